@@ -1,7 +1,7 @@
 /** The thread of large-bodies.ts: bytes in, what the route's handler is to get out. What it has decoded goes back without being copied. */
 import { parentPort } from 'node:worker_threads'
 import type { LargeReply, LargeRequest } from './large-bodies.ts'
-import { readBodyOf } from './read-body.ts'
+import { readBodyOf } from '#api/http/read-body.ts'
 import { ROUTES } from './table.ts'
 
 parentPort?.on('message', ({ id, route, bytes }: LargeRequest) => {

@@ -1,9 +1,10 @@
-import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { openLog } from '#src/log.ts'
+import { assert } from 'chai'
+import { openLog } from '#src/platform/log.ts'
 import { listOf, startApi, textOf, type TestApi } from '#test/support/api.ts'
-import { createLargeBodies, type LargeBodies } from './large-bodies.ts'
-import { readBodyOf } from './read-body.ts'
+import type { LargeBodies } from '#api/http/read-body.ts'
+import { createLargeBodies } from './large-bodies.ts'
+import { readBodyOf } from '#api/http/read-body.ts'
 import { ROUTES } from './table.ts'
 
 const MB = 1024 * 1024
@@ -53,7 +54,7 @@ describe('large bodies', () => {
     const here = readBodyOf(schema, Buffer.from(bytes))
     const own = Buffer.from(new Uint8Array(bytes).buffer)
     assert.deepEqual(await large.read(route, own), { ok: true, read: here })
-    assert.equal(own.length, 0, 'the bytes were copied')
+    assert.strictEqual(own.length, 0, 'the bytes were copied')
   }
   for (const [name, route, body] of CASES)
     it(`${name} is read in the thread as it is here`, () => compare(route, Buffer.from(JSON.stringify(body))))
@@ -68,7 +69,7 @@ describe('large bodies', () => {
       answers.map((answer) => !answer.ok && answer.refusal.error),
       ['SERVICE_UNAVAILABLE', 'SERVICE_UNAVAILABLE'],
     )
-    assert.equal((await mortal.read('send-instant', bytes())).ok, true)
+    assert.strictEqual((await mortal.read('send-instant', bytes())).ok, true)
     await mortal.stop()
   })
 })
@@ -97,7 +98,7 @@ describe('large bodies over HTTP', () => {
     const { rows } = await api.db.query(
       'SELECT html, body_text, content FROM messages JOIN attachments ON message_id = id',
     )
-    assert.equal(rows.length, 1)
+    assert.strictEqual(rows.length, 1)
     assert.deepEqual([rows[0]?.['html'], rows[0]?.['body_text']], [html, 'short'])
     assert.ok(content.equals(rows[0]?.['content'] as Buffer))
   })
@@ -108,7 +109,7 @@ describe('large bodies over HTTP', () => {
       message({ from, to: i % 10 === 3 ? 'nobody' : `r${i}@b.example`, text: 'x'.repeat(5000) }),
     )
     const { status, body } = await api.call('POST', '/send-email/batch', { body: { messages } })
-    assert.equal(status, 200)
+    assert.strictEqual(status, 200)
     const refused = listOf(body['data']?.['results']).filter((result) => 'error' in result)
     assert.deepEqual(
       refused.map(({ index, error }) => [index, error]),
@@ -122,7 +123,7 @@ describe('large bodies over HTTP', () => {
         api.call('POST', '/send-email/instant', { body: message({ text, to: 5, subject: 'a\nb' }) }),
       ),
     )
-    assert.equal(answers[0]?.status, 400)
+    assert.strictEqual(answers[0]?.status, 400)
     assert.match(textOf(answers[0].body['message']), /to/)
     assert.deepEqual(answers[1]?.body, answers[0].body)
   })

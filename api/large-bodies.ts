@@ -1,25 +1,15 @@
 /**
  * Large bodies are read in a thread beside the event loop: a message of 25 MB, or a batch of 500, takes a tenth of a second of JSON, base64
- * and schema, in which nobody else would be answered. The thread does what `read.ts` does with a small body (large-bodies-thread.ts), so the
+ * and schema, in which nobody else would be answered. The thread does what `request-reader.ts` does with a small body (large-bodies-thread.ts), so the
  * outcome is the same; bytes travel without being copied. One thread, one body at a time: large bodies wait for each other, not small ones
  * for them. It is started by the first large body and ended when none has come for a while.
  *
  * The thread dies (memory, a fault of ours): the requests in it are told to come again, and the next one gets a new thread.
  */
 import { Worker } from 'node:worker_threads'
-import { refuse, type Refusal } from '#src/errors.ts'
-import type { Log } from '#src/log.ts'
-import type { ReadBody } from './read-body.ts'
-
-export type LargeBody =
-  | { readonly ok: true; readonly read: ReadBody }
-  | { readonly ok: false; readonly refusal: Refusal }
-
-export interface LargeBodies {
-  /** Reads a JSON body for the route of that name. The bytes are gone afterwards. */
-  read(route: string, bytes: Buffer): Promise<LargeBody>
-  stop(): Promise<void>
-}
+import { refuse } from '#src/platform/errors.ts'
+import type { Log } from '#src/platform/log.ts'
+import type { LargeBodies, LargeBody, ReadBody } from '#api/http/read-body.ts'
 
 /** What travels to the thread, and back. */
 export interface LargeRequest {

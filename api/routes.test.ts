@@ -1,6 +1,6 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { createKey } from '#src/auth/keys.ts'
-import { ERRORS } from '#src/errors.ts'
+import { ERRORS } from '#src/platform/errors.ts'
 import {
   listOf,
   OPERATOR,
@@ -10,8 +10,8 @@ import {
   type TestApi,
   type TestCall,
 } from '#test/support/api.ts'
-import { errorsOf } from './openapi-errors.ts'
-import { pathsOf, type AnyRoute } from './route.ts'
+import { errorsOf } from '#api/openapi/error-answers.ts'
+import { pathsOf, type AnyRoute } from '#api/http/route.ts'
 import { ROUTES } from './table.ts'
 
 const ANY_ID = '00000000-0000-7000-8000-000000000000'
@@ -46,9 +46,9 @@ describe('the table of routes', () => {
 
   it('has each name and each method of a path once', () => {
     const names = ROUTES.map(({ name }) => name)
-    assert.equal(new Set(names).size, names.length)
+    assert.strictEqual(new Set(names).size, names.length)
     const places = ROUTES.flatMap((spec) => pathsOf(spec).map((path) => `${spec.method} ${path.replace(/:\w+/g, ':')}`))
-    assert.equal(new Set(places).size, places.length)
+    assert.strictEqual(new Set(places).size, places.length)
   })
 
   for (const spec of ROUTES) {
@@ -59,7 +59,7 @@ describe('the table of routes', () => {
 
         it('is mounted', async () => {
           const answer = await api.call('OPTIONS', concrete(path), { key: null })
-          assert.equal(answer.status, 204)
+          assert.strictEqual(answer.status, 204)
           assert.ok(answer.headers.get('allow')?.split(', ').includes(spec.method))
         })
         it('answers 405 with Allow to a method that it has not', async () => {
@@ -68,7 +68,7 @@ describe('the table of routes', () => {
           assert.ok(answer.headers.get('allow')?.split(', ').includes(spec.method))
         })
         if (spec.access === 'public') {
-          it('needs no key', async () => assert.notEqual((await call(null)).status, 401))
+          it('needs no key', async () => assert.notStrictEqual((await call(null)).status, 401))
           return
         }
         it('answers 401 without a key, to a wrong one and to other credentials', async () => {
@@ -79,22 +79,22 @@ describe('the table of routes', () => {
             headers: { authorization: `Basic ${Buffer.from(api.regular).toString('base64')}` },
           })
           isRefused(basic, 'UNAUTHORIZED')
-          assert.equal(basic.headers.get('www-authenticate'), 'Bearer')
-          assert.equal(basic.headers.get('x-ratelimit-limit'), null)
+          assert.strictEqual(basic.headers.get('www-authenticate'), 'Bearer')
+          assert.strictEqual(basic.headers.get('x-ratelimit-limit'), null)
         })
         if (spec.access === 'operator') {
           it('lets the operator in, and no key', async () => {
             for (const key of [api.regular, api.admin]) isRefused(await call(key), 'UNAUTHORIZED')
             const answer = await call(OPERATOR)
             assert.ok(answer.status < 500 && answer.status !== 401, JSON.stringify(answer.body))
-            assert.equal(answer.headers.get('x-ratelimit-limit'), null)
+            assert.strictEqual(answer.headers.get('x-ratelimit-limit'), null)
           })
           return
         }
         it('tells the rate on every answer to a known key', async () => {
           for (const key of [api.regular, api.admin]) {
             const { headers } = await call(key)
-            assert.equal(headers.get('x-ratelimit-limit'), '100000')
+            assert.strictEqual(headers.get('x-ratelimit-limit'), '100000')
             assert.ok(Number(headers.get('x-ratelimit-remaining')) < 100_000)
             assert.ok(Number(headers.get('x-ratelimit-reset')) * 1000 > Date.now() - 1000)
           }
@@ -157,11 +157,11 @@ describe('the table of routes', () => {
         ['nosniff', 'no-store', null, null, null],
       )
     }
-    assert.equal(
+    assert.strictEqual(
       (await api.call('GET', '//healthz', { headers: { 'x-request-id': 'trace:1.2-3' } })).headers.get('x-request-id'),
       'trace:1.2-3',
     )
-    assert.notEqual(
+    assert.notStrictEqual(
       (await api.call('GET', '//healthz', { headers: { 'x-request-id': '<script>' } })).headers.get('x-request-id'),
       '<script>',
     )
@@ -194,7 +194,10 @@ describe('the table of routes', () => {
           const operation = body['paths']?.[path.replace(/:(\w+)/g, '{$1}')]?.[spec.method.toLowerCase()]
           assert.ok(operation !== undefined, path)
           assert.deepEqual(listOf(operation['security']).length, spec.access === 'public' ? 0 : 1)
-          assert.equal(operation['requestBody'] !== undefined, spec.body !== undefined || spec.accepts !== undefined)
+          assert.strictEqual(
+            operation['requestBody'] !== undefined,
+            spec.body !== undefined || spec.accepts !== undefined,
+          )
           for (const code of errorsOf(spec))
             assert.ok(operation['responses']?.[ERRORS[code].status] !== undefined, `${path} ${code}`)
         }
@@ -202,7 +205,7 @@ describe('the table of routes', () => {
       const ids = Object.values(body['paths'] as Json).flatMap((item) =>
         Object.values(item).map((operation) => operation['operationId']),
       )
-      assert.equal(new Set(ids).size, ids.length)
+      assert.strictEqual(new Set(ids).size, ids.length)
     })
     it('describes the forms that a send takes', async () => {
       const { body } = await api.call('GET', '//openapi.json', { key: null })
@@ -261,7 +264,7 @@ describe('the request rate', () => {
       )
       assert.ok(Number(headers.get('retry-after')) >= 1 && Number(headers.get('retry-after')) <= 10)
     }
-    assert.equal((await call(api.regular)).status, 200)
+    assert.strictEqual((await call(api.regular)).status, 200)
   })
   it('where the service is reached by https, answers say that it stays so', async () => {
     assert.match((await api.call('GET', '//healthz')).headers.get('strict-transport-security') ?? '', /^max-age=\d+$/)

@@ -1,8 +1,8 @@
-import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { assert } from 'chai'
 import { loadConfig } from '#config/load.ts'
 import { startApi, type TestApi } from '#test/support/api.ts'
 import { createDatabase, startPostgres, startRedis } from '#test/support/stores.ts'
@@ -82,7 +82,7 @@ describe('the HTTP server', () => {
       await sleep(0)
     }
     const [response] = await answered
-    assert.equal(response.statusCode, 413)
+    assert.strictEqual(response.statusCode, 413)
     response.destroy()
     request.destroy()
   }).timeout(20_000)
@@ -132,7 +132,7 @@ describe('the api process', () => {
       MASTER_KEY: '5a'.repeat(32),
       LOG_LEVEL: 'silent',
     })
-    await assert.rejects(main(config), new RegExp(`port ${port} is in use.*HTTP_PORT`))
+    await assert.isRejected(main(config), new RegExp(`port ${port} is in use.*HTTP_PORT`))
     taken.close()
     await redis.stop()
     await database.drop()
@@ -146,8 +146,8 @@ describe('the api process', () => {
         [ready.status, ready.body],
         [503, { status: 'not ready', checks: { postgres: 'ok', migrations: 'ok', redis: 'away' } }],
       )
-      assert.equal((await api.call('GET', '//healthz')).status, 200)
-      assert.equal(
+      assert.strictEqual((await api.call('GET', '//healthz')).status, 200)
+      assert.strictEqual(
         (
           await api.call('POST', '/send-email/instant', {
             body: { from: `me@${api.domain}`, to: 'a@b.example', subject: 's', body: 'x' },
@@ -155,7 +155,7 @@ describe('the api process', () => {
         ).status,
         200,
       )
-      assert.equal((await api.call('GET', '/integrations/verify')).headers.get('x-ratelimit-limit'), '100000')
+      assert.strictEqual((await api.call('GET', '/integrations/verify')).headers.get('x-ratelimit-limit'), '100000')
     } finally {
       await api.stop()
     }
@@ -166,7 +166,7 @@ describe('the api process', () => {
     await until(async () => (await api.call('GET', '//readyz')).status === 200)
     await api.redis.crash()
     await until(async () => (await api.call('GET', '//readyz')).status === 503)
-    assert.equal(
+    assert.strictEqual(
       (
         await api.call('POST', '/send-email/instant', {
           body: { from: `me@${api.domain}`, to: 'a@b.example', subject: 's', body: 'x' },
@@ -198,7 +198,7 @@ describe('the api process', () => {
       api.call('POST', '/send-email/instant', {
         body: { from: `me@${api.domain}`, to: 'a@b.example', subject: 's', body: 'x' },
       })
-    assert.equal((await send()).status, 200)
+    assert.strictEqual((await send()).status, 200)
     await postgres.crash()
     // a session outlives its killed postmaster for a moment, and what it commits then is kept
     await until(async () => (await send()).status !== 200)
@@ -213,8 +213,11 @@ describe('the api process', () => {
       body: { messages: [{ from: `me@${api.domain}`, to: 'a@b.example', subject: 's', body: 'x' }] },
     })
     assert.deepEqual([batch.status, batch.body['error']], [503, 'SERVICE_UNAVAILABLE'])
-    assert.equal((await api.call('GET', '/public/emails/get-email?id=em_00000000000070008000000000000000')).status, 503)
-    assert.equal((await api.call('GET', '//healthz')).status, 200)
+    assert.strictEqual(
+      (await api.call('GET', '/public/emails/get-email?id=em_00000000000070008000000000000000')).status,
+      503,
+    )
+    assert.strictEqual((await api.call('GET', '//healthz')).status, 200)
     const ready = await api.call('GET', '//readyz')
     assert.deepEqual([ready.status, ready.body['checks']?.['postgres']], [503, 'away'])
     await postgres.restart()
@@ -237,7 +240,7 @@ describe('the api process', () => {
     await sleep(50)
     const stopped = api.stop()
     await idle.ended
-    await assert.rejects(fetch(`${api.url}/healthz`))
+    await assert.isRejected(fetch(`${api.url}/healthz`))
     socket.write(body.slice(10))
     await ended
     assert.match(read(), /^HTTP\/1\.1 200 .*Connection: close.*"status":"queued"/s)

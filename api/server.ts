@@ -7,9 +7,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { ConfigError } from '#config/load.ts'
-import { ERRORS, refuse, type ErrorCode } from '#src/errors.ts'
-import { refusalBody } from './answer.ts'
-import { ANSWER_HEADERS } from './headers.ts'
+import { ERRORS, refuse, type ErrorCode } from '#src/platform/errors.ts'
+import { refusalBody } from '#api/http/answer.ts'
+import { ANSWER_HEADERS } from '#api/http/headers.ts'
 
 export interface HttpServer {
   readonly port: number

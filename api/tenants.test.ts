@@ -3,12 +3,13 @@
  * is no such thing, or says nothing of B, and afterwards not a row of B is different. Each request succeeds with A's own belongings, so
  * that it is the id that is refused.
  */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { z, type ZodType } from 'zod'
-import { fillTenant, MARK, type Belongings, type Kind } from '#test/support/belongings.ts'
+import { sql } from '#src/stores/sql.ts'
+import { fillTenant, MARK, type Belongings, type Kind } from '#test/support/tenant-objects.ts'
 import { firstOf, SAMPLES, type Own, type Sample } from '#test/support/samples.ts'
 import { OPERATOR, startApi, textOf, type Tenant, type TestAnswer, type TestApi } from '#test/support/api.ts'
-import { pathsOf, type AnyRoute } from './route.ts'
+import { pathsOf, type AnyRoute } from '#api/http/route.ts'
 import { ROUTES } from './table.ts'
 
 const KEYED = ROUTES.filter(({ access }) => access !== 'public' && access !== 'operator')
@@ -16,7 +17,7 @@ const KEYED = ROUTES.filter(({ access }) => access !== 'public' && access !== 'o
 const NAMING = /(?:^|_)ids?$|[a-z]I[dD]s?$|^e?mails?$|^address(?:es)?$|^suppressions$|cursor|token/
 /** But not here. */
 const NOT_NAMING = new Set(['content_id', 'contentId'])
-/** Wants an outbound process: api/accounts.test.ts. */
+/** Wants an outbound process: api/routes/accounts.test.ts. */
 const ELSEWHERE = ['test-account id']
 /** Names that the caller gives, and cursors that are good for one segment only: `route field`. */
 const OWN_NAMES = new Set(['create-automation id', 'list-segment-contacts cursor', ...ELSEWHERE])
@@ -147,9 +148,12 @@ describe('tenants are apart', () => {
 
   /** For each table, all rows of the workspace in one line. */
   async function dump(workspaceId: string): Promise<Readonly<Record<string, string>>> {
-    const { rows: tables } = await api.db.query<{ name: string; isOwned: boolean }>(`
-      SELECT c.relname AS name, EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'workspace_id') AS "isOwned"
-      FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition`)
+    const { rows: tables } = await api.db.query<{ name: string; isOwned: boolean }>(sql`
+      SELECT c.relname AS name,
+        EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'workspace_id') AS "isOwned"
+      FROM pg_class c
+      WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+    `)
     const dumped: Record<string, string> = {}
     for (const { name, isOwned } of tables) {
       const condition = CHILDREN[name] ?? (isOwned ? 'workspace_id = $1' : null)
@@ -163,9 +167,10 @@ describe('tenants are apart', () => {
     const {
       rows: [row],
     } = await api.db.query<{ text: string }>(
-      `
-      SELECT count(*) || ' rows ' || coalesce(md5(string_agg(t, '' ORDER BY t)), '') AS text
-      FROM (SELECT (to_jsonb(x) - 'last_used_at')::text AS t FROM ${name} x WHERE ${condition}) rows`,
+      sql`
+        SELECT count(*) || ' rows ' || coalesce(md5(string_agg(t, '' ORDER BY t)), '') AS text
+        FROM (SELECT (to_jsonb(x) - 'last_used_at')::text AS t FROM ${name} x WHERE ${condition}) rows
+      `,
       [workspaceId],
     )
     return row?.text ?? ''
@@ -248,7 +253,7 @@ describe('tenants are apart', () => {
     const first = await api.call('POST', '/send-email/instant', { body: body(api), headers })
     const second = await api.call('POST', '/send-email/instant', { key: tenant.regular, body: body(tenant), headers })
     assert.deepEqual([first.status, second.status, second.headers.get('idempotent-replayed')], [200, 200, null])
-    assert.notEqual(textOf(first.body['id']), textOf(second.body['id']))
+    assert.notStrictEqual(textOf(first.body['id']), textOf(second.body['id']))
     const again = await api.call('POST', '/send-email/instant', { body: body(api), headers })
     assert.deepEqual([again.body, again.headers.get('idempotent-replayed')], [first.body, 'true'])
   })
@@ -276,7 +281,7 @@ describe('tenants are apart', () => {
         key: OPERATOR,
         ...(spec.body === undefined ? {} : { body: {} }),
       })
-      assert.equal(answer.status, 401, spec.name)
+      assert.strictEqual(answer.status, 401, spec.name)
     }
   })
   it('every sample is of a route that is there', () => {

@@ -8,32 +8,32 @@
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Trouble } from '#bin/supervisor/trouble.ts'
-import type { Bench, Receiver } from './bench.ts'
-import type { Contender } from './contender.ts'
-import { type Crew, createCrew } from './crew.ts'
-import { makeDkimKey } from './dkim.ts'
-import { describeMachine } from './machine.ts'
-import { asContender, type Mailstead, openMailstead } from './mailstead.ts'
-import type { Options, Scenario } from './options.ts'
-import { openDirect } from './references/direct.ts'
-import { openHaraka } from './references/haraka.ts'
-import { missingForPostfix, openPostfix } from './references/postfix.ts'
-import { startRemote } from './remote.ts'
+import { Trouble } from '#bin/supervisor/user-error.ts'
+import type { Bench, Receiver } from '#bench/harness/bench.ts'
+import type { Contender } from '#bench/harness/contender.ts'
+import { type Crew, createCrew } from '#bench/harness/worker-processes.ts'
+import { makeDkimKey } from '#bench/harness/dkim.ts'
+import { describeMachine } from '#bench/harness/machine.ts'
+import { asContender, type Mailstead, openMailstead } from '#bench/harness/mailstead.ts'
+import type { Options, Scenario } from '#bench/harness/options.ts'
+import { openDirect } from '#bench/references/direct.ts'
+import { openHaraka } from '#bench/references/haraka.ts'
+import { missingForPostfix, openPostfix } from '#bench/references/postfix.ts'
+import { startRemote } from '#bench/harness/remote.ts'
 import { writeReport } from './report.ts'
 import type { Results } from './results.ts'
-import { runApi } from './scenarios/api.ts'
-import { runAutomations } from './scenarios/automations.ts'
-import { runBacklog } from './scenarios/backlog.ts'
-import { runCampaign } from './scenarios/campaign.ts'
-import { compare, type Turn } from './scenarios/compare.ts'
-import { runContacts } from './scenarios/contacts.ts'
-import { runDepth } from './scenarios/depth.ts'
-import { runImport } from './scenarios/import.ts'
-import { runLatency } from './scenarios/latency.ts'
-import { runSmtp } from './scenarios/smtp.ts'
-import { runTarpits } from './scenarios/tarpits.ts'
-import { runTracking } from './scenarios/tracking.ts'
+import { runApi } from '#bench/scenarios/api.ts'
+import { runAutomations } from '#bench/scenarios/automations.ts'
+import { runBacklog } from '#bench/scenarios/backlog.ts'
+import { runCampaign } from '#bench/scenarios/campaign.ts'
+import { compare, type Turn } from '#bench/scenarios/compare.ts'
+import { runContacts } from '#bench/scenarios/contacts.ts'
+import { runDepth } from '#bench/scenarios/depth.ts'
+import { runImport } from '#bench/scenarios/import.ts'
+import { runLatency } from '#bench/scenarios/latency.ts'
+import { runSmtp } from '#bench/scenarios/smtp.ts'
+import { runTarpits } from '#bench/scenarios/tarpits.ts'
+import { runTracking } from '#bench/scenarios/tracking.ts'
 import { judge } from './targets.ts'
 
 type Say = (line: string) => void
@@ -99,47 +99,7 @@ async function runScenarios(
   const profileDir = options.isProfiled ? join(OUT, `${stamp}-profiles`) : null
   let mailstead: Mailstead | null = null
   const ready = async (): Promise<Mailstead> => (mailstead ??= await openMailstead(crew, profileDir, say))
-  const runners: Readonly<Record<Scenario, () => Promise<void>>> = {
-    e2e: async () => {
-      results.e2e = await runE2e(bench, await ready())
-    },
-    smtp: async () => {
-      results.smtp = await runSmtp(bench, await ready())
-    },
-    latency: async () => {
-      results.latency = await runLatency({ ...bench, mailstead: await ready() })
-    },
-    backlog: async () => {
-      results.backlog = await runBacklog({ ...bench, mailstead: await ready() })
-    },
-    depth: async () => {
-      results.depth = await runDepth({ ...bench, mailstead: await ready() })
-    },
-    api: async () => {
-      results.api = await runApi({ ...bench, mailstead: await ready() })
-    },
-    import: async () => {
-      results.import = await runImport({ ...bench, mailstead: await ready() })
-    },
-    contacts: async () => {
-      results.contacts = await runContacts({ ...bench, mailstead: await ready() })
-    },
-    tarpits: async () => {
-      results.tarpits = await runTarpits({ ...bench, mailstead: await ready() })
-    },
-    campaign: async () => {
-      results.campaign = await runCampaign({ ...bench, mailstead: await ready() })
-    },
-    automations: async () => {
-      results.automations = await runAutomations({ ...bench, mailstead: await ready() })
-    },
-    tracking: async () => {
-      results.tracking = await runTracking({ ...bench, mailstead: await ready() })
-    },
-    references: async () => {
-      results.references = await compare(bench, [openDirect(), ...bench.references].map(referenceTurn(bench)))
-    },
-  }
+  const runners = listRunners(bench, results, ready)
   for (const scenario of options.scenarios) {
     say(`${scenario}:`)
     await runners[scenario]().catch((error: unknown) => {
@@ -148,6 +108,54 @@ async function runScenarios(
     stop.throwIfAborted()
   }
   return { results, failures }
+}
+
+type Runners = Readonly<Record<Scenario, () => Promise<void>>>
+
+/** One function for each scenario: stores its figures in `results`. Mailstead starts with the first that needs it. */
+function listRunners(bench: Bench, results: Mutable<Results>, ready: () => Promise<Mailstead>): Runners {
+  const withMailstead = async (): Promise<Bench & { mailstead: Mailstead }> => ({ ...bench, mailstead: await ready() })
+  return {
+    e2e: async () => {
+      results.e2e = await runE2e(bench, await ready())
+    },
+    smtp: async () => {
+      results.smtp = await runSmtp(bench, await ready())
+    },
+    latency: async () => {
+      results.latency = await runLatency(await withMailstead())
+    },
+    backlog: async () => {
+      results.backlog = await runBacklog(await withMailstead())
+    },
+    depth: async () => {
+      results.depth = await runDepth(await withMailstead())
+    },
+    api: async () => {
+      results.api = await runApi(await withMailstead())
+    },
+    import: async () => {
+      results.import = await runImport(await withMailstead())
+    },
+    contacts: async () => {
+      results.contacts = await runContacts(await withMailstead())
+    },
+    tarpits: async () => {
+      results.tarpits = await runTarpits(await withMailstead())
+    },
+    campaign: async () => {
+      results.campaign = await runCampaign(await withMailstead())
+    },
+    automations: async () => {
+      results.automations = await runAutomations(await withMailstead())
+    },
+    tracking: async () => {
+      results.tracking = await runTracking(await withMailstead())
+    },
+    references: async () => {
+      results.references = await compare(bench, [openDirect(), ...bench.references].map(referenceTurn(bench)))
+    },
+  }
 }
 
 /** References first in every repeat; they and Mailstead take turns. */

@@ -3,17 +3,17 @@
  * what the tables are made from. A scenario that was not asked for, or failed,
  * is missing.
  */
-import type { ApiResult } from './scenarios/api.ts'
-import type { AutomationsResult } from './scenarios/automations.ts'
-import type { BacklogResult } from './scenarios/backlog.ts'
-import type { CampaignResult } from './scenarios/campaign.ts'
-import type { Compared } from './scenarios/compare.ts'
-import type { ContactsResult } from './scenarios/contacts.ts'
-import type { DepthResult } from './scenarios/depth.ts'
-import type { ImportResult } from './scenarios/import.ts'
-import type { LatencyResult } from './scenarios/latency.ts'
-import type { TarpitsResult } from './scenarios/tarpits.ts'
-import type { TrackingResult } from './scenarios/tracking.ts'
+import type { ApiResult } from '#bench/scenarios/api.ts'
+import type { AutomationsResult } from '#bench/scenarios/automations.ts'
+import type { BacklogResult } from '#bench/scenarios/backlog.ts'
+import type { CampaignResult } from '#bench/scenarios/campaign.ts'
+import type { Compared } from '#bench/scenarios/compare.ts'
+import type { ContactsResult } from '#bench/scenarios/contacts.ts'
+import type { DepthResult } from '#bench/scenarios/depth.ts'
+import type { ImportResult } from '#bench/scenarios/import.ts'
+import type { LatencyResult } from '#bench/scenarios/latency.ts'
+import type { TarpitsResult } from '#bench/scenarios/tarpits.ts'
+import type { TrackingResult } from '#bench/scenarios/tracking.ts'
 
 export interface Results {
   readonly e2e?: readonly Compared[]

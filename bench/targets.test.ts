@@ -1,10 +1,11 @@
-import assert from 'node:assert/strict'
-import type { Measurement } from './contender.ts'
-import { describeMachine } from './machine.ts'
-import { table, writeReport } from './report.ts'
+import { assert } from 'chai'
+import type { Measurement } from '#bench/harness/contender.ts'
+import { describeMachine } from '#bench/harness/machine.ts'
+import { writeReport } from './report.ts'
+import { table } from './table.ts'
 import type { Results } from './results.ts'
-import type { ApiRun } from './scenarios/api.ts'
-import type { Compared } from './scenarios/compare.ts'
+import type { ApiRun } from '#bench/scenarios/api.ts'
+import type { Compared } from '#bench/scenarios/compare.ts'
 import { judge } from './targets.ts'
 
 function compared(name: string, ...rates: number[]): Compared {
@@ -144,7 +145,7 @@ describe('the targets', () => {
 
 describe('a table', () => {
   it('is as wide as its cells', () =>
-    assert.equal(
+    assert.strictEqual(
       table([
         ['', 'a', 'bb'],
         ['row', '100', '1'],

@@ -4,10 +4,10 @@
  * may be busy. What was not measured has no verdict.
  */
 import type { Results } from './results.ts'
-import { ratesToBare } from './scenarios/api.ts'
-import type { Compared } from './scenarios/compare.ts'
-import type { TrackingRun } from './scenarios/tracking.ts'
-import { spread } from './stats.ts'
+import { ratesToBare } from '#bench/scenarios/api.ts'
+import type { Compared } from '#bench/scenarios/compare.ts'
+import type { TrackingRun } from '#bench/scenarios/tracking.ts'
+import { spread } from '#bench/harness/stats.ts'
 
 export interface Verdict {
   readonly target: string
@@ -282,7 +282,10 @@ function acceptP99(api: Results['api']): number | null {
   return work === undefined ? null : spread(work.ours.map(({ p99Ms }) => p99Ms)).median
 }
 
-/** How much more a message costs with everything queued: against a short queue and against the end of the same drain, the worse. */
+/**
+ * How much more a message costs with everything queued: against a short queue and against the end of the same drain,
+ * the worse of both.
+ */
 function growth(depth: Results['depth'], what: 'cpuMs' | 'rate'): number | null {
   if (depth === undefined) return null
   const { shallow, deepFirst, deepLast } = depth

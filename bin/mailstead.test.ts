@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { spawnSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
@@ -14,6 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { assert } from 'chai'
 import { PARTS } from '#bin/commands/compile.ts'
 
 const PROGRAM = join(import.meta.dirname, 'mailstead')
@@ -84,14 +84,14 @@ describe('bin/mailstead', function () {
       env: { PATH },
     })
     const [chunk] = await once(child.stdout, 'data')
-    assert.equal(String(chunk), `${child.pid} [ 'queue', 'a b', '', '*' ]\n`)
+    assert.strictEqual(String(chunk), `${child.pid} [ 'queue', 'a b', '', '*' ]\n`)
   })
 
   it('says where compiled code is kept before Node starts, unless it was said', () => {
     run([])
     writeFileSync(join(root, 'bin/mailstead.ts'), 'console.log(process.env.NODE_COMPILE_CACHE)')
-    assert.equal(run([]).out, `${join(root, 'node_modules/.cache/node')}\n`)
-    assert.equal(run([], { NODE_COMPILE_CACHE: '/nonexistent' }).out, '/nonexistent\n')
+    assert.strictEqual(run([]).out, `${join(root, 'node_modules/.cache/node')}\n`)
+    assert.strictEqual(run([], { NODE_COMPILE_CACHE: '/nonexistent' }).out, '/nonexistent\n')
   })
 
   it('finds its folder through links, relative ones too', () => {
@@ -113,15 +113,15 @@ describe('bin/mailstead', function () {
   })
 
   it('ends with 1 when set-up fails, and when there is no Node', () => {
-    assert.equal(run([], { BROKEN: '1' }).status, 1)
+    assert.strictEqual(run([], { BROKEN: '1' }).status, 1)
     const { status, err } = run([], { PATH: '/nonexistent' }, '/bin/sh')
-    assert.equal(status, 0, err)
+    assert.strictEqual(status, 0, err)
     mkdirSync(join(root, 'tools'))
     for (const tool of ['cksum', 'stat', 'readlink']) {
       symlinkSync(existsSync(`/usr/bin/${tool}`) ? `/usr/bin/${tool}` : `/bin/${tool}`, join(root, 'tools', tool))
     }
     const without = run([], { PATH: join(root, 'tools') })
-    assert.equal(without.status, 1)
+    assert.strictEqual(without.status, 1)
     assert.match(without.err, /Node\.js is missing\. Install Node 20/)
   })
 })
@@ -135,7 +135,7 @@ describe('mailstead', function () {
 
   it('--help lists the commands; each has its module', () => {
     const { out, status } = run('--help')
-    assert.equal(status, 0)
+    assert.strictEqual(status, 0)
     const names = [...out.matchAll(/^ {2}(\w+) /gm)].map((match) => match[1] ?? '')
     assert.ok(names.length > 10)
     assert.deepEqual(
@@ -186,8 +186,8 @@ describe('mailstead', function () {
   for (const args of wrong) {
     it(`${args.join(' ')} is wrong use: usage on stderr, exit code 2`, () => {
       const { out, err, status } = run(...args)
-      assert.equal(status, 2)
-      assert.equal(out, '')
+      assert.strictEqual(status, 2)
+      assert.strictEqual(out, '')
       assert.match(err, /Usage: mailstead/)
     })
   }

@@ -1,7 +1,7 @@
-import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { assert, expect } from 'chai'
 import { ConfigError, loadConfig } from './load.ts'
 import { loadPlans, type Plans } from './plans.ts'
 import { SETTINGS } from './schema.ts'
@@ -10,17 +10,17 @@ const WRONG: readonly [env: string, value: string, expected: RegExp][] = [
   ['HTTP_PORT', '70000', /HTTP_PORT must be a port/],
   ['HTTP_PORT', '-1', /HTTP_PORT must be a port/],
   ['HTTP_PORT', '80x', /HTTP_PORT must be a port/],
-  ['PUBLIC_URL', 'mail.example.com', /PUBLIC_URL must be an address/],
-  ['PUBLIC_URL', 'ftp://x', /PUBLIC_URL must be an address/],
+  ['PUBLIC_URL', 'mail.example.com', /PUBLIC_URL must be a URL/],
+  ['PUBLIC_URL', 'ftp://x', /PUBLIC_URL must be a URL/],
   ['DEFAULT_PLAN', 'gold', /DEFAULT_PLAN must be one of free, launch/],
   ['RETRY_SCALE', '0', /RETRY_SCALE must be a number above 0/],
   ['RETRY_SCALE', 'fast', /RETRY_SCALE must be a number above 0/],
   ['LEASE_SECONDS', '-5', /LEASE_SECONDS must be a number of seconds/],
-  ['DNS_SERVERS', 'dns.example.com', /DNS_SERVERS must be a list of ip:port/],
-  ['ALLOW_PRIVATE_TARGETS', '10.0.0.0/40', /ALLOW_PRIVATE_TARGETS must be a list of networks/],
-  ['ALLOW_PRIVATE_TARGETS', 'localhost', /ALLOW_PRIVATE_TARGETS must be a list of networks/],
-  ['ROUTES', 'example.com', /ROUTES must be a list of domain=smtp/],
-  ['ROUTES', '*=http://x', /ROUTES must be a list of domain=smtp/],
+  ['DNS_SERVERS', 'dns.example.com', /DNS_SERVERS must be a comma-separated list of ip:port/],
+  ['ALLOW_PRIVATE_TARGETS', '10.0.0.0/40', /ALLOW_PRIVATE_TARGETS must be a comma-separated list of networks/],
+  ['ALLOW_PRIVATE_TARGETS', 'localhost', /ALLOW_PRIVATE_TARGETS must be a comma-separated list of networks/],
+  ['ROUTES', 'example.com', /ROUTES must be a comma-separated list of domain=smtp/],
+  ['ROUTES', '*=http://x', /ROUTES must be a comma-separated list of domain=smtp/],
   ['KEY_PREFIX', 'My_', /KEY_PREFIX must be 1 to 32 lower-case letters/],
   ['MAX_RECIPIENTS', '0', /MAX_RECIPIENTS must be a whole number/],
   ['TRUST_PROXY', 'perhaps', /TRUST_PROXY must be true, false, a number of proxies/],
@@ -32,23 +32,25 @@ const SANDBOX: readonly [what: string, env: Record<string, string>, isSandbox: b
   ['localhost', { HOSTNAME: 'localhost.localdomain' }, true],
   ['a public name', { HOSTNAME: 'mail.example.com' }, false],
   ['a transport map', { ROUTES: '*=smtp://127.0.0.1:2600' }, false],
-  ["resolvers of one's own", { DNS_SERVERS: '127.0.0.1:5353' }, false],
+  ['own resolvers', { DNS_SERVERS: '127.0.0.1:5353' }, false],
 ]
 
 describe('configuration', () => {
   for (const [env, value, expected] of WRONG)
-    it(`${env}=${value} is refused`, () => assert.throws(() => loadConfig({ [env]: value }), expected))
+    it(`rejects ${env}=${value}`, () => assert.throws(() => loadConfig({ [env]: value }), expected))
 
-  it('says all that is wrong at once', () => {
-    assert.throws(
-      () => loadConfig({ HTTP_PORT: 'x', RETRY_SCALE: 'y' }),
-      (error) => error instanceof ConfigError && /HTTP_PORT/.test(error.message) && /RETRY_SCALE/.test(error.message),
-    )
+  it('lists every invalid setting in one error', () => {
+    expect(() => loadConfig({ HTTP_PORT: 'x', RETRY_SCALE: 'y' }))
+      .to.throw()
+      .that.satisfies(
+        (error: unknown) =>
+          error instanceof ConfigError && /HTTP_PORT/.test(error.message) && /RETRY_SCALE/.test(error.message),
+      )
   })
-  it('takes the default for what is empty', () => assert.equal(loadConfig({ HTTP_PORT: ' ' }).httpPort, 3000))
-  it('every default can be read', () => {
+  it('uses the default of an empty variable', () => assert.strictEqual(loadConfig({ HTTP_PORT: ' ' }).httpPort, 3000))
+  it('accepts every default', () => {
     for (const row of Object.values(SETTINGS))
-      if (row.default !== null) assert.doesNotThrow(() => row.read(row.default ?? ''), row.env)
+      if (row.default !== null) expect(() => row.read(row.default ?? ''), row.env).not.to.throw()
   })
 
   it('reads lists', () => {
@@ -72,7 +74,7 @@ describe('configuration', () => {
     const dir = mkdtempSync(join(tmpdir(), 'mailstead-config-'))
     try {
       writeFileSync(join(dir, 'key'), `${'ab'.repeat(32)}\n`)
-      assert.equal(loadConfig({ MASTER_KEY_FILE: join(dir, 'key') }).masterKey, 'ab'.repeat(32))
+      assert.strictEqual(loadConfig({ MASTER_KEY_FILE: join(dir, 'key') }).masterKey, 'ab'.repeat(32))
       assert.throws(() => loadConfig({ MASTER_KEY_FILE: join(dir, 'missing') }), /MASTER_KEY_FILE cannot be read/)
     } finally {
       rmSync(dir, { recursive: true })
@@ -80,7 +82,8 @@ describe('configuration', () => {
   })
 
   for (const [what, env, isSandbox] of SANDBOX)
-    it(`${what}: ${isSandbox ? 'the sandbox' : 'real mail'}`, () => assert.equal(loadConfig(env).isSandbox, isSandbox))
+    it(`${what}: ${isSandbox ? 'sandbox mode' : 'real mail'}`, () =>
+      assert.strictEqual(loadConfig(env).isSandbox, isSandbox))
 
   describe('plans', () => {
     let dir: string
@@ -93,7 +96,7 @@ describe('configuration', () => {
       return loadPlans(join(dir, 'plans.json'))
     }
 
-    it('can be replaced and added by a file', () => {
+    it('are replaced and added by a file', () => {
       const free = { monthlyQuota: 10, requestsPerSecond: null, isLaunch: false }
       const gold = { monthlyQuota: null, requestsPerSecond: 5, isLaunch: true }
       const plans = load(JSON.stringify({ free, gold }))
@@ -103,11 +106,11 @@ describe('configuration', () => {
       )
     })
     const WRONG_PLANS: readonly (readonly [what: string, text: string, expected: RegExp])[] = [
-      ['no JSON', '{', /PLANS_FILE cannot be read: .*JSON/],
-      ['a list', '[]', /must be an object of plans/],
-      ['a name in capitals', '{"Free":{}}', /Free: a plan is named/],
+      ['invalid JSON', '{', /PLANS_FILE cannot be read: .*JSON/],
+      ['a list', '[]', /must be a JSON object with one plan per name/],
+      ['a name in upper case', '{"Free":{}}', /Free: a plan name consists of/],
       [
-        'what is missing',
+        'missing fields',
         '{"free":{"monthlyQuota":10}}',
         /free\.requestsPerSecond: must be a number or null\n.*free\.isLaunch: must be true or false/,
       ],
@@ -117,27 +120,24 @@ describe('configuration', () => {
         /free\.monthlyQuota: must not be negative/,
       ],
       [
-        'a quota as text',
+        'a quota that is a string',
         '{"free":{"monthlyQuota":"10","requestsPerSecond":1,"isLaunch":true}}',
         /free\.monthlyQuota: must be a whole number or null/,
       ],
       [
-        'no requests',
+        'a rate of zero',
         '{"free":{"monthlyQuota":1,"requestsPerSecond":0,"isLaunch":true}}',
         /free\.requestsPerSecond: must be above 0/,
       ],
       [
-        'a name mistyped',
+        'an unknown field',
         '{"free":{"monthlyQuota":1,"requestsPerSecond":1,"isLaunch":true,"monthlyQouta":1}}',
         /free: .*monthlyQouta/,
       ],
     ]
     for (const [what, text, expected] of WRONG_PLANS)
-      it(`${what} is refused and named`, () => assert.throws(() => load(text), expected))
-    it('a file that is not there is named', () =>
-      assert.throws(
-        () => loadPlans(join(dir, 'none.json')),
-        (error) => error instanceof ConfigError && /PLANS_FILE cannot be read: .*none\.json/.test(error.message),
-      ))
+      it(`rejects ${what} and names it`, () => assert.throws(() => load(text), expected))
+    it('names a file that does not exist', () =>
+      expect(() => loadPlans(join(dir, 'none.json'))).to.throw(ConfigError, /PLANS_FILE cannot be read: .*none\.json/))
   })
 })

@@ -1,32 +1,33 @@
 /**
- * The configuration of one process, read once at its start from the environment through `schema.ts`.
- * Wrong values stop the process with one error that names all of them; nothing later reads the environment.
+ * The configuration of one process, read once at start from the environment through `schema.ts`. Nothing else reads
+ * settings from the environment. Invalid values stop the process with one error that lists all of them.
  */
 import { readFileSync } from 'node:fs'
+import { environment } from './environment.ts'
 import { SETTINGS, type Setting } from './schema.ts'
 
 type Values = { readonly [K in keyof typeof SETTINGS]: (typeof SETTINGS)[K] extends Setting<infer T> ? T : never }
 
-/** All settings in camelCase; those that are optional in the table are null when not given. */
+/** All settings in camelCase. An optional setting that is not set is null. */
 export type Config = Omit<Values, keyof Derived> & Derived
 
-/** What follows from other settings. */
+/** Values that replace or complete settings, derived from other settings. */
 interface Derived {
   readonly publicUrl: string
-  /** The form of an audience is at `/s/<token>` below it. */
+  /** The form of an audience is at `/s/<token>` below this URL. */
   readonly subscribeBaseUrl: string
-  /** Scheme and host of tracking and unsubscribe links that have no name of a customer in them; no slash at the end. */
+  /** Scheme and host of tracking and unsubscribe links without a customer's own domain; no trailing slash. */
   readonly trackingUrl: string
   readonly bounceDomain: string
-  /** Mail to it goes to the built-in receiver in any mode, and is kept for the workspace that sent it. */
+  /** In every mode, mail to this domain goes to the built-in receiver and is stored for the workspace that sent it. */
   readonly captureDomain: string
-  /** The name we say in EHLO and put into Message-ID. */
+  /** The server's name in EHLO and Message-ID. */
   readonly serverName: string
-  /** Mail goes through the whole path to the built-in MX instead of the internet. */
+  /** Mail takes the whole path, but to the built-in MX instead of the internet. */
   readonly isSandbox: boolean
-  /** ip:port; null = those of the system. The built-in one in sandbox mode. */
+  /** As ip:port; null = the system's resolvers. In sandbox mode the built-in DNS server. */
   readonly dnsServers: readonly string[] | null
-  /** Port of the receiving servers. That of the built-in MX in sandbox mode. */
+  /** Port of the receiving servers. In sandbox mode the port of the built-in MX. */
   readonly smtpOutPort: number
 }
 
@@ -34,7 +35,8 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
-function given(env: NodeJS.ProcessEnv, name: string): string | null {
+/** The text of a setting: the content of `NAME_FILE`, else the variable; null when neither is set. */
+function readText(env: NodeJS.ProcessEnv, name: string): string | null {
   const file = env[`${name}_FILE`]
   if (file !== undefined && file !== '' && !name.endsWith('_FILE')) return readFileSync(file, 'utf8').trim()
   const value = env[name]
@@ -50,25 +52,25 @@ function isPublicName(hostname: string | null): boolean {
 }
 
 /**
- * Reads and checks all settings.
- * @throws ConfigError that lists every setting that is wrong, one per line.
+ * Reads and validates all settings.
+ * @throws ConfigError that lists every invalid setting, one per line.
  */
-export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
+export function loadConfig(env: NodeJS.ProcessEnv = environment): Config {
   const values: Record<string, unknown> = {}
-  const wrong: string[] = []
+  const invalid: string[] = []
   for (const [field, row] of Object.entries(SETTINGS) as [string, Setting<unknown>][]) {
     try {
-      const value = given(env, row.env) ?? row.default
+      const value = readText(env, row.env) ?? row.default
       values[field] = value === null ? null : row.read(value)
     } catch (error) {
-      wrong.push(
+      invalid.push(
         error instanceof TypeError
           ? `${row.env} must be ${error.message}`
           : `${row.env}_FILE cannot be read: ${String(error)}`,
       )
     }
   }
-  if (wrong.length > 0) throw new ConfigError(`the configuration is wrong:\n  ${wrong.join('\n  ')}`)
+  if (invalid.length > 0) throw new ConfigError(`invalid configuration:\n  ${invalid.join('\n  ')}`)
   return derive(values as unknown as Values)
 }
 

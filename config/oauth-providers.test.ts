@@ -1,7 +1,7 @@
-/** OAUTH_PROVIDERS_FILE: what it adds to what is known, and what is wrong with it. */
-import assert from 'node:assert/strict'
+/** OAUTH_PROVIDERS_FILE: presets, defaults and errors. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { assert } from 'chai'
 import { loadOAuthProviders } from './oauth-providers.ts'
 
 const OWN = {
@@ -27,8 +27,8 @@ describe('OAuth providers', () => {
     return loadOAuthProviders(file)
   }
 
-  it('without a file there are none', () => assert.equal(loadOAuthProviders(null).size, 0))
-  it('of Google and Microsoft only the client is needed', () => {
+  it('returns none without a file', () => assert.strictEqual(loadOAuthProviders(null).size, 0))
+  it('needs only the client of Google and Microsoft', () => {
     const providers = load({
       google: { clientId: 'g' },
       microsoft: { clientId: 'm', clientSecret: 's', messagesPerMinute: 10 },
@@ -38,10 +38,10 @@ describe('OAuth providers', () => {
       [google?.name, google?.clientId, google?.clientSecret, google?.smtpHost, google?.security],
       ['google', 'g', null, 'smtp.gmail.com', 'tls'],
     )
-    assert.equal(google?.parameters['access_type'], 'offline')
+    assert.strictEqual(google?.parameters['access_type'], 'offline')
     assert.deepEqual([microsoft?.clientSecret, microsoft?.messagesPerMinute, microsoft?.connections], ['s', 10, 3])
   })
-  it('another says where everything is; its limits are those of SMTP credentials unless it says so', () => {
+  it('needs all addresses of another provider, and gives it the limits of SMTP credentials by default', () => {
     assert.deepEqual(load({ own: OWN }).get('own'), {
       ...OWN,
       name: 'own',
@@ -53,15 +53,16 @@ describe('OAuth providers', () => {
     })
   })
 
-  const WRONG: readonly (readonly [name: string, content: unknown, said: RegExp])[] = [
-    ['no JSON', '{', /cannot be read/],
-    ['no object', [], /must be an object of providers/],
-    ['a bad name', { 'My Own': OWN }, /lower-case/],
-    ['no client', { google: {} }, /google\.clientId: is required/],
-    ['a part is missing', { own: { ...OWN, tokenUrl: undefined } }, /own\.tokenUrl: must be an http or https address/],
-    ['another kind of address', { own: { ...OWN, tokenUrl: 'file:///etc/passwd' } }, /own\.tokenUrl/],
+  const WRONG: readonly (readonly [name: string, content: unknown, expected: RegExp])[] = [
+    ['invalid JSON', '{', /cannot be read/],
+    ['a list', [], /must be a JSON object with one provider per name/],
+    ['an invalid name', { 'My Own': OWN }, /lower-case/],
+    ['a missing client id', { google: {} }, /google\.clientId: is required/],
+    ['a missing address', { own: { ...OWN, tokenUrl: undefined } }, /own\.tokenUrl: must be an http or https URL/],
+    ['a file URL', { own: { ...OWN, tokenUrl: 'file:///etc/passwd' } }, /own\.tokenUrl/],
     ['an unknown field', { own: { ...OWN, password: 'x' } }, /own/],
-    ['two at once', { own: { ...OWN, smtpPort: 0, connections: 0 } }, /smtpPort[^]*connections: at least 1/],
+    ['two problems', { own: { ...OWN, smtpPort: 0, connections: 0 } }, /smtpPort[^]*connections: must be at least 1/],
   ]
-  for (const [name, content, said] of WRONG) it(`${name} is told`, () => assert.throws(() => load(content), said))
+  for (const [name, content, expected] of WRONG)
+    it(`rejects ${name}`, () => assert.throws(() => load(content), expected))
 })

@@ -1,6 +1,6 @@
 /**
- * The plans a workspace may be on. PLANS_FILE (JSON of the same shape) replaces or adds rows.
- * A quota counts recipients, each calendar month (UTC); null = no limit.
+ * The plans of workspaces. PLANS_FILE (JSON of the same shape) replaces or adds rows.
+ * A quota counts recipients per calendar month (UTC); null = no limit.
  */
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
@@ -9,11 +9,11 @@ import { ConfigError } from './load.ts'
 export interface Plan {
   /** Recipients accepted in a calendar month; null = unlimited. */
   readonly monthlyQuota: number | null
-  /** Requests a second of one workspace, averaged over 10 s; null = unlimited. */
+  /** Requests per second of one workspace, averaged over 10 s; null = unlimited. */
   readonly requestsPerSecond: number | null
   /** Sending domains of a workspace; null = unlimited. */
   readonly maxDomains: number | null
-  /** Scheduling and other features that the specification keeps for LAUNCH and higher. */
+  /** Whether the plan has scheduling and the other features that need LAUNCH or higher. */
   readonly isLaunch: boolean
 }
 
@@ -24,7 +24,7 @@ const PLANS: Readonly<Record<string, Plan>> = {
   enterprise: { monthlyQuota: null, requestsPerSecond: null, maxDomains: null, isLaunch: true },
 }
 
-const NAMED = 'a plan is named in lower-case letters, digits, - and _'
+const INVALID_NAME = 'a plan name consists of lower-case letters, digits, - and _, and starts with a letter'
 const planFile = z.record(
   z.string().regex(/^[a-z][a-z0-9_-]*$/),
   z.strictObject({
@@ -33,23 +33,23 @@ const planFile = z.record(
     maxDomains: z.int('must be a whole number or null').min(0, 'must not be negative').nullable().default(null),
     isLaunch: z.boolean('must be true or false'),
   }),
-  { error: ({ code }) => (code === 'invalid_key' ? NAMED : 'must be an object of plans') },
+  { error: ({ code }) => (code === 'invalid_key' ? INVALID_NAME : 'must be a JSON object with one plan per name') },
 )
 
 export type Plans = Readonly<Record<string, Plan>>
 
 /**
- * The plans in force.
- * @throws ConfigError that says what is wrong with PLANS_FILE, one line for each thing.
+ * The built-in plans, with those of PLANS_FILE in their place.
+ * @throws ConfigError that lists every problem with PLANS_FILE, one per line.
  */
 export function loadPlans(file: string | null): Plans {
   if (file === null) return PLANS
   const read = planFile.safeParse(parse(file))
   if (read.success) return { ...PLANS, ...read.data }
-  const wrong = read.error.issues.map(({ path, message }) =>
+  const problems = read.error.issues.map(({ path, message }) =>
     [path.join('.'), message].filter((part) => part !== '').join(': '),
   )
-  throw new ConfigError(`the plans in PLANS_FILE (${file}) are wrong:\n  ${wrong.join('\n  ')}`)
+  throw new ConfigError(`PLANS_FILE (${file}) is invalid:\n  ${problems.join('\n  ')}`)
 }
 
 function parse(file: string): unknown {

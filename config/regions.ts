@@ -1,6 +1,7 @@
 /**
- * Where a sending domain belongs, chosen when it is added and kept for life. Each region names the egress pool (src/egress/pools.ts) that its
- * mail leaves by, where neither the domain nor its workspace was given another. A pool without sources is as that of the default region.
+ * Regions of sending domains. A domain's region is chosen when the domain is added and never changes. Each region names
+ * the egress pool (src/egress/pools.ts) for its mail, unless the domain or its workspace has a pool of its own. A pool
+ * without sources falls back to the pool of the default region.
  */
 interface RegionRow {
   readonly place: string
@@ -17,5 +18,5 @@ export type Region = keyof typeof REGIONS
 
 export const REGION_NAMES = Object.keys(REGIONS) as readonly Region[]
 
-/** What a domain gets that asks for none. */
+/** Of a domain that is added without a region. */
 export const DEFAULT_REGION: Region = 'us-east-1'

@@ -1,23 +1,24 @@
 /**
- * How a new source comes to be known by receivers: step by step, each day one, for each receiver apart. The amounts are a setting
- * (WARM_UP); this is what makes a step go up, stay or go down.
+ * Warm-up of a new source: for each receiver separately, the daily amount rises step by step. The amounts are the
+ * setting WARM_UP; these rules decide whether the step rises, stays or falls after a day.
  */
 export interface WarmUpRules {
-  /** Fewer answers of a receiver than this say nothing about how it takes the source. */
+  /** With fewer messages sent to a receiver than this, the step stays, unless complaints lower it. */
   readonly leastSample: number
-  /** This share of the day's amount must have gone out, or a larger one has no proof. */
+  /** The step rises only if at least this share of the day's amount was sent. */
   readonly usedShare: number
-  /** Shares from which the step stays, and from which it goes down. Large receivers ask for 0.1 % of complaints, and act on 0.3 %. */
+  /** From these shares on the step stays. Large receivers ask for 0.1 % of complaints, and act on 0.3 %. */
   readonly hold: Shares
+  /** From these shares on the step falls. */
   readonly back: Shares
-  /** One complaint in a small number is chance. */
+  /** With fewer complaints than this, the complaint share is ignored. */
   readonly leastComplaints: number
-  /** Receivers forget: for each such time without mail it is one step less. */
+  /** Receivers forget: the step falls by one for each such period without mail. */
   readonly forgetDays: number
 }
 
 interface Shares {
-  /** Of answers that put off or refused a mail for the source's sake. */
+  /** Of replies that deferred or refused a message because of the source. */
   readonly throttled: number
   readonly complaints: number
 }

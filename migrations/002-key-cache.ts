@@ -4,6 +4,7 @@
  * Columns that authentication does not read (last_used_at above all) announce nothing.
  */
 import type { Knex } from 'knex'
+import { sql } from '#src/stores/sql.ts'
 
 const WATCHED = {
   api_keys: 'UPDATE OF secret_hash, workspace_id, kind, scopes, domain_id, is_active, expires_at OR DELETE OR TRUNCATE',
@@ -12,12 +13,13 @@ const WATCHED = {
 }
 
 export async function up(knex: Knex): Promise<void> {
-  await knex.raw(`
+  await knex.raw(sql`
     CREATE FUNCTION announce_key_change() RETURNS trigger LANGUAGE plpgsql AS $body$
     BEGIN
       PERFORM pg_notify('mailstead_keys', TG_TABLE_NAME);
       RETURN NULL;
-    END $body$`)
+    END $body$
+  `)
   for (const [table, events] of Object.entries(WATCHED)) {
     await knex.raw(
       `CREATE TRIGGER key_change AFTER ${events} ON ${table} FOR EACH STATEMENT EXECUTE FUNCTION announce_key_change()`,

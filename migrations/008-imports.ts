@@ -6,84 +6,85 @@
  * file, so that one that comes again is known without keeping the file in memory. Both go when the import has ended.
  */
 import type { Knex } from 'knex'
+import { sql } from '#src/stores/sql.ts'
 
-const IMPORTS = `
-CREATE TABLE imports (
-  id uuid PRIMARY KEY,
-  workspace_id uuid NOT NULL REFERENCES workspaces ON DELETE CASCADE,
-  audience_id uuid NOT NULL,
-  state text NOT NULL CHECK (state IN ('uploading', 'waiting', 'running', 'done', 'failed', 'cancelled')),
-  is_dry_run boolean NOT NULL,
-  layout jsonb NOT NULL,                      -- delimiter, and what each column is: src/imports/layout.ts
-  bytes bigint NOT NULL DEFAULT 0,            -- of the file, as far as it has come
-  position bigint NOT NULL DEFAULT 0,         -- bytes of it that are carried out
-  line bigint NOT NULL DEFAULT 1,             -- the line that begins there
-  row_count bigint NOT NULL DEFAULT 0,
-  added bigint NOT NULL DEFAULT 0,
-  updated bigint NOT NULL DEFAULT 0,
-  joined bigint NOT NULL DEFAULT 0,
-  duplicates bigint NOT NULL DEFAULT 0,
-  failed bigint NOT NULL DEFAULT 0,
-  blocked bigint NOT NULL DEFAULT 0,
-  unsubscribed bigint NOT NULL DEFAULT 0,
-  reason text,                                -- why it failed, for people
-  lease uuid,                                 -- of the worker that is at it
-  leased_until timestamptz,
-  faults smallint NOT NULL DEFAULT 0,         -- times in a row that a batch broke by a fault of ours
-  is_cleared boolean NOT NULL DEFAULT false,  -- import_chunks and import_seen are empty
-  created_at timestamptz NOT NULL DEFAULT now(),
-  updated_at timestamptz NOT NULL DEFAULT now(),
-  finished_at timestamptz
-) WITH (fillfactor = 50);
-CREATE INDEX imports_workspace ON imports (workspace_id, id);
-CREATE INDEX imports_open ON imports (updated_at) WHERE NOT is_cleared;
-CREATE TABLE import_chunks (
-  import_id uuid NOT NULL REFERENCES imports ON DELETE CASCADE,
-  n integer NOT NULL,                         -- chunk n begins at byte n * CHUNK_BYTES of the file
-  content bytea NOT NULL,
-  PRIMARY KEY (import_id, n)
-);
-ALTER TABLE import_chunks ALTER COLUMN content SET STORAGE EXTERNAL;
-CREATE TABLE import_seen (
-  import_id uuid NOT NULL,
-  hash bigint NOT NULL,
-  PRIMARY KEY (import_id, hash)
-);
-CREATE TABLE import_errors (
-  import_id uuid NOT NULL REFERENCES imports ON DELETE CASCADE,
-  line bigint NOT NULL,
-  n smallint NOT NULL,                        -- of one line
-  column_name text,
-  message text NOT NULL,
-  value text,                                 -- the beginning of the cell
-  PRIMARY KEY (import_id, line, n)
-);
+const IMPORTS = sql`
+  CREATE TABLE imports (
+    id uuid PRIMARY KEY,
+    workspace_id uuid NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+    audience_id uuid NOT NULL,
+    state text NOT NULL CHECK (state IN ('uploading', 'waiting', 'running', 'done', 'failed', 'cancelled')),
+    is_dry_run boolean NOT NULL,
+    layout jsonb NOT NULL,                      -- delimiter and meaning of each column: src/imports/column-layout.ts
+    bytes bigint NOT NULL DEFAULT 0,            -- of the file, received so far
+    position bigint NOT NULL DEFAULT 0,         -- bytes of it that are imported
+    line bigint NOT NULL DEFAULT 1,             -- the line that starts at position
+    row_count bigint NOT NULL DEFAULT 0,
+    added bigint NOT NULL DEFAULT 0,
+    updated bigint NOT NULL DEFAULT 0,
+    joined bigint NOT NULL DEFAULT 0,
+    duplicates bigint NOT NULL DEFAULT 0,
+    failed bigint NOT NULL DEFAULT 0,
+    blocked bigint NOT NULL DEFAULT 0,
+    unsubscribed bigint NOT NULL DEFAULT 0,
+    reason text,                                -- why it failed, as text
+    lease uuid,                                 -- of the worker that runs it
+    leased_until timestamptz,
+    faults smallint NOT NULL DEFAULT 0,         -- consecutive batches that failed by an internal error
+    is_cleared boolean NOT NULL DEFAULT false,  -- import_chunks and import_seen are empty
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    finished_at timestamptz
+  ) WITH (fillfactor = 50);
+  CREATE INDEX imports_workspace ON imports (workspace_id, id);
+  CREATE INDEX imports_open ON imports (updated_at) WHERE NOT is_cleared;
+  CREATE TABLE import_chunks (
+    import_id uuid NOT NULL REFERENCES imports ON DELETE CASCADE,
+    n integer NOT NULL,                         -- chunk n starts at byte n * CHUNK_BYTES of the file
+    content bytea NOT NULL,
+    PRIMARY KEY (import_id, n)
+  );
+  ALTER TABLE import_chunks ALTER COLUMN content SET STORAGE EXTERNAL;
+  CREATE TABLE import_seen (
+    import_id uuid NOT NULL,
+    hash bigint NOT NULL,
+    PRIMARY KEY (import_id, hash)
+  );
+  CREATE TABLE import_errors (
+    import_id uuid NOT NULL REFERENCES imports ON DELETE CASCADE,
+    line bigint NOT NULL,
+    n smallint NOT NULL,                        -- number of the error within the line
+    column_name text,
+    message text NOT NULL,
+    value text,                                 -- the start of the cell
+    PRIMARY KEY (import_id, line, n)
+  );
 `
 
-const SEGMENTS = `
-CREATE TABLE segments (
-  id uuid PRIMARY KEY,
-  workspace_id uuid NOT NULL REFERENCES workspaces ON DELETE CASCADE,
-  name text NOT NULL,
-  description text,
-  audience_id uuid,                           -- only its members; null for all contacts of the workspace
-  filter jsonb NOT NULL,                      -- src/segments/filter.ts
-  created_at timestamptz NOT NULL DEFAULT now(),
-  updated_at timestamptz NOT NULL DEFAULT now()
-);
-CREATE INDEX segments_workspace ON segments (workspace_id, id);
--- who opened or clicked, by address; the other events cost nothing here
-CREATE INDEX events_engaged ON events (workspace_id, (lower(recipient) COLLATE "C"), type, id)
-  WHERE type IN ('email.opened', 'email.clicked');
+const SEGMENTS = sql`
+  CREATE TABLE segments (
+    id uuid PRIMARY KEY,
+    workspace_id uuid NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+    name text NOT NULL,
+    description text,
+    audience_id uuid,                           -- only its members; null: all contacts of the workspace
+    filter jsonb NOT NULL,                      -- src/segments/filter.ts
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now()
+  );
+  CREATE INDEX segments_workspace ON segments (workspace_id, id);
+  -- Opens and clicks by address; other events are not in the index.
+  CREATE INDEX events_engaged ON events (workspace_id, (lower(recipient) COLLATE "C"), type, id)
+    WHERE type IN ('email.opened', 'email.clicked');
 `
 
-const SCORES = `
-CREATE INDEX contacts_scored ON contacts (verified_at) WHERE verified_at IS NOT NULL;
-CREATE INDEX suppressions_recent ON suppressions (created_at);
+const SCORES = sql`
+  CREATE INDEX contacts_scored ON contacts (verified_at) WHERE verified_at IS NOT NULL;
+  CREATE INDEX suppressions_recent ON suppressions (created_at);
 `
 
 export async function up(knex: Knex): Promise<void> {
-  await knex.raw(IMPORTS + SEGMENTS + SCORES)
+  await knex.raw([IMPORTS, SEGMENTS, SCORES].join('\n'))
 }
 
 export async function down(knex: Knex): Promise<void> {

@@ -6,22 +6,30 @@
  * that somebody wants to hear of it.
  */
 import type { Knex } from 'knex'
+import { sql } from '#src/stores/sql.ts'
 
 export async function up(knex: Knex): Promise<void> {
-  await knex.raw(`
+  await knex.raw(sql`
     ALTER TABLE messages ADD COLUMN raw bytea, ADD COLUMN submitted jsonb;
     ALTER TABLE messages ALTER COLUMN raw SET STORAGE EXTERNAL;
     COMMENT ON COLUMN messages.raw IS 'the whole message as it goes out, without its signatures';
     COMMENT ON COLUMN messages.submitted IS 'the envelope that it came in';
-    CREATE INDEX events_reports ON events (tx, id) WHERE type IN ('email.bounced', 'email.failed') OR jsonb_exists(data, 'dsn');
-    CREATE TABLE report_cursor (is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only), tx xid8 NOT NULL, id uuid NOT NULL);
-    INSERT INTO report_cursor (tx, id) VALUES (pg_snapshot_xmin(pg_current_snapshot()), '00000000-0000-0000-0000-000000000000');
+    CREATE INDEX events_reports ON events (tx, id)
+      WHERE type IN ('email.bounced', 'email.failed') OR jsonb_exists(data, 'dsn');
+    CREATE TABLE report_cursor (
+      is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+      tx xid8 NOT NULL,
+      id uuid NOT NULL
+    );
+    INSERT INTO report_cursor (tx, id)
+    VALUES (pg_snapshot_xmin(pg_current_snapshot()), '00000000-0000-0000-0000-000000000000');
   `)
 }
 
 export async function down(knex: Knex): Promise<void> {
-  await knex.raw(`
+  await knex.raw(sql`
     DROP TABLE report_cursor;
     DROP INDEX events_reports;
-    ALTER TABLE messages DROP COLUMN raw, DROP COLUMN submitted`)
+    ALTER TABLE messages DROP COLUMN raw, DROP COLUMN submitted
+  `)
 }

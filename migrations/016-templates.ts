@@ -3,6 +3,7 @@
  * MJML compiled and CSS inlined; null where that is the same. A template of before is its own first version here.
  */
 import type { Knex } from 'knex'
+import { sql } from '#src/stores/sql.ts'
 
 /** Of the latest version in `templates`, of each in `template_versions`. */
 const CONTENT: readonly (readonly [column: string, type: string])[] = [
@@ -19,33 +20,35 @@ const CONTENT: readonly (readonly [column: string, type: string])[] = [
   ['partials', `jsonb NOT NULL DEFAULT '{}'`],
 ]
 
-const TABLES = `
-ALTER TABLE templates ${CONTENT.map((column) => `ADD COLUMN ${column.join(' ')}`).join(', ')};
-CREATE TABLE template_versions (
-  template_id uuid NOT NULL REFERENCES templates ON DELETE CASCADE,
-  version integer NOT NULL,
-  workspace_id uuid NOT NULL,
-  name text NOT NULL,
-  subject text NOT NULL,
-  body text NOT NULL,
-  created_at timestamptz NOT NULL DEFAULT now(),
-  ${CONTENT.map((column) => column.join(' ')).join(',\n  ')},
-  PRIMARY KEY (template_id, version)
-);
-INSERT INTO template_versions (template_id, version, workspace_id, name, subject, body, created_at)
-SELECT id, version, workspace_id, name, subject, body, updated_at FROM templates;
--- Pieces that templates of the workspace share: put in when a template is saved.
-CREATE TABLE template_partials (
-  workspace_id uuid NOT NULL REFERENCES workspaces ON DELETE CASCADE,
-  name text COLLATE "C" NOT NULL,
-  body text NOT NULL,
-  version integer NOT NULL DEFAULT 1,
-  created_at timestamptz NOT NULL DEFAULT now(),
-  updated_at timestamptz NOT NULL DEFAULT now(),
-  PRIMARY KEY (workspace_id, name)
-);
-ALTER TABLE messages ADD COLUMN template jsonb;  -- {id, version} of the one it was made from; is_test: somebody tried it
-CREATE INDEX templates_partials ON templates (workspace_id) WHERE partials <> '{}';
+const TABLES = sql`
+  ALTER TABLE templates ${CONTENT.map((column) => `ADD COLUMN ${column.join(' ')}`).join(', ')};
+  CREATE TABLE template_versions (
+    template_id uuid NOT NULL REFERENCES templates ON DELETE CASCADE,
+    version integer NOT NULL,
+    workspace_id uuid NOT NULL,
+    name text NOT NULL,
+    subject text NOT NULL,
+    body text NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    ${CONTENT.map((column) => column.join(' ')).join(',\n  ')},
+    PRIMARY KEY (template_id, version)
+  );
+  INSERT INTO template_versions (template_id, version, workspace_id, name, subject, body, created_at)
+  SELECT id, version, workspace_id, name, subject, body, updated_at
+  FROM templates;
+  -- Partials that the workspace's templates share; inserted when a template is saved.
+  CREATE TABLE template_partials (
+    workspace_id uuid NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+    name text COLLATE "C" NOT NULL,
+    body text NOT NULL,
+    version integer NOT NULL DEFAULT 1,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (workspace_id, name)
+  );
+  -- {id, version} of the template; is_test: a test message
+  ALTER TABLE messages ADD COLUMN template jsonb;
+  CREATE INDEX templates_partials ON templates (workspace_id) WHERE partials <> '{}';
 `
 
 export async function up(knex: Knex): Promise<void> {

@@ -1,32 +1,40 @@
 /**
  * Tracking: what a workspace wants tracked and how much is kept of who it was; hits of open pixels and links that were answered and wait to
- * be judged (src/tracking/record.ts); and contacts that want no mail of campaigns and automations at all.
+ * be judged (src/tracking/hit-recorder.ts); and contacts that want no mail of campaigns and automations at all.
  */
 import type { Knex } from 'knex'
+import { sql } from '#src/stores/sql.ts'
 
-const UP = `
-ALTER TABLE workspaces
-  ADD track_opens boolean,                            -- null: of campaigns and automations, not of other mail
-  ADD track_clicks boolean,
-  ADD tracking_privacy text NOT NULL DEFAULT 'full'   -- how much of the address of an open or click is kept
-    CONSTRAINT workspaces_tracking_privacy CHECK (tracking_privacy IN ('full', 'truncated', 'none')),
-  ADD tracking_domain_id uuid REFERENCES domains ON DELETE SET NULL; -- whose tracking name stands in the links; null = the shared one
+const UP = sql`
+  ALTER TABLE workspaces
+    ADD track_opens boolean,                            -- null: in mail of campaigns and automations only
+    ADD track_clicks boolean,
+    ADD tracking_privacy text NOT NULL DEFAULT 'full'   -- how much of the IP address of an open or click is stored
+      CONSTRAINT workspaces_tracking_privacy CHECK (tracking_privacy IN ('full', 'truncated', 'none')),
+    -- The domain whose tracking name the links have; null: the shared one.
+    ADD tracking_domain_id uuid REFERENCES domains ON DELETE SET NULL;
 
--- A queue of seconds: answered, not told yet.
-CREATE TABLE tracking_hits (
-  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  at timestamptz NOT NULL,
-  message_id uuid NOT NULL,
-  n smallint NOT NULL,
-  url text,                                           -- null: the open pixel
-  address text NOT NULL,
-  user_agent text NOT NULL,
-  machine text                                        -- the rule that tells it from a person, known from the request alone
-) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_insert_threshold = -1);
-CREATE INDEX tracking_hits_at ON tracking_hits (at);
-CREATE INDEX tracking_hits_recipient ON tracking_hits (message_id, n);
+  -- A queue of seconds: opens and clicks that were answered and are not recorded as events yet.
+  CREATE TABLE tracking_hits (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at timestamptz NOT NULL,
+    message_id uuid NOT NULL,
+    n smallint NOT NULL,
+    url text,                                           -- null: the open pixel
+    address text NOT NULL,
+    user_agent text NOT NULL,
+    -- The rule that matched it as automatic, from the request alone.
+    machine text
+  ) WITH (
+    autovacuum_vacuum_scale_factor = 0,
+    autovacuum_vacuum_threshold = 5000,
+    autovacuum_vacuum_insert_threshold = -1
+  );
+  CREATE INDEX tracking_hits_at ON tracking_hits (at);
+  CREATE INDEX tracking_hits_recipient ON tracking_hits (message_id, n);
 
-ALTER TABLE contacts ADD opted_out_at timestamptz;    -- wants no mail of campaigns and automations, of whatever audience
+  -- Opted out of all mail of campaigns and automations, whatever the audience.
+  ALTER TABLE contacts ADD opted_out_at timestamptz;
 `
 
 export async function up(knex: Knex): Promise<void> {
@@ -34,8 +42,13 @@ export async function up(knex: Knex): Promise<void> {
 }
 
 export async function down(knex: Knex): Promise<void> {
-  await knex.raw(`
-ALTER TABLE contacts DROP opted_out_at;
-DROP TABLE tracking_hits;
-ALTER TABLE workspaces DROP track_opens, DROP track_clicks, DROP tracking_privacy, DROP tracking_domain_id`)
+  await knex.raw(sql`
+    ALTER TABLE contacts DROP opted_out_at;
+    DROP TABLE tracking_hits;
+    ALTER TABLE workspaces
+      DROP track_opens,
+      DROP track_clicks,
+      DROP tracking_privacy,
+      DROP tracking_domain_id
+  `)
 }

@@ -1,9 +1,10 @@
 /** Mail that was captured belongs to the workspace that sent it, and is listed for it. */
 import type { Knex } from 'knex'
+import { sql } from '#src/stores/sql.ts'
 
-const UP = `
-ALTER TABLE sandbox_inbox ADD COLUMN workspace_id uuid;  -- null: it is no mail of ours
-CREATE INDEX sandbox_inbox_workspace ON sandbox_inbox (workspace_id, id) WHERE workspace_id IS NOT NULL;
+const UP = sql`
+  ALTER TABLE sandbox_inbox ADD COLUMN workspace_id uuid;  -- null: not sent by this installation
+  CREATE INDEX sandbox_inbox_workspace ON sandbox_inbox (workspace_id, id) WHERE workspace_id IS NOT NULL;
 `
 
 export async function up(knex: Knex): Promise<void> {

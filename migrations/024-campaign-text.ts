@@ -1,8 +1,9 @@
 /** The text part that a campaign's author wrote beside its HTML. */
 import type { Knex } from 'knex'
+import { sql } from '#src/stores/sql.ts'
 
-const UP = `
-ALTER TABLE campaigns ADD COLUMN text_body text;        -- null: one is made of the HTML
+const UP = sql`
+  ALTER TABLE campaigns ADD COLUMN text_body text;        -- null: derived from the HTML
 `
 
 export async function up(knex: Knex): Promise<void> {

@@ -4,15 +4,11 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '#config/load.ts'
-import { systemClock } from '#src/clock.ts'
-import type { Context } from '#src/context.ts'
-import { isDatabaseAway, isUnmigrated, openDb } from '#src/db.ts'
-import { openLog } from '#src/log.ts'
-import { startProcessMetrics } from '#src/metrics/process.ts'
+import { openContext, type Context } from '#src/context.ts'
+import { isDatabaseAway, isUnmigrated } from '#src/stores/db.ts'
+import { startProcessMetrics } from '#src/metrics/process-metrics.ts'
 import type { Registry } from '#src/metrics/registry.ts'
-import { openRedis } from '#src/redis.ts'
-import { loadMasterKey, openVault } from '#src/vault.ts'
-import { startOutbound } from './outbound.ts'
+import { startOutbound } from '#mta/outbound/outbound.ts'
 
 interface Running {
   stop(): Promise<void>
@@ -23,11 +19,11 @@ type Start = (ctx: Context, redisUrl: string, metrics: Registry) => Promise<Runn
 const ROLES: Readonly<Record<string, Start>> = {
   outbound: startOutbound,
   // parsers and certificates are of no use to a process that sends
-  inbound: async (ctx, _redisUrl, metrics) => (await import('./inbound/inbound.ts')).startInbound(ctx, metrics),
+  inbound: async (ctx, _redisUrl, metrics) => (await import('#mta/inbound/inbound.ts')).startInbound(ctx, metrics),
   submission: async (ctx, _redisUrl, metrics) =>
-    (await import('./submission/submission.ts')).startSubmission(ctx, metrics),
+    (await import('#mta/submission/submission.ts')).startSubmission(ctx, metrics),
   // loaded only where it runs: a receiver, a parser and certificates are of no use to a process that sends
-  sandbox: async (ctx) => (await import('./sandbox/sandbox.ts')).startSandbox(ctx),
+  sandbox: async (ctx) => (await import('#mta/sandbox/sandbox.ts')).startSandbox(ctx),
 }
 
 /** Names for `--roles`; without it a process has the outbound role. */
@@ -43,21 +39,14 @@ export async function main(
 ): Promise<Running> {
   const unknown = roles.filter((role) => !(role in ROLES))
   if (unknown.length > 0) throw new Error(`no role ${unknown.join(', ')}; the roles are ${ROLE_NAMES.join(', ')}`)
-  if (config.databaseUrl === null || config.redisUrl === null)
-    throw new Error('DATABASE_URL and REDIS_URL must be set for a single process; `mailstead start` embeds both')
-  const { redisUrl } = config
-  const log = openLog(config, 'mta')
-  const db = openDb(config.databaseUrl, log)
-  const redis = openRedis(redisUrl, log)
-  const ctx: Context = { config, db, redis, log, clock: systemClock, vault: openVault(loadMasterKey(config)) }
+  const { ctx, redisUrl, close } = openContext(config, 'mta')
   const metrics = startProcessMetrics(ctx, roles.join('+'))
   const running: Running[] = []
   const stopAll = async (): Promise<void> => {
     for (const one of running.toReversed()) await one.stop()
     await metrics.stop()
-    redis.disconnect()
-    await db.close()
-    log.info('stopped')
+    await close()
+    ctx.log.info('stopped')
   }
   try {
     for (const role of roles) {
@@ -69,7 +58,7 @@ export async function main(
     await stopAll()
     throw error
   }
-  if (!stop.aborted) log.info({ roles }, 'started')
+  if (!stop.aborted) ctx.log.info({ roles }, 'started')
   return { stop: stopAll }
 }
 

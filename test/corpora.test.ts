@@ -2,9 +2,9 @@
  * Real bounces, complaints and auto-replies (test/corpora, see its LICENSE) through the reader: prints how many were read as expected, and fails
  * where it is less than what is promised. `CORPUS_VERBOSE=1` names each mail that was read otherwise.
  */
-import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { assert } from 'chai'
 import { readReport, type ReportedRecipient } from '#mta/classify/report.ts'
 
 interface Expected {

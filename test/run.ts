@@ -11,7 +11,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { findRedis } from '#bin/supervisor/redis-binaries.ts'
 import { chooseAccount } from '#bin/supervisor/account.ts'
 import { SETTINGS } from '#config/schema.ts'
-import { startTemplateCluster } from './support/stores.ts'
+import { startTemplateCluster } from '#test/support/stores.ts'
 
 interface Counts {
   readonly passed: number
@@ -21,10 +21,11 @@ interface Counts {
 
 const ROOT = join(import.meta.dirname, '..')
 const TOOLS = join(ROOT, 'node_modules/.bin')
-const FILES = '{src,mta,api,config,migrations,bin,bench,test,clients,docs}/**/*.test.ts'
+const FILES = '{src,mta,api,worker,config,migrations,bin,bench,test,clients,docs}/**/*.test.ts'
 /** The programs of node_modules are scripts for a Node that is new enough, which `node` on PATH may not be. */
 const PATH = [dirname(process.execPath), TOOLS, process.env['PATH'] ?? ''].join(delimiter)
 const CHECKS: readonly (readonly [name: string, program: string, ...args: string[]])[] = [
+  ['format (oxfmt)', 'oxfmt', '--check', '.'],
   ['types (tsc)', 'tsc', '-p', '.'],
   ['lint (oxlint)', 'oxlint'],
   ['nothing unused (knip)', 'knip', '--no-progress'],

@@ -1,6 +1,6 @@
 /** Pages behind the links of a mail that are neither forms nor mails: what is not there. */
-import type { Refusal } from '#src/errors.ts'
-import type { Answer } from '#api/route.ts'
+import type { Refusal } from '#src/platform/errors.ts'
+import type { Answer } from '#api/http/route.ts'
 import { html, page } from './page.ts'
 import { TEXTS } from './texts.ts'
 
@@ -19,6 +19,6 @@ export function messagePage(title: string, text: string): Answer {
   return page(
     title,
     html`<h1>${title}</h1>
-<p>${text}</p>`,
+      <p>${text}</p>`,
   )
 }

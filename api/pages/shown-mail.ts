@@ -2,8 +2,8 @@
  * A mail as a page. What stands in it is somebody else's: it runs in a sandbox of its own, where no script does, no form goes anywhere and
  * nothing of ours can be read; images, styles and links work, and tell nobody where the reader comes from.
  */
-import type { Answer } from '#api/route.ts'
-import type { ShownMail } from '#api/mail-view.ts'
+import type { Answer } from '#api/http/route.ts'
+import type { ShownMail } from '#api/http/mail-view.ts'
 import { html, page } from './page.ts'
 
 const POLICY = [
@@ -21,14 +21,11 @@ const HEADERS = { 'Content-Security-Policy': POLICY, 'X-Robots-Tag': 'noindex' }
 
 export function shownMailPage({ subject, html: body, text }: ShownMail): Answer {
   if (body !== null && body !== '') return { body, type: 'text/html; charset=utf-8', headers: HEADERS }
-  const lines = (text ?? '').split('\n').map(
-    (line) => html`${line}<br>
-`,
-  )
+  const lines = (text ?? '').split('\n').map((line) => html`${line}<br /> `)
   const shown = page(
     subject,
     html`<h1>${subject}</h1>
-<p>${lines}</p>`,
+      <p>${lines}</p>`,
   )
   return { ...shown, headers: { ...shown.headers, 'X-Robots-Tag': 'noindex' } }
 }

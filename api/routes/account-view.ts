@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { SECURITIES } from '#config/oauth-providers.ts'
 import type { Account } from '#src/providers/accounts.ts'
 import { TEST_STEPS, type TestResult } from '#src/providers/connection-tests.ts'
-import { moment } from '#api/shapes.ts'
+import { moment } from '#api/http/answer-shapes.ts'
 
 const count = z.int().min(1)
 

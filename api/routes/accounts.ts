@@ -7,10 +7,10 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import { ACCOUNT_LIMITS } from '#config/oauth-providers.ts'
-import { invalid, refuse, type Refusal } from '#src/errors.ts'
-import { isUuid } from '#src/id.ts'
+import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
+import { isUuid } from '#src/platform/id.ts'
 import { parseAddress } from '#src/mail/address.ts'
-import { isReachable } from '#src/network.ts'
+import { isReachable } from '#src/net/address-policy.ts'
 import {
   changeAccount,
   countAccounts,
@@ -23,11 +23,11 @@ import {
   type SignIn,
 } from '#src/providers/accounts.ts'
 import { testAccount } from '#src/providers/connection-tests.ts'
-import { resumeAccount } from '#src/providers/pause.ts'
-import type { ApiContext } from '#api/context.ts'
-import { pageData, paging } from '#api/paging.ts'
-import { route, type Answer, type AnyRoute } from '#api/route.ts'
-import { enveloped, pageOf } from '#api/shapes.ts'
+import { resumeAccount } from '#src/providers/pause-account.ts'
+import type { ApiContext } from '#api/http/context.ts'
+import { pageData, paging } from '#api/http/paging.ts'
+import { route, type Answer, type AnyRoute } from '#api/http/route.ts'
+import { enveloped, pageOf } from '#api/http/answer-shapes.ts'
 import { accountFields, foldAccount, signInOf, type FoldedAccount } from './account-fields.ts'
 import { accountShape, presentAccount, presentTest, testShape } from './account-view.ts'
 

@@ -4,16 +4,16 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
-import { invalid, refuse } from '#src/errors.ts'
-import { isUuid } from '#src/id.ts'
+import { invalid, refuse } from '#src/platform/errors.ts'
+import { isUuid } from '#src/platform/id.ts'
 import { parseAddress } from '#src/mail/address.ts'
 import { askDryRun, findDryRun, type DryRunReport } from '#src/operator/dry-runs.ts'
 import { readFilter } from '#src/operator/filter.ts'
 import { hasOutbound } from '#src/queue/lease.ts'
-import { recordAction } from '#src/operator/record.ts'
-import type { ApiContext } from '#api/context.ts'
-import { route, type Answer, type AnyRoute } from '#api/route.ts'
-import { enveloped } from '#api/shapes.ts'
+import { recordAction } from '#src/operator/audit-log.ts'
+import type { ApiContext } from '#api/http/context.ts'
+import { route, type Answer, type AnyRoute } from '#api/http/route.ts'
+import { enveloped } from '#api/http/answer-shapes.ts'
 import { operatorName } from './admin-queue.ts'
 
 const LOOK_MS = 200

@@ -1,11 +1,11 @@
 /** What only the operator can mend: told once each, with how often, until it is acknowledged. The command line: `mailstead notices`. */
 import { z } from 'zod'
-import { refuse } from '#src/errors.ts'
-import { isUuid } from '#src/id.ts'
+import { refuse } from '#src/platform/errors.ts'
+import { isUuid } from '#src/platform/id.ts'
 import { acknowledgeNotices, listNotices, NOTICE_KIND_NAMES, type Notice } from '#src/operator/notices.ts'
-import { paging } from '#api/paging.ts'
-import { route, type AnyRoute } from '#api/route.ts'
-import { enveloped, moment, plainAnswer } from '#api/shapes.ts'
+import { paging } from '#api/http/paging.ts'
+import { route, type AnyRoute } from '#api/http/route.ts'
+import { enveloped, moment, plainAnswer } from '#api/http/answer-shapes.ts'
 import { operatorName } from './admin-queue.ts'
 
 const shape = z

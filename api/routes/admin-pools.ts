@@ -5,12 +5,12 @@
 import { z } from 'zod'
 import { findDomain } from '#src/domains/domains.ts'
 import { listPools, usePool, type PoolUser } from '#src/egress/pools.ts'
-import { invalid, type Refusal } from '#src/errors.ts'
+import { invalid, type Refusal } from '#src/platform/errors.ts'
 import { readFilter } from '#src/operator/filter.ts'
-import { recordAction } from '#src/operator/record.ts'
-import type { ApiContext } from '#api/context.ts'
-import { route, type AnyRoute } from '#api/route.ts'
-import { enveloped, plainAnswer } from '#api/shapes.ts'
+import { recordAction } from '#src/operator/audit-log.ts'
+import type { ApiContext } from '#api/http/context.ts'
+import { route, type AnyRoute } from '#api/http/route.ts'
+import { enveloped, plainAnswer } from '#api/http/answer-shapes.ts'
 import { operatorName } from './admin-queue.ts'
 
 const count = z.int().min(0)

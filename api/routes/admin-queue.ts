@@ -4,8 +4,8 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { z, type ZodType } from 'zod'
-import { invalid, refuse, type Refusal } from '#src/errors.ts'
-import { hexOf, isUuid, messageIdOf } from '#src/id.ts'
+import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
+import { hexOf, isUuid, messageIdOf } from '#src/platform/id.ts'
 import { explainMessage } from '#src/messages/explain.ts'
 import {
   COUNTED_BY_NAMES,
@@ -19,12 +19,12 @@ import {
 import { STATES } from '#src/messages/state.ts'
 import { advance, beginAction, MAIL_VERBS, type MailVerb } from '#src/operator/actions.ts'
 import { FILTER_FIELDS, readFilter, type FilterField, type GivenFilter } from '#src/operator/filter.ts'
-import { findAction, listActions, type Action } from '#src/operator/record.ts'
+import { findAction, listActions, type Action } from '#src/operator/audit-log.ts'
 import { TIER_NAMES } from '#src/queue/tiers.ts'
-import type { ApiContext } from '#api/context.ts'
-import { paging } from '#api/paging.ts'
-import { route, type Answer, type AnyRoute } from '#api/route.ts'
-import { enveloped, moment } from '#api/shapes.ts'
+import type { ApiContext } from '#api/http/context.ts'
+import { paging } from '#api/http/paging.ts'
+import { route, type Answer, type AnyRoute } from '#api/http/route.ts'
+import { enveloped, moment } from '#api/http/answer-shapes.ts'
 import { explanationAnswer, presentExplanation } from './email-gates.ts'
 
 const LONGEST = 255

@@ -3,15 +3,15 @@
  * which receivers a rule about their replies has stopped, which the operator may let go before their time.
  */
 import { z } from 'zod'
-import { invalid, refuse, type Refusal } from '#src/errors.ts'
+import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import { readStopped } from '#src/operator/filter.ts'
-import { recordAction } from '#src/operator/record.ts'
+import { recordAction } from '#src/operator/audit-log.ts'
 import { listSuspensions, resume, suspend, SUSPENDABLE, type Stopped } from '#src/queue/suspensions.ts'
 import { listReceiverSuspensions, resumeReceiver } from '#src/shaping/receiver-suspensions.ts'
-import type { ApiContext } from '#api/context.ts'
-import { route, type Answer, type AnyRoute } from '#api/route.ts'
-import { enveloped, moment, plainAnswer } from '#api/shapes.ts'
-import { time } from '#api/time.ts'
+import type { ApiContext } from '#api/http/context.ts'
+import { route, type Answer, type AnyRoute } from '#api/http/route.ts'
+import { enveloped, moment, plainAnswer } from '#api/http/answer-shapes.ts'
+import { time } from '#api/http/time-fields.ts'
 import { operatorName } from './admin-queue.ts'
 
 const text = z.string().min(1, 'is empty').max(255, 'is too long').optional()
@@ -34,11 +34,9 @@ const shape = z
 const receiver = z
   .object({
     receiver: z.string().meta({ description: '`*`: every receiver, for that source' }),
-    source: z
-      .string()
-      .meta({
-        description: 'our egress source that it holds for; `default`: the system’s choice of address; `*`: all',
-      }),
+    source: z.string().meta({
+      description: 'our egress source that it holds for; `default`: the system’s choice of address; `*`: all',
+    }),
     workspace_id: z.uuid().nullable().meta({ description: 'null: all' }),
     rule: z.string(),
     reply: z.string(),

@@ -11,13 +11,13 @@ import {
   updateAudience,
   type Audience,
 } from '#src/contacts/audiences.ts'
-import { refuse, type Refusal } from '#src/errors.ts'
-import { isUuid } from '#src/id.ts'
-import { audienceAnswer, audiencesAnswer, presentAudience } from '#api/audience-pages.ts'
-import type { ApiContext } from '#api/context.ts'
-import { paging } from '#api/paging.ts'
-import { route, type Answer, type AnyRoute } from '#api/route.ts'
-import { sortBy, sortDir } from '#api/sorting.ts'
+import { refuse, type Refusal } from '#src/platform/errors.ts'
+import { isUuid } from '#src/platform/id.ts'
+import { audienceAnswer, audiencesAnswer, presentAudience } from './audience-pages.ts'
+import type { ApiContext } from '#api/http/context.ts'
+import { paging } from '#api/http/paging.ts'
+import { route, type Answer, type AnyRoute } from '#api/http/route.ts'
+import { sortBy, sortDir } from '#api/http/sorting.ts'
 
 const ACCESS = { admin: 'audiences:manage' } as const
 const MAX_NAME = 255

@@ -1,12 +1,12 @@
 /** How an automation runs: what became of its webhook steps, and a rehearsal that walks one contact through it and does nothing. */
 import { z } from 'zod'
-import { listCalls, rehearseWith, type CallLine } from '#src/automations/look.ts'
-import type { Rehearsal } from '#src/automations/rehearse.ts'
+import { listCalls, rehearseWith, type CallLine } from '#src/automations/inspect.ts'
+import type { Rehearsal } from '#src/automations/dry-run.ts'
 import { STEP_KINDS } from '#src/automations/step-kinds.ts'
-import { refuse } from '#src/errors.ts'
-import { pageData, paging } from '#api/paging.ts'
-import { route, type AnyRoute } from '#api/route.ts'
-import { enveloped, moment, pageOf } from '#api/shapes.ts'
+import { refuse } from '#src/platform/errors.ts'
+import { pageData, paging } from '#api/http/paging.ts'
+import { route, type AnyRoute } from '#api/http/route.ts'
+import { enveloped, moment, pageOf } from '#api/http/answer-shapes.ts'
 import { automationOf, byId, NO_AUTOMATION, READ } from './automations.ts'
 import { email, filling, foldProperties } from './enrolments.ts'
 

@@ -3,10 +3,10 @@
  * has it; `/public/automations/{id}` shows one of any status. Who is in them is `enrolments.ts`.
  */
 import { z } from 'zod'
-import { changeAutomation, createAutomation, type AutomationChange, type Changed } from '#src/automations/change.ts'
-import { readStepCounts } from '#src/automations/look.ts'
-import { remindAutomations } from '#src/automations/remind.ts'
-import { finishSources } from '#src/automations/sources.ts'
+import { changeAutomation, createAutomation, type AutomationChange, type Changed } from '#src/automations/edit.ts'
+import { readStepCounts } from '#src/automations/inspect.ts'
+import { remindAutomations } from '#src/automations/wake-workers.ts'
+import { finishSources } from '#src/automations/step-templates.ts'
 import { STATUSES, type Status } from '#src/automations/state.ts'
 import { stepsField } from '#src/automations/steps.ts'
 import {
@@ -18,12 +18,12 @@ import {
 } from '#src/automations/store.ts'
 import { triggerOf, TRIGGERS, type TriggerType } from '#src/automations/triggers.ts'
 import { aliasOf, filled } from '#src/campaigns/content.ts'
-import { invalid, refuse, type Refusal } from '#src/errors.ts'
-import { isUuid } from '#src/id.ts'
-import type { ApiContext } from '#api/context.ts'
-import { pageData, paging } from '#api/paging.ts'
-import { route, type Answer, type AnyRoute } from '#api/route.ts'
-import { enveloped, moment, pageOf } from '#api/shapes.ts'
+import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
+import { isUuid } from '#src/platform/id.ts'
+import type { ApiContext } from '#api/http/context.ts'
+import { pageData, paging } from '#api/http/paging.ts'
+import { route, type Answer, type AnyRoute } from '#api/http/route.ts'
+import { enveloped, moment, pageOf } from '#api/http/answer-shapes.ts'
 
 export const READ = { admin: 'automations:read' } as const
 export const WRITE = { admin: 'automations:write' } as const

@@ -2,10 +2,10 @@
 import { z } from 'zod'
 import { previewCampaign, type Finding, type Preview } from '#src/campaigns/preview.ts'
 import { findCampaign, type Campaign } from '#src/campaigns/store.ts'
-import { isUuid } from '#src/id.ts'
-import { planOf, type ApiContext } from '#api/context.ts'
-import { route } from '#api/route.ts'
-import { enveloped, moment } from '#api/shapes.ts'
+import { isUuid } from '#src/platform/id.ts'
+import { planOf, type ApiContext } from '#api/http/context.ts'
+import { route } from '#api/http/route.ts'
+import { enveloped, moment } from '#api/http/answer-shapes.ts'
 import { ACCESS, byId, NO_CAMPAIGN } from './campaign-view.ts'
 
 const count = z.int().min(0)

@@ -11,12 +11,12 @@ import {
   type LedgerRow,
 } from '#src/campaigns/recipient-list.ts'
 import { findCampaign } from '#src/campaigns/store.ts'
-import { invalid } from '#src/errors.ts'
-import { isUuid } from '#src/id.ts'
-import type { ApiContext } from '#api/context.ts'
-import { paging } from '#api/paging.ts'
-import { route, type AnyRoute } from '#api/route.ts'
-import { enveloped, moment } from '#api/shapes.ts'
+import { invalid } from '#src/platform/errors.ts'
+import { isUuid } from '#src/platform/id.ts'
+import type { ApiContext } from '#api/http/context.ts'
+import { paging } from '#api/http/paging.ts'
+import { route, type AnyRoute } from '#api/http/route.ts'
+import { enveloped, moment } from '#api/http/answer-shapes.ts'
 import { ACCESS, byId, NO_CAMPAIGN } from './campaign-view.ts'
 
 const filter = z

@@ -12,17 +12,17 @@ import {
   type CampaignName,
   type CampaignSets,
   type MoveResult,
-} from '#src/campaigns/moves.ts'
+} from '#src/campaigns/transitions.ts'
 import { retryFailed } from '#src/campaigns/retry.ts'
 import { planStart, type PlannedStart } from '#src/campaigns/schedule.ts'
 import { judgeAndMove, startCampaign, type Block } from '#src/campaigns/start.ts'
 import { findCampaign } from '#src/campaigns/store.ts'
-import type { Queryable } from '#src/db.ts'
-import { invalid, refuse, type Refusal } from '#src/errors.ts'
-import { isUuid } from '#src/id.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
+import { isUuid } from '#src/platform/id.ts'
 import { letGoAgain } from '#src/queue/suspensions.ts'
-import type { ApiContext } from '#api/context.ts'
-import { route, type Answer, type AnyRoute } from '#api/route.ts'
+import type { ApiContext } from '#api/http/context.ts'
+import { route, type Answer, type AnyRoute } from '#api/http/route.ts'
 import { listRed, look } from './campaign-preview.ts'
 import { ACCESS, byId, NO_CAMPAIGN, show, shown } from './campaign-view.ts'
 

@@ -1,12 +1,12 @@
 /** Campaigns as answers have them: the fields, the figures of the ledger, and what a campaign's name in a path leads to. */
 import { z } from 'zod'
 import { CAMPAIGN_STATES, type CampaignState } from '#src/campaigns/state.ts'
-import { FIGURES, readFigures, type Figures } from '#src/campaigns/figures.ts'
+import { FIGURES, readFigures, type Figures } from '#src/campaigns/statistics.ts'
 import type { Campaign, CampaignRow } from '#src/campaigns/store.ts'
-import { refuse } from '#src/errors.ts'
-import type { ApiContext } from '#api/context.ts'
-import type { Answer } from '#api/route.ts'
-import { enveloped, moment } from '#api/shapes.ts'
+import { refuse } from '#src/platform/errors.ts'
+import type { ApiContext } from '#api/http/context.ts'
+import type { Answer } from '#api/http/route.ts'
+import { enveloped, moment } from '#api/http/answer-shapes.ts'
 
 export const ACCESS = { admin: 'campaigns:manage' } as const
 export const byId = z.object({ id: z.string() })

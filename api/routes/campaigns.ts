@@ -1,7 +1,7 @@
 /** Campaigns: drafts are made, changed and deleted; any is listed and shown, with what became of its recipients. Sending: campaign-sending.ts. */
 import { z } from 'zod'
 import { aliasOf, asBody, contentFields, filled, foldContent, uuid } from '#src/campaigns/content.ts'
-import type { CampaignName } from '#src/campaigns/moves.ts'
+import type { CampaignName } from '#src/campaigns/transitions.ts'
 import { judgeReferences, type Reference } from '#src/campaigns/references.ts'
 import {
   changeDraft,
@@ -13,13 +13,13 @@ import {
   type CampaignFields,
   type Unchanged,
 } from '#src/campaigns/store.ts'
-import { invalid, refuse, type Refusal } from '#src/errors.ts'
-import { isUuid } from '#src/id.ts'
-import { isHtml } from '#src/mail/html-signs.ts'
-import type { ApiContext } from '#api/context.ts'
-import { pageData, paging } from '#api/paging.ts'
-import { route, type AnyRoute } from '#api/route.ts'
-import { pageOf } from '#api/shapes.ts'
+import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
+import { isUuid } from '#src/platform/id.ts'
+import { isHtml } from '#src/mail/html-detection.ts'
+import type { ApiContext } from '#api/http/context.ts'
+import { pageData, paging } from '#api/http/paging.ts'
+import { route, type AnyRoute } from '#api/http/route.ts'
+import { pageOf } from '#api/http/answer-shapes.ts'
 import { ACCESS, byId, NO_CAMPAIGN, present, row, show, shown, STATES } from './campaign-view.ts'
 
 const MAX_NAME = 255

@@ -6,13 +6,13 @@
 import { Readable } from 'node:stream'
 import type { ParsedMail } from 'mailparser'
 import { z } from 'zod'
-import { refuse } from '#src/errors.ts'
-import { hexOf, isUuid } from '#src/id.ts'
+import { refuse } from '#src/platform/errors.ts'
+import { hexOf, isUuid } from '#src/platform/id.ts'
 import { findCaptured, forgetCaptured, listCaptured, type CapturedLine, type InboxMail } from '#src/sandbox/inbox.ts'
-import type { ApiContext } from '#api/context.ts'
-import { pageData, paging } from '#api/paging.ts'
-import { route, type AnyRoute } from '#api/route.ts'
-import { enveloped, moment, pageOf } from '#api/shapes.ts'
+import type { ApiContext } from '#api/http/context.ts'
+import { pageData, paging } from '#api/http/paging.ts'
+import { route, type AnyRoute } from '#api/http/route.ts'
+import { enveloped, moment, pageOf } from '#api/http/answer-shapes.ts'
 
 /** What is longer is not taken apart here, where others wait: it can be fetched whole. */
 const READABLE = 256 * 1024

@@ -1,9 +1,9 @@
 /** GET /docs: the reference page, made from /openapi.json in the browser. Its files come with the service, so it works offline. */
 import { z } from 'zod'
-import { refuse } from '#src/errors.ts'
-import { ASSETS, readDocsFiles, type DocsFiles } from '#api/docs-files.ts'
-import { FOREVER, NOT_MODIFIED, REVALIDATE, serve } from '#api/etag.ts'
-import { route, type AnyRoute } from '#api/route.ts'
+import { refuse } from '#src/platform/errors.ts'
+import { ASSETS, readDocsFiles, type DocsFiles } from '#api/openapi/docs-assets.ts'
+import { FOREVER, NOT_MODIFIED, REVALIDATE, serve } from '#api/http/etag.ts'
+import { route, type AnyRoute } from '#api/http/route.ts'
 
 /**
  * Scripts and styles are files of ours, nothing inline; Swagger UI draws with data: images. Calls may go to this server only, and to the

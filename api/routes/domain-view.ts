@@ -1,6 +1,6 @@
 /**
- * A sending domain as the API shows it: the object, its DNS records with what was found at the last look, and a sentence about its
- * status. Pure.
+ * A sending domain as the API shows it: the object, its DNS records with the result of the last check, and a sentence
+ * about its status. Pure.
  */
 import { z } from 'zod'
 import type { Config } from '#config/load.ts'
@@ -9,7 +9,10 @@ import type { Domain } from '#src/domains/domains.ts'
 import type { RecordCheck } from '#src/domains/inspect.ts'
 import { domainRecords, placeOf, removableRecords, trackingNameOf } from '#src/domains/records.ts'
 import { DOMAIN_STATES, type DomainStatus } from '#src/domains/status.ts'
-import { moment } from '#api/shapes.ts'
+import { refuse, type Refusal } from '#src/platform/errors.ts'
+import { moment } from '#api/http/answer-shapes.ts'
+
+export const NO_DOMAIN: Refusal = refuse('NOT_FOUND', 'There is no such domain.')
 
 const statusName = z.enum(Object.keys(DOMAIN_STATES) as [DomainStatus, ...DomainStatus[]])
 const partName = z.enum(['pending', 'verified', 'failed'])
@@ -46,7 +49,8 @@ export const domainShape = z
       .nullable()
       .meta({
         description:
-          'the name that may stand in tracking links once tracking_status is verified; null where the service has no public name',
+          'the name that may stand in tracking links once tracking_status is verified; ' +
+          'null where the service has no public name',
       }),
     dns_records: z.array(record),
     dns_records_to_remove: z

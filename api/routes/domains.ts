@@ -1,25 +1,25 @@
 /**
- * Sending domains of a workspace: added, listed, looked at, verified, removed, given new DKIM keys; and sending keys for a verified one.
- * Another workspace's domain is not there. Verifying by hand asks DNS at once, but only once in a few seconds, whoever polls: in between
- * the last look is the answer. What an endpoint answers of a domain is in `domain-view.ts`.
+ * Sending domains of a workspace: add, list, show, verify and delete them, and rotate their DKIM keys. A domain of
+ * another workspace is not found. Verifying by hand queries DNS at most once in a few seconds; in between the endpoint
+ * returns the last result. `domain-view.ts` has the shape of a domain, `domain-keys.ts` the endpoint for sending keys.
  */
 import { z } from 'zod'
 import { DEFAULT_REGION, REGION_NAMES, type Region } from '#config/regions.ts'
-import { createKey } from '#src/auth/keys.ts'
 import { createDomainDns } from '#src/domains/dns.ts'
 import { addDomain, countDomains, findDomain, listDomains, type Domain } from '#src/domains/domains.ts'
 import { mayCheck } from '#src/domains/due.ts'
 import { removeDomain } from '#src/domains/removal.ts'
 import { rotateKeys } from '#src/domains/rotation.ts'
 import { verifyDomain } from '#src/domains/verify.ts'
-import { invalid, refuse, type Refusal } from '#src/errors.ts'
-import { announce } from '#src/events/news.ts'
-import { hexOf, isUuid } from '#src/id.ts'
-import { planOf, type ApiContext } from '#api/context.ts'
-import { paging } from '#api/paging.ts'
-import { route, type Answer, type AnyRoute } from '#api/route.ts'
-import { enveloped, moment, plainAnswer } from '#api/shapes.ts'
-import { checksShape, domainShape, explainStatus, presentChecks, presentDomain } from './domain-view.ts'
+import { invalid, refuse } from '#src/platform/errors.ts'
+import { announce } from '#src/queue/notifications.ts'
+import { isUuid } from '#src/platform/id.ts'
+import { planOf, type ApiContext } from '#api/http/context.ts'
+import { paging } from '#api/http/paging.ts'
+import { route, type Answer, type AnyRoute } from '#api/http/route.ts'
+import { enveloped, moment, plainAnswer } from '#api/http/answer-shapes.ts'
+import { createDomainKey } from './domain-keys.ts'
+import { checksShape, domainShape, explainStatus, NO_DOMAIN, presentChecks, presentDomain } from './domain-view.ts'
 
 const ACCESS = { admin: 'domains:manage' } as const
 const byDomainId = z.object({ domainID: z.string() })
@@ -205,104 +205,7 @@ const rotate = route({
   },
 })
 
-const uuid = z.string().refine(isUuid, 'must be the id of a domain')
-const accountId = z.string().refine(isUuid, 'must be the id of a connected account')
-// a time without an offset is UTC, as everywhere
-const expiry = z.iso
-  .datetime({ offset: true, local: true, error: 'must be a time such as 2031-05-04T10:00:00Z' })
-  .transform((text) => new Date(/(?:Z|[+-]\d\d:\d\d)$/.test(text) ? text : `${text}Z`))
-
-const keyBody = z
-  .object({
-    name: z
-      .string()
-      .trim()
-      .min(1, 'is required')
-      .max(255, 'at most 255 characters')
-      .regex(/^\P{Cc}*$/u, 'has control characters'),
-    custom_domain_id: uuid.nullish(),
-    domain_id: uuid.nullish().meta({ description: 'alias of custom_domain_id' }),
-    account_id: accountId
-      .nullish()
-      .meta({ description: 'for a key of a connected account, instead of custom_domain_id' }),
-    expires_at: expiry.nullish(),
-  })
-  .transform(
-    ({ name, custom_domain_id: custom, domain_id: alias, account_id: account, expires_at: expiresAt }, sink) => {
-      const domainId = custom ?? alias ?? null
-      if (domainId === null && account == null)
-        sink.addIssue({ code: 'custom', path: ['custom_domain_id'], message: 'is required' })
-      if (domainId !== null && account != null)
-        sink.addIssue({ code: 'custom', path: ['account_id'], message: 'a key has one sender: a domain or an account' })
-      return {
-        name,
-        sender: domainId === null ? { accountId: account ?? '' } : { domainId },
-        expiresAt: expiresAt ?? null,
-      }
-    },
-  )
-  .meta({
-    required: ['name'],
-    examples: [
-      { name: 'shop', custom_domain_id: '019a9a00-0000-7000-8000-000000000003', expires_at: '2031-05-04T10:00:00Z' },
-    ],
-  })
-
-const createDomainKey = route({
-  name: 'create-domain-key',
-  summary: 'Create a sending key for a verified domain or a connected account; the answer has the key, once',
-  method: 'POST',
-  paths: ['/public/domains/api-keys/create'],
-  access: { admin: 'api-keys:create' },
-  body: keyBody,
-  status: 201,
-  answer: enveloped(
-    z.object({
-      api_key: z.object({
-        id: z.uuid(),
-        key_id: z.string(),
-        name: z.string(),
-        is_active: z.boolean(),
-        expires_at: moment.nullable(),
-        created_at: moment,
-      }),
-      secret_key: z.string().meta({ description: 'shown this once' }),
-    }),
-  ),
-  errors: ['VALIDATION_ERROR', 'NOT_FOUND'],
-  handle: async (ctx, { caller, body: { name, sender, expiresAt } }) => {
-    if (expiresAt !== null && expiresAt.getTime() <= ctx.clock.now())
-      return invalid([{ path: 'expires_at', message: 'lies in the past' }])
-    const order = {
-      kind: 'regular',
-      prefix: ctx.config.keyPrefix,
-      workspaceId: caller.workspaceId,
-      name,
-      expiresAt,
-    } as const
-    const key = await createKey(ctx.db, { ...order, ...sender })
-    if (key.kind === 'domain-not-verified')
-      return invalid([
-        { path: 'custom_domain_id', message: `${key.domain} is not verified (${key.status}): verify it first` },
-      ])
-    if (key.kind === 'no-account') return refuse('NOT_FOUND', 'There is no such account.')
-    if (key.kind !== 'created') return NO_DOMAIN
-    const shown = {
-      id: key.id,
-      key_id: `key_${hexOf(key.id)}`,
-      name,
-      is_active: true,
-      expires_at: expiresAt?.toISOString() ?? null,
-      created_at: key.createdAt.toISOString(),
-    }
-    const data = { api_key: shown, secret_key: key.secretKey }
-    return { body: { success: true, message: 'Sending key created. Keep it: it is not shown again.', data } }
-  },
-})
-
 export const DOMAIN_ROUTES: readonly AnyRoute[] = [add, list, status, verify, remove, rotate, createDomainKey]
-
-const NO_DOMAIN: Refusal = refuse('NOT_FOUND', 'There is no such domain.')
 
 function ownDomain(ctx: ApiContext, workspaceId: string, id: string): Promise<Domain | null> {
   return isUuid(id) ? findDomain(ctx.db, workspaceId, id) : Promise.resolve(null)

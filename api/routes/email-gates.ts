@@ -1,11 +1,11 @@
 /** An explanation as it is answered: one line for each recipient with all gates in order, and the first that is held for the message. */
 import { z } from 'zod'
-import { hexOf } from '#src/id.ts'
+import { hexOf } from '#src/platform/id.ts'
 import type { ExplainedRecipient, Explanation } from '#src/messages/explain.ts'
 import { GATE_NAMES } from '#src/messages/gates.ts'
 import { STATES } from '#src/messages/state.ts'
 import { TIER_NAMES } from '#src/queue/tiers.ts'
-import { enveloped, moment } from '#api/shapes.ts'
+import { enveloped, moment } from '#api/http/answer-shapes.ts'
 import { status } from './email-view.ts'
 
 const gateName = z.enum(GATE_NAMES)

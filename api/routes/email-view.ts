@@ -9,7 +9,7 @@ import { STATES } from '#src/messages/state.ts'
 import { STATUSES } from '#src/messages/status.ts'
 import { TIER_NAMES, TIERS } from '#src/queue/tiers.ts'
 import { eventName } from '#src/webhooks/payload.ts'
-import { moment } from '#api/shapes.ts'
+import { moment } from '#api/http/answer-shapes.ts'
 import { idsOf } from '#api/sending/answer.ts'
 
 const text = z.string().nullable()

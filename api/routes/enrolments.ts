@@ -8,16 +8,16 @@ import {
   type Enrolment,
   type Properties,
 } from '#src/automations/enrol.ts'
-import { remindAutomations } from '#src/automations/remind.ts'
+import { remindAutomations } from '#src/automations/wake-workers.ts'
 import { ENROLMENT_STATES, type EnrolmentState } from '#src/automations/state.ts'
 import { eventName } from '#src/automations/triggers.ts'
 import { aliasOf } from '#src/campaigns/content.ts'
-import { refuse } from '#src/errors.ts'
-import { isUuid } from '#src/id.ts'
+import { refuse } from '#src/platform/errors.ts'
+import { isUuid } from '#src/platform/id.ts'
 import { parseMailbox } from '#src/mail/address.ts'
-import { pageData, paging } from '#api/paging.ts'
-import { route, type AnyRoute } from '#api/route.ts'
-import { enveloped, moment, pageOf, plainAnswer } from '#api/shapes.ts'
+import { pageData, paging } from '#api/http/paging.ts'
+import { route, type AnyRoute } from '#api/http/route.ts'
+import { enveloped, moment, pageOf, plainAnswer } from '#api/http/answer-shapes.ts'
 import { automationOf, byId, NO_AUTOMATION, READ, WRITE } from './automations.ts'
 
 const MAX_PROPERTIES = 100

@@ -6,19 +6,19 @@
  * while an older transaction holds an event back, more often. It ends when the client goes away or the process stops.
  */
 import { z } from 'zod'
-import { invalid, refuse } from '#src/errors.ts'
+import { invalid, refuse } from '#src/platform/errors.ts'
 import { BEGINNING, readCursor, writeCursor } from '#src/events/cursor.ts'
 import { readFeed, type FeedOrder, type FeedPage } from '#src/events/feed.ts'
-import type { Waiter } from '#src/events/watch.ts'
-import { messageIdOf } from '#src/id.ts'
+import type { Waiter } from '#src/events/feed-watch.ts'
+import { messageIdOf } from '#src/platform/id.ts'
 import { readSelection } from '#src/webhooks/event-selection.ts'
-import { ALL_TYPES } from '#src/webhooks/event-types.ts'
+import { ALL_TYPES } from '#src/events/catalogue.ts'
 import { payloadObject } from '#src/webhooks/payload.ts'
-import type { ApiContext } from '#api/context.ts'
-import { paging } from '#api/paging.ts'
-import { route } from '#api/route.ts'
-import { enveloped, moment } from '#api/shapes.ts'
-import { time } from '#api/time.ts'
+import type { ApiContext } from '#api/http/context.ts'
+import { paging } from '#api/http/paging.ts'
+import { route } from '#api/http/route.ts'
+import { enveloped, moment } from '#api/http/answer-shapes.ts'
+import { time } from '#api/http/time-fields.ts'
 
 const MAX_WAIT = 30
 const DEAF_LOOK_MS = 2000

@@ -1,10 +1,10 @@
 /** Alive, ready, and the figures of all processes: for whoever runs the service. */
 import { z } from 'zod'
-import { isRedisReady } from '#src/redis.ts'
-import { CONTENT_TYPE } from '#src/metrics/text.ts'
-import { listMigrations } from '#src/migrations.ts'
-import { route } from '#api/route.ts'
-import type { ApiContext } from '#api/context.ts'
+import { isRedisReady } from '#src/stores/redis.ts'
+import { CONTENT_TYPE } from '#src/metrics/exposition-format.ts'
+import { listMigrations } from '#src/stores/migrations.ts'
+import { route } from '#api/http/route.ts'
+import type { ApiContext } from '#api/http/context.ts'
 
 /** The process answers. Nothing else is looked at: a store that is away is no reason to restart us. */
 export const healthz = route({

@@ -4,9 +4,9 @@
  */
 import { z } from 'zod'
 import { findAudience } from '#src/contacts/audiences.ts'
-import { writeRows } from '#src/csv.ts'
-import { refuse } from '#src/errors.ts'
-import { isUuid } from '#src/id.ts'
+import { writeRows } from '#src/platform/csv.ts'
+import { refuse } from '#src/platform/errors.ts'
+import { isUuid } from '#src/platform/id.ts'
 import {
   cancelImport,
   findImport,
@@ -18,10 +18,10 @@ import {
   type ImportState,
 } from '#src/imports/imports.ts'
 import { storeUpload } from '#src/imports/upload.ts'
-import { flag } from '#api/flag.ts'
-import { pageData, paging } from '#api/paging.ts'
-import { route, type AnyRoute } from '#api/route.ts'
-import { enveloped, moment, pageOf } from '#api/shapes.ts'
+import { flag } from '#api/http/flag.ts'
+import { pageData, paging } from '#api/http/paging.ts'
+import { route, type AnyRoute } from '#api/http/route.ts'
+import { enveloped, moment, pageOf } from '#api/http/answer-shapes.ts'
 import { NO_AUDIENCE } from './audiences.ts'
 
 const ACCESS = { admin: 'contacts:write' } as const

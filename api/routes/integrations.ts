@@ -1,7 +1,7 @@
 /** GET /integrations/verify: is this key good, and what is it good for. */
 import { z } from 'zod'
-import { route } from '#api/route.ts'
-import { enveloped } from '#api/shapes.ts'
+import { route } from '#api/http/route.ts'
+import { enveloped } from '#api/http/answer-shapes.ts'
 
 const kind = z.enum(['regular', 'admin'])
 const verified = z.object({

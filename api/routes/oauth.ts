@@ -3,14 +3,14 @@
  * program; what the provider said is shown as text and never followed.
  */
 import { z } from 'zod'
-import { invalid, refuse, type Refusal } from '#src/errors.ts'
+import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import { parseAddress } from '#src/mail/address.ts'
-import { createOutgoing } from '#src/outgoing.ts'
+import { createOutgoing } from '#src/net/http-client.ts'
 import type { Account } from '#src/providers/accounts.ts'
 import { beginSignIn, CALLBACK_PATH, finishSignIn } from '#src/providers/sign-in.ts'
 import { html, page } from '#api/pages/page.ts'
-import { route, type Answer, type AnyRoute } from '#api/route.ts'
-import { enveloped, moment } from '#api/shapes.ts'
+import { route, type Answer, type AnyRoute } from '#api/http/route.ts'
+import { enveloped, moment } from '#api/http/answer-shapes.ts'
 import { ACCESS, NO_ACCOUNT, ownAccount } from './accounts.ts'
 import { accountShape, presentAccount } from './account-view.ts'
 
@@ -92,10 +92,15 @@ const BAD_STATE = refuse('CONFLICT', 'This sign-in was not begun here, is over, 
 function connectedPage({ username }: Account): Answer {
   return page(
     'Mailbox connected',
-    html`<h1>Mailbox connected</h1><p>${username} is connected. You may close this page.</p>`,
+    html`<h1>Mailbox connected</h1>
+      <p>${username} is connected. You may close this page.</p>`,
   )
 }
 
 function refusedPage({ message }: Refusal): Answer {
-  return page('Not connected', html`<h1>The mailbox is not connected</h1><p>${message}</p>`)
+  return page(
+    'Not connected',
+    html`<h1>The mailbox is not connected</h1>
+      <p>${message}</p>`,
+  )
 }

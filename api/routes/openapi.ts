@@ -1,9 +1,9 @@
 /** GET /openapi.json: the description of the table of routes, made at the first request and kept. */
 import { z } from 'zod'
-import type { ApiContext } from '#api/context.ts'
-import { NOT_MODIFIED, REVALIDATE, serve, tag, type TaggedText } from '#api/etag.ts'
-import { describeInTurns } from '#api/openapi.ts'
-import { route, type AnyRoute } from '#api/route.ts'
+import type { ApiContext } from '#api/http/context.ts'
+import { NOT_MODIFIED, REVALIDATE, serve, tag, type TaggedText } from '#api/http/etag.ts'
+import { describeInTurns } from '#api/openapi/openapi.ts'
+import { route, type AnyRoute } from '#api/http/route.ts'
 
 /** `table` is asked when the description is: this route is in it. */
 export function openapiRoute(table: () => readonly AnyRoute[]): AnyRoute {

@@ -1,12 +1,12 @@
 /** POST /send-email/{instant,high,async,bulk}: one message through one tier. 200 once it is durably stored, never before. */
 import { TIERS, type Tier } from '#src/queue/tiers.ts'
-import { isRefusal } from '#api/answer.ts'
-import type { ApiContext } from '#api/context.ts'
-import { route, type Answer, type AnyRoute, type ApiRequest } from '#api/route.ts'
-import type { Refusal } from '#src/errors.ts'
+import { isRefusal } from '#api/http/answer.ts'
+import type { ApiContext } from '#api/http/context.ts'
+import { route, type Answer, type AnyRoute, type ApiRequest } from '#api/http/route.ts'
+import type { Refusal } from '#src/platform/errors.ts'
 import { queuedAnswer } from '#api/sending/answer-shapes.ts'
 import { sendBody } from '#api/sending/body.ts'
-import { digestOf } from '#api/sending/digest.ts'
+import { digestOf } from '#api/sending/request-digest.ts'
 import { idempotencyKeyOf, send, type Sent } from '#api/sending/send.ts'
 
 /** The names under which a tier is reached, the documented one first. */

@@ -3,11 +3,11 @@
  * of a letter. A browser is answered with pages, refusals too. What the answers may tell is settled in src/subscribe/subscribe.ts.
  */
 import { z } from 'zod'
-import { refuse, type Refusal } from '#src/errors.ts'
+import { refuse, type Refusal } from '#src/platform/errors.ts'
 import { parseAddress } from '#src/mail/address.ts'
 import { findForm } from '#src/subscribe/form.ts'
 import { confirm, enter, readLink, type Outcome } from '#src/subscribe/subscribe.ts'
-import type { ApiContext } from '#api/context.ts'
+import type { ApiContext } from '#api/http/context.ts'
 import {
   confirmedPage,
   confirmPage,
@@ -17,8 +17,8 @@ import {
   TRAP,
   wrongFormPage,
 } from '#api/pages/subscribe.ts'
-import { route, type Answer, type AnyRoute, type Given } from '#api/route.ts'
-import { enveloped } from '#api/shapes.ts'
+import { route, type Answer, type AnyRoute, type Given } from '#api/http/route.ts'
+import { enveloped } from '#api/http/answer-shapes.ts'
 
 const byToken = z.object({ token: z.string() })
 const byProof = z.object({ proof: z.string() })

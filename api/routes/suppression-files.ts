@@ -4,13 +4,13 @@
  */
 import { Readable } from 'node:stream'
 import { z } from 'zod'
-import { invalid } from '#src/errors.ts'
+import { invalid } from '#src/platform/errors.ts'
 import { HEADER, kindOf, readList, writeList, type ListRow } from '#src/suppression/csv.ts'
 import { importList } from '#src/suppression/import.ts'
 import { readSuppressions, type ListFilter } from '#src/suppression/list.ts'
-import type { ApiContext } from '#api/context.ts'
-import { route, type AnyRoute } from '#api/route.ts'
-import { enveloped } from '#api/shapes.ts'
+import type { ApiContext } from '#api/http/context.ts'
+import { route, type AnyRoute } from '#api/http/route.ts'
+import { enveloped } from '#api/http/answer-shapes.ts'
 import { ACCESS, filterOf, filters } from './suppressions.ts'
 
 const MAX_LISTED = 100_000

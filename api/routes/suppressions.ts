@@ -4,17 +4,17 @@
  * An address is named in the path, by `?email=` or in the body; a list that is added is taken as a whole or not at all.
  */
 import { z } from 'zod'
-import { invalid, refuse, type Refusal } from '#src/errors.ts'
+import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import { parseAddress } from '#src/mail/address.ts'
 import { CAUSE_KINDS, CAUSES, type CauseKind, type Suppressing } from '#src/suppression/cause.ts'
 import { MAX_REASON } from '#src/suppression/import.ts'
 import { findSuppressions, listSuppressions, type ListFilter, type Suppression } from '#src/suppression/list.ts'
 import { suppress, unsuppress } from '#src/suppression/suppress.ts'
-import type { ApiContext } from '#api/context.ts'
-import { pageData, paging } from '#api/paging.ts'
-import { route, type Answer, type AnyRoute } from '#api/route.ts'
-import { enveloped, moment, pageOf } from '#api/shapes.ts'
-import { time } from '#api/time.ts'
+import type { ApiContext } from '#api/http/context.ts'
+import { pageData, paging } from '#api/http/paging.ts'
+import { route, type Answer, type AnyRoute } from '#api/http/route.ts'
+import { enveloped, moment, pageOf } from '#api/http/answer-shapes.ts'
+import { time } from '#api/http/time-fields.ts'
 
 export const ACCESS = { admin: 'suppressions:manage' } as const
 const MAX_ADDED = 1000

@@ -3,7 +3,7 @@
  * has is not deleted.
  */
 import { z } from 'zod'
-import { refuse } from '#src/errors.ts'
+import { refuse } from '#src/platform/errors.ts'
 import { savePartial } from '#src/templates/partial-change.ts'
 import {
   deletePartial,
@@ -14,8 +14,8 @@ import {
   type PartialRow,
   type PartialUser,
 } from '#src/templates/partial-store.ts'
-import { route, type AnyRoute } from '#api/route.ts'
-import { enveloped, moment } from '#api/shapes.ts'
+import { route, type AnyRoute } from '#api/http/route.ts'
+import { enveloped, moment } from '#api/http/answer-shapes.ts'
 import { templatePaths } from './templates.ts'
 
 const NO_PARTIAL = refuse('NOT_FOUND', 'There is no such partial.')

@@ -3,8 +3,8 @@
  * A preview is filled in for a contact or with sample data; its links lead nowhere. A test goes the way of all mail, and says what it is.
  */
 import { z } from 'zod'
-import { refuse, type Refusal } from '#src/errors.ts'
-import { isUuid } from '#src/id.ts'
+import { refuse, type Refusal } from '#src/platform/errors.ts'
+import { isUuid } from '#src/platform/id.ts'
 import {
   type Draft,
   type Filling,
@@ -14,13 +14,13 @@ import {
 } from '#src/templates/preview.ts'
 import { RULES } from '#src/templates/rules.ts'
 import { writtenFields } from '#src/templates/store.ts'
-import { isRefusal } from '#api/answer.ts'
-import type { ApiContext } from '#api/context.ts'
-import { route, type Answer, type AnyRoute, type ApiRequest } from '#api/route.ts'
-import { enveloped } from '#api/shapes.ts'
+import { isRefusal } from '#api/http/answer.ts'
+import type { ApiContext } from '#api/http/context.ts'
+import { route, type Answer, type AnyRoute, type ApiRequest } from '#api/http/route.ts'
+import { enveloped } from '#api/http/answer-shapes.ts'
 import { queuedAnswer } from '#api/sending/answer-shapes.ts'
 import type { SendBody } from '#api/sending/body.ts'
-import { digestOf } from '#api/sending/digest.ts'
+import { digestOf } from '#api/sending/request-digest.ts'
 import { mailbox, mailboxList } from '#api/sending/mailboxes.ts'
 import { idempotencyKeyOf, send } from '#api/sending/send.ts'
 import { answerSent, SENDING_ERRORS } from './send.ts'

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { findTemplateUse } from '#src/campaigns/template-uses.ts'
-import { refuse } from '#src/errors.ts'
+import { refuse } from '#src/platform/errors.ts'
 import {
   deleteTemplate,
   findTemplate,
@@ -15,9 +15,9 @@ import {
 } from '#src/templates/store.ts'
 import { findWrittenVersion, listVersions, type TemplateVersion } from '#src/templates/version-list.ts'
 import { findTemplateVersion, FORMATS, type FinishedTemplate } from '#src/templates/versions.ts'
-import { pageData, paging } from '#api/paging.ts'
-import { route, type AnyRoute } from '#api/route.ts'
-import { enveloped, moment, pageOf } from '#api/shapes.ts'
+import { pageData, paging } from '#api/http/paging.ts'
+import { route, type AnyRoute } from '#api/http/route.ts'
+import { enveloped, moment, pageOf } from '#api/http/answer-shapes.ts'
 
 export const NO_TEMPLATE = refuse('NOT_FOUND', 'There is no such template.')
 const byId = z.object({ id: z.string() })

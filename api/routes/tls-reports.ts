@@ -4,12 +4,12 @@
  */
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
-import { invalid, refuse } from '#src/errors.ts'
-import { MAX_POST_OCTETS, paceTlsReports, takeTlsReport } from '#src/tls-reports/arrivals.ts'
+import { invalid, refuse } from '#src/platform/errors.ts'
+import { MAX_POST_OCTETS, paceTlsReports, takeTlsReport } from '#src/tls-reports/received-queue.ts'
 import { listReceived, tellTlsReport } from '#src/tls-reports/received.ts'
-import { paging } from '#api/paging.ts'
-import { route, type AnyRoute } from '#api/route.ts'
-import { enveloped, moment, plainAnswer } from '#api/shapes.ts'
+import { paging } from '#api/http/paging.ts'
+import { route, type AnyRoute } from '#api/http/route.ts'
+import { enveloped, moment, plainAnswer } from '#api/http/answer-shapes.ts'
 
 const post = route({
   name: 'post-tls-report',

@@ -4,14 +4,14 @@
  */
 import { z } from 'zod'
 import { findDomain } from '#src/domains/domains.ts'
-import { invalid, refuse, type Refusal } from '#src/errors.ts'
+import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import { parseAddress } from '#src/mail/address.ts'
-import { createOutgoing } from '#src/outgoing.ts'
-import { NAME_PATH, probeName, proofOf } from '#src/tracking/name-probe.ts'
+import { createOutgoing } from '#src/net/http-client.ts'
+import { NAME_PATH, probeName, proofOf } from '#src/tracking/tracking-host-check.ts'
 import { changeTrackingSettings, isTrackingName, ownBase, readTrackingSettings } from '#src/tracking/settings.ts'
-import type { ApiContext } from '#api/context.ts'
-import { route, type Answer, type AnyRoute } from '#api/route.ts'
-import { enveloped } from '#api/shapes.ts'
+import type { ApiContext } from '#api/http/context.ts'
+import { route, type Answer, type AnyRoute } from '#api/http/route.ts'
+import { enveloped } from '#api/http/answer-shapes.ts'
 
 const ACCESS = { admin: 'tracking:manage' } as const
 const PATHS = ['/public/workspace/tracking', '/workspace/tracking'] as const

@@ -4,11 +4,11 @@
  * is between: the next hit is another. Most of them do not get here (hit-answers.ts). And the mail itself, for the link "view in browser".
  */
 import { z } from 'zod'
-import { refuse, type Refusal } from '#src/errors.ts'
-import { LINK_HEADERS, PIXEL, PIXEL_HEADERS } from '#api/hit-answers.ts'
+import { refuse, type Refusal } from '#src/platform/errors.ts'
+import { LINK_HEADERS, PIXEL, PIXEL_HEADERS } from '#api/http/hit-answers.ts'
 import { noLinkPage, noMailPage } from '#api/pages/mail.ts'
 import { shownMailPage } from '#api/pages/shown-mail.ts'
-import { route, type Answer, type AnyRoute } from '#api/route.ts'
+import { route, type Answer, type AnyRoute } from '#api/http/route.ts'
 
 const NO_LINK = refuse('NOT_FOUND', 'The link is not complete, or none of ours.')
 const refusalPage = (_: unknown, refusal: Refusal): Promise<Answer> => Promise.resolve(noLinkPage(refusal))

@@ -1,12 +1,12 @@
 /**
  * Unsubscribing by the links of a mail (RFC 8058): a look shows a page and changes nothing, a post acts at once, from whatever program it
- * comes and without a cookie. The same token opens the preferences. What happens is settled in src/tracking/leaving.ts.
+ * comes and without a cookie. The same token opens the preferences. What happens is settled in src/tracking/unsubscribe.ts.
  */
 import { z } from 'zod'
-import { invalid, refuse, type Refusal } from '#src/errors.ts'
-import { leave, readLeaving, readPreferences, savePreferences, undoLeaving } from '#src/tracking/leaving.ts'
+import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
+import { leave, readLeaving, readPreferences, savePreferences, undoLeaving } from '#src/tracking/unsubscribe.ts'
 import { createTokens, type ListRef } from '#src/tracking/tokens.ts'
-import type { ApiContext } from '#api/context.ts'
+import type { ApiContext } from '#api/http/context.ts'
 import { noLinkPage } from '#api/pages/mail.ts'
 import {
   LIST_FIELD,
@@ -16,8 +16,8 @@ import {
   unsubscribedPage,
   unsubscribePage,
 } from '#api/pages/unsubscribe.ts'
-import { route, type Answer, type AnyRoute } from '#api/route.ts'
-import { enveloped } from '#api/shapes.ts'
+import { route, type Answer, type AnyRoute } from '#api/http/route.ts'
+import { enveloped } from '#api/http/answer-shapes.ts'
 
 const byToken = z.object({ token: z.string() })
 const NO_LINK = refuse('NOT_FOUND', 'The link is not complete, or none of ours.')

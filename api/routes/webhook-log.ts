@@ -1,6 +1,6 @@
 /** What a webhook endpoint received: the log with every try, an event sent again, and a test event. */
 import { z } from 'zod'
-import { refuse } from '#src/errors.ts'
+import { refuse } from '#src/platform/errors.ts'
 import {
   DELIVERY_STATES,
   eventIdOf,
@@ -10,12 +10,12 @@ import {
   type DeliveryView,
 } from '#src/webhooks/delivery-log.ts'
 import type { Endpoint } from '#src/webhooks/endpoints.ts'
-import { EVENT_TYPES, isEventType } from '#src/webhooks/event-types.ts'
+import { EVENT_TYPE_NAMES, isEventType } from '#src/events/catalogue.ts'
 import { eventName } from '#src/webhooks/payload.ts'
-import { sampleTypeOf, sendSample } from '#src/webhooks/sample.ts'
-import { pageData, paging } from '#api/paging.ts'
-import { route, type AnyRoute } from '#api/route.ts'
-import { enveloped, moment, pageOf } from '#api/shapes.ts'
+import { sampleTypeOf, sendSample } from '#src/webhooks/test-event.ts'
+import { pageData, paging } from '#api/http/paging.ts'
+import { route, type AnyRoute } from '#api/http/route.ts'
+import { enveloped, moment, pageOf } from '#api/http/answer-shapes.ts'
 import { ACCESS, byPath, endpointOf, NO_ENDPOINT } from './webhooks.ts'
 
 const SWITCHED_OFF = refuse('CONFLICT', 'The webhook endpoint is switched off. Switch it on first (is_active: true).')
@@ -119,7 +119,7 @@ const sampleBody = z
   .transform((given, sink) => {
     const type = given.type ?? given.event ?? null
     if (type === null || isEventType(type)) return { type }
-    sink.addIssue({ code: 'custom', path: ['type'], message: `must be one of ${Object.keys(EVENT_TYPES).join(', ')}` })
+    sink.addIssue({ code: 'custom', path: ['type'], message: `must be one of ${EVENT_TYPE_NAMES.join(', ')}` })
     return z.NEVER
   })
 

@@ -4,8 +4,8 @@
  * `webhook-log.ts`.
  */
 import { z } from 'zod'
-import { invalid, refuse, type Refusal } from '#src/errors.ts'
-import { isUuid } from '#src/id.ts'
+import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
+import { isUuid } from '#src/platform/id.ts'
 import {
   createEndpoint,
   deleteEndpoint,
@@ -18,12 +18,12 @@ import {
   type EndpointChange,
 } from '#src/webhooks/endpoints.ts'
 import { readSelection } from '#src/webhooks/event-selection.ts'
-import { ALL_TYPES, EVENT_TYPES } from '#src/webhooks/event-types.ts'
-import { judgeTarget } from '#src/webhooks/target.ts'
-import type { ApiContext } from '#api/context.ts'
-import { pageData, paging } from '#api/paging.ts'
-import { route, type Answer, type AnyRoute } from '#api/route.ts'
-import { enveloped, moment, pageOf } from '#api/shapes.ts'
+import { ALL_TYPES, EVENT_TYPE_NAMES } from '#src/events/catalogue.ts'
+import { judgeTarget } from '#src/webhooks/target-url.ts'
+import type { ApiContext } from '#api/http/context.ts'
+import { pageData, paging } from '#api/http/paging.ts'
+import { route, type Answer, type AnyRoute } from '#api/http/route.ts'
+import { enveloped, moment, pageOf } from '#api/http/answer-shapes.ts'
 
 export const ACCESS = { admin: 'webhooks:manage' } as const
 export const byPath = z.object({ id: z.string() })
@@ -35,7 +35,7 @@ const listed = z.array(z.string()).max(100, 'at most 100 types')
 const named = z.union([z.string(), listed], 'must be a list of event types, or a text with commas')
 const selection = named
   .nullish()
-  .meta({ description: `${Object.keys(EVENT_TYPES).join(', ')}; * or nothing for all` })
+  .meta({ description: `${EVENT_TYPE_NAMES.join(', ')}; * or nothing for all` })
   .transform((given, sink) => {
     if (given === null || given === undefined) return null
     const read = readSelection(given)

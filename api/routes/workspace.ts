@@ -1,11 +1,11 @@
 /** GET /public/workspace: what the workspace of the key may do and has used, with either key type. */
 import { z } from 'zod'
 import { MAX_ADMIN_KEYS } from '#src/auth/keys.ts'
-import { refuse } from '#src/errors.ts'
+import { refuse } from '#src/platform/errors.ts'
 import { nextMonth, readUsage } from '#src/workspaces/usage.ts'
-import { planOf } from '#api/context.ts'
-import { route } from '#api/route.ts'
-import { enveloped, moment } from '#api/shapes.ts'
+import { planOf } from '#api/http/context.ts'
+import { route } from '#api/http/route.ts'
+import { enveloped, moment } from '#api/http/answer-shapes.ts'
 
 const count = z.int().min(0)
 

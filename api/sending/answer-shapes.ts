@@ -1,7 +1,7 @@
 /** What sends answer, as schemas: `answer.ts` makes the values. */
 import { z } from 'zod'
 import { TIERS, TIER_NAMES } from '#src/queue/tiers.ts'
-import { enveloped, errorBody, moment, pageOf } from '#api/shapes.ts'
+import { enveloped, errorBody, moment, pageOf } from '#api/http/answer-shapes.ts'
 
 const queue = z.enum(Object.values(TIERS).map((row) => row.queue))
 const count = z.int().min(0)

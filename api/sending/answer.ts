@@ -1,5 +1,5 @@
 /** What a send answers: one superset that serves every variant of the specification. It is stored and repeated word by word. */
-import { hexOf } from '#src/id.ts'
+import { hexOf } from '#src/platform/id.ts'
 import type { Submission } from '#src/messages/submission.ts'
 import { TIERS } from '#src/queue/tiers.ts'
 

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import fc from 'fast-check'
 import { attachments, cleanName, decodeBase64 } from './attachments.ts'
 
@@ -29,7 +29,7 @@ describe('base64', () => {
     'YQ= =',
     '{}',
   ])
-    it(`refuses ${JSON.stringify(text)}`, () => assert.equal(decodeBase64(text), null))
+    it(`refuses ${JSON.stringify(text)}`, () => assert.strictEqual(decodeBase64(text), null))
 })
 
 describe('names of attachments', () => {
@@ -49,7 +49,7 @@ describe('names of attachments', () => {
     ['日本語.txt', '日本語.txt'],
   ]
   for (const [given, kept] of NAMES)
-    it(`${JSON.stringify(given)} becomes ${kept}`, () => assert.equal(cleanName(given), kept))
+    it(`${JSON.stringify(given)} becomes ${kept}`, () => assert.strictEqual(cleanName(given), kept))
   it('are short, whole, visible and keep their extension', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 600 }), (given) => {

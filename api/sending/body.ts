@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import type { Mailbox } from '#src/mail/address.ts'
 import type { Attachment, BodyText, TemplateUse } from '#src/messages/submission.ts'
-import { readMoment } from '#src/moment.ts'
+import { readMoment } from '#src/platform/time-input.ts'
 import { attachments } from './attachments.ts'
 import { foldContent } from './content.ts'
 import { headers, type Header } from './headers.ts'

@@ -1,5 +1,5 @@
-import assert from 'node:assert/strict'
-import { isHtml } from '#src/mail/html-signs.ts'
+import { assert } from 'chai'
+import { isHtml } from '#src/mail/html-detection.ts'
 import { foldContent } from './content.ts'
 
 describe('what is HTML', () => {
@@ -57,6 +57,6 @@ describe('parts of a message', () => {
   for (const [rule, given, html, text] of RULES)
     it(rule, () => assert.deepEqual(foldContent({ ...none, ...given }), { ok: true, content: { html, text } }))
   it('two different HTML parts contradict each other', () =>
-    assert.equal(foldContent({ ...none, body: '<p>x</p>', html: '<p>y</p>' }).ok, false))
-  it('two different texts too', () => assert.equal(foldContent({ ...none, body: 'x', text: 'y' }).ok, false))
+    assert.strictEqual(foldContent({ ...none, body: '<p>x</p>', html: '<p>y</p>' }).ok, false))
+  it('two different texts too', () => assert.strictEqual(foldContent({ ...none, body: 'x', text: 'y' }).ok, false))
 })

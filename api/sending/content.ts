@@ -1,5 +1,5 @@
 /** What a message says: `body` (HTML or text, detected or told by `is_html`), `html`, `text`, folded into one HTML and one text part. */
-import { isHtml } from '#src/mail/html-signs.ts'
+import { isHtml } from '#src/mail/html-detection.ts'
 
 export interface Content {
   readonly html: string | null

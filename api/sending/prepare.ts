@@ -3,13 +3,13 @@
  * The first that does not fit is the refusal; nothing is written here.
  */
 import type { Caller } from '#src/auth/keys.ts'
-import { invalid, refuse, type Refusal } from '#src/errors.ts'
-import { newId } from '#src/id.ts'
+import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
+import { newId } from '#src/platform/id.ts'
 import type { Mailbox } from '#src/mail/address.ts'
 import type { Addressee, Submission } from '#src/messages/submission.ts'
 import type { Tier } from '#src/queue/tiers.ts'
-import { isRefusal } from '#api/answer.ts'
-import { planOf, type ApiContext } from '#api/context.ts'
+import { isRefusal } from '#api/http/answer.ts'
+import { planOf, type ApiContext } from '#api/http/context.ts'
 import type { SendBody } from './body.ts'
 import { defaultSender, destinationFor, judgeSender } from './sender.ts'
 import { renderContent, type MessageContent } from './template.ts'

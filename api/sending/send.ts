@@ -3,11 +3,11 @@
  * same request would be refused by now (its time has come, its template is gone): it was accepted, and the client only wants to hear it.
  */
 import type { Caller } from '#src/auth/keys.ts'
-import { invalid, refuse, type Refusal } from '#src/errors.ts'
-import { findClaims } from '#src/messages/replay.ts'
+import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
+import { findClaims } from '#src/messages/idempotent-replay.ts'
 import type { Accepted, Submission } from '#src/messages/submission.ts'
-import { isRefusal } from '#api/answer.ts'
-import type { ApiContext } from '#api/context.ts'
+import { isRefusal } from '#api/http/answer.ts'
+import type { ApiContext } from '#api/http/context.ts'
 import { answerOf } from './answer.ts'
 import { prepare, type Order } from './prepare.ts'
 

@@ -5,9 +5,9 @@
  * say whom it is from comes from the mailbox. A paused account's mail is taken: it waits.
  */
 import type { Caller, CallerAccount } from '#src/auth/keys.ts'
-import { invalid, refuse, type Refusal } from '#src/errors.ts'
+import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import type { Mailbox } from '#src/mail/address.ts'
-import { destinationOf } from '#src/providers/destination.ts'
+import { destinationOf } from '#src/providers/account-destination.ts'
 
 const SENDING = new Set(['verified', 'degraded'])
 

@@ -1,8 +1,8 @@
 /** Subject and parts of a message: as given, or rendered from a stored template. Whatever a template does wrong is INVALID_TEMPLATE. */
-import { refuse, type Refusal } from '#src/errors.ts'
+import { refuse, type Refusal } from '#src/platform/errors.ts'
 import { findTemplateVersion, type FinishedTemplate } from '#src/templates/versions.ts'
 import type { BodyText, TemplateUse } from '#src/messages/submission.ts'
-import type { ApiContext } from '#api/context.ts'
+import type { ApiContext } from '#api/http/context.ts'
 import type { SendBody } from './body.ts'
 
 export interface MessageContent {

@@ -1,6 +1,6 @@
 /** A tier in a body. */
 import { z } from 'zod'
-import { TIER_WORDS, tierOf } from '#src/queue/tier-words.ts'
+import { TIER_WORDS, tierOf } from '#src/queue/tier-aliases.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 
 /** `normal` when it is left out. */

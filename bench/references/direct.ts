@@ -2,8 +2,8 @@
  * No server at all: the SMTP source straight to the sink. Shows how much the
  * two can do on this machine, so that neither of them is what is measured.
  */
-import type { Contender } from '#bench/contender.ts'
-import { describeSource, expectFromSource, sendBySmtp } from '#bench/smtp-load.ts'
+import type { Contender } from '#bench/harness/contender.ts'
+import { describeSource, expectFromSource, sendBySmtp } from '#bench/harness/smtp-load.ts'
 
 export function openDirect(): Contender {
   let port = 0

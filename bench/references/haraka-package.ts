@@ -9,7 +9,7 @@ import { accessSync, constants, existsSync, mkdtempSync, readFileSync, rmSync, s
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Trouble } from '#bin/supervisor/trouble.ts'
+import { Trouble } from '#bin/supervisor/user-error.ts'
 
 const HOME = fileURLToPath(new URL('../haraka', import.meta.url))
 /** Where Haraka's own files are. */

@@ -4,11 +4,11 @@
  */
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Contender } from '#bench/contender.ts'
-import type { Crew, Started } from '#bench/crew.ts'
-import { type DkimKey, SELECTOR, SENDER_DOMAIN } from '#bench/dkim.ts'
-import { expectFromSource, sendBySmtp } from '#bench/smtp-load.ts'
-import { freePort, greets, waitUntil } from '#bench/wait.ts'
+import type { Contender } from '#bench/harness/contender.ts'
+import type { Crew, Started } from '#bench/harness/worker-processes.ts'
+import { type DkimKey, SELECTOR, SENDER_DOMAIN } from '#bench/harness/dkim.ts'
+import { expectFromSource, sendBySmtp } from '#bench/harness/smtp-load.ts'
+import { freePort, greets, waitUntil } from '#bench/harness/wait.ts'
 import { HARAKA_DIR, installHaraka } from './haraka-package.ts'
 
 const WORKERS = 2

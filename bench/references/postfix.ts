@@ -8,12 +8,12 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Contender } from '#bench/contender.ts'
-import type { Crew, Started } from '#bench/crew.ts'
-import { type DkimKey, SELECTOR, SENDER_DOMAIN } from '#bench/dkim.ts'
-import { findProgram } from '#bench/programs.ts'
-import { expectFromSource, sendBySmtp } from '#bench/smtp-load.ts'
-import { freePort, greets, isListening, waitUntil } from '#bench/wait.ts'
+import type { Contender } from '#bench/harness/contender.ts'
+import type { Crew, Started } from '#bench/harness/worker-processes.ts'
+import { type DkimKey, SELECTOR, SENDER_DOMAIN } from '#bench/harness/dkim.ts'
+import { findProgram } from '#bench/harness/programs.ts'
+import { expectFromSource, sendBySmtp } from '#bench/harness/smtp-load.ts'
+import { freePort, greets, isListening, waitUntil } from '#bench/harness/wait.ts'
 
 interface Ports {
   readonly smtp: number

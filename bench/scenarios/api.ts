@@ -4,16 +4,16 @@
  * everything accepted is sent, for a message that was accepted and does not arrive, once, is an offence; and accepting is measured again
  * meanwhile. The bare server answers what ours answered, so that both write as much.
  */
-import { Trouble } from '#bin/supervisor/trouble.ts'
-import type { MailsteadBench } from '#bench/bench.ts'
-import { arrive, costs, countOffences, watchForeign } from '#bench/contender.ts'
-import { type Groups, readUsage } from '#bench/cpu.ts'
-import { SENDER } from '#bench/dkim.ts'
-import type { PostResult } from '#bench/load.ts'
-import { CONNECTIONS, pathOf } from '#bench/mailstead.ts'
-import { type Remote, startRemote } from '#bench/remote.ts'
-import { call } from '#bench/rest.ts'
-import { SITE } from '#bench/smtp-load.ts'
+import { Trouble } from '#bin/supervisor/user-error.ts'
+import type { MailsteadBench } from '#bench/harness/bench.ts'
+import { arrive, costs, countOffences, watchForeign } from '#bench/harness/contender.ts'
+import { type Groups, readUsage } from '#bench/harness/cpu.ts'
+import { SENDER } from '#bench/harness/dkim.ts'
+import type { PostResult } from '#bench/harness/load.ts'
+import { CONNECTIONS, pathOf } from '#bench/harness/mailstead.ts'
+import { type Remote, startRemote } from '#bench/harness/remote.ts'
+import { call } from '#bench/harness/api-call.ts'
+import { SITE } from '#bench/harness/smtp-load.ts'
 
 /** One round of one of the two. */
 export interface ApiRun {

@@ -1,9 +1,9 @@
 /** An audience of numbered contacts, by an import as customers make it: the sink knows them by the number in their address. */
 import { Readable } from 'node:stream'
-import { Trouble } from '#bin/supervisor/trouble.ts'
-import { NUMBER_DIGITS } from '#bench/letter.ts'
-import type { Admin } from '#bench/mailstead.ts'
-import { call } from '#bench/rest.ts'
+import { Trouble } from '#bin/supervisor/user-error.ts'
+import { NUMBER_DIGITS } from '#bench/harness/sample-message.ts'
+import type { Admin } from '#bench/harness/mailstead.ts'
+import { call } from '#bench/harness/api-call.ts'
 import { waitFor } from './import.ts'
 
 const PART_ROWS = 1000

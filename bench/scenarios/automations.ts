@@ -3,12 +3,12 @@
  * its mail is in the queue, and what the instant mail feels of it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { MailsteadBench } from '#bench/bench.ts'
-import { arrive, countOffences, peaks } from '#bench/contender.ts'
-import { readUsage, resetPeaks } from '#bench/cpu.ts'
-import { SENDER } from '#bench/dkim.ts'
-import type { Admin } from '#bench/mailstead.ts'
-import { call } from '#bench/rest.ts'
+import type { MailsteadBench } from '#bench/harness/bench.ts'
+import { arrive, countOffences, peaks } from '#bench/harness/contender.ts'
+import { readUsage, resetPeaks } from '#bench/harness/cpu.ts'
+import { SENDER } from '#bench/harness/dkim.ts'
+import type { Admin } from '#bench/harness/mailstead.ts'
+import { call } from '#bench/harness/api-call.ts'
 import { importAudience } from './audience.ts'
 import { latencies, type Latencies } from './latency.ts'
 

@@ -6,10 +6,10 @@
  * connections to the site are the limit). At the end everything must be there.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { MailsteadBench } from '#bench/bench.ts'
-import { arrive, countOffences, peaks } from '#bench/contender.ts'
-import { readUsage } from '#bench/cpu.ts'
-import type { Probe } from '#bench/load.ts'
+import type { MailsteadBench } from '#bench/harness/bench.ts'
+import { arrive, countOffences, peaks } from '#bench/harness/contender.ts'
+import { readUsage } from '#bench/harness/cpu.ts'
+import type { Probe } from '#bench/harness/load.ts'
 import { type Latencies, latencies } from './latency.ts'
 
 const INTERVAL_MS = 100

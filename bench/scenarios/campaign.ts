@@ -4,15 +4,15 @@
  * enough has been seen; until then nothing may come twice.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Trouble } from '#bin/supervisor/trouble.ts'
-import type { MailsteadBench } from '#bench/bench.ts'
-import { monotonicMs } from '#bench/clock.ts'
-import { arrive, costs, measure, peaks } from '#bench/contender.ts'
-import { readUsage, resetPeaks } from '#bench/cpu.ts'
-import { SENDER } from '#bench/dkim.ts'
-import { letterText } from '#bench/letter.ts'
-import { asContender, type Admin } from '#bench/mailstead.ts'
-import { call } from '#bench/rest.ts'
+import { Trouble } from '#bin/supervisor/user-error.ts'
+import type { MailsteadBench } from '#bench/harness/bench.ts'
+import { monotonicMs } from '#bench/harness/clock.ts'
+import { arrive, costs, measure, peaks } from '#bench/harness/contender.ts'
+import { readUsage, resetPeaks } from '#bench/harness/cpu.ts'
+import { SENDER } from '#bench/harness/dkim.ts'
+import { letterText } from '#bench/harness/sample-message.ts'
+import { asContender, type Admin } from '#bench/harness/mailstead.ts'
+import { call } from '#bench/harness/api-call.ts'
 import { importAudience } from './audience.ts'
 
 export interface CampaignResult {

@@ -3,8 +3,8 @@
  * what happens to the machine in the meantime happens to all of them. Each is
  * started for its turn and stopped after it.
  */
-import type { Bench } from '#bench/bench.ts'
-import { type Contender, type Measurement, measure } from '#bench/contender.ts'
+import type { Bench } from '#bench/harness/bench.ts'
+import { type Contender, type Measurement, measure } from '#bench/harness/contender.ts'
 
 /** One server's measurements, in the order of the repeats. */
 export interface Compared {

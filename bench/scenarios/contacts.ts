@@ -6,11 +6,11 @@
  */
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { MailsteadBench } from '#bench/bench.ts'
-import { monotonicMs } from '#bench/clock.ts'
-import type { Admin } from '#bench/mailstead.ts'
-import { call } from '#bench/rest.ts'
-import { percentile } from '#bench/stats.ts'
+import type { MailsteadBench } from '#bench/harness/bench.ts'
+import { monotonicMs } from '#bench/harness/clock.ts'
+import type { Admin } from '#bench/harness/mailstead.ts'
+import { call } from '#bench/harness/api-call.ts'
+import { percentile } from '#bench/harness/stats.ts'
 import { waitFor, writeFile } from './import.ts'
 
 export interface OrderTimes {

@@ -8,10 +8,10 @@
  * (checkpoints, statistics) is waited for: it is a cost of accepting.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { MailsteadBench } from '#bench/bench.ts'
-import { monotonicMs } from '#bench/clock.ts'
-import { arrive, countOffences } from '#bench/contender.ts'
-import { type Groups, readUsage } from '#bench/cpu.ts'
+import type { MailsteadBench } from '#bench/harness/bench.ts'
+import { monotonicMs } from '#bench/harness/clock.ts'
+import { arrive, countOffences } from '#bench/harness/contender.ts'
+import { type Groups, readUsage } from '#bench/harness/cpu.ts'
 
 export interface Drain {
   /** Messages queued when the window begins. */

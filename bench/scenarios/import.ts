@@ -5,12 +5,12 @@
  */
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Trouble } from '#bin/supervisor/trouble.ts'
-import type { MailsteadBench } from '#bench/bench.ts'
-import { peaks } from '#bench/contender.ts'
-import { readUsage, resetPeaks, type Usages } from '#bench/cpu.ts'
-import type { Admin } from '#bench/mailstead.ts'
-import { call } from '#bench/rest.ts'
+import { Trouble } from '#bin/supervisor/user-error.ts'
+import type { MailsteadBench } from '#bench/harness/bench.ts'
+import { peaks } from '#bench/harness/contender.ts'
+import { readUsage, resetPeaks, type Usages } from '#bench/harness/cpu.ts'
+import type { Admin } from '#bench/harness/mailstead.ts'
+import { call } from '#bench/harness/api-call.ts'
 
 export interface ImportResult {
   readonly rows: number

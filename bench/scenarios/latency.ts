@@ -3,10 +3,10 @@
  * else to do, timed from the 2xx, and from the first byte of the request, to
  * the receiver's 250.
  */
-import type { MailsteadBench } from '#bench/bench.ts'
-import { arrive, countOffences } from '#bench/contender.ts'
-import type { Probe } from '#bench/load.ts'
-import { percentile } from '#bench/stats.ts'
+import type { MailsteadBench } from '#bench/harness/bench.ts'
+import { arrive, countOffences } from '#bench/harness/contender.ts'
+import type { Probe } from '#bench/harness/load.ts'
+import { percentile } from '#bench/harness/stats.ts'
 
 export interface Latencies {
   readonly count: number

@@ -1,8 +1,8 @@
-import assert from 'node:assert/strict'
-import type { MailsteadBench } from '#bench/bench.ts'
-import { countOffences } from '#bench/contender.ts'
-import type { Sizes } from '#bench/options.ts'
-import { createSink } from '#bench/sink.ts'
+import { assert } from 'chai'
+import type { MailsteadBench } from '#bench/harness/bench.ts'
+import { countOffences } from '#bench/harness/contender.ts'
+import type { Sizes } from '#bench/harness/options.ts'
+import { createSink } from '#bench/harness/sink.ts'
 import { runBacklog } from './backlog.ts'
 import { at, runDepth } from './depth.ts'
 import { latencies, runLatency } from './latency.ts'
@@ -72,7 +72,7 @@ describe('the scenarios', () => {
     await open({})
     const { phases, offences, queued } = await runBacklog(bench)
     assert.deepEqual(offences, [])
-    assert.equal(queued, 400)
+    assert.strictEqual(queued, 400)
     assert.deepEqual(
       phases.map(({ sameSite, otherSite }) => [sameSite.count, otherSite.count]),
       [
@@ -106,11 +106,14 @@ describe('latencies', () => {
       7,
     )
     assert.deepEqual(fromAccept, { count: 2, p50Ms: 3, p99Ms: 7, maxMs: 7 })
-    assert.equal(fromPost.maxMs, 9)
+    assert.strictEqual(fromPost.maxMs, 9)
   })
 
   it('are infinite when nothing arrived', () => {
-    assert.equal(latencies([{ number: 1, sentAt: 1, acceptedAt: 2 }], Float64Array.of(0), 1).fromAccept.p99Ms, Infinity)
+    assert.strictEqual(
+      latencies([{ number: 1, sentAt: 1, acceptedAt: 2 }], Float64Array.of(0), 1).fromAccept.p99Ms,
+      Infinity,
+    )
   })
 })
 

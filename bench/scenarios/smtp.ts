@@ -2,11 +2,11 @@
  * SMTP in, SMTP out: the same source that the references get, from a relay network, through the submission port to the sink. Durable and
  * signed as ever; the API does not run.
  */
-import type { Bench } from '#bench/bench.ts'
-import type { Contender } from '#bench/contender.ts'
-import type { Mailstead } from '#bench/mailstead.ts'
-import { expectFromSource, sendBySmtp } from '#bench/smtp-load.ts'
-import { greets, waitUntil } from '#bench/wait.ts'
+import type { Bench } from '#bench/harness/bench.ts'
+import type { Contender } from '#bench/harness/contender.ts'
+import type { Mailstead } from '#bench/harness/mailstead.ts'
+import { expectFromSource, sendBySmtp } from '#bench/harness/smtp-load.ts'
+import { greets, waitUntil } from '#bench/harness/wait.ts'
 import { compare, type Compared } from './compare.ts'
 
 /** More than a reference gets, that queues gather as in life; a source that opens a connection for each mail takes its time. */

@@ -7,10 +7,10 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
-import { createLoad } from '#bench/load.ts'
-import type { Mailstead } from '#bench/mailstead.ts'
-import { SITE } from '#bench/smtp-load.ts'
-import { openVault } from '#src/vault.ts'
+import { createLoad } from '#bench/harness/load.ts'
+import type { Mailstead } from '#bench/harness/mailstead.ts'
+import { SITE } from '#bench/harness/smtp-load.ts'
+import { openVault } from '#src/crypto/encryption.ts'
 
 export interface Faults {
   readonly lose?: number

@@ -7,9 +7,9 @@ import { readdirSync, readlinkSync } from 'node:fs'
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { MailsteadBench } from '#bench/bench.ts'
-import { arrive, countOffences, peaks } from '#bench/contender.ts'
-import { readUsage } from '#bench/cpu.ts'
+import type { MailsteadBench } from '#bench/harness/bench.ts'
+import { arrive, countOffences, peaks } from '#bench/harness/contender.ts'
+import { readUsage } from '#bench/harness/cpu.ts'
 import { latencies, type Latencies } from './latency.ts'
 
 const INTERVAL_MS = 100

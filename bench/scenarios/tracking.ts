@@ -4,11 +4,11 @@
  * lost behind its answer.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { MailsteadBench } from '#bench/bench.ts'
-import { readUsage } from '#bench/cpu.ts'
-import type { PacedResult, PostResult } from '#bench/load.ts'
-import { call } from '#bench/rest.ts'
-import { messageIdOf, newId } from '#src/id.ts'
+import type { MailsteadBench } from '#bench/harness/bench.ts'
+import { readUsage } from '#bench/harness/cpu.ts'
+import type { PacedResult, PostResult } from '#bench/harness/load.ts'
+import { call } from '#bench/harness/api-call.ts'
+import { messageIdOf, newId } from '#src/platform/id.ts'
 import { createLinks } from '#src/tracking/links.ts'
 
 /** The rate that is promised, and at which the times of answers are judged. */

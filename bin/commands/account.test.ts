@@ -1,7 +1,7 @@
 /** `mailstead account`, as an operator uses it, on a real database; nothing that it prints has a password. */
-import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { assert } from 'chai'
 import { runCommand, type Ended, type Run } from '#test/support/command.ts'
 import { createDatabase, startRedis, type TestDatabase, type TestServer } from '#test/support/stores.ts'
 import { run as account } from './account.ts'
@@ -76,10 +76,10 @@ describe('mailstead account', () => {
     assert.match(keys.out, /send as Office@example\.com/)
     const listed = await call(account, 'list', '--workspace', workspaceId)
     assert.match(listed.out, /active +smtp\.example\.com:465 tls +Office@example\.com/)
-    assert.equal((await call(account, 'resume', id)).code, 0)
+    assert.strictEqual((await call(account, 'resume', id)).code, 0)
     const removed = await call(account, 'remove', id, '--json')
     assert.deepEqual(removed.json, { id, removed: true })
-    assert.doesNotMatch((await call(key, 'list', '--workspace', workspaceId)).out, /send as/)
+    assert.notMatch((await call(key, 'list', '--workspace', workspaceId)).out, /send as/)
     assert.ok(![made, minted, keys, listed, removed].some(({ out, err }) => (out + err).includes(PASSWORD)))
   })
   it('tells where the owner of a mailbox signs in', async () => {
@@ -94,7 +94,7 @@ describe('mailstead account', () => {
       'me@corp.example',
       '--json',
     )
-    assert.equal(code, 0)
+    assert.strictEqual(code, 0)
     const url = new URL(String(json['authorize_url']))
     assert.deepEqual(
       [url.hostname, url.searchParams.get('redirect_uri')],
@@ -159,7 +159,7 @@ describe('mailstead account', () => {
         err: String(error),
         json: {},
       }))
-      assert.equal(done.code, code, done.err)
+      assert.strictEqual(done.code, code, done.err)
       assert.match(done.err, said)
     })
 })

@@ -3,10 +3,11 @@
  * which everybody on the machine could read. A mailbox over OAuth is connected by its owner: the command prints where to sign in.
  */
 import { readFileSync } from 'node:fs'
-import { type Actions, type Call, type Io, runActions, tableText, UsageError } from '#bin/cli.ts'
-import { withContext } from '#bin/cli-context.ts'
-import { workspaceOf } from '#bin/find-workspace.ts'
-import { Trouble } from '#bin/supervisor/trouble.ts'
+import { type Actions, type Call, type Io, runActions, UsageError } from '#bin/cli/actions.ts'
+import { tableText } from '#bin/terminal/terminal-text.ts'
+import { withContext } from '#bin/cli/context.ts'
+import { workspaceOf } from '#bin/cli/find-workspace.ts'
+import { Trouble } from '#bin/supervisor/user-error.ts'
 import {
   ACCOUNT_LIMITS,
   loadOAuthProviders,
@@ -15,8 +16,8 @@ import {
   type Security,
 } from '#config/oauth-providers.ts'
 import type { Context } from '#src/context.ts'
-import type { Queryable } from '#src/db.ts'
-import { isUuid } from '#src/id.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { isUuid } from '#src/platform/id.ts'
 import { parseAddress } from '#src/mail/address.ts'
 import {
   createAccount,
@@ -27,7 +28,7 @@ import {
   type Account,
 } from '#src/providers/accounts.ts'
 import { testAccount } from '#src/providers/connection-tests.ts'
-import { resumeAccount } from '#src/providers/pause.ts'
+import { resumeAccount } from '#src/providers/pause-account.ts'
 import { beginSignIn } from '#src/providers/sign-in.ts'
 
 const MAX_LISTED = 10_000
@@ -205,7 +206,7 @@ function providerOf({ config }: Context, name: string): OAuthProvider {
   const provider = providers.get(name)
   if (provider !== undefined) return provider
   const known = [...providers.keys()].join(', ') || 'none'
-  throw new Trouble(`There is no OAuth provider ${name}; configured are: ${known} (docs/connected-accounts.md).`)
+  throw new Trouble(`There is no OAuth provider ${name}; configured are: ${known} (docs/guides/connected-accounts.md).`)
 }
 
 function jsonOf(account: Account): Record<string, unknown> {

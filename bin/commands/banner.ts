@@ -1,7 +1,7 @@
 /** What `start` says when all is ready: the address, the keys, where mail is handed in by SMTP, and lines that send a mail. */
 import type { FirstRun } from './first-run.ts'
 
-const SANDBOX = 'This is the sandbox: mail takes the whole path and stays on this machine (docs/sandbox.md).'
+const SANDBOX = 'This is the sandbox: mail takes the whole path and stays on this machine (docs/guides/sandbox.md).'
 const NO_ADMIN_KEY = 'none to show; make one: bin/mailstead key create --type admin --workspace'
 
 /** `bold` marks what matters; give a function that changes nothing where nobody looks at a terminal. */

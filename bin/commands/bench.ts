@@ -1,6 +1,6 @@
 /** `mailstead bench`: measures throughput, latency and cost on this machine. `bench/README.md` says how to read the figures. */
 import { runBench } from '#bench/main.ts'
-import { readOptions, USAGE } from '#bench/options.ts'
+import { readOptions, USAGE } from '#bench/harness/options.ts'
 import { watchForStop } from './stop-signal.ts'
 
 export async function run(args: string[]): Promise<number> {

@@ -1,10 +1,11 @@
 /** `mailstead bounces`: what came back, as it was read; suppressions that wait; and a second look at those that bounces have made. */
-import { type Action, type Call, type Io, runActions, tableText, UsageError } from '#bin/cli.ts'
-import { withContext } from '#bin/cli-context.ts'
+import { type Action, type Call, type Io, runActions, UsageError } from '#bin/cli/actions.ts'
+import { tableText } from '#bin/terminal/terminal-text.ts'
+import { withContext } from '#bin/cli/context.ts'
 import { type Doubtful, review } from '#mta/inbound/review.ts'
-import { listReports, readRaw } from '#mta/inbound/reports.ts'
-import { hexOf, isUuid } from '#src/id.ts'
-import { countHeld } from '#src/suppression/held.ts'
+import { listReports, readRaw } from '#mta/inbound/report-list.ts'
+import { hexOf, isUuid } from '#src/platform/id.ts'
+import { countHeld } from '#src/suppression/pending-suppressions.ts'
 
 const USUAL_LIMIT = 50
 const MAX_LIMIT = 10_000

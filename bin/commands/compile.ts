@@ -12,11 +12,11 @@ export const PARTS = [
   '#mta/submission/submission.ts',
   '#mta/sandbox/sandbox.ts',
   '#api/large-bodies-thread.ts',
-  '#mta/compose/letter-worker.ts',
+  '#mta/compose/render-thread-worker.ts',
   '#mta/inbound/reader-thread.ts',
   '#mta/inbound/tls-report-thread.ts',
   '#src/templates/render-worker.ts',
-  '#src/templates/workshop-worker.ts',
+  '#src/templates/compile-thread-worker.ts',
 ]
 
 export async function run(args: string[]): Promise<number> {

@@ -10,9 +10,10 @@ import { createServer, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { attachStores } from '#bin/supervisor/stores.ts'
+import { environment } from '#config/environment.ts'
 import { loadConfig, type Config } from '#config/load.ts'
-import { openDb } from '#src/db.ts'
-import { openLog } from '#src/log.ts'
+import { openDb } from '#src/stores/db.ts'
+import { openLog } from '#src/platform/log.ts'
 import { listInbox } from '#src/sandbox/inbox.ts'
 import { provision } from './first-run.ts'
 import { watchForStop } from './stop-signal.ts'
@@ -72,7 +73,7 @@ export async function run(args: string[]): Promise<number> {
   let child: ChildProcess | undefined
   try {
     say('Starting a Mailstead of its own: PostgreSQL, Redis, api, mta, worker and the sandbox …')
-    const config = loadConfig({ ...environment(dataDir), HTTP_PORT: String(await freePort()) })
+    const config = loadConfig({ ...environmentFor(dataDir), HTTP_PORT: String(await freePort()) })
     child = startMailstead(config, dataDir)
     await Promise.race([awaitReady(child), aborted(stop)])
     return await Promise.race([show(config), aborted(stop)])
@@ -86,8 +87,8 @@ export async function run(args: string[]): Promise<number> {
 }
 
 /** Of the caller's environment only what programs need: nothing of it may turn the demo towards real mail or stores. */
-function environment(dataDir: string): NodeJS.ProcessEnv {
-  const { PATH, HOME, LANG } = process.env
+function environmentFor(dataDir: string): NodeJS.ProcessEnv {
+  const { PATH, HOME, LANG } = environment
   return {
     ...(PATH && { PATH }),
     ...(HOME && { HOME }),
@@ -100,7 +101,7 @@ function environment(dataDir: string): NodeJS.ProcessEnv {
 }
 
 function startMailstead(config: Config, dataDir: string): ChildProcess {
-  const env = { ...environment(dataDir), HTTP_PORT: String(config.httpPort) }
+  const env = { ...environmentFor(dataDir), HTTP_PORT: String(config.httpPort) }
   return spawn(process.execPath, [...process.execArgv, join(import.meta.dirname, '../mailstead.ts'), 'start'], {
     env,
     detached: true,

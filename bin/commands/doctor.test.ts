@@ -1,15 +1,15 @@
 /** The doctor on real parts, well and ill. */
-import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { once } from 'node:events'
+import { assert } from 'chai'
 import { pino } from 'pino'
 import { loadConfig } from '#config/load.ts'
-import { systemClock } from '#src/clock.ts'
-import { type Db, openDb } from '#src/db.ts'
+import { systemClock } from '#src/platform/clock.ts'
+import { type Db, openDb } from '#src/stores/db.ts'
 import { addDomain } from '#src/domains/domains.ts'
-import { openRedis } from '#src/redis.ts'
-import { openVault } from '#src/vault.ts'
+import { openRedis } from '#src/stores/redis.ts'
+import { openVault } from '#src/crypto/encryption.ts'
 import { createWorkspace } from '#src/workspaces/workspaces.ts'
 import { runCommand } from '#test/support/command.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
@@ -64,7 +64,7 @@ describe('the doctor', () => {
       ok: boolean
       checks: { name: string; status: string; detail: string; todo: string }[]
     }
-    assert.equal(ok, code === 0)
+    assert.strictEqual(ok, code === 0)
     const find = (name: string): (typeof checks)[number] =>
       checks.find((check) => check.name === name) ?? assert.fail(name)
     return { code, of: (name) => `${find(name).status}: ${find(name).detail}`, todo: (name) => find(name).todo }
@@ -81,15 +81,15 @@ describe('the doctor', () => {
       assert.match(of('PostgreSQL'), /^(?:ok|warning): version \d+/) // the cluster of a test run has no fsync
       assert.match(of('migrations'), /^ok: (\d+) of \1$/)
       assert.match(of('clock'), /^ok/)
-      assert.equal(of('master key'), 'ok: MASTER_KEY opens what is sealed')
+      assert.strictEqual(of('master key'), 'ok: MASTER_KEY opens what is sealed')
       assert.match(of('Redis'), /^ok: version/)
-      assert.equal(of('Redis eviction'), 'ok: noeviction')
-      assert.equal(of('Redis persistence'), 'ok: append-only file')
-      assert.equal(of('DNS'), `ok: ${dns.server}`)
-      assert.equal(of('way out'), `ok: port ${port} of gmail.com's mail server (127.0.0.1) can be reached`)
-      assert.equal(of('suspensions'), 'ok: no mail is stopped')
-      assert.equal(of('mode'), 'ok: mail leaves this machine as mail.example.net')
-      assert.equal(code, 0)
+      assert.strictEqual(of('Redis eviction'), 'ok: noeviction')
+      assert.strictEqual(of('Redis persistence'), 'ok: append-only file')
+      assert.strictEqual(of('DNS'), `ok: ${dns.server}`)
+      assert.strictEqual(of('way out'), `ok: port ${port} of gmail.com's mail server (127.0.0.1) can be reached`)
+      assert.strictEqual(of('suspensions'), 'ok: no mail is stopped')
+      assert.strictEqual(of('mode'), 'ok: mail leaves this machine as mail.example.net')
+      assert.strictEqual(code, 0)
     } finally {
       server.close()
     }
@@ -98,12 +98,12 @@ describe('the doctor', () => {
     const stop = (subject: string, reason: string): Promise<unknown> =>
       db.query(`INSERT INTO suspensions (kind, subject, reason) VALUES ('domain', $1, $2)`, [subject, reason])
     await stop('slow.example', 'they asked')
-    assert.equal((await examine()).of('suspensions'), 'warning: stopped: domain slow.example (they asked)')
+    assert.strictEqual((await examine()).of('suspensions'), 'warning: stopped: domain slow.example (they asked)')
     await stop('*', 'a backup was restored')
     const { code, of, todo } = await examine()
-    assert.equal(of('suspensions'), 'failed: all mail is stopped: a backup was restored')
+    assert.strictEqual(of('suspensions'), 'failed: all mail is stopped: a backup was restored')
     assert.match(todo('suspensions'), /queue resume '\*'/)
-    assert.equal(code, 1)
+    assert.strictEqual(code, 1)
     await db.query('DELETE FROM suspensions')
   })
 
@@ -121,7 +121,7 @@ describe('the doctor', () => {
       [1, 'failed: a sealed dkim cannot be opened: MASTER_KEY is not the one it was sealed with'],
     )
     const gone = await examine({ MASTER_KEY: '', SMTP_OUT_PORT: '1' })
-    assert.equal(gone.of('master key'), `failed: ${dataDir}/master.key is missing, and keys are sealed with it`)
+    assert.strictEqual(gone.of('master key'), `failed: ${dataDir}/master.key is missing, and keys are sealed with it`)
     const broken = await examine({ MASTER_KEY: 'short', SMTP_OUT_PORT: '1' })
     assert.match(broken.of('master key'), /^failed: MASTER_KEY must be 32 bytes/)
   })
@@ -154,7 +154,7 @@ describe('the doctor', () => {
       await client.config('SET', 'maxmemory-policy', 'allkeys-lru')
       await client.config('SET', 'appendonly', 'no')
       const { code, of } = await examine({ SMTP_OUT_PORT: '1' })
-      assert.equal(code, 1)
+      assert.strictEqual(code, 1)
       assert.match(of('Redis eviction'), /^failed: maxmemory-policy is allkeys-lru/)
       assert.match(of('Redis persistence'), /^warning/)
     } finally {
@@ -170,12 +170,12 @@ describe('the doctor', () => {
       REDIS_URL: 'redis://127.0.0.1:1',
       SMTP_OUT_PORT: '1',
     })
-    assert.equal(code, 1)
+    assert.strictEqual(code, 1)
     assert.match(of('PostgreSQL'), /^failed: PostgreSQL at 127\.0\.0\.1:1\/db cannot be reached/)
     assert.match(of('Redis'), /^failed: cannot be reached/)
-    assert.equal(of('migrations'), 'skipped: PostgreSQL is away')
-    assert.equal(of('Redis eviction'), 'skipped: Redis is away')
-    assert.equal(of('DNS'), `ok: ${dns.server}`)
+    assert.strictEqual(of('migrations'), 'skipped: PostgreSQL is away')
+    assert.strictEqual(of('Redis eviction'), 'skipped: Redis is away')
+    assert.strictEqual(of('DNS'), `ok: ${dns.server}`)
   })
 
   it('looks at an installation that was never started', async () => {
@@ -186,23 +186,23 @@ describe('the doctor', () => {
       DNS_SERVERS: '',
       HOSTNAME: '',
     })
-    assert.equal(code, 1)
+    assert.strictEqual(code, 1)
     assert.match(of('PostgreSQL'), /^failed: Mailstead is not running/)
     assert.match(todo('PostgreSQL'), /npm start/)
-    assert.equal(of('Redis'), 'skipped: it runs while Mailstead does')
-    assert.equal(of('DNS'), 'skipped: the sandbox has its own')
+    assert.strictEqual(of('Redis'), 'skipped: it runs while Mailstead does')
+    assert.strictEqual(of('DNS'), 'skipped: the sandbox has its own')
   })
 
   it('sees a DNS server that is silent, among others and alone', async () => {
     const one = await examine({ DNS_SERVERS: `${dns.server},127.0.0.1:1`, SMTP_OUT_PORT: '1' })
-    assert.equal(one.of('DNS'), 'warning: no answer from 127.0.0.1:1')
+    assert.strictEqual(one.of('DNS'), 'warning: no answer from 127.0.0.1:1')
     const all = await examine({ DNS_SERVERS: '127.0.0.1:1', SMTP_OUT_PORT: '1' })
     assert.deepEqual([all.code, all.of('DNS')], [1, 'failed: no answer from 127.0.0.1:1'])
     assert.match(all.of('way out'), /^skipped/)
   })
 
   it('does not look for a way out when all mail goes to a relay', async () => {
-    assert.equal(
+    assert.strictEqual(
       (await examine({ ROUTES: '*=smtp://127.0.0.1:2525' })).of('way out'),
       'skipped: ROUTES sends all mail elsewhere',
     )

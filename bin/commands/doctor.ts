@@ -3,8 +3,9 @@
  * the others found; one that throws or takes too long has failed. Exit code 1 when a check failed; a warning is no failure.
  */
 import { pino } from 'pino'
-import { type Action, type Call, type Io, runAction, tableText } from '#bin/cli.ts'
-import { placeOf, withDatabase } from '#bin/cli-context.ts'
+import { type Action, type Call, type Io, runAction } from '#bin/cli/actions.ts'
+import { tableText } from '#bin/terminal/terminal-text.ts'
+import { placeOf, withDatabase } from '#bin/cli/context.ts'
 import { BOUNCES } from '#bin/doctor/bounces.ts'
 import { type Check, failed, type Finding, messageOf, type Patient } from '#bin/doctor/check.ts'
 import { EGRESS } from '#bin/doctor/egress.ts'
@@ -24,9 +25,9 @@ import {
 import { SUSPENSIONS } from '#bin/doctor/suspensions.ts'
 import { DNSSEC, TLS_REPORTS } from '#bin/doctor/tls.ts'
 import { attachStores } from '#bin/supervisor/stores.ts'
-import { Trouble } from '#bin/supervisor/trouble.ts'
+import { Trouble } from '#bin/supervisor/user-error.ts'
 import { type Config, loadConfig } from '#config/load.ts'
-import { openDb } from '#src/db.ts'
+import { openDb } from '#src/stores/db.ts'
 
 const CHECKS: readonly Check[] = [
   NODE,

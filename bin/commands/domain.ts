@@ -1,18 +1,19 @@
 /** `mailstead domain`: sending domains, the DNS records to publish, whether they are there, and new DKIM keys. */
-import { type Actions, type Call, type Io, runActions, tableText, UsageError } from '#bin/cli.ts'
-import { withContext } from '#bin/cli-context.ts'
-import { workspaceOf } from '#bin/find-workspace.ts'
-import { Trouble } from '#bin/supervisor/trouble.ts'
+import { type Actions, type Call, type Io, runActions, UsageError } from '#bin/cli/actions.ts'
+import { tableText } from '#bin/terminal/terminal-text.ts'
+import { withContext } from '#bin/cli/context.ts'
+import { workspaceOf } from '#bin/cli/find-workspace.ts'
+import { Trouble } from '#bin/supervisor/user-error.ts'
 import type { Config } from '#config/load.ts'
 import { DEFAULT_REGION, REGION_NAMES, REGIONS, type Region } from '#config/regions.ts'
-import type { Queryable } from '#src/db.ts'
+import type { Queryable } from '#src/stores/db.ts'
 import { createDomainDns } from '#src/domains/dns.ts'
 import { addDomain, type Domain, findDomain, listDomains, searchDomains, trustDomain } from '#src/domains/domains.ts'
 import { readDomainName } from '#src/domains/name.ts'
 import { type DnsRecord, domainRecords, placeOf, returnPathRecords } from '#src/domains/records.ts'
 import { rotateKeys } from '#src/domains/rotation.ts'
 import { type Verification, verifyDomain } from '#src/domains/verify.ts'
-import { isUuid } from '#src/id.ts'
+import { isUuid } from '#src/platform/id.ts'
 
 const MAX_LISTED = 10_000
 

@@ -3,13 +3,13 @@
  * when it would not have been taken. `--file` is a whole message, `-` for stdin.
  */
 import { readFileSync } from 'node:fs'
-import { type Action, type Call, type Io, runAction, UsageError } from '#bin/cli.ts'
-import { withContext } from '#bin/cli-context.ts'
-import { workspaceOf } from '#bin/find-workspace.ts'
+import { type Action, type Call, type Io, runAction, UsageError } from '#bin/cli/actions.ts'
+import { withContext } from '#bin/cli/context.ts'
+import { workspaceOf } from '#bin/cli/find-workspace.ts'
 import { loadPlans } from '#config/plans.ts'
 import { rehearse } from '#mta/dry-run/dry-run.ts'
-import { startEgress } from '#mta/egress/egress.ts'
-import { assembleStages } from '#mta/stages.ts'
+import { startEgress } from '#mta/egress/source-choice.ts'
+import { openPipeline } from '#mta/delivery/delivery-pipeline.ts'
 import type { Context } from '#src/context.ts'
 import type { DryRunReport } from '#src/operator/dry-runs.ts'
 
@@ -33,11 +33,11 @@ export function run(args: string[], io?: Io): Promise<number> {
 }
 
 async function rehearseHere(ctx: Context, order: Parameters<typeof rehearse>[1]): Promise<DryRunReport> {
-  const assembled = assembleStages(ctx, await startEgress(ctx))
+  const opened = openPipeline(ctx, await startEgress(ctx))
   try {
-    return await rehearse({ ctx, plans: loadPlans(ctx.config.plansFile), assembled }, order)
+    return await rehearse({ ctx, plans: loadPlans(ctx.config.plansFile), opened }, order)
   } finally {
-    await assembled.close()
+    await opened.close()
   }
 }
 

@@ -1,7 +1,7 @@
 /** `mailstead egress` as an operator uses it, and what the doctor then says. */
-import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
-import type { Db } from '#src/db.ts'
+import { assert } from 'chai'
+import type { Db } from '#src/stores/db.ts'
 import { createWorkspace } from '#src/workspaces/workspaces.ts'
 import { runCommand, type Ended } from '#test/support/command.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
@@ -55,7 +55,7 @@ describe('mailstead egress', function () {
 
   it('adds a source to the pool of its region, and lists it', async () => {
     const added = await call('source add one --address 192.0.2.1 --ehlo Out1.example.net --weight 3 --warm-up --json')
-    assert.equal(added.code, 0, added.err)
+    assert.strictEqual(added.code, 0, added.err)
     const [one] = await listed('source')
     assert.deepEqual(
       [one?.name, one?.['address'], one?.['ehlo_name'], one?.['state'], one?.['region'], one?.['pools']],
@@ -84,31 +84,31 @@ describe('mailstead egress', function () {
   ] as const) {
     it(`says why it cannot: ${line}`, async () => {
       const done = await call(line)
-      assert.equal(done.code, 1)
+      assert.strictEqual(done.code, 1)
       assert.match(done.err, says)
     })
   }
 
   const heavy = 'source add nine --address 192.0.2.9 --ehlo a.example.net --weight 0'
   for (const line of ['', 'source', 'source add', 'source fly one', 'pool use vip', heavy])
-    it(`wrong use: egress ${line}`, async () => assert.equal((await call(line)).code, 2))
+    it(`wrong use: egress ${line}`, async () => assert.strictEqual((await call(line)).code, 2))
 
   it('pauses, resumes and warms up', async () => {
     const state = async (): Promise<unknown> => (await listed('source'))[0]?.['state']
-    assert.equal((await call('source pause one')).code, 0)
-    assert.equal(await state(), 'paused')
-    assert.equal((await call('source resume one')).code, 0)
+    assert.strictEqual((await call('source pause one')).code, 0)
+    assert.strictEqual(await state(), 'paused')
+    assert.strictEqual((await call('source resume one')).code, 0)
     await db.query(`UPDATE egress_sources SET gone_since = NULL`)
-    assert.equal(await state(), 'warming')
-    assert.equal((await call('source warm-up one --end')).code, 0)
-    assert.equal(await state(), 'active')
+    assert.strictEqual(await state(), 'warming')
+    assert.strictEqual((await call('source warm-up one --end')).code, 0)
+    assert.strictEqual(await state(), 'active')
   })
 
   it('makes pools and gives them to a workspace', async () => {
     const { id } = await createWorkspace(db, { name: 'W', plan: 'free' })
-    assert.equal((await call('pool add vip')).code, 0)
-    assert.equal((await call('pool join vip one --weight 7')).code, 0)
-    assert.equal((await call(`pool use vip --workspace ${id}`)).code, 0)
+    assert.strictEqual((await call('pool add vip')).code, 0)
+    assert.strictEqual((await call('pool join vip one --weight 7')).code, 0)
+    assert.strictEqual((await call(`pool use vip --workspace ${id}`)).code, 0)
     const pools = await listed('pool')
     assert.deepEqual(
       pools.map(({ name, members, workspaces, regions }) => [name, members, workspaces, regions]),
@@ -122,11 +122,11 @@ describe('mailstead egress', function () {
       (await call(`pool use vip --workspace ${id} --domain no.example`)).err,
       /the workspace has no domain no\.example/,
     )
-    assert.equal((await call('pool remove vip')).code, 0)
+    assert.strictEqual((await call('pool remove vip')).code, 0)
     assert.deepEqual((await db.query('SELECT egress_pool FROM workspaces WHERE id = $1', [id])).rows, [
       { egress_pool: null },
     ])
-    assert.equal((await call('pool list')).out.includes('vip'), false)
+    assert.strictEqual((await call('pool list')).out.includes('vip'), false)
   })
 
   it('the doctor looks at each source', async () => {
@@ -134,7 +134,7 @@ describe('mailstead egress', function () {
     dns.zone['out1.example.net'] = { A: ['192.0.2.1'] }
     dns.zone['1.2.0.192.zen.spamhaus.org'] = { A: ['127.0.0.4'] }
     const { out, code } = await call('--json', doctor)
-    assert.equal(code, 1)
+    assert.strictEqual(code, 1)
     const { checks } = JSON.parse(out) as { checks: { name: string; status: string; detail: string; todo: string }[] }
     const ours = checks.filter(({ name }) => name.startsWith('egress'))
     const found = Object.fromEntries(ours.map(({ name, status, detail }) => [name, `${status}: ${detail}`]))
@@ -159,7 +159,7 @@ describe('mailstead egress', function () {
   })
 
   it('removes', async () => {
-    assert.equal((await call('source remove one')).code, 0)
+    assert.strictEqual((await call('source remove one')).code, 0)
     assert.deepEqual(await listed('source'), [])
     assert.match((await call('source list')).out, /the system chooses the address/)
   })

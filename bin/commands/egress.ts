@@ -1,5 +1,5 @@
 /** `mailstead egress`: the addresses that mail leaves from (`source`) and the sets that they form (`pool`). */
-import { type Actions, type Io, runActions } from '#bin/cli.ts'
+import { type Actions, type Io, runActions } from '#bin/cli/actions.ts'
 import { POOL_ACTIONS } from '#bin/egress/pool-actions.ts'
 import { SOURCE_ACTIONS } from '#bin/egress/source-actions.ts'
 

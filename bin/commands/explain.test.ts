@@ -1,6 +1,6 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { createAcceptor } from '#src/messages/accept.ts'
-import { hexOf, newId } from '#src/id.ts'
+import { hexOf, newId } from '#src/platform/id.ts'
 import { suppress } from '#src/suppression/suppress.ts'
 import { runCommand, type Ended } from '#test/support/command.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
@@ -29,7 +29,7 @@ describe('mailstead explain', () => {
 
   it('prints each gate, and the one that holds', async () => {
     const { code, out } = await call([id])
-    assert.equal(code, 0)
+    assert.strictEqual(code, 0)
     assert.match(out, /ada@receiver\.example {2}queued: .*suppression list/)
     assert.match(out, /HOLDS {2}suppression: .* \(manual: asked\)/)
     assert.match(out, /open {3}site limit: no process reports/)
@@ -49,11 +49,11 @@ describe('mailstead explain', () => {
   })
   it('says what is not known while Redis is away', async () => {
     const { code, out } = await call([id], 'unix:///tmp/mailstead-no-such-redis')
-    assert.equal(code, 0)
+    assert.strictEqual(code, 0)
     assert.match(out, /open {3}site limit: not known: Redis does not answer/)
   })
   it('a message that is not there is a failure, what is no id wrong use', async () => {
-    assert.equal((await call([newId()])).code, 1)
-    assert.equal((await call(['x'])).code, 2)
+    assert.strictEqual((await call([newId()])).code, 1)
+    assert.strictEqual((await call(['x'])).code, 2)
   })
 })

@@ -1,13 +1,14 @@
 /** `mailstead explain ID`: why a message is where it is, gate by gate, its timeline, and every word of every attempt. */
-import { type Action, type Io, lineText, runAction, UsageError } from '#bin/cli.ts'
-import { withContext } from '#bin/cli-context.ts'
+import { type Action, type Io, runAction, UsageError } from '#bin/cli/actions.ts'
+import { lineText } from '#bin/terminal/terminal-text.ts'
+import { withContext } from '#bin/cli/context.ts'
 import { loadPlans } from '#config/plans.ts'
 import type { Context } from '#src/context.ts'
-import { hexOf, messageIdOf } from '#src/id.ts'
+import { hexOf, messageIdOf } from '#src/platform/id.ts'
 import { explainMessage, type Explanation } from '#src/messages/explain.ts'
 import type { Gate } from '#src/messages/gates.ts'
 import type { AttemptView, EventView } from '#src/messages/read.ts'
-import type { Redis } from '#src/redis.ts'
+import type { Redis } from '#src/stores/redis.ts'
 
 const EXPLAIN: Action = {
   usage: 'ID',

@@ -1,14 +1,14 @@
 /** What the first start makes and the next ones find again, on a real database. */
-import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { assert } from 'chai'
 import type { StoreUrls } from '#bin/supervisor/stores.ts'
 import { type Config, loadConfig } from '#config/load.ts'
 import { hashKey } from '#src/auth/key-form.ts'
 import { findKeys, type StoredKey } from '#src/auth/lookup.ts'
 import { ALL_SCOPES } from '#src/auth/scopes.ts'
-import type { Db } from '#src/db.ts'
+import type { Db } from '#src/stores/db.ts'
 import { openDatabase, type OpenDatabase } from '#test/support/database.ts'
 import { createDatabase } from '#test/support/stores.ts'
 import { bannerText } from './banner.ts'
@@ -66,9 +66,9 @@ describe('the first run', () => {
   it('keeps the keys where only the owner can read, and sealed', async () => {
     const { adminKey, sending } = await provision(configOf())
     const file = join(dataDir, 'operator.json')
-    assert.equal(statSync(file).mode & 0o777, 0o600)
+    assert.strictEqual(statSync(file).mode & 0o777, 0o600)
     const text = readFileSync(file, 'utf8')
-    assert.equal(text.includes(adminKey ?? '') || text.includes(sending?.key ?? ''), false)
+    assert.strictEqual(text.includes(adminKey ?? '') || text.includes(sending?.key ?? ''), false)
   })
 
   it('provisions a database once when two machines start together', async () => {
@@ -76,9 +76,9 @@ describe('the first run', () => {
     try {
       const env = { MASTER_KEY: '5a'.repeat(32) }
       const [one, two] = await Promise.all([provision(configOf(env)), provision(configOf({ ...env, DATA_DIR: other }))])
-      assert.equal(one.workspaceId, two.workspaceId)
+      assert.strictEqual(one.workspaceId, two.workspaceId)
       assert.deepEqual([await count('workspaces'), await count('domains')], [1, 1])
-      for (const made of [one, two]) assert.notEqual(await keyOf(made.adminKey), null)
+      for (const made of [one, two]) assert.notStrictEqual(await keyOf(made.adminKey), null)
     } finally {
       rmSync(other, { recursive: true })
     }
@@ -89,9 +89,9 @@ describe('the first run', () => {
     const other = await createDatabase()
     try {
       const second = await provision(configOf({}, other.url))
-      assert.notEqual(second.workspaceId, first.workspaceId)
-      assert.notEqual(second.adminKey, first.adminKey)
-      assert.notEqual(second.sending?.key, first.sending?.key)
+      assert.notStrictEqual(second.workspaceId, first.workspaceId)
+      assert.notStrictEqual(second.adminKey, first.adminKey)
+      assert.notStrictEqual(second.sending?.key, first.sending?.key)
     } finally {
       await other.drop()
     }
@@ -102,7 +102,7 @@ describe('the first run', () => {
     await db.query('UPDATE api_keys SET is_active = false')
     const again = await provision(configOf())
     assert.deepEqual([again.adminKey, again.sending], [null, null])
-    assert.equal(await count('api_keys'), 2)
+    assert.strictEqual(await count('api_keys'), 2)
     await db.query('UPDATE api_keys SET is_active = true')
     const back = await provision(configOf())
     assert.deepEqual([back.adminKey, back.sending?.key], [adminKey, sending?.key])
@@ -112,16 +112,16 @@ describe('the first run', () => {
     await provision(configOf({ MASTER_KEY: '5a'.repeat(32) }))
     const again = await provision(configOf({ MASTER_KEY: 'a5'.repeat(32) }))
     assert.match(again.sending?.domain ?? '', /^hello-[0-9a-f]{8}\.mailstead\.test$/)
-    assert.equal((await keyOf(again.sending?.key))?.domainStatus, 'verified')
-    assert.equal(await count('workspaces'), 1)
+    assert.strictEqual((await keyOf(again.sending?.key))?.domainStatus, 'verified')
+    assert.strictEqual(await count('workspaces'), 1)
   })
 
   it('makes an admin key only when mail goes to the internet, and the rest when the sandbox comes later', async () => {
     const real = await provision(configOf({ HOSTNAME: 'mail.example.net' }))
     assert.deepEqual([real.isSandbox, real.sending, await count('domains')], [false, null, 0])
     const sandbox = await provision(configOf())
-    assert.equal(sandbox.adminKey, real.adminKey)
-    assert.equal(sandbox.sending?.domain, 'hello.mailstead.test')
+    assert.strictEqual(sandbox.adminKey, real.adminKey)
+    assert.strictEqual(sandbox.sending?.domain, 'hello.mailstead.test')
     assert.deepEqual(await provision(configOf({ HOSTNAME: 'mail.example.net' })), real)
   })
 })
@@ -141,7 +141,7 @@ describe('the banner', () => {
     const lines = bannerText({ ...READY, address: `http://localhost:3000/it's` }, plain)
       .split('\n')
       .filter((line) => line.startsWith('curl '))
-    assert.equal(lines.length, 1)
+    assert.strictEqual(lines.length, 1)
     const { stdout } = spawnSync(
       '/bin/sh',
       ['-c', `curl() { for word; do printf '%s\\n' "$word"; done; }\n${lines[0]}`],
@@ -210,13 +210,13 @@ describe('the banner', () => {
   for (const [what, change, has, hasNot] of CASES) {
     it(what, () => {
       const text = bannerText({ ...READY, ...change }, plain)
-      for (const part of has) assert.equal(text.includes(part), true, part)
-      for (const part of hasNot) assert.equal(text.includes(part), false, part)
+      for (const part of has) assert.strictEqual(text.includes(part), true, part)
+      for (const part of hasNot) assert.strictEqual(text.includes(part), false, part)
     })
   }
 
   it('is plain unless told otherwise', () => {
-    assert.equal(bannerText(READY, plain).includes('\u001b'), false)
-    assert.equal(bannerText(READY, (text) => `\u001b[1m${text}`).includes('\u001b[1mMailstead is ready'), true)
+    assert.strictEqual(bannerText(READY, plain).includes('\u001b'), false)
+    assert.strictEqual(bannerText(READY, (text) => `\u001b[1m${text}`).includes('\u001b[1mMailstead is ready'), true)
   })
 })

@@ -3,7 +3,7 @@
  * A mail may hold anything: control characters (terminal escapes among them) never reach the terminal.
  */
 import type { ParsedMail } from 'mailparser'
-import { hexOf } from '#src/id.ts'
+import { hexOf } from '#src/platform/id.ts'
 import type { EventView } from '#src/messages/read.ts'
 import type { DkimVerdict, InboxLine, InboxMail } from '#src/sandbox/inbox.ts'
 

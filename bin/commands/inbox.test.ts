@@ -1,12 +1,13 @@
-import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Db } from '#src/db.ts'
-import { hexOf, newId } from '#src/id.ts'
+import { assert } from 'chai'
+import type { Db } from '#src/stores/db.ts'
+import { hexOf, newId } from '#src/platform/id.ts'
 import { keepMail, type TakenMail } from '#src/sandbox/inbox.ts'
+import { sql } from '#src/stores/sql.ts'
 import { openDatabase, type OpenDatabase } from '#test/support/database.ts'
 
 const PROGRAM = join(import.meta.dirname, '../mailstead.ts')
@@ -99,8 +100,10 @@ describe('mailstead inbox', () => {
       )
       const [kept = ''] = await keepMail(db, mail, ['bob@a.test'], new Date('2026-01-02T03:05:00Z'))
       id = hexOf(kept)
-      const event =
-        'INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, data, created_at) VALUES ($1, $2, $3, $4, 0, $5, $6, $7, $8)'
+      const event = sql`
+        INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, data, created_at)
+        VALUES ($1, $2, $3, $4, 0, $5, $6, $7, $8)
+      `
       await db.query(event, [
         newId(),
         newId(),
@@ -125,7 +128,7 @@ describe('mailstead inbox', () => {
 
     it('lists it, newest first', async () => {
       const { code, stdout } = await inbox([])
-      assert.equal(code, 0)
+      assert.strictEqual(code, 0)
       assert.deepEqual(
         stdout
           .trimEnd()
@@ -174,8 +177,8 @@ describe('mailstead inbox', () => {
 
     it('shows one mail: verdicts, timeline in order, headers, text without terminal escapes', async () => {
       const { code, stdout } = await inbox(['--last'])
-      assert.equal(code, 0)
-      assert.equal(
+      assert.strictEqual(code, 0)
+      assert.strictEqual(
         stdout,
         `Mail ${id}, received 2026-01-02T03:05:00.000Z
 Envelope  b-abc@bounces.test -> bob@a.test
@@ -212,9 +215,9 @@ Text
       ]
       for (const name of names) {
         const { code, stdout } = await inbox(['--json', name])
-        assert.equal(code, 0, name)
+        assert.strictEqual(code, 0, name)
         const shown = JSON.parse(stdout) as { id: string; text: string; events: { type: string }[] }
-        assert.equal(shown.id, id, name)
+        assert.strictEqual(shown.id, id, name)
         assert.deepEqual(
           shown.events.map(({ type }) => type),
           ['email.queued', 'email.delivered'],
@@ -243,18 +246,18 @@ Text
   for (const [args, code, stderr] of WRONG) {
     it(`${args.join(' ')}: exit code ${code}`, async () => {
       const end = await inbox(args)
-      assert.equal(end.code, code)
+      assert.strictEqual(end.code, code)
       assert.match(end.stderr, stderr)
-      assert.equal(end.stdout, '')
+      assert.strictEqual(end.stdout, '')
     })
   }
 
   it('says in words when nothing runs, or the database is away', async () => {
     const none = await inbox([], {})
-    assert.equal(none.code, 1)
+    assert.strictEqual(none.code, 1)
     assert.match(none.stderr, /Mailstead is not running with the data in/)
     const away = await inbox([], { DATABASE_URL: 'postgres://x@localhost/x?host=/nonexistent' })
-    assert.equal(away.code, 1)
+    assert.strictEqual(away.code, 1)
     assert.match(away.stderr, /^mailstead: the database cannot be reached \(/)
   })
 })

@@ -1,14 +1,15 @@
 /** `mailstead key`: API keys. A secret key is shown when it is made and never again. */
-import { type Actions, type Call, type Io, runActions, tableText, UsageError } from '#bin/cli.ts'
-import { withContext } from '#bin/cli-context.ts'
-import { workspaceOf } from '#bin/find-workspace.ts'
-import { Trouble } from '#bin/supervisor/trouble.ts'
+import { type Actions, type Call, type Io, runActions, UsageError } from '#bin/cli/actions.ts'
+import { tableText } from '#bin/terminal/terminal-text.ts'
+import { withContext } from '#bin/cli/context.ts'
+import { workspaceOf } from '#bin/cli/find-workspace.ts'
+import { Trouble } from '#bin/supervisor/user-error.ts'
 import { deactivateKey, type KeyRow, listKeys } from '#src/auth/key-list.ts'
 import { createKey, type CreatedKey } from '#src/auth/keys.ts'
 import { ALL_SCOPES, readScopes, type Scope } from '#src/auth/scopes.ts'
 import type { Context } from '#src/context.ts'
 import { findDomain } from '#src/domains/domains.ts'
-import { isUuid } from '#src/id.ts'
+import { isUuid } from '#src/platform/id.ts'
 
 const MAX_LISTED = 10_000
 

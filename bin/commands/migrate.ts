@@ -1,9 +1,9 @@
 /** `mailstead migrate`: brings the database to this version. Running it again changes nothing; several at once wait for each other. */
-import { type Action, type Io, runAction } from '#bin/cli.ts'
-import { explainDatabase, withDatabase } from '#bin/cli-context.ts'
+import { type Action, type Io, runAction } from '#bin/cli/actions.ts'
+import { explainDatabase, withDatabase } from '#bin/cli/context.ts'
 import { loadConfig } from '#config/load.ts'
-import { migrate } from '#src/migrate.ts'
-import { listMigrations } from '#src/migrations.ts'
+import { migrate } from '#src/stores/migrate.ts'
+import { listMigrations } from '#src/stores/migrations.ts'
 
 const ACTION: Action = {
   usage: '',

@@ -1,10 +1,10 @@
 /** How a process of the mta begins where what it needs is not there, or not as it should be. */
-import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { assert } from 'chai'
 import { Client } from 'pg'
 import { createDatabase } from '#test/support/stores.ts'
 
@@ -71,7 +71,7 @@ describe('mailstead mta', function () {
     const { code, said } = await run('outbound', away, (text, end) => {
       if (text.includes('waiting for it')) end()
     })
-    assert.equal(code, 0, said)
+    assert.strictEqual(code, 0, said)
     assert.ok(performance.now() - began < 20_000)
   })
 
@@ -83,7 +83,7 @@ describe('mailstead mta', function () {
         migrated ??= ask('ALTER TABLE leases_later RENAME TO leases')
       if (text.includes('"started"')) end()
     })
-    assert.equal(code, 0, said)
+    assert.strictEqual(code, 0, said)
     assert.ok(migrated !== null, said)
   })
 
@@ -93,7 +93,7 @@ describe('mailstead mta', function () {
     const { port } = taken.address() as AddressInfo
     const { code, said } = await run('outbound,inbound', { INBOUND_PORT: String(port) })
     taken.close()
-    assert.equal(code, 1, said)
+    assert.strictEqual(code, 1, said)
     assert.match(said, /^mailstead: inbound mail: port \d+ is taken/m)
     assert.deepEqual(await ask('SELECT FROM leases'), [])
   })
@@ -122,7 +122,7 @@ describe('mailstead mta', function () {
       'authorities that are none',
       'outbound',
       () => ({ EXTRA_CA_FILE: file('rubbish') }),
-      /^mailstead: EXTRA_CA_FILE .*holds no certificate/m,
+      /^mailstead: EXTRA_CA_FILE: .* contains no PEM certificate/m,
     ],
     [
       'plans that are wrong',
@@ -143,9 +143,9 @@ describe('mailstead mta', function () {
       const { code, said } = await run(roles, { INBOUND_PORT: '0', ...env() }, (text, end) => {
         if (text.includes('"started"')) end()
       })
-      assert.equal(code, 1, said)
+      assert.strictEqual(code, 1, said)
       assert.match(said, told)
-      assert.doesNotMatch(said, /^ +at /m)
+      assert.notMatch(said, /^ +at /m)
     })
   }
 })

@@ -1,8 +1,9 @@
 /** `mailstead notices`: what only the operator can mend, the latest first; `ack` says that it was read. */
 import { userInfo } from 'node:os'
-import { type Action, type Actions, type Io, runAction, runActions, tableText, UsageError } from '#bin/cli.ts'
-import { withContext } from '#bin/cli-context.ts'
-import { isUuid } from '#src/id.ts'
+import { type Action, type Actions, type Io, runAction, runActions, UsageError } from '#bin/cli/actions.ts'
+import { tableText } from '#bin/terminal/terminal-text.ts'
+import { withContext } from '#bin/cli/context.ts'
+import { isUuid } from '#src/platform/id.ts'
 import { acknowledgeNotices, listNotices } from '#src/operator/notices.ts'
 
 const MOST = 1000

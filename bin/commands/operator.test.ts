@@ -1,14 +1,14 @@
 /** The commands of an operator, one after the other as a person would, on a real database. */
-import assert from 'node:assert/strict'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { assert, expect } from 'chai'
 import { Client } from 'pg'
 import { chooseAccount } from '#bin/supervisor/account.ts'
-import { closeHome, openHome } from '#bin/supervisor/home.ts'
+import { closeHome, openHome } from '#bin/supervisor/data-directory.ts'
 import { startPostgres } from '#bin/supervisor/postgres.ts'
-import { Trouble } from '#bin/supervisor/trouble.ts'
-import { migrate } from '#src/migrate.ts'
-import { listMigrations } from '#src/migrations.ts'
+import { Trouble } from '#bin/supervisor/user-error.ts'
+import { migrate } from '#src/stores/migrate.ts'
+import { listMigrations } from '#src/stores/migrations.ts'
 import { runCommand, type Ended, type Run } from '#test/support/command.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
 import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
@@ -59,9 +59,9 @@ describe("the operator's commands", () => {
 
   it('lead from nothing to a sending key', async () => {
     const made = await call(workspace, 'create', '--name', 'Acme', '--plan', 'launch', '--json')
-    assert.equal(made.code, 0)
+    assert.strictEqual(made.code, 0)
     const id = textOf(made.json['id'])
-    assert.equal(made.json['key_part'], id.replaceAll('-', ''))
+    assert.strictEqual(made.json['key_part'], id.replaceAll('-', ''))
 
     const admin = await call(key, 'create', '--workspace', id, '--type', 'admin', '--scopes', 'all', '--json')
     assert.match(
@@ -76,7 +76,7 @@ describe("the operator's commands", () => {
     )
 
     const early = await call(key, 'create', '--workspace', id, '--type', 'regular', '--domain', 'shop.example')
-    assert.equal(early.code, 1)
+    assert.strictEqual(early.code, 1)
     assert.match(early.err, /shop\.example is pending.*mailstead domain verify shop\.example/)
 
     const missing = await call(domain, 'verify', 'shop.example', '--json')
@@ -107,10 +107,10 @@ describe("the operator's commands", () => {
         [admin.json['id'], 'admin'],
       ],
     )
-    assert.equal(listed.out.includes(textOf(sending.json['secret_key'])), false)
+    assert.strictEqual(listed.out.includes(textOf(sending.json['secret_key'])), false)
 
     const ended = await call(key, 'deactivate', textOf(sending.json['id']))
-    assert.equal(ended.code, 0)
+    assert.strictEqual(ended.code, 0)
     assert.match((await call(key, 'list', '--workspace', 'Acme')).out, /regular +deactivated/)
   })
 
@@ -119,7 +119,7 @@ describe("the operator's commands", () => {
     await call(domain, 'add', '--workspace', id, 'trusted.example')
     const done = await call(domain, 'verify', 'trusted.example', '--trust', '--json')
     assert.deepEqual([done.code, done.json['verification_status']], [0, 'verified'])
-    assert.equal(
+    assert.strictEqual(
       (await call(key, 'create', '--workspace', id, '--type', 'regular', '--domain', 'trusted.example')).code,
       0,
     )
@@ -128,7 +128,7 @@ describe("the operator's commands", () => {
   it('make new DKIM keys for a domain, one rotation at a time', async () => {
     const id = await newWorkspace()
     await call(domain, 'add', '--workspace', id, 'rotated.example')
-    assert.equal((await call(domain, 'rotate', 'rotated.example')).code, 1)
+    assert.strictEqual((await call(domain, 'rotate', 'rotated.example')).code, 1)
     await call(domain, 'verify', 'rotated.example', '--trust')
     const begun = await call(domain, 'rotate', 'rotated.example', '--json')
     const names = (begun.json['dns_records'] as unknown as { purpose: string; name: string }[]).filter(
@@ -142,11 +142,10 @@ describe("the operator's commands", () => {
   it('ask which domain is meant when several workspaces have it, and say who holds it', async () => {
     const [first, second] = [await newWorkspace('First'), await newWorkspace('Second')]
     for (const id of [first, second]) await call(domain, 'add', '--workspace', id, 'shared.example')
-    await assert.rejects(
-      call(domain, 'verify', 'shared.example', '--trust'),
-      (error) => error instanceof Trouble && error.message.includes(first) && error.message.includes(second),
+    await expect(call(domain, 'verify', 'shared.example', '--trust')).to.be.rejected.and.eventually.satisfy(
+      (error: unknown) => error instanceof Trouble && error.message.includes(first) && error.message.includes(second),
     )
-    assert.equal((await call(domain, 'verify', 'shared.example', '--trust', '--workspace', first)).code, 0)
+    assert.strictEqual((await call(domain, 'verify', 'shared.example', '--trust', '--workspace', first)).code, 0)
     const taken = await call(domain, 'verify', 'shared.example', '--trust', '--workspace', second)
     assert.deepEqual(
       [taken.code, taken.out],
@@ -167,9 +166,10 @@ describe("the operator's commands", () => {
 
   it('stop at five admin keys', async () => {
     const id = await newWorkspace()
-    for (let i = 0; i < 5; i++) assert.equal((await call(key, 'create', '--workspace', id, '--type', 'admin')).code, 0)
+    for (let i = 0; i < 5; i++)
+      assert.strictEqual((await call(key, 'create', '--workspace', id, '--type', 'admin')).code, 0)
     const sixth = await call(key, 'create', '--workspace', id, '--type', 'admin')
-    assert.equal(sixth.code, 1)
+    assert.strictEqual(sixth.code, 1)
     assert.match(sixth.err, /5 admin keys/)
   })
 
@@ -224,13 +224,12 @@ describe("the operator's commands", () => {
     [domain, ['verify', 'nobody.example'], /There is no domain nobody\.example/],
   ]
   for (const [run, args, message] of MISSING) {
-    it(`say what is missing: ${args.join(' ')}`, () =>
-      assert.rejects(call(run, ...args), (error) => error instanceof Trouble && message.test(error.message)))
+    it(`say what is missing: ${args.join(' ')}`, () => expect(call(run, ...args)).to.be.rejectedWith(Trouble, message))
   }
 
   it('say which key there is not', async () => {
     const { code, err } = await call(key, 'deactivate', '0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b')
-    assert.equal(code, 1)
+    assert.strictEqual(code, 1)
     assert.match(err, /There is no key 0190a1b2/)
   })
 
@@ -243,7 +242,7 @@ describe("the operator's commands", () => {
       ['2031-05-04T10:00:00.5Z', '2031-05-04T10:00:00.500Z'],
     ]
     for (const [text, iso] of given)
-      assert.equal(
+      assert.strictEqual(
         (await call(key, 'create', '--workspace', id, '--type', 'admin', '--expires', text, '--json')).json[
           'expires_at'
         ],
@@ -261,12 +260,9 @@ describe("the operator's commands", () => {
     try {
       await client.query(`CREATE DATABASE ${name} TEMPLATE template0`)
       env = { ...env, DATABASE_URL: url.href }
-      await assert.rejects(
-        call(workspace, 'list'),
-        (error) => error instanceof Trouble && /mailstead migrate/.test(error.message),
-      )
+      await expect(call(workspace, 'list')).to.be.rejectedWith(Trouble, /mailstead migrate/)
       assert.deepEqual((await call(runMigrate, '--json')).json['migrations'], listMigrations())
-      assert.equal((await call(runMigrate)).code, 0)
+      assert.strictEqual((await call(runMigrate)).code, 0)
       assert.deepEqual((await call(workspace, 'list', '--json')).json, [])
     } finally {
       env = before
@@ -280,15 +276,14 @@ describe("the operator's commands", () => {
     try {
       env = { ...env, DATABASE_URL: 'postgres://user:hidden@127.0.0.1:1/db' }
       for (const run of [workspace, key, domain]) {
-        await assert.rejects(
-          call(run, 'list'),
-          (error) =>
+        await expect(call(run, 'list')).to.be.rejected.and.eventually.satisfy(
+          (error: unknown) =>
             error instanceof Trouble &&
             error.message.includes('127.0.0.1:1/db cannot be reached') &&
             !error.message.includes('hidden'),
         )
       }
-      await assert.rejects(call(runMigrate), Trouble)
+      await expect(call(runMigrate)).to.be.rejectedWith(Trouble)
     } finally {
       env = before
     }
@@ -305,12 +300,12 @@ describe("the operator's commands without DATABASE_URL", () => {
 
   async function list(): Promise<string> {
     const { code, out } = await runCommand(workspace, ['list', '--json'], { DATA_DIR: dataDir })
-    assert.equal(code, 0)
+    assert.strictEqual(code, 0)
     return out
   }
 
   it('say how to begin when there is nothing', async () => {
-    await assert.rejects(list(), (error) => error instanceof Trouble && /npm start/.test(error.message))
+    await expect(list()).to.be.rejectedWith(Trouble, /npm start/)
   })
 
   it('start the embedded database for as long as they take, one after the other', async function () {

@@ -3,7 +3,7 @@
  * Message-ID of the mail it is about. Needs no database and no settings.
  */
 import { buffer } from 'node:stream/consumers'
-import { type Action, type Io, runAction } from '#bin/cli.ts'
+import { type Action, type Io, runAction } from '#bin/cli/actions.ts'
 import { readReport } from '#mta/classify/report.ts'
 
 const ACTION: Action = {

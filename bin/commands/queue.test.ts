@@ -1,7 +1,8 @@
 /** `mailstead queue` as an operator uses it, on a database with mail. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { createAcceptor } from '#src/messages/accept.ts'
-import { hexOf, newId } from '#src/id.ts'
+import { hexOf, newId } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
 import { runCommand, type Ended } from '#test/support/command.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { addressees, submissionOf } from '#test/support/submission.ts'
@@ -58,28 +59,31 @@ describe('mailstead queue', () => {
       (await call('suspend', 'Slow.example', '--reason', 'asked')).out,
       /^Mail to slow\.example waits until it is resumed: mailstead queue resume slow\.example$/m,
     )
-    assert.equal((await call('suspend', '--workspace', workspaceId, '--until', '2099-01-01')).code, 0)
+    assert.strictEqual((await call('suspend', '--workspace', workspaceId, '--until', '2099-01-01')).code, 0)
     assert.match(
       (await call('status')).out,
       /suspended: domain slow\.example \(asked\)\nsuspended: workspace .* until 2099-01-01T00:00:00\.000Z/,
     )
     const resumed = await call('resume', 'slow.example', '--json')
     assert.deepEqual([resumed.code, resumed.json['resumed']], [0, 'slow.example'])
-    assert.equal((await call('resume', 'slow.example')).code, 1)
-    assert.equal((await call('resume', '--workspace', workspaceId)).code, 0)
+    assert.strictEqual((await call('resume', 'slow.example')).code, 1)
+    assert.strictEqual((await call('resume', '--workspace', workspaceId)).code, 0)
   })
   it('tells what a rule stopped, with reason, since and until, and lets it go; what a receiver said steers no terminal', async () => {
     const hostile = '421 4.7.0 [TS04]\u001b[2J\u001b]0;owned\u0007\u009b31m<script>\r\nbulk  queued  9'
     await ctx.db.query(
-      `INSERT INTO receiver_suspensions (id, pace, source, rule, reply, until) VALUES ($1, 'yahoo', 'default', 'ts04', $2, now() + interval '2 hours')`,
+      sql`
+        INSERT INTO receiver_suspensions (id, pace, source, rule, reply, until)
+        VALUES ($1, 'yahoo', 'default', 'ts04', $2, now() + interval '2 hours')
+      `,
       [newId(), hostile],
     )
     await ctx.db.query('UPDATE recipients SET reason = $1', [hostile])
     const { out } = await call('status')
     assert.match(out, /suspended: receiver yahoo by rule ts04 since \d{4}-.*Z until \d{4}-.*Z \(421 4\.7\.0 \[TS04\]/)
     const texts = [out, (await call('list')).out, (await call('actions')).out]
-    for (const text of texts) assert.doesNotMatch(text, /[^\P{Cc}\n]/u)
-    assert.equal(
+    for (const text of texts) assert.notMatch(text, /[^\P{Cc}\n]/u)
+    assert.strictEqual(
       texts.some((text) => /^bulk {2}queued {2}9/m.test(text)),
       false,
       "a line of a stranger's own",
@@ -98,12 +102,12 @@ describe('mailstead queue', () => {
       resumed: 'yahoo',
       kind: 'receiver',
     })
-    assert.equal((await call('resume', '--receiver', 'yahoo')).code, 1)
-    assert.doesNotMatch((await call('status')).out, /yahoo/)
+    assert.strictEqual((await call('resume', '--receiver', 'yahoo')).code, 1)
+    assert.notMatch((await call('status')).out, /yahoo/)
   })
   it('retries, drops, and drops with a bounce', async () => {
-    assert.equal((await call('retry', '--tier', 'bulk', '--json')).json['retried'], 3)
-    assert.equal((await call('drop', '--tier', 'instant', '--yes', '--json')).json['dropped'], 1)
+    assert.strictEqual((await call('retry', '--tier', 'bulk', '--json')).json['retried'], 3)
+    assert.strictEqual((await call('drop', '--tier', 'instant', '--yes', '--json')).json['dropped'], 1)
     const bounced = await call('drop', '--message', id, '--bounce', '--yes', '--reason', 'wrong list', '--json')
     assert.deepEqual([bounced.json['bounced'], bounced.json['state']], [3, 'done'])
     const { rows } = await ctx.db.query(
@@ -113,8 +117,12 @@ describe('mailstead queue', () => {
       { state: 'cancelled', reason: 'dropped by the operator', count: 1 },
       { state: 'failed', reason: 'wrong list', count: 3 },
     ])
-    const { rows: events } = await ctx.db.query(`SELECT data->>'reason' AS why, count(*) AS count
-      FROM events WHERE type = 'email.failed' GROUP BY 1`)
+    const { rows: events } = await ctx.db.query(sql`
+      SELECT data->>'reason' AS why, count(*) AS count
+      FROM events
+      WHERE type = 'email.failed'
+      GROUP BY 1
+    `)
     assert.deepEqual(events, [{ why: 'given-up-by-operator', count: 3 }])
   })
   it('keeps what was done, with who and why', async () => {
@@ -140,7 +148,7 @@ describe('mailstead queue', () => {
   for (const [args, message] of WRONG)
     it(`is told apart from wrong use: ${args.join(' ')}`, async () => {
       const { code, err } = await call(...args)
-      assert.equal(code, 2)
+      assert.strictEqual(code, 2)
       assert.match(err, message)
     })
 })

@@ -1,12 +1,12 @@
-import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { assert } from 'chai'
 
 /** A role whose stop says so, and ends at once or never. */
 const ROLE = `
-import { runRole } from '#bin/commands/role.ts'
+import { runRole } from './role.ts'
 const timer = setInterval(() => {}, 1000)
 const stop = async () => {
   process.stdout.write('stopping\\n')
@@ -73,11 +73,11 @@ describe('a role', () => {
   for (const [what, end] of ends) {
     it(`stops in order at ${what}`, async () => {
       const { child, said, exit } = await start()
-      assert.equal(readFileSync(pidFile(), 'utf8'), `${child.pid}\n`)
+      assert.strictEqual(readFileSync(pidFile(), 'utf8'), `${child.pid}\n`)
       end(child)
       assert.deepEqual(await exit, [0, null])
-      assert.equal(said(), 'started\nstopping\n')
-      assert.equal(existsSync(pidFile()), false)
+      assert.strictEqual(said(), 'started\nstopping\n')
+      assert.strictEqual(existsSync(pidFile()), false)
     })
   }
 

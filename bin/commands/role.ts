@@ -4,7 +4,7 @@
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { reasonOf } from '#bin/supervisor/trouble.ts'
+import { reasonOf } from '#bin/supervisor/user-error.ts'
 import { aborted, watchForStop } from './stop-signal.ts'
 
 /** What a main answers. */

@@ -1,18 +1,46 @@
-import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { SETTINGS } from '#config/schema.ts'
+import { existsSync } from 'node:fs'
+import { assert } from 'chai'
+import { SETTING_GROUPS, SETTINGS } from '#config/schema.ts'
 import { runCommand } from '#test/support/command.ts'
+import { checkPage } from '#test/support/generated-docs.ts'
 import { run, settingsPage } from './settings.ts'
 
 describe('mailstead settings', () => {
-  it('prints docs/settings.md (else: bin/mailstead settings > docs/settings.md)', async () => {
-    const page = readFileSync(new URL('../../docs/settings.md', import.meta.url), 'utf8')
-    assert.equal(settingsPage(), page)
-    assert.deepEqual(await runCommand(run, []), { code: 0, out: page, err: '' })
+  it('prints docs/reference/settings.md', async () => {
+    checkPage('reference/settings.md', settingsPage())
+    assert.deepEqual(await runCommand(run, []), { code: 0, out: settingsPage(), err: '' })
   })
 
-  it('has a row for every setting', () => {
-    for (const { env, reason } of Object.values(SETTINGS))
-      assert.equal(settingsPage().includes(`| \`${env}\` |`) && settingsPage().includes(reason), true, env)
+  it('prints every setting as JSON', async () => {
+    const { code, out } = await runCommand(run, ['--json'])
+    const rows = JSON.parse(out) as { name: string; group: string }[]
+    assert.strictEqual(code, 0)
+    assert.deepEqual(
+      rows.map(({ name }) => name).toSorted(),
+      Object.values(SETTINGS)
+        .map(({ env }) => env)
+        .toSorted(),
+    )
+    assert.deepInclude(
+      rows.find(({ name }) => name === 'HTTP_PORT'),
+      { group: 'API and pages', default: '3000', unit: null, description: 'Port of the REST API and pages.' },
+    )
+  })
+})
+
+describe('the table of settings', () => {
+  const rows = SETTING_GROUPS.flatMap(({ settings }) => Object.entries(settings))
+
+  it('has every row in one group', () => {
+    assert.deepEqual(Object.fromEntries(rows), SETTINGS)
+    assert.strictEqual(rows.length, Object.keys(SETTINGS).length)
+  })
+  it('describes each setting in sentences', () => {
+    for (const [, { env, description }] of rows) assert.match(description, /^[A-Z`].*\.$/s, env)
+  })
+  it('names guides that exist', () => {
+    for (const [, { env, guide }] of rows)
+      if (guide !== undefined)
+        assert.ok(existsSync(new URL(`../../docs/guides/${guide}.md`, import.meta.url)), `${env}: ${guide}`)
   })
 })

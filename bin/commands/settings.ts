@@ -1,50 +1,54 @@
-/** `mailstead settings`: the page of all settings, printed from their table; docs/settings.md is this page. */
-import { type Action, type Io, runAction } from '#bin/cli.ts'
-import { type Setting, SETTINGS } from '#config/schema.ts'
+/** `mailstead settings`: prints every setting by group. The page docs/reference/settings.md is this output. */
+import { type Action, type Io, runAction } from '#bin/cli/actions.ts'
+import { type Setting, SETTING_GROUPS } from '#config/schema.ts'
+import { code, markdownTable } from '#src/platform/markdown-table.ts'
 
 const HEAD = `# Settings
 
-Mailstead is set up by environment variables. All are optional. For each, \`NAME_FILE\` names a file that holds the value (for mounted
-secrets). A value that cannot be read stops the start, with the name of every setting that is wrong.
+Mailstead reads its settings from environment variables. All are optional. To read a value from a file, such as a
+mounted secret, set \`NAME_FILE\` to the path of the file. If a value is invalid, Mailstead does not start and lists
+every invalid setting.
 
-This page is printed by \`bin/mailstead settings\`.
-
-| Setting | Default | What it is for |
-|---|---|---|
+\`bin/mailstead settings\` prints this page; with \`--json\` it prints the same table for programs.
 `
 
 const ACTION: Action = {
   usage: '',
-  run: (call) => {
-    const json = rowsOf().map(({ env, default: value, unit, reason }) => ({
-      name: env,
-      default: value,
-      unit: unit ?? null,
-      reason,
-    }))
-    return Promise.resolve(call.answer(settingsPage().trimEnd(), json))
-  },
+  run: (call) => Promise.resolve(call.answer(settingsPage().trimEnd(), settingsJson())),
 }
 
 export function run(args: string[], io?: Io): Promise<number> {
   return runAction('settings', ACTION, args, io)
 }
 
-/** Markdown. */
+/** The reference page, in Markdown. */
 export function settingsPage(): string {
-  return (
-    HEAD +
-    rowsOf()
-      .map((row) => `| \`${row.env}\` | ${defaultOf(row)} | ${row.reason.replaceAll('|', '\\|')} |\n`)
-      .join('')
+  const sections = SETTING_GROUPS.map(({ title, settings }) => {
+    const rows = Object.values(settings).map((row) => [code(row.env), describeDefault(row), describe(row)])
+    return `\n## ${title}\n\n${markdownTable(['Setting', 'Default', 'Description'], rows)}\n`
+  })
+  return HEAD + sections.join('')
+}
+
+function settingsJson(): unknown {
+  return SETTING_GROUPS.flatMap(({ title, settings }) =>
+    Object.values(settings).map(({ env, default: value, unit = null, description }) => ({
+      name: env,
+      group: title,
+      default: value,
+      unit,
+      description,
+    })),
   )
 }
 
-function rowsOf(): Setting<unknown>[] {
-  return Object.values(SETTINGS) as Setting<unknown>[]
+function describeDefault({ default: value, unit }: Setting<unknown>): string {
+  if (value === null || value === '') return ''
+  return unit === undefined ? code(value) : `${code(value)} ${unit}`
 }
 
-function defaultOf({ default: value, unit }: Setting<unknown>): string {
-  if (value === null || value === '') return ''
-  return unit === undefined ? `\`${value}\`` : `\`${value}\` ${unit}`
+/** The link is relative to docs/reference. */
+function describe({ description, guide }: Setting<unknown>): string {
+  if (guide === undefined) return description
+  return `${description} See [${guide.replaceAll('-', ' ')}](../guides/${guide}.md).`
 }

@@ -1,16 +1,17 @@
 /** `mailstead shaping`: the file of limits and reply rules, checked and tried out before it is used, and what it has stopped. */
 import { readFileSync } from 'node:fs'
-import { type Actions, type Call, type Io, runActions, tableText, UsageError } from '#bin/cli.ts'
-import { withContext } from '#bin/cli-context.ts'
+import { type Actions, type Call, type Io, runActions, UsageError } from '#bin/cli/actions.ts'
+import { tableText } from '#bin/terminal/terminal-text.ts'
+import { withContext } from '#bin/cli/context.ts'
 import { loadConfig } from '#config/load.ts'
-import type { Problem, Shaping } from '#src/shaping/file.ts'
-import { readShaping } from '#src/shaping/file.ts'
-import { loadLearned, type LearnedRow } from '#src/shaping/learned.ts'
-import { lintShaping } from '#src/shaping/lint.ts'
-import { fromText } from '#src/shaping/pace-key.ts'
+import type { Problem, Shaping } from '#src/shaping/shaping-file.ts'
+import { readShaping } from '#src/shaping/shaping-file.ts'
+import { loadLearned, type LearnedRow } from '#src/shaping/learned-limits.ts'
+import { lintShaping } from '#src/shaping/shaping-lint.ts'
+import { fromText } from '#src/shaping/throttle-key.ts'
 import { listReceiverSuspensions, resumeReceiver, type ReceiverSuspension } from '#src/shaping/receiver-suspensions.ts'
-import { replayShaping, type Counts, type Replay } from '#src/shaping/replay.ts'
-import { loadShaping, shapingFileOf } from '#src/shaping/watch.ts'
+import { replayShaping, type Counts, type Replay } from '#src/shaping/reply-replay.ts'
+import { loadShaping, shapingFileOf } from '#src/shaping/shaping-file-watch.ts'
 
 const USUAL_DAYS = 7
 const MAX_DAYS = 365

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
@@ -13,6 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { assert } from 'chai'
 import { Client } from 'pg'
 
 const PROGRAM = join(import.meta.dirname, '../mailstead.ts')
@@ -49,7 +49,7 @@ describe('mailstead start', function () {
   }
   const ready = async ({ child, output }: Started): Promise<void> => {
     while (!/http:\/\/localhost:\d+/.test(output())) {
-      assert.equal(child.exitCode, null, output())
+      assert.strictEqual(child.exitCode, null, output())
       await sleep(20)
     }
   }
@@ -90,7 +90,7 @@ describe('mailstead start', function () {
     await query('CREATE TABLE kept AS SELECT 42 AS x')
     assert.ok(leftovers().length >= 5)
     one.child.kill('SIGTERM')
-    assert.equal(await one.exit, 0, one.output())
+    assert.strictEqual(await one.exit, 0, one.output())
     assert.deepEqual(leftovers(), [])
     assert.deepEqual(readdirSync(join(dataDir, 'run')), [])
   })
@@ -98,18 +98,18 @@ describe('mailstead start', function () {
   it('keeps the data, and is one of its kind', async () => {
     const one = start()
     await ready(one)
-    assert.equal(await query('SELECT x FROM kept'), 42)
+    assert.strictEqual(await query('SELECT x FROM kept'), 42)
     const two = start()
-    assert.equal(await two.exit, 1)
+    assert.strictEqual(await two.exit, 1)
     assert.match(two.output(), new RegExp(`already running with the data in ${dataDir} \\(process ${one.child.pid}\\)`))
     const port = /http:\/\/localhost:(\d+)/.exec(one.output())?.[1] ?? ''
     const three = start({ DATA_DIR: join(dataDir, 'other'), HTTP_PORT: port })
-    assert.equal(await three.exit, 1)
+    assert.strictEqual(await three.exit, 1)
     assert.match(three.output(), new RegExp(`Port ${port} is taken.*HTTP_PORT=`))
     // Ctrl-C under npm arrives twice.
     one.child.kill('SIGINT')
     one.child.kill('SIGINT')
-    assert.equal(await one.exit, 0, one.output())
+    assert.strictEqual(await one.exit, 0, one.output())
     assert.deepEqual(leftovers(), [])
   })
 
@@ -122,10 +122,10 @@ describe('mailstead start', function () {
     process.kill(Number(worker), 'SIGKILL')
     while (!/PostgreSQL is running again/.test(one.output()) || !/worker is running again/.test(one.output()))
       await sleep(20)
-    assert.equal(await query('SELECT x FROM kept'), 42)
-    assert.notEqual(readFileSync(join(dataDir, 'run/worker.pid'), 'utf8'), worker)
+    assert.strictEqual(await query('SELECT x FROM kept'), 42)
+    assert.notStrictEqual(readFileSync(join(dataDir, 'run/worker.pid'), 'utf8'), worker)
     one.child.kill('SIGTERM')
-    assert.equal(await one.exit, 0, one.output())
+    assert.strictEqual(await one.exit, 0, one.output())
     assert.deepEqual(leftovers(), [])
   })
 
@@ -138,8 +138,8 @@ describe('mailstead start', function () {
     assert.ok(existsSync(join(dataDir, 'run/lock')))
     const two = start()
     await ready(two)
-    assert.equal(await query('SELECT x FROM kept'), 42)
+    assert.strictEqual(await query('SELECT x FROM kept'), 42)
     two.child.kill('SIGTERM')
-    assert.equal(await two.exit, 0, two.output())
+    assert.strictEqual(await two.exit, 0, two.output())
   })
 })

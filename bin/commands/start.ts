@@ -13,10 +13,11 @@ import { compileAhead } from '#bin/supervisor/compile-ahead.ts'
 import { type Lock, takeLock } from '#bin/supervisor/lock.ts'
 import { sandboxPorts } from '#bin/supervisor/sandbox-ports.ts'
 import { lockFile, openStores, type Stores } from '#bin/supervisor/stores.ts'
-import { reasonOf, Trouble } from '#bin/supervisor/trouble.ts'
+import { reasonOf, Trouble } from '#bin/supervisor/user-error.ts'
+import { environment } from '#config/environment.ts'
 import { type Config, loadConfig } from '#config/load.ts'
-import { isDatabaseAway } from '#src/db.ts'
-import { migrate } from '#src/migrate.ts'
+import { isDatabaseAway } from '#src/stores/db.ts'
+import { migrate } from '#src/stores/migrate.ts'
 import { printBanner, provision } from './first-run.ts'
 import { aborted, watchForStop } from './stop-signal.ts'
 
@@ -28,7 +29,7 @@ const ANSWER_MS = 5000
 
 export async function run(args: string[]): Promise<number> {
   if (args.length > 0) {
-    process.stderr.write('Usage: mailstead start   (settings come from the environment: docs/settings.md)\n')
+    process.stderr.write('Usage: mailstead start   (settings come from the environment: docs/reference/settings.md)\n')
     return args[0] === '--help' ? 0 : 2
   }
   process.title = 'bin/mailstead start'
@@ -70,7 +71,7 @@ async function serve(config: Config, stop: AbortSignal): Promise<void> {
 
 async function startRoles(config: Config, stores: Stores, signal: AbortSignal): Promise<Children> {
   const env = {
-    ...process.env,
+    ...environment,
     DATABASE_URL: stores.databaseUrl,
     REDIS_URL: stores.redisUrl,
     DATA_DIR: config.dataDir,
@@ -93,7 +94,7 @@ async function settlePort(config: Config): Promise<Config> {
   server.close()
   await once(server, 'close')
   if (config.httpPort !== 0 || address === null || typeof address === 'string') return config
-  return loadConfig({ ...process.env, HTTP_PORT: String(address.port) })
+  return loadConfig({ ...environment, HTTP_PORT: String(address.port) })
 }
 
 function portTrouble(port: number, error: unknown): unknown {

@@ -1,6 +1,7 @@
-/** `mailstead tls-reports`: what others report of TLS with our own mail domains (docs/transport-security.md). */
-import { type Action, type Io, runAction, tableText, UsageError } from '#bin/cli.ts'
-import { withContext } from '#bin/cli-context.ts'
+/** `mailstead tls-reports`: what others report of TLS with our own mail domains (docs/guides/transport-security.md). */
+import { type Action, type Io, runAction, UsageError } from '#bin/cli/actions.ts'
+import { tableText } from '#bin/terminal/terminal-text.ts'
+import { withContext } from '#bin/cli/context.ts'
 import { listReceived, type ReceivedTlsReport, tellTlsReport } from '#src/tls-reports/received.ts'
 
 const USUAL_LIMIT = 50

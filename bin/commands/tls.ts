@@ -1,7 +1,8 @@
-/** `mailstead tls`: the operator's own rules about TLS with recipient domains (docs/transport-security.md). They hold within seconds. */
+/** `mailstead tls`: the operator's own rules about TLS with recipient domains (docs/guides/transport-security.md). They hold within seconds. */
 import { domainToASCII } from 'node:url'
-import { type Action, type Call, type Io, runActions, tableText, UsageError } from '#bin/cli.ts'
-import { withContext } from '#bin/cli-context.ts'
+import { type Action, type Call, type Io, runActions, UsageError } from '#bin/cli/actions.ts'
+import { tableText } from '#bin/terminal/terminal-text.ts'
+import { withContext } from '#bin/cli/context.ts'
 import { listTlsRules, removeTlsRule, setTlsRule, TLS_LEVELS } from '#mta/security/tls-rules.ts'
 
 function readDomain(call: Call): string {

@@ -1,10 +1,11 @@
 /** `mailstead workspace`: the tenants of this installation. */
-import { type Actions, type Io, runActions, tableText, UsageError } from '#bin/cli.ts'
-import { withContext } from '#bin/cli-context.ts'
-import { workspaceOf } from '#bin/find-workspace.ts'
+import { type Actions, type Io, runActions, UsageError } from '#bin/cli/actions.ts'
+import { tableText } from '#bin/terminal/terminal-text.ts'
+import { withContext } from '#bin/cli/context.ts'
+import { workspaceOf } from '#bin/cli/find-workspace.ts'
 import { loadPlans } from '#config/plans.ts'
 import { resume, suspend } from '#src/queue/suspensions.ts'
-import { whenReady } from '#src/redis.ts'
+import { whenReady } from '#src/stores/redis.ts'
 import { forgetCounts } from '#src/workspaces/rates.ts'
 import { createWorkspace, listWorkspaces } from '#src/workspaces/workspaces.ts'
 

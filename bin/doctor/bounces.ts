@@ -1,6 +1,6 @@
 /** What comes back: whether it is read, whether suppressions are held because a receiver seems broken, and letters to the postmaster. */
-import { readBacklog } from '#mta/inbound/reports.ts'
-import { countHeld } from '#src/suppression/held.ts'
+import { readBacklog } from '#mta/inbound/report-list.ts'
+import { countHeld } from '#src/suppression/pending-suppressions.ts'
 import { type Check, ok, skipped, warning } from './check.ts'
 
 const LATE_MS = 5 * 60_000
@@ -20,7 +20,7 @@ export const BOUNCES: Check = {
         .slice(0, 3)
         .map(({ receiver, count }) => `${receiver} (${count})`)
         .join(', ')
-      const todo = 'mailstead bounces held shows all; they end by themselves (docs/bounces.md)'
+      const todo = 'mailstead bounces held shows all; they end by themselves (docs/guides/bounces-and-complaints.md)'
       return warning(`hard bounces jumped at ${list}: suppressions are held`, todo)
     }
     return ok(

@@ -1,6 +1,6 @@
 /** What a check of the doctor is: a question about this installation, answered by a finding and, where it is not well, what to do. */
 import type { Config } from '#config/load.ts'
-import type { Db } from '#src/db.ts'
+import type { Db } from '#src/stores/db.ts'
 
 export interface Finding {
   /** `skipped`: it does not matter here, or cannot be told. Only `failed` makes the doctor fail. */

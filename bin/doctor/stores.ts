@@ -2,10 +2,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import type { Db } from '#src/db.ts'
-import { listMigrations } from '#src/migrations.ts'
-import { openRedis, type Redis } from '#src/redis.ts'
-import { loadMasterKey, openVault } from '#src/vault.ts'
+import type { Db } from '#src/stores/db.ts'
+import { listMigrations } from '#src/stores/migrations.ts'
+import { openRedis, type Redis } from '#src/stores/redis.ts'
+import { loadMasterKey, openVault } from '#src/crypto/encryption.ts'
+import { sql } from '#src/stores/sql.ts'
 import { type Check, failed, type Finding, messageOf, ok, type Patient, skipped, warning } from './check.ts'
 
 const OLDEST_POSTGRES = 150_000
@@ -47,10 +48,12 @@ const CONNECTIONS_WANTED = 100
 export const CONNECTIONS = withDb('PostgreSQL connections', async (db) => {
   const {
     rows: [row],
-  } = await db.query<{ used: number; most: number }>(
-    `SELECT count(*)::int AS used, current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS most
-     FROM pg_stat_activity WHERE backend_type = 'client backend'`,
-  )
+  } = await db.query<{ used: number; most: number }>(sql`
+    SELECT count(*)::int AS used,
+      current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS most
+    FROM pg_stat_activity
+    WHERE backend_type = 'client backend'
+  `)
   const { used, most } = row ?? { used: 0, most: 0 }
   const detail = `${used} of ${most} in use`
   const todo = 'raise max_connections; each process of Mailstead may open 16'

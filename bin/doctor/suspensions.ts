@@ -1,4 +1,4 @@
-/** What is stopped: an operator forgets it, and a restored database stops all mail by itself (src/queue/fence.ts). */
+/** What is stopped: an operator forgets it, and a restored database stops all mail by itself (src/queue/restore-fence.ts). */
 import { listSuspensions } from '#src/queue/suspensions.ts'
 import { type Check, failed, ok, skipped, warning } from './check.ts'
 

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { loadConfig } from '#config/load.ts'
 import { startDns, type TestDns, type Zone } from '#test/support/dns.ts'
 import type { Check, Finding } from './check.ts'
@@ -43,7 +43,7 @@ describe('doctor: transport security', () => {
   for (const [what, zone, status, says] of RECORDS) {
     it(`TLS reports: ${what}`, async () => {
       const finding = await look(TLS_REPORTS, zone)
-      assert.equal(finding.status, status)
+      assert.strictEqual(finding.status, status)
       assert.match(`${finding.detail} ${finding.todo}`, says)
     })
   }
@@ -63,11 +63,11 @@ describe('doctor: transport security', () => {
   for (const [what, zone, status, says] of RESOLVERS) {
     it(`the resolver ${what}`, async () => {
       const finding = await look(DNSSEC, zone, { DNSSEC_RESOLVER: 'yes' })
-      assert.equal(finding.status, status)
+      assert.strictEqual(finding.status, status)
       assert.match(`${finding.detail} ${finding.todo}`, says)
     })
   }
   it('the resolver is not believed: nothing to look at', async () => {
-    assert.equal((await look(DNSSEC, {})).status, 'skipped')
+    assert.strictEqual((await look(DNSSEC, {})).status, 'skipped')
   })
 })

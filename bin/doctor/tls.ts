@@ -4,8 +4,8 @@ import type { Config } from '#config/load.ts'
 import { parseServer } from '#mta/route/dns-exchange.ts'
 import { openSecureDns } from '#mta/route/secure-dns.ts'
 import { createDomainDns } from '#src/domains/dns.ts'
-import { isLoopback } from '#src/network.ts'
-import { TLS_REPORT_LOCAL } from '#src/tls-reports/arrivals.ts'
+import { isLoopback } from '#src/net/address-policy.ts'
+import { TLS_REPORT_LOCAL } from '#src/tls-reports/received-queue.ts'
 import { readDestinations } from '#src/tls-reports/destinations.ts'
 import { type Check, failed, type Finding, ok, skipped, warning } from './check.ts'
 
@@ -24,7 +24,7 @@ export const TLS_REPORTS: Check = {
     if (ours.length > 0) return ok(`others are asked for them at ${name}`)
     return warning(
       `nobody is told where to report on TLS with ${config.bounceDomain}`,
-      `publish ${name} TXT "v=TLSRPTv1; rua=mailto:${address}" (docs/transport-security.md)`,
+      `publish ${name} TXT "v=TLSRPTv1; rua=mailto:${address}" (docs/guides/transport-security.md)`,
     )
   },
 }

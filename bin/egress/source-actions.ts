@@ -1,6 +1,7 @@
 /** `mailstead egress source`: the addresses that mail leaves from. */
-import { type Actions, type Call, tableText, UsageError } from '#bin/cli.ts'
-import { withContext } from '#bin/cli-context.ts'
+import { type Actions, type Call, UsageError } from '#bin/cli/actions.ts'
+import { tableText } from '#bin/terminal/terminal-text.ts'
+import { withContext } from '#bin/cli/context.ts'
 import { DEFAULT_REGION, REGION_NAMES, type Region } from '#config/regions.ts'
 import { listFindings, type StoredFinding } from '#src/egress/check-store.ts'
 import {

@@ -1,6 +1,6 @@
-import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { assert } from 'chai'
 import { chooseAccount, mayEnter } from './account.ts'
 
 const isRoot = process.getuid?.() === 0
@@ -30,9 +30,9 @@ describe('the user that runs PostgreSQL and Redis', () => {
     mkdirSync(join(dir, 'closed'), { mode: 0o700 })
     chmodSync(dir, 0o755)
     const account = chooseAccount('/nonexistent')
-    assert.equal(mayEnter(dir, account), true)
-    assert.equal(mayEnter(join(dir, 'closed'), account), !isRoot)
-    assert.equal(mayEnter(join(dir, 'missing'), account), false)
+    assert.strictEqual(mayEnter(dir, account), true)
+    assert.strictEqual(mayEnter(join(dir, 'closed'), account), !isRoot)
+    assert.strictEqual(mayEnter(join(dir, 'missing'), account), false)
     rmSync(dir, { recursive: true })
   })
 })

@@ -1,7 +1,7 @@
-import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo, type Server } from 'node:net'
+import { expect } from 'chai'
 import { startChildren } from './children.ts'
 
 /** Nobody listens there. */
@@ -41,9 +41,14 @@ describe('the roles of a start', function () {
   }
 
   it('fail together when one fails, though another still waits for what it needs', async () => {
-    await assert.rejects(start([[WAITING], [API]]), /^Trouble: api did not start \(exit code 1\)[^]*HTTP_PORT/)
+    await expect(start([[WAITING], [API]]))
+      .to.be.rejectedWith(/^api did not start \(exit code 1\)[^]*HTTP_PORT/)
+      .and.eventually.have.property('name', 'Trouble')
   })
   it('are not begun when it was told to stop before', async () => {
-    await assert.rejects(start([[WAITING]], AbortSignal.abort()), { name: 'AbortError' })
+    await expect(start([[WAITING]], AbortSignal.abort())).to.be.rejected.and.eventually.have.property(
+      'name',
+      'AbortError',
+    )
   })
 })

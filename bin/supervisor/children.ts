@@ -6,10 +6,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { keep, type Kept } from './keeper.ts'
+import { keep, type Kept } from './restart-policy.ts'
 import { lastLines, openLogFile } from './log-file.ts'
 import { type Running, running } from './processes.ts'
-import { type Say, Trouble } from './trouble.ts'
+import { type Say, Trouble } from './user-error.ts'
 import { showWarnings } from './warnings.ts'
 
 export interface Role {

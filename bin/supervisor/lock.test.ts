@@ -1,8 +1,8 @@
-import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { assert } from 'chai'
 import { lockHolder, takeLock } from './lock.ts'
 import { identify, isAlive } from './process-id.ts'
 
@@ -17,21 +17,21 @@ describe('the lock of a data folder', () => {
 
   it('is refused while its holder lives, with the pid of the holder', () => {
     const lock = takeLock(file)
-    assert.equal(typeof lock, 'object')
-    assert.equal(takeLock(file), process.pid)
+    assert.strictEqual(typeof lock, 'object')
+    assert.strictEqual(takeLock(file), process.pid)
     if (typeof lock === 'object') lock.release()
-    assert.equal(lockHolder(file), null)
+    assert.strictEqual(lockHolder(file), null)
   })
 
   it('of a process that was killed is taken over', async () => {
     const child = spawn('/bin/sleep', ['60'])
     await once(child, 'spawn')
     writeFileSync(file, identify(child.pid ?? 0) ?? '')
-    assert.equal(takeLock(file), child.pid)
+    assert.strictEqual(takeLock(file), child.pid)
     child.kill('SIGKILL')
     await once(child, 'exit')
-    assert.equal(typeof takeLock(file), 'object')
-    assert.equal(readFileSync(file, 'utf8'), identify(process.pid))
+    assert.strictEqual(typeof takeLock(file), 'object')
+    assert.strictEqual(readFileSync(file, 'utf8'), identify(process.pid))
     assert.deepEqual(readdirSync(dir), ['lock'])
   })
 
@@ -44,7 +44,7 @@ describe('the lock of a data folder', () => {
   for (const [what, content] of leftovers) {
     it(`${what} does not block`, () => {
       writeFileSync(file, content)
-      assert.equal(typeof takeLock(file), 'object')
+      assert.strictEqual(typeof takeLock(file), 'object')
     })
   }
 })

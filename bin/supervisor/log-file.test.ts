@@ -1,6 +1,6 @@
-import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, readdirSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { assert } from 'chai'
 import { lastLines, openLogFile } from './log-file.ts'
 
 describe('a log file', () => {
@@ -15,14 +15,14 @@ describe('a log file', () => {
     const log = openLogFile(file, 10)
     for (let n = 0; n < 7; n += 1) {
       writeSync(log.fd, `line ${n} is long enough\n`)
-      assert.equal(log.read().toString(), `line ${n} is long enough\n`)
-      assert.equal(log.read().length, 0)
+      assert.strictEqual(log.read().toString(), `line ${n} is long enough\n`)
+      assert.strictEqual(log.read().length, 0)
     }
     writeSync(log.fd, 'short\n')
     log.close()
     assert.deepEqual(readdirSync(dir).toSorted(), ['api.log', 'api.log.1', 'api.log.2', 'api.log.3', 'api.log.4'])
-    assert.equal(readFileSync(file, 'utf8'), 'short\n')
-    assert.equal(readFileSync(`${file}.4`, 'utf8'), 'line 3 is long enough\n')
+    assert.strictEqual(readFileSync(file, 'utf8'), 'short\n')
+    assert.strictEqual(readFileSync(`${file}.4`, 'utf8'), 'line 3 is long enough\n')
   })
 
   it('reads on where it was, after a truncation from its start, and of a flood the end', () => {
@@ -30,13 +30,13 @@ describe('a log file', () => {
     writeFileSync(file, 'of an earlier start\n')
     const log = openLogFile(file)
     writeSync(log.fd, 'new\n')
-    assert.equal(log.read().toString(), 'new\n')
+    assert.strictEqual(log.read().toString(), 'new\n')
     truncateSync(file)
     writeSync(log.fd, 'after\n')
-    assert.equal(log.read().toString(), 'after\n')
+    assert.strictEqual(log.read().toString(), 'after\n')
     writeSync(log.fd, `${'x'.repeat(2_000_000)}end`)
     const flood = log.read()
-    assert.equal(flood.length, 1024 * 1024)
+    assert.strictEqual(flood.length, 1024 * 1024)
     assert.ok(flood.toString().endsWith('xend'))
     log.close()
   })
@@ -44,7 +44,7 @@ describe('a log file', () => {
   it('shows its end, and nothing when it is missing', () => {
     const file = join(dir, 'x.log')
     writeFileSync(file, 'a\nb\nc\n')
-    assert.equal(lastLines(file, 2), 'b\nc')
-    assert.equal(lastLines(join(dir, 'missing'), 2), '')
+    assert.strictEqual(lastLines(file, 2), 'b\nc')
+    assert.strictEqual(lastLines(join(dir, 'missing'), 2), '')
   })
 })

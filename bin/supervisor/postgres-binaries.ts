@@ -7,10 +7,11 @@
 import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { delimiter, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { listPathFolders } from '#config/environment.ts'
 import { type Account, identity } from './account.ts'
-import { SYSTEM_DIR } from './home.ts'
-import { Trouble } from './trouble.ts'
+import { SYSTEM_DIR } from './data-directory.ts'
+import { Trouble } from './user-error.ts'
 
 export interface PostgresBinaries {
   /** Folder with `initdb` and `postgres`. */
@@ -51,7 +52,7 @@ function* candidates(account: Account | null): Generator<string> {
   yield* globSync('/usr/lib/postgresql/*/bin').toSorted(
     (a, b) => Number(b.split('/').at(-2)) - Number(a.split('/').at(-2)),
   )
-  for (const dir of (process.env['PATH'] ?? '').split(delimiter)) if (existsSync(join(dir, 'initdb'))) yield dir
+  for (const dir of listPathFolders()) if (existsSync(join(dir, 'initdb'))) yield dir
 }
 
 interface Embedded {

@@ -1,11 +1,11 @@
-import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { assert, expect } from 'chai'
 import { Client } from 'pg'
 import { chooseAccount } from './account.ts'
-import { makePrivate } from './home.ts'
+import { makePrivate } from './data-directory.ts'
 import { type PostgresOptions, startPostgres } from './postgres.ts'
 
 async function ask(url: string, statement: string): Promise<unknown> {
@@ -44,20 +44,20 @@ describe('the embedded PostgreSQL', function () {
 
   it('keeps what was committed, and listens on its socket only', async () => {
     const server = await startPostgres(options)
-    assert.equal(await ask(server.url, 'SELECT x FROM kept'), 42)
+    assert.strictEqual(await ask(server.url, 'SELECT x FROM kept'), 42)
     const settings = { listen_addresses: '', fsync: 'on', synchronous_commit: 'on', server_encoding: 'UTF8' }
     for (const [name, value] of Object.entries(settings))
-      assert.equal(await ask(server.url, `SHOW ${name}`), value, name)
+      assert.strictEqual(await ask(server.url, `SHOW ${name}`), value, name)
     await server.stop()
-    assert.equal(existsSync(join(options.dir, 'postmaster.pid')), false)
+    assert.strictEqual(existsSync(join(options.dir, 'postmaster.pid')), false)
   })
 
   it('starts after kill -9', async () => {
     const first = await startPostgres(options)
     await first.kill()
-    assert.equal(existsSync(join(options.dir, 'postmaster.pid')), true)
+    assert.strictEqual(existsSync(join(options.dir, 'postmaster.pid')), true)
     const second = await startPostgres(options)
-    assert.equal(await ask(second.url, 'SELECT x FROM kept'), 42)
+    assert.strictEqual(await ask(second.url, 'SELECT x FROM kept'), 42)
     await second.stop()
   })
 
@@ -70,10 +70,12 @@ describe('the embedded PostgreSQL', function () {
       const version = readFileSync(file)
       if (damage === null) rmSync(file)
       else writeFileSync(file, damage)
-      await assert.rejects(startPostgres(options), { name: 'Trouble', message: /is not empty, and .*PG_VERSION/ })
+      await expect(startPostgres(options))
+        .to.be.rejectedWith(/is not empty, and .*PG_VERSION/)
+        .and.eventually.have.property('name', 'Trouble')
       writeFileSync(file, version)
       const server = await startPostgres(options)
-      assert.equal(await ask(server.url, 'SELECT x FROM kept'), 42)
+      assert.strictEqual(await ask(server.url, 'SELECT x FROM kept'), 42)
       await server.stop()
     })
   }
@@ -87,8 +89,8 @@ describe('the embedded PostgreSQL', function () {
     )
     writeFileSync(join(options.sockets, '.s.PGSQL.5432.lock'), `${stranger.pid}\n`)
     const server = await startPostgres(options)
-    assert.equal(await ask(server.url, 'SELECT x FROM kept'), 42)
-    assert.equal(stranger.exitCode ?? stranger.signalCode, null)
+    assert.strictEqual(await ask(server.url, 'SELECT x FROM kept'), 42)
+    assert.strictEqual(stranger.exitCode ?? stranger.signalCode, null)
     stranger.kill()
     await server.stop()
   })
@@ -96,23 +98,23 @@ describe('the embedded PostgreSQL', function () {
   it('takes the place of one that a killed supervisor left running', async () => {
     const orphan = await startPostgres(options)
     const server = await startPostgres(options)
-    assert.notEqual(server.pid, orphan.pid)
+    assert.notStrictEqual(server.pid, orphan.pid)
     await orphan.exited
-    assert.equal(await ask(server.url, 'SELECT x FROM kept'), 42)
+    assert.strictEqual(await ask(server.url, 'SELECT x FROM kept'), 42)
     await server.stop()
   })
 
   it('takes settings of the operator over its own', async () => {
     writeFileSync(join(options.dir, 'operator.conf'), "work_mem = '7MB'\n")
     const server = await startPostgres(options)
-    assert.equal(await ask(server.url, 'SHOW work_mem'), '7MB')
+    assert.strictEqual(await ask(server.url, 'SHOW work_mem'), '7MB')
     await server.stop()
     rmSync(join(options.dir, 'operator.conf'))
   })
 
   it('says what its log says when it cannot start', async () => {
     writeFileSync(join(options.dir, 'operator.conf'), 'no_such_setting = 1\n')
-    await assert.rejects(startPostgres(options), /did not start: it ended[^]*no_such_setting/)
+    await assert.isRejected(startPostgres(options), /did not start: it ended[^]*no_such_setting/)
     rmSync(join(options.dir, 'operator.conf'))
   })
 
@@ -120,15 +122,18 @@ describe('the embedded PostgreSQL', function () {
     const file = join(options.dir, 'PG_VERSION')
     const version = readFileSync(file, 'utf8')
     writeFileSync(file, '14\n')
-    await assert.rejects(startPostgres(options), /written by PostgreSQL 14, and this machine has only \d+.*pg_dumpall/)
+    await assert.isRejected(
+      startPostgres(options),
+      /written by PostgreSQL 14, and this machine has only \d+.*pg_dumpall/,
+    )
     writeFileSync(file, version)
     const server = await startPostgres(options)
-    assert.equal(await ask(server.url, 'SELECT x FROM kept'), 42)
+    assert.strictEqual(await ask(server.url, 'SELECT x FROM kept'), 42)
     await server.stop()
   })
 
   it('gives up a start that nobody waits for any more', async () => {
-    await assert.rejects(startPostgres({ ...options, signal: AbortSignal.abort() }), /it was told to stop/)
-    assert.equal(existsSync(join(options.dir, 'postmaster.pid')), false)
+    await assert.isRejected(startPostgres({ ...options, signal: AbortSignal.abort() }), /it was told to stop/)
+    assert.strictEqual(existsSync(join(options.dir, 'postmaster.pid')), false)
   })
 })

@@ -11,12 +11,12 @@ import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { type Account, identity } from './account.ts'
-import { leash } from './leash.ts'
+import { leash } from './child-reaper.ts'
 import { lastLines } from './log-file.ts'
 import { findPostgres, type PostgresBinaries } from './postgres-binaries.ts'
 import { awaitReady, launch, type Running, sweep } from './processes.ts'
-import { makePrivate } from './home.ts'
-import { Trouble } from './trouble.ts'
+import { makePrivate } from './data-directory.ts'
+import { Trouble } from './user-error.ts'
 
 export interface PostgresOptions {
   /** The cluster's folder: real path, its parent can be entered by the account. */

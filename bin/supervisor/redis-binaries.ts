@@ -7,10 +7,11 @@
  */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, globSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
+import { environment, listPathFolders } from '#config/environment.ts'
 import { type Account, identity } from './account.ts'
-import { SYSTEM_DIR } from './home.ts'
-import { type Say, Trouble } from './trouble.ts'
+import { SYSTEM_DIR } from './data-directory.ts'
+import { type Say, Trouble } from './user-error.ts'
 
 export interface RedisBinary {
   readonly file: string
@@ -46,10 +47,10 @@ export function findRedis(account: Account | null, say: Say): RedisBinary {
 }
 
 function installed(account: Account | null): RedisBinary | null {
-  for (const dir of `${process.env['PATH'] ?? ''}:/usr/bin:/usr/local/bin:/usr/sbin`.split(delimiter)) {
+  for (const dir of [...listPathFolders(), '/usr/bin', '/usr/local/bin', '/usr/sbin']) {
     for (const name of NAMES) {
       const binary = { file: join(dir, name), libraries: '' }
-      if (dir !== '' && runs(binary, account)) return binary
+      if (runs(binary, account)) return binary
     }
   }
   return null
@@ -164,7 +165,7 @@ function complaint(program: string, args: readonly string[], cwd: string): strin
   const done = spawnSync(program, args, {
     cwd,
     encoding: 'utf8',
-    env: { ...process.env, LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive' },
+    env: { ...environment, LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive' },
   })
   return done.status === 0 ? null : `${program}: ${done.error?.message ?? firstError(done.stderr)}`
 }
@@ -175,5 +176,5 @@ function firstError(stderr: string): string {
 }
 
 function onPath(program: string): boolean {
-  return (process.env['PATH'] ?? '').split(delimiter).some((dir) => existsSync(join(dir, program)))
+  return listPathFolders().some((dir) => existsSync(join(dir, program)))
 }

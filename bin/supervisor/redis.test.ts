@@ -1,9 +1,9 @@
-import assert from 'node:assert/strict'
 import { appendFileSync, globSync, mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { assert } from 'chai'
 import { Redis } from 'ioredis'
 import { chooseAccount } from './account.ts'
-import { makePrivate } from './home.ts'
+import { makePrivate } from './data-directory.ts'
 import { type RedisOptions, startRedis } from './redis.ts'
 
 async function ask<T>(url: string, work: (redis: Redis) => Promise<T>): Promise<T> {
@@ -64,14 +64,14 @@ describe('the embedded Redis', function () {
     const orphan = await startRedis(options)
     const server = await startRedis(options)
     await orphan.exited
-    assert.equal(await ask(server.url, (redis) => redis.get('two')), '2')
+    assert.strictEqual(await ask(server.url, (redis) => redis.get('two')), '2')
     await server.stop()
   })
 
   it('starts after kill -9 in the middle of a write', async () => {
     appendFileSync(lastFile(), '*3\r\n$3\r\nSET\r\n$5\r\nthr')
     const server = await startRedis(options)
-    assert.equal(await ask(server.url, (redis) => redis.get('two')), '2')
+    assert.strictEqual(await ask(server.url, (redis) => redis.get('two')), '2')
     await server.stop()
   })
 
@@ -81,9 +81,9 @@ describe('the embedded Redis', function () {
     truncateSync(file, 0)
     writeFileSync(file, 'garbage\r\n'.repeat(size))
     const server = await startRedis(options)
-    assert.equal(await ask(server.url, (redis) => redis.dbsize()), 0)
+    assert.strictEqual(await ask(server.url, (redis) => redis.dbsize()), 0)
     assert.match(said.join('\n'), /set aside in .*redis\.unreadable-\d+, and the queue is rebuilt from PostgreSQL/)
-    assert.equal(globSync('redis.unreadable-*', { cwd: root }).length, 1)
+    assert.strictEqual(globSync('redis.unreadable-*', { cwd: root }).length, 1)
     await server.stop()
   })
 })

@@ -9,12 +9,12 @@ import { existsSync, renameSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { Account } from './account.ts'
-import { makePrivate } from './home.ts'
-import { leash } from './leash.ts'
+import { makePrivate } from './data-directory.ts'
+import { leash } from './child-reaper.ts'
 import { lastLines } from './log-file.ts'
 import { awaitReady, launch, type Running, sweep } from './processes.ts'
 import { findRedis } from './redis-binaries.ts'
-import { type Say, Trouble } from './trouble.ts'
+import { type Say, Trouble } from './user-error.ts'
 
 export interface RedisOptions {
   /** Its data folder: real path, its parent can be entered by the account. */

@@ -1,7 +1,7 @@
-import assert from 'node:assert/strict'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
+import { assert } from 'chai'
 import { loadConfig } from '#config/load.ts'
 import { sandboxPorts } from './sandbox-ports.ts'
 
@@ -25,8 +25,8 @@ describe('sandbox ports', () => {
     assert.ok(dns > 0 && smtp > 0 && dns !== udp.address().port && smtp !== takenTcp && dns !== smtp)
     const [free] = await portsFor(0, 0)
     const [one, other] = await portsFor(free, free)
-    assert.equal(one, free)
-    assert.notEqual(other, free)
+    assert.strictEqual(one, free)
+    assert.notStrictEqual(other, free)
     udp.close()
     tcp.close()
   })

@@ -5,13 +5,13 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '#config/load.ts'
-import { closeHome, type Home, openHome } from './home.ts'
-import { keep, type Kept } from './keeper.ts'
+import { closeHome, type Home, openHome } from './data-directory.ts'
+import { keep, type Kept } from './restart-policy.ts'
 import { lockHolder } from './lock.ts'
 import { startPostgres } from './postgres.ts'
 import { isAlive } from './process-id.ts'
 import { startRedis } from './redis.ts'
-import { type Say, Trouble } from './trouble.ts'
+import { type Say, Trouble } from './user-error.ts'
 
 export interface StoreUrls {
   readonly databaseUrl: string

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { showWarnings } from './warnings.ts'
 
 const line = (level: number, msg: string, more: object = {}): string => `${JSON.stringify({ level, msg, ...more })}\n`
@@ -47,8 +47,8 @@ describe('what of a log a person sees', () => {
       () => now,
     )
     show(Buffer.from(Array.from({ length: 500 }, (_, n) => line(40, `w${n}`)).join('')))
-    assert.equal(said.length, 11)
-    assert.equal(said.at(-1), 'mta: further messages are in data/log/mta.log')
+    assert.strictEqual(said.length, 11)
+    assert.strictEqual(said.at(-1), 'mta: further messages are in data/log/mta.log')
     now = 20_000
     show(Buffer.from(line(40, 'later')))
     assert.deepEqual(said.slice(11), ['mta: 490 more, see data/log/mta.log', 'mta: warning: later'])

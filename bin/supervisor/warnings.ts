@@ -2,8 +2,8 @@
  * What of a child's log a person at the terminal sees: warnings and errors, in a plain line each, and whatever is no JSON (the last words
  * of a crash), without what steers a terminal, at most ten lines in ten seconds per child, then a count and the name of the log. Everything else is only in the log file.
  */
-import { lineText } from '#bin/cli.ts'
-import type { Say } from './trouble.ts'
+import { lineText } from '#bin/terminal/terminal-text.ts'
+import type { Say } from './user-error.ts'
 
 const MOST = 10
 const WINDOW_MS = 10_000

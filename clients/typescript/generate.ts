@@ -4,7 +4,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe } from '#api/openapi.ts'
+import { describe } from '#api/openapi/openapi.ts'
 import { ROUTES } from '#api/table.ts'
 import { commentOf, fieldOf, typeOf, type Schema } from './types.ts'
 

@@ -1,13 +1,17 @@
 /** The client is what the OpenAPI document says now, and does on a real server what its methods promise. */
-import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { assert, expect } from 'chai'
 import { startApi, type TestApi } from '#test/support/api.ts'
 import { CLIENT_FILE, generate } from './generate.ts'
 import { Mailstead, MailsteadError } from './mailstead.ts'
 
 describe('the generated client', () => {
   it('is up to date: `node clients/typescript/generate.ts` makes it', () =>
-    assert.equal(readFileSync(CLIENT_FILE, 'utf8') === generate(), true, 'run node clients/typescript/generate.ts'))
+    assert.strictEqual(
+      readFileSync(CLIENT_FILE, 'utf8') === generate(),
+      true,
+      'run node clients/typescript/generate.ts',
+    ))
 
   describe('on a server', () => {
     let api: TestApi
@@ -41,11 +45,11 @@ describe('the generated client', () => {
       await admin.updateContact({ query: { id: added.id }, body: { first_name: null } })
       const { data: page } = await admin.getContacts({ query: { audienceId: audience.id, limit: 10, sortBy: 'email' } })
       assert.deepEqual([page.total, page.contacts[0]?.firstName], [1, null])
-      assert.equal(await admin.deleteContact({ query: { id: added.id } }), undefined)
-      assert.equal(await admin.deleteAudience({ query: { id: audience.id } }), undefined)
-      await assert.rejects(
-        admin.getAudience({ query: { id: audience.id } }),
-        ({ code }: MailsteadError) => code === 'NOT_FOUND',
+      assert.strictEqual(await admin.deleteContact({ query: { id: added.id } }), undefined)
+      assert.strictEqual(await admin.deleteAudience({ query: { id: audience.id } }), undefined)
+      await expect(admin.getAudience({ query: { id: audience.id } })).to.be.rejected.and.eventually.have.property(
+        'code',
+        'NOT_FOUND',
       )
     })
     it('sends, under one key once, and sees what became of it', async () => {
@@ -65,8 +69,8 @@ describe('the generated client', () => {
       const at = new Date(Date.now() + 86_400_000).toISOString()
       const email = { from: `shop@${api.domain}`, to: 'anna@example.org', subject: 's', text: 'x' }
       const { id } = await sender.scheduleEmail({ body: { scheduled_at: at, email } })
-      assert.equal((await sender.listScheduled()).data.total, 1)
-      assert.equal((await sender.cancelScheduled({ params: { id } })).data.status, 'cancelled')
+      assert.strictEqual((await sender.listScheduled()).data.total, 1)
+      assert.strictEqual((await sender.cancelScheduled({ params: { id } })).data.status, 'cancelled')
     })
     it('tells what is wrong, field by field', async () => {
       const wrong = sender.sendInstant({
@@ -79,7 +83,7 @@ describe('the generated client', () => {
       assert.ok(error instanceof MailsteadError)
       assert.deepEqual([error.status, error.code, error.details[0]?.path], [400, 'VALIDATION_ERROR', 'to.0'])
       assert.match(error.requestId ?? '', /^[0-9a-f-]{36}$/)
-      await assert.rejects(sender.getAudiences(), ({ code }: MailsteadError) => code === 'FORBIDDEN')
+      await expect(sender.getAudiences()).to.be.rejected.and.eventually.have.property('code', 'FORBIDDEN')
     })
   })
 })

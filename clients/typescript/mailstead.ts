@@ -86,13 +86,20 @@ class Transport {
       const response = await this.#send(operation, input, key, options.signal)
       if (response.ok) return (await read(response)) as T
       const error = new MailsteadError(response, await read(response))
-      const mayTryAgain = response.status === 429 || (isSafe && (response.status === 503 || error.code === 'IDEMPOTENCY_IN_PROGRESS'))
-      if (!mayTryAgain || tries >= retries || error.retryAfter === null || error.retryAfter > maxRetrySeconds) throw error
+      const mayTryAgain =
+        response.status === 429 || (isSafe && (response.status === 503 || error.code === 'IDEMPOTENCY_IN_PROGRESS'))
+      if (!mayTryAgain || tries >= retries || error.retryAfter === null || error.retryAfter > maxRetrySeconds)
+        throw error
       await pause(error.retryAfter * 1000, options.signal)
     }
   }
 
-  #send({ method, path }: Operation, input: Input, key: string | undefined, signal: AbortSignal | undefined): Promise<Response> {
+  #send(
+    { method, path }: Operation,
+    input: Input,
+    key: string | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<Response> {
     const { body } = input
     const isRaw = typeof body === 'string' || body instanceof Blob
     return (this.#options.fetch ?? fetch)(addressOf(this.#options.baseUrl, path, input), {
@@ -111,7 +118,8 @@ class Transport {
 function addressOf(baseUrl: string, path: string, { params = {}, query = {} }: Input): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
   const search = new URLSearchParams()
-  for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== null) search.append(name, String(value))
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined && value !== null) search.append(name, String(value))
   return `${baseUrl.replace(/\/+$/, '')}${filled}${search.size === 0 ? '' : `?${search.toString()}`}`
 }
 
@@ -206,7 +214,7 @@ export type AccountAnswer = {
   readonly data: Account
 }
 
-/** A connected account cannot sign in any more; its mail waits until it is connected again. */
+/** A connected account can no longer sign in; its mail waits until it is connected again. */
 export type AccountPausedEvent = {
   /** evt_…, the same at every try */
   readonly id: string
@@ -774,7 +782,7 @@ export type CreateAutomationBody = {
   readonly name: string | null
   /** draft, active, paused, archived */
   readonly status?: string | null
-  /** contact_event: an event of this name is tracked for a contact; contact_added_to_audience: a contact joins the audience as a subscribed member, by whatever way; date_time: the moment comes: the members of an audience, if one is named, and who was enrolled before, begin then; manual: a contact is enrolled by the API */
+  /** contact_event: an event with this name is tracked for a contact; contact_added_to_audience: a contact joins the audience as a subscribed member, in any way; date_time: the given time comes: members of the audience, if one is given, and contacts enrolled earlier start then; manual: a contact is enrolled by the API */
   readonly trigger_type?: string | null
   readonly trigger_config?: Readonly<Record<string, unknown>> | null
   /** both in one: {type, config} */
@@ -940,7 +948,7 @@ export type DomainAnswer = {
   readonly data: Domain
 }
 
-/** The DNS records of a verified domain are gone; it sends for 24 hours more. */
+/** The DNS records of a verified domain are gone; it may send for 24 more hours. */
 export type DomainDegradedEvent = {
   /** evt_…, the same at every try */
   readonly id: string
@@ -1119,7 +1127,7 @@ export type Email = {
   }
 }
 
-/** The message was refused: hard for good, soft for now and given up. */
+/** The receiver refused the message permanently: hard if the address is bad, soft if it may be good. */
 export type EmailBouncedEvent = {
   /** evt_…, the same at every try */
   readonly id: string
@@ -1151,7 +1159,7 @@ export type EmailBouncedEvent = {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** The message was taken back before it left. */
+/** The message was cancelled before it left. */
 export type EmailCancelledEvent = {
   /** evt_…, the same at every try */
   readonly id: string
@@ -1175,7 +1183,7 @@ export type EmailCancelledEvent = {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** A tracked link was followed. */
+/** A tracked link was clicked. */
 export type EmailClickedEvent = {
   /** evt_…, the same at every try */
   readonly id: string
@@ -1227,7 +1235,7 @@ export type EmailComplainedEvent = {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** The remote server, or the way to it, asked for a later try. */
+/** The message could not be delivered now, and is tried again later. */
 export type EmailDeferredEvent = {
   /** evt_…, the same at every try */
   readonly id: string
@@ -1251,7 +1259,7 @@ export type EmailDeferredEvent = {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** The remote server took the message: 250 on the final dot, or the provider's report. */
+/** The remote server accepted the message: 250 on the final dot, or the provider's report. */
 export type EmailDeliveredEvent = {
   /** evt_…, the same at every try */
   readonly id: string
@@ -1310,7 +1318,7 @@ export type EmailExplanation = {
   }
 }
 
-/** We gave up, or could not or may not send it. */
+/** The message could not or must not be sent, or its attempts or time ran out. */
 export type EmailFailedEvent = {
   /** evt_…, the same at every try */
   readonly id: string
@@ -1360,7 +1368,7 @@ export type EmailOpenedEvent = {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** The message was stored and waits for its turn. */
+/** The message is stored and waits for its turn. */
 export type EmailQueuedEvent = {
   /** evt_…, the same at every try */
   readonly id: string
@@ -1384,7 +1392,7 @@ export type EmailQueuedEvent = {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** The message was stored and waits for the time its sender set. */
+/** The message is stored and waits for the time its sender set. */
 export type EmailScheduledEvent = {
   /** evt_…, the same at every try */
   readonly id: string
@@ -2452,7 +2460,7 @@ export type StartOauthAnswer = {
 export type Suppression = {
   readonly email: string
   readonly address: string
-  /** complaint: The recipient reported mail as spam. hard_bounce: The receiver says that there is no such mailbox. unsubscribe: The recipient wants no mail of this workspace. manual: Somebody put it on the list with an Admin key. import: It came with a list that was imported. */
+  /** complaint: The recipient reported mail as spam. hard_bounce: The receiver says that the mailbox does not exist. unsubscribe: The recipient wants no mail from this workspace. manual: Someone added it with an Admin key. import: It was on a list that was imported. */
   readonly kind: "complaint" | "hard_bounce" | "unsubscribe" | "manual" | "import"
   readonly cause: string
   readonly reason: string
@@ -2667,7 +2675,7 @@ export type UpdateAutomationBody = {
   readonly name?: string | null
   /** draft, active, paused, archived */
   readonly status?: string | null
-  /** contact_event: an event of this name is tracked for a contact; contact_added_to_audience: a contact joins the audience as a subscribed member, by whatever way; date_time: the moment comes: the members of an audience, if one is named, and who was enrolled before, begin then; manual: a contact is enrolled by the API */
+  /** contact_event: an event with this name is tracked for a contact; contact_added_to_audience: a contact joins the audience as a subscribed member, in any way; date_time: the given time comes: members of the audience, if one is given, and contacts enrolled earlier start then; manual: a contact is enrolled by the API */
   readonly trigger_type?: string | null
   readonly trigger_config?: Readonly<Record<string, unknown>> | null
   /** both in one: {type, config} */
@@ -3788,7 +3796,7 @@ export class Mailstead {
     readonly query?: {
       /** what the address begins with */
       readonly search?: string
-      /** complaint: The recipient reported mail as spam. hard_bounce: The receiver says that there is no such mailbox. unsubscribe: The recipient wants no mail of this workspace. manual: Somebody put it on the list with an Admin key. import: It came with a list that was imported. */
+      /** complaint: The recipient reported mail as spam. hard_bounce: The receiver says that the mailbox does not exist. unsubscribe: The recipient wants no mail from this workspace. manual: Someone added it with an Admin key. import: It was on a list that was imported. */
       readonly kind?: "complaint" | "hard_bounce" | "unsubscribe" | "manual" | "import"
       /** on the list since then */
       readonly after?: string
@@ -3812,7 +3820,7 @@ export class Mailstead {
       readonly limit?: number
       /** what the address begins with */
       readonly search?: string
-      /** complaint: The recipient reported mail as spam. hard_bounce: The receiver says that there is no such mailbox. unsubscribe: The recipient wants no mail of this workspace. manual: Somebody put it on the list with an Admin key. import: It came with a list that was imported. */
+      /** complaint: The recipient reported mail as spam. hard_bounce: The receiver says that the mailbox does not exist. unsubscribe: The recipient wants no mail from this workspace. manual: Someone added it with an Admin key. import: It was on a list that was imported. */
       readonly kind?: "complaint" | "hard_bounce" | "unsubscribe" | "manual" | "import"
       /** on the list since then */
       readonly after?: string

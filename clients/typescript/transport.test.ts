@@ -1,5 +1,5 @@
 /** The client against a server that is played: what it sends, when it tries again, and what its errors say. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { Mailstead, MailsteadError, type MailsteadOptions } from './mailstead.ts'
 
 interface Sent {
@@ -58,7 +58,7 @@ describe('the TypeScript client', () => {
       ['https://mail.example/api/v1/send-email/instant', 'POST', 'Bearer k', 'application/json', JSON.stringify(BODY)],
     )
     assert.match(sent[0]?.headers.get('idempotency-key') ?? '', /^[0-9a-f-]{36}$/)
-    assert.equal(sent[1]?.headers.get('idempotency-key'), 'order-1')
+    assert.strictEqual(sent[1]?.headers.get('idempotency-key'), 'order-1')
   })
   it('fills path and query, leaves out what is not given', async () => {
     const { client, sent } = play([fine])
@@ -75,11 +75,11 @@ describe('the TypeScript client', () => {
         'GET /public/emails/get-email?id=em_1%26x',
       ],
     )
-    assert.equal(sent[0]?.headers.get('idempotency-key'), null)
+    assert.strictEqual(sent[0]?.headers.get('idempotency-key'), null)
   })
   it('answers nothing for 204', async () => {
     const { client } = play([[204, undefined]])
-    assert.equal(await client.deleteWebhook({ params: { id: 'x' } }), undefined)
+    assert.strictEqual(await client.deleteWebhook({ params: { id: 'x' } }), undefined)
   })
 
   const tries: readonly (readonly [string, Reply, (client: Mailstead) => Promise<unknown>, number])[] = [
@@ -116,18 +116,18 @@ describe('the TypeScript client', () => {
   for (const [name, reply, ask, count] of tries) {
     it(`${name}: ${count}`, async () => {
       const { client, sent } = play([reply])
-      assert.equal((await errorOf(ask(client))).status, reply[0])
-      assert.equal(sent.length, count)
-      assert.equal(new Set(sent.map(({ headers }) => headers.get('idempotency-key'))).size, 1)
+      assert.strictEqual((await errorOf(ask(client))).status, reply[0])
+      assert.strictEqual(sent.length, count)
+      assert.strictEqual(new Set(sent.map(({ headers }) => headers.get('idempotency-key'))).size, 1)
     })
   }
   it('goes on when a later try succeeds, and tries as often as told', async () => {
     const { client, sent } = play([away, tooMany, fine])
-    assert.equal((await client.sendInstant({ body: BODY })).success, true)
-    assert.equal(sent.length, 3)
+    assert.strictEqual((await client.sendInstant({ body: BODY })).success, true)
+    assert.strictEqual(sent.length, 3)
     const once = play([away], { retries: 0 })
     await errorOf(once.client.verifyKey())
-    assert.equal(once.sent.length, 1)
+    assert.strictEqual(once.sent.length, 1)
   })
   it('stops waiting when it is told to', async () => {
     const { client, sent } = play([
@@ -136,8 +136,8 @@ describe('the TypeScript client', () => {
     const stop = new AbortController()
     const waiting = client.verifyKey({ signal: stop.signal })
     setTimeout(() => stop.abort(new Error('enough')), 20)
-    await assert.rejects(waiting, /enough/)
-    assert.equal(sent.length, 1)
+    await assert.isRejected(waiting, /enough/)
+    assert.strictEqual(sent.length, 1)
   })
   it('tells all that an error says', async () => {
     const details = [{ path: 'to', message: 'is required' }]

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { typeOf, type Schema } from './types.ts'
 
 const rows: readonly (readonly [Schema, string])[] = [
@@ -40,5 +40,5 @@ const rows: readonly (readonly [Schema, string])[] = [
 ]
 
 describe('TypeScript types of schemas', () => {
-  for (const [schema, type] of rows) it(JSON.stringify(schema), () => assert.equal(typeOf(schema), type))
+  for (const [schema, type] of rows) it(JSON.stringify(schema), () => assert.strictEqual(typeOf(schema), type))
 })

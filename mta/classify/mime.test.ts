@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { readFields, readGroups } from './fields.ts'
 import { readMail, textOf, walk } from './mime.ts'
 
@@ -66,7 +66,7 @@ describe('parts', () => {
     ['a charset that nobody knows', 'Content-Type: text/plain; charset=x-klingon', 'abc', 'abc'],
   ]
   for (const [what, head, body, text] of TEXTS)
-    it(`in ${what}`, () => assert.equal(textOf(mail(`${head}\n\n${body}`)), text))
+    it(`in ${what}`, () => assert.strictEqual(textOf(mail(`${head}\n\n${body}`)), text))
 
   it('are bounded in depth and number, and their lines in length', () => {
     const deep = Array.from(

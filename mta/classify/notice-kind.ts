@@ -16,7 +16,7 @@ import {
   FINAL_WORDS,
   SURE_DELAY_WORDS,
 } from './notice-words.ts'
-import { onOneLine } from './words.ts'
+import { onOneLine } from './word-patterns.ts'
 
 /** Characters of a notice in which it says what it is; of a server's, whose lists may be long. */
 const MAX_WORDS = 3000

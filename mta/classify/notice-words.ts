@@ -1,8 +1,8 @@
 /**
  * Families of words by which a notice of a server is told from a person's mail: who writes, under which subject, with which first words; in
- * English and in the languages of families-abroad.ts. Read by notice-kind.ts.
+ * English and in the languages of failure-patterns-localised.ts. Read by notice-kind.ts.
  */
-import { words } from './words.ts'
+import { words } from './word-patterns.ts'
 
 export const DAEMON = words(
   String.raw`mailer-?daemon|post_?master|mail[ ._-]?(?:delivery|administrator|system|server|service|gateway|router)|mail ?scanner`,

@@ -5,7 +5,7 @@
  */
 import { textFromHtml } from '#src/mail/html-text.ts'
 import { type Part, textOf, valueOf, walk } from './mime.ts'
-import { words } from './words.ts'
+import { words } from './word-patterns.ts'
 
 export interface Notice {
   /** Up to the mail given back. */

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import type { Reply } from '#src/mail/reply.ts'
 import { classifyReply, type Stage } from './reply.ts'
 
@@ -106,11 +106,11 @@ describe('what a reply means', () => {
   for (const [stage, text, kind, reason, scope, hard] of CASES) {
     it(`${stage}: ${text}`, () => {
       const outcome = classifyReply(stage, reply(text))
-      assert.equal(outcome.kind, kind)
-      assert.equal('reason' in outcome && outcome.reason, reason)
-      assert.equal('scope' in outcome && outcome.scope, scope)
-      if (outcome.kind === 'bounced') assert.equal(outcome.isHard, hard)
-      if (outcome.kind === 'deferred') assert.equal(outcome.isCounted, reply(text).code !== 421)
+      assert.strictEqual(outcome.kind, kind)
+      assert.strictEqual('reason' in outcome && outcome.reason, reason)
+      assert.strictEqual('scope' in outcome && outcome.scope, scope)
+      if (outcome.kind === 'bounced') assert.strictEqual(outcome.isHard, hard)
+      if (outcome.kind === 'deferred') assert.strictEqual(outcome.isCounted, reply(text).code !== 421)
     })
   }
 

@@ -1,19 +1,19 @@
 /**
  * What a receiver's answer means: from a reply at a stage of the conversation to a reason, a scope and, for a refusal, hard or soft. Read
- * by the same words as bounces that come later (wordings.ts), with the difference that the stage is known. What to do about it is decided
- * elsewhere (`src/messages/settle.ts`, `src/suppression`). Only a 5xx to this message ends a delivery; an address is called hard only when
+ * by the same words as bounces that come later (failure-text.ts), with the difference that the stage is known. What to do about it is decided
+ * elsewhere (`src/messages/transition-for-outcome.ts`, `src/suppression`). Only a 5xx to this message ends a delivery; an address is called hard only when
  * the receiver says that the address itself is bad: a policy, a full mailbox or a blocked sender never condemn it.
  */
 import { formatReply, type Reply } from '#src/mail/reply.ts'
 import type { Outcome, Scope } from '#src/messages/outcome.ts'
-import type { Reading } from './families.ts'
-import { type Command, isConfirmed, readFailure, withoutRecipient } from './wordings.ts'
+import type { Reading } from './failure-patterns.ts'
+import { type Command, isConfirmed, readFailure, withoutRecipient } from './failure-text.ts'
 
 export type Stage = 'mail' | 'rcpt' | 'data' | 'dot'
 
 const COMMANDS: Readonly<Record<Stage, Command>> = { mail: 'mail', rcpt: 'rcpt', data: 'data', dot: 'data' }
 
-/** What each class of failure is about; every class of wordings.ts has its row. */
+/** What each class of failure is about; every class of failure-text.ts has its row. */
 const SCOPES: Readonly<Record<string, Scope>> = {
   'no-such-user': 'recipient',
   'no-such-domain': 'recipient',

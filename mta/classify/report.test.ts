@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import fc from 'fast-check'
 import { arfOf, bombOf, dsnOf, outOfOfficeOf, textBounceOf } from '#test/support/reports.ts'
 import { SAMPLES, type Sample } from './notices.test-data.ts'
@@ -44,14 +44,14 @@ const inBase64 = (text: string): string =>
 
 describe('reports', () => {
   for (const sample of SAMPLES)
-    it(`of ${sample.server}: ${sample.reading}`, () => assert.equal(reading(mailOf(sample)), sample.reading))
+    it(`of ${sample.server}: ${sample.reading}`, () => assert.strictEqual(reading(mailOf(sample)), sample.reading))
 
   for (const sample of REPORTS)
-    it(`of ${sample.server}: ${sample.reading}`, () => assert.equal(reading(reportOf(sample)), sample.reading))
+    it(`of ${sample.server}: ${sample.reading}`, () => assert.strictEqual(reading(reportOf(sample)), sample.reading))
   for (const [who, subject, text, header] of ANSWERS) {
     it(`of nobody (away, ${who})`, () => {
       const sample = { server: who, from: 'Ann <ann@b.example>', subject, reading: 'autoreply', text: `\n${text}\n` }
-      assert.equal(reading(mailOf(header === undefined ? sample : { ...sample, header })), sample.reading)
+      assert.strictEqual(reading(mailOf(header === undefined ? sample : { ...sample, header })), sample.reading)
     })
   }
 
@@ -160,7 +160,7 @@ describe('reports', () => {
     ['out of office', outOfOfficeOf(), 'autoreply'],
     ['nothing', '', 'other'],
   ]
-  for (const [what, raw, told] of MACHINE) it(`${what}: ${told}`, () => assert.equal(reading(raw), told))
+  for (const [what, raw, told] of MACHINE) it(`${what}: ${told}`, () => assert.strictEqual(reading(raw), told))
 
   it('a complaint tells its type, and whom it is about', () => {
     const raw = arfOf('abuse').replace('\r\nVersion: 1', '\r\nVersion: 1\r\nOriginal-Rcpt-To: ann@b.example')
@@ -223,7 +223,7 @@ describe('reports', () => {
   })
   it('a report that gives a report back is about whom the outer one names', () => {
     const inner = dsnOf({ recipient: 'bob@b.example' }).replaceAll('b1', 'b9')
-    assert.equal(reading(DSN.replace('From: shop@sender.example', inner)), 'bounce ann@b.example no-such-user!')
+    assert.strictEqual(reading(DSN.replace('From: shop@sender.example', inner)), 'bounce ann@b.example no-such-user!')
   })
 
   it('a report that was cut names nobody else', () => {

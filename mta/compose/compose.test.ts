@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert, expect } from 'chai'
 import * as fc from 'fast-check'
 import { simpleParser } from 'mailparser'
 import type { AddressObject, ParsedMail } from 'mailparser'
@@ -6,7 +6,7 @@ import MailComposer from 'nodemailer/lib/mail-composer'
 import { compose } from './compose.ts'
 import { assemble, BrokenDraft } from './draft.ts'
 import type { Draft } from './draft.ts'
-import { readingsOf } from './straight.ts'
+import { readingsOf } from './mime-writer.ts'
 
 const HEX = '0190a6f0111172228333444455556666'
 const plain: Draft = {
@@ -30,16 +30,16 @@ const parse = (bytes: Buffer): Promise<ParsedMail> =>
 /** What any message from here must be, whatever the draft. */
 function checkWire(bytes: Buffer): void {
   const text = bytes.toString('latin1')
-  assert.doesNotMatch(text, /\r(?!\n)|(?<!\r)\n/, 'every line end is CRLF')
-  assert.doesNotMatch(text, /\0/)
+  assert.notMatch(text, /\r(?!\n)|(?<!\r)\n/, 'every line end is CRLF')
+  assert.notMatch(text, /\0/)
   assert.ok(text.endsWith('\r\n'))
   for (const line of text.split('\r\n')) assert.ok(line.length <= 998, `a line of ${line.length}`)
-  assert.doesNotMatch(text.slice(0, text.indexOf('\r\n\r\n') + 2), /^[ \t]*\r\n/m, 'no line of the header is empty')
+  assert.notMatch(text.slice(0, text.indexOf('\r\n\r\n') + 2), /^[ \t]*\r\n/m, 'no line of the header is empty')
 }
 
 describe('compose', () => {
   it('writes a plain text message', async () => {
-    assert.equal(
+    assert.strictEqual(
       await wire(plain),
       [
         'From: Ann <ann@example.com>',
@@ -58,7 +58,7 @@ describe('compose', () => {
   })
 
   it('makes a text part for HTML', async () => {
-    assert.equal(
+    assert.strictEqual(
       await wire({ ...plain, text: null, html: '<p>Hi <b>Bob</b></p>' }),
       [
         'From: Ann <ann@example.com>',
@@ -88,16 +88,16 @@ describe('compose', () => {
 
   it('gives the fields and the body apart, and together they are the message', async () => {
     const composed = await compose({ ...plain, subject: 'Grüße' })
-    assert.equal(`${composed.fields.map((field) => field.line).join('')}\r\n`, composed.head)
+    assert.strictEqual(`${composed.fields.map((field) => field.line).join('')}\r\n`, composed.head)
     assert.deepEqual(
       composed.fields.map((field) => field.name),
       ['from', 'to', 'subject', 'date', 'message-id', 'mime-version', 'content-type', 'content-transfer-encoding'],
     )
-    assert.equal(
+    assert.strictEqual(
       assemble(composed, 'X: y\r\n').toString('latin1'),
       `X: y\r\n${composed.head}${composed.body.toString('latin1')}`,
     )
-    assert.equal(composed.needsSmtputf8, false)
+    assert.strictEqual(composed.needsSmtputf8, false)
   })
 
   it('makes the same octets again', async () => {
@@ -107,19 +107,19 @@ describe('compose', () => {
       { ...plain, html: '<p>x' },
       { ...plain, html: '<img src="cid:x">', attachments: files },
     ])
-      assert.equal(await wire(draft), await wire({ ...draft }))
+      assert.strictEqual(await wire(draft), await wire({ ...draft }))
   })
 
   it('keeps its boundary out of the body', async () => {
     const html = `<p>--=_${HEX}</p>\n--=_${HEX}--\n`
     const mail = await parse(assemble(await compose({ ...plain, html, text: `--=_${HEX}_` })))
-    assert.equal(mail.html, html)
-    assert.equal(mail.text, `--=_${HEX}_`)
+    assert.strictEqual(mail.html, html)
+    assert.strictEqual(mail.text, `--=_${HEX}_`)
   })
 
   it('says that the header needs SMTPUTF8 only where an address does', async () => {
     const composed = await compose({ ...plain, to: [{ email: 'ü@bücher.de', name: 'Ü' }] })
-    assert.equal(composed.needsSmtputf8, true)
+    assert.strictEqual(composed.needsSmtputf8, true)
     assert.match(assemble(composed).toString(), /^To: =\?UTF-8\?B\?w5w=\?= <ü@xn--bcher-kva\.de>\r$/m)
   })
 
@@ -145,7 +145,7 @@ describe('compose', () => {
     it(`writes ${what}`, async () => {
       const text = await wire({ ...plain, ...change })
       assert.match(text, present)
-      assert.doesNotMatch(text, absent)
+      assert.notMatch(text, absent)
     })
   }
 
@@ -179,10 +179,10 @@ describe('compose', () => {
       const draft = { ...plain, ...change }
       const mail = await parse(assemble(await compose(draft)))
       checkWire(assemble(await compose(draft)))
-      assert.equal(mail.bcc, undefined)
-      assert.equal(mail.text, 'Hi Bob\n')
+      assert.strictEqual(mail.bcc, undefined)
+      assert.strictEqual(mail.text, 'Hi Bob\n')
       assert.ok(!mail.headerLines.some(({ key }) => /^(bcc|resent-bcc|received|dkim-signature)$/.test(key)))
-      assert.equal(mail.headerLines.filter(({ key }) => key === 'from' || key === 'content-type').length, 2)
+      assert.strictEqual(mail.headerLines.filter(({ key }) => key === 'from' || key === 'content-type').length, 2)
     })
   }
 
@@ -225,7 +225,7 @@ describe('compose', () => {
     it(`names ${field} as broken: ${JSON.stringify(change)}`, async () => {
       const isNamed = (error: unknown): boolean =>
         error instanceof BrokenDraft && error.field === field && error.message.startsWith(`${field}: `)
-      await assert.rejects(compose({ ...plain, ...change }), isNamed)
+      await expect(compose({ ...plain, ...change })).to.be.rejected.and.eventually.satisfy(isNamed)
     })
   }
 
@@ -253,7 +253,7 @@ describe('compose', () => {
     ]) {
       const bytes = assemble(await compose({ ...plain, subject }))
       checkWire(bytes)
-      assert.equal((await parse(bytes)).subject, subject)
+      assert.strictEqual((await parse(bytes)).subject, subject)
     }
   })
 

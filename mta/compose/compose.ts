@@ -7,7 +7,7 @@ import { isUtf8 } from 'node:buffer'
 import type { Composed, Draft, Field } from './draft.ts'
 import { hexOf, writeHeader } from './header.ts'
 import { splitMessage } from './message.ts'
-import { readingsOf, writeContent } from './straight.ts'
+import { readingsOf, writeContent } from './mime-writer.ts'
 
 /**
  * Simple shapes are put together straight, mail with attachments by nodemailer's composer; a raw draft passes through.
@@ -18,7 +18,7 @@ export async function compose(draft: Draft): Promise<Composed> {
   if (draft.attachments.length === 0) return composeTexts(draft)
   const header = writeHeader(draft)
   // the library of it is large, and most mail has no attachment
-  const { buildContent } = await import('./tree.ts')
+  const { buildContent } = await import('./mime-tree.ts')
   const { fields, body } = await buildContent(readingsOf(draft), draft.attachments, hexOf(draft))
   return join([...header, ...fields], body)
 }

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import type { Socket } from 'node:dgram'
@@ -7,13 +6,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { assert } from 'chai'
 import { decode, encode } from 'dns-packet'
 import { txtStrings } from '#src/domains/dkim-key.ts'
 import { compose } from './compose.ts'
 import { assemble } from './draft.ts'
 import type { Draft } from './draft.ts'
 import { sign } from './sign.ts'
-import { AT, KEYS, letters, RECORDS } from './sign-letters.test-data.ts'
+import { AT, KEYS, letters, RECORDS } from './sign-messages.test-data.ts'
 
 /** As a server gets it: DATA ends with a line end. */
 async function onTheWire(letter: Draft, keys = KEYS): Promise<Buffer> {
@@ -63,7 +63,7 @@ describe('a second opinion: dkimpy', function () {
       encoding: 'utf8',
       maxBuffer: 1e7,
     })
-    assert.equal(stderr, '')
+    assert.strictEqual(stderr, '')
     const verdicts: unknown = JSON.parse(stdout)
     assert.ok(Array.isArray(verdicts))
     assert.deepEqual(
@@ -124,7 +124,7 @@ describe('a second opinion: opendkim-testmsg', function () {
 
   it('knows a forgery', async () => {
     const message = await onTheWire(letters[0]?.[1] ?? assert.fail(), KEYS.slice(0, 1))
-    assert.notEqual(
+    assert.notStrictEqual(
       await judge(Buffer.from(message.toString('latin1').replace('Subject: Hello', 'Subject: Hallo'), 'latin1')),
       'pass',
     )
@@ -132,5 +132,5 @@ describe('a second opinion: opendkim-testmsg', function () {
 
   // It knows RSA only (2.11), and passes over the other signature.
   for (const [what, letter] of legal)
-    it(`verifies ${what}`, async () => assert.equal(await judge(await onTheWire(letter)), 'pass'))
+    it(`verifies ${what}`, async () => assert.strictEqual(await judge(await onTheWire(letter)), 'pass'))
 })

@@ -7,7 +7,7 @@
 import { createPrivateKey, hash, sign as signData } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
-import { createTurnstile } from '#src/turnstile.ts'
+import { createTurnstile } from '#src/concurrency/semaphore.ts'
 import { canonicalField, digestOf, type Digest } from './digest.ts'
 import type { Composed } from './draft.ts'
 

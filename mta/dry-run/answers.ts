@@ -1,6 +1,7 @@
 /** Answers the dry runs that were asked for, one at a time: an outbound process looks when it is told, and every few seconds anyway. */
 import { answerDryRun, takeDryRun } from '#src/operator/dry-runs.ts'
-import { rehearse, type Means } from './dry-run.ts'
+import { rehearse } from './dry-run.ts'
+import type { DryRunDeps } from './run.ts'
 
 export interface DryRunAnswers {
   /** Something was asked. */
@@ -10,15 +11,15 @@ export interface DryRunAnswers {
 
 const LOOK_MS = 3000
 
-export function answerDryRuns(means: Means): DryRunAnswers {
+export function answerDryRuns(deps: DryRunDeps): DryRunAnswers {
   let running: Promise<void> | null = null
   let isStopped = false
 
   async function work(): Promise<void> {
     for (;;) {
-      const taken = isStopped ? null : await takeDryRun(means.ctx.db)
+      const taken = isStopped ? null : await takeDryRun(deps.ctx.db)
       if (taken === null) return
-      await answerDryRun(means.ctx.db, taken.id, await rehearse(means, taken.order))
+      await answerDryRun(deps.ctx.db, taken.id, await rehearse(deps, taken.order))
     }
   }
 
@@ -26,7 +27,7 @@ export function answerDryRuns(means: Means): DryRunAnswers {
     if (running !== null || isStopped) return
     running = work()
       .catch((error: unknown) =>
-        means.ctx.log.debug({ err: error }, 'dry runs cannot be looked for; PostgreSQL is away'),
+        deps.ctx.log.debug({ err: error }, 'dry runs cannot be looked for; PostgreSQL is away'),
       )
       .finally(() => {
         running = null

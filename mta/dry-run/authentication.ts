@@ -8,7 +8,7 @@ import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { dmarc } from 'mailauth/lib/dmarc/index.js'
 import { spf } from 'mailauth/lib/spf/index.js'
 import type { Config } from '#config/load.ts'
-import { isReachable } from '#src/network.ts'
+import { isReachable } from '#src/net/address-policy.ts'
 import type { DryRunStep } from '#src/operator/dry-runs.ts'
 import { fail, ok, skipped, warn } from './steps.ts'
 

@@ -1,19 +1,20 @@
 /** The gates that a message meets before it leaves: each as it is now, all of them told, also behind one that is shut. Only reads. */
 import type { Plans } from '#config/plans.ts'
 import type { Context } from '#src/context.ts'
-import type { Queryable } from '#src/db.ts'
+import type { Queryable } from '#src/stores/db.ts'
 import { parseAddress } from '#src/mail/address.ts'
 import type { DryRunOrder, DryRunStep } from '#src/operator/dry-runs.ts'
 import { findStops } from '#src/queue/suspensions.ts'
-import { findReceiver } from '#src/shaping/match.ts'
-import { ANY_SOURCE, EVERYWHERE, fromText, paceKeyOf } from '#src/shaping/pace-key.ts'
+import { findReceiver } from '#src/shaping/rule-match.ts'
+import { ANY_SOURCE, EVERYWHERE, fromText, paceKeyOf } from '#src/shaping/throttle-key.ts'
 import { listReceiverSuspensions } from '#src/shaping/receiver-suspensions.ts'
-import { loadShaping, shapingFileOf } from '#src/shaping/watch.ts'
+import { loadShaping, shapingFileOf } from '#src/shaping/shaping-file-watch.ts'
+import { sql } from '#src/stores/sql.ts'
 import { findSuppressions } from '#src/suppression/list.ts'
 import { readUsage } from '#src/workspaces/usage.ts'
 import type { Route } from '#mta/route/route.ts'
-import { Reply } from '#mta/server-reply.ts'
-import { readLetter } from '#mta/submission/letter.ts'
+import { Reply } from '#mta/smtp-server/reply.ts'
+import { readLetter } from '#mta/submission/submitted-message.ts'
 import { fail, ok, warn } from './steps.ts'
 
 export interface Sender {
@@ -43,9 +44,13 @@ export async function findSender(
   const {
     rows: [row],
   } = await db.query<SenderRow>(
-    `SELECT id, workspace_id, domain, verification_status AS status FROM domains
-     WHERE domain = $1 AND ($2::uuid IS NULL OR workspace_id = $2)
-     ORDER BY verification_status IN ('verified', 'degraded') DESC, id LIMIT 1`,
+    sql`
+      SELECT id, workspace_id, domain, verification_status AS status
+      FROM domains
+      WHERE domain = $1 AND ($2::uuid IS NULL OR workspace_id = $2)
+      ORDER BY verification_status IN ('verified', 'degraded') DESC, id
+      LIMIT 1
+    `,
     [domain, workspaceId],
   )
   if (row === undefined) {
@@ -98,8 +103,13 @@ async function findAccount(db: Queryable, address: string, workspaceId: string |
   const {
     rows: [row],
   } = await db.query<AccountRow>(
-    `SELECT id, workspace_id, host, state FROM connected_accounts
-     WHERE lower($1) = ANY (addresses) AND ($2::uuid IS NULL OR workspace_id = $2) ORDER BY state, id LIMIT 1`,
+    sql`
+      SELECT id, workspace_id, host, state
+      FROM connected_accounts
+      WHERE lower($1) = ANY (addresses) AND ($2::uuid IS NULL OR workspace_id = $2)
+      ORDER BY state, id
+      LIMIT 1
+    `,
     [address, workspaceId],
   )
   return row ?? null

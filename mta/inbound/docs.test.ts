@@ -1,11 +1,11 @@
-import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { assert } from 'chai'
 import { BOUNCE_RULES } from '#src/suppression/bounce-rules.ts'
-import { RESULTS } from './verdict.ts'
+import { RESULTS } from './report-meaning.ts'
 
-describe('docs/bounces.md', () => {
-  const page = readFileSync(join(import.meta.dirname, '../../docs/bounces.md'), 'utf8')
+describe('docs/guides/bounces-and-complaints.md', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/guides/bounces-and-complaints.md'), 'utf8')
   const rowsBelow = (head: string): string[] =>
     /(?:^\|.*\n)*/m
       .exec(

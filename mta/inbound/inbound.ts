@@ -3,24 +3,24 @@
  * applying are apart: 250 means that the report is stored, and what is stored is applied by whichever inbound process comes to it, after a
  * crash too. Only unsubscribing is done at once.
  */
-import { createAlarm, type Alarm } from '#src/alarm.ts'
+import { createAlarm, type Alarm } from '#src/concurrency/debounced-runner.ts'
 import type { Context } from '#src/context.ts'
-import { isDatabaseAway } from '#src/db.ts'
-import { createAttempts } from '#src/limits/attempts.ts'
-import { isWorthRepeating } from '#src/messages/move.ts'
+import { isDatabaseAway } from '#src/stores/db.ts'
+import { createAttempts } from '#src/rate-limits/attempt-limits.ts'
+import { isWorthRepeating } from '#src/messages/transition.ts'
 import { createRegistry, type Registry } from '#src/metrics/registry.ts'
 import { createTokens } from '#src/tracking/tokens.ts'
-import { loadServerCertificate, watchServerCertificate } from '#mta/server-certificate.ts'
-import { Reply } from '#mta/server-reply.ts'
-import { applyDue } from './apply.ts'
-import { createLetterBox } from './letter-box.ts'
+import { loadServerCertificate, watchServerCertificate } from '#mta/smtp-server/server-certificate.ts'
+import { Reply } from '#mta/smtp-server/reply.ts'
+import { applyDue } from './report-processor.ts'
+import { createLetterBox } from './postmaster-mailbox.ts'
 import { type Incoming, startListener } from './listener.ts'
 import { createReader } from './reader.ts'
-import { createRecentRaws } from './recent-raws.ts'
-import { type Arrived, createTaking } from './store.ts'
-import { findToken } from './target.ts'
+import { createRecentRaws } from './recent-report-bytes.ts'
+import { type Arrived, createTaking } from './report-store.ts'
+import { findToken } from './recipient-policy.ts'
 import { createTlsReportReader, readTlsReports, takeByMail } from './tls-reports.ts'
-import { takeUnsubscribe } from './unsubscribes.ts'
+import { takeUnsubscribe } from './unsubscribe-mail.ts'
 
 export interface Inbound {
   readonly port: number

@@ -1,5 +1,5 @@
 /**
- * The inbound port: SMTP for mail that comes back, and for nothing else. Recipients are judged at RCPT (target.ts). Of a mail the beginning
+ * The inbound port: SMTP for mail that comes back, and for nothing else. Recipients are judged at RCPT (recipient-policy.ts). Of a mail the beginning
  * is kept, where a report has what it has to say, and the rest is read and dropped, so that a bounce with a large original is taken too.
  * 250 after the final dot means that it is committed; PostgreSQL away is 451, and the sender comes again.
  *
@@ -15,16 +15,16 @@ import type {
   SMTPServerOptions,
   SMTPServerSession,
 } from 'smtp-server'
-import { listenAt } from '#mta/listen.ts'
-import { PromptServer } from '#mta/prompt-greeting.ts'
-import type { Certificate } from '#mta/sandbox/certificate.ts'
+import { listenAt } from '#mta/smtp-server/listener.ts'
+import { PromptServer } from '#mta/smtp-server/prompt-greeting.ts'
+import type { Certificate } from '#mta/smtp-server/self-signed-certificate.ts'
 import type { Context } from '#src/context.ts'
-import { isDatabaseAway } from '#src/db.ts'
+import { isDatabaseAway } from '#src/stores/db.ts'
 import type { Mac } from '#src/mail/verp.ts'
 import type { Tokens } from '#src/tracking/tokens.ts'
-import { Reply } from '#mta/server-reply.ts'
-import { createPeers, type Peers } from './peers.ts'
-import { readTarget, type Target } from './target.ts'
+import { Reply } from '#mta/smtp-server/reply.ts'
+import { createPeers, type Peers } from '#mta/smtp-server/connections-per-network.ts'
+import { readTarget, type Target } from './recipient-policy.ts'
 
 export interface Listener {
   readonly port: number

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { dsnOf, outOfOfficeOf } from '#test/support/reports.ts'
 import { createReader, type Reader } from './reader.ts'
 
@@ -51,6 +51,6 @@ describe('the reader of reports', () => {
   }
   it('a thread that cannot be started is our fault: nothing is told as unreadable', async () => {
     const broken = new URL(`data:text/javascript,${encodeURIComponent(`throw new Error('broken')`)}`)
-    await assert.rejects(open(500, broken).read([good]), /broken/)
+    await assert.isRejected(open(500, broken).read([good]), /broken/)
   })
 })

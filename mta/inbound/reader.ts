@@ -5,7 +5,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import type { Report } from '#mta/classify/report.ts'
-import { THREAD_ENV } from '#src/thread-env.ts'
+import { THREAD_ENV } from '#src/platform/thread-env.ts'
 import type { Answer, Question } from './reader-thread.ts'
 
 export interface Reader<T = Report> {
@@ -35,7 +35,7 @@ export function createReader<T = Report>({
 }: ReaderOptions = {}): Reader<T> {
   let thread: Worker | null = null
   let isStopped = false
-  let fault: unknown = null
+  let fault: Error | null = null
 
   function start(): Worker {
     const fresh = new Worker(file, { resourceLimits: MEMORY, env: THREAD_ENV, execArgv: [], workerData })
@@ -43,38 +43,20 @@ export function createReader<T = Report>({
       if (thread === fresh) thread = null
     })
     fresh.on('error', (error) => {
-      fault = isOutOfMemory(error) ? null : error
+      fault = isOutOfMemory(error) ? null : asError(error)
     })
     fresh.unref()
     return fresh
   }
 
-  /** Those that were told until the end, or until the thread died over one. */
+  /** Fewer reports than mails when the thread died over one of them. */
   async function readSome(raws: readonly Buffer[]): Promise<(T | null)[]> {
     const isNew = thread === null
-    const worker = (thread ??= start())
-    const reports: (T | null)[] = []
+    const firstMs = isNew ? START_MS : longestMs
     fault = null
-    const { promise, resolve } = Promise.withResolvers<null>()
-    let timer = setTimeout(() => void worker.terminate(), isNew ? START_MS : longestMs)
-    let isReady = !isNew
-    const take = ({ reports: some }: Answer<T>): void => {
-      isReady = true
-      reports.push(...some)
-      clearTimeout(timer)
-      timer = setTimeout(() => void worker.terminate(), longestMs)
-      if (reports.length === raws.length) resolve(null)
-    }
-    const end = (): void => resolve(null)
-    worker.on('message', take).once('exit', end)
-    worker.ref()
-    worker.postMessage({ raws } satisfies Question, [])
-    await promise
-    clearTimeout(timer)
-    worker.off('message', take).off('exit', end)
-    worker.unref()
-    if (!isReady) throw fault ?? new Error('the thread that reads did not start')
-    return reports
+    const reports = await collect<T>((thread ??= start()), raws, { firstMs, longestMs })
+    if (isNew && reports === null) throw fault ?? new Error('the thread that reads reports did not start')
+    return reports ?? []
   }
 
   return {
@@ -99,6 +81,44 @@ export function createReader<T = Report>({
   }
 }
 
+interface Patience {
+  /** Until the first report, which includes the start of a new thread. */
+  readonly firstMs: number
+  readonly longestMs: number
+}
+
+/** The thread's reports until it has sent all of them or died; null when it sent none. Ends a thread that is too slow. */
+async function collect<T>(
+  worker: Worker,
+  raws: readonly Buffer[],
+  { firstMs, longestMs }: Patience,
+): Promise<(T | null)[] | null> {
+  const reports: (T | null)[] = []
+  const { promise, resolve } = Promise.withResolvers<null>()
+  let timer = setTimeout(() => void worker.terminate(), firstMs)
+  let hasAnswered = false
+  const take = ({ reports: some }: Answer<T>): void => {
+    hasAnswered = true
+    reports.push(...some)
+    clearTimeout(timer)
+    timer = setTimeout(() => void worker.terminate(), longestMs)
+    if (reports.length === raws.length) resolve(null)
+  }
+  const end = (): void => resolve(null)
+  worker.on('message', take).once('exit', end)
+  worker.ref()
+  worker.postMessage({ raws } satisfies Question, [])
+  await promise
+  clearTimeout(timer)
+  worker.off('message', take).off('exit', end)
+  worker.unref()
+  return hasAnswered ? reports : null
+}
+
 function isOutOfMemory(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
+}
+
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown))
 }

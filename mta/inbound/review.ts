@@ -3,12 +3,13 @@
  * the reply that the entry keeps. What would not be suppressed now was suppressed wrongly. Entries by hand, complaints and imports are not
  * looked at. In slices by address, so that a list of any length is reviewed; an entry that changed meanwhile is left alone.
  */
-import { columnsOf } from '#src/columns.ts'
-import type { Db } from '#src/db.ts'
+import { columnsOf } from '#src/stores/column-arrays.ts'
+import type { Db } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
 import { ruleFor } from '#src/suppression/bounce-rules.ts'
 import { classifyReply } from '#mta/classify/reply.ts'
 import { readReport } from '#mta/classify/report.ts'
-import { factsOf } from './verdict.ts'
+import { factsOf } from './report-meaning.ts'
 
 export interface Doubtful {
   readonly workspaceId: string
@@ -32,15 +33,21 @@ interface Row {
 }
 
 const SLICE = 200
-const READ = `
-SELECT s.workspace_id AS "workspaceId", s.address, s.rule, s.reply_code AS code, s.reply_status AS status, s.reply_text AS text,
-  s.event_id AS "eventId", (SELECT r.raw FROM inbound_reports r WHERE r.event_id = s.event_id) AS raw
-FROM suppressions s WHERE s.kind = 'hard_bounce' AND s.rule IS NOT NULL AND (s.workspace_id, s.address) > ($1::uuid, $2::text)
-ORDER BY s.workspace_id, s.address LIMIT ${SLICE}`
+const READ = sql`
+  SELECT s.workspace_id AS "workspaceId", s.address, s.rule, s.reply_code AS code, s.reply_status AS status,
+    s.reply_text AS text, s.event_id AS "eventId",
+    (SELECT r.raw FROM inbound_reports r WHERE r.event_id = s.event_id) AS raw
+  FROM suppressions s
+  WHERE s.kind = 'hard_bounce' AND s.rule IS NOT NULL AND (s.workspace_id, s.address) > ($1::uuid, $2::text)
+  ORDER BY s.workspace_id, s.address
+  LIMIT ${SLICE}
+`
 
-const LIFT = `
-DELETE FROM suppressions s USING unnest($1::uuid[], $2::text[], $3::text[]) AS i (workspace_id, address, rule)
-WHERE s.workspace_id = i.workspace_id AND s.address = i.address AND s.kind = 'hard_bounce' AND s.rule = i.rule`
+const LIFT = sql`
+  DELETE FROM suppressions s
+  USING unnest($1::uuid[], $2::text[], $3::text[]) AS i (workspace_id, address, rule)
+  WHERE s.workspace_id = i.workspace_id AND s.address = i.address AND s.kind = 'hard_bounce' AND s.rule = i.rule
+`
 
 /** Those that would not be suppressed now; with `isLifting` they are taken off the list. */
 export async function* review(db: Db, isLifting: boolean): AsyncGenerator<readonly Doubtful[]> {

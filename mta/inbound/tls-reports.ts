@@ -4,7 +4,7 @@
  * Hostile ones are told as unreadable, like hostile bounces (reader.ts).
  */
 import type { Context } from '#src/context.ts'
-import type { Attempts } from '#src/limits/attempts.ts'
+import type { Attempts } from '#src/rate-limits/attempt-limits.ts'
 import type { Registry } from '#src/metrics/registry.ts'
 import {
   claimArrivals,
@@ -12,10 +12,10 @@ import {
   type DueArrival,
   paceTlsReports,
   takeTlsReport,
-} from '#src/tls-reports/arrivals.ts'
+} from '#src/tls-reports/received-queue.ts'
 import { keepTlsReport, ownDomains, sumOf } from '#src/tls-reports/received.ts'
 import type { TlsReport } from '#src/tls-reports/schema.ts'
-import { Reply } from '#mta/server-reply.ts'
+import { Reply } from '#mta/smtp-server/reply.ts'
 import type { Incoming } from './listener.ts'
 import { createReader, type Reader } from './reader.ts'
 import type { TlsReading } from './tls-report-reading.ts'

@@ -1,7 +1,7 @@
-import assert from 'node:assert/strict'
-import { cidrs } from '#config/read.ts'
+import { assert } from 'chai'
+import { cidrs } from '#config/settings/readers.ts'
 import { judgeAddresses, literalAddress, splitFamilies, watchIpv6 } from './addresses.ts'
-import type { Lookup } from '#src/dns-answer.ts'
+import type { Lookup } from '#src/net/dns-answer.ts'
 
 const NONE: Lookup<string> = { kind: 'nothing', isName: true }
 const FAILED: Lookup<string> = { kind: 'failed', text: 'SERVFAIL' }
@@ -92,7 +92,7 @@ describe('addresses of a host', () => {
           verdict.addresses.map(({ address }) => address),
           expected,
         )
-      else assert.equal(`${verdict.kind}: ${verdict.text}`, expected)
+      else assert.strictEqual(`${verdict.kind}: ${verdict.text}`, expected)
     })
   }
 
@@ -113,7 +113,7 @@ describe('addresses of a host', () => {
       kind: 'addresses',
       addresses: [{ address: '127.0.0.1', family: 4 }],
     })
-    assert.equal(literalAddress('localhost'), null)
+    assert.strictEqual(literalAddress('localhost'), null)
   })
 
   it("splits the machine's answer by family", () => {
@@ -125,10 +125,10 @@ describe('addresses of a host', () => {
     let now = 0
     let address = 'fe80::1'
     const hasIpv6 = watchIpv6({ now: () => now }, () => ({ eth0: [{ family: 'IPv6', address }], lo: undefined }))
-    assert.equal(hasIpv6(), false)
+    assert.strictEqual(hasIpv6(), false)
     address = '2a01:4f8::1'
-    assert.equal(hasIpv6(), false)
+    assert.strictEqual(hasIpv6(), false)
     now += 30_000
-    assert.equal(hasIpv6(), true)
+    assert.strictEqual(hasIpv6(), true)
   })
 })

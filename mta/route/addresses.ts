@@ -1,13 +1,13 @@
 /**
  * The addresses of one host in the order to try them: both families in turn, IPv6 first only where this machine has a global IPv6 address.
- * Addresses that may not be reached (src/network.ts) are left out. A family that could not be asked matters only when the other brought nothing.
+ * Addresses that may not be reached (src/net/address-policy.ts) are left out. A family that could not be asked matters only when the other brought nothing.
  */
 import { isIP, isIPv6 } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import type { Network } from '#config/read.ts'
-import type { Clock } from '#src/clock.ts'
-import type { Lookup } from '#src/dns-answer.ts'
-import { isReachable } from '#src/network.ts'
+import type { Network } from '#config/settings/readers.ts'
+import type { Clock } from '#src/platform/clock.ts'
+import type { Lookup } from '#src/net/dns-answer.ts'
+import { isReachable } from '#src/net/address-policy.ts'
 
 export interface HostAddress {
   readonly address: string

@@ -1,6 +1,6 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { createLookupCache } from './lookup-cache.ts'
-import type { Asked } from '#src/dns-answer.ts'
+import type { Asked } from '#src/net/dns-answer.ts'
 
 const found = (ttlSeconds: number | null): Asked<string> => ({ kind: 'found', records: ['192.0.2.1'], ttlSeconds })
 const FAILED: Asked<string> = { kind: 'failed', text: 'SERVFAIL' }
@@ -52,8 +52,8 @@ describe('lookup cache', () => {
     const all = Promise.all([look('a.example'), look('a.example'), look('b.example')])
     gate.resolve(found(60))
     const [one, other] = await all
-    assert.equal(asked, 2)
-    assert.equal(one, other)
+    assert.strictEqual(asked, 2)
+    assert.strictEqual(one, other)
   })
 
   it('is not stuck when a lookup throws', async () => {
@@ -63,8 +63,8 @@ describe('lookup cache', () => {
       fixedSeconds: 1,
       ask: () => (asked++ === 0 ? Promise.reject(new Error('bug')) : Promise.resolve(found(60))),
     })
-    await assert.rejects(look('a.example'), /bug/)
-    assert.equal((await look('a.example')).kind, 'found')
+    await assert.isRejected(look('a.example'), /bug/)
+    assert.strictEqual((await look('a.example')).kind, 'found')
   })
 
   it('forgets the least recently used when there are too many', async () => {

@@ -3,8 +3,8 @@
  * (longer each time it fails again), so that a dead name server is not asked for every message. One lookup of a name is under way
  * at a time; all who ask meanwhile get its answer. The least recently used answers go when there are too many.
  */
-import type { Clock } from '#src/clock.ts'
-import type { Asked, Lookup } from '#src/dns-answer.ts'
+import type { Clock } from '#src/platform/clock.ts'
+import type { Asked, Lookup } from '#src/net/dns-answer.ts'
 
 export interface CacheOptions<T> {
   readonly clock: Clock

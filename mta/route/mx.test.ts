@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import * as fc from 'fast-check'
 import { judgeMx, type MxVerdict } from './mx.ts'
 
@@ -140,7 +140,7 @@ describe('judgeMx', () => {
   }
 
   for (const [rule, given, expected] of ENDS) {
-    it(`${rule}: ${expected}`, () => assert.equal(judge(given).kind, expected))
+    it(`${rule}: ${expected}`, () => assert.strictEqual(judge(given).kind, expected))
   }
 
   it('says why each name was skipped', () => {
@@ -166,7 +166,7 @@ describe('judgeMx', () => {
       verdict.hosts.map(({ preference }) => preference),
       Array.from({ length: 20 }, (_, i) => i + 1),
     )
-    assert.equal(verdict.names.length, 500)
+    assert.strictEqual(verdict.names.length, 500)
   })
 
   it('shuffles inside one preference and never across', () => {
@@ -182,7 +182,7 @@ describe('judgeMx', () => {
         Math.random,
       )
       assert.ok(verdict.kind === 'hosts')
-      assert.equal(verdict.hosts[3]?.name, 'd.example')
+      assert.strictEqual(verdict.hosts[3]?.name, 'd.example')
       firsts.add(verdict.hosts[0]?.name ?? '')
     }
     assert.deepEqual([...firsts].toSorted(), ['a.example', 'b.example', 'c.example'])
@@ -201,8 +201,8 @@ describe('judgeMx', () => {
           hosts,
           hosts.toSorted((a, b) => a.preference - b.preference),
         )
-        assert.equal(new Set(hosts.map(({ name }) => name)).size, hosts.length)
-        assert.equal(verdict.kind === 'hosts', hosts.length > 0)
+        assert.strictEqual(new Set(hosts.map(({ name }) => name)).size, hosts.length)
+        assert.strictEqual(verdict.kind === 'hosts', hosts.length > 0)
       }),
     )
   })

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { startDns, type TestDns, type Trouble, type Zone } from '#test/support/dns.ts'
 import { createResolver, type Resolver } from './resolve.ts'
 
@@ -48,7 +48,7 @@ describe('resolver', () => {
   })
 
   it('follows a CNAME', async () => {
-    assert.equal((await ask().mx('alias.example')).kind, 'found')
+    assert.strictEqual((await ask().mx('alias.example')).kind, 'found')
     assert.deepEqual(await ask().ipv4('alias.example'), { kind: 'found', records: ['192.0.2.1', '192.0.2.2'] })
   })
 
@@ -62,13 +62,13 @@ describe('resolver', () => {
 
   it('asks again over TCP when the answer was cut', async () => {
     const found = await ask().mx('large.example')
-    assert.equal(found.kind === 'found' && found.records.length, 60)
+    assert.strictEqual(found.kind === 'found' && found.records.length, 60)
     assert.deepEqual(
       dns.queries.map(({ via }) => via),
       ['udp', 'tcp'],
     )
     dns.zone['a.example'] = { MX, trouble: 'truncate' }
-    assert.equal((await ask().mx('a.example')).kind, 'found')
+    assert.strictEqual((await ask().mx('a.example')).kind, 'found')
   })
 
   const TROUBLES: readonly (readonly [Trouble, string])[] = [
@@ -82,7 +82,7 @@ describe('resolver', () => {
     it(`${trouble} is a failure after two tries, never an answer`, async () => {
       dns.zone['a.example'] = { MX, trouble }
       assert.deepEqual(await ask().mx('a.example'), { kind: 'failed', text })
-      assert.equal(dns.queries.length, 2)
+      assert.strictEqual(dns.queries.length, 2)
     })
   }
 
@@ -90,16 +90,16 @@ describe('resolver', () => {
     const gone = await startDns({})
     await gone.stop()
     const failed = await ask([gone.server]).mx('a.example')
-    assert.equal(failed.kind, 'failed')
+    assert.strictEqual(failed.kind, 'failed')
   })
 
   it('asks the next server when one is silent or fails, and stays with the one that answers', async () => {
     for (const trouble of ['silence', 'servfail', 'refused'] as const) {
       const bad = await startDns({ '*': { trouble } })
       const resolver = ask([bad.server, dns.server])
-      assert.equal((await resolver.mx('a.example')).kind, 'found', trouble)
-      assert.equal((await resolver.ipv4('a.example')).kind, 'found', trouble)
-      assert.equal(bad.queries.length, 1, trouble)
+      assert.strictEqual((await resolver.mx('a.example')).kind, 'found', trouble)
+      assert.strictEqual((await resolver.ipv4('a.example')).kind, 'found', trouble)
+      assert.strictEqual(bad.queries.length, 1, trouble)
       await bad.stop()
     }
   })
@@ -114,13 +114,13 @@ describe('resolver', () => {
     const resolver = ask()
     await Promise.all(Array.from({ length: 50 }, () => resolver.mx('a.example')))
     await resolver.mx('a.example')
-    assert.equal(dns.queries.length, 1)
+    assert.strictEqual(dns.queries.length, 1)
     now += 299_000
     await resolver.mx('a.example')
-    assert.equal(dns.queries.length, 1)
+    assert.strictEqual(dns.queries.length, 1)
     now += 1000
     await resolver.mx('a.example')
-    assert.equal(dns.queries.length, 2)
+    assert.strictEqual(dns.queries.length, 2)
   })
 
   it('keeps addresses for the time DNS says', async () => {
@@ -128,26 +128,26 @@ describe('resolver', () => {
     await resolver.ipv4('a.example')
     now += 99_000
     await resolver.ipv4('a.example')
-    assert.equal(dns.queries.length, 1)
+    assert.strictEqual(dns.queries.length, 1)
     now += 1000
     await resolver.ipv4('a.example')
-    assert.equal(dns.queries.length, 2)
+    assert.strictEqual(dns.queries.length, 2)
   })
 
   it('a failure is forgotten soon', async () => {
     const resolver = ask()
     dns.zone['a.example'] = { MX, trouble: 'servfail' }
-    assert.equal((await resolver.mx('a.example')).kind, 'failed')
+    assert.strictEqual((await resolver.mx('a.example')).kind, 'failed')
     dns.zone['a.example'] = { MX }
     now += 5000
-    assert.equal((await resolver.mx('a.example')).kind, 'found')
+    assert.strictEqual((await resolver.mx('a.example')).kind, 'found')
   })
 
   it('puts only so many questions at once', async () => {
     dns.zone['*'] = { delayMs: 10, MX }
     const resolver = ask([dns.server], 10_000, 3)
     const all = await Promise.all(Array.from({ length: 10 }, (_, i) => resolver.mx(`d${i}.example`)))
-    assert.equal(dns.mostAtOnce(), 3)
+    assert.strictEqual(dns.mostAtOnce(), 3)
     assert.deepEqual(
       all.map(({ kind }) => kind),
       Array.from({ length: 10 }, () => 'found'),
@@ -159,13 +159,13 @@ describe('resolver', () => {
     const resolver = ask([silent.server], 60_000)
     const pending = resolver.mx('a.example')
     setTimeout(() => resolver.stop(), 20)
-    assert.equal((await pending).kind, 'failed')
+    assert.strictEqual((await pending).kind, 'failed')
     await silent.stop()
   })
 
   it("knows the machine's own names", async () => {
     const found = await ask().system('localhost')
     assert.ok(found.kind === 'found' && found.records.some((address) => address === '127.0.0.1' || address === '::1'))
-    assert.equal((await ask().system('no-such-host.invalid')).kind === 'found', false)
+    assert.strictEqual((await ask().system('no-such-host.invalid')).kind === 'found', false)
   })
 })

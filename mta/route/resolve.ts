@@ -3,9 +3,9 @@
  */
 import type { MxRecord } from 'node:dns'
 import type { Config } from '#config/load.ts'
-import type { Clock } from '#src/clock.ts'
-import type { Asked, Lookup, TlsaRecord } from '#src/dns-answer.ts'
-import { createTurnstile } from '#src/turnstile.ts'
+import type { Clock } from '#src/platform/clock.ts'
+import type { Asked, Lookup, TlsaRecord } from '#src/net/dns-answer.ts'
+import { createTurnstile } from '#src/concurrency/semaphore.ts'
 import { createLookupCache } from './lookup-cache.ts'
 import { openSecureDns } from './secure-dns.ts'
 import { askIpv4, askIpv6, askMx, askSystem, askTxt, openUpstream } from './upstream.ts'

@@ -1,6 +1,6 @@
-import assert from 'node:assert/strict'
-import { cidrs, routes } from '#config/read.ts'
-import { openLog } from '#src/log.ts'
+import { assert } from 'chai'
+import { cidrs, routes } from '#config/settings/readers.ts'
+import { openLog } from '#src/platform/log.ts'
 import { startDns, type TestDns, type Zone } from '#test/support/dns.ts'
 import { createResolver } from './resolve.ts'
 import { createRouter, type Route, type Router, type RouterOptions } from './route.ts'
@@ -134,30 +134,30 @@ describe('router', () => {
     ['half-dead.example', 'none:half-dead.example dns address of half-dead.example: SERVFAIL'],
   ]
   for (const [domain, expected] of ROWS) {
-    it(domain, async () => assert.equal(tell(await router().route(domain)), expected))
+    it(domain, async () => assert.strictEqual(tell(await router().route(domain)), expected))
   }
 
   it('silence is temporary', async () => {
     const route = await router().route('silent.example')
-    assert.equal(route.kind, 'unknown')
+    assert.strictEqual(route.kind, 'unknown')
   })
 
   it('gives domains with the same hosts one site, whatever the preferences', async () => {
     const [one, other] = await Promise.all([router().route('plain.example'), router().route('shared.example')])
-    assert.equal(one.site, other.site)
+    assert.strictEqual(one.site, other.site)
   })
 
   it('asks the transport map first: the domain, then *', async () => {
     const mapped = router({ routes: routes('plain.example=smtp://relay.example:2525, *=smtp://[::1]:1025') })
-    assert.equal(tell(await mapped.route('plain.example')), 'route:relay.example:2525 0:relay.example:2525')
-    assert.equal(tell(await mapped.route('sub.plain.example')), 'route:::1:1025 0:::1:1025')
-    assert.equal(tell(await mapped.route('null.example')), 'route:::1:1025 0:::1:1025')
+    assert.strictEqual(tell(await mapped.route('plain.example')), 'route:relay.example:2525 0:relay.example:2525')
+    assert.strictEqual(tell(await mapped.route('sub.plain.example')), 'route:::1:1025 0:::1:1025')
+    assert.strictEqual(tell(await mapped.route('null.example')), 'route:::1:1025 0:::1:1025')
     const partly = router({ routes: routes('plain.example=smtp://relay.example') })
-    assert.equal(tell(await partly.route('implicit.example')), 'implicit.example 0:implicit.example:25')
+    assert.strictEqual(tell(await partly.route('implicit.example')), 'implicit.example 0:implicit.example:25')
   })
 
   it('uses the port of the settings', async () => {
-    assert.equal(
+    assert.strictEqual(
       tell(await router({ smtpOutPort: 2552 }).route('implicit.example')),
       'implicit.example 0:implicit.example:2552',
     )
@@ -182,12 +182,12 @@ describe('router', () => {
       status: '5.4.4',
       text: 'empty.example has no address',
     })
-    assert.equal((await router().addresses(host('mx.inside.example'))).kind, 'blocked')
+    assert.strictEqual((await router().addresses(host('mx.inside.example'))).kind, 'blocked')
     assert.deepEqual(await router().addresses(host('mixed.inside.example')), {
       kind: 'addresses',
       addresses: [{ address: '198.41.0.4', family: 4 }],
     })
-    assert.equal((await router().addresses(host('servfail.example'))).kind, 'unknown')
+    assert.strictEqual((await router().addresses(host('servfail.example'))).kind, 'unknown')
   })
 
   it('reaches loopback in the sandbox, and what is allowed', async () => {
@@ -206,7 +206,7 @@ describe('router', () => {
       addresses: [{ address: '127.0.0.1', family: 4 }],
     })
     const inside = await router().addresses(host('mx.inside.example', true))
-    assert.equal(inside.kind === 'addresses' && inside.addresses.length, 3)
+    assert.strictEqual(inside.kind === 'addresses' && inside.addresses.length, 3)
     const byHostsFile = await router().addresses(host('localhost', true))
     assert.ok(
       byHostsFile.kind === 'addresses' &&
@@ -215,6 +215,6 @@ describe('router', () => {
   })
 
   it("does not ask the machine's own names for a name from DNS", async () => {
-    assert.equal((await router().addresses(host('localhost'))).kind, 'nothing')
+    assert.strictEqual((await router().addresses(host('localhost'))).kind, 'nothing')
   })
 })

@@ -5,9 +5,9 @@
  * The wait for DNS is bounded and nothing here throws.
  */
 import type { Config } from '#config/load.ts'
-import { cidrs } from '#config/read.ts'
-import type { Clock } from '#src/clock.ts'
-import type { Log } from '#src/log.ts'
+import { cidrs } from '#config/settings/readers.ts'
+import type { Clock } from '#src/platform/clock.ts'
+import type { Log } from '#src/platform/log.ts'
 import { judgeAddresses, literalAddress, splitFamilies, watchIpv6, type Addresses } from './addresses.ts'
 import { judgeMx, type MxVerdict } from './mx.ts'
 import { createResolver, type Resolver } from './resolve.ts'
@@ -78,9 +78,6 @@ export function createRouter({
   resolver = createResolver({ config, clock }),
   random = Math.random,
 }: RouterOptions): Router {
-  const allowed = config.isSandbox ? [...config.allowPrivateTargets, ...LOOPBACK] : config.allowPrivateTargets
-  const isIpv6First = watchIpv6(clock)
-
   async function route(domain: string): Promise<Route> {
     const mapped = mappedTo(domain)
     if (mapped !== undefined) {
@@ -136,11 +133,15 @@ export function createRouter({
     return refused(domain, isDenied ? 'no-such-domain' : 'no-host')
   }
 
-  async function addresses(host: Host): Promise<Addresses> {
-    if (host.isOurs) return literalAddress(host.name) ?? ourAddresses(host.name)
-    const [ipv6, ipv4] = await Promise.all([resolver.ipv6(host.name), resolver.ipv4(host.name)])
-    return judgeAddresses({ host: host.name, ipv6, ipv4 }, isIpv6First(), allowed)
-  }
+  return { route, addresses: createAddressLookup({ config, clock, resolver }), stop: () => resolver.stop() }
+}
+
+type AddressLookupParts = Required<Pick<RouterOptions, 'config' | 'clock' | 'resolver'>>
+
+/** The addresses of a host that mail may go to; those of the operator's own hosts may be anywhere. */
+function createAddressLookup({ config, clock, resolver }: AddressLookupParts): Router['addresses'] {
+  const allowed = config.isSandbox ? [...config.allowPrivateTargets, ...LOOPBACK] : config.allowPrivateTargets
+  const isIpv6First = watchIpv6(clock)
 
   async function ourAddresses(host: string): Promise<Addresses> {
     const [ipv6, ipv4] = await Promise.all([resolver.ipv6(host), resolver.ipv4(host)])
@@ -150,7 +151,11 @@ export function createRouter({
     return said.kind === 'addresses' ? said : found
   }
 
-  return { route, addresses, stop: () => resolver.stop() }
+  return async (host) => {
+    if (host.isOurs) return literalAddress(host.name) ?? ourAddresses(host.name)
+    const [ipv6, ipv4] = await Promise.all([resolver.ipv6(host.name), resolver.ipv4(host.name)])
+    return judgeAddresses({ host: host.name, ipv6, ipv4 }, isIpv6First(), allowed)
+  }
 }
 
 function refused(domain: string, reason: Refusal, detail?: string): Route {

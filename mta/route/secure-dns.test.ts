@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { startDns, type TestDns, type Zone } from '#test/support/dns.ts'
 import { parseServer } from './dns-exchange.ts'
 import { openSecureDns, type SecureDns } from './secure-dns.ts'
@@ -32,7 +32,7 @@ describe('DNS with the word of a validating resolver', () => {
       isSecure: true,
       ttlSeconds: 300,
     })
-    assert.partialDeepStrictEqual(await ask().mx('plain.example'), { kind: 'found', isSecure: false })
+    assert.deepInclude(await ask().mx('plain.example'), { kind: 'found', isSecure: false })
     assert.deepEqual(await ask().tlsa('_25._tcp.six.signed.example'), {
       kind: 'nothing',
       isName: false,
@@ -52,19 +52,19 @@ describe('DNS with the word of a validating resolver', () => {
   })
 
   it("knows where a host's addresses are: IPv4, IPv6, and behind an alias", async () => {
-    assert.partialDeepStrictEqual(await ask().owner('mx.signed.example'), {
+    assert.deepInclude(await ask().owner('mx.signed.example'), {
       records: ['mx.signed.example'],
       isSecure: true,
     })
-    assert.partialDeepStrictEqual(await ask().owner('six.signed.example'), {
+    assert.deepInclude(await ask().owner('six.signed.example'), {
       records: ['six.signed.example'],
       isSecure: true,
     })
-    assert.partialDeepStrictEqual(await ask().owner('alias.signed.example'), {
+    assert.deepInclude(await ask().owner('alias.signed.example'), {
       records: ['mx.signed.example'],
       isSecure: true,
     })
-    assert.partialDeepStrictEqual(await ask().owner('astray.signed.example'), {
+    assert.deepInclude(await ask().owner('astray.signed.example'), {
       records: ['mx.plain.example'],
       isSecure: false,
     })
@@ -72,7 +72,7 @@ describe('DNS with the word of a validating resolver', () => {
 
   it('asks over TCP when the answer was cut', async () => {
     const found = await ask().tlsa('_25._tcp.many.signed.example')
-    assert.equal(found.kind === 'found' && found.records.length, 60)
+    assert.strictEqual(found.kind === 'found' && found.records.length, 60)
     assert.deepEqual(
       dns.queries.slice(-2).map(({ via }) => via),
       ['udp', 'tcp'],
@@ -92,7 +92,7 @@ describe('DNS with the word of a validating resolver', () => {
     it(`${trouble} is a failure, never an answer`, async () => {
       const bad = await startDns({ 'signed.example': { MX: [[10, 'mx.evil.example']], isSecure: true, trouble } })
       assert.deepEqual(await ask([bad.server]).mx('signed.example'), { kind: 'failed', text })
-      assert.equal(bad.queries.length, 2)
+      assert.strictEqual(bad.queries.length, 2)
       await bad.stop()
     })
   }
@@ -100,8 +100,8 @@ describe('DNS with the word of a validating resolver', () => {
   it('the next server is asked when one is not there', async () => {
     const gone = await startDns({})
     await gone.stop()
-    assert.equal((await ask([gone.server, dns.server]).mx('signed.example')).kind, 'found')
-    assert.equal((await ask([gone.server]).mx('signed.example')).kind, 'failed')
+    assert.strictEqual((await ask([gone.server, dns.server]).mx('signed.example')).kind, 'found')
+    assert.strictEqual((await ask([gone.server]).mx('signed.example')).kind, 'failed')
   })
   for (const [text, host, port] of [
     ['9.9.9.9', '9.9.9.9', 53],

@@ -5,7 +5,7 @@
  */
 import { Resolver } from 'node:dns/promises'
 import type { Answer, DecodedPacket, RecordType } from 'dns-packet'
-import type { Asked, TlsaRecord } from '#src/dns-answer.ts'
+import type { Asked, TlsaRecord } from '#src/net/dns-answer.ts'
 import { exchange, parseServer } from './dns-exchange.ts'
 
 export interface SecureDns {

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import * as fc from 'fast-check'
 import { siteOfHosts, siteOfNone, siteOfRoute } from './site.ts'
 
@@ -17,7 +17,7 @@ describe('site keys', () => {
     ['a domain without a host by itself', siteOfNone('Nowhere.Example'), 'none:nowhere.example'],
   ]
   for (const [what, site, expected] of ROWS) {
-    it(what, () => (typeof expected === 'string' ? assert.equal(site, expected) : assert.match(site, expected)))
+    it(what, () => (typeof expected === 'string' ? assert.strictEqual(site, expected) : assert.match(site, expected)))
   }
 
   it('is the same for the same set of hosts, in any order and case, and another for any other set', () => {
@@ -25,8 +25,8 @@ describe('site keys', () => {
     fc.assert(
       fc.property(names, names, (one, other) => {
         const site = siteOfHosts(one)
-        assert.equal(siteOfHosts(one.toReversed().map((name) => name.toUpperCase())), site)
-        assert.equal(siteOfHosts([...one, ...one]), site)
+        assert.strictEqual(siteOfHosts(one.toReversed().map((name) => name.toUpperCase())), site)
+        assert.strictEqual(siteOfHosts([...one, ...one]), site)
         assert.match(site, /^[a-z0-9._~-]{1,120}$/)
         const isSame =
           [...one]
@@ -37,7 +37,7 @@ describe('site keys', () => {
             .map((name) => name.toLowerCase())
             .toSorted()
             .join()
-        assert.equal(siteOfHosts(other) === site, isSame)
+        assert.strictEqual(siteOfHosts(other) === site, isSame)
       }),
     )
   })

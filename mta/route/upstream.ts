@@ -5,7 +5,7 @@
  */
 import { lookup, Resolver } from 'node:dns/promises'
 import type { MxRecord } from 'node:dns'
-import type { Asked, Records } from '#src/dns-answer.ts'
+import type { Asked, Records } from '#src/net/dns-answer.ts'
 
 type Question<T> = (server: Resolver, name: string) => Promise<Records<T>>
 

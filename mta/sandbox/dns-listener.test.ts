@@ -1,8 +1,8 @@
-import assert from 'node:assert/strict'
 import { createSocket } from 'node:dgram'
 import { Resolver } from 'node:dns/promises'
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { assert, expect } from 'chai'
 import { decode, encode, streamEncode, type DecodedPacket } from 'dns-packet'
 import { answerTo, listenDns, type DnsListener, type Responder } from './dns-listener.ts'
 
@@ -42,8 +42,8 @@ describe('DNS listener', () => {
   it('cuts a long UDP answer, and gives it whole over TCP', async () => {
     const resolver = await ask(long)
     const cut = await askUdp(encode({ type: 'query', id: 7, questions: [{ name: 'a.test', type: 'TXT' }] }))
-    assert.equal(cut.id, 7)
-    assert.equal(cut.flag_tc, true)
+    assert.strictEqual(cut.id, 7)
+    assert.strictEqual(cut.flag_tc, true)
     assert.deepEqual(cut.answers, [])
     const [[...strings] = []] = await resolver.resolveTxt('a.test')
     assert.deepEqual(
@@ -67,8 +67,8 @@ describe('DNS listener', () => {
     const whole = await askUdp(
       encode({ type: 'query', id: 8, questions: [{ name: 'a.test', type: 'TXT' }], additionals: [opt] }),
     )
-    assert.equal(whole.flag_tc, false)
-    assert.equal(whole.answers?.length, 1)
+    assert.strictEqual(whole.flag_tc, false)
+    assert.strictEqual(whole.answers?.length, 1)
   })
 
   it('reads several questions from one TCP connection, in any pieces', async () => {
@@ -105,17 +105,17 @@ describe('DNS listener', () => {
     tcp.end(Buffer.from('\u0000\u0005hello'))
     await once(tcp, 'connect')
     tcp.destroy()
-    await assert.rejects(resolver.resolve4('a.test'), { code: 'ENOTFOUND' })
+    await expect(resolver.resolve4('a.test')).to.be.rejected.and.eventually.have.property('code', 'ENOTFOUND')
     socket.close()
   })
 
   it('answers SERVFAIL when the responder throws', async () => {
     const resolver = await ask(() => Promise.reject(new Error('bug')))
-    await assert.rejects(resolver.resolve4('a.test'), { code: 'ESERVFAIL' })
+    await expect(resolver.resolve4('a.test')).to.be.rejected.and.eventually.have.property('code', 'ESERVFAIL')
   })
 
   it('says when its port is taken, and leaves nothing behind', async () => {
     await ask(long)
-    await assert.rejects(listenDns(listener?.port ?? 0, long), { code: 'EADDRINUSE' })
+    await expect(listenDns(listener?.port ?? 0, long)).to.be.rejected.and.eventually.have.property('code', 'EADDRINUSE')
   })
 })

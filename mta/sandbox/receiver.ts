@@ -14,13 +14,13 @@ import {
   type SMTPServerSession,
 } from 'smtp-server'
 import type { Context } from '#src/context.ts'
-import { isDatabaseAway } from '#src/db.ts'
+import { isDatabaseAway } from '#src/stores/db.ts'
 import { keepMail } from '#src/sandbox/inbox.ts'
-import { SANDBOX_MX } from '#src/sandbox/mx.ts'
-import type { Examiner } from './examine.ts'
+import { SANDBOX_MX } from '#src/sandbox/sandbox-host.ts'
+import type { Examiner } from './mail-inspection.ts'
 import type { ReturnMail } from './return-mail.ts'
 import { simulate } from './simulators.ts'
-import type { Tally } from './tally.ts'
+import type { Tally } from './recent-counts.ts'
 
 export interface Receiver {
   readonly port: number

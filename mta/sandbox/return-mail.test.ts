@@ -1,7 +1,7 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { loadConfig } from '#config/load.ts'
 import { readReport } from '#mta/classify/report.ts'
-import { openLog } from '#src/log.ts'
+import { openLog } from '#src/platform/log.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
 import { createReturnMail, type Returned, type ReturnMail } from './return-mail.ts'
 

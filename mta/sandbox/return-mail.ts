@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '#src/context.ts'
-import { SANDBOX_MX } from '#src/sandbox/mx.ts'
+import { SANDBOX_MX } from '#src/sandbox/sandbox-host.ts'
 
 export interface Returned {
   readonly what: 'bounce' | 'complaint' | 'opt-out'

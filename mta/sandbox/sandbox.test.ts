@@ -1,16 +1,17 @@
-import assert from 'node:assert/strict'
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { promises as dns } from 'node:dns'
+import { assert, expect } from 'chai'
 import { createTransport } from 'nodemailer'
 import { loadConfig } from '#config/load.ts'
 import type { Context } from '#src/context.ts'
-import { openDb, type Db } from '#src/db.ts'
-import { hexOf, newId } from '#src/id.ts'
-import { openLog } from '#src/log.ts'
+import { openDb, type Db } from '#src/stores/db.ts'
+import { hexOf, newId } from '#src/platform/id.ts'
+import { openLog } from '#src/platform/log.ts'
 import { returnPathOf } from '#src/mail/verp.ts'
 import { findInboxMail, listInbox, type InboxMail } from '#src/sandbox/inbox.ts'
-import { openVault } from '#src/vault.ts'
-import { submit, talkSmtp } from '#test/support/smtp-talk.ts'
+import { openVault } from '#src/crypto/encryption.ts'
+import { sql } from '#src/stores/sql.ts'
+import { submit, talkSmtp } from '#test/support/smtp-conversation.ts'
 import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
 import { startSandbox, type Sandbox } from './sandbox.ts'
 
@@ -83,7 +84,7 @@ describe('sandbox', () => {
       assert.match((await send({ content: `${CONTENT}\r\n..dot\r\n\u00ff` })).at(-1) ?? '', /^250 /)
       const kept = await last()
       assert.deepEqual(kept?.raw, Buffer.from(`${CONTENT}\r\n.dot\r\n\u00ff\r\n`))
-      assert.equal(kept?.tls, null)
+      assert.strictEqual(kept?.tls, null)
     })
 
     it('knows our message by its return-path, else by its Message-ID', async () => {
@@ -92,12 +93,12 @@ describe('sandbox', () => {
         from: returnPathOf({ messageId: one, n: 3 }, (data) => vault.mac('return-path', data), 'bounces.test'),
         content: withId(hexOf(other)),
       })
-      assert.equal((await last())?.messageId, one)
+      assert.strictEqual((await last())?.messageId, one)
       await send({ content: withId(hexOf(other)) })
-      assert.equal((await last())?.messageId, other)
+      assert.strictEqual((await last())?.messageId, other)
       for (const foreign of ['abc', '0'.repeat(32), 'f'.repeat(32), hexOf(other).toUpperCase()]) {
         await send({ content: withId(foreign) })
-        assert.equal((await last())?.messageId, null, foreign)
+        assert.strictEqual((await last())?.messageId, null, foreign)
       }
     })
 
@@ -118,7 +119,7 @@ describe('sandbox', () => {
     for (const [what, content, reply] of FLAWS) {
       it(`${what}: ${reply.source.slice(1, 4)}`, async () => {
         assert.match((await send({ content })).at(-1) ?? '', reply)
-        assert.equal(await count(), reply.source.startsWith('^250') ? 1 : 0)
+        assert.strictEqual(await count(), reply.source.startsWith('^250') ? 1 : 0)
       })
     }
 
@@ -129,7 +130,7 @@ describe('sandbox', () => {
       talk.send(`${CONTENT}and then`)
       talk.hangUp()
       await send()
-      assert.equal(await count(), 1)
+      assert.strictEqual(await count(), 1)
     })
 
     it('outlives a broken handshake and goes on', async () => {
@@ -193,7 +194,10 @@ describe('sandbox', () => {
         'sender.example',
       ])
       await db.query(
-        'INSERT INTO dkim_keys (id, domain_id, selector, algorithm, private_key, dns_value) VALUES ($1, $2, $3, $4, $5, $6)',
+        sql`
+          INSERT INTO dkim_keys (id, domain_id, selector, algorithm, private_key, dns_value)
+          VALUES ($1, $2, $3, $4, $5, $6)
+        `,
         [
           newId(),
           domainId,
@@ -244,7 +248,7 @@ describe('sandbox', () => {
           { ...verdict, comment: null },
           { domain: 'sender.example', selector, algorithm: 'rsa-sha256', result, comment: null },
         )
-        assert.equal(others.length, 0)
+        assert.strictEqual(others.length, 0)
       })
     }
   })
@@ -253,7 +257,7 @@ describe('sandbox', () => {
     it('bounce with the code that was asked for', async () => {
       assert.match((await send({ to: 'bounce-5.2.2@a.test' })).at(-1) ?? '', /^552 5\.2\.2 /)
       assert.match((await send({ to: 'Bounce+x@a.test' })).at(-1) ?? '', /^550 5\.1\.1 /)
-      assert.equal(await count(), 0)
+      assert.strictEqual(await count(), 0)
     })
 
     it('defer each message so many times', async () => {
@@ -269,17 +273,17 @@ describe('sandbox', () => {
     })
 
     it('drop-after-dot cuts once and keeps nothing, then takes', async () => {
-      assert.equal((await send({ to: 'drop-after-dot@a.test' })).at(-1), '')
-      assert.equal(await count(), 0)
+      assert.strictEqual((await send({ to: 'drop-after-dot@a.test' })).at(-1), '')
+      assert.strictEqual(await count(), 0)
       assert.match((await send({ to: 'drop-after-dot@a.test' })).at(-1) ?? '', /^250 /)
-      assert.equal(await count(), 1)
+      assert.strictEqual(await count(), 1)
     })
 
     it('drop-after-keep cuts once and keeps it, then takes a second copy', async () => {
-      assert.equal((await send({ to: 'drop-after-keep@a.test' })).at(-1), '')
-      assert.equal(await count(), 1)
+      assert.strictEqual((await send({ to: 'drop-after-keep@a.test' })).at(-1), '')
+      assert.strictEqual(await count(), 1)
       assert.match((await send({ to: 'drop-after-keep@a.test' })).at(-1) ?? '', /^250 /)
-      assert.equal(await count(), 2)
+      assert.strictEqual(await count(), 2)
     })
 
     it('slow answers late, and at once when the receiver stops', async () => {
@@ -296,7 +300,7 @@ describe('sandbox', () => {
       const talk = await talkSmtp(sandbox.smtpPort, '127.0.0.2')
       assert.match(await talk.say('EHLO client.test'), /STARTTLS/)
       await talk.say('STARTTLS')
-      await assert.rejects(talk.secure())
+      await assert.isRejected(talk.secure())
       talk.hangUp()
       const transport = createTransport({ host: '127.0.0.2', port: sandbox.smtpPort, ignoreTLS: true })
       const { response } = await transport.sendMail({ from: 'a@b.test', to: 'bob@tls-fail.mailstead.test', text: 'x' })
@@ -314,7 +318,10 @@ describe('sandbox', () => {
     it('sends every domain to the built-in receiver', async () => {
       assert.deepEqual(await mx('gmail.com'), ['10 mx.mailstead.test'])
       assert.deepEqual(await resolver.resolve4('MX.mailstead.test'), ['127.0.0.1'])
-      await assert.rejects(resolver.resolve6('mx.mailstead.test'), { code: 'ENODATA' })
+      await expect(resolver.resolve6('mx.mailstead.test')).to.be.rejected.and.eventually.have.property(
+        'code',
+        'ENODATA',
+      )
     })
 
     it('plays its simulated domains', async () => {
@@ -323,19 +330,40 @@ describe('sandbox', () => {
       assert.deepEqual(await mx('next-mx.mailstead.test'), ['10 mx-down.mailstead.test', '20 mx.mailstead.test'])
       assert.deepEqual(await mx('tls-fail.mailstead.test'), ['10 mx-tls-fail.mailstead.test'])
       assert.deepEqual(await resolver.resolve4('mx-tls-fail.mailstead.test'), ['127.0.0.2'])
-      await assert.rejects(resolver.resolveMx('nxdomain.mailstead.test'), { code: 'ENOTFOUND' })
-      await assert.rejects(resolver.resolve4('nxdomain.mailstead.test'), { code: 'ENOTFOUND' })
-      await assert.rejects(resolver.resolveMx('servfail.mailstead.test'), { code: 'ESERVFAIL' })
-      await assert.rejects(resolver.resolveMx('no-host.mailstead.test'), { code: 'ENODATA' })
-      await assert.rejects(resolver.resolve4('no-host.mailstead.test'), { code: 'ENODATA' })
+      await expect(resolver.resolveMx('nxdomain.mailstead.test')).to.be.rejected.and.eventually.have.property(
+        'code',
+        'ENOTFOUND',
+      )
+      await expect(resolver.resolve4('nxdomain.mailstead.test')).to.be.rejected.and.eventually.have.property(
+        'code',
+        'ENOTFOUND',
+      )
+      await expect(resolver.resolveMx('servfail.mailstead.test')).to.be.rejected.and.eventually.have.property(
+        'code',
+        'ESERVFAIL',
+      )
+      await expect(resolver.resolveMx('no-host.mailstead.test')).to.be.rejected.and.eventually.have.property(
+        'code',
+        'ENODATA',
+      )
+      await expect(resolver.resolve4('no-host.mailstead.test')).to.be.rejected.and.eventually.have.property(
+        'code',
+        'ENODATA',
+      )
     })
 
     it('publishes the DKIM keys that were made here, and no other', async () => {
       const [text] = await resolver.resolveTxt('S1._domainkey.Sender.example')
       assert.match(text?.join('') ?? '', /^v=DKIM1; k=rsa; p=MIIB/)
-      await assert.rejects(resolver.resolveTxt('s9._domainkey.sender.example'), { code: 'ENOTFOUND' })
-      await assert.rejects(resolver.resolveTxt('s1._domainkey.other.example'), { code: 'ENOTFOUND' })
-      await assert.rejects(resolver.resolveTxt('sender.example'), { code: 'ENODATA' })
+      await expect(resolver.resolveTxt('s9._domainkey.sender.example')).to.be.rejected.and.eventually.have.property(
+        'code',
+        'ENOTFOUND',
+      )
+      await expect(resolver.resolveTxt('s1._domainkey.other.example')).to.be.rejected.and.eventually.have.property(
+        'code',
+        'ENOTFOUND',
+      )
+      await expect(resolver.resolveTxt('sender.example')).to.be.rejected.and.eventually.have.property('code', 'ENODATA')
     })
   })
 
@@ -343,16 +371,16 @@ describe('sandbox', () => {
     await send()
     now += 7 * 86_400_000 - 60_000
     await (await startSandbox(context())).stop()
-    assert.equal(await count(), 1)
+    assert.strictEqual(await count(), 1)
     now += 120_000
     await (await startSandbox(context())).stop()
-    assert.equal(await count(), 0)
+    assert.strictEqual(await count(), 0)
   })
 
   it('says which setting moves a port that is taken, and leaves nothing running', async () => {
     const taken = { ...context(), config: { ...config, sandboxDnsPort: sandbox.dnsPort } }
-    await assert.rejects(startSandbox(taken), /SANDBOX_DNS_PORT/)
-    await assert.rejects(
+    await assert.isRejected(startSandbox(taken), /SANDBOX_DNS_PORT/)
+    await assert.isRejected(
       startSandbox({ ...context(), config: { ...config, sandboxSmtpPort: sandbox.smtpPort } }),
       /SANDBOX_SMTP_PORT/,
     )

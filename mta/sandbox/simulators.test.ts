@@ -1,6 +1,6 @@
-import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { assert } from 'chai'
 import * as fc from 'fast-check'
 import { simulate, SIMULATORS, type Act } from './simulators.ts'
 import { SIMULATED_DOMAINS } from './zone.ts'
@@ -69,7 +69,7 @@ describe('simulator addresses', () => {
   })
 
   it('are documented, each with its sentence', () => {
-    const page = readFileSync(join(import.meta.dirname, '../../docs/sandbox.md'), 'utf8')
+    const page = readFileSync(join(import.meta.dirname, '../../docs/guides/sandbox.md'), 'utf8')
     const rows = [
       ...SIMULATORS.map(({ address, does }) => `| \`${address}\` | ${does} |`),
       ...SIMULATED_DOMAINS.map(({ domain, does }) => `| \`${domain}\` | ${does} |`),

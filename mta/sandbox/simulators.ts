@@ -1,6 +1,6 @@
 /**
  * Addresses that make an outcome happen: one row each, found by the local part, at any domain (`bounce-5.1.1@anything`).
- * A sub-address and case make no difference (`Defer-3+monday@`). `docs/sandbox.md` is written from this table; a test keeps them equal.
+ * A sub-address and case make no difference (`Defer-3+monday@`). `docs/guides/sandbox.md` is written from this table; a test keeps them equal.
  */
 import type { Config } from '#config/load.ts'
 
@@ -42,7 +42,9 @@ export const SIMULATORS: readonly Simulator[] = [
   {
     address: 'bounce-5.1.1@',
     pattern: /^bounce-(5\.\d{1,3}\.\d{1,3})$/,
-    does: 'refuses the recipient with that enhanced code (any 5.x.x) and the reply code that goes with it: 5.2.2 comes with 552, 5.7.1 with 554.',
+    does:
+      'refuses the recipient with that enhanced code (any 5.x.x) and the matching reply code: ' +
+      '552 for 5.2.2, 554 for 5.7.1.',
     act: ([status = '5.0.0']) => refusal(status),
   },
   {
@@ -54,49 +56,53 @@ export const SIMULATORS: readonly Simulator[] = [
   {
     address: 'defer-3@',
     pattern: /^defer-(\d{1,3})$/,
-    does: 'defers each message that many times (0 to 999), then takes it.',
+    does: 'defers each message that many times (0 to 999), then accepts it.',
     act: ([times]) => ({ kind: 'defer', times: Number(times) }),
   },
   {
     address: 'slow-5@',
     pattern: /^slow-(\d{1,3})$/,
-    does: 'takes the mail, but the last reply comes after that many seconds (up to 600).',
+    does: 'accepts the mail, but sends the last reply after that many seconds (up to 600).',
     act: ([seconds]) => ({ kind: 'delay', seconds: Math.min(Number(seconds), MAX_DELAY_SECONDS) }),
   },
   {
     address: 'drop-after-dot@',
     pattern: /^drop-after-dot$/,
-    does: 'cuts the connection after the final dot without a reply and keeps nothing; a second try of the same message is taken.',
+    does:
+      'closes the connection after the final dot without a reply and stores nothing; ' +
+      'accepts a second attempt of the same message.',
     act: () => ({ kind: 'drop', isKept: false }),
   },
   {
     address: 'drop-after-keep@',
     pattern: /^drop-after-keep$/,
-    does: 'keeps the mail, then cuts the connection without a reply; a second try of the same message is taken, as a second copy.',
+    does:
+      'stores the mail, then closes the connection without a reply; ' +
+      'accepts a second attempt of the same message, as a second copy.',
     act: () => ({ kind: 'drop', isKept: true }),
   },
   {
     address: 'late-bounce@',
     pattern: /^late-bounce$/,
-    does: 'takes the mail; a bounce for 5.1.1 comes back.',
+    does: 'accepts the mail; a bounce with 5.1.1 comes back later.',
     act: () => lateBounce('5.1.1'),
   },
   {
     address: 'late-bounce-5.2.2@',
     pattern: /^late-bounce-(5\.\d{1,3}\.\d{1,3})$/,
-    does: 'takes the mail; a bounce with that enhanced code (any 5.x.x) comes back.',
+    does: 'accepts the mail; a bounce with that enhanced code (any 5.x.x) comes back later.',
     act: ([status = '5.0.0']) => lateBounce(status),
   },
   {
     address: 'complaint@',
     pattern: /^complaint$/,
-    does: 'takes the mail; the complaint of its recipient comes back.',
+    does: 'accepts the mail; a complaint of the recipient comes back later.',
     act: () => ({ kind: 'return', what: 'complaint', status: '', text: '' }),
   },
   {
     address: 'unsubscribe@',
     pattern: /^unsubscribe$/,
-    does: 'takes the mail; the wish of its recipient to get no more of it comes back.',
+    does: 'accepts the mail; an unsubscribe request of the recipient comes back later.',
     act: () => ({ kind: 'return', what: 'opt-out', status: '', text: '' }),
   },
 ]

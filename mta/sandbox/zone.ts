@@ -1,11 +1,12 @@
 /**
  * The DNS of the sandbox: every domain has the built-in receiver as its MX, and the DKIM keys that were made here are published, so that
- * verdicts are real. A few domains under mailstead.test make what DNS and hosts can do to mail; `docs/sandbox.md` lists them, a test keeps them equal.
+ * verdicts are real. A few domains under mailstead.test make what DNS and hosts can do to mail; `docs/guides/sandbox.md` lists them, a test keeps them equal.
  * A database that is away is SERVFAIL, as it would be for any name server.
  */
 import type { Answer, DecodedPacket, Packet, RecordType } from 'dns-packet'
-import { isDatabaseAway, prepared, type Queryable } from '#src/db.ts'
-import { SANDBOX_MX } from '#src/sandbox/mx.ts'
+import { isDatabaseAway, prepared, type Queryable } from '#src/stores/db.ts'
+import { SANDBOX_MX } from '#src/sandbox/sandbox-host.ts'
+import { sql } from '#src/stores/sql.ts'
 import { answerTo, type Rcode, type Responder } from './dns-listener.ts'
 
 const TTL_SECONDS = 60
@@ -27,25 +28,25 @@ interface SimulatedDomain {
 export const SIMULATED_DOMAINS: readonly SimulatedDomain[] = [
   {
     domain: 'null-mx.mailstead.test',
-    does: 'declares that it takes no mail (null MX): refused for good, 5.1.10.',
+    does: 'declares that it accepts no mail (null MX): bounced, 5.1.10.',
     mx: [[0, '.']],
   },
-  { domain: 'nxdomain.mailstead.test', does: 'does not exist: refused for good, 5.1.2.', rcode: 'NXDOMAIN' },
+  { domain: 'nxdomain.mailstead.test', does: 'does not exist: bounced, 5.1.2.', rcode: 'NXDOMAIN' },
   {
     domain: 'no-host.mailstead.test',
-    does: 'exists without MX and without address: refused for good, 5.4.4.',
+    does: 'has neither an MX nor an address record: bounced, 5.4.4.',
     mx: [],
     hasAddress: false,
   },
   {
     domain: 'servfail.mailstead.test',
-    does: 'has a broken name server: waits, and is not counted as a try.',
+    does: 'has a broken name server: deferred, not counted as an attempt.',
     rcode: 'SERVFAIL',
   },
-  { domain: 'down.mailstead.test', does: 'has one MX, which takes no connection: deferred.', mx: [[10, MX_DOWN]] },
+  { domain: 'down.mailstead.test', does: 'has one MX, which accepts no connection: deferred.', mx: [[10, MX_DOWN]] },
   {
     domain: 'next-mx.mailstead.test',
-    does: 'has a first MX that takes no connection and a second that takes the mail.',
+    does: 'has a first MX that accepts no connection, and a second that accepts the mail.',
     mx: [
       [10, MX_DOWN],
       [20, SANDBOX_MX],
@@ -63,9 +64,14 @@ const BY_DOMAIN = new Map(SIMULATED_DOMAINS.map((row) => [row.domain, row]))
 // a name that two workspaces claim has one owner; without one the newest key is as good as any
 const FIND_KEY = prepared(
   'sandbox-dkim-key',
-  `
-  SELECT k.dns_value FROM dkim_keys k JOIN domains d ON d.id = k.domain_id WHERE d.domain = $1 AND k.selector = $2
-  ORDER BY d.verification_status IN ('verified', 'degraded') DESC, k.created_at DESC LIMIT 1`,
+  sql`
+    SELECT k.dns_value
+    FROM dkim_keys k
+    JOIN domains d ON d.id = k.domain_id
+    WHERE d.domain = $1 AND k.selector = $2
+    ORDER BY d.verification_status IN ('verified', 'degraded') DESC, k.created_at DESC
+    LIMIT 1
+  `,
 )
 
 /** Answers for all names. */

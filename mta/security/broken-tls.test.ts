@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { createBrokenTlsMemory } from './broken-tls.ts'
 
@@ -13,7 +13,7 @@ describe('broken TLS', () => {
 
   it('is remembered for hours, by all processes', async () => {
     const [one, other] = [createBrokenTlsMemory(ctx), createBrokenTlsMemory(ctx)]
-    assert.equal(await one.find('mx.example'), null)
+    assert.strictEqual(await one.find('mx.example'), null)
     await one.note('mx.example', 'plain')
     assert.deepEqual(
       [await one.find('mx.example'), await other.find('mx.example'), await one.find('mx2.example')],
@@ -22,7 +22,7 @@ describe('broken TLS', () => {
     assert.ok((await ctx.redis.ttl('mailstead:{tls:mx.example}')) <= 2 * 3600)
     await ctx.redis.del('mailstead:{tls:mx.example}')
     ctx.advance(3 * HOUR_MS)
-    assert.equal(await one.find('mx.example'), null)
+    assert.strictEqual(await one.find('mx.example'), null)
   })
 
   it('is remembered here while Redis is away, and what Redis says is judged', async () => {
@@ -33,6 +33,6 @@ describe('broken TLS', () => {
     await memory.note('mx.example', 'reduced')
     assert.deepEqual([await memory.find('mx.example'), await memory.find('mx2.example')], ['reduced', null])
     await ctx.redis.set('mailstead:{tls:odd.example}', 'never')
-    assert.equal(await createBrokenTlsMemory(ctx).find('odd.example'), null)
+    assert.strictEqual(await createBrokenTlsMemory(ctx).find('odd.example'), null)
   })
 })

@@ -1,10 +1,10 @@
 /** Certificates as they are shown in real handshakes. */
-import assert from 'node:assert/strict'
 import { createHash, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { connect, createServer } from 'node:tls'
-import type { TlsaRecord } from '#src/dns-answer.ts'
+import { assert } from 'chai'
+import type { TlsaRecord } from '#src/net/dns-answer.ts'
 import { createAuthority, type Authority, type Certificate } from '#test/support/certificate.ts'
 import { isUsable, judgeByAuthorities, judgeByTlsa, strongestOf, type Peer } from './certificate.ts'
 
@@ -61,15 +61,19 @@ describe('certificates', () => {
   describe('by the authorities', () => {
     const codeOf = async (shown: Certificate, ca?: string): Promise<string | undefined> =>
       judgeByAuthorities(await see(shown, ca), HOST)?.code
-    it('one that they know, for the host', async () => assert.equal(await codeOf(good, authority.cert), undefined))
+    it('one that they know, for the host', async () =>
+      assert.strictEqual(await codeOf(good, authority.cert), undefined))
     it('expired', async () =>
-      assert.equal(
+      assert.strictEqual(
         await codeOf(await authority.issue([HOST], { isExpired: true }), authority.cert),
         'certificate-expired',
       ))
     it('for another host', async () =>
-      assert.equal(await codeOf(await authority.issue(['other.test']), authority.cert), 'certificate-host-mismatch'))
-    it('of nobody they know', async () => assert.equal(await codeOf(good), 'certificate-not-trusted'))
+      assert.strictEqual(
+        await codeOf(await authority.issue(['other.test']), authority.cert),
+        'certificate-host-mismatch',
+      ))
+    it('of nobody they know', async () => assert.strictEqual(await codeOf(good), 'certificate-not-trusted'))
   })
 
   describe('by TLSA records', () => {
@@ -82,43 +86,43 @@ describe('certificates', () => {
     for (const selector of [0, 1]) {
       for (const matching of [0, 1, 2]) {
         it(`3 ${selector} ${matching}`, async () =>
-          assert.equal(await judge(good, [record(3, selector, matching, leaf())]), undefined))
+          assert.strictEqual(await judge(good, [record(3, selector, matching, leaf())]), undefined))
         it(`2 ${selector} ${matching}`, async () =>
-          assert.equal(await judge(good, [record(2, selector, matching, authority.cert)]), undefined))
+          assert.strictEqual(await judge(good, [record(2, selector, matching, authority.cert)]), undefined))
       }
     }
     it('usage 3 cares for neither name nor date', async () => {
       const old = await authority.issue(['other.test'], { isExpired: true })
-      assert.equal(await judge(old, [record(3, 1, 1, old.cert)]), undefined)
+      assert.strictEqual(await judge(old, [record(3, 1, 1, old.cert)]), undefined)
     })
     it('usage 2 cares for the date', async () => {
-      assert.equal(
+      assert.strictEqual(
         await judge(await authority.issue([HOST], { isExpired: true }), [record(2, 1, 1, authority.cert)]),
         'certificate-expired',
       )
     })
     it('usage 2 cares for the name, of which one is enough', async () => {
       const other = await authority.issue(['other.test'])
-      assert.equal(await judge(other, [record(2, 1, 1, authority.cert)]), 'certificate-host-mismatch')
-      assert.equal(await judge(other, [record(2, 1, 1, authority.cert)], [HOST, 'other.test']), undefined)
+      assert.strictEqual(await judge(other, [record(2, 1, 1, authority.cert)]), 'certificate-host-mismatch')
+      assert.strictEqual(await judge(other, [record(2, 1, 1, authority.cert)], [HOST, 'other.test']), undefined)
     })
     it('usage 2 does not believe a certificate that only stands beside its anchor', async () => {
       const stranger = await (await createAuthority()).issue([HOST])
       const [own = ''] = stranger.cert.split(/(?<=-----END CERTIFICATE-----\n?)(?=\s*-----BEGIN)/)
-      assert.notEqual(
+      assert.notStrictEqual(
         await judge({ key: stranger.key, cert: `${own}\n${authority.cert}` }, [record(2, 1, 1, authority.cert)]),
         undefined,
       )
     })
     it("usage 2 is not met by the server's own certificate", async () =>
-      assert.equal(await judge(good, [record(2, 1, 1, leaf())]), 'validation-failure'))
+      assert.strictEqual(await judge(good, [record(2, 1, 1, leaf())]), 'validation-failure'))
     it('one that matches nothing', async () => {
       const other = await authority.issue([HOST])
-      assert.equal(await judge(other, [record(3, 1, 1, leaf()), record(3, 0, 2, leaf())]), 'validation-failure')
+      assert.strictEqual(await judge(other, [record(3, 1, 1, leaf()), record(3, 0, 2, leaf())]), 'validation-failure')
     })
     it('one of several is enough', async () => {
       const next = await authority.issue([HOST])
-      assert.equal(await judge(good, [record(3, 1, 1, next.cert), record(3, 1, 1, leaf())]), undefined)
+      assert.strictEqual(await judge(good, [record(3, 1, 1, next.cert), record(3, 1, 1, leaf())]), undefined)
     })
 
     describe('digest agility', () => {
@@ -161,8 +165,8 @@ describe('certificates', () => {
       it('a weak digest that matches does not help where a strong one does not', async () => {
         const other = await authority.issue([HOST])
         const records = [record(3, 1, 1, leaf()), record(3, 1, 2, other.cert)]
-        assert.equal(await judge(good, strongestOf(records)), 'validation-failure')
-        assert.equal(await judge(good, strongestOf([...records, record(3, 1, 2, leaf())])), undefined)
+        assert.strictEqual(await judge(good, strongestOf(records)), 'validation-failure')
+        assert.strictEqual(await judge(good, strongestOf([...records, record(3, 1, 2, leaf())])), undefined)
       })
       it('while keys change either does, under a key or under an authority', async () => {
         const next = await (await createAuthority()).issue([HOST])
@@ -171,7 +175,7 @@ describe('certificates', () => {
           [await judge(good, strongestOf(roll)), await judge(next, strongestOf(roll))],
           [undefined, undefined],
         )
-        assert.equal(
+        assert.strictEqual(
           await judge(good, strongestOf([record(3, 1, 1, next.cert), record(2, 1, 1, authority.cert)])),
           undefined,
         )

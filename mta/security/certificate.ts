@@ -4,7 +4,7 @@
  */
 import { createHash, type X509Certificate } from 'node:crypto'
 import type { TLSSocket } from 'node:tls'
-import type { TlsaRecord } from '#src/dns-answer.ts'
+import type { TlsaRecord } from '#src/net/dns-answer.ts'
 
 export interface Fault {
   readonly code: 'certificate-expired' | 'certificate-host-mismatch' | 'certificate-not-trusted' | 'validation-failure'

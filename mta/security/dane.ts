@@ -3,7 +3,7 @@
  * vouched for by a validating resolver. Where it is not, DANE asks nothing. Where a look-up fails, nobody knows what it asks: that host
  * waits, for an attacker could make look-ups fail.
  */
-import type { Lookup, TlsaRecord } from '#src/dns-answer.ts'
+import type { Lookup, TlsaRecord } from '#src/net/dns-answer.ts'
 import { isUsable, strongestOf } from './certificate.ts'
 
 export interface DaneDns {

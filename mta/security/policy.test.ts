@@ -1,5 +1,5 @@
-import assert from 'node:assert/strict'
-import type { Lookup, TlsaRecord } from '#src/dns-answer.ts'
+import { assert } from 'chai'
+import type { Lookup, TlsaRecord } from '#src/net/dns-answer.ts'
 import type { DaneDns } from './dane.ts'
 import {
   createTlsPolicies,
@@ -168,7 +168,7 @@ describe('TLS policy: what is demanded of a host', () => {
     it(title, async () => {
       const host = { ...HOST, ...change }
       const policies = policiesOf(world)
-      assert.equal(tell(await policies.demand(await policies.find(DOMAIN, [host]), host)), expected)
+      assert.strictEqual(tell(await policies.demand(await policies.find(DOMAIN, [host]), host)), expected)
     })
   }
 })
@@ -232,12 +232,12 @@ const SESSIONS: readonly (readonly [
 describe('TLS policy: an open session', () => {
   for (const [title, policy, session, isFit] of SESSIONS)
     it(`${title}: ${isFit ? 'may be used' : 'may not'}`, () =>
-      assert.equal(isEnough({ ...PLAIN, ...policy }, { ...OPEN, ...session }), isFit))
+      assert.strictEqual(isEnough({ ...PLAIN, ...policy }, { ...OPEN, ...session }), isFit))
   it("is named by what the mail's own domain asks for", () => {
-    assert.equal(nameFor(PLAIN, { ...OPEN, policy: 'dane' }), 'opportunistic')
-    assert.equal(nameFor({ ...PLAIN, dane: 'yes' }, { ...OPEN, policy: 'dane' }), 'dane')
-    assert.equal(nameFor({ ...PLAIN, sts: STS, isRequired: true }, OPEN), 'sts enforce')
-    assert.equal(nameFor({ ...PLAIN, sts: { ...STS, mode: 'testing' } }, OPEN), 'sts testing')
-    assert.equal(nameFor({ ...PLAIN, isRequired: true }, OPEN), 'required')
+    assert.strictEqual(nameFor(PLAIN, { ...OPEN, policy: 'dane' }), 'opportunistic')
+    assert.strictEqual(nameFor({ ...PLAIN, dane: 'yes' }, { ...OPEN, policy: 'dane' }), 'dane')
+    assert.strictEqual(nameFor({ ...PLAIN, sts: STS, isRequired: true }, OPEN), 'sts enforce')
+    assert.strictEqual(nameFor({ ...PLAIN, sts: { ...STS, mode: 'testing' } }, OPEN), 'sts testing')
+    assert.strictEqual(nameFor({ ...PLAIN, isRequired: true }, OPEN), 'required')
   })
 })

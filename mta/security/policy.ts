@@ -11,8 +11,8 @@
  * DANE goes before MTA-STS (RFC 8461 2), and both before the operator's `required`; the operator's `opportunistic` before all.
  * What cannot be met leaves the mail waiting; nothing is ever sent in plain text instead.
  */
-import type { Clock } from '#src/clock.ts'
-import type { TlsaRecord } from '#src/dns-answer.ts'
+import type { Clock } from '#src/platform/clock.ts'
+import type { TlsaRecord } from '#src/net/dns-answer.ts'
 import { judgeByAuthorities, judgeByTlsa, type Fault, type Peer } from './certificate.ts'
 import { askDomain, askHost, type DaneDns, type DaneDomain, type DaneHost } from './dane.ts'
 import type { Sts, StsFound } from './sts.ts'

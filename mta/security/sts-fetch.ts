@@ -3,8 +3,8 @@
  * answers, and the host may not be in a private network. So many at once, and a crowd that would have to wait too long is sent away: a
  * thousand domains with policy hosts that hang cost their own mail a moment, and nobody else's anything.
  */
-import type { Outgoing, Posted } from '#src/outgoing.ts'
-import { createTurnstile } from '#src/turnstile.ts'
+import type { Outgoing, Posted } from '#src/net/http-client.ts'
+import { createTurnstile } from '#src/concurrency/semaphore.ts'
 import { readStsPolicy, type StsPolicy } from './sts-policy.ts'
 
 /** As RFC 8460 4.3 names them. */

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import fc from 'fast-check'
 import { isMxOf, readStsPolicy, readStsRecord } from './sts-policy.ts'
 
@@ -40,7 +40,7 @@ const BROKEN: readonly (readonly [why: string, text: string, wrong: string])[] =
 
 describe('MTA-STS: the record', () => {
   for (const [records, id] of RECORDS)
-    it(JSON.stringify(records).slice(0, 80), () => assert.equal(readStsRecord(records), id))
+    it(JSON.stringify(records).slice(0, 80), () => assert.strictEqual(readStsRecord(records), id))
 })
 
 describe('MTA-STS: the policy', () => {
@@ -55,7 +55,7 @@ describe('MTA-STS: the policy', () => {
     assert.deepEqual(readStsPolicy(POLICY.replaceAll(': ', ':')), expected)
   })
   it('lasts a year at most', () =>
-    assert.partialDeepStrictEqual(readStsPolicy(POLICY.replace('604800', '9999999999')), { maxAgeSeconds: 31_557_600 }))
+    assert.deepInclude(readStsPolicy(POLICY.replace('604800', '9999999999')), { maxAgeSeconds: 31_557_600 }))
   it('of mode none needs no mx', () =>
     assert.deepEqual(readStsPolicy('version: STSv1\nmode: none\nmax_age: 86400'), {
       mode: 'none',
@@ -63,7 +63,7 @@ describe('MTA-STS: the policy', () => {
       maxAgeSeconds: 86_400,
     }))
   it('counts the first of a doubled field', () =>
-    assert.partialDeepStrictEqual(readStsPolicy(`${POLICY}mode: none\n`), { mode: 'enforce' }))
+    assert.deepInclude(readStsPolicy(`${POLICY}mode: none\n`), { mode: 'enforce' }))
   for (const [why, text, wrong] of BROKEN) it(`is none: ${why}`, () => assert.deepEqual(readStsPolicy(text), { wrong }))
   it('is read or refused whatever the bytes, and names hosts only', () => {
     fc.assert(
@@ -90,5 +90,5 @@ const HOSTS: readonly (readonly [pattern: string, host: string, isMx: boolean])[
 
 describe('MTA-STS: whose hosts they are', () => {
   for (const [pattern, host, isMx] of HOSTS)
-    it(`${pattern} ${isMx ? 'is' : 'is not'} ${host}`, () => assert.equal(isMxOf({ mx: [pattern] }, host), isMx))
+    it(`${pattern} ${isMx ? 'is' : 'is not'} ${host}`, () => assert.strictEqual(isMxOf({ mx: [pattern] }, host), isMx))
 })

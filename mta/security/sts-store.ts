@@ -2,8 +2,9 @@
  * Fetched policies in PostgreSQL, for all processes and over restarts. Reads come in batches. While PostgreSQL is away nothing is known and
  * nothing is kept: the policy is fetched again, and mail goes on.
  */
-import { createBatcher } from '#src/batcher.ts'
+import { createBatcher } from '#src/concurrency/batcher.ts'
 import type { Context } from '#src/context.ts'
+import { sql } from '#src/stores/sql.ts'
 import type { StsPolicy } from './sts-policy.ts'
 
 export interface KeptPolicy extends StsPolicy {
@@ -20,15 +21,32 @@ export interface StsStore {
 const DAY_SECONDS = 86_400
 const LOAD = 'SELECT domain, id, mode, mx, max_age, expires_at FROM sts_policies WHERE domain = ANY ($1)'
 
-const SAVE = `
-INSERT INTO sts_policies (domain, id, mode, mx, max_age, fetched_at, expires_at, refresh_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-ON CONFLICT (domain) DO UPDATE SET id = excluded.id, mode = excluded.mode, mx = excluded.mx, max_age = excluded.max_age,
-  fetched_at = excluded.fetched_at, expires_at = excluded.expires_at, refresh_at = excluded.refresh_at`
+const SAVE = sql`
+  INSERT INTO sts_policies (domain, id, mode, mx, max_age, fetched_at, expires_at, refresh_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+  ON CONFLICT (domain)
+  DO UPDATE SET id = excluded.id,
+    mode = excluded.mode,
+    mx = excluded.mx,
+    max_age = excluded.max_age,
+    fetched_at = excluded.fetched_at,
+    expires_at = excluded.expires_at,
+    refresh_at = excluded.refresh_at
+`
 
-const CLAIM = `
-UPDATE sts_policies SET refresh_at = $1::timestamptz + interval '1 hour'
-WHERE domain IN (SELECT domain FROM sts_policies WHERE refresh_at < $1 ORDER BY refresh_at LIMIT 100 FOR UPDATE SKIP LOCKED)
-RETURNING domain, id`
+const CLAIM = sql`
+  UPDATE sts_policies
+  SET refresh_at = $1::timestamptz + interval '1 hour'
+  WHERE domain IN (
+    SELECT domain
+    FROM sts_policies
+    WHERE refresh_at < $1
+    ORDER BY refresh_at
+    LIMIT 100
+    FOR UPDATE SKIP LOCKED
+  )
+  RETURNING domain, id
+`
 
 interface Row {
   readonly domain: string

@@ -7,8 +7,8 @@
  * place: then an older policy serves, or the answer is that it is pending, until the fetch has taken too long and is as if it had failed.
  * A policy in use is fetched anew every day, so that it does not run out.
  */
-import type { Clock } from '#src/clock.ts'
-import type { Lookup } from '#src/dns-answer.ts'
+import type { Clock } from '#src/platform/clock.ts'
+import type { Lookup } from '#src/net/dns-answer.ts'
 import type { Fetched, FetchPolicy } from './sts-fetch.ts'
 import { readStsRecord, type StsPolicy } from './sts-policy.ts'
 import type { KeptPolicy, StsStore } from './sts-store.ts'
@@ -64,22 +64,9 @@ interface Known extends StsFound {
 
 export function createSts(parts: StsParts): Sts {
   const { clock, store, fetchPolicy, txt, patienceMs = PATIENCE_MS } = parts
-  const known = new Map<string, Known>()
+  const known = createKnownPolicies(clock)
   const searches = new Map<string, Promise<StsFound>>()
   const fetches = new Map<string, Fetch>()
-
-  function remember(domain: string, kept: KeptPolicy | null, trouble: StsFound['trouble']): Known {
-    const untilMs = Math.min(
-      clock.now() + KNOWN_MS,
-      Math.max(clock.now() + LEAST_KNOWN_MS, kept?.expiresAtMs ?? Infinity),
-    )
-    const entry: Known = { policy: kept, isPending: false, trouble: kept === null ? trouble : null, kept, untilMs }
-    known.delete(domain)
-    known.set(domain, entry)
-    const [oldest] = known.keys()
-    if (known.size > MAX_KNOWN && oldest !== undefined) known.delete(oldest)
-    return entry
-  }
 
   /** Also what comes after everybody has lost patience is kept. `live`: what holds as long as nothing newer has come. */
   function fetchAndKeep(domain: string, id: string, live: KeptPolicy | null): Fetch {
@@ -91,8 +78,8 @@ export function createSts(parts: StsParts): Sts {
   async function fetchOnce(domain: string, id: string, live: KeptPolicy | null): Promise<Known> {
     try {
       const fetched = await fetchPolicy(domain)
-      if (fetched.kind === 'policy') return remember(domain, await store.save(domain, { ...fetched.policy, id }), null)
-      return remember(domain, live, fetched)
+      if (fetched.kind === 'policy') return known.set(domain, await store.save(domain, { ...fetched.policy, id }), null)
+      return known.set(domain, live, fetched)
     } finally {
       fetches.delete(domain)
     }
@@ -109,11 +96,11 @@ export function createSts(parts: StsParts): Sts {
     if (newer !== undefined && newer !== before) return newer
     const live = stored !== null && stored.expiresAtMs > clock.now() ? stored : null
     const id = record.kind === 'found' ? readStsRecord(record.records) : null
-    if (id === null || id === live?.id) return remember(domain, live, null)
+    if (id === null || id === live?.id) return known.set(domain, live, null)
     const { done, beganAtMs } = fetchAndKeep(domain, id, live)
     const fetched = await withPatience(done, patienceMs)
     if (fetched !== null) return fetched
-    return live === null && clock.now() - beganAtMs < MOST_PENDING_MS ? PENDING : remember(domain, live, SLOW)
+    return live === null && clock.now() - beganAtMs < MOST_PENDING_MS ? PENDING : known.set(domain, live, SLOW)
   }
 
   async function find(domain: string): Promise<StsFound> {
@@ -137,6 +124,32 @@ export function createSts(parts: StsParts): Sts {
   }
 
   return { find, refresh }
+}
+
+interface KnownPolicies {
+  get(domain: string): Known | undefined
+  /** Returns the new entry. `kept`: the policy in force, `trouble`: why there is none. */
+  set(domain: string, kept: KeptPolicy | null, trouble: StsFound['trouble']): Known
+}
+
+/** What is known in memory, for some minutes each. At most MAX_KNOWN entries: the oldest goes first. */
+function createKnownPolicies(clock: Clock): KnownPolicies {
+  const known = new Map<string, Known>()
+  return {
+    get: (domain) => known.get(domain),
+    set(domain, kept, trouble) {
+      const untilMs = Math.min(
+        clock.now() + KNOWN_MS,
+        Math.max(clock.now() + LEAST_KNOWN_MS, kept?.expiresAtMs ?? Infinity),
+      )
+      const entry: Known = { policy: kept, isPending: false, trouble: kept === null ? trouble : null, kept, untilMs }
+      known.delete(domain)
+      known.set(domain, entry)
+      const [oldest] = known.keys()
+      if (known.size > MAX_KNOWN && oldest !== undefined) known.delete(oldest)
+      return entry
+    },
+  }
 }
 
 /** Null when it takes longer. */

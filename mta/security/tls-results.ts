@@ -4,10 +4,11 @@
  * PostgreSQL is away counts are kept, up to a bound.
  */
 import { createHash } from 'node:crypto'
-import { columnsOf } from '#src/columns.ts'
+import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Context } from '#src/context.ts'
-import type { Lookup } from '#src/dns-answer.ts'
-import { createShelf } from '#src/shelf.ts'
+import type { Lookup } from '#src/net/dns-answer.ts'
+import { createShelf } from '#src/concurrency/ttl-cache.ts'
+import { sql } from '#src/stores/sql.ts'
 import { asksForReports } from '#src/tls-reports/destinations.ts'
 import type { ReportedPolicy } from '#src/tls-reports/report.ts'
 import type { Protection, TlsPolicy } from './policy.ts'
@@ -68,11 +69,18 @@ const FLUSH_MS = 30_000
 const MOST_KEPT = 20_000
 const ASKED = { max: 20_000, ttlMs: 3_600_000 }
 
-const ADD = `
-INSERT INTO tls_results AS r (day, domain, policy_hash, policy, result, mx_host, mx_address, sending_ip, mx_helo, reason, count)
-SELECT * FROM unnest($1::date[], $2::text[], $3::bytea[], $4::jsonb[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[],
-  $11::bigint[])
-ON CONFLICT ON CONSTRAINT tls_results_pkey DO UPDATE SET count = r.count + excluded.count`
+const ADD = sql`
+  INSERT INTO tls_results AS r (
+    day, domain, policy_hash, policy, result, mx_host, mx_address, sending_ip, mx_helo, reason, count
+  )
+  SELECT *
+  FROM unnest(
+    $1::date[], $2::text[], $3::bytea[], $4::jsonb[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+    $10::text[], $11::bigint[]
+  )
+  ON CONFLICT ON CONSTRAINT tls_results_pkey
+  DO UPDATE SET count = r.count + excluded.count
+`
 
 type AskTxt = (name: string) => Promise<Lookup<string>>
 
@@ -113,26 +121,11 @@ export function createTlsResults({ db, clock, log }: Pick<Context, 'db' | 'clock
     const domains = [...new Set(taken.map(([, { domain }]) => domain))]
     const wanted = new Set(await Promise.all(domains.map(async (domain) => ((await isAsking(domain)) ? domain : null))))
     const rows = taken.filter(([, { domain }]) => wanted.has(domain))
-    if (rows.length > 0) await add(rows.map(([, row]) => row)).catch((error: unknown) => keep(rows, error))
-  }
-
-  async function add(rows: readonly Counted[]): Promise<void> {
-    await db.query(
-      ADD,
-      columnsOf(rows, [
-        (r) => r.day,
-        (r) => r.domain,
-        (r) => createHash('sha256').update(r.policy).digest(),
-        (r) => r.policy,
-        (r) => r.result,
-        (r) => r.host,
-        (r) => r.address,
-        (r) => r.about.sendingIp,
-        (r) => r.about.helo,
-        (r) => r.about.reason,
-        (r) => r.count,
-      ]),
-    )
+    if (rows.length > 0)
+      await addCounts(
+        db,
+        rows.map(([, row]) => row),
+      ).catch((error: unknown) => keep(rows, error))
   }
 
   function keep(rows: readonly (readonly [string, Counted])[], error: unknown): void {
@@ -149,6 +142,25 @@ export function createTlsResults({ db, clock, log }: Pick<Context, 'db' | 'clock
       return flush()
     },
   }
+}
+
+async function addCounts(db: Context['db'], rows: readonly Counted[]): Promise<void> {
+  await db.query(
+    ADD,
+    columnsOf(rows, [
+      (r) => r.day,
+      (r) => r.domain,
+      (r) => createHash('sha256').update(r.policy).digest(),
+      (r) => r.policy,
+      (r) => r.result,
+      (r) => r.host,
+      (r) => r.address,
+      (r) => r.about.sendingIp,
+      (r) => r.about.helo,
+      (r) => r.about.reason,
+      (r) => r.count,
+    ]),
+  )
 }
 
 /** A domain whose DNS is signed and whose hosts have no TLSA records has no policy by that. */

@@ -3,7 +3,7 @@
  * that the domain publishes (a way out when what it publishes is broken). Every process learns of a change within seconds.
  */
 import type { Context } from '#src/context.ts'
-import type { Queryable } from '#src/db.ts'
+import type { Queryable } from '#src/stores/db.ts'
 
 export const TLS_LEVELS = ['required', 'opportunistic'] as const
 export type TlsLevelRule = (typeof TLS_LEVELS)[number]

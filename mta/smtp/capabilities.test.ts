@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { NO_CAPABILITIES, readCapabilities } from './capabilities.ts'
 import type { Capabilities } from './capabilities.ts'
 

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import * as fc from 'fast-check'
 import { doubleDots, endMark } from './content.ts'
 
@@ -24,12 +24,12 @@ describe('content on the wire', () => {
   for (const [data, onTheWire] of DOUBLED)
     it(`${JSON.stringify(data)} is sent as ${JSON.stringify(onTheWire)}`, () => {
       const bytes = Buffer.from(data)
-      assert.equal(Buffer.concat([doubleDots(bytes), endMark(bytes)]).toString(), onTheWire)
+      assert.strictEqual(Buffer.concat([doubleDots(bytes), endMark(bytes)]).toString(), onTheWire)
     })
 
   it('is not copied where no line starts with a dot', () => {
     const data = Buffer.from('a.\r\n b.\r\n')
-    assert.equal(doubleDots(data), data)
+    assert.strictEqual(doubleDots(data), data)
   })
 
   it('holds no line of one dot before its end, whatever the bytes, and gives the message back', () => {
@@ -42,7 +42,7 @@ describe('content on the wire', () => {
         const wire = Buffer.concat([doubleDots(data), endMark(data)]).toString()
         assert.match(wire, /^\.\r\n$|\r\n\.\r\n$/)
         const inside = wire.slice(0, -3)
-        assert.doesNotMatch(inside, /(?:^|\n)\.(?:\r?\n|$)/)
+        assert.notMatch(inside, /(?:^|\n)\.(?:\r?\n|$)/)
         const undone = inside.replaceAll(/(^|\n)\./g, '$1')
         assert.ok(undone === text || undone === `${text}\r\n`)
       }),

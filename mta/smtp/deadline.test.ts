@@ -1,5 +1,5 @@
-import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { assert } from 'chai'
 import { Deadline } from './deadline.ts'
 
 /** A deadline that notes when it went off. */
@@ -13,7 +13,7 @@ describe('a deadline', () => {
     const { deadline, expired, startedAt } = watch()
     deadline.set(20)
     await sleep(80)
-    assert.equal(expired.length, 1)
+    assert.strictEqual(expired.length, 1)
     assert.ok((expired[0] ?? 0) - startedAt >= 20)
   })
 
@@ -22,7 +22,7 @@ describe('a deadline', () => {
     deadline.set(60_000)
     deadline.set(10)
     await sleep(60)
-    assert.equal(expired.length, 1)
+    assert.strictEqual(expired.length, 1)
     deadline.stop()
   })
 
@@ -43,7 +43,7 @@ describe('a deadline', () => {
     assert.deepEqual(expired, [])
     deadline.set(10)
     await sleep(60)
-    assert.equal(expired.length, 1)
+    assert.strictEqual(expired.length, 1)
   })
 
   it('sleeps through a time longer than its longest sleep', async () => {

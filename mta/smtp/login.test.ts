@@ -1,6 +1,6 @@
 /** Signing in: which mechanism, what is said, what the record shows, and servers that do not play along. */
-import assert from 'node:assert/strict'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { assert } from 'chai'
 import { startMailboxServer } from '#test/support/mailbox-server.ts'
 import { createLogin, type Credential } from './login.ts'
 import { openSession, type Opened, type SessionSettings } from './open.ts'
@@ -83,7 +83,7 @@ describe('login', () => {
     )
     assert.ok(!opened.ok)
     assert.deepEqual([opened.failure.stage, opened.failure.reply?.code, heard[1]], ['auth', 535, ''])
-    assert.equal(
+    assert.strictEqual(
       decode(heard[0]?.replace('AUTH XOAUTH2 ', '') ?? ''),
       'user=me@x.example\x01auth=Bearer ya29.token\x01\x01',
     )
@@ -112,8 +112,8 @@ describe('login', () => {
   for (const [name, answers] of ODD)
     it(`a server that ${name}: a value, and in time`, async () => {
       const { opened } = await meet('AUTH PLAIN', answers, PASSWORD)
-      if (opened.ok) assert.equal(opened.session.isUsable, false)
-      else assert.equal(opened.failure.stage, 'auth')
+      if (opened.ok) assert.strictEqual(opened.session.isUsable, false)
+      else assert.strictEqual(opened.failure.stage, 'auth')
     })
 
   it('with TLS from the first octet, and only with a certificate for the name', async () => {
@@ -126,12 +126,12 @@ describe('login', () => {
       )
     const opened = await open('smtp.x.example')
     assert.ok(opened.ok)
-    assert.equal(opened.session.tls?.authorized, true)
+    assert.strictEqual(opened.session.tls?.authorized, true)
     await opened.session.quit()
     const other = await open('smtp.y.example')
     assert.ok(!other.ok)
-    assert.equal(other.failure.stage, 'tls')
-    assert.equal(mailbox.logins.length, 1)
+    assert.strictEqual(other.failure.stage, 'tls')
+    assert.strictEqual(mailbox.logins.length, 1)
     await mailbox.stop()
   })
 })

@@ -1,5 +1,5 @@
-import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { assert } from 'chai'
 import * as fc from 'fast-check'
 import { startReceiver } from '#test/support/receiver.ts'
 import type { Receiver } from '#test/support/receiver.ts'
@@ -77,7 +77,7 @@ describe('a session', () => {
     ]
     assert.deepEqual((await session.deliver(MAIL)).conversation, said)
     assert.deepEqual((await session.deliver(MAIL)).conversation, said)
-    assert.equal(session.delivered, 2)
+    assert.strictEqual(session.delivered, 2)
     assert.deepEqual(
       mx.messages.map(({ from, to, parameters, tls, connection, helo }) => ({
         from,
@@ -109,15 +109,15 @@ describe('a session', () => {
       mayGo = false
       const result = await delivering
       assert.deepEqual([result.kind, 'afterDot' in result && result.afterDot], ['lost', false])
-      assert.equal(session.isUsable, false)
-      assert.equal(mx.messages.length, 0)
+      assert.strictEqual(session.isUsable, false)
+      assert.strictEqual(mx.messages.length, 0)
     })
   }
 
   it('says in the record how it ended', async () => {
     const session = await open({ on: { dot: { end: 'close' } } })
     const { conversation } = await session.deliver(MAIL)
-    assert.equal(conversation.at(-1), '-- connection lost: the server closed the connection')
+    assert.strictEqual(conversation.at(-1), '-- connection lost: the server closed the connection')
     const { conversation: nothing } = await session.deliver(MAIL)
     assert.deepEqual(nothing, [])
   })
@@ -138,7 +138,7 @@ describe('a session', () => {
     await fc.assert(
       fc.asyncProperty(message, async (data) => {
         const result = await session.deliver({ ...MAIL, data })
-        assert.equal(result.kind, 'accepted')
+        assert.strictEqual(result.kind, 'accepted')
         assert.deepEqual(mx.messages.at(-1)?.bytes, data)
       }),
     )
@@ -147,16 +147,16 @@ describe('a session', () => {
   it('delivers large messages, dots and all', async () => {
     const session = await open()
     const data = Buffer.concat([Buffer.from('.\r\n'), LARGE, Buffer.from('.a\r\n..\r\n')])
-    assert.equal((await session.deliver({ ...MAIL, data })).kind, 'accepted')
+    assert.strictEqual((await session.deliver({ ...MAIL, data })).kind, 'accepted')
     assert.ok(mx.messages[0]?.bytes.equals(data))
-    assert.equal((await session.deliver(MAIL)).kind, 'accepted')
+    assert.strictEqual((await session.deliver(MAIL)).kind, 'accepted')
   })
 
   it('delivers messages of all sizes around the one write and the block', async () => {
     const session = await open()
     for (const size of [0, 1, 2, 16_383, 16_384, 16_385, 65_535, 65_536, 65_537, 131_072]) {
       const data = Buffer.concat([Buffer.alloc(size, 'x'), Buffer.from('\r\n')])
-      assert.equal((await session.deliver({ ...MAIL, data })).kind, 'accepted')
+      assert.strictEqual((await session.deliver({ ...MAIL, data })).kind, 'accepted')
       assert.ok(mx.messages.at(-1)?.bytes.equals(data), `${size}`)
     }
   })
@@ -175,7 +175,7 @@ describe('a session', () => {
       it(`${what}: the end mark was never sent`, async () => {
         const session = await open(script, { block: 1000 })
         const result = await session.deliver({ ...MAIL, data: LARGE })
-        assert.partialDeepStrictEqual(result, { kind: 'lost', stage: 'body', afterDot: false, cause })
+        assert.deepInclude(result, { kind: 'lost', stage: 'body', afterDot: false, cause })
         assert.match(
           result.conversation.join('\n'),
           /-- after at most \d+ of 16000000 bytes of the message, without its end$/,
@@ -186,15 +186,15 @@ describe('a session', () => {
     it('the reason that the server gives before it hangs up is its answer', async () => {
       const session = await open({ bodyAfter: 100_000, on: { body: { reply: '552 5.3.4 too big', end: 'stall' } } })
       const result = await session.deliver({ ...MAIL, data: LARGE })
-      assert.partialDeepStrictEqual(result, { kind: 'rejected', stage: 'dot', reply: { code: 552 } })
-      assert.equal(session.isUsable, false)
+      assert.containsSubset(result, { kind: 'rejected', stage: 'dot', reply: { code: 552 } })
+      assert.strictEqual(session.isUsable, false)
     })
 
     it('the end mark of a large message counts from its own write on', async () => {
       const session = await open({ on: { dot: { take: true, end: 'close' } } })
       const result = await session.deliver({ ...MAIL, data: LARGE })
-      assert.partialDeepStrictEqual(result, { kind: 'lost', stage: 'dot', afterDot: true, cause: 'closed' })
-      assert.equal(mx.messages.length, 1)
+      assert.deepInclude(result, { kind: 'lost', stage: 'dot', afterDot: true, cause: 'closed' })
+      assert.strictEqual(mx.messages.length, 1)
     })
 
     it('our own end counts like any other', async () => {
@@ -215,7 +215,7 @@ describe('a session', () => {
         const delivery = session.deliver(MAIL)
         await reached
         session.destroy()
-        assert.partialDeepStrictEqual(await delivery, { kind: 'lost', stage, afterDot, cause: 'aborted' })
+        assert.deepInclude(await delivery, { kind: 'lost', stage, afterDot, cause: 'aborted' })
         await mx.stop()
       }
       mx = await startReceiver()
@@ -232,7 +232,7 @@ describe('a session', () => {
           resolve()
         })
       })
-      assert.equal((await session.deliver(MAIL)).kind, 'accepted')
+      assert.strictEqual((await session.deliver(MAIL)).kind, 'accepted')
       await end
       session.destroy()
       await sleep(SOON)
@@ -243,14 +243,14 @@ describe('a session', () => {
       const session = await open()
       session.destroy()
       await closed(session)
-      assert.equal(session.loss?.cause, 'aborted')
+      assert.strictEqual(session.loss?.cause, 'aborted')
     })
 
     it('does not take another message while one is under way', async () => {
       const session = await open()
       const first = session.deliver(MAIL)
       assert.throws(() => session.deliver(MAIL), /under way/)
-      assert.equal((await first).kind, 'accepted')
+      assert.strictEqual((await first).kind, 'accepted')
     })
 
     it('works through many messages, accepted and refused', async () => {
@@ -268,7 +268,7 @@ describe('a session', () => {
         mx.messages.map(({ to }) => to[0]),
         Array.from({ length: 50 }, (_, i) => `yes${i}@in.test`).filter((_, i) => i % 3 !== 0),
       )
-      assert.equal(mx.connections, 1)
+      assert.strictEqual(mx.connections, 1)
     })
   })
 
@@ -277,16 +277,16 @@ describe('a session', () => {
       const session = await open({ on: { dot: { delayMs: SOON } } })
       const delivery = session.deliver(MAIL)
       const quitting = session.quit()
-      assert.equal(session.isUsable, false)
-      assert.equal((await delivery).kind, 'accepted')
+      assert.strictEqual(session.isUsable, false)
+      assert.strictEqual((await delivery).kind, 'accepted')
       await quitting
-      assert.equal(mx.commands.at(-1)?.line, 'QUIT')
+      assert.strictEqual(mx.commands.at(-1)?.line, 'QUIT')
     })
 
     it('does not wait for ever for the answer to QUIT', async () => {
       const session = await open({ on: { quit: { end: 'silence' } } }, { quit: SOON })
       await session.quit()
-      assert.equal(session.isUsable, false)
+      assert.strictEqual(session.isUsable, false)
     })
 
     it('may be ended twice, and after the server did', async () => {
@@ -294,7 +294,7 @@ describe('a session', () => {
       await Promise.all([session.quit(), session.quit()])
       session.destroy()
       await session.quit()
-      assert.partialDeepStrictEqual(await session.deliver(MAIL), { kind: 'lost', stage: 'mail', afterDot: false })
+      assert.deepInclude(await session.deliver(MAIL), { kind: 'lost', stage: 'mail', afterDot: false })
     })
   })
 })

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { chooseTimeouts, TIMEOUTS } from './timeouts.ts'
 import type { Step } from './timeouts.ts'
 

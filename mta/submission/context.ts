@@ -2,12 +2,12 @@
 import type { Plan, Plans } from '#config/plans.ts'
 import type { Keyring } from '#src/auth/keys.ts'
 import type { Context } from '#src/context.ts'
-import type { Attempts } from '#src/limits/attempts.ts'
+import type { Attempts } from '#src/rate-limits/attempt-limits.ts'
 import type { Registry } from '#src/metrics/registry.ts'
-import type { RequestRate } from '#src/limits/request-rate.ts'
+import type { RequestRate } from '#src/rate-limits/request-rate.ts'
 import type { Acceptor } from '#src/messages/accept.ts'
 import type { Renderer } from '#src/templates/render.ts'
-import type { Held } from './octets.ts'
+import type { Held } from './message-bytes.ts'
 import type { Relays } from './sender.ts'
 
 export interface SubmissionContext extends Context {

@@ -5,7 +5,7 @@
 import type { SMTPServerAddress, SMTPServerEnvelope, SMTPServerSession } from 'smtp-server'
 import { parseAddress } from '#src/mail/address.ts'
 import type { Addressee, Mailbox, ReportWish, SubmittedEnvelope } from '#src/messages/submission.ts'
-import { Reply } from '#mta/server-reply.ts'
+import { Reply } from '#mta/smtp-server/reply.ts'
 import type { Sender } from './sender.ts'
 
 /** RFC 1870, RFC 6152, RFC 6531, RFC 3461; AUTH of RFC 4954 5, which is not used. */

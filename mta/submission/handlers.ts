@@ -3,14 +3,14 @@
  * step.
  */
 import type { SMTPServerOptions, SMTPServerSession } from 'smtp-server'
-import { Reply } from '#mta/server-reply.ts'
-import { admit } from './admit.ts'
+import { Reply } from '#mta/smtp-server/reply.ts'
+import { admit } from './connection-policy.ts'
 import type { SubmissionContext } from './context.ts'
 import { judgeMail, judgeRecipient } from './envelope.ts'
 import { logIn, MAX_FAILURES, STORES_AWAY } from './login.ts'
 import type { Sender } from './sender.ts'
 import { STEP_MS, type Visit } from './server.ts'
-import { type Handed, takeMail } from './take.ts'
+import { type Handed, takeMail } from './accept.ts'
 
 type Handlers = Pick<SMTPServerOptions, 'onConnect' | 'onAuth' | 'onMailFrom' | 'onRcptTo' | 'onData'>
 

@@ -4,10 +4,10 @@
  * looked up for a while. A known key in the wrong place (an Admin key) is a failure too.
  */
 import type { Caller } from '#src/auth/keys.ts'
-import { isDatabaseAway } from '#src/db.ts'
-import type { AttemptLimit } from '#src/limits/attempts.ts'
-import { networkOf } from '#src/network.ts'
-import { comeAgain, Reply } from '#mta/server-reply.ts'
+import { isDatabaseAway } from '#src/stores/db.ts'
+import type { AttemptLimit } from '#src/rate-limits/attempt-limits.ts'
+import { networkOf } from '#src/net/address-policy.ts'
+import { comeAgain, Reply } from '#mta/smtp-server/reply.ts'
 import type { SubmissionContext } from './context.ts'
 
 /** Of one connection. */

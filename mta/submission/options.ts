@@ -5,9 +5,9 @@
  */
 import { readHeaderText } from '#src/mail/header-text.ts'
 import type { Submission } from '#src/messages/submission.ts'
-import { TIER_WORDS, tierOf } from '#src/queue/tier-words.ts'
+import { TIER_WORDS, tierOf } from '#src/queue/tier-aliases.ts'
 import type { Tier } from '#src/queue/tiers.ts'
-import { badContent } from '#mta/server-reply.ts'
+import { badContent } from '#mta/smtp-server/reply.ts'
 
 export interface MailOptions {
   readonly tier: Tier

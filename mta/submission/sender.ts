@@ -3,13 +3,13 @@
  * speaks for every verified domain of its workspace. A domain that lost its records (degraded) still sends. What is known of a relay's
  * workspace and domains is a few seconds old at most.
  */
-import type { RelayNetwork } from '#config/read.ts'
+import type { RelayNetwork } from '#config/settings/readers.ts'
 import type { Caller, CallerAccount } from '#src/auth/keys.ts'
 import type { Context } from '#src/context.ts'
-import { prepared } from '#src/db.ts'
-import { createKeptAnswers } from '#src/kept-answers.ts'
-import { isInNetwork } from '#src/network.ts'
-import { destinationOf } from '#src/providers/destination.ts'
+import { prepared } from '#src/stores/db.ts'
+import { createKeptAnswers } from '#src/concurrency/loading-cache.ts'
+import { isInNetwork } from '#src/net/address-policy.ts'
+import { destinationOf } from '#src/providers/account-destination.ts'
 import { findWorkspace } from '#src/workspaces/workspaces.ts'
 
 export interface Sender {
@@ -59,6 +59,15 @@ function domainOf(address: string): string {
   return address.slice(address.lastIndexOf('@') + 1)
 }
 
+function describeWrongWorkspace(workspace: string, kind: 'none' | 'ambiguous'): string {
+  const name = JSON.stringify(workspace)
+  const [problem, fix] =
+    kind === 'ambiguous'
+      ? [`several workspaces are named ${name}.`, 'Use the id of one of them.']
+      : [`no workspace named ${name} exists.`, 'Create it with `mailstead workspace create`, or correct the setting.']
+  return `RELAY_NETWORKS: ${problem} ${fix}`
+}
+
 export interface Relays {
   /** The workspace that an address may send for without logging in; null when it is in none of the networks. */
   find(address: string): Promise<Sender | null>
@@ -78,7 +87,7 @@ export function createRelays(ctx: Pick<Context, 'db' | 'clock' | 'log'>, network
   async function loadSender(workspace: string): Promise<Sender | null> {
     const found = await findWorkspace(ctx.db, workspace)
     if (found.kind !== 'found') {
-      ctx.log.warn({ workspace, found: found.kind }, 'RELAY_NETWORKS names a workspace that there is not')
+      ctx.log.warn({ workspace, found: found.kind }, describeWrongWorkspace(workspace, found.kind))
       return null
     }
     const { id, plan } = found.workspace

@@ -1,6 +1,6 @@
 /**
  * smtp-server as a submission port needs it. It is changed in seven places, each because there is no option for it:
- * - its greeting comes at once (mta/prompt-greeting.ts): the pause would hold every client that opens a connection for each mail to ten
+ * - its greeting comes at once (mta/smtp-server/prompt-greeting.ts): the pause would hold every client that opens a connection for each mail to ten
  *   mails a second;
  * - AUTH is neither offered nor taken where the password could be read on the way;
  * - a reply that brings its own enhanced code gets no second one;
@@ -12,9 +12,9 @@
 import type { Socket } from 'node:net'
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server'
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
-import type { Clock } from '#src/clock.ts'
-import { PromptConnection } from '#mta/prompt-greeting.ts'
-import { isLoopback } from '#src/network.ts'
+import type { Clock } from '#src/platform/clock.ts'
+import { PromptConnection } from '#mta/smtp-server/prompt-greeting.ts'
+import { isLoopback } from '#src/net/address-policy.ts'
 import type { Sender } from './sender.ts'
 
 /** A step of a visit has so long: to log in, from one command to the next, for one mail. */

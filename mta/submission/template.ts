@@ -5,9 +5,9 @@
 import { readHeaderText } from '#src/mail/header-text.ts'
 import type { Submission } from '#src/messages/submission.ts'
 import { findTemplateVersion } from '#src/templates/versions.ts'
-import { badContent } from '#mta/server-reply.ts'
+import { badContent } from '#mta/smtp-server/reply.ts'
 import type { SubmissionContext } from './context.ts'
-import type { Letter } from './letter.ts'
+import type { Letter } from './submitted-message.ts'
 import { isOption } from './options.ts'
 
 const MAX_SUBJECT = 998

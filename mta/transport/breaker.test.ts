@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { createBreaker } from './breaker.ts'
 
 describe('a site whose hosts all failed', () => {
@@ -10,30 +10,30 @@ describe('a site whose hosts all failed', () => {
 
   it('is left alone for a while, with the reason', () => {
     const one = breaker()
-    assert.equal(one.refuse('site'), null)
+    assert.strictEqual(one.refuse('site'), null)
     one.failed('site', 'connection refused')
     assert.match(one.refuse('site') ?? '', /connection refused/)
-    assert.equal(one.refuse('other'), null)
+    assert.strictEqual(one.refuse('other'), null)
   })
   it('is met by one probe when it may have returned, not by a herd', () => {
     const one = breaker()
     one.failed('site', 'refused')
     now += 1001
-    assert.equal(one.refuse('site'), null)
-    assert.notEqual(one.refuse('site'), null)
+    assert.strictEqual(one.refuse('site'), null)
+    assert.notStrictEqual(one.refuse('site'), null)
     one.succeeded('site')
-    assert.equal(one.refuse('site'), null)
-    assert.equal(one.refuse('site'), null)
+    assert.strictEqual(one.refuse('site'), null)
+    assert.strictEqual(one.refuse('site'), null)
   })
   it('another may probe when a probe said nothing about it', () => {
     const one = breaker()
     one.failed('site', 'refused')
     now += 1001
-    assert.equal(one.refuse('site'), null)
+    assert.strictEqual(one.refuse('site'), null)
     one.released('site')
-    assert.equal(one.refuse('site'), null)
+    assert.strictEqual(one.refuse('site'), null)
     one.released('other')
-    assert.equal(one.refuse('other'), null)
+    assert.strictEqual(one.refuse('other'), null)
   })
   it('waits longer each time, up to a minute; failures of one moment count once', () => {
     const one = breaker()
@@ -41,20 +41,20 @@ describe('a site whose hosts all failed', () => {
     for (const seconds of waits) {
       for (let i = 0; i < 10; i++) one.failed('site', 'refused')
       now += seconds * 1000 - 1
-      assert.notEqual(one.refuse('site'), null, `${seconds}`)
+      assert.notStrictEqual(one.refuse('site'), null, `${seconds}`)
       now += 1
-      assert.equal(one.refuse('site'), null, `${seconds}`)
+      assert.strictEqual(one.refuse('site'), null, `${seconds}`)
     }
   })
   it('returned, it takes two connections, then twice as many each time, until it is like any other; failing again, it is left alone again', () => {
     const one = breaker()
-    assert.equal(one.room('site'), Infinity)
+    assert.strictEqual(one.room('site'), Infinity)
     one.failed('site', 'refused')
     now += 1001
-    assert.equal(one.whyNot('site'), null)
-    assert.equal(one.whyNot('site'), null, 'asking is not trying')
-    assert.equal(one.refuse('site'), null)
-    assert.notEqual(one.whyNot('site'), null)
+    assert.strictEqual(one.whyNot('site'), null)
+    assert.strictEqual(one.whyNot('site'), null, 'asking is not trying')
+    assert.strictEqual(one.refuse('site'), null)
+    assert.notStrictEqual(one.whyNot('site'), null)
     const rooms: number[] = []
     for (let i = 0; i < 5; i++) {
       one.succeeded('site')
@@ -64,18 +64,18 @@ describe('a site whose hosts all failed', () => {
     one.failed('site', 'refused')
     now += 1001
     one.succeeded('site')
-    assert.equal(one.view('site'), null)
+    assert.strictEqual(one.view('site'), null)
     one.failed('site', 'refused')
-    assert.notEqual(one.refuse('site'), null)
+    assert.notStrictEqual(one.refuse('site'), null)
     now += 1001
     one.succeeded('site')
     now += 60_000
-    assert.equal(one.room('site'), Infinity)
+    assert.strictEqual(one.room('site'), Infinity)
   })
   it('keeps to RETRY_SCALE', () => {
     const one = breaker(0.01)
     one.failed('site', 'refused')
     now += 10
-    assert.equal(one.refuse('site'), null)
+    assert.strictEqual(one.refuse('site'), null)
   })
 })

@@ -6,7 +6,7 @@
  * An idle session that turns out dead before anything was said costs nothing: once more on a new one. After the final dot there is no second
  * try here, whatever happens: the outcome is unknown, and what follows is decided by the tier.
  */
-import type { Pace } from '#mta/limits/pace.ts'
+import type { Pace } from '#mta/shaping/throttle.ts'
 import { isEnough, nameFor } from '#mta/security/policy.ts'
 import type { Mail } from '#mta/smtp/envelope.ts'
 import type { TransactionResult } from '#mta/smtp/result.ts'
@@ -14,9 +14,9 @@ import type { Session } from '#mta/smtp/session.ts'
 import { composeReply, formatReply } from '#src/mail/reply.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
 import type { Breaker } from './breaker.ts'
-import { createErrands, hasEnded, newErrand, outcomeOf, transact, type Errand } from './errand.ts'
-import { openFirst, type Destination, type NotOpened, type OpeningParts } from './opening.ts'
-import { createRooms, type NewRoom, type Room } from './rooms.ts'
+import { createErrands, hasEnded, newErrand, outcomeOf, transact, type Errand } from './in-flight.ts'
+import { openFirst, type Destination, type NotOpened, type OpeningParts } from './connect.ts'
+import { createRooms, type NewRoom, type Room } from './connection-slots.ts'
 import { createSessionPool, pathOf, protectionOf, type Pooled, type SessionPool } from './session-pool.ts'
 
 export interface Job extends Omit<Destination, 'mayUse'> {

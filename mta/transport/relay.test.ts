@@ -1,7 +1,7 @@
 /** One message through an account, against servers that do what a script says: what it comes to, who is paused, what the record shows. */
-import assert from 'node:assert/strict'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
-import { cidrs } from '#config/read.ts'
+import { assert } from 'chai'
+import { cidrs } from '#config/settings/readers.ts'
 import { chooseTimeouts } from '#mta/smtp/timeouts.ts'
 import type { Attempt } from '#src/messages/outcome.ts'
 import type { Account } from '#src/providers/accounts.ts'
@@ -112,7 +112,7 @@ describe('relay', () => {
     readonly isPaused?: true
   }
   const CASES: Readonly<Record<string, Case>> = {
-    'all is well': { script: {}, outcome: 'handed-over' },
+    'all is well': { script: {}, outcome: 'relayed' },
     'the sign-in is refused': {
       script: { AUTH: '535 5.7.8 no' },
       outcome: 'deferred account-refused no try',
@@ -152,17 +152,17 @@ describe('relay', () => {
     it(`${name}: ${one.outcome}`, async () => {
       script = one.script
       const attempt = await deliver()
-      assert.equal(sayOf(attempt), one.outcome, attempt?.conversation)
-      assert.equal(pauses.length, one.isPaused === true ? 1 : 0)
+      assert.strictEqual(sayOf(attempt), one.outcome, attempt?.conversation)
+      assert.strictEqual(pauses.length, one.isPaused === true ? 1 : 0)
       assert.ok(!attempt?.conversation.includes(PLAIN))
     })
 
   it('sessions are used again up to their share; one that died meanwhile costs nothing', async () => {
-    for (let i = 0; i < 4; i++) assert.equal(sayOf(await deliver()), 'handed-over')
-    assert.equal(connections, 2)
+    for (let i = 0; i < 4; i++) assert.strictEqual(sayOf(await deliver()), 'relayed')
+    assert.strictEqual(connections, 2)
     for (const socket of sockets) socket.end('421 4.4.2 idle\r\n')
-    assert.equal(sayOf(await deliver()), 'handed-over')
-    assert.equal(connections, 3)
+    assert.strictEqual(sayOf(await deliver()), 'relayed')
+    assert.strictEqual(connections, 3)
   })
   it('what a server says back of the password does not come into the record, the reason or the pause', async () => {
     script = {
@@ -178,12 +178,12 @@ describe('relay', () => {
   })
   it('cut short before the transaction nothing came of it; behind the dot it is unknown', async () => {
     script = { AUTH: () => relay.abort() }
-    assert.equal(await deliver(), null)
-    assert.equal(await deliver(), null)
+    assert.strictEqual(await deliver(), null)
+    assert.strictEqual(await deliver(), null)
   })
   it('cut short behind the dot it is unknown', async () => {
     script = { '.': () => relay.abort() }
-    assert.equal(sayOf(await deliver()), 'unknown lost-after-dot')
+    assert.strictEqual(sayOf(await deliver()), 'unknown lost-after-dot')
   })
 })
 

@@ -12,8 +12,8 @@ import { formatReply, type Reply } from '#src/mail/reply.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
 import type { Account } from '#src/providers/accounts.ts'
 import type { Breaker } from './breaker.ts'
-import { createErrands, hasEnded, newErrand, outcomeOf, transact, type Errand } from './errand.ts'
-import { hideSecrets, openAccount, type AccountOpened, type AccountOpening } from './relay-opening.ts'
+import { createErrands, hasEnded, newErrand, outcomeOf, transact, type Errand } from './in-flight.ts'
+import { hideSecrets, openAccount, type AccountOpened, type AccountOpening } from './relay-connect.ts'
 import { createSessionPool, type Pooled, type SessionPool } from './session-pool.ts'
 
 export interface AccountLetter {
@@ -155,7 +155,7 @@ async function notOpened(
   means.breaker.released(errand.key)
   errand.lines.push(`-- ${opened.reason}`)
   return {
-    kind: 'held',
+    kind: 'postponed',
     reason: 'account',
     detail: opened.reason,
     untilMs: means.now() + WITHOUT_TOKEN_MS * means.scale,
@@ -164,7 +164,7 @@ async function notOpened(
 
 /** What the provider says of the message means what any server means, but for what is about the account. */
 function outcomeFor(means: Means, errand: RelayErrand, result: TransactionResult): Promise<Outcome> | Outcome {
-  if (result.kind === 'accepted') return { kind: 'handed-over', reply: result.reply }
+  if (result.kind === 'accepted') return { kind: 'relayed', reply: result.reply }
   if (result.kind === 'rejected' && SIGN_IN_CODES.has(result.reply.code)) return pausing(means, errand, result.reply)
   if (result.kind === 'rejected' && isOverQuota(result.reply))
     return waits('source', 'account-quota', formatReply(result.reply))

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import type { Session } from '#mta/smtp/session.ts'
 import { createSessionPool, type Pooled, type SessionPool } from './session-pool.ts'
 
@@ -50,23 +50,23 @@ describe('sessions that wait', () => {
   it('one of another site or source is none', () => {
     put(pooled('a', 'us'))
     assert.deepEqual([pool.take('site', null, any), pool.take('other', 'us', any)], [null, null])
-    assert.equal(pool.take('site', 'us', any)?.host, 'a')
+    assert.strictEqual(pool.take('site', 'us', any)?.host, 'a')
   })
 
   it('one that will not do is passed over', () => {
     const [fit, unfit] = [pooled('good'), pooled('bad')]
     put(fit, unfit)
-    assert.equal(
+    assert.strictEqual(
       pool.take('site', null, ({ host }) => host === 'good'),
       fit,
     )
-    assert.equal(unfit.fake.hasQuit, false)
+    assert.strictEqual(unfit.fake.hasQuit, false)
   })
 
   it('where none will do, one is ended to make room', () => {
     const [old, recent] = [pooled('old'), pooled('recent')]
     put(old, recent)
-    assert.equal(
+    assert.strictEqual(
       pool.take('site', null, () => false),
       null,
     )
@@ -77,8 +77,8 @@ describe('sessions that wait', () => {
     const gone = pooled('gone')
     put(gone)
     gone.fake.isUsable = false
-    assert.equal(pool.take('site', null, any), null)
-    assert.equal(gone.fake.hasQuit, false)
+    assert.strictEqual(pool.take('site', null, any), null)
+    assert.strictEqual(gone.fake.hasQuit, false)
   })
 
   it('one that has carried its share is ended', () => {

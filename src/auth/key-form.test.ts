@@ -1,5 +1,5 @@
-import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { assert } from 'chai'
 import { hashKey, isKeyForm, mintKey } from './key-form.ts'
 
 const PART = '0190a1b2c3d47e5f8a9b0c1d2e3f4a5b'
@@ -26,16 +26,16 @@ const CASES: readonly [text: string, isKey: boolean][] = [
 describe('key form', () => {
   for (const [text, isKey] of CASES) {
     it(`${isKey ? 'takes' : 'refuses'} ${JSON.stringify(text.slice(0, 60))} (${text.length})`, () =>
-      assert.equal(isKeyForm(text), isKey))
+      assert.strictEqual(isKeyForm(text), isKey))
   }
 
   it('mints keys that clients and we recognise, each different', () => {
     for (const kind of ['regular', 'admin'] as const) {
       const key = mintKey('ms', PART, kind)
       assert.match(key, CLIENTS)
-      assert.equal(isKeyForm(key), true)
-      assert.equal(key.includes(kind === 'admin' ? '.adm_' : '.live_'), true)
-      assert.notEqual(mintKey('ms', PART, kind), key)
+      assert.strictEqual(isKeyForm(key), true)
+      assert.strictEqual(key.includes(kind === 'admin' ? '.adm_' : '.live_'), true)
+      assert.notStrictEqual(mintKey('ms', PART, kind), key)
     }
   })
 

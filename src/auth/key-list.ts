@@ -1,5 +1,6 @@
 /** Keys as operators see them: never the secret, which is not kept. */
-import type { Queryable } from '#src/db.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
 import type { KeyKind } from './key-form.ts'
 
 export interface KeyRow {
@@ -20,11 +21,17 @@ export interface KeyRow {
 /** The newest `limit` keys, of one workspace or (null) of all. */
 export async function listKeys(db: Queryable, workspaceId: string | null, limit: number): Promise<KeyRow[]> {
   const { rows } = await db.query<KeyRow>(
-    `
-    SELECT k.id, k.workspace_id AS "workspaceId", k.kind, k.name, k.scopes, d.domain, a.name AS account, k.is_active AS "isActive",
-      k.expires_at AS "expiresAt", k.last_used_at AS "lastUsedAt", k.created_at AS "createdAt"
-    FROM api_keys k LEFT JOIN domains d ON d.id = k.domain_id LEFT JOIN connected_accounts a ON a.id = k.account_id
-    WHERE $1::uuid IS NULL OR k.workspace_id = $1 ORDER BY k.created_at DESC, k.id DESC LIMIT $2`,
+    sql`
+      SELECT k.id, k.workspace_id AS "workspaceId", k.kind, k.name, k.scopes, d.domain, a.name AS account,
+        k.is_active AS "isActive", k.expires_at AS "expiresAt", k.last_used_at AS "lastUsedAt",
+        k.created_at AS "createdAt"
+      FROM api_keys k
+      LEFT JOIN domains d ON d.id = k.domain_id
+      LEFT JOIN connected_accounts a ON a.id = k.account_id
+      WHERE $1::uuid IS NULL OR k.workspace_id = $1
+      ORDER BY k.created_at DESC, k.id DESC
+      LIMIT $2
+    `,
     [workspaceId, limit],
   )
   return rows

@@ -1,10 +1,11 @@
 /** Authentication on a real PostgreSQL: who is let in, how soon a change counts, and what happens while the database is away. */
-import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { assert, expect } from 'chai'
 import { pino } from 'pino'
 import { loadConfig } from '#config/load.ts'
-import { type Db, isDatabaseAway, openDb, type Queryable } from '#src/db.ts'
-import { newId } from '#src/id.ts'
+import { type Db, isDatabaseAway, openDb, type Queryable } from '#src/stores/db.ts'
+import { newId } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
 import { createWorkspace } from '#src/workspaces/workspaces.ts'
 import { createDatabase, startPostgres, type TestDatabase } from '#test/support/stores.ts'
 import { until } from '#test/support/until.ts'
@@ -48,9 +49,11 @@ async function close(world: World): Promise<void> {
 /** Announcements only count once the keyring listens: PostgreSQL tells. */
 function listening(db: Queryable): Promise<void> {
   return until(async () => {
-    const { rows } = await db.query(
-      `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND query = 'LISTEN mailstead_keys' AND state = 'idle'`,
-    )
+    const { rows } = await db.query(sql`
+      SELECT 1
+      FROM pg_stat_activity
+      WHERE datname = current_database() AND query = 'LISTEN mailstead_keys' AND state = 'idle'
+    `)
     return rows.length > 0
   })
 }
@@ -114,13 +117,13 @@ describe('API keys', () => {
         rows: [row],
       } = await world.db.query('SELECT k.*, k::text AS whole FROM api_keys k WHERE id = $1', [key.id])
       assert.deepEqual(row?.['secret_hash'], hashKey(key.secretKey))
-      assert.equal(String(row?.['whole']).includes(key.secretKey.slice(-64)), false)
+      assert.strictEqual(String(row?.['whole']).includes(key.secretKey.slice(-64)), false)
       assert.match(key.secretKey, new RegExp(`^ms_${workspace.keyPart}\\.adm_[a-f0-9]{64}$`))
     })
 
     it('gives exactly five admin keys however many ask together', async () => {
       const results = await Promise.all(Array.from({ length: 20 }, () => createKey(world.db, admin(workspace.id))))
-      assert.equal(results.filter((result) => result.kind === 'created').length, 5)
+      assert.strictEqual(results.filter((result) => result.kind === 'created').length, 5)
       assert.deepEqual(
         results.filter((result) => result.kind !== 'created'),
         Array.from({ length: 15 }, () => ({ kind: 'too-many-admin-keys', max: 5 })),
@@ -132,7 +135,7 @@ describe('API keys', () => {
       for (let i = 0; i < 3; i++) keys.push(created(await createKey(world.db, admin(workspace.id))))
       created(await createKey(world.db, admin(workspace.id, { expiresAt: new Date(Date.now() - 1000) })))
       created(await createKey(world.db, admin(workspace.id)))
-      assert.equal((await createKey(world.db, admin(workspace.id))).kind, 'too-many-admin-keys')
+      assert.strictEqual((await createKey(world.db, admin(workspace.id))).kind, 'too-many-admin-keys')
       await deactivateKey(world.db, keys[0]?.id ?? '')
       created(await createKey(world.db, admin(workspace.id)))
       const other = await createWorkspace(world.db, { name: 'Another', plan: 'free' })
@@ -231,18 +234,18 @@ describe('API keys', () => {
         'a'.repeat(1_000_000),
       ]
       for (const stranger of strangers)
-        assert.equal(await world.keyring.authenticate(stranger), null, stranger.slice(0, 80))
+        assert.strictEqual(await world.keyring.authenticate(stranger), null, stranger.slice(0, 80))
     })
 
     it('asks the database once for many calls, together and one after the other', async () => {
       const { secretKey } = created(await createKey(world.db, admin(workspace.id)))
       const callers = await Promise.all(Array.from({ length: 100 }, () => world.keyring.authenticate(secretKey)))
       for (let i = 0; i < 100; i++) callers.push(await world.keyring.authenticate(secretKey))
-      assert.equal(
+      assert.strictEqual(
         callers.every((caller) => caller?.workspaceId === workspace.id),
         true,
       )
-      assert.equal(world.lookups(), 1)
+      assert.strictEqual(world.lookups(), 1)
     })
 
     it('asks once for many keys that come together', async () => {
@@ -255,7 +258,7 @@ describe('API keys', () => {
         callers.map((caller) => caller?.keyId),
         keys.map((key) => key.id),
       )
-      assert.equal(world.lookups(), 1)
+      assert.strictEqual(world.lookups(), 1)
     })
 
     it('asks again after some seconds', async () => {
@@ -263,31 +266,31 @@ describe('API keys', () => {
       await world.keyring.authenticate(secretKey)
       world.clock.ms += 4999
       await world.keyring.authenticate(secretKey)
-      assert.equal(world.lookups(), 1)
+      assert.strictEqual(world.lookups(), 1)
       world.clock.ms += 1
       await world.keyring.authenticate(secretKey)
-      assert.equal(world.lookups(), 2)
+      assert.strictEqual(world.lookups(), 2)
     })
 
     it('remembers an unknown key for a moment only', async () => {
       const unknown = mintKey('ms', workspace.keyPart, 'admin')
       for (let i = 0; i < 5; i++) await world.keyring.authenticate(unknown)
-      assert.equal(world.lookups(), 1)
+      assert.strictEqual(world.lookups(), 1)
       world.clock.ms += 1000
       await world.keyring.authenticate(unknown)
-      assert.equal(world.lookups(), 2)
+      assert.strictEqual(world.lookups(), 2)
     })
 
     it('knows that a key expires without asking', async () => {
       const { secretKey } = created(
         await createKey(world.db, admin(workspace.id, { expiresAt: new Date(world.clock.ms + 2000) })),
       )
-      assert.notEqual(await world.keyring.authenticate(secretKey), null)
+      assert.notStrictEqual(await world.keyring.authenticate(secretKey), null)
       world.clock.ms += 1999
-      assert.notEqual(await world.keyring.authenticate(secretKey), null)
+      assert.notStrictEqual(await world.keyring.authenticate(secretKey), null)
       world.clock.ms += 1
-      assert.equal(await world.keyring.authenticate(secretKey), null)
-      assert.equal(world.lookups(), 1)
+      assert.strictEqual(await world.keyring.authenticate(secretKey), null)
+      assert.strictEqual(world.lookups(), 1)
     })
 
     // The clock stands still: without the announcement, every one of these would go on for ever.
@@ -326,7 +329,7 @@ describe('API keys', () => {
       it(`sees at once: ${what}`, async () => {
         const key = created(await createKey(world.db, regular(workspace.id, await makeDomain(world.db, workspace.id))))
         const before = await world.keyring.authenticate(key.secretKey)
-        assert.notEqual(before, null)
+        assert.notStrictEqual(before, null)
         await world.db.query(statement, [key.id])
         await until(async () => {
           const now = await world.keyring.authenticate(key.secretKey)
@@ -351,7 +354,7 @@ describe('API keys', () => {
       await world.db.query('NOTIFY mailstead_other')
       await sleep(50)
       await world.keyring.authenticate(secretKey)
-      assert.equal(world.lookups(), 1)
+      assert.strictEqual(world.lookups(), 1)
     })
 
     it('does not remember an answer that was overtaken by a change', async () => {
@@ -376,7 +379,7 @@ describe('API keys', () => {
         await until(async () => (await world.keyring.authenticate(secretKey)) === null)
         await sleep(50) // the other keyring's announcement came through the same server a moment ago
         gate.resolve()
-        assert.equal((await early)?.keyId, id) // it was asked before the change
+        assert.strictEqual((await early)?.keyId, id) // it was asked before the change
         await until(async () => (await keyring.authenticate(secretKey)) === null)
       } finally {
         gate.resolve()
@@ -395,8 +398,8 @@ describe('API keys', () => {
         'SELECT id, last_used_at FROM api_keys WHERE workspace_id = $1',
         [workspace.id],
       )
-      assert.equal(rows.find((row) => row.id === id)?.last_used_at?.getTime(), world.clock.ms)
-      assert.equal(rows.find((row) => row.id === unused.id)?.last_used_at, null)
+      assert.strictEqual(rows.find((row) => row.id === id)?.last_used_at?.getTime(), world.clock.ms)
+      assert.strictEqual(rows.find((row) => row.id === unused.id)?.last_used_at, null)
     })
   })
 })
@@ -411,14 +414,16 @@ describe('the keyring while PostgreSQL is away', () => {
       const key = created(await createKey(world.db, admin(workspace.id)))
       const other = created(await createKey(world.db, admin(workspace.id)))
       await listening(world.db)
-      assert.equal((await world.keyring.authenticate(key.secretKey))?.keyId, key.id)
+      assert.strictEqual((await world.keyring.authenticate(key.secretKey))?.keyId, key.id)
       await server.crash()
 
-      assert.equal((await world.keyring.authenticate(key.secretKey))?.keyId, key.id)
-      await assert.rejects(world.keyring.authenticate(other.secretKey), isDatabaseAway)
-      await assert.rejects(world.keyring.authenticate(mintKey('ms', workspace.keyPart, 'admin')), isDatabaseAway)
+      assert.strictEqual((await world.keyring.authenticate(key.secretKey))?.keyId, key.id)
+      await expect(world.keyring.authenticate(other.secretKey)).to.be.rejected.and.eventually.satisfy(isDatabaseAway)
+      await expect(
+        world.keyring.authenticate(mintKey('ms', workspace.keyPart, 'admin')),
+      ).to.be.rejected.and.eventually.satisfy(isDatabaseAway)
       world.clock.ms += 5000
-      await assert.rejects(world.keyring.authenticate(key.secretKey), isDatabaseAway)
+      await expect(world.keyring.authenticate(key.secretKey)).to.be.rejected.and.eventually.satisfy(isDatabaseAway)
 
       await server.restart()
       await until(async () => (await world.keyring.authenticate(key.secretKey).catch(() => null)) !== null)
@@ -426,7 +431,7 @@ describe('the keyring while PostgreSQL is away', () => {
       await world.keyring.authenticate(key.secretKey)
       await deactivateKey(world.db, key.id)
       await until(async () => (await world.keyring.authenticate(key.secretKey)) === null)
-      assert.equal((await world.keyring.authenticate(other.secretKey))?.keyId, other.id)
+      assert.strictEqual((await world.keyring.authenticate(other.secretKey))?.keyId, other.id)
     } finally {
       await close(world)
       await server.stop()

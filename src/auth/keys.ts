@@ -7,11 +7,12 @@
  * (never "unknown key"). Keys that do not exist are remembered briefly, and no more than a bounded number of them.
  */
 import { timingSafeEqual } from 'node:crypto'
-import { createBatcher } from '#src/batcher.ts'
+import { createBatcher } from '#src/concurrency/batcher.ts'
 import type { Context } from '#src/context.ts'
-import type { Db, Queryable } from '#src/db.ts'
-import { newId } from '#src/id.ts'
-import { createShelf } from '#src/shelf.ts'
+import type { Db, Queryable } from '#src/stores/db.ts'
+import { newId } from '#src/platform/id.ts'
+import { createShelf } from '#src/concurrency/ttl-cache.ts'
+import { sql } from '#src/stores/sql.ts'
 import { hashKey, isKeyForm, type KeyKind, mintKey } from './key-form.ts'
 import { listen } from './listener.ts'
 import { findKeys, type StoredKey } from './lookup.ts'
@@ -146,13 +147,17 @@ export type CreatedKey =
 
 const LOCK_WORKSPACE = 'SELECT key_part FROM workspaces WHERE id = $1 FOR NO KEY UPDATE'
 
-const COUNT_ADMIN = `
-SELECT count(*) AS n FROM api_keys
-WHERE workspace_id = $1 AND kind = 'admin' AND is_active AND (expires_at IS NULL OR expires_at > now())`
+const COUNT_ADMIN = sql`
+  SELECT count(*) AS n
+  FROM api_keys
+  WHERE workspace_id = $1 AND kind = 'admin' AND is_active AND (expires_at IS NULL OR expires_at > now())
+`
 
-const INSERT_KEY = `
-INSERT INTO api_keys (id, workspace_id, kind, name, secret_hash, expires_at, scopes, domain_id, account_id)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING created_at`
+const INSERT_KEY = sql`
+  INSERT INTO api_keys (id, workspace_id, kind, name, secret_hash, expires_at, scopes, domain_id, account_id)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+  RETURNING created_at
+`
 
 /** Makes a key. The row of the workspace is locked meanwhile, so two calls cannot both take the last place. */
 export function createKey(db: Db, order: NewKey): Promise<CreatedKey> {
@@ -212,8 +217,12 @@ async function refuseDomain(tx: Queryable, workspaceId: string, domainId: string
   const {
     rows: [row],
   } = await tx.query<{ domain: string; status: string }>(
-    `
-    SELECT domain, verification_status AS status FROM domains WHERE id = $1 AND workspace_id = $2 FOR SHARE`,
+    sql`
+      SELECT domain, verification_status AS status
+      FROM domains
+      WHERE id = $1 AND workspace_id = $2
+      FOR SHARE
+    `,
     [domainId, workspaceId],
   )
   if (row === undefined) return { kind: 'no-domain' }

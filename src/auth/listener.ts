@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
-import type { Log } from '#src/log.ts'
+import type { Log } from '#src/platform/log.ts'
 
 const FIRST_WAIT_MS = 100
 const LONGEST_WAIT_MS = 5000

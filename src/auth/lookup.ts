@@ -3,7 +3,8 @@
  * Deactivated keys are as good as unknown; whether one has expired is told by its date.
  */
 import { timingSafeEqual } from 'node:crypto'
-import { prepared, type Queryable } from '#src/db.ts'
+import { prepared, type Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
 import type { Caller } from './keys.ts'
 
 export interface StoredKey extends Caller {
@@ -13,13 +14,19 @@ export interface StoredKey extends Caller {
 
 const LOOKUP = prepared(
   'key-lookup',
-  `
-SELECT k.secret_hash AS hash, k.id AS "keyId", k.kind, k.workspace_id AS "workspaceId", k.scopes, k.domain_id AS "domainId",
-  d.domain, d.verification_status AS "domainStatus", w.plan,
-  CASE WHEN a.id IS NOT NULL THEN json_build_object('id', a.id, 'kind', a.kind, 'addresses', a.addresses) END AS account, w.reply_to AS "replyTo", k.expires_at AS "expiresAt"
-FROM api_keys k JOIN workspaces w ON w.id = k.workspace_id LEFT JOIN domains d ON d.id = k.domain_id
-  LEFT JOIN connected_accounts a ON a.id = k.account_id
-WHERE k.secret_hash = ANY ($1::bytea[]) AND k.is_active`,
+  sql`
+    SELECT k.secret_hash AS hash, k.id AS "keyId", k.kind, k.workspace_id AS "workspaceId", k.scopes,
+      k.domain_id AS "domainId", d.domain, d.verification_status AS "domainStatus", w.plan,
+      CASE
+        WHEN a.id IS NOT NULL THEN json_build_object('id', a.id, 'kind', a.kind, 'addresses', a.addresses)
+      END AS account,
+      w.reply_to AS "replyTo", k.expires_at AS "expiresAt"
+    FROM api_keys k
+    JOIN workspaces w ON w.id = k.workspace_id
+    LEFT JOIN domains d ON d.id = k.domain_id
+    LEFT JOIN connected_accounts a ON a.id = k.account_id
+    WHERE k.secret_hash = ANY ($1::bytea[]) AND k.is_active
+  `,
 )
 
 /** One answer for each hash, in the same order; null = no active key. */

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { ALL_SCOPES, readScopes, SCOPES } from './scopes.ts'
 
 const CASES: readonly [text: string, scopes: readonly string[] | null][] = [

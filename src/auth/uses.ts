@@ -3,17 +3,26 @@
  * a process that dies takes at most those seconds with it.
  */
 import type { Context } from '#src/context.ts'
-import { prepared } from '#src/db.ts'
+import { prepared } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
 
 const FLUSH_MS = 5000
 
 // A row that another process is updating right now is skipped: that one writes a time just as good, and nobody can deadlock.
 const TOUCH = prepared(
   'key-touch',
-  `
-UPDATE api_keys k SET last_used_at = greatest(k.last_used_at, u.at)
-FROM unnest($1::uuid[], $2::timestamptz[]) AS u (id, at)
-WHERE k.id = u.id AND k.id IN (SELECT id FROM api_keys WHERE id = ANY ($1::uuid[]) FOR NO KEY UPDATE SKIP LOCKED)`,
+  sql`
+    UPDATE api_keys k
+    SET last_used_at = greatest(k.last_used_at, u.at)
+    FROM unnest($1::uuid[], $2::timestamptz[]) AS u (id, at)
+    WHERE k.id = u.id
+      AND k.id IN (
+        SELECT id
+        FROM api_keys
+        WHERE id = ANY ($1::uuid[])
+        FOR NO KEY UPDATE SKIP LOCKED
+      )
+  `,
 )
 
 export interface Uses {

@@ -3,7 +3,7 @@
  * transaction. Had somebody else taken it by then the whole transaction is given up (`isOverQuota`).
  */
 import type { Plans } from '#config/plans.ts'
-import type { Queryable } from '#src/db.ts'
+import type { Queryable } from '#src/stores/db.ts'
 import { readRoom, takeSlice } from '#src/messages/quota.ts'
 
 export interface Budget {

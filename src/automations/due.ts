@@ -3,17 +3,18 @@
  * its part, so that a million in one hold up nobody in another; who is locked by another worker is passed over. While the operator has
  * stopped all mail nobody is taken.
  */
-import { columnsOf } from '#src/columns.ts'
+import { columnsOf } from '#src/stores/column-arrays.ts'
 import { CONTACT_FACTS, type ContactFacts } from '#src/contacts/facts.ts'
-import { GHOST } from '#src/contacts/ghost.ts'
-import { prepared, type Queryable, type Statement } from '#src/db.ts'
-import { idAt, timeOf } from '#src/id.ts'
+import { GHOST } from '#src/contacts/orphaned-contacts.ts'
+import { prepared, type Queryable, type Statement } from '#src/stores/db.ts'
+import { idAt, timeOf } from '#src/platform/id.ts'
 import { ALL_STOPPED } from '#src/queue/suspensions.ts'
-import type { Heard } from './heard.ts'
-import type { SentMail } from './question.ts'
+import { sql } from '#src/stores/sql.ts'
+import type { Heard } from './wait-events.ts'
+import type { SentMail } from './condition.ts'
 import type { Step } from './steps.ts'
 import type { TriggerType } from './triggers.ts'
-import { NO_MEMBER } from './walk.ts'
+import { NO_MEMBER } from './step-engine.ts'
 
 /** Of one automation, and of all, in one slice: some tenths of a second. */
 const EACH = 500
@@ -37,28 +38,46 @@ export interface DueEnrolment {
   readonly triggerKey: string | null
 }
 
-const COLUMNS = `
-SELECT e.id, a.id AS "automationId", a.workspace_id AS "workspaceId", e.contact_id AS "contactId",
-  greatest(e.version, a.moves_below) AS version, e.step, e.properties, e.waits_for AS "waitsFor",
-  e.heard, e.troubles, a.trigger_type AS "triggerType", a.trigger_key AS "triggerKey"`
+const COLUMNS = sql`
+  SELECT e.id, a.id AS "automationId", a.workspace_id AS "workspaceId", e.contact_id AS "contactId",
+    greatest(e.version, a.moves_below) AS version, e.step, e.properties, e.waits_for AS "waitsFor", e.heard, e.troubles,
+    a.trigger_type AS "triggerType", a.trigger_key AS "triggerKey"
+`
 const TAKE = prepared(
   'enrolments-take',
-  `
-WITH ready AS MATERIALIZED (
-  SELECT a.*, row_number() OVER (PARTITION BY a.workspace_id ORDER BY random()) AS turn FROM automations a
-  WHERE a.status = 'active' AND NOT ${ALL_STOPPED}
-    AND EXISTS (SELECT FROM enrolments d WHERE d.automation_id = a.id AND d.state = 'active' AND d.due_at <= $1)
-), picked AS MATERIALIZED (
-  SELECT * FROM ready ORDER BY turn, random() LIMIT ${MOST_AUTOMATIONS}
-), shared AS MATERIALIZED (
-  SELECT *, least(${EACH}, ${TOTAL} / (count(*) FILTER (WHERE turn = 1) OVER () * count(*) OVER (PARTITION BY workspace_id))) AS room
-  FROM picked
-)
-${COLUMNS}
-FROM shared a CROSS JOIN LATERAL (
-  SELECT * FROM enrolments WHERE automation_id = a.id AND state = 'active' AND due_at <= $1 ORDER BY due_at LIMIT greatest(1, a.room)
-  FOR UPDATE SKIP LOCKED) e
-ORDER BY a.id, e.due_at, e.id`,
+  sql`
+    WITH ready AS MATERIALIZED (
+      SELECT a.*, row_number() OVER (PARTITION BY a.workspace_id ORDER BY random()) AS turn
+      FROM automations a
+      WHERE a.status = 'active'
+        AND NOT ${ALL_STOPPED}
+        AND EXISTS (SELECT FROM enrolments d WHERE d.automation_id = a.id AND d.state = 'active' AND d.due_at <= $1)
+    ),
+    picked AS MATERIALIZED (
+      SELECT *
+      FROM ready
+      ORDER BY turn, random()
+      LIMIT ${MOST_AUTOMATIONS}
+    ),
+    shared AS MATERIALIZED (
+      SELECT *,
+        least(
+          ${EACH}, ${TOTAL} / (count(*) FILTER (WHERE turn = 1) OVER () * count(*) OVER (PARTITION BY workspace_id))
+        ) AS room
+      FROM picked
+    )
+    ${COLUMNS}
+    FROM shared a
+    CROSS JOIN LATERAL (
+      SELECT *
+      FROM enrolments
+      WHERE automation_id = a.id AND state = 'active' AND due_at <= $1
+      ORDER BY due_at
+      LIMIT greatest(1, a.room)
+      FOR UPDATE SKIP LOCKED
+    ) e
+    ORDER BY a.id, e.due_at, e.id
+  `,
 )
 
 /** Inside the transaction that takes them further. */
@@ -70,10 +89,13 @@ export type EnrolmentName = Pick<DueEnrolment, 'automationId' | 'id'>
 
 const TAKE_ONE = prepared(
   'enrolments-take-one',
-  `
-${COLUMNS}
-FROM enrolments e JOIN automations a ON a.id = e.automation_id
-WHERE e.automation_id = $1 AND e.id = $2 AND e.state = 'active' AND e.due_at <= $3 AND a.status = 'active' FOR UPDATE OF e SKIP LOCKED`,
+  sql`
+    ${COLUMNS}
+    FROM enrolments e
+    JOIN automations a ON a.id = e.automation_id
+    WHERE e.automation_id = $1 AND e.id = $2 AND e.state = 'active' AND e.due_at <= $3 AND a.status = 'active'
+    FOR UPDATE OF e SKIP LOCKED
+  `,
 )
 
 /** One of them alone, where a slice failed. */
@@ -110,11 +132,20 @@ async function idsOf(tx: Queryable, statement: Statement, wanted: readonly strin
 
 const NEXT = prepared(
   'enrolments-next',
-  `
-SELECT least(min(e.due_at), min(CASE WHEN a.trigger_key IS NOT NULL AND NOT a.is_enrolled THEN a.starts_at END)) AS at
-FROM automations a LEFT JOIN LATERAL (
-  SELECT due_at FROM enrolments WHERE automation_id = a.id AND state = 'active' ORDER BY due_at LIMIT 1) e ON true
-WHERE a.status = 'active' AND NOT ${ALL_STOPPED}`,
+  sql`
+    SELECT least(
+      min(e.due_at), min(CASE WHEN a.trigger_key IS NOT NULL AND NOT a.is_enrolled THEN a.starts_at END)
+    ) AS at
+    FROM automations a
+    LEFT JOIN LATERAL (
+      SELECT due_at
+      FROM enrolments
+      WHERE automation_id = a.id AND state = 'active'
+      ORDER BY due_at
+      LIMIT 1
+    ) e ON true
+    WHERE a.status = 'active' AND NOT ${ALL_STOPPED}
+  `,
 )
 
 /** When the next one is due, or the members of an audience are to begin; null: nobody is in an active automation, or all is stopped. */
@@ -125,8 +156,11 @@ export async function findNextDue(db: Queryable): Promise<Date | null> {
 
 const JOINED = prepared(
   'automations-joined',
-  `
-SELECT DISTINCT workspace_id AS id FROM automations WHERE status = 'active' AND trigger_type = 'contact_added_to_audience'`,
+  sql`
+    SELECT DISTINCT workspace_id AS id
+    FROM automations
+    WHERE status = 'active' AND trigger_type = 'contact_added_to_audience'
+  `,
 )
 
 /** Workspaces where joining an audience begins an automation. */
@@ -145,13 +179,16 @@ type Whose = Pick<DueEnrolment, 'workspaceId' | 'contactId' | 'triggerType' | 't
 /** A trigger by an audience: who leaves the audience gets no more of what joining it began. */
 const CONTACTS = prepared(
   'enrolments-contacts',
-  `
-SELECT i.ord::int AS ord, ${CONTACT_FACTS},
-  CASE WHEN c.opted_out_at IS NOT NULL THEN 'the contact takes no mail any more'
-    WHEN i.audience_id IS NOT NULL AND m.contact_id IS NULL THEN '${NO_MEMBER}' END AS refusal
-FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) WITH ORDINALITY AS i (workspace_id, contact_id, audience_id, ord)
-JOIN contacts c ON c.id = i.contact_id AND c.workspace_id = i.workspace_id AND NOT ${GHOST}
-LEFT JOIN memberships m ON m.audience_id = i.audience_id AND m.contact_id = i.contact_id AND m.is_subscribed`,
+  sql`
+    SELECT i.ord::int AS ord, ${CONTACT_FACTS},
+      CASE
+        WHEN c.opted_out_at IS NOT NULL THEN 'the contact takes no mail any more'
+        WHEN i.audience_id IS NOT NULL AND m.contact_id IS NULL THEN '${NO_MEMBER}'
+      END AS refusal
+    FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) WITH ORDINALITY AS i (workspace_id, contact_id, audience_id, ord)
+    JOIN contacts c ON c.id = i.contact_id AND c.workspace_id = i.workspace_id AND NOT ${GHOST}
+    LEFT JOIN memberships m ON m.audience_id = i.audience_id AND m.contact_id = i.contact_id AND m.is_subscribed
+  `,
 )
 
 /** By their place in the list; one that was deleted meanwhile is missing. */
@@ -174,13 +211,19 @@ export function audienceOf({
 // one look at the events of a mail, by the mail; what came before the enrolment is in partitions that need not be looked at
 const MAILS = prepared(
   'enrolments-mails',
-  `
-SELECT k.enrolment_id AS "enrolmentId", k.step, coalesce(f.opened, false) AS "isOpened", coalesce(f.clicked, false) AS "isClicked"
-FROM unnest($1::uuid[], $2::uuid[]) AS i (enrolment_id, since) JOIN automation_mails k ON k.enrolment_id = i.enrolment_id
-CROSS JOIN LATERAL (
-  SELECT bool_or(e.type IN ('email.opened', 'email.clicked')) AS opened, bool_or(e.type = 'email.clicked') AS clicked FROM events e
-  WHERE e.message_id = k.message_id AND e.id >= i.since AND (e.data -> 'machine') IS DISTINCT FROM 'true'::jsonb) f
-ORDER BY k.enrolment_id, k.message_id`,
+  sql`
+    SELECT k.enrolment_id AS "enrolmentId", k.step, coalesce(f.opened, false) AS "isOpened",
+      coalesce(f.clicked, false) AS "isClicked"
+    FROM unnest($1::uuid[], $2::uuid[]) AS i (enrolment_id, since)
+    JOIN automation_mails k ON k.enrolment_id = i.enrolment_id
+    CROSS JOIN LATERAL (
+      SELECT bool_or(e.type IN ('email.opened', 'email.clicked')) AS opened,
+        bool_or(e.type = 'email.clicked') AS clicked
+      FROM events e
+      WHERE e.message_id = k.message_id AND e.id >= i.since AND (e.data -> 'machine') IS DISTINCT FROM 'true'::jsonb
+    ) f
+    ORDER BY k.enrolment_id, k.message_id
+  `,
 )
 /** Clocks may differ by so much. */
 const MOST_APART_MS = 3_600_000
@@ -199,9 +242,11 @@ export async function loadMailsOf(tx: Queryable, enrolmentIds: readonly string[]
 
 const STEPS = prepared(
   'automation-steps',
-  `
-SELECT i.automation_id AS "automationId", i.version, v.steps
-FROM unnest($1::uuid[], $2::int[]) AS i (automation_id, version) JOIN automation_versions v USING (automation_id, version)`,
+  sql`
+    SELECT i.automation_id AS "automationId", i.version, v.steps
+    FROM unnest($1::uuid[], $2::int[]) AS i (automation_id, version)
+    JOIN automation_versions v USING (automation_id, version)
+  `,
 )
 
 export interface VersionSteps {

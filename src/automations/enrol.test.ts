@@ -1,16 +1,17 @@
 /** Enrolments on a real PostgreSQL: every way in, each exactly once, counted without waiting, gone with their contact. */
-import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
+import { assert } from 'chai'
 import { saveContacts } from '#src/contacts/save.ts'
-import { newId } from '#src/id.ts'
+import { newId } from '#src/platform/id.ts'
 import { runImports } from '#src/imports/run.ts'
 import { storeUpload } from '#src/imports/upload.ts'
+import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { changeAutomation, createAutomation, type AutomationChange } from './change.ts'
+import { changeAutomation, createAutomation, type AutomationChange } from './edit.ts'
 import { enrolContact, listEnrolments, trackEvent, unenrolContact } from './enrol.ts'
 import { findAutomation } from './store.ts'
 import { readSteps, type Step } from './steps.ts'
-import { endArchived, foldCounts } from './upkeep.ts'
+import { endArchived, foldCounts } from './maintenance.ts'
 
 describe('enrolments', () => {
   let ctx: TestContext
@@ -83,7 +84,7 @@ describe('enrolments', () => {
         { workspaceId, audienceId, isDryRun, mapping: {}, unknownColumns: 'ignore' },
         file,
       )
-      assert.equal(upload.kind, 'stored')
+      assert.strictEqual(upload.kind, 'stored')
       while (await runImports(ctx)) {
         /* until none waits */
       }
@@ -105,13 +106,13 @@ describe('enrolments', () => {
     )
     await save(emails(4), audience)
     assert.deepEqual(await counts(here), [4, 0, 4], 'who is in the audience does not join again')
-    await assert.rejects(
+    await assert.isRejected(
       ctx.db.transaction(async (tx) => {
         await saveContacts(tx, { workspaceId, audienceId: audience, now }, [{ email: 'never@x.example' }])
         throw new Error('rolled back')
       }),
     )
-    assert.equal(await stored(here), 4)
+    assert.strictEqual(await stored(here), 4)
   })
   it('a batch of an import is one statement, and due at the first step of the version in force', async () => {
     const audience = await addAudience()
@@ -120,7 +121,12 @@ describe('enrolments', () => {
     const first = changed.kind === 'done' ? changed.automation.steps[0]?.id : assert.fail()
     await save(emails(2000), audience)
     const { rows } = await ctx.db.query(
-      `SELECT version, step, count(*) AS n, bool_and(due_at <= now()) AS due FROM enrolments WHERE automation_id = $1 GROUP BY 1, 2`,
+      sql`
+        SELECT version, step, count(*) AS n, bool_and(due_at <= now()) AS due
+        FROM enrolments
+        WHERE automation_id = $1
+        GROUP BY 1, 2
+      `,
       [id],
     )
     assert.deepEqual(rows, [{ version: 2, step: first, n: 2000, due: true }])
@@ -133,8 +139,12 @@ describe('enrolments', () => {
     await changeAutomation(ctx, workspaceId, paused, { status: 'paused' })
     await save(['one@x.example'], null)
     await ctx.db.query(
-      `INSERT INTO memberships (audience_id, contact_id, workspace_id, email, is_subscribed)
-       SELECT $1, id, workspace_id, email, false FROM contacts WHERE workspace_id = $2`,
+      sql`
+        INSERT INTO memberships (audience_id, contact_id, workspace_id, email, is_subscribed)
+        SELECT $1, id, workspace_id, email, false
+        FROM contacts
+        WHERE workspace_id = $2
+      `,
       [audience, workspaceId],
     )
     await save(['two@x.example'], audience)
@@ -145,12 +155,12 @@ describe('enrolments', () => {
     const id = await onEvent('e')
     await save(emails(50), null)
     const same = await Promise.all(Array.from({ length: 50 }, () => track('c0@x.example', 'e')))
-    assert.equal(
+    assert.strictEqual(
       same.reduce((sum, n) => sum + n, 0),
       1,
     )
     const others = await Promise.all(emails(50).map((email) => track(email, 'e')))
-    assert.equal(
+    assert.strictEqual(
       others.reduce((sum, n) => sum + n, 0),
       49,
     )
@@ -165,7 +175,7 @@ describe('enrolments', () => {
         ctx.db.query('DELETE FROM contacts WHERE workspace_id = $1 AND email = $2', [workspaceId, email]),
       ]),
     )
-    assert.equal(await stored(id), 0)
+    assert.strictEqual(await stored(id), 0)
     const [enrolled, completed, active] = await counts(id)
     assert.deepEqual([(enrolled ?? 0) <= 20, completed, active], [true, 0, 0])
   })
@@ -174,8 +184,11 @@ describe('enrolments', () => {
     await save(emails(30), null)
     for (const email of emails(30)) await track(email, 'e')
     await ctx.db.query(
-      `UPDATE enrolments SET state = 'completed', ended_at = now() WHERE automation_id = $1
-         AND contact_id IN (SELECT id FROM contacts WHERE workspace_id = $2 AND email < 'c2')`,
+      sql`
+        UPDATE enrolments
+        SET state = 'completed', ended_at = now()
+        WHERE automation_id = $1 AND contact_id IN (SELECT id FROM contacts WHERE workspace_id = $2 AND email < 'c2')
+      `,
       [id, workspaceId],
     )
     await ctx.db.query(`UPDATE enrolments SET due_at = now() WHERE automation_id = $1`, [id])
@@ -205,14 +218,14 @@ describe('enrolments', () => {
       ],
     )
     assert.deepEqual(await counts(id), [3, 0, 0])
-    assert.equal(await endArchived(ctx.db, now), false)
+    assert.strictEqual(await endArchived(ctx.db, now), false)
   })
   it('a contact of a deleted audience is unknown', async () => {
     const id = await onEvent('e')
     const audience = await addAudience()
     await save(['ghost@x.example'], audience)
     await ctx.db.query('UPDATE audiences SET deleted_at = now() WHERE id = $1', [audience])
-    assert.equal(await track('ghost@x.example', 'e'), 0)
+    assert.strictEqual(await track('ghost@x.example', 'e'), 0)
     const order = { automationId: id, properties: null }
     assert.deepEqual(await enrolContact(ctx.db, { workspaceId, email: 'ghost@x.example' }, order, now), {
       kind: 'no-contact',
@@ -223,6 +236,6 @@ describe('enrolments', () => {
     await save(emails(2), null)
     await track('c0@x.example', 'e')
     await ctx.db.query('DELETE FROM workspaces WHERE id = $1', [workspaceId])
-    assert.equal(await stored(id), 0)
+    assert.strictEqual(await stored(id), 0)
   })
 })

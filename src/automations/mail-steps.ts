@@ -1,14 +1,15 @@
 /**
  * What the mail steps of a slice send and in whose name, or why they cannot now. A step from a template sends the template's latest
  * version; each version is stored once as the content that mails name. Two workers that meet a new version at once store one. A step's own
- * body is stored with its version where it had to be made ready (sources.ts), and else when it is first sent.
+ * body is stored with its version where it had to be made ready (step-templates.ts), and else when it is first sent.
  */
-import { columnsOf } from '#src/columns.ts'
-import { prepared, type Queryable } from '#src/db.ts'
-import { isHtml } from '#src/mail/html-signs.ts'
-import { storeContent, type NewContent } from '#src/recipes/contents.ts'
+import { columnsOf } from '#src/stores/column-arrays.ts'
+import { prepared, type Queryable } from '#src/stores/db.ts'
+import { isHtml } from '#src/mail/html-detection.ts'
+import { storeContent, type NewContent } from '#src/deferred-content/content-store.ts'
+import { sql } from '#src/stores/sql.ts'
 import { findTemplateVersion } from '#src/templates/versions.ts'
-import type { StepContent } from './sources.ts'
+import type { StepContent } from './step-templates.ts'
 import type { Step } from './steps.ts'
 
 type MailStep = Extract<Step, { type: 'send_email' }>
@@ -60,9 +61,12 @@ function noDomain({ step }: MailStepOf): string {
 
 const DOMAINS = prepared(
   'automation-domains',
-  `
-SELECT d.id, d.workspace_id || ' ' || d.domain AS name FROM unnest($1::uuid[], $2::text[]) AS i (workspace_id, domain)
-JOIN domains d ON d.workspace_id = i.workspace_id AND d.domain = i.domain AND d.verification_status IN ('verified', 'degraded')`,
+  sql`
+    SELECT d.id, d.workspace_id || ' ' || d.domain AS name
+    FROM unnest($1::uuid[], $2::text[]) AS i (workspace_id, domain)
+    JOIN domains d
+      ON d.workspace_id = i.workspace_id AND d.domain = i.domain AND d.verification_status IN ('verified', 'degraded')
+  `,
 )
 
 async function findDomains(tx: Queryable, steps: readonly MailStepOf[]): Promise<Map<string, string>> {
@@ -83,14 +87,19 @@ function nameOf(one: MailStepOf): string {
 
 const STORED = prepared(
   'automation-contents-stored',
-  `
-SELECT i.ord::int AS ord, k.id AS "contentId", k.subject
-FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::text[], $5::uuid[]) WITH ORDINALITY
-  AS i (workspace_id, automation_id, version, step, template_id, ord)
-LEFT JOIN templates t ON t.id = i.template_id AND t.workspace_id = i.workspace_id
-JOIN automation_contents c ON c.automation_id = i.automation_id AND c.version = i.version AND c.step = i.step
-  AND c.template_version = CASE WHEN i.template_id IS NULL THEN 0 ELSE t.version END
-JOIN mail_contents k ON k.id = c.content_id`,
+  sql`
+    SELECT i.ord::int AS ord, k.id AS "contentId", k.subject
+    FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::text[], $5::uuid[]) WITH ORDINALITY AS i (
+      workspace_id, automation_id, version, step, template_id, ord
+    )
+    LEFT JOIN templates t ON t.id = i.template_id AND t.workspace_id = i.workspace_id
+    JOIN automation_contents c
+      ON c.automation_id = i.automation_id
+      AND c.version = i.version
+      AND c.step = i.step
+      AND c.template_version = CASE WHEN i.template_id IS NULL THEN 0 ELSE t.version END
+    JOIN mail_contents k ON k.id = c.content_id
+  `,
 )
 
 type Stored = Pick<Extract<Sendable, { kind: 'ready' }>, 'contentId' | 'subject'>
@@ -112,15 +121,21 @@ async function findStored(tx: Queryable, steps: readonly MailStepOf[]): Promise<
 
 const KNOWN = prepared(
   'automation-content',
-  `
-SELECT k.id, k.subject FROM automation_contents c JOIN mail_contents k ON k.id = c.content_id
-WHERE c.automation_id = $1 AND c.version = $2 AND c.step = $3 AND c.template_version = $4`,
+  sql`
+    SELECT k.id, k.subject
+    FROM automation_contents c
+    JOIN mail_contents k ON k.id = c.content_id
+    WHERE c.automation_id = $1 AND c.version = $2 AND c.step = $3 AND c.template_version = $4
+  `,
 )
 const KEEP = prepared(
   'automation-content-keep',
-  `
-INSERT INTO automation_contents (automation_id, version, step, template_version, content_id) VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT DO NOTHING RETURNING content_id`,
+  sql`
+    INSERT INTO automation_contents (automation_id, version, step, template_version, content_id)
+    VALUES ($1, $2, $3, $4, $5)
+    ON CONFLICT DO NOTHING
+    RETURNING content_id
+  `,
 )
 
 async function contentFor(tx: Queryable, one: MailStepOf, domainId: string): Promise<Sendable> {

@@ -1,16 +1,17 @@
 /** Slices on a real PostgreSQL, one by one: whose turn it is, who is passed over, and what events say to those who are on their way. */
-import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { assert } from 'chai'
 import { findTemplateUse } from '#src/campaigns/template-uses.ts'
 import { deleteAudience } from '#src/contacts/audiences.ts'
 import { deleteContact } from '#src/contacts/change.ts'
-import { clearDeleted } from '#src/contacts/clear.ts'
+import { clearDeleted } from '#src/contacts/purge-contacts.ts'
 import { saveContacts } from '#src/contacts/save.ts'
-import { newId } from '#src/id.ts'
+import { newId } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { changeAutomation, createAutomation, type AutomationChange } from './change.ts'
+import { changeAutomation, createAutomation, type AutomationChange } from './edit.ts'
 import { enrolContact, trackEvent, type Properties } from './enrol.ts'
-import { enrolMembers } from './moments.ts'
+import { enrolMembers } from './date-triggers.ts'
 import { runSlice, type RunParts } from './run.ts'
 import { readSteps } from './steps.ts'
 
@@ -54,15 +55,18 @@ describe('slices of automations', () => {
   /** All contacts of the workspace, as if they had been due for an hour. */
   const enrolAll = (id: string): Promise<unknown> =>
     ctx.db.query(
-      `
-    INSERT INTO enrolments (automation_id, version, workspace_id, contact_id, step, due_at, created_at)
-    SELECT a.id, a.version, c.workspace_id, c.id, v.first_step, now() - interval '1 hour', now()
-    FROM contacts c, automations a JOIN automation_versions v ON v.automation_id = a.id WHERE a.id = $1 AND c.workspace_id = $2`,
+      sql`
+        INSERT INTO enrolments (automation_id, version, workspace_id, contact_id, step, due_at, created_at)
+        SELECT a.id, a.version, c.workspace_id, c.id, v.first_step, now() - interval '1 hour', now()
+        FROM contacts c, automations a
+        JOIN automation_versions v ON v.automation_id = a.id
+        WHERE a.id = $1 AND c.workspace_id = $2
+      `,
       [id, workspaceId],
     )
   const enrol = async (id: string, properties: Properties = null): Promise<void> => {
     const order = { automationId: id, properties }
-    assert.equal(
+    assert.strictEqual(
       (await enrolContact(ctx.db, { workspaceId, email: 'p0@people.example' }, order, now())).kind,
       'enrolled',
     )
@@ -92,7 +96,10 @@ describe('slices of automations', () => {
   async function addDomain(): Promise<void> {
     await ctx.db.query(`DELETE FROM domains WHERE domain = 'sender.example'`)
     await ctx.db.query(
-      `INSERT INTO domains (id, workspace_id, domain, verification_status) VALUES ($1, $2, 'sender.example', 'verified')`,
+      sql`
+        INSERT INTO domains (id, workspace_id, domain, verification_status)
+        VALUES ($1, $2, 'sender.example', 'verified')
+      `,
       [newId(), workspaceId],
     )
   }
@@ -106,7 +113,7 @@ describe('slices of automations', () => {
     const late = await make([tag('y')])
     await enrol(late)
     await runSlice(parts)
-    assert.equal(await count(late, 'completed'), 1)
+    assert.strictEqual(await count(late, 'completed'), 1)
   })
   it('a workspace with many automations gets no more of a slice than one with a few', async () => {
     await addContacts(20)
@@ -116,7 +123,7 @@ describe('slices of automations', () => {
     const few = await make([tag('y')])
     await enrolAll(few)
     await runSlice(parts)
-    assert.equal(await count(few, 'completed'), 300)
+    assert.strictEqual(await count(few, 'completed'), 300)
   })
   it('audiences whose moments come at once begin side by side', async () => {
     const audienceId = await addAudience()
@@ -128,11 +135,11 @@ describe('slices of automations', () => {
       workspaceId,
     ])
     await enrolMembers(ctx)
-    for (const id of ids) assert.equal(await count(id, 'active'), 1000)
+    for (const id of ids) assert.strictEqual(await count(id, 'active'), 1000)
     while (await enrolMembers(ctx)) {
       /* until all are */
     }
-    for (const id of ids) assert.equal(await count(id, 'active'), 3500)
+    for (const id of ids) assert.strictEqual(await count(id, 'active'), 3500)
   })
 
   it('who is being changed or deleted by others is passed over until they are done; they wait for nobody either', async () => {
@@ -144,10 +151,10 @@ describe('slices of automations', () => {
         workspaceId,
       ])
       const taken = await Promise.race([runSlice(parts), sleep(5000, 'waits', { ref: false })])
-      assert.equal(taken, 2)
+      assert.strictEqual(taken, 2)
       await tx.query(`DELETE FROM contacts WHERE workspace_id = $1 AND email = 'p0@people.example'`, [workspaceId])
     })
-    assert.equal(await runSlice(parts), 0)
+    assert.strictEqual(await runSlice(parts), 0)
     assert.deepEqual([await count(id, 'completed'), await count(id, 'active')], [2, 0])
   })
 
@@ -183,9 +190,12 @@ describe('slices of automations', () => {
     const [, , ...deleted] = await Promise.all([run(), run(), ...gone.map(remove)])
     assert.ok(deleted.every((isDeleted) => isDeleted))
     const { rows } = await ctx.db.query(
-      `
-      SELECT DISTINCT array_length(c.tags, 1) AS tags, (SELECT count(*)::int FROM memberships m WHERE m.contact_id = c.id) AS audiences
-      FROM contacts c WHERE workspace_id = $1`,
+      sql`
+        SELECT DISTINCT array_length(c.tags, 1) AS tags,
+          (SELECT count(*)::int FROM memberships m WHERE m.contact_id = c.id) AS audiences
+        FROM contacts c
+        WHERE workspace_id = $1
+      `,
       [workspaceId],
     )
     assert.deepEqual(rows, [{ tags: 2, audiences: 1 }])
@@ -210,10 +220,10 @@ describe('slices of automations', () => {
         ?.at
     for (const hours of [50, 2]) {
       const moment = at(hours)
-      assert.equal((await changeAutomation(ctx, workspaceId, id, { triggerConfig: { at: moment } })).kind, 'done')
-      assert.equal((await due())?.toISOString(), moment)
+      assert.strictEqual((await changeAutomation(ctx, workspaceId, id, { triggerConfig: { at: moment } })).kind, 'done')
+      assert.strictEqual((await due())?.toISOString(), moment)
     }
-    assert.equal(
+    assert.strictEqual(
       (await changeAutomation(ctx, workspaceId, id, { triggerType: 'manual', triggerConfig: {} })).kind,
       'done',
     )
@@ -235,7 +245,7 @@ describe('slices of automations', () => {
     ] as const) {
       const read = readSteps(steps(name))
       assert.ok(read.ok)
-      assert.equal((await changeAutomation(ctx, workspaceId, id, { steps: read.steps, isMoving })).kind, 'done')
+      assert.strictEqual((await changeAutomation(ctx, workspaceId, id, { steps: read.steps, isMoving })).kind, 'done')
     }
     await dueNow(id)
     await runSlice(parts)
@@ -257,11 +267,11 @@ describe('slices of automations', () => {
     await runSlice(parts)
     const read = readSteps([tag('x')])
     assert.ok(read.ok)
-    assert.equal((await changeAutomation(ctx, workspaceId, id, { steps: read.steps })).kind, 'done')
-    assert.equal((await findTemplateUse(ctx.db, workspaceId, template))?.kind, 'automation')
+    assert.strictEqual((await changeAutomation(ctx, workspaceId, id, { steps: read.steps })).kind, 'done')
+    assert.strictEqual((await findTemplateUse(ctx.db, workspaceId, template))?.kind, 'automation')
     await dueNow(id)
     await runSlice(parts)
-    assert.equal(await findTemplateUse(ctx.db, workspaceId, template), null)
+    assert.strictEqual(await findTemplateUse(ctx.db, workspaceId, template), null)
   })
   it('two slices at once share what is left of a quota; who gets none waits, and says why', async () => {
     await addContacts(1200)
@@ -275,10 +285,12 @@ describe('slices of automations', () => {
     const {
       rows: [row],
     } = await ctx.db.query(
-      `
-      SELECT (SELECT count(*) FROM messages WHERE workspace_id = $1) AS mails, count(*) FILTER (WHERE reason LIKE 'the quota%') AS held,
-        max(troubles) AS troubles
-      FROM enrolments WHERE automation_id = $2`,
+      sql`
+        SELECT (SELECT count(*) FROM messages WHERE workspace_id = $1) AS mails,
+          count(*) FILTER (WHERE reason LIKE 'the quota%') AS held, max(troubles) AS troubles
+        FROM enrolments
+        WHERE automation_id = $2
+      `,
       [workspaceId, id],
     )
     assert.deepEqual(row, { mails: 700, held: 500, troubles: 0 })
@@ -329,10 +341,10 @@ describe('slices of automations', () => {
       triggerType: 'contact_event',
       triggerConfig: { event_name: 'paid' },
     })
-    assert.equal(await track('paid', { n: 1 }), 1)
+    assert.strictEqual(await track('paid', { n: 1 }), 1)
     await runSlice(parts)
-    assert.equal(await count(id, 'active'), 1)
-    assert.equal(await track('paid', { n: 2 }), 0)
+    assert.strictEqual(await count(id, 'active'), 1)
+    assert.strictEqual(await track('paid', { n: 2 }), 0)
     await runSlice(parts)
     assert.deepEqual([await count(id, 'completed'), await properties(id)], [1, { n: 2 }])
   })
@@ -387,7 +399,7 @@ describe('slices of automations', () => {
     for (let i = 0; i < 5; i++) await track(`e${i}`, { [`p${i}`]: 'x'.repeat(9000) })
     await runSlice(parts)
     assert.ok(JSON.stringify(await properties(id)).length < 25_000)
-    assert.equal(await count(id, 'completed'), 1)
+    assert.strictEqual(await count(id, 'completed'), 1)
   })
 
   type Happened = readonly (readonly [type: string, isMachine: boolean])[]
@@ -422,9 +434,12 @@ describe('slices of automations', () => {
       await runSlice(parts)
       for (const [type, isMachine] of events)
         await ctx.db.query(
-          `
-          INSERT INTO events (id, workspace_id, type, message_id, data, created_at)
-          SELECT $1, workspace_id, $2, id, $3, now() FROM messages WHERE workspace_id = $4`,
+          sql`
+            INSERT INTO events (id, workspace_id, type, message_id, data, created_at)
+            SELECT $1, workspace_id, $2, id, $3, now()
+            FROM messages
+            WHERE workspace_id = $4
+          `,
           [newId(), type, JSON.stringify({ machine: isMachine }), workspaceId],
         )
       await dueNow(id)

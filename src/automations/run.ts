@@ -8,11 +8,13 @@
  */
 import type { Plans } from '#config/plans.ts'
 import type { Context } from '#src/context.ts'
-import { isDatabaseAway, prepared, type Queryable } from '#src/db.ts'
-import { isWorthRepeating } from '#src/messages/move.ts'
+import { isDatabaseAway, prepared, type Queryable } from '#src/stores/db.ts'
+import { isWorthRepeating } from '#src/messages/transition.ts'
 import { isOverQuota } from '#src/messages/quota.ts'
-import { schedule } from '#src/queue/schedule.ts'
-import { carryOut, type Outcome, type Taken } from './carry-out.ts'
+import { schedule } from '#src/queue/due-schedule.ts'
+import { sql } from '#src/stores/sql.ts'
+import { carryOut, type Outcome } from './apply-effects.ts'
+import type { Taken } from './enrolment-progress.ts'
 import { openBudgets, takeBudgets, type Budgets } from './budgets.ts'
 import {
   audienceOf,
@@ -26,9 +28,9 @@ import {
   type EnrolmentName,
 } from './due.ts'
 import { prepareMailSteps, type MailStepOf, type Sendable } from './mail-steps.ts'
-import { changesContact, compileSteps, type Program } from './program.ts'
-import { asksForMails } from './question.ts'
-import { walk, type Traveller, type WalkRules } from './walk.ts'
+import { changesContact, compileSteps, type Program } from './step-program.ts'
+import { asksForMails } from './condition.ts'
+import { walk, type Traveller, type WalkRules } from './step-engine.ts'
 
 /** What a mail waits for is mended by people. */
 const PATIENCE_MS = 15 * 60_000
@@ -89,13 +91,17 @@ async function runAlone(parts: RunParts, name: EnrolmentName): Promise<void> {
 
 const POSTPONE = prepared(
   'enrolments-postpone',
-  `
-UPDATE enrolments SET troubles = troubles + 1, reason = $3,
-  due_at = $4::timestamptz + ($5::bigint[])[least(troubles + 1, array_length($5::bigint[], 1))] * interval '1 millisecond',
-  state = CASE WHEN troubles >= array_length($5::bigint[], 1) THEN 'exited' ELSE state END,
-  step = CASE WHEN troubles >= array_length($5::bigint[], 1) THEN NULL ELSE step END,
-  ended_at = CASE WHEN troubles >= array_length($5::bigint[], 1) THEN $4::timestamptz END
-WHERE automation_id = $1 AND id = $2 AND state = 'active' AND due_at <= $4`,
+  sql`
+    UPDATE enrolments
+    SET troubles = troubles + 1,
+      reason = $3,
+      due_at = $4::timestamptz
+        + ($5::bigint[])[least(troubles + 1, array_length($5::bigint[], 1))] * interval '1 millisecond',
+      state = CASE WHEN troubles >= array_length($5::bigint[], 1) THEN 'exited' ELSE state END,
+      step = CASE WHEN troubles >= array_length($5::bigint[], 1) THEN NULL ELSE step END,
+      ended_at = CASE WHEN troubles >= array_length($5::bigint[], 1) THEN $4::timestamptz END
+    WHERE automation_id = $1 AND id = $2 AND state = 'active' AND due_at <= $4
+  `,
 )
 
 async function postpone({ db, clock }: Stores, { automationId, id }: EnrolmentName, error: unknown): Promise<void> {
@@ -237,9 +243,12 @@ function rulesFor(enrolment: DueEnrolment, { sendable, budgets, now }: Means): W
 
 const DROP = prepared(
   'enrolments-drop',
-  `
-UPDATE enrolments e SET state = 'exited', reason = 'the contact is gone', step = NULL, ended_at = $3
-FROM unnest($1::uuid[], $2::uuid[]) AS i (automation_id, id) WHERE e.automation_id = i.automation_id AND e.id = i.id`,
+  sql`
+    UPDATE enrolments e
+    SET state = 'exited', reason = 'the contact is gone', step = NULL, ended_at = $3
+    FROM unnest($1::uuid[], $2::uuid[]) AS i (automation_id, id)
+    WHERE e.automation_id = i.automation_id AND e.id = i.id
+  `,
 )
 
 async function dropGone(tx: Queryable, gone: readonly DueEnrolment[], now: Date): Promise<void> {

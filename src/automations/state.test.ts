@@ -1,13 +1,13 @@
-import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { assert } from 'chai'
 import { CAMPAIGN_MOVES, CAMPAIGN_STATES } from '#src/campaigns/state.ts'
-import type { Db } from '#src/db.ts'
+import type { Db } from '#src/stores/db.ts'
 import { openDatabase, type OpenDatabase } from '#test/support/database.ts'
 import { ENROLMENT_STATES, MOVES, STATUSES } from './state.ts'
 import { CONDITIONS, OPERATORS, STEP_KINDS } from './step-kinds.ts'
 import { TRIGGERS } from './triggers.ts'
 
-const docs = (name: string): string => readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8')
+const docs = (name: string): string => readFileSync(new URL(`../../docs/guides/${name}.md`, import.meta.url), 'utf8')
 const sorted = (names: Iterable<string>): string[] => [...names].toSorted((a, b) => a.localeCompare(b))
 const column = (table: Readonly<Record<string, object>>, field: string): Record<string, unknown> =>
   Object.fromEntries(Object.entries(table).map(([name, row]) => [name, (row as Record<string, unknown>)[field]]))
@@ -51,7 +51,7 @@ describe('the lives of automations and campaigns', () => {
     ['states of a campaign', 'campaigns', CAMPAIGN_STATES],
   ]
   for (const [what, page, rows] of TOLD) {
-    it(`docs/${page}.md tells the same ${what}`, () => {
+    it(`docs/guides/${page}.md lists the same ${what}`, () => {
       const text = docs(page)
       for (const [name, says] of Object.entries(rows)) {
         const found = text.split('\n').filter((row) => row.startsWith(`| \`${name}\` |`))
@@ -62,7 +62,7 @@ describe('the lives of automations and campaigns', () => {
       }
     })
   }
-  it('docs/automations.md names every comparison', () => {
+  it('docs/guides/automations.md names every comparison', () => {
     for (const name of Object.keys(OPERATORS)) assert.ok(docs('automations').includes(`\`${name}\``), name)
   })
 

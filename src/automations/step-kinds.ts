@@ -1,6 +1,6 @@
 /**
  * The kinds of steps, one row each: what it does, what it is also called, and its fields as clients write them, folded into the form that
- * is stored and answered. A new kind is one row here and one line in docs/automations.md.
+ * is stored and answered. A new kind is one row here and one line in docs/guides/automations.md.
  */
 import { z } from 'zod'
 import { aliasOf, asBody, contentFields, filled, foldContent, line, missingIn, uuid } from '#src/campaigns/content.ts'
@@ -128,11 +128,11 @@ function readOperator(written: string): Operator | null {
 
 /** What a condition may ask, one row each. */
 export const CONDITIONS = {
-  opened: { does: 'a mail of this automation was opened', aliases: ['email_opened'], fields: mailStep },
-  clicked: { does: 'a link in a mail of this automation was followed', aliases: ['email_clicked'], fields: mailStep },
+  opened: { does: 'an email of this automation was opened', aliases: ['email_opened'], fields: mailStep },
+  clicked: { does: 'a link in an email of this automation was clicked', aliases: ['email_clicked'], fields: mailStep },
   has_tag: { does: 'the contact has the tag', aliases: ['tag'], fields: z.object({ tag: filled(MAX_TAG).trim() }) },
   attribute: {
-    does: 'a field or attribute of the contact, or a property of the event, compares so',
+    does: 'a field or attribute of the contact, or a property of the event, matches the comparison',
     aliases: ['attribute_compare', 'compare'],
     fields: attribute,
   },
@@ -151,33 +151,33 @@ const address = z.object({ url: line(2048).trim() })
 
 export const STEP_KINDS = {
   send_email: {
-    does: 'sends a mail, from a template or with its own subject and body',
+    does: 'sends an email, from a template or with its own subject and body',
     aliases: ['email', 'send'],
     fields: mail,
   },
-  delay: { does: 'waits, from a second to a year', aliases: ['wait'], fields: delay },
+  delay: { does: 'waits, from one second to one year', aliases: ['wait'], fields: delay },
   condition: {
-    does: 'asks something and goes on with the steps of `yes` or of `no`, then with what stands behind it',
+    does: 'evaluates a condition, runs the steps of `yes` or of `no`, then continues with the next step',
     aliases: ['if', 'branch'],
     fields: z.object({}),
   },
   wait_for_event: {
     does:
-      'waits for an event of the contact and goes on with the steps of `yes` when it comes, with those of `no` when the time is over, ' +
-      'then with what stands behind it',
+      'waits for an event of the contact; runs the steps of `yes` when it comes, or of `no` when the time is over, ' +
+      'then continues with the next step',
     aliases: ['wait_for', 'wait_until'],
     fields: wait,
   },
-  add_tag: { does: 'gives the contact a tag', aliases: ['tag'], fields: tag },
-  remove_tag: { does: 'takes a tag from the contact', aliases: ['untag'], fields: tag },
+  add_tag: { does: 'adds a tag to the contact', aliases: ['tag'], fields: tag },
+  remove_tag: { does: 'removes a tag from the contact', aliases: ['untag'], fields: tag },
   add_to_audience: { does: 'adds the contact to an audience', aliases: ['add_audience'], fields: audience },
   remove_from_audience: {
-    does: 'takes the contact out of an audience',
+    does: 'removes the contact from an audience',
     aliases: ['remove_audience'],
     fields: audience,
   },
   webhook: {
-    does: 'sends the contact and the event to an address',
+    does: 'posts the contact and the event to a URL',
     aliases: ['call_webhook', 'http'],
     fields: address,
   },

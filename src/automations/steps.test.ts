@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import fc from 'fast-check'
 import { MAX_DEPTH, MAX_STEPS, placedSteps, readSteps, type Step } from './steps.ts'
 import { STEP_KINDS } from './step-kinds.ts'
@@ -186,12 +186,12 @@ describe('steps', () => {
   })
   it('bounds depth and number', () => {
     assert.deepEqual(wrong([nest(MAX_DEPTH)]), [])
-    assert.equal(wrong([nest(MAX_DEPTH + 1)]).length, 1)
+    assert.strictEqual(wrong([nest(MAX_DEPTH + 1)]).length, 1)
     const many = (n: number): object[] => Array.from({ length: n }, () => ({ type: 'exit' }))
     assert.deepEqual(wrong(many(MAX_STEPS)), [])
     assert.deepEqual(wrong(many(MAX_STEPS + 1)), [''])
     assert.deepEqual(wrong(many(100_000)), [''])
-    assert.equal(wrong([{ type: 'condition', condition: 'opened', yes: many(60), no: many(60) }]).length, 1)
+    assert.strictEqual(wrong([{ type: 'condition', condition: 'opened', yes: many(60), no: many(60) }]).length, 1)
   })
   it('bounds the size of all together', () => {
     const mail = { type: 'send_email', subject: 'x', body: 'x'.repeat(900_000), from: 'me@a.example' }

@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
-import type { Detail } from '#src/errors.ts'
+import type { Detail } from '#src/platform/errors.ts'
 import { CONDITIONS, kindOf, STEP_KINDS } from './step-kinds.ts'
 
 export const MAX_STEPS = 100

@@ -2,8 +2,9 @@
  * Automations of a workspace as they are stored: found, listed, written, and deleted while they are drafts. The steps of each version stand
  * in a row of their own that is never changed. Another workspace's automation is as good as none.
  */
-import type { Queryable } from '#src/db.ts'
-import { readPage, type Page, type PageWish } from '#src/page.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { readPage, type Page, type PageWish } from '#src/stores/page.ts'
+import { sql } from '#src/stores/sql.ts'
 import type { Status } from './state.ts'
 import { placedSteps, type Step } from './steps.ts'
 import type { Trigger, TriggerType } from './triggers.ts'
@@ -30,12 +31,20 @@ export interface Automation extends AutomationRow {
 const COUNTS = ['enrolled', 'completed', 'active']
   .map((name) => `a.${name}_count + n.${name} AS "${name}Count"`)
   .join(', ')
-const COLUMNS = `a.id, a.name, a.status, a.trigger_type AS "triggerType", a.trigger_config AS "triggerConfig", a.version,
-  v.step_count AS "stepCount", ${COUNTS}, a.created_at AS "createdAt", a.updated_at AS "updatedAt"`
+const COLUMNS = sql`
+  a.id, a.name, a.status, a.trigger_type AS "triggerType", a.trigger_config AS "triggerConfig", a.version,
+  v.step_count AS "stepCount", ${COUNTS}, a.created_at AS "createdAt", a.updated_at AS "updatedAt"
+`
 /** What is not folded yet belongs to the counts. */
-const JOINS = `JOIN automation_versions v ON v.automation_id = a.id AND v.version = a.version
-  CROSS JOIN LATERAL (SELECT coalesce(sum(enrolled), 0)::bigint AS enrolled, coalesce(sum(completed), 0)::bigint AS completed,
-    coalesce(sum(active), 0)::bigint AS active FROM enrolment_changes c WHERE c.automation_id = a.id) n`
+const JOINS = sql`
+  JOIN automation_versions v ON v.automation_id = a.id AND v.version = a.version
+  CROSS JOIN LATERAL (
+    SELECT coalesce(sum(enrolled), 0)::bigint AS enrolled, coalesce(sum(completed), 0)::bigint AS completed,
+      coalesce(sum(active), 0)::bigint AS active
+    FROM enrolment_changes c
+    WHERE c.automation_id = a.id
+  ) n
+`
 
 /** Of any status. */
 export async function findAutomation(db: Queryable, workspaceId: string, id: string): Promise<Automation | null> {
@@ -83,10 +92,19 @@ export async function deleteDraft(
   id: string,
 ): Promise<'deleted' | 'not-found' | 'not-draft'> {
   const { rowCount } = await db.query(
-    `
-    WITH gone AS (DELETE FROM automations WHERE workspace_id = $1 AND id = $2 AND status = 'draft' RETURNING id), contents AS (
-      DELETE FROM mail_contents k USING automation_contents c, gone WHERE c.automation_id = gone.id AND k.id = c.content_id
-    ) SELECT FROM gone`,
+    sql`
+      WITH gone AS (
+        DELETE FROM automations
+        WHERE workspace_id = $1 AND id = $2 AND status = 'draft'
+        RETURNING id
+      ),
+      contents AS (
+        DELETE FROM mail_contents k
+        USING automation_contents c, gone
+        WHERE c.automation_id = gone.id AND k.id = c.content_id
+      )
+      SELECT FROM gone
+    `,
     [workspaceId, id],
   )
   if (rowCount === 1) return 'deleted'
@@ -124,10 +142,13 @@ export async function lockAutomation(tx: Queryable, workspaceId: string, id: str
   const {
     rows: [row],
   } = await tx.query<Locked>(
-    `
-    SELECT a.name, a.status, a.trigger_type AS type, a.trigger_config AS config, a.trigger_key AS key, a.starts_at AS "startsAt",
-      a.version, v.steps
-    FROM automations a JOIN automation_versions v ON v.automation_id = a.id AND v.version = a.version WHERE a.id = $1`,
+    sql`
+      SELECT a.name, a.status, a.trigger_type AS type, a.trigger_config AS config, a.trigger_key AS key,
+        a.starts_at AS "startsAt", a.version, v.steps
+      FROM automations a
+      JOIN automation_versions v ON v.automation_id = a.id AND v.version = a.version
+      WHERE a.id = $1
+    `,
     [id],
   )
   if (row === undefined) return null
@@ -138,8 +159,12 @@ export async function lockAutomation(tx: Queryable, workspaceId: string, id: str
 export async function insertAutomation(tx: Queryable, workspaceId: string, id: string, next: Written): Promise<void> {
   const { name, status, trigger, version } = next
   await tx.query(
-    `INSERT INTO automations (id, workspace_id, name, status, trigger_type, trigger_config, trigger_key, starts_at, version)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    sql`
+      INSERT INTO automations (
+        id, workspace_id, name, status, trigger_type, trigger_config, trigger_key, starts_at, version
+      )
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+    `,
     [
       id,
       workspaceId,
@@ -160,9 +185,22 @@ export async function updateAutomation(tx: Queryable, id: string, before: Writte
   const { name, status, trigger, version } = next
   if (version !== before.version) await insertVersion(tx, id, next)
   await tx.query(
-    `UPDATE automations SET name = $2, status = $3, trigger_type = $4, trigger_config = $5, trigger_key = $6, starts_at = $7, version = $8,
-       enrolled_to = CASE WHEN (trigger_key, starts_at) IS NOT DISTINCT FROM ($6, $7::timestamptz) THEN enrolled_to END,
-       is_enrolled = is_enrolled AND (trigger_key, starts_at) IS NOT DISTINCT FROM ($6, $7::timestamptz), updated_at = now() WHERE id = $1`,
+    sql`
+      UPDATE automations
+      SET name = $2,
+        status = $3,
+        trigger_type = $4,
+        trigger_config = $5,
+        trigger_key = $6,
+        starts_at = $7,
+        version = $8,
+        enrolled_to = CASE
+          WHEN (trigger_key, starts_at) IS NOT DISTINCT FROM ($6, $7::timestamptz) THEN enrolled_to
+        END,
+        is_enrolled = is_enrolled AND (trigger_key, starts_at) IS NOT DISTINCT FROM ($6, $7::timestamptz),
+        updated_at = now()
+      WHERE id = $1
+    `,
     [id, name, status, trigger.type, JSON.stringify(trigger.config), trigger.key, trigger.startsAt, version],
   )
 }
@@ -174,7 +212,11 @@ export async function moveMoment(
   { from, to, now }: { readonly from: Date; readonly to: Date | null; readonly now: Date },
 ): Promise<void> {
   await tx.query(
-    `UPDATE enrolments SET due_at = greatest($3, $4::timestamptz) WHERE automation_id = $1 AND state = 'active' AND due_at = $2`,
+    sql`
+      UPDATE enrolments
+      SET due_at = greatest($3, $4::timestamptz)
+      WHERE automation_id = $1 AND state = 'active' AND due_at = $2
+    `,
     [id, from, to, now],
   )
 }
@@ -186,7 +228,10 @@ export async function moveEnrolled(tx: Queryable, id: string, version: number): 
 
 async function insertVersion(tx: Queryable, id: string, { version, steps }: Written): Promise<void> {
   await tx.query(
-    'INSERT INTO automation_versions (automation_id, version, steps, first_step, step_count) VALUES ($1, $2, $3, $4, $5)',
+    sql`
+      INSERT INTO automation_versions (automation_id, version, steps, first_step, step_count)
+      VALUES ($1, $2, $3, $4, $5)
+    `,
     [id, version, JSON.stringify(steps), steps[0]?.id ?? null, placedSteps(steps).length],
   )
 }

@@ -4,8 +4,8 @@
  */
 import { z } from 'zod'
 import { aliasOf, filled, uuid } from '#src/campaigns/content.ts'
-import type { Detail } from '#src/errors.ts'
-import { isZone, readMoment } from '#src/moment.ts'
+import type { Detail } from '#src/platform/errors.ts'
+import { isZone, readMoment } from '#src/platform/time-input.ts'
 import { kindOf } from './step-kinds.ts'
 
 const MAX_EVENT_NAME = 255
@@ -61,17 +61,17 @@ function complain(sink: Sink, path: string, message: string): void {
 
 export const TRIGGERS = {
   contact_event: {
-    when: 'an event of this name is tracked for a contact',
+    when: 'an event with this name is tracked for a contact',
     aliases: ['event', 'custom_event'],
     config: event,
   },
   contact_added_to_audience: {
-    when: 'a contact joins the audience as a subscribed member, by whatever way',
+    when: 'a contact joins the audience as a subscribed member, in any way',
     aliases: ['audience', 'added_to_audience', 'contact_added'],
     config: audience,
   },
   date_time: {
-    when: 'the moment comes: the members of an audience, if one is named, and who was enrolled before, begin then',
+    when: 'the given time comes: members of the audience, if one is given, and contacts enrolled earlier start then',
     aliases: ['date', 'datetime', 'schedule'],
     config: moment,
   },

@@ -1,14 +1,15 @@
 /** The steps of a campaign on a real PostgreSQL, with the part of the receivers played by the test. */
-import assert from 'node:assert/strict'
-import { newId } from '#src/id.ts'
+import { assert } from 'chai'
+import { newId } from '#src/platform/id.ts'
 import { resume, suspend } from '#src/queue/suspensions.ts'
-import { storeContent } from '#src/recipes/contents.ts'
+import { storeContent } from '#src/deferred-content/content-store.ts'
+import { sql } from '#src/stores/sql.ts'
 import { addAudience, addMembers } from '#test/support/campaign.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { createSender, type Sender } from '#test/support/sender.ts'
 import { advance, withParts, type Advancing } from './advance.ts'
-import { readFigures } from './figures.ts'
-import { moveCampaign } from './moves.ts'
+import { readFigures } from './statistics.ts'
+import { moveCampaign } from './transitions.ts'
 
 const SLOW = 'slow.example'
 
@@ -42,8 +43,12 @@ describe('steps of a campaign', function () {
     })
     const id = newId()
     await ctx.db.query(
-      `INSERT INTO campaigns (id, workspace_id, name, status, audience_ids, from_email, domain_id, content_id, is_open, started_at)
-       VALUES ($1, $2, 'C', 'SENDING', $3, $4, $5, $6, true, $7)`,
+      sql`
+        INSERT INTO campaigns (
+          id, workspace_id, name, status, audience_ids, from_email, domain_id, content_id, is_open, started_at
+        )
+        VALUES ($1, $2, 'C', 'SENDING', $3, $4, $5, $6, true, $7)
+      `,
       [
         id,
         sender.workspaceId,
@@ -81,11 +86,23 @@ describe('steps of a campaign', function () {
   /** Receivers take so many of what is in the queue. */
   async function deliver(id: string, domain: string, count: number): Promise<void> {
     await ctx.db.query(
-      `
-      WITH taken AS (
-        UPDATE recipients r SET state = 'delivered', is_open = false WHERE message_id IN (
-          SELECT message_id FROM recipients WHERE campaign_id = $1 AND domain = $2 AND is_open LIMIT $3) RETURNING message_id)
-      UPDATE campaign_recipients l SET state = 'delivered', delivered_at = now() FROM taken t WHERE l.message_id = t.message_id`,
+      sql`
+        WITH taken AS (
+          UPDATE recipients r
+          SET state = 'delivered', is_open = false
+          WHERE message_id IN (
+            SELECT message_id
+            FROM recipients
+            WHERE campaign_id = $1 AND domain = $2 AND is_open
+            LIMIT $3
+          )
+          RETURNING message_id
+        )
+        UPDATE campaign_recipients l
+        SET state = 'delivered', delivered_at = now()
+        FROM taken t
+        WHERE l.message_id = t.message_id
+      `,
       [id, domain, count],
     )
   }
@@ -107,12 +124,12 @@ describe('steps of a campaign', function () {
     ctx.advance(4000)
     await run(id)
     assert.deepEqual(await inQueue(id), { [SLOW]: 4000, 'quick.example': 600, 'other.example': 300 })
-    assert.equal((await figures(id)).waiting, 2000)
+    assert.strictEqual((await figures(id)).waiting, 2000)
     for (const count of [3600, 500, 500]) {
       await deliver(id, SLOW, count)
       ctx.advance(1000)
       await run(id)
-      assert.equal((await inQueue(id))[SLOW], 1000, 'as much as its room')
+      assert.strictEqual((await inQueue(id))[SLOW], 1000, 'as much as its room')
     }
     await deliver(id, SLOW, 6000)
     ctx.advance(1000)
@@ -148,13 +165,13 @@ describe('steps of a campaign', function () {
     const id = await begin([['quota.example', 2000]])
     await run(id, small())
     assert.deepEqual(await statusOf(id), ['PAUSED', 'the quota of this month is used up'])
-    assert.equal((await figures(id)).dispatched, 1500)
+    assert.strictEqual((await figures(id)).dispatched, 1500)
     await moveCampaign(ctx.db, nameOf(id), 'resume')
     await run(id, small())
-    assert.equal((await statusOf(id))[0], 'PAUSED', 'there is no more room yet')
+    assert.strictEqual((await statusOf(id))[0], 'PAUSED', 'there is no more room yet')
     await moveCampaign(ctx.db, nameOf(id), 'resume', { reason: null })
     await run(id)
-    assert.equal((await figures(id)).dispatched, 2000)
+    assert.strictEqual((await figures(id)).dispatched, 2000)
   })
 
   it('out of quota, it may be resumed in the month after', async () => {
@@ -174,10 +191,10 @@ describe('steps of a campaign', function () {
     const before = (await figures(id)).dispatched
     await suspend(ctx, { kind: 'campaign', subject: id }, 'asked')
     await run(id)
-    assert.equal((await figures(id)).dispatched, before)
+    assert.strictEqual((await figures(id)).dispatched, before)
     await resume(ctx, { kind: 'campaign', subject: id })
     await run(id)
-    assert.equal((await figures(id)).dispatched, 1500)
+    assert.strictEqual((await figures(id)).dispatched, 1500)
   })
 
   it('cancelled, all that did not leave is closed, in the queue, apart and waiting', async () => {
@@ -194,7 +211,7 @@ describe('steps of a campaign', function () {
     const { delivered, cancelled, settled, recipients } = await figures(id)
     assert.deepEqual([delivered, cancelled, settled, recipients], [100, 5200, 5300, 5300])
     assert.deepEqual(await inQueue(id), {})
-    assert.equal((await ctx.db.query('SELECT FROM campaigns WHERE id = $1 AND is_open', [id])).rowCount, 0)
+    assert.strictEqual((await ctx.db.query('SELECT FROM campaigns WHERE id = $1 AND is_open', [id])).rowCount, 0)
   })
 
   it('who wants no mail any more is not written, or left out when the turn comes', async () => {
@@ -205,7 +222,7 @@ describe('steps of a campaign', function () {
     )
     await ctx.db.query(`UPDATE campaigns SET spread_minutes = 600, send_mode = 'spread' WHERE id = $1`, [id])
     await run(id)
-    assert.equal((await figures(id)).recipients, 9)
+    assert.strictEqual((await figures(id)).recipients, 9)
     await ctx.db.query(
       `UPDATE contacts SET opted_out_at = now() WHERE workspace_id = $1 AND email = 'c2@out.example'`,
       [sender.workspaceId],

@@ -7,17 +7,19 @@
  */
 import { loadPlans, type Plans } from '#config/plans.ts'
 import type { Context } from '#src/context.ts'
-import type { Queryable } from '#src/db.ts'
-import { NO_NEWS, type News } from '#src/events/news.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { NO_NEWS, type News } from '#src/queue/notifications.ts'
 import { isOverQuota, readRoom } from '#src/messages/quota.ts'
-import { schedule, type Due } from '#src/queue/schedule.ts'
-import { LEAST_SLICE, MOST_AHEAD, pickApart, pickDue, sendSlice, SLICE, type Picked } from './dispatch.ts'
-import { readFigures } from './figures.ts'
+import { schedule, type Due } from '#src/queue/due-schedule.ts'
+import { sql } from '#src/stores/sql.ts'
+import { LEAST_SLICE, MOST_AHEAD, sendSlice } from './dispatch.ts'
+import { pickApart, pickDue, SLICE, type Picked } from './due-recipients.ts'
+import { readFigures } from './statistics.ts'
 import { writeLedger } from './ledger.ts'
-import { moveCampaign } from './moves.ts'
+import { moveCampaign } from './transitions.ts'
 import { closeWaiting, reopenFailed, takeBack } from './reopen.ts'
 import { lockCampaign, type Running } from './running.ts'
-import { forgetSlow, noteSlow, setApart, viewSlow, type Looks } from './slow.ts'
+import { forgetSlow, noteSlow, setApart, viewSlow, type Looks } from './slow-receivers.ts'
 import type { CampaignState } from './state.ts'
 import { chooseWinner } from './winner.ts'
 
@@ -85,10 +87,17 @@ async function send(step: Stepping): Promise<Step> {
   return { ...(await dispatch(step)), isMore: true }
 }
 
-const TROUBLE = `
-SELECT EXISTS (SELECT FROM domains WHERE id = $2 AND workspace_id = $1 AND verification_status IN ('verified', 'degraded')) AS "maySend",
-  EXISTS (SELECT FROM suspensions WHERE (until IS NULL OR until > $4)
-    AND ((kind = 'workspace' AND subject = $1::text) OR (kind = 'campaign' AND subject = $3::text))) AS "isHeld"`
+const TROUBLE = sql`
+  SELECT EXISTS (
+      SELECT FROM domains
+      WHERE id = $2 AND workspace_id = $1 AND verification_status IN ('verified', 'degraded')
+    ) AS "maySend",
+    EXISTS (
+      SELECT FROM suspensions
+      WHERE (until IS NULL OR until > $4)
+        AND ((kind = 'workspace' AND subject = $1::text) OR (kind = 'campaign' AND subject = $3::text))
+    ) AS "isHeld"
+`
 
 /** Why nothing may be dispatched now. */
 async function findTrouble({ tx, campaign, now }: Stepping): Promise<Step | null> {

@@ -3,7 +3,7 @@
  * folded here. What it refers to (template, sending domain) is judged against the workspace by `references.ts`.
  */
 import { z } from 'zod'
-import { isUuid } from '#src/id.ts'
+import { isUuid } from '#src/platform/id.ts'
 import { parseMailbox, type Mailbox } from '#src/mail/address.ts'
 
 const MAX_BODY = 1_000_000

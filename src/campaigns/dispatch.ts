@@ -4,18 +4,18 @@
  * found by the worker. Who has left, or was suppressed, since the ledger was written is told apart here and gets nothing.
  *
  * Only so many are ahead of the senders at a time: a pause acts at once, and PostgreSQL and Redis stay small. What waits for receivers
- * that are slow does not count (slow.ts).
+ * that are slow does not count (slow-receivers.ts).
  */
-import { columnsOf } from '#src/columns.ts'
-import { prepared, type Queryable } from '#src/db.ts'
+import { columnsOf } from '#src/stores/column-arrays.ts'
+import { prepared, type Queryable } from '#src/stores/db.ts'
 import { newDeliveries } from '#src/events/deliveries.ts'
-import { newId } from '#src/id.ts'
+import { newId } from '#src/platform/id.ts'
 import { takeSlice } from '#src/messages/quota.ts'
-import type { Due } from '#src/queue/schedule.ts'
+import type { Due } from '#src/queue/due-schedule.ts'
+import { sql } from '#src/stores/sql.ts'
+import type { Picked } from './due-recipients.ts'
 import type { Running } from './running.ts'
-import { receiverAmong, type RoomAt } from './slow.ts'
 
-export const SLICE = 1000
 /** Room for fewer is waited for: a transaction for each few would cost more than they do. */
 export const LEAST_SLICE = 250
 /** Of one campaign, in the queue with nothing known of them. */
@@ -23,87 +23,20 @@ export const MOST_AHEAD = 4000
 /** Stored with each message: what loading it costs. The mail itself is made when it is sent. */
 const CONTENT_SIZE = 1000
 
-export interface Picked {
-  readonly contactId: string
-  readonly audienceId: string
-  readonly variant: 'a' | 'b' | null
-  readonly email: string | null
-  readonly isSubscribed: boolean
-  readonly isOptedOut: boolean
-  readonly cause: string | null
-  /** The slow receiver that it is for; null for all others. */
-  readonly slow: string | null
-}
-
-/** `picked` names the rows; `slow`, the parameter of the receivers that are slow, or null where that does not matter any more. */
-const pickText = (picked: string, slow: string): string => `
-WITH picked AS MATERIALIZED (${picked})
-SELECT p.contact_id AS "contactId", p.audience_id AS "audienceId", p.variant, c.email, m.contact_id IS NOT NULL AS "isSubscribed",
-  c.opted_out_at IS NOT NULL AS "isOptedOut", s.cause, ${slow} AS slow
-FROM picked p
-LEFT JOIN contacts c ON c.id = p.contact_id AND c.workspace_id = $2
-LEFT JOIN memberships m ON m.audience_id = p.audience_id AND m.contact_id = p.contact_id AND m.is_subscribed
-LEFT JOIN suppressions s ON s.workspace_id = $2 AND s.address = c.email`
-
-const PICK = prepared(
-  'campaign-pick',
-  pickText(
-    `
-  SELECT contact_id, audience_id, variant FROM campaign_recipients
-  WHERE campaign_id = $1 AND is_waiting AND apart IS NULL AND sends_at <= $3 ORDER BY sends_at, contact_id LIMIT $4`,
-    `CASE WHEN $5::text[] <> '{}' THEN ${receiverAmong(`substring(c.email from '[^@]*$')`, '$5')} END`,
-  ),
-)
-
-const PICK_APART = prepared(
-  'campaign-pick-apart',
-  pickText(
-    `
-  SELECT l.* FROM unnest($4::text[], $5::int[]) AS r (receiver, room) CROSS JOIN LATERAL (
-    SELECT contact_id, audience_id, variant FROM campaign_recipients
-    WHERE campaign_id = $1 AND apart = r.receiver AND is_waiting AND sends_at <= $3 ORDER BY sends_at, contact_id LIMIT r.room) l LIMIT ${SLICE}`,
-    'NULL::text',
-  ),
-)
-
-/** Those whose time has come, at most so many. */
-export async function pickDue(
-  tx: Queryable,
-  { id, workspaceId, slow }: Running,
-  now: Date,
-  limit: number,
-): Promise<Picked[]> {
-  return (await tx.query<Picked>(PICK, [id, workspaceId, now, limit, slow])).rows
-}
-
-/** Of what was set apart for slow receivers, as many as there is room for. */
-export async function pickApart(
-  tx: Queryable,
-  { id, workspaceId }: Running,
-  now: Date,
-  rooms: readonly RoomAt[],
-): Promise<Picked[]> {
-  return (
-    await tx.query<Picked>(PICK_APART, [
-      id,
-      workspaceId,
-      now,
-      rooms.map(({ receiver }) => receiver),
-      rooms.map(({ room }) => room),
-    ])
-  ).rows
-}
-
 // A ledger's rows are found by both columns of its key, one by one: the campaign comes with the rows, so that no plan goes through all of
 // it, and the state is asked for in place of is_waiting, whose index begins with the campaign too.
 const LEAVE_OUT = prepared(
   'campaign-leave-out',
-  `
-WITH input AS MATERIALIZED (
-  SELECT *, $1::uuid AS campaign_id FROM unnest($2::uuid[], $3::text[], $4::text[]) AS i (contact_id, state, reason)
-)
-UPDATE campaign_recipients l SET state = i.state, is_waiting = false, apart = NULL, reason = i.reason
-FROM input i WHERE l.campaign_id = i.campaign_id AND l.contact_id = i.contact_id AND l.state = 'waiting'`,
+  sql`
+    WITH input AS MATERIALIZED (
+      SELECT *, $1::uuid AS campaign_id
+      FROM unnest($2::uuid[], $3::text[], $4::text[]) AS i (contact_id, state, reason)
+    )
+    UPDATE campaign_recipients l
+    SET state = i.state, is_waiting = false, apart = NULL, reason = i.reason
+    FROM input i
+    WHERE l.campaign_id = i.campaign_id AND l.contact_id = i.contact_id AND l.state = 'waiting'
+  `,
 )
 
 /** Why nothing is sent to one; null: it is. */
@@ -121,31 +54,58 @@ function exclusionOf({
 
 const SEND = prepared(
   'campaign-send',
-  `
-WITH input AS MATERIALIZED (
-  SELECT *, $17::uuid AS campaign_id FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::uuid[], $7::uuid[], $13::text[])
-    AS i (id, contact_id, audience_id, email, domain, content_id, event_id, subject)
-), new_messages AS (
-  INSERT INTO messages (id, workspace_id, domain_id, tier, from_email, from_name, reply_to, to_list, subject, content_size, recipient_count,
-    track_opens, track_clicks, created_at, content_id, contact_id, audience_id, campaign_id)
-  SELECT id, $8, $9, 'bulk', $10, $11, $12::jsonb, jsonb_build_array(jsonb_build_object('email', email, 'name', NULL)), subject, ${CONTENT_SIZE}, 1,
-    $14::boolean, $15::boolean, $16::timestamptz, content_id, contact_id, audience_id, campaign_id
-  FROM input
-), new_recipients AS (
-  INSERT INTO recipients (message_id, n, workspace_id, tier, kind, address, domain, state, is_open, due_at, is_only, sequence, updated_at, campaign_id)
-  SELECT id, 0, $8, 'bulk', 'to', email, domain, 'queued', true, $16, true, 1, $16, campaign_id FROM input
-), new_events AS (
-  INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, created_at)
-  SELECT event_id, $8, 'email.queued', id, 0, 1, email, $16 FROM input
-  RETURNING id, workspace_id, type
-), ${newDeliveries('$16')}, dispatched AS (
-  UPDATE campaign_recipients l SET state = 'dispatched', is_waiting = false, apart = NULL, message_id = i.id, dispatched_at = $16, email = i.email
-  FROM input i WHERE l.campaign_id = i.campaign_id AND l.contact_id = i.contact_id AND l.state = 'waiting'
-  RETURNING 1
-), campaign AS (
-  UPDATE campaigns SET dispatched_at = $16 WHERE id = $17
-)
-SELECT (SELECT count(*) FROM new_deliveries)::int AS deliveries, (SELECT count(*) FROM dispatched)::int AS dispatched`,
+  sql`
+    WITH input AS MATERIALIZED (
+      SELECT *, $17::uuid AS campaign_id
+      FROM unnest(
+        $1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::uuid[], $7::uuid[], $13::text[]
+      ) AS i (id, contact_id, audience_id, email, domain, content_id, event_id, subject)
+    ),
+    new_messages AS (
+      INSERT INTO messages (
+        id, workspace_id, domain_id, tier, from_email, from_name, reply_to, to_list, subject, content_size,
+        recipient_count, track_opens, track_clicks, created_at, content_id, contact_id, audience_id, campaign_id
+      )
+      SELECT id, $8, $9, 'bulk', $10, $11, $12::jsonb,
+        jsonb_build_array(jsonb_build_object('email', email, 'name', NULL)), subject, ${CONTENT_SIZE}, 1, $14::boolean,
+        $15::boolean, $16::timestamptz, content_id, contact_id, audience_id, campaign_id
+      FROM input
+    ),
+    new_recipients AS (
+      INSERT INTO recipients (
+        message_id, n, workspace_id, tier, kind, address, domain, state, is_open, due_at, is_only, sequence, updated_at,
+        campaign_id
+      )
+      SELECT id, 0, $8, 'bulk', 'to', email, domain, 'queued', true, $16, true, 1, $16, campaign_id
+      FROM input
+    ),
+    new_events AS (
+      INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, created_at)
+      SELECT event_id, $8, 'email.queued', id, 0, 1, email, $16
+      FROM input
+      RETURNING id, workspace_id, type
+    ),
+    ${newDeliveries('$16')},
+    dispatched AS (
+      UPDATE campaign_recipients l
+      SET state = 'dispatched',
+        is_waiting = false,
+        apart = NULL,
+        message_id = i.id,
+        dispatched_at = $16,
+        email = i.email
+      FROM input i
+      WHERE l.campaign_id = i.campaign_id AND l.contact_id = i.contact_id AND l.state = 'waiting'
+      RETURNING 1
+    ),
+    campaign AS (
+      UPDATE campaigns
+      SET dispatched_at = $16
+      WHERE id = $17
+    )
+    SELECT (SELECT count(*) FROM new_deliveries)::int AS deliveries,
+      (SELECT count(*) FROM dispatched)::int AS dispatched
+  `,
 )
 
 export interface Sent {

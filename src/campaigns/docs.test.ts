@@ -1,15 +1,15 @@
-import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { assert } from 'chai'
 import { LEDGER } from './ledger-states.ts'
 import { CAMPAIGN_MOVES, CAMPAIGN_STATES } from './state.ts'
 
 /** The cells of each table row whose first cell is code. */
-const ROWS = [...readFileSync('docs/campaigns.md', 'utf8').matchAll(/^\| `([^`]+)` \| (.+) \|$/gm)].map(
+const ROWS = [...readFileSync('docs/guides/campaigns.md', 'utf8').matchAll(/^\| `([^`]+)` \| (.+) \|$/gm)].map(
   ([, name = '', rest = '']) => [name, rest] as const,
 )
 const rowsOf = (names: readonly string[]): unknown => Object.fromEntries(ROWS.filter(([name]) => names.includes(name)))
 
-describe('docs/campaigns.md', () => {
+describe('docs/guides/campaigns.md', () => {
   it('has the states of a campaign and of its ledger, each with its meaning', () => {
     assert.deepEqual(rowsOf(Object.keys(CAMPAIGN_STATES)), CAMPAIGN_STATES)
     assert.deepEqual(rowsOf(Object.keys(LEDGER)), LEDGER)
@@ -22,7 +22,7 @@ describe('docs/campaigns.md', () => {
   })
   it('the check of the database knows the same states of the ledger', () => {
     const migration = readFileSync('migrations/018-campaigns.ts', 'utf8')
-    const listed = /campaign_recipients_state CHECK \(state IN \(([^)]+)\)/.exec(migration)?.[1] ?? ''
+    const listed = /campaign_recipients_state CHECK \(\s*state IN \(([^)]+)\)/.exec(migration)?.[1] ?? ''
     assert.deepEqual(
       [...listed.matchAll(/'([a-z]+)'/g)].map(([, name]) => name),
       Object.keys(LEDGER),

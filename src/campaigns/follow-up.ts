@@ -2,8 +2,8 @@
  * A further campaign for those who got one and did not open it: a draft with the same content, audiences and sender, which its owner may
  * change and send. Who it goes to is decided when it starts, by the ledger of the first.
  */
-import type { Queryable } from '#src/db.ts'
-import type { CampaignName } from './moves.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import type { CampaignName } from './transitions.ts'
 import type { CampaignState } from './state.ts'
 import { createCampaign, findCampaign, type Campaign } from './store.ts'
 

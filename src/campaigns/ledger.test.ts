@@ -1,7 +1,8 @@
 /** When the recipients of a ledger are due: by their own zones, whatever these are called, and with a test and a spread together. */
-import assert from 'node:assert/strict'
-import { newId } from '#src/id.ts'
-import { storeContent } from '#src/recipes/contents.ts'
+import { assert } from 'chai'
+import { newId } from '#src/platform/id.ts'
+import { storeContent } from '#src/deferred-content/content-store.ts'
+import { sql } from '#src/stores/sql.ts'
 import { addAudience, addMembers } from '#test/support/campaign.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { createSender, type Sender } from '#test/support/sender.ts'
@@ -32,8 +33,13 @@ describe('times of a ledger', () => {
     const id = newId()
     const names = Object.keys(columns)
     await ctx.db.query(
-      `INSERT INTO campaigns (id, workspace_id, name, status, audience_ids, from_email, domain_id, content_id, is_open, started_at${names.map((name) => `, ${name}`).join('')})
-       VALUES ($1, $2, 'C', 'SENDING', $3, $4, $5, $6, true, $7${names.map((_, i) => `, $${i + 8}`).join('')})`,
+      sql`
+        INSERT INTO campaigns (
+          id, workspace_id, name, status, audience_ids, from_email, domain_id, content_id, is_open,
+          started_at${names.map((name) => `, ${name}`).join('')}
+        )
+        VALUES ($1, $2, 'C', 'SENDING', $3, $4, $5, $6, true, $7${names.map((_, i) => `, $${i + 8}`).join('')})
+      `,
       [
         id,
         workspaceId,
@@ -79,7 +85,12 @@ describe('times of a ledger', () => {
       ])
     await write(id)
     const { rows } = await ctx.db.query<{ zone: string | null; at: Date }>(
-      `SELECT c.timezone AS zone, l.sends_at AS at FROM campaign_recipients l JOIN contacts c ON c.id = l.contact_id WHERE campaign_id = $1`,
+      sql`
+        SELECT c.timezone AS zone, l.sends_at AS at
+        FROM campaign_recipients l
+        JOIN contacts c ON c.id = l.contact_id
+        WHERE campaign_id = $1
+      `,
       [id],
     )
     const found = Object.fromEntries(rows.map(({ zone, at }) => [zone ?? '', at.toISOString().slice(11, 16)]))
@@ -88,8 +99,12 @@ describe('times of a ledger', () => {
   it('who joined right before the start is in it, also by a clock that is a little ahead; who joins later is not', async () => {
     const id = await begin(3, {})
     await ctx.db.query(
-      `UPDATE memberships m SET created_at = k.started_at + interval '1 second' * (substring(m.email from 2 for 1)::int * 3 - 1)
-      FROM campaigns k WHERE k.id = $1 AND m.audience_id = k.audience_ids[1]`,
+      sql`
+        UPDATE memberships m
+        SET created_at = k.started_at + interval '1 second' * (substring(m.email FROM 2 FOR 1)::int * 3 - 1)
+        FROM campaigns k
+        WHERE k.id = $1 AND m.audience_id = k.audience_ids[1]
+      `,
       [id],
     )
     await write(id)
@@ -114,10 +129,16 @@ describe('times of a ledger', () => {
     const {
       rows: [row],
     } = await ctx.db.query<{ test: number[]; rest: number[] }>(
-      `
-      SELECT array_agg(m) FILTER (WHERE variant IS NOT NULL) AS test, array_agg(m) FILTER (WHERE variant IS NULL) AS rest
-      FROM (SELECT l.variant, extract(epoch FROM l.sends_at - k.started_at)::float8 / 60 AS m
-        FROM campaign_recipients l JOIN campaigns k ON k.id = l.campaign_id WHERE k.id = $1) t`,
+      sql`
+        SELECT array_agg(m) FILTER (WHERE variant IS NOT NULL) AS test,
+          array_agg(m) FILTER (WHERE variant IS NULL) AS rest
+        FROM (
+          SELECT l.variant, extract(epoch FROM l.sends_at - k.started_at)::float8 / 60 AS m
+          FROM campaign_recipients l
+          JOIN campaigns k ON k.id = l.campaign_id
+          WHERE k.id = $1
+        ) t
+      `,
       [id],
     )
     const { test, rest } = row ?? assert.fail()
@@ -127,7 +148,7 @@ describe('times of a ledger', () => {
     )
     const inQuarter = (quarter: number): number =>
       rest.filter((minutes) => Math.floor((minutes - 60) / 25) === quarter).length
-    assert.equal(rest.length, 32)
+    assert.strictEqual(rest.length, 32)
     for (const quarter of [0, 1, 2, 3])
       assert.ok(Math.abs(inQuarter(quarter) - 8) <= 2, `${inQuarter(quarter)} in quarter ${quarter}`)
   })

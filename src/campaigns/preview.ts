@@ -5,9 +5,10 @@
  */
 import type { Config } from '#config/load.ts'
 import { REGIONS, type Region } from '#config/regions.ts'
-import type { Queryable } from '#src/db.ts'
+import type { Queryable } from '#src/stores/db.ts'
 import { amountOf, dayOf, stepOf, type DayRecord } from '#src/egress/warm-up.ts'
 import { readRoom } from '#src/messages/quota.ts'
+import { sql } from '#src/stores/sql.ts'
 import { receiverOf } from '#src/suppression/receiver.ts'
 import { countRecipients, sampleNew, type Counted } from './selection.ts'
 import { judgeSendable, type Block, type Starting } from './start.ts'
@@ -195,10 +196,14 @@ async function findSenderFacts(db: Queryable, workspaceId: string, from: string 
   const {
     rows: [row],
   } = await db.query<Omit<SenderFacts, 'pool'> & { region: Region; pool: string | null }>(
-    `SELECT d.verification_status AS status, d.mail_from_status = 'verified' AS "hasMailFrom", d.region, coalesce(d.egress_pool, w.egress_pool) AS pool,
-       jsonb_path_query_first(d.checks, '$[*] ? (@.purpose == "dmarc")') ->> 'status' AS dmarc
-     FROM domains d JOIN workspaces w ON w.id = d.workspace_id
-     WHERE d.workspace_id = $1 AND d.domain = $2 AND d.verification_status IN ('verified', 'degraded')`,
+    sql`
+      SELECT d.verification_status AS status, d.mail_from_status = 'verified' AS "hasMailFrom", d.region,
+        coalesce(d.egress_pool, w.egress_pool) AS pool,
+        jsonb_path_query_first(d.checks, '$[*] ? (@.purpose == "dmarc")') ->> 'status' AS dmarc
+      FROM domains d
+      JOIN workspaces w ON w.id = d.workspace_id
+      WHERE d.workspace_id = $1 AND d.domain = $2 AND d.verification_status IN ('verified', 'degraded')
+    `,
     [workspaceId, from.slice(from.lastIndexOf('@') + 1)],
   )
   return row === undefined ? null : { ...row, pool: row.pool ?? REGIONS[row.region].pool }
@@ -218,17 +223,31 @@ async function describeReceivers(
   const names = largest.map(({ receiver }) => receiverOf(receiver, receiver))
   const [{ rows: hours }, { rows: sources }, { rows: days }] = await Promise.all([
     db.query<{ receiver: string; best: number }>(
-      'SELECT receiver, max(delivered) AS best FROM receiver_hours WHERE receiver = ANY ($1::text[]) AND hour > $2 GROUP BY receiver',
+      sql`
+        SELECT receiver, max(delivered) AS best
+        FROM receiver_hours
+        WHERE receiver = ANY ($1::text[]) AND hour > $2
+        GROUP BY receiver
+      `,
       [names, new Date(nowMs - 7 * 24 * HOUR_MS)],
     ),
     db.query<{ id: string; isWarming: boolean }>(
-      `SELECT s.id, s.warming_since IS NOT NULL AS "isWarming" FROM egress_members m JOIN egress_sources s ON s.id = m.source_id
-       WHERE m.pool = $1 AND s.paused_at IS NULL AND s.gone_since IS NULL`,
+      sql`
+        SELECT s.id, s.warming_since IS NOT NULL AS "isWarming"
+        FROM egress_members m
+        JOIN egress_sources s ON s.id = m.source_id
+        WHERE m.pool = $1 AND s.paused_at IS NULL AND s.gone_since IS NULL
+      `,
       [pool],
     ),
     db.query<SourceDay>(
-      `SELECT DISTINCT ON (source_id, receiver) source_id AS "sourceId", receiver, day::text AS day, step, sent, throttled, complaints, taken
-       FROM egress_days WHERE receiver = ANY ($1::text[]) AND day <= $2::date ORDER BY source_id, receiver, day DESC`,
+      sql`
+        SELECT DISTINCT ON (source_id, receiver) source_id AS "sourceId", receiver, day::text AS day, step, sent,
+          throttled, complaints, taken
+        FROM egress_days
+        WHERE receiver = ANY ($1::text[]) AND day <= $2::date
+        ORDER BY source_id, receiver, day DESC
+      `,
       [names, dayOf(nowMs)],
     ),
   ])

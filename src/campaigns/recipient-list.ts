@@ -1,10 +1,11 @@
 /**
  * Who got a campaign, who did not, and why: its ledger in pages behind a cursor, in the order of contact ids, or as CSV. No page costs more
- * than a walk of the ledger, and no memory grows with it. Cells of the CSV are guarded against spreadsheets that would run them (src/csv.ts).
+ * than a walk of the ledger, and no memory grows with it. Cells of the CSV are guarded against spreadsheets that would run them (src/platform/csv.ts).
  */
-import { writeRows } from '#src/csv.ts'
-import type { Queryable } from '#src/db.ts'
-import { hexOf } from '#src/id.ts'
+import { writeRows } from '#src/platform/csv.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { hexOf } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
 import { LEDGER_STATES, type LedgerState } from './ledger-states.ts'
 
 const BY_STATE = Object.fromEntries(LEDGER_STATES.map((state) => [state, `state = '${state}'`])) as Record<
@@ -77,9 +78,16 @@ export async function readLedger(
   { workspaceId, campaignId, filter, after, limit }: Ask,
 ): Promise<LedgerRow[]> {
   const { rows } = await db.query<LedgerRow>(
-    `SELECT ${COLUMNS.join(', ')} FROM campaign_recipients
-     WHERE campaign_id = $1 AND workspace_id = $2 AND ($3::uuid IS NULL OR contact_id > $3)${filter === null ? '' : ` AND ${FILTERS[filter]}`}
-     ORDER BY contact_id LIMIT $4`,
+    sql`
+      SELECT ${COLUMNS.join(', ')}
+      FROM campaign_recipients
+      WHERE campaign_id = $1
+        AND workspace_id = $2
+        AND ($3::uuid IS NULL OR contact_id > $3)
+        ${filter === null ? '' : `AND ${FILTERS[filter]}`}
+      ORDER BY contact_id
+      LIMIT $4
+    `,
     [campaignId, workspaceId, after, limit],
   )
   return rows

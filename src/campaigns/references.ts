@@ -2,8 +2,9 @@
  * Do the things that a campaign or an automation names belong to its workspace: templates, audiences, segments, sending domains? Another
  * workspace's are as good as none. The answer holds for this moment; whoever sends looks again.
  */
-import type { Queryable } from '#src/db.ts'
-import type { Detail } from '#src/errors.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import type { Detail } from '#src/platform/errors.ts'
+import { sql } from '#src/stores/sql.ts'
 
 export interface Reference {
   readonly kind: keyof typeof KINDS
@@ -31,8 +32,11 @@ const KINDS = {
     missing: 'there is no such segment',
   },
   sender: {
-    statement: `SELECT domain AS found FROM domains WHERE workspace_id = $1 AND domain = ANY ($2::text[])
-      AND verification_status IN ('verified', 'degraded')`,
+    statement: sql`
+      SELECT domain AS found
+      FROM domains
+      WHERE workspace_id = $1 AND domain = ANY ($2::text[]) AND verification_status IN ('verified', 'degraded')
+    `,
     keyOf: (value: string): string => value.slice(value.lastIndexOf('@') + 1),
     missing: 'must be an address of a verified domain of the workspace',
   },

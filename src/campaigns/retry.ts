@@ -1,6 +1,6 @@
 /** A campaign that was dispatched is sent again to those whose mail failed: a generation of its own, opened by the worker slice by slice. */
-import type { Queryable } from '#src/db.ts'
-import { moveCampaign, type CampaignName, type MoveResult } from './moves.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { moveCampaign, type CampaignName, type MoveResult } from './transitions.ts'
 
 export async function retryFailed(db: Queryable, name: CampaignName): Promise<MoveResult> {
   const {

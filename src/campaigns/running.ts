@@ -2,8 +2,9 @@
  * A campaign that the worker has something to do with, read under its lock: whoever holds it is the only one who writes the ledger,
  * dispatches from it or ends it, so two workers never take the same slice, and pausing comes between two slices.
  */
-import { prepared, type Queryable } from '#src/db.ts'
-import type { Variant } from './figures.ts'
+import { prepared, type Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
+import type { Variant } from './statistics.ts'
 import type { CampaignState } from './state.ts'
 
 export type SendMode = 'at_once' | 'recipient_time' | 'spread'
@@ -26,7 +27,7 @@ export interface Running {
   readonly retriedId: string | null
   /** When mail of it last went into the queue. */
   readonly dispatchedAt: Date | null
-  /** Receivers that hold it up (slow.ts). */
+  /** Receivers that hold it up (slow-receivers.ts). */
   readonly slow: readonly string[]
   readonly domainId: string | null
   readonly contentId: string
@@ -49,17 +50,22 @@ export interface Running {
 
 const LOCK = prepared(
   'campaign-lock',
-  `
-SELECT k.id, k.workspace_id AS "workspaceId", w.plan, k.status, k.starts_at AS "startsAt", k.started_at AS "startedAt",
-  k.audience_ids AS "audienceIds", k.segment_id AS "segmentId", k.follows_id AS "followsId", k.is_written AS "isWritten",
-  k.last_contact_id AS "lastContactId", k.written, k.generation, k.is_retrying AS "isRetrying", k.retried_id AS "retriedId",
-  k.dispatched_at AS "dispatchedAt", k.slow,
-  k.domain_id AS "domainId", k.content_id AS "contentId", k.content_b_id AS "contentBId", m.subject, k.subject_b AS "subjectB", k.from_email AS "fromEmail",
-  k.from_name AS "fromName", k.reply_to AS "replyTo", k.track_opens AS "trackOpens", k.track_clicks AS "trackClicks",
-  k.test_percent AS "testPercent", k.test_minutes AS "testMinutes", k.winner, k.send_mode AS "sendMode",
-  k.spread_minutes AS "spreadMinutes", k.local_time AS "localTime", k.timezone
-FROM campaigns k JOIN workspaces w ON w.id = k.workspace_id LEFT JOIN mail_contents m ON m.id = k.content_id
-WHERE k.id = $1 AND k.is_open FOR UPDATE OF k SKIP LOCKED`,
+  sql`
+    SELECT k.id, k.workspace_id AS "workspaceId", w.plan, k.status, k.starts_at AS "startsAt",
+      k.started_at AS "startedAt", k.audience_ids AS "audienceIds", k.segment_id AS "segmentId",
+      k.follows_id AS "followsId", k.is_written AS "isWritten", k.last_contact_id AS "lastContactId", k.written,
+      k.generation, k.is_retrying AS "isRetrying", k.retried_id AS "retriedId", k.dispatched_at AS "dispatchedAt",
+      k.slow, k.domain_id AS "domainId", k.content_id AS "contentId", k.content_b_id AS "contentBId", m.subject,
+      k.subject_b AS "subjectB", k.from_email AS "fromEmail", k.from_name AS "fromName", k.reply_to AS "replyTo",
+      k.track_opens AS "trackOpens", k.track_clicks AS "trackClicks", k.test_percent AS "testPercent",
+      k.test_minutes AS "testMinutes", k.winner, k.send_mode AS "sendMode", k.spread_minutes AS "spreadMinutes",
+      k.local_time AS "localTime", k.timezone
+    FROM campaigns k
+    JOIN workspaces w ON w.id = k.workspace_id
+    LEFT JOIN mail_contents m ON m.id = k.content_id
+    WHERE k.id = $1 AND k.is_open
+    FOR UPDATE OF k SKIP LOCKED
+  `,
 )
 
 /** Null: another worker has it, or there is nothing to do any more. */
@@ -72,16 +78,26 @@ export async function lockCampaign(tx: Queryable, id: string): Promise<Running |
 export async function listOpen(
   db: Queryable,
 ): Promise<{ id: string; workspaceId: string; status: CampaignState; startsAt: Date | null }[]> {
-  const { rows } = await db.query<{ id: string; workspaceId: string; status: CampaignState; startsAt: Date | null }>(
-    `SELECT id, workspace_id AS "workspaceId", status, starts_at AS "startsAt" FROM campaigns WHERE is_open ORDER BY id`,
-  )
+  const { rows } = await db.query<{
+    id: string
+    workspaceId: string
+    status: CampaignState
+    startsAt: Date | null
+  }>(sql`
+    SELECT id, workspace_id AS "workspaceId", status, starts_at AS "startsAt"
+    FROM campaigns
+    WHERE is_open
+    ORDER BY id
+  `)
   return rows
 }
 
 /** True while any campaign of any workspace goes into the queue: what can wait may. One that waits for its time is not meant. */
 export async function isSending(db: Queryable): Promise<boolean> {
-  const { rows } = await db.query(
-    `SELECT FROM campaigns WHERE is_open AND status = 'SENDING' AND coalesce(dispatched_at, started_at) > now() - interval '1 minute' LIMIT 1`,
-  )
+  const { rows } = await db.query(sql`
+    SELECT FROM campaigns
+    WHERE is_open AND status = 'SENDING' AND coalesce(dispatched_at, started_at) > now() - interval '1 minute'
+    LIMIT 1
+  `)
   return rows.length > 0
 }

@@ -1,5 +1,5 @@
 /** The time that a campaign is set to: an instant, or a wall-clock time that each recipient's own zone reaches at its own instant. */
-import { isZone, readMoment } from '#src/moment.ts'
+import { isZone, readMoment } from '#src/platform/time-input.ts'
 import { firstMoment } from './send-times.ts'
 
 const DAY_MS = 24 * 3600 * 1000

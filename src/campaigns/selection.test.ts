@@ -1,5 +1,5 @@
 /** How many a campaign would go to: exact, or by a sample that says so. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { addAudience, addMembers } from '#test/support/campaign.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { countRecipients, sampleNew, type Counted } from './selection.ts'

@@ -3,9 +3,10 @@
  * many rows; nothing is written. Of large audiences every 16th contact is counted, by what is random in its id, and it is said that the
  * numbers are estimates: a million would take seconds, and whoever starts a campaign waits for it.
  */
-import type { Queryable } from '#src/db.ts'
+import type { Queryable } from '#src/stores/db.ts'
 import { compileSegment } from '#src/segments/compile.ts'
 import type { Filter } from '#src/segments/filter.ts'
+import { sql } from '#src/stores/sql.ts'
 import type { Campaign } from './store.ts'
 
 export interface ReceiverCount {
@@ -33,7 +34,8 @@ const PART = 16
 const IN_PART = `AND get_byte(uuid_send(m.contact_id), 15) % ${PART} = 0`
 
 interface Chosen {
-  readonly sql: string
+  /** A table and its conditions, to stand after FROM. */
+  readonly from: string
   readonly values: readonly unknown[]
 }
 
@@ -50,12 +52,33 @@ async function chosen(db: Queryable, { workspaceId, nowMs, isPart }: Wanted, cam
   const segment = filter === null ? { sql: 'true', values: [] } : compileSegment(filter, { nowMs, first: 4 })
   return {
     values: [workspaceId, campaign.audienceIds, campaign.followsId, ...segment.values],
-    sql: `contacts c WHERE c.workspace_id = $1 AND c.opted_out_at IS NULL AND ${segment.sql} AND c.id IN (
-      SELECT m.contact_id FROM memberships m JOIN audiences a ON a.id = m.audience_id AND a.workspace_id = $1 AND a.deleted_at IS NULL
-      WHERE m.audience_id = ANY ($2::uuid[]) AND m.is_subscribed ${isPart ? IN_PART : ''})
-    AND NOT EXISTS (SELECT FROM suppressions x WHERE x.workspace_id = $1 AND x.address = c.email)
-    AND ($3::uuid IS NULL OR EXISTS (SELECT FROM campaign_recipients f WHERE f.campaign_id = $3 AND f.contact_id = c.id AND f.workspace_id = $1
-      AND f.state IN ('delivered', 'sent') AND f.opened_at IS NULL AND f.clicked_at IS NULL))`,
+    from: sql`
+      contacts c
+      WHERE c.workspace_id = $1
+        AND c.opted_out_at IS NULL
+        AND ${segment.sql}
+        AND c.id IN (
+          SELECT m.contact_id
+          FROM memberships m
+          JOIN audiences a ON a.id = m.audience_id AND a.workspace_id = $1 AND a.deleted_at IS NULL
+          WHERE m.audience_id = ANY ($2::uuid[])
+            AND m.is_subscribed
+            ${isPart ? IN_PART : ''}
+        )
+        AND NOT EXISTS (SELECT FROM suppressions x WHERE x.workspace_id = $1 AND x.address = c.email)
+        AND (
+          $3::uuid IS NULL
+          OR EXISTS (
+            SELECT FROM campaign_recipients f
+            WHERE f.campaign_id = $3
+              AND f.contact_id = c.id
+              AND f.workspace_id = $1
+              AND f.state IN ('delivered', 'sent')
+              AND f.opened_at IS NULL
+              AND f.clicked_at IS NULL
+          )
+        )
+    `,
   }
 }
 
@@ -81,7 +104,11 @@ export async function countRecipients(
   const {
     rows: [size],
   } = await db.query<{ members: number }>(
-    'SELECT coalesce(sum(subscribed_count), 0)::bigint AS members FROM audiences WHERE workspace_id = $1 AND id = ANY ($2::uuid[])',
+    sql`
+      SELECT coalesce(sum(subscribed_count), 0)::bigint AS members
+      FROM audiences
+      WHERE workspace_id = $1 AND id = ANY ($2::uuid[])
+    `,
     [workspaceId, campaign.audienceIds],
   )
   const part = (size?.members ?? 0) > LARGE ? await count(db, { workspaceId, nowMs, isPart: true }, campaign) : null
@@ -91,12 +118,22 @@ export async function countRecipients(
 }
 
 async function count(db: Queryable, wanted: Wanted, campaign: Campaign): Promise<Counted> {
-  const { sql, values } = await chosen(db, wanted, campaign)
+  const { from, values } = await chosen(db, wanted, campaign)
   const { rows } = await db.query<ReceiverCount & { total: number; receivers: number }>(
-    `WITH domains_of AS (SELECT substring(c.email from '[^@]*$') AS domain, count(*) AS n FROM ${sql} GROUP BY 1)
-     SELECT coalesce(d.site, g.domain) AS receiver, sum(g.n)::bigint AS recipients, (sum(sum(g.n)) OVER ())::bigint AS total,
-       (count(*) OVER ())::int AS receivers
-     FROM domains_of g LEFT JOIN domain_sites d ON d.domain = g.domain GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${LARGEST}`,
+    sql`
+      WITH domains_of AS (
+        SELECT substring(c.email FROM '[^@]*$') AS domain, count(*) AS n
+        FROM ${from}
+        GROUP BY 1
+      )
+      SELECT coalesce(d.site, g.domain) AS receiver, sum(g.n)::bigint AS recipients,
+        (sum(sum(g.n)) OVER ())::bigint AS total, (count(*) OVER ())::int AS receivers
+      FROM domains_of g
+      LEFT JOIN domain_sites d ON d.domain = g.domain
+      GROUP BY 1
+      ORDER BY 2 DESC, 1
+      LIMIT ${LARGEST}
+    `,
     values,
   )
   return {
@@ -113,14 +150,26 @@ export async function sampleNew(
   { workspaceId, nowMs, counted: { isEstimate, total } }: Omit<Wanted, 'isPart'> & { readonly counted: Counted },
   campaign: Campaign,
 ): Promise<{ sampled: number; neverMailed: number }> {
-  const { sql, values } = await chosen(db, { workspaceId, nowMs, isPart: isEstimate }, campaign)
+  const { from, values } = await chosen(db, { workspaceId, nowMs, isPart: isEstimate }, campaign)
   const each = Math.max(1, Math.floor(total / (isEstimate ? PART : 1) / SAMPLE))
   const {
     rows: [row],
   } = await db.query<{ sampled: number; neverMailed: number }>(
-    `SELECT count(*)::int AS sampled, count(*) FILTER (WHERE NOT EXISTS (
-       SELECT FROM recipients r WHERE r.workspace_id = $1 AND lower(r.address) COLLATE "C" = s.email))::int AS "neverMailed"
-     FROM (SELECT c.email FROM ${sql} AND hashtext(c.id::text) % ${each} = 0 LIMIT ${SAMPLE}) s`,
+    sql`
+      SELECT count(*)::int AS sampled,
+        count(*) FILTER (
+          WHERE NOT EXISTS (
+            SELECT FROM recipients r
+            WHERE r.workspace_id = $1 AND lower(r.address) COLLATE "C" = s.email
+          )
+        )::int AS "neverMailed"
+      FROM (
+        SELECT c.email
+        FROM ${from}
+          AND hashtext(c.id::text) % ${each} = 0
+        LIMIT ${SAMPLE}
+      ) s
+    `,
     values,
   )
   return row ?? { sampled: 0, neverMailed: 0 }

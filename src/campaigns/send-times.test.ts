@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { EVENLY, firstMoment, momentsByZone } from './send-times.ts'
 
 describe('times of campaigns', () => {
@@ -19,13 +19,13 @@ describe('times of campaigns', () => {
     )
   })
   it('a time that is skipped is the first instant after the gap', () => {
-    assert.equal(
+    assert.strictEqual(
       momentsByZone('2031-03-30_02:30:00', ['Europe/Berlin']).get('Europe/Berlin')?.toISOString(),
       '2031-03-30T01:00:00.000Z',
     )
   })
   it('the first of all zones is 14 hours ahead', () => {
-    assert.equal(firstMoment('2031-07-01_09:00:00').toISOString(), '2031-06-30T19:00:00.000Z')
+    assert.strictEqual(firstMoment('2031-07-01_09:00:00').toISOString(), '2031-06-30T19:00:00.000Z')
   })
   it('a spread is even however many there are', () => {
     for (const count of [10, 97, 1000]) {

@@ -1,8 +1,8 @@
 /**
  * When each recipient of a campaign is due: at once, at a wall-clock time where the recipient is, or spread over a while. The clock is that
- * of src/moment.ts: a time that daylight saving skips is the first instant after the gap, one that comes twice is the earlier.
+ * of src/platform/time-input.ts: a time that daylight saving skips is the first instant after the gap, one that comes twice is the earlier.
  */
-import { isZone, readMoment } from '#src/moment.ts'
+import { isZone, readMoment } from '#src/platform/time-input.ts'
 
 /** The instant of a wall-clock time in each of these zones, by the name that was given; a zone that this machine does not know is left out. */
 export function momentsByZone(localTime: string, zones: Iterable<string>): ReadonlyMap<string, Date> {

@@ -1,11 +1,11 @@
 /** What happens to a campaign while it is being judged: somebody changes it, takes it back, or sets it to another time. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { createRenderer, type Renderer } from '#src/templates/render.ts'
 import { addAudience, addMembers, BODY } from '#test/support/campaign.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { createSender, type Sender } from '#test/support/sender.ts'
-import { beginScheduled } from './begin.ts'
-import { moveCampaign } from './moves.ts'
+import { beginScheduled } from './scheduled-start.ts'
+import { moveCampaign } from './transitions.ts'
 import { judgeSendable, startCampaign } from './start.ts'
 import { changeDraft, createCampaign, findCampaign } from './store.ts'
 
@@ -65,21 +65,21 @@ describe('a campaign that is changed while it is judged', () => {
       starts_at: at,
       timezone: 'UTC',
     })
-    assert.equal(moved.kind, 'moved')
+    assert.strictEqual(moved.kind, 'moved')
   }
   const now = (): Date => new Date(ctx.clock.now())
 
   it('what is sent is what stood there when it moved', async () => {
     const id = await draft()
     const change = (): Promise<unknown> => changeDraft(ctx.db, sender.workspaceId, id, { subject: 'Corrected' })
-    assert.equal((await startCampaign({ ...ctx, renderer: meanwhile(change) }, nameOf(id))).kind, 'moved')
-    assert.equal(await subjectOf(id), 'Corrected')
+    assert.strictEqual((await startCampaign({ ...ctx, renderer: meanwhile(change) }, nameOf(id))).kind, 'moved')
+    assert.strictEqual(await subjectOf(id), 'Corrected')
   })
   it('what nobody has judged is not sent', async () => {
     const id = await draft()
     const change = (): Promise<unknown> => changeDraft(ctx.db, sender.workspaceId, id, { body: '<p>no way out</p>' })
-    assert.equal((await startCampaign({ ...ctx, renderer: meanwhile(change) }, nameOf(id))).kind, 'blocked')
-    assert.equal((await findCampaign(ctx.db, sender.workspaceId, id))?.status, 'DRAFT')
+    assert.strictEqual((await startCampaign({ ...ctx, renderer: meanwhile(change) }, nameOf(id))).kind, 'blocked')
+    assert.strictEqual((await findCampaign(ctx.db, sender.workspaceId, id))?.status, 'DRAFT')
   })
   it('one that is made a draft again does not begin', async () => {
     const id = await draft()
@@ -87,7 +87,7 @@ describe('a campaign that is changed while it is judged', () => {
     const recall = (): Promise<unknown> =>
       moveCampaign(ctx.db, nameOf(id), 'recall', { is_open: false, scheduled_at: null, starts_at: null })
     await beginScheduled({ ...ctx, renderer: meanwhile(recall) }, nameOf(id))
-    assert.equal((await findCampaign(ctx.db, sender.workspaceId, id))?.status, 'DRAFT')
+    assert.strictEqual((await findCampaign(ctx.db, sender.workspaceId, id))?.status, 'DRAFT')
   })
   it('one that is set to a later time does not begin, nor fail', async () => {
     for (const body of [BODY, '<p>no way out</p>']) {
@@ -108,7 +108,7 @@ describe('a campaign that is changed while it is judged', () => {
     const id = await draft()
     await schedule(id, now())
     const begin = async (): Promise<void> => {
-      assert.equal((await startCampaign({ ...ctx, renderer }, nameOf(id))).kind, 'moved')
+      assert.strictEqual((await startCampaign({ ...ctx, renderer }, nameOf(id))).kind, 'moved')
       await ctx.db.query(`UPDATE domains SET verification_status = 'failed' WHERE id = $1`, [sender.domainId])
     }
     // after the content is looked at and found broken, the other worker has begun it
@@ -122,7 +122,7 @@ describe('a campaign that is changed while it is judged', () => {
     }
     await beginScheduled({ ...ctx, renderer: slow }, nameOf(id))
     await ctx.db.query(`UPDATE domains SET verification_status = 'verified' WHERE id = $1`, [sender.domainId])
-    assert.equal((await findCampaign(ctx.db, sender.workspaceId, id))?.status, 'SENDING')
+    assert.strictEqual((await findCampaign(ctx.db, sender.workspaceId, id))?.status, 'SENDING')
   })
   it('begun by hand, it leaves now, whatever clocks it was set to', async () => {
     const id = await draft()
@@ -131,8 +131,8 @@ describe('a campaign that is changed while it is judged', () => {
       `UPDATE campaigns SET send_mode = 'recipient_time', local_time = '2031-01-01_09:00:00' WHERE id = $1`,
       [id],
     )
-    assert.equal((await startCampaign({ ...ctx, renderer }, nameOf(id))).kind, 'moved')
-    assert.equal((await findCampaign(ctx.db, sender.workspaceId, id))?.isRecipientTime, false)
+    assert.strictEqual((await startCampaign({ ...ctx, renderer }, nameOf(id))).kind, 'moved')
+    assert.strictEqual((await findCampaign(ctx.db, sender.workspaceId, id))?.isRecipientTime, false)
   })
   it('what the renderer leaves alone for a while is of one workspace', async () => {
     const keys = new Set<string>()
@@ -152,7 +152,7 @@ describe('a campaign that is changed while it is judged', () => {
       assert.ok(campaign !== null)
       await judgeSendable({ db: ctx.db, renderer: watched }, workspaceId, campaign)
     }
-    assert.equal(keys.size, 2)
+    assert.strictEqual(keys.size, 2)
   })
   it('what can only be sent by force fails at its time, unless it was scheduled by force', async () => {
     for (const [isForced, status] of [
@@ -166,7 +166,7 @@ describe('a campaign that is changed while it is judged', () => {
       await ctx.db.query('UPDATE campaigns SET is_forced = $2 WHERE id = $1', [id, isForced])
       await beginScheduled({ ...ctx, renderer }, nameOf(id))
       const found = await findCampaign(ctx.db, sender.workspaceId, id)
-      assert.equal(found?.status, status)
+      assert.strictEqual(found?.status, status)
       if (!isForced) assert.match(found?.reason ?? '', /upper takes a text/)
     }
   })
@@ -177,6 +177,6 @@ describe('a campaign that is changed while it is judged', () => {
       testPercent: 20,
       testMinutes: 60,
     })
-    assert.equal((await startCampaign({ ...ctx, renderer }, nameOf(id))).kind, 'blocked')
+    assert.strictEqual((await startCampaign({ ...ctx, renderer }, nameOf(id))).kind, 'blocked')
   })
 })

@@ -5,13 +5,14 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Context } from '#src/context.ts'
-import type { Db, Queryable } from '#src/db.ts'
-import { storeContent, type NewContent } from '#src/recipes/contents.ts'
+import type { Db, Queryable } from '#src/stores/db.ts'
+import { storeContent, type NewContent } from '#src/deferred-content/content-store.ts'
+import { sql } from '#src/stores/sql.ts'
 import type { Renderer } from '#src/templates/render.ts'
 import { sampleVariables } from '#src/templates/variables.ts'
 import { findTemplateVersion } from '#src/templates/versions.ts'
-import { finishWritten } from '#src/templates/written.ts'
-import { moveCampaign, type CampaignName, type MoveResult } from './moves.ts'
+import { finishWritten } from '#src/templates/inline-template.ts'
+import { moveCampaign, type CampaignName, type MoveResult } from './transitions.ts'
 import { CAMPAIGN_MOVES } from './state.ts'
 import { findCampaign, type Campaign } from './store.ts'
 
@@ -197,7 +198,11 @@ async function judgeContent(
 async function findSender(db: Queryable, workspaceId: string, from: string | null): Promise<string | null> {
   if (from === null) return null
   const { rows } = await db.query<{ id: string }>(
-    `SELECT id FROM domains WHERE workspace_id = $1 AND domain = $2 AND verification_status IN ('verified', 'degraded')`,
+    sql`
+      SELECT id
+      FROM domains
+      WHERE workspace_id = $1 AND domain = $2 AND verification_status IN ('verified', 'degraded')
+    `,
     [workspaceId, from.slice(from.lastIndexOf('@') + 1)],
   )
   return rows[0]?.id ?? null

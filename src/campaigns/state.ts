@@ -1,6 +1,6 @@
 /**
  * The life of a campaign. This table is the only place that knows which states and moves exist; the check of the database and
- * docs/campaigns.md say the same (a test compares them).
+ * docs/guides/campaigns.md say the same (a test compares them).
  *
  *   DRAFT ─schedule→ SCHEDULED ─start→ SENDING ─dispatch→ SENT ─complete→ COMPLETED
  *     ▲─────recall──────┘                │ ▲▲           │           │
@@ -14,9 +14,9 @@ export const CAMPAIGN_STATES = {
   DRAFT: 'was created, and is neither sent nor scheduled',
   SCHEDULED: 'is set to send at a future time',
   SENDING: 'is being dispatched to its recipients',
-  PAUSED: 'was paused while it was dispatched',
+  PAUSED: 'was paused during dispatch',
   SENT: 'all of it is dispatched',
-  COMPLETED: 'all of it is dispatched, and what became of each recipient is known',
+  COMPLETED: 'all of it is dispatched, and the outcome of each recipient is known',
   FAILED: 'failed before any email was sent',
   CANCELLED: 'was cancelled by hand before it was completed',
 } as const

@@ -1,10 +1,11 @@
 /**
  * Campaigns of a workspace: made as drafts, found, listed, and changed or deleted while they are drafts; the statement names that state, so
- * what has begun meanwhile is left alone. Their figures: figures.ts. Another workspace's campaign is as good as none.
+ * what has begun meanwhile is left alone. Their figures: statistics.ts. Another workspace's campaign is as good as none.
  */
-import type { Queryable } from '#src/db.ts'
-import { newId } from '#src/id.ts'
-import { readPage, type Page, type PageWish } from '#src/page.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { newId } from '#src/platform/id.ts'
+import { readPage, type Page, type PageWish } from '#src/stores/page.ts'
+import { sql } from '#src/stores/sql.ts'
 import type { CampaignState } from './state.ts'
 
 /** Of a workspace at a time; those that are over do not count, for they stay. */
@@ -91,11 +92,15 @@ const COLUMNS = {
   followsId: 'follows_id',
 } as const satisfies Record<keyof CampaignFields, string>
 
-const ROW = `id, name, status, template_id AS "templateId", subject, from_email AS "fromEmail", from_name AS "fromName",
+const ROW = sql`
+  id, name, status, template_id AS "templateId", subject, from_email AS "fromEmail", from_name AS "fromName",
   reply_to AS "replyTo", audience_ids AS "audienceIds", segment_id AS "segmentId", scheduled_at AS "scheduledAt",
-  starts_at AS "startsAt", timezone, send_mode = 'recipient_time' AS "isRecipientTime", is_forced AS "isForced", subject_b AS "subjectB", test_percent AS "testPercent",
-  test_minutes AS "testMinutes", winner, spread_minutes AS "spreadMinutes", track_opens AS "trackOpens", track_clicks AS "trackClicks",
-  follows_id AS "followsId", reason, started_at AS "startedAt", sent_at AS "sentAt", ended_at AS "endedAt", created_at AS "createdAt", updated_at AS "updatedAt"`
+  starts_at AS "startsAt", timezone, send_mode = 'recipient_time' AS "isRecipientTime", is_forced AS "isForced",
+  subject_b AS "subjectB", test_percent AS "testPercent", test_minutes AS "testMinutes", winner,
+  spread_minutes AS "spreadMinutes", track_opens AS "trackOpens", track_clicks AS "trackClicks",
+  follows_id AS "followsId", reason, started_at AS "startedAt", sent_at AS "sentAt", ended_at AS "endedAt",
+  created_at AS "createdAt", updated_at AS "updatedAt"
+`
 const WHOLE = `${ROW}, body, text_body AS text`
 
 /** The fields given and what follows from them: a template takes the place of a body, and a body that of a template. */
@@ -118,10 +123,16 @@ export async function createCampaign(
 ): Promise<Campaign | null> {
   const columns = given(fields)
   const { rows } = await db.query<Campaign>(
-    `INSERT INTO campaigns (workspace_id, id, ${columns.map(([column]) => column).join(', ')})
-     SELECT $1, $2, ${columns.map((_, i) => `$${i + 3}`).join(', ')}
-     WHERE (SELECT count(*) FROM campaigns WHERE workspace_id = $1 AND status NOT IN ('COMPLETED', 'FAILED', 'CANCELLED')) < ${MAX_CAMPAIGNS}
-     RETURNING ${WHOLE}`,
+    sql`
+      INSERT INTO campaigns (workspace_id, id, ${columns.map(([column]) => column).join(', ')})
+      SELECT $1, $2, ${columns.map((_, i) => `$${i + 3}`).join(', ')}
+      WHERE (
+        SELECT count(*)
+        FROM campaigns
+        WHERE workspace_id = $1 AND status NOT IN ('COMPLETED', 'FAILED', 'CANCELLED')
+      ) < ${MAX_CAMPAIGNS}
+      RETURNING ${WHOLE}
+    `,
     [workspaceId, newId(), ...columns.map(([, value]) => value)],
   )
   return rows[0] ?? null
@@ -165,7 +176,12 @@ export async function changeDraft(
   const {
     rows: [campaign],
   } = await db.query<Campaign>(
-    `UPDATE campaigns SET ${sets}updated_at = now() WHERE workspace_id = $1 AND id = $2 AND status = 'DRAFT' RETURNING ${WHOLE}`,
+    sql`
+      UPDATE campaigns
+      SET ${sets}updated_at = now()
+      WHERE workspace_id = $1 AND id = $2 AND status = 'DRAFT'
+      RETURNING ${WHOLE}
+    `,
     [workspaceId, id, ...columns.map(([, value]) => value)],
   )
   return campaign === undefined ? explain(db, workspaceId, id) : { kind: 'changed', campaign }

@@ -1,5 +1,5 @@
-import assert from 'node:assert/strict'
-import { FIGURES, type CampaignFigures, type Figures } from './figures.ts'
+import { assert } from 'chai'
+import { FIGURES, type CampaignFigures, type Figures } from './statistics.ts'
 import { chooseWinner } from './winner.ts'
 
 const figures = (given: Partial<Figures>): Figures =>
@@ -21,6 +21,6 @@ describe('the winner of a test', () => {
   for (const [why, a, b, winner] of CASES)
     it(`${why}: ${winner}`, () => {
       const counted: CampaignFigures = { all: figures({}), variants: { a: figures(a), b: figures(b) } }
-      assert.equal(chooseWinner(counted), winner)
+      assert.strictEqual(chooseWinner(counted), winner)
     })
 })

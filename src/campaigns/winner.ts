@@ -1,5 +1,5 @@
 /** Which side of a test won: the one with more clicks of those who got it, then with more opens; machines do not count. */
-import type { CampaignFigures, Figures, Variant } from './figures.ts'
+import type { CampaignFigures, Figures, Variant } from './statistics.ts'
 
 const MEASURES = ['clicked', 'opened'] as const
 

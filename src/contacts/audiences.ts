@@ -3,11 +3,12 @@
  *
  * Counts are exact at any moment: what is folded into the row, plus the notes that are not (migrations/004-contacts.ts).
  * Deleting marks the row and answers at once: nobody sees the audience any more, and its rows are cleared by the worker, slice by slice
- * (clear.ts). Who adds members holds the audience (FOR KEY SHARE), who deletes it waits for them: no membership is left behind.
+ * (purge-contacts.ts). Who adds members holds the audience (FOR KEY SHARE), who deletes it waits for them: no membership is left behind.
  */
 import { randomBytes } from 'node:crypto'
-import { prepared, type Db, type Queryable } from '#src/db.ts'
-import { newId } from '#src/id.ts'
+import { prepared, type Db, type Queryable } from '#src/stores/db.ts'
+import { newId } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
 
 /** 16 bytes cannot be guessed; hex survives every mail program that breaks addresses. */
 const TOKEN_BYTES = 16
@@ -60,11 +61,18 @@ export interface AudiencePage {
   readonly total: number
 }
 
-const COLUMNS = `a.id, a.name, a.description, a.contact_count + n.total AS "contactCount", a.subscribe_token AS "subscribeToken",
-  a.is_double_opt_in AS "isDoubleOptIn", a.created_at AS "createdAt", a.updated_at AS "updatedAt"`
+const COLUMNS = sql`
+  a.id, a.name, a.description, a.contact_count + n.total AS "contactCount", a.subscribe_token AS "subscribeToken",
+  a.is_double_opt_in AS "isDoubleOptIn", a.created_at AS "createdAt", a.updated_at AS "updatedAt"
+`
 /** Notes of its members that are not folded yet. */
-const NOTES = `CROSS JOIN LATERAL (
-  SELECT coalesce(sum(c.total), 0)::bigint AS total FROM membership_changes c WHERE c.audience_id = a.id) n`
+const NOTES = sql`
+  CROSS JOIN LATERAL (
+    SELECT coalesce(sum(c.total), 0)::bigint AS total
+    FROM membership_changes c
+    WHERE c.audience_id = a.id
+  ) n
+`
 const OWN = 'a.workspace_id = $1 AND a.deleted_at IS NULL'
 const ORDERS: Readonly<Record<AudienceListing['sort'], string>> = {
   name: 'lower(a.name)',
@@ -81,8 +89,12 @@ export async function createAudience(
   const id = newId(now.getTime())
   const subscribeToken = randomBytes(TOKEN_BYTES).toString('hex')
   await db.query(
-    `INSERT INTO audiences (id, workspace_id, name, description, subscribe_token, is_double_opt_in, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`,
+    sql`
+      INSERT INTO audiences (
+        id, workspace_id, name, description, subscribe_token, is_double_opt_in, created_at, updated_at
+      )
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $7)
+    `,
     [id, workspaceId, order.name, order.description, subscribeToken, order.isDoubleOptIn, now],
   )
   return { ...order, id, contactCount: 0, subscribeToken, createdAt: now, updatedAt: now }
@@ -101,8 +113,15 @@ const LISTS = Object.fromEntries(
       `${sort} ${direction}`,
       prepared(
         `audiences-list-${sort}-${direction}`,
-        `
-SELECT ${COLUMNS} FROM audiences a ${NOTES} WHERE ${OWN} ORDER BY ${ORDERS[sort]} ${direction}, a.id ${direction} LIMIT $2 OFFSET $3`,
+        sql`
+          SELECT ${COLUMNS}
+          FROM audiences a
+          ${NOTES}
+          WHERE ${OWN}
+          ORDER BY ${ORDERS[sort]} ${direction}, a.id ${direction}
+          LIMIT $2
+          OFFSET $3
+        `,
       ),
     ]),
   ),
@@ -133,9 +152,14 @@ export async function updateAudience(
   change: AudienceChange,
 ): Promise<Audience | null> {
   const { rowCount } = await db.query(
-    `UPDATE audiences a SET name = coalesce($3, name), description = CASE WHEN $4 THEN $5 ELSE description END,
-       is_double_opt_in = coalesce($6, is_double_opt_in), updated_at = now()
-     WHERE ${OWN} AND a.id = $2`,
+    sql`
+      UPDATE audiences a
+      SET name = coalesce($3, name),
+        description = CASE WHEN $4 THEN $5 ELSE description END,
+        is_double_opt_in = coalesce($6, is_double_opt_in),
+        updated_at = now()
+      WHERE ${OWN} AND a.id = $2
+    `,
     [
       workspaceId,
       id,
@@ -163,14 +187,18 @@ export function deleteAudience(db: Pick<Db, 'transaction'>, workspaceId: string,
 
 const HOLD = prepared(
   'contacts-hold-audience',
-  `
-SELECT EXISTS (SELECT 1 FROM audiences d WHERE d.workspace_id = $1 AND d.deleted_at IS NOT NULL) AS "hasDeleted"
-FROM audiences a WHERE a.id = $2 AND a.workspace_id = $1 AND a.deleted_at IS NULL FOR KEY SHARE OF a`,
+  sql`
+    SELECT EXISTS (SELECT 1 FROM audiences d WHERE d.workspace_id = $1 AND d.deleted_at IS NOT NULL) AS "hasDeleted"
+    FROM audiences a
+    WHERE a.id = $2 AND a.workspace_id = $1 AND a.deleted_at IS NULL
+    FOR KEY SHARE OF a
+  `,
 )
 const LOOK = prepared(
   'contacts-has-deleted',
-  `
-SELECT EXISTS (SELECT 1 FROM audiences d WHERE d.workspace_id = $1 AND d.deleted_at IS NOT NULL) AS "hasDeleted"`,
+  sql`
+    SELECT EXISTS (SELECT 1 FROM audiences d WHERE d.workspace_id = $1 AND d.deleted_at IS NOT NULL) AS "hasDeleted"
+  `,
 )
 
 /** Until the end of the transaction nobody deletes it. Null when there is no such audience. */

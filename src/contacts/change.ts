@@ -2,8 +2,9 @@
  * One contact is changed or deleted, by its id. It is locked for the change, so two at once are one after the other, and always together
  * with the workspace: another workspace's contact is not there. Audiences are held before the contact is locked, as in save.ts.
  */
-import { prepared, type Queryable } from '#src/db.ts'
-import { NO_NEWS, type News } from '#src/events/news.ts'
+import { prepared, type Queryable } from '#src/stores/db.ts'
+import { NO_NEWS, type News } from '#src/queue/notifications.ts'
+import { sql } from '#src/stores/sql.ts'
 import { holdAudience, type Target } from './audiences.ts'
 import { join, leave, lockContact } from './membership.ts'
 import { FIELDS, fieldText, givenBits, keepOrTake, type Profile } from './profile.ts'
@@ -26,11 +27,19 @@ export interface ContactSteps {
 
 const RETAG = prepared(
   'contact-retag',
-  `
-UPDATE contacts c SET updated_at = $2, custom_attributes = c.custom_attributes || $5::jsonb, tags = ARRAY(
-  SELECT tag FROM unnest(c.tags || $3::text[]) WITH ORDINALITY AS t (tag, place) WHERE tag <> ALL ($4::text[])
-  GROUP BY tag ORDER BY min(place))
-WHERE c.id = $1`,
+  sql`
+    UPDATE contacts c
+    SET updated_at = $2,
+      custom_attributes = c.custom_attributes || $5::jsonb,
+      tags = ARRAY(
+        SELECT tag
+        FROM unnest(c.tags || $3::text[]) WITH ORDINALITY AS t (tag, place)
+        WHERE tag <> ALL ($4::text[])
+        GROUP BY tag
+        ORDER BY min(place)
+      )
+    WHERE c.id = $1
+  `,
 )
 
 /** Inside a transaction: tags, attributes and audiences of a contact. What it has already, or has not, is no change. */
@@ -57,11 +66,12 @@ const PLACES = FIELDS.map(({ column, type, empty }, i) => `coalesce($${i + 5}::$
 )
 const UPDATE = prepared(
   'contact-update',
-  `
-UPDATE contacts c SET email = coalesce($3, c.email), updated_at = $2,
-  ${keepOrTake('i', 'c')}
-FROM (SELECT $4::int AS given, ${PLACES}) i
-WHERE c.id = $1`,
+  sql`
+    UPDATE contacts c
+    SET email = coalesce($3, c.email), updated_at = $2, ${keepOrTake('i', 'c')}
+    FROM (SELECT $4::int AS given, ${PLACES}) i
+    WHERE c.id = $1
+  `,
 )
 
 /**

@@ -2,11 +2,12 @@
  * One contact, by id or by address, always with its workspace. Questions that come together are one statement (`createFinder`); one that
  * comes while a statement is under way goes with the next, so what was written before the question is seen. A ghost is not found.
  */
-import { createBatcher } from '#src/batcher.ts'
-import { columnsOf } from '#src/columns.ts'
-import { prepared, type Queryable } from '#src/db.ts'
+import { createBatcher } from '#src/concurrency/batcher.ts'
+import { columnsOf } from '#src/stores/column-arrays.ts'
+import { prepared, type Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
 import { CONTACT_FACTS, type ContactFacts } from './facts.ts'
-import { GHOST } from './ghost.ts'
+import { GHOST } from './orphaned-contacts.ts'
 
 export type ContactName = { readonly id: string } | { readonly email: string }
 
@@ -39,19 +40,24 @@ export interface Finder {
 const BATCH = { max: 500, lanes: 2 }
 const ISO = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
-const findText = (type: string, condition: string): string => `
-SELECT q.n::int AS n, ${CONTACT_FACTS},
-  c.custom_headers AS "customHeaders", c.score, ${ISO('c.verified_at')} AS "verifiedAt", ${ISO('c.created_at')} AS "createdAt",
-  ${ISO('c.updated_at')} AS "updatedAt", m.is_subscribed AS "isSubscribed",
-  EXISTS (SELECT 1 FROM suppressions s WHERE s.workspace_id = c.workspace_id AND s.address = c.email) AS "isBlocked",
-  c.opted_out_at IS NOT NULL AS "isOptedOut"
-FROM unnest($1::uuid[], $2::${type}[], $3::uuid[]) WITH ORDINALITY AS q (workspace_id, name, audience_id, n)
-JOIN contacts c ON c.workspace_id = q.workspace_id AND ${condition} = q.name
-LEFT JOIN LATERAL (
-  SELECT m.is_subscribed FROM memberships m JOIN audiences a ON a.id = m.audience_id AND a.deleted_at IS NULL
-  WHERE m.contact_id = c.id AND (q.audience_id IS NULL OR m.audience_id = q.audience_id)
-  ORDER BY m.created_at DESC, m.audience_id DESC LIMIT 1) m ON true
-WHERE m.is_subscribed IS NOT NULL OR NOT ${GHOST}`
+const findText = (type: string, condition: string): string => sql`
+  SELECT q.n::int AS n, ${CONTACT_FACTS}, c.custom_headers AS "customHeaders", c.score,
+    ${ISO('c.verified_at')} AS "verifiedAt", ${ISO('c.created_at')} AS "createdAt",
+    ${ISO('c.updated_at')} AS "updatedAt", m.is_subscribed AS "isSubscribed",
+    EXISTS (SELECT 1 FROM suppressions s WHERE s.workspace_id = c.workspace_id AND s.address = c.email) AS "isBlocked",
+    c.opted_out_at IS NOT NULL AS "isOptedOut"
+  FROM unnest($1::uuid[], $2::${type}[], $3::uuid[]) WITH ORDINALITY AS q (workspace_id, name, audience_id, n)
+  JOIN contacts c ON c.workspace_id = q.workspace_id AND ${condition} = q.name
+  LEFT JOIN LATERAL (
+    SELECT m.is_subscribed
+    FROM memberships m
+    JOIN audiences a ON a.id = m.audience_id AND a.deleted_at IS NULL
+    WHERE m.contact_id = c.id AND (q.audience_id IS NULL OR m.audience_id = q.audience_id)
+    ORDER BY m.created_at DESC, m.audience_id DESC
+    LIMIT 1
+  ) m ON true
+  WHERE m.is_subscribed IS NOT NULL OR NOT ${GHOST}
+`
 
 const BY_ID = prepared('contacts-find-by-id', findText('uuid', 'c.id'))
 const BY_EMAIL = prepared('contacts-find-by-email', findText('text', 'c.email'))

@@ -3,12 +3,13 @@
  * transaction. The contact is locked first, so two at once are one after the other. Only the person comes back: `subscribe`, for the public
  * form, is the one way from unsubscribed to subscribed.
  */
-import { prepared, type Queryable } from '#src/db.ts'
-import type { News } from '#src/events/news.ts'
+import { prepared, type Queryable } from '#src/stores/db.ts'
+import type { News } from '#src/queue/notifications.ts'
 import { raiseEvents } from '#src/events/raise.ts'
+import { sql } from '#src/stores/sql.ts'
 import type { Target } from './audiences.ts'
 import { contactEvent } from './events.ts'
-import { GHOST } from './ghost.ts'
+import { GHOST } from './orphaned-contacts.ts'
 import { saveContacts } from './save.ts'
 
 /** A target that names an audience. */
@@ -33,8 +34,12 @@ export type SubscribeResult =
 
 const LOCK = prepared(
   'contact-lock',
-  `
-SELECT c.id AS "contactId", c.email FROM contacts c WHERE c.workspace_id = $1 AND c.id = $2 AND NOT ${GHOST} FOR UPDATE`,
+  sql`
+    SELECT c.id AS "contactId", c.email
+    FROM contacts c
+    WHERE c.workspace_id = $1 AND c.id = $2 AND NOT ${GHOST}
+    FOR UPDATE
+  `,
 )
 
 /** Null when there is no such contact. */
@@ -49,13 +54,19 @@ export async function lockContact(
 
 const KNOWN_NAMES = prepared(
   'contact-known-names',
-  `
-SELECT first_name AS "firstName", last_name AS "lastName" FROM contacts c WHERE c.workspace_id = $1 AND c.email = $2 AND NOT ${GHOST}`,
+  sql`
+    SELECT first_name AS "firstName", last_name AS "lastName"
+    FROM contacts c
+    WHERE c.workspace_id = $1 AND c.email = $2 AND NOT ${GHOST}
+  `,
 )
 const RETURN_TO = prepared(
   'contact-resubscribe',
-  `
-UPDATE memberships SET is_subscribed = true, updated_at = $3 WHERE audience_id = $1 AND contact_id = $2 AND NOT is_subscribed`,
+  sql`
+    UPDATE memberships
+    SET is_subscribed = true, updated_at = $3
+    WHERE audience_id = $1 AND contact_id = $2 AND NOT is_subscribed
+  `,
 )
 const OPT_IN = prepared(
   'contact-opt-in',
@@ -89,11 +100,15 @@ export async function subscribe(tx: Queryable, at: Membership, person: Subscribe
 
 const UNSUBSCRIBE = prepared(
   'contact-unsubscribe',
-  `
-UPDATE memberships SET is_subscribed = false, updated_at = $3
-WHERE contact_id = $1 AND ($2::uuid IS NULL OR audience_id = $2) AND is_subscribed
-  AND EXISTS (SELECT 1 FROM audiences a WHERE a.id = audience_id AND a.deleted_at IS NULL)
-RETURNING audience_id AS "audienceId"`,
+  sql`
+    UPDATE memberships
+    SET is_subscribed = false, updated_at = $3
+    WHERE contact_id = $1
+      AND ($2::uuid IS NULL OR audience_id = $2)
+      AND is_subscribed
+      AND EXISTS (SELECT 1 FROM audiences a WHERE a.id = audience_id AND a.deleted_at IS NULL)
+    RETURNING audience_id AS "audienceId"
+  `,
 )
 
 /**
@@ -114,11 +129,16 @@ export async function unsubscribe(
 
 const JOIN = prepared(
   'contact-join',
-  `
-INSERT INTO memberships (audience_id, contact_id, workspace_id, email, first_key, last_key, score, created_at, updated_at)
-SELECT $1, c.id, c.workspace_id, c.email, name_key(c.first_name), name_key(c.last_name), coalesce(c.score, 0) + 0, $3, $3
-FROM contacts c WHERE c.id = $2
-ON CONFLICT (audience_id, contact_id) DO NOTHING`,
+  sql`
+    INSERT INTO memberships (
+      audience_id, contact_id, workspace_id, email, first_key, last_key, score, created_at, updated_at
+    )
+    SELECT $1, c.id, c.workspace_id, c.email, name_key(c.first_name), name_key(c.last_name), coalesce(c.score, 0) + 0,
+      $3, $3
+    FROM contacts c
+    WHERE c.id = $2
+    ON CONFLICT (audience_id, contact_id) DO NOTHING
+  `,
 )
 
 /** For a contact that the caller has locked, after `holdAudience`. What it answers is for `announce`, after the commit. */
@@ -130,9 +150,11 @@ export async function join(tx: Queryable, at: Target, contact: LockedContact): P
 // memberships of deleted audiences go with it: a contact in nothing else would be taken for one of theirs
 const LEAVE = prepared(
   'contact-leave',
-  `
-DELETE FROM memberships WHERE contact_id = $2 AND (audience_id = $1
-  OR EXISTS (SELECT 1 FROM audiences a WHERE a.id = audience_id AND a.deleted_at IS NOT NULL))`,
+  sql`
+    DELETE FROM memberships
+    WHERE contact_id = $2
+      AND (audience_id = $1 OR EXISTS (SELECT 1 FROM audiences a WHERE a.id = audience_id AND a.deleted_at IS NOT NULL))
+  `,
 )
 
 /** Takes a locked contact out of an audience; the contact stays, also when it was its last one. */

@@ -2,14 +2,15 @@
  * Pages, counts and marks under random changes: whatever was added, removed, renamed, unsubscribed, folded or marked anew, in any order,
  * every page of every order is what sorting all members would give, and counts are what counting them would give.
  */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import fc from 'fast-check'
-import { newId } from '#src/id.ts'
+import { newId } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { createAudience, deleteAudience } from './audiences.ts'
-import { clearDeleted } from './clear.ts'
-import { foldNotes } from './fold.ts'
-import { rebuildMarks } from './marks.ts'
+import { clearDeleted } from './purge-contacts.ts'
+import { foldNotes } from './apply-counter-deltas.ts'
+import { rebuildMarks } from './pagination-index.ts'
 import { listMembers, type MemberListing } from './pages.ts'
 import { saveContacts } from './save.ts'
 import { SORTS, type Sort } from './sorts.ts'
@@ -63,10 +64,11 @@ describe('pages of an audience', () => {
   const toggle = (n: number): Promise<unknown> =>
     ctx.db.query(`UPDATE memberships SET is_subscribed = NOT is_subscribed WHERE ${some(n)}`)
   const rename = (n: number): Promise<unknown> =>
-    ctx.db.query(
-      `UPDATE contacts SET first_name = 'Renamed', last_name = null, email = 'r' || email, score = 0.25 + score / 2
-     WHERE id IN (SELECT contact_id FROM memberships WHERE ${some(n)})`,
-    )
+    ctx.db.query(sql`
+      UPDATE contacts
+      SET first_name = 'Renamed', last_name = NULL, email = 'r' || email, score = 0.25 + score / 2
+      WHERE id IN (SELECT contact_id FROM memberships WHERE ${some(n)})
+    `)
   const fold = async (): Promise<void> => {
     while (await foldNotes(ctx)) continue
   }
@@ -85,8 +87,13 @@ describe('pages of an audience', () => {
   /** The first limit upwards, the second downwards. */
   async function check(sort: Sort, isSubscribedOnly: boolean, limits: readonly number[]): Promise<void> {
     const { rows } = await ctx.db.query<{ id: string }>(
-      `SELECT c.id FROM memberships m JOIN contacts c ON c.id = m.contact_id WHERE m.audience_id = $1 AND (m.is_subscribed OR NOT $2)
-       ORDER BY ${SQL[sort]}, c.id`,
+      sql`
+        SELECT c.id
+        FROM memberships m
+        JOIN contacts c ON c.id = m.contact_id
+        WHERE m.audience_id = $1 AND (m.is_subscribed OR NOT $2)
+        ORDER BY ${SQL[sort]}, c.id
+      `,
       [audienceId, isSubscribedOnly],
     )
     const ids = rows.map(({ id }) => id)
@@ -97,7 +104,7 @@ describe('pages of an audience', () => {
       // all pages when they are few, else some from everywhere
       for (let number = 1; number <= pages + 1; number += Math.max(1, Math.floor(pages / 4))) {
         const found = await page({ page: number, limit, sort, direction, isSubscribedOnly })
-        assert.equal(found?.total, model.length)
+        assert.strictEqual(found?.total, model.length)
         assert.deepEqual(
           found.members.map(({ id }) => id),
           model.slice((number - 1) * limit, number * limit),
@@ -154,11 +161,15 @@ describe('pages of an audience', () => {
       await fold()
     }
     const { rows } = await ctx.db.query<{ sort: string; largest: number; sum: number; blocks: number }>(
-      `SELECT sort, max(total) AS largest, sum(total) AS sum, count(*) AS blocks FROM audience_marks
-       WHERE audience_id = $1 GROUP BY sort`,
+      sql`
+        SELECT sort, max(total) AS largest, sum(total) AS sum, count(*) AS blocks
+        FROM audience_marks
+        WHERE audience_id = $1
+        GROUP BY sort
+      `,
       [audienceId],
     )
-    assert.equal(rows.length, SORTS.length)
+    assert.strictEqual(rows.length, SORTS.length)
     for (const { sort, largest, sum, blocks } of rows)
       assert.ok(largest <= 2000 && sum === 11_000 && blocks > 5, `${sort}: ${largest} of ${sum} in ${blocks}`)
     for (const sort of SORTS) await check(sort, false, [70, 1000])
@@ -171,12 +182,12 @@ describe('pages of an audience', () => {
         .rows[0]?.is_marked
     await add(4000, false)
     await fold()
-    assert.equal(await isMarked(), false)
+    assert.strictEqual(await isMarked(), false)
     await add(4000, true)
     await foldNotes(ctx)
-    assert.equal(await isMarked(), false, 'it has just been changed by a large statement')
+    assert.strictEqual(await isMarked(), false, 'it has just been changed by a large statement')
     await foldNotes(ctx)
-    assert.equal(await isMarked(), true)
+    assert.strictEqual(await isMarked(), true)
   })
 
   it('several who fold, mark anew and add at once lose nothing', async function () {
@@ -196,11 +207,16 @@ describe('pages of an audience', () => {
     await fold()
     for (const sort of SORTS) await check(sort, true, [80, 1000])
     const { rows } = await ctx.db.query(
-      `SELECT 1 FROM audiences a WHERE id = $1 AND contact_count = (SELECT count(*) FROM memberships WHERE audience_id = $1)
-         AND subscribed_count = (SELECT count(*) FROM memberships WHERE audience_id = $1 AND is_subscribed)`,
+      sql`
+        SELECT 1
+        FROM audiences a
+        WHERE id = $1
+          AND contact_count = (SELECT count(*) FROM memberships WHERE audience_id = $1)
+          AND subscribed_count = (SELECT count(*) FROM memberships WHERE audience_id = $1 AND is_subscribed)
+      `,
       [audienceId],
     )
-    assert.equal(rows.length, 1)
+    assert.strictEqual(rows.length, 1)
   })
 
   it('another workspace and a deleted audience have none', async () => {
@@ -213,10 +229,10 @@ describe('pages of an audience', () => {
       direction: 'asc',
       isSubscribedOnly: false,
     }
-    assert.equal(await listMembers(ctx.db, newId(), wanted), null)
+    assert.strictEqual(await listMembers(ctx.db, newId(), wanted), null)
     assert.deepEqual(await page({ page: 7 }), { members: [], total: 0 })
     await deleteAudience(ctx.db, workspaceId, audienceId)
-    assert.equal(await page({}), null)
+    assert.strictEqual(await page({}), null)
   })
 
   it('a deleted audience is cleared, with the contacts that were in nothing else', async () => {
@@ -235,6 +251,10 @@ describe('pages of an audience', () => {
     ])
     assert.deepEqual(left.rows, [kept])
     for (const table of ['memberships', 'membership_changes', 'audience_marks'])
-      assert.equal((await ctx.db.query(`SELECT 1 FROM ${table} WHERE audience_id = $1`, [first])).rows.length, 0, table)
+      assert.strictEqual(
+        (await ctx.db.query(`SELECT 1 FROM ${table} WHERE audience_id = $1`, [first])).rows.length,
+        0,
+        table,
+      )
   })
 })

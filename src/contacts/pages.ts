@@ -5,7 +5,8 @@
  * Without exact marks the way is longer and the answer the same. Between its few statements others may add members: pages of an audience
  * that changes may shift by those, pages of a quiet one never overlap or leave anybody out.
  */
-import { prepared, type Queryable, type Statement } from '#src/db.ts'
+import { prepared, type Queryable, type Statement } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
 import { CONTACT_FACTS, type ContactFacts } from './facts.ts'
 import { compareWith, FIRST_PLACE, orderBy, ORDERS, placeValues, SORTS, type Place, type Sort } from './sorts.ts'
 
@@ -29,8 +30,9 @@ export interface Member extends ContactFacts {
 }
 
 /** For a SELECT in which `c` is `contacts` and `m` its membership. */
-export const MEMBER_COLUMNS = `${CONTACT_FACTS}, c.score, m.is_subscribed AS "isSubscribed", c.created_at AS "createdAt",
-  c.updated_at AS "updatedAt"`
+export const MEMBER_COLUMNS = sql`
+  ${CONTACT_FACTS}, c.score, m.is_subscribed AS "isSubscribed", c.created_at AS "createdAt", c.updated_at AS "updatedAt"
+`
 
 export interface MemberPage {
   readonly members: readonly Member[]
@@ -62,12 +64,16 @@ export async function listMembers(
 
 const COUNT = prepared(
   'members-count',
-  `
-SELECT CASE WHEN $3 THEN a.subscribed_count + n.subscribed ELSE a.contact_count + n.total END AS count
-FROM audiences a CROSS JOIN LATERAL (
-  SELECT coalesce(sum(c.total), 0)::bigint AS total, coalesce(sum(c.subscribed), 0)::bigint AS subscribed
-  FROM membership_changes c WHERE c.audience_id = a.id) n
-WHERE a.workspace_id = $1 AND a.id = $2 AND a.deleted_at IS NULL`,
+  sql`
+    SELECT CASE WHEN $3 THEN a.subscribed_count + n.subscribed ELSE a.contact_count + n.total END AS count
+    FROM audiences a
+    CROSS JOIN LATERAL (
+      SELECT coalesce(sum(c.total), 0)::bigint AS total, coalesce(sum(c.subscribed), 0)::bigint AS subscribed
+      FROM membership_changes c
+      WHERE c.audience_id = a.id
+    ) n
+    WHERE a.workspace_id = $1 AND a.id = $2 AND a.deleted_at IS NULL
+  `,
 )
 
 async function countMembers(
@@ -107,20 +113,30 @@ const forEachSort = (make: (sort: Sort) => Statement): Readonly<Record<Sort, Sta
 const FIND_MARK = forEachSort((sort) =>
   prepared(
     `members-mark-${sort}`,
-    `
-SELECT key, contact_id AS "contactId", before FROM (
-  SELECT key, contact_id, is_mark, coalesce(sum(n) OVER (
-    ORDER BY key, contact_id, is_mark DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)::bigint AS before
-  FROM (
-    SELECT key, contact_id, true AS is_mark, CASE WHEN $3 THEN subscribed ELSE total END AS n
-    FROM audience_marks WHERE audience_id = $1 AND sort = '${sort}'
-    UNION ALL
-    SELECT ${ORDERS[sort].key}, m.contact_id, false, CASE WHEN $3 THEN m.subscribed ELSE m.total END
-    FROM membership_changes m WHERE m.audience_id = $1) places) counted
-WHERE is_mark AND before <= $2
-  AND EXISTS (SELECT 1 FROM audiences WHERE id = $1 AND is_marked)
-  AND NOT EXISTS (SELECT 1 FROM membership_changes WHERE audience_id = $1 AND contact_id IS NULL)
-ORDER BY key DESC, contact_id DESC LIMIT 1`,
+    sql`
+      SELECT key, contact_id AS "contactId", before
+      FROM (
+        SELECT key, contact_id, is_mark,
+          coalesce(
+            sum(n) OVER (ORDER BY key, contact_id, is_mark DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0
+          )::bigint AS before
+        FROM (
+          SELECT key, contact_id, true AS is_mark, CASE WHEN $3 THEN subscribed ELSE total END AS n
+          FROM audience_marks
+          WHERE audience_id = $1 AND sort = '${sort}'
+          UNION ALL
+          SELECT ${ORDERS[sort].key}, m.contact_id, false, CASE WHEN $3 THEN m.subscribed ELSE m.total END
+          FROM membership_changes m
+          WHERE m.audience_id = $1
+        ) places
+      ) counted
+      WHERE is_mark
+        AND before <= $2
+        AND EXISTS (SELECT 1 FROM audiences WHERE id = $1 AND is_marked)
+        AND NOT EXISTS (SELECT 1 FROM membership_changes WHERE audience_id = $1 AND contact_id IS NULL)
+      ORDER BY key DESC, contact_id DESC
+      LIMIT 1
+    `,
   ),
 )
 
@@ -146,16 +162,28 @@ function walkText(sort: Sort, direction: 'ASC' | 'DESC', statuses: readonly bool
   const bound =
     direction === 'ASC' ? compareWith(sort, '>=', 2) : `($2::${ORDERS[sort].type} IS NULL AND $3::uuid IS NULL)`
   const ranges = statuses.map(
-    (status) => `
-    (SELECT m.contact_id, m.${column} AS sort_key, m.is_subscribed FROM memberships m
-     WHERE m.audience_id = $1 AND m.is_subscribed = ${status} AND ${bound}
-     ORDER BY ${orderBy(sort, direction)} LIMIT $4::int + $5::int)`,
+    (status) => sql`
+      (
+        SELECT m.contact_id, m.${column} AS sort_key, m.is_subscribed
+        FROM memberships m
+        WHERE m.audience_id = $1 AND m.is_subscribed = ${String(status)} AND ${bound}
+        ORDER BY ${orderBy(sort, direction)}
+        LIMIT $4::int + $5::int
+      )
+    `,
   )
-  return `
-  SELECT ${MEMBER_COLUMNS}
-  FROM (SELECT * FROM (${ranges.join(' UNION ALL ')}) m
-    ORDER BY sort_key ${direction}, contact_id ${direction} OFFSET $4::int LIMIT $5::int) m
-  JOIN contacts c ON c.id = m.contact_id ORDER BY m.sort_key ${direction}, m.contact_id ${direction}`
+  return sql`
+    SELECT ${MEMBER_COLUMNS}
+    FROM (
+      SELECT *
+      FROM (${ranges.join(' UNION ALL ')}) m
+      ORDER BY sort_key ${direction}, contact_id ${direction}
+      OFFSET $4::int
+      LIMIT $5::int
+    ) m
+    JOIN contacts c ON c.id = m.contact_id
+    ORDER BY m.sort_key ${direction}, m.contact_id ${direction}
+  `
 }
 
 const walks = (

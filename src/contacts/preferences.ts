@@ -3,12 +3,13 @@
  * of can be chosen: one leaves and comes back, and joins none by it. The contact is locked, so two at once are one after the other; each
  * change has its event in the same transaction. Choosing what is so already changes nothing.
  */
-import { prepared, type Queryable } from '#src/db.ts'
-import type { News } from '#src/events/news.ts'
+import { prepared, type Queryable } from '#src/stores/db.ts'
+import type { News } from '#src/queue/notifications.ts'
 import { raiseEvents } from '#src/events/raise.ts'
+import { sql } from '#src/stores/sql.ts'
 import type { Target } from './audiences.ts'
 import { contactEvent } from './events.ts'
-import { GHOST } from './ghost.ts'
+import { GHOST } from './orphaned-contacts.ts'
 import type { LockedContact } from './membership.ts'
 
 export interface Preference {
@@ -19,10 +20,14 @@ export interface Preference {
 
 const LIST = prepared(
   'contact-preferences',
-  `
-SELECT a.id AS "audienceId", a.name, m.is_subscribed AS "isSubscribed"
-FROM memberships m JOIN audiences a ON a.id = m.audience_id AND a.workspace_id = $1
-WHERE m.contact_id = $2 AND a.deleted_at IS NULL ORDER BY lower(a.name), a.id LIMIT $3`,
+  sql`
+    SELECT a.id AS "audienceId", a.name, m.is_subscribed AS "isSubscribed"
+    FROM memberships m
+    JOIN audiences a ON a.id = m.audience_id AND a.workspace_id = $1
+    WHERE m.contact_id = $2 AND a.deleted_at IS NULL
+    ORDER BY lower(a.name), a.id
+    LIMIT $3
+  `,
 )
 
 /** By name. */
@@ -49,8 +54,11 @@ const COLUMNS =
   'c.workspace_id AS "workspaceId", c.id AS "contactId", c.email, c.opted_out_at IS NOT NULL AS "isOptedOut"'
 const BY_ID = prepared(
   'person-by-id',
-  `
-SELECT ${COLUMNS} FROM contacts c WHERE c.id = $1 AND ($2::uuid IS NULL OR c.workspace_id = $2) AND NOT ${GHOST}`,
+  sql`
+    SELECT ${COLUMNS}
+    FROM contacts c
+    WHERE c.id = $1 AND ($2::uuid IS NULL OR c.workspace_id = $2) AND NOT ${GHOST}
+  `,
 )
 const BY_EMAIL = prepared(
   'person-by-email',
@@ -82,17 +90,23 @@ export interface Chosen {
 const LOCK = prepared('person-lock', 'SELECT 1 FROM contacts WHERE id = $1 FOR UPDATE')
 const OPT_OUT = prepared(
   'person-opt-out',
-  `
-UPDATE contacts SET opted_out_at = CASE WHEN $2 THEN $3::timestamptz END, updated_at = $3
-WHERE id = $1 AND (opted_out_at IS NOT NULL) IS DISTINCT FROM $2`,
+  sql`
+    UPDATE contacts
+    SET opted_out_at = CASE WHEN $2 THEN $3::timestamptz END, updated_at = $3
+    WHERE id = $1 AND (opted_out_at IS NOT NULL) IS DISTINCT FROM $2
+  `,
 )
 const CHANGE = prepared(
   'person-change',
-  `
-UPDATE memberships SET is_subscribed = $3, updated_at = $4
-WHERE contact_id = $1 AND audience_id = ANY ($2::uuid[]) AND is_subscribed <> $3
-  AND EXISTS (SELECT 1 FROM audiences a WHERE a.id = audience_id AND a.deleted_at IS NULL)
-RETURNING audience_id AS "audienceId"`,
+  sql`
+    UPDATE memberships
+    SET is_subscribed = $3, updated_at = $4
+    WHERE contact_id = $1
+      AND audience_id = ANY ($2::uuid[])
+      AND is_subscribed <> $3
+      AND EXISTS (SELECT 1 FROM audiences a WHERE a.id = audience_id AND a.deleted_at IS NULL)
+    RETURNING audience_id AS "audienceId"
+  `,
 )
 
 /** `news` is for `announce`, after the commit. */

@@ -2,6 +2,7 @@
  * What is known of a contact, as it is written: a field that is left out keeps what is stored, `null` clears it. The table below says where
  * each field stands; saving, changing and reading go by it. The bit of a field tells ON CONFLICT that this save brought it (save.ts).
  */
+import { sql } from '#src/stores/sql.ts'
 export interface Profile {
   readonly firstName?: string | null | undefined
   readonly lastName?: string | null | undefined
@@ -68,7 +69,12 @@ export function keepOrTake(source: string, stored: string): string {
     const isTaken = `${source}.given & ${bitOf(name)} <> 0`
     const merged =
       type === 'jsonb'
-        ? `CASE WHEN ${source}.given & ${CLEARED_ATTRIBUTES} <> 0 THEN '{}' ELSE ${stored}.${column} || ${source}.${column} END`
+        ? sql`
+          CASE
+            WHEN ${source}.given & ${CLEARED_ATTRIBUTES} <> 0 THEN '{}'
+            ELSE ${stored}.${column} || ${source}.${column}
+          END
+        `
         : `${source}.${column}`
     return `${column} = CASE WHEN ${isTaken} THEN ${merged} ELSE ${stored}.${column} END`
   }).join(',\n  ')

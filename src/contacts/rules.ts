@@ -3,7 +3,7 @@
  * stored, null where it says nothing, or the reason why it may not be. Pure, linear, never throws.
  */
 import { parseAddress } from '#src/mail/address.ts'
-import { isZone } from '#src/moment.ts'
+import { isZone } from '#src/platform/time-input.ts'
 
 export type Rule<T> = (
   value: unknown,

@@ -1,6 +1,7 @@
 /** Contacts come in: what is kept, what is cleared, who joins, and what happens when several do it at once. */
-import assert from 'node:assert/strict'
-import { newId } from '#src/id.ts'
+import { assert } from 'chai'
+import { newId } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { createAudience, deleteAudience, findAudience } from './audiences.ts'
 import { changeContact, deleteContact, updateContact } from './change.ts'
@@ -66,7 +67,7 @@ describe('saving contacts', () => {
       [id, firstName, tags, attributes],
       [saved[0]?.contactId, 'Bea', ['one', 'a "b" \\', '{,}'], { plan: 'pro' }],
     )
-    assert.equal(await countOf(), 2)
+    assert.strictEqual(await countOf(), 2)
     const told = (await eventsOf()).find(({ recipient }) => recipient === 'b@x.example')
     assert.deepEqual(told, {
       type: 'contact.subscribed',
@@ -97,7 +98,7 @@ describe('saving contacts', () => {
     await save([{ email: 'a@x.example', tags: null, customAttributes: null }])
     const cleared = await contactOf('a@x.example')
     assert.deepEqual([cleared['tags'], cleared['custom_attributes'], cleared['last_name']], [[], {}, 'Lee'])
-    assert.equal((await eventsOf()).length, 1)
+    assert.strictEqual((await eventsOf()).length, 1)
   })
 
   it('folds rows with the same address into one contact', async () => {
@@ -106,7 +107,7 @@ describe('saving contacts', () => {
       { email: 'b@x.example' },
       { email: 'a@x.example', firstName: undefined, lastName: 'Two', customAttributes: { b: 2 } },
     ])
-    assert.equal(saved[0]?.contactId, saved[2]?.contactId)
+    assert.strictEqual(saved[0]?.contactId, saved[2]?.contactId)
     const row = await contactOf('a@x.example')
     assert.deepEqual([row['first_name'], row['last_name'], row['custom_attributes']], ['One', 'Two', { a: 1, b: 2 }])
   })
@@ -116,8 +117,8 @@ describe('saving contacts', () => {
     const at = { workspaceId, audienceId, now }
     const contactId = saved?.contactId ?? ''
     const gone = await ctx.db.transaction((tx) => unsubscribe(tx, at, contactId))
-    assert.equal(gone?.hasChanged, true)
-    assert.equal((await ctx.db.transaction((tx) => unsubscribe(tx, at, contactId)))?.hasChanged, false)
+    assert.strictEqual(gone?.hasChanged, true)
+    assert.strictEqual((await ctx.db.transaction((tx) => unsubscribe(tx, at, contactId)))?.hasChanged, false)
     await save([{ email: 'a@x.example' }])
     assert.deepEqual(
       (await membersOf(audienceId)).map((one) => one.is_subscribed),
@@ -155,7 +156,7 @@ describe('saving contacts', () => {
     for (const audience of [audienceId, other])
       assert.deepEqual(await membersOf(audience), [{ email: 'z@x.example', first_key: 'zoe', is_subscribed: true }])
     await save([{ email: 'z@x.example', firstName: null }], null)
-    assert.equal((await membersOf(other))[0]?.first_key, '')
+    assert.strictEqual((await membersOf(other))[0]?.first_key, '')
     await ctx.db.query('UPDATE contacts SET score = 0.5 WHERE id = $1', [saved?.contactId])
     const { rows } = await ctx.db.query('SELECT DISTINCT score FROM memberships WHERE contact_id = $1', [
       saved?.contactId,
@@ -168,9 +169,9 @@ describe('saving contacts', () => {
     const rows = [{ email: 'a@x.example' }]
     const foreign = await ctx.db.transaction((tx) => saveContacts(tx, { workspaceId: stranger, audienceId, now }, rows))
     assert.deepEqual(foreign, { kind: 'no audience' })
-    assert.equal(await deleteAudience(ctx.db, stranger, audienceId), false)
-    assert.equal(await deleteAudience(ctx.db, workspaceId, audienceId), true)
-    assert.equal(await deleteAudience(ctx.db, workspaceId, audienceId), false)
+    assert.strictEqual(await deleteAudience(ctx.db, stranger, audienceId), false)
+    assert.strictEqual(await deleteAudience(ctx.db, workspaceId, audienceId), true)
+    assert.strictEqual(await deleteAudience(ctx.db, workspaceId, audienceId), false)
     const gone = await ctx.db.transaction((tx) => saveContacts(tx, { workspaceId, audienceId, now }, rows))
     assert.deepEqual(gone, { kind: 'no audience' })
     assert.deepEqual(await contactOf('a@x.example'), {})
@@ -192,13 +193,13 @@ describe('saving contacts', () => {
     const [again, same] = await save([{ email: 'ghost@x.example' }, { email: 'kept@x.example' }], other)
     assert.ok(again?.isNew && again.contactId !== ghost?.contactId)
     assert.deepEqual(same, { contactId: kept?.contactId, isNew: false, isJoined: false })
-    assert.equal((await contactOf('ghost@x.example'))['first_name'], null)
+    assert.strictEqual((await contactOf('ghost@x.example'))['first_name'], null)
   })
 
   it('fifty at once make one contact of one address', async () => {
     const all = await Promise.all(Array.from({ length: 50 }, () => save([{ email: 'same@x.example' }])))
-    assert.equal(new Set(all.map(([one]) => one?.contactId)).size, 1)
-    assert.equal(all.filter(([one]) => one?.isJoined).length, 1)
+    assert.strictEqual(new Set(all.map(([one]) => one?.contactId)).size, 1)
+    assert.strictEqual(all.filter(([one]) => one?.isJoined).length, 1)
     assert.deepEqual([await countOf(), (await membersOf(audienceId)).length, (await eventsOf()).length], [1, 1, 1])
   })
 
@@ -218,7 +219,7 @@ describe('saving contacts', () => {
       }),
     )
     await Promise.all([...rounds, ...single])
-    assert.equal(await countOf(), (await membersOf(audienceId)).length)
+    assert.strictEqual(await countOf(), (await membersOf(audienceId)).length)
   })
 
   it('an audience that is deleted while members are added keeps no visible one', async () => {
@@ -232,11 +233,15 @@ describe('saving contacts', () => {
       ]),
     )
     const late = await ctx.db.query(
-      `SELECT 1 FROM memberships m LEFT JOIN audiences a ON a.id = m.audience_id
-       WHERE m.workspace_id = $1 AND a.deleted_at IS NULL`,
+      sql`
+        SELECT 1
+        FROM memberships m
+        LEFT JOIN audiences a ON a.id = m.audience_id
+        WHERE m.workspace_id = $1 AND a.deleted_at IS NULL
+      `,
       [workspaceId],
     )
-    assert.equal(late.rows.length, 0)
+    assert.strictEqual(late.rows.length, 0)
   })
 
   it('steps change tags, attributes and audiences', async () => {
@@ -252,15 +257,15 @@ describe('saving contacts', () => {
       joinAudience: other,
       leaveAudience: audienceId,
     }
-    assert.equal(await change(all), 'changed')
+    assert.strictEqual(await change(all), 'changed')
     const row = await contactOf('a@x.example')
     assert.deepEqual([row['tags'], row['custom_attributes']], [['x', 'z'], { a: 1 }])
     assert.deepEqual([await countOf(), await countOf(other)], [0, 1])
-    assert.equal(await change({ leaveAudience: other }), 'changed')
+    assert.strictEqual(await change({ leaveAudience: other }), 'changed')
     assert.notDeepEqual(await contactOf('a@x.example'), {}, 'it stays without an audience')
-    assert.equal(await change({ joinAudience: newId() }), 'no audience')
+    assert.strictEqual(await change({ joinAudience: newId() }), 'no audience')
     await ctx.db.transaction((tx) => deleteContact(tx, workspaceId, id))
-    assert.equal(await change({ addTags: ['z'] }), 'no contact')
+    assert.strictEqual(await change({ addTags: ['z'] }), 'no contact')
   })
 
   it('taken out of its last audience while a deleted one is not cleared yet, a contact stays', async () => {
@@ -270,8 +275,8 @@ describe('saving contacts', () => {
     await deleteAudience(ctx.db, workspaceId, audienceId)
     const steps = (leaveAudience: string): Promise<unknown> =>
       ctx.db.transaction((tx) => changeContact(tx, { workspaceId, now }, saved?.contactId ?? '', { leaveAudience }))
-    assert.equal(((await steps(other)) as { kind: string }).kind, 'changed')
-    assert.equal(((await steps(other)) as { kind: string }).kind, 'changed', 'it is still there')
+    assert.strictEqual(((await steps(other)) as { kind: string }).kind, 'changed')
+    assert.strictEqual(((await steps(other)) as { kind: string }).kind, 'changed', 'it is still there')
   })
 
   it('attributes are bounded also when they are added bit by bit', async () => {
@@ -281,6 +286,6 @@ describe('saving contacts', () => {
     })
     await save([chunk(1)])
     await save([chunk(2)])
-    await assert.rejects(save([chunk(3)]), /contacts_attributes_size/)
+    await assert.isRejected(save([chunk(3)]), /contacts_attributes_size/)
   })
 })

@@ -6,14 +6,15 @@
  * found and nothing is written. A membership that exists stays as it is, an unsubscribed one unsubscribed. A contact that was only in
  * deleted audiences is gone for everybody; what is left of it is removed first, so that the address begins anew.
  */
-import { columnsOf } from '#src/columns.ts'
-import { prepared, type Queryable } from '#src/db.ts'
-import { NO_NEWS, type News } from '#src/events/news.ts'
+import { columnsOf } from '#src/stores/column-arrays.ts'
+import { prepared, type Queryable } from '#src/stores/db.ts'
+import { NO_NEWS, type News } from '#src/queue/notifications.ts'
 import { raiseEvents } from '#src/events/raise.ts'
-import { newId } from '#src/id.ts'
+import { newId } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
 import { holdAudience, type Target } from './audiences.ts'
 import { contactEvent } from './events.ts'
-import { GHOST } from './ghost.ts'
+import { GHOST } from './orphaned-contacts.ts'
 import { FIELDS, fieldText, givenBits, keepOrTake, type Profile } from './profile.ts'
 
 /** `email` is as `parseAddress` answers it, in lower case. */
@@ -93,14 +94,26 @@ function mergeRows(first: ContactRow, second: ContactRow): ContactRow {
 
 const LOCK_GHOSTS = prepared(
   'contacts-lock-ghosts',
-  `
-SELECT c.id FROM contacts c WHERE c.workspace_id = $1 AND c.email = ANY ($2) AND ${GHOST} ORDER BY c.email FOR UPDATE`,
+  sql`
+    SELECT c.id
+    FROM contacts c
+    WHERE c.workspace_id = $1 AND c.email = ANY ($2) AND ${GHOST}
+    ORDER BY c.email
+    FOR UPDATE
+  `,
 )
 const REMOVE_GHOSTS = prepared(
   'contacts-remove-ghosts',
-  `
-WITH gone AS (DELETE FROM contacts c WHERE c.id = ANY ($1) AND ${GHOST} RETURNING c.id)
-DELETE FROM memberships m USING gone WHERE m.contact_id = gone.id`,
+  sql`
+    WITH gone AS (
+      DELETE FROM contacts c
+      WHERE c.id = ANY ($1) AND ${GHOST}
+      RETURNING c.id
+    )
+    DELETE FROM memberships m
+    USING gone
+    WHERE m.contact_id = gone.id
+  `,
 )
 
 /**
@@ -122,22 +135,34 @@ const UNSUBSCRIBED_BIT = 1 << 30
 /** One row for each contact, and one more for each that joined the audience. */
 const UPSERT = prepared(
   'contacts-upsert',
-  `
-WITH saved AS (
-  INSERT INTO contacts (id, workspace_id, email, given, created_at, updated_at, ${COLUMNS})
-  SELECT i.id, $1, i.email, i.given, $3, $3, ${VALUES}
-  FROM unnest($4::uuid[], $5::text[], $6::int[], ${ARRAYS}) AS i (id, email, given, ${COLUMNS})
-  ON CONFLICT (workspace_id, email) DO UPDATE SET given = excluded.given,
-  updated_at = CASE WHEN excluded.given = 0 THEN contacts.updated_at ELSE excluded.updated_at END,
-  ${keepOrTake('excluded', 'contacts')}
-  RETURNING id, email, given, first_name, last_name, score, xmax = 0 AS is_new
-), joined AS (
-  INSERT INTO memberships (audience_id, contact_id, workspace_id, is_subscribed, email, first_key, last_key, score, created_at, updated_at)
-  SELECT $2, id, $1, given & ${UNSUBSCRIBED_BIT} = 0, email, name_key(first_name), name_key(last_name), coalesce(score, 0) + 0, $3, $3 FROM saved WHERE $2::uuid IS NOT NULL
-  ON CONFLICT (audience_id, contact_id) DO NOTHING
-  RETURNING email
-)
-SELECT id, email, is_new AS "isNew" FROM saved UNION ALL SELECT NULL, email, NULL FROM joined`,
+  sql`
+    WITH saved AS (
+      INSERT INTO contacts (id, workspace_id, email, given, created_at, updated_at, ${COLUMNS})
+      SELECT i.id, $1, i.email, i.given, $3, $3, ${VALUES}
+      FROM unnest($4::uuid[], $5::text[], $6::int[], ${ARRAYS}) AS i (id, email, given, ${COLUMNS})
+      ON CONFLICT (workspace_id, email)
+      DO UPDATE SET given = excluded.given,
+        updated_at = CASE WHEN excluded.given = 0 THEN contacts.updated_at ELSE excluded.updated_at END,
+        ${keepOrTake('excluded', 'contacts')}
+      RETURNING id, email, given, first_name, last_name, score, xmax = 0 AS is_new
+    ),
+    joined AS (
+      INSERT INTO memberships (
+        audience_id, contact_id, workspace_id, is_subscribed, email, first_key, last_key, score, created_at, updated_at
+      )
+      SELECT $2, id, $1, given & ${UNSUBSCRIBED_BIT} = 0, email, name_key(first_name), name_key(last_name),
+        coalesce(score, 0) + 0, $3, $3
+      FROM saved
+      WHERE $2::uuid IS NOT NULL
+      ON CONFLICT (audience_id, contact_id) DO NOTHING
+      RETURNING email
+    )
+    SELECT id, email, is_new AS "isNew"
+    FROM saved
+    UNION ALL
+    SELECT NULL, email, NULL
+    FROM joined
+  `,
 )
 
 interface UpsertRow {

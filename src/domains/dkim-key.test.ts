@@ -1,6 +1,6 @@
-import assert from 'node:assert/strict'
 import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto'
-import { generateDkimKeys, txtStrings } from '#src/domains/dkim-key.ts'
+import { assert } from 'chai'
+import { generateDkimKeys, txtStrings } from './dkim-key.ts'
 
 /** RFC 8410 §4: what stands before the 32 octets of an Ed25519 key in SubjectPublicKeyInfo. */
 const ED25519_SPKI = Buffer.from('302a300506032b6570032100', 'hex')
@@ -25,7 +25,7 @@ describe('generateDkimKeys', () => {
       const publicKey = createPublicKey({ key: spki, type: 'spki', format: 'der' })
       assert.ok(verify(hash, Buffer.from('words'), publicKey, sign(hash, Buffer.from('words'), own)))
     }
-    assert.equal(
+    assert.strictEqual(
       createPrivateKey({ key: rsa.privateKey, type: 'pkcs8', format: 'der' }).asymmetricKeyDetails?.modulusLength,
       2048,
     )
@@ -33,7 +33,7 @@ describe('generateDkimKeys', () => {
 
   it('makes new ones each time', async () => {
     const [[a], [b]] = await Promise.all([generateDkimKeys(), generateDkimKeys()])
-    assert.notEqual(a.dnsValue, b.dnsValue)
+    assert.notStrictEqual(a.dnsValue, b.dnsValue)
   })
 })
 
@@ -41,9 +41,9 @@ describe('txtStrings', () => {
   for (const length of [0, 1, 255, 256, 410, 600]) {
     it(`cuts ${length} octets`, () => {
       const value = 'v'.repeat(length)
-      assert.equal(txtStrings(value).join(''), value)
+      assert.strictEqual(txtStrings(value).join(''), value)
       assert.ok(txtStrings(value).every((part) => part.length <= 255))
-      assert.equal(txtStrings(value).length, Math.ceil(length / 255))
+      assert.strictEqual(txtStrings(value).length, Math.ceil(length / 255))
     })
   }
 })

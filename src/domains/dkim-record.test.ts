@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { findProblem } from './dkim-record.ts'
 
 const P = 'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA1234'
@@ -30,13 +30,13 @@ describe('a published DKIM key', () => {
   for (const [texts, problem] of CASES) {
     it(JSON.stringify(texts), () => {
       const found = findProblem(texts, OURS)
-      if (problem === null) assert.equal(found, null)
+      if (problem === null) assert.strictEqual(found, null)
       else assert.match(found ?? 'no problem', problem)
     })
   }
 
   it('of another kind must say which', () => {
-    assert.equal(findProblem(['v=DKIM1; k=ed25519; p=abcd'], 'v=DKIM1; k=ed25519; p=abcd'), null)
+    assert.strictEqual(findProblem(['v=DKIM1; k=ed25519; p=abcd'], 'v=DKIM1; k=ed25519; p=abcd'), null)
     assert.match(findProblem(['v=DKIM1; p=abcd'], 'v=DKIM1; k=ed25519; p=abcd') ?? '', /k=rsa and not k=ed25519/)
   })
 })

@@ -1,5 +1,5 @@
 /** What DNS holds at `_dmarc` (RFC 7489 6.3), judged as a receiver would: it takes one valid record, or none. Pure. */
-import { type Finding, missing, ok, wrong } from './finding.ts'
+import { type Finding, missing, ok, wrong } from './record-finding.ts'
 
 const POLICIES = ['none', 'quarantine', 'reject']
 /** Something that was meant to be a policy. */

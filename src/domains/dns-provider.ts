@@ -1,6 +1,6 @@
 /** Who runs the zone of a domain, told by the names of its name servers. Pure. */
 import { getDomain } from 'tldts'
-import { tame } from './finding.ts'
+import { tame } from './record-finding.ts'
 
 /** By how the name of a name server ends. */
 const PROVIDERS: readonly (readonly [provider: string, pattern: RegExp])[] = [

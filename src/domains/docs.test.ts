@@ -1,12 +1,12 @@
-/** The tables of docs/domains.md say what the code does. */
-import assert from 'node:assert/strict'
+/** The tables of docs/guides/sending-domains.md say what the code does. */
 import { readFileSync } from 'node:fs'
+import { assert } from 'chai'
 import { REGIONS } from '#config/regions.ts'
 import { KEY_STATES } from './key-state.ts'
 import { DOMAIN_STATES } from './status.ts'
 
-describe('docs/domains.md', () => {
-  const page = readFileSync(new URL('../../docs/domains.md', import.meta.url), 'utf8')
+describe('docs/guides/sending-domains.md', () => {
+  const page = readFileSync(new URL('../../docs/guides/sending-domains.md', import.meta.url), 'utf8')
   const rows = (table: Readonly<Record<string, string>>): string =>
     Object.entries(table)
       .map(([name, meaning]) => `| \`${name}\` | ${meaning} |`)

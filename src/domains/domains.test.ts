@@ -1,9 +1,9 @@
 /** Sending domains on a real PostgreSQL: made, told apart by workspace, trusted, removed. What DNS makes of them is in `checks.test.ts`. */
-import assert from 'node:assert/strict'
 import { createPrivateKey, createPublicKey } from 'node:crypto'
+import { assert } from 'chai'
 import { loadConfig } from '#config/load.ts'
-import { newId } from '#src/id.ts'
-import { openVault } from '#src/vault.ts'
+import { newId } from '#src/platform/id.ts'
+import { openVault } from '#src/crypto/encryption.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { startDns } from '#test/support/dns.ts'
 import { createDomainDns } from './dns.ts'
@@ -76,7 +76,7 @@ describe('sending domains', () => {
         assert.throws(() => createPrivateKey({ key: sealed, type: 'pkcs8', format: 'der' }))
         assert.throws(() => openVault(Buffer.alloc(32, 8)).open('dkim', sealed), /MASTER_KEY/)
       }
-      assert.equal(rows.length, 2)
+      assert.strictEqual(rows.length, 2)
     })
 
     it('once only, also when many ask together', async () => {
@@ -84,17 +84,17 @@ describe('sending domains', () => {
         Array.from({ length: 5 }, () => addDomain(ctx, { workspaceId: mine, name: 'together.example' })),
       )
       assert.deepEqual(results.map(({ kind }) => kind).toSorted(), ['added', 'exists', 'exists', 'exists', 'exists'])
-      assert.equal(new Set(results.map((result) => 'domain' in result && result.domain.id)).size, 1)
-      assert.equal((await addDomain(ctx, { workspaceId: mine, name: 'TOGETHER.example' })).kind, 'exists')
+      assert.strictEqual(new Set(results.map((result) => 'domain' in result && result.domain.id)).size, 1)
+      assert.strictEqual((await addDomain(ctx, { workspaceId: mine, name: 'TOGETHER.example' })).kind, 'exists')
     })
 
     it('up to the limit of the plan, exactly, also when many are added together', async () => {
       const results = await Promise.all(
         Array.from({ length: 12 }, (_, i) => addDomain(ctx, { workspaceId: mine, name: `many${i}.example`, max: 4 })),
       )
-      assert.equal(results.filter(({ kind }) => kind === 'added').length, 4)
-      assert.equal(results.filter(({ kind }) => kind === 'too-many').length, 8)
-      assert.equal(await countDomains(ctx.db, mine), 4)
+      assert.strictEqual(results.filter(({ kind }) => kind === 'added').length, 4)
+      assert.strictEqual(results.filter(({ kind }) => kind === 'too-many').length, 8)
+      assert.strictEqual(await countDomains(ctx.db, mine), 4)
     })
 
     it('not under a name that is none, and not to a workspace that is not there', async () => {
@@ -107,29 +107,30 @@ describe('sending domains', () => {
 
     it('in the region that was asked for', async () => {
       const added = await addDomain(ctx, { workspaceId: mine, name: 'africa.example', region: 'af-south-1' })
-      assert.equal(added.kind === 'added' && added.domain.region, 'af-south-1')
+      assert.strictEqual(added.kind === 'added' && added.domain.region, 'af-south-1')
     })
   })
 
   describe('are told apart by workspace', () => {
     it('when they are found, listed and removed', async () => {
       const domain = await add(mine, 'apart.example')
-      assert.equal((await findDomain(ctx.db, mine, 'APART.example'))?.id, domain.id)
-      assert.equal((await findDomain(ctx.db, mine, domain.id))?.id, domain.id)
-      assert.equal(await findDomain(ctx.db, theirs, 'apart.example'), null)
-      assert.equal(await findDomain(ctx.db, theirs, domain.id), null)
+      assert.strictEqual((await findDomain(ctx.db, mine, 'APART.example'))?.id, domain.id)
+      assert.strictEqual((await findDomain(ctx.db, mine, domain.id))?.id, domain.id)
+      assert.strictEqual(await findDomain(ctx.db, theirs, 'apart.example'), null)
+      assert.strictEqual(await findDomain(ctx.db, theirs, domain.id), null)
       assert.deepEqual(
         (await listDomains(ctx.db, mine, 10)).map(({ id }) => id),
         [domain.id],
       )
       assert.deepEqual(await listDomains(ctx.db, theirs, 10), [])
-      assert.equal(await removeDomain(ctx, theirs, domain.id), false)
-      for (const text of ['', 'x', newId(), `' OR true --`]) assert.equal(await findDomain(ctx.db, mine, text), null)
+      assert.strictEqual(await removeDomain(ctx, theirs, domain.id), false)
+      for (const text of ['', 'x', newId(), `' OR true --`])
+        assert.strictEqual(await findDomain(ctx.db, mine, text), null)
     })
 
     it('and both may claim one name, with different selectors; the one that holds it comes first', async () => {
       const [first, second] = [await add(mine, 'both.example'), await add(theirs, 'both.example')]
-      assert.notEqual(first.keys[0]?.selector, second.keys[0]?.selector)
+      assert.notStrictEqual(first.keys[0]?.selector, second.keys[0]?.selector)
       await trustDomain(ctx.db, second.id)
       assert.deepEqual(
         (await searchDomains(ctx.db, 'both.example')).map(({ id }) => id),
@@ -151,16 +152,16 @@ describe('sending domains', () => {
       [domain.id, mine],
     )
     assert.deepEqual(rows, [{ domain: domain.domain }])
-    assert.equal((await addDomain(ctx, { workspaceId: mine, name: domain.domain })).kind, 'added')
+    assert.strictEqual((await addDomain(ctx, { workspaceId: mine, name: domain.domain })).kind, 'added')
   })
 
   describe('are trusted', () => {
     it('by the operator, without DNS', async () => {
       const domain = await add(mine)
-      assert.equal(await trustDomain(ctx.db, domain.id), 'verified')
-      assert.equal(await trustDomain(ctx.db, domain.id), 'verified')
-      assert.equal((await findDomain(ctx.db, mine, domain.id))?.status, 'verified')
-      assert.equal(await trustDomain(ctx.db, newId()), 'not-found')
+      assert.strictEqual(await trustDomain(ctx.db, domain.id), 'verified')
+      assert.strictEqual(await trustDomain(ctx.db, domain.id), 'verified')
+      assert.strictEqual((await findDomain(ctx.db, mine, domain.id))?.status, 'verified')
+      assert.strictEqual(await trustDomain(ctx.db, newId()), 'not-found')
     })
 
     it('by one workspace at a time', async () => {
@@ -174,7 +175,10 @@ describe('sending domains', () => {
 
   describe('ask DNS', () => {
     it('of a server that is not there', async () => {
-      assert.equal((await createDomainDns(loadConfig({ DNS_SERVERS: '127.0.0.1:1' })).txt('a.example')).kind, 'failed')
+      assert.strictEqual(
+        (await createDomainDns(loadConfig({ DNS_SERVERS: '127.0.0.1:1' })).txt('a.example')).kind,
+        'failed',
+      )
     })
 
     it('of the sandbox in sandbox mode', async () => {

@@ -6,8 +6,9 @@
  */
 import { DEFAULT_REGION, type Region } from '#config/regions.ts'
 import type { Context } from '#src/context.ts'
-import type { Queryable } from '#src/db.ts'
-import { hexOf, isUuid, newId } from '#src/id.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { hexOf, isUuid, newId } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
 import { type DkimKey, generateDkimKeys } from './dkim-key.ts'
 import type { RecordCheck } from './inspect.ts'
 import type { DkimKeyRow, KeyState } from './key-state.ts'
@@ -61,23 +62,31 @@ export type AddedDomain =
 
 export type TrustedDomain = 'verified' | 'not-found' | 'taken'
 
-const SELECT = `
-SELECT d.id, d.workspace_id AS "workspaceId", d.domain, d.verification_status AS status, d.status_since AS "statusSince",
-  d.is_trusted AS "isTrusted", d.missing_since AS "missingSince", d.mail_from_status AS "mailFromStatus",
-  d.tracking_status AS "trackingStatus", d.region, d.checks, d.checked_at AS "checkedAt", d.dns_provider AS "dnsProvider",
-  d.registrar_name AS "registrarName", d.registrar_iana_id AS "registrarIanaId",
-  d.registrar_last_checked_at AS "registrarLastCheckedAt", d.verified_at AS "verifiedAt", d.created_at AS "createdAt",
-  coalesce(k.keys, '[]') AS keys
-FROM domains d LEFT JOIN LATERAL (
-  SELECT json_agg(json_build_object('id', id, 'selector', selector, 'algorithm', algorithm, 'dnsValue', dns_value, 'state', state,
-    'sinceMs', floor(extract(epoch FROM state_since) * 1000), 'seenMs', floor(extract(epoch FROM seen_at) * 1000))
-    ORDER BY array_position('{active,waiting,retired,removable}', state), algorithm DESC, created_at DESC) AS keys
-  FROM dkim_keys WHERE domain_id = d.id
-) k ON true`
+const SELECT = sql`
+  SELECT d.id, d.workspace_id AS "workspaceId", d.domain, d.verification_status AS status,
+    d.status_since AS "statusSince", d.is_trusted AS "isTrusted", d.missing_since AS "missingSince",
+    d.mail_from_status AS "mailFromStatus", d.tracking_status AS "trackingStatus", d.region, d.checks,
+    d.checked_at AS "checkedAt", d.dns_provider AS "dnsProvider", d.registrar_name AS "registrarName",
+    d.registrar_iana_id AS "registrarIanaId", d.registrar_last_checked_at AS "registrarLastCheckedAt",
+    d.verified_at AS "verifiedAt", d.created_at AS "createdAt", coalesce(k.keys, '[]') AS keys
+  FROM domains d
+  LEFT JOIN LATERAL (
+    SELECT json_agg(
+      json_build_object(
+        'id', id, 'selector', selector, 'algorithm', algorithm, 'dnsValue', dns_value, 'state', state, 'sinceMs',
+        floor(extract(epoch FROM state_since) * 1000), 'seenMs', floor(extract(epoch FROM seen_at) * 1000)
+      )
+      ORDER BY array_position('{active,waiting,retired,removable}', state), algorithm DESC, created_at DESC
+    ) AS keys
+    FROM dkim_keys
+    WHERE domain_id = d.id
+  ) k ON true
+`
 
-const INSERT_DOMAIN = `
-INSERT INTO domains (id, workspace_id, domain, region, status_since, check_due_at, registration_due_at, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $5, $5)`
+const INSERT_DOMAIN = sql`
+  INSERT INTO domains (id, workspace_id, domain, region, status_since, check_due_at, registration_due_at, created_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $5, $5)
+`
 
 type Adding = Pick<Context, 'db' | 'vault' | 'config' | 'clock'>
 
@@ -124,8 +133,10 @@ export async function storeKey(ctx: Pick<Adding, 'vault' | 'clock'>, tx: Queryab
   const { domainId, pairId, key, state } = order
   const selector = `ms-${hexOf(pairId).slice(-8)}${key.algorithm === 'ed25519-sha256' ? '-ed' : ''}`
   await tx.query(
-    `INSERT INTO dkim_keys (id, domain_id, selector, algorithm, private_key, dns_value, state, state_since, created_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)`,
+    sql`
+      INSERT INTO dkim_keys (id, domain_id, selector, algorithm, private_key, dns_value, state, state_since, created_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)
+    `,
     [
       newId(),
       domainId,
@@ -154,9 +165,12 @@ export async function searchDomains(
   const read = readDomainName(idOrName)
   const [column, value] = isUuid(idOrName) ? ['id', idOrName] : ['domain', read.ok ? read.name : null]
   const { rows } = await db.query<Domain>(
-    `
-    ${SELECT} WHERE d.${column} = $1 AND ($2::uuid IS NULL OR d.workspace_id = $2)
-    ORDER BY d.verification_status <> 'verified', d.created_at LIMIT 100`,
+    sql`
+      ${SELECT}
+      WHERE d.${column} = $1 AND ($2::uuid IS NULL OR d.workspace_id = $2)
+      ORDER BY d.verification_status <> 'verified', d.created_at
+      LIMIT 100
+    `,
     [value, workspaceId],
   )
   return rows
@@ -170,8 +184,13 @@ export async function listDomains(
   offset = 0,
 ): Promise<Domain[]> {
   const { rows } = await db.query<Domain>(
-    `
-    ${SELECT} WHERE $1::uuid IS NULL OR d.workspace_id = $1 ORDER BY d.created_at, d.id LIMIT $2 OFFSET $3`,
+    sql`
+      ${SELECT}
+      WHERE $1::uuid IS NULL OR d.workspace_id = $1
+      ORDER BY d.created_at, d.id
+      LIMIT $2
+      OFFSET $3
+    `,
     [workspaceId, limit, offset],
   )
   return rows
@@ -188,10 +207,18 @@ export async function countDomains(db: Queryable, workspaceId: string): Promise<
 export async function trustDomain(db: Queryable, id: string): Promise<TrustedDomain> {
   try {
     const { rowCount } = await db.query(
-      `
-      UPDATE domains SET verification_status = 'verified', is_trusted = true, status_since = now(), missing_since = NULL,
-        verified_at = CASE WHEN verification_status IN ('verified', 'degraded') THEN coalesce(verified_at, now()) ELSE now() END
-      WHERE id = $1`,
+      sql`
+        UPDATE domains
+        SET verification_status = 'verified',
+          is_trusted = true,
+          status_since = now(),
+          missing_since = NULL,
+          verified_at = CASE
+            WHEN verification_status IN ('verified', 'degraded') THEN coalesce(verified_at, now())
+            ELSE now()
+          END
+        WHERE id = $1
+      `,
       [id],
     )
     return rowCount === 1 ? 'verified' : 'not-found'

@@ -1,9 +1,9 @@
 /** What is found for each record and each way to get it wrong, by table, on a real DNS server: zone in, status and sentence out. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { loadConfig } from '#config/load.ts'
 import { startDns, type Records, type TestDns, type Zone } from '#test/support/dns.ts'
 import { createDomainDns } from './dns.ts'
-import type { FindingStatus } from './finding.ts'
+import type { FindingStatus } from './record-finding.ts'
 import { inspectDomain, type RecordCheck } from './inspect.ts'
 import type { DkimKeyRow } from './key-state.ts'
 import { placeOf } from './records.ts'
@@ -325,7 +325,7 @@ describe('the records of a domain', () => {
   for (const [what, kind, zone, status, message] of ROWS) {
     it(`${kind}: ${what}`, async () => {
       const check = (await inspect(zone)).find(({ purpose, type }) => `${purpose} ${type}` === kind)
-      assert.equal(check?.status, status, check?.message)
+      assert.strictEqual(check?.status, status, check?.message)
       assert.match(check?.message ?? '', message)
     })
   }
@@ -340,7 +340,7 @@ describe('the records of a domain', () => {
       'ok',
       '_dmarc.news.shop.co.uk: the DMARC policy of shop.co.uk counts for it',
     ])
-    assert.equal(dmarc(await inspect({}, 'news.shop.co.uk'))[0], 'missing')
+    assert.strictEqual(dmarc(await inspect({}, 'news.shop.co.uk'))[0], 'missing')
   })
 
   it('may hold anything: what is told of them can be stored and is not endless', async () => {
@@ -351,7 +351,7 @@ describe('the records of a domain', () => {
       [bounce]: { MX: [[1, `${'z'.repeat(60)}.example`]] },
     })
     for (const { message } of checks) assert.match(message, /^\P{C}{1,400}$/u)
-    assert.equal(checks.filter(({ status }) => status === 'wrong').length, 3)
+    assert.strictEqual(checks.filter(({ status }) => status === 'wrong').length, 3)
   })
 
   it('cost a bounded number of questions, whatever a zone holds', async () => {
@@ -364,7 +364,7 @@ describe('the records of a domain', () => {
     )
     const before = dns.queries.length
     const checks = await inspect({ ...zone, ...spf(`v=spf1 ${hostile} -all`) })
-    assert.equal(checks.find(({ purpose }) => purpose === 'spf')?.status, 'wrong')
+    assert.strictEqual(checks.find(({ purpose }) => purpose === 'spf')?.status, 'wrong')
     assert.ok(dns.queries.length - before < 60, `${dns.queries.length - before} questions`)
   })
 })

@@ -1,6 +1,6 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import fc from 'fast-check'
-import type { FindingStatus } from './finding.ts'
+import type { FindingStatus } from './record-finding.ts'
 import { type DkimKeyRow, KEY_STATES, type KeyMove, type KeyState, planKeys } from './key-state.ts'
 
 const MINUTE = 60_000
@@ -105,7 +105,7 @@ describe('the states of DKIM keys', () => {
           now += afterMs
           const moves = planKeys(keys, ({ id }) => (id === 'old' ? old : next), now)
           keys = moves.reduce((all, move) => apply(all, move, now), keys)
-          assert.equal(keys.filter(({ state }) => state === 'active').length, 1)
+          assert.strictEqual(keys.filter(({ state }) => state === 'active').length, 1)
         }
       }),
     )

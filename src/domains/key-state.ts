@@ -1,15 +1,15 @@
 /**
  * The life of a DKIM key: waiting → active → retired → removable → gone. This is the only place that knows the states and what a look
- * at DNS makes of them; `settle-check.ts` carries it out. Signing never waits for a rotation: the active key signs until the next one has
+ * at DNS makes of them; `check-result.ts` carries it out. Signing never waits for a rotation: the active key signs until the next one has
  * been seen in DNS and stayed there, or until its own record is gone while the next one is there. Pure.
  */
-import type { FindingStatus } from './finding.ts'
+import type { FindingStatus } from './record-finding.ts'
 
 export const KEY_STATES = {
-  waiting: 'is to be published; it signs once its record has been in DNS for 10 minutes',
+  waiting: 'not in use yet: publish its record; it signs once the record has been in DNS for 10 minutes',
   active: 'signs',
-  retired: 'signs no more; its record stays for 7 days, so that mail under way verifies',
-  removable: 'its record may be removed from DNS; the private key is gone',
+  retired: 'no longer signs; keep its record for 7 days, so that mail in transit still verifies',
+  removable: 'you may remove its record from DNS; the private key is deleted',
 } as const
 export type KeyState = keyof typeof KEY_STATES
 

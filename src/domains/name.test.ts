@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { readDomainName, readNewName } from './name.ts'
 
 const GOOD: readonly [text: string, name: string][] = [
@@ -42,7 +42,7 @@ describe('domain names', () => {
     it(`reads ${JSON.stringify(text)}`, () => assert.deepEqual(readDomainName(text), { ok: true, name }))
   }
   for (const text of BAD) {
-    it(`refuses ${JSON.stringify(text.slice(0, 40))}`, () => assert.equal(readDomainName(text).ok, false))
+    it(`refuses ${JSON.stringify(text.slice(0, 40))}`, () => assert.strictEqual(readDomainName(text).ok, false))
   }
 })
 
@@ -66,7 +66,7 @@ describe('names of new domains', () => {
   for (const [text, reason] of cases) {
     it(`${text.slice(0, 40)} is ${reason === null ? 'taken' : 'refused'}`, () => {
       const read = readNewName(text, bounces)
-      if (reason === null) assert.equal(read.ok, true)
+      if (reason === null) assert.strictEqual(read.ok, true)
       else assert.match(read.ok ? 'taken' : read.reason, reason)
     })
   }

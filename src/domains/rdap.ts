@@ -4,8 +4,8 @@
  * is of a stranger: bounded in size, read by a schema, cut and cleaned before it is stored. Anything unexpected is "not known".
  */
 import { z } from 'zod'
-import type { Outgoing } from '#src/outgoing.ts'
-import { tame } from './finding.ts'
+import type { Outgoing } from '#src/net/http-client.ts'
+import { tame } from './record-finding.ts'
 
 export interface Registrar {
   readonly name: string | null

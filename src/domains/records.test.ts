@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { loadConfig } from '#config/load.ts'
 import type { DkimKeyRow, KeyState } from './key-state.ts'
 import { domainRecords, placeOf, removableRecords, returnPathRecords } from './records.ts'
@@ -89,5 +89,5 @@ describe('DNS records to publish', () => {
   ]
   for (const [publicUrl, host] of hosts)
     it(`lead tracking links of ${publicUrl} to ${host}`, () =>
-      assert.equal(placeOf(loadConfig({ PUBLIC_URL: publicUrl })).trackingHost, host))
+      assert.strictEqual(placeOf(loadConfig({ PUBLIC_URL: publicUrl })).trackingHost, host))
 })

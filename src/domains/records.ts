@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net'
 import type { Config } from '#config/load.ts'
-import { SANDBOX_MX } from '#src/sandbox/mx.ts'
+import { SANDBOX_MX } from '#src/sandbox/sandbox-host.ts'
 import { KEEP_RETIRED_MS, type DkimKeyRow, type KeyState } from './key-state.ts'
 
 export type Purpose = 'dkim' | 'spf' | 'dmarc' | 'mail_from' | 'tracking' | 'return_path'

@@ -1,8 +1,8 @@
 /** Who runs the zone and who registered the name: a real RDAP server (HTTP, on loopback) and a real DNS server. */
-import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { registrationLoop } from '#src/worker/domains.ts'
+import { assert } from 'chai'
+import { registrationLoop } from '#worker/domains.ts'
 import { createDomainWorld, type DomainWorld } from '#test/support/domain-world.ts'
 import { providerOf } from './dns-provider.ts'
 import type { Domain } from './domains.ts'
@@ -82,17 +82,17 @@ describe('the registration of a domain', () => {
     assert.deepEqual(asked, ['/domain/known.co.uk'])
     world.ctx.advance(29 * 86_400_000)
     await registrationLoop(world.ctx).round()
-    assert.equal(asked.length, 1)
+    assert.strictEqual(asked.length, 1)
     world.ctx.advance(5 * 86_400_000)
     await registrationLoop(world.ctx).round()
-    assert.equal(asked.length, 2)
+    assert.strictEqual(asked.length, 2)
     world.ctx.advance(-34 * 86_400_000)
   })
 
   it('is asked of the registry that RDAP redirects to', async () => {
     answer = (request, response) =>
       (request.url?.startsWith('/domain/') === true ? redirect('../registry/x') : json(REGISTRAR))(request, response)
-    assert.equal((await lookUp()).registrarIanaId, '1910')
+    assert.strictEqual((await lookUp()).registrarIanaId, '1910')
     assert.deepEqual(
       asked.map((url) => url.split('/')[1]),
       ['domain', 'registry'],
@@ -137,7 +137,7 @@ describe('the registration of a domain', () => {
       answer = behave()
       const domain = await lookUp()
       assert.deepEqual([domain.registrarName, domain.registrarIanaId], [null, null])
-      assert.equal(asked.length, requests)
+      assert.strictEqual(asked.length, requests)
       const { rows } = await world.ctx.db.query<{ due: Date }>(
         'SELECT registration_due_at AS due FROM domains WHERE id = $1',
         [domain.id],
@@ -176,5 +176,5 @@ describe('the provider of a zone', () => {
     [[], null],
   ]
   for (const [nameServers, provider] of cases)
-    it(`${nameServers.join(', ')}: ${provider}`, () => assert.equal(providerOf(nameServers), provider))
+    it(`${nameServers.join(', ')}: ${provider}`, () => assert.strictEqual(providerOf(nameServers), provider))
 })

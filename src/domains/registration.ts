@@ -5,7 +5,8 @@
  */
 import { parse } from 'tldts'
 import type { Context } from '#src/context.ts'
-import type { Outgoing } from '#src/outgoing.ts'
+import type { Outgoing } from '#src/net/http-client.ts'
+import { sql } from '#src/stores/sql.ts'
 import { providerOf } from './dns-provider.ts'
 import type { DomainDns } from './dns.ts'
 import { findRegistrar } from './rdap.ts'
@@ -37,10 +38,15 @@ export async function updateRegistration(
   const now = ctx.clock.now()
   const isDone = registrar !== null || !isAsked
   await ctx.db.query(
-    `UPDATE domains SET dns_provider = coalesce($2, dns_provider), registrar_name = coalesce($3, registrar_name),
-       registrar_iana_id = coalesce($4, registrar_iana_id), registrar_last_checked_at = coalesce($5, registrar_last_checked_at),
-       registration_due_at = $6
-     WHERE id = $1`,
+    sql`
+      UPDATE domains
+      SET dns_provider = coalesce($2, dns_provider),
+        registrar_name = coalesce($3, registrar_name),
+        registrar_iana_id = coalesce($4, registrar_iana_id),
+        registrar_last_checked_at = coalesce($5, registrar_last_checked_at),
+        registration_due_at = $6
+      WHERE id = $1
+    `,
     [
       domain.id,
       provider,

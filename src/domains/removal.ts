@@ -3,7 +3,8 @@
  * is failed by the worker, which finds the domain in domain_removals: at once, and once more a while later.
  */
 import type { Context } from '#src/context.ts'
-import type { Queryable } from '#src/db.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
 
 interface Removal {
   readonly domainId: string
@@ -19,9 +20,16 @@ export async function removeDomain(
   id: string,
 ): Promise<boolean> {
   const { rowCount } = await ctx.db.query(
-    `
-    WITH removed AS (DELETE FROM domains WHERE id = $1 AND workspace_id = $2 RETURNING id, workspace_id, domain)
-    INSERT INTO domain_removals (domain_id, workspace_id, domain, removed_at, due_at) SELECT id, workspace_id, domain, $3, $3 FROM removed`,
+    sql`
+      WITH removed AS (
+        DELETE FROM domains
+        WHERE id = $1 AND workspace_id = $2
+        RETURNING id, workspace_id, domain
+      )
+      INSERT INTO domain_removals (domain_id, workspace_id, domain, removed_at, due_at)
+      SELECT id, workspace_id, domain, $3, $3
+      FROM removed
+    `,
     [id, workspaceId, new Date(ctx.clock.now())],
   )
   return rowCount === 1
@@ -30,9 +38,13 @@ export async function removeDomain(
 /** Those whose mail is to be failed now, the longest due first. */
 export async function readRemovals(db: Queryable, until: Date, limit: number): Promise<Removal[]> {
   const { rows } = await db.query<Removal>(
-    `
-    SELECT domain_id AS "domainId", workspace_id AS "workspaceId", domain, removed_at AS "removedAt"
-    FROM domain_removals WHERE due_at <= $1 ORDER BY due_at LIMIT $2`,
+    sql`
+      SELECT domain_id AS "domainId", workspace_id AS "workspaceId", domain, removed_at AS "removedAt"
+      FROM domain_removals
+      WHERE due_at <= $1
+      ORDER BY due_at
+      LIMIT $2
+    `,
     [until, limit],
   )
   return rows

@@ -3,7 +3,7 @@
  * (`key-state.ts`). One rotation at a time: the index dkim_keys_one_waiting decides between two that begin together.
  */
 import type { Context } from '#src/context.ts'
-import { newId } from '#src/id.ts'
+import { newId } from '#src/platform/id.ts'
 import { generateDkimKeys } from './dkim-key.ts'
 import { type Domain, findDomain, storeKey } from './domains.ts'
 import { FIRST_WAIT_MS } from './status.ts'

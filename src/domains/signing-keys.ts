@@ -5,8 +5,9 @@
  */
 import { REGIONS, type Region } from '#config/regions.ts'
 import type { Context } from '#src/context.ts'
-import { prepared } from '#src/db.ts'
-import { createKeptAnswers } from '#src/kept-answers.ts'
+import { prepared } from '#src/stores/db.ts'
+import { createKeptAnswers } from '#src/concurrency/loading-cache.ts'
+import { sql } from '#src/stores/sql.ts'
 import { mailFromOf } from './records.ts'
 
 export interface SigningKey {
@@ -45,11 +46,16 @@ interface Row {
 
 const LOAD = prepared(
   'signing-keys-load',
-  `
-SELECT d.domain, d.verification_status IN ('verified', 'degraded') AS "maySend", d.mail_from_status = 'verified' AS "hasMailFrom",
-  d.region, coalesce(d.egress_pool, w.egress_pool) AS "egressPool", k.id, k.selector, k.algorithm, k.private_key
-FROM domains d JOIN workspaces w ON w.id = d.workspace_id LEFT JOIN dkim_keys k ON k.domain_id = d.id AND k.state = 'active'
-WHERE d.id = $1 ORDER BY k.algorithm DESC`,
+  sql`
+    SELECT d.domain, d.verification_status IN ('verified', 'degraded') AS "maySend",
+      d.mail_from_status = 'verified' AS "hasMailFrom", d.region,
+      coalesce(d.egress_pool, w.egress_pool) AS "egressPool", k.id, k.selector, k.algorithm, k.private_key
+    FROM domains d
+    JOIN workspaces w ON w.id = d.workspace_id
+    LEFT JOIN dkim_keys k ON k.domain_id = d.id AND k.state = 'active'
+    WHERE d.id = $1
+    ORDER BY k.algorithm DESC
+  `,
 )
 
 export async function loadSendingDomain(ctx: Pick<Context, 'db' | 'vault'>, domainId: string): Promise<SendingDomain> {

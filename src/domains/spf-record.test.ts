@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import fc from 'fast-check'
 import { findSpf, readSpf } from './spf-record.ts'
 
@@ -32,7 +32,7 @@ describe('SPF records', () => {
             .map(({ qualifier, name, domain }) => `${qualifier}${name}${domain === null ? '' : `:${domain}`}`)
             .join(' ')
         : null
-      assert.equal(written, terms)
+      assert.strictEqual(written, terms)
     })
   }
 

@@ -6,7 +6,7 @@
  * does not answer makes the finding unknown, never wrong.
  */
 import type { Answer, DomainDns } from './dns.ts'
-import { type Finding, missing, ok, unknown, wrong } from './finding.ts'
+import { type Finding, missing, ok, unknown, wrong } from './record-finding.ts'
 import { findSpf, readSpf, type SpfTerm } from './spf-record.ts'
 
 /** How a record names us: `include:` the bounce domain, or `a:` the server. */

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import fc from 'fast-check'
 import { DOMAIN_STATES, type DomainStatus, judgeStanding, type Proof, type Standing } from './status.ts'
 
@@ -78,7 +78,7 @@ describe('the status of a domain', () => {
         const before = standing(status, ageMs, { missingSinceMs: missingMs === null ? null : NOW - missingMs })
         const after = judgeStanding(before, 'unknown', NOW)
         assert.ok(after.status === status || (status === 'pending' && ageMs >= 72 * HOUR))
-        if (status === 'verified') assert.equal(after.missingSinceMs, before.missingSinceMs)
+        if (status === 'verified') assert.strictEqual(after.missingSinceMs, before.missingSinceMs)
       }),
     )
   })

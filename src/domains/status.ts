@@ -1,14 +1,15 @@
 /**
- * The status of a sending domain and what a look at its DNS makes of it. One table of states, one function of rules; `settle-check.ts`
+ * The status of a sending domain and what a look at its DNS makes of it. One table of states, one function of rules; `check-result.ts`
  * carries the verdict out. Only what DNS has answered counts against a domain, and for a verified one only when it was so twice. Pure.
  */
 
 export const DOMAIN_STATES = {
-  pending: 'waits for its DKIM record; looked at after 2 minutes, then ever more seldom, for 72 hours',
-  verified: 'may send; looked at once a day',
-  degraded: 'was verified and its DKIM record is gone: may send for 24 hours more',
+  pending: 'waits for its DKIM record; checked after 2 minutes, then less and less often, for 72 hours',
+  verified: 'may send; checked once a day',
+  degraded: 'was verified, but its DKIM record is gone: may send for 24 more hours',
   failed:
-    'may not send: no DKIM record for 72 hours, or for 24 hours after it was there; the next look that finds it brings it back',
+    'may not send: no DKIM record for 72 hours, or for 24 hours after it disappeared; ' +
+    'the next check that finds it restores the domain',
 } as const
 export type DomainStatus = keyof typeof DOMAIN_STATES
 

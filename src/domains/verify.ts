@@ -3,12 +3,12 @@
  * dying in between loses a look, which comes again.
  */
 import type { Context } from '#src/context.ts'
-import type { News } from '#src/events/news.ts'
+import type { News } from '#src/queue/notifications.ts'
 import type { Domain } from './domains.ts'
 import type { DomainDns } from './dns.ts'
 import { inspectDomain, type RecordCheck } from './inspect.ts'
 import { placeOf } from './records.ts'
-import { settleCheck } from './settle-check.ts'
+import { settleCheck } from './check-result.ts'
 
 export interface Verification {
   /** `taken`: the records are right, but another workspace holds the domain. */

@@ -2,9 +2,10 @@
  * What was found out about sources, as it is kept: the last finding of each check, when it was made, and since when it says so. A claim
  * moves the due time of a source on, so that any number of workers share them and one that dies in between is only late.
  */
-import { columnsOf } from '#src/columns.ts'
+import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Context } from '#src/context.ts'
-import type { Queryable } from '#src/db.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
 import type { CheckName, Checked, Finding } from './checks.ts'
 
 /** Reputation does not change by the minute, and blocklists ask not to be asked more. */
@@ -17,10 +18,19 @@ export interface DueSource extends Checked {
 export async function claimDue({ db, clock }: Pick<Context, 'db' | 'clock'>, limit: number): Promise<DueSource[]> {
   const now = clock.now()
   const { rows } = await db.query<DueSource>(
-    `
-    UPDATE egress_sources SET check_due_at = $2 WHERE id IN (
-      SELECT id FROM egress_sources WHERE check_due_at <= $1 ORDER BY check_due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
-    RETURNING id, name, host(address) AS address, ehlo_name AS "ehloName"`,
+    sql`
+      UPDATE egress_sources
+      SET check_due_at = $2
+      WHERE id IN (
+        SELECT id
+        FROM egress_sources
+        WHERE check_due_at <= $1
+        ORDER BY check_due_at
+        LIMIT $3
+        FOR UPDATE SKIP LOCKED
+      )
+      RETURNING id, name, host(address) AS address, ehlo_name AS "ehloName"
+    `,
     [new Date(now), new Date(now + EVERY_MS), limit],
   )
   return rows
@@ -42,14 +52,20 @@ export async function storeFindings(
   now: Date,
 ): Promise<CheckName[]> {
   const { rows } = await db.query<{ name: CheckName; isNew: boolean }>(
-    `
-    INSERT INTO egress_checks AS c (source_id, name, status, detail, todo, since, checked_at)
-    SELECT s.id, i.name, i.status, i.detail, i.todo, $6, $6
-    FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) AS i (name, status, detail, todo), egress_sources s WHERE s.id = $1
-    ON CONFLICT (source_id, name) DO UPDATE SET status = excluded.status, detail = excluded.detail, todo = excluded.todo, checked_at = $6,
-      since = CASE WHEN c.status = excluded.status THEN c.since ELSE $6 END
-    WHERE excluded.status <> 'skipped' OR c.status = 'skipped'
-    RETURNING name, since = $6 AS "isNew"`,
+    sql`
+      INSERT INTO egress_checks AS c (source_id, name, status, detail, todo, since, checked_at)
+      SELECT s.id, i.name, i.status, i.detail, i.todo, $6, $6
+      FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) AS i (name, status, detail, todo), egress_sources s
+      WHERE s.id = $1
+      ON CONFLICT (source_id, name)
+      DO UPDATE SET status = excluded.status,
+        detail = excluded.detail,
+        todo = excluded.todo,
+        checked_at = $6,
+        since = CASE WHEN c.status = excluded.status THEN c.since ELSE $6 END
+      WHERE excluded.status <> 'skipped' OR c.status = 'skipped'
+      RETURNING name, since = $6 AS "isNew"
+    `,
     [sourceId, ...columnsOf(findings, [(f) => f.check, (f) => f.status, (f) => f.detail, (f) => f.todo]), now],
   )
   return rows.filter(({ isNew }) => isNew).map(({ name }) => name)
@@ -57,8 +73,10 @@ export async function storeFindings(
 
 /** By source. */
 export async function listFindings(db: Queryable): Promise<ReadonlyMap<string, readonly StoredFinding[]>> {
-  const { rows } = await db.query<StoredFinding & { sourceId: string }>(`
+  const { rows } = await db.query<StoredFinding & { sourceId: string }>(sql`
     SELECT source_id AS "sourceId", name AS "check", status, detail, todo, since, checked_at AS "checkedAt"
-    FROM egress_checks ORDER BY source_id, name`)
+    FROM egress_checks
+    ORDER BY source_id, name
+  `)
   return Map.groupBy(rows, ({ sourceId }) => sourceId)
 }

@@ -1,13 +1,14 @@
 /** The checks of a source against a real DNS server, and what is kept of them. */
-import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
-import { blocklistOf } from '#config/blocklists.ts'
+import { assert } from 'chai'
+import { sql } from '#src/stores/sql.ts'
+import { blocklistOf } from '#config/settings/blocklists.ts'
 import { loadConfig, type Config } from '#config/load.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { startDns, type TestDns, type Zone } from '#test/support/dns.ts'
-import { egressLoop } from '#src/worker/egress.ts'
+import { egressLoop } from '#worker/egress.ts'
 import { reversedName, sameAddress } from './address.ts'
 import { listFindings } from './check-store.ts'
 import { checkSource, createCheckMeans, readAnswer, type CheckName, type Checked, type Finding } from './checks.ts'
@@ -194,7 +195,7 @@ describe('checks of a source', function () {
       ...hosts,
     })
     const here = { ...FOUR, address: '127.0.0.5' }
-    assert.equal(
+    assert.strictEqual(
       (await look('port 25', here, { SMTP_OUT_PORT: port })).text,
       `ok: port ${port} of 127.0.0.1 can be reached`,
     )
@@ -220,8 +221,8 @@ describe('checks of a source', function () {
     const before = dns.queries.length
     const config = loadConfig({ SANDBOX_DNS_PORT: String(dns.port) })
     for (const check of ['PTR', 'FCrDNS', 'EHLO name', 'port 25', 'blocklists'] as const)
-      assert.equal((await checkSource(createCheckMeans(config), check, FOUR)).status, 'skipped')
-    assert.equal(dns.queries.length, before)
+      assert.strictEqual((await checkSource(createCheckMeans(config), check, FOUR)).status, 'skipped')
+    assert.strictEqual(dns.queries.length, before)
   })
 
   it('BLOCKLISTS names other lists, or none', async () => {
@@ -231,14 +232,14 @@ describe('checks of a source', function () {
       /^failed: list\.example lists it \(127\.0\.0\.3\)$/,
     )
     assert.match((await look('blocklists', FOUR, { BLOCKLISTS: 'none' })).text, /^skipped/)
-    assert.equal(readAnswer(blocklistOf('list.example'), { kind: 'answered', records: [] }).kind, 'clean')
+    assert.strictEqual(readAnswer(blocklistOf('list.example'), { kind: 'answered', records: [] }).kind, 'clean')
   })
 
   it('names and spellings of addresses', () => {
-    assert.equal(reversedName('2001:db8::7', 'zen.example'), `7.${'0.'.repeat(23)}8.b.d.0.1.0.0.2.zen.example`)
-    assert.equal(sameAddress('2001:DB8::7', '2001:db8:0::0:7'), true)
-    assert.equal(sameAddress('192.0.2.7', '192.0.2.8'), false)
-    assert.equal(sameAddress('192.0.2.7', 'nonsense'), false)
+    assert.strictEqual(reversedName('2001:db8::7', 'zen.example'), `7.${'0.'.repeat(23)}8.b.d.0.1.0.0.2.zen.example`)
+    assert.strictEqual(sameAddress('2001:DB8::7', '2001:db8:0::0:7'), true)
+    assert.strictEqual(sameAddress('192.0.2.7', '192.0.2.8'), false)
+    assert.strictEqual(sameAddress('192.0.2.7', 'nonsense'), false)
   })
 
   describe('on a timer', () => {
@@ -286,19 +287,22 @@ describe('checks of a source', function () {
       const { round } = egressLoop(ctx)
       ctx.advance(9 * 24 * 3600_000)
       await round()
-      assert.equal(await isWarming(), true, 'the schedule is not over')
+      assert.strictEqual(await isWarming(), true, 'the schedule is not over')
       ctx.advance(2 * 24 * 3600_000)
       await ctx.db.query(
-        `
-        INSERT INTO egress_days (source_id, receiver, day, step, taken)
-        SELECT id, 'google.com', $1::date, 1, 100 FROM egress_sources WHERE name = 'w'`,
+        sql`
+          INSERT INTO egress_days (source_id, receiver, day, step, taken)
+          SELECT id, 'google.com', $1::date, 1, 100
+          FROM egress_sources
+          WHERE name = 'w'
+        `,
         [new Date(ctx.clock.now()).toISOString().slice(0, 10)],
       )
       await round()
-      assert.equal(await isWarming(), true, 'google.com was held back')
+      assert.strictEqual(await isWarming(), true, 'google.com was held back')
       await ctx.db.query('UPDATE egress_days SET taken = 99')
       await round()
-      assert.equal(await isWarming(), false)
+      assert.strictEqual(await isWarming(), false)
     })
   })
 })

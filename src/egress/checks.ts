@@ -4,10 +4,10 @@
  * what to do. What DNS or the network does not tell is `skipped`, never an accusation. Nothing is asked in sandbox mode.
  */
 import { isIP, isIPv6 } from 'node:net'
-import { blocklistOf, type Blocklist } from '#config/blocklists.ts'
+import { blocklistOf, type Blocklist } from '#config/settings/blocklists.ts'
 import type { Config } from '#config/load.ts'
 import { createDomainDns, type DomainDns } from '#src/domains/dns.ts'
-import { connectFrom, type Reached } from './reach.ts'
+import { connectFrom, type Reached } from './port-probe.ts'
 import type { Source } from './sources.ts'
 import { arpaName, reversedName, sameAddress } from './address.ts'
 

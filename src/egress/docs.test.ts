@@ -1,12 +1,12 @@
-/** The tables of docs/egress.md say what the code does. */
-import assert from 'node:assert/strict'
+/** The tables of docs/guides/sending-ips-and-pools.md say what the code does. */
 import { readFileSync } from 'node:fs'
+import { assert } from 'chai'
 import { WARM_UP_RULES } from '#config/warm-up.ts'
 import { CHECK_NAMES } from './checks.ts'
 import { SOURCE_STATES } from './sources.ts'
 
-describe('docs/egress.md', () => {
-  const page = readFileSync(new URL('../../docs/egress.md', import.meta.url), 'utf8')
+describe('docs/guides/sending-ips-and-pools.md', () => {
+  const page = readFileSync(new URL('../../docs/guides/sending-ips-and-pools.md', import.meta.url), 'utf8')
 
   it('lists the states of a source', () => {
     assert.ok(

@@ -1,5 +1,5 @@
 /** Which pool a domain's mail leaves by: its own, its workspace's, its region's. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { addDomain, trustDomain } from '#src/domains/domains.ts'
 import { loadSendingDomain } from '#src/domains/signing-keys.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
@@ -23,12 +23,12 @@ describe('the pool of a domain', function () {
       const sending = await loadSendingDomain(ctx, id)
       return sending.kind === 'ready' ? sending.pool : null
     }
-    assert.equal(await pool(), 'af-south')
-    for (const name of ['of-workspace', 'of-domain']) assert.equal(await addPool(ctx, name), null)
-    assert.equal(await usePool(ctx.db, { table: 'workspaces', id: workspaceId }, 'of-workspace'), null)
-    assert.equal(await pool(), 'of-workspace')
-    assert.equal(await usePool(ctx.db, { table: 'domains', id }, 'of-domain'), null)
-    assert.equal(await pool(), 'of-domain')
+    assert.strictEqual(await pool(), 'af-south')
+    for (const name of ['of-workspace', 'of-domain']) assert.strictEqual(await addPool(ctx, name), null)
+    assert.strictEqual(await usePool(ctx.db, { table: 'workspaces', id: workspaceId }, 'of-workspace'), null)
+    assert.strictEqual(await pool(), 'of-workspace')
+    assert.strictEqual(await usePool(ctx.db, { table: 'domains', id }, 'of-domain'), null)
+    assert.strictEqual(await pool(), 'of-domain')
     assert.deepEqual(
       (await listPools(ctx.db)).map(({ name, workspaces, domains }) => [name, workspaces, domains]),
       [
@@ -36,10 +36,10 @@ describe('the pool of a domain', function () {
         ['of-workspace', 1, 0],
       ],
     )
-    assert.equal(await removePool(ctx.db, 'of-domain'), null)
-    assert.equal(await pool(), 'of-workspace')
-    assert.equal(await usePool(ctx.db, { table: 'workspaces', id: workspaceId }, null), null)
-    assert.equal(await pool(), 'af-south')
-    assert.equal(await usePool(ctx.db, { table: 'domains', id }, 'none-such'), 'there is no pool none-such')
+    assert.strictEqual(await removePool(ctx.db, 'of-domain'), null)
+    assert.strictEqual(await pool(), 'of-workspace')
+    assert.strictEqual(await usePool(ctx.db, { table: 'workspaces', id: workspaceId }, null), null)
+    assert.strictEqual(await pool(), 'af-south')
+    assert.strictEqual(await usePool(ctx.db, { table: 'domains', id }, 'none-such'), 'there is no pool none-such')
   })
 })

@@ -4,7 +4,8 @@
  */
 import { DatabaseError } from 'pg'
 import type { Context } from '#src/context.ts'
-import type { Queryable } from '#src/db.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
 import { judgeName } from './sources.ts'
 
 interface PoolMember {
@@ -35,12 +36,22 @@ export async function addPool({ db, clock }: Pick<Context, 'db' | 'clock'>, name
 }
 
 export async function listPools(db: Queryable): Promise<Pool[]> {
-  const { rows } = await db.query<Pool>(`
-    SELECT p.name, coalesce((SELECT json_agg(json_build_object('source', s.name, 'weight', m.weight) ORDER BY s.name)
-        FROM egress_members m JOIN egress_sources s ON s.id = m.source_id WHERE m.pool = p.name), '[]') AS members,
+  const { rows } = await db.query<Pool>(sql`
+    SELECT p.name,
+      coalesce(
+        (
+          SELECT json_agg(json_build_object('source', s.name, 'weight', m.weight) ORDER BY s.name)
+          FROM egress_members m
+          JOIN egress_sources s ON s.id = m.source_id
+          WHERE m.pool = p.name
+        ),
+        '[]'
+      ) AS members,
       (SELECT count(*) FROM workspaces WHERE egress_pool = p.name) AS workspaces,
       (SELECT count(*) FROM domains WHERE egress_pool = p.name) AS domains
-    FROM egress_pools p ORDER BY p.name`)
+    FROM egress_pools p
+    ORDER BY p.name
+  `)
   return rows
 }
 
@@ -55,9 +66,14 @@ export async function joinPool(db: Queryable, pool: string, member: PoolMember):
   if (!Number.isInteger(weight) || weight < 1 || weight > 1000) return 'a weight is a whole number from 1 to 1000'
   try {
     const { rowCount } = await db.query(
-      `
-      INSERT INTO egress_members (pool, source_id, weight) SELECT $1, id, $3 FROM egress_sources WHERE name = $2
-      ON CONFLICT (pool, source_id) DO UPDATE SET weight = excluded.weight`,
+      sql`
+        INSERT INTO egress_members (pool, source_id, weight)
+        SELECT $1, id, $3
+        FROM egress_sources
+        WHERE name = $2
+        ON CONFLICT (pool, source_id)
+        DO UPDATE SET weight = excluded.weight
+      `,
       [pool, source, weight],
     )
     return rowCount === 1 ? null : `there is no source ${source}`

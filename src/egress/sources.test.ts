@@ -1,5 +1,5 @@
 /** Sources as they are kept: who may say that one is gone, and what is announced. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { Client } from 'pg'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { until } from '#test/support/until.ts'
@@ -37,17 +37,17 @@ describe('egress sources', function () {
 
   it('are gone until found, and only the machine that has one can say that it left', async () => {
     const { id } = await add('a', '192.0.2.1')
-    assert.equal(await state('a'), 'gone')
+    assert.strictEqual(await state('a'), 'gone')
     await noteFound(ctx.db, id, 'machine-1')
-    assert.equal(await state('a'), 'warming')
+    assert.strictEqual(await state('a'), 'warming')
     await noteGone(ctx, id, 'machine-2')
-    assert.equal(await state('a'), 'warming')
+    assert.strictEqual(await state('a'), 'warming')
     await noteGone(ctx, id, 'machine-1')
-    assert.equal(await state('a'), 'gone')
+    assert.strictEqual(await state('a'), 'gone')
     await noteFound(ctx.db, id, 'machine-2')
-    assert.equal((await findSource(ctx.db, 'a'))?.machine, 'machine-2')
+    assert.strictEqual((await findSource(ctx.db, 'a'))?.machine, 'machine-2')
     await pauseSource(ctx, 'a')
-    assert.equal(await state('a'), 'paused')
+    assert.strictEqual(await state('a'), 'paused')
   })
 
   it('one address is one source, however it is spelt, and of two that add it at once one is told so', async () => {
@@ -91,7 +91,7 @@ describe('egress sources', function () {
       const before = heard
       await noteFound(ctx.db, id, 'machine-1')
       await isHeard('a removal', () => removeSource(ctx.db, 'b'))
-      assert.equal(heard, before + 2, 'the source and its (empty) memberships')
+      assert.strictEqual(heard, before + 2, 'the source and its (empty) memberships')
     } finally {
       await listener.end()
     }

@@ -7,8 +7,9 @@ import { isIP } from 'node:net'
 import { DatabaseError } from 'pg'
 import { REGIONS, type Region } from '#config/regions.ts'
 import type { Context } from '#src/context.ts'
-import type { Queryable } from '#src/db.ts'
-import { newId } from '#src/id.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { newId } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
 
 /** The channel that changes are announced on. */
 export const EGRESS_CHANNEL = 'mailstead_egress'
@@ -21,9 +22,9 @@ export const ITS_TURN = 'it waits for its turn'
 
 /** What can be said of a source in a word; the first that fits, in this order. */
 export const SOURCE_STATES = {
-  paused: 'taken out by the operator',
-  gone: 'its address is on no machine that sends; it comes back by itself',
-  warming: 'sends what its warm-up allows, more each day',
+  paused: 'the operator took it out of use',
+  gone: 'its address is on no sending machine; it returns by itself once the address is back',
+  warming: 'sends as much as its warm-up allows, more each day',
   active: 'sends',
 } as const
 export type SourceState = keyof typeof SOURCE_STATES
@@ -97,9 +98,12 @@ export async function addSource(ctx: Timed, order: SourceOrder): Promise<AddedSo
   try {
     await ctx.db.transaction(async (tx) => {
       await tx.query(
-        `
-        INSERT INTO egress_sources (id, name, address, ehlo_name, region, warming_since, gone_since, check_due_at, created_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $7)`,
+        sql`
+          INSERT INTO egress_sources (
+            id, name, address, ehlo_name, region, warming_since, gone_since, check_due_at, created_at
+          )
+          VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $7)
+        `,
         [id, name, address, ehloName, region, isWarmingUp ? now : null, now],
       )
       await tx.query('INSERT INTO egress_pools (name, created_at) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING', [
@@ -117,14 +121,26 @@ export async function addSource(ctx: Timed, order: SourceOrder): Promise<AddedSo
   return source === null ? { kind: 'refused', reason: 'it was removed meanwhile' } : { kind: 'added', source }
 }
 
-const SELECT = `
-SELECT s.id, s.name, host(s.address) AS address, s.ehlo_name AS "ehloName", s.region, s.paused_at IS NOT NULL AS "isPaused",
-  s.warming_since AS "warmingSince", s.gone_since AS "goneSince", s.machine, s.created_at AS "createdAt",
-  CASE WHEN s.paused_at IS NOT NULL THEN 'paused' WHEN s.gone_since IS NOT NULL THEN 'gone' WHEN s.warming_since IS NOT NULL THEN 'warming'
-    ELSE 'active' END AS state,
-  coalesce((SELECT json_agg(json_build_object('pool', m.pool, 'weight', m.weight) ORDER BY m.pool)
-    FROM egress_members m WHERE m.source_id = s.id), '[]') AS pools
-FROM egress_sources s`
+const SELECT = sql`
+  SELECT s.id, s.name, host(s.address) AS address, s.ehlo_name AS "ehloName", s.region,
+    s.paused_at IS NOT NULL AS "isPaused", s.warming_since AS "warmingSince", s.gone_since AS "goneSince", s.machine,
+    s.created_at AS "createdAt",
+    CASE
+      WHEN s.paused_at IS NOT NULL THEN 'paused'
+      WHEN s.gone_since IS NOT NULL THEN 'gone'
+      WHEN s.warming_since IS NOT NULL THEN 'warming'
+      ELSE 'active'
+    END AS state,
+    coalesce(
+      (
+        SELECT json_agg(json_build_object('pool', m.pool, 'weight', m.weight) ORDER BY m.pool)
+        FROM egress_members m
+        WHERE m.source_id = s.id
+      ),
+      '[]'
+    ) AS pools
+  FROM egress_sources s
+`
 
 export async function listSources(db: Queryable): Promise<Source[]> {
   return (await db.query<Source>(`${SELECT} ORDER BY s.name`)).rows

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import fc from 'fast-check'
 import { amountOf, nextDayMs, stepOf, type DayRecord } from './warm-up.ts'
 
@@ -29,7 +29,7 @@ const ROWS: readonly [what: string, last: DayRecord | null, today: string, step:
 ]
 
 describe('the step of a warm-up', () => {
-  for (const [what, last, today, step] of ROWS) it(what, () => assert.equal(stepOf(today, last, SCHEDULE), step))
+  for (const [what, last, today, step] of ROWS) it(what, () => assert.strictEqual(stepOf(today, last, SCHEDULE), step))
 
   it('moves by one at most from a day to the next, and stays inside the schedule', () => {
     const share = fc.double({ min: 0, max: 1, noNaN: true })
@@ -57,5 +57,5 @@ describe('the step of a warm-up', () => {
       [50, 200, null],
     ))
   it('days are UTC', () =>
-    assert.equal(nextDayMs(Date.parse('2026-03-01T23:59:59.999Z')), Date.parse('2026-03-02T00:00:00.000Z')))
+    assert.strictEqual(nextDayMs(Date.parse('2026-03-01T23:59:59.999Z')), Date.parse('2026-03-02T00:00:00.000Z')))
 })

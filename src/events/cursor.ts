@@ -2,7 +2,7 @@
  * Where a reader of the feed stands: behind one event, in the order (transaction, id). Opaque to clients, who also may name an event they
  * have seen (`evt_…`) instead. What is no cursor is told, never guessed at.
  */
-import { hexOf, idOfHex } from '#src/id.ts'
+import { hexOf, idOfHex } from '#src/platform/id.ts'
 
 export interface Position {
   /** As PostgreSQL writes an xid8; null where only the event is known. */

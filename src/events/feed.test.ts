@@ -1,8 +1,9 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import fc from 'fast-check'
 import { Client } from 'pg'
-import { newId } from '#src/id.ts'
-import { adoptRestoredEvents } from '#src/restored-events.ts'
+import { newId } from '#src/platform/id.ts'
+import { adoptRestoredEvents } from '#src/stores/restored-events.ts'
+import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { startPostgres, type TestServer } from '#test/support/stores.ts'
 import { BEGINNING, readCursor, writeCursor, type Position } from './cursor.ts'
@@ -20,7 +21,7 @@ describe('cursors of the feed', () => {
     )
     fc.assert(fc.property(fc.string(), (text) => assert.ok(readCursor(text) === null)))
     const tooLarge = Buffer.from(`${2n ** 64n}.${'0'.repeat(32)}`).toString('base64url')
-    for (const text of ['', 'evt_', tooLarge]) assert.equal(readCursor(text), null)
+    for (const text of ['', 'evt_', tooLarge]) assert.strictEqual(readCursor(text), null)
   })
   it('may be an event', () => {
     assert.deepEqual(readCursor('evt_019a9A000000700080000000000000aa'), {
@@ -90,7 +91,10 @@ describe('the feed of events', () => {
     const [one = '', ...others] = await add(3)
     assert.deepEqual(idsOf(await read({ tx: null, id: one })), others)
     workspaceId = await ctx.newWorkspace()
-    assert.equal(await readFeed(ctx.db, { workspaceId, after: { tx: null, id: one }, limit: 1, filter: ALL }), null)
+    assert.strictEqual(
+      await readFeed(ctx.db, { workspaceId, after: { tx: null, id: one }, limit: 1, filter: ALL }),
+      null,
+    )
     assert.deepEqual(idsOf(await read()), [])
   })
 
@@ -147,7 +151,7 @@ describe('the feed of events', () => {
     await Promise.all(clients.map((client) => client.end()))
     const rest = await readOn(at, 3)
     const all = [...seen, ...rest.ids]
-    assert.equal(new Set(all).size, all.length, 'nothing twice')
+    assert.strictEqual(new Set(all).size, all.length, 'nothing twice')
     assert.deepEqual(
       all.toSorted((a, b) => a.localeCompare(b)),
       committed.toSorted((a, b) => a.localeCompare(b)),
@@ -157,7 +161,11 @@ describe('the feed of events', () => {
   it('a filter moves on behind what it looked at, however little fits', async () => {
     const others = Array.from({ length: 5100 }, () => newId())
     await ctx.db.query(
-      `INSERT INTO events (id, workspace_id, type, created_at) SELECT id, $2, 'email.queued', now() FROM unnest($1::uuid[]) id`,
+      sql`
+        INSERT INTO events (id, workspace_id, type, created_at)
+        SELECT id, $2, 'email.queued', now()
+        FROM unnest($1::uuid[]) id
+      `,
       [others, workspaceId],
     )
     const [wanted] = await add(1, 'email.bounced', 'Anna@b.example')

@@ -6,15 +6,16 @@
  * whatever it writes, until it ends; mail and webhooks do not wait for it.
  *
  * Transactions are numbered by a PostgreSQL cluster. A cursor or an event of another cluster (after a restore from a dump) has a number
- * that lies ahead of this one: `src/restored-events.ts` renumbers the events, and such a cursor finds its place by its event, or begins
+ * that lies ahead of this one: `src/stores/restored-events.ts` renumbers the events, and such a cursor finds its place by its event, or begins
  * anew.
  *
  * A reading looks at a bounded number of events, whatever it filters: it may answer none and yet a cursor that is further on.
  */
-import type { Queryable } from '#src/db.ts'
-import { idAt } from '#src/id.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { idAt } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
 import { BEGINNING, type Position } from './cursor.ts'
-import { REPORTED, reportedOf, type ReportedEvent, type ReportedRow } from './reported.ts'
+import { REPORTED, reportedOf, type ReportedEvent, type ReportedRow } from './reported-event.ts'
 
 export interface FeedOrder {
   readonly workspaceId: string
@@ -110,22 +111,55 @@ function statementOf(
   if (filter.types !== null) wanted.push(`type = ANY (${given(filter.types)})`)
   if (filter.recipient !== null) wanted.push(`lower(recipient) = lower(${given(filter.recipient)})`)
   const most = wanted.length === 0 ? limit + 1 : Math.max(MOST_LOOKED_AT, limit + 1)
-  const text = `
-WITH looked AS MATERIALIZED (
-  SELECT e.* FROM events e
-  WHERE e.workspace_id = $1 AND (e.tx, e.id) > ($2::xid8, $3::uuid) AND e.tx < pg_snapshot_xmin(pg_current_snapshot())
-    ${looked.map((condition) => `AND ${condition}`).join(' ')}
-  ORDER BY e.tx, e.id LIMIT ${most}
-), wanted AS (
-  SELECT * FROM looked ${wanted.length === 0 ? '' : `WHERE ${wanted.join(' AND ')}`} ORDER BY tx, id LIMIT ${limit + 1}
-), info AS (
-  SELECT (SELECT count(*) FROM looked) AS looked_at, l.tx AS last_tx, l.id AS last_id, EXISTS (
-    SELECT FROM events e WHERE e.workspace_id = $1 AND e.tx >= pg_snapshot_xmin(pg_current_snapshot())
-      AND e.tx < pg_snapshot_xmax(pg_current_snapshot())) AS is_held_back
-  FROM (SELECT 1) one LEFT JOIN (SELECT tx, id FROM looked ORDER BY tx DESC, id DESC LIMIT 1) l ON true
-)
-SELECT i.looked_at, i.last_tx, i.last_id, i.is_held_back, e.tx, ${REPORTED}
-FROM info i LEFT JOIN wanted e ON true LEFT JOIN messages m ON m.id = e.message_id
-ORDER BY e.tx, e.id`
-  return { text, values, most }
+  return { text: feedText({ looked, wanted, most, limit }), values, most }
+}
+
+interface FeedText {
+  readonly looked: readonly string[]
+  readonly wanted: readonly string[]
+  readonly most: number
+  readonly limit: number
+}
+
+function feedText({ looked, wanted, most, limit }: FeedText): string {
+  return sql`
+    WITH looked AS MATERIALIZED (
+      SELECT e.*
+      FROM events e
+      WHERE e.workspace_id = $1
+        AND (e.tx, e.id) > ($2::xid8, $3::uuid)
+        AND e.tx < pg_snapshot_xmin(pg_current_snapshot())
+        ${looked.map((condition) => `AND ${condition}`).join(' ')}
+      ORDER BY e.tx, e.id
+      LIMIT ${most}
+    ),
+    wanted AS (
+      SELECT *
+      FROM looked
+      ${wanted.length === 0 ? '' : `WHERE ${wanted.join(' AND ')}`}
+      ORDER BY tx, id
+      LIMIT ${limit + 1}
+    ),
+    info AS (
+      SELECT (SELECT count(*) FROM looked) AS looked_at, l.tx AS last_tx, l.id AS last_id,
+        EXISTS (
+          SELECT FROM events e
+          WHERE e.workspace_id = $1
+            AND e.tx >= pg_snapshot_xmin(pg_current_snapshot())
+            AND e.tx < pg_snapshot_xmax(pg_current_snapshot())
+        ) AS is_held_back
+      FROM (SELECT 1) one
+      LEFT JOIN (
+        SELECT tx, id
+        FROM looked
+        ORDER BY tx DESC, id DESC
+        LIMIT 1
+      ) l ON true
+    )
+    SELECT i.looked_at, i.last_tx, i.last_id, i.is_held_back, e.tx, ${REPORTED}
+    FROM info i
+    LEFT JOIN wanted e ON true
+    LEFT JOIN messages m ON m.id = e.message_id
+    ORDER BY e.tx, e.id
+  `
 }

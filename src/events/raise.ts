@@ -1,22 +1,19 @@
 /**
  * Events that are not moves of a recipient: a contact joined, a domain was verified. Written in the transaction of the change that they
  * tell of, together with the webhook deliveries they cause: the change and its event are both there or neither is. Afterwards what this
- * answers is announced (news.ts).
+ * answers is announced (src/queue/notifications.ts).
  */
-import { columnsOf, jsonOrNull } from '#src/columns.ts'
-import { prepared, type Queryable } from '#src/db.ts'
-import { newId } from '#src/id.ts'
+import { columnsOf, jsonOrNull } from '#src/stores/column-arrays.ts'
+import { prepared, type Queryable } from '#src/stores/db.ts'
+import { newId } from '#src/platform/id.ts'
+import type { EventTypeRaisedBy } from './catalogue.ts'
 import { newDeliveries } from './deliveries.ts'
-import { NO_NEWS, type News } from './news.ts'
+import { NO_NEWS, type News } from '#src/queue/notifications.ts'
+import { sql } from '#src/stores/sql.ts'
 
 export interface WorkspaceEvent {
   readonly workspaceId: string
-  readonly type:
-    | 'contact.subscribed'
-    | 'contact.unsubscribed'
-    | 'domain.verified'
-    | 'domain.degraded'
-    | 'account.paused'
+  readonly type: EventTypeRaisedBy<'change'>
   /** The address it is about, if any. */
   readonly recipient: string | null
   readonly data: Readonly<Record<string, unknown>>
@@ -24,14 +21,19 @@ export interface WorkspaceEvent {
 
 const RAISE = prepared(
   'events-raise',
-  `
-WITH new_events AS (
-  INSERT INTO events (id, workspace_id, type, recipient, data, created_at)
-  SELECT id, workspace_id, type, recipient, data::jsonb,
-  $6 FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[]) AS e (id, workspace_id, type, recipient, data)
-  RETURNING id, workspace_id, type
-), ${newDeliveries('$6')}
-SELECT count(*) AS deliveries FROM new_deliveries`,
+  sql`
+    WITH new_events AS (
+      INSERT INTO events (id, workspace_id, type, recipient, data, created_at)
+      SELECT id, workspace_id, type, recipient, data::jsonb, $6
+      FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[]) AS e (
+        id, workspace_id, type, recipient, data
+      )
+      RETURNING id, workspace_id, type
+    ),
+    ${newDeliveries('$6')}
+    SELECT count(*) AS deliveries
+    FROM new_deliveries
+  `,
 )
 
 /** Inside the transaction of the change. What it answers is for `announce`, after the commit. */

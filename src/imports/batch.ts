@@ -5,11 +5,12 @@
  * An address that the file had before is known by its hash in import_seen, so a batch needs nothing of the batches before it. Within a
  * batch the rows of one address are folded, the last one winning. A dry run does all but saving.
  */
-import { columnsOf } from '#src/columns.ts'
+import { columnsOf } from '#src/stores/column-arrays.ts'
 import { holdAudience } from '#src/contacts/audiences.ts'
 import { saveContacts, type ContactRow } from '#src/contacts/save.ts'
 import type { Context } from '#src/context.ts'
-import type { Queryable } from '#src/db.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
 import { MAX_ERRORS, type Counts } from './imports.ts'
 import type { Place } from './reader.ts'
 import type { CellError } from './row.ts'
@@ -94,16 +95,30 @@ interface Known {
 type Counted = Pick<Counts, 'added' | 'joined' | 'unsubscribed'>
 
 /** LIMIT keeps the lookup apart: it goes in by index, whatever the planner believes of the table. */
-const LOOK = `
-WITH given AS (
-  SELECT DISTINCT email, hashtextextended(email, 0) AS hash FROM unnest($3::text[]) AS g (email)
-), fresh AS (
-  INSERT INTO import_seen (import_id, hash) SELECT $1, hash FROM given ORDER BY hash ON CONFLICT DO NOTHING RETURNING hash
-)
-SELECT count(f.hash)::int AS fresh, count(s.address) FILTER (WHERE f.hash IS NOT NULL)::int AS blocked,
-  coalesce(array_agg(g.email) FILTER (WHERE f.hash IS NULL), '{}') AS repeated
-FROM given g LEFT JOIN fresh f USING (hash)
-LEFT JOIN LATERAL (SELECT address FROM suppressions WHERE workspace_id = $2 AND address = g.email COLLATE "C" LIMIT 1) s ON true`
+const LOOK = sql`
+  WITH given AS (
+    SELECT DISTINCT email, hashtextextended(email, 0) AS hash
+    FROM unnest($3::text[]) AS g (email)
+  ),
+  fresh AS (
+    INSERT INTO import_seen (import_id, hash)
+    SELECT $1, hash
+    FROM given
+    ORDER BY hash
+    ON CONFLICT DO NOTHING
+    RETURNING hash
+  )
+  SELECT count(f.hash)::int AS fresh, count(s.address) FILTER (WHERE f.hash IS NOT NULL)::int AS blocked,
+    coalesce(array_agg(g.email) FILTER (WHERE f.hash IS NULL), '{}') AS repeated
+  FROM given g
+  LEFT JOIN fresh f USING (hash)
+  LEFT JOIN LATERAL (
+    SELECT address
+    FROM suppressions
+    WHERE workspace_id = $2 AND address = g.email COLLATE "C"
+    LIMIT 1
+  ) s ON true
+`
 
 async function look(tx: Queryable, claim: Claim, contacts: readonly ContactOfRow[]): Promise<Seen> {
   // the batch is joined with its hashes; everything else in a transaction goes in by index
@@ -116,14 +131,28 @@ async function look(tx: Queryable, claim: Claim, contacts: readonly ContactOfRow
   return seen
 }
 
-const FORESEE = `
-SELECT count(*) FILTER (WHERE c.id IS NULL)::int AS added, count(*) FILTER (WHERE m.contact_id IS NULL)::int AS joined,
-  count(*) FILTER (WHERE NOT m.is_subscribed OR g.is_unsubscribed)::int AS unsubscribed
-FROM (
-  SELECT email, bool_or(is_unsubscribed) AS is_unsubscribed
-  FROM unnest($3::text[], $4::boolean[]) AS u (email, is_unsubscribed) GROUP BY email) g
-LEFT JOIN LATERAL (SELECT id FROM contacts WHERE workspace_id = $1 AND email = g.email COLLATE "C" LIMIT 1) c ON true
-LEFT JOIN LATERAL (SELECT contact_id, is_subscribed FROM memberships WHERE audience_id = $2 AND contact_id = c.id LIMIT 1) m ON true`
+const FORESEE = sql`
+  SELECT count(*) FILTER (WHERE c.id IS NULL)::int AS added,
+    count(*) FILTER (WHERE m.contact_id IS NULL)::int AS joined,
+    count(*) FILTER (WHERE NOT m.is_subscribed OR g.is_unsubscribed)::int AS unsubscribed
+  FROM (
+    SELECT email, bool_or(is_unsubscribed) AS is_unsubscribed
+    FROM unnest($3::text[], $4::boolean[]) AS u (email, is_unsubscribed)
+    GROUP BY email
+  ) g
+  LEFT JOIN LATERAL (
+    SELECT id
+    FROM contacts
+    WHERE workspace_id = $1 AND email = g.email COLLATE "C"
+    LIMIT 1
+  ) c ON true
+  LEFT JOIN LATERAL (
+    SELECT contact_id, is_subscribed
+    FROM memberships
+    WHERE audience_id = $2 AND contact_id = c.id
+    LIMIT 1
+  ) m ON true
+`
 
 /** What saving would do. */
 async function foresee(tx: Queryable, claim: Claim, { contacts, seen }: Known): Promise<Counted | null> {
@@ -135,10 +164,16 @@ async function foresee(tx: Queryable, claim: Claim, { contacts, seen }: Known): 
     : ((await tx.query<Counted>(FORESEE, [claim.workspaceId, claim.audienceId, ...columns])).rows[0] ?? null)
 }
 
-const UNSUBSCRIBE = `
-UPDATE memberships SET is_subscribed = false, updated_at = $3 WHERE audience_id = $1 AND contact_id = ANY ($2) AND is_subscribed`
-const COUNT_UNSUBSCRIBED = `
-SELECT count(*)::int AS unsubscribed FROM memberships WHERE audience_id = $1 AND contact_id = ANY ($2) AND NOT is_subscribed`
+const UNSUBSCRIBE = sql`
+  UPDATE memberships
+  SET is_subscribed = false, updated_at = $3
+  WHERE audience_id = $1 AND contact_id = ANY ($2) AND is_subscribed
+`
+const COUNT_UNSUBSCRIBED = sql`
+  SELECT count(*)::int AS unsubscribed
+  FROM memberships
+  WHERE audience_id = $1 AND contact_id = ANY ($2) AND NOT is_subscribed
+`
 
 /** Null when the audience is not there. No row brings anybody back; one that says "unsubscribed" is believed. */
 async function save(
@@ -189,11 +224,23 @@ async function countUnsubscribed(tx: Queryable, audienceId: string, contactIds: 
 /** Seconds that a worker may be silent; a batch takes a fraction of one. */
 export const LEASE_SECONDS = 60
 
-const ADVANCE = `
-UPDATE imports SET position = $3, line = $4, row_count = row_count + $5, added = added + $6, updated = updated + $7, joined = joined + $8,
-  duplicates = duplicates + $9, failed = failed + $10, blocked = blocked + $11, unsubscribed = unsubscribed + $12,
-  faults = 0, leased_until = now() + interval '${LEASE_SECONDS} seconds', updated_at = now()
-WHERE id = $1 AND lease = $2 AND state = 'running'`
+const ADVANCE = sql`
+  UPDATE imports
+  SET position = $3,
+    line = $4,
+    row_count = row_count + $5,
+    added = added + $6,
+    updated = updated + $7,
+    joined = joined + $8,
+    duplicates = duplicates + $9,
+    failed = failed + $10,
+    blocked = blocked + $11,
+    unsubscribed = unsubscribed + $12,
+    faults = 0,
+    leased_until = now() + interval '${LEASE_SECONDS} seconds',
+    updated_at = now()
+  WHERE id = $1 AND lease = $2 AND state = 'running'
+`
 
 async function advance(tx: Queryable, { id, lease }: Claim, counts: Counts, next: Place): Promise<boolean> {
   const { rowCount, added, updated, joined, duplicates, failed, blocked, unsubscribed } = counts
@@ -214,10 +261,12 @@ async function advance(tx: Queryable, { id, lease }: Claim, counts: Counts, next
   return (await tx.query(ADVANCE, values)).rowCount === 1
 }
 
-const WRITE_ERRORS = `
-INSERT INTO import_errors (import_id, line, n, column_name, message, value)
-SELECT $1, e.* FROM unnest($2::bigint[], $3::int[], $4::text[], $5::text[], $6::text[]) AS e (line, n, column_name, message, value)
-LIMIT (SELECT greatest(0, ${MAX_ERRORS} - count(*)) FROM import_errors WHERE import_id = $1)`
+const WRITE_ERRORS = sql`
+  INSERT INTO import_errors (import_id, line, n, column_name, message, value)
+  SELECT $1, e.*
+  FROM unnest($2::bigint[], $3::int[], $4::text[], $5::text[], $6::text[]) AS e (line, n, column_name, message, value)
+  LIMIT (SELECT greatest(0, ${MAX_ERRORS} - count(*)) FROM import_errors WHERE import_id = $1)
+`
 
 /** The first ones of the file. The row of the import is locked, so nobody else writes some. */
 async function writeErrors(

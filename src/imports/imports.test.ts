@@ -1,11 +1,12 @@
-import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
+import { assert } from 'chai'
 import { createAudience } from '#src/contacts/audiences.ts'
-import { newId } from '#src/id.ts'
+import { newId } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { clearImports } from './clear.ts'
+import { clearImports } from './purge-imports.ts'
 import { cancelImport, findImport, listErrors, type Import, type RowError } from './imports.ts'
-import type { LayoutOrder } from './layout.ts'
+import type { LayoutOrder } from './column-layout.ts'
 import { runImports } from './run.ts'
 import { CHUNK_BYTES, storeUpload } from './upload.ts'
 
@@ -51,8 +52,13 @@ describe('imports', () => {
 
   async function contacts(): Promise<Record<string, unknown>[]> {
     const { rows } = await ctx.db.query(
-      `SELECT c.email, c.first_name, c.last_name, c.tags, c.custom_attributes, m.is_subscribed FROM contacts c
-       LEFT JOIN memberships m ON m.contact_id = c.id AND m.audience_id = $2 WHERE c.workspace_id = $1 ORDER BY c.email`,
+      sql`
+        SELECT c.email, c.first_name, c.last_name, c.tags, c.custom_attributes, m.is_subscribed
+        FROM contacts c
+        LEFT JOIN memberships m ON m.contact_id = c.id AND m.audience_id = $2
+        WHERE c.workspace_id = $1
+        ORDER BY c.email
+      `,
       [workspaceId, audienceId],
     )
     return rows
@@ -74,7 +80,7 @@ describe('imports', () => {
     const done = await run(
       '\ufeffE-Mail;Name;Tags;attribute:plan;custom_attributes\r\nAnna@Example.com;Anna B. Carl;a|b;pro;"{""age"": 42}"\r\n',
     )
-    assert.equal(done.state, 'done')
+    assert.strictEqual(done.state, 'done')
     assert.deepEqual(countsOf(done), { ...NONE, rowCount: 1, added: 1, joined: 1 })
     assert.deepEqual(await contacts(), [
       {
@@ -158,7 +164,7 @@ describe('imports', () => {
 
   it('keeps the first 1000 errors and counts all', async () => {
     const done = await run(`email\n${'nobody\n'.repeat(3000)}`)
-    assert.equal(done.failed, 3000)
+    assert.strictEqual(done.failed, 3000)
     const errors = await errorsOf(done)
     assert.deepEqual([errors.length, errors[0]?.line, errors.at(-1)?.line], [1000, 2, 1001])
   })
@@ -215,8 +221,12 @@ describe('imports', () => {
       const {
         rows: [counted],
       } = await ctx.db.query<{ n: number; names: number }>(
-        `SELECT count(*) AS n, count(*) FILTER (WHERE company_name = E'multi\\r\\nline "' || substr(first_name, 6) || '"') AS names
-         FROM contacts WHERE workspace_id = $1`,
+        sql`
+          SELECT count(*) AS n,
+            count(*) FILTER (WHERE company_name = E'multi\\r\\nline "' || substr(first_name, 6) || '"') AS names
+          FROM contacts
+          WHERE workspace_id = $1
+        `,
         [workspaceId],
       )
       assert.deepEqual(counted, { n: 10_000, names: 10_000 })
@@ -236,7 +246,7 @@ describe('imports', () => {
       })
       await slow
       assert.deepEqual(await emails(), [])
-      assert.equal((await findImport(ctx.db, workspaceId, importId))?.rowCount, 0)
+      assert.strictEqual((await findImport(ctx.db, workspaceId, importId))?.rowCount, 0)
     })
 
     it("two workers share two imports and get in each other's way nowhere", async () => {
@@ -255,7 +265,7 @@ describe('imports', () => {
           ['done', 12_000, 2000],
         ],
       )
-      assert.equal(
+      assert.strictEqual(
         done.reduce((sum, { added }) => sum + added, 0),
         10_000,
       )
@@ -264,9 +274,9 @@ describe('imports', () => {
     it('cancelled, it stops and leaves nothing behind', async () => {
       const importId = await upload(file)
       await runImports(ctx, 0)
-      assert.equal(await cancelImport(ctx.db, workspaceId, importId), 'cancelled')
-      assert.equal(await cancelImport(ctx.db, workspaceId, importId), 'ended before')
-      assert.equal(await cancelImport(ctx.db, newId(), importId), 'none')
+      assert.strictEqual(await cancelImport(ctx.db, workspaceId, importId), 'cancelled')
+      assert.strictEqual(await cancelImport(ctx.db, workspaceId, importId), 'ended before')
+      assert.strictEqual(await cancelImport(ctx.db, newId(), importId), 'none')
       const { rowCount, state } = await finish(importId)
       assert.ok(state === 'cancelled' && rowCount > 0 && rowCount < 12_000)
       while (await clearImports(ctx.db)) {
@@ -275,7 +285,10 @@ describe('imports', () => {
       const {
         rows: [left],
       } = await ctx.db.query(
-        'SELECT (SELECT count(*) FROM import_chunks WHERE import_id = $1) AS chunks, (SELECT count(*) FROM import_seen WHERE import_id = $1) AS seen',
+        sql`
+          SELECT (SELECT count(*) FROM import_chunks WHERE import_id = $1) AS chunks,
+            (SELECT count(*) FROM import_seen WHERE import_id = $1) AS seen
+        `,
         [importId],
       )
       assert.deepEqual(left, { chunks: 0, seen: 0 })
@@ -292,8 +305,8 @@ describe('imports', () => {
     it('a fault that comes back ends it after five times', async () => {
       const importId = await upload(file)
       const broken = { ...ctx, db: { ...ctx.db, transaction: () => Promise.reject(new Error('a bug')) } }
-      for (let i = 0; i < 5; i++) assert.equal(await runImports(broken), true)
-      assert.equal(await runImports(broken), false)
+      for (let i = 0; i < 5; i++) assert.strictEqual(await runImports(broken), true)
+      assert.strictEqual(await runImports(broken), false)
       const { state, reason } = await finish(importId)
       assert.deepEqual([state, reason], ['failed', 'a fault on our side; the log of the worker has it'])
     })
@@ -353,7 +366,8 @@ describe('imports', () => {
     for (const [name, file, expected, reason] of cases) {
       it(`${name}: ${expected.state}`, async () => {
         const done = await finish(await upload(file()), 3000)
-        for (const [field, value] of Object.entries(expected)) assert.equal(done[field as keyof Import], value, field)
+        for (const [field, value] of Object.entries(expected))
+          assert.strictEqual(done[field as keyof Import], value, field)
         assert.match(done.reason ?? '', reason ?? /^$/)
       })
     }
@@ -377,7 +391,7 @@ describe('imports', () => {
         const order = { workspaceId, audienceId, isDryRun: false, mapping: {}, unknownColumns: 'ignore' } as const
         const result = await storeUpload(ctx, order, Readable.from(file))
         assert.ok(result.kind === 'refused')
-        assert.equal(result.refusal.error, code)
+        assert.strictEqual(result.refusal.error, code)
         assert.match(result.refusal.message, message)
         assert.deepEqual((await ctx.db.query('SELECT 1 FROM imports WHERE workspace_id = $1', [workspaceId])).rows, [])
       })
@@ -397,8 +411,8 @@ describe('imports', () => {
       ]
       const done = await run(pieces)
       assert.deepEqual(countsOf(done), { ...NONE, rowCount: 10_000, added: 10_000, joined: 10_000 })
-      assert.equal(done.bytes, file.length - 3)
-      assert.equal(done.position, done.bytes)
+      assert.strictEqual(done.bytes, file.length - 3)
+      assert.strictEqual(done.position, done.bytes)
     })
   })
 })

@@ -2,9 +2,10 @@
  * Imports of a workspace: listed, looked at, cancelled; always together with the workspace's id, so that tenants stay apart. Cancelling
  * waits for the batch under way, which counts; the next one finds its lease gone and writes nothing.
  */
-import type { Queryable } from '#src/db.ts'
-import { readPage, type Page, type PageWish } from '#src/page.ts'
-import type { Layout } from './layout.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { readPage, type Page, type PageWish } from '#src/stores/page.ts'
+import { sql } from '#src/stores/sql.ts'
+import type { Layout } from './column-layout.ts'
 
 /** Where an import stands, a sentence each. */
 export const IMPORT_STATES = {
@@ -61,8 +62,11 @@ export interface RowError {
 /** Kept of one import; all are counted. */
 export const MAX_ERRORS = 1000
 
-const COLUMNS = `id, audience_id AS "audienceId", state, is_dry_run AS "isDryRun", layout, bytes, position, row_count AS "rowCount", added,
-  updated, joined, duplicates, failed, blocked, unsubscribed, reason, created_at AS "createdAt", finished_at AS "finishedAt"`
+const COLUMNS = sql`
+  id, audience_id AS "audienceId", state, is_dry_run AS "isDryRun", layout, bytes, position, row_count AS "rowCount",
+  added, updated, joined, duplicates, failed, blocked, unsubscribed, reason, created_at AS "createdAt",
+  finished_at AS "finishedAt"
+`
 
 export async function findImport(db: Queryable, workspaceId: string, id: string): Promise<Import | null> {
   const { rows } = await db.query<Import>(`SELECT ${COLUMNS} FROM imports WHERE workspace_id = $1 AND id = $2`, [
@@ -83,7 +87,13 @@ export function listImports(db: Queryable, workspaceId: string, wish: PageWish):
 
 export async function listErrors(db: Queryable, importId: string): Promise<RowError[]> {
   const { rows } = await db.query<RowError>(
-    `SELECT line, column_name AS "column", message, value FROM import_errors WHERE import_id = $1 ORDER BY line, n LIMIT ${MAX_ERRORS}`,
+    sql`
+      SELECT line, column_name AS "column", message, value
+      FROM import_errors
+      WHERE import_id = $1
+      ORDER BY line, n
+      LIMIT ${MAX_ERRORS}
+    `,
     [importId],
   )
   return rows
@@ -93,8 +103,11 @@ export type CancelResult = 'cancelled' | 'ended before' | 'none'
 
 export async function cancelImport(db: Queryable, workspaceId: string, id: string): Promise<CancelResult> {
   const { rowCount } = await db.query(
-    `UPDATE imports SET state = 'cancelled', lease = NULL, leased_until = NULL, updated_at = now(), finished_at = now()
-     WHERE workspace_id = $1 AND id = $2 AND state IN ('uploading', 'waiting', 'running')`,
+    sql`
+      UPDATE imports
+      SET state = 'cancelled', lease = NULL, leased_until = NULL, updated_at = now(), finished_at = now()
+      WHERE workspace_id = $1 AND id = $2 AND state IN ('uploading', 'waiting', 'running')
+    `,
     [workspaceId, id],
   )
   if (rowCount === 1) return 'cancelled'

@@ -7,7 +7,7 @@
  * can tell where the next row begins.
  */
 import { CsvError, Parser, type Info } from 'csv-parse'
-import { prepared, type Queryable } from '#src/db.ts'
+import { prepared, type Queryable } from '#src/stores/db.ts'
 import type { Import } from './imports.ts'
 import { CHUNK_BYTES } from './upload.ts'
 

@@ -16,8 +16,8 @@ import {
   type Rule,
 } from '#src/contacts/rules.ts'
 import type { ContactRow } from '#src/contacts/save.ts'
-import { unguardCell } from '#src/csv.ts'
-import { ATTRIBUTE, type Column, type Layout, type Single } from './layout.ts'
+import { unguardCell } from '#src/platform/csv.ts'
+import { ATTRIBUTE, type Column, type Layout, type Single } from './column-layout.ts'
 
 export interface CellError {
   readonly column: string | null

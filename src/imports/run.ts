@@ -8,9 +8,10 @@
  * is none.
  */
 import { randomUUID } from 'node:crypto'
-import { rebuildMarks } from '#src/contacts/marks.ts'
+import { rebuildMarks } from '#src/contacts/pagination-index.ts'
 import type { Context } from '#src/context.ts'
-import { isDatabaseAway, type Queryable } from '#src/db.ts'
+import { isDatabaseAway, type Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
 import { LEASE_SECONDS, writeBatch, type BatchResult, type Claim, type ReadRow } from './batch.ts'
 import type { Import } from './imports.ts'
 import { readRows, type Batch, type FileRow, type Place } from './reader.ts'
@@ -36,12 +37,20 @@ export async function runImports(ctx: Running, sliceMs = SLICE_MS): Promise<bool
   return true
 }
 
-const CLAIM = `
-UPDATE imports SET state = 'running', lease = $1, leased_until = now() + interval '${LEASE_SECONDS} seconds', updated_at = now()
-WHERE id = (
-  SELECT id FROM imports WHERE NOT is_cleared AND state IN ('waiting', 'running') AND (leased_until IS NULL OR leased_until < now())
-  ORDER BY updated_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-RETURNING id, workspace_id AS "workspaceId", audience_id AS "audienceId", is_dry_run AS "isDryRun", lease, layout, bytes, position, line`
+const CLAIM = sql`
+  UPDATE imports
+  SET state = 'running', lease = $1, leased_until = now() + interval '${LEASE_SECONDS} seconds', updated_at = now()
+  WHERE id = (
+    SELECT id
+    FROM imports
+    WHERE NOT is_cleared AND state IN ('waiting', 'running') AND (leased_until IS NULL OR leased_until < now())
+    ORDER BY updated_at
+    LIMIT 1
+    FOR UPDATE SKIP LOCKED
+  )
+  RETURNING id, workspace_id AS "workspaceId", audience_id AS "audienceId", is_dry_run AS "isDryRun", lease, layout,
+    bytes, position, line
+`
 
 async function claimImport(db: Queryable): Promise<Claimed | null> {
   const { rows } = await db.query<Claimed>(CLAIM, [randomUUID()])
@@ -114,8 +123,11 @@ function unstorable(error: Error): CellError {
 
 async function end(ctx: Running, claim: Claimed, state: 'done' | 'failed', reason: string | null): Promise<void> {
   await ctx.db.query(
-    `UPDATE imports SET state = $3, reason = $4, lease = NULL, leased_until = NULL, updated_at = now(), finished_at = now()
-     WHERE id = $1 AND lease = $2`,
+    sql`
+      UPDATE imports
+      SET state = $3, reason = $4, lease = NULL, leased_until = NULL, updated_at = now(), finished_at = now()
+      WHERE id = $1 AND lease = $2
+    `,
     [claim.id, claim.lease, state, reason],
   )
   // where this is not reached, the worker finds the audience by itself
@@ -126,11 +138,17 @@ async function end(ctx: Running, claim: Claimed, state: 'done' | 'failed', reaso
 /** The next slice may be anybody's. */
 async function giveBack(db: Queryable, { id, lease }: Claim, newFaults: 0 | 1): Promise<void> {
   await db.query(
-    `UPDATE imports SET lease = NULL, leased_until = NULL, updated_at = now(), faults = faults + $3,
-       state = CASE WHEN faults + $3 >= ${MAX_FAULTS} THEN 'failed' ELSE state END,
-       finished_at = CASE WHEN faults + $3 >= ${MAX_FAULTS} THEN now() END,
-       reason = CASE WHEN faults + $3 >= ${MAX_FAULTS} THEN 'a fault on our side; the log of the worker has it' END
-     WHERE id = $1 AND lease = $2`,
+    sql`
+      UPDATE imports
+      SET lease = NULL,
+        leased_until = NULL,
+        updated_at = now(),
+        faults = faults + $3,
+        state = CASE WHEN faults + $3 >= ${MAX_FAULTS} THEN 'failed' ELSE state END,
+        finished_at = CASE WHEN faults + $3 >= ${MAX_FAULTS} THEN now() END,
+        reason = CASE WHEN faults + $3 >= ${MAX_FAULTS} THEN 'a fault on our side; the log of the worker has it' END
+      WHERE id = $1 AND lease = $2
+    `,
     [id, lease, newFaults],
   )
 }

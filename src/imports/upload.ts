@@ -6,11 +6,12 @@
  */
 import type { Readable } from 'node:stream'
 import type { Context } from '#src/context.ts'
-import { prepared } from '#src/db.ts'
-import { invalid, refuse, type Refusal } from '#src/errors.ts'
-import { newId } from '#src/id.ts'
-import { readLayout, type LayoutOrder } from './layout.ts'
-import { cutEven } from './pieces.ts'
+import { prepared } from '#src/stores/db.ts'
+import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
+import { newId } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
+import { readLayout, type LayoutOrder } from './column-layout.ts'
+import { cutEven } from './upload-chunks.ts'
 
 /** Of the file, in one row of import_chunks. */
 export const CHUNK_BYTES = 256 * 1024
@@ -64,9 +65,15 @@ async function begin(ctx: Uploading, order: UploadOrder, { importId, bytes }: Ch
   const read = readLayout(bytes.toString('utf8'), order)
   if (!read.ok) return invalid(read.details)
   const { rowCount } = await ctx.db.query(
-    `INSERT INTO imports (id, workspace_id, audience_id, state, is_dry_run, layout)
-     SELECT $1, $2, $3, 'uploading', $4, $5
-     WHERE (SELECT count(*) FROM imports WHERE workspace_id = $2 AND state IN ('uploading', 'waiting', 'running')) < ${MAX_OPEN}`,
+    sql`
+      INSERT INTO imports (id, workspace_id, audience_id, state, is_dry_run, layout)
+      SELECT $1, $2, $3, 'uploading', $4, $5
+      WHERE (
+        SELECT count(*)
+        FROM imports
+        WHERE workspace_id = $2 AND state IN ('uploading', 'waiting', 'running')
+      ) < ${MAX_OPEN}
+    `,
     [importId, order.workspaceId, order.audienceId, order.isDryRun, JSON.stringify(read.layout)],
   )
   return rowCount === 1
@@ -76,11 +83,17 @@ async function begin(ctx: Uploading, order: UploadOrder, { importId, bytes }: Ch
 
 const STORE_CHUNK = prepared(
   'imports-store-chunk',
-  `
-WITH grown AS (
-  UPDATE imports SET bytes = bytes + octet_length($3::bytea), updated_at = now() WHERE id = $1 AND state = 'uploading' RETURNING id
-)
-INSERT INTO import_chunks (import_id, n, content) SELECT id, $2, $3 FROM grown`,
+  sql`
+    WITH grown AS (
+      UPDATE imports
+      SET bytes = bytes + octet_length($3::bytea), updated_at = now()
+      WHERE id = $1 AND state = 'uploading'
+      RETURNING id
+    )
+    INSERT INTO import_chunks (import_id, n, content)
+    SELECT id, $2, $3
+    FROM grown
+  `,
 )
 
 const CANCELLED = refuse('CONFLICT', 'The import was cancelled while its file came in.')

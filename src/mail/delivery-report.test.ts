@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import fc from 'fast-check'
 import { simpleParser } from 'mailparser'
 import { type ReportFacts, writeReport } from './delivery-report.ts'
@@ -26,7 +26,7 @@ describe('delivery reports', () => {
   it('without an answer, an original, or a status', () => {
     const text = write({ answer: null, original: null })
     assert.match(text, /Action: failed\r\nStatus: 5\.0\.0\r\n\r\n--/)
-    assert.doesNotMatch(text, /Diagnostic-Code|rfc822-headers/)
+    assert.notMatch(text, /Diagnostic-Code|rfc822-headers/)
   })
   it('a header that was cut is shown to its last whole line', () => {
     assert.match(
@@ -41,7 +41,7 @@ describe('delivery reports', () => {
   })
   it('a subject beyond ASCII is encoded and reads back', async () => {
     const { subject } = await simpleParser(write({ subject: 'Grüße aus Köln, schöne! 🎉🎉🎉' }))
-    assert.equal(subject, 'Undelivered: Grüße aus Köln, schöne! 🎉🎉🎉')
+    assert.strictEqual(subject, 'Undelivered: Grüße aus Köln, schöne! 🎉🎉🎉')
   })
   it('no text of a stranger becomes a line of its own', () => {
     const hostile = fc.string({
@@ -65,8 +65,8 @@ describe('delivery reports', () => {
           answer: { host: text, status: null, text, at: AT },
         })
         const lines = (of: string): number => of.replaceAll(/\r\n [^\r]*\?=/g, '').split('\r\n').length
-        assert.equal(lines(told), lines(plain))
-        assert.doesNotMatch(told, /\0|(?<!\r)\n|\r(?!\n)|\r\nAction: delivered/)
+        assert.strictEqual(lines(told), lines(plain))
+        assert.notMatch(told, /\0|(?<!\r)\n|\r(?!\n)|\r\nAction: delivered/)
       }),
     )
   })

@@ -1,7 +1,7 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import * as fc from 'fast-check'
 import { compile } from 'html-to-text'
-import { textFromHtml } from '#src/mail/html-text.ts'
+import { textFromHtml } from './html-text.ts'
 
 const cases: readonly [what: string, html: string, text: string][] = [
   ['nothing', '', ''],
@@ -88,7 +88,7 @@ const cases: readonly [what: string, html: string, text: string][] = [
 ]
 
 describe('textFromHtml', () => {
-  for (const [what, html, text] of cases) it(what, () => assert.equal(textFromHtml(html), text))
+  for (const [what, html, text] of cases) it(what, () => assert.strictEqual(textFromHtml(html), text))
 
   it('is bounded by what a line may be', () => {
     const text = textFromHtml(
@@ -201,7 +201,7 @@ describe('textFromHtml beside html-to-text', () => {
           maxLength: 80,
         }),
         (html) => {
-          assert.doesNotMatch(textFromHtml(html), /\r|\0/)
+          assert.notMatch(textFromHtml(html), /\r|\0/)
         },
       ),
       { numRuns: 5000 },

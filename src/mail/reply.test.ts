@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import * as fc from 'fast-check'
 import { composeReply, formatReply, MAX_REPLY_BYTES, ReplyReader } from './reply.ts'
 import type { Reply } from './reply.ts'
@@ -99,13 +99,13 @@ describe('reading SMTP replies', () => {
   })
 
   it('bounds a line without an end', () => {
-    assert.equal(read(`250 ${'a'.repeat(MAX_REPLY_BYTES - 4)}`).fault, null)
+    assert.strictEqual(read(`250 ${'a'.repeat(MAX_REPLY_BYTES - 4)}`).fault, null)
     assert.match(read(`250 ${'a'.repeat(MAX_REPLY_BYTES - 4)}`, 'a').fault ?? '', /more than 65536 bytes/)
   })
 
   it('bounds a reply without an end', () => {
     const line = `250-${'a'.repeat(58)}\r\n`
-    assert.equal(read(...Array<string>(1023).fill(line), '250 end\r\n').replies.length, 1)
+    assert.strictEqual(read(...Array<string>(1023).fill(line), '250 end\r\n').replies.length, 1)
     assert.match(read(...Array<string>(1024).fill(line), '250 end\r\n').fault ?? '', /more than 65536 bytes/)
   })
 
@@ -143,7 +143,7 @@ describe('reading SMTP replies', () => {
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         for (const reply of read(Buffer.from(bytes)).replies) {
           assert.ok(reply.code >= 200 && reply.code <= 599)
-          assert.doesNotMatch(reply.text, /(?!\t)\p{Cc}/u)
+          assert.notMatch(reply.text, /(?!\t)\p{Cc}/u)
         }
       }),
     )
@@ -157,7 +157,7 @@ describe('our own replies', () => {
   })
 
   it('read on one line', () => {
-    assert.equal(formatReply(composeReply(552, '5.3.4', 'too big')), '552 5.3.4 too big')
-    assert.equal(formatReply({ code: 250, enhanced: null, text: '', lines: ['250'] }), '250')
+    assert.strictEqual(formatReply(composeReply(552, '5.3.4', 'too big')), '552 5.3.4 too big')
+    assert.strictEqual(formatReply({ code: 250, enhanced: null, text: '', lines: ['250'] }), '250')
   })
 })

@@ -1,7 +1,7 @@
-import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
+import { assert } from 'chai'
 import fc from 'fast-check'
-import { idOfHex } from '#src/id.ts'
+import { idOfHex } from '#src/platform/id.ts'
 import { readReturnPath, returnPathOf } from './verp.ts'
 
 const mac = (data: Buffer): Buffer => createHmac('sha256', 'key').update(data).digest()
@@ -22,13 +22,13 @@ describe('return-paths', () => {
     const path = returnPathOf({ messageId: idOfHex('0'.repeat(32)), n: 0 }, mac, 'b.example')
     for (let i = 2; i < 47; i++) {
       const changed = path.slice(0, i) + (path[i] === 'a' ? 'b' : 'a') + path.slice(i + 1)
-      assert.equal(readReturnPath(changed, mac), null, changed)
+      assert.strictEqual(readReturnPath(changed, mac), null, changed)
     }
-    assert.equal(
+    assert.strictEqual(
       readReturnPath(path, (data) => createHmac('sha256', 'other').update(data).digest()),
       null,
     )
     for (const other of ['', 'b-@x', 'postmaster@b.example', `${path.slice(0, 30)}@b.example`, `b-${'1'.repeat(45)}@x`])
-      assert.equal(readReturnPath(other, mac), null)
+      assert.strictEqual(readReturnPath(other, mac), null)
   })
 })

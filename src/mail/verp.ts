@@ -4,7 +4,7 @@
  * 45 characters: it survives servers that change case and stays under the 64 of a local part. Whoever does not have our key cannot make one.
  */
 import { timingSafeEqual } from 'node:crypto'
-import { hexOf, idOfHex } from '#src/id.ts'
+import { hexOf, idOfHex } from '#src/platform/id.ts'
 import { fromBase32, toBase32 } from './base32.ts'
 
 const PREFIX = 'b-'

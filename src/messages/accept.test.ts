@@ -1,8 +1,9 @@
-import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { isDatabaseAway, openDb, type Db } from '#src/db.ts'
-import { newId } from '#src/id.ts'
+import { assert, expect } from 'chai'
+import { isDatabaseAway, openDb, type Db } from '#src/stores/db.ts'
+import { newId } from '#src/platform/id.ts'
 import { dueKey } from '#src/queue/keys.ts'
+import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { addressees, submissionOf } from '#test/support/submission.ts'
 import { createAcceptor } from './accept.ts'
@@ -40,7 +41,7 @@ describe('accepting', () => {
     })
     assert.deepEqual(await createAcceptor(ctx).accept(submission), { kind: 'stored' })
     const message = await readMessage(ctx.db, workspace, submission.id)
-    assert.equal(message?.status, 'queued')
+    assert.strictEqual(message?.status, 'queued')
     assert.deepEqual(message?.tags, ['a', 'b,c "d"'])
     assert.deepEqual(message?.metadata, { order: 7, ключ: null })
     assert.deepEqual(
@@ -54,14 +55,14 @@ describe('accepting', () => {
     const {
       rows: [row],
     } = await ctx.db.query<{ html: string }>('SELECT html FROM messages WHERE id = $1', [submission.id])
-    assert.equal(row?.html, submission.html)
-    assert.equal(await ctx.redis.zcard(dueKey('high')), 3)
+    assert.strictEqual(row?.html, submission.html)
+    assert.strictEqual(await ctx.redis.zcard(dueKey('high')), 3)
   })
 
   it('is found by its own workspace only', async () => {
     const submission = submissionOf(workspace)
     await createAcceptor(ctx).accept(submission)
-    assert.equal(await readMessage(ctx.db, await ctx.newWorkspace(), submission.id), null)
+    assert.strictEqual(await readMessage(ctx.db, await ctx.newWorkspace(), submission.id), null)
   })
 
   it('sends nothing to a suppressed address and says why', async () => {
@@ -84,7 +85,7 @@ describe('accepting', () => {
         ['email.failed', { reason: 'suppressed', cause: 'hard bounce 5.1.1', cause_kind: 'manual' }],
       ],
     )
-    assert.equal(
+    assert.strictEqual(
       await ctx.redis.zscore(dueKey('normal'), `${submission.id.replaceAll('-', '')}:1:receiver.example`),
       null,
     )
@@ -98,7 +99,7 @@ describe('accepting', () => {
     const { rows } = await ctx.db.query<{ count: number }>('SELECT count(*) FROM messages WHERE workspace_id = $1', [
       workspace,
     ])
-    assert.equal(rows[0]?.count, 500)
+    assert.strictEqual(rows[0]?.count, 500)
   })
 
   describe('with an idempotency key', () => {
@@ -113,13 +114,13 @@ describe('accepting', () => {
       const results = await Promise.all(
         Array.from({ length: 50 }, (_, i) => acceptors[i % 2]?.accept(keyed('k', 'body')) ?? assert.fail()),
       )
-      assert.equal(kinds(results)['stored'], 1)
+      assert.strictEqual(kinds(results)['stored'], 1)
       assert.ok(results.every(({ kind }) => kind === 'stored' || kind === 'in-progress' || kind === 'replayed'))
       assert.deepEqual(await acceptors[0]?.accept(keyed('k', 'body')), { kind: 'replayed', answer: 'answer to body' })
       const { rows } = await ctx.db.query<{ count: number }>('SELECT count(*) FROM messages WHERE workspace_id = $1', [
         workspace,
       ])
-      assert.equal(rows[0]?.count, 1)
+      assert.strictEqual(rows[0]?.count, 1)
     })
     it('refuses another body, and forgets after 24 hours', async () => {
       const acceptor = createAcceptor(ctx)
@@ -156,7 +157,7 @@ describe('accepting', () => {
     )
     assert.deepEqual(kinds(results), { stored: 16, 'over-quota': 34 })
     const { rows } = await ctx.db.query<{ used: number }>('SELECT used FROM usage WHERE workspace_id = $1', [workspace])
-    assert.equal(rows[0]?.used, 32)
+    assert.strictEqual(rows[0]?.used, 32)
   })
 
   it('stores the others of a batch when one is refused, and writes nothing of that one', async () => {
@@ -181,7 +182,7 @@ describe('accepting', () => {
       } = await ctx.db.query<{ n: number }>(`SELECT count(*) AS n FROM ${table} WHERE workspace_id = ANY ($1)`, [
         [workspace, other],
       ])
-      assert.equal(row?.n, 3, table)
+      assert.strictEqual(row?.n, 3, table)
     }
     const { rows } = await ctx.db.query<{ used: number }>(
       'SELECT used FROM usage WHERE workspace_id = ANY ($1) ORDER BY used',
@@ -211,8 +212,13 @@ describe('accepting', () => {
     const bare = submissionOf(workspace)
     await Promise.all([full, bare].map((one) => createAcceptor(ctx).accept(one)))
     const { rows } = await ctx.db.query(
-      `SELECT from_name, reply_to, cc_list, headers, tags, metadata, has_attachments, track_opens, track_clicks, scheduled_at, timezone, expires_at
-      FROM messages WHERE workspace_id = $1 ORDER BY id`,
+      sql`
+        SELECT from_name, reply_to, cc_list, headers, tags, metadata, has_attachments, track_opens, track_clicks,
+          scheduled_at, timezone, expires_at
+        FROM messages
+        WHERE workspace_id = $1
+        ORDER BY id
+      `,
       [workspace],
     )
     assert.deepEqual(
@@ -240,9 +246,9 @@ describe('accepting', () => {
 
   it('rejects when PostgreSQL is away, so that nothing is promised', async () => {
     const away = openDb('postgres://nobody@127.0.0.1:1/none', ctx.log, 1)
-    await assert.rejects(createAcceptor({ ...ctx, db: away }).accept(submissionOf(workspace)), (error) =>
-      isDatabaseAway(error),
-    )
+    await expect(
+      createAcceptor({ ...ctx, db: away }).accept(submissionOf(workspace)),
+    ).to.be.rejected.and.eventually.satisfy(isDatabaseAway)
     await away.close()
   })
 

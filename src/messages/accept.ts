@@ -6,14 +6,14 @@
  * Redis away: the same. PostgreSQL away: every waiting call rejects and nothing was promised; a commit whose answer was lost is a message
  * that the client may send again: its idempotency key is what prevents two.
  */
-import { createShelf, type Shelf } from '#src/shelf.ts'
-import { type Bounds, createBatcher } from '#src/batcher.ts'
+import { createShelf, type Shelf } from '#src/concurrency/ttl-cache.ts'
+import { type Bounds, createBatcher } from '#src/concurrency/batcher.ts'
 import type { Context } from '#src/context.ts'
-import type { Queryable } from '#src/db.ts'
-import { schedule, type Due } from '#src/queue/schedule.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { schedule, type Due } from '#src/queue/due-schedule.ts'
 import { claimKeys, claimName, forgetKeys, isKeyed } from './idempotency.ts'
 import { takeQuota } from './quota.ts'
-import { storeAtOnce, storeMessages, type Stored } from './store.ts'
+import { storeAtOnce, storeMessages, type Stored } from './message-store.ts'
 import type { Accepted, Submission } from './submission.ts'
 
 // Two transactions at once keep the disk busy while the next batch gathers; more would only make the batches smaller.

@@ -1,109 +1,99 @@
 /**
- * The claim: the one UPDATE that makes a waiting recipient ours, and loads what is needed to send it in the same round trip.
- * It is guarded by the state, the due time and the lease, so a recipient that stands twice in Redis, or was settled meanwhile, is simply not
- * returned, and a process whose lease was taken away gets nothing. It also says who is suppressed by now: a recipient of mail that was
- * scheduled or deferred may have come on the list since it was accepted. Whom the mail of a campaign or an automation is for is loaded for
- * all of a claim at once. Mail of a stopped workspace or campaign is not given to anybody.
+ * The claim: one UPDATE makes a waiting recipient ours, and the same round trip loads what is needed to send it. The
+ * UPDATE is guarded by the state, the due time and the lease: a recipient that stands twice in Redis, or has moved
+ * meanwhile, is not returned, and a process that lost its lease gets nothing. Recipients of a suspended workspace or
+ * campaign are not claimed.
+ *
+ * The claim also finds suppressed addresses: a recipient of scheduled or deferred mail may have been suppressed since
+ * it was accepted. One more query loads the contacts of all campaign and automation recipients in a claim.
  */
-import { columnsOf } from '#src/columns.ts'
 import { loadMailContacts, type MailContact } from '#src/contacts/mail-contacts.ts'
-import { prepared, type Queryable } from '#src/db.ts'
 import { heldByOwner } from '#src/queue/suspensions.ts'
 import type { Tier } from '#src/queue/tiers.ts'
+import { columnsOf } from '#src/stores/column-arrays.ts'
+import { prepared, type Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
+import { COLUMN_LIST, type ClaimedMessageRow, type ContentFields, type Part, type RecipientFields } from './columns.ts'
 import { MOVES } from './state.ts'
-import type { Attachment, Mailbox, SubmittedEnvelope } from './submission.ts'
+import type { Attachment } from './submission.ts'
 
-/** Content above this size is not loaded with the claim but when it is sent, so that a batch of claims stays small. */
+export type { Recipe } from './columns.ts'
+
+/**
+ * Characters and bytes. Larger content is not loaded with the claim but when it is sent, so that a batch of claims
+ * stays small.
+ */
 const LARGE = 131_072
+
+const LOADED = COLUMN_LIST.filter(
+  ([, { recipient, content, isPart }]) => recipient !== undefined || content !== undefined || isPart,
+)
+const LOADED_COLUMNS = LOADED.map(([name, { isBody }]) =>
+  isBody ? `CASE WHEN m.content_size <= ${LARGE} THEN m.${name} END AS ${name}` : `m.${name}`,
+).join(', ')
+const BODY_COLUMNS = LOADED.flatMap(([name, { isBody, content }]) => (isBody ? [`${name} AS ${content}`] : [])).join(
+  ', ',
+)
 
 const CLAIM = prepared(
   'recipients-claim',
-  `
-WITH claimed AS (
-  UPDATE recipients r SET state = 'sending', lease = $3, attempts = r.attempts + 1, updated_at = $4
-  FROM unnest($1::uuid[], $2::smallint[]) AS i (message_id, n)
-  WHERE r.message_id = i.message_id AND r.n = i.n AND r.state = ANY ('{${MOVES.claim.from.join(',')}}') AND r.due_at <= $4::timestamptz + interval '1 second'
-    AND EXISTS (SELECT FROM leases WHERE id = $3) AND NOT ${heldByOwner('$4')}
-  RETURNING r.message_id, r.n, r.workspace_id, r.tier, r.kind, r.address, r.domain, r.attempts, r.tries, r.due_at, r.campaign_id
-)
-SELECT c.*, s.cause, s.kind AS cause_kind, m.domain_id, m.from_email, m.from_name, m.reply_to, m.to_list, m.cc_list, m.subject, m.headers, m.has_attachments, m.content_size,
-  CASE WHEN m.content_size <= ${LARGE} THEN m.html END AS html, CASE WHEN m.content_size <= ${LARGE} THEN m.body_text END AS body_text,
-  CASE WHEN m.content_size <= ${LARGE} THEN m.raw END AS raw,
-  CASE WHEN m.content_id IS NOT NULL THEN jsonb_build_object('contentId', m.content_id, 'contactId', m.contact_id, 'audienceId', m.audience_id, 'params', m.params) END AS recipe,
-  m.track_opens, m.track_clicks,
-  m.submitted, m.recipient_count, m.expires_at, coalesce(m.scheduled_at, m.created_at) AS began_at, m.created_at
-FROM claimed c JOIN messages m ON m.id = c.message_id
-LEFT JOIN suppressions s ON s.workspace_id = c.workspace_id AND s.address = lower(c.address)`,
+  sql`
+    WITH claimed AS (
+      UPDATE recipients r SET state = 'sending', lease = $3, attempts = r.attempts + 1, updated_at = $4
+      FROM unnest($1::uuid[], $2::smallint[]) AS i (message_id, n)
+      WHERE r.message_id = i.message_id AND r.n = i.n
+        AND r.state = ANY ('{${MOVES.claim.from.join(',')}}')
+        AND r.due_at <= $4::timestamptz + interval '1 second'
+        AND EXISTS (SELECT FROM leases WHERE id = $3)
+        AND NOT ${heldByOwner('$4')}
+      RETURNING r.message_id, r.n, r.workspace_id, r.tier, r.address, r.domain, r.attempts, r.tries, r.due_at,
+        r.campaign_id
+    )
+    SELECT c.*, s.cause, s.kind AS cause_kind, ${LOADED_COLUMNS}
+    FROM claimed c
+    JOIN messages m ON m.id = c.message_id
+    LEFT JOIN suppressions s ON s.workspace_id = c.workspace_id AND s.address = lower(c.address)`,
 )
 
 const SUPPRESSED = prepared(
   'claim-suppressed',
-  `
-SELECT i.place, s.cause, s.kind AS cause_kind
-FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS i (workspace_id, address, place)
-JOIN suppressions s ON s.workspace_id = i.workspace_id AND s.address = lower(i.address)`,
+  sql`
+    SELECT i.place, s.cause, s.kind AS cause_kind
+    FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS i (workspace_id, address, place)
+    JOIN suppressions s ON s.workspace_id = i.workspace_id AND s.address = lower(i.address)`,
 )
 
-const TEXTS = prepared('texts-load', 'SELECT html, body_text AS text, raw FROM messages WHERE id = $1')
+const BODIES = prepared('texts-load', `SELECT ${BODY_COLUMNS} FROM messages WHERE id = $1`)
 
 const ATTACHMENTS = prepared(
   'attachments-load',
-  'SELECT filename, content_type, content_id, content FROM attachments WHERE message_id = $1 ORDER BY n',
+  sql`
+    SELECT filename, content_type AS "contentType", content_id AS "contentId", content
+    FROM attachments
+    WHERE message_id = $1
+    ORDER BY n`,
 )
 
-interface ClaimedRow {
+interface ClaimedRow extends ClaimedMessageRow {
   readonly message_id: string
   readonly n: number
+  readonly workspace_id: string
   readonly tier: Tier
-  readonly kind: 'to' | 'cc' | 'bcc'
   readonly address: string
   readonly domain: string
   readonly attempts: number
   readonly tries: number
   readonly due_at: Date
-  readonly workspace_id: string
+  readonly campaign_id: string | null
   readonly cause: string | null
   readonly cause_kind: string | null
-  readonly domain_id: string | null
-  readonly from_email: string
-  readonly from_name: string | null
-  readonly reply_to: Mailbox | null
-  readonly to_list: Mailbox[]
-  readonly cc_list: Mailbox[] | null
-  readonly subject: string
-  readonly html: string | null
-  readonly body_text: string | null
-  readonly raw: Buffer | null
-  readonly headers: [string, string][] | null
-  readonly has_attachments: boolean
-  readonly content_size: number
-  readonly submitted: SubmittedEnvelope | null
-  readonly recipe: Recipe | null
-  readonly track_opens: boolean | null
-  readonly track_clicks: boolean | null
-  readonly campaign_id: string | null
-  readonly recipient_count: number
-  readonly expires_at: Date | null
-  readonly began_at: Date
-  readonly created_at: Date
 }
 
-/** What the mail of a campaign or an automation is made of when it is sent: it has no subject and no body of its own. */
-export interface Recipe {
-  readonly contentId: string
-  readonly contactId: string
-  /** As a member of which audience; null where there is none. */
-  readonly audienceId: string | null
-  /** Further variables. */
-  readonly params: Readonly<Record<string, unknown>> | null
-}
-
-/** A recipient that is ours to send, with its message. */
-export interface Claimed {
+/** A recipient that is ours to send, with its message. The fields of the message are those that `columns.ts` names. */
+export interface Claimed extends RecipientFields {
   readonly messageId: string
   readonly n: number
   readonly workspaceId: string
-  readonly domainId: string | null
   readonly tier: Tier
   readonly address: string
   readonly domain: string
@@ -111,49 +101,26 @@ export interface Claimed {
   readonly attempt: number
   /** The fencing token it is held under. */
   readonly lease: number
-  /** Real answers before this attempt. */
+  /** Counted attempts before this one: those that a server answered. */
   readonly tries: number
-  /** When its life began: acceptance, or its scheduled time. Ages count from here. */
-  readonly beganAt: Date
   readonly dueAt: Date
-  readonly expiresAt: Date | null
-  readonly recipientCount: number
-  /** Null for what did not come by SMTP. */
-  readonly submitted: SubmittedEnvelope | null
   readonly campaignId: string | null
-  readonly recipe: Recipe | null
   /** Whom a recipe is for; null where the contact was deleted, and for all other mail. */
   readonly contact: MailContact | null
-  /** What the message itself says; null: as the workspace has it. */
-  readonly trackOpens: boolean | null
-  readonly trackClicks: boolean | null
-  /** Its address is on the suppression list: nothing may be sent to it. */
+  /** Its address is suppressed: nothing may be sent to it. */
   readonly suppression: { readonly cause: string; readonly kind: string } | null
   readonly content: Content
 }
 
-export interface Content {
-  readonly createdAt: Date
-  readonly from: Mailbox
-  readonly replyTo: Mailbox | null
-  readonly to: readonly Mailbox[]
-  readonly cc: readonly Mailbox[]
-  readonly subject: string
-  readonly html: string | null
-  readonly text: string | null
-  /** The message as it came by SMTP; nothing else is then sent. */
-  readonly raw: Buffer | null
-  readonly headers: readonly (readonly [string, string])[]
-  readonly hasAttachments: boolean
-  /** Characters and bytes of all parts. */
-  readonly size: number
-  /** html, text and raw are not here yet: `loadTexts`. */
+export interface Content extends ContentFields {
+  /** The bodies are not loaded yet: `loadTexts`. */
   readonly isLarge: boolean
 }
 
 /**
- * Claims and loads; answers only those that are now in `sending` under this lease. Rejects when the contacts of what was claimed cannot be
- * loaded: what became of the claim is then not known to the caller, as when its answer is lost.
+ * Claims and loads. Returns only the recipients that are now in `sending` under this lease. Rejects when the contacts
+ * of the claimed mail cannot be loaded: the caller then does not know what was claimed, as when the answer of the
+ * database is lost.
  */
 export async function claimRecipients(
   db: Queryable,
@@ -166,58 +133,53 @@ export async function claimRecipients(
     lease,
     now,
   ])
-  const refs = new Map(
-    rows.flatMap((row) => (row.recipe === null ? [] : [[row, { workspaceId: row.workspace_id, ...row.recipe }]])),
-  )
-  const contacts = await loadMailContacts(db, [...refs.values()])
-  const places = new Map([...refs.keys()].map((row, i) => [row, i]))
-  return rows.map((row) => claimedOf(row, lease, contacts[places.get(row) ?? -1] ?? null))
+  const claimed = rows.map((row) => claimedOf(row, lease))
+  const refs = claimed.flatMap(({ workspaceId, recipe }) => (recipe === null ? [] : [{ workspaceId, ...recipe }]))
+  const contacts = (await loadMailContacts(db, refs)).values()
+  return claimed.map((one) => (one.recipe === null ? one : { ...one, contact: contacts.next().value ?? null }))
 }
 
-function claimedOf(row: ClaimedRow, lease: number, contact: MailContact | null): Claimed {
+function claimedOf(row: ClaimedRow, lease: number): Claimed {
   return {
+    ...readFields(row),
     messageId: row.message_id,
     n: row.n,
     workspaceId: row.workspace_id,
-    domainId: row.domain_id,
     tier: row.tier,
     address: row.address,
     domain: row.domain,
     attempt: row.attempts,
     lease,
     tries: row.tries,
-    beganAt: row.began_at,
     dueAt: row.due_at,
-    expiresAt: row.expires_at,
-    recipientCount: row.recipient_count,
-    submitted: row.submitted,
     campaignId: row.campaign_id,
-    recipe: row.recipe,
-    contact,
-    trackOpens: row.track_opens,
-    trackClicks: row.track_clicks,
+    contact: null,
     suppression: row.cause === null ? null : { cause: row.cause, kind: row.cause_kind ?? '' },
-    content: {
-      createdAt: row.created_at,
-      from: { email: row.from_email, name: row.from_name },
-      replyTo: row.reply_to,
-      to: row.to_list,
-      cc: row.cc_list ?? [],
-      subject: row.subject,
-      html: row.html,
-      text: row.body_text,
-      raw: row.raw,
-      headers: row.headers ?? [],
-      hasAttachments: row.has_attachments,
-      size: row.content_size,
-      isLarge: row.content_size > LARGE,
-    },
+    content: { ...readContent(row), isLarge: row.content_size > LARGE },
+  }
+}
+
+const readFields = readerOf<RecipientFields>('recipient')
+const readContent = readerOf<ContentFields>('content')
+
+type Read = (value: unknown, row: ClaimedMessageRow) => unknown
+
+function readerOf<T extends object>(part: Part): (row: ClaimedMessageRow) => T {
+  const fields = LOADED.flatMap(([name, column]) => {
+    const field = column[part]
+    if (field === undefined) return []
+    return [{ name: name as keyof ClaimedMessageRow, field, read: column.read as Read | undefined }]
+  })
+  return (row) => {
+    const result: Record<string, unknown> = {}
+    for (const { name, field, read } of fields) result[field] = read === undefined ? row[name] : read(row[name], row)
+    return result as T
   }
 }
 
 export type Addressee = Pick<Claimed, 'workspaceId' | 'address'>
 
-/** Of recipients that were claimed a while ago: what the claim would say of them now, in their order. */
+/** Of recipients that were claimed a while ago: the suppression that a claim would find now, in their order. */
 export async function lookUpSuppressions(
   db: Queryable,
   wanted: readonly Addressee[],
@@ -231,27 +193,16 @@ export async function lookUpSuppressions(
 }
 
 export async function loadAttachments(db: Queryable, messageId: string): Promise<Attachment[]> {
-  const { rows } = await db.query<{
-    filename: string
-    content_type: string
-    content_id: string | null
-    content: Buffer
-  }>(ATTACHMENTS, [messageId])
-  return rows.map((row) => ({
-    filename: row.filename,
-    contentType: row.content_type,
-    contentId: row.content_id,
-    content: row.content,
-  }))
+  return (await db.query<Attachment>(ATTACHMENTS, [messageId])).rows
 }
 
 export type Texts = Pick<Content, 'html' | 'text' | 'raw'>
 
-/** What of a message was too large to come with its claim. */
+/** The bodies of a message that are too large to be loaded with its claim. @throws when the message was removed. */
 export async function loadTexts(db: Queryable, messageId: string): Promise<Texts> {
   const {
     rows: [row],
-  } = await db.query<Texts>(TEXTS, [messageId])
+  } = await db.query<Texts>(BODIES, [messageId])
   if (row === undefined) throw new Error('its content is gone')
   return row
 }

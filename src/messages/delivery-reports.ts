@@ -7,10 +7,11 @@
  * asked for again, and their idempotency keys make one of two. Two workers at once: the same.
  */
 import type { Config } from '#config/load.ts'
-import type { Queryable } from '#src/db.ts'
-import { hexOf, newId } from '#src/id.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { hexOf, newId } from '#src/platform/id.ts'
 import { parseAddress } from '#src/mail/address.ts'
 import { type ReportFacts, writeReport } from '#src/mail/delivery-report.ts'
+import { sql } from '#src/stores/sql.ts'
 import type { Acceptor } from './accept.ts'
 import { type Submission, type SubmittedEnvelope, wantsReport } from './submission.ts'
 
@@ -42,26 +43,40 @@ const BATCH = 100
 const MOST_QUOTED = 1_000_000
 const MOST_HEADER = 65_536
 
-const READ = `
-SELECT e.id, e.tx, e.type, e.n, e.recipient, e.data, m.submitted, m.workspace_id AS "workspaceId", m.domain_id AS "domainId",
-  m.from_email AS "from", m.subject, m.created_at AS "arrivedAt", length(m.raw) AS octets,
-  CASE WHEN m.submitted ? 'reportTo'
-    THEN substring(m.raw FOR CASE WHEN m.submitted ->> 'ret' = 'FULL' THEN ${MOST_QUOTED} ELSE ${MOST_HEADER} END) END AS original,
-  a.host, a.reply_status AS status, a.reply_text AS reply, a.reply_code AS code, a.at AS "attemptAt"
-FROM (
-  SELECT * FROM events
-  WHERE (type IN ('email.bounced', 'email.failed') OR jsonb_exists(data, 'dsn'))
-    AND (tx, id) > (SELECT tx, id FROM report_cursor) AND tx < pg_snapshot_xmin(pg_current_snapshot())
-  ORDER BY tx, id LIMIT ${BATCH}) e
-LEFT JOIN messages m ON m.id = e.message_id
-LEFT JOIN LATERAL (
-  SELECT * FROM attempts WHERE message_id = e.message_id AND n = e.n AND m.submitted ? 'reportTo' ORDER BY attempt DESC LIMIT 1) a ON true
-ORDER BY e.tx, e.id`
+const READ = sql`
+  SELECT e.id, e.tx, e.type, e.n, e.recipient, e.data, m.submitted, m.workspace_id AS "workspaceId",
+    m.domain_id AS "domainId", m.from_email AS "from", m.subject, m.created_at AS "arrivedAt", length(m.raw) AS octets,
+    CASE
+      WHEN m.submitted ? 'reportTo'
+        THEN substring(m.raw FOR CASE WHEN m.submitted ->> 'ret' = 'FULL' THEN ${MOST_QUOTED} ELSE ${MOST_HEADER} END)
+    END AS original,
+    a.host, a.reply_status AS status, a.reply_text AS reply, a.reply_code AS code, a.at AS "attemptAt"
+  FROM (
+    SELECT *
+    FROM events
+    WHERE (type IN ('email.bounced', 'email.failed') OR jsonb_exists(data, 'dsn'))
+      AND (tx, id) > (SELECT tx, id FROM report_cursor)
+      AND tx < pg_snapshot_xmin(pg_current_snapshot())
+    ORDER BY tx, id
+    LIMIT ${BATCH}
+  ) e
+  LEFT JOIN messages m ON m.id = e.message_id
+  LEFT JOIN LATERAL (
+    SELECT *
+    FROM attempts
+    WHERE message_id = e.message_id AND n = e.n AND m.submitted ? 'reportTo'
+    ORDER BY attempt DESC
+    LIMIT 1
+  ) a ON true
+  ORDER BY e.tx, e.id
+`
 
 /** A cursor of another cluster lies ahead of all that this one will write for long (src/events/feed.ts): it begins anew. */
-const MEND = `
-UPDATE report_cursor SET tx = pg_snapshot_xmin(pg_current_snapshot()), id = '00000000-0000-0000-0000-000000000000'
-WHERE tx > pg_snapshot_xmax(pg_current_snapshot())`
+const MEND = sql`
+  UPDATE report_cursor
+  SET tx = pg_snapshot_xmin(pg_current_snapshot()), id = '00000000-0000-0000-0000-000000000000'
+  WHERE tx > pg_snapshot_xmax(pg_current_snapshot())
+`
 
 const ADVANCE = 'UPDATE report_cursor SET tx = $1, id = $2 WHERE (tx, id) < ($1::xid8, $2::uuid)'
 

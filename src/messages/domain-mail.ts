@@ -3,10 +3,11 @@
  * recipients of the workspace in slices by key; each move is guarded, so two workers may do it at once, and it may be done again.
  */
 import type { Context } from '#src/context.ts'
-import { announce } from '#src/events/news.ts'
+import { announce } from '#src/queue/notifications.ts'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
-import { moveRecipients, type Moving } from './move.ts'
-import { comesAfter, cursorValues, DUE_MICROS, type Cursor } from './waiting.ts'
+import { sql } from '#src/stores/sql.ts'
+import { moveRecipients, type Moving } from './transition.ts'
+import { comesAfter, cursorValues, DUE_MICROS, type Cursor } from './open-recipients.ts'
 
 interface RemovedDomain {
   readonly domainId: string
@@ -58,13 +59,21 @@ async function readSlice(
   cursor: Cursor | null,
 ): Promise<Row[]> {
   const { rows } = await ctx.db.query<Row>(
-    `SELECT w.message_id AS "messageId", w.n, ${DUE_MICROS} AS "dueMicros",
-       EXISTS (SELECT FROM messages m WHERE m.id = w.message_id AND m.domain_id = $3) AS "isOurs"
-     FROM (
-       SELECT message_id, n, due_at FROM recipients
-       WHERE tier = $1 AND is_open AND state IN ('scheduled', 'queued', 'deferred') AND workspace_id = $2
-         AND ${comesAfter(4)}
-       ORDER BY due_at, message_id, n LIMIT $7) w`,
+    sql`
+      SELECT w.message_id AS "messageId", w.n, ${DUE_MICROS} AS "dueMicros",
+        EXISTS (SELECT FROM messages m WHERE m.id = w.message_id AND m.domain_id = $3) AS "isOurs"
+      FROM (
+        SELECT message_id, n, due_at
+        FROM recipients
+        WHERE tier = $1
+          AND is_open
+          AND state IN ('scheduled', 'queued', 'deferred')
+          AND workspace_id = $2
+          AND ${comesAfter(4)}
+        ORDER BY due_at, message_id, n
+        LIMIT $7
+      ) w
+    `,
     [tier, removed.workspaceId, removed.domainId, ...cursorValues(cursor), SLICE],
   )
   return rows
@@ -75,7 +84,7 @@ function failing(messageId: string, n: number, domain: string): Moving {
   return {
     messageId,
     n,
-    move: 'give_up',
+    move: 'fail_waiting',
     lease: null,
     reason,
     dueAt: null,

@@ -4,11 +4,11 @@
  * for half a second: what only it knows is then "not known".
  */
 import type { Plans } from '#config/plans.ts'
-import type { Db, Queryable } from '#src/db.ts'
-import type { Redis } from '#src/redis.ts'
+import type { Db, Queryable } from '#src/stores/db.ts'
+import type { Redis } from '#src/stores/redis.ts'
 import { findPlace, type Place, type SiteState } from '#src/queue/site-state.ts'
 import { findStops } from '#src/queue/suspensions.ts'
-import { ANY_SOURCE, EVERYWHERE } from '#src/shaping/pace-key.ts'
+import { ANY_SOURCE, EVERYWHERE } from '#src/shaping/throttle-key.ts'
 import {
   listReceiverSuspensions,
   workspaceStopText,

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import type { Place } from '#src/queue/site-state.ts'
 import { GATE_NAMES, judgeGates, type Facts, type Gate, type GateName } from './gates.ts'
 import type { AttemptView, MessageView, RecipientView } from './read.ts'

@@ -4,12 +4,12 @@
  *
  * A gate that waits for something without a time (a resumed destination, a free session, a turn) has no `until`.
  */
-import { accountAt } from '#src/providers/destination.ts'
+import { accountAt } from '#src/providers/account-destination.ts'
 import { ITS_TURN, NO_SOURCE } from '#src/egress/sources.ts'
 import type { Place, SiteState } from '#src/queue/site-state.ts'
 import { PAUSED, type Suspension } from '#src/queue/suspensions.ts'
 import { rowOf, type Tier } from '#src/queue/tiers.ts'
-import { ANY_SOURCE, EVERYWHERE, fromText } from '#src/shaping/pace-key.ts'
+import { ANY_SOURCE, EVERYWHERE, fromText } from '#src/shaping/throttle-key.ts'
 import type { ReceiverSuspension } from '#src/shaping/receiver-suspensions.ts'
 import type { Suppression } from '#src/suppression/list.ts'
 import type { MessageView, RecipientView } from './read.ts'
@@ -233,7 +233,7 @@ function judgeBackoff(facts: Facts): Judgement {
 
 function unknownRule(tier: Tier): string {
   const { unknownWaitSeconds, afterUnknown } = rowOf(tier)
-  const then = afterUnknown === 'presume' ? 'taken as sent' : 'sent again'
+  const then = afterUnknown === 'assume_sent' ? 'taken as sent' : 'sent again'
   return `tier ${tier}: ${unknownWaitSeconds} s after a link lost after the final dot, then ${then}`
 }
 

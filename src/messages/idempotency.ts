@@ -2,32 +2,43 @@
  * Claims on idempotency keys. A claim is made in the transaction that stores its message, so a crash leaves both or neither.
  * A twin in another process waits for that transaction by the unique index and then replays its answer. Claims last 24 hours.
  */
-import { columnsOf } from '#src/columns.ts'
-import { isNullRefused, prepared, type Queryable } from '#src/db.ts'
+import { columnsOf } from '#src/stores/column-arrays.ts'
+import { isNullRefused, prepared, type Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
 import type { Accepted, Idempotency, Submission } from './submission.ts'
 
 const CLAIM = prepared(
   'idempotency-claim',
-  `
-INSERT INTO idempotency_keys AS k (workspace_id, key, body_hash, answer, created_at)
-SELECT * FROM unnest($1::uuid[], $2::text[], $3::bytea[], $4::text[], $5::timestamptz[]) AS i (workspace_id, key, body_hash, answer, created_at)
-ORDER BY workspace_id, key
-ON CONFLICT (workspace_id, key) DO UPDATE SET body_hash = excluded.body_hash, answer = excluded.answer, created_at = excluded.created_at
-WHERE k.created_at < excluded.created_at - interval '24 hours'
-RETURNING workspace_id, key`,
+  sql`
+    INSERT INTO idempotency_keys AS k (workspace_id, key, body_hash, answer, created_at)
+    SELECT *
+    FROM unnest($1::uuid[], $2::text[], $3::bytea[], $4::text[], $5::timestamptz[]) AS i (
+      workspace_id, key, body_hash, answer, created_at
+    )
+    ORDER BY workspace_id, key
+    ON CONFLICT (workspace_id, key)
+    DO UPDATE SET body_hash = excluded.body_hash, answer = excluded.answer, created_at = excluded.created_at
+    WHERE k.created_at < excluded.created_at - interval '24 hours'
+    RETURNING workspace_id, key
+  `,
 )
 
 const FIND = prepared(
   'idempotency-find',
-  `
-SELECT k.workspace_id, k.key, k.body_hash, k.answer FROM idempotency_keys k
-JOIN unnest($1::uuid[], $2::text[]) AS i (workspace_id, key) ON k.workspace_id = i.workspace_id AND k.key = i.key`,
+  sql`
+    SELECT k.workspace_id, k.key, k.body_hash, k.answer
+    FROM idempotency_keys k
+    JOIN unnest($1::uuid[], $2::text[]) AS i (workspace_id, key) ON k.workspace_id = i.workspace_id AND k.key = i.key
+  `,
 )
 
 const FORGET = prepared(
   'idempotency-forget',
-  `
-DELETE FROM idempotency_keys k USING unnest($1::uuid[], $2::text[]) AS i (workspace_id, key) WHERE k.workspace_id = i.workspace_id AND k.key = i.key`,
+  sql`
+    DELETE FROM idempotency_keys k
+    USING unnest($1::uuid[], $2::text[]) AS i (workspace_id, key)
+    WHERE k.workspace_id = i.workspace_id AND k.key = i.key
+  `,
 )
 
 /**
@@ -35,15 +46,23 @@ DELETE FROM idempotency_keys k USING unnest($1::uuid[], $2::text[]) AS i (worksp
  * gets null for its hash, which the column refuses, and that takes the whole statement back.
  */
 export function claimAtOnce(first: number): string {
-  const [workspaces, keys, hashes, answers, times] = [0, 1, 2, 3, 4].map((n) => `$${first + n}`)
-  return `claimed AS (
-  INSERT INTO idempotency_keys AS k (workspace_id, key, body_hash, answer, created_at)
-  SELECT * FROM unnest(${workspaces}::uuid[], ${keys}::text[], ${hashes}::bytea[], ${answers}::text[], ${times}::timestamptz[]) AS i (workspace_id, key, body_hash, answer, created_at)
-  ORDER BY workspace_id, key
-  ON CONFLICT (workspace_id, key) DO UPDATE SET answer = excluded.answer, created_at = excluded.created_at,
-    body_hash = CASE WHEN k.created_at < excluded.created_at - interval '24 hours' THEN excluded.body_hash END
-  RETURNING 1
-)`
+  const parameter = (n: number): string => `$${first + n}`
+  return sql`
+    claimed AS (
+      INSERT INTO idempotency_keys AS k (workspace_id, key, body_hash, answer, created_at)
+      SELECT *
+      FROM unnest(
+        ${parameter(0)}::uuid[], ${parameter(1)}::text[], ${parameter(2)}::bytea[], ${parameter(3)}::text[],
+        ${parameter(4)}::timestamptz[]
+      ) AS i (workspace_id, key, body_hash, answer, created_at)
+      ORDER BY workspace_id, key
+      ON CONFLICT (workspace_id, key)
+      DO UPDATE SET answer = excluded.answer,
+        created_at = excluded.created_at,
+        body_hash = CASE WHEN k.created_at < excluded.created_at - interval '24 hours' THEN excluded.body_hash END
+      RETURNING 1
+    )
+  `
 }
 
 /** What `claimAtOnce` is refused with. */

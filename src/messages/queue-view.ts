@@ -2,11 +2,12 @@
  * The open mail of the whole installation as its operator sees it: which recipients, how many by what, and slices of them to act on. Works
  * on PostgreSQL, where the truth is. Only reads; `src/operator/` acts. A slice is bounded however little of it is meant.
  */
-import type { Queryable } from '#src/db.ts'
-import { hexOf, idOfHex } from '#src/id.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { hexOf, idOfHex } from '#src/platform/id.ts'
 import type { Tier } from '#src/queue/tiers.ts'
+import { sql } from '#src/stores/sql.ts'
 import type { State } from './state.ts'
-import { comesAfter, cursorValues, DUE_MICROS, type Cursor } from './waiting.ts'
+import { comesAfter, cursorValues, DUE_MICROS, type Cursor } from './open-recipients.ts'
 
 /** Which open recipients are meant; what is given goes together, nothing given means all. */
 export interface QueueFilter {
@@ -33,11 +34,16 @@ export interface OpenRecipient extends Cursor {
 }
 
 /** Of a recipient `r`, with the values of `filterValues` from the first parameter on. */
-const MEANT = `($1::text IS NULL OR r.domain = $1) AND ($2::text IS NULL OR r.tier = $2) AND ($3::text IS NULL OR r.state = $3)
-  AND ($4::uuid IS NULL OR r.message_id = $4) AND ($5::uuid IS NULL OR r.workspace_id = $5)
+const MEANT = sql`
+  ($1::text IS NULL OR r.domain = $1)
+  AND ($2::text IS NULL OR r.tier = $2)
+  AND ($3::text IS NULL OR r.state = $3)
+  AND ($4::uuid IS NULL OR r.message_id = $4)
+  AND ($5::uuid IS NULL OR r.workspace_id = $5)
   AND ($6::uuid IS NULL OR r.message_id < $6)
   AND ($7::text IS NULL OR EXISTS (SELECT FROM domain_sites d WHERE d.domain = r.domain AND d.site = $7))
-  AND ($8::uuid IS NULL OR r.campaign_id = $8)`
+  AND ($8::uuid IS NULL OR r.campaign_id = $8)
+`
 
 function filterValues(filter: QueueFilter): (string | null)[] {
   const { domain, tier, state, message, workspace, before, site, campaign } = filter
@@ -58,8 +64,10 @@ function firstIdAt(iso: string): string {
   return idOfHex(Date.parse(iso).toString(16).padStart(12, '0').padEnd(32, '0'))
 }
 
-const COLUMNS = `r.message_id AS "messageId", r.n, r.workspace_id AS "workspaceId", r.address, r.domain, r.tier, r.state,
-  r.due_at AS "dueAt", ${DUE_MICROS} AS "dueMicros", r.tries, r.reason`
+const COLUMNS = sql`
+  r.message_id AS "messageId", r.n, r.workspace_id AS "workspaceId", r.address, r.domain, r.tier, r.state,
+  r.due_at AS "dueAt", ${DUE_MICROS} AS "dueMicros", r.tries, r.reason
+`
 
 /** Soonest due first; `next` is null after the last. */
 export async function listOpen(
@@ -68,9 +76,13 @@ export async function listOpen(
   at: { readonly limit: number; readonly cursor: Cursor | null },
 ): Promise<{ readonly open: OpenRecipient[]; readonly next: Cursor | null }> {
   const { rows } = await db.query<OpenRecipient>(
-    `SELECT ${COLUMNS} FROM recipients r WHERE r.is_open AND ${MEANT}
-       AND ${comesAfter(9)}
-     ORDER BY r.due_at, r.message_id, r.n LIMIT $12`,
+    sql`
+      SELECT ${COLUMNS}
+      FROM recipients r
+      WHERE r.is_open AND ${MEANT} AND ${comesAfter(9)}
+      ORDER BY r.due_at, r.message_id, r.n
+      LIMIT $12
+    `,
     [...filterValues(filter), ...cursorValues(at.cursor), at.limit],
   )
   return { open: rows, next: rows.length < at.limit ? null : (rows.at(-1) ?? null) }
@@ -88,7 +100,9 @@ export function readCursor(text: string): Cursor | null {
   return { dueMicros: due, messageId: idOfHex(hex), n: Number(n) }
 }
 
-const AGE = `extract(epoch FROM now()) - ('x' || substr(replace(r.message_id::text, '-', ''), 1, 12))::bit(48)::bigint / 1000.0`
+const AGE = sql`
+  extract(epoch FROM now()) - ('x' || substr(replace(r.message_id::text, '-', ''), 1, 12))::bit(48)::bigint / 1000.0
+`
 
 /** By what may be counted, and where its name is. */
 const COUNTED_BY = {
@@ -98,8 +112,16 @@ const COUNTED_BY = {
   site: `coalesce((SELECT d.site FROM domain_sites d WHERE d.domain = r.domain), 'not looked up yet')`,
   workspace: 'r.workspace_id::text',
   campaign: `coalesce(r.campaign_id::text, 'none')`,
-  age: `CASE WHEN ${AGE} < 60 THEN 'under 1 minute' WHEN ${AGE} < 600 THEN 'under 10 minutes' WHEN ${AGE} < 3600 THEN 'under 1 hour'
-    WHEN ${AGE} < 21600 THEN 'under 6 hours' WHEN ${AGE} < 86400 THEN 'under 1 day' ELSE '1 day and more' END`,
+  age: sql`
+    CASE
+      WHEN ${AGE} < 60 THEN 'under 1 minute'
+      WHEN ${AGE} < 600 THEN 'under 10 minutes'
+      WHEN ${AGE} < 3600 THEN 'under 1 hour'
+      WHEN ${AGE} < 21600 THEN 'under 6 hours'
+      WHEN ${AGE} < 86400 THEN 'under 1 day'
+      ELSE '1 day and more'
+    END
+  `,
 } as const satisfies Record<string, string>
 
 export type CountedBy = keyof typeof COUNTED_BY
@@ -121,8 +143,14 @@ export async function countOpen(
 ): Promise<QueueCount[]> {
   return (
     await db.query<QueueCount>(
-      `SELECT ${COUNTED_BY[by]} AS name, count(*) AS count, min(r.due_at) AS "oldestDueAt" FROM recipients r WHERE r.is_open AND ${MEANT}
-     GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT $9`,
+      sql`
+        SELECT ${COUNTED_BY[by]} AS name, count(*) AS count, min(r.due_at) AS "oldestDueAt"
+        FROM recipients r
+        WHERE r.is_open AND ${MEANT}
+        GROUP BY 1
+        ORDER BY 2 DESC, 1
+        LIMIT $9
+      `,
       [...filterValues(filter), limit],
     )
   ).rows
@@ -137,10 +165,13 @@ export interface TierCount {
 
 export async function countTiers(db: Queryable): Promise<TierCount[]> {
   return (
-    await db.query<TierCount>(
-      `SELECT tier, state, count(*) AS count, min(due_at) AS "oldestDueAt" FROM recipients WHERE is_open
-     GROUP BY tier, state ORDER BY tier, state`,
-    )
+    await db.query<TierCount>(sql`
+      SELECT tier, state, count(*) AS count, min(due_at) AS "oldestDueAt"
+      FROM recipients
+      WHERE is_open
+      GROUP BY tier, state
+      ORDER BY tier, state
+    `)
   ).rows
 }
 
@@ -180,13 +211,21 @@ export async function readSlice(
   const from = filter.message === undefined ? '' : 'AND message_id = $4'
   return (
     await db.query<SliceRow>(
-      `SELECT r.message_id AS "messageId", r.n, r.workspace_id AS "workspaceId", r.domain, r.tier, r.due_at::text AS "dueAt",
-       (r.state = ANY ($9) AND r.updated_at < $10 AND ${MEANT}) AS "isMeant"
-     FROM (
-       SELECT * FROM recipients WHERE is_open AND tier = $11 ${from}
-         AND ($12::timestamptz IS NULL OR (due_at, message_id, n) > ($12, $13, $14))
-       ORDER BY due_at, message_id, n LIMIT $15) r
-     ORDER BY r.due_at, r.message_id, r.n`,
+      sql`
+        SELECT r.message_id AS "messageId", r.n, r.workspace_id AS "workspaceId", r.domain, r.tier,
+          r.due_at::text AS "dueAt", (r.state = ANY ($9) AND r.updated_at < $10 AND ${MEANT}) AS "isMeant"
+        FROM (
+          SELECT *
+          FROM recipients
+          WHERE is_open
+            AND tier = $11
+            ${from}
+            AND ($12::timestamptz IS NULL OR (due_at, message_id, n) > ($12, $13, $14))
+          ORDER BY due_at, message_id, n
+          LIMIT $15
+        ) r
+        ORDER BY r.due_at, r.message_id, r.n
+      `,
       [
         ...filterValues(filter),
         states,

@@ -2,16 +2,21 @@
  * The monthly quota of a workspace, counted exactly: the counter's row is locked by its own update until the accepting transaction ends,
  * so two processes never both take the last place. Rows are locked in order of workspace, so batches cannot deadlock.
  */
-import { isNullRefused, prepared, type Queryable } from '#src/db.ts'
+import { isNullRefused, prepared, type Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
 import type { Submission } from './submission.ts'
 
 const TAKE = prepared(
   'quota-take',
-  `
-INSERT INTO usage AS u (workspace_id, period, used)
-SELECT * FROM unnest($1::uuid[], $2::date[], $3::bigint[]) AS i (workspace_id, period, used) ORDER BY workspace_id
-ON CONFLICT (workspace_id, period) DO UPDATE SET used = u.used + excluded.used
-RETURNING workspace_id, used`,
+  sql`
+    INSERT INTO usage AS u (workspace_id, period, used)
+    SELECT *
+    FROM unnest($1::uuid[], $2::date[], $3::bigint[]) AS i (workspace_id, period, used)
+    ORDER BY workspace_id
+    ON CONFLICT (workspace_id, period)
+    DO UPDATE SET used = u.used + excluded.used
+    RETURNING workspace_id, used
+  `,
 )
 
 /**
@@ -20,14 +25,21 @@ RETURNING workspace_id, used`,
  */
 export function takeAtOnce(first: number, after: readonly string[]): string {
   const wanted = `unnest($${first}::uuid[], $${first + 1}::bigint[], $${first + 2}::bigint[]) AS q (workspace_id, wanted, quota)`
-  return `taken AS (
-  INSERT INTO usage AS u (workspace_id, period, used)
-  SELECT workspace_id, $${first + 3}::date, CASE WHEN quota IS NULL OR wanted <= quota THEN wanted END FROM ${wanted}
-  WHERE ${after.map((name) => `(SELECT count(*) FROM ${name})`).join(' + ')} >= 0
-  ORDER BY workspace_id
-  ON CONFLICT (workspace_id, period) DO UPDATE SET used = (
-    SELECT CASE WHEN q.quota IS NULL OR u.used + q.wanted <= q.quota THEN u.used + q.wanted END FROM ${wanted} WHERE q.workspace_id = u.workspace_id)
-)`
+  return sql`
+    taken AS (
+      INSERT INTO usage AS u (workspace_id, period, used)
+      SELECT workspace_id, $${first + 3}::date, CASE WHEN quota IS NULL OR wanted <= quota THEN wanted END
+      FROM ${wanted}
+      WHERE ${after.map((name) => `(SELECT count(*) FROM ${name})`).join(' + ')} >= 0
+      ORDER BY workspace_id
+      ON CONFLICT (workspace_id, period)
+      DO UPDATE SET used = (
+        SELECT CASE WHEN q.quota IS NULL OR u.used + q.wanted <= q.quota THEN u.used + q.wanted END
+        FROM ${wanted}
+        WHERE q.workspace_id = u.workspace_id
+      )
+    )
+  `
 }
 
 /** What `takeAtOnce` is refused with. */
@@ -37,9 +49,12 @@ export function isOverQuota(error: unknown): boolean {
 
 const TAKE_SLICE = prepared(
   'quota-take-slice',
-  `
-INSERT INTO usage AS u (workspace_id, period, used) VALUES ($1, $2, CASE WHEN $4::bigint IS NULL OR $3::bigint <= $4 THEN $3 END)
-ON CONFLICT (workspace_id, period) DO UPDATE SET used = CASE WHEN $4::bigint IS NULL OR u.used + $3 <= $4 THEN u.used + $3 END`,
+  sql`
+    INSERT INTO usage AS u (workspace_id, period, used)
+    VALUES ($1, $2, CASE WHEN $4::bigint IS NULL OR $3::bigint <= $4 THEN $3 END)
+    ON CONFLICT (workspace_id, period)
+    DO UPDATE SET used = CASE WHEN $4::bigint IS NULL OR u.used + $3 <= $4 THEN u.used + $3 END
+  `,
 )
 
 interface Slice {

@@ -1,7 +1,12 @@
-/** A message as its owner sees it: what was asked, what became of each recipient, every attempt and the timeline of events. Only the owner's workspace finds it. */
-import type { Db, Queryable } from '#src/db.ts'
-import { idAt, timeOf } from '#src/id.ts'
+/**
+ * A message as its owner sees it: what was submitted, the state of each recipient, every attempt and the timeline of
+ * events. Only the owner's workspace finds it.
+ */
+import { idAt, timeOf } from '#src/platform/id.ts'
 import type { Tier } from '#src/queue/tiers.ts'
+import type { Db, Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
+import type { ColumnName, MessageRow } from './columns.ts'
 import type { State } from './state.ts'
 import { statusOf } from './status.ts'
 import type { Mailbox, TemplateUse } from './submission.ts'
@@ -16,7 +21,7 @@ export interface MessageView {
   readonly subject: string
   readonly tags: readonly string[]
   readonly metadata: Record<string, unknown> | null
-  /** The template that it was made from. */
+  /** The template it was made from. */
   readonly template: TemplateUse | null
   /** The campaign whose mail it is. */
   readonly campaignId: string | null
@@ -29,14 +34,14 @@ export interface MessageView {
 
 export interface RecipientView {
   readonly address: string
-  /** Where its mail goes: its domain, or the connected account that it leaves through. */
+  /** Where its mail goes: its domain, or the connected account that sends it. */
   readonly destination: string
   readonly kind: 'to' | 'cc' | 'bcc'
   readonly state: State
   /** Why it is in this state. */
   readonly reason: string | null
   readonly tries: number
-  /** When it is due again; null when it is settled. */
+  /** When it is due again; null when no attempt is due. */
   readonly nextTryAt: Date | null
   readonly updatedAt: Date
   readonly attempts: readonly AttemptView[]
@@ -53,7 +58,7 @@ export interface AttemptView {
   readonly replyText: string | null
   readonly host: string | null
   readonly address: string | null
-  /** The egress source that it left by; null: the system chose. */
+  /** The source it left from; null: the system chose the address. */
   readonly source: string | null
   readonly tls: string | null
   readonly durationMs: number
@@ -69,23 +74,6 @@ export interface EventView {
   readonly createdAt: Date
 }
 
-interface MessageRow {
-  readonly id: string
-  readonly tier: Tier
-  readonly from_email: string
-  readonly from_name: string | null
-  readonly to_list: Mailbox[]
-  readonly cc_list: Mailbox[] | null
-  readonly subject: string
-  readonly tags: string[] | null
-  readonly metadata: Record<string, unknown> | null
-  readonly template: TemplateUse | null
-  readonly campaign_id: string | null
-  readonly scheduled_at: Date | null
-  readonly timezone: string | null
-  readonly created_at: Date
-}
-
 interface RecipientRow {
   readonly n: number
   readonly address: string
@@ -99,22 +87,62 @@ interface RecipientRow {
   readonly updated_at: Date
 }
 
-/** Null when the workspace has no such message. All of it is of one moment. */
+/** What of a message its owner sees, by the table of columns. */
+const VIEWED = [
+  'id',
+  'tier',
+  'from_email',
+  'from_name',
+  'to_list',
+  'cc_list',
+  'subject',
+  'tags',
+  'metadata',
+  'campaign_id',
+  'scheduled_at',
+  'timezone',
+  'created_at',
+] as const satisfies readonly ColumnName[]
+
+/** `template`: a message with deferred content has it there. */
+const MESSAGE = sql`
+  SELECT ${VIEWED.map((name) => `m.${name}`).join(', ')},
+    coalesce(m.template, (
+      SELECT jsonb_build_object('id', c.template_id, 'version', c.template_version)
+      FROM mail_contents c
+      WHERE c.id = m.content_id AND c.template_id IS NOT NULL
+    )) AS template
+  FROM messages m
+  WHERE m.id = $1 AND m.workspace_id = $2`
+
+const RECIPIENTS = sql`
+  SELECT n, address, domain, kind, state, is_open, reason, tries, due_at, updated_at
+  FROM recipients
+  WHERE message_id = $1
+  ORDER BY n`
+
+const ATTEMPTS = sql`
+  SELECT n, attempt, at, outcome, scope, reason, reply_code AS "replyCode", reply_status AS "replyStatus",
+    reply_text AS "replyText", host, address, source, tls, duration_ms AS "durationMs", conversation
+  FROM attempts
+  WHERE message_id = $1
+  ORDER BY n, attempt`
+
+const EVENTS = sql`
+  SELECT id, type, sequence, recipient, data, created_at AS "createdAt"
+  FROM events
+  WHERE message_id = $1 AND id >= $2
+  ORDER BY sequence`
+
+/** Null when the workspace has no such message. One snapshot reads all of it. */
 export function readMessage(db: Db, workspaceId: string, id: string): Promise<MessageView | null> {
   return db.snapshot((tx) => readParts(tx, workspaceId, id))
 }
 
-/** A recipe has it in its content. */
-const TEMPLATE = `coalesce(template, (SELECT jsonb_build_object('id', c.template_id, 'version', c.template_version)
-  FROM mail_contents c WHERE c.id = content_id AND c.template_id IS NOT NULL))`
-
 async function readParts(db: Queryable, workspaceId: string, id: string): Promise<MessageView | null> {
   const {
     rows: [row],
-  } = await db.query<MessageRow>(
-    `SELECT id, tier, from_email, from_name, to_list, cc_list, subject, tags, metadata, ${TEMPLATE} AS template, campaign_id, scheduled_at, timezone, created_at FROM messages WHERE id = $1 AND workspace_id = $2`,
-    [id, workspaceId],
-  )
+  } = await db.query<Pick<MessageRow, (typeof VIEWED)[number] | 'template'>>(MESSAGE, [id, workspaceId])
   if (row === undefined) return null
   const recipients = await readRecipients(db, id)
   const events = await readEvents(db, id)
@@ -139,10 +167,7 @@ async function readParts(db: Queryable, workspaceId: string, id: string): Promis
 }
 
 async function readRecipients(db: Queryable, messageId: string): Promise<RecipientView[]> {
-  const { rows } = await db.query<RecipientRow>(
-    'SELECT n, address, domain, kind, state, is_open, reason, tries, due_at, updated_at FROM recipients WHERE message_id = $1 ORDER BY n',
-    [messageId],
-  )
+  const { rows } = await db.query<RecipientRow>(RECIPIENTS, [messageId])
   const attempts = await readAttempts(db, messageId)
   return rows.map((row) => ({
     address: row.address,
@@ -158,21 +183,14 @@ async function readRecipients(db: Queryable, messageId: string): Promise<Recipie
 }
 
 async function readAttempts(db: Queryable, messageId: string): Promise<Map<number, AttemptView[]>> {
-  const { rows } = await db.query<AttemptView & { n?: number }>(
-    `SELECT n, attempt, at, outcome, scope, reason, reply_code AS "replyCode", reply_status AS "replyStatus", reply_text AS "replyText", host, address, source, tls,
-       duration_ms AS "durationMs", conversation FROM attempts WHERE message_id = $1 ORDER BY n, attempt`,
-    [messageId],
-  )
+  const { rows } = await db.query<AttemptView & { n?: number }>(ATTEMPTS, [messageId])
   const byRecipient = new Map<number, AttemptView[]>()
   for (const { n = 0, ...attempt } of rows) byRecipient.set(n, [...(byRecipient.get(n) ?? []), attempt])
   return byRecipient
 }
 
-/** The timeline of one message. Its events are younger than it: older partitions are not looked at. */
+/** The timeline of one message. Its events are younger than the message, so older partitions are not read. */
 export async function readEvents(db: Queryable, messageId: string): Promise<EventView[]> {
-  const { rows } = await db.query<EventView>(
-    `SELECT id, type, sequence, recipient, data, created_at AS "createdAt" FROM events WHERE message_id = $1 AND id >= $2 ORDER BY sequence`,
-    [messageId, idAt(timeOf(messageId) - 1000)],
-  )
+  const { rows } = await db.query<EventView>(EVENTS, [messageId, idAt(timeOf(messageId) - 1000)])
   return rows
 }

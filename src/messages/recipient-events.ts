@@ -3,16 +3,18 @@
  * and by however many at once it is reported: the recipient is locked while its events are looked at. Written with the webhook deliveries
  * they cause, and noted in the ledger of its campaign, in the transaction of whoever calls.
  */
-import { columnsOf, jsonOrNull } from '#src/columns.ts'
-import { prepared, type Queryable } from '#src/db.ts'
+import { columnsOf, jsonOrNull } from '#src/stores/column-arrays.ts'
+import { prepared, type Queryable } from '#src/stores/db.ts'
+import type { EventTypeRaisedBy } from '#src/events/catalogue.ts'
 import { newDeliveries } from '#src/events/deliveries.ts'
-import { NO_NEWS, type News } from '#src/events/news.ts'
+import { NO_NEWS, type News } from '#src/queue/notifications.ts'
+import { sql } from '#src/stores/sql.ts'
 
 export interface RecipientEvent {
   readonly id: string
   readonly messageId: string
   readonly n: number
-  readonly type: 'email.complained' | 'email.unsubscribed'
+  readonly type: EventTypeRaisedBy<'report'>
   readonly data: object
 }
 
@@ -23,45 +25,70 @@ export interface Raised extends News {
 
 const LOCK = prepared(
   'recipient-events-lock',
-  `
-SELECT 1
-FROM recipients r JOIN unnest($1::uuid[], $2::smallint[]) AS i (message_id, n) ON r.message_id = i.message_id AND r.n = i.n
-ORDER BY r.message_id, r.n FOR NO KEY UPDATE OF r`,
+  sql`
+    SELECT 1
+    FROM recipients r
+    JOIN unnest($1::uuid[], $2::smallint[]) AS i (message_id, n) ON r.message_id = i.message_id AND r.n = i.n
+    ORDER BY r.message_id, r.n
+    FOR NO KEY UPDATE OF r
+  `,
 )
 
 const RAISE = prepared(
   'recipient-events-raise',
-  `
-WITH input AS (
-  SELECT i.*
-  FROM unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::text[], $5::text[]) WITH ORDINALITY AS i (id, message_id, n, type, data, ord)
-  WHERE NOT EXISTS (SELECT FROM events e WHERE e.message_id = i.message_id AND e.n = i.n AND e.type = i.type)
-), alone AS (
-  UPDATE recipients r SET sequence = r.sequence + 1 FROM input i
-  WHERE r.message_id = i.message_id AND r.n = i.n AND r.is_only
-  RETURNING i.id, r.sequence
-), shared AS (
-  UPDATE messages m SET event_count = m.event_count + s.events
-  FROM (
-    SELECT i.message_id, count(*) AS events FROM input i WHERE NOT EXISTS (SELECT FROM alone a WHERE a.id = i.id) GROUP BY i.message_id
-  ) s
-  WHERE m.id = s.message_id
-  RETURNING m.id, m.event_count - s.events AS base
-), new_events AS (
-  INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, data, created_at)
-  SELECT i.id, r.workspace_id, i.type, i.message_id, i.n,
-    coalesce(a.sequence, s.base + row_number() OVER (PARTITION BY i.message_id ORDER BY i.ord)), r.address, i.data::jsonb, $6
-  FROM input i JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n
-  LEFT JOIN alone a ON a.id = i.id LEFT JOIN shared s ON s.id = i.message_id
-  RETURNING id, workspace_id, type
-), ${newDeliveries('$6')}, ledger AS (
-  UPDATE campaign_recipients l SET complained_at = CASE i.type WHEN 'email.complained' THEN $6 ELSE l.complained_at END,
-    unsubscribed_at = CASE i.type WHEN 'email.unsubscribed' THEN coalesce(l.unsubscribed_at, $6) ELSE l.unsubscribed_at END
-  FROM input i JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n
-  WHERE r.campaign_id IS NOT NULL AND l.message_id = r.message_id
-)
-SELECT ARRAY(SELECT id::text FROM new_events) AS raised, (SELECT count(*) FROM new_deliveries) AS deliveries,
-  ARRAY(SELECT DISTINCT workspace_id::text FROM new_events) AS workspaces`,
+  sql`
+    WITH input AS (
+      SELECT i.*
+      FROM unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::text[], $5::text[]) WITH ORDINALITY AS i (
+        id, message_id, n, type, data, ord
+      )
+      WHERE NOT EXISTS (SELECT FROM events e WHERE e.message_id = i.message_id AND e.n = i.n AND e.type = i.type)
+    ),
+    alone AS (
+      UPDATE recipients r
+      SET sequence = r.sequence + 1
+      FROM input i
+      WHERE r.message_id = i.message_id AND r.n = i.n AND r.is_only
+      RETURNING i.id, r.sequence
+    ),
+    shared AS (
+      UPDATE messages m
+      SET event_count = m.event_count + s.events
+      FROM (
+        SELECT i.message_id, count(*) AS events
+        FROM input i
+        WHERE NOT EXISTS (SELECT FROM alone a WHERE a.id = i.id)
+        GROUP BY i.message_id
+      ) s
+      WHERE m.id = s.message_id
+      RETURNING m.id, m.event_count - s.events AS base
+    ),
+    new_events AS (
+      INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, data, created_at)
+      SELECT i.id, r.workspace_id, i.type, i.message_id, i.n,
+        coalesce(a.sequence, s.base + row_number() OVER (PARTITION BY i.message_id ORDER BY i.ord)), r.address,
+        i.data::jsonb, $6
+      FROM input i
+      JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n
+      LEFT JOIN alone a ON a.id = i.id
+      LEFT JOIN shared s ON s.id = i.message_id
+      RETURNING id, workspace_id, type
+    ),
+    ${newDeliveries('$6')},
+    ledger AS (
+      UPDATE campaign_recipients l
+      SET complained_at = CASE i.type WHEN 'email.complained' THEN $6 ELSE l.complained_at END,
+        unsubscribed_at = CASE i.type
+          WHEN 'email.unsubscribed' THEN coalesce(l.unsubscribed_at, $6)
+          ELSE l.unsubscribed_at
+        END
+      FROM input i
+      JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n
+      WHERE r.campaign_id IS NOT NULL AND l.message_id = r.message_id
+    )
+    SELECT ARRAY(SELECT id::text FROM new_events) AS raised, (SELECT count(*) FROM new_deliveries) AS deliveries,
+      ARRAY(SELECT DISTINCT workspace_id::text FROM new_events) AS workspaces
+  `,
 )
 
 /** Inside a transaction. The events of a batch are of different recipients or types. */

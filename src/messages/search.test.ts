@@ -1,6 +1,7 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import fc from 'fast-check'
-import { newId } from '#src/id.ts'
+import { newId } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { submissionOf } from '#test/support/submission.ts'
 import { createAcceptor } from './accept.ts'
@@ -47,13 +48,17 @@ describe('searching messages', () => {
     )
     const cases = STATUSES.map((status) => `CASE WHEN ${hasStatus(status, 'states')} THEN '${status}' END`).join(', ')
     const { rows } = await ctx.db.query<{ found: string[] }>(
-      `
-      SELECT array_remove(ARRAY[${cases}], NULL) AS found FROM (
-        SELECT ord, ARRAY(SELECT jsonb_array_elements_text(j)) AS states FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS c (j,
-          ord)) c ORDER BY ord`,
+      sql`
+        SELECT array_remove(ARRAY[${cases}], NULL) AS found
+        FROM (
+          SELECT ord, ARRAY(SELECT jsonb_array_elements_text(j)) AS states
+          FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS c (j, ord)
+        ) c
+        ORDER BY ord
+      `,
       [JSON.stringify(combinations)],
     )
-    assert.equal(rows.length, 2 ** STATUSES.length - 1)
+    assert.strictEqual(rows.length, 2 ** STATUSES.length - 1)
     assert.deepEqual(
       rows.map(({ found }) => found),
       combinations.map((states) => [statusOf(states)]),
@@ -142,18 +147,24 @@ describe('searching messages', () => {
     beforeEach(async () => {
       ids = Array.from({ length: COUNT }, () => newId(ctx.clock.now())).toReversed()
       await ctx.db.query(
-        `
-        INSERT INTO messages (id, workspace_id, tier, from_email, to_list, subject, content_size, recipient_count, created_at)
-        SELECT id, $2, 'bulk', 'a@b.example', '[]', CASE WHEN n % 3000 = 0 THEN 'rare' ELSE 'common' END, 0, 1,
-        now() FROM unnest($1::uuid[]) WITH ORDINALITY AS i (id, n)`,
+        sql`
+          INSERT INTO messages (
+            id, workspace_id, tier, from_email, to_list, subject, content_size, recipient_count, created_at
+          )
+          SELECT id, $2, 'bulk', 'a@b.example', '[]', CASE WHEN n % 3000 = 0 THEN 'rare' ELSE 'common' END, 0, 1, now()
+          FROM unnest($1::uuid[]) WITH ORDINALITY AS i (id, n)
+        `,
         [ids, workspaceId],
       )
       await ctx.db.query(
-        `
-        INSERT INTO recipients (message_id, n, workspace_id, tier, kind, address, domain, state, is_open, due_at, is_only, updated_at)
-        SELECT id, 0, $2, 'bulk', 'to', CASE WHEN n % 2 = 0 THEN 'even@b.example' ELSE 'odd@b.example' END, 'b.example', 'delivered',
-        false, now(), true, now()
-        FROM unnest($1::uuid[]) WITH ORDINALITY AS i (id, n)`,
+        sql`
+          INSERT INTO recipients (
+            message_id, n, workspace_id, tier, kind, address, domain, state, is_open, due_at, is_only, updated_at
+          )
+          SELECT id, 0, $2, 'bulk', 'to', CASE WHEN n % 2 = 0 THEN 'even@b.example' ELSE 'odd@b.example' END,
+            'b.example', 'delivered', false, now(), true, now()
+          FROM unnest($1::uuid[]) WITH ORDINALITY AS i (id, n)
+        `,
         [ids, workspaceId],
       )
     })
@@ -189,12 +200,15 @@ describe('searching messages', () => {
         countMessages(ctx.db, { workspaceId, filter: { ...ANY, ...filter } })
       assert.deepEqual(await count({}), { total: COUNT, isExact: true })
       assert.deepEqual(await count({ recipient: 'odd@b.example' }), { total: COUNT / 2, isExact: true })
-      assert.equal(await count({ subject: 'rare' }), null)
+      assert.strictEqual(await count({ subject: 'rare' }), null)
       await ctx.db.query(
-        `
-        INSERT INTO messages (id, workspace_id, tier, from_email, to_list, subject, content_size, recipient_count, created_at)
-        SELECT id, $2, 'bulk', 'a@b.example', '[]', 's', 0, 1,
-        now() FROM unnest($1::uuid[]) id`,
+        sql`
+          INSERT INTO messages (
+            id, workspace_id, tier, from_email, to_list, subject, content_size, recipient_count, created_at
+          )
+          SELECT id, $2, 'bulk', 'a@b.example', '[]', 's', 0, 1, now()
+          FROM unnest($1::uuid[]) id
+        `,
         [Array.from({ length: 1001 }, () => newId()), workspaceId],
       )
       assert.deepEqual(await count({}), { total: 10_000, isExact: false })

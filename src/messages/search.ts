@@ -5,9 +5,10 @@
  *
  * Pages are counted by skipping what earlier pages had; a cursor costs the same at any depth.
  */
-import type { Queryable } from '#src/db.ts'
-import { idAt } from '#src/id.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { idAt } from '#src/platform/id.ts'
 import type { Tier } from '#src/queue/tiers.ts'
+import { sql } from '#src/stores/sql.ts'
 import type { State } from './state.ts'
 import { hasStatus, statusOf } from './status.ts'
 import type { Mailbox } from './submission.ts'
@@ -129,21 +130,43 @@ function sliceOf(
     .join(' ')
   const conditions = conditionsOf(filter, given)
   const isRecipient = filter.recipient === null ? 'true' : matches(filter.recipient, 'r.address', given)
-  const text = `
-WITH candidates AS MATERIALIZED (
-  SELECT ${candidates.id} AS id FROM ${candidates.from} WHERE ${candidates.where} ${bounds}
-  GROUP BY 1 ORDER BY 1 DESC LIMIT ${size}
-), fitting AS (
-  SELECT m.id, s.states, m.tier, m.from_email, m.from_name, m.to_list, m.subject, m.tags, m.recipient_count, m.scheduled_at, m.created_at
-  FROM candidates c JOIN messages m ON m.id = c.id CROSS JOIN LATERAL (
-    SELECT array_agg(r.state) AS states, bool_or(${isRecipient}) AS is_recipient
-    FROM recipients r WHERE r.message_id = m.id) s
-  WHERE m.workspace_id = $1 ${conditions.map((condition) => `AND ${condition}`).join(' ')}
-)
-SELECT i.looked_at, i.last_id, f.*
-FROM (SELECT count(*) AS looked_at, (SELECT id FROM candidates ORDER BY id LIMIT 1) AS last_id FROM candidates) i
-LEFT JOIN fitting f ON true
-ORDER BY f.id DESC`
+  const text = sql`
+    WITH candidates AS MATERIALIZED (
+      SELECT ${candidates.id} AS id
+      FROM ${candidates.from}
+      WHERE ${candidates.where}
+        ${bounds}
+      GROUP BY 1
+      ORDER BY 1 DESC
+      LIMIT ${size}
+    ),
+    fitting AS (
+      SELECT m.id, s.states, m.tier, m.from_email, m.from_name, m.to_list, m.subject, m.tags, m.recipient_count,
+        m.scheduled_at, m.created_at
+      FROM candidates c
+      JOIN messages m ON m.id = c.id
+      CROSS JOIN LATERAL (
+        SELECT array_agg(r.state) AS states, bool_or(${isRecipient}) AS is_recipient
+        FROM recipients r
+        WHERE r.message_id = m.id
+      ) s
+      WHERE m.workspace_id = $1
+        ${conditions.map((condition) => `AND ${condition}`).join(' ')}
+    )
+    SELECT i.looked_at, i.last_id, f.*
+    FROM (
+      SELECT count(*) AS looked_at,
+        (
+          SELECT id
+          FROM candidates
+          ORDER BY id
+          LIMIT 1
+        ) AS last_id
+      FROM candidates
+    ) i
+    LEFT JOIN fitting f ON true
+    ORDER BY f.id DESC
+  `
   return { text, values }
 }
 
@@ -229,7 +252,16 @@ export async function countMessages(
   const {
     rows: [row],
   } = await db.query<{ total: number }>(
-    `SELECT count(*) AS total FROM (SELECT FROM ${from} WHERE ${where} ${bounds} GROUP BY ${id} LIMIT ${MOST_COUNTED + 1}) few`,
+    sql`
+      SELECT count(*) AS total
+      FROM (
+        SELECT FROM ${from}
+        WHERE ${where}
+          ${bounds}
+        GROUP BY ${id}
+        LIMIT ${MOST_COUNTED + 1}
+      ) few
+    `,
     values,
   )
   const total = Math.min(row?.total ?? 0, MOST_COUNTED)

@@ -1,4 +1,5 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
+import { EVENT_TYPE_NAMES, EVENT_TYPES } from '#src/events/catalogue.ts'
 import { BEGINNINGS, isOpen, MOVES, STATES, type State } from './state.ts'
 
 const names = Object.keys(STATES) as State[]
@@ -23,7 +24,15 @@ describe('the life of a recipient', () => {
         )
     }
   })
-  it('says every state and move in a sentence', () => {
+  it('emits every event that the catalogue says a transition raises, and no others', () => {
+    const emitted = [
+      ...Object.values(MOVES).flatMap(({ emits }): readonly string[] => emits),
+      ...Object.values(BEGINNINGS),
+    ]
+    const raised = EVENT_TYPE_NAMES.filter((type) => EVENT_TYPES[type].raisedBy === 'transition')
+    assert.deepEqual([...new Set(emitted.flat())].toSorted(), raised.toSorted())
+  })
+  it('says every state in a sentence', () => {
     for (const state of names) assert.ok(STATES[state].length > 10, state)
   })
 })

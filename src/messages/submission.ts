@@ -1,4 +1,4 @@
-/** A message as it is handed to `accept`: checked, addressed, rendered; only storing is left to do. */
+/** A message as `accept` gets it: validated, addressed, rendered; only storing it is left. */
 import type { Tier } from '#src/queue/tiers.ts'
 
 export interface Mailbox {
@@ -20,7 +20,10 @@ export interface Attachment {
   readonly content: Buffer
 }
 
-/** A long text may be its UTF-8 bytes: nothing between the door and the store needs to turn megabytes into characters and back. */
+/**
+ * A long text may be its UTF-8 bytes, so that megabytes are not decoded and encoded again on the way from the request
+ * to the database.
+ */
 export type BodyText = string | Buffer
 
 export interface Submission {
@@ -41,9 +44,9 @@ export interface Submission {
   readonly text: BodyText | null
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly attachments: readonly Attachment[]
-  /** Only of what was made from a stored one. */
+  /** Only of a message that was made from a stored template. */
   readonly template?: TemplateUse | undefined
-  /** Only of what came by SMTP. */
+  /** Only of a message that came by SMTP. */
   readonly smtp?: SmtpPart
   readonly tags: readonly string[]
   readonly metadata: Readonly<Record<string, string | number | boolean | null>> | null
@@ -62,32 +65,35 @@ export interface Submission {
 export interface TemplateUse {
   readonly id: string
   readonly version: number
-  /** Somebody tried the template. */
+  /** Sent to try the template. */
   readonly is_test?: true
 }
 
 export interface SmtpPart {
-  /** The whole message: goes out octet for octet, signatures added; subject and names are then for those who look. Null: it is a template's. */
+  /**
+   * The whole message. It is sent octet for octet, with signatures added; subject and names then only describe it.
+   * Null: a template makes it.
+   */
   readonly raw: Buffer | null
   readonly envelope: SubmittedEnvelope
 }
 
-/** What an SMTP client said about the way of a message. */
+/** What an SMTP client said in the envelope. */
 export interface SubmittedEnvelope {
   /** Its MAIL FROM; '' for none. */
   readonly from: string
-  /** The client said SMTPUTF8 (RFC 6531). */
+  /** The client gave the parameter SMTPUTF8 (RFC 6531). */
   readonly isUtf8?: true
-  /** A delivery report of ours: goes out with the null sender, and nothing is ever reported about it (RFC 5321 4.5.5). */
+  /** A delivery report of ours: it has the null sender, and nothing is ever reported about it (RFC 5321 4.5.5). */
   readonly isReport?: true
-  /** It tells a domain of its broken TLS, and must not wait for that to be mended (RFC 8460 3). */
+  /** It reports broken TLS to a domain, so it must not wait until that TLS works (RFC 8460 3). */
   readonly ignoresTls?: true
-  /** Where delivery reports go: MAIL FROM, where that is an address of a verified domain of the workspace. */
+  /** Where delivery reports go: MAIL FROM, if it is an address of a verified domain of the workspace. */
   readonly reportTo?: string
   /** RFC 3461 4.3, 4.4 */
   readonly ret?: 'FULL' | 'HDRS'
   readonly envid?: string
-  /** By the number of the recipient, for those that asked for something. */
+  /** By the index of the recipient, for those with DSN parameters. */
   readonly wishes?: Readonly<Record<string, ReportWish>>
 }
 
@@ -97,15 +103,28 @@ export interface ReportWish {
   readonly orcpt?: string
 }
 
-/** Whether the sender wants to hear by mail of a recipient's failure or success; of failures unless they say otherwise. */
+/**
+ * Whether the sender wants a report by mail of a recipient's failure or success; of failures unless the envelope says
+ * otherwise.
+ */
 export function wantsReport({ reportTo, wishes }: SubmittedEnvelope, n: number, of: 'FAILURE' | 'SUCCESS'): boolean {
   return reportTo !== undefined && (wishes?.[n]?.notify ?? ['FAILURE']).includes(of)
+}
+
+/** Characters of the texts, and bytes of the raw message and the attachments: how much loading them costs. */
+export function contentSizeOf({ html, text, smtp, attachments }: Submission): number {
+  return (
+    (html?.length ?? 0) +
+    (text?.length ?? 0) +
+    (smtp?.raw?.length ?? 0) +
+    attachments.reduce((sum, { content }) => sum + content.length, 0)
+  )
 }
 
 export interface Idempotency {
   readonly key: string
   readonly bodyHash: Buffer
-  /** What the first call answers and every replay repeats. */
+  /** The answer to the first call, which every replay repeats. */
   readonly answer: string
 }
 

@@ -1,35 +1,34 @@
-/** Figures from the number to the text: what every process tells, in the form that Prometheus reads, and the page that documents it. */
-import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+/** Metrics from the observation to the text that Prometheus reads, and the page that documents them. */
+import { assert } from 'chai'
 import * as fc from 'fast-check'
+import { code, markdownTable } from '#src/platform/markdown-table.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { checkExposition } from '#test/support/exposition.ts'
+import { checkSection } from '#test/support/generated-docs.ts'
 import { METRIC_NAMES, METRICS, rowOf, type MetricName } from './catalogue.ts'
-import { forgetFigures, hearFigures, isMyTurn, tellFigures, tellQueue } from './exchange.ts'
-import { startProcessMetrics } from './process.ts'
+import { forgetFigures, hearFigures, isMyTurn, tellFigures, tellQueue } from './metric-exchange.ts'
+import { startProcessMetrics } from './process-metrics.ts'
 import { createRegistry, single } from './registry.ts'
-import { renderMetrics } from './text.ts'
+import { renderMetrics } from './exposition-format.ts'
 
 describe('figures', () => {
-  it('are documented, each with its type, labels and meaning, and no others', () => {
-    const page = readFileSync('docs/metrics.md', 'utf8')
-    const rows = [...page.matchAll(/^\| `([a-z_]+)` \| (\w+) \| (.*?) \| (.+?) \| (\w+) \|$/gm)].map(
-      ([, ...cells]) => cells,
-    )
-    assert.deepEqual(
-      rows,
-      METRIC_NAMES.map((name) => {
-        const { type, labels, help, by } = rowOf(name)
-        return [name, type, labels.map((label) => `\`${label}\``).join(', '), help, by]
-      }),
+  it('are documented in docs/reference/metrics.md', () => {
+    const rows = METRIC_NAMES.map((name) => {
+      const { type, labels, help, by } = rowOf(name)
+      return [code(name), type, labels.map(code).join(', '), help, by]
+    })
+    checkSection(
+      'reference/metrics.md',
+      'metrics',
+      markdownTable(['Name', 'Type', 'Labels', 'Meaning', 'Process'], rows),
     )
   })
   it('have names and labels by the conventions of Prometheus', () => {
     for (const name of METRIC_NAMES) {
       const { type, labels, buckets } = rowOf(name)
       assert.match(name, /^(mailstead|process)_[a-z_]+$/)
-      assert.equal(type === 'counter', name.endsWith('_total'), name)
-      assert.equal(type === 'histogram', buckets !== undefined, name)
+      assert.strictEqual(type === 'counter', name.endsWith('_total'), name)
+      assert.strictEqual(type === 'histogram', buckets !== undefined, name)
       assert.deepEqual(
         buckets,
         buckets?.toSorted((a, b) => a - b),
@@ -107,7 +106,7 @@ describe('figures of several processes', () => {
       'mailstead:{metrics}:queue',
       'no JSON',
     )
-    assert.equal(renderMetrics(await hearFigures(ctx.redis, 'c')).trim(), '')
+    assert.strictEqual(renderMetrics(await hearFigures(ctx.redis, 'c')).trim(), '')
   })
   it('one worker tells of the queues at a time', async () => {
     assert.deepEqual([await isMyTurn(ctx.redis, 60_000), await isMyTurn(ctx.redis, 60_000)], [true, false])

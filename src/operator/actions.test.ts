@@ -1,11 +1,11 @@
 /** Actions on many mails: carried on by whoever has time, in one hand at a time, and nothing moved twice. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import type { Tier } from '#src/queue/tiers.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { addressees, submissionOf } from '#test/support/submission.ts'
 import { advance, beginAction, listLeftOver } from './actions.ts'
-import { findAction, type Action } from './record.ts'
+import { findAction, type Action } from './audit-log.ts'
 
 describe('actions on mail', () => {
   let ctx: TestContext
@@ -63,14 +63,14 @@ describe('actions on mail', () => {
     const {
       rows: [events],
     } = await ctx.db.query<{ count: number }>(`SELECT count(*) AS count FROM events WHERE type = 'email.failed'`)
-    assert.equal(events?.count, 2000)
+    assert.strictEqual(events?.count, 2000)
   })
   it('two actions at once share the mail between them', async () => {
     await fill(2000)
     const [drop, bounce] = [await begin('drop'), await begin('bounce')]
     await Promise.all([advance(ctx, drop.id, 60_000), advance(ctx, bounce.id, 60_000)])
     const moved = await Promise.all([drop, bounce].map(async ({ id }) => (await findAction(ctx.db, id))?.moved ?? 0))
-    assert.equal(
+    assert.strictEqual(
       moved.reduce((sum, one) => sum + one, 0),
       2000,
     )
@@ -86,7 +86,7 @@ describe('actions on mail', () => {
     )
     assert.deepEqual(await listLeftOver(ctx), [])
     await advance(ctx, id, 60_000)
-    assert.equal((await told(id))[0], 'running', 'it is in other hands')
+    assert.strictEqual((await told(id))[0], 'running', 'it is in other hands')
     await ctx.db.query(`UPDATE operator_actions SET leased_until = now() - interval '1 second' WHERE id = $1`, [id])
     assert.deepEqual(await listLeftOver(ctx), [id])
     await advance(ctx, id, 60_000)

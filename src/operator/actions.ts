@@ -6,15 +6,16 @@
  * Whoever began it carries it on for as long as it has time; what is left over, also when that process died, the worker goes on with. Dies
  * between a slice and its note: the slice is walked again and moves nothing. The rows stay: they are the record of what was changed.
  */
-import { announce } from '#src/events/news.ts'
+import { announce } from '#src/queue/notifications.ts'
 import type { Context } from '#src/context.ts'
-import { timeOf } from '#src/id.ts'
-import { moveRecipients, type Moving } from '#src/messages/move.ts'
+import { timeOf } from '#src/platform/id.ts'
+import { moveRecipients, type Moving } from '#src/messages/transition.ts'
 import { readSlice, type Place, type QueueFilter, type SliceRow } from '#src/messages/queue-view.ts'
 import { MOVES, type MoveName } from '#src/messages/state.ts'
-import { addToSchedule } from '#src/queue/schedule.ts'
+import { addToSchedule } from '#src/queue/due-schedule.ts'
 import { TIER_NAMES } from '#src/queue/tiers.ts'
-import { recordAction, type Action, type Order, type Subject } from './record.ts'
+import { sql } from '#src/stores/sql.ts'
+import { recordAction, type Action, type Order, type Subject } from './audit-log.ts'
 
 export type MailVerb = 'retry' | 'drop' | 'bounce'
 
@@ -32,7 +33,7 @@ interface Row {
 /** What may be done; `bounce` tells the sender that his mail failed, `drop` that it was taken out. */
 export const MAIL_VERBS = {
   retry: {
-    move: 'hasten',
+    move: 'retry_now',
     summary: 'due now; what its sender scheduled keeps its time',
     done: 'retried',
     usualReason: 'made due by the operator',
@@ -46,7 +47,7 @@ export const MAIL_VERBS = {
     eventData: (reason) => ({ reason: 'dropped', message: reason }),
   },
   bounce: {
-    move: 'give_up',
+    move: 'fail_waiting',
     summary: 'given up: failed, with an email.failed event',
     done: 'bounced',
     usualReason: 'given up by the operator',
@@ -82,12 +83,22 @@ interface TakenRow {
   readonly place: Place | null
 }
 
-const TAKE = `UPDATE operator_actions SET leased_until = now() + ${LEASE} WHERE id = $1 AND state = 'running' AND leased_until < now()
-  RETURNING verb, subject, reason, place`
-const NOTE = `UPDATE operator_actions SET moved = moved + $2, seen = seen + $3, place = $4, leased_until = now() + ${LEASE}
-  WHERE id = $1 AND state = 'running' AND leased_until > now()`
-const FINISH = `UPDATE operator_actions SET state = 'done', ended_at = now(), leased_until = '-infinity'
-  WHERE id = $1 AND state = 'running'`
+const TAKE = sql`
+  UPDATE operator_actions
+  SET leased_until = now() + ${LEASE}
+  WHERE id = $1 AND state = 'running' AND leased_until < now()
+  RETURNING verb, subject, reason, place
+`
+const NOTE = sql`
+  UPDATE operator_actions
+  SET moved = moved + $2, seen = seen + $3, place = $4, leased_until = now() + ${LEASE}
+  WHERE id = $1 AND state = 'running' AND leased_until > now()
+`
+const FINISH = sql`
+  UPDATE operator_actions
+  SET state = 'done', ended_at = now(), leased_until = '-infinity'
+  WHERE id = $1 AND state = 'running'
+`
 const LET_GO = `UPDATE operator_actions SET leased_until = '-infinity' WHERE id = $1 AND state = 'running'`
 
 /**

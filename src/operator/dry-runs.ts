@@ -5,8 +5,9 @@
  */
 import { DRY_RUN_CHANNEL } from '#src/queue/keys.ts'
 import type { Context } from '#src/context.ts'
-import type { Queryable } from '#src/db.ts'
-import { newId } from '#src/id.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { newId } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
 
 export interface DryRunOrder {
   readonly from: string
@@ -67,10 +68,19 @@ export async function findDryRun(db: Queryable, id: string): Promise<FoundDryRun
 export async function takeDryRun(db: Queryable): Promise<{ readonly id: string; readonly order: DryRunOrder } | null> {
   const {
     rows: [row],
-  } = await db.query<{ id: string; wanted: Omit<DryRunOrder, 'raw'>; raw: Buffer | null }>(`
-    UPDATE dry_runs SET taken_until = now() + ${TAKEN} WHERE id = (
-      SELECT id FROM dry_runs WHERE report IS NULL AND taken_until < now() ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)
-    RETURNING id, wanted, raw`)
+  } = await db.query<{ id: string; wanted: Omit<DryRunOrder, 'raw'>; raw: Buffer | null }>(sql`
+    UPDATE dry_runs
+    SET taken_until = now() + ${TAKEN}
+    WHERE id = (
+      SELECT id
+      FROM dry_runs
+      WHERE report IS NULL AND taken_until < now()
+      ORDER BY id
+      LIMIT 1
+      FOR UPDATE SKIP LOCKED
+    )
+    RETURNING id, wanted, raw
+  `)
   return row === undefined ? null : { id: row.id, order: { ...row.wanted, raw: row.raw } }
 }
 
@@ -79,8 +89,10 @@ export async function answerDryRun(db: Queryable, id: string, report: DryRunRepo
 }
 
 export async function clearDryRuns(db: Queryable): Promise<void> {
-  await db.query(`DELETE FROM dry_runs
-    WHERE id < (lpad(to_hex((extract(epoch FROM now() - ${OLD}) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid`)
+  await db.query(sql`
+    DELETE FROM dry_runs
+    WHERE id < (lpad(to_hex((extract(epoch FROM now() - ${OLD}) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
+  `)
 }
 
 /** The worst of them. */

@@ -2,9 +2,9 @@
  * Which mail an operator means, as the command line and the endpoints write it, read by one rule: fields that go together, each checked,
  * all that is wrong told at once. A workspace may be named by its id, key part or name.
  */
-import type { Queryable } from '#src/db.ts'
-import type { Detail } from '#src/errors.ts'
-import { isUuid, messageIdOf } from '#src/id.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import type { Detail } from '#src/platform/errors.ts'
+import { isUuid, messageIdOf } from '#src/platform/id.ts'
 import { parseAddress } from '#src/mail/address.ts'
 import type { QueueFilter } from '#src/messages/queue-view.ts'
 import { isOpen, STATES, type State } from '#src/messages/state.ts'

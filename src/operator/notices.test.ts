@@ -1,10 +1,11 @@
 /** Notices: one row for each thing, however often and by however many it is told, until it is acknowledged. */
-import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { noticeLoop } from '#src/worker/notices.ts'
+import { assert } from 'chai'
+import { noticeLoop } from '#worker/notices.ts'
 import { suspend, PAUSED } from '#src/queue/suspensions.ts'
+import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { openNoticeBook } from './notice-book.ts'
+import { openNoticeBook } from './notice-buffer.ts'
 import {
   acknowledgeNotices,
   clearOldNotices,
@@ -71,14 +72,14 @@ describe('notices', () => {
   it('acknowledged it is not shown; what is told of before stays so, what happens after is new', async () => {
     await raiseNotices(ctx.db, 'stands', [noticeOf(), noticeOf({ subject: 'other' })])
     const [one] = await listNotices(ctx.db, { all: false, limit: 1 })
-    assert.equal(await acknowledge(one?.id ?? ''), 1)
-    assert.equal(await acknowledge(one?.id ?? ''), 0)
+    assert.strictEqual(await acknowledge(one?.id ?? ''), 1)
+    assert.strictEqual(await acknowledge(one?.id ?? ''), 0)
     await raiseNotices(ctx.db, 'stands', [noticeOf(), noticeOf({ subject: 'other' })])
-    assert.equal((await open()).length, 1)
+    assert.strictEqual((await open()).length, 1)
     await acknowledge(null)
     await raiseNotices(ctx.db, 'stands', [noticeOf({ at: new Date() })])
     assert.deepEqual(await open(), [['reply', 'gmail not-allowed', '550 no', 1]])
-    assert.equal((await listNotices(ctx.db, { all: true, limit: 10 })).length, 3)
+    assert.strictEqual((await listNotices(ctx.db, { all: true, limit: 10 })).length, 3)
     assert.deepEqual([...(await countNotices(ctx.db))], [['reply', 1]])
   })
   it('texts of strangers are cut and never refused', async () => {
@@ -94,7 +95,7 @@ describe('notices', () => {
     for (let i = 0; i < 5000; i++) book.raise({ kind: 'reply', subject: `site ${i}`, text: '550 no' })
     await book.stop()
     const rows = await listNotices(ctx.db, { all: false, limit: 2000 })
-    assert.equal(rows.length, 1000)
+    assert.strictEqual(rows.length, 1000)
     assert.deepEqual(
       rows.filter(({ count }) => count > 1).map(({ text, count }) => [text, count]),
       [['550 no 99999', 100_000]],
@@ -122,16 +123,26 @@ describe('notices', () => {
     const workspaceId = await ctx.newWorkspace()
     await suspend(ctx, { kind: 'workspace', subject: workspaceId }, `${PAUSED}12 % bounced`)
     await suspend(ctx, 'asked.example', 'the operator wanted it')
-    await ctx.db.query(`INSERT INTO receiver_suspensions (id, pace, source, rule, reply, until)
-      VALUES (gen_random_uuid(), 'yahoo', 'system', 'ts04', '421 4.7.0 [TS04]', now() + interval '2 hours')`)
-    await ctx.db
-      .query(`WITH s AS (INSERT INTO egress_sources (id, name, address, ehlo_name, region, gone_since, machine, check_due_at, created_at)
-        VALUES (gen_random_uuid(), 'one', '192.0.2.1', 'one.example', 'eu', now(), 'm', now(), now()) RETURNING id)
+    await ctx.db.query(sql`
+      INSERT INTO receiver_suspensions (id, pace, source, rule, reply, until)
+      VALUES (gen_random_uuid(), 'yahoo', 'system', 'ts04', '421 4.7.0 [TS04]', now() + interval '2 hours')
+    `)
+    await ctx.db.query(sql`
+      WITH s AS (
+        INSERT INTO egress_sources (id, name, address, ehlo_name, region, gone_since, machine, check_due_at, created_at)
+        VALUES (gen_random_uuid(), 'one', '192.0.2.1', 'one.example', 'eu', now(), 'm', now(), now())
+        RETURNING id
+      )
       INSERT INTO egress_checks (source_id, name, status, detail, todo, since, checked_at)
-      SELECT id, 'blocklists', 'failed', 'listed by x', 'ask x', now(), now() FROM s`)
+      SELECT id, 'blocklists', 'failed', 'listed by x', 'ask x', now(), now()
+      FROM s
+    `)
     await ctx.db.query(
-      `INSERT INTO held_suppressions (workspace_id, address, hold, receiver, cause, rule, held_at)
-      SELECT $1, 'a' || i, 'outage', 'full.example', 'c', 'r', now() FROM generate_series(1, 7) i`,
+      sql`
+        INSERT INTO held_suppressions (workspace_id, address, hold, receiver, cause, rule, held_at)
+        SELECT $1, 'a' || i, 'outage', 'full.example', 'c', 'r', now()
+        FROM generate_series(1, 7) i
+      `,
       [workspaceId],
     )
     const { round } = noticeLoop(ctx)
@@ -148,10 +159,10 @@ describe('notices', () => {
         `workspace-paused ${workspaceId} 1`,
       ]),
     )
-    assert.equal(told.length, 5)
-    const page = readFileSync('docs/operating.md', 'utf8')
+    assert.strictEqual(told.length, 5)
+    const page = readFileSync('docs/guides/operations.md', 'utf8')
     for (const [kind, what] of Object.entries(NOTICE_KINDS))
-      assert.ok(page.includes(`| \`${kind}\` | ${what}`), `${kind} in docs/operating.md`)
+      assert.ok(page.includes(`| \`${kind}\` | ${what}`), `${kind} in docs/guides/operations.md`)
     assert.deepEqual(
       Object.keys(NOTICE_KINDS).filter((kind) => kind !== 'reply' && !told.some(([name]) => name === kind)),
       [],
@@ -165,15 +176,18 @@ describe('notices', () => {
       noticeOf({ at: new Date(Date.now() - 91 * 86_400_000) }),
       noticeOf({ subject: 'new', at: new Date() }),
     ])
-    await ctx.db.query(
-      `INSERT INTO operator_notices SELECT gen_random_uuid(), 'reply', 'f' || i, 't', 1, now(), now() FROM generate_series(1, 12000) i`,
-    )
+    await ctx.db.query(sql`
+      INSERT INTO operator_notices
+      SELECT gen_random_uuid(), 'reply', 'f' || i, 't', 1, now(), now()
+      FROM generate_series(1, 12000) i
+    `)
     await clearOldNotices(ctx.db, new Date())
     const {
       rows: [row],
-    } = await ctx.db.query<{ count: number; old: number }>(
-      `SELECT count(*) AS count, count(*) FILTER (WHERE last_seen < now() - interval '1 day') AS old FROM operator_notices`,
-    )
+    } = await ctx.db.query<{ count: number; old: number }>(sql`
+      SELECT count(*) AS count, count(*) FILTER (WHERE last_seen < now() - interval '1 day') AS old
+      FROM operator_notices
+    `)
     assert.deepEqual(row, { count: 10_000, old: 0 })
   })
 })

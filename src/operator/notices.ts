@@ -6,17 +6,18 @@
  *
  * Old ones go: acknowledged after 30 days, others when they did not happen for 90; and of a flood of subjects only the newest are kept.
  */
-import { columnsOf } from '#src/columns.ts'
-import type { Queryable } from '#src/db.ts'
-import { newId } from '#src/id.ts'
+import { columnsOf } from '#src/stores/column-arrays.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { newId } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
 
 /** A closed list, with a sentence each. */
 export const NOTICE_KINDS = {
-  reply: 'a receiver says what only the operator can mend',
-  'receiver-suspended': 'a rule about replies has stopped the mail to a receiver for a while',
-  'source-gone': 'the address of a source left this host, and the source was taken out',
-  blocklisted: 'a blocklist has the address of a source',
-  'workspace-paused': 'the mail of a workspace was stopped for its rates',
+  reply: 'a receiver reports a problem that only the operator can fix',
+  'receiver-suspended': 'a reply rule suspended mail to a receiver for a while',
+  'source-gone': 'the address of a source is no longer on this host, and the source was taken out of use',
+  blocklisted: 'the address of a source is on a blocklist',
+  'workspace-paused': 'the mail of a workspace was paused because of its bounce or complaint rate',
   outage: 'hard bounces of a receiver jumped, and suppressions are held',
 } as const satisfies Record<string, string>
 export type NoticeKind = keyof typeof NOTICE_KINDS
@@ -51,17 +52,26 @@ const MOST_BY = 500
 /** Rows that are kept. */
 const MOST_NOTICES = 10_000
 
-const RAISE = `
-INSERT INTO operator_notices AS o (id, kind, subject, text, count, first_seen, last_seen)
-SELECT i.id, i.kind, i.subject, i.text, i.count, i.at, i.at
-FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::timestamptz[]) AS i (id, kind, subject, text, count, at)
-WHERE NOT EXISTS (SELECT FROM operator_notices a
-  WHERE a.kind = i.kind AND a.subject = i.subject AND a.acknowledged_at IS NOT NULL AND CASE WHEN $7 THEN a.last_seen ELSE a.acknowledged_at END >= i.at)
-ORDER BY i.kind, i.subject
-ON CONFLICT (kind, subject) WHERE acknowledged_at IS NULL
-DO UPDATE SET count = o.count + excluded.count, last_seen = greatest(o.last_seen, excluded.last_seen),
-  text = CASE WHEN excluded.last_seen < o.last_seen THEN o.text ELSE excluded.text END
-WHERE NOT $7 OR excluded.last_seen > o.last_seen`
+const RAISE = sql`
+  INSERT INTO operator_notices AS o (id, kind, subject, text, count, first_seen, last_seen)
+  SELECT i.id, i.kind, i.subject, i.text, i.count, i.at, i.at
+  FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::timestamptz[]) AS i (
+    id, kind, subject, text, count, at
+  )
+  WHERE NOT EXISTS (
+    SELECT FROM operator_notices a
+    WHERE a.kind = i.kind
+      AND a.subject = i.subject
+      AND a.acknowledged_at IS NOT NULL
+      AND CASE WHEN $7 THEN a.last_seen ELSE a.acknowledged_at END >= i.at
+  )
+  ORDER BY i.kind, i.subject
+  ON CONFLICT (kind, subject) WHERE acknowledged_at IS NULL
+  DO UPDATE SET count = o.count + excluded.count,
+    last_seen = greatest(o.last_seen, excluded.last_seen),
+    text = CASE WHEN excluded.last_seen < o.last_seen THEN o.text ELSE excluded.text END
+  WHERE NOT $7 OR excluded.last_seen > o.last_seen
+`
 
 /** One statement. A kind and subject may stand in a batch once. `stands`: it is so since `at`, and may be told any number of times. */
 export async function raiseNotices(
@@ -88,8 +98,10 @@ function cut(text: string, most: number): string {
   return text.slice(0, most).toWellFormed().replaceAll('\0', '\uFFFD')
 }
 
-const COLUMNS = `id, kind, subject, text, count, first_seen AS "firstSeen", last_seen AS "lastSeen", acknowledged_at AS "acknowledgedAt",
-  acknowledged_by AS "acknowledgedBy"`
+const COLUMNS = sql`
+  id, kind, subject, text, count, first_seen AS "firstSeen", last_seen AS "lastSeen",
+  acknowledged_at AS "acknowledgedAt", acknowledged_by AS "acknowledgedBy"
+`
 
 /** The latest first. `all`: with those that were acknowledged. */
 export async function listNotices(
@@ -98,7 +110,13 @@ export async function listNotices(
 ): Promise<Notice[]> {
   return (
     await db.query<Notice>(
-      `SELECT ${COLUMNS} FROM operator_notices WHERE $1 OR acknowledged_at IS NULL ORDER BY last_seen DESC, id DESC LIMIT $2`,
+      sql`
+        SELECT ${COLUMNS}
+        FROM operator_notices
+        WHERE $1 OR acknowledged_at IS NULL
+        ORDER BY last_seen DESC, id DESC
+        LIMIT $2
+      `,
       [order.all, order.limit],
     )
   ).rows
@@ -118,7 +136,11 @@ export async function acknowledgeNotices(
   order: { readonly id: string | null; readonly by: string; readonly now: Date },
 ): Promise<number> {
   const { rowCount } = await db.query(
-    `UPDATE operator_notices SET acknowledged_at = $2, acknowledged_by = $3 WHERE acknowledged_at IS NULL AND ($1::uuid IS NULL OR id = $1)`,
+    sql`
+      UPDATE operator_notices
+      SET acknowledged_at = $2, acknowledged_by = $3
+      WHERE acknowledged_at IS NULL AND ($1::uuid IS NULL OR id = $1)
+    `,
     [order.id, order.now, order.by.slice(0, MOST_BY)],
   )
   return rowCount ?? 0
@@ -126,8 +148,18 @@ export async function acknowledgeNotices(
 
 export async function clearOldNotices(db: Queryable, now: Date): Promise<void> {
   await db.query(
-    `DELETE FROM operator_notices WHERE acknowledged_at < $1::timestamptz - interval '30 days' OR last_seen < $1::timestamptz - interval '90 days'
-       OR id < (SELECT id FROM operator_notices ORDER BY id DESC OFFSET ${MOST_NOTICES - 1} LIMIT 1)`,
+    sql`
+      DELETE FROM operator_notices
+      WHERE acknowledged_at < $1::timestamptz - interval '30 days'
+        OR last_seen < $1::timestamptz - interval '90 days'
+        OR id < (
+          SELECT id
+          FROM operator_notices
+          ORDER BY id DESC
+          OFFSET ${MOST_NOTICES - 1}
+          LIMIT 1
+        )
+    `,
     [now],
   )
 }

@@ -1,7 +1,7 @@
-import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { assert } from 'chai'
 import { loadConfig } from '#config/load.ts'
 import { openOperatorToken, type OperatorToken } from './token.ts'
 
@@ -34,11 +34,11 @@ describe("the operator's token", () => {
     const dataDir = mkdtempSync('/tmp/mailstead-test-token-')
     try {
       const [first, second] = [open({ DATA_DIR: dataDir }), open({ DATA_DIR: dataDir })]
-      assert.equal(first.matches('x'), false)
+      assert.strictEqual(first.matches('x'), false)
       const file = join(dataDir, 'admin.token')
       const made = readFileSync(file, 'utf8').trim()
       assert.match(made, /^[0-9a-f]{64}$/)
-      assert.equal(statSync(file).mode & 0o777, 0o600)
+      assert.strictEqual(statSync(file).mode & 0o777, 0o600)
       assert.deepEqual([first.matches(made), second.matches(made)], [true, true])
     } finally {
       rmSync(dataDir, { recursive: true })

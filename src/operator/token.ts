@@ -5,8 +5,8 @@
  */
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { Config } from '#config/load.ts'
-import { keptSecret } from '#src/kept-secret.ts'
-import type { Log } from '#src/log.ts'
+import { keptSecret } from '#src/crypto/generated-secret.ts'
+import type { Log } from '#src/platform/log.ts'
 
 export interface OperatorToken {
   matches(given: string): boolean

@@ -7,10 +7,11 @@
  */
 import type { AccountLimits, Security } from '#config/oauth-providers.ts'
 import type { Context } from '#src/context.ts'
-import type { Queryable } from '#src/db.ts'
-import { newId } from '#src/id.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { newId } from '#src/platform/id.ts'
 import { resume } from '#src/queue/suspensions.ts'
-import { destinationOf } from './destination.ts'
+import { sql } from '#src/stores/sql.ts'
+import { destinationOf } from './account-destination.ts'
 
 export interface Account {
   readonly id: string
@@ -38,11 +39,15 @@ export interface Account {
 /** Of a workspace. */
 export const MAX_ACCOUNTS = 100
 
-const COLUMNS = `
-id, workspace_id AS "workspaceId", kind, provider, name, host, port, security, username, addresses, generation,
-access_expires_at AS "accessExpiresAt", state, paused_reason AS "pausedReason", paused_at AS "pausedAt",
-json_build_object('connections', connections, 'messagesPerConnection', messages_per_connection, 'messagesPerMinute', messages_per_minute)
-  AS limits, created_at AS "createdAt", updated_at AS "updatedAt"`
+const COLUMNS = sql`
+  id, workspace_id AS "workspaceId", kind, provider, name, host, port, security, username, addresses, generation,
+  access_expires_at AS "accessExpiresAt", state, paused_reason AS "pausedReason", paused_at AS "pausedAt",
+  json_build_object(
+    'connections', connections, 'messagesPerConnection', messages_per_connection, 'messagesPerMinute',
+    messages_per_minute
+  ) AS limits,
+  created_at AS "createdAt", updated_at AS "updatedAt"
+`
 
 export interface SignIn extends Pick<Account, 'host' | 'port' | 'security' | 'username'> {
   /** The password or the refresh token. */
@@ -68,10 +73,14 @@ export function createAccount(ctx: Storing, order: NewAccount): Promise<CreatedA
     const {
       rows: [account],
     } = await tx.query<Account>(
-      `
-      INSERT INTO connected_accounts (id, workspace_id, kind, provider, name, host, port, security, username, addresses, secret,
-        connections, messages_per_connection, messages_per_minute, created_at, updated_at)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15) RETURNING ${COLUMNS}`,
+      sql`
+        INSERT INTO connected_accounts (
+          id, workspace_id, kind, provider, name, host, port, security, username, addresses, secret, connections,
+          messages_per_connection, messages_per_minute, created_at, updated_at
+        )
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15)
+        RETURNING ${COLUMNS}
+      `,
       [
         newId(ctx.clock.now()),
         order.workspaceId,
@@ -120,8 +129,14 @@ export async function listAccounts(
   offset = 0,
 ): Promise<Account[]> {
   const { rows } = await db.query<Account>(
-    `SELECT ${COLUMNS} FROM connected_accounts
-    WHERE $1::uuid IS NULL OR workspace_id = $1 ORDER BY id LIMIT $2 OFFSET $3`,
+    sql`
+      SELECT ${COLUMNS}
+      FROM connected_accounts
+      WHERE $1::uuid IS NULL OR workspace_id = $1
+      ORDER BY id
+      LIMIT $2
+      OFFSET $3
+    `,
     [workspaceId, limit, offset],
   )
   return rows
@@ -154,11 +169,17 @@ export async function changeAccount(
   const {
     rows: [account],
   } = await ctx.db.query<Account>(
-    `
-    UPDATE connected_accounts SET name = coalesce($3, name), addresses = coalesce($4, addresses),
-      connections = coalesce($5, connections), messages_per_connection = coalesce($6, messages_per_connection),
-      messages_per_minute = CASE WHEN $7 THEN $8 ELSE messages_per_minute END, updated_at = $9
-    WHERE id = $1 AND workspace_id = $2 RETURNING ${COLUMNS}`,
+    sql`
+      UPDATE connected_accounts
+      SET name = coalesce($3, name),
+        addresses = coalesce($4, addresses),
+        connections = coalesce($5, connections),
+        messages_per_connection = coalesce($6, messages_per_connection),
+        messages_per_minute = CASE WHEN $7 THEN $8 ELSE messages_per_minute END,
+        updated_at = $9
+      WHERE id = $1 AND workspace_id = $2
+      RETURNING ${COLUMNS}
+    `,
     [
       id,
       workspaceId,
@@ -183,11 +204,25 @@ export async function signInAnew(
   const {
     rows: [account],
   } = await ctx.db.query<Account>(
-    `
-    UPDATE connected_accounts SET host = $3, port = $4, security = $5, username = $6, secret = $7, generation = generation + 1,
-      access_token = NULL, access_expires_at = NULL, refresh_claim = NULL, refresh_until = NULL,
-      state = 'active', paused_reason = NULL, paused_at = NULL, updated_at = $8
-    WHERE id = $1 AND workspace_id = $2 RETURNING ${COLUMNS}`,
+    sql`
+      UPDATE connected_accounts
+      SET host = $3,
+        port = $4,
+        security = $5,
+        username = $6,
+        secret = $7,
+        generation = generation + 1,
+        access_token = NULL,
+        access_expires_at = NULL,
+        refresh_claim = NULL,
+        refresh_until = NULL,
+        state = 'active',
+        paused_reason = NULL,
+        paused_at = NULL,
+        updated_at = $8
+      WHERE id = $1 AND workspace_id = $2
+      RETURNING ${COLUMNS}
+    `,
     [id, workspaceId, host, port, security, username, sealSecret(ctx, secret), new Date(ctx.clock.now())],
   )
   if (account === undefined) return null

@@ -7,9 +7,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '#src/context.ts'
-import { isUuid, newId } from '#src/id.ts'
+import { isUuid, newId } from '#src/platform/id.ts'
 import { ACCOUNT_TESTS_CHANNEL } from '#src/queue/keys.ts'
 import { hasOutbound } from '#src/queue/lease.ts'
+import { sql } from '#src/stores/sql.ts'
 import type { Account } from './accounts.ts'
 
 export const TEST_STEPS = ['dns', 'connect', 'greeting', 'tls', 'auth', 'mail'] as const
@@ -65,13 +66,14 @@ export async function testAccount(
 async function ask(ctx: Testing, { id, workspaceId }: Pick<Account, 'id' | 'workspaceId'>): Promise<void> {
   const now = ctx.clock.now()
   await ctx.db.query(
-    `
-    UPDATE connected_accounts SET
-      test_id = CASE WHEN test_result IS NULL AND test_asked_at > $4 THEN test_id ELSE $3 END,
-      test_taken_at = CASE WHEN test_result IS NULL AND test_asked_at > $4 THEN test_taken_at END,
-      test_asked_at = CASE WHEN test_result IS NULL AND test_asked_at > $4 THEN test_asked_at ELSE $5 END,
-      test_result = NULL
-    WHERE id = $1 AND workspace_id = $2`,
+    sql`
+      UPDATE connected_accounts
+      SET test_id = CASE WHEN test_result IS NULL AND test_asked_at > $4 THEN test_id ELSE $3 END,
+        test_taken_at = CASE WHEN test_result IS NULL AND test_asked_at > $4 THEN test_taken_at END,
+        test_asked_at = CASE WHEN test_result IS NULL AND test_asked_at > $4 THEN test_asked_at ELSE $5 END,
+        test_result = NULL
+      WHERE id = $1 AND workspace_id = $2
+    `,
     [id, workspaceId, newId(now), new Date(now - GIVEN_UP_SECONDS * 1000), new Date(now)],
   )
 }
@@ -79,8 +81,11 @@ async function ask(ctx: Testing, { id, workspaceId }: Pick<Account, 'id' | 'work
 /** What a word on the channel names; true when nobody else took it. */
 export async function takeTest(ctx: Testing, { accountId, testId }: NamedTest): Promise<boolean> {
   const { rowCount } = await ctx.db.query(
-    `
-    UPDATE connected_accounts SET test_taken_at = $3 WHERE id = $1 AND test_id = $2 AND test_taken_at IS NULL AND test_result IS NULL`,
+    sql`
+      UPDATE connected_accounts
+      SET test_taken_at = $3
+      WHERE id = $1 AND test_id = $2 AND test_taken_at IS NULL AND test_result IS NULL
+    `,
     [accountId, testId, new Date(ctx.clock.now())],
   )
   return rowCount === 1

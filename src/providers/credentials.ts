@@ -3,7 +3,7 @@
  * account that was changed, paused or removed is used at most that long as it was; a question that fails is not remembered.
  */
 import type { Context } from '#src/context.ts'
-import { createKeptAnswers } from '#src/kept-answers.ts'
+import { createKeptAnswers } from '#src/concurrency/loading-cache.ts'
 import { findAccount, openSecret, type Account } from './accounts.ts'
 
 export type FoundAccount =

@@ -1,6 +1,6 @@
 /** What an OAuth server answers, and what it means; what it is asked. */
-import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { assert } from 'chai'
 import fc from 'fast-check'
 import { loadOAuthProviders } from '#config/oauth-providers.ts'
 import { authorizeUrlOf, readGrant } from './oauth.ts'

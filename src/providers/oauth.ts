@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { OAuthProvider } from '#config/oauth-providers.ts'
-import type { Outgoing } from '#src/outgoing.ts'
+import type { Outgoing } from '#src/net/http-client.ts'
 
 export type Granted =
   | {

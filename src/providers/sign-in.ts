@@ -8,8 +8,9 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { OAuthProvider, OAuthProviders } from '#config/oauth-providers.ts'
 import type { Context } from '#src/context.ts'
-import { hexOf, idOfHex, newId } from '#src/id.ts'
-import type { Outgoing } from '#src/outgoing.ts'
+import { hexOf, idOfHex, newId } from '#src/platform/id.ts'
+import type { Outgoing } from '#src/net/http-client.ts'
+import { sql } from '#src/stores/sql.ts'
 import { createAccount, findAccount, MAX_ACCOUNTS, signInAnew, type Account } from './accounts.ts'
 import { authorizeUrlOf, exchangeCode } from './oauth.ts'
 
@@ -35,8 +36,10 @@ export async function beginSignIn(ctx: Context, order: SignInOrder): Promise<{ u
   const expiresAt = new Date(now + LIFETIME_MS)
   await ctx.db.query('DELETE FROM oauth_states WHERE expires_at < $1', [new Date(now)])
   await ctx.db.query(
-    `INSERT INTO oauth_states (id, workspace_id, account_id, provider, name, email, verifier, expires_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    sql`
+      INSERT INTO oauth_states (id, workspace_id, account_id, provider, name, email, verifier, expires_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+    `,
     [
       id,
       order.workspaceId,
@@ -132,8 +135,11 @@ function failed(reason: string): SignedIn {
 /** Once. */
 async function takeBegun(ctx: Context, id: string): Promise<Begun | null> {
   const { rows } = await ctx.db.query<Begun>(
-    `DELETE FROM oauth_states WHERE id = $1 AND expires_at > $2
-    RETURNING workspace_id AS "workspaceId", account_id AS "accountId", provider, name, email, verifier`,
+    sql`
+      DELETE FROM oauth_states
+      WHERE id = $1 AND expires_at > $2
+      RETURNING workspace_id AS "workspaceId", account_id AS "accountId", provider, name, email, verifier
+    `,
     [id, new Date(ctx.clock.now())],
   )
   return rows[0] ?? null

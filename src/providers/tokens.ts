@@ -10,11 +10,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { OAuthProviders } from '#config/oauth-providers.ts'
 import type { Context } from '#src/context.ts'
-import { newId } from '#src/id.ts'
-import type { Outgoing } from '#src/outgoing.ts'
+import { newId } from '#src/platform/id.ts'
+import type { Outgoing } from '#src/net/http-client.ts'
+import { sql } from '#src/stores/sql.ts'
 import { openSecret, sealSecret, type Account } from './accounts.ts'
 import { refreshToken, type Granted } from './oauth.ts'
-import { pauseAccount } from './pause.ts'
+import { pauseAccount } from './pause-account.ts'
 
 export type Token =
   | { readonly kind: 'token'; readonly token: string }
@@ -108,9 +109,12 @@ async function obtain(ctx: Context, parts: TokenParts, wanted: Wanted, keep: (on
 
 async function readRow(ctx: Context, { id, generation }: OAuthAccount): Promise<Row | null> {
   const { rows } = await ctx.db.query<Row>(
-    `
-    SELECT secret, access_token AS token, access_expires_at AS "expiresAt", refresh_until AS "refreshUntil", generation
-    FROM connected_accounts WHERE id = $1 AND generation = $2`,
+    sql`
+      SELECT secret, access_token AS token, access_expires_at AS "expiresAt", refresh_until AS "refreshUntil",
+        generation
+      FROM connected_accounts
+      WHERE id = $1 AND generation = $2
+    `,
     [id, generation],
   )
   return rows[0] ?? null
@@ -127,9 +131,14 @@ async function claimRefresh(ctx: Context, { id, generation }: OAuthAccount, row:
   if (row.refreshUntil !== null && row.refreshUntil.getTime() > now) return null
   const claim = newId(now)
   const { rowCount } = await ctx.db.query(
-    `
-    UPDATE connected_accounts SET refresh_claim = $3, refresh_until = $4
-    WHERE id = $1 AND generation = $2 AND (refresh_until IS NULL OR refresh_until <= $5) AND access_token IS NOT DISTINCT FROM $6`,
+    sql`
+      UPDATE connected_accounts
+      SET refresh_claim = $3, refresh_until = $4
+      WHERE id = $1
+        AND generation = $2
+        AND (refresh_until IS NULL OR refresh_until <= $5)
+        AND access_token IS NOT DISTINCT FROM $6
+    `,
     [id, generation, claim, new Date(now + CLAIM_SECONDS * 1000), new Date(now), row.token],
   )
   return rowCount === 1 ? claim : null
@@ -175,10 +184,15 @@ async function storeGrant(
 ): Promise<void> {
   const now = ctx.clock.now()
   await ctx.db.query(
-    `
-    UPDATE connected_accounts SET access_token = $2, access_expires_at = $3, secret = coalesce($4, secret),
-      refresh_claim = NULL, refresh_until = NULL
-    WHERE id = $5 AND refresh_claim = $1`,
+    sql`
+      UPDATE connected_accounts
+      SET access_token = $2,
+        access_expires_at = $3,
+        secret = coalesce($4, secret),
+        refresh_claim = NULL,
+        refresh_until = NULL
+      WHERE id = $5 AND refresh_claim = $1
+    `,
     [
       claim,
       sealSecret(ctx, granted.accessToken),

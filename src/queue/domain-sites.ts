@@ -3,9 +3,10 @@
  * can look at, stop and move mail by site. Written in the background, some seconds late, what is new or a day old only; lost writes are
  * made again. Nothing depends on it but the operator's view and the suspension of a site.
  */
-import { columnsOf } from '#src/columns.ts'
+import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Context } from '#src/context.ts'
-import type { Queryable } from '#src/db.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
 
 export interface DomainSites {
   /** This process found that the site takes mail for the domain. */
@@ -34,8 +35,14 @@ export function createDomainSites(ctx: Pick<Context, 'db' | 'clock' | 'log'>): D
     if (batch.length === 0) return
     const now = ctx.clock.now()
     await ctx.db.query(
-      `INSERT INTO domain_sites (domain, site, seen_at) SELECT domain, site, $3 FROM unnest($1::text[], $2::text[]) AS i (domain, site)
-       ORDER BY domain ON CONFLICT (domain) DO UPDATE SET site = excluded.site, seen_at = excluded.seen_at`,
+      sql`
+        INSERT INTO domain_sites (domain, site, seen_at)
+        SELECT domain, site, $3
+        FROM unnest($1::text[], $2::text[]) AS i (domain, site)
+        ORDER BY domain
+        ON CONFLICT (domain)
+        DO UPDATE SET site = excluded.site, seen_at = excluded.seen_at
+      `,
       [...columnsOf(batch, [([domain]) => domain, ([, site]) => site]), new Date(now)],
     )
     for (const [domain, site] of batch) if (unwritten.get(domain) === site) unwritten.delete(domain)

@@ -12,10 +12,10 @@ export function dueKey(tier: Tier): string {
 /** Set by whoever filled the schedule from PostgreSQL; gone or of another server = it must be filled again. */
 export const EPOCH_KEY = 'mailstead:{due}:epoch'
 
-/** The highest fencing token that was ever given out (fence.ts). */
+/** The highest fencing token that was ever given out (restore-fence.ts). */
 export const FENCE_KEY = 'mailstead:fence'
 
-/** Recipients whose time has come, by site; score = turn, so that all workspaces are served alike (mta/claim/schedule.ts). */
+/** Recipients whose time has come, by site; score = turn, so that all workspaces are served alike (mta/scheduling/ready-queue.ts). */
 export function readyKey(site: string, tier: Tier): string {
   return `mailstead:{ready:${site}}:${tier}`
 }

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { until } from '#test/support/until.ts'
 import { takeLease } from './lease.ts'
@@ -18,7 +18,7 @@ describe('a lease', () => {
       return ctx.redis.zscore(...(asked as [string, string]))
     }
     const lease = await takeLease({ ...ctx, redis })
-    assert.equal(lease.isHeld(), false)
+    assert.strictEqual(lease.isHeld(), false)
     silence.resolve(undefined)
     await until(() => lease.isHeld())
     await lease.end()

@@ -8,14 +8,15 @@
  * the lease ends (`isHeld`) before anyone else may think so, and it starts no delivery until it is renewed. PostgreSQL itself was away:
  * nobody is declared dead until it has been up for one whole lease.
  *
- * With each token it is looked whether PostgreSQL is behind what was sent (fence.ts); until that is known the lease is not held.
+ * With each token it is looked whether PostgreSQL is behind what was sent (restore-fence.ts); until that is known the lease is not held.
  */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '#src/context.ts'
-import type { Queryable } from '#src/db.ts'
-import { checkFence } from './fence.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
+import { checkFence } from './restore-fence.ts'
 
 /** Our own clock gives up this share of a lease before its end, for clocks that run apart. */
 const SAFE_SHARE = 0.8
@@ -138,8 +139,11 @@ interface LeaseRow {
   readonly is_over: boolean
 }
 
-const DEAD = `
-SELECT id, machine, pid, expires_at < now() AND pg_postmaster_start_time() < now() - $1 * interval '1 second' AS is_over FROM leases`
+const DEAD = sql`
+  SELECT id, machine, pid,
+    expires_at < now() AND pg_postmaster_start_time() < now() - $1 * interval '1 second' AS is_over
+  FROM leases
+`
 
 /** Finds, each time it is called, the leases whose process is gone. It remembers which had run out before. */
 export function createCoroner(leaseSeconds: number): (db: Queryable) => Promise<number[]> {

@@ -1,6 +1,6 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import * as fc from 'fast-check'
-import { newId } from '#src/id.ts'
+import { newId } from '#src/platform/id.ts'
 import { memberOf, ownerOf, parseMember } from './member.ts'
 
 describe('members of the schedule', () => {
@@ -10,15 +10,15 @@ describe('members of the schedule', () => {
         const workspaceId = newId()
         const member = { messageId: newId(), n, workspaceId: workspaceId.slice(-12), domain }
         assert.deepEqual(parseMember(memberOf({ ...member, workspaceId })), member)
-        assert.equal(memberOf(member), memberOf({ ...member, workspaceId }), 'the last digits are enough')
-        assert.equal(ownerOf(memberOf(member)), member.workspaceId)
+        assert.strictEqual(memberOf(member), memberOf({ ...member, workspaceId }), 'the last digits are enough')
+        assert.strictEqual(ownerOf(memberOf(member)), member.workspaceId)
       }),
     )
   })
   it('anything else is no member', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
-        assert.equal(parseMember(text), null)
+        assert.strictEqual(parseMember(text), null)
       }),
     )
     for (const text of [
@@ -30,6 +30,6 @@ describe('members of the schedule', () => {
       `${'0'.repeat(32)}:0:a.example`,
       `${'0'.repeat(32)}:0:${'0'.repeat(12)}:`,
     ])
-      assert.equal(parseMember(text), null)
+      assert.strictEqual(parseMember(text), null)
   })
 })

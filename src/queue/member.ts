@@ -2,7 +2,7 @@
  * One recipient as a member of a sorted set: `<message hex>:<n>:<workspace>:<domain>`; the domain saves a look-up before routing, the
  * workspace lets all of them have their turn. Its last twelve digits are enough: two workspaces that share them share their turns.
  */
-import { hexOf, idOfHex } from '#src/id.ts'
+import { hexOf, idOfHex } from '#src/platform/id.ts'
 
 export interface Member {
   readonly messageId: string

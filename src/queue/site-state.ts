@@ -3,7 +3,7 @@
  * Written every few seconds and gone soon after its process; nothing depends on it but explanations, so nobody waits for it: a reader gives
  * up after half a second and says that it is not known.
  */
-import { isRedisReady, whenReady, type Redis } from '#src/redis.ts'
+import { isRedisReady, whenReady, type Redis } from '#src/stores/redis.ts'
 import { dueKey, readyKey, siteStateKey, SITES_KEY, suspendedSite, troubleKey } from './keys.ts'
 import { memberOf, type Member } from './member.ts'
 import { TIER_NAMES, type Tier } from './tiers.ts'
@@ -18,7 +18,7 @@ export interface SiteState {
   readonly isFull: { readonly instant: boolean; readonly others: boolean }
   /** What the limit is called. */
   readonly rule: string
-  /** What it shares its limits under: src/shaping/pace-key.ts */
+  /** What it shares its limits under: src/shaping/throttle-key.ts */
   readonly pace: string
   /** And the source that has the pace; ANY_SOURCE where all share it. */
   readonly paceSource: string

@@ -3,13 +3,14 @@
  * Its recipients stay waiting in PostgreSQL; nothing is tried and nothing counted. Mail to a stopped domain or site is kept aside in
  * Redis; that of a stopped workspace or campaign is not claimed and not put on the schedule (`HELD_BY_OWNER`).
  *
- * What is resumed is noted with it, and the worker puts what it held on the schedule again (src/worker/let-go.ts), and nothing else; one that runs out
+ * What is resumed is noted with it, and the worker puts what it held on the schedule again (worker/resume-suspended.ts), and nothing else; one that runs out
  * is resumed by the worker. An outbound process learns of a change by Redis at once, and by looking every few seconds when Redis was away. What it had claimed before goes out.
  */
-import { columnsOf } from '#src/columns.ts'
+import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Context } from '#src/context.ts'
-import type { Queryable } from '#src/db.ts'
-import { createLooks } from '#src/looks.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { createLooks } from '#src/concurrency/coalesced-refresh.ts'
+import { sql } from '#src/stores/sql.ts'
 import { findSites } from './domain-sites.ts'
 import { SUSPENSIONS_CHANNEL } from './keys.ts'
 
@@ -47,22 +48,39 @@ export function heldByOwner(now: string): string {
   const inForce = `(s.until IS NULL OR s.until > ${now}::timestamptz)`
   const of = (kind: SuspendableKind): string =>
     `SELECT s.subject::uuid FROM suspensions s WHERE s.kind = '${kind}' AND ${inForce}`
-  return `(r.workspace_id = ANY (ARRAY(${of('workspace')})) OR (r.campaign_id IS NOT NULL AND (r.campaign_id = ANY (ARRAY(${of('campaign')}))
-    OR EXISTS (SELECT FROM campaigns p WHERE p.id = r.campaign_id AND p.status IN ('PAUSED', 'CANCELLED')))))`
+  return sql`
+    (
+      r.workspace_id = ANY (ARRAY(${of('workspace')}))
+      OR (
+        r.campaign_id IS NOT NULL
+        AND (
+          r.campaign_id = ANY (ARRAY(${of('campaign')}))
+          OR EXISTS (SELECT FROM campaigns p WHERE p.id = r.campaign_id AND p.status IN ('PAUSED', 'CANCELLED'))
+        )
+      )
+    )
+  `
 }
 
 /** In SQL: is all mail stopped? */
-export const ALL_STOPPED = `EXISTS (SELECT FROM suspensions s WHERE s.kind = 'domain' AND s.subject = '*' AND (s.until IS NULL OR s.until > now()))`
+export const ALL_STOPPED = sql`
+  EXISTS (
+    SELECT FROM suspensions s
+    WHERE s.kind = 'domain' AND s.subject = '*' AND (s.until IS NULL OR s.until > now())
+  )
+`
 
 type Wanted = Pick<Context, 'db' | 'redis'>
 
 /** Those in force. */
 export async function listSuspensions(db: Queryable): Promise<Suspension[]> {
   return (
-    await db.query<Suspension>(
-      `SELECT kind, subject, reason, created_at AS "createdAt", until FROM suspensions WHERE until IS NULL OR until > now()
-     ORDER BY kind, subject`,
-    )
+    await db.query<Suspension>(sql`
+      SELECT kind, subject, reason, created_at AS "createdAt", until
+      FROM suspensions
+      WHERE until IS NULL OR until > now()
+      ORDER BY kind, subject
+    `)
   ).rows
 }
 
@@ -75,8 +93,12 @@ export async function suspend(
 ): Promise<void> {
   const { kind, subject } = stoppedOf(stopped)
   await ctx.db.query(
-    `INSERT INTO suspensions (kind, subject, reason, until) VALUES ($1, $2, $3, $4)
-     ON CONFLICT (kind, subject) DO UPDATE SET reason = excluded.reason, until = excluded.until`,
+    sql`
+      INSERT INTO suspensions (kind, subject, reason, until)
+      VALUES ($1, $2, $3, $4)
+      ON CONFLICT (kind, subject)
+      DO UPDATE SET reason = excluded.reason, until = excluded.until
+    `,
     [kind, subject, reason, until],
   )
   await announce(ctx)
@@ -84,16 +106,30 @@ export async function suspend(
 
 /** Both in one statement: what is let go is never forgotten. */
 function letGo(which: string): string {
-  return `WITH ended AS (DELETE FROM suspensions WHERE ${which} RETURNING kind, subject)
-    INSERT INTO let_go (kind, subject, at) SELECT kind, subject, clock_timestamp() FROM ended
-    ON CONFLICT (kind, subject) DO UPDATE SET at = excluded.at`
+  return sql`
+    WITH ended AS (
+      DELETE FROM suspensions
+      WHERE ${which}
+      RETURNING kind, subject
+    )
+    INSERT INTO let_go (kind, subject, at)
+    SELECT kind, subject, clock_timestamp()
+    FROM ended
+    ON CONFLICT (kind, subject)
+    DO UPDATE SET at = excluded.at
+  `
 }
 
 /** What was held back without a suspension, such as a campaign that was paused, or by one that ended before: put on the schedule again. */
 export async function letGoAgain(tx: Queryable, held: readonly Stopped[]): Promise<void> {
   await tx.query(
-    `INSERT INTO let_go (kind, subject, at) SELECT kind, subject, clock_timestamp() FROM unnest($1::text[], $2::text[]) AS e (kind, subject)
-     ON CONFLICT (kind, subject) DO UPDATE SET at = excluded.at`,
+    sql`
+      INSERT INTO let_go (kind, subject, at)
+      SELECT kind, subject, clock_timestamp()
+      FROM unnest($1::text[], $2::text[]) AS e (kind, subject)
+      ON CONFLICT (kind, subject)
+      DO UPDATE SET at = excluded.at
+    `,
     columnsOf(held, [({ kind }) => kind, ({ subject }) => subject]),
   )
 }

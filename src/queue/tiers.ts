@@ -13,7 +13,7 @@ export interface TierRow {
   /** Given up at this age, counted from its due time, however few tries there were. */
   readonly maxAgeSeconds: number
   /** What follows a link lost after the final dot: send again (a lost code is worse than two) or take it as sent. */
-  readonly afterUnknown: 'try_again' | 'presume'
+  readonly afterUnknown: 'try_again' | 'assume_sent'
   readonly unknownWaitSeconds: number
 }
 
@@ -54,7 +54,7 @@ export const TIERS = {
     retries: 3,
     backoffSeconds: [10 * MINUTE, HOUR, 4 * HOUR],
     maxAgeSeconds: 72 * HOUR,
-    afterUnknown: 'presume',
+    afterUnknown: 'assume_sent',
     unknownWaitSeconds: 5 * MINUTE,
   },
 } as const satisfies Record<string, TierRow>

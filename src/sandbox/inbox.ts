@@ -2,9 +2,10 @@
  * What the built-in receiver took: written by it, read by the command line, and by the workspace whose message it is. One row for each
  * recipient. It is kept for a week; nothing else depends on it.
  */
-import { prepared, type Queryable } from '#src/db.ts'
-import { newId } from '#src/id.ts'
-import { readPage, type Page, type PageWish } from '#src/page.ts'
+import { prepared, type Queryable } from '#src/stores/db.ts'
+import { newId } from '#src/platform/id.ts'
+import { readPage, type Page, type PageWish } from '#src/stores/page.ts'
+import { sql } from '#src/stores/sql.ts'
 
 /** What one signature was worth. `result` is one of RFC 8601 2.7.1: pass, fail, neutral, policy, temperror, permerror. */
 export interface DkimVerdict {
@@ -39,13 +40,19 @@ export interface InboxMail extends InboxLine {
 
 const KEEP = prepared(
   'sandbox-keep',
-  `
-  INSERT INTO sandbox_inbox (id, received_at, rcpt_to, mail_from, header_from, subject, message_id, tls, dkim, raw, workspace_id)
-  SELECT id, $3, rcpt_to, $4, $5, $6, $7, $8, $9, $10, (SELECT workspace_id FROM messages WHERE id = $7) FROM unnest($1::uuid[], $2::text[]) AS each (id, rcpt_to)`,
+  sql`
+    INSERT INTO sandbox_inbox (
+      id, received_at, rcpt_to, mail_from, header_from, subject, message_id, tls, dkim, raw, workspace_id
+    )
+    SELECT id, $3, rcpt_to, $4, $5, $6, $7, $8, $9, $10, (SELECT workspace_id FROM messages WHERE id = $7)
+    FROM unnest($1::uuid[], $2::text[]) AS each (id, rcpt_to)
+  `,
 )
 
-const COLUMNS = `id, received_at AS "receivedAt", mail_from AS "mailFrom", rcpt_to AS "rcptTo", header_from AS "headerFrom", subject,
-  message_id AS "messageId", tls, dkim`
+const COLUMNS = sql`
+  id, received_at AS "receivedAt", mail_from AS "mailFrom", rcpt_to AS "rcptTo", header_from AS "headerFrom", subject,
+  message_id AS "messageId", tls, dkim
+`
 
 /** Stores the mail for each of its recipients in one statement; answers their ids in the inbox. When it resolves, it is committed. */
 export async function keepMail(

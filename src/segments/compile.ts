@@ -4,7 +4,8 @@
  *
  * What was sent is found by address and time (recipients_address, events_engaged): a bound on the days is a bound on the partitions.
  */
-import { idAt } from '#src/id.ts'
+import { idAt } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
 import type {
   ActivityLeaf,
   AttributeLeaf,
@@ -125,28 +126,50 @@ const COLUMNS: Readonly<Record<FieldName, { readonly stored: string; readonly ty
 const field: Compile<FieldLeaf> = (leaf, bind) =>
   compare(COLUMNS[leaf.field].stored, COLUMNS[leaf.field].type, leaf, bind)
 
-const MEMBER = `EXISTS (
-  SELECT 1 FROM memberships sm JOIN audiences sa ON sa.id = sm.audience_id AND sa.deleted_at IS NULL WHERE sm.contact_id = c.id`
+const member = (conditions: string): string => sql`
+  EXISTS (
+    SELECT 1
+    FROM memberships sm
+    JOIN audiences sa ON sa.id = sm.audience_id AND sa.deleted_at IS NULL
+    WHERE sm.contact_id = c.id
+      ${conditions}
+  )
+`
 const BLOCKED = 'EXISTS (SELECT 1 FROM suppressions ss WHERE ss.workspace_id = c.workspace_id AND ss.address = c.email)'
 const OF_STATUS = {
-  subscribed: ' AND sm.is_subscribed',
-  unsubscribed: ' AND NOT sm.is_subscribed',
+  subscribed: 'AND sm.is_subscribed',
+  unsubscribed: 'AND NOT sm.is_subscribed',
   member: '',
 } as const
 
 const status: Compile<StatusLeaf> = (leaf, bind) => {
   if (leaf.status === 'blocked') return BLOCKED
-  const ofAudience = leaf.audienceId === null ? '' : ` AND sm.audience_id = ${bind(leaf.audienceId)}::uuid`
-  return `${MEMBER}${OF_STATUS[leaf.status]}${ofAudience})`
+  const ofAudience = leaf.audienceId === null ? '' : `AND sm.audience_id = ${bind(leaf.audienceId)}::uuid`
+  return member(`${OF_STATUS[leaf.status]} ${ofAudience}`)
 }
 
-const sent = (states: string, from: string): string => `EXISTS (
-  SELECT 1 FROM recipients sr WHERE sr.workspace_id = c.workspace_id AND lower(sr.address) COLLATE "C" = c.email
-    AND sr.message_id >= ${from}::uuid AND sr.state ${states})`
+const sent = (states: string, from: string): string => sql`
+  EXISTS (
+    SELECT 1
+    FROM recipients sr
+    WHERE sr.workspace_id = c.workspace_id
+      AND lower(sr.address) COLLATE "C" = c.email
+      AND sr.message_id >= ${from}::uuid
+      AND sr.state ${states}
+  )
+`
 /** By a person: what scanners and proxies do says nothing of whoever has the address. */
-const engaged = (type: string, from: string): string => `EXISTS (
-  SELECT 1 FROM events se WHERE se.workspace_id = c.workspace_id AND lower(se.recipient) COLLATE "C" = c.email
-    AND se.type = '${type}' AND se.id >= ${from}::uuid AND se.data -> 'machine' IS DISTINCT FROM 'true'::jsonb)`
+const engaged = (type: string, from: string): string => sql`
+  EXISTS (
+    SELECT 1
+    FROM events se
+    WHERE se.workspace_id = c.workspace_id
+      AND lower(se.recipient) COLLATE "C" = c.email
+      AND se.type = '${type}'
+      AND se.id >= ${from}::uuid
+      AND se.data -> 'machine' IS DISTINCT FROM 'true'::jsonb
+  )
+`
 
 /** From the first id that counts on. */
 const ACTIVITIES: Readonly<Record<ActivityLeaf['activity'], (from: string) => string>> = {

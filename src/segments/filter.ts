@@ -4,7 +4,7 @@
  * depth and in the number of conditions, so that neither reading nor what SQL makes of it can be made to cost much.
  */
 import { z, type ZodType } from 'zod'
-import type { Detail } from '#src/errors.ts'
+import type { Detail } from '#src/platform/errors.ts'
 
 /** What is compared, and the type of what it is compared with. */
 export const FIELDS = {

@@ -1,8 +1,9 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import fc from 'fast-check'
 import { createAudience } from '#src/contacts/audiences.ts'
 import { saveContacts, type ContactRow } from '#src/contacts/save.ts'
-import { newId } from '#src/id.ts'
+import { newId } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { compileSegment } from './compile.ts'
 import { ACTIVITIES, FIELDS, OPERATORS, readFilter, STATUSES, type Filter } from './filter.ts'
@@ -81,7 +82,7 @@ describe('filters', () => {
     it(`${JSON.stringify(given)?.slice(0, 60)} is refused: ${message.source}`, () => {
       const read = readFilter(given)
       assert.ok(!read.ok)
-      assert.equal(read.details[0]?.path, path)
+      assert.strictEqual(read.details[0]?.path, path)
       assert.match(read.details[0].message, message)
     })
   }
@@ -190,19 +191,31 @@ describe('segments', () => {
       [workspaceId],
     )
     await ctx.db.query(
-      `
-      INSERT INTO recipients (message_id, n, workspace_id, tier, kind, address, domain, state, is_open, due_at, is_only, updated_at)
-      SELECT $1, n, $2, 'bulk', 'to', address, 'x.example', state, false, now(), false, now()
-      FROM (VALUES (0, 'Anna@x.example', 'delivered'), (1, 'ben@x.example', 'bounced'), (2, 'cleo@y.example', 'suppressed')) v (n, address, state)`,
+      sql`
+        INSERT INTO recipients (
+          message_id, n, workspace_id, tier, kind, address, domain, state, is_open, due_at, is_only, updated_at
+        )
+        SELECT $1, n, $2, 'bulk', 'to', address, 'x.example', state, false, now(), false, now()
+        FROM (
+          VALUES (0, 'Anna@x.example', 'delivered'), (1, 'ben@x.example', 'bounced'),
+            (2, 'cleo@y.example', 'suppressed')
+        ) v (n, address, state)
+      `,
       [newId(), workspaceId],
     )
     await ctx.db.query(
-      `INSERT INTO events (id, workspace_id, type, recipient, created_at) VALUES ($1, $2, 'email.opened', 'anna@x.example', now())`,
+      sql`
+        INSERT INTO events (id, workspace_id, type, recipient, created_at)
+        VALUES ($1, $2, 'email.opened', 'anna@x.example', now())
+      `,
       [newId(), workspaceId],
     )
     // a scanner is nobody
     await ctx.db.query(
-      `INSERT INTO events (id, workspace_id, type, recipient, data, created_at) VALUES ($1, $2, 'email.opened', 'ben@x.example', '{"machine": true}', now())`,
+      sql`
+        INSERT INTO events (id, workspace_id, type, recipient, data, created_at)
+        VALUES ($1, $2, 'email.opened', 'ben@x.example', '{"machine": true}', now())
+      `,
       [newId(), workspaceId],
     )
   })
@@ -217,7 +230,7 @@ describe('segments', () => {
     }
     const order = { columns: 'c.email', after: null, limit: 100, nowMs: Date.now() }
     const rows = await readSlice<{ email: string }>(ctx.db, selection, order)
-    assert.equal(await countSelection(ctx.db, selection, Date.now()), rows.length)
+    assert.strictEqual(await countSelection(ctx.db, selection, Date.now()), rows.length)
     return rows.map(({ email }) => email.slice(0, email.indexOf('@'))).toSorted()
   }
 
@@ -272,7 +285,7 @@ describe('segments', () => {
         { activity: 'opened', withinDays: 30 },
       ],
     })
-    assert.equal(
+    assert.strictEqual(
       await countSelection(ctx.db, { workspaceId, audienceId: null, filter, isSubscribedOnly: false }, ctx.clock.now()),
       0,
     )
@@ -285,8 +298,8 @@ describe('segments', () => {
       filter: filterOf({ all: [] }),
       isSubscribedOnly: false,
     }
-    assert.equal(await countSelection(ctx.db, selection, NOW), 0)
-    assert.equal(await countSelection(ctx.db, { ...selection, audienceId: null }, NOW), 0)
+    assert.strictEqual(await countSelection(ctx.db, selection, NOW), 0)
+    assert.strictEqual(await countSelection(ctx.db, { ...selection, audienceId: null }, NOW), 0)
   })
 
   it('the SQL text depends on the shape alone: no name and no value of a caller is in it', () => {
@@ -304,7 +317,7 @@ describe('segments', () => {
           compileSegment(filterOf(given), { nowMs: NOW, first: 3 }),
           compileSegment(plain, { nowMs: NOW, first: 3 }),
         ]
-        assert.equal(hostile.sql, harmless.sql)
+        assert.strictEqual(hostile.sql, harmless.sql)
         assert.deepEqual(
           [...hostile.sql.matchAll(/\$(\d+)/g)].map(([, n]) => Number(n)).filter((n, i, all) => all.indexOf(n) === i),
           hostile.values.map((_, i) => i + 3),

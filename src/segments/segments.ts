@@ -1,7 +1,8 @@
 /** Segments of a workspace: a name for a filter; made, found, listed, changed, deleted; always together with the workspace's id. */
-import type { Queryable } from '#src/db.ts'
-import { newId } from '#src/id.ts'
-import { readPage, type Page, type PageWish } from '#src/page.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { newId } from '#src/platform/id.ts'
+import { readPage, type Page, type PageWish } from '#src/stores/page.ts'
+import { sql } from '#src/stores/sql.ts'
 import type { Filter } from './filter.ts'
 
 export const MAX_SEGMENTS = 500
@@ -23,13 +24,19 @@ export interface Segment extends SegmentOrder {
 /** What is left out stays as it is. */
 export type SegmentChange = { readonly [K in keyof SegmentOrder]?: SegmentOrder[K] | undefined }
 
-const COLUMNS = `id, name, description, audience_id AS "audienceId", filter, created_at AS "createdAt", updated_at AS "updatedAt"`
+const COLUMNS = sql`
+  id, name, description, audience_id AS "audienceId", filter, created_at AS "createdAt", updated_at AS "updatedAt"
+`
 
 /** Null when the workspace has as many as it may. */
 export async function createSegment(db: Queryable, workspaceId: string, order: SegmentOrder): Promise<Segment | null> {
   const { rows } = await db.query<Segment>(
-    `INSERT INTO segments (id, workspace_id, name, description, audience_id, filter)
-     SELECT $2, $1, $3, $4, $5, $6 WHERE (SELECT count(*) FROM segments WHERE workspace_id = $1) < ${MAX_SEGMENTS} RETURNING ${COLUMNS}`,
+    sql`
+      INSERT INTO segments (id, workspace_id, name, description, audience_id, filter)
+      SELECT $2, $1, $3, $4, $5, $6
+      WHERE (SELECT count(*) FROM segments WHERE workspace_id = $1) < ${MAX_SEGMENTS}
+      RETURNING ${COLUMNS}
+    `,
     [workspaceId, newId(), order.name, order.description, order.audienceId, JSON.stringify(order.filter)],
   )
   return rows[0] ?? null
@@ -60,9 +67,16 @@ export async function updateSegment(
   change: SegmentChange,
 ): Promise<Segment | null> {
   const { rows } = await db.query<Segment>(
-    `UPDATE segments SET name = coalesce($3, name), description = CASE WHEN $4 THEN $5 ELSE description END,
-       audience_id = CASE WHEN $6 THEN $7::uuid ELSE audience_id END, filter = coalesce($8::jsonb, filter), updated_at = now()
-     WHERE workspace_id = $1 AND id = $2 RETURNING ${COLUMNS}`,
+    sql`
+      UPDATE segments
+      SET name = coalesce($3, name),
+        description = CASE WHEN $4 THEN $5 ELSE description END,
+        audience_id = CASE WHEN $6 THEN $7::uuid ELSE audience_id END,
+        filter = coalesce($8::jsonb, filter),
+        updated_at = now()
+      WHERE workspace_id = $1 AND id = $2
+      RETURNING ${COLUMNS}
+    `,
     [
       workspaceId,
       id,

@@ -3,8 +3,9 @@
  * million holds no transaction and no memory. A slice begins behind the last contact of the one before (the cursor); who is added meanwhile
  * may or may not be seen, nobody is seen twice or left out who was there all the time.
  */
-import { GHOST } from '#src/contacts/ghost.ts'
-import type { Db, Queryable } from '#src/db.ts'
+import { GHOST } from '#src/contacts/orphaned-contacts.ts'
+import type { Db, Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
 import { compileSegment } from './compile.ts'
 import type { Filter } from './filter.ts'
 
@@ -38,9 +39,16 @@ function orderOf({ audienceId }: Selection): typeof BY_MEMBER {
   return audienceId === null ? BY_ADDRESS : BY_MEMBER
 }
 
-const LATEST = `LEFT JOIN LATERAL (
-  SELECT lm.* FROM memberships lm JOIN audiences la ON la.id = lm.audience_id AND la.deleted_at IS NULL
-  WHERE lm.contact_id = c.id ORDER BY lm.created_at DESC, lm.audience_id DESC LIMIT 1) m ON true`
+const LATEST = sql`
+  LEFT JOIN LATERAL (
+    SELECT lm.*
+    FROM memberships lm
+    JOIN audiences la ON la.id = lm.audience_id AND la.deleted_at IS NULL
+    WHERE lm.contact_id = c.id
+    ORDER BY lm.created_at DESC, lm.audience_id DESC
+    LIMIT 1
+  ) m ON true
+`
 
 interface Parts {
   readonly from: string
@@ -83,7 +91,13 @@ export async function readSlice<R extends object>(
   const { key, type, first } = orderOf(selection)
   const [after, limit] = [`$${values.length + 1}`, `$${values.length + 2}`]
   const { rows } = await db.query<R & Cursored>(
-    `SELECT ${key} AS cursor, ${order.columns} FROM ${from} WHERE ${where} AND ${key} > ${after}::${type} ORDER BY ${key} LIMIT ${limit}`,
+    sql`
+      SELECT ${key} AS cursor, ${order.columns}
+      FROM ${from}
+      WHERE ${where} AND ${key} > ${after}::${type}
+      ORDER BY ${key}
+      LIMIT ${limit}
+    `,
     [...values, order.after ?? first, order.limit],
   )
   return rows

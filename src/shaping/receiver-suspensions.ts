@@ -4,11 +4,12 @@
  * counted. Two processes that are refused at once store it once: the later end stays.
  */
 import type { Context } from '#src/context.ts'
-import type { Queryable } from '#src/db.ts'
-import { newId } from '#src/id.ts'
-import { createLooks } from '#src/looks.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { newId } from '#src/platform/id.ts'
+import { createLooks } from '#src/concurrency/coalesced-refresh.ts'
 import { SHAPING_CHANNEL } from '#src/queue/keys.ts'
-import { EVERYWHERE } from './pace-key.ts'
+import { sql } from '#src/stores/sql.ts'
+import { EVERYWHERE } from './throttle-key.ts'
 
 const LOOK_MS = 5000
 const RETRY_MS = 1000
@@ -46,9 +47,13 @@ async function suspendReceiver(
   order: Omit<ReceiverSuspension, 'createdAt'>,
 ): Promise<void> {
   await ctx.db.query(
-    `INSERT INTO receiver_suspensions (id, pace, source, workspace_id, rule, reply, until) VALUES ($1, $2, $3, $4, $5, $6, $7)
-     ON CONFLICT ON CONSTRAINT receiver_suspensions_once DO UPDATE
-     SET rule = excluded.rule, reply = excluded.reply, until = excluded.until WHERE receiver_suspensions.until < excluded.until`,
+    sql`
+      INSERT INTO receiver_suspensions (id, pace, source, workspace_id, rule, reply, until)
+      VALUES ($1, $2, $3, $4, $5, $6, $7)
+      ON CONFLICT ON CONSTRAINT receiver_suspensions_once
+      DO UPDATE SET rule = excluded.rule, reply = excluded.reply, until = excluded.until
+      WHERE receiver_suspensions.until < excluded.until
+    `,
     [newId(), order.pace, order.source, order.workspaceId, order.rule, order.reply.slice(0, MOST_REPLY), order.until],
   )
   await announce(ctx)

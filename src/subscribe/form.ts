@@ -1,5 +1,6 @@
 /** The public form of an audience: found by the token in its address, gone with the audience. */
-import { prepared, type Queryable } from '#src/db.ts'
+import { prepared, type Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
 
 export interface SubscribeForm {
   readonly workspaceId: string
@@ -18,8 +19,11 @@ const FIND = prepared(
 )
 const FIND_BY_ID = prepared(
   'subscribe-form-by-id',
-  `
-SELECT ${COLUMNS} FROM audiences WHERE id = $2 AND workspace_id = $1 AND deleted_at IS NULL`,
+  sql`
+    SELECT ${COLUMNS}
+    FROM audiences
+    WHERE id = $2 AND workspace_id = $1 AND deleted_at IS NULL
+  `,
 )
 
 /** Null for a token that is not known, or whose audience was deleted. */

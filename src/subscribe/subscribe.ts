@@ -9,12 +9,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { subscribe as join, type Subscriber } from '#src/contacts/membership.ts'
 import type { Context } from '#src/context.ts'
-import { announce } from '#src/events/news.ts'
+import { announce } from '#src/queue/notifications.ts'
 import type { Acceptor } from '#src/messages/accept.ts'
 import { findForm, findFormOf, type SubscribeForm } from './form.ts'
-import { confirmationLetter, findSender } from './letter.ts'
-import { mayAsk, paceEmail, paceNetwork, type Pacing } from './pace.ts'
-import { readProof, type Wish } from './proof.ts'
+import { confirmationLetter, findSender } from './confirmation-mail.ts'
+import { mayAsk, paceEmail, paceNetwork, type Pacing } from './form-rate-limits.ts'
+import { readProof, type Wish } from './confirmation-token.ts'
 
 export interface Subscribing extends Context, Pacing {
   readonly acceptor: Acceptor

@@ -14,13 +14,13 @@ export interface BounceRule {
 
 export const BOUNCE_RULES = {
   'no-such-user': { version: 1, proofs: 1, meaning: 'The receiver has no such mailbox.' },
-  moved: { version: 1, proofs: 1, meaning: 'The mailbox is gone, its owner is elsewhere.' },
+  moved: { version: 1, proofs: 1, meaning: 'The mailbox is gone, and its owner is elsewhere.' },
   'bad-address': { version: 1, proofs: 1, meaning: 'The receiver cannot have such an address.' },
-  'no-such-domain': { version: 1, proofs: 2, meaning: 'Its domain does not exist.' },
-  'no-mail-accepted': { version: 1, proofs: 2, meaning: 'Its server says that the domain takes no mail.' },
-  'null-mx': { version: 1, proofs: 2, meaning: 'Its domain takes no mail, by DNS.' },
-  'no-host': { version: 1, proofs: 2, meaning: 'Its domain has no host that takes mail, by DNS.' },
-  'forward-broken': { version: 1, proofs: 2, meaning: 'The mailbox passes its mail on to one that does not exist.' },
+  'no-such-domain': { version: 1, proofs: 2, meaning: 'The domain does not exist.' },
+  'no-mail-accepted': { version: 1, proofs: 2, meaning: "The domain's server says that the domain accepts no mail." },
+  'null-mx': { version: 1, proofs: 2, meaning: 'The domain accepts no mail: it has a null MX record.' },
+  'no-host': { version: 1, proofs: 2, meaning: 'The domain has no host that accepts mail, according to DNS.' },
+  'forward-broken': { version: 1, proofs: 2, meaning: 'The mailbox forwards its mail to one that does not exist.' },
 } as const satisfies Record<string, BounceRule>
 
 export type BounceClass = keyof typeof BOUNCE_RULES

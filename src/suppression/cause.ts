@@ -11,10 +11,10 @@ export interface CauseRow {
 /** Strongest first. */
 export const CAUSES = {
   complaint: { meaning: 'The recipient reported mail as spam.', sentence: 'complaint' },
-  hard_bounce: { meaning: 'The receiver says that there is no such mailbox.', sentence: 'hard bounce' },
-  unsubscribe: { meaning: 'The recipient wants no mail of this workspace.', sentence: 'unsubscribed' },
-  manual: { meaning: 'Somebody put it on the list with an Admin key.', sentence: 'added by hand' },
-  import: { meaning: 'It came with a list that was imported.', sentence: 'imported' },
+  hard_bounce: { meaning: 'The receiver says that the mailbox does not exist.', sentence: 'hard bounce' },
+  unsubscribe: { meaning: 'The recipient wants no mail from this workspace.', sentence: 'unsubscribed' },
+  manual: { meaning: 'Someone added it with an Admin key.', sentence: 'added by hand' },
+  import: { meaning: 'It was on a list that was imported.', sentence: 'imported' },
 } as const satisfies Record<string, CauseRow>
 
 export type CauseKind = keyof typeof CAUSES

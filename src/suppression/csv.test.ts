@@ -1,9 +1,9 @@
-import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
+import { assert } from 'chai'
 import fc from 'fast-check'
 import { HEADER, readList, writeList, type ListRow } from './csv.ts'
 import type { Suppression } from './list.ts'
-import { gather } from '#test/support/gather.ts'
+import { gather } from '#test/support/collect.ts'
 
 const read = (text: string): Promise<ListRow[]> => gather(readList(Readable.from([Buffer.from(text)])))
 const brief = (row: ListRow): string =>

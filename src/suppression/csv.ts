@@ -7,7 +7,7 @@
  */
 import type { Readable } from 'node:stream'
 import { Parser, type Info } from 'csv-parse'
-import { unguardCell, writeRows } from '#src/csv.ts'
+import { unguardCell, writeRows } from '#src/platform/csv.ts'
 import { CAUSE_KINDS, type CauseKind } from './cause.ts'
 import type { Suppression } from './list.ts'
 

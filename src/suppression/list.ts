@@ -2,8 +2,9 @@
  * The suppression list of a workspace as it is read: in pages, the newest first; one entry with its whole cause; all of it, in slices by
  * address, so that a list of any length is exported with one slice in memory.
  */
-import type { Queryable } from '#src/db.ts'
-import { readPage, type PageWish } from '#src/page.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { readPage, type PageWish } from '#src/stores/page.ts'
+import { sql } from '#src/stores/sql.ts'
 import type { CauseKind, CauseReply } from './cause.ts'
 
 export interface Suppression {
@@ -48,8 +49,13 @@ interface Row {
 
 const COLUMNS =
   'address, kind, cause, reply_code, reply_status, reply_text, rule, event_id, message_id, api_key_id, created_at, updated_at'
-const WHERE = `workspace_id = $1 AND ($2::text IS NULL OR address ^@ lower($2)) AND ($3::text IS NULL OR kind = $3)
-  AND ($4::timestamptz IS NULL OR created_at >= $4) AND ($5::timestamptz IS NULL OR created_at < $5)`
+const WHERE = sql`
+  workspace_id = $1
+  AND ($2::text IS NULL OR address ^@ lower($2))
+  AND ($3::text IS NULL OR kind = $3)
+  AND ($4::timestamptz IS NULL OR created_at >= $4)
+  AND ($5::timestamptz IS NULL OR created_at < $5)
+`
 
 export interface SuppressionPage {
   readonly suppressions: readonly Suppression[]
@@ -81,8 +87,12 @@ export async function findSuppressions(
   addresses: readonly string[],
 ): Promise<Suppression[]> {
   const { rows } = await db.query<Row>(
-    `SELECT ${COLUMNS} FROM suppressions WHERE workspace_id = $1 AND address = ANY (ARRAY(SELECT lower(a) FROM unnest($2::text[]) AS a))
-     ORDER BY address`,
+    sql`
+      SELECT ${COLUMNS}
+      FROM suppressions
+      WHERE workspace_id = $1 AND address = ANY (ARRAY(SELECT lower(a) FROM unnest($2::text[]) AS a))
+      ORDER BY address
+    `,
     [workspaceId, addresses],
   )
   return rows.map(suppressionOf)

@@ -1,5 +1,5 @@
-import assert from 'node:assert/strict'
-import { endOf, type Ending, type HeldState } from './held.ts'
+import { assert } from 'chai'
+import { endOf, type Ending, type HeldState } from './pending-suppressions.ts'
 import { createDeliveries, isJump, type Hours } from './outage.ts'
 import { receiverOf } from './receiver.ts'
 import { ruleFor, ruleName } from './bounce-rules.ts'
@@ -22,7 +22,7 @@ describe('outages of receivers', () => {
     ['nothing at all', hours(0, 0), hours(0, 0), false],
   ]
   for (const [what, now, week, isSo] of JUMPS)
-    it(`${what}: ${isSo ? 'a jump' : 'none'}`, () => assert.equal(isJump(now, week), isSo))
+    it(`${what}: ${isSo ? 'a jump' : 'none'}`, () => assert.strictEqual(isJump(now, week), isSo))
 
   const held = (change: Partial<HeldState> = {}): HeldState => ({
     hold: 'outage',
@@ -42,7 +42,7 @@ describe('outages of receivers', () => {
     ['a proof is awaited, and mail was taken', held({ hold: 'proof', tookMail: true }), 'drop'],
     ['a proof is awaited for a month', held({ hold: 'proof', ageMs: 31 * 24 * HOUR_MS }), 'drop'],
   ]
-  for (const [what, state, ending] of ENDS) it(`${what}: ${ending}`, () => assert.equal(endOf(state), ending))
+  for (const [what, state, ending] of ENDS) it(`${what}: ${ending}`, () => assert.strictEqual(endOf(state), ending))
 
   it('deliveries are counted until they are taken, and go back when they cannot be written', () => {
     const deliveries = createDeliveries()
@@ -64,7 +64,7 @@ describe('outages of receivers', () => {
         ['b', hours(0, 1)],
       ],
     )
-    assert.equal(deliveries.take().size, 0)
+    assert.strictEqual(deliveries.take().size, 0)
   })
 
   const RECEIVERS: readonly (readonly [host: string | null, receiver: string])[] = [
@@ -75,7 +75,7 @@ describe('outages of receivers', () => {
     [null, 'b.example'],
   ]
   for (const [host, receiver] of RECEIVERS)
-    it(`${host ?? 'no host'} is ${receiver}`, () => assert.equal(receiverOf(host, 'b.example'), receiver))
+    it(`${host ?? 'no host'} is ${receiver}`, () => assert.strictEqual(receiverOf(host, 'b.example'), receiver))
 })
 
 describe('rules of bounces', () => {
@@ -93,7 +93,7 @@ describe('rules of bounces', () => {
   for (const [name, status, rule] of ROWS) {
     it(`${name || 'nothing'} with ${status ?? 'no status'}: ${rule ?? 'none'}`, () => {
       const found = ruleFor(name, status)
-      assert.equal(found === null ? null : ruleName(found), rule)
+      assert.strictEqual(found === null ? null : ruleName(found), rule)
     })
   }
 })

@@ -1,12 +1,13 @@
 /**
  * A receiver whose directory is broken says "no such user" of everybody. Such an hour is known by the share of hard bounces that lies far
- * above the receiver's own of the week before; while it lasts nothing is put on the suppression list on its word (condemn.ts).
+ * above the receiver's own of the week before; while it lasts nothing is put on the suppression list on its word (suppress-hard-bounces.ts).
  *
  * Counted by receiver and hour: hard bounces in the transaction that settles them, deliveries in memory and written every few seconds or
  * with the next hard bounce. A process that dies loses the deliveries of a moment, which makes the guard more careful, not less.
  */
-import { columnsOf } from '#src/columns.ts'
-import { prepared, type Queryable } from '#src/db.ts'
+import { columnsOf } from '#src/stores/column-arrays.ts'
+import { prepared, type Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
 
 const BASELINE_HOURS = 7 * 24
 
@@ -36,12 +37,14 @@ export function isJump(now: Hours, week: Hours): boolean {
 
 const COUNT = prepared(
   'receiver-hours-count',
-  `
-INSERT INTO receiver_hours AS h (receiver, hour, delivered, hard)
-SELECT receiver, date_trunc('hour', $4::timestamptz), delivered, hard
-FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS i (receiver, delivered, hard)
-ORDER BY receiver COLLATE "C"
-ON CONFLICT (receiver, hour) DO UPDATE SET delivered = h.delivered + excluded.delivered, hard = h.hard + excluded.hard`,
+  sql`
+    INSERT INTO receiver_hours AS h (receiver, hour, delivered, hard)
+    SELECT receiver, date_trunc('hour', $4::timestamptz), delivered, hard
+    FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS i (receiver, delivered, hard)
+    ORDER BY receiver COLLATE "C"
+    ON CONFLICT (receiver, hour)
+    DO UPDATE SET delivered = h.delivered + excluded.delivered, hard = h.hard + excluded.hard
+  `,
 )
 
 /** Adds to the hour. Rows are touched in one order, so that two batches cannot deadlock. */
@@ -53,16 +56,18 @@ export async function countResults(tx: Queryable, results: ReadonlyMap<string, H
 
 const HOURS = prepared(
   'receiver-hours-read',
-  `
-SELECT receiver,
-  coalesce(sum(hard) FILTER (WHERE is_now), 0)::bigint AS hard_now,
-  coalesce(sum(delivered) FILTER (WHERE is_now), 0)::bigint AS delivered_now,
-  coalesce(sum(hard) FILTER (WHERE NOT is_now), 0)::bigint AS hard_week,
-  coalesce(sum(delivered) FILTER (WHERE NOT is_now), 0)::bigint AS delivered_week
-FROM (
-  SELECT receiver, hard, delivered, hour > $2::timestamptz - interval '2 hours' AS is_now FROM receiver_hours
-  WHERE receiver = ANY ($1::text[]) AND hour > $2::timestamptz - interval '${BASELINE_HOURS} hours' AND hour <= $2
-) h GROUP BY receiver`,
+  sql`
+    SELECT receiver, coalesce(sum(hard) FILTER (WHERE is_now), 0)::bigint AS hard_now,
+      coalesce(sum(delivered) FILTER (WHERE is_now), 0)::bigint AS delivered_now,
+      coalesce(sum(hard) FILTER (WHERE NOT is_now), 0)::bigint AS hard_week,
+      coalesce(sum(delivered) FILTER (WHERE NOT is_now), 0)::bigint AS delivered_week
+    FROM (
+      SELECT receiver, hard, delivered, hour > $2::timestamptz - interval '2 hours' AS is_now
+      FROM receiver_hours
+      WHERE receiver = ANY ($1::text[]) AND hour > $2::timestamptz - interval '${BASELINE_HOURS} hours' AND hour <= $2
+    ) h
+    GROUP BY receiver
+  `,
 )
 
 interface HoursRow {

@@ -1,11 +1,12 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { claimRecipients } from '#src/messages/claim.ts'
-import { moveRecipients } from '#src/messages/move.ts'
+import { moveRecipients } from '#src/messages/transition.ts'
 import { readMessage } from '#src/messages/read.ts'
-import { moveFor } from '#src/messages/settle.ts'
+import { moveFor } from '#src/messages/transition-for-outcome.ts'
+import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { gather } from '#test/support/gather.ts'
+import { gather } from '#test/support/collect.ts'
 import { addressees, submissionOf } from '#test/support/submission.ts'
 import { CAUSE_KINDS, type CauseKind, type Suppressing } from './cause.ts'
 import { findSuppressions, listSuppressions, readSuppressions } from './list.ts'
@@ -41,7 +42,7 @@ describe('the suppression list', () => {
         await suppress(ctx.db, [entry('a@b.example', there)], now())
         const done = await suppress(ctx.db, [entry('A@b.example', comes)], now())
         assert.deepEqual(done, { added: 0, strengthened: k < i ? 1 : 0, unchanged: k < i ? 0 : 1 })
-        assert.equal(await kindOf('a@B.example'), k < i ? comes : there)
+        assert.strictEqual(await kindOf('a@B.example'), k < i ? comes : there)
       })
     }
   }
@@ -89,7 +90,7 @@ describe('the suppression list', () => {
         ),
       ),
     )
-    assert.equal(
+    assert.strictEqual(
       done.reduce((sum, { added }) => sum + added, 0),
       200,
     )
@@ -101,7 +102,7 @@ describe('the suppression list', () => {
     assert.deepEqual(await findSuppressions(ctx.db, other, ['a@b.example']), [])
     assert.deepEqual(await unsuppress(ctx.db, other, ['a@b.example']), [])
     assert.deepEqual(await unsuppress(ctx.db, workspaceId, ['A@b.example', 'x@y.example']), ['a@b.example'])
-    assert.equal(await kindOf('a@b.example'), undefined)
+    assert.strictEqual(await kindOf('a@b.example'), undefined)
   })
 
   it('is searched by beginning, cause and time, newest first, and read in slices by address', async () => {
@@ -128,15 +129,16 @@ describe('the suppression list', () => {
       slices.map(({ length }) => length),
       [1000, 1000, 503],
     )
-    assert.equal(new Set(slices.flat().map(({ address }) => address)).size, 2503)
+    assert.strictEqual(new Set(slices.flat().map(({ address }) => address)).size, 2503)
   })
 
   describe('an address that came on it after the mail was accepted', () => {
     const LEASE = 900
     before(() =>
-      ctx.db.query(
-        `INSERT INTO leases (id, machine, pid, expires_at) OVERRIDING SYSTEM VALUE VALUES (${LEASE}, 'here', 1, now() + interval '1 hour')`,
-      ),
+      ctx.db.query(sql`
+        INSERT INTO leases (id, machine, pid, expires_at) OVERRIDING SYSTEM VALUE
+        VALUES (${LEASE}, 'here', 1, now() + interval '1 hour')
+      `),
     )
 
     it('scheduled: is not sent to; another recipient is', async () => {
@@ -204,7 +206,7 @@ describe('the suppression list', () => {
       )
       await unsuppress(ctx.db, workspaceId, addresses)
       const [claimed] = await claimRecipients(ctx.db, LEASE, [{ messageId: submission.id, n: 0 }], now())
-      assert.equal(claimed?.suppression, null)
+      assert.strictEqual(claimed?.suppression, null)
     })
   })
 })

@@ -5,8 +5,9 @@
  * Twins in a batch are one entry, the strongest of them. Two batches at once touch their rows in the same order and cannot deadlock; done
  * twice is done once. Mail that was accepted before is looked at again when it is claimed for sending (src/messages/claim.ts).
  */
-import { columnsOf } from '#src/columns.ts'
-import { prepared, type Queryable } from '#src/db.ts'
+import { columnsOf } from '#src/stores/column-arrays.ts'
+import { prepared, type Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
 import { CAUSE_KINDS, CAUSES, type Suppressing } from './cause.ts'
 
 export interface Suppressed {
@@ -23,27 +24,44 @@ const rank = (kind: string): string => `array_position('{${CAUSE_KINDS.join(',')
 // xmax is 0 in a row that this statement inserted
 const SUPPRESS = prepared(
   'suppressions-add',
-  `
-WITH input AS (
-  SELECT DISTINCT ON (workspace_id, lower(address)) i.*
-  FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::smallint[], $6::text[], $7::text[], $8::text[], $9::uuid[], $10::uuid[],
-    $11::uuid[])
-    AS i (workspace_id, address, kind, cause, reply_code, reply_status, reply_text, rule, event_id, message_id, api_key_id)
-  ORDER BY workspace_id, lower(address), ${rank('i.kind')}
-), written AS (
-  INSERT INTO suppressions AS s (workspace_id, address, kind, cause, reply_code, reply_status, reply_text, rule, event_id, message_id,
-    api_key_id,
-    created_at, updated_at)
-  SELECT workspace_id, lower(address), kind, cause, reply_code, reply_status, reply_text, rule, event_id, message_id, api_key_id, $12, $12
-  FROM input ORDER BY workspace_id, lower(address) COLLATE "C"
-  ON CONFLICT (workspace_id, address) DO UPDATE SET kind = excluded.kind, cause = excluded.cause, reply_code = excluded.reply_code,
-    reply_status = excluded.reply_status, reply_text = excluded.reply_text, rule = excluded.rule, event_id = excluded.event_id,
-    message_id = excluded.message_id, api_key_id = excluded.api_key_id, updated_at = excluded.updated_at
-  WHERE ${rank('excluded.kind')} < ${rank('s.kind')}
-  RETURNING xmax = 0 AS is_new
-)
-SELECT (SELECT count(*) FROM input) AS entries, count(*) FILTER (WHERE is_new) AS added, count(*) FILTER (WHERE NOT is_new) AS strengthened
-FROM written`,
+  sql`
+    WITH input AS (
+      SELECT DISTINCT ON (workspace_id, lower(address)) i.*
+      FROM unnest(
+        $1::uuid[], $2::text[], $3::text[], $4::text[], $5::smallint[], $6::text[], $7::text[], $8::text[], $9::uuid[],
+        $10::uuid[], $11::uuid[]
+      ) AS i (
+        workspace_id, address, kind, cause, reply_code, reply_status, reply_text, rule, event_id, message_id, api_key_id
+      )
+      ORDER BY workspace_id, lower(address), ${rank('i.kind')}
+    ),
+    written AS (
+      INSERT INTO suppressions AS s (
+        workspace_id, address, kind, cause, reply_code, reply_status, reply_text, rule, event_id, message_id,
+        api_key_id, created_at, updated_at
+      )
+      SELECT workspace_id, lower(address), kind, cause, reply_code, reply_status, reply_text, rule, event_id,
+        message_id, api_key_id, $12, $12
+      FROM input
+      ORDER BY workspace_id, lower(address) COLLATE "C"
+      ON CONFLICT (workspace_id, address)
+      DO UPDATE SET kind = excluded.kind,
+        cause = excluded.cause,
+        reply_code = excluded.reply_code,
+        reply_status = excluded.reply_status,
+        reply_text = excluded.reply_text,
+        rule = excluded.rule,
+        event_id = excluded.event_id,
+        message_id = excluded.message_id,
+        api_key_id = excluded.api_key_id,
+        updated_at = excluded.updated_at
+      WHERE ${rank('excluded.kind')} < ${rank('s.kind')}
+      RETURNING xmax = 0 AS is_new
+    )
+    SELECT (SELECT count(*) FROM input) AS entries, count(*) FILTER (WHERE is_new) AS added,
+      count(*) FILTER (WHERE NOT is_new) AS strengthened
+    FROM written
+  `,
 )
 
 /** Inside a transaction of the caller's, or alone. `entries` may be of several workspaces. */
@@ -71,8 +89,11 @@ export async function suppress(tx: Queryable, entries: readonly Suppressing[], n
 
 const REMOVE = prepared(
   'suppressions-remove',
-  `
-DELETE FROM suppressions WHERE workspace_id = $1 AND address = ANY (ARRAY(SELECT lower(a) FROM unnest($2::text[]) AS a)) RETURNING address`,
+  sql`
+    DELETE FROM suppressions
+    WHERE workspace_id = $1 AND address = ANY (ARRAY(SELECT lower(a) FROM unnest($2::text[]) AS a))
+    RETURNING address
+  `,
 )
 
 /** Mail goes to them again. Answers those that were on the list. */

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { assert, expect } from 'chai'
 import fc from 'fast-check'
 import { inspect } from './check.ts'
 import { TemplateError } from './helpers.ts'
@@ -86,10 +86,7 @@ describe('what may stand in a template', () => {
 
   for (const [source, reason] of BAD) {
     it(`refuses ${source.slice(0, 60).replaceAll('\n', '\\n')}`, () => {
-      assert.throws(
-        () => inspect(source),
-        (error) => error instanceof TemplateError && reason.test(error.message),
-      )
+      expect(() => inspect(source)).to.throw(TemplateError, reason)
     })
   }
 
@@ -135,7 +132,7 @@ describe('what may stand in a template', () => {
             inspect(source)
           } catch (error) {
             if (!(error instanceof TemplateError)) throw error
-            assert.equal(error.message.includes('\n'), false, error.message)
+            assert.strictEqual(error.message.includes('\n'), false, error.message)
           }
         },
       ),

@@ -1,11 +1,11 @@
-/** docs/templates.md says what the tables in the code say. */
-import assert from 'node:assert/strict'
+/** docs/guides/templates.md says what the tables in the code say. */
 import { readFileSync } from 'node:fs'
+import { assert } from 'chai'
 import { HELPERS } from './helpers.ts'
 import { RULES } from './rules.ts'
 import { snakeOf, VARIABLES } from './variables.ts'
 
-const page = readFileSync(new URL('../../docs/templates.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../docs/guides/templates.md', import.meta.url), 'utf8')
 
 /** The rows of the table below a heading, without its head. */
 function rowsBelow(heading: string): string[] {
@@ -24,7 +24,7 @@ const TABLES: readonly [heading: string, rows: string[]][] = [
   ['Before it is sent', Object.entries(RULES).map(([name, { level, does }]) => `| \`${name}\` | ${level} | ${does} |`)],
 ]
 
-describe('docs/templates.md', () => {
+describe('docs/guides/templates.md', () => {
   for (const [heading, rows] of TABLES)
     it(`lists what there is: ${heading}`, () => assert.deepEqual(rowsBelow(heading), rows))
 })

@@ -1,5 +1,5 @@
 /** Rendering, by table: the helpers, what is escaped, and params that want to reach what they should not. No threads here. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { createEngine } from './engine.ts'
 import type { Source } from './source.ts'
 
@@ -127,11 +127,11 @@ const HOSTILE: readonly [body: string, params: string, output: string][] = [
 
 describe('rendering', () => {
   for (const [body, params, output] of HELPER_CASES) {
-    it(body.replaceAll('\n', '\\n'), () => assert.equal(render(body, params), output))
+    it(body.replaceAll('\n', '\\n'), () => assert.strictEqual(render(body, params), output))
   }
 
   for (const [body, params, output] of HOSTILE) {
-    it(`${body} with ${params}`, () => assert.equal(render(body, params), output))
+    it(`${body} with ${params}`, () => assert.strictEqual(render(body, params), output))
   }
 
   it('leaves the prototype of all objects alone', () => {
@@ -139,7 +139,7 @@ describe('rendering', () => {
       '{{#each a}}{{#with this}}{{x}}{{/with}}{{/each}}',
       '{"a":[{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}]}',
     )
-    assert.equal(Reflect.get({}, 'polluted'), undefined)
+    assert.strictEqual(Reflect.get({}, 'polluted'), undefined)
   })
 
   it('escapes in HTML bodies, neither in subjects nor in text bodies', () => {
@@ -161,27 +161,27 @@ describe('rendering', () => {
 
   it('says which part is wrong', () => {
     const engine = createEngine()
-    assert.equal(
+    assert.strictEqual(
       engine
         .compile(source('fine', { subject: '{{foo bar}}' }))
         ?.startsWith('the subject, line 1: there is no helper "foo"'),
       true,
     )
-    assert.equal(
+    assert.strictEqual(
       engine.compile(source('\n\n{{foo bar}}'))?.startsWith('the body, line 3: there is no helper "foo"'),
       true,
     )
-    assert.equal(
+    assert.strictEqual(
       engine.compile(source('{{foo bar}}', { html: null, text: '{{foo bar}}' }))?.startsWith('the body, line 1: '),
       true,
     )
-    assert.equal(
+    assert.strictEqual(
       engine
         .compile(source('fine', { text: '\n{{foo bar}}' }))
         ?.startsWith('the text part, line 2: there is no helper "foo"'),
       true,
     )
-    assert.equal(engine.compile(source('{{fine}}')), null)
+    assert.strictEqual(engine.compile(source('{{fine}}')), null)
   })
 
   it('refuses an output without end by its length', () => {
@@ -190,24 +190,24 @@ describe('rendering', () => {
       `{{#each a}}${'x'.repeat(2000)}{{/each}}`,
       `{{#each a}}{{#each ../a}}${'x'.repeat(2000)}{{/each}}{{/each}}`,
     ]) {
-      assert.equal(render(body, { a }), 'FAILED the body is longer than 5000000 characters when rendered')
+      assert.strictEqual(render(body, { a }), 'FAILED the body is longer than 5000000 characters when rendered')
     }
   })
 
   it('compiles a version once, and again when its key is used for something else', () => {
     const engine = createEngine()
     const first = source('one {{a}}')
-    assert.equal(engine.has(first), false)
+    assert.strictEqual(engine.has(first), false)
     engine.render(first, '{}')
-    assert.equal(engine.has(first), true)
-    assert.equal(engine.has({ ...first, text: 'x' }), false)
+    assert.strictEqual(engine.has(first), true)
+    assert.strictEqual(engine.has({ ...first, text: 'x' }), false)
     assert.deepEqual(engine.render({ ...first, html: 'two {{a}}' }, '{"a":1}'), {
       ok: true,
       subject: 's',
       html: 'two 1',
       text: null,
     })
-    assert.equal(engine.has(first), false)
+    assert.strictEqual(engine.has(first), false)
   })
 
   it('keeps only so much', () => {
@@ -215,9 +215,9 @@ describe('rendering', () => {
     const sources = Array.from({ length: 30 }, (_, i) => source(String(i).padEnd(100_000, 'x')))
     for (const one of sources) engine.render(one, '{}')
     const kept = sources.map((one) => engine.has(one))
-    assert.equal(kept.at(-1), true)
-    assert.equal(kept[0], false)
-    assert.equal(kept.filter(Boolean).length, 19) // 2,000,000 characters, subjects included
+    assert.strictEqual(kept.at(-1), true)
+    assert.strictEqual(kept[0], false)
+    assert.strictEqual(kept.filter(Boolean).length, 19) // 2,000,000 characters, subjects included
   })
 
   it('a text part is made of the HTML where that is asked for, and there is none', () => {

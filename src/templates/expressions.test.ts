@@ -1,5 +1,5 @@
 /** The places of expressions, judged by Handlebars itself: what is masked leaves nothing to evaluate, what is kept is what was there. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import fc from 'fast-check'
 import Handlebars from 'handlebars'
 import { inspect } from './check.ts'
@@ -20,7 +20,7 @@ const CASES: readonly [source: string, found: string][] = [
 describe('expressions in a source', () => {
   for (const [source, found] of CASES) {
     it(`are found in ${source}`, () => {
-      assert.equal(
+      assert.strictEqual(
         findExpressions(source)
           .map(({ kind, start, end }) => `${kind}:${source.slice(start, end)}`)
           .join(' '),
@@ -63,8 +63,8 @@ describe('expressions in a source', () => {
           }
           const expressions = findExpressions(source)
           const masked = maskExpressions(source, expressions)
-          assert.equal(masked.length, source.length)
-          assert.equal(lineAt(masked, masked.length), lineAt(source, source.length))
+          assert.strictEqual(masked.length, source.length)
+          assert.strictEqual(lineAt(masked, masked.length), lineAt(source, source.length))
           assert.deepEqual(
             Handlebars.parse(masked).body.filter(({ type }) => type !== 'ContentStatement'),
             [],
@@ -72,7 +72,7 @@ describe('expressions in a source', () => {
           // what is between them is all text
           let from = 0
           for (const { start, end } of expressions) {
-            assert.equal(masked.slice(from, start), source.slice(from, start))
+            assert.strictEqual(masked.slice(from, start), source.slice(from, start))
             from = end
           }
         },

@@ -1,5 +1,5 @@
 /**
- * The helpers that templates may call, one row each; docs/templates.md lists the same rows. Handlebars' own (if, unless, each, with,
+ * The helpers that templates may call, one row each; docs/guides/templates.md lists the same rows. Handlebars' own (if, unless, each, with,
  * lookup) come on top. A helper is pure: values in, a value out, no property of a value is ever looked up by a name from outside.
  * Wrong use throws TemplateError in words for the author; the engine adds the line.
  */
@@ -40,28 +40,28 @@ export const HELPERS: Readonly<Record<string, Helper>> = {
   lte: test('{{#if (lte total 100)}}', 'the first number is smaller or equal', (a, b) => numberOf(a) <= numberOf(b)),
   and: {
     use: '{{#if (and paid shipped)}}',
-    does: 'all of them are there (not empty, not zero, not false)',
+    does: 'all values are present (not empty, not zero, not false)',
     arity: [1, 20],
     isTest: true,
     run: (values) => values.every(isThere),
   },
   or: {
     use: '{{#if (or phone mobile)}}',
-    does: 'at least one of them is there',
+    does: 'at least one value is present',
     arity: [1, 20],
     isTest: true,
     run: (values) => values.some(isThere),
   },
   not: {
     use: '{{#if (not paid)}}',
-    does: 'it is not there',
+    does: 'the value is not present',
     arity: [1, 1],
     isTest: true,
     run: ([value]) => !isThere(value),
   },
   default: {
     use: '{{default firstName "friend"}}',
-    does: 'the first value that is not missing and not an empty text',
+    does: 'the first value that is neither missing nor an empty text',
     arity: [2, 20],
     run: (values) => values.find((value) => value !== undefined && value !== null && value !== ''),
   },
@@ -73,19 +73,21 @@ export const HELPERS: Readonly<Record<string, Helper>> = {
   trim: textHelper('{{trim name}}', 'without white space around it', (text) => text.trim()),
   truncate: {
     use: '{{truncate title 60}}',
-    does: 'at most so many characters, with "…" where something was cut off',
+    does: 'at most that many characters, with "…" where text was cut off',
     arity: [2, 2],
     run: ([text, length]) => truncate(textOf(text), numberOf(length)),
   },
   number: {
     use: '{{number total decimals=2 locale="de-DE" currency="EUR"}}',
-    does: 'a number as people write it; locale (en-US), decimals and currency are optional',
+    does: 'a formatted number; locale (en-US), decimals and currency are optional',
     arity: [1, 1],
     run: ([value], hash) => formatNumber(value, hash),
   },
   date: {
     use: '{{date orderedAt "d LLLL yyyy" zone="Europe/Berlin" locale="de-DE"}}',
-    does: 'an ISO 8601 time, or milliseconds since 1970, in a Luxon format (yyyy-MM-dd); zone (UTC) and locale (en-US) are optional',
+    does:
+      'an ISO 8601 time, or milliseconds since 1970, in a Luxon format (yyyy-MM-dd); ' +
+      'zone (UTC) and locale (en-US) are optional',
     arity: [1, 2],
     run: ([value, format], hash) => formatDate(value, format, hash),
   },

@@ -1,5 +1,5 @@
 /** CSS inlined around Handlebars: what is written, what stays, and that no byte of the author's is lost whatever he mixes. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import fc from 'fast-check'
 import { inspect } from './check.ts'
 import { createEngine } from './engine.ts'
@@ -145,7 +145,7 @@ describe('CSS inlined', () => {
   for (const [rule, css, html, inlined] of CASES) {
     it(rule, () => {
       const sheet = `<style>${css}</style>`
-      assert.equal(inlineCss(sheet + html), sheet + inlined)
+      assert.strictEqual(inlineCss(sheet + html), sheet + inlined)
     })
   }
 
@@ -207,7 +207,7 @@ describe('CSS inlined', () => {
       '<link rel="stylesheet" href="https://evil.example"><style>p{top:0}</style><p style="top: 0;">',
     ],
   ]
-  for (const [rule, html, inlined] of WHOLE) it(rule, () => assert.equal(inlineCss(html), inlined))
+  for (const [rule, html, inlined] of WHOLE) it(rule, () => assert.strictEqual(inlineCss(html), inlined))
 
   const piece = fc.constantFrom(
     '<p class="a">',
@@ -264,11 +264,11 @@ describe('CSS inlined', () => {
         const [before, after] = [expressions(written), expressions(inlined)]
         let at = 0
         for (const expression of after) if (expression === before[at]) at++
-        assert.equal(at, before.length, inlined)
+        assert.strictEqual(at, before.length, inlined)
         assert.doesNotThrow(() => inspect(inlined))
         const bare = (text: string): string => text.replaceAll(/\sstyle=(?:"[^"]*"|'[^']*')/g, '').replaceAll(/\s/g, '')
         if (!/style="(?![^<]*>)|\{\{[^}]*"/.test(written))
-          assert.equal(bare(inlined).length >= bare(written).length, true)
+          assert.strictEqual(bare(inlined).length >= bare(written).length, true)
       }),
       { numRuns: 600 },
     )
@@ -293,7 +293,7 @@ describe('CSS inlined', () => {
     fc.assert(
       fc.property(plain, fc.constantFrom('{}', '{"a":"<x>","l":[1,2]}', '{"a":"b","l":[]}'), (pieces, params) => {
         const written = `<style>.a{color:red}*{left:1px}</style>${pieces.join('')}`
-        assert.equal(textOf(inlineCss(written), params), textOf(written, params))
+        assert.strictEqual(textOf(inlineCss(written), params), textOf(written, params))
       }),
       { numRuns: 200 },
     )

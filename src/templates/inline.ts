@@ -6,8 +6,8 @@
  * expression between its attributes, all of a template whose blocks open elements that they do not close.
  */
 import juice from 'juice'
-import { isBalanced } from './balance.ts'
-import { createPlaceholders, type Edit, type Placeholders, write } from './edits.ts'
+import { isBalanced } from './block-balance.ts'
+import { createPlaceholders, type Edit, type Placeholders, write } from './text-edits.ts'
 import { type Expression, findExpressions, MASK, maskExpressions } from './expressions.ts'
 import { TemplateError } from './helpers.ts'
 import { type Attribute, type Range, readTags, type Tag } from './tags.ts'

@@ -5,7 +5,7 @@
  */
 import core from 'mjml-core'
 import preset from 'mjml-preset-core'
-import { createPlaceholders, type Edit, write } from './edits.ts'
+import { createPlaceholders, type Edit, write } from './text-edits.ts'
 import { type Expression, findExpressions, lineAt, maskExpressions } from './expressions.ts'
 import { TemplateError } from './helpers.ts'
 import { type Range, readTags, type Tag } from './tags.ts'

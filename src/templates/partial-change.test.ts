@@ -1,6 +1,6 @@
 /** Partials and the templates that have them, on a real database: all or nothing, whoever comes in between. */
-import assert from 'node:assert/strict'
-import type { Db } from '#src/db.ts'
+import { assert } from 'chai'
+import type { Db } from '#src/stores/db.ts'
 import { createWorkspace } from '#src/workspaces/workspaces.ts'
 import { openDatabase, type OpenDatabase } from '#test/support/database.ts'
 import { savePartial, type SavedPartial } from './partial-change.ts'
@@ -53,9 +53,9 @@ describe('partials', () => {
         partial('b', `<p>b${i}</p>`),
         save({ id, body: `{{> a}}{{> b}}` }),
       ])
-    assert.equal(await htmlOf(id), '<p>a4</p><p>b4</p>')
+    assert.strictEqual(await htmlOf(id), '<p>a4</p><p>b4</p>')
     const { versions, total } = await listVersions(db, workspace, id, { page: 1, limit: 50 })
-    assert.equal(total, 13)
+    assert.strictEqual(total, 13)
     assert.deepEqual(
       versions.map(({ version }) => version),
       Array.from({ length: 13 }, (_, i) => 13 - i),
@@ -84,7 +84,7 @@ describe('partials', () => {
         save({ body: '{{> foot}}' }),
         deletePartial(db, workspace, 'foot'),
       ])
-      assert.equal(template.kind === 'saved', deleted.kind === 'used', `${template.kind} ${deleted.kind}`)
+      assert.strictEqual(template.kind === 'saved', deleted.kind === 'used', `${template.kind} ${deleted.kind}`)
       if (template.kind === 'saved') await db.query('DELETE FROM templates WHERE id = $1', [template.template.id])
     }
   })
@@ -99,25 +99,25 @@ describe('partials', () => {
       reason:
         'the template "M" cannot be made with it: the body, line 2 of the partial foot: Element mj-wrong doesn\'t exist or is not registered',
     })
-    assert.equal((await findPartial(db, workspace, 'foot'))?.version, 1)
+    assert.strictEqual((await findPartial(db, workspace, 'foot'))?.version, 1)
     for (const id of [plain, mjml])
-      assert.equal((await listVersions(db, workspace, id, { page: 1, limit: 10 })).total, 1)
+      assert.strictEqual((await listVersions(db, workspace, id, { page: 1, limit: 10 })).total, 1)
   })
 
   it('a change that dies while it is stored leaves all as it was', async () => {
     await partial('foot', '<p>old</p>')
     const ids = [await saved({ body: '{{> foot}}1' }), await saved({ body: '{{> foot}}2' })]
     await db.query(`ALTER TABLE template_versions ADD CONSTRAINT no_more CHECK (finished NOT LIKE '%new%2') NOT VALID`)
-    await assert.rejects(partial('foot', '<p>new</p>'), /no_more/)
-    await assert.rejects(save({ id: ids[0], body: '<p>new</p>{{> foot}}2' }), /no_more/)
+    await assert.isRejected(partial('foot', '<p>new</p>'), /no_more/)
+    await assert.isRejected(save({ id: ids[0], body: '<p>new</p>{{> foot}}2' }), /no_more/)
     await db.query('ALTER TABLE template_versions DROP CONSTRAINT no_more')
     assert.deepEqual([await htmlOf(ids[0] ?? ''), await htmlOf(ids[1] ?? '')], ['<p>old</p>1', '<p>old</p>2'])
-    assert.equal((await findPartial(db, workspace, 'foot'))?.body, '<p>old</p>')
+    assert.strictEqual((await findPartial(db, workspace, 'foot'))?.body, '<p>old</p>')
   })
 
   it('names are told apart as they are written, and are words', async () => {
     await partial('Foot', 'A')
-    assert.equal((await save({ body: '{{> foot}}' })).kind, 'invalid')
+    assert.strictEqual((await save({ body: '{{> foot}}' })).kind, 'invalid')
     const cases: readonly [body: string, reason: RegExp][] = [
       ['{{> Foot x=1}}', /the partial Foot takes no values/],
       ['{{> (lookup . "x")}}', /named as it is called/],
@@ -130,6 +130,9 @@ describe('partials', () => {
       const result = await save({ body })
       assert.match(result.kind === 'invalid' ? result.reason : 'saved', reason)
     }
-    assert.equal(await htmlOf(await saved({ body: '1{{> Foot}}2\\{{> Foot}}3{{~> Foot ~}}' })), '1A2\\{{> Foot}}3A')
+    assert.strictEqual(
+      await htmlOf(await saved({ body: '1{{> Foot}}2\\{{> Foot}}3{{~> Foot ~}}' })),
+      '1A2\\{{> Foot}}3A',
+    )
   })
 })

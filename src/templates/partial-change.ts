@@ -5,8 +5,9 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { z } from 'zod'
-import type { Db, Queryable } from '#src/db.ts'
-import { untilStored, type Outrun } from './outrun.ts'
+import type { Db, Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
+import { untilStored, type Outrun } from './optimistic-retry.ts'
 import {
   findPartial,
   listPartials,
@@ -126,10 +127,18 @@ async function remake(
   return { kind: 'made', all }
 }
 
-const CREATE = `INSERT INTO template_partials (workspace_id, name, body) VALUES ($1, $2, $3)
-  ON CONFLICT (workspace_id, name) DO NOTHING RETURNING version`
-const CHANGE = `UPDATE template_partials SET body = $3, version = version + 1, updated_at = now() WHERE workspace_id = $1 AND name = $2
-  RETURNING version`
+const CREATE = sql`
+  INSERT INTO template_partials (workspace_id, name, body)
+  VALUES ($1, $2, $3)
+  ON CONFLICT (workspace_id, name) DO NOTHING
+  RETURNING version
+`
+const CHANGE = sql`
+  UPDATE template_partials
+  SET body = $3, version = version + 1, updated_at = now()
+  WHERE workspace_id = $1 AND name = $2
+  RETURNING version
+`
 
 /** Its new version; null when another made it meanwhile. */
 async function storePartial(
@@ -144,9 +153,12 @@ async function storePartial(
   return row?.version ?? null
 }
 
-const REMAKE = keepVersion(`
-UPDATE templates SET finished = $3, finished_text = $4, partials = $5, version = version + 1, updated_at = now()
-WHERE id = $1 AND workspace_id = $2 RETURNING *`)
+const REMAKE = keepVersion(sql`
+  UPDATE templates
+  SET finished = $3, finished_text = $4, partials = $5, version = version + 1, updated_at = now()
+  WHERE id = $1 AND workspace_id = $2
+  RETURNING *
+`)
 
 async function storeRemade(
   tx: Queryable,

@@ -3,7 +3,8 @@
  * the order of their names), so none changes or goes unseen. One that a template needs is not deleted.
  */
 import { z } from 'zod'
-import type { Db, Queryable } from '#src/db.ts'
+import type { Db, Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
 import { PARTIAL_NAME, type Partials } from './partials.ts'
 
 export const MAX_PARTIALS = 100
@@ -32,9 +33,14 @@ export interface PartialRow {
   readonly uses: number
 }
 
-const COLUMNS = `p.name, p.body, p.version, p.created_at AS "createdAt", p.updated_at AS "updatedAt",
-  (SELECT count(*)::int FROM templates t
-   WHERE t.workspace_id = p.workspace_id AND t.partials <> '{}' AND jsonb_exists(t.partials, p.name)) AS uses`
+const COLUMNS = sql`
+  p.name, p.body, p.version, p.created_at AS "createdAt", p.updated_at AS "updatedAt",
+  (
+    SELECT count(*)::int
+    FROM templates t
+    WHERE t.workspace_id = p.workspace_id AND t.partials <> '{}' AND jsonb_exists(t.partials, p.name)
+  ) AS uses
+`
 
 /** In the order of their names. */
 export async function listPartials(db: Queryable, workspaceId: string): Promise<PartialRow[]> {
@@ -89,7 +95,13 @@ export async function lockPartials(
   const names = Object.keys(used)
   if (names.length === 0) return true
   const { rows } = await tx.query<{ name: string; version: number }>(
-    `SELECT name, version FROM template_partials WHERE workspace_id = $1 AND name = ANY ($2::text[]) ORDER BY name FOR ${mode}`,
+    sql`
+      SELECT name, version
+      FROM template_partials
+      WHERE workspace_id = $1 AND name = ANY ($2::text[])
+      ORDER BY name
+      FOR ${mode}
+    `,
     [workspaceId, names],
   )
   return rows.length === names.length && rows.every(({ name, version }) => used[name] === version)
@@ -123,7 +135,12 @@ export interface PartialUser {
 /** Templates whose latest version has it. */
 export async function listUsers(db: Queryable, workspaceId: string, name: string): Promise<PartialUser[]> {
   const { rows } = await db.query<PartialUser>(
-    `SELECT id, name, version FROM templates WHERE workspace_id = $1 AND partials <> '{}' AND jsonb_exists(partials, $2) ORDER BY id`,
+    sql`
+      SELECT id, name, version
+      FROM templates
+      WHERE workspace_id = $1 AND partials <> '{}' AND jsonb_exists(partials, $2)
+      ORDER BY id
+    `,
     [workspaceId, name],
   )
   return rows

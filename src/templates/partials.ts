@@ -3,7 +3,7 @@
  * whatever becomes of the partial. A partial holds no partials, so there is no recursion. Places in the result are said in the words of
  * whoever wrote them: the line of the template, or that of the partial.
  */
-import { type Edit, write } from './edits.ts'
+import { type Edit, write } from './text-edits.ts'
 import { findExpressions, lineAt } from './expressions.ts'
 import { TemplateError } from './helpers.ts'
 import type { SayLine } from './mjml.ts'

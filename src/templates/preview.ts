@@ -3,19 +3,20 @@
  * links lead nowhere: whoever looks at a preview must not unsubscribe anybody. Nothing is stored.
  */
 import type { ContactFacts } from '#src/contacts/facts.ts'
-import type { Queryable } from '#src/db.ts'
+import type { Queryable } from '#src/stores/db.ts'
 import { textFromHtml } from '#src/mail/html-text.ts'
+import { sql } from '#src/stores/sql.ts'
 import { loadPartials } from './partial-store.ts'
 import { guessPartials } from './partials.ts'
 import type { Renderer } from './render.ts'
 import type { Review } from './review.ts'
-import type { Written } from './finish.ts'
+import type { Written } from './compile-template.ts'
 import type { Source } from './source.ts'
 import { findTemplate } from './store.ts'
 import { sampleVariables, variablesOf } from './variables.ts'
 import { findWrittenVersion } from './version-list.ts'
 import { findTemplateVersion } from './versions.ts'
-import { finishWritten } from './written.ts'
+import { finishWritten } from './inline-template.ts'
 
 type Data = Readonly<Record<string, unknown>>
 
@@ -165,9 +166,16 @@ async function fill(
 
 /** So many contacts are asked which attributes there are. */
 const ASKED = 5000
-const ATTRIBUTES = `
-SELECT DISTINCT jsonb_object_keys(custom_attributes) AS name
-FROM (SELECT custom_attributes FROM contacts WHERE workspace_id = $1 ORDER BY email LIMIT ${ASKED}) asked`
+const ATTRIBUTES = sql`
+  SELECT DISTINCT jsonb_object_keys(custom_attributes) AS name
+  FROM (
+    SELECT custom_attributes
+    FROM contacts
+    WHERE workspace_id = $1
+    ORDER BY email
+    LIMIT ${ASKED}
+  ) asked
+`
 
 async function listAttributes(db: Queryable, workspaceId: string): Promise<string[]> {
   const { rows } = await db.query<{ name: string }>(ATTRIBUTES, [workspaceId])

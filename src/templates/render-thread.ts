@@ -5,7 +5,7 @@
  * for many times that long is given up too.
  */
 import { Worker } from 'node:worker_threads'
-import { THREAD_ENV } from '#src/thread-env.ts'
+import { THREAD_ENV } from '#src/platform/thread-env.ts'
 import { type Answers, type Phase, readStep } from './render-jobs.ts'
 
 export type Ended<Result> =

@@ -1,5 +1,5 @@
 /** The renderer with its real threads: what hangs or grows is ended alone, and nobody who waited notices more than a delay. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { createRenderer, type Renderer } from './render.ts'
 import type { Rendered } from './source.ts'
 
@@ -114,15 +114,15 @@ describe('the renderer', () => {
       const finished = await renderer.finish('w', { subject, body, text: null, format: null }, {})
       return finished.ok ? 'fine' : finished.reason
     }
-    assert.equal(await finish('Hi {{name}}', '{{#if a}}x{{/if}}'), 'fine')
+    assert.strictEqual(await finish('Hi {{name}}', '{{#if a}}x{{/if}}'), 'fine')
     assert.match(await finish('s', '\n{{foo bar}}'), /^the body, line 2: there is no helper "foo"/)
     assert.match(await finish('{{#if a}}', 'b'), /^the subject, line 1: cannot be read/)
-    assert.equal(
+    assert.strictEqual(
       await finish('s', '{{#if a}}'.repeat(7000) + '{{/if}}'.repeat(7000)),
       'compiling it takes longer than 700 ms',
     )
     assert.match(await finish('s', '{{#if a}}'.repeat(50_000)), /more than 15000 expressions/)
-    assert.equal(await finish('Hi', '<p>fine</p>'), 'fine')
+    assert.strictEqual(await finish('Hi', '<p>fine</p>'), 'fine')
   }).timeout(30_000)
 
   const RUNAWAYS: readonly [what: string, body: string][] = [
@@ -147,7 +147,7 @@ describe('the renderer', () => {
         bad?.ok === false ? bad.reason : 'fine',
         /^(?:compiling it takes longer than 700 ms|it needs too much memory)$/,
       )
-      assert.equal(good?.ok === true && good.html, '<style>p{top:0}</style><p style="top: 0;">')
+      assert.strictEqual(good?.ok === true && good.html, '<style>p{top:0}</style><p style="top: 0;">')
       assert.deepEqual(await render('fine'), { ok: true, subject: 'For ', html: 'fine', text: null })
     }).timeout(60_000)
   }
@@ -169,6 +169,6 @@ describe('the renderer', () => {
       (await settled).map((result) => result.status),
       ['rejected', 'rejected', 'rejected'],
     )
-    await assert.rejects(render('c'), /stopped/)
+    await assert.isRejected(render('c'), /stopped/)
   })
 })

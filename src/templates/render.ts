@@ -3,14 +3,14 @@
  * thread dies, its own render answers `{ok: false, reason}`, and the renders that waited behind it are done by the next thread.
  * A template that was killed several times in a row is left alone for a while. Rejects only when rendering is broken on our side.
  */
-import type { FinishResult, Written } from './finish.ts'
+import type { FinishResult, Written } from './compile-template.ts'
 import type { Partials } from './partials.ts'
 import { createRenderGuard } from './render-guard.ts'
 import type { RenderJob } from './render-jobs.ts'
 import type { Limits } from './render-thread.ts'
 import type { Finding, Review, ReviewJob } from './review.ts'
 import type { Rendered, Source } from './source.ts'
-import { createWorkshop } from './workshop.ts'
+import { createWorkshop } from './compile-thread.ts'
 
 export interface RenderRequest {
   readonly template: { readonly id: string; readonly version: number } & Omit<Source, 'key'>

@@ -1,7 +1,7 @@
 /** What a review finds, by table; most of all whether each mail says how to unsubscribe. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { createEngine } from './engine.ts'
-import { findNames } from './names.ts'
+import { findNames } from './variable-names.ts'
 import { judge, review, type Review } from './review.ts'
 
 const URL_CASES: readonly [html: string, isGood: boolean][] = [
@@ -124,7 +124,7 @@ describe('a review', () => {
 
   for (const [source, names] of NAME_CASES)
     it(`reads the names of ${source}`, () =>
-      assert.equal(
+      assert.strictEqual(
         findNames(source)
           .map(({ path }) => path.join('.'))
           .join(' '),
@@ -135,10 +135,10 @@ describe('a review', () => {
     it(`finds ${what}`, async () => assert.deepEqual(told(await check(body, { sampleData: null, ...more })), found))
 
   it('shows the text that would be made, and does not fill an answer without end', async () => {
-    assert.equal(
+    assert.strictEqual(
       (await check('<p>Hi <a href="{{unsubscribeUrl}}">bye</a> {{code}}</p>', { text: null })).text,
       'Hi bye X',
     )
-    assert.equal((await check('<img>'.repeat(1000))).findings.length, 200)
+    assert.strictEqual((await check('<img>'.repeat(1000))).findings.length, 200)
   })
 })

@@ -1,6 +1,6 @@
-import assert from 'node:assert/strict'
-import type { Db } from '#src/db.ts'
-import { newId } from '#src/id.ts'
+import { assert } from 'chai'
+import type { Db } from '#src/stores/db.ts'
+import { newId } from '#src/platform/id.ts'
 import { createWorkspace } from '#src/workspaces/workspaces.ts'
 import { openDatabase, type OpenDatabase } from '#test/support/database.ts'
 import { createRenderer, type Renderer } from './render.ts'
@@ -98,7 +98,7 @@ describe('stored templates', () => {
       },
     )
     await Promise.all(Array.from({ length: 5 }, () => save(mine, { id })))
-    assert.equal((await findTemplate(db, mine, id))?.version, 7)
+    assert.strictEqual((await findTemplate(db, mine, id))?.version, 7)
   })
 
   it('keep every version as it was; text and sample data too', async () => {
@@ -118,7 +118,7 @@ describe('stored templates', () => {
       [3, 'Welcome', null, 'plain'],
       null,
     ])
-    assert.equal(await findTemplateVersion(db, theirs, id, 1), null)
+    assert.strictEqual(await findTemplateVersion(db, theirs, id, 1), null)
     const { versions } = await listVersions(db, mine, id, { page: 1, limit: 2 })
     assert.deepEqual(
       versions.map(({ version, body }) => [version, body]),
@@ -127,8 +127,8 @@ describe('stored templates', () => {
         [2, '<style>p{top:0}</style><p>{{b}}</p>'],
       ],
     )
-    assert.equal(await deleteTemplate(db, mine, id), true)
-    assert.equal(await found(1), null)
+    assert.strictEqual(await deleteTemplate(db, mine, id), true)
+    assert.strictEqual(await found(1), null)
   })
 
   it('of before are rendered as they were', async () => {
@@ -152,14 +152,14 @@ describe('stored templates', () => {
 
   it('are neither seen nor changed by another workspace', async () => {
     const { id } = await saved(mine, {})
-    assert.equal(await findTemplate(db, theirs, id), null)
+    assert.strictEqual(await findTemplate(db, theirs, id), null)
     assert.deepEqual(await save(theirs, { id, body: 'stolen' }), { kind: 'not-found' })
     assert.deepEqual(await listTemplates(db, theirs, { page: 1, limit: 10 }), { templates: [], total: 0 })
-    assert.equal((await findTemplate(db, mine, id))?.body, '<p>{{name}}</p>')
+    assert.strictEqual((await findTemplate(db, mine, id))?.body, '<p>{{name}}</p>')
   })
 
   it('are not found by what is no id, and not updated by an id that is not there', async () => {
-    for (const id of ['', 'x', '1', `' OR true --`, newId()]) assert.equal(await findTemplate(db, mine, id), null)
+    for (const id of ['', 'x', '1', `' OR true --`, newId()]) assert.strictEqual(await findTemplate(db, mine, id), null)
     assert.deepEqual(await save(mine, { id: newId() }), { kind: 'not-found' })
   })
 
@@ -178,11 +178,11 @@ describe('stored templates', () => {
 
   it('are not stored when they cannot be compiled', async () => {
     const result = await save(mine, { body: '\n{{foo bar}}' })
-    assert.equal(
+    assert.strictEqual(
       result.kind === 'invalid' && result.reason.startsWith('the body, line 2: there is no helper "foo"'),
       true,
     )
-    assert.equal((await listTemplates(db, mine, { page: 1, limit: 10 })).total, 0)
+    assert.strictEqual((await listTemplates(db, mine, { page: 1, limit: 10 })).total, 0)
   })
 
   const WRONG: readonly [what: string, fields: object][] = [
@@ -208,7 +208,7 @@ describe('stored templates', () => {
   ]
   for (const [what, fields] of WRONG) {
     it(`are refused with ${what}`, () => {
-      assert.equal(templateFields.safeParse({ name: 'n', subject: 's', body: 'b', ...fields }).success, false)
+      assert.strictEqual(templateFields.safeParse({ name: 'n', subject: 's', body: 'b', ...fields }).success, false)
     })
   }
 })

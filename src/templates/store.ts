@@ -5,11 +5,12 @@
  * template is as good as none.
  */
 import { z } from 'zod'
-import type { Db, Queryable } from '#src/db.ts'
-import { isUuid, newId } from '#src/id.ts'
-import { readPage, type PageWish } from '#src/page.ts'
-import type { Finished } from './finish.ts'
-import { untilStored, type Outrun } from './outrun.ts'
+import type { Db, Queryable } from '#src/stores/db.ts'
+import { isUuid, newId } from '#src/platform/id.ts'
+import { readPage, type PageWish } from '#src/stores/page.ts'
+import { sql } from '#src/stores/sql.ts'
+import type { Finished } from './compile-template.ts'
+import { untilStored, type Outrun } from './optimistic-retry.ts'
 import { loadPartials, lockPartials, MAX_USERS, type PartialVersions } from './partial-store.ts'
 import { guessPartials } from './partials.ts'
 import type { Renderer } from './render.ts'
@@ -187,25 +188,51 @@ export function finishedColumns(body: string, text: string | null, finished: Fin
   return [first === body ? null : first, second === text ? null : second]
 }
 
-const INSERT = `
-INSERT INTO templates (id, workspace_id, name, subject, body, text_body, format, finished, finished_text, partials, sample_data,
-  description, category)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) RETURNING *`
+const INSERT = sql`
+  INSERT INTO templates (
+    id, workspace_id, name, subject, body, text_body, format, finished, finished_text, partials, sample_data,
+    description, category
+  )
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+  RETURNING *
+`
 
-const UPDATE = `
-UPDATE templates SET name = $3, subject = $4, body = $5, text_body = $6, format = $7, finished = $8, finished_text = $9, partials = $10,
-  sample_data = CASE WHEN $14 THEN $11::jsonb ELSE sample_data END, description = CASE WHEN $15 THEN $12 ELSE description END,
-  category = CASE WHEN $16 THEN $13 ELSE category END, version = version + 1, updated_at = now()
-WHERE id = $1 AND workspace_id = $2 RETURNING *`
+const UPDATE = sql`
+  UPDATE templates
+  SET name = $3,
+    subject = $4,
+    body = $5,
+    text_body = $6,
+    format = $7,
+    finished = $8,
+    finished_text = $9,
+    partials = $10,
+    sample_data = CASE WHEN $14 THEN $11::jsonb ELSE sample_data END,
+    description = CASE WHEN $15 THEN $12 ELSE description END,
+    category = CASE WHEN $16 THEN $13 ELSE category END,
+    version = version + 1,
+    updated_at = now()
+  WHERE id = $1 AND workspace_id = $2
+  RETURNING *
+`
 
 /** What a statement saved also becomes a version. */
-export const keepVersion = (save: string): string => `
-WITH saved AS (${save}), kept AS (
-  INSERT INTO template_versions (template_id, version, workspace_id, name, subject, body, created_at,
-    format, text_body, finished, finished_text, sample_data, partials)
-  SELECT id, version, workspace_id, name, subject, body, updated_at, format, text_body, finished, finished_text, sample_data, partials
-  FROM saved)
-SELECT ${COLUMNS} FROM saved`
+export const keepVersion = (save: string): string => sql`
+  WITH saved AS (
+    ${save}
+  ),
+  kept AS (
+    INSERT INTO template_versions (
+      template_id, version, workspace_id, name, subject, body, created_at, format, text_body, finished, finished_text,
+      sample_data, partials
+    )
+    SELECT id, version, workspace_id, name, subject, body, updated_at, format, text_body, finished, finished_text,
+      sample_data, partials
+    FROM saved
+  )
+  SELECT ${COLUMNS}
+  FROM saved
+`
 
 /** Null when this workspace has none with this id; text that is no id finds none either. */
 export async function findTemplate(db: Queryable, workspaceId: string, id: string): Promise<Template | null> {

@@ -1,5 +1,5 @@
 /** What mails may name: of whom, under which spellings, and that a contact's own attributes never hide what the table promises. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import type { ContactFacts } from '#src/contacts/facts.ts'
 import { createEngine } from './engine.ts'
 import {
@@ -60,11 +60,11 @@ const CASES: readonly [text: string, output: string][] = [
 ]
 
 describe('the variables of a mail', () => {
-  for (const [text, output] of CASES) it(text, () => assert.equal(render(text), output))
+  for (const [text, output] of CASES) it(text, () => assert.strictEqual(render(text), output))
 
   it('are empty where nothing is known, and nobody is called null', () => {
     const nobody = { ...CONTACT, firstName: null, lastName: null, companyName: null, tags: [], customAttributes: {} }
-    assert.equal(
+    assert.strictEqual(
       render('[{{firstName}}{{fullName}}{{company}}{{plan}}{{tags}}{{campaign.name}}{{event.x}}]', nobody, {
         ...MAIL,
         campaign: undefined,
@@ -72,7 +72,7 @@ describe('the variables of a mail', () => {
       }),
       '[]',
     )
-    assert.equal(render('{{fullName}}', { ...nobody, lastName: 'Lovelace' }), 'Lovelace')
+    assert.strictEqual(render('{{fullName}}', { ...nobody, lastName: 'Lovelace' }), 'Lovelace')
   })
 
   it('have each spelling, and a sample', () => {
@@ -85,7 +85,7 @@ describe('the variables of a mail', () => {
     for (const [text] of CASES) {
       const few = JSON.stringify(variablesOf(CONTACT, MAIL, mentionsOf([text, null])))
       const rendered = createEngine().render({ key: 'k', subject: '', html: null, text }, few)
-      assert.equal(rendered.ok && rendered.text, render(text), text)
+      assert.strictEqual(rendered.ok && rendered.text, render(text), text)
     }
     assert.deepEqual(
       Object.keys(variablesOf(CONTACT, MAIL, mentionsOf(['Hi {{firstName}}', '{{plan}} {{#if event.x}}1{{/if}}']))),
@@ -105,6 +105,6 @@ describe('the variables of a mail', () => {
       string,
       unknown
     >
-    assert.equal(render('[{{x}}][{{attributes.x}}]{{plan}}', { ...CONTACT, customAttributes }), '[][]gold')
+    assert.strictEqual(render('[{{x}}][{{attributes.x}}]{{plan}}', { ...CONTACT, customAttributes }), '[][]gold')
   })
 })

@@ -1,5 +1,5 @@
 /**
- * What the mail of a campaign or an automation may name: the table below is the list that authors are shown (docs/templates.md says the
+ * What the mail of a campaign or an automation may name: the table below is the list that authors are shown (docs/guides/templates.md says the
  * same, a test compares them) and that `check` judges by. A contact's own attributes stand under `attributes` and, where no variable of
  * the table has their name, also by their bare name. Every name of two words may also be written with an underscore.
  */
@@ -32,29 +32,29 @@ export const VARIABLES: Readonly<Record<string, Variable>> = {
     read: (contact) => fullNameOf(contact),
   },
   company: { does: 'company', sample: 'Analytical Engines', read: ({ companyName }) => companyName },
-  companyName: { does: 'the same', sample: 'Analytical Engines', read: ({ companyName }) => companyName },
+  companyName: { does: 'same as `company`', sample: 'Analytical Engines', read: ({ companyName }) => companyName },
   jobTitle: { does: 'job title', sample: 'Mathematician', read: ({ jobTitle }) => jobTitle },
   phoneNumber: { does: 'telephone number', sample: '+44 20 7946 0000', read: ({ phoneNumber }) => phoneNumber },
   linkedin: { does: 'LinkedIn profile', sample: 'https://www.linkedin.com/in/ada', read: ({ linkedin }) => linkedin },
   timezone: { does: 'time zone', sample: 'Europe/London', read: ({ timezone }) => timezone },
   tags: { does: 'a list of tags: `{{#each tags}}{{this}} {{/each}}`', sample: ['customer'], read: ({ tags }) => tags },
   attributes: {
-    does: 'custom attributes: `{{attributes.plan}}`; also `{{plan}}`, where no variable of this table is called so',
+    does: 'custom attributes: `{{attributes.plan}}`; also `{{plan}}`, if no variable in this table has that name',
     sample: {},
     read: ({ customAttributes }) => customAttributes,
   },
   unsubscribeUrl: {
-    does: 'where this person unsubscribes; a campaign must have it',
+    does: 'URL where this person unsubscribes; required in a campaign',
     sample: 'https://example.com/unsubscribe',
     read: (_, { unsubscribeUrl }) => unsubscribeUrl,
   },
   preferencesUrl: {
-    does: 'where this person chooses what to get',
+    does: 'URL where this person chooses what to receive',
     sample: 'https://example.com/preferences',
     read: (_, { preferencesUrl }) => preferencesUrl,
   },
   viewInBrowserUrl: {
-    does: 'where this mail stands as a page',
+    does: 'URL that shows this email as a web page',
     sample: 'https://example.com/view',
     read: (_, { viewInBrowserUrl }) => viewInBrowserUrl,
   },
@@ -65,7 +65,7 @@ export const VARIABLES: Readonly<Record<string, Variable>> = {
   },
   workspace: { does: '`{{workspace.name}}`', sample: { name: 'Example' }, read: (_, { workspace }) => workspace },
   event: {
-    does: 'properties of the event that set an automation off: `{{event.order_id}}`',
+    does: 'properties of the event that started an automation: `{{event.order_id}}`',
     sample: {},
     read: (_, { event }) => event ?? {},
   },

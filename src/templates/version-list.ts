@@ -1,6 +1,6 @@
 /** The versions of a template as their author wrote them. Another workspace's template has none. */
-import type { Queryable } from '#src/db.ts'
-import { readPage, type PageWish } from '#src/page.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { readPage, type PageWish } from '#src/stores/page.ts'
 import { CONTENT, fromRow, type Template, type TemplateRow } from './store.ts'
 
 /** A version as it was saved. */

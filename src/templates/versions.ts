@@ -2,9 +2,10 @@
  * Every save of a template keeps the version before it. A version is never changed, so whoever wrote down its number can say for ever
  * what was sent. `finished` is what is rendered; what the author wrote stands beside it.
  */
-import { prepared, type Queryable } from '#src/db.ts'
-import { isUuid } from '#src/id.ts'
-import { isHtml } from '#src/mail/html-signs.ts'
+import { prepared, type Queryable } from '#src/stores/db.ts'
+import { isUuid } from '#src/platform/id.ts'
+import { isHtml } from '#src/mail/html-detection.ts'
+import { sql } from '#src/stores/sql.ts'
 import type { Source } from './source.ts'
 
 export const FORMATS = ['html', 'text', 'mjml'] as const
@@ -32,8 +33,11 @@ const FINISHED =
 const LATEST = prepared('template-latest', `SELECT id, ${FINISHED} FROM templates WHERE id = $1 AND workspace_id = $2`)
 const VERSION = prepared(
   'template-version',
-  `
-SELECT template_id AS id, ${FINISHED} FROM template_versions WHERE template_id = $1 AND workspace_id = $2 AND version = $3`,
+  sql`
+    SELECT template_id AS id, ${FINISHED}
+    FROM template_versions
+    WHERE template_id = $1 AND workspace_id = $2 AND version = $3
+  `,
 )
 
 /** The version asked for, or (null) the latest. Null when this workspace has none; text that is no id finds none either. */

@@ -2,8 +2,9 @@
  * What others report of TLS with our own mail domains. A report counts once, however often and by whatever way it comes: by the name of its
  * organisation, its id, and who signed it. What nobody signed gives way to the same report with a signature, and never takes its place.
  */
-import type { Queryable } from '#src/db.ts'
-import type { TlsReportArrival } from './arrivals.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
+import type { TlsReportArrival } from './received-queue.ts'
 import type { TlsReport, TlsReportPolicy } from './schema.ts'
 
 export interface ReceivedTlsReport extends TlsReport {
@@ -18,12 +19,14 @@ export interface ReceivedTlsReport extends TlsReport {
 
 export type Kept = Omit<ReceivedTlsReport, 'successes' | 'failures'>
 
-const KEEP = `
-INSERT INTO received_tls_reports (id, organization, report_id, signer, via, peer, contact, begins_at, ends_at, policies,
-  successes, failures)
-SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12
-WHERE $4 <> '' OR NOT EXISTS (SELECT FROM received_tls_reports WHERE organization = $2 AND report_id = $3)
-ON CONFLICT ON CONSTRAINT received_tls_reports_once DO NOTHING`
+const KEEP = sql`
+  INSERT INTO received_tls_reports (
+    id, organization, report_id, signer, via, peer, contact, begins_at, ends_at, policies, successes, failures
+  )
+  SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12
+  WHERE $4 <> '' OR NOT EXISTS (SELECT FROM received_tls_reports WHERE organization = $2 AND report_id = $3)
+  ON CONFLICT ON CONSTRAINT received_tls_reports_once DO NOTHING
+`
 const GIVE_WAY = `DELETE FROM received_tls_reports WHERE organization = $1 AND report_id = $2 AND signer = ''`
 
 /** Inside a transaction. False when it was known. */
@@ -79,10 +82,14 @@ interface ReportFilter {
 /** The newest first. */
 export async function listReceived(db: Queryable, { isFailing, limit }: ReportFilter): Promise<ReceivedTlsReport[]> {
   const { rows } = await db.query<ReceivedTlsReport>(
-    `
-    SELECT id, organization, report_id AS "reportId", signer, via, peer, contact, begins_at AS "beginsAt", ends_at AS "endsAt", policies,
-      successes, failures
-    FROM received_tls_reports WHERE failures > 0 OR NOT $1 ORDER BY id DESC LIMIT $2`,
+    sql`
+      SELECT id, organization, report_id AS "reportId", signer, via, peer, contact, begins_at AS "beginsAt",
+        ends_at AS "endsAt", policies, successes, failures
+      FROM received_tls_reports
+      WHERE failures > 0 OR NOT $1
+      ORDER BY id DESC
+      LIMIT $2
+    `,
     [isFailing, limit],
   )
   return rows

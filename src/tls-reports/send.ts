@@ -7,12 +7,13 @@
 import { gzipSync } from 'node:zlib'
 import type { Context } from '#src/context.ts'
 import type { Answer, DomainDns } from '#src/domains/dns.ts'
-import { newId } from '#src/id.ts'
+import { newId } from '#src/platform/id.ts'
 import { parseAddress } from '#src/mail/address.ts'
 import type { Acceptor } from '#src/messages/accept.ts'
-import type { Outgoing } from '#src/outgoing.ts'
+import type { Outgoing } from '#src/net/http-client.ts'
+import { sql } from '#src/stores/sql.ts'
 import { readDestinations, type Destination } from './destinations.ts'
-import { writeLetter, type Letter } from './letter.ts'
+import { writeLetter, type Letter } from './report-mail.ts'
 import { writeReport, type ReportAbout, type TlsResult } from './report.ts'
 
 export interface TlsReporting {
@@ -36,23 +37,41 @@ const SPREAD = '4 hours'
 
 const FORGET_RESULTS = `DELETE FROM tls_results WHERE day < $1::date - 3`
 const FORGET_REPORTS = `DELETE FROM tls_reports WHERE day < $1::date - 30`
-const PLAN = `
-INSERT INTO tls_reports (day, domain, due_at)
-SELECT DISTINCT day, domain, $2::timestamptz + random() * $3::float8 * interval '${SPREAD}' FROM tls_results WHERE day < $1::date
-ON CONFLICT DO NOTHING`
-const CLAIM = `
-UPDATE tls_reports SET tries = tries + 1, due_at = $1::timestamptz + $2::float8 * interval '30 minutes' * power(2, tries)
-WHERE (day, domain) IN (
-  SELECT day, domain FROM tls_reports WHERE state = 'waiting' AND due_at <= $1 ORDER BY due_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
-RETURNING day::text, domain, tries`
-const RESULTS = `
-SELECT policy, result, mx_host AS "mxHost", mx_address AS "mxAddress", sending_ip AS "sendingIp", mx_helo AS "mxHelo", reason,
-  count::int
-FROM tls_results
-WHERE day = $1 AND domain = $2 ORDER BY count DESC LIMIT 1000`
-const SENDER = `
-SELECT id AS "domainId", workspace_id AS "workspaceId" FROM domains
-WHERE domain = $1 AND verification_status IN ('verified', 'degraded') ORDER BY verified_at LIMIT 1`
+const PLAN = sql`
+  INSERT INTO tls_reports (day, domain, due_at)
+  SELECT DISTINCT day, domain, $2::timestamptz + random() * $3::float8 * interval '${SPREAD}'
+  FROM tls_results
+  WHERE day < $1::date
+  ON CONFLICT DO NOTHING
+`
+const CLAIM = sql`
+  UPDATE tls_reports
+  SET tries = tries + 1, due_at = $1::timestamptz + $2::float8 * interval '30 minutes' * power(2, tries)
+  WHERE (day, domain) IN (
+    SELECT day, domain
+    FROM tls_reports
+    WHERE state = 'waiting' AND due_at <= $1
+    ORDER BY due_at
+    LIMIT ${BATCH}
+    FOR UPDATE SKIP LOCKED
+  )
+  RETURNING day::text, domain, tries
+`
+const RESULTS = sql`
+  SELECT policy, result, mx_host AS "mxHost", mx_address AS "mxAddress", sending_ip AS "sendingIp", mx_helo AS "mxHelo",
+    reason, count::int
+  FROM tls_results
+  WHERE day = $1 AND domain = $2
+  ORDER BY count DESC
+  LIMIT 1000
+`
+const SENDER = sql`
+  SELECT id AS "domainId", workspace_id AS "workspaceId"
+  FROM domains
+  WHERE domain = $1 AND verification_status IN ('verified', 'degraded')
+  ORDER BY verified_at
+  LIMIT 1
+`
 
 /** One round; true when there may be more. `from`: TLS_REPORT_FROM. */
 export async function sendTlsReports(reporting: TlsReporting, from: string): Promise<boolean> {

@@ -1,12 +1,13 @@
 /**
- * Takes opens and clicks: what is stored here waits some seconds to be judged and told (record.ts), and how it gets there is the spool's
- * business (spool.ts). Of one recipient so many are stored in a minute by one process; those beyond are answered like the others, and are
+ * Takes opens and clicks: what is stored here waits some seconds to be judged and told (hit-recorder.ts), and how it gets there is the spool's
+ * business (hit-spool.ts). Of one recipient so many are stored in a minute by one process; those beyond are answered like the others, and are
  * nothing.
  */
-import { binaryColumnsOf, type Column } from '#src/binary-columns.ts'
+import { binaryColumnsOf, type Column } from '#src/stores/binary-columns.ts'
 import type { Context } from '#src/context.ts'
-import { prepared } from '#src/db.ts'
-import { createSpool, SPOOL_BOUNDS, type Fate } from './spool.ts'
+import { prepared } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
+import { createSpool, SPOOL_BOUNDS, type Fate } from './hit-spool.ts'
 import type { HitRef } from './tokens.ts'
 
 export interface TakenHit extends HitRef {
@@ -36,9 +37,11 @@ interface Stamped {
 
 const TAKE = prepared(
   'tracking-hits-take',
-  `
-INSERT INTO tracking_hits (at, message_id, n, url, address, user_agent, machine)
-SELECT * FROM unnest($1::timestamptz[], $2::uuid[], $3::smallint[], $4::text[], $5::text[], $6::text[], $7::text[])`,
+  sql`
+    INSERT INTO tracking_hits (at, message_id, n, url, address, user_agent, machine)
+    SELECT *
+    FROM unnest($1::timestamptz[], $2::uuid[], $3::smallint[], $4::text[], $5::text[], $6::text[], $7::text[])
+  `,
 )
 const COLUMNS: readonly Column<Stamped>[] = [
   ['timestamptz', ({ at }) => at],

@@ -1,7 +1,7 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import fc from 'fast-check'
-import { newId } from '#src/id.ts'
-import { openVault } from '#src/vault.ts'
+import { newId } from '#src/platform/id.ts'
+import { openVault } from '#src/crypto/encryption.ts'
 import { createLinks, isOurLink, UNSUBSCRIBE_PREFIX, type MailRef } from './links.ts'
 import { createTokens } from './tokens.ts'
 
@@ -62,14 +62,14 @@ describe('tokens of links', () => {
         tokens.readMailbox(token),
       ].filter((found) => found !== null)
     for (const token of all) {
-      assert.equal(read(token).length, 1)
+      assert.strictEqual(read(token).length, 1)
       for (let i = 0; i < token.length; i++) {
         const other = token.charAt(i) === 'a' ? 'b' : 'a'
         assert.deepEqual(read(token.slice(0, i) + other + token.slice(i + 1)), [], `${token} at ${i}`)
       }
     }
-    assert.equal(tokens.readClick(clickToken(REF, URL_OF_MAIL), `${URL_OF_MAIL}x`), null)
-    assert.equal(createTokens(openVault(Buffer.alloc(32, 8))).readHit('open', tokens.hit('open', REF)), null)
+    assert.strictEqual(tokens.readClick(clickToken(REF, URL_OF_MAIL), `${URL_OF_MAIL}x`), null)
+    assert.strictEqual(createTokens(openVault(Buffer.alloc(32, 8))).readHit('open', tokens.hit('open', REF)), null)
     fc.assert(fc.property(fc.string(), (text) => assert.deepEqual(read(text), [])))
   })
 })
@@ -77,15 +77,15 @@ describe('tokens of links', () => {
 describe('links of a mail', () => {
   it('lead to its base and carry what they are about', () => {
     const [use, token = '', coded = ''] = partsOf(links.click(REF, URL_OF_MAIL))
-    assert.equal(use, 'c')
-    assert.equal(Buffer.from(coded, 'base64url').toString(), URL_OF_MAIL)
+    assert.strictEqual(use, 'c')
+    assert.strictEqual(Buffer.from(coded, 'base64url').toString(), URL_OF_MAIL)
     assert.deepEqual(tokens.readClick(token, URL_OF_MAIL), { messageId: REF.messageId, n: 3 })
     for (const [link, path] of [
       [links.unsubscribe(REF), 'u'],
       [links.preferences(REF), 'p'],
     ] as const) {
       const [place, text = ''] = partsOf(link)
-      assert.equal(place, path)
+      assert.strictEqual(place, path)
       assert.deepEqual(tokens.readList(text), LIST_REF)
     }
     assert.ok(links.open(REF).startsWith('https://track.shop.example/o/'))
@@ -102,19 +102,19 @@ describe('links of a mail', () => {
   })
   it('unsubscribing has both headers, and an address whose local part is no longer than 64', () => {
     const [[name, value], post] = links.listUnsubscribe(REF) as [[string, string], [string, string]]
-    assert.equal(name, 'List-Unsubscribe')
+    assert.strictEqual(name, 'List-Unsubscribe')
     assert.deepEqual(post, ['List-Unsubscribe-Post', 'List-Unsubscribe=One-Click'])
     const [, https, local = '', domain, subject = ''] =
       /^<(https:[^>]+)>, <mailto:([^@>]+)@([^?>]+)\?subject=([^>]+)>$/.exec(value) ?? []
-    assert.equal(https, links.unsubscribe(REF))
+    assert.strictEqual(https, links.unsubscribe(REF))
     assert.ok(local.startsWith(UNSUBSCRIBE_PREFIX) && local.length <= 64)
-    assert.equal(domain, 'bounces.op.example')
+    assert.strictEqual(domain, 'bounces.op.example')
     assert.deepEqual(tokens.readMailbox(local.slice(2)), { contactId: REF.contactId, audienceId: REF.audienceId })
     assert.deepEqual(tokens.readList(subject), LIST_REF)
   })
   it('without a contact there is no address to write to', () => {
     const [field] = links.listUnsubscribe({ ...REF, contactId: null })
-    assert.equal(field?.[1], `<${links.unsubscribe({ ...REF, contactId: null })}>`)
+    assert.strictEqual(field?.[1], `<${links.unsubscribe({ ...REF, contactId: null })}>`)
   })
   it('are known as ours, and no others are', () => {
     for (const link of [

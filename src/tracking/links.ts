@@ -4,8 +4,8 @@
  * may stand in any attribute, quoted or not, as they are.
  */
 import type { Config } from '#config/load.ts'
-import type { Vault } from '#src/vault.ts'
-import { writeClick, type ClickPen } from './pen.ts'
+import type { Vault } from '#src/crypto/encryption.ts'
+import { writeClick, type ClickPen } from './click-signer.ts'
 import { createTokens, type ListRef } from './tokens.ts'
 
 export interface MailRef extends ListRef {

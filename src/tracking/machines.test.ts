@@ -1,7 +1,7 @@
-import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { assert, expect } from 'chai'
 import { loadMachines } from './machines.ts'
 
 const BROWSER =
@@ -40,15 +40,15 @@ describe('what a request tells of who asks', () => {
   ]
   for (const [agent, rule] of agents)
     it(`${agent.slice(0, 60) || 'no agent'}: ${rule ?? 'a person'}`, () =>
-      assert.equal(judge({ 'user-agent': agent }), rule))
+      assert.strictEqual(judge({ 'user-agent': agent }), rule))
   for (const [name, value] of [
     ['purpose', 'prefetch'],
     ['sec-purpose', 'prefetch;prerender'],
     ['x-moz', 'prefetch'],
     ['x-purpose', 'preview'],
   ] as const)
-    it(`${name}: ${value}`, () => assert.equal(judge({ 'user-agent': BROWSER, [name]: value }), 'prefetch'))
-  it('HEAD', () => assert.equal(judge({ 'user-agent': BROWSER }, HOME, true), 'head'))
+    it(`${name}: ${value}`, () => assert.strictEqual(judge({ 'user-agent': BROWSER, [name]: value }), 'prefetch'))
+  it('HEAD', () => assert.strictEqual(judge({ 'user-agent': BROWSER }, HOME, true), 'head'))
   const networks: readonly (readonly [string, string | null])[] = [
     ['66.249.66.1', 'google-crawler'],
     ['::ffff:66.249.66.1', 'google-crawler'],
@@ -72,7 +72,7 @@ describe('what a request tells of who asks', () => {
   ]
   for (const [address, rule] of networks)
     it(`from ${address}: ${rule ?? 'nobody known'}`, () =>
-      assert.equal(judge({ 'user-agent': BROWSER }, address), rule))
+      assert.strictEqual(judge({ 'user-agent': BROWSER }, address), rule))
 
   it('a file of the operator is read instead, and refused where it says what cannot be', () => {
     const folder = mkdtempSync(join(tmpdir(), 'machines-'))
@@ -107,7 +107,9 @@ describe('what a request tells of who asks', () => {
         '- x',
         '[',
       ])
-        assert.throws(() => load(text), { name: 'ConfigError', message: /own\.yaml/ })
+        expect(() => load(text))
+          .to.throw(/own\.yaml/)
+          .that.has.property('name', 'ConfigError')
     } finally {
       rmSync(folder, { recursive: true })
     }

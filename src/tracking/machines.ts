@@ -1,6 +1,6 @@
 /**
  * Which opens and clicks are made by programs, as far as the request alone tells: its method, its headers, where it comes from. The names
- * and networks stand in a file (config/machines.yaml, or the operator's own), the rest here. What only time tells is in judge.ts.
+ * and networks stand in a file (config/machines.yaml, or the operator's own), the rest here. What only time tells is in machine-hits.ts.
  */
 import { readFileSync } from 'node:fs'
 import type { IncomingHttpHeaders } from 'node:http'

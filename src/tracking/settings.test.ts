@@ -1,6 +1,6 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { newId } from '#src/id.ts'
+import { newId } from '#src/platform/id.ts'
 import { judgeTracking, loadTracking, type Origin, type TrackingWish } from './settings.ts'
 
 const wish = (said: boolean | null): TrackingWish => ({ opens: said, clicks: said })
@@ -58,7 +58,7 @@ describe('the tracking of a workspace', () => {
       workspaceId,
       domainId,
     ])
-    assert.equal((await loadTracking(ctx, workspaceId)).base, 'https://app.op.example')
+    assert.strictEqual((await loadTracking(ctx, workspaceId)).base, 'https://app.op.example')
     await ctx.db.query(
       `UPDATE domains SET tracking_status = 'verified', verification_status = 'verified' WHERE id = $1`,
       [domainId],
@@ -70,7 +70,7 @@ describe('the tracking of a workspace', () => {
       base: `https://track.${domainId}.example`,
     })
     await ctx.db.query('DELETE FROM domains WHERE id = $1', [domainId])
-    assert.equal((await loadTracking(ctx, workspaceId)).base, 'https://app.op.example')
+    assert.strictEqual((await loadTracking(ctx, workspaceId)).base, 'https://app.op.example')
   })
   it('that is gone has none', async () => {
     assert.deepEqual(await loadTracking(ctx, newId()), {

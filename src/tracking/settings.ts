@@ -4,9 +4,10 @@
  */
 import type { Config } from '#config/load.ts'
 import type { Context } from '#src/context.ts'
-import { prepared, type Queryable } from '#src/db.ts'
+import { prepared, type Queryable } from '#src/stores/db.ts'
 import { trackingNameOf } from '#src/domains/records.ts'
-import { createKeptAnswers } from '#src/kept-answers.ts'
+import { createKeptAnswers } from '#src/concurrency/loading-cache.ts'
+import { sql } from '#src/stores/sql.ts'
 
 /** Null: not said. */
 export interface TrackingWish {
@@ -55,10 +56,16 @@ interface Row {
 
 const LOAD = prepared(
   'tracking-settings-load',
-  `
-SELECT w.track_opens AS opens, w.track_clicks AS clicks, w.tracking_privacy AS privacy, w.reply_to AS "replyTo", d.domain,
-  coalesce(d.tracking_status = 'verified' AND d.verification_status IN ('verified', 'degraded'), false) AS "isUsable"
-FROM workspaces w LEFT JOIN domains d ON d.id = w.tracking_domain_id AND d.workspace_id = w.id WHERE w.id = $1`,
+  sql`
+    SELECT w.track_opens AS opens, w.track_clicks AS clicks, w.tracking_privacy AS privacy, w.reply_to AS "replyTo",
+      d.domain,
+      coalesce(
+        d.tracking_status = 'verified' AND d.verification_status IN ('verified', 'degraded'), false
+      ) AS "isUsable"
+    FROM workspaces w
+    LEFT JOIN domains d ON d.id = w.tracking_domain_id AND d.workspace_id = w.id
+    WHERE w.id = $1
+  `,
 )
 
 /** Of a workspace that is gone: nothing is tracked. */
@@ -133,8 +140,12 @@ export async function changeTrackingSettings(
   await db.query(`UPDATE workspaces SET ${sets} WHERE id = $1`, [workspaceId, ...given.map((field) => change[field])])
 }
 
-const IS_OURS = `
-SELECT 1 FROM domains WHERE domain = $1 AND tracking_status = 'verified' AND verification_status IN ('verified', 'degraded') LIMIT 1`
+const IS_OURS = sql`
+  SELECT 1
+  FROM domains
+  WHERE domain = $1 AND tracking_status = 'verified' AND verification_status IN ('verified', 'degraded')
+  LIMIT 1
+`
 
 /** Whether a host is the tracking name of a verified domain and leads to us. */
 export async function isTrackingName(db: Queryable, host: string): Promise<boolean> {

@@ -3,14 +3,14 @@
  * it does not expire, and it works when the mail itself is gone. Each use has a key of its own: a token for one is none for another.
  *
  * What an open, a click and a view is about: 16 bytes of message id, 2 of recipient number, 12 of digest. The digest of a click is made with
- * a key of its mail and is over its URL (pen.ts). Unsubscribing carries who leaves what: message, recipient,
+ * a key of its mail and is over its URL (click-signer.ts). Unsubscribing carries who leaves what: message, recipient,
  * workspace, contact, audience. In a local part there is room for contact, audience and 6 bytes of digest; the ids are not known to others.
  */
 import { timingSafeEqual } from 'node:crypto'
-import { hexOf, idOfHex } from '#src/id.ts'
+import { hexOf, idOfHex } from '#src/platform/id.ts'
 import { fromBase32, toBase32 } from '#src/mail/base32.ts'
-import type { Vault } from '#src/vault.ts'
-import { CLICK_MAC_BYTES, clickDigest } from './pen.ts'
+import type { Vault } from '#src/crypto/encryption.ts'
+import { CLICK_MAC_BYTES, clickDigest } from './click-signer.ts'
 
 export interface HitRef {
   readonly messageId: string

@@ -1,13 +1,13 @@
 /**
  * One try of one delivery: signed now, posted, judged. A value in every case; what could not even be sent is a failed try with its reason.
  */
-import type { Clock } from '#src/clock.ts'
-import type { Outgoing, Posted } from '#src/outgoing.ts'
-import type { Delivery } from './load.ts'
+import type { Clock } from '#src/platform/clock.ts'
+import type { Outgoing, Posted } from '#src/net/http-client.ts'
+import type { Delivery } from './delivery-content.ts'
 import { eventName } from './payload.ts'
-import type { Tried } from './settle.ts'
+import type { Tried } from './result-writer.ts'
 import { signatureHeaders } from './sign.ts'
-import { judge, TRY_TIMEOUT_MS, type Verdict } from './verdict.ts'
+import { judge, TRY_TIMEOUT_MS, type Verdict } from './response-policy.ts'
 
 export interface Means {
   readonly outgoing: Outgoing

@@ -6,8 +6,9 @@
  * rows waiting takes nothing from the others. Within an endpoint the order is that of the due times.
  * All times are PostgreSQL's own: the clocks of several machines need not agree.
  */
-import { prepared, type Queryable } from '#src/db.ts'
-import { fullLanes, type Room } from './lanes.ts'
+import { prepared, type Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
+import { fullLanes, type Room } from './endpoint-concurrency.ts'
 
 /** Waiting in the process, the try itself (10 s) and settling must fit; a crash delays what was held by this. */
 export const LEASE_SECONDS = 60
@@ -38,36 +39,73 @@ export interface Claim {
 // its cost is one probe an endpoint, however many rows there are.
 const CLAIM = prepared(
   'webhooks-claim',
-  `
-WITH RECURSIVE fronts AS (
-  (SELECT endpoint_id, due_at FROM webhook_deliveries WHERE state = 'pending' ORDER BY endpoint_id, due_at LIMIT 1)
-  UNION ALL
-  SELECT following.* FROM fronts CROSS JOIN LATERAL (
-    SELECT d.endpoint_id, d.due_at FROM webhook_deliveries d WHERE d.state = 'pending' AND d.endpoint_id > fronts.endpoint_id
-    ORDER BY d.endpoint_id, d.due_at LIMIT 1) following
-), known AS MATERIALIZED (
-  SELECT f.endpoint_id, f.due_at, e.is_active FROM fronts f JOIN webhook_endpoints e ON e.id = f.endpoint_id
-), sharing AS MATERIALIZED (
-  SELECT k.endpoint_id, least(coalesce(r.room, $3), greatest(1, $4 / count(*) OVER ())) AS room
-  FROM known k LEFT JOIN unnest($1::uuid[], $2::integer[]) AS r (endpoint_id, room) ON r.endpoint_id = k.endpoint_id
-  WHERE k.is_active AND k.due_at <= now() AND coalesce(r.room, $3) > 0
-  ORDER BY k.due_at LIMIT $4
-), picked AS MATERIALIZED (
-  SELECT p.event_id, p.endpoint_id, s.room FROM sharing s CROSS JOIN LATERAL (
-    SELECT d.event_id, d.endpoint_id FROM webhook_deliveries d
-    WHERE d.endpoint_id = s.endpoint_id AND d.state = 'pending' AND d.due_at <= now()
-      AND (d.leased_until IS NULL OR d.leased_until <= now())
-    ORDER BY d.due_at, d.event_id LIMIT s.room FOR UPDATE SKIP LOCKED) p
-), claimed AS (
-  UPDATE webhook_deliveries d SET leased_until = date_trunc('milliseconds', now()) + make_interval(secs => $5)
-  FROM picked p WHERE d.event_id = p.event_id AND d.endpoint_id = p.endpoint_id AND d.event_id = ANY (ARRAY(SELECT event_id FROM picked))
-  RETURNING d.event_id, d.endpoint_id, d.workspace_id, d.tx, d.tries, d.due_at, d.leased_until, p.room
-), outlook AS (
-  SELECT extract(epoch FROM min(due_at) FILTER (WHERE due_at > now()) - now()) * 1000 AS next_in_ms,
-    coalesce(bool_or(NOT is_active), false) AS has_abandoned
-  FROM known
-)
-SELECT o.next_in_ms::float8, o.has_abandoned, c.* FROM outlook o LEFT JOIN claimed c ON true ORDER BY c.due_at, c.event_id`,
+  sql`
+    WITH RECURSIVE fronts AS (
+      (
+        SELECT endpoint_id, due_at
+        FROM webhook_deliveries
+        WHERE state = 'pending'
+        ORDER BY endpoint_id, due_at
+        LIMIT 1
+      )
+      UNION ALL
+      SELECT following.*
+      FROM fronts
+      CROSS JOIN LATERAL (
+        SELECT d.endpoint_id, d.due_at
+        FROM webhook_deliveries d
+        WHERE d.state = 'pending' AND d.endpoint_id > fronts.endpoint_id
+        ORDER BY d.endpoint_id, d.due_at
+        LIMIT 1
+      ) following
+    ),
+    known AS MATERIALIZED (
+      SELECT f.endpoint_id, f.due_at, e.is_active
+      FROM fronts f
+      JOIN webhook_endpoints e ON e.id = f.endpoint_id
+    ),
+    sharing AS MATERIALIZED (
+      SELECT k.endpoint_id, least(coalesce(r.room, $3), greatest(1, $4 / count(*) OVER ())) AS room
+      FROM known k
+      LEFT JOIN unnest($1::uuid[], $2::integer[]) AS r (endpoint_id, room) ON r.endpoint_id = k.endpoint_id
+      WHERE k.is_active AND k.due_at <= now() AND coalesce(r.room, $3) > 0
+      ORDER BY k.due_at
+      LIMIT $4
+    ),
+    picked AS MATERIALIZED (
+      SELECT p.event_id, p.endpoint_id, s.room
+      FROM sharing s
+      CROSS JOIN LATERAL (
+        SELECT d.event_id, d.endpoint_id
+        FROM webhook_deliveries d
+        WHERE d.endpoint_id = s.endpoint_id
+          AND d.state = 'pending'
+          AND d.due_at <= now()
+          AND (d.leased_until IS NULL OR d.leased_until <= now())
+        ORDER BY d.due_at, d.event_id
+        LIMIT s.room
+        FOR UPDATE SKIP LOCKED
+      ) p
+    ),
+    claimed AS (
+      UPDATE webhook_deliveries d
+      SET leased_until = date_trunc('milliseconds', now()) + make_interval(secs => $5)
+      FROM picked p
+      WHERE d.event_id = p.event_id
+        AND d.endpoint_id = p.endpoint_id
+        AND d.event_id = ANY (ARRAY(SELECT event_id FROM picked))
+      RETURNING d.event_id, d.endpoint_id, d.workspace_id, d.tx, d.tries, d.due_at, d.leased_until, p.room
+    ),
+    outlook AS (
+      SELECT extract(epoch FROM min(due_at) FILTER (WHERE due_at > now()) - now()) * 1000 AS next_in_ms,
+        coalesce(bool_or(NOT is_active), false) AS has_abandoned
+      FROM known
+    )
+    SELECT o.next_in_ms::float8, o.has_abandoned, c.*
+    FROM outlook o
+    LEFT JOIN claimed c ON true
+    ORDER BY c.due_at, c.event_id
+  `,
 )
 
 interface ClaimRow {

@@ -2,9 +2,10 @@
  * What became of each event at one endpoint: its state, and every try with what was sent and what was answered. And sending one again.
  * Whoever calls has made sure that the endpoint is the workspace's own.
  */
-import type { Queryable } from '#src/db.ts'
-import { idOfHex, isUuid } from '#src/id.ts'
-import { readPage, type PageWish } from '#src/page.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { idOfHex, isUuid } from '#src/platform/id.ts'
+import { readPage, type PageWish } from '#src/stores/page.ts'
+import { sql } from '#src/stores/sql.ts'
 import { wakeSender, type Endpoint, type Wakeable } from './endpoints.ts'
 
 export interface DeliveryView {
@@ -60,8 +61,10 @@ export async function listDeliveries(db: Queryable, endpoint: Endpoint, filter: 
   const { items, total } = await readPage<Omit<DeliveryView, 'attempts'>>(
     db,
     {
-      columns: `d.event_id AS "eventId", e.type, d.state, d.tries, d.created_at AS "createdAt",
-      CASE d.state WHEN 'pending' THEN d.due_at END AS "nextTryAt"`,
+      columns: sql`
+        d.event_id AS "eventId", e.type, d.state, d.tries, d.created_at AS "createdAt",
+        CASE d.state WHEN 'pending' THEN d.due_at END AS "nextTryAt"
+      `,
       from: 'webhook_deliveries d',
       joins: 'LEFT JOIN events e ON e.workspace_id = d.workspace_id AND e.tx = d.tx AND e.id = d.event_id',
       where: WHERE,
@@ -84,9 +87,13 @@ async function listAttempts(
   eventIds: readonly string[],
 ): Promise<Map<string, AttemptView[]>> {
   const { rows } = await db.query<AttemptView & { eventId: string }>(
-    `SELECT event_id AS "eventId", attempt, at, url, request_headers AS "requestHeaders", request_body AS "requestBody", status,
-       response_body AS "responseBody", error, duration_ms AS "durationMs"
-     FROM webhook_attempts WHERE endpoint_id = $1 AND event_id = ANY ($2) ORDER BY event_id, attempt`,
+    sql`
+      SELECT event_id AS "eventId", attempt, at, url, request_headers AS "requestHeaders",
+        request_body AS "requestBody", status, response_body AS "responseBody", error, duration_ms AS "durationMs"
+      FROM webhook_attempts
+      WHERE endpoint_id = $1 AND event_id = ANY ($2)
+      ORDER BY event_id, attempt
+    `,
     [endpointId, eventIds],
   )
   return Map.groupBy(rows, (row) => row.eventId)
@@ -99,11 +106,18 @@ export async function replayDelivery(
   eventId: string,
 ): Promise<'queued' | 'not-found' | 'switched-off'> {
   const { rows } = await ctx.db.query<{ is_active: boolean }>(
-    `WITH replayed AS (
-       UPDATE webhook_deliveries d SET state = 'pending', tries = 0, due_at = now() FROM webhook_endpoints e
-       WHERE e.id = d.endpoint_id AND e.is_active AND d.endpoint_id = $1 AND d.event_id = $2)
-     SELECT e.is_active FROM webhook_deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id
-     WHERE d.endpoint_id = $1 AND d.event_id = $2`,
+    sql`
+      WITH replayed AS (
+        UPDATE webhook_deliveries d
+        SET state = 'pending', tries = 0, due_at = now()
+        FROM webhook_endpoints e
+        WHERE e.id = d.endpoint_id AND e.is_active AND d.endpoint_id = $1 AND d.event_id = $2
+      )
+      SELECT e.is_active
+      FROM webhook_deliveries d
+      JOIN webhook_endpoints e ON e.id = d.endpoint_id
+      WHERE d.endpoint_id = $1 AND d.event_id = $2
+    `,
     [endpoint.id, eventId],
   )
   if (rows[0] === undefined) return 'not-found'

@@ -6,10 +6,11 @@
  * a slice at a time, however long that log is.
  */
 import type { Context } from '#src/context.ts'
-import type { Queryable } from '#src/db.ts'
-import { newId } from '#src/id.ts'
-import { readPage, type Page, type PageWish } from '#src/page.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { newId } from '#src/platform/id.ts'
+import { readPage, type Page, type PageWish } from '#src/stores/page.ts'
 import { WEBHOOKS_CHANNEL } from '#src/queue/keys.ts'
+import { sql } from '#src/stores/sql.ts'
 import { newSecret, ROTATION_HOURS, sealSecret } from './secret.ts'
 
 /** Each event is stored once for each endpoint that wants it. */
@@ -53,16 +54,23 @@ export interface Shown {
 type Sealing = Pick<Context, 'db' | 'vault'>
 
 const DELETED = 'deleted'
-const COLUMNS = `id, url, description, event_types AS "eventTypes", is_active AS "isActive", disabled_reason AS "disabledReason",
-  CASE WHEN previous_until > now() THEN previous_until END AS "previousUntil", created_at AS "createdAt", updated_at AS "updatedAt"`
+const COLUMNS = sql`
+  id, url, description, event_types AS "eventTypes", is_active AS "isActive", disabled_reason AS "disabledReason",
+  CASE WHEN previous_until > now() THEN previous_until END AS "previousUntil", created_at AS "createdAt",
+  updated_at AS "updatedAt"
+`
 const OWN = `workspace_id = $1 AND disabled_reason IS DISTINCT FROM '${DELETED}'`
 
 /** The endpoint and its secret; null when the workspace has as many as it may. `url` has passed `judgeTarget`. */
 export async function createEndpoint(ctx: Sealing, workspaceId: string, order: EndpointOrder): Promise<Shown | null> {
   const secret = newSecret()
   const { rows } = await ctx.db.query<Endpoint>(
-    `INSERT INTO webhook_endpoints (id, workspace_id, url, description, event_types, secret)
-     SELECT $2, $1, $3, $4, $5, $6 WHERE (SELECT count(*) FROM webhook_endpoints WHERE ${OWN}) < ${MAX_ENDPOINTS} RETURNING ${COLUMNS}`,
+    sql`
+      INSERT INTO webhook_endpoints (id, workspace_id, url, description, event_types, secret)
+      SELECT $2, $1, $3, $4, $5, $6
+      WHERE (SELECT count(*) FROM webhook_endpoints WHERE ${OWN}) < ${MAX_ENDPOINTS}
+      RETURNING ${COLUMNS}
+    `,
     [workspaceId, newId(), order.url, order.description, order.eventTypes, sealSecret(ctx.vault, secret)],
   )
   return rows[0] === undefined ? null : { endpoint: rows[0], secret }
@@ -93,12 +101,21 @@ export async function updateEndpoint(
   change: EndpointChange,
 ): Promise<Endpoint | null> {
   const { rows } = await ctx.db.query<Endpoint>(
-    `UPDATE webhook_endpoints SET url = coalesce($3, url), event_types = coalesce($4, event_types),
-       description = CASE WHEN $5 THEN $6 ELSE description END,
-       is_active = coalesce($7, is_active), updated_at = now(),
-       disabled_reason = CASE $7 WHEN true THEN NULL
-         WHEN false THEN coalesce(disabled_reason, 'switched off by its owner') ELSE disabled_reason END
-     WHERE ${OWN} AND id = $2 RETURNING ${COLUMNS}`,
+    sql`
+      UPDATE webhook_endpoints
+      SET url = coalesce($3, url),
+        event_types = coalesce($4, event_types),
+        description = CASE WHEN $5 THEN $6 ELSE description END,
+        is_active = coalesce($7, is_active),
+        updated_at = now(),
+        disabled_reason = CASE $7
+          WHEN true THEN NULL
+          WHEN false THEN coalesce(disabled_reason, 'switched off by its owner')
+          ELSE disabled_reason
+        END
+      WHERE ${OWN} AND id = $2
+      RETURNING ${COLUMNS}
+    `,
     [
       workspaceId,
       id,
@@ -117,9 +134,15 @@ export async function updateEndpoint(
 export async function rotateSecret(ctx: Sealing, workspaceId: string, id: string): Promise<Shown | null> {
   const secret = newSecret()
   const { rows } = await ctx.db.query<Endpoint>(
-    `UPDATE webhook_endpoints SET previous_secret = secret, previous_until = now() + interval '${ROTATION_HOURS} hours', secret = $3,
-       updated_at = now()
-     WHERE ${OWN} AND id = $2 RETURNING ${COLUMNS}`,
+    sql`
+      UPDATE webhook_endpoints
+      SET previous_secret = secret,
+        previous_until = now() + interval '${ROTATION_HOURS} hours',
+        secret = $3,
+        updated_at = now()
+      WHERE ${OWN} AND id = $2
+      RETURNING ${COLUMNS}
+    `,
     [workspaceId, id, sealSecret(ctx.vault, secret)],
   )
   return rows[0] === undefined ? null : { endpoint: rows[0], secret }
@@ -128,8 +151,11 @@ export async function rotateSecret(ctx: Sealing, workspaceId: string, id: string
 /** True when it was there. What waits for it is ended by the worker. */
 export async function deleteEndpoint(ctx: Wakeable, workspaceId: string, id: string): Promise<boolean> {
   const { rowCount } = await ctx.db.query(
-    `UPDATE webhook_endpoints SET is_active = false, disabled_reason = '${DELETED}', secret = '', previous_secret = NULL, updated_at = now()
-     WHERE ${OWN} AND id = $2`,
+    sql`
+      UPDATE webhook_endpoints
+      SET is_active = false, disabled_reason = '${DELETED}', secret = '', previous_secret = NULL, updated_at = now()
+      WHERE ${OWN} AND id = $2
+    `,
     [workspaceId, id],
   )
   wakeSender(ctx)
@@ -138,11 +164,17 @@ export async function deleteEndpoint(ctx: Wakeable, workspaceId: string, id: str
 
 const SLICE = 2000
 const REMOVALS = ['webhook_attempts', 'webhook_deliveries'].map(
-  (table) => `
-  DELETE FROM ${table} WHERE (event_id, endpoint_id) IN (
-    SELECT log.event_id, log.endpoint_id FROM webhook_endpoints e JOIN webhook_deliveries log ON log.endpoint_id = e.id
-    WHERE e.disabled_reason = '${DELETED}' AND e.updated_at < now() - interval '5 minutes'
-    ORDER BY log.endpoint_id, log.event_id LIMIT ${SLICE})`,
+  (table) => sql`
+    DELETE FROM ${table}
+    WHERE (event_id, endpoint_id) IN (
+      SELECT log.event_id, log.endpoint_id
+      FROM webhook_endpoints e
+      JOIN webhook_deliveries log ON log.endpoint_id = e.id
+      WHERE e.disabled_reason = '${DELETED}' AND e.updated_at < now() - interval '5 minutes'
+      ORDER BY log.endpoint_id, log.event_id
+      LIMIT ${SLICE}
+    )
+  `,
 )
 
 /**

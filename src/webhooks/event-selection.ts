@@ -1,5 +1,5 @@
 /** Which types an endpoint wants, as clients write it: a list, or a text with commas; `*` for all. */
-import { ALL_TYPES, EVENT_TYPES, isEventType } from './event-types.ts'
+import { ALL_TYPES, EVENT_TYPE_NAMES, isEventType } from '#src/events/catalogue.ts'
 
 export type Selection =
   | { readonly ok: true; readonly types: readonly string[] }
@@ -14,7 +14,7 @@ export function readSelection(given: string | readonly string[]): Selection {
   if (names.has(ALL_TYPES)) return { ok: true, types: [ALL_TYPES] }
   const unknown = [...names].find((name) => !isEventType(name))
   if (unknown === undefined) return { ok: true, types: [...names] }
-  const known = Object.keys(EVENT_TYPES).join(', ')
+  const known = EVENT_TYPE_NAMES.join(', ')
   return {
     ok: false,
     reason: `${JSON.stringify(unknown.slice(0, 100))} is not an event type; there are ${known} and *`,

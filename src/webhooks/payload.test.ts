@@ -1,5 +1,5 @@
-import assert from 'node:assert/strict'
-import type { ReportedEvent } from '#src/events/reported.ts'
+import { assert } from 'chai'
+import type { ReportedEvent } from '#src/events/reported-event.ts'
 import { payloadOf } from './payload.ts'
 
 const EVENT: ReportedEvent = {

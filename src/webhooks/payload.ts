@@ -2,9 +2,9 @@
  * The body of a webhook: one flat object with the same fields for every type, in the same order, so that a receiver needs one shape.
  * What an event does not have is null. The text made here is what is signed, sent and kept.
  */
-import { hexOf, timeOf } from '#src/id.ts'
-import type { ReportedEvent } from '#src/events/reported.ts'
-import { rowOf } from './event-types.ts'
+import { hexOf, timeOf } from '#src/platform/id.ts'
+import { eventTypeRow } from '#src/events/catalogue.ts'
+import type { ReportedEvent } from '#src/events/reported-event.ts'
 
 export function eventName(id: string): string {
   return `evt_${hexOf(id)}`
@@ -36,7 +36,7 @@ export function payloadObject(event: ReportedEvent): Record<string, unknown> {
     subject: message === null ? (data['subject'] ?? null) : message.subject,
     sequence: event.sequence,
     metadata: message?.metadata ?? {},
-    ...Object.fromEntries(rowOf(event.type).lifts.map((field) => [field, data[field] ?? null])),
+    ...Object.fromEntries(Object.keys(eventTypeRow(event.type).fields).map((field) => [field, data[field] ?? null])),
     data,
   }
 }

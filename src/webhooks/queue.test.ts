@@ -1,5 +1,6 @@
 /** The table as a queue: claims, leases, settling, the log, deletion, replay; on a real PostgreSQL. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
+import { sql } from '#src/stores/sql.ts'
 import { createWebhookWorld, type WebhookWorld } from '#test/support/webhook-world.ts'
 import { claimDeliveries, type Claim, type Claimed } from './claim.ts'
 import { listDeliveries, replayDelivery } from './delivery-log.ts'
@@ -11,10 +12,10 @@ import {
   updateEndpoint,
   type Endpoint,
 } from './endpoints.ts'
-import { loadDeliveries } from './load.ts'
+import { loadDeliveries } from './delivery-content.ts'
 import { createOpener } from './secret.ts'
-import { endAbandoned, releaseDeliveries, settleTries, type Tried } from './settle.ts'
-import type { Verdict } from './verdict.ts'
+import { endAbandoned, releaseDeliveries, settleTries, type Tried } from './result-writer.ts'
+import type { Verdict } from './response-policy.ts'
 
 const OK: Verdict = { state: 'delivered', nextInMs: null, isGone: false, error: null }
 const LATER: Verdict = { state: 'pending', nextInMs: 3_600_000, isGone: false, error: 'answered 500' }
@@ -59,9 +60,11 @@ describe('webhook queue', () => {
     return delivery
   }
   const expireLeases = (): Promise<unknown> =>
-    world.ctx.db.query(
-      `UPDATE webhook_deliveries SET leased_until = date_trunc('milliseconds', now()) - interval '1 second' WHERE leased_until IS NOT NULL`,
-    )
+    world.ctx.db.query(sql`
+      UPDATE webhook_deliveries
+      SET leased_until = date_trunc('milliseconds', now()) - interval '1 second'
+      WHERE leased_until IS NOT NULL
+    `)
   const reload = async (): Promise<Endpoint> => {
     const found = await findEndpoint(world.ctx.db, world.workspaceId, endpoint.id)
     assert.ok(found)
@@ -90,7 +93,7 @@ describe('webhook queue', () => {
       const ids = await world.emit(300)
       const claims = await Promise.all(Array.from({ length: 9 }, () => claim(50, 50)))
       const got = claims.flatMap((one) => one.deliveries.map((delivery) => delivery.eventId))
-      assert.equal(new Set(got).size, got.length)
+      assert.strictEqual(new Set(got).size, got.length)
       while (got.length < ids.length) {
         const more = await claim(50, 50)
         assert.ok(more.deliveries.length > 0)
@@ -107,16 +110,16 @@ describe('webhook queue', () => {
       await world.emit(5, { type: 'email.bounced' })
       const { deliveries } = await claim(30)
       const counts = Map.groupBy(deliveries, (delivery) => delivery.endpointId)
-      assert.equal(counts.get(endpoint.id)?.length, 10)
-      for (const other of others) assert.equal(counts.get(other.endpoint.id)?.length, 5)
+      assert.strictEqual(counts.get(endpoint.id)?.length, 10)
+      for (const other of others) assert.strictEqual(counts.get(other.endpoint.id)?.length, 5)
     })
 
     it('take no more of an endpoint than there is room for', async () => {
       await world.emit(20)
       const full = await claim(100, 100, new Map([[endpoint.id, 0]]))
       assert.deepEqual([full.deliveries.length, [...full.unfinished]], [0, [endpoint.id]])
-      assert.equal((await claim(100, 100, new Map([[endpoint.id, 7]]))).deliveries.length, 7)
-      assert.equal((await claim(100, 4)).deliveries.length, 4)
+      assert.strictEqual((await claim(100, 100, new Map([[endpoint.id, 7]]))).deliveries.length, 7)
+      assert.strictEqual((await claim(100, 4)).deliveries.length, 4)
     })
 
     it('leave alone what is not due, and say when it is', async () => {
@@ -136,12 +139,12 @@ describe('webhook queue', () => {
     it('of a process that died come again when its lease has run out', async () => {
       const [id] = await world.emit(1)
       const lost = await claimOne()
-      assert.equal((await claim()).deliveries.length, 0)
+      assert.strictEqual((await claim()).deliveries.length, 0)
       await expireLeases()
       const again = await claimOne()
-      assert.equal(again.eventId, id)
+      assert.strictEqual(again.eventId, id)
       assert.notDeepEqual(again.leasedUntil, lost.leasedUntil)
-      assert.equal(again.tries, 0)
+      assert.strictEqual(again.tries, 0)
     })
 
     it('given back are due at once and not counted', async () => {
@@ -162,7 +165,7 @@ describe('webhook queue', () => {
       assert.deepEqual(await world.states(id), ['pending'])
       await world.ctx.db.query('UPDATE webhook_deliveries SET due_at = now()')
       const second = await claimOne()
-      assert.equal(second.tries, 1)
+      assert.strictEqual(second.tries, 1)
       await settleTries(world.ctx.db, [tried(second, OK)])
       assert.deepEqual(await world.states(id), ['delivered'])
       assert.deepEqual(
@@ -178,9 +181,9 @@ describe('webhook queue', () => {
       const [id = ''] = await world.emit(1)
       const once = tried(await claimOne(), LATER)
       for (let i = 0; i < 3; i++) await settleTries(world.ctx.db, [once])
-      assert.equal((await world.attempts(id)).length, 1)
+      assert.strictEqual((await world.attempts(id)).length, 1)
       await world.ctx.db.query('UPDATE webhook_deliveries SET due_at = now()')
-      assert.equal((await claimOne()).tries, 1)
+      assert.strictEqual((await claimOne()).tries, 1)
     })
 
     it('of a lost lease changes nothing but the log', async () => {
@@ -191,10 +194,10 @@ describe('webhook queue', () => {
       await settleTries(world.ctx.db, [tried(lost, { ...LATER, state: 'failed', nextInMs: null }, 1)])
       assert.deepEqual(await world.states(id), ['pending'])
       await releaseDeliveries(world.ctx.db, [lost])
-      assert.equal((await claim()).deliveries.length, 0, 'still held by the other')
+      assert.strictEqual((await claim()).deliveries.length, 0, 'still held by the other')
       await settleTries(world.ctx.db, [tried(held, OK, 2)])
       assert.deepEqual(await world.states(id), ['delivered'])
-      assert.equal((await world.attempts(id)).length, 2)
+      assert.strictEqual((await world.attempts(id)).length, 2)
     })
 
     it('counts a 2xx also under a lost lease: the receiver has it', async () => {
@@ -226,7 +229,7 @@ describe('webhook queue', () => {
         (await world.attempts(second)).map(({ status, error }) => [status, error]),
         [[null, 'not sent: the endpoint is switched off (it answered 410 Gone)']],
       )
-      assert.equal((await claim()).hasAbandoned, false)
+      assert.strictEqual((await claim()).hasAbandoned, false)
     })
   })
 
@@ -235,8 +238,8 @@ describe('webhook queue', () => {
       await world.register('http://127.0.0.1/b')
       await world.emit(1)
       const loaded = await loadDeliveries(world.ctx.db, (await claim()).deliveries, createOpener(world.ctx.vault))
-      assert.equal(loaded.length, 2)
-      assert.equal(loaded[0]?.body, loaded[1]?.body)
+      assert.strictEqual(loaded.length, 2)
+      assert.strictEqual(loaded[0]?.body, loaded[1]?.body)
       const body = JSON.parse(loaded[0]?.body ?? '') as Record<string, unknown>
       assert.deepEqual(
         [body['subject'], body['to'], body['metadata'], body['sequence']],
@@ -269,7 +272,7 @@ describe('webhook queue', () => {
   describe('endpoints', () => {
     it('are switched off by their owner, and clean when switched on again', async () => {
       await updateEndpoint(world.ctx, world.workspaceId, endpoint.id, { isActive: false })
-      assert.equal((await reload()).disabledReason, 'switched off by its owner')
+      assert.strictEqual((await reload()).disabledReason, 'switched off by its owner')
       await world.emit(1)
       assert.deepEqual((await claim()).deliveries, [])
       const again = await updateEndpoint(world.ctx, world.workspaceId, endpoint.id, { isActive: true })
@@ -279,20 +282,20 @@ describe('webhook queue', () => {
     it('deleted are gone for their owner at once, and from the tables when nothing can be under way', async () => {
       const [id = ''] = await world.emit(5)
       const held = await claimOne()
-      assert.equal(await deleteEndpoint(world.ctx, world.workspaceId, endpoint.id), true)
-      assert.equal(await deleteEndpoint(world.ctx, world.workspaceId, endpoint.id), false)
-      assert.equal(await findEndpoint(world.ctx.db, world.workspaceId, endpoint.id), null)
-      assert.equal(await updateEndpoint(world.ctx, world.workspaceId, endpoint.id, { isActive: true }), null)
+      assert.strictEqual(await deleteEndpoint(world.ctx, world.workspaceId, endpoint.id), true)
+      assert.strictEqual(await deleteEndpoint(world.ctx, world.workspaceId, endpoint.id), false)
+      assert.strictEqual(await findEndpoint(world.ctx.db, world.workspaceId, endpoint.id), null)
+      assert.strictEqual(await updateEndpoint(world.ctx, world.workspaceId, endpoint.id, { isActive: true }), null)
       await settleTries(world.ctx.db, [tried(held, LATER)])
       await expireLeases()
       await endAbandoned(world.ctx.db)
       assert.deepEqual(await world.states(id), ['failed'])
-      assert.equal(await removeDeleted(world.ctx.db), false)
+      assert.strictEqual(await removeDeleted(world.ctx.db), false)
       await world.ctx.db.query(`UPDATE webhook_endpoints SET updated_at = now() - interval '6 minutes'`)
-      assert.equal(await removeDeleted(world.ctx.db), true)
-      assert.equal(await removeDeleted(world.ctx.db), false)
+      assert.strictEqual(await removeDeleted(world.ctx.db), true)
+      assert.strictEqual(await removeDeleted(world.ctx.db), false)
       for (const table of ['webhook_endpoints', 'webhook_deliveries', 'webhook_attempts'])
-        assert.equal(
+        assert.strictEqual(
           (await world.ctx.db.query<{ n: number }>(`SELECT count(*) AS n FROM ${table}`)).rows[0]?.n,
           0,
           table,
@@ -301,7 +304,7 @@ describe('webhook queue', () => {
 
     it('are limited in number', async () => {
       for (let i = 1; i < MAX_ENDPOINTS; i++) await world.register(`http://127.0.0.1/${i}`)
-      await assert.rejects(world.register('http://127.0.0.1/more'))
+      await assert.isRejected(world.register('http://127.0.0.1/more'))
       await deleteEndpoint(world.ctx, world.workspaceId, endpoint.id)
       await world.register('http://127.0.0.1/more')
     })
@@ -335,17 +338,17 @@ describe('webhook queue', () => {
     it('replays with all tries; its lines go on counting', async () => {
       const [id = ''] = await world.emit(1)
       await settleTries(world.ctx.db, [tried(await claimOne(), { ...LATER, state: 'failed', nextInMs: null })])
-      assert.equal(await replayDelivery(world.ctx, endpoint, id), 'queued')
+      assert.strictEqual(await replayDelivery(world.ctx, endpoint, id), 'queued')
       const again = await claimOne()
-      assert.equal(again.tries, 0)
+      assert.strictEqual(again.tries, 0)
       await settleTries(world.ctx.db, [tried(again, OK)])
       assert.deepEqual(
         (await world.attempts(id)).map(({ attempt }) => attempt),
         [1, 2],
       )
-      assert.equal(await replayDelivery(world.ctx, endpoint, endpoint.id), 'not-found')
+      assert.strictEqual(await replayDelivery(world.ctx, endpoint, endpoint.id), 'not-found')
       await updateEndpoint(world.ctx, world.workspaceId, endpoint.id, { isActive: false })
-      assert.equal(await replayDelivery(world.ctx, endpoint, id), 'switched-off')
+      assert.strictEqual(await replayDelivery(world.ctx, endpoint, id), 'switched-off')
     })
   })
 })

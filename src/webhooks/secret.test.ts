@@ -1,5 +1,5 @@
-import assert from 'node:assert/strict'
-import { openVault } from '#src/vault.ts'
+import { assert } from 'chai'
+import { openVault } from '#src/crypto/encryption.ts'
 import { createOpener, keyOf, newSecret, sealSecret } from './secret.ts'
 
 describe('webhook secrets', () => {
@@ -8,7 +8,7 @@ describe('webhook secrets', () => {
   it('are whsec_ and 32 random bytes in base64', () => {
     const secrets = Array.from({ length: 50 }, newSecret)
     for (const secret of secrets) assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/)
-    assert.equal(new Set(secrets).size, secrets.length)
+    assert.strictEqual(new Set(secrets).size, secrets.length)
   })
 
   it('come out of the seal as they went in', () => {
@@ -17,7 +17,7 @@ describe('webhook secrets', () => {
     assert.ok(!sealed.includes(secret) && !sealed.includes(Buffer.from(secret.slice(6), 'base64')))
     const open = createOpener(vault)
     assert.ok(open(sealed).standard.equals(keyOf(secret).standard))
-    assert.equal(open(sealed), open(Buffer.from(sealed)), 'and are remembered')
+    assert.strictEqual(open(sealed), open(Buffer.from(sealed)), 'and are remembered')
   })
 
   it('do not open under another master key, nor when changed', () => {

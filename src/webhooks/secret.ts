@@ -3,7 +3,7 @@
  * After a rotation the previous one signs too, for 24 hours.
  */
 import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto'
-import type { Vault } from '#src/vault.ts'
+import type { Vault } from '#src/crypto/encryption.ts'
 
 const PREFIX = 'whsec_'
 const PURPOSE = 'webhook'

@@ -1,5 +1,5 @@
-import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
+import { assert } from 'chai'
 import * as fc from 'fast-check'
 import { Webhook } from 'standardwebhooks'
 import { keyOf, newSecret } from './secret.ts'
@@ -14,7 +14,7 @@ describe('webhook signatures', () => {
       timestampSeconds: 1614265330,
       body: '{"test": 2432232314}',
     })
-    assert.equal(headers['webhook-signature'], 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=')
+    assert.strictEqual(headers['webhook-signature'], 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=')
   })
 
   it('verify with the standardwebhooks package, whatever the body', () => {
@@ -39,17 +39,20 @@ describe('webhook signatures', () => {
       timestampSeconds: now(),
       body: '{}',
     })
-    assert.equal(headers['webhook-signature']?.split(' ').length, 2)
+    assert.strictEqual(headers['webhook-signature']?.split(' ').length, 2)
     for (const secret of [newest, previous]) new Webhook(secret).verify('{}', headers)
     assert.throws(() => new Webhook(newSecret()).verify('{}', headers))
-    assert.equal(headers['X-Webhook-Signature'], `sha256=${createHmac('sha256', newest).update('{}').digest('hex')}`)
+    assert.strictEqual(
+      headers['X-Webhook-Signature'],
+      `sha256=${createHmac('sha256', newest).update('{}').digest('hex')}`,
+    )
   })
 
   it('the simple one takes the secret as it was shown, and the raw body', () => {
     const secret = newSecret()
     const body = '{"subject":"Grüße 🎉"}'
     const headers = signatureHeaders([keyOf(secret)], { id: 'evt_1', timestampSeconds: 1, body })
-    assert.equal(
+    assert.strictEqual(
       headers['X-Webhook-Signature'],
       `sha256=${createHmac('sha256', secret).update(Buffer.from(body)).digest('hex')}`,
     )

@@ -3,8 +3,9 @@
  * rates are bad harms all others that leave by the same addresses, so it is judged by them. Counts are added in batches by whoever learns
  * of results; one that is lost with its process makes no difference.
  */
-import { columnsOf } from '#src/columns.ts'
-import type { Queryable } from '#src/db.ts'
+import { columnsOf } from '#src/stores/column-arrays.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
 
 const KEEP_HOURS = 48
 
@@ -56,13 +57,21 @@ function percent(share: number): string {
 export async function addCounts(db: Queryable, counts: readonly WorkspaceCounts[], now: Date): Promise<void> {
   if (counts.length === 0) return
   await db.query(
-    `INSERT INTO workspace_hours AS w (workspace_id, hour, delivered, hard, complaints)
-     SELECT i.id, date_trunc('hour', $5::timestamptz), i.delivered, i.hard, i.complaints
-     FROM (SELECT id, sum(delivered) AS delivered, sum(hard) AS hard, sum(complaints) AS complaints
-       FROM unnest($1::uuid[], $2::int[], $3::int[], $4::int[]) AS u (id, delivered, hard, complaints) GROUP BY id ORDER BY id) AS i
-     JOIN workspaces ON workspaces.id = i.id
-     ON CONFLICT (workspace_id, hour) DO UPDATE
-     SET delivered = w.delivered + excluded.delivered, hard = w.hard + excluded.hard, complaints = w.complaints + excluded.complaints`,
+    sql`
+      INSERT INTO workspace_hours AS w (workspace_id, hour, delivered, hard, complaints)
+      SELECT i.id, date_trunc('hour', $5::timestamptz), i.delivered, i.hard, i.complaints
+      FROM (
+        SELECT id, sum(delivered) AS delivered, sum(hard) AS hard, sum(complaints) AS complaints
+        FROM unnest($1::uuid[], $2::int[], $3::int[], $4::int[]) AS u (id, delivered, hard, complaints)
+        GROUP BY id
+        ORDER BY id
+      ) AS i
+      JOIN workspaces ON workspaces.id = i.id
+      ON CONFLICT (workspace_id, hour)
+      DO UPDATE SET delivered = w.delivered + excluded.delivered,
+        hard = w.hard + excluded.hard,
+        complaints = w.complaints + excluded.complaints
+    `,
     [
       ...columnsOf(counts, [
         (one) => one.workspaceId,
@@ -79,8 +88,14 @@ export async function addCounts(db: Queryable, counts: readonly WorkspaceCounts[
 export async function readCounts(db: Queryable, since: Date, minimum: number): Promise<WorkspaceCounts[]> {
   return (
     await db.query<WorkspaceCounts>(
-      `SELECT workspace_id AS "workspaceId", sum(delivered)::int AS delivered, sum(hard)::int AS hard, sum(complaints)::int AS complaints
-     FROM workspace_hours WHERE hour >= $1 GROUP BY workspace_id HAVING sum(delivered + hard) >= $2`,
+      sql`
+        SELECT workspace_id AS "workspaceId", sum(delivered)::int AS delivered, sum(hard)::int AS hard,
+          sum(complaints)::int AS complaints
+        FROM workspace_hours
+        WHERE hour >= $1
+        GROUP BY workspace_id
+        HAVING sum(delivered + hard) >= $2
+      `,
       [since, minimum],
     )
   ).rows

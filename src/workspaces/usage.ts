@@ -1,5 +1,6 @@
 /** What a workspace has used and what it holds, for people. The quota itself is taken in src/messages/quota.ts. */
-import type { Queryable } from '#src/db.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
 
 export interface Usage {
   readonly name: string
@@ -13,13 +14,23 @@ export interface Usage {
 }
 
 const LIVE = 'is_active AND (expires_at IS NULL OR expires_at > $2)'
-const READ = `
-SELECT w.name, w.key_part AS "keyPart", w.created_at AS "createdAt",
-  coalesce((SELECT used FROM usage
-    WHERE workspace_id = w.id AND period = date_trunc('month', $2::timestamptz AT TIME ZONE 'UTC')), 0) AS used,
-  count(k.id) FILTER (WHERE k.kind = 'admin') AS "adminKeys", count(k.id) FILTER (WHERE k.kind = 'regular') AS "regularKeys"
-FROM workspaces w LEFT JOIN api_keys k ON k.workspace_id = w.id AND ${LIVE}
-WHERE w.id = $1 GROUP BY w.id`
+const READ = sql`
+  SELECT w.name, w.key_part AS "keyPart", w.created_at AS "createdAt",
+    coalesce(
+      (
+        SELECT used
+        FROM usage
+        WHERE workspace_id = w.id AND period = date_trunc('month', $2::timestamptz AT TIME ZONE 'UTC')
+      ),
+      0
+    ) AS used,
+    count(k.id) FILTER (WHERE k.kind = 'admin') AS "adminKeys",
+    count(k.id) FILTER (WHERE k.kind = 'regular') AS "regularKeys"
+  FROM workspaces w
+  LEFT JOIN api_keys k ON k.workspace_id = w.id AND ${LIVE}
+  WHERE w.id = $1
+  GROUP BY w.id
+`
 
 /** Null when there is no such workspace. */
 export async function readUsage(db: Queryable, workspaceId: string, now: Date): Promise<Usage | null> {

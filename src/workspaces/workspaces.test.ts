@@ -1,6 +1,6 @@
-import assert from 'node:assert/strict'
-import type { Db } from '#src/db.ts'
-import { newId } from '#src/id.ts'
+import { assert } from 'chai'
+import type { Db } from '#src/stores/db.ts'
+import { newId } from '#src/platform/id.ts'
 import { openDatabase, type OpenDatabase } from '#test/support/database.ts'
 import { createWorkspace, findWorkspace, listWorkspaces } from './workspaces.ts'
 
@@ -39,7 +39,7 @@ describe('workspaces', () => {
     const { id, keyPart } = await createWorkspace(db, { name: 'Only one', plan: 'free' })
     for (const text of [id, id.toUpperCase(), keyPart, keyPart.toUpperCase(), 'Only one']) {
       const found = await findWorkspace(db, text)
-      assert.equal(found.kind === 'found' && found.workspace.id, id, text)
+      assert.strictEqual(found.kind === 'found' && found.workspace.id, id, text)
     }
   })
 
@@ -59,7 +59,7 @@ describe('workspaces', () => {
     await createWorkspace(db, { name: victim.keyPart, plan: 'free' })
     for (const text of [victim.id, victim.keyPart]) {
       const found = await findWorkspace(db, text)
-      assert.equal(found.kind === 'found' && found.workspace.name, 'Victim')
+      assert.strictEqual(found.kind === 'found' && found.workspace.name, 'Victim')
     }
   })
 })

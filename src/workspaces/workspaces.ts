@@ -1,6 +1,6 @@
 /** Workspaces: the tenants. Everything else belongs to one and is read only together with its id. */
-import type { Queryable } from '#src/db.ts'
-import { hexOf, idOfHex, isUuid, newId } from '#src/id.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { hexOf, idOfHex, isUuid, newId } from '#src/platform/id.ts'
 
 export interface Workspace {
   readonly id: string

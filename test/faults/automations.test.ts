@@ -2,9 +2,10 @@
  * Automations under kill -9: of the worker again and again, of the outbound process, of PostgreSQL, with the schedule thrown away and two
  * workers at once. Each contact gets each of its mails once, and comes to the end. FAULT_RECIPIENTS and FAULT_KILLS make it larger.
  */
-import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isDatabaseAway } from '#src/db.ts'
+import { assert } from 'chai'
+import { isDatabaseAway } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
 import { addAudience, addMembers } from '#test/support/campaign.ts'
 import { textOf } from '#test/support/api.ts'
 import { killInFlight } from '#test/support/kill.ts'
@@ -57,7 +58,7 @@ describe('automations under kills', function () {
         ],
       },
     })
-    assert.equal(status, 201, JSON.stringify(body))
+    assert.strictEqual(status, 201, JSON.stringify(body))
     await addMembers(system, audience, { count: CONTACTS, domain: 'people.example' })
     return textOf(body['data']?.['id'])
   }
@@ -103,11 +104,15 @@ describe('automations under kills', function () {
     }
     await drained(system, PATIENCE_MS)
     const expected = Array.from({ length: CONTACTS }, (_, i) => `c${i + 1}@people.example`)
-    const { rows } = await system.db.query<{ email: string; steps: string[]; states: string[] }>(`
+    const { rows } = await system.db.query<{ email: string; steps: string[]; states: string[] }>(sql`
       SELECT c.email, array_agg(k.step ORDER BY k.message_id) AS steps, array_agg(DISTINCT r.state) AS states
-      FROM automation_mails k JOIN messages m ON m.id = k.message_id JOIN contacts c ON c.id = m.contact_id JOIN recipients r ON r.message_id = m.id
-      GROUP BY c.email`)
-    assert.equal(rows.length, CONTACTS)
+      FROM automation_mails k
+      JOIN messages m ON m.id = k.message_id
+      JOIN contacts c ON c.id = m.contact_id
+      JOIN recipients r ON r.message_id = m.id
+      GROUP BY c.email
+    `)
+    assert.strictEqual(rows.length, CONTACTS)
     for (const { email, steps, states } of rows)
       assert.deepEqual({ email, steps, states }, { email, steps: MAILS, states: ['delivered'] })
     const copies = new Map<string, number>()

@@ -3,8 +3,9 @@
  * exactly once, other than in the one window of the delivery path, and none is forgotten; nor does a retry or a further campaign reach
  * anybody else. FAULT_RECIPIENTS and FAULT_KILLS make it larger.
  */
-import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { assert } from 'chai'
+import { sql } from '#src/stores/sql.ts'
 import { textOf } from '#test/support/api.ts'
 import { addAudience, addMembers, campaignsOf } from '#test/support/campaign.ts'
 import { killInFlight } from '#test/support/kill.ts'
@@ -100,14 +101,14 @@ describe('campaigns under faults', function () {
     const doubled = [...copies]
       .filter(([address, count]) => count > 1 && !allowed.has(address))
       .map(([address]) => address)
-    assert.equal(copies.size, RECIPIENTS, 'none is forgotten')
+    assert.strictEqual(copies.size, RECIPIENTS, 'none is forgotten')
     assert.deepEqual(doubled, [])
     const { rows } = await system.db.query<{ state: string; n: number }>(
       'SELECT state, count(*)::int AS n FROM campaign_recipients WHERE campaign_id = $1 GROUP BY state',
       [id],
     )
     assert.deepEqual(rows, [{ state: 'delivered', n: RECIPIENTS }])
-    assert.equal((await campaigns.metrics(id))['delivered'], RECIPIENTS, 'the figures say what the ledger says')
+    assert.strictEqual((await campaigns.metrics(id))['delivered'], RECIPIENTS, 'the figures say what the ledger says')
   })
   it('a retry and a further campaign while workers die: those whose mail failed, those who did not open, each once more', async () => {
     const campaigns = campaignsOf(system)
@@ -130,7 +131,11 @@ describe('campaigns under faults', function () {
       await system.heal()
     }
     await system.db.query(
-      `UPDATE campaign_recipients SET state = 'failed', failed_at = now(), delivered_at = NULL WHERE campaign_id = $1 AND email LIKE 'c1%'`,
+      sql`
+        UPDATE campaign_recipients
+        SET state = 'failed', failed_at = now(), delivered_at = NULL
+        WHERE campaign_id = $1 AND email LIKE 'c1%'
+      `,
       [id],
     )
     await campaigns.move(id, 'retry-failed')

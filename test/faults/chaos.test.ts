@@ -2,10 +2,10 @@
  * Faults in random order while mail flows through two outbound processes to a receiver with moods of its own. After each the system is
  * whole again; at the end the ledger must balance to the message. FAULT_SEED repeats a run, FAULT_ROUNDS makes it longer.
  */
-import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { assert } from 'chai'
 import { resume, suspend } from '#src/queue/suspensions.ts'
-import { checkBooks } from '#test/support/books.ts'
+import { checkBooks } from '#test/support/consistency-checks.ts'
 import { killInFlight } from '#test/support/kill.ts'
 import { drained, Ledger } from '#test/support/ledger.ts'
 import type { Moment } from '#test/support/receiver-script.ts'

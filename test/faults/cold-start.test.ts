@@ -3,19 +3,20 @@
  * Redis. Each process comes up; what was held is held and says why, though nobody who stopped it lives; all else is done, and nothing of it
  * twice.
  */
-import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sharesKey } from '#mta/limits/share.ts'
+import { assert } from 'chai'
+import { sharesKey } from '#mta/shaping/quota-share.ts'
 import { resumeSource } from '#src/egress/sources.ts'
 import { readyKey, suspendedSite } from '#src/queue/keys.ts'
+import { sql } from '#src/stores/sql.ts'
 import { listOf, textOf } from '#test/support/api.ts'
-import { checkBooks } from '#test/support/books.ts'
+import { checkBooks } from '#test/support/consistency-checks.ts'
 import { startMailboxServer } from '#test/support/mailbox-server.ts'
-import { openPostOffice } from '#test/support/post-office.ts'
+import { openPostOffice } from '#test/support/mail-world.ts'
 import type { Receiver } from '#test/support/receiver.ts'
-import { beginWork, endMail, leaveWork, passTime, uuidOf, type Ended } from '#test/support/stored-work.ts'
+import { beginWork, endMail, leaveWork, passTime, uuidOf, type Ended } from '#test/support/pending-work.ts'
 import {
   ACCOUNT,
   asOperator,
@@ -28,7 +29,7 @@ import {
   stopByTls,
   type Held,
   type World,
-} from '#test/support/stored.ts'
+} from '#test/support/stored-messages.ts'
 import { tellLogsOfFailed } from '#test/support/system.ts'
 import type { RoleName } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
@@ -176,7 +177,12 @@ describe('a start on everything that can be stored', function () {
   const endStates = async () =>
     (
       await world.office.system.db.query(
-        `SELECT message_id, n, state, sequence FROM recipients WHERE NOT is_open AND message_id <> ALL ($1) ORDER BY 1, 2`,
+        sql`
+          SELECT message_id, n, state, sequence
+          FROM recipients
+          WHERE NOT is_open AND message_id <> ALL ($1)
+          ORDER BY 1, 2
+        `,
         [[ended.bouncing, ended.opened]],
       )
     ).rows
@@ -207,18 +213,56 @@ describe('a start on everything that can be stored', function () {
   /** What nobody has done yet, of all that is due. */
   async function left(): Promise<string[]> {
     const { rows } = await world.office.system.db.query<{ what: string }>(
-      `
-      SELECT 'mail to ' || address AS what FROM recipients r WHERE is_open AND message_id <> ALL ($1)
-        AND NOT EXISTS (SELECT FROM campaigns k WHERE k.id = r.campaign_id AND k.status = 'PAUSED')
-      UNION ALL SELECT 'campaign ' || subject FROM campaigns WHERE is_open AND (status = 'SENT' OR status = 'CANCELLED')
-      UNION ALL SELECT 'webhooks' FROM webhook_deliveries WHERE state = 'pending'
-      UNION ALL SELECT 'calls' FROM automation_calls WHERE state = 'pending'
-      UNION ALL SELECT 'contacts' FROM enrolments e JOIN automations a ON a.id = e.automation_id
+      sql`
+        SELECT 'mail to ' || address AS what
+        FROM recipients r
+        WHERE is_open
+          AND message_id <> ALL ($1)
+          AND NOT EXISTS (SELECT FROM campaigns k WHERE k.id = r.campaign_id AND k.status = 'PAUSED')
+        UNION ALL
+        SELECT 'campaign ' || subject
+        FROM campaigns
+        WHERE is_open AND (status = 'SENT' OR status = 'CANCELLED')
+        UNION ALL
+        SELECT 'webhooks'
+        FROM webhook_deliveries
+        WHERE state = 'pending'
+        UNION ALL
+        SELECT 'calls'
+        FROM automation_calls
+        WHERE state = 'pending'
+        UNION ALL
+        SELECT 'contacts'
+        FROM enrolments e
+        JOIN automations a ON a.id = e.automation_id
         WHERE e.state = 'active' AND a.name IN ('mailing', 'calling')
-      UNION ALL SELECT 'hits' FROM tracking_hits UNION ALL SELECT 'reports' FROM inbound_reports WHERE due_at IS NOT NULL
-      UNION ALL SELECT 'actions' FROM operator_actions WHERE state <> 'done' UNION ALL SELECT 'dry runs' FROM dry_runs WHERE report IS NULL
-      UNION ALL SELECT 'imports' FROM imports WHERE state <> 'done' UNION ALL SELECT 'arrivals' FROM tls_report_arrivals
-      UNION ALL SELECT 'TLS reports' FROM tls_reports WHERE state <> 'sent'`,
+        UNION ALL
+        SELECT 'hits'
+        FROM tracking_hits
+        UNION ALL
+        SELECT 'reports'
+        FROM inbound_reports
+        WHERE due_at IS NOT NULL
+        UNION ALL
+        SELECT 'actions'
+        FROM operator_actions
+        WHERE state <> 'done'
+        UNION ALL
+        SELECT 'dry runs'
+        FROM dry_runs
+        WHERE report IS NULL
+        UNION ALL
+        SELECT 'imports'
+        FROM imports
+        WHERE state <> 'done'
+        UNION ALL
+        SELECT 'arrivals'
+        FROM tls_report_arrivals
+        UNION ALL
+        SELECT 'TLS reports'
+        FROM tls_reports
+        WHERE state <> 'sent'
+      `,
       [held.map(({ id }) => uuidOf(id))],
     )
     return rows.map(({ what }) => what)
@@ -247,7 +291,7 @@ describe('a start on everything that can be stored', function () {
         [],
         'what has ended stays as it is',
       )
-      assert.equal(Number(await world.office.system.redis.hget(sharesKey('slow', 'default'), 'learned')), LEARNED)
+      assert.strictEqual(Number(await world.office.system.redis.hget(sharesKey('slow', 'default'), 'learned')), LEARNED)
     })
   }
   it('all that went out came once, and was counted once', async () => {
@@ -293,7 +337,13 @@ describe('a start on everything that can be stored', function () {
       ['calling completed', 'late active', 'mailing completed', 'mailing completed', 'paused active', 'waiting active'],
     )
     const { rows: told } = await db.query<{ type: string; n: number }>(
-      `SELECT type, count(*)::int AS n FROM events WHERE message_id = ANY ($1) AND type IN ('email.opened', 'email.bounced') GROUP BY 1 ORDER BY 1`,
+      sql`
+        SELECT type, count(*)::int AS n
+        FROM events
+        WHERE message_id = ANY ($1) AND type IN ('email.opened', 'email.bounced')
+        GROUP BY 1
+        ORDER BY 1
+      `,
       [[ended.opened, ended.bouncing]],
     )
     assert.deepEqual(told, [

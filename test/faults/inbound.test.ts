@@ -2,23 +2,23 @@
  * What comes back while things break: the inbound process killed between taking and applying, PostgreSQL away, a thousand at once, and a
  * flood with bombs and forged tokens in it. INBOUND_REPORTS makes the flood larger (20000 is what is promised for a minute).
  */
-import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { assert } from 'chai'
 import { loadConfig } from '#config/load.ts'
-import { systemClock } from '#src/clock.ts'
+import { systemClock } from '#src/platform/clock.ts'
 import type { Context } from '#src/context.ts'
-import { openDb } from '#src/db.ts'
-import { newId } from '#src/id.ts'
-import { openLog } from '#src/log.ts'
-import { openRedis } from '#src/redis.ts'
-import { openVault } from '#src/vault.ts'
+import { openDb } from '#src/stores/db.ts'
+import { newId } from '#src/platform/id.ts'
+import { openLog } from '#src/platform/log.ts'
+import { openRedis } from '#src/stores/redis.ts'
+import { openVault } from '#src/crypto/encryption.ts'
 import { Child } from '#test/support/child.ts'
-import { handOver, type HandedOver } from '#test/support/handed-over.ts'
+import { handOver, type HandedOver } from '#test/support/delivered-messages.ts'
 import { bombOf, dsnOf } from '#test/support/reports.ts'
-import { submit, talkSmtp, type Talk } from '#test/support/smtp-talk.ts'
+import { submit, talkSmtp, type Talk } from '#test/support/smtp-conversation.ts'
 import { startPostgres, startRedis, type TestServer } from '#test/support/stores.ts'
 import { until } from '#test/support/until.ts'
 
@@ -120,12 +120,12 @@ describe('inbound faults', function () {
     }
     await bringing
     await until(isApplied, () => 'not all was applied', 30_000)
-    assert.equal(await bounces(sent.map(({ messageId }) => messageId)), sent.length)
+    assert.strictEqual(await bounces(sent.map(({ messageId }) => messageId)), sent.length)
     const { rows } = await ctx.db.query<{ n: number }>(
       `SELECT count(*) AS n FROM recipients WHERE state = 'bounced' AND message_id = ANY ($1::uuid[])`,
       [sent.map(({ messageId }) => messageId)],
     )
-    assert.equal(rows[0]?.n, sent.length)
+    assert.strictEqual(rows[0]?.n, sent.length)
   })
 
   it('PostgreSQL away: 451, and taken when it is back', async () => {
@@ -145,7 +145,7 @@ describe('inbound faults', function () {
       () => 'not applied',
       30_000,
     )
-    assert.equal(await bounces([one.messageId]), 1)
+    assert.strictEqual(await bounces([one.messageId]), 1)
   })
 
   it('a thousand connections at once: each is answered', async () => {
@@ -157,7 +157,7 @@ describe('inbound faults', function () {
     )
     assert.deepEqual([...new Set(replies.map((all) => all.at(-1)?.slice(0, 3)))], ['250'])
     await until(isApplied, () => 'not all was applied', 30_000)
-    assert.equal(await bounces(sent.map(({ messageId }) => messageId)), 1000)
+    assert.strictEqual(await bounces(sent.map(({ messageId }) => messageId)), 1000)
   })
 
   it(`${FLOOD} reports, one in ten a bomb, one in ten forged: none is lost, none told twice, memory stays small`, async () => {
@@ -192,14 +192,14 @@ describe('inbound faults', function () {
     process.stdout.write(
       `    ${FLOOD} reports in ${took} s, at most ${peakMb} MB, CPU: process ${process_} s, PostgreSQL ${postgresql} s\n`,
     )
-    assert.equal(refused, FLOOD / 10)
+    assert.strictEqual(refused, FLOOD / 10)
     assert.ok(peakMb < MOST_MEMORY_MB, `${peakMb} MB`)
     const honest = sent.filter((_, i) => i % 10 > 1)
-    assert.equal(await bounces(honest.map(({ messageId }) => messageId)), honest.length)
+    assert.strictEqual(await bounces(honest.map(({ messageId }) => messageId)), honest.length)
     const { rows } = await ctx.db.query(
       `SELECT 1 FROM events WHERE type = 'email.bounced' GROUP BY message_id, n HAVING count(*) > 1`,
     )
-    assert.equal(rows.length, 0)
+    assert.strictEqual(rows.length, 0)
   })
 
   /** Its processes, and the one that they are children of, which keeps the account of those that have ended. */
@@ -216,7 +216,7 @@ describe('inbound faults', function () {
     const isForged = i % 10 === 1
     await talk.say('MAIL FROM:<>')
     const rcpt = await talk.say(`RCPT TO:<${isForged ? returnPath.replace(/^b-..../, 'b-aaaa') : returnPath}>`)
-    assert.equal(rcpt.slice(0, 3), isForged ? '550' : '250')
+    assert.strictEqual(rcpt.slice(0, 3), isForged ? '550' : '250')
     if (isForged) await talk.say('RSET')
     if (isForged) return false
     await talk.say('DATA')

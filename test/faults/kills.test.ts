@@ -2,8 +2,8 @@
  * kill -9 of each process in the middle of a load, once and several times in a row, and the schedule thrown away. The ledger holds what
  * clients were told against what the receiver took. FAULT_MESSAGES makes the loads larger.
  */
-import assert from 'node:assert/strict'
-import { checkBooks } from '#test/support/books.ts'
+import { assert } from 'chai'
+import { checkBooks } from '#test/support/consistency-checks.ts'
 import { killInFlight } from '#test/support/kill.ts'
 import { drained, Ledger, type Load } from '#test/support/ledger.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
@@ -103,8 +103,8 @@ describe('kills under load', function () {
     await system.roles.api.kill()
     await system.roles.api.start()
     await load.end()
-    assert.equal(ledger.count('accepted'), MESSAGES)
-    assert.equal(ledger.copies(mx.messages).size, MESSAGES)
+    assert.strictEqual(ledger.count('accepted'), MESSAGES)
+    assert.strictEqual(ledger.copies(mx.messages).size, MESSAGES)
     const { rows } = await system.db.query(`SELECT address FROM recipients GROUP BY address HAVING count(*) > 1`)
     assert.deepEqual(rows, [], 'no request was stored twice')
     await balance()
@@ -123,7 +123,7 @@ describe('kills under load', function () {
     await system.redisServer.crash()
     await system.redisServer.restart()
     await load.end()
-    assert.equal(ledger.count('accepted'), MESSAGES, 'every message was accepted')
+    assert.strictEqual(ledger.count('accepted'), MESSAGES, 'every message was accepted')
     await balance()
   })
 

@@ -2,10 +2,10 @@
  * The connection to PostgreSQL breaks after a statement was carried out and before its answer came: the process does not know what
  * happened. Each case lets exactly that happen once, on the real outbound role.
  */
-import assert from 'node:assert/strict'
-import { startOutbound, type Outbound } from '#mta/outbound.ts'
+import { assert } from 'chai'
+import { startOutbound, type Outbound } from '#mta/outbound/outbound.ts'
 import type { Context } from '#src/context.ts'
-import type { Db } from '#src/db.ts'
+import type { Db } from '#src/stores/db.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { readMessage } from '#src/messages/read.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
@@ -60,7 +60,7 @@ describe('the answer of PostgreSQL is lost', () => {
       }
       await until(areDelivered, () => `${mx.messages.length} of ${RECIPIENTS} were received`, 25_000)
       assert.ok(broken.hasLost(), 'an answer was lost')
-      assert.equal(mx.messages.length, RECIPIENTS)
+      assert.strictEqual(mx.messages.length, RECIPIENTS)
     })
   }
 })

@@ -2,8 +2,8 @@
  * kill -9 of the outbound process while a message is at each stage of its delivery. Nothing is lost at any of them, and nothing comes twice
  * unless the receiver had the whole message before the kill.
  */
-import assert from 'node:assert/strict'
-import { checkBooks } from '#test/support/books.ts'
+import { assert } from 'chai'
+import { checkBooks } from '#test/support/consistency-checks.ts'
 import { startDns, type Records, type TestDns } from '#test/support/dns.ts'
 import { drained, Ledger } from '#test/support/ledger.ts'
 import type { ReceiverScript } from '#test/support/receiver-script.ts'
@@ -99,7 +99,7 @@ describe('kill -9 of the outbound process', function () {
       await system.roles.mta.kill()
       if (text === undefined) await until(() => mx.open === 0)
       const taken = new Set(ledger.copies(mx.messages).keys())
-      assert.equal(taken.size > 0, isTaken)
+      assert.strictEqual(taken.size > 0, isTaken)
       publish(domain)
       mx.script = {}
       await system.heal()

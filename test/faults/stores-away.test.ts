@@ -1,8 +1,8 @@
 /** Stores that go away and come back while clients send: what is promised meanwhile, and that it is kept. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { Client } from 'pg'
 import { OPERATOR } from '#test/support/api.ts'
-import { checkBooks } from '#test/support/books.ts'
+import { checkBooks } from '#test/support/consistency-checks.ts'
 import { drained, Ledger } from '#test/support/ledger.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
 import { startSystem, tellLogsOfFailed, type System } from '#test/support/system.ts'
@@ -36,8 +36,8 @@ describe('stores away', function () {
     await system.redisServer.crash()
     await until(async () => (await readiness()) === 503)
     await ledger.load({ count: 100 })
-    assert.equal(ledger.entries.length, 100, 'each was accepted at the first try')
-    assert.equal(mx.messages.length, 0)
+    assert.strictEqual(ledger.entries.length, 100, 'each was accepted at the first try')
+    assert.strictEqual(mx.messages.length, 0)
     await system.redisServer.restart()
     await drained(system)
     assert.deepEqual(ledger.compare(mx.messages), BALANCED)
@@ -47,7 +47,7 @@ describe('stores away', function () {
   it('what was stopped while Redis was away is stopped when it is back', async () => {
     await system.redisServer.crash()
     const stop = { key: OPERATOR, body: { domain: 'stopped.example' } }
-    assert.equal((await system.call('POST', '/admin/suspensions', stop)).status, 200)
+    assert.strictEqual((await system.call('POST', '/admin/suspensions', stop)).status, 200)
     await system.redisServer.restart()
     await until(async () => (await readiness()) === 200)
     const stopped = await ledger.send('instant', { domain: 'stopped.example' })
@@ -70,7 +70,7 @@ describe('stores away', function () {
     await system.redisServer.restart()
     await system.heal()
     await drained(system)
-    assert.equal(mx.messages.length - before, 200)
+    assert.strictEqual(mx.messages.length - before, 200)
     assert.deepEqual(ledger.compare(mx.messages), BALANCED)
   })
 
@@ -80,7 +80,7 @@ describe('stores away', function () {
     const known = new Ledger(system)
     await system.postgres.crash()
     for (let i = 0; i < 10; i++) await known.send('instant')
-    assert.equal(await readiness(), 503)
+    assert.strictEqual(await readiness(), 503)
     assert.deepEqual([...new Set(known.entries.map(({ status }) => status))], [503])
     assert.ok(known.entries.every(({ retryAfter }) => Number(retryAfter) >= 1))
     const asked = await system.call('GET', '/public/emails/get-email?id=em_00000000000070008000000000000000')
@@ -89,7 +89,7 @@ describe('stores away', function () {
     await ledger.load({ count: 20 })
     await drained(system)
     assert.deepEqual(ledger.compare(mx.messages), BALANCED)
-    assert.equal(known.copies(mx.messages).size, 0)
+    assert.strictEqual(known.copies(mx.messages).size, 0)
   })
 
   it('PostgreSQL away while receivers answer: the results wait for it and are written once', async () => {

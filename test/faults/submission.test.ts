@@ -1,6 +1,6 @@
 /** kill -9 of the submission process, and of PostgreSQL below it, under load: each 250 arrives, and what got no 250 at most once. */
-import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { assert } from 'chai'
 import { drained } from '#test/support/ledger.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
 import { handIn, logInSmtp } from '#test/support/smtp-client.ts'
@@ -135,6 +135,6 @@ describe('submission under faults', function () {
       await drained(system)
       assert.ok(mx.messages.length > before)
       for (const one of programs) assert.deepEqual(balance(one), { lost: [], doubled: [], uninvited: [] })
-      assert.equal(programs[1]?.accepted.length, programs[1]?.told.length)
+      assert.strictEqual(programs[1]?.accepted.length, programs[1]?.told.length)
     })
 })

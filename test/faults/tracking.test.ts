@@ -3,9 +3,9 @@
  * is stored once or told, whatever was killed behind the answer; without PostgreSQL the reader is not kept waiting, and the hit is held.
  * FAULT_HITS and FAULT_KILLS make it larger.
  */
-import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { newId } from '#src/id.ts'
+import { assert } from 'chai'
+import { newId } from '#src/platform/id.ts'
 import { createLinks } from '#src/tracking/links.ts'
 import { Child } from '#test/support/child.ts'
 import { startSystem, tellLogsOfFailed, type System } from '#test/support/system.ts'
@@ -133,7 +133,7 @@ describe('opens and clicks under faults', function () {
     const startedAt = performance.now()
     const without = await visit(hits.slice(40, 80))
     assert.ok(performance.now() - startedAt < AT_ONCE_MS, 'readers waited')
-    assert.equal(without.length, 40)
+    assert.strictEqual(without.length, 40)
     await system.postgres.restart()
     await until(
       async () => (await stored().catch(() => new Map())).size >= before.length + without.length,

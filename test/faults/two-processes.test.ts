@@ -1,6 +1,6 @@
 /** Two outbound processes on one queue: they share the work, and whatever happens to one of them, each message is sent by one. */
-import assert from 'node:assert/strict'
-import { checkBooks } from '#test/support/books.ts'
+import { assert } from 'chai'
+import { checkBooks } from '#test/support/consistency-checks.ts'
 import { killInFlight } from '#test/support/kill.ts'
 import { drained, Ledger } from '#test/support/ledger.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
@@ -51,7 +51,7 @@ describe('two outbound processes', function () {
     await drained(system, 60_000)
     await balance()
     const { rows } = await system.db.query<{ pid: number }>('SELECT pid FROM leases')
-    assert.equal(rows.length, 2)
+    assert.strictEqual(rows.length, 2)
   })
 
   it('one is killed: the other takes over what it held', async () => {
@@ -103,6 +103,6 @@ describe('two outbound processes', function () {
     assert.deepEqual(lost, [])
     // what the receiver took from the held process before anyone knew: the window of a death, and no more
     assert.ok(doubled.length <= openThen, `${doubled.length} doubled, ${openThen} conversations were open`)
-    assert.equal(mx.messages.length, takenThen, 'it handed over nothing that was not its own any more')
+    assert.strictEqual(mx.messages.length, takenThen, 'it handed over nothing that was not its own any more')
   })
 })

@@ -3,15 +3,16 @@
  * grants are taken back, two outbound processes. What leaves is what was asked for; what cannot leave waits and says why; no secret shows
  * anywhere.
  */
-import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { assert } from 'chai'
 import { suspend } from '#src/queue/suspensions.ts'
-import { checkBooks } from '#test/support/books.ts'
+import { sql } from '#src/stores/sql.ts'
+import { checkBooks } from '#test/support/consistency-checks.ts'
 import { request, textOf, type Json, type TestAnswer } from '#test/support/api.ts'
 import { startMailboxServer, type MailboxServer } from '#test/support/mailbox-server.ts'
 import { startOAuthServer, type OAuthServer } from '#test/support/oauth-server.ts'
-import { openPostOffice, type PostOffice, type Told } from '#test/support/post-office.ts'
+import { openPostOffice, type PostOffice, type Told } from '#test/support/mail-world.ts'
 import { until } from '#test/support/until.ts'
 
 const PUBLIC_URL = 'https://mailstead.sender.example'
@@ -89,7 +90,7 @@ describe('connected accounts', function () {
       ...more,
     }
     const { status, body } = await admin('POST', '/public/accounts', order)
-    assert.equal(status, 201, JSON.stringify(body))
+    assert.strictEqual(status, 201, JSON.stringify(body))
     return textOf(body['data']?.['id'])
   }
   async function keyOf(accountId: string): Promise<string> {
@@ -97,7 +98,7 @@ describe('connected accounts', function () {
       name: 'k',
       account_id: accountId,
     })
-    assert.equal(status, 201, JSON.stringify(body))
+    assert.strictEqual(status, 201, JSON.stringify(body))
     return textOf(body['data']?.['secret_key'])
   }
   const send = (key: string, mail: object): Promise<TestAnswer> =>
@@ -107,21 +108,21 @@ describe('connected accounts', function () {
     })
   async function sent(key: string, mail: object = { from: ADDRESS }): Promise<string> {
     const { status, body } = await send(key, mail)
-    assert.equal(status, 200, JSON.stringify(body))
+    assert.strictEqual(status, 200, JSON.stringify(body))
     return textOf(body['email_id'])
   }
   const only = ({ recipients: [one] }: Told): Told['recipients'][number] => one ?? assert.fail('no recipient')
 
   async function signIn(query = 'provider=corp'): Promise<string> {
     const started = await admin('GET', `/public/accounts/oauth/start?${query}`)
-    assert.equal(started.status, 200, JSON.stringify(started.body))
+    assert.strictEqual(started.status, 200, JSON.stringify(started.body))
     const back = await oauth.signIn(textOf(started.body['data']?.['authorize_url']))
-    assert.equal(back.origin, PUBLIC_URL)
+    assert.strictEqual(back.origin, PUBLIC_URL)
     const { status, body } = await request('GET', `${office.system.url}${back.pathname}${back.search}`, {
       key: null,
       headers: { accept: 'application/json' },
     })
-    assert.equal(status, 200, JSON.stringify(body))
+    assert.strictEqual(status, 200, JSON.stringify(body))
     return textOf(body['data']?.['id'])
   }
 
@@ -133,7 +134,7 @@ describe('connected accounts', function () {
       const [message] = starttls.messages.slice(before)
       assert.deepEqual([message?.from, message?.to, message?.user], [ADDRESS, ['ann@far.example'], ADDRESS])
       assert.match(message?.data ?? '', /^From: Office <office@provider.example>\r?$/m)
-      assert.doesNotMatch(message?.data ?? '', /^DKIM-Signature:/im)
+      assert.notMatch(message?.data ?? '', /^DKIM-Signature:/im)
       const [attempt] = only(told).attempts
       assert.deepEqual([attempt?.outcome, attempt?.host], ['handed-over', 'smtp.provider.example'])
       assert.match(attempt?.tls ?? '', /TLSv1.3 .*verified/)
@@ -151,7 +152,7 @@ describe('connected accounts', function () {
         [`shop@${office.system.domain}`, 403],
         [undefined, 400],
       ] as const)
-        assert.equal((await send(key, { from })).status, status, String(from))
+        assert.strictEqual((await send(key, { from })).status, status, String(from))
       await until(() => starttls.messages.at(-1)?.from === 'sales@provider.example')
       const verified = await office.system.call('GET', '/integrations/verify', { key })
       assert.deepEqual(verified.body['data']?.['addresses'], [ADDRESS, 'sales@provider.example'])
@@ -161,7 +162,7 @@ describe('connected accounts', function () {
       const before = starttls.logins.length
       const ids = await Promise.all(Array.from({ length: 6 }, () => sent(key)))
       for (const id of ids) await office.settle(id, 'sent')
-      assert.equal(starttls.logins.length - before, 1)
+      assert.strictEqual(starttls.logins.length - before, 1)
     })
     it('no faster than the account is asked to take, and the rest waits without a try', async () => {
       // a tenth at once, and one more every two seconds
@@ -194,7 +195,7 @@ describe('connected accounts', function () {
       const [first] = (await office.tell(mail)).recipients
       assert.deepEqual([first?.state, first?.tries], ['deferred', 0])
       assert.match(first?.reason ?? '', /account is paused.*535/)
-      assert.equal(only(await office.tell(second)).state, 'queued')
+      assert.strictEqual(only(await office.tell(second)).state, 'queued')
       const { rows } = await office.system.db.query<{ data: Json }>(
         `SELECT data FROM events WHERE type = 'account.paused'`,
       )
@@ -202,7 +203,7 @@ describe('connected accounts', function () {
         rows.map(({ data }) => data['account_id'] as unknown),
         [id],
       )
-      assert.equal(starttls.logins.length, logins)
+      assert.strictEqual(starttls.logins.length, logins)
       const changed = await admin('PATCH', `/public/accounts/${id}`, { password: 'another one' })
       assert.deepEqual([changed.status, changed.body['data']?.['status'] as unknown], [200, 'active'])
       await office.settle(mail, 'sent')
@@ -211,10 +212,10 @@ describe('connected accounts', function () {
     it("what the provider says of a message is judged as ever; its daily limit is not the message's fault", async () => {
       const key = await keyOf(await connect())
       starttls.refusal = { at: 'data', code: 554, text: '5.6.0 I do not like this' }
-      assert.equal(only(await office.settle(await sent(key))).state, 'bounced')
+      assert.strictEqual(only(await office.settle(await sent(key))).state, 'bounced')
       starttls.refusal = { at: 'data', code: 550, text: '5.4.5 Daily sending quota exceeded' }
       const told = await office.settle(await sent(key), 'deferred')
-      assert.equal(only(told).tries, 0)
+      assert.strictEqual(only(told).tries, 0)
       starttls.refusal = null
     })
     it('a certificate for another name gets no password', async () => {
@@ -222,14 +223,14 @@ describe('connected accounts', function () {
       const before = starttls.logins.length
       const told = await office.settle(await sent(key), 'deferred')
       assert.match(only(told).reason ?? '', /tls: TLS failed/i)
-      assert.equal(starttls.logins.length, before)
+      assert.strictEqual(starttls.logins.length, before)
     })
     it('mail of an account that was removed fails with the reason', async () => {
       const id = await connect()
       const key = await keyOf(id)
       await suspend(office.system, `account:${id}`, 'until it is removed')
       const mail = await sent(key)
-      assert.equal((await admin('DELETE', `/public/accounts/${id}`)).status, 204)
+      assert.strictEqual((await admin('DELETE', `/public/accounts/${id}`)).status, 204)
       await until(async () => (await send(key, { from: ADDRESS })).status === 401)
       const told = await office.settle(mail)
       assert.deepEqual([only(told).state, only(told).reason], ['failed', 'the connected account was removed'])
@@ -239,7 +240,7 @@ describe('connected accounts', function () {
   describe('the connection test', () => {
     const test = async (more: object = {}): Promise<Json> => {
       const { status, body } = await admin('POST', `/public/accounts/${await connect(more)}/test`)
-      assert.equal(status, 200, JSON.stringify(body))
+      assert.strictEqual(status, 200, JSON.stringify(body))
       return body['data'] as Json
     }
     const CASES: readonly (readonly [string, () => object, string])[] = [
@@ -269,7 +270,7 @@ describe('connected accounts', function () {
         JSON.stringify(result),
       )
       assert.match(textOf(result['conversation']), /C: MAIL FROM:<office@provider.example>\nS: 250[^]*C: RSET/)
-      assert.equal(starttls.messages.length, before)
+      assert.strictEqual(starttls.messages.length, before)
     })
     it('an address that the provider does not let it use', async () => {
       starttls.refusal = { at: 'mail', code: 553, text: '5.7.1 Sender address rejected: not owned by user' }
@@ -289,7 +290,7 @@ describe('connected accounts', function () {
       const message = tls.messages.at(-1)
       assert.deepEqual([message?.from, message?.user], ['me@mailbox.example', 'me@mailbox.example'])
       assert.match(only(told).attempts[0]?.conversation ?? '', /C: AUTH XOAUTH2 \*{8}\nS: 235/)
-      assert.equal((await send(key, { from: 'you@mailbox.example' })).status, 403)
+      assert.strictEqual((await send(key, { from: 'you@mailbox.example' })).status, 403)
     })
     it('two processes that need a new token ask for one', async () => {
       const id = await signIn('provider=corp&email=two@mailbox.example')
@@ -298,7 +299,7 @@ describe('connected accounts', function () {
       const before = oauth.refreshes
       const ids = await Promise.all(Array.from({ length: 40 }, () => sent(key, {})))
       for (const one of ids) await office.settle(one, 'sent')
-      assert.equal(oauth.refreshes - before, 1)
+      assert.strictEqual(oauth.refreshes - before, 1)
       await office.system.roles.mta2.stop()
     })
     it('a token that ran out is replaced before mail needs it, and the refresh token with it', async () => {
@@ -339,16 +340,26 @@ describe('connected accounts', function () {
         textOf((await admin('GET', `/public/accounts/${id}`)).body['data']?.['paused_reason']),
         /invalid_grant/,
       )
-      assert.equal(await signIn(`account_id=${id}`), id)
+      assert.strictEqual(await signIn(`account_id=${id}`), id)
       await office.settle(mail, 'sent')
     })
   })
 
   describe('secrets', () => {
     it('no secret is in a log, an answer, an event or an attempt', async () => {
-      const { rows } = await office.system.db.query<{ text: string }>(`
-        SELECT conversation AS text FROM attempts UNION ALL SELECT coalesce(reason, '') FROM recipients UNION ALL SELECT coalesce(data::text, '') FROM events
-        UNION ALL SELECT row_to_json(a)::text FROM connected_accounts a`)
+      const { rows } = await office.system.db.query<{ text: string }>(sql`
+        SELECT conversation AS text
+        FROM attempts
+        UNION ALL
+        SELECT coalesce(reason, '')
+        FROM recipients
+        UNION ALL
+        SELECT coalesce(data::text, '')
+        FROM events
+        UNION ALL
+        SELECT row_to_json(a)::text
+        FROM connected_accounts a
+      `)
       const logs = Object.values(office.system.roles).map(({ logFile }) => {
         try {
           return readFileSync(logFile, 'utf8')

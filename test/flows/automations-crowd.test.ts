@@ -2,8 +2,8 @@
  * Thousands enrolled at once and automations that send contacts round in a ring, beside transactional mail to the same receiver: that goes
  * first. A worker that is told to stop in the middle of it does so at once, and the next one goes on where it was. CROWD makes it larger.
  */
-import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { assert } from 'chai'
 import { textOf } from '#test/support/api.ts'
 import { addAudience, addMembers, BODY } from '#test/support/campaign.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
@@ -34,7 +34,7 @@ describe('a crowd in automations', function () {
     const trigger = { type: 'contact_added_to_audience', audience_id: audience }
     const body = { name: 'A', status: 'active', trigger, steps }
     const answer = await system.call('POST', '/public/automations/create', { key: system.admin, body })
-    assert.equal(answer.status, 201, JSON.stringify(answer.body))
+    assert.strictEqual(answer.status, 201, JSON.stringify(answer.body))
     return textOf(answer.body['data']?.['id'])
   }
   const count = async (state: string, id: string): Promise<number> => {
@@ -64,14 +64,14 @@ describe('a crowd in automations', function () {
     await until(async () => (await count('completed', id)) > 0)
 
     const code = await Promise.race([system.roles.worker.terminate(), sleep(STOP_MS, 'late', { ref: false })])
-    assert.equal(code, 0)
+    assert.strictEqual(code, 0)
     const waiting = await count('active', id)
     assert.ok(waiting > 0, 'it was in the middle of it')
     await system.roles.worker.start()
 
     for (let i = 0; i < INSTANT; i++) {
       const body = { from: 'shop@sender.example', to: `code${i}@people.example`, subject: 'Code', text: '123' }
-      assert.equal((await system.call('POST', '/send-email/instant', { body })).status, 200)
+      assert.strictEqual((await system.call('POST', '/send-email/instant', { body })).status, 200)
       await until(
         () => arrivedFor(`code${i}@`) === 1,
         () => `${arrivedFor('c')} mails of the crowd arrived, ${i} others`,
@@ -83,8 +83,8 @@ describe('a crowd in automations', function () {
       () => `${arrivedFor('c')} of ${CROWD}`,
       PATIENCE_MS,
     )
-    assert.equal(new Set(mx.messages.flatMap(({ to }) => to)).size, CROWD + INSTANT)
-    assert.equal(mx.messages.length, CROWD + INSTANT)
-    assert.equal(await count('active', id), 0)
+    assert.strictEqual(new Set(mx.messages.flatMap(({ to }) => to)).size, CROWD + INSTANT)
+    assert.strictEqual(mx.messages.length, CROWD + INSTANT)
+    assert.strictEqual(await count('active', id), 0)
   })
 })

@@ -1,21 +1,22 @@
 /** Contacts on their way through automations, by the real worker: what is sent, when, to whom, and that nothing is done twice or forgotten. */
-import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { startAutomations } from '#src/worker/automation-runs.ts'
-import { startAutomationCalls } from '#src/worker/automation-calls.ts'
-import { automationUpkeepLoop } from '#src/worker/automations.ts'
-import { startLoop, type Loop } from '#src/worker/loop.ts'
-import { changeAutomation, createAutomation, type AutomationChange } from '#src/automations/change.ts'
+import { assert } from 'chai'
+import { startAutomations } from '#worker/automation-runs.ts'
+import { startAutomationCalls } from '#worker/automation-calls.ts'
+import { automationUpkeepLoop } from '#worker/automations.ts'
+import { startLoop, type Loop } from '#worker/loop.ts'
+import { changeAutomation, createAutomation, type AutomationChange } from '#src/automations/edit.ts'
 import { enrolContact, listEnrolments, trackEvent } from '#src/automations/enrol.ts'
-import { readStepCounts } from '#src/automations/look.ts'
-import { remindAutomations } from '#src/automations/remind.ts'
+import { readStepCounts } from '#src/automations/inspect.ts'
+import { remindAutomations } from '#src/automations/wake-workers.ts'
 import { runSlice } from '#src/automations/run.ts'
 import { readSteps } from '#src/automations/steps.ts'
 import type { Automation } from '#src/automations/store.ts'
 import { saveContacts } from '#src/contacts/save.ts'
-import { newId } from '#src/id.ts'
+import { newId } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 
 /** Before, while and after the step is taken. */
@@ -53,7 +54,10 @@ describe('automations, end to end', () => {
     workspaceId = await ctx.newWorkspace()
     await ctx.db.query(`UPDATE domains SET verification_status = 'pending' WHERE domain = 'sender.example'`)
     await ctx.db.query(
-      `INSERT INTO domains (id, workspace_id, domain, verification_status) VALUES ($1, $2, 'sender.example', 'verified')`,
+      sql`
+        INSERT INTO domains (id, workspace_id, domain, verification_status)
+        VALUES ($1, $2, 'sender.example', 'verified')
+      `,
       [newId(), workspaceId],
     )
   })
@@ -66,7 +70,7 @@ describe('automations, end to end', () => {
       ...change,
       name: 'A',
     })
-    assert.equal(made.kind, 'done', JSON.stringify(made))
+    assert.strictEqual(made.kind, 'done', JSON.stringify(made))
     return made.automation
   }
   function read(steps: readonly object[]) {
@@ -83,7 +87,7 @@ describe('automations, end to end', () => {
         emails.map((email) => ({ email, firstName: 'Ada' })),
       ),
     )
-    assert.equal(saved.kind, 'saved')
+    assert.strictEqual(saved.kind, 'saved')
   }
   async function addAudience(): Promise<string> {
     const id = newId()
@@ -95,7 +99,7 @@ describe('automations, end to end', () => {
     return id
   }
   const enrol = async (automation: Automation, email = 'ada@people.example'): Promise<void> => {
-    assert.equal(
+    assert.strictEqual(
       (
         await enrolContact(
           ctx.db,
@@ -161,7 +165,12 @@ describe('automations, end to end', () => {
     const {
       rows: [message],
     } = await ctx.db.query(
-      `SELECT tier, to_list, params, content_id IS NOT NULL AS "isRecipe", html FROM messages WHERE workspace_id = $1 LIMIT 1`,
+      sql`
+        SELECT tier, to_list, params, content_id IS NOT NULL AS "isRecipe", html
+        FROM messages
+        WHERE workspace_id = $1
+        LIMIT 1
+      `,
       [workspaceId],
     )
     assert.deepEqual(message, {
@@ -216,7 +225,7 @@ describe('automations, end to end', () => {
     await enrol(long)
     await enrol(short, 'bea@people.example')
     await sleep(random())
-    assert.equal(
+    assert.strictEqual(
       await trackEvent(
         ctx.db,
         { workspaceId, email: 'ada@people.example' },
@@ -364,7 +373,7 @@ describe('automations, end to end', () => {
     await until(count, (n) => n === 2099)
     await changeAutomation(ctx, workspaceId, automation.id, { name: 'B' })
     await sleep(300)
-    assert.equal(await count(), 2099, 'once')
+    assert.strictEqual(await count(), 2099, 'once')
   })
 
   it('a webhook step is told until it is taken; the contact does not wait', async () => {
@@ -402,9 +411,9 @@ describe('automations, end to end', () => {
     await ctx.db.query('UPDATE automation_calls SET due_at = now() WHERE automation_id = $1', [automation.id])
     remindAutomations(ctx)
     await until(call, (one) => one?.state === 'delivered')
-    assert.equal(heard.length, 2)
-    assert.equal(heard[0]?.id, heard[1]?.id)
-    assert.equal(heard[0]?.body.contact.email, 'ada@people.example')
+    assert.strictEqual(heard.length, 2)
+    assert.strictEqual(heard[0]?.id, heard[1]?.id)
+    assert.strictEqual(heard[0]?.body.contact.email, 'ada@people.example')
     server.close()
   })
 
@@ -413,10 +422,13 @@ describe('automations, end to end', () => {
     await addContacts(emails)
     const automation = await make([tag('seen'), mail('m')])
     await ctx.db.query(
-      `
-      INSERT INTO enrolments (automation_id, version, workspace_id, contact_id, step, due_at, created_at)
-      SELECT a.id, a.version, c.workspace_id, c.id, v.first_step, now(), now()
-      FROM contacts c, automations a JOIN automation_versions v ON v.automation_id = a.id WHERE a.id = $1 AND c.workspace_id = $2`,
+      sql`
+        INSERT INTO enrolments (automation_id, version, workspace_id, contact_id, step, due_at, created_at)
+        SELECT a.id, a.version, c.workspace_id, c.id, v.first_step, now(), now()
+        FROM contacts c, automations a
+        JOIN automation_versions v ON v.automation_id = a.id
+        WHERE a.id = $1 AND c.workspace_id = $2
+      `,
       [automation.id, workspaceId],
     )
     const plans = { free: { monthlyQuota: null, requestsPerSecond: null, maxDomains: null, isLaunch: true } }
@@ -431,7 +443,7 @@ describe('automations, end to end', () => {
           }),
       },
     } as unknown as TestContext
-    await assert.rejects(runSlice({ ctx: breaking, plans }))
+    await assert.isRejected(runSlice({ ctx: breaking, plans }))
     await ended(automation)
     const {
       rows: [sent],
@@ -447,12 +459,18 @@ describe('automations, end to end', () => {
     const automation = await make([tag('x')])
     await enrol(automation)
     // more than a tag list takes: the update of this contact fails
-    await ctx.db.query(
-      `CREATE FUNCTION refuse_bea() RETURNS trigger LANGUAGE plpgsql AS $f$ BEGIN RAISE EXCEPTION 'not this one'; END $f$`,
-    )
-    await ctx.db.query(
-      `CREATE TRIGGER refuse_bea BEFORE UPDATE ON contacts FOR EACH ROW WHEN (OLD.email LIKE 'bea@%' AND OLD.workspace_id = '${workspaceId}') EXECUTE FUNCTION refuse_bea()`,
-    )
+    await ctx.db.query(sql`
+      CREATE FUNCTION refuse_bea() RETURNS trigger LANGUAGE plpgsql AS $f$
+      BEGIN
+        RAISE EXCEPTION 'not this one';
+      END $f$
+    `)
+    await ctx.db.query(sql`
+      CREATE TRIGGER refuse_bea
+      BEFORE UPDATE ON contacts
+      FOR EACH ROW WHEN (OLD.email LIKE 'bea@%' AND OLD.workspace_id = '${workspaceId}')
+      EXECUTE FUNCTION refuse_bea()
+    `)
     await enrol(automation, 'bea@people.example')
     await until(
       () => tagsOf('ada@people.example'),
@@ -461,7 +479,12 @@ describe('automations, end to end', () => {
     const bea = async () =>
       (
         await ctx.db.query<{ state: string; troubles: number; reason: string }>(
-          `SELECT e.state, e.troubles, e.reason FROM enrolments e JOIN contacts c ON c.id = e.contact_id WHERE e.automation_id = $1 AND c.email LIKE 'bea@%'`,
+          sql`
+            SELECT e.state, e.troubles, e.reason
+            FROM enrolments e
+            JOIN contacts c ON c.id = e.contact_id
+            WHERE e.automation_id = $1 AND c.email LIKE 'bea@%'
+          `,
           [automation.id],
         )
       ).rows[0]

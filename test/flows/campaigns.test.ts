@@ -1,9 +1,10 @@
 /** A campaign from its draft to the last of its recipients, with all processes: who gets it, who does not, and when. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { simpleParser } from 'mailparser'
+import { sql } from '#src/stores/sql.ts'
 import { addAudience, addMembers, BODY, campaignsOf } from '#test/support/campaign.ts'
 import { textOf, type TestAnswer } from '#test/support/api.ts'
-import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import { openPostOffice, type PostOffice } from '#test/support/mail-world.ts'
 import { tellLogsOfFailed } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
@@ -38,7 +39,7 @@ describe('campaigns on their way', function () {
     const mx = await office.open('once.example')
     const [one, two] = [await audienceOf(40, 'once.example'), await audienceOf(60, 'once.example')]
     const id = await campaigns.create({ audience_ids: [one, two] })
-    assert.equal(textOf((await campaigns.move(id, 'start'))['status']), 'SENDING')
+    assert.strictEqual(textOf((await campaigns.move(id, 'start'))['status']), 'SENDING')
     const metrics = (await campaigns.settle(id))['metrics'] as unknown as Record<string, number>
     assert.deepEqual(
       [metrics['recipients'], metrics['dispatched'], metrics['delivered'], metrics['waiting']],
@@ -46,7 +47,7 @@ describe('campaigns on their way', function () {
     )
     assert.deepEqual(addressees(mx), numbered(60, 'once.example'))
     const mail = await simpleParser(mx.messages.find(({ to }) => to.includes('c7@once.example'))?.bytes ?? '')
-    assert.equal(mail.subject, 'Hello N7')
+    assert.strictEqual(mail.subject, 'Hello N7')
     assert.match(mail.text ?? '', /Hello N7/)
     assert.match(String(mail.headerLines.find(({ key }) => key === 'list-unsubscribe-post')?.line), /One-Click/)
     const { recipients } = (await campaigns.call('GET', `/${id}/recipients?limit=1`)).body['data'] as unknown as {
@@ -54,7 +55,7 @@ describe('campaigns on their way', function () {
     }
     const emailId = recipients[0]?.email_id ?? assert.fail()
     const ask = (path: string): Promise<TestAnswer> => office.system.call('GET', path, { key: office.system.admin })
-    assert.equal((await ask(`/public/emails/get-email?id=${emailId}`)).body['data']?.['campaign_id'], id)
+    assert.strictEqual((await ask(`/public/emails/get-email?id=${emailId}`)).body['data']?.['campaign_id'], id)
     const events = (await ask(`/public/events?email_id=${emailId}`)).body['data']?.['events'] as unknown as {
       data: { campaign_id?: string }
     }[]
@@ -70,7 +71,7 @@ describe('campaigns on their way', function () {
     await campaigns.move(id, 'start')
     await campaigns.settle(id)
     const mail = await simpleParser(mx.messages[0]?.bytes ?? '')
-    assert.equal(mail.text?.trim(), 'Written for N1')
+    assert.strictEqual(mail.text?.trim(), 'Written for N1')
     assert.match(String(mail.html), /Hello N1/)
   })
 
@@ -78,8 +79,11 @@ describe('campaigns on their way', function () {
     const mx = await office.open('hang.example')
     const audience = await audienceOf(60, 'hang.example')
     await office.system.db.query(
-      `UPDATE contacts SET custom_attributes = jsonb_build_object('a', (SELECT jsonb_agg(i) FROM generate_series(1, 1000) i))
-      WHERE email = ANY ($1)`,
+      sql`
+        UPDATE contacts
+        SET custom_attributes = jsonb_build_object('a', (SELECT jsonb_agg(i) FROM generate_series(1, 1000) i))
+        WHERE email = ANY ($1)
+      `,
       [Array.from({ length: 6 }, (_, i) => `c${i + 1}@hang.example`)],
     )
     const endless =
@@ -88,7 +92,7 @@ describe('campaigns on their way', function () {
     await campaigns.move(id, 'start', { force: true })
     await campaigns.settle(id, 'COMPLETED', 60_000)
     assert.deepEqual(await states(id), { delivered: 54, failed: 6 })
-    assert.equal(mx.messages.length, 54)
+    assert.strictEqual(mx.messages.length, 54)
   })
 
   it('leaves out who is unsubscribed or suppressed, also when that comes after the start', async () => {
@@ -135,12 +139,12 @@ describe('campaigns on their way', function () {
     await campaigns.move(later, 'start')
     await until(async () => (await campaigns.metrics(later))['recipients'] === 50)
     await campaigns.move(later, 'pause')
-    assert.equal((await campaigns.call('POST', `/${later}/pause`)).status, 409)
+    assert.strictEqual((await campaigns.call('POST', `/${later}/pause`)).status, 409)
     await office.system.heal()
     const other = await office.system.call('POST', '/send-email/bulk', {
       body: { from: 'shop@sender.example', to: 'other@pause.example', subject: 'x', text: 'x' },
     })
-    assert.equal(other.status, 200)
+    assert.strictEqual(other.status, 200)
     await until(
       () => Promise.resolve(mx.messages.length > 0),
       () => 'other mail does not leave',
@@ -148,17 +152,17 @@ describe('campaigns on their way', function () {
     assert.deepEqual(addressees(mx), ['other@pause.example'])
     await campaigns.move(id, 'resume')
     await campaigns.settle(id)
-    assert.equal(mx.messages.length, 51)
+    assert.strictEqual(mx.messages.length, 51)
     await office.system.db.query(`UPDATE campaign_recipients SET sends_at = now() WHERE campaign_id = $1`, [later])
     await campaigns.move(later, 'resume')
     await campaigns.settle(later)
-    assert.equal(mx.messages.length, 101)
+    assert.strictEqual(mx.messages.length, 101)
     const third = await campaigns.create({ audience_ids: [audience], spread_minutes: 10_000 })
     await campaigns.move(third, 'start')
     await until(async () => (await campaigns.metrics(third))['recipients'] === 50)
     await campaigns.move(third, 'cancel')
     await until(async () => (await states(third))['waiting'] === undefined)
-    assert.equal((await campaigns.show(third))['status'], 'CANCELLED')
+    assert.strictEqual((await campaigns.show(third))['status'], 'CANCELLED')
   })
 
   it('is sent again to those whose mail failed, and to nobody else; a further one goes to those who did not open', async () => {
@@ -169,24 +173,28 @@ describe('campaigns on their way', function () {
     await campaigns.move(id, 'start')
     await campaigns.settle(id)
     await db.query(
-      `UPDATE campaign_recipients SET state = 'failed', failed_at = now(), delivered_at = NULL WHERE campaign_id = $1 AND email = $2`,
+      sql`
+        UPDATE campaign_recipients
+        SET state = 'failed', failed_at = now(), delivered_at = NULL
+        WHERE campaign_id = $1 AND email = $2
+      `,
       [id, 'c2@again.example'],
     )
     await campaigns.move(id, 'retry-failed')
     await campaigns.settle(id)
     assert.deepEqual(addressees(mx), [...numbered(5, 'again.example'), 'c2@again.example'].toSorted())
-    assert.equal((await campaigns.metrics(id))['delivered'], 5)
+    assert.strictEqual((await campaigns.metrics(id))['delivered'], 5)
     await db.query(`UPDATE campaign_recipients SET opened_at = now() WHERE campaign_id = $1 AND email <> $2`, [
       id,
       'c4@again.example',
     ])
     const further = await campaigns.call('POST', `/${id}/resend`, { subject: 'Again, {{firstName}}' })
-    assert.equal(further.status, 201)
+    assert.strictEqual(further.status, 201)
     const furtherId = textOf(further.body['data']?.['id'])
     await campaigns.move(furtherId, 'start')
     await campaigns.settle(furtherId)
-    assert.equal(addressees(mx).filter((address) => address === 'c4@again.example').length, 2)
-    assert.equal(mx.messages.length, 7)
+    assert.strictEqual(addressees(mx).filter((address) => address === 'c4@again.example').length, 2)
+    assert.strictEqual(mx.messages.length, 7)
   })
 
   it('a test of subjects: each half of the share gets one, and the winner by clicks goes to the rest', async () => {
@@ -206,8 +214,8 @@ describe('campaigns on their way', function () {
     await db.query(`UPDATE campaign_recipients SET sends_at = now() WHERE campaign_id = $1 AND is_waiting`, [id])
     await campaigns.settle(id)
     const subjects = await Promise.all(mx.messages.map(async ({ bytes }) => (await simpleParser(bytes)).subject))
-    assert.equal(subjects.filter((subject) => subject === 'Other').length, 16)
-    assert.equal(((await campaigns.show(id))['test'] as unknown as { winner: string }).winner, 'b')
+    assert.strictEqual(subjects.filter((subject) => subject === 'Other').length, 16)
+    assert.strictEqual(((await campaigns.show(id))['test'] as unknown as { winner: string }).winner, 'b')
     const { rows } = await db.query<{ subject: string; n: number }>(
       'SELECT subject, count(*)::int AS n FROM messages WHERE campaign_id = $1 GROUP BY subject ORDER BY n',
       [id],
@@ -232,12 +240,12 @@ describe('campaigns on their way', function () {
     ]
     const at = new Date(Date.now() + 3_600_000).toISOString()
     for (const id of [good, bad])
-      assert.equal((await campaigns.move(id, 'schedule', { scheduled_at: at }))['status'], 'SCHEDULED')
+      assert.strictEqual((await campaigns.move(id, 'schedule', { scheduled_at: at }))['status'], 'SCHEDULED')
     await db.query(`UPDATE campaigns SET from_email = 'a@nobody.example' WHERE id = $1`, [bad])
     await db.query(`UPDATE campaigns SET starts_at = now() WHERE id = ANY ($1)`, [[good, bad]])
     await campaigns.settle(good)
     assert.match(textOf((await campaigns.settle(bad, 'FAILED'))['reason']), /verified domain/)
-    assert.equal(mx.messages.length, 3)
+    assert.strictEqual(mx.messages.length, 3)
   })
 
   it("goes at a time on the recipient's own clock", async () => {
@@ -266,7 +274,7 @@ describe('campaigns on their way', function () {
       rows.map(({ email }) => email),
       ['c1@clock.example', 'c3@clock.example', 'c2@clock.example'],
     )
-    assert.equal(rows[0]?.at.toISOString(), `${day}T00:00:00.000Z`)
+    assert.strictEqual(rows[0]?.at.toISOString(), `${day}T00:00:00.000Z`)
     await campaigns.move(id, 'cancel')
   })
 
@@ -282,7 +290,7 @@ describe('campaigns on their way', function () {
     for (const [fields, why] of wrong) {
       const id = await campaigns.create({ audience_ids: [audience], ...fields })
       const answer = await campaigns.call('POST', `/${id}/start`)
-      assert.equal(answer.status, 409, JSON.stringify(fields))
+      assert.strictEqual(answer.status, 409, JSON.stringify(fields))
       assert.match(textOf(answer.body['message']), why)
     }
   })

@@ -1,9 +1,9 @@
 /** A system that sends to the internet: what goes to the capture domain stays here, whatever the transport map says of all mail. */
-import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { assert } from 'chai'
 import { sandboxPorts } from '#bin/supervisor/sandbox-ports.ts'
 import { loadConfig } from '#config/load.ts'
-import { startOutbound, type Outbound } from '#mta/outbound.ts'
+import { startOutbound, type Outbound } from '#mta/outbound/outbound.ts'
 import { startSandbox, type Sandbox } from '#mta/sandbox/sandbox.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { readMessage } from '#src/messages/read.ts'
@@ -50,15 +50,15 @@ describe('captured mail', () => {
   }
 
   it('ends as captured', async () =>
-    assert.equal(
+    assert.strictEqual(
       await stateOf('shop@capture.mail.sender.example', (state) => !['queued', 'sending'].includes(state)),
       'captured',
     ))
   it('is refused where that was asked for', async () =>
-    assert.equal(
+    assert.strictEqual(
       await stateOf('bounce@capture.mail.sender.example', (state) => !['queued', 'sending'].includes(state)),
       'bounced',
     ))
   it('all other mail goes where the map says', async () =>
-    assert.equal(await stateOf('shop@elsewhere.example', (state) => state === 'deferred'), 'deferred'))
+    assert.strictEqual(await stateOf('shop@elsewhere.example', (state) => state === 'deferred'), 'deferred'))
 })

@@ -1,12 +1,12 @@
 /** A message on its way, when all is well: what the receiver gets, byte by byte where it matters, and what the customer is told. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { simpleParser } from 'mailparser'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { readReturnPath } from '#src/mail/verp.ts'
-import { idOfHex } from '#src/id.ts'
+import { idOfHex } from '#src/platform/id.ts'
 import { TIER_NAMES } from '#src/queue/tiers.ts'
-import { checkBooks } from '#test/support/books.ts'
-import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import { checkBooks } from '#test/support/consistency-checks.ts'
+import { openPostOffice, type PostOffice } from '#test/support/mail-world.ts'
 import { tellLogsOfFailed } from '#test/support/system.ts'
 
 const BILL = Buffer.from('Summe: 7 €')
@@ -36,20 +36,20 @@ describe('delivery', function () {
       ],
     })
     const told = await office.settle(id)
-    assert.equal(told.status, 'delivered')
+    assert.strictEqual(told.status, 'delivered')
     const received = mx.messages.find(({ to }) => to.includes('ann@arrives.example'))
     assert.ok(received?.tls)
     assert.match(told.recipients[0]?.attempts[0]?.tls ?? '', /^TLSv1\.3 /)
     const mail = await simpleParser(received.bytes)
-    assert.equal(mail.subject, 'Grüße aus Köln')
-    assert.equal(mail.from?.text, '"Der Laden" <shop@sender.example>')
-    assert.equal(mail.replyTo?.text, 'help@sender.example')
+    assert.strictEqual(mail.subject, 'Grüße aus Köln')
+    assert.strictEqual(mail.from?.text, '"Der Laden" <shop@sender.example>')
+    assert.strictEqual(mail.replyTo?.text, 'help@sender.example')
     assert.match(mail.text ?? '', /Grüße & Küsse/)
-    assert.equal(mail.attachments[0]?.filename, 'Rechnung für März.txt')
-    assert.equal(mail.attachments[0]?.content.toString(), 'Summe: 7 €')
+    assert.strictEqual(mail.attachments[0]?.filename, 'Rechnung für März.txt')
+    assert.strictEqual(mail.attachments[0]?.content.toString(), 'Summe: 7 €')
     assert.ok(mail.messageId?.includes(id.replace('em_', '')))
     for (const name of ['from', 'to', 'date', 'message-id', 'mime-version', 'subject']) {
-      assert.equal(mail.headerLines.filter(({ key }) => key === name).length, 1, name)
+      assert.strictEqual(mail.headerLines.filter(({ key }) => key === name).length, 1, name)
     }
   })
 
@@ -89,13 +89,13 @@ describe('delivery', function () {
       'secret@blind.example',
       'to@blind.example',
     ])
-    for (const { bytes } of mx.messages) assert.doesNotMatch(bytes.toString('latin1'), /secret@|^bcc:/im)
+    for (const { bytes } of mx.messages) assert.notMatch(bytes.toString('latin1'), /secret@|^bcc:/im)
   })
 
   it('goes through on every tier', async () => {
     const mx = await office.open('tiers.example')
     const ids = await Promise.all(TIER_NAMES.map((tier) => office.send({ to: `${tier}@tiers.example`, tier })))
-    for (const id of ids) assert.equal((await office.settle(id)).status, 'delivered')
+    for (const id of ids) assert.strictEqual((await office.settle(id)).status, 'delivered')
     assert.deepEqual(
       mx.messages.flatMap(({ to }) => to).toSorted(),
       TIER_NAMES.map((tier) => `${tier}@tiers.example`).toSorted(),
@@ -108,7 +108,7 @@ describe('delivery', function () {
       Array.from({ length: 60 }, (_, i) => office.send({ to: `r${i}@reuse.example`, tier: 'high' })),
     )
     for (const id of ids) await office.settle(id)
-    assert.equal(mx.messages.length, 60)
+    assert.strictEqual(mx.messages.length, 60)
     assert.ok(mx.connections <= 10, `${mx.connections} connections`)
   })
 
@@ -119,7 +119,7 @@ describe('delivery', function () {
     )
     for (const id of ids) await office.settle(id)
     const counts = Map.groupBy(mx.messages, ({ connection }) => connection)
-    assert.equal(mx.messages.length, 60)
+    assert.strictEqual(mx.messages.length, 60)
     assert.ok([...counts.values()].every((messages) => messages.length <= 5))
   })
 
@@ -128,20 +128,20 @@ describe('delivery', function () {
     const ids = await Promise.all(
       Array.from({ length: 20 }, (_, i) => office.send({ to: `f${i}@few.example`, tier: 'high' })),
     )
-    for (const id of ids) assert.equal((await office.settle(id)).status, 'delivered')
-    assert.equal(new Set(mx.messages.flatMap(({ to }) => to)).size, 20)
-    assert.equal(mx.messages.length, 20)
+    for (const id of ids) assert.strictEqual((await office.settle(id)).status, 'delivered')
+    assert.strictEqual(new Set(mx.messages.flatMap(({ to }) => to)).size, 20)
+    assert.strictEqual(mx.messages.length, 20)
   })
 
   it('the same request with the same Idempotency-Key is one message', async () => {
     const mx = await office.open('once.example')
     const letter = { to: 'ann@once.example', headers: { 'idempotency-key': 'order-7' } }
     const ids = [await office.send(letter), await office.send(letter), await office.send(letter)]
-    assert.equal(new Set(ids).size, 1)
+    assert.strictEqual(new Set(ids).size, 1)
     await office.settle(ids[0] ?? '')
     const other = await office.send({ to: 'ann@once.example', headers: { 'idempotency-key': 'order-8' } })
     await office.settle(other)
-    assert.equal(mx.messages.length, 2)
+    assert.strictEqual(mx.messages.length, 2)
   })
 
   it('a suppressed address gets nothing; the others of the message do', async () => {

@@ -1,14 +1,14 @@
 /** A sending domain as receivers see it: whose return-path, whose signature; and mail whose domain may not send any more. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
-import { systemClock } from '#src/clock.ts'
+import { systemClock } from '#src/platform/clock.ts'
 import { generateDkimKeys } from '#src/domains/dkim-key.ts'
 import { storeKey } from '#src/domains/domains.ts'
-import { idOfHex, newId } from '#src/id.ts'
+import { idOfHex, newId } from '#src/platform/id.ts'
 import { readReturnPath } from '#src/mail/verp.ts'
 import { resume, suspend } from '#src/queue/suspensions.ts'
 import { listOf, textOf, type Json, type TestAnswer } from '#test/support/api.ts'
-import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import { openPostOffice, type PostOffice } from '#test/support/mail-world.ts'
 import type { Receiver } from '#test/support/receiver.ts'
 import { createSender, type Sender } from '#test/support/sender.ts'
 import { until } from '#test/support/until.ts'
@@ -32,7 +32,7 @@ describe('sending domains', function () {
       key: sender.regular,
       body: { from: `shop@${sender.domain}`, to: [to], subject: 'Hello', text: 'Hello' },
     })
-    assert.equal(status, 200)
+    assert.strictEqual(status, 200)
     return (body['email_id'] as unknown as string).replace('em_', '')
   }
   async function arrival(
@@ -88,13 +88,16 @@ describe('sending domains', function () {
 
     await suspend(system, 'whole.example', 'to hold it')
     const queued = `em_${await send(sender, 'ann@whole.example')}`
-    assert.equal((await admin('DELETE', `/delete-domain/${id}`)).status, 200)
+    assert.strictEqual((await admin('DELETE', `/delete-domain/${id}`)).status, 200)
     await until(
       async () => (await office.tell(queued)).status === 'failed',
       () => 'its queued mail has not failed',
       60_000,
     )
-    assert.equal((await office.tell(queued)).recipients[0]?.reason, 'the sending domain whole-shop.example was removed')
+    assert.strictEqual(
+      (await office.tell(queued)).recipients[0]?.reason,
+      'the sending domain whole-shop.example was removed',
+    )
   })
 
   it('have bounces come to their own name once it was seen in DNS, with the same token', async () => {
@@ -157,8 +160,8 @@ describe('sending domains', function () {
     )
     assert.match(
       (await read())?.reason ?? '',
-      new RegExp(`the sending domain of shop@${sender.domain} is not verified any more`),
+      new RegExp(`the sending domain of shop@${sender.domain} is no longer verified`),
     )
-    assert.equal(mx.messages.length, 0)
+    assert.strictEqual(mx.messages.length, 0)
   })
 })

@@ -2,14 +2,15 @@
  * Dry runs with real processes: what is asked of the api is carried out by the mta, as far as RCPT; each gate that would stop a message is
  * named; the receiver never hears DATA.
  */
-import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { assert } from 'chai'
 import type { DryRunReport, StepStatus } from '#src/operator/dry-runs.ts'
+import { sql } from '#src/stores/sql.ts'
 import { suppress } from '#src/suppression/suppress.ts'
 import { OPERATOR, type TestAnswer } from '#test/support/api.ts'
-import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import { openPostOffice, type PostOffice } from '#test/support/mail-world.ts'
 import { tellLogsOfFailed } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
@@ -31,8 +32,8 @@ describe('a dry run', function () {
     office.system.call(method, `/admin${path}`, { key: OPERATOR, ...(body === undefined ? {} : { body }) })
   async function rehearse(to: string, more: object = {}): Promise<DryRunReport> {
     const { status, body } = await admin('POST', '/dry-run', { from: `shop@${office.system.domain}`, to, ...more })
-    assert.equal(status, 200, JSON.stringify(body))
-    assert.equal(body['data']?.['state'], 'done', JSON.stringify(body))
+    assert.strictEqual(status, 200, JSON.stringify(body))
+    assert.strictEqual(body['data']?.['state'], 'done', JSON.stringify(body))
     return body['data'] as unknown as DryRunReport
   }
   const statusOf = ({ steps }: DryRunReport, step: string): StepStatus | undefined =>
@@ -64,14 +65,14 @@ describe('a dry run', function () {
       ],
       JSON.stringify(report.steps, null, 1),
     )
-    assert.equal(report.result, 'ok')
+    assert.strictEqual(report.result, 'ok')
     assert.match(saysOf(report, 'DKIM'), /s1\._domainkey\.sender\.example \(rsa-sha256\): pass.*; s2/)
     const said = mx.commands.map(({ line }) => line.replace(/[ :].*/s, ''))
     assert.deepEqual(said, ['EHLO', 'STARTTLS', 'EHLO', 'MAIL', 'RCPT', 'RSET', 'QUIT'])
-    assert.equal(mx.messages.length, 0)
+    assert.strictEqual(mx.messages.length, 0)
     assert.ok(report.conversation.some((line) => line.startsWith('C: RCPT TO:<ann@fine.example>')))
     const { rows } = await office.system.db.query('SELECT FROM recipients')
-    assert.equal(rows.length, 0, 'nothing is stored')
+    assert.strictEqual(rows.length, 0, 'nothing is stored')
   })
 
   const RECEIVERS: readonly [
@@ -110,8 +111,8 @@ describe('a dry run', function () {
       const report = await rehearse(`ann@${domain}.example`)
       assert.deepEqual([statusOf(report, step), report.result], ['fail', 'fail'])
       assert.match(saysOf(report, step), says)
-      assert.equal(statusOf(report, 'SPF'), 'skipped')
-      assert.equal(statusOf(report, 'DKIM'), 'ok', 'what can be judged is judged')
+      assert.strictEqual(statusOf(report, 'SPF'), 'skipped')
+      assert.strictEqual(statusOf(report, 'DKIM'), 'ok', 'what can be judged is judged')
     }
   })
 
@@ -134,10 +135,16 @@ describe('a dry run', function () {
     const foreign = await rehearse('ann@gates.example', { from: 'me@nobody.example' })
     assert.deepEqual([statusOf(foreign, 'sender'), foreign.steps.length], ['fail', 1])
     await db.query(
-      `INSERT INTO connected_accounts
-      (id, workspace_id, kind, name, host, port, security, username, addresses, secret, connections, messages_per_connection)
-      VALUES (gen_random_uuid(), $1, 'smtp', 'A', 'smtp.provider.example', 587, 'starttls', 'u',
-      '{me@mailbox.example}', '', 1, 1)`,
+      sql`
+        INSERT INTO connected_accounts (
+          id, workspace_id, kind, name, host, port, security, username, addresses, secret, connections,
+          messages_per_connection
+        )
+        VALUES (
+          gen_random_uuid(), $1, 'smtp', 'A', 'smtp.provider.example', 587, 'starttls', 'u', '{me@mailbox.example}', '',
+          1, 1
+        )
+      `,
       [workspaceId],
     )
     const account = await rehearse('ann@gates.example', { from: 'Me@mailbox.example' })
@@ -165,7 +172,7 @@ describe('a dry run', function () {
     await office.open('whole.example')
     const raw = `From: shop@${office.system.domain}\r\nTo: ann@whole.example\r\nSubject: whole\r\n\r\nText\r\n`
     const report = await rehearse('ann@whole.example', { raw })
-    assert.equal(report.result, 'ok', JSON.stringify(report.steps))
+    assert.strictEqual(report.result, 'ok', JSON.stringify(report.steps))
     assert.match(saysOf(report, 'message'), /signed with/)
   })
 
@@ -176,7 +183,7 @@ describe('a dry run', function () {
       ['', /no From/],
     ] as const) {
       const report = await rehearse('ann@name.example', { raw: `${from}Subject: whole\r\n\r\nText\r\n` })
-      assert.equal(statusOf(report, 'From'), 'fail')
+      assert.strictEqual(statusOf(report, 'From'), 'fail')
       assert.match(saysOf(report, 'From'), says)
     }
   })
@@ -229,10 +236,10 @@ describe('a dry run', function () {
     const { mta } = office.system.roles
     await mta.terminate()
     const asked = await admin('POST', '/dry-run', { from: `shop@${office.system.domain}`, to: 'ann@late.example' })
-    assert.equal(asked.body['data']?.['state'], 'waiting')
+    assert.strictEqual(asked.body['data']?.['state'], 'waiting')
     await mta.start()
     const id = asked.body['data']?.['id'] as unknown as string
     await until(async () => ((await admin('GET', `/dry-run/${id}`)).body['data']?.['result'] as unknown) === 'ok')
-    assert.equal((await admin('GET', '/dry-run/00000000-0000-7000-8000-000000000000')).status, 404)
+    assert.strictEqual((await admin('GET', '/dry-run/00000000-0000-7000-8000-000000000000')).status, 404)
   })
 })

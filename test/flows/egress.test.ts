@@ -1,13 +1,14 @@
 /** By which of our addresses mail leaves, as receivers see it: real addresses, real processes. */
-import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { systemClock } from '#src/clock.ts'
+import { assert } from 'chai'
+import { systemClock } from '#src/platform/clock.ts'
 import { addPool, joinPool, usePool } from '#src/egress/pools.ts'
 import { addSource, findSource, pauseSource, removeSource, setWarmUp, type SourceOrder } from '#src/egress/sources.ts'
 import { explainMessage } from '#src/messages/explain.ts'
-import { idOfHex } from '#src/id.ts'
+import { idOfHex } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
 import { startReceiver } from '#test/support/receiver.ts'
-import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import { openPostOffice, type PostOffice } from '#test/support/mail-world.ts'
 import { tellLogsOfFailed } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
@@ -54,7 +55,7 @@ describe('egress', function () {
       isWarmingUp: false,
     } as const
     const added = await addSource(means(), { name, address, ...usual, ...order })
-    assert.equal(added.kind, 'added', JSON.stringify(added))
+    assert.strictEqual(added.kind, 'added', JSON.stringify(added))
     await until(
       async () => (await findSource(office.system.db, name))?.state !== 'gone',
       () => `${name} is not found`,
@@ -67,7 +68,7 @@ describe('egress', function () {
   it("without a source: the system's address and the server's name", async () => {
     const mx = await office.open('plain.example')
     await office.settle(await office.send({ to: 'a@plain.example' }))
-    assert.equal(mx.messages[0]?.helo, 'mta.sender.example')
+    assert.strictEqual(mx.messages[0]?.helo, 'mta.sender.example')
   })
 
   it("each connection comes from a source's address under its name, and the attempt says which", async () => {
@@ -105,9 +106,13 @@ describe('egress', function () {
     )
     mx.script = {}
     for (const id of ids) await office.settle(id)
-    const { rows } = await office.system.db.query<{ n: number }>(`
-      SELECT count(DISTINCT source)::int AS n FROM attempts WHERE host LIKE '%retry.example' GROUP BY message_id`)
-    assert.equal(rows.length, 8)
+    const { rows } = await office.system.db.query<{ n: number }>(sql`
+      SELECT count(DISTINCT source)::int AS n
+      FROM attempts
+      WHERE host LIKE '%retry.example'
+      GROUP BY message_id
+    `)
+    assert.strictEqual(rows.length, 8)
     assert.ok(
       rows.every(({ n }) => n === 1),
       JSON.stringify(rows),
@@ -120,7 +125,7 @@ describe('egress', function () {
     const { db, workspaceId } = office.system
     const mx = await office.open('own.example')
     await office.settle(await office.send({ to: 'a@own.example' }))
-    assert.equal(await usePool(db, { table: 'workspaces', id: workspaceId }, 'vip'), null)
+    assert.strictEqual(await usePool(db, { table: 'workspaces', id: workspaceId }, 'vip'), null)
     await until(
       async () => {
         await office.settle(await office.send({ to: 'a@own.example' }))
@@ -128,7 +133,7 @@ describe('egress', function () {
       },
       () => 'the pool of the workspace is not used',
     )
-    assert.equal(mx.messages[0]?.peer, '127.0.0.2')
+    assert.strictEqual(mx.messages[0]?.peer, '127.0.0.2')
     await usePool(db, { table: 'workspaces', id: workspaceId }, null)
   })
 
@@ -141,7 +146,7 @@ describe('egress', function () {
     office.dns.zone['new.example'] = { MX: [[10, 'mx.new.example']] }
     office.dns.zone['mx.new.example'] = { AAAA: ['::1'] }
     const ids = [...(await sendMany('old.example', 5)), ...(await sendMany('new.example', 5))]
-    for (const id of ids) assert.equal((await office.settle(id)).status, 'delivered')
+    for (const id of ids) assert.strictEqual((await office.settle(id)).status, 'delivered')
     assert.deepEqual(new Set(four.messages.map(({ peer }) => peer)), new Set(['127.0.0.2']))
     assert.deepEqual(new Set(six.messages.map(({ peer }) => peer)), new Set(['::1']))
     await pauseSource(means(), 'four')
@@ -151,7 +156,7 @@ describe('egress', function () {
       told.recipients[0]?.reason ?? '',
       /has only 127\.0\.1\.\d+, and no source that may send now is of that family/,
     )
-    assert.equal(told.recipients[0]?.tries, 0)
+    assert.strictEqual(told.recipients[0]?.tries, 0)
     await six.stop()
   })
 
@@ -180,16 +185,16 @@ describe('egress', function () {
     )
     const asking = { db, redis: null, plans: {}, retryScale: 1, reconcileSeconds: 1 }
     const explained = await explainMessage(asking, null, idOfHex(one.replace('em_', '')) ?? '', new Date())
-    assert.equal(explained?.recipients[0]?.heldBy, 'egress')
+    assert.strictEqual(explained?.recipients[0]?.heldBy, 'egress')
     assert.match(explained?.recipients[0]?.says ?? '', /warm is warming up.*more from .*T00:00:00/)
     assert.ok(explained?.recipients[0]?.until instanceof Date)
-    assert.equal(mx.messages.length, 3)
+    assert.strictEqual(mx.messages.length, 3)
     await setWarmUp(means(), 'warm', false)
     await add('warm2', '127.0.0.3')
     // the operator's "retry now", for all of it
     await db.query(`UPDATE recipients SET due_at = now() WHERE state = 'queued'`)
     await office.system.redis.del('mailstead:{due}:epoch')
-    for (const id of ids) assert.equal((await office.settle(id)).status, 'delivered')
+    for (const id of ids) assert.strictEqual((await office.settle(id)).status, 'delivered')
   })
 
   it('kill -9 of the process: a warming source sends no more than its day allows, whoever goes on', async () => {
@@ -200,7 +205,7 @@ describe('egress', function () {
     await mx.until(1)
     await office.system.roles.mta.kill()
     await office.system.heal()
-    for (const id of ids) assert.equal((await office.settle(id)).status, 'delivered')
+    for (const id of ids) assert.strictEqual((await office.settle(id)).status, 'delivered')
     assert.ok(mx.messages.filter(({ peer }) => peer === '127.0.0.2').length <= 3)
   })
 
@@ -211,15 +216,15 @@ describe('egress', function () {
     await add('staying', '127.0.0.3')
     const mx = await office.open('gone.example')
     await office.settle(await office.send({ to: 'first@gone.example' }))
-    assert.equal(mx.messages[0]?.peer, leaving)
+    assert.strictEqual(mx.messages[0]?.peer, leaving)
     ip('addr', 'del', `${leaving}/32`, 'dev', 'lo')
     const ids = await sendMany('gone.example', 10)
     for (const id of ids) {
       const told = await office.settle(id)
-      assert.equal(told.status, 'delivered')
-      assert.equal(told.recipients[0]?.attempts.length, 1, JSON.stringify(told.recipients[0]?.attempts))
+      assert.strictEqual(told.status, 'delivered')
+      assert.strictEqual(told.recipients[0]?.attempts.length, 1, JSON.stringify(told.recipients[0]?.attempts))
     }
-    assert.equal((await findSource(office.system.db, 'leaving'))?.state, 'gone')
+    assert.strictEqual((await findSource(office.system.db, 'leaving'))?.state, 'gone')
     assert.deepEqual(new Set(mx.messages.slice(1).map(({ peer }) => peer)), new Set(['127.0.0.3']))
     ip('addr', 'add', `${leaving}/32`, 'dev', 'lo')
     await joinPool(office.system.db, 'us-east', { source: 'leaving', weight: 999 }) // any change makes it look
@@ -228,7 +233,7 @@ describe('egress', function () {
       () => 'it is not back',
     )
     await office.settle(await office.send({ to: 'last@gone.example' }))
-    assert.equal(mx.messages.at(-1)?.peer, leaving)
+    assert.strictEqual(mx.messages.at(-1)?.peer, leaving)
   })
 
   it('removed while mail is under way, a source disturbs nothing', async () => {
@@ -237,8 +242,8 @@ describe('egress', function () {
     const mx = await office.open('removed.example')
     const ids = await sendMany('removed.example', 30)
     await removeSource(office.system.db, 'a')
-    for (const id of ids) assert.equal((await office.settle(id)).status, 'delivered')
-    assert.equal(mx.messages.length, 30)
-    assert.equal(await addPool(means(), 'us-east'), 'there is a pool us-east')
+    for (const id of ids) assert.strictEqual((await office.settle(id)).status, 'delivered')
+    assert.strictEqual(mx.messages.length, 30)
+    assert.strictEqual(await addPool(means(), 'us-east'), 'there is a pool us-east')
   })
 })

@@ -1,8 +1,8 @@
 /** One scenario for each gate: where a message is held by it, `explain` names it, with the rule and the time. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { resume, suspend } from '#src/queue/suspensions.ts'
 import { suppress } from '#src/suppression/suppress.ts'
-import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import { openPostOffice, type PostOffice } from '#test/support/mail-world.ts'
 import { tellLogsOfFailed } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
@@ -33,7 +33,7 @@ describe('explain', function () {
 
   async function explain(id: string): Promise<Explained> {
     const { status, body } = await office.system.call('GET', `/public/emails/explain?id=${id}`)
-    assert.equal(status, 200)
+    assert.strictEqual(status, 200)
     return body['data'] as unknown as Explained
   }
   /** Waits until this gate holds the message; all gates were told, in order. */
@@ -50,7 +50,7 @@ describe('explain', function () {
     )
     const found = recipient.gates.find((one) => one.gate === gate)
     assert.ok(found?.holds === true)
-    assert.equal(whole.until, found.until)
+    assert.strictEqual(whole.until, found.until)
     return { ...found, whole }
   }
 
@@ -85,8 +85,8 @@ describe('explain', function () {
     await office.open('busy.example', { on: { rcpt: '451 4.7.1 come back later' } })
     const gate = await heldBy(await office.send({ to: 'a@busy.example', tier: 'high' }), 'backoff')
     assert.match(gate.says, /451 4\.7\.1 come back later/)
-    assert.equal(gate.rule, 'tier high: 1 of 4 tries used, waits of 30, 300, 1800 s')
-    assert.equal(gate.until, gate.whole.recipients[0]?.next_try_at)
+    assert.strictEqual(gate.rule, 'tier high: 1 of 4 tries used, waits of 30, 300, 1800 s')
+    assert.strictEqual(gate.until, gate.whole.recipients[0]?.next_try_at)
     assert.ok(Date.parse(gate.until ?? '') > Date.now())
   })
 
@@ -101,7 +101,7 @@ describe('explain', function () {
     office.dns.zone['lost.example'] = { trouble: 'servfail' }
     const gate = await heldBy(await office.send({ to: 'a@lost.example', tier: 'high' }), 'DNS')
     assert.match(gate.says, /MX of lost\.example/)
-    assert.equal(gate.until, gate.whole.recipients[0]?.next_try_at)
+    assert.strictEqual(gate.until, gate.whole.recipients[0]?.next_try_at)
   })
 
   it('suspension: until the operator resumes it', async () => {
@@ -111,9 +111,9 @@ describe('explain', function () {
     const id = await office.send({ to: 'a@stopped.example' })
     const gate = await heldBy(id, 'suspension')
     assert.match(gate.says, /stopped\.example is suspended by the operator: they asked us to/)
-    assert.equal(gate.until, null)
+    assert.strictEqual(gate.until, null)
     await resume(system, 'stopped.example')
-    assert.equal((await office.settle(id)).status, 'delivered')
+    assert.strictEqual((await office.settle(id)).status, 'delivered')
   })
 
   it('site limit and tier: sessions in use, and higher tiers first', async () => {
@@ -124,7 +124,7 @@ describe('explain', function () {
     )
     const last = crowd.at(-1) ?? ''
     const site = await heldBy(last, 'site limit')
-    assert.equal(site.rule, '10 connections at once to any receiver')
+    assert.strictEqual(site.rule, '10 connections at once to any receiver')
     assert.match(site.says, /^8 connections to .*slow\.example are in use, \d+ wait for one$/)
     const bulk = await office.send({ to: 'b@slow.example', tier: 'bulk' })
     const tier = await heldBy(bulk, 'tier')
@@ -148,8 +148,8 @@ describe('explain', function () {
       [told.status, told.recipients[0]?.reason],
       ['suppressed', 'the address is on the suppression list: asked'],
     )
-    assert.equal(mx.connections, tries, 'no further connection')
-    assert.equal((await explain(id)).held_by, 'suppression')
+    assert.strictEqual(mx.connections, tries, 'no further connection')
+    assert.strictEqual((await explain(id)).held_by, 'suppression')
   })
 
   it('nothing: a message that is delivered is held by no gate', async () => {
@@ -168,12 +168,12 @@ describe('explain', function () {
     await office.open('counted.example', { on: { rcpt: '451 4.7.1 later' } })
     const whole = await explain(await office.send({ to: 'a@counted.example', tier: 'high' }))
     const quota = whole.recipients[0]?.gates.find(({ gate }) => gate === 'quota')
-    assert.equal(quota?.holds, false)
+    assert.strictEqual(quota?.holds, false)
     assert.match(quota.rule ?? '', /^plan /)
   })
 
   it('is not there for another workspace, nor for what is no id', async () => {
     for (const id of ['em_019a9a000000700080000000000000aa', 'nothing'])
-      assert.equal((await office.system.call('GET', `/public/emails/explain/${id}`)).status, 404)
+      assert.strictEqual((await office.system.call('GET', `/public/emails/explain/${id}`)).status, 404)
   })
 })

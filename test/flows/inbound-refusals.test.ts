@@ -1,12 +1,13 @@
 /** Refusals in the conversation and the suppression list: the same rules as for bounces that come later. */
-import assert from 'node:assert/strict'
-import { createSettler, type Settler } from '#mta/settle.ts'
-import { withRefusal } from '#mta/refusal.ts'
+import { assert } from 'chai'
+import { createResultWriter, type ResultWriter } from '#mta/delivery/result-writer.ts'
+import { withSuppressionCandidate } from '#mta/delivery/hard-bounce.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { claimRecipients, type Claimed } from '#src/messages/claim.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
-import { moveFor } from '#src/messages/settle.ts'
-import { endHolds } from '#src/suppression/held.ts'
+import { moveFor } from '#src/messages/transition-for-outcome.ts'
+import { sql } from '#src/stores/sql.ts'
+import { endHolds } from '#src/suppression/pending-suppressions.ts'
 import { findSuppressions } from '#src/suppression/list.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { submissionOf } from '#test/support/submission.ts'
@@ -17,20 +18,21 @@ const HOUR_MS = 3_600_000
 describe('refusals and the suppression list', function () {
   this.timeout(30_000)
   let ctx: TestContext
-  let settler: Settler
+  let writer: ResultWriter
   let workspaceId: string
   before(async () => {
     ctx = await createContext({ HOSTNAME: 'mta.sender.example' })
-    settler = createSettler(ctx)
-    await ctx.db.query(
-      `INSERT INTO leases (id, machine, pid, expires_at) OVERRIDING SYSTEM VALUE VALUES (${LEASE}, 'here', 1, now() + interval '9 days')`,
-    )
+    writer = createResultWriter(ctx)
+    await ctx.db.query(sql`
+      INSERT INTO leases (id, machine, pid, expires_at) OVERRIDING SYSTEM VALUE
+      VALUES (${LEASE}, 'here', 1, now() + interval '9 days')
+    `)
   })
   beforeEach(async () => {
     workspaceId = await ctx.newWorkspace()
   })
   after(async () => {
-    await settler.drain()
+    await writer.drain()
     await ctx.close()
   })
 
@@ -83,7 +85,7 @@ describe('refusals and the suppression list', function () {
           conversation: '',
         }
         const moving = moveFor(claimed, attempt, { scale: 1, lifetimeSeconds: null, nowMs: ctx.clock.now() })
-        return settler.settle({ claimed, ...withRefusal(ctx.config, claimed, attempt, moving) })
+        return writer.write({ claimed, ...withSuppressionCandidate(ctx.config, claimed, attempt, moving) })
       }),
     )
   }
@@ -153,7 +155,7 @@ describe('refusals and the suppression list', function () {
       domain = `broken${++count}.example`
       broken = many(60, domain)
       await send(many(300, domain), TAKEN)
-      await settler.drain() // writes the counts of this hour
+      await writer.drain() // writes the counts of this hour
       ctx.advance(6 * HOUR_MS)
       await send(broken, gone())
     })
@@ -164,7 +166,7 @@ describe('refusals and the suppression list', function () {
     })
     it('and others are believed as before', async () => {
       await send(['gone@healthy.example'], gone())
-      assert.equal(await listed(['gone@healthy.example']), 1)
+      assert.strictEqual(await listed(['gone@healthy.example']), 1)
     })
     it('when it knows everybody again, those are let go', async () => {
       ctx.advance(3 * HOUR_MS)
@@ -178,7 +180,7 @@ describe('refusals and the suppression list', function () {
       assert.deepEqual(await held(domain), ['proof'])
       ctx.advance(20 * HOUR_MS)
       await send([`r59@${domain}`], gone())
-      assert.equal(await listed([`r59@${domain}`]), 1)
+      assert.strictEqual(await listed([`r59@${domain}`]), 1)
     })
   })
 
@@ -188,12 +190,12 @@ describe('refusals and the suppression list', function () {
       many(15, 'stale.example').map((address) => `x${address}`),
       gone(),
     )
-    await settler.drain()
+    await writer.drain()
     ctx.advance(6 * HOUR_MS)
     const [alive, dead] = [many(80, 'stale.example'), many(10, 'stale.example').map((address) => `y${address}`)]
     await send(alive, TAKEN)
     await send(dead, gone())
-    assert.equal(await listed(dead), 10)
+    assert.strictEqual(await listed(dead), 10)
   })
 
   it('addresses of the sandbox that play a refusal are never listed', async () => {
@@ -210,12 +212,14 @@ describe('refusals and the suppression list', function () {
       conversation: '',
     }
     const moving = moveFor(claimed, attempt, { scale: 1, lifetimeSeconds: null, nowMs: ctx.clock.now() })
-    assert.equal(
-      withRefusal({ isSandbox: true, captureDomain: 'capture.example' }, claimed, attempt, moving).refused,
+    assert.strictEqual(
+      withSuppressionCandidate({ isSandbox: true, captureDomain: 'capture.example' }, claimed, attempt, moving)
+        .hardBounce,
       null,
     )
-    assert.notEqual(
-      withRefusal({ isSandbox: false, captureDomain: 'capture.example' }, claimed, attempt, moving).refused,
+    assert.notStrictEqual(
+      withSuppressionCandidate({ isSandbox: false, captureDomain: 'capture.example' }, claimed, attempt, moving)
+        .hardBounce,
       null,
     )
   })

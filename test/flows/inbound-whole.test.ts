@@ -1,11 +1,11 @@
 /** The whole way, with all processes: a mail goes out, comes back or is refused, and the next one to that address is not sent. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { startInbound, type Inbound } from '#mta/inbound/inbound.ts'
-import { systemClock } from '#src/clock.ts'
-import { openLog } from '#src/log.ts'
-import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import { systemClock } from '#src/platform/clock.ts'
+import { openLog } from '#src/platform/log.ts'
+import { openPostOffice, type PostOffice } from '#test/support/mail-world.ts'
 import { arfOf, dsnOf } from '#test/support/reports.ts'
-import { submit } from '#test/support/smtp-talk.ts'
+import { submit } from '#test/support/smtp-conversation.ts'
 import { tellLogsOfFailed } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
@@ -27,24 +27,24 @@ describe('the whole way back', function () {
 
   it('refused as unknown: asked once, and the next mail is not sent', async () => {
     const mx = await office.open('gone.example', { on: { rcpt: '550 5.1.1 No such user here' } })
-    assert.equal((await office.settle(await office.send({ to: 'nobody@gone.example' }))).status, 'bounced')
+    assert.strictEqual((await office.settle(await office.send({ to: 'nobody@gone.example' }))).status, 'bounced')
     const asked = mx.commands.filter(({ line }) => /^RCPT/i.test(line)).length
     const told = await office.settle(await office.send({ to: 'Nobody@gone.example' }))
-    assert.equal(told.status, 'suppressed')
+    assert.strictEqual(told.status, 'suppressed')
     assert.match(JSON.stringify(told.events.at(-1)?.data), /hard bounce: No such user here/)
-    assert.equal(mx.commands.filter(({ line }) => /^RCPT/i.test(line)).length, asked)
+    assert.strictEqual(mx.commands.filter(({ line }) => /^RCPT/i.test(line)).length, asked)
   })
 
   it('bounced later, to the return-path that the receiver saw: bounced, and the next mail is not sent', async () => {
     const mx = await office.open('late.example')
     const id = await office.send({ to: 'ann@late.example' })
-    assert.equal((await office.settle(id)).status, 'delivered')
+    assert.strictEqual((await office.settle(id)).status, 'delivered')
     const [mail] = await mx.until(1)
     await submit(inbound.port, { from: '', to: mail?.from ?? '', content: dsnOf({ recipient: 'ann@late.example' }) })
     const told = await office.settle(id, 'bounced')
     const events = told.events.map(({ type, sequence }) => `${sequence} ${type}`)
     assert.deepEqual(events, ['1 email.queued', '2 email.sent', '3 email.delivered', '4 email.bounced'])
-    assert.equal((await office.settle(await office.send({ to: 'ann@late.example' }))).status, 'suppressed')
+    assert.strictEqual((await office.settle(await office.send({ to: 'ann@late.example' }))).status, 'suppressed')
   })
 
   it('a complaint about one of two recipients: told of that one, who gets no more', async () => {
@@ -56,8 +56,8 @@ describe('the whole way back', function () {
     await submit(inbound.port, { from: 'fbl@two.example', to: bobs?.from ?? '', content: arfOf() })
     await until(async () => (await office.tell(id)).events.some(({ type }) => type === 'email.complained'))
     const next = await office.settle(await office.send({ to: ['ann@two.example'] }))
-    assert.equal(next.status, 'delivered')
-    assert.equal((await office.settle(await office.send({ to: 'bob@two.example' }))).status, 'suppressed')
+    assert.strictEqual(next.status, 'delivered')
+    assert.strictEqual((await office.settle(await office.send({ to: 'bob@two.example' }))).status, 'suppressed')
     const { events } = await office.tell(id)
     assert.deepEqual(
       events.filter(({ type }) => type === 'email.complained').map(({ recipient }) => recipient),

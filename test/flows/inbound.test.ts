@@ -1,20 +1,21 @@
 /**
  * What comes back to the inbound port, as a postmaster would tell it: from the SMTP talk to the state, the event and the suppression list.
  */
-import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { assert } from 'chai'
 import { startInbound, type Inbound } from '#mta/inbound/inbound.ts'
-import { listReports, readBacklog, readRaw } from '#mta/inbound/reports.ts'
+import { listReports, readBacklog, readRaw } from '#mta/inbound/report-list.ts'
 import { review } from '#mta/inbound/review.ts'
 import { readMessage } from '#src/messages/read.ts'
+import { sql } from '#src/stores/sql.ts'
 import { findSuppressions } from '#src/suppression/list.ts'
 import { suppress } from '#src/suppression/suppress.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { gather } from '#test/support/gather.ts'
-import { handOver, type HandedOver } from '#test/support/handed-over.ts'
+import { gather } from '#test/support/collect.ts'
+import { handOver, type HandedOver } from '#test/support/delivered-messages.ts'
 import { arfOf, bombOf, dsnOf, outOfOfficeOf, textBounceOf } from '#test/support/reports.ts'
-import { submit, talkSmtp } from '#test/support/smtp-talk.ts'
+import { submit, talkSmtp } from '#test/support/smtp-conversation.ts'
 import { until } from '#test/support/until.ts'
 
 describe('inbound', function () {
@@ -87,7 +88,7 @@ describe('inbound', function () {
     assert.match(await bring(one.returnPath, dsnOf({ recipient: one.address })), /^250 2\.6\.0 /)
     await applied()
     const { state, events } = await told(one.messageId)
-    assert.equal(state, 'bounced')
+    assert.strictEqual(state, 'bounced')
     assert.deepEqual(
       events.map(({ type, data }) => [type, data]),
       [
@@ -114,7 +115,7 @@ describe('inbound', function () {
     const {
       rows: [event],
     } = await ctx.db.query('SELECT type FROM events WHERE id = $1', [entry?.eventId])
-    assert.equal(event?.['type'], 'email.bounced')
+    assert.strictEqual(event?.['type'], 'email.bounced')
   })
 
   const SOFT: readonly (readonly [what: string, status: string, diagnostic: string])[] = [
@@ -130,7 +131,7 @@ describe('inbound', function () {
       await applied()
       const { state, events } = await told(one.messageId)
       assert.deepEqual([state, events[0]?.data?.['bounce_type']], ['bounced', 'soft'])
-      assert.equal(await suppressionOf(one.address), null)
+      assert.strictEqual(await suppressionOf(one.address), null)
     })
   }
 
@@ -173,7 +174,7 @@ describe('inbound', function () {
       `SELECT 1 FROM inbound_reports WHERE message_id = ANY ($1::uuid[]) AND kind = 'delay'`,
       [all.map(({ messageId }) => messageId)],
     )
-    assert.equal(rows.find(({ type }) => type === 'email.bounced')?.count, items.length - delays.length)
+    assert.strictEqual(rows.find(({ type }) => type === 'email.bounced')?.count, items.length - delays.length)
   })
 
   it('a mailbox that passes its mail on to one that is dead: bounced, and suppressed only when it is said again a day later', async () => {
@@ -185,15 +186,18 @@ describe('inbound', function () {
     ctx.advance(25 * 3_600_000)
     await bring(second.returnPath, dsnOf({ recipient: 'gone@elsewhere.example' }))
     await applied()
-    assert.equal((await suppressionOf(address))?.rule, 'forward-broken@1')
-    assert.equal((await ctx.db.query('SELECT 1 FROM held_suppressions WHERE address = $1', [address])).rows.length, 0)
+    assert.strictEqual((await suppressionOf(address))?.rule, 'forward-broken@1')
+    assert.strictEqual(
+      (await ctx.db.query('SELECT 1 FROM held_suppressions WHERE address = $1', [address])).rows.length,
+      0,
+    )
   })
 
   it('a replayed bounce changes nothing', async () => {
     const one = await sent()
     for (let i = 0; i < 3; i++) await bring(one.returnPath, dsnOf({ recipient: one.address }))
     await applied()
-    assert.equal((await told(one.messageId)).events.length, 1)
+    assert.strictEqual((await told(one.messageId)).events.length, 1)
     assert.deepEqual(await results(one.messageId), ['bounce: bounced', 'bounce: repeated', 'bounce: repeated'])
   })
 
@@ -216,8 +220,13 @@ describe('inbound', function () {
     await applied()
     await second.stop()
     const { rows } = await ctx.db.query<{ type: string; n: number }>(
-      `SELECT type, count(*) AS n FROM events
-      WHERE workspace_id = $1 AND type IN ('email.bounced', 'email.complained') GROUP BY type ORDER BY type`,
+      sql`
+        SELECT type, count(*) AS n
+        FROM events
+        WHERE workspace_id = $1 AND type IN ('email.bounced', 'email.complained')
+        GROUP BY type
+        ORDER BY type
+      `,
       [workspace],
     )
     assert.deepEqual(rows, [
@@ -229,7 +238,7 @@ describe('inbound', function () {
       [workspace],
     )
     assert.deepEqual(counts, [{ hard: 10, complaints: 10 }])
-    assert.equal(
+    assert.strictEqual(
       (
         await findSuppressions(
           ctx.db,
@@ -249,7 +258,7 @@ describe('inbound', function () {
     assert.ok((await results(one.messageId)).length <= 40, 'twenty, and as many of a batch at the same time')
     const before = (await results(one.messageId)).length
     await bring(one.returnPath, outOfOfficeOf())
-    assert.equal((await results(one.messageId)).length, before)
+    assert.strictEqual((await results(one.messageId)).length, before)
   })
 
   it('a delay, a relay and an automatic answer change nothing', async () => {
@@ -312,7 +321,7 @@ describe('inbound', function () {
       [state, events.map(({ type, data, sequence }) => [type, data, sequence])],
       ['delivered', [['email.complained', { feedback_type: 'abuse' }, 4]]],
     )
-    assert.equal((await suppressionOf(one.address))?.kind, 'complaint')
+    assert.strictEqual((await suppressionOf(one.address))?.kind, 'complaint')
   })
 
   it('a complaint to the common address finds its mail by the return-path that it quotes', async () => {
@@ -362,7 +371,7 @@ describe('inbound', function () {
     const one = await sent()
     await bring(one.returnPath, dsnOf({ recipient: one.address }))
     await applied()
-    assert.equal((await told(one.messageId)).state, 'bounced')
+    assert.strictEqual((await told(one.messageId)).state, 'bounced')
   })
 
   it('a bounce that brings back 25 MB is taken; its beginning is kept', async () => {
@@ -380,8 +389,8 @@ describe('inbound', function () {
       [one.messageId],
     )
     assert.ok((row?.size ?? 0) > 26_000_000)
-    assert.equal(row?.kept, 131_072)
-    assert.equal((await told(one.messageId)).state, 'bounced')
+    assert.strictEqual(row?.kept, 131_072)
+    assert.strictEqual((await told(one.messageId)).state, 'bounced')
   })
 
   describe('a second look', () => {
@@ -433,14 +442,14 @@ describe('inbound', function () {
       )
       const found = ['policy@receiver.example policy', 'wrong@receiver.example mailbox-full']
       assert.deepEqual([await doubtful(false), await doubtful(true), await doubtful(true)], [found, found, []])
-      assert.equal(await suppressionOf('wrong@receiver.example'), null)
-      assert.equal((await suppressionOf('right@receiver.example'))?.kind, 'hard_bounce')
+      assert.strictEqual(await suppressionOf('wrong@receiver.example'), null)
+      assert.strictEqual((await suppressionOf('right@receiver.example'))?.kind, 'hard_bounce')
     })
     it('the operator sees reports and letters, and one of them whole', async () => {
       const [newest] = await listReports(ctx.db, { hasLetters: false, limit: 1 })
       assert.deepEqual([newest?.recipient, newest?.result], ['wrong@receiver.example', 'bounced'])
       assert.match((await readRaw(ctx.db, newest?.id ?? ''))?.toString() ?? '', /^From: Mail Delivery System/)
-      assert.equal((await readBacklog(ctx.db)).waiting, 0)
+      assert.strictEqual((await readBacklog(ctx.db)).waiting, 0)
     })
   })
 
@@ -455,7 +464,7 @@ describe('inbound', function () {
       const before = await stored()
       const forged = one.returnPath.replace(/^b-(.)/, (_, letter: string) => `b-${letter === 'a' ? 'b' : 'a'}`)
       refuse(await submit(inbound.port, { from: '', to: forged, content: 'x' }), /^550 5\.7\.1 /)
-      assert.equal(await stored(), before)
+      assert.strictEqual(await stored(), before)
     })
     for (const [what, to] of [
       ['a stranger', 'ann@elsewhere.example'],
@@ -478,7 +487,7 @@ describe('inbound', function () {
         const { rows } = await ctx.db.query(
           'SELECT result FROM inbound_reports WHERE message_id IS NULL ORDER BY id DESC LIMIT 1',
         )
-        assert.equal(rows[0]?.['result'], 'kept')
+        assert.strictEqual(rows[0]?.['result'], 'kept')
       })
     }
     it('the token survives another case, and any domain', async () => {
@@ -494,7 +503,7 @@ describe('inbound', function () {
       const offer = await talk.say('EHLO client.example')
       for (const word of ['STARTTLS', '8BITMIME', 'SMTPUTF8', 'PIPELINING', 'SIZE'])
         assert.match(offer, new RegExp(word))
-      assert.doesNotMatch(offer, /AUTH/)
+      assert.notMatch(offer, /AUTH/)
       assert.match(await talk.say('STARTTLS'), /^220 /)
       await talk.secure()
       await talk.say('EHLO client.example')

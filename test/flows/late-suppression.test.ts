@@ -2,14 +2,15 @@
  * An address may come on the suppression list, and a contact leave the audience, while mail that was claimed long ago waits for its turn at
  * a busy receiver.
  */
-import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { startOutbound, type Outbound } from '#mta/outbound.ts'
-import { newId } from '#src/id.ts'
+import { assert } from 'chai'
+import { startOutbound, type Outbound } from '#mta/outbound/outbound.ts'
+import { newId } from '#src/platform/id.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { readMessage } from '#src/messages/read.ts'
-import { storeContent } from '#src/recipes/contents.ts'
+import { storeContent } from '#src/deferred-content/content-store.ts'
+import { sql } from '#src/stores/sql.ts'
 import { addAudience } from '#test/support/campaign.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
@@ -95,7 +96,10 @@ describe('an address that is suppressed while mail to it waits for its turn', fu
         () => 'it is not claimed',
       )
     await ctx.db.query(
-      `INSERT INTO suppressions (workspace_id, address, kind, cause) VALUES ($1, 'late@b.example', 'manual', 'asked for it')`,
+      sql`
+        INSERT INTO suppressions (workspace_id, address, kind, cause)
+        VALUES ($1, 'late@b.example', 'manual', 'asked for it')
+      `,
       [workspaceId],
     )
     await until(

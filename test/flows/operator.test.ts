@@ -1,10 +1,11 @@
 /** What the operator of a running system sees and does: figures of all processes, mail stopped by site, workspace, campaign; many moved. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { METRIC_NAMES, rowOf } from '#src/metrics/catalogue.ts'
-import { newId } from '#src/id.ts'
+import { newId } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
 import { listOf, OPERATOR, textOf, type Json, type TestAnswer } from '#test/support/api.ts'
 import { checkExposition, type Sample } from '#test/support/exposition.ts'
-import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import { openPostOffice, type PostOffice } from '#test/support/mail-world.ts'
 import { tellLogsOfFailed } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
@@ -57,7 +58,7 @@ describe('the operator', function () {
       told.filter((name) => !all.has(name) && !name.startsWith('mailstead_source_')),
       [],
     )
-    assert.equal(await office.system.roles.mta2.terminate(), 0)
+    assert.strictEqual(await office.system.roles.mta2.terminate(), 0)
     await until(async () => {
       all = await figures()
       return processes().size === 3
@@ -77,7 +78,7 @@ describe('the operator', function () {
       () => JSON.stringify(last),
     )
     const notices = (await told()).filter(({ kind }) => (kind as unknown) === 'reply')
-    assert.equal(notices.length, 1)
+    assert.strictEqual(notices.length, 1)
     assert.match(textOf(notices[0]?.['text']), /^550 5\.7\.1 Your address/)
     await until(
       async () =>
@@ -85,7 +86,7 @@ describe('the operator', function () {
           .get('mailstead_notices')
           ?.some(({ labels, value }) => labels['kind'] === 'reply' && value === 1) ?? false,
     )
-    assert.equal((await admin('POST', '/notices/acknowledge', { all: true })).status, 200)
+    assert.strictEqual((await admin('POST', '/notices/acknowledge', { all: true })).status, 200)
     assert.deepEqual(await told(), [])
   })
 
@@ -101,17 +102,17 @@ describe('the operator', function () {
       site = rows[0]?.site ?? ''
       return site !== ''
     })
-    assert.equal((await admin('POST', '/suspensions', { site, reason: 'their postmaster asked' })).status, 200)
+    assert.strictEqual((await admin('POST', '/suspensions', { site, reason: 'their postmaster asked' })).status, 200)
     const held = [await office.send({ to: 'a@one.example' }), await office.send({ to: 'b@two.example' })]
     await office.settle(await office.send({ to: 'c@apart.example', tier: 'bulk' }))
-    assert.equal(shared.messages.length, 1)
+    assert.strictEqual(shared.messages.length, 1)
     const explained = await admin('GET', `/emails/explain/${held[0]}`)
     assert.deepEqual(
       [explained.body['data']?.['held_by'], /its site .* is suspended/.test(JSON.stringify(explained.body))],
       ['suspension', true],
     )
-    assert.equal((await admin('DELETE', `/suspensions?site=${encodeURIComponent(site)}`)).status, 200)
-    for (const id of held) assert.equal((await office.settle(id)).status, 'delivered')
+    assert.strictEqual((await admin('DELETE', `/suspensions?site=${encodeURIComponent(site)}`)).status, 200)
+    for (const id of held) assert.strictEqual((await office.settle(id)).status, 'delivered')
   })
 
   it('stops a workspace and a campaign, for a time: their mail waits uncounted, another goes', async () => {
@@ -124,8 +125,10 @@ describe('the operator', function () {
       const before = mx.messages.length
       if (kind === 'campaign')
         await db.query(
-          `INSERT INTO campaigns (id, workspace_id, name, subject, body, from_email)
-        VALUES ($1, $2, 'C', 's', 'b', 'a@b.example')`,
+          sql`
+            INSERT INTO campaigns (id, workspace_id, name, subject, body, from_email)
+            VALUES ($1, $2, 'C', 's', 'b', 'a@b.example')
+          `,
           [subject, workspaceId],
         )
       const stop = (end: string | null): Promise<TestAnswer> =>
@@ -146,9 +149,9 @@ describe('the operator', function () {
       )
       const told = await office.tell(id)
       assert.deepEqual([told.status, told.recipients[0]?.tries, told.recipients[0]?.attempts.length], ['queued', 0, 0])
-      assert.equal(mx.messages.length - before, kind === 'campaign' ? 1 : 0)
+      assert.strictEqual(mx.messages.length - before, kind === 'campaign' ? 1 : 0)
       await stop(new Date(Date.now() + 700).toISOString())
-      assert.equal((await office.settle(id)).status, 'delivered', 'it runs out by itself')
+      assert.strictEqual((await office.settle(id)).status, 'delivered', 'it runs out by itself')
     }
     assert.deepEqual((await admin('GET', '/suspensions')).body['data']?.['suspensions'], [])
   })
@@ -159,14 +162,27 @@ describe('the operator', function () {
     const id = await office.send({ to: 'first@many.example', tier: 'bulk' })
     // as many as a campaign: one message, copied
     await db.query(
-      `
-      WITH ids AS (SELECT overlay(m.id::text PLACING lpad(to_hex(i), 12, '0') FROM 25)::uuid AS id, i FROM messages m,
-        generate_series(1, 20000) i WHERE replace(m.id::text, '-', '') = $1)
-      , copied AS (INSERT INTO messages (id, workspace_id, tier, from_email, to_list, subject, content_size, recipient_count, created_at)
-        SELECT id, $2, 'bulk', 'shop@sender.example', '[]', 's', 1, 1, now() FROM ids RETURNING id)
-      INSERT INTO recipients (message_id, n, workspace_id, tier, kind, address, domain, state, is_open, due_at, is_only, updated_at)
-      SELECT id, 0, $2, 'bulk', 'to', 'x@many.example', 'many.example', 'queued', true, now() + interval '1 hour', true,
-      now() - interval '1 second' FROM ids`,
+      sql`
+        WITH ids AS (
+          SELECT overlay(m.id::text PLACING lpad(to_hex(i), 12, '0') FROM 25)::uuid AS id, i
+          FROM messages m, generate_series(1, 20000) i
+          WHERE replace(m.id::text, '-', '') = $1
+        ),
+        copied AS (
+          INSERT INTO messages (
+            id, workspace_id, tier, from_email, to_list, subject, content_size, recipient_count, created_at
+          )
+          SELECT id, $2, 'bulk', 'shop@sender.example', '[]', 's', 1, 1, now()
+          FROM ids
+          RETURNING id
+        )
+        INSERT INTO recipients (
+          message_id, n, workspace_id, tier, kind, address, domain, state, is_open, due_at, is_only, updated_at
+        )
+        SELECT id, 0, $2, 'bulk', 'to', 'x@many.example', 'many.example', 'queued', true, now() + interval '1 hour',
+          true, now() - interval '1 second'
+        FROM ids
+      `,
       [id.slice(3), workspaceId],
     )
     const begun = await admin('POST', '/queue/drop', { domain: 'many.example', reason: 'by mistake' })

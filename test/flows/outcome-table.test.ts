@@ -1,39 +1,45 @@
-/** docs/outcomes.md, row by row: each trouble is arranged for real, one mail is sent into it, and its first attempt ends as the page says. */
-import assert from 'node:assert/strict'
+/**
+ * docs/reference/delivery-outcomes.md, row by row: each situation is arranged, one message is sent, and its first attempt
+ * ends as the page says.
+ */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { assert } from 'chai'
+import { markdownTable } from '#src/platform/markdown-table.ts'
 import { createAuthority } from '#test/support/certificate.ts'
-import { OUTCOME_GROUPS, type OutcomeCase, type OutcomeWorld } from '#test/support/outcome-cases.ts'
+import { checkSection } from '#test/support/generated-docs.ts'
+import type { OutcomeCase, OutcomeWorld } from '#test/support/outcome-case.ts'
+import { OUTCOME_GROUPS } from '#test/support/outcome-cases.ts'
 import { startPolicyHost } from '#test/support/policy-host.ts'
-import { openPostOffice, type Told } from '#test/support/post-office.ts'
+import { openPostOffice, type Told } from '#test/support/mail-world.ts'
 import { until } from '#test/support/until.ts'
 
-const PAGE = new URL('../../docs/outcomes.md', import.meta.url)
-/** Where outcomes are made. */
-const MAKERS = ['mta', 'src/messages', 'src/operator', 'src/worker']
-/** Texts behind `reason:` that are no reasons of outcomes, and folders without any. */
+const PAGE = 'reference/delivery-outcomes.md'
+/** Folders whose code creates outcomes. */
+const MAKERS = ['mta', 'src/messages', 'src/operator', 'worker']
+/** Files in which `reason:` is not the reason of an outcome. */
 const APART = /\.test\.ts$|test-data|^mta\/(?:sandbox|submission|security|inbound|dry-run)\/|timeouts\.ts$/
-const [BEGIN, END] = ['<!-- table -->', '<!-- end of the table -->']
 
-/** What became of the first attempt. */
+/** The result of the first attempt, as a cell of the table. */
 function describeOutcome({ recipients: [recipient], events }: Told): string {
   const attempt = recipient?.attempts[0]
   if (recipient === undefined || attempt === undefined) return 'nothing'
   if (attempt.outcome === 'delivered') return 'delivered'
-  if (attempt.outcome === 'deferred') return `deferred, ${recipient.tries === 0 ? 'no' : 'a'} try: ${attempt.reason}`
+  if (attempt.outcome === 'deferred')
+    return `deferred, ${recipient.tries === 0 ? 'not counted' : 'counted'}: ${attempt.reason}`
   if (attempt.outcome === 'bounced')
     return `bounced, ${String(events.at(-1)?.data?.['bounce_type'])}: ${attempt.reason}`
   return `${attempt.outcome}: ${attempt.reason}`
 }
 
-function printTable(): string {
-  const rowsOf = (cases: readonly OutcomeCase[]): string[] =>
-    cases.map(({ what, outcome }) => `| ${what} | ${outcome} |`)
-  const rows = OUTCOME_GROUPS.flatMap(({ title, cases }) => [`| **${title}** | |`, ...rowsOf(cases)])
-  return ['| What happens | What becomes of it |', '|---|---|', ...rows].join('\n')
+function printTables(): string {
+  return OUTCOME_GROUPS.map(({ title, cases }) => {
+    const rows = cases.map(({ situation, outcome }) => [situation, outcome])
+    return `### ${title}\n\n${markdownTable(['Situation', 'First attempt'], rows)}`
+  }).join('\n\n')
 }
 
-/** What stands behind `reason:`, and in the tables and unions that reasons are taken from. */
+/** The texts after `reason:`, and the reasons in tables and unions of the code. */
 function reasonsInCode(): Set<string> {
   const files = MAKERS.flatMap((folder) =>
     readdirSync(new URL(`../../${folder}`, import.meta.url), { recursive: true, encoding: 'utf8' })
@@ -48,7 +54,7 @@ function reasonsInCode(): Set<string> {
       new RegExp(`(?:reason: |reason\\)|SOURCE_LOST = |waits\\('[a-z]+', )(?:[^\\n']*\\? )?'(${word})'`, 'g'),
     ),
   ].map(([, reason]) => reason ?? '')
-  const unions = [/type Refusal = (.*)/, /why: ('retries-used'.*)\)/, /readonly reason: ('no-source'.*);/].flatMap(
+  const unions = [/type Refusal = (.*)/, /why: ('retries-used'.*)/, /readonly reason: ('no-source'.*)/].flatMap(
     (union) =>
       [...(union.exec(all)?.[1] ?? assert.fail(String(union))).matchAll(/'([a-z-]+)'/g)].map(
         ([, reason]) => reason ?? '',
@@ -63,7 +69,7 @@ function reasonsInCode(): Set<string> {
   assert.deepEqual(
     [...templates].filter((template) => !(template in TEMPLATES)),
     [],
-    'what can stand in these?',
+    'add the possible values of these templates to TEMPLATES',
   )
   return new Set([
     ...plain,
@@ -75,13 +81,13 @@ function reasonsInCode(): Set<string> {
 
 const TALKING = ['greeting', 'ehlo', 'starttls', 'tls', 'auth']
 const TEMPLATES: Readonly<Record<string, readonly string[]>> = {
-  // nobody refuses in words while it is being connected to, or while TLS begins
+  // a server can refuse only at a stage in which it sends replies
   '${stage}-refused': TALKING.filter((stage) => stage !== 'tls').map((stage) => `${stage}-refused`),
   '${stage}-failed': TALKING.map((stage) => `${stage}-failed`),
   'domain-${kind}': ['domain-gone', 'domain-not-verified'],
 }
 
-describe('outcomes, row by row', function () {
+describe('delivery outcomes', function () {
   this.timeout(90_000)
   let world: OutcomeWorld
   let numbers = 0
@@ -114,19 +120,16 @@ describe('outcomes, row by row', function () {
     return world.office.send({ to: `ann@${domain}`, tier: 'bulk' })
   }
 
-  it('the page has this table', () => {
-    const page = readFileSync(PAGE, 'utf8')
-    assert.equal(page.slice(page.indexOf(BEGIN) + BEGIN.length, page.indexOf(END)).trim(), printTable())
-  })
+  it('the page has these tables', () => checkSection(PAGE, 'outcomes', printTables()))
 
   it('the page names every reason that the code has', () => {
-    const page = readFileSync(PAGE, 'utf8')
+    const page = readFileSync(new URL(`../../docs/${PAGE}`, import.meta.url), 'utf8')
     const missing = [...reasonsInCode()].filter((reason) => !new RegExp(`^\\| (?:.*, )?\`${reason}\``, 'm').test(page))
     assert.deepEqual(missing, [])
   })
 
-  it('a server that refuses to talk is named, so that rules about replies are tried on what it said', async () => {
-    const refused = [...ids].find(([{ what }]) => what === '554 in the greeting')
+  it('stores host and reply of a server that refuses in its greeting, for the reply rules', async () => {
+    const refused = [...ids].find(([{ situation }]) => situation === '554 in the greeting')
     let told: Told | null = null
     await until(async () => {
       told = await world.office.tell(refused?.[1] ?? '')
@@ -134,22 +137,22 @@ describe('outcomes, row by row', function () {
     })
     const [attempt] = (told as Told | null)?.recipients[0]?.attempts ?? []
     assert.match(attempt?.host ?? '', /^mx1\.w\d+\.example$/)
-    assert.partialDeepStrictEqual(attempt, { reply: { code: 554 }, source: null })
+    assert.containsSubset(attempt, { reply: { code: 554 }, source: null })
   })
 
   for (const { title, cases } of OUTCOME_GROUPS) {
     for (const one of cases) {
-      it(`${title}: ${one.what}`, async () => {
+      it(`${title}: ${one.situation}`, async () => {
         let told: Told | null = null
         await until(async () => {
           told = await world.office.tell(ids.get(one) ?? '')
           return describeOutcome(told) !== 'nothing'
         })
-        assert.equal(told === null ? null : describeOutcome(told), one.outcome)
-        assert.doesNotMatch(
+        assert.strictEqual(told === null ? null : describeOutcome(told), one.outcome)
+        assert.notMatch(
           JSON.stringify(told).replaceAll(String.raw`\n`, ' '),
           /\\u00[01]/,
-          'control characters are told',
+          'control characters are replaced',
         )
       })
     }

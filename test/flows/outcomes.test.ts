@@ -1,7 +1,7 @@
 /** What becomes of a message when the world is not as it should be: each case is a sentence a postmaster would say, seen from outside. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { resume, suspend } from '#src/queue/suspensions.ts'
-import { openPostOffice, type PostOffice, type Told } from '#test/support/post-office.ts'
+import { openPostOffice, type PostOffice, type Told } from '#test/support/mail-world.ts'
 import { createSender } from '#test/support/sender.ts'
 import { tellLogsOfFailed } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
@@ -27,14 +27,14 @@ describe('outcomes', function () {
     assert.deepEqual(outcomes(told), ['deferred', 'deferred', 'delivered'])
     assert.deepEqual(types(told), ['email.queued', 'email.deferred', 'email.deferred', 'email.sent', 'email.delivered'])
     assert.match(JSON.stringify(told.events[1]?.data), /451 4\.7\.1 Greylisted/)
-    assert.equal(mx.messages.length, 1)
+    assert.strictEqual(mx.messages.length, 1)
   })
 
   it('a 4xx every time: given up after the tries of the tier, with the last reply', async () => {
     await office.open('never.example', { on: { rcpt: '450 4.2.1 Mailbox busy' } })
     const told = await office.settle(await office.send({ to: 'ann@never.example', tier: 'instant' }))
     assert.deepEqual(outcomes(told), ['deferred', 'deferred', 'deferred', 'deferred', 'deferred', 'deferred'])
-    assert.equal(told.status, 'failed')
+    assert.strictEqual(told.status, 'failed')
     assert.match(JSON.stringify(told.events.at(-1)), /email\.failed.*retries-used.*450 4\.2\.1/)
   })
 
@@ -53,9 +53,9 @@ describe('outcomes', function () {
     const mx = await office.open('second.example')
     const told = await office.settle(await office.send({ to: 'ann@second.example' }))
     assert.deepEqual(outcomes(told), ['delivered'])
-    assert.equal(told.recipients[0]?.attempts[0]?.host, 'mx2.second.example')
+    assert.strictEqual(told.recipients[0]?.attempts[0]?.host, 'mx2.second.example')
     assert.match(told.recipients[0]?.attempts[0]?.conversation ?? '', /ECONNREFUSED/)
-    assert.equal(mx.messages.length, 1)
+    assert.strictEqual(mx.messages.length, 1)
   })
 
   it('the first MX greets with a 4xx: the next one gets it', async () => {
@@ -73,23 +73,23 @@ describe('outcomes', function () {
     })
     const id = await office.send({ to: 'ann@down.example' })
     const waiting = await office.settle(id, 'deferred')
-    assert.equal(waiting.recipients[0]?.tries, 0)
+    assert.strictEqual(waiting.recipients[0]?.tries, 0)
     isDown = false
     const told = await office.settle(id)
-    assert.equal(told.status, 'delivered')
-    assert.equal(told.recipients[0]?.tries, 1)
+    assert.strictEqual(told.status, 'delivered')
+    assert.strictEqual(told.recipients[0]?.tries, 1)
   })
 
   it('a null MX: bounced, nobody is asked', async () => {
     office.dns.zone['null.example'] = { MX: [[0, '.']], A: ['127.0.0.1'] }
     const told = await office.settle(await office.send({ to: 'ann@null.example' }))
-    assert.equal(told.status, 'bounced')
+    assert.strictEqual(told.status, 'bounced')
     assert.match(told.recipients[0]?.reason ?? '', /5\.1\.10 .*null MX/)
   })
 
   it('a domain that does not exist: bounced', async () => {
     const told = await office.settle(await office.send({ to: 'ann@no-such-domain.example' }))
-    assert.equal(told.status, 'bounced')
+    assert.strictEqual(told.status, 'bounced')
     assert.match(told.recipients[0]?.reason ?? '', /5\.1\.2 .*does not exist/)
   })
 
@@ -102,7 +102,7 @@ describe('outcomes', function () {
     assert.match(waiting.recipients[0]?.reason ?? '', /SERVFAIL/)
     office.dns.zone['servfail.example'] = healthy
     const told = await office.settle(id)
-    assert.equal(told.status, 'delivered')
+    assert.strictEqual(told.status, 'delivered')
     assert.ok(!outcomes(told).includes('bounced'))
   })
 
@@ -110,7 +110,7 @@ describe('outcomes', function () {
     const mx = await office.open('tls.example', { handshake: 'drop' })
     const told = await office.settle(await office.send({ to: 'ann@tls.example' }))
     assert.deepEqual(outcomes(told), ['delivered'])
-    assert.equal(told.recipients[0]?.attempts[0]?.tls, null)
+    assert.strictEqual(told.recipients[0]?.attempts[0]?.tls, null)
     assert.match(told.recipients[0]?.attempts[0]?.conversation ?? '', /trying once more without TLS/)
     assert.deepEqual([mx.connections, mx.messages.length, mx.messages[0]?.tls], [3, 1, false])
   })
@@ -123,22 +123,22 @@ describe('outcomes', function () {
     const told = await office.settle(await office.send({ to: 'ann@dot.example', tier: 'instant' }))
     assert.deepEqual(outcomes(told), ['unknown', 'delivered'])
     assert.deepEqual(types(told), ['email.queued', 'email.deferred', 'email.sent', 'email.delivered'])
-    assert.equal(mx.messages.length, 2)
+    assert.strictEqual(mx.messages.length, 2)
   })
 
   it('the link breaks after the final dot: unknown, and bulk mail is taken as sent', async () => {
     const mx = await office.open('bulkdot.example', { on: { dot: { take: true, end: 'reset' } } })
     const told = await office.settle(await office.send({ to: 'ann@bulkdot.example', tier: 'bulk' }))
     assert.deepEqual(outcomes(told), ['unknown'])
-    assert.equal(told.status, 'sent')
-    assert.equal(mx.messages.length, 1)
+    assert.strictEqual(told.status, 'sent')
+    assert.strictEqual(mx.messages.length, 1)
   })
 
   it('a receiver that takes every copy and breaks off gets no more of them than the tier has tries', async () => {
     const mx = await office.open('liar.example', { on: { dot: { take: true, end: 'reset' } } })
     const told = await office.settle(await office.send({ to: 'ann@liar.example', tier: 'high' }))
-    assert.equal(told.status, 'sent')
-    assert.equal(mx.messages.length, 4)
+    assert.strictEqual(told.status, 'sent')
+    assert.strictEqual(mx.messages.length, 4)
     assert.deepEqual(types(told).slice(-2), ['email.deferred', 'email.sent'])
   })
 
@@ -146,7 +146,7 @@ describe('outcomes', function () {
     await office.open('late.example', { on: { mail: '451 4.3.0 Later' } })
     const expiry = new Date(Date.now() + 4000).toISOString()
     const told = await office.settle(await office.send({ to: 'ann@late.example', tier: 'normal', expires_at: expiry }))
-    assert.equal(told.status, 'failed')
+    assert.strictEqual(told.status, 'failed')
     assert.match(JSON.stringify(told.events.at(-1)), /too-old/)
     assert.ok(outcomes(told).length < 4, 'tries were left')
   })
@@ -179,7 +179,7 @@ describe('outcomes', function () {
       told.events.map(({ sequence }) => sequence),
       told.events.map((_, i) => i + 1),
     )
-    assert.equal(told.events.length, 6 + 3 * 2 + 3 + 1)
+    assert.strictEqual(told.events.length, 6 + 3 * 2 + 3 + 1)
     assert.deepEqual(mx.messages.flatMap(({ to }) => to).toSorted(), [
       'hidden@fates.example',
       'later@fates.example',
@@ -200,10 +200,10 @@ describe('outcomes', function () {
     ])
     await resume(system, 'poison.example')
     const told = await office.settle(poisoned)
-    assert.equal(told.status, 'failed')
+    assert.strictEqual(told.status, 'failed')
     assert.match(JSON.stringify(told.events.at(-1)), /cannot-compose/)
-    for (const id of others) assert.equal((await office.settle(id)).status, 'delivered')
-    assert.equal(mx.messages.length, 4)
+    for (const id of others) assert.strictEqual((await office.settle(id)).status, 'delivered')
+    assert.strictEqual(mx.messages.length, 4)
   })
 
   it('the sending domain is removed while its mail is queued: failed with that reason', async () => {
@@ -218,7 +218,7 @@ describe('outcomes', function () {
       key: sender.regular,
       body: { from: 'shop@removed.example', to: 'ann@orphan.example', subject: 'Hello', text: 'Hello' },
     })
-    assert.equal(status, 200)
+    assert.strictEqual(status, 200)
     await db.query('DELETE FROM domains WHERE id = $1', [sender.domainId])
     await resume(system, 'orphan.example')
     const id = body['email_id'] as unknown as string
@@ -229,6 +229,6 @@ describe('outcomes', function () {
       () => 'it has not failed',
     )
     assert.match((await states()).rows[0]?.reason ?? '', /the sending domain of shop@removed\.example was removed/)
-    assert.equal(mx.messages.length, 0)
+    assert.strictEqual(mx.messages.length, 0)
   })
 })

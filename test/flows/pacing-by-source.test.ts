@@ -1,14 +1,14 @@
 /** The pace of a receiver is that of each source apart, held by two outbound processes together: as a receiver sees it, by address. */
-import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { rankSources } from '#mta/egress/rank.ts'
-import { systemClock } from '#src/clock.ts'
+import { assert } from 'chai'
+import { rankSources } from '#mta/egress/source-ranking.ts'
+import { systemClock } from '#src/platform/clock.ts'
 import { addSource, findSource, listSources, pauseSource, resumeSource } from '#src/egress/sources.ts'
-import { idOfHex } from '#src/id.ts'
+import { idOfHex } from '#src/platform/id.ts'
 import { explainMessage } from '#src/messages/explain.ts'
 import type { Tier } from '#src/queue/tiers.ts'
-import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import { openPostOffice, type PostOffice } from '#test/support/mail-world.ts'
 import type { Moment } from '#test/support/receiver-script.ts'
 import type { Receiver } from '#test/support/receiver.ts'
 import { tellLogsOfFailed } from '#test/support/system.ts'
@@ -50,7 +50,7 @@ describe('the pace of a receiver, by source', function () {
         weight: 1,
         isWarmingUp: false,
       } as const
-      assert.equal((await addSource({ db, clock: systemClock }, order)).kind, 'added')
+      assert.strictEqual((await addSource({ db, clock: systemClock }, order)).kind, 'added')
       await until(
         async () => (await findSource(db, name))?.state === 'active',
         () => `${name} is not found`,
@@ -113,7 +113,7 @@ describe('the pace of a receiver, by source', function () {
     const most = watchOpen(receiver, 20)
     await sendMany('together.example', 40)
     await receiver.until(40)
-    assert.equal(most.all, 2)
+    assert.strictEqual(most.all, 2)
     assert.ok(most.one > 0 && most.two > 0, 'both send there')
   })
 
@@ -134,11 +134,11 @@ describe('the pace of a receiver, by source', function () {
       30_000,
     )
     assert.ok(((await learned())['one'] ?? 8) <= 4)
-    assert.equal((await learned())['two'], undefined)
+    assert.strictEqual((await learned())['two'], undefined)
     receiver.script = {}
-    for (const id of ids) assert.equal((await office.settle(id)).status, 'delivered')
+    for (const id of ids) assert.strictEqual((await office.settle(id)).status, 'delivered')
     const own = await ownOf(ids, 'one')
-    assert.equal(countFrom(receiver, ONE), own.length, 'what is only slowed down waits for its own source')
+    assert.strictEqual(countFrom(receiver, ONE), own.length, 'what is only slowed down waits for its own source')
   })
 
   it('a source that a receiver stopped: its mail goes by the other, there and nowhere else', async () => {
@@ -149,10 +149,10 @@ describe('the pace of a receiver, by source', function () {
       await office.open('other.example'),
     ]
     const ids = await sendMany('strict.example', 20)
-    for (const id of ids) assert.equal((await office.settle(id)).status, 'delivered')
-    assert.equal(countFrom(strict, TWO), 20)
+    for (const id of ids) assert.strictEqual((await office.settle(id)).status, 'delivered')
+    assert.strictEqual(countFrom(strict, TWO), 20)
     const elsewhere = await sendMany('other.example', 20)
-    for (const id of elsewhere) assert.equal((await office.settle(id)).status, 'delivered')
+    for (const id of elsewhere) assert.strictEqual((await office.settle(id)).status, 'delivered')
     assert.ok(countFrom(other, ONE) > 0)
   })
 
@@ -162,10 +162,11 @@ describe('the pace of a receiver, by source', function () {
       all.has(peer) ? '421 4.7.1 listed by somebody' : undefined
     const receiver = await office.open('severe.example', { on: { mail: refuses } })
     const ids = await sendMany('severe.example', 12)
-    for (const id of ids) assert.equal((await office.settle(id)).status, 'delivered')
+    for (const id of ids) assert.strictEqual((await office.settle(id)).status, 'delivered')
     const other = await office.open('further.example')
-    for (const id of await sendMany('further.example', 12)) assert.equal((await office.settle(id)).status, 'delivered')
-    assert.equal(countFrom(other, ONE), 0)
+    for (const id of await sendMany('further.example', 12))
+      assert.strictEqual((await office.settle(id)).status, 'delivered')
+    assert.strictEqual(countFrom(other, ONE), 0)
     all.add(TWO)
     const [last = ''] = await sendMany('severe.example', 1)
     const { db, redis } = office.system
@@ -187,8 +188,8 @@ describe('the pace of a receiver, by source', function () {
     all.clear()
     await db.query('DELETE FROM receiver_suspensions')
     await redis.publish('mailstead:shaping', 'x')
-    assert.equal((await office.settle(last)).status, 'delivered')
-    assert.equal(receiver.messages.length, 13)
+    assert.strictEqual((await office.settle(last)).status, 'delivered')
+    assert.strictEqual(receiver.messages.length, 13)
   })
 
   it("a receiver that lets one source's connections in no more: the other's mail goes on, and it is left alone", async () => {
@@ -197,11 +198,11 @@ describe('the pace of a receiver, by source', function () {
     })
     const ids = await sendMany('refusing.example', 60, 'high')
     const [own, others] = [await ownOf(ids, 'one'), await ownOf(ids, 'two')]
-    for (const id of others) assert.equal((await office.settle(id)).status, 'delivered')
+    for (const id of others) assert.strictEqual((await office.settle(id)).status, 'delivered')
     assert.deepEqual([countFrom(receiver, ONE), countFrom(receiver, TWO)], [0, others.length])
     receiver.script = {}
-    for (const id of own) assert.equal((await office.settle(id)).status, 'delivered')
-    assert.equal(countFrom(receiver, ONE), own.length)
+    for (const id of own) assert.strictEqual((await office.settle(id)).status, 'delivered')
+    assert.strictEqual(countFrom(receiver, ONE), own.length)
   })
 
   it("a source that a receiver takes slowly from does not stand before the other's mail, however much there is", async () => {
@@ -218,7 +219,7 @@ describe('the pace of a receiver, by source', function () {
     assert.ok(countFrom(receiver, ONE) < own.length / 2, `${countFrom(receiver, ONE)} of ${own.length}`)
     receiver.script = {}
     await receiver.until(300)
-    assert.equal(countFrom(receiver, ONE), own.length)
+    assert.strictEqual(countFrom(receiver, ONE), own.length)
   })
 
   it('a source that is taken out while much of its mail waits: that goes by the other', async () => {
@@ -230,7 +231,7 @@ describe('the pace of a receiver, by source', function () {
     const means = { db: office.system.db, clock: systemClock }
     await pauseSource(means, 'one')
     await receiver.until(60)
-    for (const id of ids) assert.equal((await office.settle(id)).status, 'delivered')
+    for (const id of ids) assert.strictEqual((await office.settle(id)).status, 'delivered')
     const own = await ownOf(ids, 'one')
     assert.ok(countFrom(receiver, ONE) < own.length, `${countFrom(receiver, ONE)} of ${own.length}`)
     await resumeSource(means.db, 'one')
@@ -249,6 +250,6 @@ describe('the pace of a receiver, by source', function () {
       } = await office.settle(id)
       assert.deepEqual([recipient?.state, recipient?.attempts.length], ['delivered', 1], JSON.stringify(recipient))
     }
-    assert.equal(receiver.messages.length, 60)
+    assert.strictEqual(receiver.messages.length, 60)
   })
 })

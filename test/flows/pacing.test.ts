@@ -1,11 +1,11 @@
 /** The pace of receivers, held by two outbound processes together: limits, what replies do to it, and what is kept. */
-import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { sharesKey } from '#mta/limits/share.ts'
-import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import { assert } from 'chai'
+import { sharesKey } from '#mta/shaping/quota-share.ts'
+import { openPostOffice, type PostOffice } from '#test/support/mail-world.ts'
 import type { Receiver } from '#test/support/receiver.ts'
 import { createSender } from '#test/support/sender.ts'
 import { startReceiver } from '#test/support/receiver.ts'
@@ -124,10 +124,10 @@ describe('the pace of a receiver', function () {
       await role.start()
     }
     await office.settle(await office.send({ to: 'meanwhile@a.example' }))
-    assert.equal(yahoo.connections, connections, 'it is left alone, by processes started since, too')
+    assert.strictEqual(yahoo.connections, connections, 'it is left alone, by processes started since, too')
     yahoo.script = {}
     await cli('shaping', 'resume', 'yahoo')
-    for (const id of [first, second]) assert.equal((await office.settle(id)).status, 'delivered')
+    for (const id of [first, second]) assert.strictEqual((await office.settle(id)).status, 'delivered')
     assert.deepEqual(
       (await office.tell(second)).recipients.map(({ attempts }) => attempts.length),
       [1],
@@ -157,7 +157,7 @@ describe('the pace of a receiver', function () {
     await roles.mta.start()
     const id = await office.send({ to: 'y@slow.example' })
     await office.settle(id)
-    assert.equal(Number(await redis.hget(sharesKey('slow', 'default'), 'learned')), before)
+    assert.strictEqual(Number(await redis.hget(sharesKey('slow', 'default'), 'learned')), before)
   })
 
   it('keeps to its rates', async () => {
@@ -178,7 +178,7 @@ describe('the pace of a receiver', function () {
       10_000,
     )
     const receiver = await office.open('late.example')
-    assert.equal((await office.settle(await office.send({ to: 'x@late.example' }))).status, 'delivered')
+    assert.strictEqual((await office.settle(await office.send({ to: 'x@late.example' }))).status, 'delivered')
     writeFileSync(
       file,
       FILE.replace('  slow:', '  late: {domains: [late.example], connections: 1, messages_per_connection: 9}\n  slow:'),
@@ -192,7 +192,7 @@ describe('the pace of a receiver', function () {
     const most = watchOpen([receiver], 5)
     await sendMany(['late.example'], 40)
     await until(() => receiver.messages.length === 41, undefined, 30_000)
-    assert.equal(most(), 1)
+    assert.strictEqual(most(), 1)
   })
 
   it("one workspace's many do not delay another's few", async () => {
@@ -229,8 +229,8 @@ describe('the pace of a receiver', function () {
       20_000,
     )
     await cli('workspace', 'resume', workspaceId)
-    assert.equal((await office.settle(id)).status, 'delivered')
-    await assert.rejects(cli('workspace', 'resume', workspaceId), /is not paused/)
+    assert.strictEqual((await office.settle(id)).status, 'delivered')
+    await assert.isRejected(cli('workspace', 'resume', workspaceId), /is not paused/)
   })
 
   it('a dead site that returns gets its mail, and is not overrun', async () => {

@@ -1,10 +1,10 @@
 /** The queue as its operator and its customers live with it: waiting, taking back, stopping, overtaking, going down and coming up. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { EPOCH_KEY } from '#src/queue/keys.ts'
 import { resume, suspend } from '#src/queue/suspensions.ts'
-import { checkBooks } from '#test/support/books.ts'
+import { checkBooks } from '#test/support/consistency-checks.ts'
 import { drained, Ledger } from '#test/support/ledger.ts'
-import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import { openPostOffice, type PostOffice } from '#test/support/mail-world.ts'
 import { tellLogsOfFailed } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
@@ -38,7 +38,7 @@ describe('queue', function () {
         priority: 'high',
       },
     })
-    assert.equal(status, 200)
+    assert.strictEqual(status, 200)
     return body['email_id'] as unknown as string
   }
 
@@ -49,25 +49,25 @@ describe('queue', function () {
     const taken = await schedule('taken@later.example', at)
     const tomorrow = await schedule('far@later.example', at + 24 * HOUR_MS)
     const list = await office.system.call('GET', '/send-email/scheduled')
-    assert.equal(list.body['data']?.['total'], 3)
+    assert.strictEqual(list.body['data']?.['total'], 3)
     const cancel = async (id: string): Promise<number> =>
       (await office.system.call('DELETE', `/send-email/schedule/${id}`)).status
     assert.deepEqual([await cancel(taken), await cancel(taken)], [200, 409])
 
     await passAnHour()
-    assert.equal((await office.settle(kept)).status, 'delivered')
-    assert.equal(await cancel(kept), 409)
+    assert.strictEqual((await office.settle(kept)).status, 'delivered')
+    assert.strictEqual(await cancel(kept), 409)
     const told = await office.tell(taken)
     assert.deepEqual(
       told.events.map(({ type }) => type),
       ['email.scheduled', 'email.cancelled'],
     )
-    assert.equal((await office.tell(tomorrow)).status, 'scheduled')
+    assert.strictEqual((await office.tell(tomorrow)).status, 'scheduled')
     assert.deepEqual(
       mx.messages.flatMap(({ to }) => to),
       ['kept@later.example'],
     )
-    assert.equal(await cancel(tomorrow), 200)
+    assert.strictEqual(await cancel(tomorrow), 200)
   })
 
   it('a suspended destination gets nothing and nothing is counted; resumed, it gets all that waited', async () => {
@@ -76,7 +76,10 @@ describe('queue', function () {
     const ids = await Promise.all(
       Array.from({ length: 20 }, (_, i) => office.send({ to: `h${i}@held.example`, tier: 'high' })),
     )
-    assert.equal((await office.settle(await office.send({ to: 'o@other.example', tier: 'bulk' }))).status, 'delivered')
+    assert.strictEqual(
+      (await office.settle(await office.send({ to: 'o@other.example', tier: 'bulk' }))).status,
+      'delivered',
+    )
     for (const id of ids) {
       const { recipients } = await office.tell(id)
       assert.deepEqual(
@@ -86,8 +89,8 @@ describe('queue', function () {
     }
     assert.deepEqual([held.connections, other.messages.length], [0, 1])
     await resume(office.system, 'held.example')
-    for (const id of ids) assert.equal((await office.settle(id)).status, 'delivered')
-    assert.equal(held.messages.length, 20)
+    for (const id of ids) assert.strictEqual((await office.settle(id)).status, 'delivered')
+    assert.strictEqual(held.messages.length, 20)
     assert.deepEqual(await office.system.redis.keys('*suspended:*'), [], 'nothing is left of what was kept aside')
   })
 
@@ -96,11 +99,11 @@ describe('queue', function () {
     const ledger = new Ledger(office.system)
     await ledger.load({ count: 400, tiers: ['bulk'], domain: 'crowd.example', clients: 16 })
     const id = await office.send({ to: 'code@crowd.example', tier: 'instant' })
-    assert.equal((await office.settle(id)).status, 'delivered')
+    assert.strictEqual((await office.settle(id)).status, 'delivered')
     const position = mx.messages.findIndex(({ to }) => to[0] === 'code@crowd.example')
     mx.script = {}
     await drained(office.system)
-    assert.equal(mx.messages.length, 401)
+    assert.strictEqual(mx.messages.length, 401)
     assert.ok(400 - position > 100, `${position} of 400 were sent before it`)
   })
 
@@ -111,7 +114,10 @@ describe('queue', function () {
     await ledger.load({ count: 700, tiers: ['instant'], domain: 'tarpit.example', clients: 16 })
     await until(() => tarpit.open > 0)
     for (const tier of ['instant', 'high', 'bulk'] as const) {
-      assert.equal((await office.settle(await office.send({ to: `${tier}@quick.example`, tier }))).status, 'delivered')
+      assert.strictEqual(
+        (await office.settle(await office.send({ to: `${tier}@quick.example`, tier }))).status,
+        'delivered',
+      )
     }
     assert.deepEqual([tarpit.messages.length, mx.messages.length], [0, 3])
     assert.ok(tarpit.open <= 10, `${tarpit.open} connections to the one that hangs`)
@@ -125,7 +131,7 @@ describe('queue', function () {
     const loading = ledger.load({ count: 500, domain: 'restart.example', clients: 16 })
     for (const share of [50, 150, 250]) {
       await until(() => mx.messages.length > share)
-      assert.equal(await office.system.roles.mta.terminate(), 0)
+      assert.strictEqual(await office.system.roles.mta.terminate(), 0)
       const { rows } = await office.system.db.query(`SELECT address FROM recipients WHERE state = 'sending'`)
       assert.deepEqual(rows, [])
       assert.deepEqual((await office.system.db.query('SELECT id FROM leases')).rows, [])
@@ -142,7 +148,7 @@ describe('queue', function () {
     await office.system.roles.mta.start({ MESSAGE_LIFETIME_SECONDS: '0.5', RETRY_SCALE: '0.0005' })
     const id = await office.send({ to: 'ann@old.example', tier: 'bulk' })
     const told = await office.settle(id)
-    assert.equal(told.status, 'failed')
+    assert.strictEqual(told.status, 'failed')
     assert.match(JSON.stringify(told.events.at(-1)), /too-old/)
     await office.system.roles.mta.terminate()
     await office.system.roles.mta.start()

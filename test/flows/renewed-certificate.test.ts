@@ -1,11 +1,11 @@
 /** A certificate that is renewed while our SMTP servers run: shown from the next connection on, at every port; nothing is restarted or cut. */
-import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect as connectPlain, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { connect, type TLSSocket } from 'node:tls'
+import { assert } from 'chai'
 import { startInbound, type Inbound } from '#mta/inbound/inbound.ts'
 import { startSubmission, type Submission } from '#mta/submission/submission.ts'
 import { createRegistry } from '#src/metrics/registry.ts'

@@ -1,14 +1,14 @@
 /** A database that is behind what was sent, after a backup was restored: nothing goes out until the operator says so. */
-import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startOutbound, type Outbound } from '#mta/outbound.ts'
+import { assert } from 'chai'
+import { startOutbound, type Outbound } from '#mta/outbound/outbound.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { takeLease } from '#src/queue/lease.ts'
 import { listSuspensions, resume } from '#src/queue/suspensions.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
-import { letGoLoop } from '#src/worker/let-go.ts'
-import { startLoop } from '#src/worker/loop.ts'
+import { letGoLoop } from '#worker/resume-suspended.ts'
+import { startLoop } from '#worker/loop.ts'
 import { submissionOf } from '#test/support/submission.ts'
 import { until } from '#test/support/until.ts'
 
@@ -38,7 +38,7 @@ describe('a database that is behind', () => {
   const stopped = async (): Promise<string[]> =>
     (await listSuspensions(ctx.db)).map(({ subject, reason }) => `${subject}: ${reason}`)
   const accept = async (): Promise<void> => {
-    assert.equal((await createAcceptor(ctx).accept(submissionOf(await ctx.newWorkspace()))).kind, 'stored')
+    assert.strictEqual((await createAcceptor(ctx).accept(submissionOf(await ctx.newWorkspace()))).kind, 'stored')
   }
 
   it('without mail that waits there is nothing to ask about', async () => {
@@ -53,11 +53,11 @@ describe('a database that is behind', () => {
     await accept()
     outbound = await startOutbound(ctx, ctx.redisUrl)
     await sleep(300)
-    assert.equal(mx.messages.length, 0)
+    assert.strictEqual(mx.messages.length, 0)
     assert.match((await stopped()).join(), /^\*: the database is older than what was sent/)
     await outbound.stop()
     outbound = await startOutbound(ctx, ctx.redisUrl)
-    assert.equal(await resume(ctx, '*'), true)
+    assert.strictEqual(await resume(ctx, '*'), true)
     await accept()
     // what it kept aside before it heard is put back by the worker
     const worker = startLoop(ctx.log, letGoLoop(ctx))

@@ -1,15 +1,16 @@
 /** The whole path from accept to the inbox, through the real outbound role: each simulator brings about what its sentence says. */
-import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { assert } from 'chai'
 import { sandboxPorts } from '#bin/supervisor/sandbox-ports.ts'
 import { loadConfig } from '#config/load.ts'
-import { startOutbound, type Outbound } from '#mta/outbound.ts'
+import { startOutbound, type Outbound } from '#mta/outbound/outbound.ts'
 import { startSandbox, type Sandbox } from '#mta/sandbox/sandbox.ts'
 import { generateDkimKeys } from '#src/domains/dkim-key.ts'
-import { newId } from '#src/id.ts'
+import { newId } from '#src/platform/id.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { readMessage, type RecipientView } from '#src/messages/read.ts'
 import { findInboxMail, listCaptured, type InboxMail } from '#src/sandbox/inbox.ts'
+import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { submissionOf } from '#test/support/submission.ts'
 
@@ -63,12 +64,18 @@ describe('sandbox, end to end', () => {
     workspaceId = await ctx.newWorkspace()
     domainId = newId()
     await ctx.db.query(
-      `INSERT INTO domains (id, workspace_id, domain, verification_status) VALUES ($1, $2, 'sender.example', 'verified')`,
+      sql`
+        INSERT INTO domains (id, workspace_id, domain, verification_status)
+        VALUES ($1, $2, 'sender.example', 'verified')
+      `,
       [domainId, workspaceId],
     )
     for (const [i, { algorithm, privateKey, dnsValue }] of (await generateDkimKeys()).entries()) {
       await ctx.db.query(
-        'INSERT INTO dkim_keys (id, domain_id, selector, algorithm, private_key, dns_value) VALUES ($1, $2, $3, $4, $5, $6)',
+        sql`
+          INSERT INTO dkim_keys (id, domain_id, selector, algorithm, private_key, dns_value)
+          VALUES ($1, $2, $3, $4, $5, $6)
+        `,
         [newId(), domainId, `s${i}`, algorithm, ctx.vault.seal('dkim', privateKey), dnsValue],
       )
     }
@@ -86,7 +93,7 @@ describe('sandbox, end to end', () => {
       to: [{ email: to, name: null }],
       recipients: [{ address: to, domain: to.slice(to.indexOf('@') + 1), kind: 'to' }],
     })
-    assert.equal((await createAcceptor(ctx).accept(submission)).kind, 'stored')
+    assert.strictEqual((await createAcceptor(ctx).accept(submission)).kind, 'stored')
     return submission.id
   }
 
@@ -111,9 +118,9 @@ describe('sandbox, end to end', () => {
         attempts,
       )
       // what is deferred may be on its next try by now
-      if (state !== 'deferred') assert.equal(recipient.state, state)
+      if (state !== 'deferred') assert.strictEqual(recipient.state, state)
       if (reason !== undefined) assert.match(JSON.stringify(recipient), reason)
-      assert.equal((await inboxOf(id)) !== null, isTaken)
+      assert.strictEqual((await inboxOf(id)) !== null, isTaken)
     })
   }
 
@@ -132,8 +139,8 @@ describe('sandbox, end to end', () => {
   it('what goes to the capture domain is captured for its workspace, and an outcome asked for there comes about', async () => {
     const { captureDomain } = ctx.config
     const [taken, refused] = [await send(`anybody@${captureDomain}`), await send(`bounce-5.1.1@${captureDomain}`)]
-    assert.equal((await outcomeOf(taken, 1)).state, 'captured')
-    assert.equal((await outcomeOf(refused, 1)).state, 'bounced')
+    assert.strictEqual((await outcomeOf(taken, 1)).state, 'captured')
+    assert.strictEqual((await outcomeOf(refused, 1)).state, 'bounced')
     const { items } = await listCaptured(ctx.db, workspaceId, { page: 1, limit: 100 })
     assert.deepEqual(
       items.filter(({ rcptTo }) => rcptTo.endsWith(captureDomain)).map(({ messageId }) => messageId),
@@ -155,7 +162,7 @@ describe('sandbox, end to end', () => {
     const {
       attempts: [attempt],
     } = await outcomeOf(id, 1)
-    assert.equal(attempt?.tls, null)
-    assert.equal((await inboxOf(id))?.tls, null)
+    assert.strictEqual(attempt?.tls, null)
+    assert.strictEqual((await inboxOf(id))?.tls, null)
   })
 })

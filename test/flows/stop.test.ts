@@ -1,8 +1,8 @@
 /** The outbound role is told to stop while receivers keep it waiting: when its grace is over, nothing is left to chance. */
-import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { startOutbound, type Outbound } from '#mta/outbound.ts'
+import { assert } from 'chai'
+import { startOutbound, type Outbound } from '#mta/outbound/outbound.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { readMessage, type RecipientView } from '#src/messages/read.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
@@ -61,8 +61,8 @@ describe('stop, with receivers that keep it waiting', () => {
 
       const recipients = (await readMessage(ctx.db, workspaceId, submission.id))?.recipients ?? []
       const has = (state: RecipientView['state']): number => recipients.filter((one) => one.state === state).length
-      assert.equal(has(becomes) + has('queued'), becomes === 'queued' ? 2 * RECIPIENTS : RECIPIENTS)
-      if (becomes === 'unknown') assert.equal(has('unknown'), mx.messages.length)
+      assert.strictEqual(has(becomes) + has('queued'), becomes === 'queued' ? 2 * RECIPIENTS : RECIPIENTS)
+      if (becomes === 'unknown') assert.strictEqual(has('unknown'), mx.messages.length)
       assert.ok(
         recipients.every(({ tries, state }) => tries === (state === 'unknown' ? 1 : 0)),
         'only what may have arrived is counted',
@@ -91,7 +91,7 @@ describe('stop, with receivers that keep it waiting', () => {
     await mx.until(1)
     await outbound.stop(60_000)
     const recipients = (await readMessage(ctx.db, workspaceId, submission.id))?.recipients ?? []
-    assert.equal(recipients.filter(({ state }) => state === 'queued').length, RECIPIENTS - 1)
+    assert.strictEqual(recipients.filter(({ state }) => state === 'queued').length, RECIPIENTS - 1)
     rmSync(dir, { recursive: true })
   })
 
@@ -100,7 +100,7 @@ describe('stop, with receivers that keep it waiting', () => {
     const count = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
     const before = count()
     const config = { ...ctx.config, shapingFile: '/nowhere/shaping.yaml' }
-    await assert.rejects(startOutbound({ ...ctx, config }, ctx.redisUrl))
+    await assert.isRejected(startOutbound({ ...ctx, config }, ctx.redisUrl))
     await until(
       () => count() <= before,
       () => `${count()} timers, ${before} before`,

@@ -1,10 +1,10 @@
 /** Delivery reports to programs that hand mail in by SMTP: who gets one, about what, and what stands in it (RFC 3461, RFC 3464). */
-import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { assert } from 'chai'
 import { simpleParser } from 'mailparser'
 import { readReport, type Report } from '#mta/classify/report.ts'
 import { OPERATOR, textOf } from '#test/support/api.ts'
-import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import { openPostOffice, type PostOffice } from '#test/support/mail-world.ts'
 import type { Receiver } from '#test/support/receiver.ts'
 import type { ReceivedMessage } from '#test/support/receiver-connection.ts'
 import { logInSmtp } from '#test/support/smtp-client.ts'
@@ -73,7 +73,7 @@ describe('delivery reports of submission', function () {
   it('a failure is reported to the envelope sender, with the null sender and signed', async () => {
     const subject = await hand({ mail: ' ENVID=q+2B1 RET=HDRS', rcpt: ' ORCPT=rfc822;Nobody@full.example' })
     const { message, report } = await reportOf(subject)
-    assert.equal(message.from, '')
+    assert.strictEqual(message.from, '')
     assert.deepEqual(message.to, ['app@sender.example'])
     assert.deepEqual(
       [report.kind, report.recipients.map(({ address, hard, status }) => [address, hard, status])],
@@ -87,7 +87,7 @@ describe('delivery reports of submission', function () {
       /\r\nOriginal-Recipient: rfc822;Nobody@full\.example\r\nFinal-Recipient: rfc822; nobody@full\.example\r\nAction: failed\r\nStatus: 5\.1\.1\r\nRemote-MTA: dns; mx1\.full\.example\r\nDiagnostic-Code: smtp; 550 .*No such user/,
     )
     assert.match(text, /Content-Type: text\/rfc822-headers[^]*\r\nSubject: mail/)
-    assert.doesNotMatch(text, /The body/)
+    assert.notMatch(text, /The body/)
     const parsed = await simpleParser(message.bytes)
     assert.match(parsed.text ?? '', /could not be delivered[^]*nobody@full\.example/)
   })
@@ -104,7 +104,7 @@ describe('delivery reports of submission', function () {
       body: { name: 't', subject: 'Hi', body: 'Hi' },
     })
     const { report } = await reportOf(await hand({ extra: `X-Template-Id: ${textOf(body['data']?.['id'])}\r\n` }))
-    assert.equal(report.kind, 'bounce')
+    assert.strictEqual(report.kind, 'bounce')
   })
 
   const SILENT: Readonly<Record<string, Order>> = {
@@ -133,7 +133,7 @@ describe('delivery reports of submission', function () {
         JSON.stringify(answer.body),
       )
     }
-    assert.equal(
+    assert.strictEqual(
       (await office.system.call('POST', '/admin/suspensions', { key: OPERATOR, body: { domain: 'stopped.example' } }))
         .status,
       200,
@@ -181,7 +181,7 @@ describe('delivery reports of submission', function () {
     await until(async () => (await count()) === 1)
     await until(async () => (await office.system.db.query('SELECT FROM recipients WHERE is_open')).rows.length === 0)
     await sleep(2500) // a round of the worker
-    assert.equal(await count(), 1)
+    assert.strictEqual(await count(), 1)
     home.script = {}
   })
 })

@@ -1,14 +1,15 @@
 /** Mail that a program hands in by SMTP, on its whole way: the octets that arrive are those that were sent, signed and with what was listed added. */
-import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
 import { promisify } from 'node:util'
+import { assert } from 'chai'
 import fc from 'fast-check'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { createTransport } from 'nodemailer'
-import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import { sql } from '#src/stores/sql.ts'
+import { openPostOffice, type PostOffice } from '#test/support/mail-world.ts'
 import type { ReceivedMessage } from '#test/support/receiver-connection.ts'
 import { handIn, logInSmtp } from '#test/support/smtp-client.ts'
-import { talkSmtp } from '#test/support/smtp-talk.ts'
+import { talkSmtp } from '#test/support/smtp-conversation.ts'
 import { tellLogsOfFailed } from '#test/support/system.ts'
 
 const idOf = (reply: string): string =>
@@ -81,7 +82,7 @@ describe('submission by SMTP', function () {
       'From: "The Shop" <shop@sender.example>\r\nTo: ann@arrives.example\r\nBcc: x@y.example,\r\n z@y.example\r\nSubject: =?utf-8?B?R3LDvMOfZQ==?=\r\nX-Tag: hello\r\n\r\nHello\r\n',
     )
     const told = await office.settle(id)
-    assert.equal(told.status, 'delivered')
+    assert.strictEqual(told.status, 'delivered')
     const [received] = mx.messages
     assert.ok(received !== undefined)
     const head = headOf(received.bytes).replaceAll(/DKIM-Signature: [^]*?(?=\r\n[^ \t])\r\n/g, '')
@@ -92,7 +93,7 @@ describe('submission by SMTP', function () {
     assert.deepEqual(await verdicts(received), ['pass', 'pass'])
     assert.match(received.from, /^b-[a-z2-7]{45}@/)
     const { body } = await office.system.call('GET', `/public/emails/get-email?id=${id}`)
-    assert.equal(body['data']?.['subject'], 'Grüße')
+    assert.strictEqual(body['data']?.['subject'], 'Grüße')
     assert.deepEqual(
       told.events.map(({ type }) => type),
       ['email.queued', 'email.sent', 'email.delivered'],
@@ -158,7 +159,7 @@ describe('submission by SMTP', function () {
       'b@several.example',
       'blind@several.example',
     ])
-    assert.equal(new Set(mx.messages.map(({ from }) => from)).size, 3)
+    assert.strictEqual(new Set(mx.messages.map(({ from }) => from)).size, 3)
     assert.ok(mx.messages.every(({ bytes }) => !bytes.includes('blind')))
     talk.hangUp()
   })
@@ -166,12 +167,15 @@ describe('submission by SMTP', function () {
   it('suppressed recipients are not sent to', async () => {
     const mx = await office.open('listed.example')
     await office.system.db.query(
-      `INSERT INTO suppressions (workspace_id, address, cause, kind) VALUES ($1, 'no@listed.example', 'asked', 'manual')`,
+      sql`
+        INSERT INTO suppressions (workspace_id, address, cause, kind)
+        VALUES ($1, 'no@listed.example', 'asked', 'manual')
+      `,
       [office.system.workspaceId],
     )
     const told = await office.settle(await hand('No@listed.example', 'From: shop@sender.example\r\n\r\nx'))
-    assert.equal(told.recipients[0]?.state, 'suppressed')
-    assert.equal(mx.messages.length, 0)
+    assert.strictEqual(told.recipients[0]?.state, 'suppressed')
+    assert.strictEqual(mx.messages.length, 0)
   })
 
   it('a relay network hands in without logging in, for every verified domain of its workspace and no other', async () => {
@@ -188,7 +192,7 @@ describe('submission by SMTP', function () {
       return reply
     }
     await office.settle(idOf(await say('cron@sender.example', '127.0.0.9')))
-    assert.equal(mx.messages.length, 1)
+    assert.strictEqual(mx.messages.length, 1)
     assert.match(headOf(mx.messages[0]?.bytes ?? Buffer.alloc(0)), /with ESMTP id /)
     assert.match(
       await say('cron@other.example', '127.0.0.9'),
@@ -206,7 +210,7 @@ describe('submission by SMTP', function () {
       content: 'From: shop@sender.example\r\nSubject: Grüße\r\nX-Priority-Tier: instant\r\n\r\nx',
     }
     const talk = await logInSmtp(port, office.system.regular)
-    assert.equal((await office.settle(idOf(await handIn(talk, letter)))).status, 'delivered')
+    assert.strictEqual((await office.settle(idOf(await handIn(talk, letter)))).status, 'delivered')
     assert.match(
       headOf(mx.messages[0]?.bytes ?? Buffer.alloc(0)),
       new RegExp(Buffer.from('Subject: Grüße').toString('latin1')),
@@ -253,7 +257,7 @@ describe('submission by SMTP', function () {
       })
       await office.settle(idOf(response))
     }
-    assert.equal(mx.messages.length, 3)
+    assert.strictEqual(mx.messages.length, 3)
     transport.close()
   })
 

@@ -2,16 +2,17 @@
  * How mail is protected on its way, seen from outside: real receivers with certificates of an authority that the system trusts, a policy
  * host, and a resolver that vouches for what it says.
  */
-import assert from 'node:assert/strict'
 import { createHash, X509Certificate } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { assert } from 'chai'
 import { brokenTlsKey } from '#src/queue/keys.ts'
-import type { TlsaRecord } from '#src/dns-answer.ts'
+import type { TlsaRecord } from '#src/net/dns-answer.ts'
+import { sql } from '#src/stores/sql.ts'
 import { listOf, OPERATOR, textOf } from '#test/support/api.ts'
 import { createAuthority, type Authority, type Certificate } from '#test/support/certificate.ts'
 import { ENFORCE, startPolicyHost, type PolicyHost } from '#test/support/policy-host.ts'
-import { openPostOffice, type PostOffice, type Told } from '#test/support/post-office.ts'
+import { openPostOffice, type PostOffice, type Told } from '#test/support/mail-world.ts'
 import type { ReceiverScript } from '#test/support/receiver-script.ts'
 import type { Receiver } from '#test/support/receiver.ts'
 import { tellLogsOfFailed } from '#test/support/system.ts'
@@ -37,9 +38,11 @@ describe('transport security', function () {
       DNSSEC_RESOLVER: 'yes',
       TLS_REPORT_FROM: 'tls@sender.example',
     })
-    await office.system.db
-      .query(`INSERT INTO tls_rules (domain, level) VALUES ('strict.example', 'required'), ('stripped.example', 'required'),
-      ('strictbroken.example', 'required'), ('strictold.example', 'required'), ('lenient.example', 'opportunistic')`)
+    await office.system.db.query(sql`
+      INSERT INTO tls_rules (domain, level)
+      VALUES ('strict.example', 'required'), ('stripped.example', 'required'), ('strictbroken.example', 'required'),
+        ('strictold.example', 'required'), ('lenient.example', 'opportunistic')
+    `)
     // read anew every five seconds
     await office.system.roles.mta.stop()
     await office.system.heal()
@@ -59,7 +62,7 @@ describe('transport security', function () {
   async function waits(domain: string, mx: Receiver, reason: RegExp): Promise<void> {
     const told = await office.settle(await letter(domain), 'deferred')
     assert.match(told.recipients[0]?.reason ?? '', reason)
-    assert.equal(told.recipients[0]?.tries, 0)
+    assert.strictEqual(told.recipients[0]?.tries, 0)
     assert.deepEqual([mx.messages.length, mx.commands.filter(({ line }) => line.startsWith('MAIL')).length], [0, 0])
   }
 
@@ -77,15 +80,15 @@ describe('transport security', function () {
     })
     const step = listOf(body['data']?.['steps']).find((one) => (one['step'] as unknown) === 'TLS policy')
     assert.match(textOf(step?.['says']), /MTA-STS enforce, known after \d+ ms/, JSON.stringify(body))
-    assert.equal(step?.['status'], 'ok')
+    assert.strictEqual(step?.['status'], 'ok')
   })
 
   describe('opportunistic', () => {
     it('any certificate will do, and the record says which it was', async () => {
       await office.open('any.example')
       const told = await deliver('any.example')
-      assert.equal(tlsOf(told), 'TLSv1.3 TLS_AES_256_GCM_SHA384, opportunistic, certificate not verified')
-      assert.equal(told.events.at(-1)?.data?.['tls'], tlsOf(told))
+      assert.strictEqual(tlsOf(told), 'TLSv1.3 TLS_AES_256_GCM_SHA384, opportunistic, certificate not verified')
+      assert.strictEqual(told.events.at(-1)?.data?.['tls'], tlsOf(told))
       await office.open('good.example', { certificate: await valid('good.example') })
       assert.match(tlsOf(await deliver('good.example')) ?? '', /, opportunistic, certificate verified$/)
     })
@@ -93,11 +96,11 @@ describe('transport security', function () {
     it('a server that knows only old TLS gets old TLS, and the next mail begins with it', async () => {
       const mx = await office.open('old.example', { maxTls: 'TLSv1.1', messagesPerConnection: 1 })
       assert.match(tlsOf(await deliver('old.example')) ?? '', /^TLSv1\.1 /)
-      assert.equal(mx.connections, 2)
-      assert.equal(await office.system.redis.get(brokenTlsKey('mx1.old.example')), 'reduced')
+      assert.strictEqual(mx.connections, 2)
+      assert.strictEqual(await office.system.redis.get(brokenTlsKey('mx1.old.example')), 'reduced')
       const next = await deliver('old.example')
       assert.match(tlsOf(next) ?? '', /^TLSv1\.1 /)
-      assert.equal(mx.connections, 3)
+      assert.strictEqual(mx.connections, 3)
       assert.match(
         next.recipients[0]?.attempts[0]?.conversation ?? '',
         /its TLS was broken lately: trying with older TLS/,
@@ -107,7 +110,7 @@ describe('transport security', function () {
     it('broken TLS is remembered: the next mail goes in plain text at once', async () => {
       const mx = await office.open('brokentls.example', { handshake: 'rubbish', messagesPerConnection: 1 })
       await deliver('brokentls.example')
-      assert.equal(mx.connections, 3)
+      assert.strictEqual(mx.connections, 3)
       await deliver('brokentls.example')
       assert.deepEqual([mx.connections, mx.messages.length], [4, 2])
     })
@@ -147,8 +150,8 @@ describe('transport security', function () {
       await office.open('two.example', { certificate: await valid('two.example', 2) })
       publish('two.example', ENFORCE('mx2.two.example'))
       const told = await deliver('two.example')
-      assert.equal(told.recipients[0]?.attempts[0]?.host, 'mx2.two.example')
-      assert.equal(evil.connections, 0)
+      assert.strictEqual(told.recipients[0]?.attempts[0]?.host, 'mx2.two.example')
+      assert.strictEqual(evil.connections, 0)
     })
 
     it('enforce, no MX is in the policy: it waits, and no other domain of that receiver does', async () => {
@@ -159,7 +162,7 @@ describe('transport security', function () {
         mx,
         /mx1\.astray\.example is not among the hosts that the MTA-STS policy of astray\.example names/,
       )
-      assert.equal((await deliver('neighbour.example')).status, 'delivered')
+      assert.strictEqual((await deliver('neighbour.example')).status, 'delivered')
     })
 
     const BAD: readonly (readonly [
@@ -231,27 +234,27 @@ describe('transport security', function () {
         })
       }
       const ids = await Promise.all(slow.map(letter))
-      assert.equal((await deliver('quick.example')).status, 'delivered')
-      assert.equal(mx.messages.length, 1)
+      assert.strictEqual((await deliver('quick.example')).status, 'delivered')
+      assert.strictEqual(mx.messages.length, 1)
       for (const id of ids) {
         for (const respond of waiting.splice(0)) respond()
-        assert.equal((await office.settle(id)).recipients[0]?.tries, 1)
+        assert.strictEqual((await office.settle(id)).recipients[0]?.tries, 1)
       }
     })
 
     it('mail of a domain without a policy does not make the session good for one that has', async () => {
       const mx = await office.open(['free.example', 'bound.example'])
       publish('bound.example', ENFORCE('mx1.free.example'))
-      assert.equal((await deliver('free.example')).status, 'delivered')
+      assert.strictEqual((await deliver('free.example')).status, 'delivered')
       const told = await office.settle(await letter('bound.example'), 'deferred')
       assert.match(told.recipients[0]?.reason ?? '', /TLS: sts enforce/)
-      assert.equal(mx.messages.length, 1)
+      assert.strictEqual(mx.messages.length, 1)
     })
 
     it('the operator will have none of it: delivered', async () => {
       await office.open('lenient.example', { offers: { starttls: false } })
       publish('lenient.example')
-      assert.equal((await deliver('lenient.example')).status, 'delivered')
+      assert.strictEqual((await deliver('lenient.example')).status, 'delivered')
     })
   })
 
@@ -306,7 +309,7 @@ describe('transport security', function () {
       office.dns.zone[at] = { trouble: 'servfail' }
       await waits('danefail.example', mx, /cannot be looked up \(DANE\): SERVFAIL/)
       office.dns.zone[at] = healthy
-      assert.equal((await deliver('danefail.example')).status, 'delivered')
+      assert.strictEqual((await deliver('danefail.example')).status, 'delivered')
     })
     it('records that nobody vouches for are not looked at', async () => {
       await office.open('daneplain.example')
@@ -322,9 +325,13 @@ describe('transport security', function () {
       const mx = await office.open('rua.example', { offers: { starttls: false } })
       policies.publish(dns.zone, 'rua.example', ENFORCE('mx1.rua.example'))
       dns.zone['_smtp._tls.told.example'] = { TXT: ['v=TLSRPTv1; rua=mailto:tls@rua.example'] }
-      await system.db
-        .query(`INSERT INTO tls_results (day, domain, policy_hash, policy, result, mx_host, mx_address, count)
-        VALUES (current_date - 1, 'told.example', '', '{"type": "no-policy-found", "lines": [], "mx": []}', 'success', 'mx.told.example', '192.0.2.1', 7)`)
+      await system.db.query(sql`
+        INSERT INTO tls_results (day, domain, policy_hash, policy, result, mx_host, mx_address, count)
+        VALUES (
+          current_date - 1, 'told.example', '', '{"type": "no-policy-found", "lines": [], "mx": []}', 'success',
+          'mx.told.example', '192.0.2.1', 7
+        )
+      `)
       await system.db.query(
         `INSERT INTO tls_reports (day, domain, due_at) VALUES (current_date - 1, 'told.example', now())`,
       )
@@ -341,7 +348,7 @@ describe('transport security', function () {
       const mx = await office.open('reported.example', { certificate: await valid('reported.example') })
       policies.publish(dns.zone, 'reported.example', ENFORCE('mx1.reported.example'))
       dns.zone['_smtp._tls.reported.example'] = { TXT: ['v=TLSRPTv1; rua=mailto:tls@reported.example'] }
-      assert.equal((await deliver('reported.example')).status, 'delivered')
+      assert.strictEqual((await deliver('reported.example')).status, 'delivered')
       const certificate = await authority.issue(['mx1.reportedbad.example'], { isExpired: true })
       const bad = await office.open('reportedbad.example', { certificate })
       policies.publish(dns.zone, 'reportedbad.example', ENFORCE('mx1.reportedbad.example'))
@@ -349,9 +356,12 @@ describe('transport security', function () {
       await waits('reportedbad.example', bad, /CERT_HAS_EXPIRED/)
       // what is counted is written every half minute, and at the end
       await system.roles.mta.stop()
-      const { rows } = await system.db
-        .query(`SELECT domain, policy ->> 'type' AS type, result, mx_host, mx_address, sending_ip, mx_helo, reason,
-        count::int FROM tls_results WHERE domain LIKE 'reported%' ORDER BY domain`)
+      const { rows } = await system.db.query(sql`
+        SELECT domain, policy ->> 'type' AS type, result, mx_host, mx_address, sending_ip, mx_helo, reason, count::int
+        FROM tls_results
+        WHERE domain LIKE 'reported%'
+        ORDER BY domain
+      `)
       const at = { mx_host: 'mx1.reported.example', mx_address: mx.host }
       await system.heal()
       const about = { sending_ip: '127.0.0.1', mx_helo: 'mx.test', reason: 'CERT_HAS_EXPIRED' }
@@ -366,7 +376,7 @@ describe('transport security', function () {
         reason: '',
         count: 1,
       })
-      assert.partialDeepStrictEqual(failed, {
+      assert.deepInclude(failed, {
         domain: 'reportedbad.example',
         type: 'sts',
         result: 'certificate-expired',

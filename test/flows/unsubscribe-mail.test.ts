@@ -1,12 +1,13 @@
 /** Letters to the address in List-Unsubscribe, through the inbound port: who unsubscribes, and who does not. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { startInbound, type Inbound } from '#mta/inbound/inbound.ts'
 import { saveContacts } from '#src/contacts/save.ts'
-import { newId } from '#src/id.ts'
+import { newId } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
 import { createLinks } from '#src/tracking/links.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { handOver, type HandedOver } from '#test/support/handed-over.ts'
-import { submit } from '#test/support/smtp-talk.ts'
+import { handOver, type HandedOver } from '#test/support/delivered-messages.ts'
+import { submit } from '#test/support/smtp-conversation.ts'
 
 describe('unsubscribing by mail', function () {
   this.timeout(30_000)
@@ -86,7 +87,12 @@ describe('unsubscribing by mail', function () {
   }
   async function told({ messageId, contactId }: Sent): Promise<string[]> {
     const { rows } = await ctx.db.query<{ type: string }>(
-      `SELECT type FROM events WHERE type LIKE '%unsubscribed' AND (message_id = $1 OR data ->> 'contact_id' = $2) ORDER BY type`,
+      sql`
+        SELECT type
+        FROM events
+        WHERE type LIKE '%unsubscribed' AND (message_id = $1 OR data ->> 'contact_id' = $2)
+        ORDER BY type
+      `,
       [messageId, contactId],
     )
     return rows.map(({ type }) => type)

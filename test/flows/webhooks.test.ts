@@ -2,10 +2,10 @@
  * What a customer's endpoint hears of a message: signed, complete, numbered, the same that get-email tells; and what becomes of it when the
  * endpoint is ill.
  */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { Webhook } from 'standardwebhooks'
-import { checkBooks } from '#test/support/books.ts'
-import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import { checkBooks } from '#test/support/consistency-checks.ts'
+import { openPostOffice, type PostOffice } from '#test/support/mail-world.ts'
 import { tellLogsOfFailed } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 import { answer, startReceiver, type Received, type Receiver } from '#test/support/webhook-receiver.ts'
@@ -32,7 +32,7 @@ describe('webhooks of a message', function () {
       key: office.system.admin,
       body: order,
     })
-    assert.equal(status, 201)
+    assert.strictEqual(status, 201)
     secret = body['data']?.['secret'] as unknown as string
   })
   after(async () => {
@@ -95,7 +95,7 @@ describe('webhooks of a message', function () {
       endpoint.requests.filter(({ headers }) => headers['webhook-id'] === eventId).length
     await until(() => told.events.every((event) => triesOf(event.id) === 2))
     endpoint.behave(answer(200))
-    assert.equal((await heardOf(id, 3)).length, 3)
+    assert.strictEqual((await heardOf(id, 3)).length, 3)
   })
 
   it('the worker is killed: nothing that happened meanwhile goes unheard', async () => {

@@ -2,11 +2,11 @@
  * Every endpoint of the specification and of the contract is in the table of routes, under its path, for the right key, with its success
  * and its errors. The rows are copied by hand: what the table of routes says is not asked for what it should say.
  */
-import assert from 'node:assert/strict'
-import { errorsOf } from '#api/openapi-errors.ts'
-import { pathsOf, type Access, type AnyRoute } from '#api/route.ts'
+import { assert } from 'chai'
+import { errorsOf } from '#api/openapi/error-answers.ts'
+import { pathsOf, type Access, type AnyRoute } from '#api/http/route.ts'
 import { ROUTES } from '#api/table.ts'
-import { ERRORS, type ErrorCode } from '#src/errors.ts'
+import { ERRORS, type ErrorCode } from '#src/platform/errors.ts'
 
 interface Row {
   readonly section: string
@@ -174,8 +174,8 @@ describe('specification: endpoints', () => {
     }
   }
   it('needs the plan LAUNCH for scheduling, not for sending', () => {
-    assert.equal(find('POST', '/send-email/schedule')?.needsLaunch, true)
-    assert.equal(find('POST', '/send-email/instant')?.needsLaunch, undefined)
+    assert.strictEqual(find('POST', '/send-email/schedule')?.needsLaunch, true)
+    assert.strictEqual(find('POST', '/send-email/instant')?.needsLaunch, undefined)
   })
 })
 
@@ -200,5 +200,6 @@ const STATUSES: readonly (readonly [ErrorCode, number])[] = [
 ]
 
 describe('specification: error codes', () => {
-  for (const [code, status] of STATUSES) it(`${code} is ${status}`, () => assert.equal(ERRORS[code].status, status))
+  for (const [code, status] of STATUSES)
+    it(`${code} is ${status}`, () => assert.strictEqual(ERRORS[code].status, status))
 })

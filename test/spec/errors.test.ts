@@ -1,6 +1,6 @@
 /** "Errors": each code is really given, for its condition, with its status, in the one shape that every error has. */
-import assert from 'node:assert/strict'
-import { newId } from '#src/id.ts'
+import { assert } from 'chai'
+import { newId } from '#src/platform/id.ts'
 import { listOf, startApi, type Tenant, type TestAnswer, type TestApi } from '#test/support/api.ts'
 
 interface World {
@@ -118,7 +118,7 @@ const ROWS: readonly Row[] = [
       const small = await api.addTenant({ plan: 'small' })
       const fifty = { ...message(small.domain), to: Array.from({ length: 50 }, (_, i) => `r${i}@b.example`) }
       for (const body of [fifty, fifty])
-        assert.equal((await api.call('POST', '/send-email/bulk', { key: small.regular, body })).status, 200)
+        assert.strictEqual((await api.call('POST', '/send-email/bulk', { key: small.regular, body })).status, 200)
       return api.call('POST', '/send-email/bulk', { key: small.regular, body: message(small.domain) })
     },
   ],
@@ -153,8 +153,8 @@ describe('specification: errors', () => {
       assert.deepEqual([answer.status, success, error, typeof text, more], [status, false, code, 'string', {}])
       if (code === 'VALIDATION_ERROR')
         for (const detail of listOf(details)) assert.deepEqual(Object.keys(detail), ['path', 'message'])
-      else assert.equal(details, undefined)
-      if (status === 405) assert.equal(answer.headers.get('allow'), 'POST, OPTIONS')
+      else assert.strictEqual(details, undefined)
+      if (status === 405) assert.strictEqual(answer.headers.get('allow'), 'POST, OPTIONS')
       if (status === 429) assert.ok(Number(answer.headers.get('retry-after')) > 0)
     })
   }

@@ -1,8 +1,8 @@
 /** "Events": the types, and the fields of a body, that the specification and the contract name. Their way is in test/flows. */
-import assert from 'node:assert/strict'
-import { describe as describeApi } from '#api/openapi.ts'
+import { assert } from 'chai'
+import { describe as describeApi } from '#api/openapi/openapi.ts'
 import { ROUTES } from '#api/table.ts'
-import { EVENT_TYPES } from '#src/webhooks/event-types.ts'
+import { EVENT_TYPES } from '#src/events/catalogue.ts'
 import { startApi, type TestApi } from '#test/support/api.ts'
 
 const TYPES = [

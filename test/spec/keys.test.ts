@@ -1,5 +1,5 @@
 /** "Authentication": the forms of keys, the scopes, and rules 1 to 5, each tried at an endpoint of every section. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { createKey, MAX_ADMIN_KEYS } from '#src/auth/keys.ts'
 import { deactivateKey } from '#src/auth/key-list.ts'
 import { ALL_SCOPES, type Scope } from '#src/auth/scopes.ts'
@@ -101,7 +101,7 @@ describe('specification: authentication', () => {
       assert.deepEqual(errorOf(answer), [401, 'UNAUTHORIZED'])
       messages.add(answer.body['message'])
     }
-    assert.equal(messages.size, 1)
+    assert.strictEqual(messages.size, 1)
   })
   it('a key that is switched off stops working soon', async () => {
     const order = {
@@ -113,7 +113,7 @@ describe('specification: authentication', () => {
     } as const
     const made = await createKey(api.db, order)
     if (made.kind !== 'created') assert.fail()
-    assert.equal((await call('GET', '/integrations/verify', made.secretKey)).status, 200)
+    assert.strictEqual((await call('GET', '/integrations/verify', made.secretKey)).status, 200)
     await deactivateKey(api.db, made.id)
     await until(async () => (await call('GET', '/integrations/verify', made.secretKey)).status === 401)
   })

@@ -1,5 +1,5 @@
 /** "Limits": each row at its bound and one beyond it. Scheduling, keys, tiers and lists have files of their own. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { startApi, textOf, type Json, type TestAnswer, type TestApi } from '#test/support/api.ts'
 
 interface Limit {
@@ -93,7 +93,7 @@ describe('specification: limits', () => {
     const { body } = await api.call('GET', `/public/domains/domain-status/${textOf(first.body['data']?.['id'])}`, {
       key: api.admin,
     })
-    assert.equal(body['data']?.['region'], 'af-south-1')
+    assert.strictEqual(body['data']?.['region'], 'af-south-1')
   })
   it('secret key: displayed once', async () => {
     const body = { name: 'k', custom_domain_id: api.domainId }

@@ -1,5 +1,5 @@
 /** Lists and naming variants: every query parameter with its default and its bounds, both shapes of a page, both spellings. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { listOf, startApi, textOf, type Json, type TestAnswer, type TestApi } from '#test/support/api.ts'
 
 interface ListRow {
@@ -89,10 +89,10 @@ describe('specification: lists and naming variants', () => {
             },
           ],
         )
-        assert.equal(listOf(found).length, Number(total))
+        assert.strictEqual(listOf(found).length, Number(total))
       })
       it('limit goes up to 1000', async () =>
-        assert.equal((await get(list, needs, 'limit=1000')).body['data']?.['limit'], 1000))
+        assert.strictEqual((await get(list, needs, 'limit=1000')).body['data']?.['limit'], 1000))
       for (const query of REFUSED)
         it(`400 VALIDATION_ERROR: ${query}`, async () => {
           const { status, body } = await get(list, needs, query)
@@ -104,11 +104,12 @@ describe('specification: lists and naming variants', () => {
       for (const name of sortBy)
         it(`sortBy ${name}, both directions`, async () => {
           for (const way of ['asc', 'desc'])
-            assert.equal((await get(list, needs, `sortBy=${name}`, `sortDir=${way}`)).status, 200)
+            assert.strictEqual((await get(list, needs, `sortBy=${name}`, `sortDir=${way}`)).status, 200)
         })
       if (sortBy.length > 0)
         for (const query of ['sortBy=colour', 'sortDir=sideways'])
-          it(`400 VALIDATION_ERROR: ${query}`, async () => assert.equal((await get(list, needs, query)).status, 400))
+          it(`400 VALIDATION_ERROR: ${query}`, async () =>
+            assert.strictEqual((await get(list, needs, query)).status, 400))
     })
   }
 
@@ -126,12 +127,12 @@ describe('specification: lists and naming variants', () => {
   it('audiences: createdAt, desc by default', async () => assert.deepEqual(await namesOf(), ['C', 'A', 'B']))
   it('audiences: name', async () => assert.deepEqual(await namesOf('sortBy=name', 'sortDir=asc'), ['A', 'B', 'C']))
   it('audiences: contact_count, the most first', async () =>
-    assert.equal((await namesOf('sortBy=contact_count'))[0], 'C'))
-  it('contacts: createdAt, asc by default', async () => assert.equal(await emailsOf('audienceId=#'), 'bac'))
-  it('contacts: audience_id is an alias', async () => assert.equal(await emailsOf('audience_id=#'), 'bac'))
-  it('contacts: email', async () => assert.equal(await emailsOf('audienceId=#', 'sortBy=email'), 'abc'))
+    assert.strictEqual((await namesOf('sortBy=contact_count'))[0], 'C'))
+  it('contacts: createdAt, asc by default', async () => assert.strictEqual(await emailsOf('audienceId=#'), 'bac'))
+  it('contacts: audience_id is an alias', async () => assert.strictEqual(await emailsOf('audience_id=#'), 'bac'))
+  it('contacts: email', async () => assert.strictEqual(await emailsOf('audienceId=#', 'sortBy=email'), 'abc'))
   it('contacts: firstName, desc', async () =>
-    assert.equal(await emailsOf('audienceId=#', 'sortBy=firstName', 'sortDir=desc'), 'abc'))
+    assert.strictEqual(await emailsOf('audienceId=#', 'sortBy=firstName', 'sortDir=desc'), 'abc'))
   it('contacts: audienceId is required', async () => {
     const { status, body } = await get('/public/contacts/get-contacts')
     assert.deepEqual(
@@ -145,7 +146,7 @@ describe('specification: lists and naming variants', () => {
       [listOf(last.body['data']?.['audiences']).length, last.body['data']?.['meta']?.['has_more']],
       [1, false],
     )
-    assert.equal(
+    assert.strictEqual(
       (await get('/public/audiences/get-audiences', 'page=1', 'limit=2')).body['data']?.['meta']?.['has_more'],
       true,
     )

@@ -1,5 +1,5 @@
 /** "Resources and their fields": each table of the specification, each field one row, looked up in a real answer. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { startApi, textOf, type Json, type TestApi } from '#test/support/api.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
 
@@ -31,7 +31,7 @@ function check(found: Json, [field, type]: Row): void {
   assert.ok(value !== undefined, told)
   if (type instanceof RegExp) assert.match(textOf(value), type, told)
   else if (type.startsWith('='))
-    assert.equal(typeof value === 'string' ? value : JSON.stringify(value), type.slice(1), told)
+    assert.strictEqual(typeof value === 'string' ? value : JSON.stringify(value), type.slice(1), told)
   else
     assert.ok((type.endsWith('?') && value === null) || TYPES[type.replace('?', '') as keyof typeof TYPES](value), told)
 }
@@ -285,7 +285,7 @@ describe('specification: resources and their fields', () => {
     const suffix = textOf(email).slice('em_'.length)
     for (const name of [textOf(id), textOf(email), `scheduled_msg_1_${suffix}`]) {
       const answer = await get(`/public/emails/get-email?id=${name}`, api.regular)
-      assert.equal(textOf(dataOf(answer)['email_id']), email, name)
+      assert.strictEqual(textOf(dataOf(answer)['email_id']), email, name)
     }
   })
 })

@@ -1,5 +1,5 @@
 /** "Scheduled sending": both shapes of the body, the forms of a time, how far ahead, what cancels, and who may. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { listOf, startApi, textOf, type Tenant, type TestAnswer, type TestApi } from '#test/support/api.ts'
 
 const MINUTE_MS = 60_000
@@ -81,14 +81,14 @@ describe('specification: scheduled sending', () => {
   }
   it('takes what is inside the limits by a little', async () => {
     for (const at of [ahead(MINUTE_MS + 5000), ahead(365 * DAY_MS - MINUTE_MS)])
-      assert.equal((await schedule({ ...message(), scheduled_at: at })).status, 200, at)
+      assert.strictEqual((await schedule({ ...message(), scheduled_at: at })).status, 200, at)
   })
   it('the timezone is UTC by default', async () => {
-    assert.equal((await schedule({ ...message(), scheduled_at: ahead(DAY_MS) })).body['timezone'], 'UTC')
+    assert.strictEqual((await schedule({ ...message(), scheduled_at: ahead(DAY_MS) })).body['timezone'], 'UTC')
   })
   for (const [priority, queue] of PRIORITIES)
     it(`priority ${priority ?? 'left out'}: it enters ${queue} when due`, async () => {
-      assert.equal((await schedule({ ...message(), scheduled_at: ahead(DAY_MS), priority })).body['queue'], queue)
+      assert.strictEqual((await schedule({ ...message(), scheduled_at: ahead(DAY_MS), priority })).body['queue'], queue)
     })
 
   it('403 PLAN_REQUIRED below LAUNCH', async () => {
@@ -131,8 +131,8 @@ describe('specification: scheduled sending', () => {
       const again = await call('DELETE', `schedule/${first}`)
       assert.deepEqual([again.status, again.body['error']], [409, 'CONFLICT'])
       const suffix = second.split('_').at(-1) ?? ''
-      assert.equal((await call('DELETE', `schedule/em_${suffix}`)).status, 200)
-      assert.equal((await call('GET', 'scheduled')).body['data']?.['total'], 1)
+      assert.strictEqual((await call('DELETE', `schedule/em_${suffix}`)).status, 200)
+      assert.strictEqual((await call('GET', 'scheduled')).body['data']?.['total'], 1)
     })
     it("DELETE of what is not there, or another workspace's, is 404", async () => {
       for (const answer of [

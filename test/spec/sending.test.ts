@@ -1,6 +1,7 @@
 /** "Sending": each field of the body with the forms it is accepted in, what is stored of it, and what is refused. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { TIERS, type Tier } from '#src/queue/tiers.ts'
+import { sql } from '#src/stores/sql.ts'
 import { listOf, startApi, textOf, type Json, type TestAnswer, type TestApi } from '#test/support/api.ts'
 
 interface Stored {
@@ -12,10 +13,13 @@ interface Stored {
   readonly text: string | null
 }
 
-const STORED = `
-SELECT coalesce(from_name || ' ', '') || from_email AS "from", reply_to->>'email' AS reply, subject, html, body_text AS text,
-  (SELECT array_agg(kind || ' ' || address ORDER BY n) FROM recipients r WHERE r.message_id = m.id) AS recipients
-FROM messages m WHERE id = $1::uuid`
+const STORED = sql`
+  SELECT coalesce(from_name || ' ', '') || from_email AS "from", reply_to->>'email' AS reply, subject, html,
+    body_text AS text,
+    (SELECT array_agg(kind || ' ' || address ORDER BY n) FROM recipients r WHERE r.message_id = m.id) AS recipients
+  FROM messages m
+  WHERE id = $1::uuid
+`
 
 type Row = readonly [row: string, body: object, stored: Partial<Stored>]
 type Refused = readonly [row: string, body: object, field: string]
@@ -110,7 +114,7 @@ describe('specification: sending', () => {
   for (const [row, body, stored] of ROWS) {
     it(row, async () => {
       const answer = await send(body)
-      assert.equal(answer.status, 200, JSON.stringify(answer.body))
+      assert.strictEqual(answer.status, 200, JSON.stringify(answer.body))
       const { rows } = await api.db.query<Stored>(STORED, [textOf(answer.body['email_id']).slice(3)])
       for (const [field, value] of Object.entries(fill(stored)))
         assert.deepEqual(rows[0]?.[field as keyof Stored], value, field)
@@ -136,10 +140,10 @@ describe('specification: sending', () => {
   for (const [tier, endpoint, target, retries] of TIER_ROWS) {
     it(`tier ${tier}: POST /send-email/${endpoint}, ${target}, ${retries} retries`, async () => {
       const { status, body } = await send({}, endpoint)
-      assert.equal(status, 200)
+      assert.strictEqual(status, 200)
       const metadata = body['metadata'] as Json
       assert.deepEqual([metadata['priority'], metadata['estimated_delivery'], body['queue']], [tier, target, endpoint])
-      assert.equal(TIERS[tier].retries, retries)
+      assert.strictEqual(TIERS[tier].retries, retries)
     })
   }
 })

@@ -1,6 +1,7 @@
 /** "States and transitions": each row of each table, moved by what moves it. */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { CAMPAIGN_STATES } from '#src/campaigns/state.ts'
+import { sql } from '#src/stores/sql.ts'
 import { listOf, startApi, textOf, type Json, type TestAnswer, type TestApi } from '#test/support/api.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
 
@@ -48,7 +49,7 @@ describe('specification: states and transitions', () => {
   describe('domain verification_status', () => {
     it('(none) → pending: add-domain; dns_records returned', async () => {
       const data = dataOf(await call('POST', '/public/domains/add-domain', { domain: 'states.example' }))
-      assert.equal(data['verification_status'], 'pending')
+      assert.strictEqual(data['verification_status'], 'pending')
       assert.ok(listOf(data['dns_records']).length > 0)
     })
     it('pending → verified: the required DNS records are found; verified_at set', async () => {
@@ -56,7 +57,7 @@ describe('specification: states and transitions', () => {
       for (const record of listOf(data['dns_records']))
         if (textOf(record['type']) === 'TXT') dns.zone[textOf(record['name'])] = { TXT: [textOf(record['value'])] }
       const id = textOf(data['id'])
-      assert.equal(dataOf(await call('POST', `/public/domains/verify-domain/${id}`, {}))['status'], 'verified')
+      assert.strictEqual(dataOf(await call('POST', `/public/domains/verify-domain/${id}`, {}))['status'], 'verified')
       const status = dataOf(await call('GET', `/public/domains/domain-status/${id}`))
       assert.deepEqual([status['verification_status'], typeof status['verified_at']], ['verified', 'string'])
     })
@@ -79,8 +80,11 @@ describe('specification: states and transitions', () => {
     // what the link in a mail does
     const unsubscribe = (email: string): Promise<unknown> =>
       api.db.query(
-        `UPDATE memberships SET is_subscribed = false WHERE audience_id = $1
-        AND contact_id = (SELECT id FROM contacts WHERE email = $2 AND workspace_id = $3)`,
+        sql`
+          UPDATE memberships
+          SET is_subscribed = false
+          WHERE audience_id = $1 AND contact_id = (SELECT id FROM contacts WHERE email = $2 AND workspace_id = $3)
+        `,
         [audience, email, api.workspaceId],
       )
     const members = async (): Promise<unknown> =>
@@ -89,25 +93,25 @@ describe('specification: states and transitions', () => {
     it('(none) → subscribed: add-contact of a new contact', async () => {
       const answer = await add('one@b.example')
       assert.deepEqual([answer.status, Object.keys(dataOf(answer))], [201, ['id']])
-      assert.equal(await statusOf('one@b.example'), 'subscribed')
+      assert.strictEqual(await statusOf('one@b.example'), 'subscribed')
     })
     it('(none) → subscribed: the public form', async () => {
       const { status, body } = await subscribe('two@b.example')
       assert.deepEqual([status, body['success'], body['data']?.['status']], [200, true, 'subscribed'])
-      assert.equal(await statusOf('two@b.example'), 'subscribed')
+      assert.strictEqual(await statusOf('two@b.example'), 'subscribed')
     })
     it('unsubscribed → subscribed: the public form', async () => {
       await add('three@b.example')
       await unsubscribe('three@b.example')
-      assert.equal(await statusOf('three@b.example'), 'unsubscribed')
+      assert.strictEqual(await statusOf('three@b.example'), 'unsubscribed')
       await subscribe('three@b.example')
-      assert.equal(await statusOf('three@b.example'), 'subscribed')
+      assert.strictEqual(await statusOf('three@b.example'), 'subscribed')
     })
     it('unsubscribed stays so when add-contact comes again: only the person comes back', async () => {
       await add('four@b.example')
       await unsubscribe('four@b.example')
-      assert.equal((await add('four@b.example')).status, 201)
-      assert.equal(await statusOf('four@b.example'), 'unsubscribed')
+      assert.strictEqual((await add('four@b.example')).status, 201)
+      assert.strictEqual(await statusOf('four@b.example'), 'unsubscribed')
     })
     it('subscribed → subscribed: the public form again, no duplicate', async () => {
       await add('five@b.example')
@@ -129,13 +133,13 @@ describe('specification: states and transitions', () => {
     it('(none) → draft: created; get-automation has it only when it is active', async () => {
       const data = dataOf(await call('POST', '/public/automations/create', { name: 'a', steps: [{ type: 'exit' }] }))
       const id = textOf(data['id'])
-      assert.equal(data['status'], 'draft')
-      assert.equal((await call('GET', `/public/automations/get-automation/${id}`)).status, 404)
-      assert.equal(
+      assert.strictEqual(data['status'], 'draft')
+      assert.strictEqual((await call('GET', `/public/automations/get-automation/${id}`)).status, 404)
+      assert.strictEqual(
         (await call('PATCH', `/public/automations/update-automation/${id}`, { status: 'active' })).status,
         200,
       )
-      assert.equal((await call('GET', `/public/automations/get-automation/${id}`)).status, 200)
+      assert.strictEqual((await call('GET', `/public/automations/get-automation/${id}`)).status, 200)
     })
   })
 })

@@ -3,17 +3,18 @@
  * kind: what scenario tests begin with. Everything goes through HTTP, and every answer is held against the OpenAPI document; `db` is for
  * looking at what was stored.
  */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { main } from '#api/main.ts'
 import { loadConfig, type Config } from '#config/load.ts'
 import { createKey } from '#src/auth/keys.ts'
 import { ALL_SCOPES } from '#src/auth/scopes.ts'
-import { openDb, type Db } from '#src/db.ts'
-import { newId } from '#src/id.ts'
-import { openLog } from '#src/log.ts'
+import { openDb, type Db } from '#src/stores/db.ts'
+import { newId } from '#src/platform/id.ts'
+import { openLog } from '#src/platform/log.ts'
+import { sql } from '#src/stores/sql.ts'
 import { createWorkspace } from '#src/workspaces/workspaces.ts'
-import { assertDescribed } from '#test/support/conformance.ts'
-import { createDatabase, startRedis, type TestServer } from '#test/support/stores.ts'
+import { assertDescribed } from './conformance.ts'
+import { createDatabase, startRedis, type TestServer } from './stores.ts'
 
 /** The operator's token of every system under test. */
 export const OPERATOR = 'the-operators-token-of-tests-0123456789'
@@ -121,7 +122,10 @@ async function createTenant(
   const domainId = newId()
   const domain = order.domain ?? `${domainId.slice(-12)}.example`
   await db.query(
-    `INSERT INTO domains (id, workspace_id, domain, verification_status, verified_at) VALUES ($1, $2, $3, 'verified', now())`,
+    sql`
+      INSERT INTO domains (id, workspace_id, domain, verification_status, verified_at)
+      VALUES ($1, $2, $3, 'verified', now())
+    `,
     [domainId, workspaceId, domain],
   )
   const prefix = config.keyPrefix

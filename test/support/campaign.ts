@@ -2,8 +2,9 @@
  * Campaigns for scenarios and faults: an audience of numbered contacts, put into the database at once, and a campaign to it, made and moved
  * by the API as a customer would. What became of it is told by API and ledger.
  */
-import assert from 'node:assert/strict'
-import { newId } from '#src/id.ts'
+import { assert } from 'chai'
+import { newId } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
 import { textOf, type Json, type TestAnswer } from './api.ts'
 import type { System } from './system.ts'
 import { until } from './until.ts'
@@ -30,13 +31,19 @@ export async function addMembers(
   { count, domain, prefix = 'c' }: { count: number; domain: string; prefix?: string },
 ): Promise<void> {
   await db.query(
-    `
-    WITH added AS (
-      INSERT INTO contacts (id, workspace_id, email, first_name, score, verified_at)
-      SELECT new_enrolment_id(), $1, $2 || i || '@' || $3, 'N' || i, 1, now() FROM generate_series(1, $4::int) i
-      ON CONFLICT (workspace_id, email) DO UPDATE SET updated_at = now() RETURNING id, email, first_name)
-    INSERT INTO memberships (audience_id, contact_id, workspace_id, email, first_key, score)
-    SELECT $5, id, $1, email, name_key(first_name), 1 FROM added`,
+    sql`
+      WITH added AS (
+        INSERT INTO contacts (id, workspace_id, email, first_name, score, verified_at)
+        SELECT new_enrolment_id(), $1, $2 || i || '@' || $3, 'N' || i, 1, now()
+        FROM generate_series(1, $4::int) i
+        ON CONFLICT (workspace_id, email)
+        DO UPDATE SET updated_at = now()
+        RETURNING id, email, first_name
+      )
+      INSERT INTO memberships (audience_id, contact_id, workspace_id, email, first_key, score)
+      SELECT $5, id, $1, email, name_key(first_name), 1
+      FROM added
+    `,
     [workspaceId, prefix, domain, count, audienceId],
   )
 }

@@ -7,7 +7,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
-import { leash } from '#bin/supervisor/leash.ts'
+import { leash } from '#bin/supervisor/child-reaper.ts'
 import { lastLines } from '#bin/supervisor/log-file.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../bin/mailstead.ts')

@@ -1,5 +1,5 @@
 /** A command of the program, run in this process: how it ended and what it printed. */
-import type { Io } from '#bin/cli.ts'
+import type { Io } from '#bin/cli/actions.ts'
 
 export type Run = (args: string[], io: Io) => Promise<number>
 

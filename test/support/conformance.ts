@@ -2,14 +2,14 @@
  * Holds answers against the OpenAPI document: the status must be declared at the endpoint, an error must be one of its codes, and JSON
  * must fit its schema. Objects are closed here: a field that the document does not have is a mistake. It is made once per process.
  */
-import assert from 'node:assert/strict'
 import addFormats from 'ajv-formats'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import { errorsOf } from '#api/openapi-errors.ts'
-import { describe } from '#api/openapi.ts'
-import { pathsOf, type AnyRoute } from '#api/route.ts'
+import { assert } from 'chai'
+import { errorsOf } from '#api/openapi/error-answers.ts'
+import { describe } from '#api/openapi/openapi.ts'
+import { pathsOf, type AnyRoute } from '#api/http/route.ts'
 import { ROUTES } from '#api/table.ts'
-import { ERRORS, type ErrorCode } from '#src/errors.ts'
+import { ERRORS, type ErrorCode } from '#src/platform/errors.ts'
 
 export interface Observed {
   readonly method: string
@@ -86,7 +86,7 @@ function isRefusalPage(spec: AnyRoute, { status, type }: Observed): boolean {
 function assertError(body: unknown, status: number, codes: readonly ErrorCode[], told: string): void {
   assert.ok(isError(body), `${told}: this is no error of ours`)
   assert.ok(codes.includes(body.error), `${told}: the endpoint has no ${body.error}`)
-  assert.equal(ERRORS[body.error].status, status, told)
+  assert.strictEqual(ERRORS[body.error].status, status, told)
   assertFits(validatorOf('#/components/schemas/ErrorBody'), body, told)
 }
 

@@ -1,6 +1,6 @@
 /** A cloned database that is open, for tests that need no more of the world. */
 import { pino } from 'pino'
-import { openDb, type Db } from '#src/db.ts'
+import { openDb, type Db } from '#src/stores/db.ts'
 import { createDatabase } from './stores.ts'
 
 export interface OpenDatabase {

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer, DecodedPacket, Packet, RecordType } from 'dns-packet'
 import { AUTHENTIC_DATA, TRUNCATED_RESPONSE } from 'dns-packet'
-import type { TlsaRecord } from '#src/dns-answer.ts'
+import type { TlsaRecord } from '#src/net/dns-answer.ts'
 import { answerTo, listenDns, type Via } from '#mta/sandbox/dns-listener.ts'
 
 export type Trouble = 'servfail' | 'refused' | 'nxdomain' | 'silence' | 'truncate' | 'wrong-id' | 'wrong-question'

@@ -2,7 +2,7 @@
  * Sending domains on real stores and a real DNS server, with a clock that can be set: what their tests begin with. The operator's own
  * records are in DNS; a domain's records are published by name and value, as its owner would.
  */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { createDomainDns, type DomainDns } from '#src/domains/dns.ts'
 import { addDomain, findDomain, type Domain } from '#src/domains/domains.ts'
 import { domainRecords, placeOf, returnPathRecords, type DnsRecord } from '#src/domains/records.ts'

@@ -2,7 +2,7 @@
  * Reads a text of Prometheus' exposition format 0.0.4 as strictly as promtool does: every family once with help and type, samples only of
  * the family they stand in, labels well formed and in no series twice, counters not below 0, histograms cumulative with +Inf as the count.
  */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 
 export interface Sample {
   /** With the ending of a histogram's parts. */
@@ -28,7 +28,7 @@ export function checkExposition(text: string): Map<string, Sample[]> {
       assert.ok(!families.has(family), `${line}: a second time`)
       families.set(family, [])
     } else if (head?.[1] === 'TYPE') {
-      assert.equal(head[2], family, line)
+      assert.strictEqual(head[2], family, line)
       type = head[3] ?? ''
       assert.match(type, /^(counter|gauge|histogram)$/, line)
     } else if (line !== '') {
@@ -59,7 +59,7 @@ function readSample(line: string): Sample {
   for (LABEL.lastIndex = 0; inside !== undefined && LABEL.lastIndex < inside.length;) {
     const [, label, text] = LABEL.exec(inside) ?? assert.fail(`${line}: bad labels`)
     labels[label ?? ''] = text ?? ''
-    if (LABEL.lastIndex < inside.length) assert.equal(inside[LABEL.lastIndex++], ',', line)
+    if (LABEL.lastIndex < inside.length) assert.strictEqual(inside[LABEL.lastIndex++], ',', line)
   }
   return { name, labels, value: number }
 }
@@ -82,6 +82,6 @@ function checkHistogram(name: string, samples: readonly Sample[]): void {
       `${name}: cumulative`,
     )
     assert.deepEqual([bounds.at(-1), buckets.at(-1)?.value], [Infinity, value], `${name}: +Inf is the count`)
-    assert.equal(samples.filter((sample) => sample.name === `${name}_sum` && isSame(sample)).length, 1)
+    assert.strictEqual(samples.filter((sample) => sample.name === `${name}_sum` && isSame(sample)).length, 1)
   }
 }

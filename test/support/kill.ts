@@ -3,6 +3,7 @@
  * heard of. The worker is held still meanwhile, so that nothing is given back before it was counted.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from '#src/stores/sql.ts'
 import type { Receiver } from './receiver.ts'
 import type { RoleName, System } from './system.ts'
 import { until } from './until.ts'
@@ -28,8 +29,14 @@ export async function killInFlight(system: System, mx: Receiver, role: RoleName 
   }
 }
 
-const BUSY = `SELECT 1 FROM pg_stat_activity
-  WHERE datname = current_database() AND state = 'active' AND query LIKE '%UPDATE recipients%' AND pid <> pg_backend_pid()`
+const BUSY = sql`
+  SELECT 1
+  FROM pg_stat_activity
+  WHERE datname = current_database()
+    AND state = 'active'
+    AND query LIKE '%UPDATE recipients%'
+    AND pid <> pg_backend_pid()
+`
 
 async function leasesOf({ db }: System): Promise<number[]> {
   return (await db.query<{ id: number }>('SELECT id FROM leases')).rows.map(({ id }) => id)

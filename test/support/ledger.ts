@@ -4,8 +4,9 @@
  * Each message has one recipient with an address of its own, by which the receiver's copies are counted.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isDatabaseAway } from '#src/db.ts'
+import { isDatabaseAway } from '#src/stores/db.ts'
 import type { Tier } from '#src/queue/tiers.ts'
+import { sql } from '#src/stores/sql.ts'
 import type { TestCall } from './api.ts'
 import type { ReceivedMessage } from './receiver-connection.ts'
 import type { System } from './system.ts'
@@ -143,9 +144,14 @@ export async function drained({ db }: Pick<System, 'db'>, patienceMs = 40_000): 
 /** Null while PostgreSQL is away. */
 async function readOpen(db: System['db']): Promise<object[] | null> {
   try {
-    const { rows } = await db.query(`
+    const { rows } = await db.query(sql`
       SELECT r.state, r.tier, l.id IS NOT NULL AS is_leased, min(r.reason) AS reason, count(*) AS count
-      FROM recipients r LEFT JOIN leases l ON l.id = r.lease WHERE r.is_open GROUP BY r.state, r.tier, l.id ORDER BY 1, 2`)
+      FROM recipients r
+      LEFT JOIN leases l ON l.id = r.lease
+      WHERE r.is_open
+      GROUP BY r.state, r.tier, l.id
+      ORDER BY 1, 2
+    `)
     return rows
   } catch (error) {
     if (isDatabaseAway(error)) return null

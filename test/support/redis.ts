@@ -1,6 +1,6 @@
 /** A Redis of its own that is connected, for tests that need no more of the world. */
-import { openLog } from '#src/log.ts'
-import { openRedis, whenReady, type Redis } from '#src/redis.ts'
+import { openLog } from '#src/platform/log.ts'
+import { openRedis, whenReady, type Redis } from '#src/stores/redis.ts'
 import { startRedis } from './stores.ts'
 
 export interface OwnRedis {

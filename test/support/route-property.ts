@@ -3,16 +3,16 @@
  * declares and details that name a field; nothing written by what is refused; and never more than 50 ms of work at a stretch. Files take a
  * share of the table each, so that they run side by side: a new route is in one of them without being named.
  */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import fc from 'fast-check'
-import { pathsOf, type AnyRoute } from '#api/route.ts'
+import { pathsOf, type AnyRoute } from '#api/http/route.ts'
 import { ROUTES } from '#api/table.ts'
-import type { Detail } from '#src/errors.ts'
+import type { Detail } from '#src/platform/errors.ts'
 import { OPERATOR, startApi, type Tenant, type TestApi } from './api.ts'
-import { fillTenant } from './belongings.ts'
+import { fillTenant } from './tenant-objects.ts'
 import { assertDescribed, type Observed } from './conformance.ts'
 import { firstOf, SAMPLES, type Own } from './samples.ts'
-import { changed, inAddress, nearly, queryOf, strangeAddresses, strangeBodies, strangeTypes } from './strange.ts'
+import { changed, inAddress, nearly, queryOf, strangeAddresses, strangeBodies, strangeTypes } from './hostile-input.ts'
 import { watchWrites, type WriteWatch } from './write-watch.ts'
 
 const RUNS = 50

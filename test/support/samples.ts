@@ -3,7 +3,7 @@
  * another workspace's belongings, one kind at a time, or bend the request until it breaks. A field that names something must be in one of
  * the samples of its route, under each of its spellings: tenants.test.ts sees to it.
  */
-import type { Belongings } from './belongings.ts'
+import type { Belongings } from './tenant-objects.ts'
 
 export interface Sample {
   readonly params?: Readonly<Record<string, string>>

@@ -4,10 +4,11 @@
  */
 import { createKey } from '#src/auth/keys.ts'
 import { ALL_SCOPES } from '#src/auth/scopes.ts'
-import type { Db } from '#src/db.ts'
+import type { Db } from '#src/stores/db.ts'
 import { generateDkimKeys } from '#src/domains/dkim-key.ts'
-import { newId } from '#src/id.ts'
-import type { Vault } from '#src/vault.ts'
+import { newId } from '#src/platform/id.ts'
+import type { Vault } from '#src/crypto/encryption.ts'
+import { sql } from '#src/stores/sql.ts'
 import { createWorkspace } from '#src/workspaces/workspaces.ts'
 
 export interface Sender {
@@ -31,7 +32,10 @@ export async function createSender(
   const { id: workspaceId } = await createWorkspace(db, { name: order.domain, plan: order.plan ?? 'enterprise' })
   const domainId = newId()
   await db.query(
-    `INSERT INTO domains (id, workspace_id, domain, verification_status, verified_at) VALUES ($1, $2, $3, 'verified', now())`,
+    sql`
+      INSERT INTO domains (id, workspace_id, domain, verification_status, verified_at)
+      VALUES ($1, $2, $3, 'verified', now())
+    `,
     [domainId, workspaceId, order.domain],
   )
   const dkimRecords = await addDkimKeys(place, domainId, order.domain)
@@ -52,7 +56,10 @@ async function addDkimKeys({ db, vault }: Place, domainId: string, domain: strin
   const records: Record<string, string> = {}
   for (const [i, { algorithm, privateKey, dnsValue }] of (await generateDkimKeys()).entries()) {
     await db.query(
-      'INSERT INTO dkim_keys (id, domain_id, selector, algorithm, private_key, dns_value) VALUES ($1, $2, $3, $4, $5, $6)',
+      sql`
+        INSERT INTO dkim_keys (id, domain_id, selector, algorithm, private_key, dns_value)
+        VALUES ($1, $2, $3, $4, $5, $6)
+      `,
       [newId(), domainId, `s${i + 1}`, algorithm, vault.seal('dkim', privateKey), dnsValue],
     )
     records[`s${i + 1}._domainkey.${domain}`] = dnsValue

@@ -1,5 +1,5 @@
 /** A program that hands mail in: logs in with a key on a connection of its own and says what it likes. */
-import { talkSmtp, type Talk } from './smtp-talk.ts'
+import { talkSmtp, type Talk } from './smtp-conversation.ts'
 
 /** EHLO, and with a key AUTH PLAIN. */
 export async function logInSmtp(port: number, key: string | null): Promise<Talk> {

@@ -3,7 +3,7 @@
  * a dialog is a result: that no session was opened, or what came of the next
  * message. The dialogs are the cases; this is only their reader.
  */
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import type { Mail } from '#mta/smtp/envelope.ts'
 import { openSession } from '#mta/smtp/open.ts'
 import type { SessionSettings } from '#mta/smtp/open.ts'
@@ -41,7 +41,7 @@ export async function runDialog(dialog: Dialog): Promise<void> {
   const script = lines.filter((line) => !line.startsWith('= '))
   const play = await playDialog(script.join('\n'))
   const results = await converse(play.port, dialog, expected.length)
-  assert.equal(await play.finish(), script.join('\n'))
+  assert.strictEqual(await play.finish(), script.join('\n'))
   assert.deepEqual(results, expected)
 }
 
@@ -62,7 +62,7 @@ async function converse(port: number, dialog: Dialog, count: number): Promise<st
 }
 
 function describeFailure({ stage, reply, loss }: OpenFailure): string {
-  assert.notEqual(reply === null, loss === null, 'either a reply or a loss')
+  assert.notStrictEqual(reply === null, loss === null, 'either a reply or a loss')
   return `= not opened, ${stage}: ${reply === null ? loss?.cause : formatReply(reply)}`
 }
 

@@ -1,7 +1,7 @@
-import assert from 'node:assert/strict'
+import { assert } from 'chai'
 import { Client } from 'pg'
 import { Redis } from 'ioredis'
-import { createDatabase, startPostgres, startRedis } from '#test/support/stores.ts'
+import { createDatabase, startPostgres, startRedis } from './stores.ts'
 
 async function ask(url: string, statement: string): Promise<unknown[]> {
   const client = new Client({ connectionString: url })
@@ -25,7 +25,7 @@ describe('stores of a test', function () {
     assert.deepEqual(seen, [{ mine: null, migrated: true }])
     await one.drop()
     await two.drop()
-    await assert.rejects(ask(one.url, 'SELECT 1'), /does not exist/)
+    await assert.isRejected(ask(one.url, 'SELECT 1'), /does not exist/)
   })
 
   it('gives a Redis that comes back with its data after kill -9', async () => {
@@ -36,7 +36,7 @@ describe('stores of a test', function () {
     // appendfsync everysec still writes before the answer: only a crash of the machine could lose it.
     await server.crash()
     await server.restart()
-    assert.equal(await redis.get('kept'), 'yes')
+    assert.strictEqual(await redis.get('kept'), 'yes')
     redis.disconnect()
     await server.stop()
   })
@@ -45,7 +45,7 @@ describe('stores of a test', function () {
     const server = await startPostgres()
     await ask(server.url, 'CREATE TABLE kept AS SELECT 1 AS x')
     await server.crash()
-    await assert.rejects(ask(server.url, 'SELECT 1'))
+    await assert.isRejected(ask(server.url, 'SELECT 1'))
     await server.restart()
     assert.deepEqual(await ask(server.url, 'SELECT x FROM kept'), [{ x: 1 }])
     await server.stop()

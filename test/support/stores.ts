@@ -8,11 +8,11 @@ import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { type Account, chooseAccount } from '#bin/supervisor/account.ts'
-import { makePrivate } from '#bin/supervisor/home.ts'
+import { makePrivate } from '#bin/supervisor/data-directory.ts'
 import { startPostgres as launchPostgres } from '#bin/supervisor/postgres.ts'
 import type { Running } from '#bin/supervisor/processes.ts'
 import { startRedis as launchRedis } from '#bin/supervisor/redis.ts'
-import { migrate } from '#src/migrate.ts'
+import { migrate } from '#src/stores/migrate.ts'
 
 export interface TestDatabase {
   readonly url: string

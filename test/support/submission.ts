@@ -1,5 +1,5 @@
 /** A submission for tests: one recipient, plain text, from a sender of the given workspace; anything can be replaced. */
-import { newId } from '#src/id.ts'
+import { newId } from '#src/platform/id.ts'
 import type { Submission } from '#src/messages/submission.ts'
 
 export function submissionOf(workspaceId: string, replaced: Partial<Submission> = {}): Submission {

@@ -4,14 +4,15 @@
  */
 import { pino } from 'pino'
 import { loadConfig } from '#config/load.ts'
-import { systemClock } from '#src/clock.ts'
+import { systemClock } from '#src/platform/clock.ts'
 import type { Context } from '#src/context.ts'
-import { openDb } from '#src/db.ts'
+import { openDb } from '#src/stores/db.ts'
 import { newDeliveries } from '#src/events/deliveries.ts'
-import { newId } from '#src/id.ts'
-import { openRedis } from '#src/redis.ts'
-import { openVault } from '#src/vault.ts'
-import { storeMessages } from '#src/messages/store.ts'
+import { newId } from '#src/platform/id.ts'
+import { openRedis } from '#src/stores/redis.ts'
+import { openVault } from '#src/crypto/encryption.ts'
+import { storeMessages } from '#src/messages/message-store.ts'
+import { sql } from '#src/stores/sql.ts'
 import { createEndpoint, wakeSender, type Endpoint } from '#src/webhooks/endpoints.ts'
 import { createWorkspace } from '#src/workspaces/workspaces.ts'
 import { createDatabase, startRedis, type TestDatabase, type TestServer } from './stores.ts'
@@ -151,11 +152,16 @@ interface Emission {
 async function emit(ctx: Context, { workspaceId, messageId, count, type, data }: Emission): Promise<string[]> {
   const ids = Array.from({ length: count }, () => newId())
   await ctx.db.query(
-    `WITH new_events AS (
-      INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, data, created_at)
-      SELECT id, $2, $3, $4, 0, nr, 'anna@example.com', $5, now()
-      FROM unnest($1::uuid[]) WITH ORDINALITY AS i (id, nr) RETURNING id, workspace_id, type, created_at
-    ), ${newDeliveries('e.created_at')} SELECT`,
+    sql`
+      WITH new_events AS (
+        INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, data, created_at)
+        SELECT id, $2, $3, $4, 0, nr, 'anna@example.com', $5, now()
+        FROM unnest($1::uuid[]) WITH ORDINALITY AS i (id, nr)
+        RETURNING id, workspace_id, type, created_at
+      ),
+      ${newDeliveries('e.created_at')}
+      SELECT
+    `,
     [ids, workspaceId, type, messageId, data],
   )
   wakeSender(ctx)

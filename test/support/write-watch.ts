@@ -2,7 +2,8 @@
  * Sees every row that is written in a test's database: a trigger on each table notes it in the transaction that writes it, so what is
  * rolled back was never written, and what is committed cannot hide.
  */
-import type { Db } from '#src/db.ts'
+import type { Db } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
 
 export interface WriteWatch {
   /** Tables that were written to since the last call, and how many rows. */
@@ -10,25 +11,33 @@ export interface WriteWatch {
 }
 
 /** That a key was used is noted whenever it was, also for a request that is refused. */
-const WATCH = `
-CREATE TABLE test_writes (name text NOT NULL);
-CREATE FUNCTION note_test_write() RETURNS trigger LANGUAGE plpgsql AS $body$
-BEGIN
-  IF TG_TABLE_NAME = 'api_keys' AND TG_OP = 'UPDATE' THEN RETURN NULL; END IF;
-  INSERT INTO test_writes VALUES (TG_TABLE_NAME);
-  RETURN NULL;
-END $body$;
-DO $body$
-DECLARE name text;
-BEGIN
-  FOR name IN
-    SELECT relname FROM pg_class
-    WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition AND relname <> 'test_writes'
-  LOOP
-    EXECUTE format(
-      'CREATE TRIGGER zz_test_writes AFTER INSERT OR UPDATE OR DELETE ON %I FOR EACH ROW EXECUTE FUNCTION note_test_write()', name);
-  END LOOP;
-END $body$`
+const WATCH = sql`
+  CREATE TABLE test_writes (name text NOT NULL);
+  CREATE FUNCTION note_test_write() RETURNS trigger LANGUAGE plpgsql AS $body$
+  BEGIN
+    IF TG_TABLE_NAME = 'api_keys' AND TG_OP = 'UPDATE' THEN RETURN NULL; END IF;
+    INSERT INTO test_writes VALUES (TG_TABLE_NAME);
+    RETURN NULL;
+  END $body$;
+  DO $body$
+  DECLARE name text;
+  BEGIN
+    FOR name IN
+      SELECT relname
+      FROM pg_class
+      WHERE relnamespace = 'public'::regnamespace
+        AND relkind IN ('r', 'p')
+        AND NOT relispartition
+        AND relname <> 'test_writes'
+    LOOP
+      EXECUTE format(
+        'CREATE TRIGGER zz_test_writes AFTER INSERT OR UPDATE OR DELETE ON %I '
+        'FOR EACH ROW EXECUTE FUNCTION note_test_write()',
+        name
+      );
+    END LOOP;
+  END $body$
+`
 
 export async function watchWrites(db: Db): Promise<WriteWatch> {
   await db.query(WATCH)

@@ -1,0 +1,46 @@
+/** GET /metrics of an api: its own figures at once, those of others by Redis, and an answer also without it. */
+import { assert } from 'chai'
+import { startApi, textOf, type TestApi } from '#test/support/api.ts'
+import { checkExposition, type Sample } from '#test/support/exposition.ts'
+import { until } from '#test/support/until.ts'
+
+describe('/metrics', () => {
+  let api: TestApi
+  before(async () => {
+    api = await startApi()
+  })
+  after(() => api.stop())
+
+  async function figures(): Promise<Map<string, Sample[]>> {
+    const { status, headers, body } = await api.call('GET', '//metrics', { key: null })
+    assert.deepEqual([status, headers.get('content-type')], [200, 'text/plain; version=0.0.4; charset=utf-8'])
+    return checkExposition(textOf(body))
+  }
+
+  it('counts requests by route and status, and how long they took', async () => {
+    for (const key of [api.admin, 'x']) await api.call('GET', '/integrations/verify', { key })
+    const all = await figures()
+    const counted = all
+      .get('mailstead_http_requests_total')
+      ?.filter(({ labels }) => labels['route'] === 'verify-key')
+      .map(({ labels, value }) => [labels['status'], value])
+    assert.deepEqual(counted, [
+      ['200', 1],
+      ['401', 1],
+    ])
+    const took = all
+      .get('mailstead_http_request_duration_seconds')
+      ?.find(({ name, labels }) => name.endsWith('_count') && labels['route'] === 'verify-key')
+    assert.strictEqual(took?.value, 2)
+  })
+  it('names nothing of a workspace', async () => {
+    await api.call('GET', `/public/emails/get-email/${api.workspaceId}`)
+    const text = textOf((await api.call('GET', '//metrics')).body)
+    for (const secret of [api.workspaceId, api.domain, api.regular]) assert.ok(!text.includes(secret))
+  })
+  it('answers without Redis, and says that it is away', async () => {
+    await api.redis.stop()
+    await until(async () => (await figures()).get('mailstead_redis_up')?.[0]?.value === 0)
+    assert.strictEqual((await figures()).get('mailstead_database_up')?.[0]?.value, 1)
+  })
+})

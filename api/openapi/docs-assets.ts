@@ -1,0 +1,75 @@
+/**
+ * The files of the reference page: Swagger UI as its package brings it, our script that starts it, and the page itself. All come from this
+ * server: nothing is fetched from elsewhere. Their addresses have a digest of their content in them, so browsers may keep them for good.
+ * Read from the disk once, when the page is first asked for.
+ */
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { tag, type TaggedText } from '#api/http/etag.ts'
+
+export interface DocsFiles {
+  readonly page: TaggedText
+  /** By name, as it stands in the address. */
+  readonly assets: ReadonlyMap<string, TaggedText>
+}
+
+const CSS = 'text/css; charset=utf-8'
+const JS = 'text/javascript; charset=utf-8'
+
+const SOURCES = {
+  style: { name: 'swagger-ui.css', type: CSS, at: import.meta.resolve('swagger-ui-dist/swagger-ui.css') },
+  bundle: { name: 'swagger-ui-bundle.js', type: JS, at: import.meta.resolve('swagger-ui-dist/swagger-ui-bundle.js') },
+  start: { name: 'start.js', type: JS, at: import.meta.resolve('./docs-start.js') },
+} as const
+
+/** Below /docs. */
+export const ASSETS = '/docs/assets'
+
+interface Asset {
+  readonly name: string
+  readonly file: TaggedText
+}
+
+/** @throws when the installation is broken. */
+export async function readDocsFiles(): Promise<DocsFiles> {
+  const [style, bundle, start] = await Promise.all([SOURCES.style, SOURCES.bundle, SOURCES.start].map(readAsset))
+  if (style === undefined || bundle === undefined || start === undefined)
+    throw new Error('a file of the reference page is missing')
+  const assets = new Map([style, bundle, start].map(({ name, file }) => [name, file]))
+  return { page: tag(pageOf(style.name, [bundle.name, start.name]), 'text/html; charset=utf-8'), assets }
+}
+
+/** `start.js` becomes `start.<digest>.js`. A map of the source is not served, so nothing shall ask for it. */
+async function readAsset({
+  name,
+  type,
+  at,
+}: {
+  readonly name: string
+  readonly type: string
+  readonly at: string
+}): Promise<Asset> {
+  const text = (await readFile(fileURLToPath(at), 'utf8')).replace(/\n\/[/*]# sourceMappingURL=.*$/s, '\n')
+  const digest = createHash('sha256').update(text).digest('hex').slice(0, 16)
+  return { name: name.replace(/(?=\.\w+$)/, `.${digest}`), file: tag(text, type) }
+}
+
+function pageOf(style: string, scripts: readonly string[]): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Mailstead API</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${ASSETS}/${style}">
+</head>
+<body>
+<noscript><p>This page needs JavaScript. The same description, for programs: <a href="/openapi.json">openapi.json</a>.</p></noscript>
+<main id="reference"></main>
+${scripts.map((name) => `<script src="${ASSETS}/${name}" defer></script>`).join('\n')}
+</body>
+</html>
+`
+}

@@ -1,0 +1,206 @@
+/**
+ * The OpenAPI 3.1 description, made from the table of routes: paths, schemas as clients may write them and as answers are, statuses,
+ * errors, security, headers, and the webhooks that we send. Nothing is written here that the table or a schema says.
+ */
+import { setImmediate } from 'node:timers/promises'
+import type { ZodType } from 'zod'
+import { GROUPS, groupOf } from './endpoint-groups.ts'
+import { createRefusalBook, type RefusalBook } from './error-answers.ts'
+import { HEADERS, headersOf, successHeadersOf, isIdempotent } from './answer-headers.ts'
+import { createSchemaBook, type Json, type SchemaBook } from './schemas.ts'
+import { webhooksOf } from './webhooks.ts'
+import { pathsOf, type AnyRoute, type BodyKind } from '#api/http/route.ts'
+
+const SECURITY_SCHEMES = {
+  key: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'An API key: `<prefix>_<workspace>.live_<secret>` or `.adm_<secret>`',
+  },
+  operator: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'The token of whoever runs the service (ADMIN_TOKEN). No key of a workspace is taken for it.',
+  },
+}
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'Kept for 24 hours. The same key with the same request repeats the first answer; with another request it is 409.',
+  schema: { type: 'string', minLength: 1, maxLength: 256 },
+}
+const ABOUT = `Send mail, see what became of it, and look after the people and domains behind it.
+
+Every answer is \`{success: true, message, data}\`, every error \`{success: false, error, message}\` with one of the codes listed at each
+endpoint; a VALIDATION_ERROR has \`details\` that name each field. A Regular key sends; an Admin key with the scope named does the rest.`
+
+interface Books {
+  readonly schemas: SchemaBook
+  readonly refusals: RefusalBook
+}
+
+export function describe(routes: readonly AnyRoute[], publicUrl: string): Json {
+  const work = describing(routes, publicUrl)
+  let step = work.next()
+  while (step.done !== true) step = work.next()
+  return step.value
+}
+
+/** The same for a process that serves meanwhile: other requests have their turn between any two endpoints. */
+export async function describeInTurns(routes: readonly AnyRoute[], publicUrl: string): Promise<Json> {
+  const work = describing(routes, publicUrl)
+  let step = work.next()
+  while (step.done !== true) {
+    await setImmediate()
+    step = work.next()
+  }
+  return step.value
+}
+
+function* describing(routes: readonly AnyRoute[], publicUrl: string): Generator<void, Json> {
+  const schemas = createSchemaBook()
+  const books: Books = { schemas, refusals: createRefusalBook(schemas) }
+  const paths: Record<string, Json> = {}
+  for (const spec of routes) {
+    yield
+    for (const [i, path] of pathsOf(spec).entries()) {
+      const written = path.replace(/:(\w+)/g, '{$1}')
+      paths[written] = { ...paths[written], [spec.method.toLowerCase()]: describeRoute(spec, i, books) }
+    }
+  }
+  const webhooks = webhooksOf(schemas)
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Mailstead', version: 'v1', description: ABOUT },
+    servers: [{ url: publicUrl }],
+    tags: tagsOf(routes),
+    paths,
+    webhooks,
+    components: {
+      securitySchemes: SECURITY_SCHEMES,
+      parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
+      headers: HEADERS,
+      schemas: schemas.components,
+      responses: books.refusals.components,
+    },
+  }
+}
+
+function tagsOf(routes: readonly AnyRoute[]): Json[] {
+  const used = new Set(routes.map(groupOf))
+  return GROUPS.filter(({ name }) => used.has(name)).map(({ name, description }) => ({ name, description }))
+}
+
+/** `nth` path of the route: the first is the documented one, the others are aliases. */
+function describeRoute(spec: AnyRoute, nth: number, books: Books): Json {
+  const alias = nth === 0 ? undefined : `Alias of ${pathsOf(spec)[0]}.`
+  const description = [alias, spec.description, accessOf(spec)].filter((line) => line !== undefined).join('\n\n')
+  return {
+    operationId: nth === 0 ? operationIdOf(spec) : `${operationIdOf(spec)}${nth + 1}`,
+    summary: spec.summary,
+    ...(description === '' ? {} : { description }),
+    tags: [groupOf(spec)],
+    ...(nth === 0 ? {} : { deprecated: true }),
+    security: securityOf(spec),
+    parameters: [
+      ...parametersOf(spec.params, 'path', books.schemas),
+      ...parametersOf(spec.query, 'query', books.schemas),
+      ...(isIdempotent(spec) ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+    ],
+    ...requestBodyOf(spec, books.schemas),
+    responses: { ...successesOf(spec, books.schemas), ...books.refusals.responsesOf(spec) },
+  }
+}
+
+function securityOf({ access }: AnyRoute): Json[] {
+  if (access === 'public') return []
+  return [access === 'operator' ? { operator: [] } : { key: [] }]
+}
+
+const KEYS = { operator: 'The token of the operator.', any: 'Either kind of key.', regular: 'A Regular key.' }
+
+function accessOf({ access, needsLaunch }: AnyRoute): string | undefined {
+  if (access === 'public') return undefined
+  const key = typeof access === 'object' ? `An Admin key with the scope \`${access.admin}\`.` : KEYS[access]
+  return needsLaunch === true ? `${key} The plan LAUNCH or higher.` : key
+}
+
+/** `send-instant` is `sendInstant`: a name for a method of a client. */
+function operationIdOf(spec: AnyRoute): string {
+  return spec.name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+}
+
+function pascalOf(spec: AnyRoute): string {
+  return operationIdOf(spec).replace(/^\w/, (letter) => letter.toUpperCase())
+}
+
+function parametersOf(schema: ZodType | undefined, place: 'path' | 'query', schemas: SchemaBook): Json[] {
+  if (schema === undefined) return []
+  const { properties, required } = schemas.inline(schema, 'input') as {
+    properties?: Record<string, Json>
+    required?: string[]
+  }
+  return Object.entries(properties ?? {}).map(([name, { description, deprecated, ...json }]) => ({
+    name,
+    in: place,
+    required: place === 'path' || required?.includes(name) === true,
+    ...(description === undefined ? {} : { description }),
+    ...(deprecated === undefined ? {} : { deprecated }),
+    schema: json,
+  }))
+}
+
+const MEDIA_TYPES: Readonly<Record<BodyKind, string>> = {
+  json: 'application/json',
+  form: 'application/x-www-form-urlencoded',
+  multipart: 'multipart/form-data',
+  csv: 'text/csv',
+  tlsrpt: 'application/tlsrpt+gzip',
+}
+const TEXT = { schema: { type: 'string' } }
+
+function requestBodyOf(spec: AnyRoute, schemas: SchemaBook): Json {
+  const { body } = spec
+  const kinds = spec.accepts ?? (body === undefined ? [] : (['json'] as const))
+  if (kinds.length === 0) return {}
+  const filled = body === undefined ? TEXT : contentFor(body, 'input', `${pascalOf(spec)}Body`, schemas)
+  const content = Object.fromEntries(
+    kinds.map((kind) => [MEDIA_TYPES[kind], kind === 'csv' || kind === 'tlsrpt' ? TEXT : filled]),
+  )
+  return { requestBody: { required: body === undefined || !body.safeParse({}).success, content } }
+}
+
+function successesOf(spec: AnyRoute, schemas: SchemaBook): Json {
+  const name = `${pascalOf(spec)}Answer`
+  const content = {
+    ...jsonOf(spec.answer, name, schemas),
+    ...Object.fromEntries((spec.produces ?? []).map((type) => [type, TEXT])),
+  }
+  const further = Object.entries(spec.further ?? {}).map(([status, { when, answer }]) => [
+    status,
+    {
+      description: when,
+      headers: headersOf(['X-Request-Id']),
+      ...contentOf(jsonOf(answer, `${name}${status}`, schemas)),
+    },
+  ])
+  const success = { description: 'Success', headers: successHeadersOf(spec), ...contentOf(content) }
+  return { [spec.status]: success, ...Object.fromEntries(further) }
+}
+
+function jsonOf(answer: ZodType | undefined, name: string, schemas: SchemaBook): Json {
+  return answer === undefined ? {} : { 'application/json': contentFor(answer, 'output', name, schemas) }
+}
+
+/** The reference page shows the example of a schema only where it stands beside it. */
+function contentFor(schema: ZodType, io: 'input' | 'output', name: string, schemas: SchemaBook): Json {
+  const examples = schema.meta()?.['examples']
+  const example = Array.isArray(examples) ? { example: examples[0] as unknown } : {}
+  return { schema: schemas.refer(schema, io, name), ...example }
+}
+
+function contentOf(content: Json): Json {
+  return Object.keys(content).length === 0 ? {} : { content }
+}

@@ -1,0 +1,118 @@
+/**
+ * The `webhooks` of the OpenAPI document: one for each row of the catalogue of events, with the schema of its body. The
+ * common fields are those that `payloadOf` writes; the row has the fields of its own type.
+ */
+import { z, type ZodType } from 'zod'
+import {
+  EVENT_TYPES,
+  EVENT_TYPE_NAMES,
+  type EventField,
+  type EventType,
+  type EventTypeRow,
+} from '#src/events/catalogue.ts'
+import { payloadOf } from '#src/webhooks/payload.ts'
+import type { Json, SchemaBook } from './schemas.ts'
+import { moment } from '#api/http/answer-shapes.ts'
+
+const SCHEMAS: Readonly<Record<EventField['type'], (values: readonly string[] | undefined) => ZodType>> = {
+  text: (values) => (values === undefined ? z.string() : z.enum(values)),
+  boolean: () => z.boolean(),
+}
+
+function schemaOf({ type, values, meaning }: EventField): ZodType {
+  return SCHEMAS[type](values).nullable().meta({ description: meaning })
+}
+
+function bodyOf(type: EventType): ZodType {
+  const { fields }: EventTypeRow = EVENT_TYPES[type]
+  const own = Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, schemaOf(field)]))
+  return z
+    .object({
+      id: z.string().meta({ description: 'evt_…, the same at every try' }),
+      type: z.literal(type),
+      event: z.literal(type).meta({ description: 'the same as type' }),
+      timestamp: moment,
+      workspace_id: z.uuid(),
+      email_id: z.string().nullable(),
+      message_id: z.string().nullable(),
+      recipient: z.string().nullable().meta({ description: 'the address the event is about' }),
+      to: z.array(z.string()).nullable().meta({ description: 'what the message was addressed to' }),
+      subject: z.string().nullable(),
+      sequence: z.int().nullable().meta({ description: 'orders the events of one message' }),
+      metadata: z.record(z.string(), z.unknown()).meta({ description: 'what the sender gave with the message' }),
+      ...own,
+      data: z.record(z.string(), z.unknown()).meta({ description: 'what else is known of the event' }),
+    })
+    .meta({ id: `${pascalOf(type)}Event`, description: EVENT_TYPES[type].meaning, examples: [exampleOf(type)] })
+}
+
+function pascalOf(type: EventType): string {
+  return type.replace(/(?:^|\.)(\w)/g, (_, letter: string) => letter.toUpperCase())
+}
+
+const AT = new Date('2031-01-02T03:04:05.678Z')
+const WORKSPACE = '019a9a00-0000-7000-8000-000000000001'
+
+/** A body as it is sent; its data are those of the test event. */
+function exampleOf(type: EventType): unknown {
+  const isAboutMail = type.startsWith('email.')
+  const id = '01c1f5a1-38ae-7000-8000-0000000000aa'
+  return JSON.parse(
+    payloadOf({
+      id,
+      type,
+      workspaceId: WORKSPACE,
+      messageId: isAboutMail ? id.replace('aa', 'bb') : null,
+      sequence: isAboutMail ? 3 : null,
+      recipient: type.startsWith('domain.') ? null : 'recipient@example.com',
+      data: EVENT_TYPES[type].sample,
+      createdAt: AT,
+      message: isAboutMail
+        ? {
+            to: [{ email: 'recipient@example.com' }],
+            subject: 'Your order',
+            metadata: { order: 1234 },
+            campaignId: null,
+            createdAt: AT,
+          }
+        : null,
+    }),
+  )
+}
+
+const HEADERS: Readonly<Record<string, string>> = {
+  'webhook-id': 'evt_…, the same at every try',
+  'webhook-timestamp': 'seconds since 1970, of this try',
+  'webhook-signature':
+    '`v1,<base64>` of HMAC-SHA256 over `id.timestamp.body` (Standard Webhooks); two during a rotation',
+  'X-Webhook-Signature': '`sha256=<hex>` of HMAC-SHA256 over the body',
+}
+
+/** By type, as OpenAPI 3.1 has them. */
+export function webhooksOf(schemas: SchemaBook): Json {
+  return Object.fromEntries(EVENT_TYPE_NAMES.map((type) => [type, { post: operationOf(type, schemas) }]))
+}
+
+function operationOf(type: EventType, schemas: SchemaBook): Json {
+  const name = `${pascalOf(type)}Event`
+  return {
+    operationId: `on${name}`,
+    summary: EVENT_TYPES[type].meaning,
+    security: [],
+    parameters: Object.entries(HEADERS).map(([header, description]) => ({
+      name: header,
+      in: 'header',
+      required: true,
+      description,
+      schema: { type: 'string' },
+    })),
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: schemas.refer(bodyOf(type), 'output', name) } },
+    },
+    responses: {
+      '2XX': { description: 'Taken. Anything else is a failed try, and there are seven more.' },
+      '410': { description: 'Switches the endpoint off.' },
+    },
+  }
+}

@@ -1,0 +1,256 @@
+import { assert } from 'chai'
+import { messageIdOf, newId } from '#src/platform/id.ts'
+import { createLinks, type MailRef } from '#src/tracking/links.ts'
+import { openVault } from '#src/crypto/encryption.ts'
+import { sql } from '#src/stores/sql.ts'
+import { startApi, textOf, type TestApi } from '#test/support/api.ts'
+
+const links = createLinks({
+  vault: openVault(Buffer.from('5a'.repeat(32), 'hex')),
+  config: { bounceDomain: 'b.example' },
+})
+const ONE_CLICK = 'List-Unsubscribe=One-Click'
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+
+describe('unsubscribing', () => {
+  let api: TestApi
+  before(async () => {
+    api = await startApi()
+  })
+  after(() => api.stop())
+
+  let ref: MailRef
+  let news: string
+  let offers: string
+  beforeEach(async () => {
+    news = await addAudience('News & more')
+    offers = await addAudience('Offers')
+    const contactId = await addContact('anna@x.example', news)
+    await addContact('anna@x.example', offers)
+    ref = { base: api.url, messageId: newId(), n: 0, workspaceId: api.workspaceId, contactId, audienceId: news }
+  })
+  afterEach(() => api.db.query('DELETE FROM contacts WHERE workspace_id = $1', [api.workspaceId]))
+
+  async function addAudience(name: string): Promise<string> {
+    const id = newId()
+    await api.db.query('INSERT INTO audiences (id, workspace_id, name, subscribe_token) VALUES ($1, $2, $3, $4)', [
+      id,
+      api.workspaceId,
+      name,
+      id,
+    ])
+    return id
+  }
+  async function addContact(email: string, audienceId: string): Promise<string> {
+    const { body } = await api.call('POST', '/public/contacts/add-contact', {
+      key: api.admin,
+      body: { email, audience_id: audienceId },
+    })
+    return textOf(body['data']?.['id'])
+  }
+  const post = (url: string, body: string | FormData, headers: Record<string, string> = FORM): Promise<Response> =>
+    fetch(url, { method: 'POST', body, headers: typeof body === 'string' ? headers : {}, redirect: 'manual' })
+  const page = async (answer: Promise<Response>): Promise<{ status: number; text: string; headers: Headers }> => {
+    const got = await answer
+    return { status: got.status, headers: got.headers, text: await got.text() }
+  }
+  /** Subscribed to [news, offers], and wants no mail at all. */
+  async function status(): Promise<(boolean | undefined)[]> {
+    const { rows } = await api.db.query<{ audience_id: string; is_subscribed: boolean }>(
+      'SELECT audience_id, is_subscribed FROM memberships WHERE contact_id = $1',
+      [ref.contactId],
+    )
+    const of = (id: string): boolean | undefined => rows.find((row) => row.audience_id === id)?.is_subscribed
+    const {
+      rows: [contact],
+    } = await api.db.query<{ out: boolean }>('SELECT opted_out_at IS NOT NULL AS out FROM contacts WHERE id = $1', [
+      ref.contactId,
+    ])
+    return [of(news), of(offers), contact?.out]
+  }
+  const eventsOf = async (): Promise<string[]> =>
+    (
+      await api.db.query<{ type: string; audience: string }>(
+        sql`
+          SELECT type, data ->> 'audience_id' AS audience
+          FROM events
+          WHERE data ->> 'audience_id' = ANY ($1) AND type LIKE '%unsubscribed'
+          ORDER BY type, audience
+        `,
+        [[news, offers]],
+      )
+    ).rows.map(({ type, audience }) => `${type} ${audience}`)
+
+  it('a look changes nothing, keeps nothing, tells nobody where it came from', async () => {
+    const { status: code, text, headers } = await page(fetch(links.unsubscribe(ref)))
+    assert.strictEqual(code, 200)
+    assert.match(text, /<form method="post">\n<input type="hidden" name="List-Unsubscribe" value="One-Click">/)
+    assert.match(text, /a…@x\.example get no more mail of “News &amp; more”\?/)
+    assert.notMatch(text, /anna|<script/)
+    assert.deepEqual(
+      [
+        headers.get('referrer-policy'),
+        headers.get('x-robots-tag'),
+        headers.get('set-cookie'),
+        headers.get('cache-control'),
+      ],
+      ['no-referrer', 'noindex', null, 'no-store'],
+    )
+    for (const method of ['HEAD', 'OPTIONS']) await fetch(links.unsubscribe(ref), { method })
+    assert.deepEqual(await status(), [true, true, false])
+  })
+  it('a post acts at once, on this audience alone, without a cookie or a redirect, and twice is once', async () => {
+    for (let time = 0; time < 2; time++) assert.strictEqual((await post(links.unsubscribe(ref), ONE_CLICK)).status, 200)
+    assert.deepEqual(await status(), [false, true, false])
+    assert.deepEqual(await eventsOf(), [`contact.unsubscribed ${news}`])
+  })
+  it('as multipart, in other letters, as JSON', async () => {
+    const form = new FormData()
+    form.set('List-Unsubscribe', 'One-Click')
+    assert.strictEqual((await post(links.unsubscribe(ref), form)).status, 200)
+    assert.deepEqual(await status(), [false, true, false])
+    assert.strictEqual(
+      (
+        await post(links.unsubscribe({ ...ref, audienceId: offers }), '{"List-Unsubscribe": "one-click"}', {
+          'content-type': 'application/json',
+        })
+      ).status,
+      200,
+    )
+    assert.deepEqual(await status(), [false, false, false])
+  })
+  for (const [what, body] of [
+    ['nothing', ''],
+    ['something else', 'List-Unsubscribe=No'],
+    ['another field', 'x=One-Click'],
+  ] as const) {
+    it(`a post of ${what} does nothing`, async () => {
+      const answer = await post(links.unsubscribe(ref), body, { ...FORM, accept: 'application/json' })
+      assert.deepEqual([answer.status, await status()], [400, [true, true, false]])
+    })
+  }
+  it('a program is answered in JSON', async () => {
+    const answer = await post(links.unsubscribe(ref), ONE_CLICK, { ...FORM, accept: 'application/json' })
+    assert.deepEqual(await answer.json(), { success: true, message: 'Unsubscribed.', data: { status: 'unsubscribed' } })
+  })
+  it('the page that tells of it undoes it; the link of the mail alone does not', async () => {
+    const { text } = await page(post(links.unsubscribe(ref), ONE_CLICK))
+    const undo = /name="undo" value="([\w-]+)"/.exec(text)?.[1] ?? ''
+    assert.match((await page(post(links.unsubscribe(ref), `undo=${undo}`))).text, /subscribed again/)
+    assert.deepEqual(await status(), [true, true, false])
+    for (const wrong of ['x', undo.slice(0, -2), ''])
+      assert.strictEqual((await post(links.unsubscribe(ref), `undo=${wrong}`)).status, 404)
+    await post(links.unsubscribe(ref), ONE_CLICK)
+    const again = await page(post(links.unsubscribe(ref), ONE_CLICK))
+    assert.notMatch(again.text, /name="undo"/)
+  })
+  it('mail of no audience: no more such mail at all, and the lists stay', async () => {
+    const { text } = await page(post(links.unsubscribe({ ...ref, audienceId: null }), ONE_CLICK))
+    assert.deepEqual(await status(), [true, true, true])
+    await post(links.unsubscribe(ref), `undo=${/name="undo" value="([\w-]+)"/.exec(text)?.[1]}`)
+    assert.deepEqual(await status(), [true, true, false])
+  })
+  it('an audience that is gone is no fault', async () => {
+    await api.db.query('UPDATE audiences SET deleted_at = now() WHERE id = $1', [news])
+    assert.strictEqual((await post(links.unsubscribe(ref), ONE_CLICK)).status, 200)
+  })
+  it('a contact that was deleted gets a friendly page', async () => {
+    const gone = { ...ref, contactId: newId() }
+    for (const answer of [
+      fetch(links.unsubscribe(gone)),
+      post(links.unsubscribe(gone), ONE_CLICK),
+      fetch(links.preferences(gone)),
+      post(links.preferences(gone), 'all=1'),
+    ]) {
+      const { status: code, text } = await page(answer)
+      assert.strictEqual(code, 200)
+      assert.match(text, /You get no more mail/)
+    }
+  })
+  it('one that was deleted and made again is found by the mail, which gets its event once, and its ledger row', async () => {
+    const { body } = await api.call('POST', '/send-email/async', {
+      body: { to: 'Anna@x.example', from: `a@${api.domain}`, subject: 'x', body: 'x' },
+    })
+    const messageId = messageIdOf(textOf(body['id'])) ?? ''
+    const campaignId = newId()
+    await api.db.query('UPDATE recipients SET campaign_id = $2 WHERE message_id = $1', [messageId, campaignId])
+    await api.db.query(
+      sql`
+        INSERT INTO campaign_recipients (campaign_id, contact_id, workspace_id, email, message_id)
+        VALUES ($1, $2, $3, 'anna@x.example', $4)
+      `,
+      [campaignId, newId(), api.workspaceId, messageId],
+    )
+    const mail = { ...ref, messageId, contactId: newId() }
+    for (let time = 0; time < 2; time++) await post(links.unsubscribe(mail), ONE_CLICK)
+    assert.deepEqual(await status(), [false, true, false])
+    assert.deepEqual(await eventsOf(), [`contact.unsubscribed ${news}`, `email.unsubscribed ${news}`])
+    const { rows } = await api.db.query(
+      'SELECT unsubscribed_at IS NOT NULL AS is FROM campaign_recipients WHERE message_id = $1',
+      [messageId],
+    )
+    assert.deepEqual(rows, [{ is: true }])
+  })
+  it('tokens of others and made-up ones open nothing', async () => {
+    for (const url of [
+      `${api.url}/u/${'a'.repeat(104)}`,
+      links.unsubscribe(ref).slice(0, -1),
+      links.open(ref).replace('/o/', '/u/'),
+      `${api.url}/p/x`,
+    ]) {
+      assert.strictEqual((await fetch(url)).status, 404)
+      assert.strictEqual((await post(url, ONE_CLICK)).status, 404)
+    }
+    const other = await api.addTenant()
+    assert.match(
+      (await page(fetch(links.unsubscribe({ ...ref, workspaceId: other.workspaceId })))).text,
+      /You get no more mail/,
+    )
+  })
+  it('is bounded by link', async () => {
+    const mine = { ...ref, messageId: newId() }
+    const codes = await Promise.all(
+      Array.from({ length: 70 }, async () => (await fetch(links.unsubscribe(mine))).status),
+    )
+    assert.strictEqual(codes.filter((code) => code === 429).length, 10)
+    assert.strictEqual((await fetch(links.unsubscribe(ref))).status, 200)
+  })
+
+  describe('preferences', () => {
+    const save = (fields: Record<string, string>): Promise<Response> =>
+      post(links.preferences(ref), String(new URLSearchParams(fields)))
+    it('show the lists of the contact, and who gets what', async () => {
+      await addAudience('Of others')
+      await post(links.unsubscribe(ref), ONE_CLICK)
+      const { text, status: code } = await page(fetch(links.preferences(ref)))
+      assert.strictEqual(code, 200)
+      const boxes = [
+        ...text.matchAll(/type="checkbox" name="(list-)?([^"]+)" value="1"( checked)?[^>]*> ([^<]+)</g),
+      ].map(([, , name, checked, label]) => [name, checked !== undefined, label])
+      assert.deepEqual(boxes, [
+        [news, false, 'News &amp; more'],
+        [offers, true, 'Offers'],
+        ['all', false, 'No mail at all'],
+      ])
+      assert.deepEqual(await status(), [false, true, false])
+    })
+    it('are saved as they were chosen, and no list that was not shown changes', async () => {
+      assert.match((await page(save({ [`list-${news}`]: '0' }))).text, /role="status">Your choice was saved/)
+      assert.deepEqual(await status(), [false, true, false])
+      await save({ [`list-${news}`]: '1', [`list-${offers}`]: '0', 'list-x': '1', [`list-${newId()}`]: '1' })
+      assert.deepEqual(await status(), [true, false, false])
+      assert.deepEqual(await eventsOf(), [`contact.unsubscribed ${news}`, `contact.unsubscribed ${offers}`])
+    })
+    it('no mail at all takes out of all lists, and whoever subscribes again gets mail again', async () => {
+      await save({ [`list-${news}`]: '1', all: '1' })
+      assert.deepEqual(await status(), [false, false, true])
+      await post(`${api.url}/s/${await tokenOf(news)}`, 'email=anna@x.example')
+      assert.deepEqual(await status(), [true, false, false])
+    })
+    async function tokenOf(id: string): Promise<string> {
+      const token = newId().replaceAll('-', '')
+      await api.db.query('UPDATE audiences SET subscribe_token = $2 WHERE id = $1', [id, token])
+      return token
+    }
+  })
+})

@@ -1,0 +1,115 @@
+import { assert } from 'chai'
+import { runCommand, type Ended } from '#test/support/command.ts'
+import { type Action, runAction, runActions, UsageError } from './actions.ts'
+import { tableText } from '#bin/terminal/terminal-text.ts'
+
+/** What a stranger would steer a terminal with. */
+const HOSTILE = '\u001b[31m\u009b2J\u0007\u007f\r<b>'
+
+const ACTIONS: Readonly<Record<string, Action>> = {
+  make: {
+    usage: 'make --name N [--big] [WORD]',
+    options: ['name'],
+    flags: ['big'],
+    words: [0, 1],
+    run: (call) =>
+      Promise.resolve(
+        call.answer('made', {
+          name: call.required('name'),
+          big: call.has('big'),
+          words: call.words,
+          other: call.option('other'),
+        }),
+      ),
+  },
+  take: { usage: 'take ID', words: [1, 1], run: (call) => Promise.resolve(call.fail(`no ${call.word(0)}`)) },
+  refuse: { usage: 'refuse', run: () => Promise.reject(new UsageError('not like this')) },
+  tell: { usage: 'tell', run: (call) => Promise.resolve(call.answer(`one\n\ttwo ${HOSTILE}`, { text: HOSTILE })) },
+  break: { usage: 'break', run: () => Promise.reject(new Error('a bug')) },
+}
+
+const invoke = (args: readonly string[]): Promise<Ended> =>
+  runCommand((words, io) => runActions('thing', ACTIONS, words, io), [...args])
+
+/** Wrong use, and what is said about it before the usage. */
+const WRONG: readonly [args: readonly string[], message: RegExp][] = [
+  [[], /^mailstead thing: what is to be done\?/],
+  [['fly'], /there is no "fly"/],
+  [['__proto__'], /there is no "__proto__"/],
+  [['constructor'], /there is no "constructor"/],
+  [['make'], /--name is missing/],
+  [['make', '--name', ' '], /--name is missing/],
+  [['make', '--name'], /--name/],
+  [['make', '--name', 'a', '--unknown'], /--unknown/],
+  [['make', '--name', 'a', 'one', 'two'], /"two" is too much/],
+  [['make', '--name', 'a', '--big=yes'], /--big/],
+  [['take'], /something is missing/],
+  [['refuse'], /not like this/],
+]
+
+describe('command line', () => {
+  it('lets nothing through that steers a terminal, and programs get all of it', async () => {
+    assert.strictEqual((await invoke(['tell'])).out, 'one\n\ttwo ?[31m?2J???<b>\n')
+    assert.strictEqual((await invoke(['take', HOSTILE])).err, 'no ?[31m?2J???<b>\n')
+    const { out } = await invoke(['tell', '--json'])
+    assert.notMatch(out, /[^\P{Cc}\n]/u)
+    assert.deepEqual(JSON.parse(out), { text: HOSTILE })
+    assert.strictEqual(tableText(['A', 'B'], [['x\u202ey\u2028z', 'c\nd']]), 'A      B\nx?y?z  c?d')
+  })
+  for (const [args, message] of WRONG) {
+    it(`refuses thing ${args.join(' ')}`, async () => {
+      const { code, out, err } = await invoke(args)
+      assert.strictEqual(code, 2)
+      assert.strictEqual(out, '')
+      assert.match(err, message)
+      assert.match(err, /\nUsage: mailstead thing /)
+    })
+  }
+
+  it('answers people in words and programs in JSON', async () => {
+    assert.deepEqual(await invoke(['make', '--name', 'a']), { code: 0, out: 'made\n', err: '' })
+    const { out } = await invoke(['make', '--name=a', '--big', '--json', '--', '-x'])
+    assert.deepEqual(JSON.parse(out), { name: 'a', big: true, words: ['-x'], other: null })
+  })
+
+  it('tells a failure apart from its result', async () => {
+    assert.deepEqual(await invoke(['take', 'x', '--json']), { code: 1, out: '', err: 'no x\n' })
+  })
+
+  it('tells how it is used when asked', async () => {
+    const all = await invoke(['--help'])
+    assert.deepEqual([all.code, all.err], [0, ''])
+    assert.strictEqual(all.out.split('\n').length, Object.keys(ACTIONS).length + 1)
+    assert.deepEqual(await invoke(['make', '-h']), {
+      code: 0,
+      out: 'Usage: mailstead thing make --name N [--big] [WORD] [--json]\n',
+      err: '',
+    })
+  })
+
+  it('lets a bug be seen', async () => {
+    await assert.isRejected(invoke(['break']), /a bug/)
+  })
+
+  it('takes a command that is one action', async () => {
+    const { code, out } = await runCommand(
+      (words, io) =>
+        runAction('thing', { usage: '', run: (one) => Promise.resolve(one.answer('done', {})) }, words, io),
+      [],
+    )
+    assert.deepEqual([code, out], [0, 'done\n'])
+  })
+
+  it('sets tables, and shows nothing that steers a terminal', () => {
+    assert.strictEqual(
+      tableText(
+        ['ID', 'NAME'],
+        [
+          ['1', 'long name'],
+          ['22', '\u001b[31mred\n'],
+        ],
+      ),
+      'ID  NAME\n1   long name\n22  ?[31mred?',
+    )
+  })
+})

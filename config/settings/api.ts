@@ -1,0 +1,47 @@
+/** The REST API and the public pages. */
+import { count, port, proxies, text, url } from './readers.ts'
+import { optional, setting } from './setting.ts'
+
+export const apiSettings = {
+  httpPort: setting({
+    env: 'HTTP_PORT',
+    read: port,
+    default: '3000',
+    description: 'Port of the REST API and pages.',
+  }),
+  httpHost: optional({
+    env: 'HTTP_HOST',
+    read: text,
+    description: 'Address to listen on. If it is not set, all addresses.',
+  }),
+  publicUrl: optional({
+    env: 'PUBLIC_URL',
+    read: url,
+    description: 'URL at which clients reach the API. If it is not set, `http://localhost:HTTP_PORT`.',
+  }),
+  subscribeBaseUrl: optional({
+    env: 'SUBSCRIBE_BASE_URL',
+    read: url,
+    description: 'URL at which the public subscribe forms (`/s/…`) are reached. If it is not set, `PUBLIC_URL`.',
+    guide: 'subscribe-form',
+  }),
+  trustProxy: setting({
+    env: 'TRUST_PROXY',
+    read: proxies,
+    default: 'false',
+    description:
+      'Proxies whose `X-Forwarded-For` is trusted: `true` for one proxy in front, a number for that many, ' +
+      'or the networks of the proxies.',
+    guide: 'api-security',
+  }),
+  subscribesPerNetwork: setting({
+    env: 'SUBSCRIBES_PER_NETWORK',
+    read: count,
+    default: '60',
+    unit: 'per 10 minutes',
+    description:
+      'Posts to public forms that are accepted from one IPv4 address or IPv6 /64. ' +
+      'Raise it if a site posts on behalf of its visitors.',
+    guide: 'subscribe-form',
+  }),
+}

@@ -1,0 +1,46 @@
+/**
+ * Why a claimed recipient must not be sent any more: its address is suppressed, its contact left the audience or was deleted, or its time
+ * is over. Pure: it decides on what the claim loaded.
+ */
+import type { Claimed } from '#src/messages/claim.ts'
+import type { Outcome } from '#src/messages/outcome.ts'
+import { lastMoment } from '#src/messages/transition-for-outcome.ts'
+
+export interface CancellationClock {
+  /** Epoch ms. */
+  now(): number
+  /** MESSAGE_LIFETIME_SECONDS; null: by tier. */
+  readonly lifetimeSeconds: number | null
+}
+
+/** The outcome that ends it without an attempt; null: it may be sent. */
+export function findCancellation(claimed: Claimed, clock: CancellationClock): Outcome | null {
+  return suppressed(claimed) ?? unsubscribed(claimed) ?? tooOld(claimed, clock)
+}
+
+function suppressed({ suppression }: Claimed): Outcome | null {
+  if (suppression === null) return null
+  const detail = `the address is on the suppression list: ${suppression.cause}`
+  return { kind: 'suppressed', reason: 'suppressed', detail, cause: suppression.cause, causeKind: suppression.kind }
+}
+
+/** Campaigns and automations: the contact left the audience, wants no mail at all, or was deleted. */
+function unsubscribed({ recipe, contact }: Claimed): Outcome | null {
+  if (recipe === null) return null
+  if (contact === null) return { kind: 'failed', reason: 'contact-gone', detail: 'the contact was deleted' }
+  if (contact.isSubscribed !== false) return null
+  return {
+    kind: 'suppressed',
+    reason: 'suppressed',
+    detail: 'the contact unsubscribed after the mail was queued',
+    cause: 'unsubscribed',
+    causeKind: 'unsubscribe',
+  }
+}
+
+function tooOld(claimed: Claimed, clock: CancellationClock): Outcome | null {
+  const last = lastMoment(claimed, clock.lifetimeSeconds)
+  if (clock.now() <= last) return null
+  const detail = `its time was over at ${new Date(last).toISOString()}, before it could be sent`
+  return { kind: 'failed', reason: 'too-old', detail }
+}

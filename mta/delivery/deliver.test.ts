@@ -1,0 +1,152 @@
+import { assert } from 'chai'
+import type { Route } from '#mta/route/route.ts'
+import type { Claimed } from '#src/messages/claim.ts'
+import type { Attempt } from '#src/messages/outcome.ts'
+import { attemptOf, claimedOf, selectedSource } from '#test/support/delivery.ts'
+import { deliver } from './deliver.ts'
+import type { DeliveryPipeline } from './delivery-pipeline.ts'
+import { createMemory } from './memory-budget.ts'
+import type { SelectedSource, SessionGate } from './session-grant.ts'
+
+interface World {
+  readonly steps: string[]
+  deliver(claimed?: Claimed, gate?: Partial<SessionGate>, selected?: SelectedSource): Promise<Attempt | null>
+}
+
+function pipelineWith(parts: Partial<Record<keyof DeliveryPipeline, unknown>> = {}): World {
+  const steps: string[] = []
+  const step =
+    <T>(name: string, value: T) =>
+    (): Promise<T> => {
+      steps.push(name)
+      return Promise.resolve(value)
+    }
+  const pipeline = {
+    now: () => Date.UTC(2026, 0, 1),
+    lifetimeSeconds: null,
+    route: step('route', { kind: 'hosts', site: 'mx1.a.example', hosts: [] } as unknown as Route),
+    whyUnreachable: () => null,
+    tlsPolicy: step('tls policy', { isPending: false }),
+    sendingDomain: step('domain', { kind: 'ready', keys: [], mailFrom: null, pool: 'default' }),
+    suppression: step('suppression', null),
+    contact: step('contact', null),
+    texts: step('texts', {}),
+    attachments: step('attachments', []),
+    planTracking: step('tracking', null),
+    compose: step('compose', { head: [], body: Buffer.alloc(0), needsSmtputf8: false }),
+    sign: step('sign', ''),
+    returnPath: () => 'bounce@bounces.example',
+    transport: { deliver: step('transport', attemptOf()) },
+    accounts: { find: step('account', { addresses: [] }), relay: { deliver: step('relay', attemptOf()) } },
+    memory: createMemory(1000),
+    ...parts,
+  } as unknown as DeliveryPipeline
+  return {
+    steps,
+    deliver: (claimed = claimedOf(), gate = {}, selected = selectedSource()) =>
+      deliver(pipeline, claimed, {
+        selected,
+        mayProceed: () => true,
+        enter: () => {
+          steps.push('enter')
+          return Promise.resolve(true)
+        },
+        isLate: () => false,
+        leave: () => steps.push('leave'),
+        ...gate,
+      }),
+  }
+}
+
+const outcomeOf = (attempt: Attempt | null): string =>
+  attempt === null
+    ? 'none'
+    : `${attempt.outcome.kind}${'reason' in attempt.outcome ? ` ${attempt.outcome.reason}` : ''}`
+
+describe('one delivery', () => {
+  it('prepares a small message before it takes a session', async () => {
+    const world = pipelineWith()
+    assert.strictEqual(outcomeOf(await world.deliver()), 'delivered')
+    assert.deepEqual(world.steps, ['route', 'tls policy', 'domain', 'compose', 'sign', 'enter', 'transport', 'leave'])
+  })
+  it('loads large content only when it has a session', async () => {
+    const world = pipelineWith()
+    await world.deliver(claimedOf({ content: { isLarge: true, size: 900 } }))
+    assert.strictEqual(world.steps[0], 'enter')
+    assert.ok(world.steps.indexOf('texts') > world.steps.indexOf('enter'))
+    assert.strictEqual(world.steps.at(-1), 'leave')
+  })
+  it('sends through a connected account without a route, a signature of ours or a return-path of ours', async () => {
+    const world = pipelineWith()
+    await world.deliver(claimedOf({ domain: 'account:7' }))
+    assert.ok(world.steps.includes('relay') && !world.steps.includes('route') && !world.steps.includes('domain'))
+  })
+  const WITHOUT_SESSION: readonly (readonly [
+    what: string,
+    parts: Partial<Record<keyof DeliveryPipeline, unknown>>,
+    outcome: string,
+  ])[] = [
+    [
+      'DNS does not answer',
+      { route: () => Promise.resolve({ kind: 'unknown', site: 's', text: 'SERVFAIL' }) },
+      'deferred dns',
+    ],
+    [
+      'the domain accepts no mail',
+      {
+        route: () => Promise.resolve({ kind: 'none', site: 's', status: '5.1.10', text: 'null MX', reason: 'null-mx' }),
+      },
+      'bounced null-mx',
+    ],
+    ['the site is known to be down', { whyUnreachable: () => 'connection refused' }, 'deferred unreachable'],
+    [
+      'its MTA-STS policy is being fetched',
+      { tlsPolicy: () => Promise.resolve({ isPending: true }) },
+      'postponed tls-policy',
+    ],
+    [
+      'the sending domain was removed',
+      { sendingDomain: () => Promise.resolve({ kind: 'gone' }) },
+      'failed domain-gone',
+    ],
+    [
+      'the message cannot be composed',
+      { compose: () => Promise.reject(new Error('bad charset')) },
+      'failed cannot-compose',
+    ],
+    [
+      'a store is away',
+      { sendingDomain: () => Promise.reject(new Error('PostgreSQL is away')) },
+      'deferred our-trouble',
+    ],
+  ]
+  for (const [what, parts, outcome] of WITHOUT_SESSION) {
+    it(`takes no session when ${what}: ${outcome}`, async () => {
+      const world = pipelineWith(parts)
+      assert.strictEqual(outcomeOf(await world.deliver()), outcome)
+      assert.ok(!world.steps.includes('enter'))
+    })
+  }
+  it('makes no attempt when the gate does not let it begin, and leaves the gate', async () => {
+    const world = pipelineWith()
+    assert.strictEqual(await world.deliver(claimedOf(), { enter: () => Promise.resolve(false) }), null)
+    assert.ok(!world.steps.includes('transport'))
+    assert.strictEqual(world.steps.at(-1), 'leave')
+  })
+  it('reads the suppression list again after a long wait at the gate', async () => {
+    const suppression = (): Promise<object> => Promise.resolve({ cause: 'a complaint', kind: 'complaint' })
+    const world = pipelineWith({ suppression })
+    assert.strictEqual(outcomeOf(await world.deliver(claimedOf(), { isLate: () => true })), 'suppressed suppressed')
+    assert.ok(!world.steps.includes('transport'))
+  })
+  it('sends nothing that has no endpoint, and is released', async () => {
+    const world = pipelineWith()
+    assert.strictEqual(await world.deliver(claimedOf(), {}, selectedSource({ endpoints: [] })), null)
+    assert.ok(!world.steps.includes('transport'))
+  })
+  it('leaves the gate after a fault of the transport', async () => {
+    const world = pipelineWith({ transport: { deliver: () => Promise.reject(new Error('bug')) } })
+    await assert.isRejected(world.deliver(), /bug/)
+    assert.strictEqual(world.steps.at(-1), 'leave')
+  })
+})

@@ -1,0 +1,187 @@
+/**
+ * One delivery, from a claimed recipient to the result of its attempt: check, prepare (route, TLS policy, compose, sign), wait for a
+ * session, send. The steps are functions of the pipeline, and they do not know each other. The caller handles the result. Nothing here
+ * throws for what a message, a server or DNS does: a step that ends the delivery returns an outcome.
+ *
+ * The process dies before or in the conversation: the lease releases the recipient, uncounted. It dies between the receiver's 250 and the
+ * commit of the result: the recipient is sent again. This is the only window in which that happens.
+ */
+import type { Route } from '#mta/route/route.ts'
+import { UNGUARDED } from '#mta/security/policy.ts'
+import type { Job } from '#mta/transport/direct.ts'
+import type { AccountLetter } from '#mta/transport/relay.ts'
+import { pathOf } from '#mta/transport/session-pool.ts'
+import { composeReply, formatReply } from '#src/mail/reply.ts'
+import type { Claimed } from '#src/messages/claim.ts'
+import { attemptWithoutSession, type Attempt, type Outcome } from '#src/messages/outcome.ts'
+import { accountAt } from '#src/providers/account-destination.ts'
+import { findCancellation } from './cancellation.ts'
+import type { DeliveryPipeline } from './delivery-pipeline.ts'
+import { buildMessage } from './message-builder.ts'
+import type { SessionGate } from './session-grant.ts'
+
+/** How long mail waits for an MTA-STS policy that is being fetched. */
+const POLICY_WAIT_MS = 2000
+
+/** What preparation leads to: a job for the receiver's servers, a submission through a connected account, or an outcome without a session. */
+type Prepared =
+  | { readonly kind: 'direct'; readonly job: Job }
+  | { readonly kind: 'account'; readonly submission: AccountLetter }
+  | { readonly kind: 'ended'; readonly outcome: Outcome }
+
+interface Delivery {
+  readonly pipeline: DeliveryPipeline
+  readonly claimed: Claimed
+  readonly gate: SessionGate
+}
+
+/**
+ * Makes one attempt. A small message is prepared first and then waits at the gate for a session of its site; large content is loaded only
+ * behind the gate, and only so much of it at once. Resolves with null when no attempt was made and the recipient is to be released: the
+ * gate did not let it begin, the process stops and the receiver cannot have it, or what kept it from getting a source is gone.
+ */
+export async function deliver(
+  pipeline: DeliveryPipeline,
+  claimed: Claimed,
+  gate: SessionGate,
+): Promise<Attempt | null> {
+  const delivery: Delivery = { pipeline, claimed, gate }
+  const startedAt = pipeline.now()
+  const cancellation = findCancellation(claimed, pipeline)
+  if (cancellation !== null) return attemptWithoutSession(cancellation, startedAt)
+  return claimed.content.isLarge ? deliverLarge(delivery, startedAt) : deliverSmall(delivery, startedAt)
+}
+
+async function deliverSmall(delivery: Delivery, startedAt: number): Promise<Attempt | null> {
+  const prepared = await prepare(delivery)
+  if (prepared.kind === 'ended') return attemptWithoutSession(prepared.outcome, startedAt)
+  return withSession(delivery, () => send(delivery, prepared, startedAt))
+}
+
+function deliverLarge(delivery: Delivery, startedAt: number): Promise<Attempt | null> {
+  const { pipeline, claimed } = delivery
+  return withSession(delivery, () =>
+    pipeline.memory.lend(claimed.content.size, async () => send(delivery, await prepare(delivery), startedAt)),
+  )
+}
+
+async function withSession(
+  { pipeline, claimed, gate }: Delivery,
+  work: () => Promise<Attempt | null>,
+): Promise<Attempt | null> {
+  const mayBegin = await gate.enter(claimed.tier)
+  try {
+    if (!mayBegin) return null
+    const cancellation = gate.isLate() ? await findLateCancellation(pipeline, claimed) : null
+    return cancellation === null ? await work() : attemptWithoutSession(cancellation, pipeline.now())
+  } finally {
+    gate.leave(claimed.tier)
+  }
+}
+
+/** It waited long: loads again whether its address is suppressed and its contact still subscribed. */
+async function findLateCancellation(pipeline: DeliveryPipeline, claimed: Claimed): Promise<Outcome | null> {
+  const { workspaceId, recipe } = claimed
+  try {
+    const [suppression, contact] = await Promise.all([
+      pipeline.suppression(claimed),
+      recipe === null ? null : pipeline.contact({ workspaceId, ...recipe }),
+    ])
+    return findCancellation({ ...claimed, suppression, contact }, pipeline)
+  } catch (error) {
+    return internalError(error)
+  }
+}
+
+async function send({ pipeline }: Delivery, prepared: Prepared, startedAt: number): Promise<Attempt | null> {
+  if (prepared.kind === 'ended') return attemptWithoutSession(prepared.outcome, startedAt)
+  if (prepared.kind === 'account') return pipeline.accounts.relay.deliver(prepared.submission)
+  return prepared.job.ways.length === 0 ? null : pipeline.transport.deliver(prepared.job)
+}
+
+/** Everything that needs no session. An error is a store that is away: the message waits. */
+async function prepare(delivery: Delivery): Promise<Prepared> {
+  const accountId = accountAt(delivery.claimed.domain)
+  try {
+    return accountId === null ? await prepareDirect(delivery) : await prepareAccount(delivery, accountId)
+  } catch (error) {
+    return ended(internalError(error))
+  }
+}
+
+async function prepareDirect({ pipeline, claimed, gate: { selected, mayProceed } }: Delivery): Promise<Prepared> {
+  const route = await pipeline.route(claimed.domain)
+  if (route.kind !== 'hosts') return ended(outcomeOfRoute(route))
+  const whyUnreachable = pipeline.whyUnreachable(pathOf(route.site, selected.source))
+  if (whyUnreachable !== null) return ended(unreachable(whyUnreachable))
+  const ignoresTls = claimed.submitted?.ignoresTls === true
+  const tls = ignoresTls ? UNGUARDED : await pipeline.tlsPolicy(claimed.domain, route.hosts)
+  if (tls.isPending) return ended(policyPending(claimed, pipeline))
+  const domain = await pipeline.sendingDomain(claimed.domainId)
+  if (domain.kind !== 'ready') return ended(domainRefused(domain.kind, claimed))
+  const message = await buildMessage(pipeline, claimed, domain.keys)
+  if (message.kind === 'ended') return message
+  const { data, smtputf8 } = message
+  const from = pipeline.returnPath(claimed, domain.mailFrom)
+  const job: Job = {
+    site: route.site,
+    hosts: route.hosts,
+    tls,
+    ways: selected.endpoints,
+    pace: selected.throttle,
+    paceBy: selected.throttleOf,
+    mail: { from, to: claimed.address, data, smtputf8, mayGo: mayProceed },
+  }
+  return { kind: 'direct', job }
+}
+
+/** The provider signs, and accepts only an address of the account as the return-path: bounces go to that mailbox. */
+async function prepareAccount({ pipeline, claimed, gate }: Delivery, accountId: string): Promise<Prepared> {
+  const account = await pipeline.accounts.find(accountId)
+  if (!('addresses' in account)) return ended(account)
+  const message = await buildMessage(pipeline, claimed, [])
+  if (message.kind === 'ended') return message
+  const { data, smtputf8 } = message
+  const from = claimed.content.from.email
+  const mail = { from, to: claimed.address, data, smtputf8, mayGo: gate.mayProceed }
+  return { kind: 'account', submission: { account, mail } }
+}
+
+function ended(outcome: Outcome): Prepared {
+  return { kind: 'ended', outcome }
+}
+
+function unreachable(detail: string): Outcome {
+  return { kind: 'deferred', scope: 'host', reason: 'unreachable', detail, reply: null, isCounted: false }
+}
+
+/** It leaves its session meanwhile: other domains may have the same hosts. */
+function policyPending({ domain }: Claimed, pipeline: Pick<DeliveryPipeline, 'now'>): Outcome {
+  return {
+    kind: 'postponed',
+    reason: 'tls-policy',
+    detail: `the MTA-STS policy of ${domain} is being fetched`,
+    untilMs: pipeline.now() + POLICY_WAIT_MS,
+  }
+}
+
+function domainRefused(kind: 'gone' | 'not-verified', { content }: Claimed): Outcome {
+  const what = kind === 'gone' ? 'was removed' : 'is no longer verified: its DKIM record is missing from DNS'
+  return { kind: 'failed', reason: `domain-${kind}`, detail: `the sending domain of ${content.from.email} ${what}` }
+}
+
+function outcomeOfRoute(route: Exclude<Route, { kind: 'hosts' }>): Outcome {
+  if (route.kind === 'unknown') {
+    const detail = route.text
+    return { kind: 'deferred', scope: 'destination', reason: 'dns', detail, reply: null, isCounted: false }
+  }
+  const reply = composeReply(550, route.status, route.text)
+  const isHard = route.reason !== 'loop'
+  return { kind: 'bounced', scope: 'recipient', reason: route.reason, isHard, detail: formatReply(reply), reply }
+}
+
+/** An error of ours, such as a store that is away: not the message's fault, and temporary. */
+function internalError(error: unknown): Outcome {
+  const detail = `the message could not be prepared: ${error instanceof Error ? error.message : String(error)}`
+  return { kind: 'deferred', scope: 'source', reason: 'our-trouble', detail, reply: null, isCounted: false }
+}

@@ -1,0 +1,210 @@
+/**
+ * The steps of a delivery as functions, built once for the outbound role. `deliver.ts` is written against this interface, so a step can be
+ * observed or replaced without touching the others.
+ */
+import { rootCertificates } from 'node:tls'
+import { DEFAULT_REGION, REGIONS } from '#config/regions.ts'
+import { readAuthorities } from '#config/setting-file.ts'
+import { compose } from '#mta/compose/compose.ts'
+import type { Composed, Draft } from '#mta/compose/draft.ts'
+import { createLetters, type Letters } from '#mta/compose/render-thread.ts'
+import { sign, type SigningKey, type Unsigned } from '#mta/compose/sign.ts'
+import type { Egress } from '#mta/egress/source-choice.ts'
+import { createResolver } from '#mta/route/resolve.ts'
+import { createRouter, type Host, type Route, type Router } from '#mta/route/route.ts'
+import type { TlsPolicy } from '#mta/security/policy.ts'
+import { startTransportSecurity, type TransportSecurity } from '#mta/security/transport-security.ts'
+import type { SessionSettings } from '#mta/smtp/open.ts'
+import { chooseTimeouts } from '#mta/smtp/timeouts.ts'
+import { createBreaker, type Breaker } from '#mta/transport/breaker.ts'
+import type { OpeningParts, Resolve } from '#mta/transport/connect.ts'
+import { startAccounts, type ConnectedAccounts } from '#mta/transport/connected-accounts.ts'
+import { createDirect } from '#mta/transport/direct.ts'
+import { createTransport, type Transport } from '#mta/transport/source-failover.ts'
+import { createBatcher } from '#src/concurrency/batcher.ts'
+import { loadMailContacts, type MailContact, type MailContactRef } from '#src/contacts/mail-contacts.ts'
+import type { Context } from '#src/context.ts'
+import { createRecipes, type Recipes } from '#src/deferred-content/deferred-content.ts'
+import { createSendingDomainCache, type SendingDomain } from '#src/domains/signing-keys.ts'
+import { returnPathOf } from '#src/mail/verp.ts'
+import {
+  loadAttachments,
+  loadTexts,
+  lookUpSuppressions,
+  type Addressee,
+  type Claimed,
+  type Texts,
+} from '#src/messages/claim.ts'
+import type { Attachment } from '#src/messages/submission.ts'
+import { createLinks } from '#src/tracking/links.ts'
+import { createTrackingCache } from '#src/tracking/settings.ts'
+import { createMemory, type Memory } from './memory-budget.ts'
+import { createTrackingPlanner, type TrackingPlanner } from './message-builder.ts'
+
+/** Composing holds a message about three times. */
+const MAX_LARGE_BYTES = 40 * 1024 * 1024
+const LOOKUP_BATCH = 500
+
+export interface DeliveryPipeline {
+  /** Epoch ms. */
+  now(): number
+  /** MESSAGE_LIFETIME_SECONDS; null: by tier. */
+  readonly lifetimeSeconds: number | null
+  route(domain: string): Promise<Route>
+  /** Why a site cannot be reached now from a source (`pathOf`); null: it may be tried. */
+  whyUnreachable(path: string): string | null
+  /** The address families of the first host that has any. */
+  families(hosts: readonly Host[]): Promise<ReadonlySet<4 | 6>>
+  /** Whether the address is on the suppression list now. */
+  suppression(recipient: Pick<Claimed, 'workspaceId' | 'address'>): Promise<Claimed['suppression']>
+  /** The contact that deferred content is for, as it is now. */
+  contact(ref: MailContactRef): Promise<MailContact | null>
+  tlsPolicy(domain: string, hosts: readonly Host[]): Promise<TlsPolicy>
+  /** Its signing keys, its source pool, and the domain of its return-path. */
+  sendingDomain(domainId: string | null): Promise<SendingDomain>
+  texts(messageId: string): Promise<Texts>
+  attachments(messageId: string): Promise<readonly Attachment[]>
+  /** The source, parameters and headers of a mail with deferred content. */
+  readonly fillIn: Recipes['fillIn']
+  readonly renderThread: Pick<Letters, 'write'>
+  readonly planTracking: TrackingPlanner
+  compose(draft: Draft): Promise<Composed>
+  sign(unsigned: Unsigned, keys: readonly SigningKey[]): Promise<string>
+  /** `mailFrom`: the sending domain's own bounce domain; null: the operator's. */
+  returnPath(recipient: Pick<Claimed, 'messageId' | 'n' | 'submitted'>, mailFrom: string | null): string
+  readonly transport: Transport
+  readonly accounts: ConnectedAccounts
+  /** Bounds the large content in memory. */
+  readonly memory: Memory
+}
+
+export interface OpenPipeline {
+  readonly pipeline: DeliveryPipeline
+  readonly router: Router
+  readonly breaker: Breaker
+  readonly egress: Egress
+  readonly opening: OpeningParts
+  close(): Promise<void>
+}
+
+export function openPipeline(ctx: Context, egress: Egress): OpenPipeline {
+  const { config, clock, log } = ctx
+  const resolver = createResolver({ config, clock })
+  const router = createRouter({ config, clock, log, resolver })
+  const security = startTransportSecurity(ctx, resolver)
+  const breaker = createBreaker(() => clock.now(), config.retryScale)
+  const opening: OpeningParts = {
+    settings: sessionSettings(ctx),
+    resolve: (host) => resolveHost(router, host),
+    demand: (policy, host) => security.policies.demand(policy, host),
+    brokenTls: security.brokenTls,
+    results: security.results,
+  }
+  const direct = createDirect({ ...opening, breaker, now: () => clock.now() })
+  const transport = createTransport({ direct, egress })
+  const accounts = startAccounts(ctx)
+  const renderThread = createLetters()
+  const pipeline: DeliveryPipeline = {
+    ...routingSteps(ctx, { router, breaker, security }),
+    ...contentSteps(ctx),
+    renderThread,
+    transport,
+    accounts,
+    memory: createMemory(MAX_LARGE_BYTES),
+  }
+  return {
+    pipeline,
+    router,
+    breaker,
+    egress,
+    opening,
+    close: async () => {
+      await transport.close()
+      await accounts.stop()
+      await renderThread.stop()
+      await egress.stop()
+      await security.stop()
+      router.stop()
+    },
+  }
+}
+
+type RoutingSteps = Pick<
+  DeliveryPipeline,
+  'now' | 'lifetimeSeconds' | 'route' | 'whyUnreachable' | 'families' | 'tlsPolicy'
+>
+
+function routingSteps(
+  { clock, config }: Context,
+  parts: { readonly router: Router; readonly breaker: Breaker; readonly security: TransportSecurity },
+): RoutingSteps {
+  const { router, breaker, security } = parts
+  return {
+    now: () => clock.now(),
+    lifetimeSeconds: config.messageLifetimeSeconds,
+    route: (domain) => router.route(domain),
+    whyUnreachable: (path) => breaker.whyNot(path),
+    families: (hosts) => familiesOf(router, hosts),
+    tlsPolicy: (domain, hosts) => security.policies.find(domain, hosts),
+  }
+}
+
+type ContentSteps = Omit<DeliveryPipeline, keyof RoutingSteps | 'renderThread' | 'transport' | 'accounts' | 'memory'>
+
+/** What a message is built from, with reads of many deliveries in one statement. */
+function contentSteps(ctx: Context): ContentSteps {
+  const { config, clock, db } = ctx
+  const bounds = { max: LOOKUP_BATCH, lanes: 1 }
+  const suppressions = createBatcher((recipients: Addressee[]) => lookUpSuppressions(db, recipients), bounds)
+  const contacts = createBatcher((refs: MailContactRef[]) => loadMailContacts(db, refs), bounds)
+  const domains = createSendingDomainCache(ctx)
+  const [links, tracking] = [createLinks(ctx), createTrackingCache(ctx)]
+  const deferredContent = createRecipes({ ctx, links, tracking })
+  const mac = (data: Buffer): Buffer => ctx.vault.mac('return-path', data)
+  return {
+    suppression: (recipient) => suppressions.add(recipient),
+    contact: (ref) => contacts.add(ref),
+    sendingDomain: (domainId) => (domainId === null ? Promise.resolve(UNSIGNED_DOMAIN) : domains.find(domainId)),
+    texts: (messageId) => loadTexts(db, messageId),
+    attachments: (messageId) => loadAttachments(db, messageId),
+    fillIn: (mail) => deferredContent.fillIn(mail),
+    planTracking: createTrackingPlanner(links, tracking),
+    compose,
+    sign: (unsigned, keys) => sign(unsigned, keys, new Date(clock.now())),
+    // a report has the null return-path, so that nothing comes back for it (RFC 5321 4.5.5)
+    returnPath: (claimed, mailFrom) =>
+      claimed.submitted?.isReport === true ? '' : returnPathOf(claimed, mac, mailFrom ?? config.bounceDomain),
+  }
+}
+
+/** For mail without a sending domain, such as reports of our own. */
+const UNSIGNED_DOMAIN: SendingDomain = { kind: 'ready', keys: [], mailFrom: null, pool: REGIONS[DEFAULT_REGION].pool }
+
+/** Between servers that never met, TLS is used when offered, whatever the certificate (RFC 7435). A domain's own policy can be stricter. */
+function sessionSettings({ config }: Context): SessionSettings {
+  const ca =
+    config.extraCaFile === null
+      ? {}
+      : { ca: [...rootCertificates, readAuthorities('EXTRA_CA_FILE', config.extraCaFile)].join('\n') }
+  return {
+    ehloName: config.serverName,
+    tls: 'opportunistic',
+    rejectUnauthorized: false,
+    timeouts: chooseTimeouts({ dot: config.dotTimeoutSeconds * 1000 }),
+    ...ca,
+  }
+}
+
+async function familiesOf(router: Router, hosts: readonly Host[]): Promise<ReadonlySet<4 | 6>> {
+  for (const host of hosts) {
+    const found = await router.addresses(host)
+    if (found.kind === 'addresses') return new Set(found.addresses.map(({ family }) => family))
+  }
+  return new Set()
+}
+
+async function resolveHost(router: Router, host: Host): ReturnType<Resolve> {
+  const found = await router.addresses(host)
+  if (found.kind === 'addresses') return { addresses: found.addresses.map(({ address }) => address), trouble: null }
+  return { addresses: [], trouble: { text: found.text, isCertain: found.kind !== 'unknown' } }
+}

@@ -1,0 +1,36 @@
+import { assert } from 'chai'
+import { settleTurns } from '#test/support/delivery.ts'
+import { createMemory } from './memory-budget.ts'
+
+describe('the memory budget for large content', () => {
+  it('lets as much be in memory as fits, and the rest wait in order', async () => {
+    const memory = createMemory(100)
+    const running: string[] = []
+    const ends = new Map<string, () => void>()
+    const lend = (name: string, bytes: number): Promise<void> =>
+      memory.lend(bytes, () => {
+        running.push(name)
+        return new Promise<void>((resolve) => ends.set(name, resolve))
+      })
+    const all = [lend('a', 60), lend('b', 40), lend('c', 50), lend('d', 1)]
+    await settleTurns()
+    assert.deepEqual(running, ['a', 'b'], 'the small one does not overtake')
+    ends.get('a')?.()
+    await settleTurns()
+    assert.deepEqual(running, ['a', 'b', 'c', 'd'])
+    for (const end of ends.values()) end()
+    await Promise.all(all)
+  })
+  it('lets content larger than the whole budget go alone', async () => {
+    const memory = createMemory(10)
+    assert.strictEqual(await memory.lend(1000, () => Promise.resolve('sent')), 'sent')
+  })
+  it('gives memory back after an error', async () => {
+    const memory = createMemory(10)
+    await assert.isRejected(
+      memory.lend(10, () => Promise.reject(new Error('the link broke'))),
+      /the link broke/,
+    )
+    assert.strictEqual(await memory.lend(10, () => Promise.resolve('sent')), 'sent')
+  })
+})

@@ -1,0 +1,93 @@
+import { assert } from 'chai'
+import type { Draft } from '#mta/compose/draft.ts'
+import { newId } from '#src/platform/id.ts'
+import type { Recipe } from '#src/messages/claim.ts'
+import { createLinks } from '#src/tracking/links.ts'
+import { createTokens } from '#src/tracking/tokens.ts'
+import { openVault } from '#src/crypto/encryption.ts'
+import { trackDraft } from '#mta/compose/tracked-draft.ts'
+import { marksOf } from '#src/tracking/tracking-plan.ts'
+import { createTrackingPlanner, type TrackedRecipient } from './message-builder.ts'
+
+const vault = openVault(Buffer.alloc(32, 7))
+const links = createLinks({ vault, config: { bounceDomain: 'b.example' } })
+const REF = {
+  base: 'https://t.example',
+  messageId: newId(),
+  n: 0,
+  workspaceId: newId(),
+  contactId: newId(),
+  audienceId: null,
+}
+const OURS = [links.unsubscribe(REF), links.preferences(REF), links.view(REF)]
+const HTML = `<a href="http://a.example/">${OURS.map((link) => `<a href="${link}">`).join('')}`
+const DRAFT: Draft = {
+  messageId: REF.messageId,
+  createdAt: new Date(0),
+  from: { email: 'a@b.example', name: null },
+  replyTo: null,
+  to: [],
+  cc: [],
+  subject: '',
+  html: HTML,
+  text: 'x',
+  headers: [],
+  attachments: [],
+  raw: null,
+}
+const recipe: Recipe = { contentId: newId(), contactId: newId(), audienceId: null, params: null }
+const about = (said: Partial<TrackedRecipient>): TrackedRecipient => ({
+  messageId: REF.messageId,
+  n: 4,
+  workspaceId: REF.workspaceId,
+  recipe: null,
+  submitted: null,
+  trackOpens: null,
+  trackClicks: null,
+  ...said,
+})
+/** A draft with what its workspace wishes of it. */
+const marking =
+  (opens: boolean | null, clicks: boolean | null) =>
+  async (draft: Draft, of: TrackedRecipient): Promise<Draft> => {
+    const order = await createTrackingPlanner(links, {
+      find: () => Promise.resolve({ opens, clicks, privacy: 'full', base: REF.base }),
+    })(of)
+    return order === null ? draft : trackDraft(draft, marksOf(order))
+  }
+
+describe('marking', () => {
+  it('leaves mail alone that nobody wants tracked', async () => {
+    assert.strictEqual(await marking(null, null)(DRAFT, about({})), DRAFT)
+    assert.strictEqual(await marking(true, true)(DRAFT, about({ trackOpens: false, trackClicks: false })), DRAFT)
+    assert.strictEqual(await marking(true, true)(DRAFT, about({ submitted: { from: 'a@b.example' } })), DRAFT)
+    const text = { ...DRAFT, html: null }
+    assert.strictEqual(await marking(true, true)(text, about({})), text)
+  })
+  it('marks opens and clicks of this recipient, and none of our own links', async () => {
+    const { html } = await marking(true, true)(DRAFT, about({}))
+    for (const link of OURS) assert.ok(html?.includes(`"${link}"`), link)
+    const [, token = ''] = /"https:\/\/t\.example\/c\/([\w-]+)\/[\w-]+"/.exec(html ?? '') ?? []
+    assert.deepEqual(createTokens(vault).readClick(token, 'http://a.example/'), { messageId: REF.messageId, n: 4 })
+    assert.ok(html?.includes(`<img src="${links.open({ ...REF, n: 4 })}"`))
+  })
+  it('each of them by itself', async () => {
+    const opened = await marking(true, null)(DRAFT, about({}))
+    assert.ok(opened.html?.includes('/o/') && opened.html.includes('"http://a.example/"'))
+    const clicked = await marking(true, null)(DRAFT, about({ trackOpens: false, trackClicks: true }))
+    assert.ok(clicked.html?.includes('/c/') && !clicked.html.includes('/o/'))
+  })
+  it('campaigns unless somebody says no, mail by SMTP where it asks', async () => {
+    assert.notStrictEqual(await marking(null, null)(DRAFT, about({ recipe })), DRAFT)
+    assert.strictEqual(await marking(false, false)(DRAFT, about({ recipe })), DRAFT)
+    const raw = Buffer.from('Content-Type: text/html\r\n\r\n<a href="http://a.example/">')
+    const submitted = await marking(null, null)(
+      { ...DRAFT, html: null, raw },
+      about({ submitted: { from: '' }, trackOpens: true, trackClicks: true }),
+    )
+    assert.match(
+      submitted.raw?.toString() ?? '',
+      /<a href="https:\/\/t\.example\/c\/.*<img src="https:\/\/t\.example\/o\//,
+    )
+  })
+})

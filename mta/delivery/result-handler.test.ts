@@ -1,0 +1,66 @@
+import { assert } from 'chai'
+import type { Attempt } from '#src/messages/outcome.ts'
+import { ACCEPTED, attemptOf, claimedOf, selectedSource, silentContext } from '#test/support/delivery.ts'
+import { paceWith } from '#test/support/throttle.ts'
+import { createResultHandler } from './result-handler.ts'
+import type { Result } from './result-writer.ts'
+
+describe('handling a result', () => {
+  interface Seen {
+    readonly steps: string[]
+    readonly written: Result[]
+    readonly heardBy: unknown[]
+  }
+  async function handle(attempt: Attempt, domain = 'a.example', selected = selectedSource()): Promise<Seen> {
+    const seen: Seen = { steps: [], written: [], heardBy: [] }
+    const handler = createResultHandler(silentContext(), {
+      recordMetrics: () => seen.steps.push('metrics'),
+      publishStatus: () => seen.steps.push('status'),
+      countForWorkspace: () => seen.steps.push('workspace'),
+      throttles: {
+        heard: (throttle) => {
+          seen.steps.push('throttle')
+          seen.heardBy.push(throttle)
+        },
+      },
+      writer: {
+        write: (result) => {
+          seen.steps.push('write')
+          seen.written.push(result)
+          return Promise.resolve(true)
+        },
+      },
+    })
+    await handler(claimedOf({ domain }), attempt, selected)
+    return seen
+  }
+
+  it('records, learns and then writes, in this order', async () => {
+    const { steps, written } = await handle(attemptOf(ACCEPTED))
+    assert.deepEqual(steps, ['metrics', 'status', 'workspace', 'throttle', 'write'])
+    assert.strictEqual(written[0]?.moving.move, 'deliver')
+  })
+  it('learns in the throttle of the source that was really used', async () => {
+    const [own, other] = [
+      paceWith({ share: { instant: 1, others: 1 } }),
+      paceWith({ share: { instant: 1, others: 1 } }),
+    ]
+    const selected = selectedSource({ source: 'out1', throttle: own, throttleOf: () => other })
+    assert.deepEqual((await handle(attemptOf(ACCEPTED, { source: 'out1' }), 'a.example', selected)).heardBy, [own])
+    assert.deepEqual((await handle(attemptOf(ACCEPTED, { source: 'out2' }), 'a.example', selected)).heardBy, [other])
+  })
+  it('learns nothing about receivers from a connected account', async () => {
+    const { steps } = await handle(attemptOf(ACCEPTED), 'account:7')
+    assert.ok(!steps.includes('throttle'))
+  })
+  it('resolves only when the result is written, and rejects when it cannot be', async () => {
+    const handler = createResultHandler(silentContext(), {
+      recordMetrics: () => undefined,
+      publishStatus: () => undefined,
+      countForWorkspace: () => undefined,
+      throttles: { heard: () => undefined },
+      writer: { write: () => Promise.reject(new Error('PostgreSQL refused it')) },
+    })
+    await assert.isRejected(handler(claimedOf(), attemptOf(), selectedSource()), /PostgreSQL refused it/)
+  })
+})

@@ -1,0 +1,177 @@
+/**
+ * Writes results: the outcomes of many attempts become one statement and one commit, and deferred recipients go back on the schedule after
+ * it. A result stays here until it is written: PostgreSQL away means waiting, not losing it. The process dies between the receiver's 250
+ * and the commit: this is the only window in which a second copy is sent. The hard bounces of a batch go on the suppression list in the same
+ * transaction (src/suppression/suppress-hard-bounces.ts).
+ */
+import { createBatcher } from '#src/concurrency/batcher.ts'
+import type { Context } from '#src/context.ts'
+import type { Claimed } from '#src/messages/claim.ts'
+import type { Outcome } from '#src/messages/outcome.ts'
+import { isWorthRepeating, moveRecipients, type Moved, type Moving } from '#src/messages/transition.ts'
+import { schedule, type Due } from '#src/queue/due-schedule.ts'
+import { isDatabaseAway } from '#src/stores/db.ts'
+import { countResults, createDeliveries, type Deliveries } from '#src/suppression/outage.ts'
+import { receiverOf } from '#src/suppression/receiver.ts'
+import { condemn, type Refused } from '#src/suppression/suppress-hard-bounces.ts'
+
+const MAX_BATCH = 500
+const CONCURRENT_BATCHES = 2
+/** Results of a busy moment share a commit. */
+const LINGER_MS = 8
+const RETRY_MS = 300
+/** How soon deliveries are counted when no hard bounce brings the count along. */
+const COUNT_MS = 5000
+/** Stored in place of a conversation that PostgreSQL does not accept. */
+const UNSTORABLE = '-- the conversation could not be stored'
+
+export interface Result {
+  readonly claimed: Pick<Claimed, 'messageId' | 'n' | 'workspaceId' | 'domain' | 'tier'> &
+    Partial<Pick<Claimed, 'campaignId'>>
+  readonly moving: Moving
+  readonly hardBounce?: Refused | null
+}
+
+export interface ResultWriter {
+  /** Resolves when it is committed: true when the recipient moved, false when it was no longer ours to move. */
+  write(result: Result): Promise<boolean>
+  /** Results that are not written yet. */
+  readonly waiting: number
+  /** Resolves when all results are written. */
+  drain(): Promise<void>
+}
+
+interface Writer {
+  readonly ctx: WriterContext
+  /** Accepted mail by receiver, counted for the outage guard. */
+  readonly deliveries: Deliveries
+}
+
+export type WriterContext = Pick<Context, 'db' | 'redis' | 'clock' | 'log'>
+
+/** `observeBatch` is called with the size of each batch. */
+export function createResultWriter(
+  ctx: WriterContext,
+  observeBatch: (size: number) => void = () => undefined,
+): ResultWriter {
+  const writer: Writer = { ctx, deliveries: createDeliveries() }
+  const batcher = createBatcher<Result, boolean>(
+    (batch) => {
+      observeBatch(batch.length)
+      return writeBatch(writer, batch)
+    },
+    { max: MAX_BATCH, lanes: CONCURRENT_BATCHES, gatherMs: LINGER_MS },
+  )
+  const counting = setInterval(() => void writeDeliveryCounts(writer), COUNT_MS).unref()
+  return {
+    write: (result) => batcher.add(result),
+    get waiting() {
+      return batcher.waiting
+    },
+    drain: async () => {
+      await batcher.drain()
+      clearInterval(counting)
+      await writeDeliveryCounts(writer)
+    },
+  }
+}
+
+async function writeDeliveryCounts({ ctx, deliveries }: Writer): Promise<void> {
+  const counts = deliveries.take()
+  await countResults(ctx.db, counts, new Date(ctx.clock.now())).catch((error: unknown) => {
+    deliveries.restore(counts)
+    ctx.log.debug({ err: error }, 'failed to store delivery counts; they are stored with the next')
+  })
+}
+
+async function writeBatch(writer: Writer, batch: readonly Result[]): Promise<boolean[]> {
+  const moved = await moveWithRetry(writer, batch).catch((error: unknown) => error)
+  if (!isMoved(moved)) return writeApart(writer, batch, moved)
+  const due: Due[] = []
+  for (const i of moved.done) {
+    const { claimed, moving } = batch[i] as Result
+    if (isDueAgain(moving)) due.push({ ...claimed, dueMs: moving.dueAt?.getTime() ?? writer.ctx.clock.now() })
+    else if (moving.move === 'deliver')
+      writer.deliveries.count(receiverOf(moving.attempt?.record.host ?? null, claimed.domain))
+  }
+  schedule(writer.ctx, due, moved)
+  return batch.map((_, i) => moved.done.has(i))
+}
+
+function isMoved(result: unknown): result is Moved {
+  return typeof result === 'object' && result !== null && 'done' in result
+}
+
+function isDueAgain({ move }: Moving): boolean {
+  return move === 'defer' || move === 'release'
+}
+
+/** Repeats while PostgreSQL is away. Repeating a batch that did commit moves nothing and returns so, which is right. */
+async function moveWithRetry(writer: Writer, batch: readonly Result[]): Promise<Moved> {
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      const moved = await moveOnce(writer, batch)
+      // after a lost answer nobody knows which of them moved: all are scheduled, and one too many does no harm
+      return isFirst ? moved : { ...moved, done: new Set(batch.keys()) }
+    } catch (error) {
+      if (!isDatabaseAway(error) && !isWorthRepeating(error)) throw error
+      writer.ctx.log.warn({ err: error, results: batch.length }, 'failed to write results; retrying')
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+    }
+  }
+}
+
+/** One statement; with a hard bounce in the batch, a transaction. */
+async function moveOnce({ ctx, deliveries }: Writer, batch: readonly Result[]): Promise<Moved> {
+  const moves = batch.map(({ moving }) => moving)
+  const now = new Date(ctx.clock.now())
+  const ledgers = batch.some(({ claimed }) => claimed.campaignId !== null) ? 'follow' : 'none'
+  if (!batch.some(({ hardBounce }) => hardBounce)) return moveRecipients(ctx.db, moves, now, ledgers)
+  const counts = deliveries.take()
+  try {
+    return await ctx.db.transaction(async (tx) => {
+      const moved = await moveRecipients(tx, moves, now, ledgers)
+      const refused = batch.flatMap(({ hardBounce }, i) => (moved.done.has(i) && hardBounce ? [hardBounce] : []))
+      await condemn(tx, { refused, deliveries: counts }, now)
+      return moved
+    })
+  } catch (error) {
+    deliveries.restore(counts)
+    throw error
+  }
+}
+
+/** A result that PostgreSQL does not accept must not hold up the others: halves, then each alone, at last without its conversation. */
+async function writeApart(writer: Writer, batch: readonly Result[], error: unknown): Promise<boolean[]> {
+  const [only] = batch
+  if (batch.length > 1) {
+    const middle = Math.ceil(batch.length / 2)
+    return [...(await writeBatch(writer, batch.slice(0, middle))), ...(await writeBatch(writer, batch.slice(middle)))]
+  }
+  if (only === undefined || only.moving.attempt?.record.conversation === UNSTORABLE) throw error
+  const { messageId: id, n } = only.claimed
+  writer.ctx.log.error({ err: error, id, n }, 'PostgreSQL refused a conversation; storing its outcome without it')
+  return writeBatch(writer, [withoutTexts(only)])
+}
+
+function withoutTexts({ claimed, moving }: Result): Result {
+  const { attempt } = moving
+  const plain =
+    attempt === null
+      ? null
+      : {
+          ...attempt,
+          record: { ...attempt.record, conversation: UNSTORABLE, outcome: plainOutcome(attempt.record.outcome) },
+        }
+  return { claimed, moving: { ...moving, reason: plainText(moving.reason ?? ''), eventData: null, attempt: plain } }
+}
+
+function plainOutcome(outcome: Outcome): Outcome {
+  return outcome.kind === 'delivered' || outcome.kind === 'relayed'
+    ? { ...outcome, reply: { ...outcome.reply, text: plainText(outcome.reply.text) } }
+    : { ...outcome, detail: plainText(outcome.detail), ...('reply' in outcome ? { reply: null } : {}) }
+}
+
+function plainText(text: string): string {
+  return text.replaceAll(/[^\x20-\x7e]/g, '?')
+}

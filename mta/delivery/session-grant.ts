@@ -1,0 +1,44 @@
+/**
+ * The seam between scheduling and delivery: a claimed recipient with the source that was selected for it, and the gate that grants it a
+ * session. Scheduling makes these values, delivery uses them.
+ */
+import type { Way } from '#mta/egress/local-endpoint.ts'
+import type { Pace } from '#mta/shaping/throttle.ts'
+import type { Claimed } from '#src/messages/claim.ts'
+import type { Attempt } from '#src/messages/outcome.ts'
+import type { Tier } from '#src/queue/tiers.ts'
+
+/** The source that a recipient leaves by, with the receiver's throttle for that source. */
+export interface SelectedSource {
+  /** The source's name; null: the system chooses the address. */
+  readonly source: string | null
+  readonly throttle: Pace
+  /** The best endpoint of each address family, the source's own first. Empty: nothing is to be sent; preparation finds out why. */
+  readonly endpoints: readonly Way[]
+  /** The throttle of another of the endpoints. */
+  readonly throttleOf: (source: string | null) => Pace
+  /** False once the operator removed the source, its address left the machine, or the receiver suspended it. */
+  readonly isUsable: () => boolean
+  /** Must be called once, with the attempt; null: no attempt was made. */
+  readonly finish: (attempt: Attempt | null) => void
+}
+
+/** A recipient that this process has claimed, from the claim to the end of its attempt. */
+export interface ClaimedDelivery {
+  readonly claimed: Claimed
+  readonly selected: SelectedSource
+  /** When it was claimed, by `performance.now()`. */
+  readonly heldSinceMs: number
+}
+
+/** Grants one delivery a session of its source queue. */
+export interface SessionGate {
+  readonly selected: SelectedSource
+  /** Resolves when it is this tier's turn: false when it must not begin any more. `leave` must follow in either case. */
+  enter(tier: Tier): Promise<boolean>
+  /** True when it waited so long that what the claim loaded may be out of date. */
+  readonly isLate: () => boolean
+  /** Checked again right before the receiver can have the message. */
+  readonly mayProceed: () => boolean
+  leave(tier: Tier): void
+}

@@ -1,0 +1,94 @@
+/** The steps between the gates and the connection: route, limits of the receiver, addresses and TLS policy. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Host } from '#mta/route/route.ts'
+import type { TlsPolicy } from '#mta/security/policy.ts'
+import type { DryRunStep } from '#src/operator/dry-runs.ts'
+import { judgePace } from './gates.ts'
+import type { ComposedMail, DryRun } from './run.ts'
+import { connect } from './session.ts'
+import { fail, ok, warn } from './steps.ts'
+
+const SECOND = 1000
+/** A fetch is given up before. */
+const POLICY_WAIT_MS = 16 * SECOND
+const POLICY_LOOK_MS = 250
+/** So long is worth a word. */
+const POLICY_TOLD_MS = 500
+
+/** From DNS to RCPT. Returns the local address of the connection; null if none was made. */
+export async function examineDestination(run: DryRun, mail: ComposedMail): Promise<string | null> {
+  const {
+    ctx,
+    domain,
+    sender,
+    steps,
+    opened: { pipeline: stages },
+  } = run
+  const route = await stages.route(domain)
+  if (route.kind !== 'hosts') {
+    const todo =
+      route.kind === 'refused'
+        ? 'the recipient’s domain takes no mail: look at the address'
+        : 'see that DNS_SERVERS answer; it is asked again later'
+    steps.push(fail('MX', route.text, todo))
+    return null
+  }
+  steps.push(
+    ok('MX', `${route.hosts.map(({ name, preference }) => `${name} (${preference})`).join(', ')}; site ${route.site}`),
+  )
+  steps.push(await judgePace(ctx, sender, domain, route))
+  steps.push(await findAddresses(run, route.hosts))
+  const { tls, waitedMs } = await awaitPolicy(run, route.hosts)
+  steps.push(tlsStep(tls, waitedMs))
+  return connect(run, mail, { hosts: route.hosts, tls })
+}
+
+/** Waits for a policy that is being fetched, as a message does, but no longer than a fetch may take. */
+async function awaitPolicy(
+  { domain, opened: { pipeline: stages } }: DryRun,
+  hosts: readonly Host[],
+): Promise<{ tls: TlsPolicy; waitedMs: number }> {
+  const began = performance.now()
+  for (;;) {
+    const tls = await stages.tlsPolicy(domain, hosts)
+    const waitedMs = Math.round(performance.now() - began)
+    if (!tls.isPending || waitedMs > POLICY_WAIT_MS) return { tls, waitedMs }
+    await sleep(POLICY_LOOK_MS)
+  }
+}
+
+async function findAddresses({ opened: { opening } }: DryRun, hosts: readonly Host[]): Promise<DryRunStep> {
+  const found = await Promise.all(
+    hosts.slice(0, 5).map(async (host) => ({ host: host.name, ...(await opening.resolve(host)) })),
+  )
+  const says = found
+    .map(({ host, addresses, trouble }) => `${host}: ${trouble === null ? addresses.join(', ') : trouble.text}`)
+    .join('; ')
+  if (found.every(({ addresses }) => addresses.length === 0))
+    return fail('addresses', says, 'no host of the receiver can be reached by an address')
+  return found.every(({ trouble }) => trouble === null)
+    ? ok('addresses', says)
+    : warn('addresses', says, 'the others are used')
+}
+
+function tlsStep({ isRequired, dane, sts, stsTrouble, isPending, domain }: TlsPolicy, waitedMs: number): DryRunStep {
+  const parts = [
+    isRequired ? 'required by the operator' : 'used where it is offered',
+    dane === 'no' ? 'no DANE' : `DANE: ${dane}`,
+    sts === null
+      ? 'no MTA-STS'
+      : `MTA-STS ${sts.mode}${waitedMs < POLICY_TOLD_MS ? '' : `, known after ${waitedMs} ms`}`,
+  ]
+  if (isPending)
+    return warn(
+      'TLS policy',
+      `the MTA-STS policy of ${domain} is still being fetched after ${waitedMs} ms`,
+      'mail waits until it is there or its fetch has failed',
+    )
+  if (stsTrouble === null && dane !== 'unknown') return ok('TLS policy', parts.join(', '))
+  return warn(
+    'TLS policy',
+    `${parts.join(', ')}; it could not be looked up whole`,
+    'it is asked again; mail waits where DANE cannot be looked up',
+  )
+}

@@ -1,0 +1,349 @@
+/** The choice of a source on real stores: who may send now, what warming sources may, and what becomes of it when processes die. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { assert } from 'chai'
+import { newId } from '#src/platform/id.ts'
+import { composeReply } from '#src/mail/reply.ts'
+import type { Attempt, Outcome } from '#src/messages/outcome.ts'
+import { addPool, joinPool } from '#src/egress/pools.ts'
+import {
+  addSource,
+  findSource,
+  pauseSource,
+  removeSource,
+  resumeSource,
+  type SourceOrder,
+} from '#src/egress/sources.ts'
+import { countComplaints } from '#src/egress/warm-up-days.ts'
+import { sql } from '#src/stores/sql.ts'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import { until } from '#test/support/until.ts'
+import { startEgress, type Choice, type Egress } from './source-choice.ts'
+
+const REPLY = composeReply(250, '2.0.0', 'ok')
+const DAY_MS = 24 * 3600 * 1000
+
+function attemptBy(source: string | null, outcome: Outcome = { kind: 'delivered', reply: REPLY }): Attempt {
+  return {
+    outcome,
+    source,
+    host: 'mx.google.com',
+    address: '192.0.2.1',
+    tls: null,
+    startedAt: 0,
+    durationMs: 1,
+    conversation: '',
+  }
+}
+
+const THROTTLED: Extract<Outcome, { kind: 'deferred' }> = {
+  kind: 'deferred',
+  scope: 'destination',
+  reason: 'busy',
+  detail: '',
+  reply: composeReply(450, '4.7.0', 'slow down'),
+  isCounted: true,
+}
+
+const UNREACHABLE: Outcome = { ...THROTTLED, scope: 'host', reason: 'unreachable', reply: null, isCounted: false }
+
+describe('the choice of a source', function () {
+  this.timeout(60_000)
+  let ctx: TestContext
+  let egress: Egress
+  const absent = new Set<string>()
+  const isHere = (address: string): Promise<boolean> => Promise.resolve(!absent.has(address))
+  const started: Egress[] = []
+
+  before(async () => {
+    ctx = await createContext({ WARM_UP: '4,8', RETRY_SCALE: '1' })
+  })
+  after(() => ctx.close())
+  beforeEach(async () => {
+    absent.clear()
+    await ctx.db.query('DELETE FROM egress_sources')
+    await ctx.db.query('DELETE FROM egress_pools')
+  })
+  afterEach(async () => {
+    for (const one of started.splice(0)) await one.stop()
+  })
+
+  async function start(): Promise<Egress> {
+    const one = await startEgress(ctx, isHere)
+    started.push(one)
+    return one
+  }
+
+  async function add(name: string, address: string, order: Partial<SourceOrder> = {}): Promise<void> {
+    const usual = {
+      ehloName: `${name}.sender.example`,
+      region: 'us-east-1',
+      pool: null,
+      weight: 1,
+      isWarmingUp: false,
+    } as const
+    const added = await addSource(ctx, { name, address, ...usual, ...order })
+    assert.strictEqual(added.kind, 'added')
+  }
+
+  const choose = async (pool = 'us-east', messageId = newId(), by = egress): Promise<Choice> =>
+    by.choose({ messageId, pool, receiver: () => 'google.com' })
+
+  function names(choice: Choice): (string | null)[] | string {
+    return choice.kind === 'ways' ? choice.ways.map(({ source }) => source) : choice.detail
+  }
+
+  it('two changes at once: what was read first is not kept over what was read later', async () => {
+    const { promise: isHeld, resolve: release } = Promise.withResolvers<void>()
+    let isHolding = false
+    const query: typeof ctx.db.query = async (statement, values) => {
+      const read = await ctx.db.query<never>(statement, values)
+      if (!isHolding || !JSON.stringify(statement).includes('FROM egress_sources')) return read
+      isHolding = false
+      await isHeld
+      return read
+    }
+    const slow = await startEgress({ ...ctx, db: { ...ctx.db, query } }, isHere)
+    started.push(slow)
+    isHolding = true
+    await add('one', '192.0.2.1')
+    await until(() => !isHolding)
+    await add('two', '2001:db8::2')
+    // were the second read begun beside the first, it would be over, and then the first
+    await sleep(200)
+    release()
+    await sleep(200)
+    await until(
+      async () => names(await choose('us-east', newId(), slow)).length === 2,
+      () => 'the later source is not used',
+    )
+  })
+
+  it("is the system's without a source, with the server's name", async () => {
+    egress = await start()
+    const choice = await choose()
+    const system = { source: null, address: null, family: null, ehloName: ctx.config.serverName }
+    assert.deepEqual(choice.kind === 'ways' && choice.ways, [system])
+  })
+
+  it('goes through the pool of the region, and by that of the default region where it has none', async () => {
+    await add('east', '192.0.2.1')
+    await add('africa', '192.0.2.2', { region: 'af-south-1' })
+    egress = await start()
+    assert.deepEqual(names(await choose('us-east')), ['east'])
+    assert.deepEqual(names(await choose('af-south')), ['africa'])
+    assert.deepEqual(names(await choose('ap-southeast')), ['east'])
+  })
+
+  it('gives the best of each family, the same at every retry', async () => {
+    for (const [i, name] of ['a', 'b', 'c'].entries()) await add(name, `192.0.2.${i + 1}`)
+    await add('six', '2001:db8::1')
+    egress = await start()
+    const messageId = newId()
+    const first = await choose('us-east', messageId)
+    assert.ok(first.kind === 'ways' && first.ways.length === 2)
+    assert.deepEqual(new Set(first.ways.map(({ family }) => family)), new Set([4, 6]))
+    for (let i = 0; i < 5; i++) assert.deepEqual(names(await choose('us-east', messageId)), names(first))
+  })
+
+  it('passes over what is paused or not here, and says why when nothing is left', async () => {
+    await add('a', '192.0.2.1')
+    await add('b', '192.0.2.2')
+    absent.add('192.0.2.2')
+    egress = await start()
+    assert.deepEqual(names(await choose()), ['a'])
+    await pauseSource(ctx, 'a')
+    await until(
+      async () => (await choose()).kind === 'wait',
+      () => 'the pause is heard',
+    )
+    assert.match(
+      String(names(await choose())),
+      /^no source of its pool can take it now \((a is paused, b is not on|b is not on this machine, a is paused)/,
+    )
+    await resumeSource(ctx.db, 'a')
+    await until(
+      async () => (await choose()).kind === 'ways',
+      () => 'the resumption is heard',
+    )
+  })
+
+  it('a source that is added or removed is known at once', async () => {
+    await add('a', '192.0.2.1')
+    egress = await start()
+    await add('b', '192.0.2.2')
+    await addPool(ctx, 'own')
+    await joinPool(ctx.db, 'own', { source: 'b', weight: 1 })
+    await until(
+      async () => String(names(await choose('own'))) === 'b',
+      () => 'the new pool is heard',
+    )
+    await removeSource(ctx.db, 'b')
+    await until(
+      async () => String(names(await choose('own'))) === 'a',
+      () => 'the removal is heard',
+    )
+  })
+
+  it('an address that leaves is taken out and said to be gone; it comes back when it is back', async () => {
+    await add('a', '192.0.2.1')
+    await add('b', '192.0.2.2')
+    egress = await start()
+    assert.strictEqual((await findSource(ctx.db, 'a'))?.state, 'active')
+    absent.add('192.0.2.1')
+    await egress.lookAgain()
+    for (let i = 0; i < 20; i++) assert.deepEqual(names(await choose()), ['b'])
+    await until(
+      async () => (await findSource(ctx.db, 'a'))?.state === 'gone',
+      () => 'it is written down',
+    )
+    absent.clear()
+    await egress.lookAgain()
+    assert.ok(
+      (await Promise.all(Array.from({ length: 40 }, () => choose()))).some((choice) => String(names(choice)) === 'a'),
+    )
+  })
+
+  async function sendDay(count: number, outcome?: Outcome): Promise<number> {
+    let sent = 0
+    for (let i = 0; i < count; i++) {
+      const choice = await choose()
+      if (choice.kind === 'wait') break
+      choice.done(attemptBy('warm', outcome))
+      sent++
+    }
+    return sent
+  }
+
+  /** What was counted is written when the process stops; the next one goes on. */
+  async function nextDay(days = 1): Promise<void> {
+    await egress.stop()
+    ctx.advance(days * DAY_MS)
+    egress = await start()
+  }
+
+  describe('while a source warms up', () => {
+    beforeEach(async () => {
+      await add('warm', '192.0.2.9', { isWarmingUp: true })
+      egress = await start()
+    })
+
+    it('it gets so much a day, and what is more goes by the others', async () => {
+      await add('old', '192.0.2.8')
+      egress = await start()
+      const used = new Map<string, number>()
+      for (let i = 0; i < 60; i++) {
+        const choice = await choose()
+        assert.ok(choice.kind === 'ways')
+        const source = choice.ways[0]?.source ?? ''
+        choice.done(attemptBy(source))
+        used.set(source, (used.get(source) ?? 0) + 1)
+      }
+      assert.deepEqual(Object.fromEntries(used), { warm: 4, old: 56 })
+    })
+
+    it('alone, it lets the rest wait, with a reason and until when', async () => {
+      assert.strictEqual(await sendDay(10), 4)
+      const choice = await choose()
+      assert.ok(choice.kind === 'wait')
+      assert.match(
+        choice.detail,
+        /warm is warming up.*to google\.com today is used up, and there is more from .*T00:00:00\.000Z/,
+      )
+      assert.ok(choice.untilMs > ctx.clock.now() && choice.untilMs <= ctx.clock.now() + 3_600_000)
+    })
+
+    it('what came to nothing is not counted', async () => {
+      for (let i = 0; i < 10; i++) {
+        const choice = await choose()
+        assert.ok(choice.kind === 'ways')
+        choice.done(i % 2 === 0 ? null : attemptBy('warm', UNREACHABLE))
+      }
+      assert.strictEqual(await sendDay(10), 4)
+    })
+
+    it('small days prove nothing: the amount stays', async () => {
+      assert.strictEqual(await sendDay(10), 4)
+      await nextDay()
+      assert.strictEqual(await sendDay(20), 4)
+    })
+
+    it('two processes share the day', async () => {
+      const other = await start()
+      const choices = await Promise.all(
+        Array.from({ length: 20 }, (_, i) => choose('us-east', newId(), i % 2 === 0 ? egress : other)),
+      )
+      assert.strictEqual(choices.filter(({ kind }) => kind === 'ways').length, 4)
+    })
+
+    it('a process that is killed takes its block with it, no more; one that stops gives it back', async () => {
+      const first = await choose() // a block of one, and the process is gone: nothing is told
+      assert.strictEqual(first.kind, 'ways')
+      egress = await start()
+      assert.strictEqual(await sendDay(10), 3)
+    })
+  })
+
+  it('the amount grows with good days, stays with middling and goes back with bad ones', async function () {
+    await add('warm', '192.0.2.9', { isWarmingUp: true })
+    const big = { ...ctx, config: { ...ctx.config, warmUp: [40, 80, 160] } }
+    const restart = async (): Promise<void> => {
+      egress = await startEgress(big, isHere)
+      started.push(egress)
+    }
+    const turn = async (): Promise<void> => {
+      await egress.stop()
+      ctx.advance(DAY_MS)
+      await restart()
+    }
+    await restart()
+    assert.strictEqual(await sendDay(300), 40)
+    await turn()
+    assert.strictEqual(await sendDay(300), 80)
+    await turn()
+    assert.strictEqual(await sendDay(300, THROTTLED), 160)
+    await turn()
+    assert.strictEqual(await sendDay(300), 80, 'a step back')
+    await turn()
+    assert.strictEqual(await sendDay(300), 160)
+    await turn()
+    assert.strictEqual(await sendDay(300), 300, 'free after the last step')
+  })
+
+  it('complaints hold it back: each counts against the source of its mail', async () => {
+    await add('warm', '192.0.2.9', { isWarmingUp: true })
+    const {
+      rows: [source],
+    } = await ctx.db.query<{ id: string }>(`SELECT id FROM egress_sources WHERE name = 'warm'`)
+    await ctx.db.query(
+      sql`
+        INSERT INTO egress_days (source_id, receiver, day, step, taken, sent)
+        VALUES ($1, 'google.com', '2026-01-05', 1, 50, 50)
+      `,
+      [source?.id],
+    )
+    const [messageId, workspaceId] = [newId(), await ctx.newWorkspace()]
+    await ctx.db.query(
+      sql`
+        INSERT INTO recipients (
+          message_id, n, workspace_id, tier, kind, address, domain, state, is_open, due_at, is_only, updated_at
+        )
+        VALUES ($1, 0, $2, 'bulk', 'to', 'a@shop.example', 'shop.example', 'delivered', false, now(), true, now())
+      `,
+      [messageId, workspaceId],
+    )
+    await ctx.db.query(
+      sql`
+        INSERT INTO attempts (message_id, n, attempt, at, outcome, host, source, duration_ms, conversation)
+        VALUES ($1, 0, 1, now(), 'delivered', 'aspmx.l.google.com', 'warm', 1, '')
+      `,
+      [messageId],
+    )
+    await countComplaints(ctx.db, [
+      { messageId, n: 0 },
+      { messageId: newId(), n: 0 },
+    ])
+    await countComplaints(ctx.db, [])
+    const { rows } = await ctx.db.query('SELECT complaints FROM egress_days')
+    assert.deepEqual(rows, [{ complaints: 1 }])
+  })
+})

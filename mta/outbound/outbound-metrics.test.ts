@@ -1,0 +1,82 @@
+import { assert } from 'chai'
+import * as fc from 'fast-check'
+import { createRegistry } from '#src/metrics/registry.ts'
+import { createMeasures, createSiteNames } from './outbound-metrics.ts'
+
+describe('the figures of the outbound role', () => {
+  it('a site has a name of its own after some attempts, and keeps it', () => {
+    const nameOf = createSiteNames()
+    const names = Array.from({ length: 25 }, () => nameOf('mx.example'))
+    assert.deepEqual([names.indexOf('mx.example'), names.filter((name) => name === 'other').length], [19, 19])
+    assert.strictEqual(nameOf(null), 'other')
+  })
+  it('whatever sites there are, few have a name, and a name is never taken away', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(400), { minLength: 1, maxLength: 300 }), (sites) => {
+        const nameOf = createSiteNames()
+        const named = new Set<string>()
+        for (const _ of Array.from({ length: 25 }))
+          for (const site of sites) {
+            const name = nameOf(`s${site}`)
+            assert.ok(name === 'other' ? !named.has(`s${site}`) : name === `s${site}`)
+            if (name !== 'other') named.add(name)
+          }
+        assert.ok(named.size <= 100)
+        assert.strictEqual(named.size, Math.min(100, new Set(sites).size))
+      }),
+      { numRuns: 20 },
+    )
+  })
+  it('tells outcomes by tier and site, and the time to the 250', () => {
+    const registry = createRegistry()
+    const state = { sessions: 3, waiting: 2, source: null }
+    const sites = [
+      { site: 'a', state },
+      { site: 'b', state: { ...state, source: 'out1' } },
+      { site: 'b', state: { ...state, source: 'out2' } },
+    ] as never
+    const measures = createMeasures(registry, { sites: () => sites, unsettled: () => 7 })
+    const attempt = { outcome: { kind: 'delivered' }, durationMs: 200, source: 'out1' } as never
+    measures.note({ tier: 'instant', beganAt: new Date(10_000) }, attempt, 'a', 10_700)
+    measures.note(
+      { tier: 'bulk', beganAt: new Date(10_000) },
+      { outcome: { kind: 'deferred' }, durationMs: 50, source: null } as never,
+      null,
+      10_700,
+    )
+    const told = registry.snapshot()
+    assert.deepEqual(
+      told.mailstead_attempts_total?.map(({ labels, value }) => [...labels, value]),
+      [
+        ['instant', 'delivered', 1],
+        ['bulk', 'deferred', 1],
+      ],
+    )
+    const [delivery, ...others] = told.mailstead_delivery_seconds ?? []
+    assert.deepEqual(
+      [delivery?.labels, delivery?.value, delivery?.counts?.findIndex((n) => n === 1), others.length],
+      [['instant'], 0.7, 3, 0],
+    )
+    const gauges = [
+      told.mailstead_outbound_sessions,
+      told.mailstead_outbound_held,
+      told.mailstead_outbound_sites,
+      told.mailstead_outbound_unsettled,
+    ]
+    assert.deepEqual(
+      gauges.map((series) => series?.[0]?.value),
+      [9, 6, 2, 7],
+    )
+    const bySource = [told.mailstead_source_sessions, told.mailstead_source_attempts_total]
+    assert.deepEqual(
+      bySource.map((series) => series?.map(({ labels, value }) => [...labels, value])),
+      [
+        [
+          ['out1', 3],
+          ['out2', 3],
+        ],
+        [['out1', 'delivered', 1]],
+      ],
+    )
+  })
+})

@@ -1,0 +1,83 @@
+/**
+ * The figures of the outbound role: what became of attempts, how long mail took to its 250, and how busy the process is. A site has its own
+ * series once it was tried some times and while few have; all others are "other". A name that was given stays, so that counters only rise.
+ */
+import type { Claimed } from '#src/messages/claim.ts'
+import { publicNameOf, type Attempt } from '#src/messages/outcome.ts'
+import { single, type Registry, type Series } from '#src/metrics/registry.ts'
+import type { SiteState, ToldSite } from '#src/queue/site-state.ts'
+
+export interface Busyness {
+  readonly sites: () => readonly ToldSite[]
+  readonly unsettled: () => number
+}
+
+export interface Measures {
+  /** An attempt ended at this time (epoch ms); null when the domain's site is not known. */
+  note(
+    claimed: Pick<Claimed, 'tier' | 'beganAt'>,
+    attempt: Pick<Attempt, 'outcome' | 'durationMs' | 'source'>,
+    site: string | null,
+    nowMs: number,
+  ): void
+}
+
+const MOST_SITES = 100
+const ATTEMPTS_FOR_A_NAME = 20
+/** Sites that are counted on their way to a name; more, and their count begins anew. */
+const MOST_COUNTED = 10_000
+
+export function createMeasures(registry: Registry, { sites, unsettled }: Busyness): Measures {
+  const nameOf = createSiteNames()
+  registry.collect(() => {
+    const busy = sites().map(({ state }) => state)
+    const sum = (of: (state: SiteState) => number): number => busy.reduce((total, state) => total + of(state), 0)
+    return {
+      mailstead_outbound_sessions: single(sum(({ sessions }) => sessions)),
+      mailstead_outbound_held: single(sum(({ waiting }) => waiting)),
+      mailstead_source_sessions: bySource(busy, ({ sessions }) => sessions),
+      mailstead_source_held: bySource(busy, ({ waiting }) => waiting),
+      mailstead_outbound_sites: single(new Set(sites().map(({ site }) => site)).size),
+      mailstead_outbound_unsettled: single(unsettled()),
+    }
+  })
+  return {
+    note: ({ tier, beganAt }, { outcome, durationMs, source }, site, nowMs) => {
+      const kind = publicNameOf(outcome)
+      registry.add('mailstead_attempts_total', [tier, kind])
+      registry.add('mailstead_site_attempts_total', [nameOf(site), kind])
+      if (source !== null) registry.add('mailstead_source_attempts_total', [source, kind])
+      registry.observe('mailstead_attempt_seconds', [kind], durationMs / 1000)
+      if (kind === 'delivered')
+        registry.observe('mailstead_delivery_seconds', [tier], Math.max(0, nowMs - beganAt.getTime()) / 1000)
+    },
+  }
+}
+
+/** Of the sources of ours; the system's choice has no series. */
+function bySource(states: readonly SiteState[], of: (state: SiteState) => number): Series[] {
+  const sums = new Map<string, number>()
+  for (const state of states)
+    if (state.source !== null) sums.set(state.source, (sums.get(state.source) ?? 0) + of(state))
+  return [...sums].map(([source, value]) => ({ labels: [source], value }))
+}
+
+/** The name under which a site is counted. */
+export function createSiteNames(): (site: string | null) => string {
+  const named = new Set<string>()
+  const counted = new Map<string, number>()
+  return (site) => {
+    if (site === null) return 'other'
+    if (named.has(site)) return site
+    if (named.size >= MOST_SITES) return 'other'
+    const attempts = (counted.get(site) ?? 0) + 1
+    if (attempts < ATTEMPTS_FOR_A_NAME) {
+      if (counted.size >= MOST_COUNTED) counted.clear()
+      counted.set(site, attempts)
+      return 'other'
+    }
+    counted.delete(site)
+    named.add(site)
+    return site
+  }
+}

@@ -1,0 +1,213 @@
+/**
+ * The outbound role: constructs the scheduler, the delivery pipeline and the result writer of one process under one lease, and wakes them on
+ * what other processes publish. It stops in order: it claims nothing more, lets conversations end for a while and aborts the rest, writes the
+ * results, releases what has none, and ends its lease.
+ */
+import { randomUUID } from 'node:crypto'
+import { loadPlans, type Plans } from '#config/plans.ts'
+import { deliver } from '#mta/delivery/deliver.ts'
+import { openPipeline, type OpenPipeline } from '#mta/delivery/delivery-pipeline.ts'
+import { createResultHandler } from '#mta/delivery/result-handler.ts'
+import { createResultWriter, type ResultWriter } from '#mta/delivery/result-writer.ts'
+import { answerDryRuns, type DryRunAnswers } from '#mta/dry-run/answers.ts'
+import { startEgress } from '#mta/egress/source-choice.ts'
+import type { Postponement } from '#mta/scheduling/claimer.ts'
+import { Dispatcher } from '#mta/scheduling/dispatcher.ts'
+import type { LeasedRecipient } from '#mta/scheduling/leased-recipients.ts'
+import { createReadyQueue } from '#mta/scheduling/ready-queue.ts'
+import { SiteQueues } from '#mta/scheduling/site-queues.ts'
+import { createSourceSelection } from '#mta/scheduling/source-selection.ts'
+import { createPacer, type Pacer } from '#mta/shaping/throttles.ts'
+import type { Context } from '#src/context.ts'
+import { claimRecipients } from '#src/messages/claim.ts'
+import { releaseOf } from '#src/messages/transition-for-outcome.ts'
+import { createRegistry, type Registry } from '#src/metrics/registry.ts'
+import { accountAt } from '#src/providers/account-destination.ts'
+import { createDomainSites, type DomainSites } from '#src/queue/domain-sites.ts'
+import { suspendedSite } from '#src/queue/keys.ts'
+import { takeLease, type Lease } from '#src/queue/lease.ts'
+import { watchSuspensions, type SuspensionWatch } from '#src/queue/suspensions.ts'
+import type { Redis } from '#src/stores/redis.ts'
+import { createMeasures } from './outbound-metrics.ts'
+import { createReport, type Report } from './site-status-publisher.ts'
+import { subscribe } from './wake-ups.ts'
+import { countWorkspaces, type WorkspaceCounter } from './workspace-counter.ts'
+
+const GRACE_MS = 20_000
+/** For aborted conversations to record how far they were. */
+const ABORT_MS = 2000
+/** While more results wait for PostgreSQL, nothing more begins. */
+const MAX_UNWRITTEN = 2000
+
+export interface Outbound {
+  /** Conversations may go on for `graceMs`. The whole stop takes less than 30 s. */
+  stop(graceMs?: number): Promise<void>
+}
+
+/** What to stop again when a later part cannot start; nothing of it has work yet. */
+type Undo = (() => void | Promise<unknown>)[]
+
+/** @throws when PostgreSQL is away at the start (the caller retries), or the file of a setting is wrong. Nothing stays open then. */
+export async function startOutbound(
+  ctx: Context,
+  redisUrl: string,
+  registry: Registry = createRegistry(),
+): Promise<Outbound> {
+  const undo: Undo = []
+  // first: with a wrong file nothing is claimed
+  const plans = loadPlans(ctx.config.plansFile)
+  try {
+    const parts = construct(ctx, redisUrl, { ...(await openParts(ctx, undo)), registry, plans })
+    return { stop: (graceMs = GRACE_MS) => stop(parts, graceMs) }
+  } catch (error) {
+    for (const undoOne of undo.toReversed()) await Promise.resolve(undoOne()).catch(() => undefined)
+    throw error
+  }
+}
+
+/** The parts that read PostgreSQL to start. */
+interface OpenParts {
+  readonly lease: Lease
+  readonly opened: OpenPipeline
+  readonly suspensions: SuspensionWatch
+  readonly throttles: Pacer
+}
+
+async function openParts(ctx: Context, undo: Undo): Promise<OpenParts> {
+  const lease = await takeLease(ctx)
+  undo.push(() => lease.end())
+  const egress = await startEgress(ctx)
+  undo.push(() => egress.stop())
+  const suspensions = await watchSuspensions(ctx)
+  undo.push(() => suspensions.stop())
+  const throttles = await createPacer(ctx, randomUUID())
+  undo.push(() => throttles.stop())
+  const opened = openPipeline(ctx, egress)
+  undo.push(() => opened.close())
+  return { lease, opened, suspensions, throttles }
+}
+
+interface Parts extends OpenParts {
+  readonly ctx: Context
+  readonly writer: ResultWriter
+  readonly queues: SiteQueues
+  readonly dispatcher: Dispatcher
+  readonly subscriber: Redis
+  readonly workspaceCounter: WorkspaceCounter
+  readonly sites: DomainSites
+  readonly status: Report
+  readonly dryRuns: DryRunAnswers
+}
+
+function construct(
+  ctx: Context,
+  redisUrl: string,
+  open: OpenParts & { readonly registry: Registry; readonly plans: Plans },
+): Parts {
+  const { lease, opened, suspensions, throttles, registry, plans } = open
+  const { pipeline, breaker } = opened
+  const { accounts } = pipeline
+  const sites = createDomainSites(ctx)
+  const siteOf = siteFinder(opened, sites)
+  const writer = createResultWriter(ctx, (size) => registry.observe('mailstead_settle_batch_size', [], size))
+  const workspaceCounter = countWorkspaces(ctx)
+  // both report on the queues, which need a handler that records in both
+  const view = (): ReturnType<SiteQueues['view']> => queues.view()
+  const metrics = createMeasures(registry, { sites: view, unsettled: () => writer.waiting })
+  const status = createReport(ctx, { process: () => String(lease.id), sites: view, siteOf, breaker })
+  const handleResult = createResultHandler(ctx, {
+    recordMetrics: (claimed, attempt) =>
+      metrics.note(claimed, attempt, sites.siteOf(claimed.domain) ?? null, ctx.clock.now()),
+    publishStatus: (domain, attempt, source) => status.note(domain, attempt, source),
+    countForWorkspace: (workspaceId, outcome) => workspaceCounter.note(workspaceId, outcome),
+    throttles,
+    writer,
+  })
+  const readyQueue = createReadyQueue(ctx.redis)
+  const queues: SiteQueues = new SiteQueues(ctx, {
+    lease,
+    readyQueue,
+    claimRecipients: (members) => claimRecipients(ctx.db, lease.id, members, new Date(ctx.clock.now())),
+    sources: createSourceSelection({
+      pipeline: { ...pipeline, route: (domain) => routeAndNote(opened, sites, domain) },
+      egress: opened.egress,
+      throttles,
+      accounts,
+    }),
+    shareKnown: (throttle) => throttles.ready(throttle),
+    isSuspended: (domain) => suspensions.find(domain, sites.siteOf(domain)) !== undefined,
+    deliver: (claimed, gate) => deliver(pipeline, claimed, gate),
+    handleResult,
+    isBehind: () => writer.waiting > MAX_UNWRITTEN,
+    release: (recipients, postponement) => release(ctx, writer, recipients, postponement),
+  })
+  const dispatcher = new Dispatcher(ctx, {
+    readyQueue,
+    siteOf: (domain) => findUnsuspendedSite(suspensions, siteOf, domain),
+    onReady: (site, hasInstant) => queues.wake(site, hasInstant),
+  })
+  const dryRuns = answerDryRuns({ ctx, plans, opened })
+  const subscriber = subscribe(ctx, redisUrl, { dispatcher, queues, suspensions, throttles, accounts, dryRuns })
+  return { ctx, ...open, writer, queues, dispatcher, subscriber, workspaceCounter, sites, status, dryRuns }
+}
+
+type SiteFinder = (domain: string) => Promise<string>
+
+/** The site that accepts mail for a domain; a connected account is a site of its own. */
+function siteFinder(opened: OpenPipeline, sites: DomainSites): SiteFinder {
+  return async (domain) => (accountAt(domain) === null ? (await routeAndNote(opened, sites, domain)).site : domain)
+}
+
+async function routeAndNote(
+  { router }: OpenPipeline,
+  sites: DomainSites,
+  domain: string,
+): ReturnType<OpenPipeline['router']['route']> {
+  const route = await router.route(domain)
+  sites.note(domain, route.site)
+  return route
+}
+
+/** Where the dispatcher puts mail for a domain: its site, or aside while it is suspended. */
+async function findUnsuspendedSite(suspensions: SuspensionWatch, siteOf: SiteFinder, domain: string): Promise<string> {
+  // a suspension that was stored before this mail was accepted must hold it
+  await suspensions.settled()
+  // a suspended domain is not looked up in DNS
+  if (suspensions.find(domain) !== undefined) return suspendedSite(domain)
+  const site = await siteOf(domain)
+  return suspensions.find(domain, site) === undefined ? site : suspendedSite(domain)
+}
+
+async function release(
+  ctx: Context,
+  writer: ResultWriter,
+  recipients: readonly LeasedRecipient[],
+  postponement?: Postponement,
+): Promise<void> {
+  const { until, reason } = postponement ?? { until: new Date(ctx.clock.now()), reason: null }
+  await Promise.all(recipients.map((one) => writer.write({ claimed: one, moving: releaseOf(one, until, reason) })))
+}
+
+async function stop(parts: Parts, graceMs: number): Promise<void> {
+  const { ctx, lease, queues, writer, opened } = parts
+  const { transport, accounts } = opened.pipeline
+  parts.subscriber.disconnect()
+  parts.suspensions.stop()
+  parts.sites.stop()
+  parts.status.stop()
+  await parts.dryRuns.stop()
+  await parts.dispatcher.stop()
+  await queues.stop(graceMs)
+  // what the receiver may have is stored as unknown; left to the end of the lease it would be sent again
+  if (queues.active > 0) {
+    transport.abort()
+    accounts.relay.abort()
+  }
+  await queues.stop(ABORT_MS)
+  await writer.drain()
+  await opened.close()
+  await parts.throttles.stop()
+  await parts.workspaceCounter.stop()
+  if (queues.active > 0) return
+  await lease.end().catch((error: unknown) => ctx.log.warn({ err: error }, 'failed to end the lease; it expires'))
+}

@@ -1,0 +1,84 @@
+/**
+ * What there is to know about a mail that was taken: whose message it is, its From and Subject (the headers are parsed once),
+ * and what each of its signatures is worth, judged by mailauth with the keys that the sandbox DNS publishes.
+ * A mail that nobody can make sense of is still taken: what cannot be told is null. The parser and the verifier are large and are loaded
+ * with the first mail: outside of sandbox mode there may be none.
+ */
+import { Resolver } from 'node:dns/promises'
+import type { ParsedMail } from 'mailparser'
+import { idOfHex } from '#src/platform/id.ts'
+import { readReturnPath, type Mac } from '#src/mail/verp.ts'
+import type { DkimVerdict, TakenMail } from '#src/sandbox/inbox.ts'
+
+export type Findings = Pick<TakenMail, 'headerFrom' | 'subject' | 'messageId' | 'dkim'>
+
+export interface Examiner {
+  examine(raw: Buffer, mailFrom: string): Promise<Findings>
+  stop(): void
+}
+
+/** Longer than any header that mail has; what follows is not read. */
+const MAX_HEADER_BYTES = 512 * 1024
+const DNS_TIMEOUT_MS = 2000
+
+export function createExaminer(dnsPort: number, mac: Mac): Examiner {
+  const resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: 2 })
+  resolver.setServers([`127.0.0.1:${dnsPort}`])
+  const examine = async (raw: Buffer, mailFrom: string): Promise<Findings> => {
+    const [headers, dkim] = await Promise.all([readHeaders(raw), judgeSignatures(raw, resolver)])
+    return {
+      headerFrom: headers?.from?.text ?? null,
+      subject: headers?.subject ?? null,
+      messageId: readReturnPath(mailFrom, mac)?.messageId ?? readMessageId(headers?.messageId),
+      dkim,
+    }
+  }
+  return { examine, stop: () => resolver.cancel() }
+}
+
+async function readHeaders(raw: Buffer): Promise<ParsedMail | null> {
+  const end = raw.indexOf('\r\n\r\n')
+  const block = raw.subarray(0, Math.min(end < 0 ? raw.length : end + 4, MAX_HEADER_BYTES))
+  const { simpleParser } = await import('mailparser')
+  try {
+    return await simpleParser(block, { skipHtmlToText: true, skipTextToHtml: true, skipTextLinks: true })
+  } catch {
+    return null
+  }
+}
+
+/** Ours is the message id (a UUIDv7 of our age) in hex, left of the "@". */
+function readMessageId(field: string | undefined): string | null {
+  const hex = /^<(0[1-9a-f][0-9a-f]{10}7[0-9a-f]{19})@/.exec(field ?? '')?.[1]
+  return hex === undefined ? null : idOfHex(hex)
+}
+
+/** One verdict for each signature; none for a mail without. */
+async function judgeSignatures(raw: Buffer, resolver: Resolver): Promise<DkimVerdict[]> {
+  const { dkimVerify } = await import('mailauth/lib/dkim/verify.js')
+  try {
+    const { results } = await dkimVerify(raw, {
+      strict: true,
+      resolver: (name, type) => resolver.resolve(name, type) as Promise<string[][]>,
+    })
+    return results
+      .filter(({ status }) => status.result !== 'none')
+      .map(({ signingDomain, selector, algo, status }) => ({
+        domain: signingDomain ?? '',
+        selector: selector ?? '',
+        algorithm: algo ?? '',
+        result: status.result,
+        comment: status.comment ?? null,
+      }))
+  } catch (error) {
+    return [
+      {
+        domain: '',
+        selector: '',
+        algorithm: '',
+        result: 'permerror',
+        comment: error instanceof Error ? error.message : String(error),
+      },
+    ]
+  }
+}

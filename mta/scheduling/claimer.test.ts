@@ -1,0 +1,158 @@
+import { assert } from 'chai'
+import type { ClaimedDelivery } from '#mta/delivery/session-grant.ts'
+import type { Claimed } from '#src/messages/claim.ts'
+import type { Attempt, Outcome } from '#src/messages/outcome.ts'
+import { attemptOf, claimedOf, entryOf, selectedSource, silentContext } from '#test/support/delivery.ts'
+import { paceWith } from '#test/support/throttle.ts'
+import { Claimer, type ClaimerDeps, type Postponement } from './claimer.ts'
+import { LeasedRecipients } from './leased-recipients.ts'
+import type { ReadyEntry } from './ready-queue.ts'
+import { SiteQueue } from './site-queue.ts'
+import type { Destination, Selection, SourceSelection } from './source-selection.ts'
+
+const LIMIT = { instant: 10, others: 10 }
+const POSTPONED: Outcome = { kind: 'postponed', reason: 'no-source', detail: 'no source', untilMs: 0 }
+
+interface Case {
+  readonly site: SiteQueue
+  readonly leased: LeasedRecipients
+  readonly released: { readonly ids: readonly string[]; readonly postponement: Postponement | undefined }[]
+  readonly finished: { readonly delivery: ClaimedDelivery; readonly attempt: Attempt }[]
+  readonly putBack: ReadyEntry[]
+  claim(): Promise<void>
+}
+
+/** A site where these recipients are ready. */
+function siteWith(
+  ready: readonly Claimed[],
+  deps: Partial<Omit<ClaimerDeps, 'sources'>> & { readonly sources?: Partial<SourceSelection> } = {},
+): Case {
+  const ctx = silentContext()
+  const site = new SiteQueue('site')
+  const leased = new LeasedRecipients()
+  const throttle = paceWith({ share: { instant: 2, others: 8 } })
+  const [released, finished, putBack]: [Case['released'], Case['finished'], ReadyEntry[]] = [[], [], []]
+  const release = (claimed: readonly Claimed[], postponement?: Postponement): Promise<void> => {
+    released.push({ ids: claimed.map(({ messageId }) => messageId), postponement })
+    leased.drop(claimed)
+    return Promise.resolve()
+  }
+  const { sources, ...others } = deps
+  const claimer = new Claimer(ctx, {
+    leased,
+    readyQueue: {
+      claim: () => Promise.resolve(ready.map(entryOf)),
+      putBack: (_, entries) => Promise.resolve(void putBack.push(...entries)),
+    },
+    claimRecipients: () => Promise.resolve(ready),
+    sources: {
+      destinationOf: () => Promise.resolve({ site: 'site', hosts: [], isOurs: true } as unknown as Destination),
+      select: () => ({ kind: 'selected', selected: selectedSource({ throttle }) }),
+      isBySystem: () => true,
+      throttleOf: () => throttle,
+      allSuspended: () => null,
+      count: () => 1,
+      ...sources,
+    },
+    shareKnown: () => Promise.resolve(),
+    isSuspended: () => false,
+    isStopped: () => false,
+    releaseClaimed: release,
+    release: (deliveries, postponement) =>
+      release(
+        deliveries.map(({ claimed }) => claimed),
+        postponement,
+      ),
+    finish: (delivery, attempt) => finished.push({ delivery, attempt }),
+    ...others,
+  })
+  return { site, leased, released, finished, putBack, claim: () => claimer.claim(site, LIMIT) }
+}
+
+describe('claiming', () => {
+  it('puts what is ready in the queue of its source, and knows when that was all', async () => {
+    const ready = [claimedOf(), claimedOf({ tier: 'instant' })]
+    const one = siteWith(ready)
+    await one.claim()
+    assert.strictEqual(one.site.held, 2)
+    assert.strictEqual(one.site.isEmpty, true)
+  })
+  it('does not count a claim as all when something became ready while it ran', async () => {
+    const one: Case = siteWith([claimedOf()], {
+      readyQueue: {
+        claim: () => {
+          one.site.wakes++
+          return Promise.resolve([])
+        },
+        putBack: () => Promise.resolve(),
+      },
+    })
+    await one.claim()
+    assert.strictEqual(one.site.isEmpty, false)
+  })
+  it('drops what PostgreSQL does not return: it was settled, or another process has it', async () => {
+    const one = siteWith([claimedOf()], { claimRecipients: () => Promise.resolve([]) })
+    await one.claim()
+    assert.deepEqual([one.site.held, one.released.length, one.putBack.length], [0, 0, 0])
+  })
+  it('begins a recipient once that was ready twice', async () => {
+    const twice = claimedOf()
+    const one = siteWith([twice, twice], { claimRecipients: () => Promise.resolve([twice]) })
+    await one.claim()
+    assert.strictEqual(one.site.held, 1)
+  })
+  it('puts back what PostgreSQL could not be asked for, and checks later what it may have committed', async () => {
+    const ready = [claimedOf(), claimedOf({ tier: 'instant' })]
+    const one = siteWith(ready, { claimRecipients: () => Promise.reject(new Error('PostgreSQL is away')) })
+    await assert.isRejected(one.claim(), /2 recipients could not be claimed/)
+    assert.deepEqual(one.putBack, ready.map(entryOf))
+    assert.deepEqual([one.site.isEmpty, one.site.hasReadyInstant, one.leased.isUncertain], [false, true, true])
+  })
+  it('releases mail of a domain that was suspended after it became ready', async () => {
+    const [suspended, other] = [claimedOf({ domain: 'suspended.example' }), claimedOf()]
+    const one = siteWith([suspended, other], { isSuspended: (domain) => domain === 'suspended.example' })
+    await one.claim()
+    assert.deepEqual(one.released, [{ ids: [suspended.messageId], postponement: undefined }])
+    assert.strictEqual(one.site.held, 1)
+  })
+  it('leaves mail ready while the receiver has suspended every source', async () => {
+    const ready = [claimedOf()]
+    const one = siteWith(ready, { sources: { isBySystem: () => false, allSuspended: () => ['a', 'b'] } })
+    await one.claim()
+    assert.deepEqual(one.putBack, ready.map(entryOf))
+    assert.deepEqual([...one.site.sourceQueues.keys()], ['a', 'b'], 'their throttles wake the site later')
+  })
+  it('postpones the mail of a workspace that the receiver suspended, for ten minutes at most', async () => {
+    const ctx = silentContext()
+    const by = { until: new Date(ctx.nowMs + 86_400_000), pace: 'yahoo', workspaceId: 'w' }
+    const selection = { kind: 'suspended', by } as unknown as Selection
+    const one = siteWith([claimedOf()], { sources: { select: () => selection } })
+    await one.claim()
+    assert.strictEqual(one.released[0]?.postponement?.until.getTime(), ctx.nowMs + 600_000)
+    assert.strictEqual(one.site.held, 0)
+  })
+  it('writes that no source may carry it now', async () => {
+    const selection: Selection = { kind: 'postponed', attempt: attemptOf(POSTPONED), selected: selectedSource() }
+    const one = siteWith([claimedOf()], { sources: { select: () => selection } })
+    await one.claim()
+    assert.deepEqual([one.finished.length, one.finished[0]?.attempt.outcome], [1, POSTPONED])
+  })
+  it('releases what it claimed when no source can be selected because a store is away', async () => {
+    const claimed = claimedOf()
+    const one = siteWith([claimed], { sources: { select: () => Promise.reject(new Error('away')) } })
+    await one.claim()
+    assert.deepEqual(one.released, [{ ids: [claimed.messageId], postponement: undefined }])
+  })
+  it('releases the surplus of a slow source for its later turn, and pauses after a claim of only surplus', async () => {
+    const throttle = paceWith({ share: { instant: 0, others: 0 } })
+    throttle.setSuspended(true)
+    const selected = selectedSource({ source: 'out1', throttle })
+    const one = siteWith([claimedOf(), claimedOf()], { sources: { select: () => ({ kind: 'selected', selected }) } })
+    one.site.sourceQueue('out1', throttle)
+    // the system's own queue has a share, so the claim begins
+    await one.claim()
+    assert.strictEqual(one.released.flatMap(({ ids }) => ids).length, 2)
+    assert.match(one.released[0]?.postponement?.reason ?? '', /out1 has more for this receiver than it takes now/)
+    assert.ok(one.site.pausedUntilMs > 0)
+  })
+})

@@ -1,0 +1,167 @@
+/**
+ * From due to ready: takes the recipients whose time has come, the highest tier first, finds the site of each by its domain, and makes them
+ * ready there. It wakes when something is scheduled and by a timer at the next due time. A slow DNS answer delays its own domain only.
+ *
+ * The process dies between taking and making ready: PostgreSQL still has them as waiting, and the worker schedules them again. Redis away:
+ * nothing is taken, and what was taken goes back on the schedule.
+ */
+import type { Context } from '#src/context.ts'
+import { schedule, type Due } from '#src/queue/due-schedule.ts'
+import { EPOCH_KEY } from '#src/queue/keys.ts'
+import { parseMember } from '#src/queue/member.ts'
+import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
+import type { DueEntry, ReadyQueue } from './ready-queue.ts'
+
+const BATCH = 500
+/** Recipients that wait for DNS. Above it nothing more is taken (instant mail: above twice it), so memory stays bounded while DNS is slow. */
+const MAX_ROUTING = 20_000
+/** A wake-up that was lost with a Redis connection costs at most this. */
+const MAX_SLEEP_MS = 2000
+const REDIS_AWAY_MS = 250
+
+export interface DispatcherDeps {
+  readonly readyQueue: Pick<ReadyQueue, 'takeDue' | 'addReady'>
+  /** The site that accepts mail for a domain. Never rejects. */
+  readonly siteOf: (domain: string) => Promise<string>
+  /** Called after recipients became ready. */
+  readonly onReady: (site: string, hasInstant: boolean) => void
+}
+
+interface TakenEntry extends DueEntry {
+  readonly tier: Tier
+}
+
+export class Dispatcher {
+  readonly #ctx: Pick<Context, 'redis' | 'clock' | 'log'>
+  readonly #deps: DispatcherDeps
+  /** Tiers that may have something due. */
+  readonly #pending = new Set<Tier>(TIER_NAMES)
+  /** When the next recipient of a tier is due, epoch ms. */
+  readonly #nextMs = new Map<Tier, number>()
+  readonly #running: Promise<void>
+  /** By site: collected in this turn of the event loop, to go to Redis together. */
+  #collected = new Map<string, TakenEntry[]>()
+  #routing = 0
+  #isStopped = false
+  #wake: () => void = () => undefined
+
+  constructor(ctx: Pick<Context, 'redis' | 'clock' | 'log'>, deps: DispatcherDeps) {
+    this.#ctx = ctx
+    this.#deps = deps
+    this.#running = this.#run()
+  }
+
+  /** Something was scheduled in a tier; any other word: check the due times of all tiers. */
+  kick(tier: string): void {
+    const known = TIER_NAMES.find((name) => name === tier)
+    for (const name of known === undefined ? TIER_NAMES : [known]) this.#pending.add(name)
+    this.#wake()
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#wake()
+    await this.#running
+    // without the epoch the worker fills the schedule again, and with it what was taken and is not ready yet
+    if (this.#routing > 0) await this.#ctx.redis.del(EPOCH_KEY).catch(() => undefined)
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isStopped) {
+      const tier = this.#nextTier()
+      if (tier === undefined) {
+        await this.#sleep()
+        continue
+      }
+      this.#pending.delete(tier)
+      try {
+        await this.#dispatch(tier)
+      } catch (error) {
+        this.#ctx.log.debug({ err: error }, 'due recipients cannot be taken; Redis is away')
+        this.#pending.add(tier)
+        await new Promise((resolve) => setTimeout(resolve, REDIS_AWAY_MS))
+      }
+    }
+  }
+
+  /** The highest tier that may have something due and room for it. */
+  #nextTier(): Tier | undefined {
+    const mayRoute = (tier: Tier): boolean => this.#routing < (tier === 'instant' ? 2 : 1) * MAX_ROUTING
+    return TIER_NAMES.find((tier) => this.#pending.has(tier) && mayRoute(tier))
+  }
+
+  /** One batch of a tier; then the highest tier is served again. */
+  async #dispatch(tier: Tier): Promise<void> {
+    const { taken, nextMs } = await this.#deps.readyQueue.takeDue(tier, this.#ctx.clock.now(), BATCH)
+    if (nextMs === null) this.#nextMs.delete(tier)
+    else this.#nextMs.set(tier, nextMs)
+    if (taken.length === BATCH) this.#pending.add(tier)
+    for (const [domain, entries] of groupByDomain(taken)) {
+      this.#routing += entries.length
+      const withTier = entries.map((entry) => ({ ...entry, tier }))
+      void this.#deps.siteOf(domain).then((site) => this.#collect(site, withTier))
+    }
+  }
+
+  #collect(site: string, entries: readonly TakenEntry[]): void {
+    if (this.#collected.size === 0) setImmediate(() => void this.#makeReady())
+    this.#collected.set(site, [...(this.#collected.get(site) ?? []), ...entries])
+  }
+
+  async #makeReady(): Promise<void> {
+    const bySite = this.#collected
+    this.#collected = new Map()
+    const entries = [...bySite.values()].flat()
+    try {
+      await this.#deps.readyQueue.addReady(bySite)
+      for (const [site, ready] of bySite)
+        this.#deps.onReady(
+          site,
+          ready.some(({ tier }) => tier === 'instant'),
+        )
+    } catch (error) {
+      // Redis went away between the two steps
+      this.#ctx.log.debug(
+        { err: error, count: entries.length },
+        'failed to make recipients ready; scheduling them again',
+      )
+      schedule(this.#ctx, entries.flatMap(dueOf))
+    }
+    this.#routing -= entries.length
+    if (this.#pending.size > 0) this.#wake()
+  }
+
+  /** Until the next due time, a kick, or the longest sleep. */
+  async #sleep(): Promise<void> {
+    const next = Math.min(...this.#nextMs.values(), Infinity)
+    const ms = Math.max(0, Math.min(next - this.#ctx.clock.now(), MAX_SLEEP_MS))
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      this.#wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+    this.#wake = () => undefined
+    const now = this.#ctx.clock.now()
+    for (const tier of TIER_NAMES)
+      if (ms === MAX_SLEEP_MS || (this.#nextMs.get(tier) ?? Infinity) <= now) this.#pending.add(tier)
+  }
+}
+
+function groupByDomain(entries: readonly DueEntry[]): Map<string, DueEntry[]> {
+  const groups = new Map<string, DueEntry[]>()
+  for (const entry of entries) {
+    const domain = parseMember(entry.member)?.domain
+    if (domain === undefined) continue
+    const group = groups.get(domain)
+    if (group === undefined) groups.set(domain, [entry])
+    else group.push(entry)
+  }
+  return groups
+}
+
+function dueOf({ member, tier, dueMs }: TakenEntry): Due[] {
+  const parsed = parseMember(member)
+  return parsed === null ? [] : [{ ...parsed, tier, dueMs }]
+}

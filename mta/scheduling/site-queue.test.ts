@@ -1,0 +1,62 @@
+import { assert } from 'chai'
+import type { Claimed } from '#src/messages/claim.ts'
+import { paceWith } from '#test/support/throttle.ts'
+import { SiteQueue } from './site-queue.ts'
+import type { ClaimedDelivery } from '#mta/delivery/session-grant.ts'
+
+const bulk = (): ClaimedDelivery => ({ claimed: { tier: 'bulk' } as Claimed }) as ClaimedDelivery
+const SHARE = { instant: 2, others: 8 }
+
+describe('a site queue', () => {
+  function siteWith(...sources: (string | null)[]): SiteQueue {
+    const site = new SiteQueue('s')
+    for (const source of sources) site.sourceQueue(source, paceWith({ share: SHARE }))
+    return site
+  }
+  const fillUp = (site: SiteQueue, source: string): void => {
+    for (let i = 0; i < 20; i++) site.sourceQueues.get(source)?.push(bulk())
+  }
+
+  it('claims a little while it knows no source, then what its source queues have room for together', () => {
+    assert.deepEqual(siteWith().claimLimit(0), { instant: 10, others: 10 })
+    const [one, two] = [siteWith('a'), siteWith('a', 'b')]
+    assert.strictEqual(two.claimLimit(0).others, 2 * one.claimLimit(0).others)
+  })
+  it('a source that has enough mail does not stop claims for another', () => {
+    const site = siteWith('a', 'b')
+    fillUp(site, 'a')
+    assert.ok(site.claimLimit(0).others > 0)
+    fillUp(site, 'b')
+    assert.strictEqual(site.claimLimit(0).others, 0)
+  })
+  it('claims now and then for sources that have no queue yet', () => {
+    const site = siteWith('a')
+    fillUp(site, 'a')
+    site.sourceCount = () => 2
+    assert.ok(site.claimLimit(5000).others > 0)
+    assert.strictEqual(site.claimLimit(5500).others, 0)
+    assert.ok(site.claimLimit(6000).others > 0)
+  })
+  it('pauses, longer each time, after claims of only surplus; instant mail is still claimed', () => {
+    const site = siteWith('a', 'b')
+    site.claimed(0, 1000)
+    assert.strictEqual(site.pausedUntilMs, 1050)
+    site.claimed(0, 2000)
+    assert.strictEqual(site.pausedUntilMs, 2100)
+    assert.strictEqual(site.claimLimit(2000).others, 0)
+    assert.ok(site.claimLimit(2000).instant > 0)
+    site.hasReadyInstant = false
+    assert.deepEqual(site.claimLimit(2000), { instant: 0, others: 0 })
+    site.claimed(1, 3000)
+    assert.ok(site.claimLimit(3000).others > 0)
+  })
+  it('drops an unused source queue, but not the last one, nor one that the receiver suspended', () => {
+    const site = siteWith('a', 'b')
+    site.sourceQueues.get('b')?.throttle.setSuspended(true)
+    site.dropUnused(1)
+    assert.deepEqual([...site.sourceQueues.keys()], ['b'])
+    site.sourceQueues.get('b')?.throttle.setSuspended(false)
+    site.dropUnused(1)
+    assert.deepEqual([...site.sourceQueues.keys()], ['b'])
+  })
+})

@@ -1,0 +1,184 @@
+import { assert } from 'chai'
+import type { Context } from '#src/context.ts'
+import type { Claimed } from '#src/messages/claim.ts'
+import { memberOf } from '#src/queue/member.ts'
+import type { Tier } from '#src/queue/tiers.ts'
+import { attemptOf, claimedOf, LEASE, selectedSource, settleTurns, silentContext } from '#test/support/delivery.ts'
+import { paceWith } from '#test/support/throttle.ts'
+import type { ReadyEntry } from './ready-queue.ts'
+import { SiteQueues, type SchedulerDeps } from './site-queues.ts'
+import type { Destination } from './source-selection.ts'
+
+interface World {
+  readonly queues: SiteQueues
+  /** Messages whose delivery began, in order. */
+  readonly begun: Claimed[]
+  readonly written: string[]
+  readonly released: string[]
+  ready(...claimed: readonly Claimed[]): void
+  /** Ends the delivery of a message. */
+  readonly end: (claimed: Claimed) => void
+}
+
+/** One process, one site; deliveries hang until the test ends them. */
+function processWith(share = { instant: 2, others: 8 }, deps: Partial<SchedulerDeps> = {}): World {
+  const ctx = { ...silentContext(), db: {} } as unknown as Context
+  const throttle = paceWith({ share })
+  let entries: ReadyEntry[] = []
+  const known = new Map<string, Claimed>()
+  const ends = new Map<string, () => void>()
+  const world: Omit<World, 'queues'> = {
+    begun: [],
+    written: [],
+    released: [],
+    ready: (...claimed) => {
+      for (const one of claimed) known.set(one.messageId, one)
+      entries.push(...claimed.map((one) => ({ member: memberOf(one), tier: one.tier })))
+      queues.wake(
+        'site',
+        claimed.some(({ tier }) => tier === 'instant'),
+      )
+    },
+    end: ({ messageId }) => ends.get(messageId)?.(),
+  }
+  const queues: SiteQueues = new SiteQueues(ctx, {
+    lease: { id: LEASE, isHeld: () => true },
+    readyQueue: {
+      claim: () => {
+        const claimed = entries
+        entries = []
+        return Promise.resolve(claimed)
+      },
+      putBack: (_, back) => Promise.resolve(void entries.push(...back)),
+      listSites: () => Promise.resolve([]),
+      dropSite: () => Promise.resolve(),
+    },
+    claimRecipients: (members) => Promise.resolve(members.flatMap(({ messageId }) => known.get(messageId) ?? [])),
+    sources: {
+      destinationOf: () => Promise.resolve({ site: 'site', hosts: [], isOurs: true } as unknown as Destination),
+      select: () => ({ kind: 'selected', selected: selectedSource({ throttle }) }),
+      isBySystem: () => true,
+      throttleOf: () => throttle,
+      allSuspended: () => null,
+      count: () => 1,
+    },
+    shareKnown: () => Promise.resolve(),
+    isSuspended: () => false,
+    deliver: async (claimed, gate) => {
+      try {
+        if (!(await gate.enter(claimed.tier))) return null
+        world.begun.push(claimed)
+        await new Promise<void>((resolve) => ends.set(claimed.messageId, resolve))
+        return attemptOf()
+      } finally {
+        gate.leave(claimed.tier)
+      }
+    },
+    handleResult: (claimed) => Promise.resolve(void world.written.push(claimed.messageId)),
+    isBehind: () => false,
+    release: (recipients) => Promise.resolve(void world.released.push(...recipients.map(({ messageId }) => messageId))),
+    ...deps,
+  })
+  return { ...world, queues }
+}
+
+const mails = (count: number, tier: Tier = 'bulk'): Claimed[] =>
+  Array.from({ length: count }, () => claimedOf({ tier }))
+
+describe('the scheduler of a process', () => {
+  const worlds: World[] = []
+  const start = (...args: Parameters<typeof processWith>): World => {
+    const world = processWith(...args)
+    worlds.push(world)
+    return world
+  }
+  afterEach(async () => {
+    for (const { queues, begun, end } of worlds.splice(0)) {
+      begun.forEach(end)
+      await queues.stop(0)
+    }
+  })
+
+  it('delivers what becomes ready and writes its result', async () => {
+    const world = start()
+    const [mail] = mails(1) as [Claimed]
+    world.ready(mail)
+    await settleTurns()
+    world.end(mail)
+    await settleTurns()
+    assert.deepEqual(world.written, [mail.messageId])
+    assert.strictEqual(world.queues.active, 0)
+  })
+  it('begins no more than the receiver has sessions for, the rest as sessions become free', async () => {
+    const world = start({ instant: 0, others: 3 })
+    world.ready(...mails(5))
+    await settleTurns()
+    assert.strictEqual(world.begun.length, 3)
+    world.begun.slice(0, 2).forEach(world.end)
+    await settleTurns()
+    assert.strictEqual(world.begun.length, 5)
+  })
+  it('begins a one-time code at a site that is full of bulk mail', async () => {
+    const world = start({ instant: 1, others: 2 })
+    world.ready(...mails(10))
+    await settleTurns()
+    world.ready(...mails(1, 'instant'))
+    await settleTurns()
+    assert.strictEqual(world.begun.at(-1)?.tier, 'instant')
+  })
+  it('begins nothing, and claims nothing, without a lease that is held', async () => {
+    const world = start(undefined, { lease: { id: LEASE, isHeld: () => false } })
+    world.ready(...mails(1))
+    await settleTurns()
+    assert.strictEqual(world.begun.length, 0)
+  })
+  it('drops what was claimed under a lease that was lost: another process may have it', async () => {
+    const world = start()
+    world.ready(claimedOf({ lease: LEASE - 1 }))
+    await settleTurns()
+    assert.deepEqual([world.begun.length, world.released.length], [0, 0])
+  })
+  it('begins nothing while too many results wait to be written', async () => {
+    const world = start(undefined, { isBehind: () => true })
+    world.ready(...mails(1))
+    await settleTurns()
+    assert.strictEqual(world.begun.length, 0)
+  })
+  it('stops: releases what has not begun at once, and waits for what is under way', async () => {
+    const world = start({ instant: 0, others: 2 })
+    world.ready(...mails(30))
+    await settleTurns()
+    const stopped = world.queues.stop(5000)
+    await settleTurns()
+    assert.strictEqual(world.begun.length, 2)
+    assert.strictEqual(world.released.length, 28)
+    world.begun.forEach(world.end)
+    await stopped
+    assert.strictEqual(world.written.length, 2)
+  })
+  it('a delivery that fails by a fault of ours writes nothing and takes no session for ever', async () => {
+    const world = start(undefined, { deliver: () => Promise.reject(new Error('bug')) })
+    world.ready(...mails(3))
+    await settleTurns()
+    assert.deepEqual([world.queues.active, world.written.length, world.released.length], [0, 0, 0])
+  })
+  it('a result that cannot be written ends neither the process nor other deliveries', async () => {
+    const world = start(undefined, { handleResult: () => Promise.reject(new Error('PostgreSQL refused it')) })
+    const [first, second] = mails(2) as [Claimed, Claimed]
+    world.ready(first)
+    await settleTurns()
+    world.end(first)
+    await settleTurns()
+    world.ready(second)
+    await settleTurns()
+    assert.strictEqual(world.begun.length, 2)
+  })
+  it('shows what is busy: sessions, what waits, and which tiers are full', async () => {
+    const world = start({ instant: 0, others: 2 })
+    world.ready(...mails(4))
+    await settleTurns()
+    const [view] = world.queues.view()
+    assert.deepEqual([view?.site, view?.state.sessions, view?.state.waiting], ['site', 2, 2])
+    assert.deepEqual(view?.state.isFull, { instant: true, others: true })
+  })
+})

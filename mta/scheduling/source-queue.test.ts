@@ -1,0 +1,155 @@
+import { assert } from 'chai'
+import fc from 'fast-check'
+import type { Claimed } from '#src/messages/claim.ts'
+import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
+import { paceWith } from '#test/support/throttle.ts'
+import { SourceQueue, type ReadyHints } from './source-queue.ts'
+import type { ClaimedDelivery } from '#mta/delivery/session-grant.ts'
+
+const mail = (tier: Tier): ClaimedDelivery => ({ claimed: { tier } as Claimed }) as ClaimedDelivery
+interface Case {
+  readonly queue: SourceQueue
+  readonly hints: { -readonly [K in keyof ReadyHints]: ReadyHints[K] }
+}
+const queueWith = (share: { instant: number; others: number }, source: string | null = null): Case => {
+  const hints = { hasReadyInstant: true, isEmpty: false }
+  return { hints, queue: new SourceQueue(hints, source, paceWith({ share })) }
+}
+const tiersOf = (surplus: readonly { readonly delivery: ClaimedDelivery }[]): Tier[] =>
+  surplus.map((one) => one.delivery.claimed.tier)
+
+describe('a source queue', () => {
+  it('begins strictly by tier', () => {
+    const { queue } = queueWith({ instant: 2, others: 8 })
+    for (const tier of ['bulk', 'normal', 'instant', 'high', 'bulk'] as const) queue.push(mail(tier))
+    assert.deepEqual(
+      Array.from({ length: 6 }, () => queue.next()?.claimed.tier),
+      ['instant', 'high', 'normal', 'bulk', 'bulk', undefined],
+    )
+  })
+  it('begins at most two deliveries for each session, counted separately for instant mail', () => {
+    const { queue } = queueWith({ instant: 2, others: 8 })
+    for (const tier of ['instant', 'bulk'] as const) for (let i = 0; i < 100; i++) queue.push(mail(tier))
+    const begun: Tier[] = []
+    for (let one = queue.next(); one !== undefined; one = queue.next()) {
+      queue.started(one.claimed.tier)
+      begun.push(one.claimed.tier)
+    }
+    assert.deepEqual(begun, [
+      ...Array.from({ length: 20 }, () => 'instant'),
+      ...Array.from({ length: 16 }, () => 'bulk'),
+    ])
+    queue.finished('instant', 0)
+    assert.strictEqual(queue.next()?.claimed.tier, 'instant')
+  })
+  it('claims in batches: nothing while it holds half of its target', () => {
+    const { queue, hints } = queueWith({ instant: 2, others: 10 })
+    assert.strictEqual(queue.claimLimit().others, 4, 'little of a site that did not show yet what it takes')
+    for (let i = 0; i < 10; i++) queue.finished('bulk', 0)
+    assert.strictEqual(queue.claimLimit().others, 20)
+    for (let i = 0; i < 11; i++) queue.push(mail('bulk'))
+    hints.hasReadyInstant = false
+    assert.deepEqual(queue.claimLimit(), { instant: 0, others: 0 })
+    hints.hasReadyInstant = true
+    assert.strictEqual(queue.claimLimit().others, 0)
+    assert.ok(queue.claimLimit().instant > 0, 'full of bulk, there is still room for instant')
+  })
+  it('claims nothing without a share of the throttle, and only instant mail while it may send nothing else', () => {
+    assert.deepEqual(queueWith({ instant: 0, others: 0 }).queue.claimLimit(), { instant: 0, others: 0 })
+    const { instant, others } = queueWith({ instant: 1, others: 0 }).queue.claimLimit()
+    assert.ok(instant > 0)
+    assert.strictEqual(others, 0)
+  })
+  it('holds no more than a slow receiver accepts in two seconds', () => {
+    const pace = paceWith({ share: { instant: 2, others: 8 }, messageRate: { count: 60, perMs: 60_000 } })
+    assert.ok(new SourceQueue({ hasReadyInstant: true, isEmpty: false }, null, pace).claimLimit().others <= 3)
+  })
+  it('lets more begin as deliveries finish, and fewer when the site hangs', () => {
+    const { queue } = queueWith({ instant: 2, others: 8 })
+    const first = queue.window
+    for (let i = 0; i < 10; i++) queue.finished('bulk', 0)
+    assert.strictEqual(queue.window, first + 10)
+    for (let i = 0; i < 10; i++) queue.finished('bulk', 0, true)
+    assert.strictEqual(queue.window, first)
+  })
+  it('demands sessions for what waits and what may be ready, and none when the site is empty', () => {
+    const { queue, hints } = queueWith({ instant: 2, others: 8 })
+    assert.ok(queue.demand().others > 1000)
+    hints.isEmpty = true
+    assert.deepEqual(queue.demand(), { instant: 0, others: 0 })
+    for (const tier of ['instant', 'bulk', 'high'] as const) queue.push(mail(tier))
+    assert.deepEqual(queue.demand(), { instant: 1, others: 2 })
+    const { tier } = (queue.next() ?? mail('bulk')).claimed
+    queue.started(tier)
+    assert.deepEqual(queue.demand(), { instant: 1, others: 2 }, 'made ready, it still waits')
+    queue.enteredSession(tier)
+    assert.deepEqual(queue.demand(), { instant: 0, others: 2 }, 'in a session it is the pace that counts it')
+  })
+})
+
+describe('the surplus of a source queue', () => {
+  it('loses nothing, doubles nothing and leaves a bounded queue, whatever is pushed and removed', () => {
+    const step = fc.oneof(fc.constantFrom(...TIER_NAMES), fc.constantFrom('next', 'surplus'))
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 400 }), fc.nat(8), (steps, others) => {
+        const { queue } = queueWith({ instant: 1, others }, 'a')
+        const out: ClaimedDelivery[] = []
+        let pushed = 0
+        for (const one of steps) {
+          if (one === 'next') out.push(...[queue.next()].filter((delivery) => delivery !== undefined))
+          else if (one === 'surplus') out.push(...queue.removeSurplus(0).map(({ delivery }) => delivery))
+          else {
+            queue.push(mail(one))
+            pushed++
+          }
+        }
+        out.push(...queue.removeSurplus(0).map(({ delivery }) => delivery))
+        assert.ok(queue.held <= 150)
+        out.push(...queue.clear())
+        assert.strictEqual(out.length, pushed)
+        assert.strictEqual(new Set(out).size, pushed)
+      }),
+    )
+  })
+  it('is removed from the lowest tier first, the latest first; instant mail does not count for it', () => {
+    const { queue } = queueWith({ instant: 2, others: 8 }, 'a')
+    for (const tier of ['high', 'bulk', 'instant', 'normal', 'bulk'] as const)
+      for (let i = 0; i < 15; i++) queue.push(mail(tier))
+    assert.deepEqual(
+      tiersOf(queue.removeSurplus(0)),
+      Array.from({ length: 10 }, () => 'bulk'),
+    )
+    assert.strictEqual(queue.held, 65)
+    assert.deepEqual(queue.removeSurplus(0), [], 'what is left is not too much')
+  })
+  it("gets turns one after the other at the receiver's rate, within ten minutes", () => {
+    const pace = paceWith({ share: { instant: 2, others: 8 }, messageRate: { count: 60, perMs: 60_000 } })
+    const queue = new SourceQueue({ hasReadyInstant: true, isEmpty: false }, 'a', pace)
+    const turns = (count: number): number[] => {
+      for (let i = 0; i < count; i++) queue.push(mail('bulk'))
+      return queue.removeSurplus(0).map(({ turnMs }) => turnMs)
+    }
+    assert.deepEqual(turns(54), [2000, 3000, 4000, 5000])
+    assert.deepEqual(turns(2), [6000, 7000], 'behind those before')
+    assert.strictEqual(turns(1000).at(-1), 600_000)
+  })
+  it('is everything when the receiver suspended the source; without a share it stays, and a share is requested', () => {
+    const { queue } = queueWith({ instant: 0, others: 0 }, 'a')
+    let asked = 0
+    queue.throttle.onNeed = () => {
+      asked++
+    }
+    for (const tier of ['instant', 'bulk'] as const) queue.push(mail(tier))
+    assert.strictEqual(asked, 2)
+    assert.deepEqual(queue.removeSurplus(0), [])
+    assert.ok(queue.demand().instant > 0)
+    queue.throttle.setSuspended(true)
+    assert.strictEqual(queue.removeSurplus(0).length, 2)
+    assert.strictEqual(queue.held, 0)
+  })
+  it('is nothing where the system chooses the address', () => {
+    const { queue } = queueWith({ instant: 0, others: 0 })
+    for (let i = 0; i < 1000; i++) queue.push(mail('bulk'))
+    assert.deepEqual(queue.removeSurplus(0), [])
+  })
+})

@@ -1,0 +1,266 @@
+/**
+ * What this process holds for one site and one source, in the receiver's throttle for that source. It says how many recipients to claim, how
+ * many to prepare ahead, and which is next, strictly by tier. Sessions come from the throttle, which other sites may share. Pure
+ * bookkeeping: no Redis, no network, and no clock except the times passed in.
+ *
+ * A claim for a site brings recipients of all its sources. A source queue holds no more than a few moments' worth of work; the surplus comes
+ * out again, the lowest tier first, each with the time at which it may be its turn. So mail of a slow source neither fills the process nor
+ * delays the mail of another source.
+ */
+import type { ClaimedDelivery } from '#mta/delivery/session-grant.ts'
+import type { Pace, User } from '#mta/shaping/throttle.ts'
+import { ITS_TURN } from '#src/egress/sources.ts'
+import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
+
+/** Other processes cannot send what this one holds. */
+export const MAX_HELD = 500
+/** Enough is held to stay busy for about this long, so that a claim brings a batch instead of one recipient. */
+const HELD_MS = 150
+const INSTANT_AT_ONCE = 50
+const RATE_WINDOW_MS = 250
+const MAX_RATE_WINDOW_MS = 4000
+/** Deliveries at once before any has finished; each that finishes lets one more begin. */
+const FIRST_WINDOW = 2
+const NOTHING: ClaimLimit = { instant: 0, others: 0 }
+/** Below this there is no surplus. */
+const MIN_SURPLUS_LIMIT = 50
+/** Stands for "more than any share": what else is ready at the site is not counted. */
+const PLENTY = 100_000
+/** The gap between two turns while nothing is known of the rate, and at most when the rate is a guess. */
+const TURN_MS = 20
+const MAX_TURN_MS = 250
+export const SOON_MS = 1000
+/** How far ahead a turn may be when the rate is a guess, and when it is known. */
+const MAX_GUESSED_WAIT_MS = 60_000
+const MAX_WAIT_MS = 600_000
+
+/** What may be ready to claim; a site queue says it to its source queues. */
+export interface ReadyHints {
+  readonly hasReadyInstant: boolean
+  readonly isEmpty: boolean
+}
+
+/** How many recipients to claim. */
+export interface ClaimLimit {
+  readonly instant: number
+  readonly others: number
+}
+
+/** A delivery that a source queue does not hold, with about when it may be its turn (epoch ms). */
+export interface Surplus {
+  readonly delivery: ClaimedDelivery
+  readonly turnMs: number
+}
+
+export class SourceQueue implements User {
+  /** The source's name; null: the system chooses the address. */
+  readonly source: string | null
+  /** Called when more may begin, or nothing may begin any more. */
+  onChange: () => void = () => undefined
+  /** Prepared deliveries that wait for a session. */
+  readonly atGate = new Set<ClaimedDelivery>()
+  /** Deliveries that have begun and are before the end of their transaction. */
+  active = 0
+  usedAtMs = 0
+  readonly #hints: ReadyHints
+  readonly #byTier: readonly ClaimedDelivery[][] = TIER_NAMES.map(() => [])
+  #throttle: Pace
+  #activeOthers = 0
+  #sessions = 0
+  #sessionsOfOthers = 0
+  #windowAtMs = 0
+  #windowDone = 0
+  #rate = 0
+  #window = FIRST_WINDOW
+  #lastTurnMs = 0
+
+  constructor(hints: ReadyHints, source: string | null, throttle: Pace) {
+    this.#hints = hints
+    this.source = source
+    this.#throttle = throttle
+    throttle.users.add(this)
+  }
+
+  get throttle(): Pace {
+    return this.#throttle
+  }
+
+  set throttle(throttle: Pace) {
+    if (throttle === this.#throttle) return
+    this.close()
+    this.#throttle = throttle
+    throttle.users.add(this)
+  }
+
+  close(): void {
+    this.#throttle.users.delete(this)
+  }
+
+  /** Deliveries that have not begun. */
+  get held(): number {
+    return this.#byTier.reduce((sum, list) => sum + list.length, 0)
+  }
+
+  /** Deliveries that wait for a session: not begun, or prepared and at the gate. */
+  get waiting(): ClaimedDelivery[] {
+    return [...this.atGate, ...this.#byTier.flat()]
+  }
+
+  /** Sessions in use now. */
+  get sessions(): number {
+    return this.#sessions
+  }
+
+  get isIdle(): boolean {
+    return this.active === 0 && this.held === 0
+  }
+
+  /** True when an instant mail waits here that may begin now. */
+  get hasInstant(): boolean {
+    return this.#instantHeld > 0 && this.#mayBeginInstant
+  }
+
+  /** How many deliveries may be under way. It grows as they finish and halves when one hangs, so a hanging site takes no room from others. */
+  get window(): number {
+    return this.#window
+  }
+
+  get activeInstant(): number {
+    return this.active - this.#activeOthers
+  }
+
+  get #mayBeginInstant(): boolean {
+    return this.activeInstant < this.#throttle.connections * 2
+  }
+
+  /** Holds one more. Without a share of the throttle it asks for one. */
+  push(delivery: ClaimedDelivery): void {
+    this.#byTier[TIER_NAMES.indexOf(delivery.claimed.tier)]?.push(delivery)
+    if (this.#throttle.connections === 0) this.#throttle.onNeed()
+  }
+
+  /**
+   * Removes the next delivery to begin; undefined when enough are under way. As many are prepared ahead as hold sessions, counted for
+   * instant mail and for all other mail: more would take the process's sessions from other sites while they wait here.
+   */
+  next(): ClaimedDelivery | undefined {
+    const instant = this.#mayBeginInstant ? this.#byTier[0]?.shift() : undefined
+    if (instant !== undefined || this.#activeOthers >= this.#throttle.forOthers * 2) return instant
+    return this.#byTier
+      .slice(1)
+      .find((list) => list.length > 0)
+      ?.shift()
+  }
+
+  /** Removes all that has not begun. */
+  clear(): ClaimedDelivery[] {
+    return this.#byTier.flatMap((list) => list.splice(0))
+  }
+
+  started(tier: Tier): void {
+    this.active++
+    if (tier !== 'instant') this.#activeOthers++
+  }
+
+  /** `isStuck`: it took long and delivered nothing. */
+  finished(tier: Tier, nowMs: number, isStuck = false): void {
+    this.#window = isStuck ? Math.max(FIRST_WINDOW, Math.floor(this.#window / 2)) : Math.min(this.#window + 1, MAX_HELD)
+    this.active--
+    if (tier !== 'instant') this.#activeOthers--
+    this.usedAtMs = nowMs
+    this.#windowDone++
+    const sinceMs = nowMs - this.#windowAtMs
+    if (sinceMs < RATE_WINDOW_MS) return
+    // after a pause the rate is not known
+    this.#rate = sinceMs > MAX_RATE_WINDOW_MS ? 0 : this.#windowDone / sinceMs
+    this.#windowAtMs = nowMs
+    this.#windowDone = 0
+  }
+
+  enteredSession(tier: Tier): void {
+    this.#sessions++
+    if (tier !== 'instant') this.#sessionsOfOthers++
+  }
+
+  leftSession(tier: Tier): void {
+    this.#sessions--
+    if (tier !== 'instant') this.#sessionsOfOthers--
+  }
+
+  /** How many more to claim. Nothing while enough is held, so that claims come in batches. */
+  claimLimit(): ClaimLimit {
+    if (this.#throttle.connections === 0) return NOTHING
+    const target = this.#targetOfOthers
+    const others = this.#othersHeld > target / 2 ? 0 : Math.max(0, target - this.#othersHeld)
+    const mostInstant = Math.min(INSTANT_AT_ONCE, this.#throttle.mostHeld)
+    const isInstantLikely = this.#hints.hasReadyInstant || others > 0
+    return { instant: isInstantLikely ? Math.max(0, mostInstant - this.#instantHeld) : 0, others }
+  }
+
+  /**
+   * Removes what is too much to hold, the lowest tier and the latest first. Where the system chooses the address a site has one source
+   * queue, and a claim brings no more than it has room for.
+   */
+  removeSurplus(nowMs: number): Surplus[] {
+    if (this.source === null) return []
+    const { isSuspended } = this.#throttle
+    const limit = isSuspended ? 0 : Math.max(MIN_SURPLUS_LIMIT, Math.min(MAX_HELD, this.#targetOfOthers * 2))
+    const lowestFirst = this.#byTier.slice(1).toReversed()
+    const surplus: ClaimedDelivery[] = []
+    for (let over = this.#othersHeld - limit; over > 0; over--) {
+      const last = lowestFirst.find((list) => list.length > 0)?.pop()
+      if (last !== undefined) surplus.push(last)
+    }
+    const instantOver = this.#instantHeld - (isSuspended ? 0 : INSTANT_AT_ONCE * 2)
+    const instant = instantOver > 0 ? (this.#byTier[0]?.splice(-instantOver) ?? []) : []
+    return [
+      ...instant.map((delivery) => ({ delivery, turnMs: nowMs + SOON_MS })),
+      ...surplus.toReversed().map((delivery) => ({ delivery, turnMs: this.#nextTurn(nowMs) })),
+    ]
+  }
+
+  /** The turn after all turns given before. */
+  #nextTurn(nowMs: number): number {
+    const { messageRate } = this.#throttle.receiver
+    const knownGap = messageRate === null ? 0 : messageRate.perMs / messageRate.count
+    const guessedGap = this.#rate > 0 ? Math.min(1 / this.#rate, MAX_TURN_MS) : TURN_MS
+    const next = Math.max(this.#lastTurnMs, nowMs + SOON_MS) + Math.max(knownGap, guessedGap)
+    this.#lastTurnMs = Math.min(next, nowMs + (knownGap > 0 ? MAX_WAIT_MS : MAX_GUESSED_WAIT_MS))
+    return this.#lastTurnMs
+  }
+
+  /** What waits for a session here, and what is ready to claim. */
+  demand(): { instant: number; others: number } {
+    const { hasReadyInstant, isEmpty } = this.#hints
+    const preparing = this.active - this.#sessions
+    const preparingOthers = this.#activeOthers - this.#sessionsOfOthers
+    return {
+      instant: this.#instantHeld + preparing - preparingOthers + (hasReadyInstant && !isEmpty ? 1 : 0),
+      others: this.#othersHeld + preparingOthers + (isEmpty ? 0 : PLENTY),
+    }
+  }
+
+  changed(): void {
+    this.onChange()
+  }
+
+  get #instantHeld(): number {
+    return this.#byTier[0]?.length ?? 0
+  }
+
+  get #othersHeld(): number {
+    return this.held - this.#instantHeld
+  }
+
+  /** How many recipients other than instant mail to hold. */
+  get #targetOfOthers(): number {
+    const { forOthers, mostHeld } = this.#throttle
+    const ahead = Math.max(Math.min(forOthers, this.#window) * 2, Math.round(this.#rate * HELD_MS))
+    return forOthers === 0 ? 0 : Math.min(MAX_HELD, mostHeld, ahead)
+  }
+}
+
+/** The reason stored with mail that a source queue released because it holds enough. */
+export function surplusReason({ source }: Pick<SourceQueue, 'source'>): string {
+  return `${source ?? 'our address'} has more for this receiver than it takes now: ${ITS_TURN}`
+}

@@ -1,0 +1,135 @@
+import { assert } from 'chai'
+import type { Choice } from '#mta/egress/source-choice.ts'
+import type { Host, Route } from '#mta/route/route.ts'
+import { EVERYWHERE } from '#src/shaping/throttle-key.ts'
+import type { ReceiverSuspension } from '#src/shaping/receiver-suspensions.ts'
+import type { Receiver } from '#src/shaping/shaping-file.ts'
+import { claimedOf } from '#test/support/delivery.ts'
+import { paceWith } from '#test/support/throttle.ts'
+import {
+  createSourceSelection,
+  type Selection,
+  type SourceSelection,
+  type SourceSelectionDeps,
+} from './source-selection.ts'
+
+const SYSTEM = { source: null, address: null, family: null, ehloName: 'mta.example' }
+const OUT1 = { source: 'out1', address: '192.0.2.1', family: 4, ehloName: 'out1.example' } as const
+const HOST = { name: 'mx1.a.example', isOurs: false } as unknown as Host
+const THROTTLE = paceWith({ share: { instant: 1, others: 1 } })
+
+interface World {
+  readonly hosts?: readonly Host[]
+  readonly sources?: readonly string[]
+  readonly choice?: Choice
+  readonly suspended?: (source: string | null, workspaceId: string | null) => boolean
+  readonly isGone?: boolean
+  readonly domain?: 'ready' | 'gone'
+}
+
+function selectionIn({
+  hosts = [HOST],
+  sources = [],
+  choice,
+  suspended = () => false,
+  isGone = false,
+  domain = 'ready',
+}: World): SourceSelection {
+  const route = { kind: 'hosts', site: 'mx1.a.example', hosts } as unknown as Route
+  const deps = {
+    pipeline: {
+      route: () => Promise.resolve(route),
+      sendingDomain: () =>
+        Promise.resolve(
+          domain === 'ready' ? { kind: 'ready', keys: [], mailFrom: null, pool: 'default' } : { kind: domain },
+        ),
+      families: () => Promise.resolve(new Set([4])),
+      now: () => Date.UTC(2026, 0, 1),
+      lifetimeSeconds: null,
+    },
+    egress: {
+      system: SYSTEM,
+      hasSources: sources.length > 0,
+      sources,
+      choose: () => choice ?? { kind: 'ways', ways: [OUT1], done: () => undefined },
+      isGone: () => isGone,
+    },
+    throttles: {
+      receiverOf: () => ({}) as Receiver,
+      find: () => THROTTLE,
+      suspension: (_: unknown, source: string | null, workspaceId: string | null) =>
+        suspended(source, workspaceId) ? ({ workspaceId, until: new Date() } as ReceiverSuspension) : null,
+    },
+    accounts: { receiver: () => Promise.resolve({} as Receiver) },
+  } as unknown as SourceSelectionDeps
+  return createSourceSelection(deps)
+}
+
+async function select(world: World, claimed = claimedOf()): Promise<Selection> {
+  const selection = selectionIn(world)
+  return selection.select(await selection.destinationOf(claimed.domain), claimed)
+}
+
+describe('selecting a source', () => {
+  it('leaves the address to the system where there are no sources', async () => {
+    const selection = await select({})
+    assert.ok(selection.kind === 'selected')
+    assert.deepEqual([selection.selected.source, selection.selected.endpoints], [null, [SYSTEM]])
+  })
+  it("leaves the address to the system on the way to the operator's own next hop", async () => {
+    const selection = await select({ sources: ['out1'], hosts: [{ ...HOST, isOurs: true }] })
+    assert.ok(selection.kind === 'selected')
+    assert.strictEqual(selection.selected.source, null)
+  })
+  it('makes a connected account a site of its own', async () => {
+    const destination = await selectionIn({ sources: ['out1'] }).destinationOf('account:7')
+    assert.deepEqual([destination.site, destination.isOurs], ['account:7', true])
+  })
+  it('uses the source that egress chooses', async () => {
+    const selection = await select({ sources: ['out1'] })
+    assert.ok(selection.kind === 'selected')
+    assert.deepEqual([selection.selected.source, selection.selected.isUsable()], ['out1', true])
+  })
+  it('does not use a source any more that the operator removed', async () => {
+    const selection = await select({ sources: ['out1'], isGone: true })
+    assert.ok(selection.kind === 'selected')
+    assert.strictEqual(selection.selected.isUsable(), false)
+  })
+  it('postpones what no source may carry, with the reason', async () => {
+    const choice: Choice = { kind: 'wait', detail: 'no source may send now', untilMs: 5 }
+    const selection = await select({ sources: ['out1'], choice })
+    assert.ok(selection.kind === 'postponed')
+    assert.deepEqual(selection.attempt.outcome, {
+      kind: 'postponed',
+      reason: 'no-source',
+      detail: 'no source may send now',
+      untilMs: 5,
+    })
+  })
+  it('stops the mail of a workspace that the receiver suspended, whatever the source', async () => {
+    const claimed = claimedOf()
+    const suspended = (source: string | null, workspaceId: string | null): boolean =>
+      source === EVERYWHERE && workspaceId === claimed.workspaceId
+    assert.strictEqual((await select({ sources: ['out1'], suspended }, claimed)).kind, 'suspended')
+    assert.strictEqual((await select({ sources: ['out1'], suspended }, claimedOf())).kind, 'selected')
+  })
+  const NOT_SENT: readonly (readonly [why: string, world: World, claimed: Parameters<typeof claimedOf>[0]])[] = [
+    ['its sending domain was removed', { domain: 'gone' }, {}],
+    ['its hosts are not known', { hosts: [] }, {}],
+    ['its address is suppressed', {}, { suppression: { cause: 'a hard bounce', kind: 'bounce' } }],
+  ]
+  for (const [why, world, fields] of NOT_SENT) {
+    it(`takes no warm-up and no endpoint for what is not to be sent: ${why}`, async () => {
+      const choose = { kind: 'wait', detail: 'asked', untilMs: 0 } as const
+      const selection = await select({ sources: ['out1'], choice: choose, ...world }, claimedOf(fields))
+      assert.ok(selection.kind === 'selected')
+      assert.deepEqual(selection.selected.endpoints, [])
+    })
+  }
+  it('knows when the receiver has suspended all sources', async () => {
+    const some = selectionIn({ sources: ['a', 'b'], suspended: (source) => source === 'a' })
+    const all = selectionIn({ sources: ['a', 'b'], suspended: (source) => source === 'a' || source === 'b' })
+    assert.strictEqual(some.allSuspended(await some.destinationOf('a.example')), null)
+    assert.deepEqual(all.allSuspended(await all.destinationOf('a.example')), ['a', 'b'])
+  })
+})

@@ -1,0 +1,118 @@
+/**
+ * The octets of one mail, from the client's DATA to the last dot. What is too large is read to its end and dropped, whether its size was
+ * declared or not; who goes on for ever is cut off. All mails under way together may hold only so much memory: one more is told to come
+ * again. CR and LF anywhere but together, and NUL, are refused: servers do not agree where such a line ends, and one mail could be read
+ * as two (RFC 5321 2.3.8).
+ */
+import type { SMTPServerDataStream } from 'smtp-server'
+import { badContent, Reply } from '#mta/smtp-server/reply.ts'
+
+/** Octets of mails under way, in this process. */
+export interface Held {
+  bytes: number
+}
+
+export interface Bounds {
+  readonly maxBytes: number
+  readonly held: Held
+  /** Ends the connection. */
+  readonly cutOff: () => void
+}
+
+export interface HeldOctets {
+  readonly octets: Buffer
+  /** Once, when they are not needed any more. */
+  readonly release: () => void
+}
+
+/** A mail is in memory about three times while it is accepted. */
+const MOST_HELD = 96 * 1024 * 1024
+/** So much more than allowed is still read, to be able to say why it is refused. */
+const DRAINED_FACTOR = 3
+const CR = 13
+const LF = 10
+
+/** Nobody hears it. */
+const LOST = new Reply(451, '4.4.2 The connection was lost')
+
+/** @throws a Reply. */
+export async function readOctets(
+  stream: SMTPServerDataStream,
+  { maxBytes, held, cutOff }: Bounds,
+): Promise<HeldOctets> {
+  const pile = new Pile(held)
+  let size = 0
+  let isCrowded = false
+  const keep = (chunk: Buffer): void => {
+    size += chunk.length
+    isCrowded ||= size <= maxBytes && held.bytes + chunk.length > MOST_HELD
+    if (size > maxBytes * DRAINED_FACTOR) cutOff()
+    if (size > maxBytes || isCrowded) pile.release()
+    else pile.add(chunk)
+  }
+  await new Promise<void>((resolve, reject) => {
+    const lose = (): void => {
+      pile.release()
+      reject(LOST)
+    }
+    stream
+      .on('data', keep)
+      .once('error', lose)
+      .once('close', lose)
+      .once('end', () => {
+        stream.off('close', lose)
+        resolve()
+      })
+  })
+  if (size > maxBytes) throw new Reply(552, `5.3.4 The message has more than ${maxBytes} octets`)
+  if (isCrowded) throw new Reply(452, '4.3.1 Too much mail is under way, come again')
+  return { octets: pile.octets, release: () => pile.release() }
+}
+
+/** Chunks in one piece. They may be small and many: a mail of nothing but dots comes line by line. */
+class Pile {
+  readonly #held: Held
+  #buffer = Buffer.alloc(0)
+  #size = 0
+
+  constructor(held: Held) {
+    this.#held = held
+  }
+
+  add(chunk: Buffer): void {
+    const needed = this.#size + chunk.length
+    if (needed > this.#buffer.length) this.#grow(this.#size === 0 ? needed + SPARE : needed * 2)
+    chunk.copy(this.#buffer, this.#size)
+    this.#size = needed
+  }
+
+  #grow(capacity: number): void {
+    const larger = Buffer.allocUnsafe(capacity)
+    this.#buffer.copy(larger, 0, 0, this.#size)
+    this.#held.bytes += capacity - this.#buffer.length
+    this.#buffer = larger
+  }
+
+  get octets(): Buffer {
+    return this.#buffer.subarray(0, this.#size)
+  }
+
+  release(): void {
+    this.#held.bytes -= this.#buffer.length
+    this.#buffer = Buffer.alloc(0)
+    this.#size = 0
+  }
+}
+
+/** smtp-server keeps the last octets back until it knows that they are no end. */
+const SPARE = 16
+
+/** The refusal of what could be read in two ways, or null. */
+export function judgeOctets(octets: Buffer): Reply | null {
+  if (octets.includes(0)) return badContent('The message has a NUL')
+  for (let at = octets.indexOf(LF); at >= 0; at = octets.indexOf(LF, at + 1))
+    if (octets[at - 1] !== CR) return badContent('The message has an LF without CR: lines end in CRLF')
+  for (let at = octets.indexOf(CR); at >= 0; at = octets.indexOf(CR, at + 1))
+    if (octets[at + 1] !== LF) return badContent('The message has a CR without LF: lines end in CRLF')
+  return null
+}

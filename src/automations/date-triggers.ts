@@ -1,0 +1,68 @@
+/**
+ * The moment of an automation has come: the members of its audience are enrolled, a slice at a time. All whose moment has come share a
+ * slice, so that a large audience holds up no other. How far it is stands in the row of the automation, in the same statement; two workers
+ * never enrol for the same one at once.
+ */
+import type { Context } from '#src/context.ts'
+import { prepared } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
+
+const MEMBERS = 2000
+const MOST_AUTOMATIONS = 50
+const ENROL_MEMBERS = prepared(
+  'automation-enrol-members',
+  sql`
+    WITH wanted AS MATERIALIZED (
+      SELECT a.id, a.workspace_id, a.version, a.trigger_key::uuid AS audience_id, a.enrolled_to, v.first_step
+      FROM automations a
+      JOIN automation_versions v ON v.automation_id = a.id AND v.version = a.version
+      WHERE a.status = 'active'
+        AND a.trigger_type = 'date_time'
+        AND a.trigger_key IS NOT NULL
+        AND NOT a.is_enrolled
+        AND a.starts_at <= $1
+      ORDER BY random()
+      LIMIT ${MOST_AUTOMATIONS}
+      FOR UPDATE OF a SKIP LOCKED
+    ),
+    members AS MATERIALIZED (
+      SELECT w.id, m.contact_id
+      FROM wanted w
+      CROSS JOIN LATERAL (
+        SELECT contact_id
+        FROM memberships
+        WHERE audience_id = w.audience_id
+          AND is_subscribed
+          AND contact_id > coalesce(w.enrolled_to, '00000000-0000-0000-0000-000000000000')
+        ORDER BY contact_id
+        LIMIT (SELECT ${MEMBERS} / count(*) FROM wanted)
+      ) m
+    ),
+    begun AS (
+      INSERT INTO enrolments (automation_id, version, workspace_id, contact_id, step, due_at, created_at)
+      SELECT w.id, w.version, w.workspace_id, c.id, w.first_step, $1, $1
+      FROM members m
+      JOIN wanted w ON w.id = m.id
+      JOIN contacts c ON c.id = m.contact_id
+      ORDER BY w.id, c.id
+      FOR KEY SHARE OF c
+      ON CONFLICT (automation_id, contact_id) WHERE state = 'active' DO NOTHING
+    ),
+    reached AS MATERIALIZED (
+      SELECT w.id, count(m.contact_id) AS n, (array_agg(m.contact_id ORDER BY m.contact_id DESC))[1] AS last
+      FROM wanted w
+      LEFT JOIN members m ON m.id = w.id
+      GROUP BY w.id
+    )
+    UPDATE automations a
+    SET is_enrolled = r.n < (SELECT ${MEMBERS} / count(*) FROM wanted), enrolled_to = coalesce(r.last, a.enrolled_to)
+    FROM reached r
+    WHERE a.id = r.id
+  `,
+)
+
+/** One slice. True when there may be more. */
+export async function enrolMembers({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<boolean> {
+  const { rowCount } = await db.query(ENROL_MEMBERS, [new Date(clock.now())])
+  return (rowCount ?? 0) > 0
+}

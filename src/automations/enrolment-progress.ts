@@ -1,0 +1,91 @@
+/** Writes where each contact of a slice of walks now is, and how often each step was passed. */
+import type { ContactFacts } from '#src/contacts/facts.ts'
+import { columnsOf, jsonOrNull } from '#src/stores/column-arrays.ts'
+import { prepared, type Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
+import type { DueEnrolment } from './due.ts'
+import type { Walked } from './step-engine.ts'
+
+export interface Taken {
+  readonly enrolment: DueEnrolment
+  readonly contact: ContactFacts
+  readonly walked: Walked
+}
+
+const MOVE = prepared(
+  'enrolments-move',
+  sql`
+    UPDATE enrolments e
+    SET state = i.state,
+      step = i.step,
+      version = i.version,
+      due_at = coalesce(i.due_at, e.due_at),
+      waits_for = i.waits_for,
+      heard = i.heard,
+      properties = coalesce(i.properties, e.properties),
+      troubles = 0,
+      reason = i.reason,
+      ended_at = CASE WHEN i.state <> 'active' THEN $11::timestamptz END
+    FROM unnest(
+      $1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int[], $6::timestamptz[], $7::text[], $8::text[], $9::jsonb[],
+      $10::jsonb[]
+    ) AS i (automation_id, id, state, step, version, due_at, waits_for, reason, heard, properties)
+    WHERE e.automation_id = i.automation_id AND e.id = i.id
+  `,
+)
+
+export async function moveEnrolments(tx: Queryable, taken: readonly Taken[], now: Date): Promise<void> {
+  const rows = taken.map(
+    ({ enrolment: { automationId, id, version, properties }, walked: { ending, event, heard } }) => ({
+      automationId,
+      id,
+      version,
+      heard: heard.length === 0 ? null : JSON.stringify(heard),
+      properties: event === properties ? null : jsonOrNull(event),
+      state: ending.kind === 'waits' ? 'active' : ending.kind,
+      step: ending.kind === 'waits' ? ending.step : null,
+      dueAt: ending.kind === 'waits' ? new Date(ending.dueMs) : null,
+      waitsFor: ending.kind === 'waits' ? ending.event : null,
+      reason: ending.kind === 'completed' ? null : ending.reason,
+    }),
+  )
+  await tx.query(MOVE, [
+    ...columnsOf(rows, [
+      (r) => r.automationId,
+      (r) => r.id,
+      (r) => r.state,
+      (r) => r.step,
+      (r) => r.version,
+      (r) => r.dueAt,
+      (r) => r.waitsFor,
+      (r) => r.reason,
+      (r) => r.heard,
+      (r) => r.properties,
+    ]),
+    now,
+  ])
+}
+
+const PASSED = prepared(
+  'automation-steps-passed',
+  sql`
+    INSERT INTO automation_step_changes (automation_id, step, passed, waiting)
+    SELECT *, 0
+    FROM unnest($1::uuid[], $2::text[], $3::bigint[]) AS i
+  `,
+)
+
+export async function notePassed(tx: Queryable, taken: readonly Taken[]): Promise<void> {
+  const counts = new Map<string, number>()
+  for (const {
+    enrolment: { automationId },
+    walked: { passed },
+  } of taken)
+    for (const { id } of passed) counts.set(`${automationId} ${id}`, (counts.get(`${automationId} ${id}`) ?? 0) + 1)
+  if (counts.size === 0) return
+  const rows = [...counts].map(([key, count]) => [...key.split(' '), count] as const)
+  await tx.query(
+    PASSED,
+    columnsOf(rows, [([automationId]) => automationId, ([, step]) => step, ([, , count]) => count]),
+  )
+}

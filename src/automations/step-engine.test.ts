@@ -1,0 +1,354 @@
+/** The way of a contact through steps, by table: what is done, where it waits, what was passed. */
+import { assert } from 'chai'
+import fc from 'fast-check'
+import type { ContactFacts } from '#src/contacts/facts.ts'
+import { compileSteps } from './step-program.ts'
+import { readSteps, placedSteps, type Step } from './steps.ts'
+import { walk, type Traveller, type Walked, type WalkRules } from './step-engine.ts'
+
+const NOW = Date.UTC(2030, 0, 1)
+const FROM = 'shop@sender.example'
+const ADA: ContactFacts = {
+  id: 'c',
+  email: 'ada@example.com',
+  firstName: 'Ada',
+  lastName: null,
+  companyName: 'Engines',
+  jobTitle: null,
+  phoneNumber: null,
+  linkedin: null,
+  timezone: null,
+  tags: ['vip'],
+  customAttributes: { plan: 'pro', seats: 12, since: '2029-05-01', address: { city: 'Bern' } },
+}
+const RULES: WalkRules = { nowMs: NOW, obstacle: () => null }
+const BLANK: Traveller = {
+  contact: ADA,
+  event: { total: '19.90' },
+  mails: [],
+  step: null,
+  hasWaited: false,
+  heard: [],
+  audienceId: null,
+  refusal: null,
+}
+
+function stepsOf(written: readonly unknown[]): readonly Step[] {
+  const read = readSteps(written)
+  assert.ok(read.ok, JSON.stringify(read))
+  return read.steps
+}
+
+function go(written: readonly unknown[], from: Partial<Traveller> = {}, rules: Partial<WalkRules> = {}): Walked {
+  const program = compileSteps(stepsOf(written))
+  return walk(program, { ...BLANK, step: program.first, ...from }, { ...RULES, ...rules })
+}
+
+const told = ({ ending, effects, passed }: Walked): string =>
+  [
+    ...passed.map(({ id, answer }) => (answer === null ? id : `${id}=${answer ? 'yes' : 'no'}`)),
+    ...effects.map((effect) =>
+      effect.kind === 'mail'
+        ? `mail:${effect.step.id}`
+        : effect.kind === 'tag'
+          ? `${effect.isAdded ? '+' : '-'}${effect.tag}`
+          : effect.kind,
+    ),
+    ending.kind === 'waits'
+      ? `waits at ${ending.step} ${(ending.dueMs - NOW) / 1000} s${ending.event === null ? '' : ` for ${ending.event}`}`
+      : ending.kind,
+  ].join(' ')
+
+const mail = (id: string): object => ({ type: 'send_email', id, subject: 'S', body: 'B', from: FROM })
+const tag = (id: string, name: string, type = 'add_tag'): object => ({ type, id, tag: name })
+const asks = (id: string, condition: object, yes: object[], no: object[]): object => ({
+  type: 'condition',
+  id,
+  condition,
+  yes,
+  no,
+})
+const AUDIENCE = '01900000-0000-7000-8000-000000000001'
+
+describe('the way through an automation', () => {
+  const ROWS: readonly (readonly [what: string, steps: object[], from: Partial<Traveller>, told: string])[] = [
+    ['no steps', [], {}, 'completed'],
+    ['a mail and the end', [mail('m')], {}, 'm mail:m completed'],
+    [
+      'a delay leads to what is behind it',
+      [mail('m'), { type: 'delay', id: 'd', days: 1 }, mail('n')],
+      {},
+      'm d mail:m waits at n 86400 s',
+    ],
+    ['a delay at the end is the end', [{ type: 'delay', id: 'd', days: 1 }], {}, 'd completed'],
+    [
+      'after the delay',
+      [mail('m'), { type: 'delay', id: 'd', days: 1 }, mail('n')],
+      { step: 'n' },
+      'n mail:n completed',
+    ],
+    [
+      'a branch, then what is behind',
+      [asks('q', { type: 'has_tag', tag: 'vip' }, [tag('y', 'a')], [tag('n', 'b')]), tag('z', 'c')],
+      {},
+      'q=yes y z +a +c completed',
+    ],
+    [
+      'an empty branch',
+      [asks('q', { type: 'has_tag', tag: 'none' }, [tag('y', 'a')], []), tag('z', 'c')],
+      {},
+      'q=no z +c completed',
+    ],
+    [
+      'a delay at the end of a branch',
+      [asks('q', { type: 'has_tag', tag: 'vip' }, [{ type: 'delay', id: 'd', hours: 1 }], []), tag('z', 'c')],
+      {},
+      'q=yes d waits at z 3600 s',
+    ],
+    [
+      'what a step changed is seen',
+      [tag('t', 'new'), asks('q', { type: 'has_tag', tag: 'new' }, [tag('y', 'a')], [])],
+      {},
+      't q=yes y +new +a completed',
+    ],
+    [
+      'what was taken off is seen',
+      [tag('t', 'vip', 'remove_tag'), asks('q', { type: 'has_tag', tag: 'vip' }, [], [tag('n', 'b')])],
+      {},
+      't q=no n -vip +b completed',
+    ],
+    ['exit', [{ type: 'exit', id: 'x' }, mail('m')], {}, 'x exited'],
+    [
+      'a wait begins',
+      [{ type: 'wait_for_event', id: 'w', event_name: 'paid', hours: 2, yes: [tag('y', 'a')], no: [tag('n', 'b')] }],
+      {},
+      'waits at w 7200 s for paid',
+    ],
+    [
+      'its event came',
+      [{ type: 'wait_for_event', id: 'w', event_name: 'paid', hours: 2, yes: [tag('y', 'a')], no: [tag('n', 'b')] }],
+      { step: 'w', hasWaited: true, heard: [{ name: 'paid', properties: null }] },
+      'w=yes y +a completed',
+    ],
+    [
+      'its event came before it began',
+      [tag('t', 'x'), { type: 'wait_for_event', id: 'w', event_name: 'paid', hours: 2, yes: [tag('y', 'a')], no: [] }],
+      { heard: [{ name: 'paid', properties: null }] },
+      't w=yes y +x +a completed',
+    ],
+    [
+      'its time is over',
+      [{ type: 'wait_for_event', id: 'w', event_name: 'paid', hours: 2, yes: [tag('y', 'a')], no: [tag('n', 'b')] }],
+      { step: 'w', hasWaited: true },
+      'w=no n +b completed',
+    ],
+    [
+      'one wait after another begins anew',
+      [
+        { type: 'wait_for_event', id: 'w', event_name: 'a', hours: 1 },
+        { type: 'wait_for_event', id: 'v', event_name: 'b', hours: 1 },
+      ],
+      { step: 'w', hasWaited: true, heard: [{ name: 'a', properties: null }] },
+      'w=yes waits at v 3600 s for b',
+    ],
+    [
+      'who wants no mail leaves at the mail',
+      [tag('t', 'a'), mail('m'), tag('u', 'b')],
+      { refusal: 'unsubscribed' },
+      't +a exited',
+    ],
+    ['and only there', [tag('t', 'a')], { refusal: 'unsubscribed' }, 't +a completed'],
+    [
+      'nor does who is taken out of the audience that the mails go to',
+      [{ type: 'remove_from_audience', id: 'r', audience_id: AUDIENCE }, mail('m')],
+      { audienceId: AUDIENCE },
+      'r audience exited',
+    ],
+    [
+      'of another audience it may be',
+      [{ type: 'remove_from_audience', id: 'r', audience_id: AUDIENCE }, mail('m')],
+      {},
+      'r m audience mail:m completed',
+    ],
+    ['a step that is gone', [mail('m')], { step: 'other' }, 'exited'],
+    [
+      'audiences and calls',
+      [
+        { type: 'add_to_audience', id: 'a', audience_id: AUDIENCE },
+        { type: 'webhook', id: 'h', url: 'https://hook.example/' },
+      ],
+      {},
+      'a h audience call completed',
+    ],
+    [
+      'opened: the latest mail',
+      [asks('q', { type: 'opened' }, [tag('y', 'a')], [])],
+      {
+        mails: [
+          { step: 'm', isOpened: true, isClicked: false },
+          { step: 'n', isOpened: false, isClicked: false },
+        ],
+      },
+      'q=no completed',
+    ],
+    [
+      'opened: one that is named',
+      [mail('m'), asks('q', { type: 'opened', step: 'm' }, [tag('y', 'a')], [])],
+      {
+        step: 'q',
+        mails: [
+          { step: 'm', isOpened: true, isClicked: false },
+          { step: 'n', isOpened: false, isClicked: false },
+        ],
+      },
+      'q=yes y +a completed',
+    ],
+    [
+      'opened: one that was just sent',
+      [mail('m'), asks('q', { type: 'opened' }, [tag('y', 'a')], [])],
+      { mails: [{ step: 'm', isOpened: true, isClicked: true }] },
+      'm q=no mail:m completed',
+    ],
+    ['clicked without any mail', [asks('q', { type: 'clicked' }, [tag('y', 'a')], [])], {}, 'q=no completed'],
+  ]
+  for (const [what, steps, from, expected] of ROWS) it(what, () => assert.strictEqual(told(go(steps, from)), expected))
+
+  it('a mail that cannot be sent now waits at its step and says why', () => {
+    const walked = go(
+      [tag('t', 'a'), mail('m')],
+      {},
+      { obstacle: () => ({ reason: 'the quota is used up', waitMs: 900_000 }) },
+    )
+    assert.deepEqual(walked.ending, {
+      kind: 'waits',
+      step: 'm',
+      dueMs: NOW + 900_000,
+      event: null,
+      reason: 'the quota is used up',
+    })
+    assert.deepEqual(
+      walked.passed.map(({ id }) => id),
+      ['t'],
+    )
+  })
+})
+
+describe('comparisons of attributes', () => {
+  const ROWS: readonly (readonly [
+    attribute: string,
+    operator: string,
+    value: string | number | boolean | null,
+    is: boolean,
+  ])[] = [
+    ['first_name', 'equals', 'ADA', true],
+    ['firstName', 'equals', 'ada ', true],
+    ['firstName', 'equals', 'Ad', false],
+    ['lastName', 'equals', '', false],
+    ['lastName', 'not_equals', 'Byron', true],
+    ['lastName', 'exists', null, false],
+    ['lastName', 'not_exists', null, true],
+    ['plan', 'equals', 'pro', true],
+    ['attributes.plan', 'equals', 'pro', true],
+    ['plan', 'not_equals', 'pro', false],
+    ['seats', 'greater_than', 9, true],
+    ['seats', 'greater_than', '9', true],
+    ['seats', 'less_than', 9, false],
+    ['seats', 'equals', '12', true],
+    ['since', 'less_than', '2029-05-01T00:00:01Z', true],
+    ['since', 'greater_than', '2029-04-30', true],
+    ['address.city', 'equals', 'bern', true],
+    ['address.zip', 'exists', null, false],
+    ['address', 'exists', null, true],
+    ['tags', 'contains', 'VIP', true],
+    ['tags', 'not_contains', 'vip', false],
+    ['companyName', 'contains', 'engine', true],
+    ['event.total', 'greater_than', 19, true],
+    ['event.total', 'equals', 19.9, true],
+    ['event.none', 'less_than', 5, false],
+    ['constructor', 'exists', null, false],
+    ['__proto__.toString', 'exists', null, false],
+    ['email', 'contains', '@example.com', true],
+  ]
+  for (const [attribute, operator, value, is] of ROWS) {
+    it(`${attribute} ${operator} ${value}: ${is}`, () => {
+      const walked = go([asks('q', { type: 'attribute', attribute, operator, value }, [tag('y', 'yes')], [])])
+      assert.strictEqual(walked.effects.length === 1, is)
+    })
+  }
+})
+
+describe('moments without a zone', () => {
+  const zone = process.env['TZ']
+  before(() => {
+    process.env['TZ'] = 'America/New_York'
+  })
+  after(() => {
+    if (zone === undefined) delete process.env['TZ']
+    else process.env['TZ'] = zone
+  })
+  const ROWS: readonly (readonly [found: string, value: string])[] = [
+    ['2029-05-01T10:00:00', '2029-05-01T10:00:00Z'],
+    ['2029-05-01 10:00', '2029-05-01T10:00:00.000Z'],
+    ['2029-05-01', '2029-05-01T00:00'],
+    ['2029-05-01T10:00:00+02:00', '2029-05-01 08:00:00'],
+  ]
+  for (const [found, value] of ROWS) {
+    it(`are of UTC, wherever the server stands: ${found} is ${value}`, () => {
+      const question = { type: 'attribute', attribute: 'event.at', operator: 'equals', value }
+      assert.strictEqual(go([asks('q', question, [tag('y', 'yes')], [])], { event: { at: found } }).effects.length, 1)
+    })
+  }
+})
+
+describe('any steps', () => {
+  const leaf = fc.constantFrom('mail', 'tag', 'delay', 'exit', 'webhook')
+  const { list } = fc.letrec<{ list: object[]; one: object }>((tie) => ({
+    list: fc.array(tie('one'), { maxLength: 4 }),
+    one: fc.oneof(
+      { depthSize: 'small', withCrossShrink: true },
+      leaf.map(
+        (kind) =>
+          ({
+            mail: { type: 'send_email', subject: 'S', body: 'B', from: FROM },
+            tag: { type: 'add_tag', tag: 't' },
+            delay: { type: 'delay', seconds: 5 },
+            exit: { type: 'exit' },
+            webhook: { type: 'webhook', url: 'https://a.example/' },
+          })[kind],
+      ),
+      fc.record({
+        type: fc.constantFrom('condition', 'wait_for_event'),
+        event_name: fc.constant('e'),
+        seconds: fc.constant(5),
+        condition: fc.constantFrom({ type: 'has_tag', tag: 'vip' }, { type: 'has_tag', tag: 't' }, { type: 'opened' }),
+        yes: tie('list'),
+        no: tie('list'),
+      }),
+    ),
+  }))
+
+  it('a walk ends, passes no step twice, goes on where it waits, and always comes to an end', () => {
+    fc.assert(
+      fc.property(list, fc.infiniteStream(fc.boolean()), (written, luck) => {
+        const read = readSteps(written)
+        if (!read.ok) return // deeper than may be
+        const program = compileSteps(read.steps)
+        const seen = new Set<string>()
+        let traveller: Traveller = { ...BLANK, step: program.first }
+        for (let rounds = 0; ; rounds++) {
+          assert.ok(rounds <= placedSteps(read.steps).length + 1)
+          const { ending, passed } = walk(program, traveller, RULES)
+          for (const { id } of passed) {
+            assert.ok(!seen.has(id), id)
+            seen.add(id)
+          }
+          if (ending.kind !== 'waits') return
+          assert.ok(program.steps.has(ending.step))
+          const heard =
+            ending.event !== null && luck.next().value === true ? [{ name: ending.event, properties: null }] : []
+          traveller = { ...traveller, step: ending.step, hasWaited: ending.event !== null, heard }
+        }
+      }),
+    )
+  })
+})

@@ -1,0 +1,98 @@
+import { assert } from 'chai'
+import { createBatcher } from './batcher.ts'
+
+const turn = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+
+describe('a batcher', () => {
+  it('puts together what comes together, in order, and answers each', async () => {
+    const batches: number[][] = []
+    const batcher = createBatcher<number, number>(
+      (items) => {
+        batches.push(items)
+        return Promise.resolve(items.map((item) => item * 2))
+      },
+      { max: 3, lanes: 1 },
+    )
+    assert.deepEqual(await Promise.all([1, 2, 3, 4].map((item) => batcher.add(item))), [2, 4, 6, 8])
+    assert.deepEqual(batches, [[1, 2, 3], [4]])
+  })
+  it('gathers while a batch is under way', async () => {
+    const sizes: number[] = []
+    let release = (): void => undefined
+    const batcher = createBatcher<number, number>(
+      async (items) => {
+        sizes.push(items.length)
+        if (sizes.length === 1)
+          await new Promise<void>((resolve) => {
+            release = resolve
+          })
+        return items
+      },
+      { max: 100, lanes: 1 },
+    )
+    const first = batcher.add(0)
+    await turn()
+    const others = Array.from({ length: 10 }, (_, i) => batcher.add(i))
+    await turn()
+    assert.strictEqual(batcher.waiting, 10)
+    release()
+    await Promise.all([first, ...others])
+    assert.deepEqual(sizes, [1, 10])
+  })
+  it('does not hold up who comes alone, again and again', async () => {
+    const batcher = createBatcher<number, number>((items) => Promise.resolve(items), {
+      max: 5,
+      lanes: 1,
+      gatherMs: 3_600_000,
+      crowd: 2,
+    })
+    for (const item of [1, 2, 3]) assert.strictEqual(await batcher.add(item), item)
+  })
+  it('waits for more after a crowd', async () => {
+    const sizes: number[] = []
+    const batcher = createBatcher<number, number>(
+      (items) => {
+        sizes.push(items.length)
+        return Promise.resolve(items)
+      },
+      { max: 5, lanes: 1, gatherMs: 400, crowd: 2 },
+    )
+    await Promise.all([batcher.add(1), batcher.add(2)])
+    const first = batcher.add(3)
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+    await Promise.all([first, batcher.add(4)])
+    assert.deepEqual(sizes, [2, 2])
+  })
+  it('counts heavy items for several; a single one goes however heavy it is', async () => {
+    const batches: number[][] = []
+    const batcher = createBatcher<number, number>(
+      (items) => {
+        batches.push(items)
+        return Promise.resolve(items)
+      },
+      { max: 5, lanes: 1, weigh: (item) => item },
+    )
+    await Promise.all([1, 4, 1, 9, 2, 2, 2].map((item) => batcher.add(item)))
+    assert.deepEqual(batches, [[1, 4], [1], [9], [2, 2], [2]])
+  })
+  it('rejects the items of a batch that fails, and goes on', async () => {
+    let isBroken = true
+    const batcher = createBatcher<number, number>(
+      (items) => (isBroken ? Promise.reject(new Error('away')) : Promise.resolve(items)),
+      { max: 10, lanes: 1, gatherMs: 1 },
+    )
+    await assert.isRejected(Promise.all([batcher.add(1), batcher.add(2)]), /away/)
+    isBroken = false
+    assert.strictEqual(await batcher.add(3), 3)
+    await batcher.drain()
+  })
+  it('calls a batch with the wrong number of results a bug', async () => {
+    await assert.isRejected(
+      createBatcher<number, number>(() => Promise.resolve([]), { max: 1, lanes: 1 }).add(1),
+      /answered 0 results/,
+    )
+  })
+})

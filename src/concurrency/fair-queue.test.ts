@@ -1,0 +1,32 @@
+import { setImmediate } from 'node:timers/promises'
+import { assert } from 'chai'
+import { createFairQueue } from './fair-queue.ts'
+
+describe('a fair queue', () => {
+  it('takes owners in turn, one piece at a time, and goes on after one that fails', async () => {
+    const done: string[] = []
+    let atOnce = 0
+    const queue = createFairQueue(async (item: string) => {
+      assert.strictEqual(++atOnce, 1)
+      await setImmediate()
+      atOnce--
+      done.push(item)
+      if (item === 'a2') throw new Error('a2 failed')
+      return item.toUpperCase()
+    })
+    const mine = ['a1', 'a2', 'a3', 'a4'].map((item) => queue.add('a', item))
+    await setImmediate()
+    const results = await Promise.allSettled([
+      ...mine,
+      queue.add('b', 'b1'),
+      queue.add('c', 'c1'),
+      queue.add('b', 'b2'),
+    ])
+    assert.deepEqual(
+      results.map((one) => (one.status === 'fulfilled' ? one.value : String(one.reason))),
+      ['A1', 'Error: a2 failed', 'A3', 'A4', 'B1', 'C1', 'B2'],
+    )
+    assert.deepEqual(done, ['a1', 'a2', 'a3', 'b1', 'c1', 'a4', 'b2'])
+    assert.strictEqual(await queue.add('a', 'later'), 'LATER')
+  })
+})

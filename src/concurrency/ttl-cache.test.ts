@@ -1,0 +1,48 @@
+import { assert } from 'chai'
+import { createShelf } from './ttl-cache.ts'
+
+function setup(max = 3): { shelf: ReturnType<typeof createShelf<string>>; at: (ms: number) => void } {
+  let now = 1000
+  const shelf = createShelf<string>({ now: () => now }, { max, ttlMs: 100 })
+  return {
+    shelf,
+    at: (ms) => {
+      now = ms
+    },
+  }
+}
+
+describe('shelf', () => {
+  it('gives out what is young enough', () => {
+    const { shelf, at } = setup()
+    shelf.put('a', 'A')
+    at(1099)
+    assert.strictEqual(shelf.get('a'), 'A')
+    at(1100)
+    assert.strictEqual(shelf.get('a'), undefined)
+    assert.strictEqual(shelf.size, 0)
+  })
+
+  it('takes a clock that was set back as old age', () => {
+    const { shelf, at } = setup()
+    shelf.put('a', 'A')
+    at(999)
+    assert.strictEqual(shelf.get('a'), undefined)
+  })
+
+  it('lets the oldest go, and what was put again is young', () => {
+    const { shelf } = setup()
+    for (const name of ['a', 'b', 'c', 'a', 'd']) shelf.put(name, name.toUpperCase())
+    assert.deepEqual(
+      ['a', 'b', 'c', 'd'].map((name) => shelf.get(name)),
+      ['A', undefined, 'C', 'D'],
+    )
+    assert.strictEqual(shelf.size, 3)
+  })
+
+  it('stays bounded whatever comes', () => {
+    const { shelf } = setup(100)
+    for (let i = 0; i < 10_000; i++) shelf.put(String(i), 'x')
+    assert.strictEqual(shelf.size, 100)
+  })
+})

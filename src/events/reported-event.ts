@@ -1,0 +1,72 @@
+/**
+ * An event together with what its report needs of the message it is about: read in one way by webhooks and by the feed, so that both tell
+ * the same. Where the message is no longer stored, or the event is about none, the event stands alone.
+ */
+import { sql } from '#src/stores/sql.ts'
+export interface ReportedMessage {
+  readonly to: readonly { readonly email: string }[]
+  readonly subject: string
+  readonly metadata: object | null
+  /** Of a campaign's mail. */
+  readonly campaignId: string | null
+  readonly createdAt: Date
+}
+
+/** An event with what its body needs of the message. */
+export interface ReportedEvent {
+  readonly id: string
+  readonly type: string
+  readonly workspaceId: string
+  readonly messageId: string | null
+  readonly sequence: number | null
+  readonly recipient: string | null
+  readonly data: Readonly<Record<string, unknown>> | null
+  readonly createdAt: Date
+  /** Null where the event is not about a stored message. */
+  readonly message: ReportedMessage | null
+}
+
+export interface ReportedRow {
+  readonly id: string
+  readonly type: string
+  readonly workspace_id: string
+  readonly message_id: string | null
+  readonly sequence: number | null
+  readonly recipient: string | null
+  readonly data: Record<string, unknown> | null
+  readonly created_at: Date
+  readonly to_list: { readonly email: string }[] | null
+  readonly subject: string | null
+  readonly metadata: object | null
+  readonly campaign_id: string | null
+  readonly message_created_at: Date | null
+}
+
+/** The columns of a ReportedRow, from `events e LEFT JOIN messages m`. */
+export const REPORTED = sql`
+  e.id, e.type, e.workspace_id, e.message_id, e.sequence, e.recipient, e.data, e.created_at, m.to_list, m.subject,
+  m.metadata, m.campaign_id, m.created_at AS message_created_at
+`
+
+export function reportedOf(row: ReportedRow): ReportedEvent {
+  return {
+    id: row.id,
+    type: row.type,
+    workspaceId: row.workspace_id,
+    messageId: row.message_id,
+    sequence: row.sequence,
+    recipient: row.recipient,
+    data: row.data,
+    createdAt: row.created_at,
+    message:
+      row.to_list === null || row.message_created_at === null
+        ? null
+        : {
+            to: row.to_list,
+            subject: row.subject ?? '',
+            metadata: row.metadata,
+            campaignId: row.campaign_id,
+            createdAt: row.message_created_at,
+          },
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * From the table of columns to the INSERT of messages: what each submission gives to the statement, and what the
+ * statement makes of it. Columns that most messages leave empty are optional: they share one JSON object, and a message
+ * without any of them has none.
+ */
+import type { Column } from '#src/stores/binary-columns.ts'
+import { jsonOrNull } from '#src/stores/column-arrays.ts'
+import { COLUMN_LIST, type MessageColumn } from './columns.ts'
+import type { Submission } from './submission.ts'
+
+/** The columns with a parameter of their own, and the JSON object of the optional ones. */
+export const MESSAGE_INPUT: Readonly<Record<string, Column<Submission>>> = {
+  ...Object.fromEntries(COLUMN_LIST.flatMap(([name, column]) => inputOf(name, column))),
+  optional_fields: ['jsonb', optionalFieldsOf],
+}
+
+function inputOf(name: string, { type, pick, isOptional }: MessageColumn): [string, Column<Submission>][] {
+  if (pick === undefined || isOptional) return []
+  if (type.name === 'text[]') throw new Error(`messages.${name}: an array is only stored as an optional field`)
+  return [[name, [type.name, type.name === 'jsonb' ? (s) => jsonOrNull(pick(s)) : (pick as Column<Submission>[1])]]]
+}
+
+const OPTIONAL_FIELDS = COLUMN_LIST.flatMap(([name, { pick, isOptional }]) =>
+  pick !== undefined && isOptional ? [[name, pick] as const] : [],
+)
+
+function optionalFieldsOf(submission: Submission): string | null {
+  let fields: Record<string, unknown> | null = null
+  for (const [name, pick] of OPTIONAL_FIELDS) {
+    const value = pick(submission)
+    if (value !== null) (fields ??= {})[name] = value
+  }
+  return fields === null ? null : JSON.stringify(fields)
+}
+
+/** The value of an optional field, for types that are not a cast of its text. */
+const FROM_JSON: Readonly<Partial<Record<string, (name: string) => string>>> = {
+  text: (name) => `optional_fields ->> '${name}'`,
+  jsonb: (name) => `optional_fields -> '${name}'`,
+  'text[]': (name) => {
+    const elements = `SELECT jsonb_array_elements_text(optional_fields -> '${name}')`
+    return `CASE WHEN optional_fields ? '${name}' THEN ARRAY(${elements}) END`
+  },
+}
+
+/** The columns that the INSERT names, and what it selects for each of them. */
+const INSERTED = COLUMN_LIST.filter(([, { pick, computed }]) => pick !== undefined || computed !== undefined)
+export const INSERT_COLUMNS = INSERTED.map(([name]) => name).join(', ')
+export const INSERT_VALUES = INSERTED.map(([name, column]) => valueToInsert(name, column)).join(', ')
+
+function valueToInsert(name: string, { type, isOptional, byDefault, computed }: MessageColumn): string {
+  if (computed !== undefined) return computed
+  if (!isOptional) return name
+  const value = FROM_JSON[type.name]?.(name) ?? `(optional_fields ->> '${name}')::${type.name}`
+  return byDefault === undefined ? value : `coalesce(${value}, ${byDefault})`
+}

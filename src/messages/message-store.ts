@@ -1,0 +1,191 @@
+/**
+ * Stores a batch of new messages: messages, recipients in their first state, first events and webhook deliveries, all
+ * in one statement. Suppressed addresses are found here, in the same snapshot, however a message came in: their
+ * recipients begin as `suppressed`.
+ *
+ * `storeAtOnce` takes the quota and the idempotency keys in the same statement, which is then the whole transaction. If
+ * a quota or a key refuses one message, nothing is stored; the caller then goes step by step to find out which.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { newDeliveries } from '#src/events/deliveries.ts'
+import { newId } from '#src/platform/id.ts'
+import type { Column } from '#src/stores/binary-columns.ts'
+import { prepared, type Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
+import { defineInput } from '#src/stores/statement-input.ts'
+import { claimAtOnce, claimParameters, isKeyed, isKeyTaken } from './idempotency.ts'
+import { INSERT_COLUMNS, INSERT_VALUES, MESSAGE_INPUT } from './message-input.ts'
+import { isOverQuota, quotaParameters, takeAtOnce } from './quota.ts'
+import { BEGINNINGS } from './state.ts'
+import { contentSizeOf, type Addressee, type Submission } from './submission.ts'
+
+interface NewRecipient extends Addressee {
+  readonly submission: Submission
+  readonly n: number
+}
+
+const RECIPIENT_INPUT: Readonly<Record<string, Column<NewRecipient>>> = {
+  message_id: ['uuid', (r) => r.submission.id],
+  n: ['smallint', (r) => r.n],
+  workspace_id: ['uuid', (r) => r.submission.workspaceId],
+  tier: ['text', (r) => r.submission.tier],
+  kind: ['text', (r) => r.kind],
+  address: ['text', (r) => r.address],
+  domain: ['text', (r) => r.domain],
+  wanted: ['text', (r) => (r.submission.scheduledAt === null ? 'queued' : 'scheduled')],
+  due_at: ['timestamptz', (r) => r.submission.scheduledAt ?? r.submission.createdAt],
+  is_only: ['boolean', (r) => r.submission.recipients.length === 1],
+  event_id: ['uuid', (r) => newId(r.submission.createdAt.getTime())],
+  created_at: ['timestamptz', (r) => r.submission.createdAt],
+}
+
+/** The parameters of the statements, in this order. */
+const MESSAGES = defineInput(1, MESSAGE_INPUT)
+const RECIPIENTS = defineInput(MESSAGES.next, RECIPIENT_INPUT)
+const FIRST_EVENTS_PARAMETER = RECIPIENTS.next
+const QUOTA_PARAMETERS = FIRST_EVENTS_PARAMETER + 1
+const KEY_PARAMETERS = QUOTA_PARAMETERS + 4
+
+const STORED_ROWS = sql`
+  new_messages AS (
+    INSERT INTO messages (${INSERT_COLUMNS})
+    SELECT ${INSERT_VALUES}
+    FROM ${MESSAGES.from('i')}
+    RETURNING 1
+  ), new_tags AS (
+    INSERT INTO message_tags (workspace_id, tag, message_id)
+    SELECT DISTINCT i.workspace_id, tag, i.id
+    FROM ${MESSAGES.only('id', 'workspace_id', 'optional_fields').from('i')}
+    CROSS JOIN LATERAL jsonb_array_elements_text(i.optional_fields -> 'tags') AS tag
+    WHERE i.optional_fields ? 'tags'
+  ), begun AS MATERIALIZED (
+    SELECT i.*, s.cause, s.kind AS cause_kind, CASE WHEN s.address IS NULL THEN i.wanted ELSE 'suppressed' END AS state
+    FROM ${RECIPIENTS.from('i')}
+    LEFT JOIN suppressions s ON s.workspace_id = i.workspace_id AND s.address = lower(i.address)
+  ), new_recipients AS (
+    INSERT INTO recipients (message_id, n, workspace_id, tier, kind, address, domain, state, is_open, due_at, is_only,
+      sequence, reason, updated_at)
+    SELECT message_id, n, workspace_id, tier, kind, address, domain, state, state <> 'suppressed', due_at, is_only,
+      CASE WHEN is_only THEN 1 ELSE 0 END,
+      CASE WHEN state = 'suppressed' THEN 'the address is on the suppression list: ' || cause END,
+      created_at
+    FROM begun
+    RETURNING 1
+  ), new_events AS (
+    INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, data, created_at)
+    SELECT event_id, workspace_id, ($${FIRST_EVENTS_PARAMETER}::jsonb) ->> state, message_id, n, n + 1, address,
+      CASE WHEN state = 'suppressed'
+        THEN jsonb_build_object('reason', 'suppressed', 'cause', cause, 'cause_kind', cause_kind) END,
+      created_at
+    FROM begun
+    RETURNING id, workspace_id, type, created_at
+  ), ${newDeliveries('e.created_at')}`
+
+const RESULT = sql`
+  SELECT (SELECT count(*) FROM new_deliveries) AS deliveries,
+    ARRAY(SELECT message_id || ':' || n FROM begun WHERE state = 'suppressed') AS suppressed`
+
+const STORE = prepared(
+  'messages-store',
+  sql`
+    WITH ${STORED_ROWS}
+    ${RESULT}`,
+)
+
+/**
+ * The counters are locked after these, until the commit and no longer: other batches of the same workspace write
+ * meanwhile.
+ */
+const BEFORE_QUOTA = ['new_messages', 'new_recipients']
+const STORE_AT_ONCE = prepared(
+  'messages-store-at-once',
+  sql`
+    WITH ${STORED_ROWS},
+    ${takeAtOnce(QUOTA_PARAMETERS, BEFORE_QUOTA)}
+    ${RESULT}`,
+)
+const STORE_KEYED = prepared(
+  'messages-store-keyed',
+  sql`
+    WITH ${claimAtOnce(KEY_PARAMETERS)},
+    ${STORED_ROWS},
+    ${takeAtOnce(QUOTA_PARAMETERS, ['claimed', ...BEFORE_QUOTA])}
+    ${RESULT}`,
+)
+
+/** One at a time: a single Buffer is sent as it is, in an array it would be written as hex. */
+const ATTACH = prepared(
+  'attachment-store',
+  sql`
+    INSERT INTO attachments (message_id, n, filename, content_type, content_id, content)
+    VALUES ($1, $2, $3, $4, $5, $6)`,
+)
+
+/** The one event of each first state, as JSON for the statement. */
+const FIRST_EVENTS = JSON.stringify(
+  Object.fromEntries(Object.entries(BEGINNINGS).map(([state, [type]]) => [state, type])),
+)
+
+export interface Stored {
+  readonly hasDeliveries: boolean
+  /** `<message id>:<n>` of recipients that nothing is sent to. */
+  readonly suppressed: ReadonlySet<string>
+}
+
+interface ResultRow {
+  readonly deliveries: number
+  readonly suppressed: readonly string[]
+}
+
+/**
+ * Characters. Copying more into a parameter, and from there to the connection, takes long: other work runs in between.
+ */
+const COPIED_IN_ONE_TURN = 4 * 1024 * 1024
+
+/** Runs inside the accepting transaction. */
+export async function storeMessages(tx: Queryable, submissions: readonly Submission[]): Promise<Stored> {
+  const { rows } = await tx.query<ResultRow>(STORE, storeParameters(submissions))
+  for (const submission of submissions) await storeAttachments(tx, submission)
+  return storedOf(rows)
+}
+
+async function storeAttachments(tx: Queryable, { id, attachments }: Submission): Promise<void> {
+  for (const [n, { filename, contentType, contentId, content }] of attachments.entries())
+    await tx.query(ATTACH, [id, n, filename, contentType, contentId, content])
+}
+
+/**
+ * Quota, keys and messages in one statement and one commit, for messages without attachments. Null: nothing was stored,
+ * because a quota is reached or a key is taken. A key may be in the batch only once.
+ */
+export async function storeAtOnce(
+  db: Queryable,
+  submissions: readonly Submission[],
+  now: Date,
+): Promise<Stored | null> {
+  const keyed = submissions.filter(isKeyed)
+  const parameters = storeParameters(submissions)
+  if (submissions.some((submission) => contentSizeOf(submission) > COPIED_IN_ONE_TURN)) await nextTurn()
+  const values = [
+    ...parameters,
+    ...quotaParameters(submissions, now),
+    ...(keyed.length > 0 ? claimParameters(keyed) : []),
+  ]
+  try {
+    return storedOf((await db.query<ResultRow>(keyed.length > 0 ? STORE_KEYED : STORE_AT_ONCE, values)).rows)
+  } catch (error) {
+    if (isOverQuota(error) || isKeyTaken(error)) return null
+    throw error
+  }
+}
+
+function storedOf([row]: readonly ResultRow[]): Stored {
+  return { hasDeliveries: (row?.deliveries ?? 0) > 0, suppressed: new Set(row?.suppressed) }
+}
+
+function storeParameters(submissions: readonly Submission[]): unknown[] {
+  const recipients = submissions.flatMap((submission) =>
+    submission.recipients.map((addressee, n): NewRecipient => ({ ...addressee, submission, n })),
+  )
+  return [...MESSAGES.parametersOf(submissions), ...RECIPIENTS.parametersOf(recipients), FIRST_EVENTS]
+}

@@ -1,0 +1,84 @@
+/** Walks through what waits: each recipient once, however many are due in the same millisecond. */
+import { assert } from 'chai'
+import { createAcceptor } from './accept.ts'
+import { addressees, submissionOf } from '#test/support/submission.ts'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import { failMailOf } from './domain-mail.ts'
+import { cursorText, listOpen, readCursor } from './queue-view.ts'
+import { readWaiting, type Cursor } from './open-recipients.ts'
+
+/** In SQL, of a recipient: when it is due. All of each in one millisecond, apart from the last. */
+const DUE_TIMES = {
+  'the same microsecond': `timestamptz '2026-01-02 03:04:05.000600Z'`,
+  'a microsecond apart': `timestamptz '2026-01-02 03:04:05Z' + (hashtext(message_id::text || n) & 999) * interval '1 microsecond'`,
+  'on the millisecond': `timestamptz '2026-01-02 03:04:05.001Z'`,
+  'milliseconds and microseconds apart': `timestamptz '2026-01-02 03:04:05Z' + (hashtext(message_id::text || n) & 8191) * interval '1 microsecond'`,
+} as const
+
+const MANY = 1200
+const MOST_SLICES = 500
+
+describe('walks through what waits', () => {
+  let ctx: TestContext
+  let workspaceId: string
+  before(async () => {
+    ctx = await createContext()
+  })
+  after(() => ctx.close())
+  beforeEach(async () => {
+    await ctx.db.query('DELETE FROM recipients')
+    workspaceId = await ctx.newWorkspace()
+    const acceptor = createAcceptor(ctx)
+    await Promise.all(
+      Array.from({ length: MANY / 50 }, () =>
+        acceptor.accept(submissionOf(workspaceId, { tier: 'bulk', recipients: addressees(50) })),
+      ),
+    )
+  })
+
+  const walk = async (
+    next: (cursor: Cursor | null) => Promise<{ readonly names: readonly string[]; readonly next: Cursor | null }>,
+  ): Promise<string[]> => {
+    const met: string[] = []
+    let cursor: Cursor | null = null
+    for (let slices = 0; slices < MOST_SLICES; slices++) {
+      const slice: Awaited<ReturnType<typeof next>> = await next(cursor)
+      met.push(...slice.names)
+      cursor = slice.next
+      if (cursor === null) return met
+    }
+    throw new Error('it does not end')
+  }
+  const each = (met: readonly string[]): readonly number[] => [met.length, new Set(met).size]
+
+  for (const [what, dueAt] of Object.entries(DUE_TIMES)) {
+    it(`${what}: filling the schedule, the operator's list and the end of a domain`, async () => {
+      await ctx.db.query(`UPDATE recipients SET due_at = ${dueAt}`)
+      assert.deepEqual(
+        each(
+          await walk(async (cursor) => {
+            const { due, next } = await readWaiting(ctx.db, 'bulk', new Date(), { cursor, limit: 37 })
+            return { names: due.map((one) => `${one.messageId} ${one.n}`), next }
+          }),
+        ),
+        [MANY, MANY],
+      )
+      assert.deepEqual(
+        each(
+          await walk(async (cursor) => {
+            const { open, next } = await listOpen(
+              ctx.db,
+              {},
+              { cursor: cursor === null ? null : readCursor(cursorText(cursor)), limit: 41 },
+            )
+            return { names: open.map((one) => `${one.messageId} ${one.n}`), next }
+          }),
+        ),
+        [MANY, MANY],
+      )
+      // of a domain that has none of it: nothing moves, and so nothing but the cursor ends the walk
+      const removed = { domainId: '00000000-0000-7000-8000-000000000000', workspaceId, domain: 'gone.example' }
+      assert.strictEqual(await failMailOf(ctx, removed), 0)
+    }).timeout(10_000)
+  }
+})

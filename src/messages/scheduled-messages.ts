@@ -1,0 +1,110 @@
+/**
+ * Messages that wait for the time their sender set: the list, and taking one back. A message can be taken back until one of its recipients has
+ * left for the queue; the guarded move decides that against a worker that claims it in the same moment.
+ */
+import type { Context } from '#src/context.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { announce } from '#src/queue/notifications.ts'
+import { readPage, type PageWish } from '#src/stores/page.ts'
+import type { Tier } from '#src/queue/tiers.ts'
+import { sql } from '#src/stores/sql.ts'
+import { moveRecipients, type Moving } from './transition.ts'
+import type { Mailbox } from './submission.ts'
+
+export interface ScheduledView {
+  readonly id: string
+  readonly scheduledAt: Date
+  readonly timezone: string
+  readonly from: Mailbox
+  readonly to: readonly Mailbox[]
+  readonly subject: string
+  readonly tier: Tier
+  readonly recipientsCount: number
+  readonly createdAt: Date
+}
+
+interface ScheduledRow {
+  readonly id: string
+  readonly scheduled_at: Date
+  readonly timezone: string | null
+  readonly from_email: string
+  readonly from_name: string | null
+  readonly to_list: Mailbox[]
+  readonly subject: string
+  readonly tier: Tier
+  readonly recipient_count: number
+  readonly created_at: Date
+}
+
+const WAITS = sql`
+  m.workspace_id = $1
+  AND m.scheduled_at IS NOT NULL
+  AND EXISTS (SELECT FROM recipients r WHERE r.message_id = m.id AND r.state = 'scheduled')
+`
+
+const COLUMNS = sql`
+  m.id, m.scheduled_at, m.timezone, m.from_email, m.from_name, m.to_list, m.subject, m.tier, m.recipient_count,
+  m.created_at
+`
+
+/** Soonest first. */
+export async function listScheduled(
+  db: Queryable,
+  workspaceId: string,
+  wish: PageWish,
+): Promise<{ emails: ScheduledView[]; total: number }> {
+  const listing = {
+    columns: COLUMNS,
+    from: 'messages m',
+    where: WAITS,
+    order: 'm.scheduled_at, m.id',
+    values: [workspaceId],
+  }
+  const { items, total } = await readPage<ScheduledRow>(db, listing, wish)
+  const emails = items.map((row): ScheduledView => ({
+    id: row.id,
+    scheduledAt: row.scheduled_at,
+    timezone: row.timezone ?? 'UTC',
+    from: { email: row.from_email, name: row.from_name },
+    to: row.to_list,
+    subject: row.subject,
+    tier: row.tier,
+    recipientsCount: row.recipient_count,
+    createdAt: row.created_at,
+  }))
+  return { emails, total }
+}
+
+/** Takes a scheduled message back. `gone`: it, or a part of it, has left for the queue or was taken back before. */
+export async function cancelScheduled(
+  ctx: Context,
+  workspaceId: string,
+  id: string,
+): Promise<'cancelled' | 'not-found' | 'gone'> {
+  const { rows } = await ctx.db.query<{ n: number; state: string }>(
+    sql`
+      SELECT r.n, r.state
+      FROM messages m
+      JOIN recipients r ON r.message_id = m.id
+      WHERE m.id = $1 AND m.workspace_id = $2 AND m.scheduled_at IS NOT NULL
+    `,
+    [id, workspaceId],
+  )
+  if (rows.length === 0) return 'not-found'
+  const waiting = rows.filter(({ state }) => state === 'scheduled')
+  const moves = waiting.map(({ n }): Moving => ({
+    messageId: id,
+    n,
+    move: 'cancel',
+    lease: null,
+    reason: 'taken back by its sender',
+    dueAt: null,
+    isCounted: false,
+    attempt: null,
+    eventData: null,
+  }))
+  if (moves.length === 0) return 'gone'
+  const moved = await moveRecipients(ctx.db, moves, new Date(ctx.clock.now()))
+  announce(ctx, moved)
+  return moved.done.size === moves.length ? 'cancelled' : 'gone'
+}

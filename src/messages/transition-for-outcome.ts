@@ -1,0 +1,188 @@
+/**
+ * From the outcome of an attempt to the transition of its recipient. Pure; `transition.ts` makes the transition. To
+ * retry or to fail is decided here, by the tier's table: a try is an answer of a server to this message, and age counts
+ * from acceptance.
+ */
+import { backoffMs } from '#src/platform/backoff.ts'
+import { rowOf } from '#src/queue/tiers.ts'
+import type { Claimed } from './claim.ts'
+import type { Attempt, Outcome } from './outcome.ts'
+import { wantsReport } from './submission.ts'
+import type { Moving } from './transition.ts'
+
+export interface RetryRules {
+  /** RETRY_SCALE */
+  readonly scale: number
+  /** MESSAGE_LIFETIME_SECONDS; null = by tier. */
+  readonly lifetimeSeconds: number | null
+  /** CAPTURE_DOMAIN: mail that is accepted there is captured, not delivered. */
+  readonly captureDomain?: string
+}
+
+interface Ended {
+  readonly claimed: Claimed
+  /** The TLS version of the connection; null without TLS. */
+  readonly tls: string | null
+  readonly rules: RetryRules & { readonly nowMs: number }
+}
+
+type Kind = Outcome['kind']
+type OutcomeOf<K extends Kind> = Extract<Outcome, { kind: K }>
+type Decision = Pick<Moving, 'move' | 'reason' | 'dueAt' | 'isCounted' | 'eventData'>
+
+const DECISIONS: { readonly [K in Exclude<Kind, 'postponed'>]: (outcome: OutcomeOf<K>, ended: Ended) => Decision } = {
+  delivered: accepted,
+  relayed: accepted,
+  deferred: deferOrEnd,
+  bounced: (outcome) => ({
+    move: 'bounce',
+    reason: outcome.detail,
+    dueAt: null,
+    isCounted: true,
+    eventData: bounceData(outcome),
+  }),
+  unknown: ({ detail }, { claimed, rules }) => ({
+    move: 'mark_unknown',
+    reason: detail,
+    dueAt: new Date(rules.nowMs + rowOf(claimed.tier).unknownWaitSeconds * 1000 * rules.scale),
+    isCounted: true,
+    eventData: null,
+  }),
+  suppressed: ({ detail, cause, causeKind }) => ({
+    move: 'suppress',
+    reason: detail,
+    dueAt: null,
+    isCounted: false,
+    eventData: { reason: 'suppressed', cause, cause_kind: causeKind },
+  }),
+  failed: ({ reason, detail }) => ({
+    move: reason === 'too-old' ? 'expire' : 'fail',
+    reason: detail,
+    dueAt: null,
+    isCounted: false,
+    eventData: { reason, message: detail },
+  }),
+}
+
+/** The transition that ends this attempt. `nowMs` is when the outcome was known. */
+export function moveFor(claimed: Claimed, attempt: Attempt, rules: RetryRules & { readonly nowMs: number }): Moving {
+  const { outcome } = attempt
+  if (outcome.kind === 'postponed') return postpone(claimed, outcome, rules)
+  const decide = DECISIONS[outcome.kind] as (outcome: Outcome, ended: Ended) => Decision
+  return {
+    messageId: claimed.messageId,
+    n: claimed.n,
+    lease: claimed.lease,
+    attempt: { number: claimed.attempt, record: attempt },
+    ...decide(outcome, { claimed, tls: attempt.tls, rules }),
+  }
+}
+
+/** It is due again when it may be sent, or right after its lifetime, when the next claim expires it. */
+function postpone(
+  claimed: Claimed,
+  { detail, untilMs }: OutcomeOf<'postponed'>,
+  { lifetimeSeconds }: RetryRules,
+): Moving {
+  return releaseOf(claimed, new Date(Math.min(untilMs, lastMoment(claimed, lifetimeSeconds) + 1)), detail)
+}
+
+/** Released uncounted: no server was asked. */
+export function releaseOf(
+  claimed: { readonly messageId: string; readonly n: number; readonly lease: number },
+  dueAt: Date,
+  reason: string | null,
+): Moving {
+  return {
+    messageId: claimed.messageId,
+    n: claimed.n,
+    move: 'release',
+    lease: claimed.lease,
+    reason,
+    dueAt,
+    isCounted: false,
+    attempt: null,
+    eventData: null,
+  }
+}
+
+/**
+ * Accepted by the receiver, the built-in receiver or a provider. What a provider does with it is not reported as
+ * success.
+ */
+function accepted(outcome: OutcomeOf<'delivered' | 'relayed'>, { claimed, tls, rules }: Ended): Decision {
+  const isDelivered = outcome.kind === 'delivered'
+  const isCaptured = claimed.domain === rules.captureDomain
+  const isReported = isDelivered && claimed.submitted !== null && wantsReport(claimed.submitted, claimed.n, 'SUCCESS')
+  return {
+    move: isCaptured ? 'capture' : isDelivered ? 'deliver' : 'relay',
+    reason: null,
+    dueAt: null,
+    isCounted: true,
+    eventData: {
+      reply: outcome.reply.text,
+      code: outcome.reply.code,
+      tls,
+      ...(isReported ? { dsn: 'relayed' } : {}),
+      ...(isCaptured ? { captured: true } : {}),
+    },
+  }
+}
+
+function bounceData(outcome: OutcomeOf<'bounced'>): object {
+  return {
+    bounce_type: outcome.isHard ? 'hard' : 'soft',
+    bounce_class: outcome.reason,
+    bounce_scope: outcome.scope,
+    bounce_code: codeOf(outcome),
+    bounce_message: outcome.detail,
+  }
+}
+
+function codeOf({ reply }: OutcomeOf<'bounced' | 'deferred'>): string | null {
+  return reply === null ? null : (reply.enhanced ?? String(reply.code))
+}
+
+/** The end of a recipient's lifetime, in epoch ms. */
+export function lastMoment(
+  claimed: Pick<Claimed, 'tier' | 'beganAt' | 'expiresAt'>,
+  lifetimeSeconds: number | null,
+): number {
+  const age = (lifetimeSeconds ?? rowOf(claimed.tier).maxAgeSeconds) * 1000
+  return Math.min(claimed.beganAt.getTime() + age, claimed.expiresAt?.getTime() ?? Infinity)
+}
+
+function deferOrEnd(outcome: OutcomeOf<'deferred'>, { claimed, rules }: Ended): Decision {
+  const tier = rowOf(claimed.tier)
+  const tries = claimed.tries + (outcome.isCounted ? 1 : 0)
+  // waiting for a dead host is not a try, but its waits grow as those of tries do
+  const step = outcome.isCounted ? tries : claimed.attempt
+  const dueAt = new Date(rules.nowMs + backoffMs(tier.backoffSeconds, step, rules.scale))
+  if (tries > tier.retries)
+    return end(outcome, 'retries-used', `tried ${tries} times, the last answer was: ${outcome.detail}`)
+  if (dueAt.getTime() > lastMoment(claimed, rules.lifetimeSeconds))
+    return end(outcome, 'too-old', `too old for another try, the last error was: ${outcome.detail}`)
+  return {
+    move: 'defer',
+    reason: outcome.detail,
+    dueAt,
+    isCounted: outcome.isCounted,
+    eventData: {
+      reason: outcome.reason,
+      message: outcome.detail,
+      code: codeOf(outcome),
+      next_try_at: dueAt.toISOString(),
+      tries,
+    },
+  }
+}
+
+function end(outcome: OutcomeOf<'deferred'>, why: 'retries-used' | 'too-old', detail: string): Decision {
+  return {
+    move: why === 'too-old' ? 'expire' : 'fail',
+    reason: detail,
+    dueAt: null,
+    isCounted: outcome.isCounted,
+    eventData: { reason: why, cause: outcome.reason, message: detail },
+  }
+}

@@ -1,0 +1,201 @@
+import { assert } from 'chai'
+import { newId } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import { addressees, submissionOf } from '#test/support/submission.ts'
+import { createAcceptor } from './accept.ts'
+import { claimRecipients } from './claim.ts'
+import { moveRecipients, type Moving } from './transition.ts'
+import type { Attempt, Outcome } from './outcome.ts'
+import { readMessage } from './read.ts'
+import { moveFor } from './transition-for-outcome.ts'
+import { isWaiting, MOVES, STATES, type MoveName, type State } from './state.ts'
+
+const reply = { code: 250, enhanced: '2.0.0', text: 'queued as 1A', lines: [] }
+const attemptOf = (outcome: Outcome): Attempt => ({
+  outcome,
+  host: 'mx.example',
+  address: '192.0.2.1',
+  source: null,
+  tls: 'TLSv1.3',
+  startedAt: Date.now(),
+  durationMs: 12,
+  conversation: 'S: 220 hi\n\\"{},NULL',
+})
+const moving = (messageId: string, move: MoveName, lease: number | null = null, n = 0): Moving => ({
+  messageId,
+  n,
+  move,
+  lease,
+  reason: 'because',
+  dueAt: null,
+  isCounted: false,
+  attempt: null,
+  eventData: null,
+})
+
+describe('moves', () => {
+  let ctx: TestContext
+  let workspace: string
+  before(async () => {
+    ctx = await createContext()
+    workspace = await ctx.newWorkspace()
+    await ctx.db.query(sql`
+      INSERT INTO leases (machine, pid, expires_at)
+      SELECT 'here', 1, now() + interval '1 hour'
+      FROM generate_series(1, 9)
+    `)
+  })
+  after(() => ctx.close())
+
+  async function accepted(recipients = 1): Promise<string> {
+    const submission = submissionOf(workspace, { recipients: addressees(recipients) })
+    await createAcceptor(ctx).accept(submission)
+    return submission.id
+  }
+  const stateOf = async (id: string, n = 0): Promise<string | undefined> =>
+    (await readMessage(ctx.db, workspace, id))?.recipients[n]?.state
+  const now = (): Date => new Date(ctx.clock.now())
+
+  it('a claim is given once, and loads the message', async () => {
+    const id = await accepted()
+    const both = await Promise.all([
+      claimRecipients(ctx.db, 1, [{ messageId: id, n: 0 }], now()),
+      claimRecipients(ctx.db, 2, [{ messageId: id, n: 0 }], now()),
+    ])
+    assert.deepEqual(
+      both.map((claims) => claims.length).toSorted((a, b) => a - b),
+      [0, 1],
+    )
+    assert.strictEqual(both.flat()[0]?.content.text, 'Hello Ada')
+    assert.strictEqual(both.flat()[0]?.attempt, 1)
+  })
+
+  it('a claim takes nothing before its time', async () => {
+    const submission = submissionOf(workspace, { scheduledAt: new Date(Date.now() + 60_000) })
+    await createAcceptor(ctx).accept(submission)
+    assert.deepEqual(await claimRecipients(ctx.db, 1, [{ messageId: submission.id, n: 0 }], now()), [])
+    assert.strictEqual(await stateOf(submission.id), 'scheduled')
+  })
+
+  it('a delivery writes state, attempt and events together, once', async () => {
+    const id = await accepted()
+    const [claimed] = await claimRecipients(ctx.db, 7, [{ messageId: id, n: 0 }], now())
+    assert.ok(claimed)
+    const move = moveFor(claimed, attemptOf({ kind: 'delivered', reply }), {
+      scale: 1,
+      lifetimeSeconds: null,
+      nowMs: ctx.clock.now(),
+    })
+    assert.deepEqual([...(await moveRecipients(ctx.db, [move], now())).done], [0])
+    assert.deepEqual([...(await moveRecipients(ctx.db, [move], now())).done], [], 'a repeated batch changes nothing')
+    const message = await readMessage(ctx.db, workspace, id)
+    assert.strictEqual(message?.status, 'delivered')
+    assert.deepEqual(
+      message?.events.map(({ type, sequence }) => `${sequence} ${type}`),
+      ['1 email.queued', '2 email.sent', '3 email.delivered'],
+    )
+    assert.strictEqual(message?.recipients[0]?.attempts.length, 1)
+    assert.strictEqual(message?.recipients[0]?.attempts[0]?.conversation, 'S: 220 hi\n\\"{},NULL')
+    assert.strictEqual(message?.recipients[0]?.tries, 1)
+  })
+
+  it('a worker whose lease was given away changes nothing', async () => {
+    const id = await accepted()
+    await claimRecipients(ctx.db, 1, [{ messageId: id, n: 0 }], now())
+    await moveRecipients(ctx.db, [moving(id, 'release', 1)], now())
+    await claimRecipients(ctx.db, 2, [{ messageId: id, n: 0 }], now())
+    assert.deepEqual([...(await moveRecipients(ctx.db, [moving(id, 'deliver', 1)], now())).done], [])
+    assert.strictEqual(await stateOf(id), 'sending')
+    assert.deepEqual([...(await moveRecipients(ctx.db, [moving(id, 'deliver', 2)], now())).done], [0])
+  })
+
+  it('a release is not counted as an attempt', async () => {
+    const id = await accepted()
+    for (const lease of [1, 2]) {
+      const [claimed] = await claimRecipients(ctx.db, lease, [{ messageId: id, n: 0 }], now())
+      assert.strictEqual(claimed?.attempt, 1)
+      await moveRecipients(ctx.db, [moving(id, 'release', lease)], now())
+    }
+  })
+
+  it('numbers the events of several recipients without gaps or twins, also when they move at once', async () => {
+    const ids = await Promise.all(Array.from({ length: 6 }, () => accepted(5)))
+    await claimRecipients(
+      ctx.db,
+      1,
+      ids.flatMap((messageId) => [0, 1, 2, 3, 4].map((n) => ({ messageId, n }))),
+      now(),
+    )
+    const batches = [0, 1, 2, 3, 4].map((n) => ids.map((id) => moving(id, n % 2 === 0 ? 'deliver' : 'bounce', 1, n)))
+    await Promise.all(batches.map((batch) => repeat(() => moveRecipients(ctx.db, batch, now()))))
+    for (const id of ids) {
+      const sequences = (await readMessage(ctx.db, workspace, id))?.events.map(({ sequence }) => sequence)
+      assert.deepEqual(
+        sequences,
+        Array.from({ length: 5 + 3 * 2 + 2 }, (_, i) => i + 1),
+      )
+    }
+  })
+
+  it('the guard holds for every state and move', async () => {
+    for (const state of Object.keys(STATES) as State[]) {
+      for (const name of Object.keys(MOVES) as MoveName[]) {
+        if (name === 'claim') continue
+        const id = await accepted()
+        await ctx.db.query('UPDATE recipients SET state = $2 WHERE message_id = $1', [id, state])
+        const { done } = await moveRecipients(ctx.db, [moving(id, name)], now())
+        const may = MOVES[name].from.some((from) => from === state)
+        assert.strictEqual(done.size, may ? 1 : 0, `${name} from ${state}`)
+        assert.strictEqual(await stateOf(id), may ? MOVES[name].to : state)
+      }
+    }
+  })
+
+  it('only what waits can be claimed', async () => {
+    for (const state of Object.keys(STATES) as State[]) {
+      const id = await accepted()
+      await ctx.db.query('UPDATE recipients SET state = $2 WHERE message_id = $1', [id, state])
+      assert.strictEqual(
+        (await claimRecipients(ctx.db, 1, [{ messageId: id, n: 0 }], now())).length,
+        isWaiting(state) ? 1 : 0,
+        state,
+      )
+    }
+  })
+
+  it('webhook deliveries are stored with the events that their endpoint wants', async () => {
+    const mine = await ctx.newWorkspace()
+    for (const types of [['*'], ['email.delivered'], ['email.bounced']])
+      await ctx.db.query(
+        sql`
+          INSERT INTO webhook_endpoints (id, workspace_id, url, event_types, secret)
+          VALUES ($1, $2, 'http://x', $3, 'x')
+        `,
+        [newId(), mine, types],
+      )
+    const submission = submissionOf(mine)
+    await createAcceptor(ctx).accept(submission)
+    await claimRecipients(ctx.db, 1, [{ messageId: submission.id, n: 0 }], now())
+    assert.strictEqual((await moveRecipients(ctx.db, [moving(submission.id, 'deliver', 1)], now())).hasDeliveries, true)
+    const { rows } = await ctx.db.query<{ type: string }>(
+      `SELECT e.type FROM webhook_deliveries d JOIN events e ON e.id = d.event_id WHERE d.workspace_id = $1 ORDER BY 1`,
+      [mine],
+    )
+    assert.deepEqual(
+      rows.map(({ type }) => type),
+      ['email.delivered', 'email.delivered', 'email.queued', 'email.sent'],
+    )
+  })
+})
+
+/** A deadlock is undone by PostgreSQL and done again, as the settler does. */
+async function repeat<T>(work: () => Promise<T>): Promise<T> {
+  for (let i = 0; ; i++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (i > 20 || !(error instanceof Error && 'code' in error && error.code === '40P01')) throw error
+    }
+  }
+}

@@ -1,0 +1,269 @@
+/**
+ * The only writer of a recipient's state after its first one (the claim, which also loads, stands beside it in
+ * `claim.ts`). One statement for a whole batch: each UPDATE names the states it may leave and the lease it was held
+ * under, so a worker that lost its lease, comes late, or repeats a batch whose answer was lost changes nothing. Events,
+ * attempts and webhook deliveries are stored with it.
+ *
+ * Two batches that change several recipients of the same messages may deadlock over the messages' event counters.
+ * PostgreSQL then undoes one of them whole, and the caller repeats it (`isWorthRepeating`).
+ */
+import { newDeliveries } from '#src/events/deliveries.ts'
+import { newId } from '#src/platform/id.ts'
+import type { News } from '#src/queue/notifications.ts'
+import type { Column } from '#src/stores/binary-columns.ts'
+import { jsonOrNull } from '#src/stores/column-arrays.ts'
+import { prepared, type Queryable, type Statement } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
+import { defineInput } from '#src/stores/statement-input.ts'
+import { ATTEMPT_COLUMNS, ATTEMPT_INPUT, type EndedAttempt } from './attempt-input.ts'
+import type { Attempt } from './outcome.ts'
+import { isOpen, MOVES, type MoveName } from './state.ts'
+
+export interface Moving {
+  readonly messageId: string
+  readonly n: number
+  readonly move: MoveName
+  /** Must be held under this lease; null where the transition does not start from `sending`. */
+  readonly lease: number | null
+  /** Why, for people; stored with the recipient. */
+  readonly reason: string | null
+  /** When it is due again; null leaves the due time as it is. */
+  readonly dueAt: Date | null
+  /** A server answered this message: one of its tries is used. */
+  readonly isCounted: boolean
+  /** The attempt that this transition ends, if there was one. */
+  readonly attempt: { readonly number: number; readonly record: Attempt } | null
+  /** `data` of the events that this transition emits. */
+  readonly eventData: object | null
+  /** Of the last event it emits, where something else names it; without it a new id. */
+  readonly eventId?: string
+}
+
+export interface Moved extends News {
+  /** The transitions that were made, by their index in the batch. The others had nothing to change. */
+  readonly done: ReadonlySet<number>
+}
+
+/**
+ * Whether a batch may hold mail of campaigns, whose ledgers follow in the same statement. Mail without a campaign saves
+ * that lookup.
+ */
+export type Ledgers = 'follow' | 'none'
+
+type Emitted = {
+  readonly ord: number
+  readonly k: number
+  readonly id: string
+  readonly type: string
+  readonly data: string | null
+}
+
+const MOVE_INPUT: Readonly<Record<string, Column<Moving>>> = {
+  message_id: ['uuid', (m) => m.messageId],
+  n: ['smallint', (m) => m.n],
+  from_states: ['text', (m) => MOVES[m.move].from.join(',')],
+  to_state: ['text', (m) => MOVES[m.move].to],
+  is_open: ['boolean', (m) => isOpen(MOVES[m.move].to)],
+  lease: ['bigint', (m) => m.lease],
+  due_at: ['timestamptz', (m) => m.dueAt],
+  reason: ['text', (m) => m.reason],
+  counted: ['smallint', (m) => (m.isCounted ? 1 : 0)],
+  released: ['smallint', (m) => (m.move === 'release' ? 1 : 0)],
+  event_count: ['smallint', (m) => eventsOf(m).length],
+}
+
+const EVENT_INPUT: Readonly<Record<string, Column<Emitted>>> = {
+  ord: ['bigint', (e) => e.ord],
+  k: ['smallint', (e) => e.k],
+  id: ['uuid', (e) => e.id],
+  type: ['text', (e) => e.type],
+  data: ['text', (e) => e.data],
+}
+
+/** What a ledger stores for a recipient in a state; for the other states it stores that the mail was dispatched. */
+const LEDGER_STATES: Readonly<Record<string, string>> = {
+  deferred: 'deferred',
+  unknown: 'deferred',
+  sent: 'sent',
+  delivered: 'delivered',
+  captured: 'delivered',
+  bounced: 'bounced',
+  failed: 'failed',
+  suppressed: 'suppressed',
+  cancelled: 'cancelled',
+}
+
+interface LedgerRow {
+  readonly state: string | null
+  readonly bounceType: string | null
+}
+
+const LEDGER_INPUT: Readonly<Record<string, Column<LedgerRow>>> = {
+  ledger_state: ['text', ({ state }) => state],
+  bounce_type: ['text', ({ bounceType }) => bounceType],
+}
+
+/** The parameters of the statement, in this order; the ledger's only where it follows. */
+const TRANSITIONS = defineInput(1, MOVE_INPUT)
+const NOW = `$${TRANSITIONS.next}`
+const ATTEMPTS = defineInput(TRANSITIONS.next + 1, ATTEMPT_INPUT)
+const EVENTS = defineInput(ATTEMPTS.next, EVENT_INPUT)
+const LEDGER = defineInput(EVENTS.next, LEDGER_INPUT)
+
+/**
+ * What of a ledger row follows its recipient. A retry has another message, so the ledger no longer follows the one
+ * before.
+ */
+const FOLLOW = sql`
+  , ledger AS (
+    UPDATE campaign_recipients l SET
+      state = v.ledger_state,
+      reason = v.reason,
+      delivered_at = CASE v.ledger_state WHEN 'delivered' THEN ${NOW} WHEN 'bounced' THEN NULL ELSE l.delivered_at END,
+      bounced_at = CASE v.ledger_state WHEN 'bounced' THEN ${NOW} ELSE l.bounced_at END,
+      bounce_type = CASE v.ledger_state WHEN 'bounced' THEN v.bounce_type ELSE l.bounce_type END,
+      failed_at = CASE v.ledger_state WHEN 'failed' THEN ${NOW} ELSE l.failed_at END
+    FROM moved v
+    WHERE v.campaign_id IS NOT NULL AND v.ledger_state IS NOT NULL AND l.message_id = v.message_id
+  )`
+
+interface LedgerParts {
+  readonly arrays: string
+  readonly names: string
+  readonly returned: string
+  readonly update: string
+}
+
+const LEDGER_PARTS: Readonly<Record<Ledgers, LedgerParts>> = {
+  none: { arrays: '', names: '', returned: '', update: '' },
+  follow: {
+    arrays: `, ${LEDGER.arrays}`,
+    names: `, ${LEDGER.names}`,
+    returned: ', r.reason, r.campaign_id, i.ledger_state, i.bounce_type',
+    update: FOLLOW,
+  },
+}
+
+function statementOf({ arrays, names, returned, update }: LedgerParts): string {
+  return sql`
+    WITH input AS (
+      SELECT *
+      FROM unnest(${TRANSITIONS.arrays}${arrays}) WITH ORDINALITY AS i (${TRANSITIONS.names}${names}, ord)
+    ), moved AS (
+      UPDATE recipients r SET
+        state = i.to_state,
+        is_open = i.is_open,
+        lease = NULL,
+        due_at = coalesce(i.due_at, r.due_at),
+        tries = r.tries + i.counted,
+        attempts = r.attempts - i.released,
+        reason = i.reason,
+        updated_at = ${NOW},
+        sequence = CASE WHEN r.is_only THEN r.sequence + i.event_count ELSE r.sequence END
+      FROM input i
+      WHERE r.message_id = i.message_id AND r.n = i.n
+        AND r.state = ANY (string_to_array(i.from_states, ','))
+        AND (i.lease IS NULL OR r.lease = i.lease)
+      RETURNING i.ord, i.event_count, r.message_id, r.n, r.workspace_id, r.address, r.is_only, r.sequence${returned}
+    ), shared AS (
+      UPDATE messages m SET event_count = m.event_count + s.events
+      FROM (SELECT message_id, sum(event_count) AS events FROM moved WHERE NOT is_only GROUP BY message_id) s
+      WHERE m.id = s.message_id
+      RETURNING m.id, m.event_count - s.events AS base
+    ), numbered AS (
+      SELECT v.ord, v.message_id, v.n, v.workspace_id, v.address,
+        CASE WHEN v.is_only THEN v.sequence - v.event_count
+          ELSE s.base + sum(v.event_count) OVER (PARTITION BY v.message_id ORDER BY v.ord) - v.event_count END AS base
+      FROM moved v
+      LEFT JOIN shared s ON s.id = v.message_id
+    ), new_attempts AS (
+      INSERT INTO attempts (message_id, n, ${ATTEMPT_COLUMNS.join(', ')})
+      SELECT v.message_id, v.n, ${ATTEMPT_COLUMNS.map((name) => `a.${name}`).join(', ')}
+      FROM ${ATTEMPTS.from('a')}
+      JOIN moved v ON v.ord = a.ord
+    ), new_events AS (
+      INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, data, created_at)
+      SELECT e.id, v.workspace_id, e.type, v.message_id, v.n, v.base + e.k, v.address, e.data::jsonb, ${NOW}
+      FROM ${EVENTS.from('e')}
+      JOIN numbered v ON v.ord = e.ord
+      RETURNING id, workspace_id, type
+    ), ${newDeliveries(NOW)}${update}
+    SELECT ARRAY(SELECT ord FROM moved) AS done,
+      (SELECT count(*) FROM new_deliveries) AS deliveries,
+      ARRAY(SELECT DISTINCT workspace_id::text FROM moved WHERE event_count > 0) AS workspaces`
+}
+
+const STATEMENTS: Readonly<Record<Ledgers, Statement>> = {
+  none: prepared('recipients-move', statementOf(LEDGER_PARTS.none)),
+  follow: prepared('recipients-move-with-ledger', statementOf(LEDGER_PARTS.follow)),
+}
+
+interface ResultRow {
+  readonly done: (string | number)[]
+  readonly deliveries: number
+  readonly workspaces: string[]
+}
+
+/**
+ * Makes a batch of transitions in one statement, which is one transaction. A recipient may be in a batch once. The
+ * ledgers of campaigns follow; a caller that knows the batch has no mail of a campaign passes `none`.
+ */
+export async function moveRecipients(
+  db: Queryable,
+  moves: readonly Moving[],
+  now: Date,
+  ledgers: Ledgers = 'follow',
+): Promise<Moved> {
+  const values = [
+    ...TRANSITIONS.parametersOf(moves),
+    now,
+    ...ATTEMPTS.parametersOf(attemptsOf(moves)),
+    ...EVENTS.parametersOf(emittedBy(moves, now)),
+    ...(ledgers === 'none' ? [] : LEDGER.parametersOf(moves.map((moving) => ledgerRowOf(moving, now)))),
+  ]
+  const {
+    rows: [row],
+  } = await db.query<ResultRow>(STATEMENTS[ledgers], values)
+  return {
+    done: new Set(row?.done.map((ordinality) => Number(ordinality) - 1)),
+    hasDeliveries: (row?.deliveries ?? 0) > 0,
+    workspaces: row?.workspaces ?? [],
+  }
+}
+
+/** A deadlock or serialisation failure: PostgreSQL undid the batch whole and it may simply be done again. */
+export function isWorthRepeating(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === '40P01' || error.code === '40001')
+}
+
+function eventsOf({ move }: Moving): readonly string[] {
+  return MOVES[move].emits
+}
+
+/** Mail that is released for later waits as deferred mail does: a campaign does not wait for it. */
+function ledgerRowOf({ move, dueAt, eventData }: Moving, now: Date): LedgerRow {
+  const to = MOVES[move].to
+  const isHard = eventData !== null && 'bounce_type' in eventData && eventData.bounce_type === 'hard'
+  return {
+    state: LEDGER_STATES[to] ?? (dueAt !== null && dueAt > now ? 'deferred' : null),
+    bounceType: to !== 'bounced' ? null : isHard ? 'hard' : 'soft',
+  }
+}
+
+function attemptsOf(moves: readonly Moving[]): EndedAttempt[] {
+  return moves.flatMap(({ attempt }, i) =>
+    attempt === null ? [] : [{ ...attempt.record, ord: i + 1, number: attempt.number }],
+  )
+}
+
+function emittedBy(moves: readonly Moving[], now: Date): Emitted[] {
+  return moves.flatMap((moving, i) =>
+    eventsOf(moving).map((type, k, { length }) => ({
+      ord: i + 1,
+      k: k + 1,
+      id: (k === length - 1 ? moving.eventId : undefined) ?? newId(now.getTime()),
+      type,
+      data: jsonOrNull(moving.eventData),
+    })),
+  )
+}

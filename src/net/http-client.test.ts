@@ -1,0 +1,313 @@
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { assert } from 'chai'
+import { cidrs } from '#config/settings/readers.ts'
+import { createOutgoing, type Outgoing, type Posted } from './http-client.ts'
+import { startDns, type TestDns } from '#test/support/dns.ts'
+import { answer, drop, hang, startReceiver, type Receiver } from '#test/support/webhook-receiver.ts'
+
+const LOOPBACK = cidrs('127.0.0.0/8')
+const OPEN = { allowPrivateTargets: LOOPBACK, dnsServers: null, isSandbox: false, extraCaFile: null }
+const REQUEST = { headers: { 'content-type': 'application/json' }, body: '{"a":"é"}', timeoutMs: 5000 }
+
+function reasonOf(posted: Posted): string {
+  return posted.ok ? `status ${posted.status}` : posted.reason
+}
+
+describe('outgoing: addresses', () => {
+  let receiver: Receiver
+  let outgoing: Outgoing
+  before(async () => {
+    receiver = await startReceiver()
+    outgoing = createOutgoing({ ...OPEN, allowPrivateTargets: [] })
+  })
+  after(async () => {
+    outgoing.close()
+    await receiver.close()
+  })
+
+  // every spelling of 127.0.0.1 and friends, with the real port of a listening receiver
+  for (const host of [
+    '127.0.0.1',
+    '0x7f.1',
+    '0x7f000001',
+    '2130706433',
+    '017700000001',
+    '127.1',
+    '127.0.0.1.',
+    '[::1]',
+    '[::ffff:127.0.0.1]',
+    '[::ffff:7f00:1]',
+    '[::]',
+    '0.0.0.0',
+    '0',
+    '10.0.0.1',
+    '169.254.169.254',
+    '[fe80::1]',
+    '[fc00::1]',
+    '[64:ff9b::7f00:1]',
+    '１２７.０.０.１',
+    'localhost',
+  ]) {
+    it(`${host} is not reached`, async () => {
+      assert.strictEqual(reasonOf(await outgoing.post(`http://${host}:${receiver.port}/`, REQUEST)), 'forbidden')
+      assert.strictEqual(receiver.connections, 0)
+    })
+  }
+
+  for (const url of [
+    'ftp://example.com/',
+    'file:///etc/passwd',
+    'http://user:pass@example.com/',
+    'http://user@example.com/',
+    'javascript:1',
+    'not an address',
+    '',
+    'http://',
+    'toString:x',
+    'gopher://127.0.0.1/',
+  ])
+    it(`${JSON.stringify(url)} is not an address to post to`, async () =>
+      assert.strictEqual(reasonOf(await outgoing.post(url, REQUEST)), 'bad-url'))
+})
+
+describe('outgoing: names', () => {
+  let receiver: Receiver
+  let dns: TestDns
+  let outgoing: Outgoing
+  before(async () => {
+    receiver = await startReceiver()
+    dns = await startDns({})
+    outgoing = createOutgoing({ ...OPEN, allowPrivateTargets: cidrs('127.0.0.1'), dnsServers: [dns.server] })
+  })
+  after(async () => {
+    outgoing.close()
+    await receiver.close()
+    await dns.stop()
+  })
+
+  it('are asked of the configured servers', async () => {
+    dns.zone['hooks.example'] = { A: ['127.0.0.1'] }
+    assert.strictEqual(
+      reasonOf(await outgoing.post(`http://hooks.example:${receiver.port}/in?x=1`, REQUEST)),
+      'status 200',
+    )
+    const [request] = await receiver.received(1)
+    assert.strictEqual(request?.path, '/in?x=1')
+    assert.strictEqual(request.body, REQUEST.body)
+    assert.strictEqual(request.headers.host, `hooks.example:${receiver.port}`)
+  })
+
+  it('are asked of the system in the sandbox: its own DNS server knows only itself', async () => {
+    const sandboxed = createOutgoing({ ...OPEN, dnsServers: [dns.server], isSandbox: true })
+    const asked = dns.queries.length
+    assert.strictEqual(reasonOf(await sandboxed.post(`http://localhost:${receiver.port}/`, REQUEST)), 'status 200')
+    assert.strictEqual(dns.queries.length, asked)
+    sandboxed.close()
+  })
+
+  it('that exist nowhere are a trouble with the name', async () => {
+    assert.strictEqual(reasonOf(await outgoing.post('http://nowhere.example/', REQUEST)), 'name')
+  })
+
+  it('with private addresses only are not reached', async () => {
+    dns.zone['inside.example'] = { A: ['10.0.0.1', '127.0.0.2'], AAAA: ['::1', '::ffff:127.0.0.2'] }
+    assert.strictEqual(reasonOf(await outgoing.post(`http://inside.example:${receiver.port}/`, REQUEST)), 'forbidden')
+  })
+
+  it('answer from one family when the other is silent', async () => {
+    dns.zone['half.example'] = { A: ['127.0.0.1'], trouble: { AAAA: 'silence' } }
+    assert.strictEqual(
+      reasonOf(await outgoing.post(`http://half.example:${receiver.port}/`, { ...REQUEST, timeoutMs: 1000 })),
+      'status 200',
+    )
+  })
+
+  it('that are asked in vain cost no more than the time given', async () => {
+    dns.zone['silent.example'] = { trouble: 'silence' }
+    assert.strictEqual(
+      reasonOf(await outgoing.post('http://silent.example/', { ...REQUEST, timeoutMs: 100 })),
+      'timeout',
+    )
+  })
+
+  it('with an allowed address among private ones reach that one', async () => {
+    dns.zone['both.example'] = { A: ['127.0.0.2', '127.0.0.1'] }
+    assert.strictEqual(reasonOf(await outgoing.post(`http://both.example:${receiver.port}/`, REQUEST)), 'status 200')
+  })
+
+  it('that are rebound between two posts are judged again at the new connection', async () => {
+    receiver.behave(answer(200, '', { connection: 'close' }))
+    dns.zone['rebind.example'] = { A: ['127.0.0.1'], ttl: 0 }
+    const url = `http://rebind.example:${receiver.port}/`
+    assert.strictEqual(reasonOf(await outgoing.post(url, REQUEST)), 'status 200')
+    dns.zone['rebind.example'] = { A: ['127.0.0.2'], ttl: 0 }
+    const before = receiver.connections
+    const seen = new Set<string>()
+    for (let i = 0; i < 30 && !seen.has('forbidden'); i++) {
+      seen.add(reasonOf(await outgoing.post(url, REQUEST)))
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+    assert.ok(seen.has('forbidden'), [...seen].join())
+    assert.ok(receiver.connections >= before)
+  })
+})
+
+describe('outgoing: exchanges', () => {
+  let receiver: Receiver
+  let outgoing: Outgoing
+  beforeEach(async () => {
+    receiver = await startReceiver()
+    outgoing = createOutgoing(OPEN)
+  })
+  afterEach(async () => {
+    outgoing.close()
+    await receiver.close()
+  })
+
+  it('use one connection again', async () => {
+    for (let i = 0; i < 5; i++) assert.strictEqual(reasonOf(await outgoing.post(receiver.url, REQUEST)), 'status 200')
+    assert.strictEqual(receiver.connections, 1)
+  })
+
+  it('do not follow redirects', async () => {
+    receiver.behave(answer(302, 'elsewhere', { location: `${receiver.url}/private` }))
+    const posted = await outgoing.post(receiver.url, REQUEST)
+    assert.deepEqual(
+      { ...posted, durationMs: 0 },
+      {
+        ok: true,
+        status: 302,
+        body: 'elsewhere',
+        location: `${receiver.url}/private`,
+        contentType: null,
+        durationMs: 0,
+      },
+    )
+    assert.strictEqual(receiver.requests.length, 1)
+  })
+
+  it('keep 4 KB of the answer, as text that can be stored', async () => {
+    receiver.behave(answer(200, `\0${'ä'.repeat(5000)}`))
+    const posted = await outgoing.post(receiver.url, REQUEST)
+    assert.strictEqual(posted.ok && posted.body, 'ä'.repeat(2047))
+  })
+
+  it('end when the body never does', async () => {
+    receiver.behave((_, response) => {
+      response.writeHead(200)
+      const more = setInterval(() => response.write('x'.repeat(16_384)), 1)
+      response.on('close', () => clearInterval(more))
+    })
+    assert.strictEqual(reasonOf(await outgoing.post(receiver.url, REQUEST)), 'status 200')
+  })
+
+  it('end in time with a server that drips its body: its status counts', async () => {
+    receiver.behave((_, response) => {
+      response.writeHead(500)
+      const more = setInterval(() => response.write('.'), 20)
+      response.on('close', () => clearInterval(more))
+    })
+    const posted = await outgoing.post(receiver.url, { ...REQUEST, timeoutMs: 300 })
+    assert.ok(posted.ok && posted.status === 500 && /^\.+$/.test(posted.body))
+  })
+
+  it('end in time with a server that never answers', async () => {
+    receiver.behave(hang)
+    const posted = await outgoing.post(receiver.url, { ...REQUEST, timeoutMs: 100 })
+    assert.deepEqual(
+      { ...posted, durationMs: 0 },
+      { ok: false, reason: 'timeout', detail: 'no answer within 0.1 s', durationMs: 0 },
+    )
+  })
+
+  it('report a dropped connection', async () => {
+    receiver.behave(drop)
+    assert.strictEqual(reasonOf(await outgoing.post(receiver.url, REQUEST)), 'broken')
+    assert.strictEqual(receiver.requests.length, 1)
+  })
+
+  it('try once more on a fresh connection when a kept one was closed meanwhile', async () => {
+    let isFirst = true
+    receiver.behave((request, response) => {
+      if (isFirst || receiver.requests.length === 3) answer(200)(request, response)
+      else drop(request, response)
+      isFirst = false
+    })
+    assert.strictEqual(reasonOf(await outgoing.post(receiver.url, REQUEST)), 'status 200')
+    assert.strictEqual(reasonOf(await outgoing.post(receiver.url, REQUEST)), 'status 200')
+    assert.strictEqual(receiver.connections, 2)
+  })
+
+  it('report a closed port', async () => {
+    await receiver.close()
+    assert.strictEqual(reasonOf(await outgoing.post(receiver.url, REQUEST)), 'connect')
+  })
+})
+
+/** Servers that speak something near HTTP: text in, what came of it. */
+describe('outgoing: raw answers', () => {
+  const cases: readonly (readonly [string, string, string])[] = [
+    ['a plain answer', 'HTTP/1.1 204 No Content\r\n\r\n', 'status 204'],
+    [
+      'an answer after 103',
+      'HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n',
+      'status 200',
+    ],
+    ['an upgrade', 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n', 'broken'],
+    ['a half header', 'HTTP/1.1 200 OK\r\ncontent-le', 'broken'],
+    ['a cut body', 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nabc', 'status 200'],
+    ['something else', '220 mail.example ESMTP\r\n', 'broken'],
+    ['too many headers', `HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(50_000)}\r\n`, 'broken'],
+    ['nothing', '', 'broken'],
+  ]
+  let server: Server
+  let text = ''
+  const sockets = new Set<Socket>()
+  before((done) => {
+    server = createServer((socket) => {
+      sockets.add(socket)
+      socket.on('error', () => undefined).once('data', () => socket.end(text))
+    })
+    server.listen(0, '127.0.0.1', done)
+  })
+  after((done) => {
+    for (const socket of sockets) socket.destroy()
+    server.close(() => done())
+  })
+  for (const [name, said, expected] of cases) {
+    it(name, async () => {
+      text = said
+      const outgoing = createOutgoing(OPEN)
+      assert.strictEqual(
+        reasonOf(await outgoing.post(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, REQUEST)),
+        expected,
+      )
+      outgoing.close()
+    })
+  }
+
+  it('headers that drip do not outlast the time', async () => {
+    const drip = createServer((socket) => {
+      sockets.add(socket)
+      const more = setInterval(() => socket.write('x: y\r\n'), 20)
+      socket
+        .on('error', () => undefined)
+        .on('close', () => clearInterval(more))
+        .write('HTTP/1.1 200 OK\r\n')
+    })
+    await new Promise<void>((resolve) => drip.listen(0, '127.0.0.1', resolve))
+    const outgoing = createOutgoing(OPEN)
+    assert.strictEqual(
+      reasonOf(
+        await outgoing.post(`http://127.0.0.1:${(drip.address() as AddressInfo).port}/`, {
+          ...REQUEST,
+          timeoutMs: 200,
+        }),
+      ),
+      'timeout',
+    )
+    outgoing.close()
+    for (const socket of sockets) socket.destroy()
+    await new Promise((resolve) => drip.close(resolve))
+  })
+})

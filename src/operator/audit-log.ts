@@ -1,0 +1,89 @@
+/** The record of what operators changed: one row each, kept. The rows of what walks through mail also say how far it is (`actions.ts`). */
+import type { Context } from '#src/context.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { newId, timeOf } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
+
+export type Verb = 'retry' | 'drop' | 'bounce' | 'suspend' | 'resume' | 'pool' | 'dry-run'
+/** Which mail, or what was stopped: names and texts. */
+export type Subject = Readonly<Record<string, string>>
+
+export interface Order {
+  readonly verb: Verb
+  readonly reason: string
+  /** Who, as far as it is known. */
+  readonly by: string
+}
+
+export interface Action extends Order {
+  readonly id: string
+  readonly subject: Subject
+  readonly state: 'running' | 'done'
+  /** Recipients that were changed. */
+  readonly moved: number
+  /** Recipients that were looked at. */
+  readonly seen: number
+  readonly beganAt: Date
+  readonly endedAt: Date | null
+}
+
+const MOST_REASON = 500
+
+export async function recordAction(
+  ctx: Pick<Context, 'db' | 'clock'>,
+  order: Order & { readonly subject: Subject },
+  state: Action['state'],
+): Promise<Action> {
+  const id = newId(ctx.clock.now())
+  const [reason, by] = [order.reason.slice(0, MOST_REASON), order.by.slice(0, MOST_REASON)]
+  await ctx.db.query(
+    sql`
+      INSERT INTO operator_actions (id, verb, subject, reason, done_by, state, ended_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7)
+    `,
+    [
+      id,
+      order.verb,
+      JSON.stringify(order.subject),
+      reason,
+      by,
+      state,
+      state === 'done' ? new Date(ctx.clock.now()) : null,
+    ],
+  )
+  const beganAt = new Date(timeOf(id))
+  return {
+    id,
+    verb: order.verb,
+    subject: order.subject,
+    reason,
+    by,
+    state,
+    moved: 0,
+    seen: 0,
+    beganAt,
+    endedAt: state === 'done' ? beganAt : null,
+  }
+}
+
+const COLUMNS = `id, verb, subject, reason, done_by AS by, state, moved, seen, ended_at AS "endedAt"`
+
+/** Null when there is none. */
+export async function findAction(db: Queryable, id: string): Promise<Action | null> {
+  const { rows } = await db.query<Omit<Action, 'beganAt'>>(`SELECT ${COLUMNS} FROM operator_actions WHERE id = $1`, [
+    id,
+  ])
+  return rows[0] === undefined ? null : { ...rows[0], beganAt: new Date(timeOf(rows[0].id)) }
+}
+
+/** The newest first, before a cursor. */
+export async function listActions(
+  db: Queryable,
+  at: { readonly before: string | null; readonly limit: number },
+): Promise<Action[]> {
+  const { rows } = await db.query<Omit<Action, 'beganAt'>>(
+    `SELECT ${COLUMNS} FROM operator_actions WHERE $1::uuid IS NULL OR id < $1 ORDER BY id DESC LIMIT $2`,
+    [at.before, at.limit],
+  )
+  return rows.map((row) => ({ ...row, beganAt: new Date(timeOf(row.id)) }))
+}

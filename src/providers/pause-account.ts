@@ -1,0 +1,95 @@
+/**
+ * An account that cannot sign in any more is paused: its owner is told by an event, its mail waits, uncounted, with the reason, and goes on
+ * when the account is connected again or resumed. The pause is the account's state; that its mail is not even tried is a suspension of
+ * its destination, like any other.
+ *
+ * The pause names the generation of the credentials that were refused: an answer that comes after they were replaced pauses nothing. Dies
+ * between the state and the suspension: the next mail that is tried finds the account paused and suspends it again. Dies between the end
+ * of a pause and that of the suspension: `liftForgotten`, which the worker calls.
+ */
+import type { Context } from '#src/context.ts'
+import { announce } from '#src/queue/notifications.ts'
+import { raiseEvents } from '#src/events/raise.ts'
+import { listSuspensions, resume, suspend } from '#src/queue/suspensions.ts'
+import { sql } from '#src/stores/sql.ts'
+import type { Account } from './accounts.ts'
+import { accountAt, destinationOf } from './account-destination.ts'
+
+type Pausing = Pick<Context, 'db' | 'redis' | 'clock'>
+
+const PREFIX = 'the connected account is paused: '
+const MAX_REASON = 500
+
+/** False when it is paused already, or its credentials were replaced meanwhile. */
+export async function pauseAccount(
+  ctx: Pausing,
+  { id, generation }: Pick<Account, 'id' | 'generation'>,
+  why: string,
+): Promise<boolean> {
+  const now = new Date(ctx.clock.now())
+  const reason = plainText(why)
+  const news = await ctx.db.transaction(async (tx) => {
+    const {
+      rows: [account],
+    } = await tx.query<Pick<Account, 'workspaceId' | 'name' | 'username'>>(
+      sql`
+        UPDATE connected_accounts
+        SET state = 'paused', paused_reason = $3, paused_at = $4, updated_at = $4
+        WHERE id = $1 AND generation = $2 AND state = 'active'
+        RETURNING workspace_id AS "workspaceId", name, username
+      `,
+      [id, generation, reason, now],
+    )
+    if (account === undefined) return null
+    const data = { account_id: id, name: account.name, username: account.username, reason }
+    return raiseEvents(tx, [{ workspaceId: account.workspaceId, type: 'account.paused', recipient: null, data }], now)
+  })
+  if (news === null) return false
+  await keepAside(ctx, id, reason)
+  announce(ctx, news)
+  return true
+}
+
+/** What is paused is not tried; again is no harm. */
+export function keepAside(ctx: Pick<Context, 'db' | 'redis'>, id: string, reason: string): Promise<void> {
+  return suspend(ctx, destinationOf(id), PREFIX + reason)
+}
+
+/** Ends a pause with the credentials that are there. Null when there is no such account. */
+export async function resumeAccount(
+  ctx: Pausing,
+  { id, workspaceId }: Pick<Account, 'id' | 'workspaceId'>,
+): Promise<boolean> {
+  const { rowCount } = await ctx.db.query(
+    sql`
+      UPDATE connected_accounts
+      SET state = 'active', paused_reason = NULL, paused_at = NULL, updated_at = $3
+      WHERE id = $1 AND workspace_id = $2
+    `,
+    [id, workspaceId, new Date(ctx.clock.now())],
+  )
+  if (rowCount !== 1) return false
+  await resume(ctx, destinationOf(id))
+  return true
+}
+
+/** Ends suspensions of accounts that are not paused any more; those that the operator made stay. Answers how many. */
+export async function liftForgotten(ctx: Pick<Context, 'db' | 'redis'>): Promise<number> {
+  const ours = (await listSuspensions(ctx.db))
+    .filter(({ reason }) => reason.startsWith(PREFIX))
+    .flatMap(({ subject }) => accountAt(subject) ?? [])
+  if (ours.length === 0) return 0
+  const { rows } = await ctx.db.query<{ id: string }>(
+    `SELECT id FROM connected_accounts WHERE id = ANY ($1::uuid[]) AND state = 'paused'`,
+    [ours],
+  )
+  const paused = new Set(rows.map(({ id }) => id))
+  const forgotten = ours.filter((id) => !paused.has(id))
+  for (const id of forgotten) await resume(ctx, destinationOf(id))
+  return forgotten.length
+}
+
+/** What a server said is shown as it was, without what a terminal or a page would act on. */
+function plainText(text: string): string {
+  return text.replaceAll(/\p{Cc}+/gu, ' ').slice(0, MAX_REASON)
+}

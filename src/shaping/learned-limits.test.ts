@@ -1,0 +1,102 @@
+import { assert } from 'chai'
+import fc from 'fast-check'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import {
+  allowed,
+  halve,
+  loadLearned,
+  recover,
+  startOver,
+  storeLearned,
+  UNLEARNED,
+  type Learned,
+} from './learned-limits.ts'
+
+const MINUTE = 60_000
+
+describe('what is learned of a limit', () => {
+  const at = (nowMs: number) => ({ nowMs, scale: 1 })
+
+  it('halves, and a burst of complaints counts once', () => {
+    const first = halve(UNLEARNED, 10, at(MINUTE))
+    assert.strictEqual(allowed(first, 10), 5)
+    assert.strictEqual(halve(first, 10, at(MINUTE + 9000)), first)
+    assert.strictEqual(allowed(halve(first, 10, at(MINUTE + 10_000)), 10), 2)
+  })
+  it('comes back slowly: nothing for a minute, then a connection for fifty deliveries, and at the limit it is forgotten', () => {
+    const low = halve(UNLEARNED, 4, at(MINUTE))
+    assert.strictEqual(recover(low, 1000, 4, at(2 * MINUTE - 1)), low)
+    assert.strictEqual(allowed(recover(low, 49, 4, at(2 * MINUTE)), 4), 2)
+    assert.strictEqual(allowed(recover(low, 50, 4, at(2 * MINUTE)), 4), 3)
+    assert.strictEqual(recover(low, 100, 4, at(2 * MINUTE)), UNLEARNED)
+  })
+  it('after a suspension it begins with one', () => {
+    assert.strictEqual(allowed(startOver(MINUTE), 10), 1)
+  })
+  it('is never above the limit, never below one, and never stuck: without complaints it is whole again', () => {
+    const step = fc.record({
+      passMs: fc.nat(200_000),
+      what: fc.oneof(fc.constant('slow' as const), fc.constant('over' as const), fc.nat(500)),
+    })
+    fc.assert(
+      fc.property(
+        fc.array(step, { maxLength: 60 }),
+        fc.integer({ min: 1, max: 100 }),
+        fc.double({ min: 0.01, max: 1, noNaN: true }),
+        (steps, limit, scale) => {
+          let learned: Learned = UNLEARNED
+          let nowMs = MINUTE
+          for (const { passMs, what } of steps) {
+            nowMs += passMs
+            const before = allowed(learned, limit)
+            if (what === 'over') learned = startOver(nowMs)
+            else
+              learned =
+                what === 'slow'
+                  ? halve(learned, limit, { nowMs, scale })
+                  : recover(learned, what, limit, { nowMs, scale })
+            const after = allowed(learned, limit)
+            assert.ok(after >= 1 && after <= limit && Number.isInteger(after))
+            if (what === 'slow') assert.ok(after <= before)
+            if (typeof what === 'number') assert.ok(after >= before)
+          }
+          for (let i = 0; i <= limit; i++) learned = recover(learned, 50, limit, { nowMs: nowMs + MINUTE, scale })
+          assert.strictEqual(learned, UNLEARNED)
+        },
+      ),
+    )
+  })
+})
+
+describe('what was learned', () => {
+  let ctx: TestContext
+  before(async () => {
+    ctx = await createContext()
+  })
+  after(() => ctx.close())
+
+  const row = (pace: string, connections: number, slowedAtMs: number) => ({
+    pace,
+    source: 'default',
+    connections,
+    slowedAtMs,
+    knownAtMs: slowedAtMs,
+  })
+
+  it('is kept, the later halving of two processes stays, and what came back is forgotten', async () => {
+    const now = Date.now()
+    await storeLearned(ctx.db, [row('google', 2.5, now), row('yahoo', 1, now)])
+    await Promise.all([
+      storeLearned(ctx.db, [row('google', 1, now + 1000)]),
+      storeLearned(ctx.db, [row('yahoo', 5, now - 1000)]),
+    ])
+    const read = async () =>
+      (await loadLearned(ctx.db)).map(({ pace, connections }) => `${pace} ${connections}`).toSorted()
+    assert.deepEqual(await read(), ['google 1', 'yahoo 1'])
+    const whole = (knownAtMs: number) => ({ pace: 'google', source: 'default', ...UNLEARNED, knownAtMs })
+    await storeLearned(ctx.db, [whole(now)])
+    assert.deepEqual(await read(), ['google 1', 'yahoo 1'], 'known before the last halving')
+    await storeLearned(ctx.db, [whole(now + 2000)])
+    assert.deepEqual(await read(), ['yahoo 1'])
+  })
+})

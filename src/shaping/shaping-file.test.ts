@@ -1,0 +1,299 @@
+import { readFileSync } from 'node:fs'
+import { assert } from 'chai'
+import fc from 'fast-check'
+import { readShaping, type Shaping } from './shaping-file.ts'
+import { lintShaping } from './shaping-lint.ts'
+import { findReceiver, findRule } from './rule-match.ts'
+import { ANY_SOURCE, paceKeyOf, paceSourceOf } from './throttle-key.ts'
+import { bucketOf, readDuration, readRate } from './rate-syntax.ts'
+
+const OWN = readFileSync(new URL('../../config/shaping.yaml', import.meta.url), 'utf8')
+const BASE = `receivers:
+  google: {mx: ['*.google.com'], domains: [gmail.com], provider_wide: true, connections: 5, messages_per_connection: 50}
+  transport-map: {connections: 20, messages_per_connection: 1000}
+  default: {connections: 10, messages_per_connection: 100}
+`
+
+function shapingOf(text: string): Shaping {
+  const read = readShaping(text)
+  assert.ok(read.kind === 'shaping', JSON.stringify(read))
+  return read.shaping
+}
+
+const host = (name: string, isOurs = false) => ({ name, isOurs })
+
+describe('what shares a pace', () => {
+  it('is a receiver or a site of it, from one source or from all', () => {
+    const pace = { isProviderWide: false, isForAllSources: false }
+    assert.deepEqual(
+      [paceKeyOf({ name: 'a', isProviderWide: true }, 'mx'), paceKeyOf({ name: 'a', ...pace }, 'mx')],
+      ['a', 'a/mx'],
+    )
+    assert.deepEqual(
+      [paceSourceOf(pace, 'out1'), paceSourceOf(pace, null), paceSourceOf({ isForAllSources: true }, 'out1')],
+      ['out1', ANY_SOURCE, ANY_SOURCE],
+    )
+    const { receivers } = shapingOf(BASE.replace('provider_wide: true', 'all_sources: true'))
+    assert.deepEqual(
+      receivers.map(({ isForAllSources, isProviderWide }) => [isForAllSources, isProviderWide]),
+      [
+        [true, false],
+        [false, false],
+        [false, false],
+      ],
+    )
+  })
+})
+
+describe('the shaping file that comes along', () => {
+  it('has nothing that can never match', () => {
+    assert.deepEqual(lintShaping(OWN), [])
+  })
+  const HOSTS: readonly [hosts: readonly string[], receiver: string, connections: number, messages: number][] = [
+    [['mx.example.com'], 'default', 10, 100],
+    [[], 'default', 10, 100],
+    [['gmail-smtp-in.l.google.com', 'alt1.gmail-smtp-in.l.google.com'], 'google', 5, 50],
+    [['aspmx.l.google.com'], 'google', 5, 50],
+    [['mta5.am0.yahoodns.net'], 'yahoo', 10, 20],
+    [['example-com.mail.protection.outlook.com'], 'outlook', 5, 50],
+    [['mx01.mail.icloud.com'], 'icloud', 10, 5],
+    [['smtp-in.orange.fr'], 'orange', 2, 100],
+    [['mx00.gmx.net'], 'webde-gmx', 4, 20],
+    [['notgoogle.com', 'google.com.evil.example', 'google.com'], 'default', 10, 100],
+  ]
+  for (const [hosts, name, connections, messages] of HOSTS) {
+    it(`${hosts.join(', ') || 'no host'} → ${name}`, () => {
+      const receiver = findReceiver(shapingOf(OWN), { domain: 'a.example', hosts: hosts.map((one) => host(one)) })
+      assert.deepEqual(
+        [receiver.name, receiver.connections, receiver.messagesPerConnection],
+        [name, connections, messages],
+      )
+    })
+  }
+  it('a domain is found before its hosts; a host of the transport map is ours whatever its name', () => {
+    assert.strictEqual(
+      findReceiver(shapingOf(OWN), { domain: 'gmail.com', hosts: [host('mx.other.example')] }).name,
+      'google',
+    )
+    assert.strictEqual(
+      findReceiver(shapingOf(OWN), { domain: 'gmail.com', hosts: [host('aspmx.l.google.com', true)] }).name,
+      'transport-map',
+    )
+  })
+  const REPLIES: readonly [receiver: string, reply: string, rule: string | null][] = [
+    [
+      'yahoo',
+      '421 4.7.0 [TSS04] Messages from 192.0.2.1 temporarily deferred due to unexpected volume or user complaints',
+      'yahoo-ts04',
+    ],
+    ['yahoo', '421 4.7.0 [TS01] Messages from 192.0.2.1 temporarily deferred', 'yahoo-ts01'],
+    ['yahoo', '553 5.7.1 [BL21] Connections will not be accepted from 192.0.2.1', 'yahoo-blocked'],
+    ['default', '421 4.7.0 [TSS04] Messages temporarily deferred', null],
+    [
+      'outlook',
+      '451 4.7.650 The mail server [192.0.2.1] has been temporarily rate limited due to IP reputation',
+      'outlook-reputation',
+    ],
+    [
+      'outlook',
+      "550 5.7.1 Unfortunately, messages from [192.0.2.1] weren't sent. part of their network is on our block list (S3140).",
+      'outlook-block-list',
+    ],
+    ['google', '421 4.7.28 Our system has detected an unusual rate of unsolicited mail', 'google-unusual-rate'],
+    ['google', '550 5.7.26 This mail is unauthenticated', 'google-authentication'],
+    ['default', '421 4.7.0 Too many concurrent SMTP connections from this IP', 'too-many-connections'],
+    ['default', '450 4.7.1 Rate limit exceeded', 'rate-limited'],
+    ['default', '452 4.2.2 The mailbox has exceeded its storage limit', null],
+    ['default', '452 4.2.2 The mailbox of the recipient has exceeded the size limit', null],
+    ['default', '450 4.7.1 You have exceeded the limit of messages per hour', 'rate-limited'],
+    ['default', '451 4.7.1 Your domain exceeded its hourly sending limit', 'rate-limited'],
+    ['default', '421 4.7.0 You exceeded the maximum sending rate', 'rate-limited'],
+    ['default', '450 4.2.0 Greylisted, try again later', null],
+    ['default', '550 5.1.1 No such user', null],
+    ['default', '554 5.7.1 Service unavailable; client blocked using Spamhaus', 'our-address-listed'],
+    ['default', '550 5.7.1 too many connections', null],
+  ]
+  for (const [receiver, text, rule] of REPLIES) {
+    it(`${receiver}: ${text.slice(0, 50)} → ${rule ?? 'nothing'}`, () => {
+      const [, code, enhanced = null, rest = ''] = /^(\d{3}) (?:(\d\.\d+\.\d+) )?(.*)$/.exec(text) ?? []
+      assert.strictEqual(
+        findRule(shapingOf(OWN), receiver, { code: Number(code), enhanced, text: rest })?.name ?? null,
+        rule,
+      )
+    })
+  }
+})
+
+const rules = (...lines: string[]): string => `${BASE}rules:\n${lines.map((line) => `  - ${line}\n`).join('')}`
+const WRONG: readonly [what: string, file: string, line: number, text: RegExp][] = [
+  ['no YAML', 'receivers: [', 1, /./],
+  ['an unknown word', `${BASE}rulez: []\n`, 1, /rulez/],
+  ['a limit of zero', BASE.replace('connections: 10', 'connections: 0'), 4, /at least 1/],
+  ['a rate of zero', BASE.replace('connections: 10', 'message_rate: 0/min, connections: 10'), 4, /rate/],
+  ['no default', BASE.replace('  default', '  other'), 0, /no default/],
+  [
+    'a receiver that is never met',
+    BASE.replace('  default', '  other: {connections: 1, messages_per_connection: 1}\n  default'),
+    4,
+    /never met/,
+  ],
+  [
+    'a receiver twice',
+    BASE.replace('  default', '  google: {connections: 1, messages_per_connection: 1}\n  default'),
+    4,
+    /unique/,
+  ],
+  [
+    'hosts that an earlier receiver takes',
+    BASE.replace(
+      '  transport',
+      "  late: {mx: ['*.l.google.com'], connections: 1, messages_per_connection: 1}\n  transport",
+    ),
+    3,
+    /never reached: google/,
+  ],
+  [
+    'a domain that an earlier receiver takes',
+    BASE.replace(
+      '  transport',
+      '  late: {domains: [gmail.com], connections: 1, messages_per_connection: 1}\n  transport',
+    ),
+    3,
+    /never reached/,
+  ],
+  ['the same host twice', BASE.replace("'*.google.com'", "'*.google.com', '*.google.com'"), 2, /never reached/],
+  ['a receiver nobody knows', rules('{name: a, receiver: gogle, code: 421, action: slow}'), 6, /no receiver gogle/],
+  ['a name twice', rules('{name: a, code: 421, action: slow}', '{name: a, code: 451, action: slow}'), 7, /taken/],
+  [
+    'a rule after one that takes everything',
+    rules('{name: a, action: tell}', '{name: b, code: 421, action: slow}'),
+    7,
+    /never match.*a comes/,
+  ],
+  [
+    'a narrower rule after a wider one',
+    rules(
+      '{name: a, code: [421, 451], action: slow}',
+      '{name: b, receiver: google, code: 421, text: busy, action: slow}',
+    ),
+    7,
+    /never match/,
+  ],
+  [
+    'the same pattern twice',
+    rules('{name: a, text: "too m", action: slow}', '{name: b, code: 421, text: "too m", action: slow}'),
+    7,
+    /never match/,
+  ],
+  [
+    'a text that the pattern before it finds',
+    rules('{name: a, text: "too (many|much)", action: slow}', '{name: b, text: "too many clients", action: slow}'),
+    7,
+    /never match/,
+  ],
+  [
+    'a rule that two before it take together',
+    rules(
+      '{name: a, code: 421, text: busy, action: slow}',
+      '{name: b, code: [450, 451], text: busy, action: slow}',
+      '{name: c, code: [421, 451], text: busy, action: tell}',
+    ),
+    8,
+    /never match.*a and b come/,
+  ],
+  [
+    'a rule of all receivers after rules of each',
+    rules(
+      '{name: a, receiver: [google, default], text: busy, action: slow}',
+      '{name: b, receiver: transport-map, text: busy, action: slow}',
+      '{name: c, text: busy, action: tell}',
+    ),
+    8,
+    /never match/,
+  ],
+  [
+    'a pattern of which each part is found before',
+    rules(
+      '{name: a, text: "too (many|much)", action: slow}',
+      '{name: b, text: "wait (a|the)", action: slow}',
+      '{name: c, text: "too many clients|wait a bit", action: tell}',
+    ),
+    8,
+    /never match/,
+  ],
+  [
+    'a part of an earlier pattern',
+    rules('{name: a, text: "busy|too m.ny", action: slow}', '{name: b, code: 421, text: "too m.ny", action: tell}'),
+    7,
+    /never match/,
+  ],
+  ['a beginning in the middle of a pattern', rules('{name: a, text: "too^many", action: slow}'), 6, /never match/],
+  ['an end in the middle of a pattern', rules('{name: a, text: "busy$now|full$x", action: slow}'), 6, /never match/],
+  ['a code that is no refusal', rules('{name: a, code: 250, action: slow}'), 6, /refusals/],
+  ['a suspension without a time', rules('{name: a, code: 421, action: suspend}'), 6, /time/],
+  ['a time without a suspension', rules('{name: a, code: 421, action: slow, for: 2h}'), 6, /only suspend/],
+  ['an alias that names nothing', '*-', 0, /alias/i],
+  ['a pattern that could take for ever', rules('{name: a, text: "(a+)+", action: slow}'), 6, /group/],
+]
+
+describe('the linter of shaping files', () => {
+  for (const [what, file, line, text] of WRONG) {
+    it(`finds ${what}, and its line`, () => {
+      const problems = lintShaping(file)
+      assert.ok(
+        problems.some((problem) => problem.line === line && text.test(problem.text)),
+        JSON.stringify(problems),
+      )
+    })
+  }
+  it('says nothing of rules that can match', () => {
+    assert.deepEqual(
+      lintShaping(
+        rules(
+          '{name: a, receiver: google, text: "too many", action: slow}',
+          '{name: b, text: "too many", action: tell}',
+          '{name: c, code: 421, text: "^too", action: slow}',
+          '{name: d, code: 421, text: "is too", action: slow}',
+          '{name: e, code: 421, enhanced: 4.7.0, action: slow}',
+          '{name: f, code: 421, action: slow}',
+          '{name: g, receiver: google, action: suspend, for: 90s, of: workspace}',
+          '{name: h, code: [450, 451], text: "a|b", action: slow}',
+          '{name: i, code: [451, 452], text: "a|b", action: slow}',
+          '{name: j, code: 450, text: "a|c[|]d", action: slow}',
+          '{name: k, text: "(^a|b$)|[$^]|x$|y\\\\$z|a?^b", action: slow}',
+          '{name: l, code: 450, text: "a|", action: slow}',
+        ),
+      ),
+      [],
+    )
+  })
+  it('takes any text for a file without failing', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
+        lintShaping(text)
+      }),
+    )
+  })
+})
+
+describe('rates and times', () => {
+  it('read as written, or not at all', () => {
+    assert.deepEqual(
+      [readRate('100/min'), readRate('5 / s'), readRate('0/min'), readRate('5/week'), readRate('-1/s')],
+      [{ count: 100, perMs: 60_000 }, { count: 5, perMs: 1000 }, null, null, null],
+    )
+    assert.deepEqual(
+      [readDuration('2h'), readDuration('90 s'), readDuration('0s'), readDuration('soon')],
+      [7_200_000, 90_000, null, null],
+    )
+  })
+  it('a bucket never gives more than the rate in any such time, and all of nearly it over a long one', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 10_000 }), (count) => {
+        const { size, refillPerMs } = bucketOf({ count, perMs: 1000 })
+        assert.ok(size >= 1 && Math.floor(size + refillPerMs * 1000 - 1e-6) <= count)
+        assert.ok(refillPerMs * 1000 >= count / 2)
+      }),
+    )
+  })
+})

@@ -1,0 +1,90 @@
+import { assert } from 'chai'
+import fc from 'fast-check'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import { binaryColumnsOf, type Column, type ColumnType } from './binary-columns.ts'
+
+interface Row {
+  readonly text: string | null
+  readonly jsonb: unknown
+  readonly uuid: string | null
+  readonly boolean: boolean | null
+  readonly smallint: number | null
+  readonly integer: number | null
+  readonly bigint: number | null
+  readonly timestamptz: Date | null
+  readonly bytea: Buffer | null
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  ['text', (row) => row.text],
+  ['jsonb', (row) => (row.jsonb === null ? null : JSON.stringify(row.jsonb))],
+  ['uuid', (row) => row.uuid],
+  ['boolean', (row) => row.boolean],
+  ['smallint', (row) => row.smallint],
+  ['integer', (row) => row.integer],
+  ['bigint', (row) => row.bigint],
+  ['timestamptz', (row) => row.timestamptz],
+  ['bytea', (row) => row.bytea],
+]
+const TYPES = COLUMNS.map(([type]) => type)
+
+const word = fc.string({ unit: 'binary' }).map((text) => text.replaceAll('\0', '').toWellFormed())
+const VALUES: Readonly<Record<ColumnType, fc.Arbitrary<unknown>>> = {
+  text: fc.option(word),
+  jsonb: fc.option(
+    fc.dictionary(
+      word.filter((key) => key !== '__proto__'),
+      fc.oneof(word, fc.boolean(), fc.integer()),
+      { noNullPrototype: true },
+    ),
+  ),
+  uuid: fc.option(fc.uuid()),
+  boolean: fc.option(fc.boolean()),
+  smallint: fc.option(fc.integer({ min: -32_768, max: 32_767 })),
+  integer: fc.option(fc.maxSafeInteger().map((number) => number | 0)),
+  bigint: fc.option(fc.maxSafeInteger()),
+  timestamptz: fc.option(fc.date({ min: new Date('0100-01-01'), max: new Date('9999-12-31'), noInvalidDate: true })),
+  bytea: fc.option(fc.uint8Array().map((bytes) => Buffer.from(bytes))),
+}
+const rows = fc.array(fc.record(VALUES) as fc.Arbitrary<Row>, { maxLength: 20 })
+
+describe('binary columns', () => {
+  let ctx: TestContext
+  before(async () => {
+    ctx = await createContext()
+  })
+  after(() => ctx.close())
+
+  it('PostgreSQL reads back what was written, whatever it is', async () => {
+    const parameters = TYPES.map((type, i) => `$${i + 1}::${type}[]`).join(', ')
+    await fc.assert(
+      fc.asyncProperty(rows, async (given) => {
+        const read = await ctx.db.query<Row>(
+          `SELECT * FROM unnest(${parameters}) AS i (${TYPES.join(', ')})`,
+          binaryColumnsOf(given, COLUMNS),
+        )
+        assert.deepEqual(
+          read.rows.map((row) => ({ ...row })),
+          given.map((row) => ({ ...row, uuid: row.uuid?.toLowerCase() ?? null })),
+        )
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  it('a text given as bytes is the same text', async () => {
+    const {
+      rows: [row],
+    } = await ctx.db.query(
+      'SELECT array_agg(t) AS texts FROM unnest($1::text[]) AS t',
+      binaryColumnsOf(['żółw 🎉', Buffer.from('żółw 🎉')], [['text', (text) => text]]),
+    )
+    assert.deepEqual(row?.['texts'], ['żółw 🎉', 'żółw 🎉'])
+  })
+
+  it('a column of another type is refused, not misread', () =>
+    assert.isRejected(
+      ctx.db.query('SELECT * FROM unnest($1::smallint[])', binaryColumnsOf([1], [['integer', (n) => n]])),
+      /binary|element type/,
+    ))
+})

@@ -1,0 +1,186 @@
+/**
+ * Suppressions that wait (suppress-hard-bounces.ts), and how their waiting ends: an address that took mail since is let go; one that was held for an
+ * outage is written when it turns out that there was none, or when the receiver says the same for a day; when the outage is over it needs
+ * one more proof, which a dead address gives by itself. Any number of processes may look at once: each entry is ended by one.
+ */
+import { columnsOf } from '#src/stores/column-arrays.ts'
+import type { Db, Queryable } from '#src/stores/db.ts'
+import { idAt } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
+import { findJumps } from './outage.ts'
+import { suppress } from './suppress.ts'
+
+const DAY_MS = 24 * 3600 * 1000
+const LONGEST_MS = 30 * DAY_MS
+const OUTAGE_MS = DAY_MS
+const SLICE = 500
+/** A message is at most so much older than its bounce. */
+const MESSAGE_AGE_MS = 14 * DAY_MS
+
+export type Ending = 'write' | 'drop' | 'ask-again' | 'keep'
+
+export interface HeldState {
+  readonly hold: 'proof' | 'outage'
+  readonly ageMs: number
+  /** Mail to it was taken since. */
+  readonly tookMail: boolean
+  /** The receiver's hard bounces are far above its usual share now. */
+  readonly isJump: boolean
+  /** They were so when it was held, by all that is counted by now. */
+  readonly wasJump: boolean
+}
+
+/** Pure. */
+export function endOf({ hold, ageMs, tookMail, isJump, wasJump }: HeldState): Ending {
+  if (tookMail || ageMs > LONGEST_MS) return 'drop'
+  if (hold === 'proof') return 'keep'
+  if (!wasJump) return 'write'
+  if (!isJump) return 'ask-again'
+  return ageMs >= OUTAGE_MS ? 'write' : 'keep'
+}
+
+interface HeldRow {
+  readonly workspaceId: string
+  readonly address: string
+  readonly hold: 'proof' | 'outage'
+  readonly receiver: string
+  readonly cause: string
+  readonly code: number | null
+  readonly status: string | null
+  readonly text: string | null
+  readonly rule: string
+  readonly eventId: string | null
+  readonly messageId: string | null
+  readonly heldAt: Date
+  readonly tookMail: boolean
+}
+
+const READ = sql`
+  SELECT h.workspace_id AS "workspaceId", h.address, h.hold, h.receiver, h.cause, h.reply_code AS code,
+    h.reply_status AS status, h.reply_text AS text, h.rule, h.event_id AS "eventId", h.message_id AS "messageId",
+    h.held_at AS "heldAt",
+    EXISTS (
+      SELECT FROM recipients r
+      WHERE r.workspace_id = h.workspace_id
+        AND (lower(r.address) COLLATE "C") = h.address
+        AND r.message_id > $1
+        AND r.state = 'delivered'
+        AND r.updated_at > h.held_at
+    ) AS "tookMail"
+  FROM held_suppressions h
+  WHERE (h.held_at, h.workspace_id, h.address) > ($2::timestamptz, $3::uuid, $4::text)
+  ORDER BY h.held_at, h.workspace_id, h.address
+  LIMIT ${SLICE}
+`
+
+const END = sql`
+  DELETE FROM held_suppressions h
+  USING unnest($1::uuid[], $2::text[], $3::timestamptz[]) AS i (workspace_id, address, held_at)
+  WHERE h.workspace_id = i.workspace_id AND h.address = i.address AND h.held_at = i.held_at
+  RETURNING h.workspace_id AS "workspaceId", h.address
+`
+
+const ASK_AGAIN = sql`
+  UPDATE held_suppressions h
+  SET hold = 'proof'
+  FROM unnest($1::uuid[], $2::text[]) AS i (workspace_id, address)
+  WHERE h.workspace_id = i.workspace_id AND h.address = i.address
+`
+
+/** Looks at all that waits. Answers how many were written. */
+export async function endHolds(db: Db, now: Date): Promise<number> {
+  let written = 0
+  for (let at: [Date, string, string] = [new Date(0), NOBODY, '']; ;) {
+    const { rows } = await db.query<HeldRow>(READ, [
+      idAt(Math.max(0, now.getTime() - LONGEST_MS - MESSAGE_AGE_MS)),
+      ...at,
+    ])
+    written += await endSlice(db, rows, now)
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < SLICE) return written
+    at = [last.heldAt, last.workspaceId, last.address]
+  }
+}
+
+const NOBODY = '00000000-0000-0000-0000-000000000000'
+
+async function endSlice(db: Db, rows: readonly HeldRow[], now: Date): Promise<number> {
+  const outages = rows.filter(({ hold }) => hold === 'outage')
+  const jumps = await findJumps(
+    db,
+    outages.map(({ receiver }) => receiver),
+    now,
+  )
+  const endings = new Map<Ending, HeldRow[]>()
+  const before = new Map<string, boolean>()
+  for (const row of rows) {
+    const hour = `${row.receiver} ${row.heldAt.toISOString().slice(0, 13)}`
+    if (row.hold === 'outage' && !before.has(hour))
+      before.set(hour, (await findJumps(db, [row.receiver], row.heldAt)).has(row.receiver))
+    const wasJump = before.get(hour) ?? false
+    const ending = endOf({
+      ...row,
+      ageMs: now.getTime() - row.heldAt.getTime(),
+      isJump: jumps.has(row.receiver),
+      wasJump,
+    })
+    endings.set(ending, [...(endings.get(ending) ?? []), row])
+  }
+  await askAgain(db, endings.get('ask-again') ?? [])
+  await end(db, endings.get('drop') ?? [])
+  return write(db, endings.get('write') ?? [], now)
+}
+
+async function askAgain(db: Queryable, rows: readonly HeldRow[]): Promise<void> {
+  if (rows.length > 0) await db.query(ASK_AGAIN, columnsOf(rows, [(r) => r.workspaceId, (r) => r.address]))
+}
+
+/** Answers those that nobody else ended before. */
+async function end(db: Queryable, rows: readonly HeldRow[]): Promise<HeldRow[]> {
+  if (rows.length === 0) return []
+  const columns = columnsOf(rows, [(r) => r.workspaceId, (r) => r.address, (r) => r.heldAt])
+  const { rows: ended } = await db.query<{ workspaceId: string; address: string }>(END, columns)
+  const keys = new Set(ended.map(({ workspaceId, address }) => `${workspaceId} ${address}`))
+  return rows.filter(({ workspaceId, address }) => keys.has(`${workspaceId} ${address}`))
+}
+
+function write(db: Db, rows: readonly HeldRow[], now: Date): Promise<number> {
+  if (rows.length === 0) return Promise.resolve(0)
+  return db.transaction(async (tx) => {
+    const ended = await end(tx, rows)
+    await suppress(
+      tx,
+      ended.map((row) => ({
+        workspaceId: row.workspaceId,
+        address: row.address,
+        kind: 'hard_bounce',
+        reason: row.cause,
+        rule: row.rule,
+        reply: { code: row.code, status: row.status, text: row.text ?? '' },
+        ...(row.eventId === null ? {} : { eventId: row.eventId }),
+        ...(row.messageId === null ? {} : { messageId: row.messageId }),
+      })),
+      now,
+    )
+    return ended.length
+  })
+}
+
+/** What waits, by receiver, for the operator. */
+export interface HeldCount {
+  readonly hold: 'proof' | 'outage'
+  readonly receiver: string
+  readonly count: number
+  readonly since: Date
+}
+
+export async function countHeld(db: Queryable): Promise<HeldCount[]> {
+  const { rows } = await db.query<HeldCount>(sql`
+    SELECT hold, receiver, count(*) AS count, min(held_at) AS since
+    FROM held_suppressions
+    GROUP BY hold, receiver
+    ORDER BY hold, count(*) DESC, receiver
+    LIMIT 1000
+  `)
+  return rows
+}

@@ -1,0 +1,288 @@
+/**
+ * Tells of opens and clicks, some seconds after they came: judged (machine-hits.ts), written as events with the numbers of their message and the
+ * webhook deliveries they cause, noted in the ledger of their campaign, and taken out of the queue, all in one transaction. Two workers skip
+ * each other's hits, and the recipients are locked while their events are looked at. Dies before the commit: all of it comes again. A
+ * message that is no longer stored has no events: its hits are dropped.
+ */
+import { columnsOf, jsonOrNull } from '#src/stores/column-arrays.ts'
+import type { Context } from '#src/context.ts'
+import { prepared, type Queryable, type Statement } from '#src/stores/db.ts'
+import { newDeliveries } from '#src/events/deliveries.ts'
+import { announce, NO_NEWS, type News } from '#src/queue/notifications.ts'
+import { newId } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
+import { judgeHits, JUDGED_AFTER_MS, type About, type Hit, type Past, type Told } from './machine-hits.ts'
+import { keptAddress } from './privacy.ts'
+import type { Privacy } from './settings.ts'
+
+/** Hits that one transaction takes. */
+const MOST = 1000
+
+interface HitRow {
+  readonly message_id: string
+  readonly n: number
+  readonly at: Date
+  readonly url: string | null
+  readonly address: string
+  readonly user_agent: string
+  readonly machine: string | null
+}
+
+const HIT_COLUMNS = 'h.message_id, h.n, h.at, h.url, h.address, h.user_agent, h.machine'
+const TAKE = prepared(
+  'tracking-take-due',
+  sql`
+    DELETE FROM tracking_hits h
+    USING (
+      SELECT id
+      FROM tracking_hits
+      WHERE at <= $1
+      ORDER BY at
+      LIMIT $2
+      FOR UPDATE SKIP LOCKED
+    ) due
+    WHERE h.id = due.id
+    RETURNING ${HIT_COLUMNS}
+  `,
+)
+
+interface RecipientRow {
+  readonly message_id: string
+  readonly n: number
+  readonly is_open: boolean
+  readonly campaign_id: string | null
+  readonly privacy: Privacy
+}
+
+const BY_RECIPIENT = 'unnest($1::uuid[], $2::smallint[]) AS i (message_id, n)'
+const RECIPIENTS = prepared(
+  'tracking-recipients',
+  sql`
+    SELECT r.message_id, r.n, r.is_open, r.campaign_id, w.tracking_privacy AS privacy
+    FROM ${BY_RECIPIENT}
+    JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n
+    JOIN workspaces w ON w.id = r.workspace_id
+    ORDER BY r.message_id, r.n
+    FOR NO KEY UPDATE OF r
+  `,
+)
+const LATER = prepared(
+  'tracking-later',
+  sql`
+    SELECT ${HIT_COLUMNS}
+    FROM ${BY_RECIPIENT}
+    JOIN tracking_hits h ON h.message_id = i.message_id AND h.n = i.n
+    WHERE h.url IS NOT NULL
+  `,
+)
+
+interface PastRow {
+  readonly message_id: string
+  readonly n: number
+  readonly type: string
+  readonly at: Date
+  readonly url: string | null
+  readonly machine: boolean | null
+  readonly rule: string | null
+}
+
+const PAST = prepared(
+  'tracking-past',
+  sql`
+    SELECT e.message_id, e.n, e.type, e.created_at AS at, e.data ->> 'url' AS url,
+      (e.data ->> 'machine')::boolean AS machine, e.data ->> 'machine_rule' AS rule
+    FROM ${BY_RECIPIENT}
+    JOIN events e ON e.message_id = i.message_id AND e.n = i.n
+    WHERE e.type = ANY ('{email.sent,email.opened,email.clicked}')
+  `,
+)
+
+/** Tells what is due. True when there may be more. @throws when PostgreSQL is away. */
+export async function tellHits(
+  ctx: Pick<Context, 'db' | 'redis' | 'clock'>,
+  judgedAfterMs = JUDGED_AFTER_MS,
+): Promise<boolean> {
+  const due = new Date(ctx.clock.now() - judgedAfterMs)
+  const { news, taken } = await ctx.db.transaction(async (tx) => {
+    const { rows } = await tx.query<HitRow>(TAKE, [due, MOST])
+    return { news: rows.length === 0 ? NO_NEWS : await tell(tx, rows), taken: rows.length }
+  })
+  announce(ctx, news)
+  return taken === MOST
+}
+
+interface ToldHit extends Told {
+  readonly row: RecipientRow
+}
+
+async function tell(tx: Queryable, hits: readonly HitRow[]): Promise<News> {
+  const byRecipient = Map.groupBy(hits, keyOf)
+  const recipients = await load<RecipientRow>(tx, RECIPIENTS, hits)
+  const later = Map.groupBy(await load<HitRow>(tx, LATER, recipients), keyOf)
+  const past = Map.groupBy(await load<PastRow>(tx, PAST, recipients), keyOf)
+  const told = recipients.flatMap((row): ToldHit[] => {
+    const key = keyOf(row)
+    const own = (byRecipient.get(key) ?? []).map(hitOf).toSorted((one, other) => one.atMs - other.atMs)
+    const before = past.get(key) ?? []
+    return judgeHits(own, (later.get(key) ?? []).map(hitOf), before.flatMap(pastOf), aboutOf(row, before)).map(
+      (one) => ({ ...one, row }),
+    )
+  })
+  if (told.length === 0) return NO_NEWS
+  const news = await raise(tx, told)
+  await note(
+    tx,
+    told.filter(({ row }) => row.campaign_id !== null),
+  )
+  return news
+}
+
+function keyOf({ message_id: messageId, n }: { readonly message_id: string; readonly n: number }): string {
+  return `${messageId} ${n}`
+}
+
+/** What a statement answers for the recipients of these rows, each named once. */
+async function load<R extends object>(
+  tx: Queryable,
+  statement: Statement,
+  of: readonly Pick<HitRow, 'message_id' | 'n'>[],
+): Promise<R[]> {
+  const each = [...new Map(of.map((one) => [keyOf(one), one])).values()]
+  if (each.length === 0) return []
+  return (await tx.query<R>(statement, columnsOf(each, [(one) => one.message_id, (one) => one.n]))).rows
+}
+
+function hitOf({ at, url, address, user_agent: userAgent, machine }: HitRow): Hit {
+  return { atMs: at.getTime(), url, address, userAgent, machine }
+}
+
+/** Rules of time and pace, which are judged here and not at the door. */
+const BY_TIME: ReadonlySet<string> = new Set(['before-delivery', 'too-soon', 'all-links'])
+
+function pastOf({ type, at, url, machine, rule }: PastRow): Past[] {
+  if (type === 'email.sent') return []
+  return [
+    { atMs: at.getTime(), url, isMachine: machine === true, isMachineByRequest: rule !== null && !BY_TIME.has(rule) },
+  ]
+}
+
+function aboutOf({ is_open: isOpen }: RecipientRow, past: readonly PastRow[]): About {
+  const sent = past.filter(({ type }) => type === 'email.sent').map(({ at }) => at.getTime())
+  return { sentAtMs: sent.length === 0 ? null : Math.min(...sent), isOpen }
+}
+
+const RAISE = prepared(
+  'tracking-raise',
+  sql`
+    WITH input AS (
+      SELECT *
+      FROM unnest(
+        $1::uuid[], $2::uuid[], $3::smallint[], $4::text[], $5::text[], $6::timestamptz[]
+      ) WITH ORDINALITY AS i (id, message_id, n, type, data, at, ord)
+    ),
+    alone AS (
+      UPDATE recipients r
+      SET sequence = r.sequence + s.events
+      FROM (SELECT message_id, n, count(*) AS events FROM input GROUP BY message_id, n) s
+      WHERE r.message_id = s.message_id AND r.n = s.n AND r.is_only
+      RETURNING r.message_id, r.n, r.sequence - s.events AS base
+    ),
+    shared AS (
+      UPDATE messages m
+      SET event_count = m.event_count + s.events
+      FROM (
+        SELECT i.message_id, count(*) AS events
+        FROM input i
+        WHERE NOT EXISTS (SELECT FROM alone a WHERE a.message_id = i.message_id AND a.n = i.n)
+        GROUP BY i.message_id
+      ) s
+      WHERE m.id = s.message_id
+      RETURNING m.id, m.event_count - s.events AS base
+    ),
+    new_events AS (
+      INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, data, created_at)
+      SELECT i.id, r.workspace_id, i.type, i.message_id, i.n,
+        coalesce(a.base, s.base) + row_number() OVER (PARTITION BY i.message_id ORDER BY i.ord), r.address,
+        i.data::jsonb, i.at
+      FROM input i
+      JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n
+      LEFT JOIN alone a ON a.message_id = i.message_id AND a.n = i.n
+      LEFT JOIN shared s ON s.id = i.message_id
+      RETURNING id, workspace_id, type
+    ),
+    ${newDeliveries('now()')}
+    SELECT (SELECT count(*) FROM new_deliveries) AS deliveries,
+      ARRAY(SELECT DISTINCT workspace_id::text FROM new_events) AS workspaces
+  `,
+)
+
+async function raise(tx: Queryable, told: readonly ToldHit[]): Promise<News> {
+  const inOrder = told.toSorted((one, other) => one.atMs - other.atMs)
+  const columns = columnsOf(inOrder, [
+    (t) => newId(t.atMs),
+    (t) => t.row.message_id,
+    (t) => t.row.n,
+    (t) => (t.url === null ? 'email.opened' : 'email.clicked'),
+    (t) => jsonOrNull(dataOf(t)),
+    (t) => new Date(t.atMs),
+  ])
+  const {
+    rows: [row],
+  } = await tx.query<{ deliveries: number; workspaces: string[] }>(RAISE, columns)
+  return { hasDeliveries: (row?.deliveries ?? 0) > 0, workspaces: row?.workspaces ?? [] }
+}
+
+function dataOf({ url, address, userAgent, machine, isFirst, row }: ToldHit): object {
+  return {
+    ...(url === null ? {} : { url }),
+    machine: machine !== null,
+    ...(machine === null ? {} : { machine_rule: machine }),
+    first: isFirst,
+    ip: keptAddress(address, row.privacy),
+    user_agent: row.privacy === 'none' ? null : userAgent,
+  }
+}
+
+/** The first of each kind; a click tells that the mail was opened, whatever became of the pixel. */
+const LEDGER = prepared(
+  'tracking-ledger',
+  sql`
+    UPDATE campaign_recipients l
+    SET opened_at = least(l.opened_at, i.opened_at),
+      clicked_at = least(l.clicked_at, i.clicked_at),
+      machine_opened_at = least(l.machine_opened_at, i.machine_opened_at),
+      machine_clicked_at = least(l.machine_clicked_at, i.machine_clicked_at)
+    FROM (
+      SELECT message_id, campaign_id, min(at) FILTER (WHERE NOT is_machine) AS opened_at,
+        min(at) FILTER (WHERE is_click AND NOT is_machine) AS clicked_at,
+        min(at) FILTER (WHERE is_machine AND NOT is_click) AS machine_opened_at,
+        min(at) FILTER (WHERE is_machine AND is_click) AS machine_clicked_at
+      FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::boolean[], $5::boolean[]) AS t (
+        message_id, campaign_id, at, is_click, is_machine
+      )
+      GROUP BY message_id, campaign_id
+    ) i
+    WHERE l.message_id = i.message_id
+      AND l.campaign_id = i.campaign_id
+      AND (
+        i.opened_at < coalesce(l.opened_at, 'infinity')
+        OR i.clicked_at < coalesce(l.clicked_at, 'infinity')
+        OR i.machine_opened_at < coalesce(l.machine_opened_at, 'infinity')
+        OR i.machine_clicked_at < coalesce(l.machine_clicked_at, 'infinity')
+      )
+  `,
+)
+
+async function note(tx: Queryable, told: readonly ToldHit[]): Promise<void> {
+  if (told.length === 0) return
+  await tx.query(
+    LEDGER,
+    columnsOf(told, [
+      (t) => t.row.message_id,
+      (t) => t.row.campaign_id,
+      (t) => new Date(t.atMs),
+      (t) => t.url !== null,
+      (t) => t.machine !== null,
+    ]),
+  )
+}

@@ -1,0 +1,78 @@
+import { assert } from 'chai'
+import { openLog } from '#src/platform/log.ts'
+import { until } from '#test/support/until.ts'
+import { createSpool, type Spool } from './hit-spool.ts'
+
+const BOUNDS = { patienceMs: 50, retryMs: 10, mostHeld: 5 }
+const AWAY = Object.assign(new Error('no server'), { code: 'ECONNREFUSED' })
+
+describe('the spool of opens and clicks', () => {
+  let stored: number[]
+  let store: (hits: readonly number[]) => Promise<void>
+  let spool: Spool<number>
+  const works = (hits: readonly number[]): Promise<void> => Promise.resolve(void stored.push(...hits))
+  const isAway = (): Promise<void> => Promise.reject(AWAY)
+  beforeEach(() => {
+    stored = []
+    store = works
+    spool = createSpool<number>((hits) => store(hits), openLog({ logLevel: 'silent' }, 'test'), BOUNDS)
+  })
+  afterEach(() => spool.drain())
+  const take = (...hits: number[]): Promise<unknown> => Promise.all(hits.map((hit) => spool.take(hit)))
+
+  it('a hit is stored when it may be answered', async () => {
+    await spool.take(1)
+    assert.deepEqual([stored, spool.counts], [[1], { stored: 1, held: 0, lost: 0 }])
+  })
+  it('without PostgreSQL hits are answered, held, and stored in order when it is back', async () => {
+    store = isAway
+    await take(1, 2)
+    await take(3)
+    assert.deepEqual(spool.counts, { stored: 0, held: 3, lost: 0 })
+    store = works
+    await until(() => stored.length > 0)
+    assert.deepEqual([stored, spool.counts.stored], [[1, 2, 3], 3])
+    await spool.take(4)
+    assert.deepEqual([stored, spool.counts], [[1, 2, 3, 4], { stored: 4, held: 3, lost: 0 }])
+  })
+  it('no more are held than there is room for; those beyond are lost, and told', async () => {
+    store = isAway
+    await take(1, 2, 3, 4, 5, 6, 7)
+    assert.deepEqual(spool.counts, { stored: 0, held: 5, lost: 2 })
+    store = works
+    await until(() => stored.length > 0)
+    assert.deepEqual(stored, [1, 2, 3, 4, 5])
+  })
+  it('a silent PostgreSQL keeps nobody waiting, and what it had not stored is held', async () => {
+    const silent = Promise.withResolvers<undefined>()
+    store = () => silent.promise
+    await take(1, 2)
+    await take(3) // at once
+    assert.deepEqual(spool.counts, { stored: 0, held: 3, lost: 0 })
+    store = works
+    silent.reject(AWAY)
+    await until(() => stored.length === 3)
+    assert.deepEqual(
+      [stored.toSorted((one, other) => one - other), spool.counts],
+      [[1, 2, 3], { stored: 3, held: 3, lost: 0 }],
+    )
+  })
+  it('what cannot be stored by a fault of ours holds up nothing', async () => {
+    store = () => Promise.reject(new Error('a bug'))
+    await spool.take(1)
+    store = works
+    await spool.take(2)
+    assert.deepEqual([stored, spool.counts], [[2], { stored: 1, held: 0, lost: 1 }])
+  })
+  it('the end stores what is held, and else says that it is lost', async () => {
+    store = isAway
+    await take(1, 2)
+    store = works
+    await spool.drain()
+    assert.deepEqual([stored, spool.counts], [[1, 2], { stored: 2, held: 2, lost: 0 }])
+    const other = createSpool<number>(isAway, openLog({ logLevel: 'silent' }, 'test'), BOUNDS)
+    await other.take(1)
+    await other.drain()
+    assert.deepEqual(other.counts, { stored: 0, held: 1, lost: 1 })
+  })
+})

@@ -1,0 +1,162 @@
+import { assert } from 'chai'
+import { Lanes, type Bounds, type Pace } from './endpoint-concurrency.ts'
+
+interface Job {
+  readonly lane: string
+  readonly nr: number
+  end(pace: Pace): Promise<void>
+}
+
+interface Bench {
+  readonly lanes: Lanes<Job>
+  readonly running: Job[]
+  readonly hungry: string[]
+  readonly fill: (lane: string, count: number) => void
+  readonly inLane: (lane: string) => number
+}
+
+/** Lanes whose jobs run until the test ends them. */
+function build(bounds: Bounds): Bench {
+  const running: Job[] = []
+  const hungry: string[] = []
+  const lanes = new Lanes<Job>(bounds, {
+    run: (job) =>
+      new Promise((resolve) => {
+        const end = async (pace: Pace): Promise<void> => {
+          running.splice(
+            running.findIndex((one) => one.nr === job.nr && one.lane === job.lane),
+            1,
+          )
+          resolve(pace)
+          await new Promise((turn) => setImmediate(turn))
+        }
+        running.push({ ...job, end })
+      }),
+    onHungry: (lane) => hungry.push(lane),
+  })
+  return {
+    lanes,
+    running,
+    hungry,
+    fill: (lane, count) => {
+      for (let nr = 0; nr < count; nr++) lanes.add(lane, { lane, nr, end: () => Promise.resolve() })
+    },
+    inLane: (lane) => running.filter((job) => job.lane === lane).length,
+  }
+}
+
+const WIDE = { slots: 1000, firstWindow: 4, maxWindow: 8 }
+
+describe('webhook lanes', () => {
+  it('start in order, as many as the window says', async () => {
+    const { lanes, running, fill } = build(WIDE)
+    fill('a', 10)
+    assert.deepEqual(
+      running.map((job) => job.nr),
+      [0, 1, 2, 3],
+    )
+    assert.strictEqual(lanes.held, 10)
+    await running[1]?.end('slow')
+    assert.deepEqual(
+      running.map((job) => job.nr),
+      [0, 2, 3, 4],
+    )
+    assert.strictEqual(lanes.held, 9)
+  })
+
+  it('widen with quick good answers, up to the maximum', async () => {
+    const { running, fill } = build(WIDE)
+    fill('a', 100)
+    for (let i = 0; i < 20; i++) await running[0]?.end('quick')
+    assert.strictEqual(running.length, 8)
+  })
+
+  it('narrow by half with bad ones, down to one', async () => {
+    const { running, fill, inLane } = build(WIDE)
+    fill('a', 100)
+    for (let i = 0; i < 20; i++) await running[0]?.end('bad')
+    assert.strictEqual(inLane('a'), 1)
+  })
+
+  it('stay as they are with slow ones', async () => {
+    const { running, fill } = build(WIDE)
+    fill('a', 100)
+    for (let i = 0; i < 20; i++) await running[0]?.end('slow')
+    assert.strictEqual(running.length, 4)
+  })
+
+  for (const [hogs, each] of [
+    [1, 50],
+    [3, 25],
+    [9, 10],
+  ] as const) {
+    it(`${hogs} that hang hold ${each} of 100 slots each, and a newcomer starts at once`, () => {
+      const { running, fill, inLane } = build({ slots: 100, firstWindow: 80, maxWindow: 80 })
+      // in turns, as claims bring them
+      for (let round = 0; round < 100; round++) for (let hog = 0; hog < hogs; hog++) fill(`hog ${hog}`, 1)
+      for (let hog = 0; hog < hogs; hog++)
+        assert.ok(Math.abs(inLane(`hog ${hog}`) - each) <= 1, String(inLane(`hog ${hog}`)))
+      fill('new', 1)
+      assert.strictEqual(inLane('new'), 1)
+      assert.ok(running.length <= 100)
+    })
+  }
+
+  it('never start more than there are slots, and all get their turn', async () => {
+    const { lanes, running, fill } = build({ slots: 10, firstWindow: 4, maxWindow: 4 })
+    for (let lane = 0; lane < 50; lane++) fill(`lane ${lane}`, 2)
+    const served = new Set<string>()
+    while (lanes.held > 0) {
+      assert.ok(running.length > 0 && running.length <= 10)
+      const job = running[0]
+      served.add(`${job?.lane} ${job?.nr}`)
+      await job?.end('slow')
+    }
+    assert.strictEqual(served.size, 100)
+  })
+
+  it('tell how much more they should hold', async () => {
+    const { lanes, running, fill } = build(WIDE)
+    fill('a', 3)
+    fill('b', 20)
+    assert.deepEqual(
+      [...lanes.rooms()],
+      [
+        ['a', 5],
+        ['b', 0],
+      ],
+    )
+    await running[0]?.end('quick')
+    assert.strictEqual(lanes.rooms().get('a'), 8)
+  })
+
+  it('say when they run dry', async () => {
+    const { running, hungry, fill } = build(WIDE)
+    fill('a', 6)
+    fill('b', 20)
+    await running.find((job) => job.lane === 'b')?.end('slow')
+    assert.deepEqual(hungry, [])
+    await running.find((job) => job.lane === 'a')?.end('slow')
+    assert.deepEqual(hungry, ['a'])
+  })
+
+  it('give out what waits, and are idle when the rest has run', async () => {
+    const { lanes, running, fill } = build(WIDE)
+    await lanes.idle()
+    fill('a', 6)
+    assert.deepEqual(
+      lanes.clear().map((job) => job.nr),
+      [4, 5],
+    )
+    assert.strictEqual(lanes.held, 4)
+    let isIdle = false
+    const idle = lanes.idle().then(() => {
+      isIdle = true
+    })
+    while (running.length > 0) {
+      assert.strictEqual(isIdle, false)
+      await running[0]?.end('slow')
+    }
+    await idle
+  })
+})

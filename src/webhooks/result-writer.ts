@@ -1,0 +1,173 @@
+/**
+ * Writes down what became of tries: the delivery's state, and a line of the log for each try. One statement for a whole batch.
+ *
+ * Whoever lost its lease meanwhile changes the state no more, except that a delivery that was taken (2xx) is delivered, whoever saw it. The
+ * try is logged in any case, once: the statement may be repeated when its answer was lost. A process that dies between the answer of the
+ * receiver and this commit leaves the row leased; it comes again with the same webhook-id (at least once).
+ */
+import { columnsOf } from '#src/stores/column-arrays.ts'
+import { prepared, type Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
+import type { Claimed } from './claim.ts'
+import type { Verdict } from './response-policy.ts'
+
+/** One try, as the log keeps it. */
+export interface Try {
+  readonly at: Date
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly status: number | null
+  /** First 4 KB. */
+  readonly response: string | null
+  readonly durationMs: number
+}
+
+export interface Tried {
+  readonly delivery: Claimed
+  readonly verdict: Verdict
+  readonly record: Try
+}
+
+const SETTLE = prepared(
+  'webhooks-settle',
+  sql`
+    WITH input AS MATERIALIZED (
+      SELECT *
+      FROM unnest(
+        $1::uuid[], $2::uuid[], $3::timestamptz[], $4::text[], $5::float8[], $6::timestamptz[], $7::text[], $8::text[],
+        $9::text[], $10::smallint[], $11::text[], $12::text[], $13::integer[]
+      ) AS i (
+        event_id, endpoint_id, lease, state, next_in_ms, at, url, headers, body, status, response, error, duration_ms
+      )
+    ),
+    settled AS (
+      UPDATE webhook_deliveries d
+      SET state = i.state,
+        tries = d.tries + 1,
+        leased_until = NULL,
+        due_at = coalesce(now() + make_interval(secs => i.next_in_ms / 1000), d.due_at)
+      FROM input i
+      WHERE d.event_id = i.event_id
+        AND d.endpoint_id = i.endpoint_id
+        AND d.event_id = ANY ($1)
+        AND d.state = 'pending'
+        AND (d.leased_until = i.lease OR i.state = 'delivered')
+    ),
+    closed AS (
+      UPDATE webhook_endpoints
+      SET is_active = false, disabled_reason = 'it answered 410 Gone', updated_at = now()
+      WHERE id = ANY ($14) AND is_active
+    )
+    INSERT INTO webhook_attempts (
+      event_id, endpoint_id, attempt, at, url, request_headers, request_body, status, response_body, error, duration_ms
+    )
+    SELECT i.event_id, i.endpoint_id, coalesce(earlier.last, 0) + 1, i.at, i.url, i.headers::jsonb, i.body, i.status,
+      i.response, i.error, i.duration_ms
+    FROM input i
+    CROSS JOIN LATERAL (
+      SELECT max(a.attempt) AS last, coalesce(bool_or(a.at = i.at), false) AS is_known
+      FROM webhook_attempts a
+      WHERE a.event_id = i.event_id AND a.endpoint_id = i.endpoint_id
+    ) earlier
+    WHERE NOT earlier.is_known
+    ON CONFLICT DO NOTHING
+  `,
+)
+
+/** Safe to repeat. */
+export async function settleTries(db: Queryable, tried: readonly Tried[]): Promise<void> {
+  const columns = columnsOf(tried, [
+    (t) => t.delivery.eventId,
+    (t) => t.delivery.endpointId,
+    (t) => t.delivery.leasedUntil,
+    (t) => t.verdict.state,
+    (t) => t.verdict.nextInMs,
+    (t) => t.record.at,
+    (t) => t.record.url,
+    (t) => JSON.stringify(t.record.headers),
+    (t) => t.record.body,
+    (t) => t.record.status,
+    (t) => t.record.response,
+    (t) => t.verdict.error,
+    (t) => t.record.durationMs,
+  ])
+  await db.query(SETTLE, [
+    ...columns,
+    [...new Set(tried.filter((t) => t.verdict.isGone).map((t) => t.delivery.endpointId))],
+  ])
+}
+
+const RELEASE = prepared(
+  'webhooks-release',
+  sql`
+    UPDATE webhook_deliveries d
+    SET leased_until = NULL
+    FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) AS i (event_id, endpoint_id, lease)
+    WHERE d.event_id = i.event_id
+      AND d.endpoint_id = i.endpoint_id
+      AND d.event_id = ANY ($1)
+      AND d.state = 'pending'
+      AND d.leased_until = i.lease
+  `,
+)
+
+/** Gives rows back that were not tried: due as before, not counted. */
+export async function releaseDeliveries(db: Queryable, deliveries: readonly Claimed[]): Promise<void> {
+  if (deliveries.length > 0)
+    await db.query(RELEASE, columnsOf(deliveries, [(d) => d.eventId, (d) => d.endpointId, (d) => d.leasedUntil]))
+}
+
+const ABANDONED_AT_ONCE = 1000
+
+// The last line of a log says why a delivery ended, so this one gets a line too, though nothing was sent.
+const END_ABANDONED = prepared(
+  'webhooks-end-abandoned',
+  sql`
+    WITH picked AS MATERIALIZED (
+      SELECT d.event_id, d.endpoint_id, e.url, e.disabled_reason
+      FROM webhook_endpoints e
+      CROSS JOIN LATERAL (
+        SELECT event_id, endpoint_id
+        FROM webhook_deliveries
+        WHERE endpoint_id = e.id AND state = 'pending' AND (leased_until IS NULL OR leased_until <= now())
+        LIMIT $1
+        FOR UPDATE SKIP LOCKED
+      ) d
+      WHERE NOT e.is_active
+      LIMIT $1
+    ),
+    ended AS (
+      UPDATE webhook_deliveries d
+      SET state = 'failed', leased_until = NULL
+      FROM picked p
+      WHERE d.event_id = p.event_id
+        AND d.endpoint_id = p.endpoint_id
+        AND d.event_id = ANY (ARRAY(SELECT event_id FROM picked))
+      RETURNING d.event_id, d.endpoint_id
+    )
+    INSERT INTO webhook_attempts (
+      event_id, endpoint_id, attempt, at, url, request_headers, request_body, error, duration_ms
+    )
+    SELECT p.event_id, p.endpoint_id,
+      1
+        + coalesce(
+          (
+            SELECT max(a.attempt)
+            FROM webhook_attempts a
+            WHERE a.event_id = p.event_id AND a.endpoint_id = p.endpoint_id
+          ),
+          0
+        ),
+      date_trunc('milliseconds', now()), p.url, '{}', '',
+      'not sent: the endpoint is switched off (' || coalesce(p.disabled_reason, 'no reason given') || ')', 0
+    FROM picked p
+    JOIN ended USING (event_id, endpoint_id)
+  `,
+)
+
+/** Ends what waits for endpoints that are switched off. Answers how many; call again while it is the full number. */
+export async function endAbandoned(db: Queryable): Promise<{ readonly ended: number; readonly mayHaveMore: boolean }> {
+  const { rowCount } = await db.query(END_ABANDONED, [ABANDONED_AT_ONCE])
+  return { ended: rowCount ?? 0, mayHaveMore: rowCount === ABANDONED_AT_ONCE }
+}

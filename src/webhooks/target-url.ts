@@ -1,0 +1,24 @@
+/**
+ * Whether an address may be registered: what can be said before anything is connected. Names are judged again by what they resolve to,
+ * at every connection (src/net/http-client.ts); this only tells early what could never work.
+ */
+import { isIP } from 'node:net'
+import type { Network } from '#config/settings/readers.ts'
+import { isReachable } from '#src/net/address-policy.ts'
+import { hostOf } from '#src/net/http-client.ts'
+
+const MAX_LENGTH = 2048
+
+/** A sentence about what is wrong with it, or null. */
+export function judgeTarget(address: string, allowed: readonly Network[]): string | null {
+  if (address.length > MAX_LENGTH) return `must be at most ${MAX_LENGTH} characters long`
+  const url = /^https?:\/\/[^/\\?#]/i.test(address) ? URL.parse(address) : null
+  if (url === null || /[\s\0]/.test(address)) return 'must be an address that starts with https:// or http://'
+  if (url.username !== '' || url.password !== '') return 'must not contain a user name or a password'
+  if (url.hash !== '') return 'must not contain a fragment (#)'
+  const host = hostOf(url)
+  const address4or6 = /^(.*\.)?localhost\.?$/.test(host) ? '127.0.0.1' : host
+  if (isIP(address4or6) !== 0 && !isReachable(address4or6, allowed))
+    return 'must not be a private, loopback or reserved address (the operator can allow networks with ALLOW_PRIVATE_TARGETS)'
+  return null
+}

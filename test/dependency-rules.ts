@@ -1,0 +1,245 @@
+/**
+ * Which folder may import which: one row per folder with code. A row names only folders of rows above it, so the rows
+ * are a partial order: no two folders depend on each other, not even through others.
+ * `test/dependency-rules.test.ts` checks every import against the rows, and `oxlint.config.ts` builds the linter's
+ * restrictions from them, so that an editor reports a forbidden import. A permission that no import uses is an error.
+ * When a row has to change, the failing test prints the new row.
+ */
+export type Rules = ReadonlyMap<string, readonly string[]>
+
+/** In a row: every folder. Only for folders that nothing imports. */
+export const ANY = '*'
+
+/** `folder: folders that it may import`. An indented line continues the row above it; `#` begins a comment. */
+export const FOLDERS = parseRules(`
+# settings
+config/settings:
+config: config/settings
+
+# library and migrations
+src/crypto: config
+src/net: config config/settings
+src/platform: config
+src/concurrency: src/platform
+src/mail: src/platform
+src/stores: src/platform
+migrations: src/stores
+src: config src/crypto src/platform src/stores
+src/rate-limits: src/platform src/stores
+src/sandbox: src/platform src/stores
+src/workspaces: src/platform src/stores
+src/auth: src src/concurrency src/platform src/stores
+src/metrics: src src/stores
+src/queue: src src/concurrency src/platform src/stores
+src/suppression: src src/mail src/platform src/stores
+src/events: src/platform src/queue src/stores
+src/contacts: src src/concurrency src/events src/mail src/platform src/queue src/stores
+src/domains: config src src/concurrency src/events src/mail src/net src/platform src/queue src/sandbox src/stores
+src/providers: config src src/concurrency src/events src/net src/platform src/queue src/stores
+src/webhooks: config/settings src src/crypto src/events src/net src/platform src/queue src/stores
+src/egress: config config/settings src src/domains src/platform src/stores src/suppression
+src/imports: src src/contacts src/platform src/stores
+src/scoring: src src/domains src/mail src/platform src/stores
+src/segments: src/contacts src/platform src/stores
+src/shaping: config src src/concurrency src/mail src/platform src/providers src/queue src/stores
+src/templates: src/concurrency src/contacts src/mail src/platform src/stores
+src/messages: config src src/concurrency src/contacts src/egress src/events src/mail src/platform src/providers
+  src/queue src/shaping src/stores src/suppression src/workspaces
+src/operator: config src src/crypto src/mail src/messages src/platform src/queue src/stores src/workspaces
+src/subscribe: src src/contacts src/mail src/messages src/net src/platform src/queue src/rate-limits src/stores
+src/tls-reports: src src/domains src/mail src/messages src/net src/platform src/rate-limits src/stores
+src/tracking: config src src/concurrency src/contacts src/crypto src/domains src/events src/mail src/messages src/net
+  src/platform src/queue src/stores
+src/deferred-content: src src/concurrency src/contacts src/messages src/platform src/stores src/templates src/tracking
+src/campaigns: config src src/deferred-content src/egress src/events src/mail src/messages src/platform src/queue
+  src/segments src/stores src/suppression src/templates
+src/automations: config config/settings src src/campaigns src/contacts src/deferred-content src/events src/mail
+  src/messages src/net src/platform src/queue src/stores src/templates src/webhooks
+
+# process: mail transfer, stages first
+mta/route: config config/settings src/concurrency src/net src/platform
+mta/smtp: src/mail
+mta/smtp-server: config src src/net
+mta/sandbox: config mta/smtp-server src src/mail src/platform src/sandbox src/stores
+mta/classify: src/mail src/messages
+mta/egress: config src src/auth src/concurrency src/egress src/messages
+mta/compose: src/concurrency src/mail src/templates src/tracking
+mta/security: src src/concurrency src/net src/platform src/queue src/stores src/tls-reports
+mta/shaping: src src/mail src/operator src/queue src/shaping src/stores
+mta/inbound: config mta/classify mta/compose mta/sandbox mta/smtp-server src src/concurrency src/egress src/mail
+  src/messages src/metrics src/platform src/queue src/rate-limits src/stores src/suppression src/tls-reports
+  src/tracking src/workspaces
+mta/submission: config config/settings mta/compose mta/smtp-server src src/auth src/concurrency src/mail src/messages
+  src/metrics src/net src/platform src/providers src/queue src/rate-limits src/stores src/templates src/workspaces
+mta/transport: config config/settings mta/classify mta/egress mta/route mta/security mta/shaping mta/smtp src src/mail
+  src/messages src/net src/providers src/shaping
+mta/delivery: config mta/compose mta/egress mta/route mta/sandbox mta/security mta/shaping mta/smtp mta/transport src
+  src/concurrency src/contacts src/deferred-content src/domains src/mail src/messages src/platform src/providers
+  src/queue src/stores src/suppression src/tracking
+mta/dry-run: config mta/compose mta/delivery mta/route mta/security mta/smtp mta/smtp-server mta/submission
+  mta/transport src src/mail src/net src/operator src/platform src/queue src/shaping src/stores src/suppression
+  src/workspaces
+mta/scheduling: mta/delivery mta/egress mta/route mta/shaping mta/transport src src/concurrency src/egress src/messages
+  src/providers src/queue src/shaping src/stores src/suppression
+mta/outbound: config mta/delivery mta/dry-run mta/egress mta/scheduling mta/shaping mta/transport src src/messages
+  src/metrics src/providers src/queue src/stores src/workspaces
+mta: config mta/inbound mta/outbound mta/sandbox mta/submission src src/metrics src/stores
+
+# process: REST API and pages
+api/http: config config/settings src src/auth src/contacts src/deferred-content src/events src/messages src/metrics
+  src/operator src/platform src/rate-limits src/stores src/templates src/tracking
+api/openapi: api/http src/events src/platform src/webhooks
+api/pages: api/http src/mail src/platform src/subscribe src/tracking
+api/sending: api/http src/auth src/mail src/messages src/platform src/providers src/queue src/templates
+api/routes: api/http api/openapi api/pages api/sending config src src/auth src/automations src/campaigns
+  src/concurrency src/contacts src/domains src/egress src/events src/imports src/mail src/messages src/metrics src/net
+  src/operator src/platform src/providers src/queue src/sandbox src/segments src/shaping src/stores src/subscribe
+  src/suppression src/templates src/tls-reports src/tracking src/webhooks src/workspaces
+api: api/http api/routes config src src/auth src/contacts src/events src/messages src/operator src/platform
+  src/rate-limits src/stores src/templates src/tracking
+
+# process: worker
+worker: config src src/automations src/campaigns src/concurrency src/contacts src/crypto src/domains src/egress
+  src/imports src/messages src/metrics src/net src/operator src/platform src/providers src/queue src/scoring src/stores
+  src/suppression src/templates src/tls-reports src/tracking src/webhooks src/workspaces
+
+# command line
+bin/terminal:
+bin/supervisor: bin/terminal config
+bin/cli: bin/supervisor config src src/stores src/workspaces
+bin/egress: bin/cli bin/terminal config src/domains src/egress src/stores
+bin/queue: bin/cli bin/terminal src src/messages src/operator src/platform src/queue src/shaping
+bin/doctor: config mta/inbound mta/route src/crypto src/domains src/egress src/net src/operator src/queue src/stores
+  src/suppression src/tls-reports
+
+# benchmark
+bench/harness: bin/supervisor src/crypto
+bench/references: bench/harness bin/supervisor
+bench/scenarios: bench/harness bin/supervisor src/crypto src/platform src/tracking
+bench: bench/harness bench/references bench/scenarios bin/supervisor
+
+# test support
+test/support: api api/http api/openapi bin/cli bin/supervisor config mta/delivery mta/sandbox mta/shaping mta/smtp src
+  src/auth src/crypto src/domains src/egress src/events src/mail src/messages src/net src/platform src/queue
+  src/sandbox src/shaping src/stores src/tracking src/webhooks src/workspaces
+
+# test runner
+test: bin/supervisor config mta/classify test/support
+
+# commands
+bin/commands: api bench bench/harness bin/cli bin/doctor bin/egress bin/queue bin/supervisor bin/terminal config mta
+  mta/classify mta/delivery mta/dry-run mta/egress mta/inbound mta/security src src/auth src/crypto src/domains
+  src/mail src/messages src/net src/operator src/platform src/providers src/queue src/sandbox src/shaping src/stores
+  src/suppression src/tls-reports src/workspaces test worker
+
+# main program
+bin: bin/commands bin/supervisor config
+
+# scenarios, examples and the client
+docs/examples:
+test/faults: *
+test/flows: *
+test/spec: *
+clients/typescript: api api/openapi
+`)
+
+/**
+ * What a test beside the code (`*.test.ts`, `*.test-data.ts`) may import in addition: `test/support`, and what its
+ * folder's row here names. Below `test` every file is test code, and one row in FOLDERS holds for all of them.
+ */
+export const TESTS = parseRules(`
+src/auth: config src/workspaces
+src/metrics: src/platform
+src/suppression: src/messages
+src/domains: src/crypto worker
+src/egress: worker
+src/scoring: src/contacts
+src/templates: src/workspaces
+src/operator: worker
+src/automations: src/imports
+mta/smtp-server: src/platform
+mta/sandbox: mta/classify src/crypto
+mta/egress: src/mail src/platform src/stores
+mta/compose: src/crypto src/domains src/platform
+mta/security: mta/route
+mta/inbound: src/crypto
+mta/delivery: src/crypto
+mta/scheduling: src/platform
+api/http: api
+api/openapi: api
+api/sending: src/stores
+api/routes: bin/commands src/crypto
+api: api/openapi
+bin/cli: bin/terminal
+bin: src/platform
+`)
+
+export interface Wall {
+  readonly rule: string
+  /** Folders on the one side; each stands for all folders below it, too. */
+  readonly from: readonly string[]
+  readonly to: readonly string[]
+  /** Files that may cross it. */
+  readonly except?: readonly string[]
+}
+
+const STAGES = ['route', 'compose', 'egress', 'shaping', 'security', 'smtp', 'classify'].map((name) => `mta/${name}`)
+const PROCESSES = ['api', 'mta', 'worker']
+const PRODUCTION = ['config', 'src', ...PROCESSES, 'migrations', 'bin']
+
+/** What no row may permit, whatever it says. A stage does import its own folder. */
+export const WALLS: readonly Wall[] = [
+  ...PROCESSES.map((name) => ({
+    rule: 'api, mta and worker are three processes; they share code in src only',
+    from: [name],
+    to: PROCESSES.filter((other) => other !== name),
+  })),
+  ...STAGES.map((name) => ({
+    rule: 'stages of a delivery do not import each other; mta/delivery connects them',
+    from: [name],
+    to: STAGES.filter((other) => other !== name),
+  })),
+  { rule: 'src is a library for the processes', from: ['src', 'config'], to: [...PROCESSES, 'bin'] },
+  {
+    rule: 'production code imports no test and no benchmark',
+    from: PRODUCTION,
+    to: ['test', 'bench'],
+    except: ['bin/commands/test.ts', 'bin/commands/bench.ts'],
+  },
+]
+
+/** True for `tree` and for a folder below it. */
+export function isWithin(folder: string, tree: string): boolean {
+  return folder === tree || folder.startsWith(`${tree}/`)
+}
+
+/** The folders that a file of `folder` may import, other than its own; null for a folder without a row. */
+export function listPermitted(folder: string, isBesideTest: boolean): readonly string[] | null {
+  const row = FOLDERS.get(folder)
+  if (row === undefined) return null
+  return isBesideTest ? [...row, 'test/support', ...(TESTS.get(folder) ?? [])] : row
+}
+
+export function formatRow(folder: string, permitted: readonly string[]): string {
+  const words = [`${folder}:`, ...permitted.toSorted()]
+  const lines = ['']
+  for (const word of words) {
+    const line = lines.at(-1) ?? ''
+    if (line.length + word.length >= 119) lines.push(`  ${word}`)
+    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`
+  }
+  return lines.join('\n')
+}
+
+function parseRules(text: string): Rules {
+  const rows = text
+    .replaceAll(/\n +/g, ' ')
+    .split('\n')
+    .filter((row) => row !== '' && !row.startsWith('#'))
+  return new Map(
+    rows.map((row) => {
+      const [folder = '', permitted = ''] = row.split(/: */)
+      return [folder, permitted === '' ? [] : permitted.split(' ')]
+    }),
+  )
+}

@@ -1,0 +1,77 @@
+/**
+ * Messages that were handed over, for tests of what comes back: accepted, claimed and delivered as the outbound role does it, without a
+ * server.
+ */
+import type { Context } from '#src/context.ts'
+import { returnPathOf } from '#src/mail/verp.ts'
+import { createAcceptor } from '#src/messages/accept.ts'
+import { claimRecipients } from '#src/messages/claim.ts'
+import { moveRecipients } from '#src/messages/transition.ts'
+import type { Outcome } from '#src/messages/outcome.ts'
+import { moveFor } from '#src/messages/transition-for-outcome.ts'
+import { sql } from '#src/stores/sql.ts'
+import { type addressees, submissionOf } from './submission.ts'
+
+export interface HandedOver {
+  readonly messageId: string
+  readonly n: number
+  readonly address: string
+  /** Where its bounces go. */
+  readonly returnPath: string
+}
+
+const LEASE = 901
+const REPLY = { code: 250, enhanced: '2.0.0', text: 'Ok', lines: [] }
+const DELIVERED: Outcome = { kind: 'delivered', reply: REPLY }
+
+/** One message for each address, or with several recipients where it is a list. `outcome` null leaves them in `sending`. */
+export async function handOver(
+  ctx: Context,
+  workspaceId: string,
+  to: readonly string[],
+  outcome: Outcome | null = DELIVERED,
+): Promise<HandedOver[]> {
+  await ctx.db.query(sql`
+    INSERT INTO leases (id, machine, pid, expires_at) OVERRIDING SYSTEM VALUE
+    VALUES (${LEASE}, 'here', 1, now() + interval '1 day')
+    ON CONFLICT DO NOTHING
+  `)
+  const acceptor = createAcceptor(ctx)
+  const submissions = to.map((address) => submissionOf(workspaceId, { recipients: recipientsOf(address) }))
+  await Promise.all(submissions.map((submission) => acceptor.accept(submission)))
+  const wanted = submissions.map(({ id }) => ({ messageId: id, n: 0 }))
+  const now = new Date(ctx.clock.now())
+  const claimed = await claimRecipients(ctx.db, LEASE, wanted, now)
+  if (outcome !== null) {
+    const nowMs = now.getTime()
+    const attempt = {
+      outcome,
+      address: null,
+      source: null,
+      tls: null,
+      startedAt: nowMs,
+      durationMs: 1,
+      conversation: '',
+    }
+    const rules = { scale: 1, lifetimeSeconds: null, nowMs }
+    await moveRecipients(
+      ctx.db,
+      claimed.map((one) => moveFor(one, { ...attempt, host: `mx.${one.domain}` }, rules)),
+      now,
+    )
+  }
+  return submissions.map(({ id }, i) => ({
+    messageId: id,
+    n: 0,
+    address: to[i] ?? '',
+    returnPath: returnPathOf(
+      { messageId: id, n: 0 },
+      (data) => ctx.vault.mac('return-path', data),
+      ctx.config.bounceDomain,
+    ),
+  }))
+}
+
+function recipientsOf(address: string): ReturnType<typeof addressees> {
+  return [{ address, domain: address.slice(address.lastIndexOf('@') + 1), kind: 'to' as const }]
+}

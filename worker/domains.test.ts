@@ -1,0 +1,402 @@
+/** What the worker does for sending domains, on real stores and a real DNS server, with a clock that is moved. */
+import { assert } from 'chai'
+import { createAcceptor } from '#src/messages/accept.ts'
+import { claimChecks } from '#src/domains/due.ts'
+import { findDomain, trustDomain, type Domain } from '#src/domains/domains.ts'
+import { dkimName } from '#src/domains/records.ts'
+import { removeDomain } from '#src/domains/removal.ts'
+import { rotateKeys } from '#src/domains/rotation.ts'
+import { settleCheck } from '#src/domains/check-result.ts'
+import { loadSendingDomain } from '#src/domains/signing-keys.ts'
+import { newId } from '#src/platform/id.ts'
+import { createDomainWorld, type DomainWorld } from '#test/support/domain-world.ts'
+import { submissionOf } from '#test/support/submission.ts'
+import { domainCheckLoop, domainRemovalLoop } from './domains.ts'
+import type { LoopSpec } from './loop.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+describe('the worker and sending domains', () => {
+  let world: DomainWorld
+  let checks: LoopSpec
+  let workspaceId: string
+  let passedMs = 0
+  before(async function () {
+    this.timeout(120_000)
+    world = await createDomainWorld()
+    checks = domainCheckLoop(world.ctx)
+  })
+  after(() => world.close())
+  beforeEach(async () => {
+    workspaceId = await world.ctx.newWorkspace()
+    await world.ctx.db.query('DELETE FROM domains')
+    // each test begins now: there are partitions for the next weeks only
+    world.ctx.advance(-passedMs)
+    passedMs = 0
+  })
+
+  function advance(ms: number): void {
+    passedMs += ms
+    world.ctx.advance(ms)
+  }
+
+  /** Time goes by, in steps in which the loop looks at what is due. */
+  async function pass(ms: number, stepMs = ms): Promise<void> {
+    for (let left = ms; left > 0; left -= stepMs) {
+      advance(Math.min(stepMs, left))
+      await checks.round()
+    }
+  }
+  const statusOf = async (domain: Domain): Promise<string> => (await world.read(domain)).status
+  const eventsOf = async (): Promise<unknown[]> => {
+    const { rows } = await world.ctx.db.query<{ type: string; data: object }>(
+      'SELECT type, data FROM events WHERE workspace_id = $1 ORDER BY id',
+      [workspaceId],
+    )
+    return rows.map(({ type, data }) => [type, data])
+  }
+  const event = ({ id, domain }: Domain, type: string, status: string): unknown => [
+    type,
+    { domain, domain_id: id, verification_status: status },
+  ]
+
+  async function verified(): Promise<Domain> {
+    const domain = await world.add(workspaceId)
+    world.publish(domain)
+    await pass(3 * MINUTE)
+    assert.strictEqual(await statusOf(domain), 'verified')
+    return domain
+  }
+  const hide = (domain: Domain, trouble: 'servfail' | 'nxdomain'): void => {
+    const name = dkimName(domain.keys[0]?.selector ?? '', domain.domain)
+    world.dns.zone[name] = { ...world.dns.zone[name], trouble }
+  }
+
+  describe('a pending domain', () => {
+    it('is looked at after 2 minutes, and then ever more seldom', async () => {
+      const domain = await world.add(workspaceId)
+      await pass(MINUTE)
+      assert.strictEqual((await world.read(domain)).checkedAt, null)
+      let looks = 0
+      for (let i = 0, last = 0; i < 24 * 60; i++) {
+        await pass(MINUTE)
+        const at = (await world.read(domain)).checkedAt?.getTime() ?? 0
+        if (at !== last) looks++
+        last = at
+      }
+      assert.ok(looks > 20 && looks < 50, `${looks} looks in a day`)
+      assert.strictEqual(await statusOf(domain), 'pending')
+    })
+
+    it('is verified by its record, once, with an event', async () => {
+      const domain = await verified()
+      assert.notStrictEqual((await world.read(domain)).verifiedAt, null)
+      await pass(2 * DAY, 6 * HOUR)
+      assert.deepEqual(await eventsOf(), [event(domain, 'domain.verified', 'verified')])
+    })
+
+    it('fails after 72 hours; a look brings it back', async () => {
+      const domain = await world.add(workspaceId)
+      await pass(71 * HOUR, HOUR)
+      assert.strictEqual(await statusOf(domain), 'pending')
+      await pass(3 * HOUR, HOUR)
+      assert.strictEqual(await statusOf(domain), 'failed')
+      world.publish(domain)
+      await pass(2 * DAY, 12 * HOUR)
+      assert.strictEqual(await statusOf(domain), 'verified')
+    })
+
+    it('that was claimed by a worker that died is looked at later', async () => {
+      const domain = await world.add(workspaceId)
+      world.publish(domain)
+      advance(3 * MINUTE)
+      assert.strictEqual((await claimChecks(world.ctx, 10)).length, 1)
+      await checks.round()
+      assert.strictEqual(await statusOf(domain), 'pending')
+      await pass(6 * MINUTE)
+      assert.strictEqual(await statusOf(domain), 'verified')
+    })
+
+    it('is looked at by one of two workers', async () => {
+      const domains = await Promise.all(Array.from({ length: 6 }, () => world.add(workspaceId)))
+      advance(3 * MINUTE)
+      const before = world.dns.queries.length
+      await Promise.all([checks.round(), domainCheckLoop(world.ctx).round()])
+      for (const {
+        domain,
+        keys: [rsa],
+      } of domains) {
+        const asked = world.dns.queries
+          .slice(before)
+          .filter(({ name, type }) => type === 'TXT' && name === dkimName(rsa?.selector ?? '', domain))
+        assert.strictEqual(asked.length, 1)
+      }
+    })
+  })
+
+  describe('a verified domain', () => {
+    it('is not degraded by DNS that fails, however long', async () => {
+      const domain = await verified()
+      hide(domain, 'servfail')
+      await pass(3 * DAY, HOUR)
+      assert.strictEqual(await statusOf(domain), 'verified')
+    })
+
+    it('is not degraded by one wrong answer', async () => {
+      const domain = await verified()
+      hide(domain, 'nxdomain')
+      await pass(27 * HOUR)
+      assert.notStrictEqual((await world.read(domain)).missingSince, null)
+      world.withdraw(domain)
+      world.publish(domain)
+      await pass(12 * MINUTE)
+      const now = await world.read(domain)
+      assert.deepEqual([now.status, now.missingSince], ['verified', null])
+    })
+
+    it('that lost its record degrades, sends for 24 hours, and then fails; the record brings it back', async () => {
+      const domain = await verified()
+      world.withdraw(domain)
+      await pass(27 * HOUR)
+      await pass(12 * MINUTE)
+      assert.strictEqual(await statusOf(domain), 'degraded')
+      assert.strictEqual((await loadSendingDomain(world.ctx, domain.id)).kind, 'ready')
+      await pass(23 * HOUR, HOUR)
+      assert.strictEqual(await statusOf(domain), 'degraded')
+      await pass(3 * HOUR, HOUR)
+      assert.strictEqual(await statusOf(domain), 'failed')
+      assert.deepEqual(await loadSendingDomain(world.ctx, domain.id), { kind: 'not-verified' })
+      world.publish(domain)
+      assert.strictEqual((await world.look(domain)).kind, 'verified')
+      assert.deepEqual(await eventsOf(), [
+        event(domain, 'domain.verified', 'verified'),
+        event(domain, 'domain.degraded', 'degraded'),
+        event(domain, 'domain.verified', 'verified'),
+      ])
+    })
+
+    it('that is degraded comes back by itself, and keeps the time when it was verified', async () => {
+      const domain = await verified()
+      const { verifiedAt } = await world.read(domain)
+      world.withdraw(domain)
+      await pass(27 * HOUR)
+      await pass(12 * MINUTE)
+      world.publish(domain)
+      await pass(5 * MINUTE)
+      const now = await world.read(domain)
+      assert.deepEqual([now.status, now.verifiedAt], ['verified', verifiedAt])
+    })
+
+    it('whose other records come later is looked at more often in its first days', async () => {
+      const domain = await world.add(workspaceId)
+      world.publish(domain, ({ purpose }) => purpose === 'dkim')
+      await pass(3 * MINUTE)
+      assert.deepEqual(
+        [(await world.read(domain)).status, (await world.read(domain)).mailFromStatus],
+        ['verified', 'pending'],
+      )
+      world.publish(domain)
+      await pass(3 * MINUTE)
+      assert.strictEqual((await world.read(domain)).mailFromStatus, 'verified')
+    })
+
+    it('that the operator trusts stays so without any record', async () => {
+      const domain = await world.add(workspaceId)
+      await trustDomain(world.ctx.db, domain.id)
+      await pass(5 * DAY, 6 * HOUR)
+      assert.strictEqual(await statusOf(domain), 'verified')
+    })
+
+    it('has its bounces come to its own name while MX and SPF are there', async () => {
+      const domain = await verified()
+      const mailFrom = async (): Promise<string | null | undefined> => {
+        const sending = await loadSendingDomain(world.ctx, domain.id)
+        return sending.kind === 'ready' ? sending.mailFrom : undefined
+      }
+      assert.strictEqual(await mailFrom(), `bounce.${domain.domain}`)
+      assert.strictEqual((await world.read(domain)).trackingStatus, 'verified')
+      world.dns.zone[`bounce.${domain.domain}`] = { trouble: 'servfail' }
+      await world.look(domain)
+      assert.strictEqual(await mailFrom(), `bounce.${domain.domain}`, 'silence changes nothing')
+      world.dns.zone[`bounce.${domain.domain}`] = { MX: [[10, 'mx.other.example']] }
+      await world.look(domain)
+      assert.strictEqual(await mailFrom(), null)
+      assert.strictEqual((await world.read(domain)).mailFromStatus, 'failed')
+    })
+  })
+
+  it('a look that began earlier and ends later than another changes nothing', async () => {
+    const domain = await verified()
+    const { checkedAt, checks: found } = await world.read(domain)
+    const absent = (found ?? []).map((check) => ({ ...check, status: 'missing' as const }))
+    const begunAt = (checkedAt?.getTime() ?? 0) - 1
+    await settleCheck(world.ctx, { domainId: domain.id, workspaceId, begunAt, checks: absent })
+    const now = await world.read(domain)
+    assert.deepEqual([now.missingSince, now.mailFromStatus, now.checks], [null, 'verified', found])
+  })
+
+  describe('two that claim one name', () => {
+    it('the second is told, and takes over when the first has lost its records for good', async () => {
+      const first = await verified()
+      const second = await world.add(await world.ctx.newWorkspace(), first.domain)
+      world.publish(second)
+      assert.strictEqual((await world.look(second)).kind, 'taken')
+      assert.strictEqual(await statusOf(second), 'pending')
+      world.withdraw(first)
+      world.publish(second)
+      await pass(27 * HOUR)
+      await pass(30 * HOUR, 30 * MINUTE)
+      assert.deepEqual([await statusOf(first), await statusOf(second)], ['failed', 'verified'])
+    })
+  })
+
+  describe('a rotation', () => {
+    const selectors = async (domain: Domain, state: string): Promise<string[]> =>
+      (await world.read(domain)).keys.filter((key) => key.state === state).map(({ selector }) => selector)
+    const signing = async (domain: Domain): Promise<string[]> => {
+      const sending = await loadSendingDomain(world.ctx, domain.id)
+      return sending.kind === 'ready' ? sending.keys.map(({ selector }) => selector) : []
+    }
+    const rotate = (domain: Domain): ReturnType<typeof rotateKeys> => rotateKeys(world.ctx, workspaceId, domain.id)
+
+    it('signs with the new pair once it has been seen and stayed, and keeps the old record for a week', async () => {
+      const domain = await verified()
+      const old = await signing(domain)
+      assert.strictEqual((await rotate(domain)).kind, 'begun')
+      const next = await selectors(domain, 'waiting')
+      await pass(HOUR, 5 * MINUTE)
+      assert.deepEqual(await signing(domain), old, 'not before it is published')
+      world.publish(await world.read(domain))
+      await pass(HOUR, HOUR)
+      assert.deepEqual(await signing(domain), old, 'not when it was seen just now')
+      await pass(12 * MINUTE)
+      assert.deepEqual(await signing(domain), next)
+      assert.deepEqual(await selectors(domain, 'retired'), old)
+      assert.strictEqual(await statusOf(domain), 'verified')
+      await pass(6 * DAY, DAY + 3 * HOUR)
+      assert.deepEqual(await selectors(domain, 'retired'), old)
+      await pass(3 * DAY, DAY + 3 * HOUR)
+      assert.deepEqual(await selectors(domain, 'removable'), old)
+      const { rows } = await world.ctx.db.query<{ private_key: Buffer }>(
+        `SELECT private_key FROM dkim_keys WHERE domain_id = $1 AND state = 'removable'`,
+        [domain.id],
+      )
+      assert.ok(rows.length === 2 && rows.every((row) => row.private_key.length === 0))
+      await pass(33 * DAY, DAY + 3 * HOUR)
+      assert.strictEqual((await world.read(domain)).keys.length, 2)
+      assert.strictEqual(await statusOf(domain), 'verified')
+    })
+
+    it('has no gap where the owner takes the old record away too early', async () => {
+      const domain = await verified()
+      await rotate(domain)
+      const next = await selectors(domain, 'waiting')
+      const { keys } = await world.read(domain)
+      world.publish(await world.read(domain))
+      for (const { state, selector } of keys)
+        if (state === 'active') delete world.dns.zone[dkimName(selector, domain.domain)]
+      assert.strictEqual((await world.look(domain)).kind, 'verified')
+      assert.deepEqual(await signing(domain), next)
+    })
+
+    it('is one at a time, also when several begin together', async () => {
+      const domain = await verified()
+      const kinds = (await Promise.all([rotate(domain), rotate(domain), rotate(domain)])).map(({ kind }) => kind)
+      assert.deepEqual(kinds.toSorted(), ['begun', 'under-way', 'under-way'])
+      assert.strictEqual((await selectors(domain, 'waiting')).length, 2)
+    })
+
+    it('of which only RSA was published can be followed by another', async () => {
+      const domain = await verified()
+      await rotate(domain)
+      world.publish(await world.read(domain), ({ name }) => !name.includes('-ed.'))
+      await pass(HOUR, HOUR)
+      await pass(12 * MINUTE)
+      assert.strictEqual((await selectors(domain, 'waiting')).length, 1)
+      assert.strictEqual((await rotate(domain)).kind, 'begun')
+      assert.strictEqual((await selectors(domain, 'waiting')).length, 2)
+    })
+
+    it('needs a domain that is verified, of the own workspace', async () => {
+      const domain = await world.add(workspaceId)
+      assert.strictEqual((await rotate(domain)).kind, 'not-verified')
+      assert.strictEqual((await rotateKeys(world.ctx, await world.ctx.newWorkspace(), domain.id)).kind, 'not-found')
+    })
+  })
+
+  describe('a removed domain', () => {
+    const accept = async (domainId: string, more: object = {}): Promise<string> => {
+      const acceptor = createAcceptor(world.ctx)
+      const submission = { ...submissionOf(workspaceId), domainId, ...more }
+      await acceptor.accept(submission)
+      await acceptor.drain()
+      return submission.id
+    }
+    const recipientOf = async (id: string): Promise<{ state: string; reason: string | null } | undefined> =>
+      (
+        await world.ctx.db.query<{ state: string; reason: string | null }>(
+          'SELECT state, reason FROM recipients WHERE message_id = $1',
+          [id],
+        )
+      ).rows[0]
+
+    it("has its queued and scheduled mail failed with a clear reason, and nobody else's", async () => {
+      const [gone, stays] = [await world.add(workspaceId), await world.add(workspaceId)]
+      const queued = await accept(gone.id)
+      const scheduled = await accept(gone.id, { scheduledAt: new Date(world.ctx.clock.now() + 30 * DAY) })
+      const others = [await accept(stays.id), await accept(newId())]
+      assert.strictEqual(await removeDomain(world.ctx, workspaceId, gone.id), true)
+      const loop = domainRemovalLoop(world.ctx)
+      await Promise.all([loop.round(), domainRemovalLoop(world.ctx).round()])
+      for (const id of [queued, scheduled])
+        assert.deepEqual(await recipientOf(id), {
+          state: 'failed',
+          reason: `the sending domain ${gone.domain} was removed`,
+        })
+      for (const id of others) assert.strictEqual((await recipientOf(id))?.state, 'queued')
+      const { rows } = await world.ctx.db.query<{ type: string }>(
+        `SELECT type FROM events WHERE message_id = $1 ORDER BY sequence`,
+        [queued],
+      )
+      assert.deepEqual(
+        rows.map(({ type }) => type),
+        ['email.queued', 'email.failed'],
+      )
+      assert.strictEqual(await findDomain(world.ctx.db, workspaceId, gone.id), null)
+    })
+
+    it('is looked for once more after a minute, for what was accepted in its last moment', async () => {
+      const domain = await world.add(workspaceId)
+      await removeDomain(world.ctx, workspaceId, domain.id)
+      const loop = domainRemovalLoop(world.ctx)
+      await loop.round()
+      const late = await accept(domain.id)
+      advance(MINUTE + 1)
+      await loop.round()
+      assert.strictEqual((await recipientOf(late))?.state, 'failed')
+      assert.deepEqual((await world.ctx.db.query('SELECT 1 FROM domain_removals')).rows, [])
+    })
+
+    it('with more mail than a slice', async () => {
+      const domain = await world.add(workspaceId)
+      const acceptor = createAcceptor(world.ctx)
+      const all = Array.from({ length: 1300 }, (_, i) => ({
+        ...submissionOf(workspaceId),
+        domainId: i % 2 === 0 ? domain.id : newId(),
+      }))
+      await Promise.all(all.map((one) => acceptor.accept(one)))
+      await removeDomain(world.ctx, workspaceId, domain.id)
+      await domainRemovalLoop(world.ctx).round()
+      const { rows } = await world.ctx.db.query<{ state: string; n: number }>(
+        'SELECT state, count(*) AS n FROM recipients WHERE workspace_id = $1 GROUP BY state ORDER BY state',
+        [workspaceId],
+      )
+      assert.deepEqual(rows, [
+        { state: 'failed', n: 650 },
+        { state: 'queued', n: 650 },
+      ])
+    })
+  })
+})

@@ -1,0 +1,148 @@
+/**
+ * The figures of the queues, for /metrics: how much is on the schedule by tier, how long the oldest waits, what is stopped, how many
+ * webhooks wait. One worker of all at a time, every ten seconds. Nothing here looks at all of a large table: the schedule counts itself in
+ * Redis, the oldest is the first of an index, and webhooks are counted up to a bound.
+ */
+import type { Context } from '#src/context.ts'
+import { isMyTurn, tellQueue } from '#src/metrics/metric-exchange.ts'
+import { countNotices, NOTICE_KIND_NAMES } from '#src/operator/notices.ts'
+import { single, type Series, type Snapshot } from '#src/metrics/registry.ts'
+import { dueKey, isSuspendedSite, readyKey, SITES_KEY } from '#src/queue/keys.ts'
+import { listSuspensions, SUSPENDABLE } from '#src/queue/suspensions.ts'
+import { TIER_NAMES } from '#src/queue/tiers.ts'
+import { countHeld, type HeldCount } from '#src/suppression/pending-suppressions.ts'
+import type { LoopSpec } from './loop.ts'
+
+const EVERY_MS = 10_000
+const LOOK_MS = 1000
+/** Counting goes no further. */
+const MOST_COUNTED = 100_000
+
+export function figuresLoop(ctx: Context): LoopSpec {
+  return {
+    name: 'figures',
+    everyMs: LOOK_MS,
+    round: async () => {
+      if (await isMyTurn(ctx.redis, EVERY_MS)) await tellQueue(ctx.redis, await readFigures(ctx))
+      return false
+    },
+  }
+}
+
+export async function readFigures({ db, redis }: Pick<Context, 'db' | 'redis'>): Promise<Snapshot> {
+  const [depth, oldest, suspensions, webhooks, reports, held, notices, campaigns, automations] = await Promise.all([
+    readDepth(redis),
+    readOldest(db),
+    listSuspensions(db),
+    readWebhooks(db),
+    readReports(db),
+    countHeld(db),
+    countNotices(db),
+    readCampaigns(db),
+    readAutomations(db),
+  ])
+  return {
+    mailstead_queue_depth: depth,
+    mailstead_queue_oldest_seconds: oldest,
+    mailstead_suspensions: SUSPENDABLE.map((kind) => ({
+      labels: [kind],
+      value: suspensions.filter((one) => one.kind === kind).length,
+    })),
+    mailstead_webhook_backlog: single(webhooks.count),
+    mailstead_webhook_oldest_seconds: single(webhooks.oldest),
+    mailstead_campaigns: campaigns,
+    mailstead_automation_steps_due: single(automations.count),
+    mailstead_automation_oldest_seconds: single(automations.oldest),
+    mailstead_inbound_waiting: single(reports),
+    mailstead_notices: NOTICE_KIND_NAMES.map((kind) => ({ labels: [kind], value: notices.get(kind) ?? 0 })),
+    mailstead_suppressions_held: HOLDS.map((hold) => ({
+      labels: [hold],
+      value: sumOfHeld(held.filter((one) => one.hold === hold)),
+    })),
+  }
+}
+
+async function readDepth(redis: Context['redis']): Promise<Series[]> {
+  const sites = await redis.zrange(SITES_KEY, '0', '-1')
+  return Promise.all(
+    TIER_NAMES.flatMap((tier) => [
+      redis.zcard(dueKey(tier)).then((value) => ({ labels: [tier, 'scheduled'], value })),
+      sumOf(
+        redis,
+        sites.filter((site) => !isSuspendedSite(site)).map((site) => readyKey(site, tier)),
+      ).then((value) => ({ labels: [tier, 'ready'], value })),
+      sumOf(
+        redis,
+        sites.filter(isSuspendedSite).map((site) => readyKey(site, tier)),
+      ).then((value) => ({ labels: [tier, 'suspended'], value })),
+    ]),
+  )
+}
+
+async function sumOf(redis: Context['redis'], keys: readonly string[]): Promise<number> {
+  const pipeline = redis.pipeline()
+  for (const key of keys) pipeline.zcard(key)
+  const replies = await pipeline.exec()
+  return (replies ?? []).reduce((sum, [, count]) => sum + (typeof count === 'number' ? count : 0), 0)
+}
+
+async function readOldest(db: Context['db']): Promise<Series[]> {
+  const { rows } = await db.query<{ tier: string; seconds: number }>(
+    `SELECT t.tier, coalesce(greatest(0, extract(epoch FROM now() - o.due_at)), 0)::float AS seconds
+     FROM unnest($1::text[]) AS t (tier) LEFT JOIN LATERAL (
+       SELECT due_at FROM recipients WHERE is_open AND tier = t.tier ORDER BY due_at LIMIT 1) o ON true`,
+    [TIER_NAMES],
+  )
+  return rows.map(({ tier, seconds }) => ({ labels: [tier], value: seconds }))
+}
+
+async function readWebhooks(db: Context['db']): Promise<{ count: number; oldest: number }> {
+  const {
+    rows: [row],
+  } = await db.query<{ count: number; oldest: number }>(
+    `SELECT count(*) AS count, coalesce(greatest(0, extract(epoch FROM now() - min(due_at))), 0)::float AS oldest
+     FROM (SELECT due_at FROM webhook_deliveries WHERE state = 'pending' LIMIT $1) w`,
+    [MOST_COUNTED],
+  )
+  return row ?? { count: 0, oldest: 0 }
+}
+
+const UNDER_WAY = ['SCHEDULED', 'SENDING', 'PAUSED', 'SENT'] as const
+
+async function readCampaigns(db: Context['db']): Promise<Series[]> {
+  const { rows } = await db.query<{ status: string; value: number }>(
+    `SELECT s.status, count(k.id)::int AS value FROM unnest($1::text[]) AS s (status) LEFT JOIN campaigns k ON k.status = s.status
+     GROUP BY s.status`,
+    [UNDER_WAY],
+  )
+  return rows.map(({ status, value }) => ({ labels: [status], value }))
+}
+
+async function readAutomations(db: Context['db']): Promise<{ count: number; oldest: number }> {
+  const {
+    rows: [row],
+  } = await db.query<{ count: number; oldest: number }>(
+    `SELECT count(*) AS count, coalesce(greatest(0, extract(epoch FROM now() - min(due_at))), 0)::float AS oldest
+     FROM (SELECT e.due_at FROM automations a CROSS JOIN LATERAL (
+       SELECT due_at FROM enrolments WHERE automation_id = a.id AND state = 'active' AND due_at <= now() ORDER BY due_at LIMIT $1) e
+       WHERE a.status = 'active' LIMIT $1) d`,
+    [MOST_COUNTED],
+  )
+  return row ?? { count: 0, oldest: 0 }
+}
+
+const HOLDS = ['proof', 'outage'] as const
+
+function sumOfHeld(held: readonly HeldCount[]): number {
+  return held.reduce((sum, { count }) => sum + count, 0)
+}
+
+async function readReports(db: Context['db']): Promise<number> {
+  const {
+    rows: [row],
+  } = await db.query<{ count: number }>(
+    'SELECT count(*) AS count FROM (SELECT FROM inbound_reports WHERE due_at IS NOT NULL LIMIT $1) r',
+    [MOST_COUNTED],
+  )
+  return row?.count ?? 0
+}

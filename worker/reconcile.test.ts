@@ -1,0 +1,64 @@
+import { assert } from 'chai'
+import { createAcceptor } from '#src/messages/accept.ts'
+import { claimRecipients } from '#src/messages/claim.ts'
+import { dueKey, EPOCH_KEY } from '#src/queue/keys.ts'
+import { takeLease } from '#src/queue/lease.ts'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import { addressees, submissionOf } from '#test/support/submission.ts'
+import { reconcileLoop } from './reconcile.ts'
+
+describe('reconcile', () => {
+  let ctx: TestContext
+  let workspace: string
+  before(async () => {
+    ctx = await createContext({ RECONCILE_SECONDS: '15' })
+    workspace = await ctx.newWorkspace()
+  })
+  after(() => ctx.close())
+  beforeEach(async () => {
+    await ctx.db.query('DELETE FROM recipients')
+    await ctx.redis.flushall()
+  })
+
+  const scheduled = async (): Promise<number[]> =>
+    Promise.all((['instant', 'high', 'normal', 'bulk'] as const).map((tier) => ctx.redis.zcard(dueKey(tier))))
+  const accept = (tier: 'instant' | 'bulk', recipients: number): Promise<unknown> =>
+    createAcceptor(ctx).accept(submissionOf(workspace, { tier, recipients: addressees(recipients) }))
+
+  it('fills the schedule after FLUSHALL, once', async () => {
+    await accept('instant', 2)
+    await accept('bulk', 3)
+    await ctx.redis.flushall()
+    const { round } = reconcileLoop(ctx)
+    await round()
+    assert.deepEqual(await scheduled(), [2, 0, 0, 3])
+    await ctx.redis.del(dueKey('bulk'))
+    await round()
+    assert.deepEqual(await scheduled(), [2, 0, 0, 0], 'a filled schedule is not filled again at every look')
+  })
+  it('fills it again when somebody says that it cannot be trusted, and for another server', async () => {
+    await accept('instant', 1)
+    const { round } = reconcileLoop(ctx)
+    for (const value of [null, 'the run id of another server']) {
+      await ctx.redis.flushall()
+      if (value !== null) await ctx.redis.set(EPOCH_KEY, value)
+      await round()
+      assert.deepEqual(await scheduled(), [1, 0, 0, 0])
+    }
+  })
+  it('finds what was forgotten when it is overdue, and leaves alone what is being sent', async () => {
+    const { round } = reconcileLoop(ctx)
+    await round()
+    const kept = submissionOf(workspace, { tier: 'instant', recipients: addressees(2) })
+    await createAcceptor(ctx).accept(kept)
+    const lease = await takeLease(ctx)
+    await claimRecipients(ctx.db, lease.id, [{ messageId: kept.id, n: 0 }], new Date(ctx.clock.now()))
+    await ctx.redis.del(dueKey('instant'))
+    await round()
+    assert.deepEqual(await scheduled(), [0, 0, 0, 0], 'not overdue yet')
+    ctx.advance(16_000)
+    await round()
+    assert.deepEqual(await scheduled(), [1, 0, 0, 0])
+    await lease.end()
+  })
+})

@@ -1,0 +1,22 @@
+/** Tells of opens and clicks that were answered some seconds ago (src/tracking/hit-recorder.ts), by whichever worker comes to it. */
+import type { Context } from '#src/context.ts'
+import { isWorthRepeating } from '#src/messages/transition.ts'
+import { tellHits } from '#src/tracking/hit-recorder.ts'
+import type { LoopSpec } from './loop.ts'
+
+const EVERY_MS = 250
+
+export function trackingLoop(ctx: Context): LoopSpec {
+  return {
+    name: 'tracking',
+    everyMs: EVERY_MS,
+    round: async () => {
+      try {
+        return await tellHits(ctx)
+      } catch (error) {
+        if (isWorthRepeating(error)) return true
+        throw error
+      }
+    },
+  }
+}

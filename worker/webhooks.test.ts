@@ -1,0 +1,366 @@
+/**
+ * Webhooks as a receiver sees them: a real sender, PostgreSQL and Redis, and a receiver on loopback that misbehaves.
+ * Retry times are a thousandth.
+ */
+import { createHmac } from 'node:crypto'
+import { assert } from 'chai'
+import { Webhook } from 'standardwebhooks'
+import { createAcceptor } from '#src/messages/accept.ts'
+import { newId } from '#src/platform/id.ts'
+import { replayDelivery } from '#src/webhooks/delivery-log.ts'
+import { deleteEndpoint, findEndpoint, rotateSecret, updateEndpoint } from '#src/webhooks/endpoints.ts'
+import { sendSample } from '#src/webhooks/test-event.ts'
+import { startDns, type TestDns } from '#test/support/dns.ts'
+import { createWebhookWorld, type WebhookWorld } from '#test/support/webhook-world.ts'
+import { until } from '#test/support/until.ts'
+import { answer, drop, hang, startReceiver, type Received, type Receiver } from '#test/support/webhook-receiver.ts'
+import type { Loop } from './loop.ts'
+import { startWebhooks } from './webhooks.ts'
+
+describe('webhook sender', () => {
+  let world: WebhookWorld
+  let dns: TestDns
+  let receiver: Receiver
+  let loops: Loop[] = []
+  before(async function () {
+    this.timeout(120_000)
+    dns = await startDns({})
+    world = await createWebhookWorld({ DNS_SERVERS: dns.server, ALLOW_PRIVATE_TARGETS: '127.0.0.1' })
+  })
+  after(async () => {
+    await world.stop()
+    await dns.stop()
+  })
+  beforeEach(async () => {
+    await world.ctx.db.query('TRUNCATE webhook_endpoints, webhook_deliveries, webhook_attempts, events CASCADE')
+    receiver = await startReceiver()
+  })
+  afterEach(async () => {
+    await Promise.all(loops.map((loop) => loop.stop()))
+    loops = []
+    await receiver.close()
+  })
+
+  const start = (count = 1): void => {
+    for (let i = 0; i < count; i++) loops.push(startWebhooks(world.ctx, world.redisUrl))
+  }
+  const settled = (id: string, state: string): Promise<void> =>
+    until(
+      async () => (await world.states(id)).every((one) => one === state),
+      () => `${id} is not ${state}`,
+    )
+  const verify = (request: Received, secret: string): Record<string, unknown> =>
+    new Webhook(secret).verify(request.body, request.headers as Record<string, string>) as Record<string, unknown>
+
+  it('sends each event once, signed, with a body that says what happened', async () => {
+    const { secret } = await world.register(`${receiver.url}/hook?a=b`)
+    start()
+    const ids = await world.emit(3)
+    const requests = await receiver.received(3)
+    const bodies = requests.map((request) => verify(request, secret))
+    assert.deepEqual(new Set(bodies.map((body) => body['sequence'])), new Set([1, 2, 3]))
+    for (const [i, request] of requests.entries()) {
+      assert.strictEqual(request.path, '/hook?a=b')
+      assert.strictEqual(request.headers['content-type'], 'application/json')
+      assert.strictEqual(request.headers['webhook-id'], bodies[i]?.['id'])
+      assert.strictEqual(
+        request.headers['x-webhook-signature'],
+        `sha256=${createHmac('sha256', secret).update(request.body).digest('hex')}`,
+      )
+    }
+    for (const id of ids) await settled(id, 'delivered')
+    const [logged] = await world.attempts(ids[0] ?? '')
+    assert.deepEqual([logged?.status, logged?.error, logged?.attempt], [200, null, 1])
+    assert.match(logged?.request_headers['webhook-signature'] ?? '', /^v1,/)
+    assert.ok(!JSON.stringify(logged).includes(secret))
+    assert.strictEqual(requests.length, 3)
+  })
+
+  it('reports a message that was accepted', async () => {
+    const { secret } = await world.register(receiver.url, ['email.queued'])
+    start()
+    const id = newId()
+    const bob = { email: 'bob@example.com', name: null }
+    const acceptor = createAcceptor(world.ctx)
+    await acceptor.accept({
+      id,
+      workspaceId: world.workspaceId,
+      apiKeyId: null,
+      domainId: null,
+      tier: 'instant',
+      from: { email: 'shop@example.org', name: null },
+      replyTo: null,
+      to: [bob],
+      cc: [],
+      recipients: [{ address: bob.email, domain: 'example.com', kind: 'to' }],
+      subject: 'Hello',
+      html: null,
+      text: 'x',
+      headers: [],
+      attachments: [],
+      tags: [],
+      metadata: null,
+      trackOpens: null,
+      trackClicks: null,
+      scheduledAt: null,
+      timezone: null,
+      expiresAt: null,
+      createdAt: new Date(),
+      quota: null,
+      idempotency: null,
+    })
+    const [request] = await receiver.received(1)
+    assert.ok(request)
+    const body = verify(request, secret)
+    assert.deepEqual(
+      [body['type'], body['email_id'], body['recipient'], body['subject'], body['workspace_id'], body['metadata']],
+      ['email.queued', `em_${id.replaceAll('-', '')}`, bob.email, 'Hello', world.workspaceId, {}],
+    )
+    await acceptor.drain()
+  })
+
+  it('sends to each endpoint only what it wants', async () => {
+    await world.register(`${receiver.url}/bounces`, ['email.bounced'])
+    await world.register(`${receiver.url}/all`)
+    start()
+    await world.emit(2)
+    await world.emit(1, { type: 'email.bounced', data: { bounce_type: 'hard' } })
+    const requests = await receiver.received(4)
+    assert.strictEqual(requests.filter((request) => request.path === '/bounces').length, 1)
+  })
+
+  it('tries again after 500, with the same id and a fresh time, until it is taken', async () => {
+    const { secret } = await world.register(receiver.url)
+    receiver.behave((request, response) => answer(receiver.requests.length < 3 ? 500 : 204, 'busy')(request, response))
+    start()
+    const [id = ''] = await world.emit(1)
+    await settled(id, 'delivered')
+    const requests = await receiver.received(3)
+    for (const request of requests) verify(request, secret)
+    assert.strictEqual(new Set(requests.map((request) => request.headers['webhook-id'])).size, 1)
+    const log = await world.attempts(id)
+    assert.deepEqual(
+      log.map(({ status, error, response_body: body }) => [status, error, body]),
+      [
+        [500, 'answered 500', 'busy'],
+        [500, 'answered 500', 'busy'],
+        [204, null, ''],
+      ],
+    )
+  })
+
+  for (const [name, misbehave, error] of [
+    [
+      'a redirect is not followed',
+      answer(302, '', { location: 'http://127.0.0.2/private' }),
+      /redirects are not followed/,
+    ],
+    ['a dropped connection', drop, /socket hang up|ECONNRESET/],
+  ] as const) {
+    it(`${name} is a failed try`, async () => {
+      await world.register(receiver.url)
+      receiver.behave((request, response) =>
+        (receiver.requests.length === 1 ? misbehave : answer(200))(request, response),
+      )
+      start()
+      const [id = ''] = await world.emit(1)
+      await settled(id, 'delivered')
+      assert.match((await world.attempts(id))[0]?.error ?? '', error)
+      assert.strictEqual(receiver.requests.length, 2)
+    })
+  }
+
+  it('never reaches a private address, also when a name is rebound to one', async () => {
+    dns.zone['hook.example'] = { A: ['127.0.0.1'], ttl: 0 }
+    const { endpoint } = await world.register(`http://hook.example:${receiver.port}/`)
+    receiver.behave(answer(200, '', { connection: 'close' }))
+    start()
+    const [before = ''] = await world.emit(1)
+    await settled(before, 'delivered')
+    dns.zone['hook.example'] = { A: ['127.0.0.2', '10.0.0.1'], AAAA: ['::1'], ttl: 0 }
+    await new Promise((resolve) => setTimeout(resolve, 1100)) // answers are used for a second
+    const [after = ''] = await world.emit(1)
+    await until(async () => (await world.attempts(after)).length > 0)
+    assert.match((await world.attempts(after))[0]?.error ?? '', /private or reserved/)
+    assert.strictEqual(receiver.requests.length, 1)
+    assert.strictEqual((await findEndpoint(world.ctx.db, world.workspaceId, endpoint.id))?.isActive, true)
+  })
+
+  it('410 switches the endpoint off and ends what waits', async () => {
+    const { endpoint } = await world.register(receiver.url)
+    receiver.behave(answer(410))
+    const ids = await world.emit(40)
+    start()
+    for (const id of ids) await settled(id, 'failed')
+    const found = await findEndpoint(world.ctx.db, world.workspaceId, endpoint.id)
+    assert.deepEqual([found?.isActive, found?.disabledReason], [false, 'it answered 410 Gone'])
+    assert.ok(
+      (await Promise.all(ids.map((id) => world.attempts(id)))).every((log) => /410 Gone/.test(log.at(-1)?.error ?? '')),
+    )
+  })
+
+  it('switching off or deleting an endpoint ends what waits for it, with the reason', async () => {
+    const off = await world.register(`${receiver.url}/off`, ['email.bounced'])
+    const gone = await world.register(`${receiver.url}/gone`, ['email.failed'])
+    receiver.behave(answer(500))
+    const [first = ''] = await world.emit(1, { type: 'email.bounced' })
+    const [second = ''] = await world.emit(1, { type: 'email.failed' })
+    await world.ctx.db.query(`UPDATE webhook_deliveries SET due_at = now() + interval '1 hour'`)
+    start()
+    await updateEndpoint(world.ctx, world.workspaceId, off.endpoint.id, { isActive: false })
+    await deleteEndpoint(world.ctx, world.workspaceId, gone.endpoint.id)
+    await settled(first, 'failed')
+    await settled(second, 'failed')
+    assert.deepEqual(
+      [(await world.attempts(first))[0]?.error, (await world.attempts(second))[0]?.error],
+      [
+        'not sent: the endpoint is switched off (switched off by its owner)',
+        'not sent: the endpoint is switched off (deleted)',
+      ],
+    )
+    assert.strictEqual(receiver.requests.length, 0)
+  })
+
+  it('a hanging endpoint holds back no other', async () => {
+    const hanging = await startReceiver()
+    hanging.behave(hang)
+    await world.register(hanging.url, ['email.bounced'])
+    await world.register(receiver.url, ['email.delivered'])
+    start()
+    await world.emit(300, { type: 'email.bounced' })
+    await hanging.received(10)
+    const ids = await world.emit(300)
+    await receiver.received(300)
+    for (const id of ids.slice(-3)) await settled(id, 'delivered')
+    assert.ok(hanging.requests.length < 100, 'and gets no more at once than its window')
+    await hanging.close()
+  })
+
+  it('an event in retry holds back no other', async () => {
+    await world.register(receiver.url)
+    const [stuck = ''] = await world.emit(1)
+    receiver.behave((request, response) =>
+      answer(request.body.includes(stuck.replaceAll('-', '')) ? 500 : 200)(request, response),
+    )
+    start()
+    const ids = await world.emit(5)
+    for (const id of ids) await settled(id, 'delivered')
+    assert.deepEqual(await world.states(stuck), ['pending'])
+  })
+
+  it('two workers at once send nothing twice', async () => {
+    await world.register(receiver.url)
+    start(2)
+    const ids = (await Promise.all(Array.from({ length: 20 }, () => world.emit(20)))).flat()
+    await receiver.received(ids.length)
+    for (const id of ids) await settled(id, 'delivered')
+    assert.strictEqual(receiver.requests.length, ids.length)
+    assert.strictEqual(new Set(receiver.requests.map((request) => request.headers['webhook-id'])).size, ids.length)
+  })
+
+  it('what a crash left between the answer and the commit comes again, with the same id', async () => {
+    await world.register(receiver.url)
+    start()
+    const [id = ''] = await world.emit(1)
+    await settled(id, 'delivered')
+    // as if the process had died before the commit, and its lease had run out
+    await world.ctx.db.query(
+      `UPDATE webhook_deliveries SET state = 'pending', tries = 0, leased_until = now() - interval '1 ms'`,
+    )
+    await world.ctx.redis.publish('mailstead:webhooks', '')
+    const [first, second] = await receiver.received(2)
+    assert.strictEqual(second?.headers['webhook-id'], first?.headers['webhook-id'])
+    await settled(id, 'delivered')
+  })
+
+  it('a held lease is respected: nothing goes out before it ends', async () => {
+    await world.register(receiver.url)
+    const [id = ''] = await world.emit(1)
+    await world.ctx.db.query(`UPDATE webhook_deliveries SET leased_until = now() + interval '1 hour'`)
+    start()
+    const [other = ''] = await world.emit(1)
+    await settled(other, 'delivered')
+    assert.deepEqual([await world.states(id), receiver.requests.length], [['pending'], 1])
+  })
+
+  it('stopping gives back what is under way, uncounted', async function () {
+    this.timeout(20_000)
+    await world.register(receiver.url)
+    receiver.behave(hang)
+    start()
+    const ids = await world.emit(60)
+    await receiver.received(16)
+    await Promise.all(loops.splice(0).map((loop) => loop.stop()))
+    const { rows } = await world.ctx.db.query<{ n: number }>(
+      `SELECT count(*) AS n FROM webhook_deliveries WHERE state = 'pending' AND tries = 0 AND leased_until IS NULL`,
+    )
+    assert.strictEqual(rows[0]?.n, ids.length)
+    receiver.behave(answer(200))
+    start()
+    for (const id of ids) await settled(id, 'delivered')
+  })
+
+  it('both secrets sign during a rotation', async () => {
+    const { endpoint, secret } = await world.register(receiver.url)
+    const rotated = await rotateSecret(world.ctx, world.workspaceId, endpoint.id)
+    assert.ok(rotated !== null && rotated.secret !== secret)
+    start()
+    await world.emit(1)
+    const [request] = await receiver.received(1)
+    assert.ok(request)
+    verify(request, secret)
+    verify(request, rotated.secret)
+    await world.ctx.db.query(`UPDATE webhook_endpoints SET previous_until = now() - interval '1 second'`)
+    await world.emit(1)
+    const [, later] = await receiver.received(2)
+    assert.ok(later)
+    verify(later, rotated.secret)
+    assert.throws(() => verify(later, secret))
+  })
+
+  it('a replay comes at once, a test event too', async () => {
+    const { endpoint, secret } = await world.register(receiver.url, ['domain.verified'])
+    start()
+    const [id = ''] = await world.emit(1, { type: 'domain.verified', data: { domain: 'example.com' } })
+    await settled(id, 'delivered')
+    assert.strictEqual(await replayDelivery(world.ctx, endpoint, id), 'queued')
+    await receiver.received(2)
+    await settled(id, 'delivered')
+    const sample = await sendSample(world.ctx, world.workspaceId, endpoint, 'email.bounced')
+    const request = (await receiver.received(3))[2]
+    assert.ok(request)
+    const body = verify(request, secret)
+    assert.deepEqual(
+      [body['id'], body['type'], body['bounce_type'], body['recipient'], (body['data'] as { test: boolean }).test],
+      [`evt_${sample?.replaceAll('-', '')}`, 'email.bounced', 'hard', 'recipient@example.com', true],
+    )
+  })
+
+  it('an event that is no longer stored fails alone', async () => {
+    await world.register(receiver.url)
+    const [gone = '', kept = ''] = await world.emit(2)
+    await world.ctx.db.query('DELETE FROM events WHERE id = $1', [gone])
+    start()
+    await settled(kept, 'delivered')
+    await settled(gone, 'failed')
+    assert.deepEqual(
+      (await world.attempts(gone)).map(({ error }) => error),
+      ['not sent: the event is no longer stored'],
+    )
+  })
+
+  it('without Redis what is due is found by the timer', async function () {
+    this.timeout(30_000)
+    await world.register(receiver.url)
+    receiver.behave((request, response) => answer(receiver.requests.length === 1 ? 500 : 200)(request, response))
+    const [id = ''] = await world.emit(1)
+    await world.redis.crash()
+    start()
+    await settled(id, 'delivered')
+    assert.strictEqual(receiver.requests.length, 2)
+    await world.redis.restart()
+    await until(() => world.ctx.redis.status === 'ready')
+    const [later = ''] = await world.emit(1)
+    await settled(later, 'delivered')
+  })
+})

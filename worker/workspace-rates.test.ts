@@ -1,0 +1,77 @@
+import { assert } from 'chai'
+import { listSuspensions, resume } from '#src/queue/suspensions.ts'
+import { workspaceRateLoop } from './workspace-rates.ts'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import { addCounts, judgeRates, readCounts, type Counts } from '#src/workspaces/rates.ts'
+
+const THRESHOLDS = { bounces: 0.1, complaints: 0.005, minimum: 100 }
+
+const CASES: readonly [what: string, counts: Counts, cause: string | null][] = [
+  ['nothing', { delivered: 0, hard: 0, complaints: 0 }, null],
+  ['too few to say', { delivered: 0, hard: 99, complaints: 99 }, null],
+  ['as many as allowed', { delivered: 900, hard: 100, complaints: 4 }, null],
+  ['too many to nobody', { delivered: 899, hard: 101, complaints: 0 }, 'bounces'],
+  ['nobody at all', { delivered: 0, hard: 100, complaints: 0 }, 'bounces'],
+  ['too many complaints', { delivered: 1000, hard: 0, complaints: 6 }, 'complaints'],
+]
+
+describe('rates of workspaces', () => {
+  let ctx: TestContext
+  before(async () => {
+    ctx = await createContext({ PAUSE_MINIMUM: '100', PAUSE_WINDOW_SECONDS: '7200' })
+  })
+  after(() => ctx.close())
+
+  for (const [what, counts, cause] of CASES)
+    it(`${what}: ${cause ?? 'goes on'}`, () => assert.strictEqual(judgeRates(counts, THRESHOLDS)?.cause ?? null, cause))
+
+  const pausesOf = async (id: string) => (await listSuspensions(ctx.db)).filter(({ subject }) => subject === id)
+
+  it('a bad one is stopped with its reason, once, by whichever worker; let go, it begins anew', async () => {
+    const [bad, good] = [await ctx.newWorkspace(), await ctx.newWorkspace()]
+    const now = new Date()
+    await addCounts(
+      ctx.db,
+      [
+        { workspaceId: bad, delivered: 50, hard: 20, complaints: 0 },
+        { workspaceId: bad, delivered: 30, hard: 10, complaints: 0 },
+      ],
+      now,
+    )
+    await addCounts(ctx.db, [{ workspaceId: good, delivered: 500, hard: 1, complaints: 0 }], now)
+    await Promise.all([workspaceRateLoop(ctx).round(), workspaceRateLoop(ctx).round()])
+    assert.deepEqual(
+      (await pausesOf(bad)).map(({ reason }) => reason),
+      ['for its rates: 27.27 % of 110 mails went to nobody, more than 10 %'],
+    )
+    assert.deepEqual(await pausesOf(good), [])
+    await resume(ctx, { kind: 'workspace', subject: bad })
+    await workspaceRateLoop(ctx).round()
+    assert.deepEqual(await pausesOf(bad), [])
+  })
+  it('what is older than the window does not count, what is gone is left out', async () => {
+    const id = await ctx.newWorkspace()
+    await addCounts(
+      ctx.db,
+      [{ workspaceId: id, delivered: 0, hard: 500, complaints: 0 }],
+      new Date(Date.now() - 4 * 3_600_000),
+    )
+    await addCounts(
+      ctx.db,
+      [{ workspaceId: '019a9a00-0000-7000-8000-0000000000aa', delivered: 0, hard: 500, complaints: 0 }],
+      new Date(),
+    )
+    await workspaceRateLoop(ctx).round()
+    assert.deepEqual(await pausesOf(id), [])
+    assert.strictEqual(
+      (await readCounts(ctx.db, new Date(0), 1)).some(({ workspaceId }) => workspaceId.endsWith('aa')),
+      false,
+    )
+  })
+  it('switched off, it stops nobody', async () => {
+    const id = await ctx.newWorkspace()
+    await addCounts(ctx.db, [{ workspaceId: id, delivered: 0, hard: 500, complaints: 0 }], new Date())
+    await workspaceRateLoop({ ...ctx, config: { ...ctx.config, workspacePauses: 'off' } }).round()
+    assert.deepEqual(await pausesOf(id), [])
+  })
+})
