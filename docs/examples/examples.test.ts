@@ -1,10 +1,10 @@
 /** The examples do what they say: run as they stand against a server. One whose program this machine does not have is skipped. */
-import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { assert, expect } from 'chai'
 import { SMTPServer } from 'smtp-server'
 import { startApi, type TestApi } from '#test/support/api.ts'
 import { certificateFor } from '#test/support/certificate.ts'
@@ -54,13 +54,12 @@ describe('the examples', () => {
       const { rows } = await api.db.query<{ count: number }>(
         `SELECT count(*)::int AS count FROM messages WHERE tags = '{order}'`,
       )
-      assert.equal(rows[0]?.count, 1)
+      assert.strictEqual(rows[0]?.count, 1)
       await api.db.query('DELETE FROM messages')
     })
     it(`${file} fails with what the server says`, async function () {
       if (!has(program)) this.skip() // there is no such program here
-      await assert.rejects(
-        start(file, program, environment({ MAILSTEAD_KEY: 'wrong' })),
+      await expect(start(file, program, environment({ MAILSTEAD_KEY: 'wrong' }))).to.be.rejected.and.eventually.satisfy(
         (error: { stdout: string; stderr: string }) => {
           assert.match(error.stdout + error.stderr, /UNAUTHORIZED/)
           return true
