@@ -19,6 +19,6 @@ export function messagePage(title: string, text: string): Answer {
   return page(
     title,
     html`<h1>${title}</h1>
-      <p>${text}</p>`,
+<p>${text}</p>`,
   )
 }

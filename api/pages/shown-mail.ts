@@ -21,11 +21,14 @@ const HEADERS = { 'Content-Security-Policy': POLICY, 'X-Robots-Tag': 'noindex' }
 
 export function shownMailPage({ subject, html: body, text }: ShownMail): Answer {
   if (body !== null && body !== '') return { body, type: 'text/html; charset=utf-8', headers: HEADERS }
-  const lines = (text ?? '').split('\n').map((line) => html`${line}<br /> `)
+  const lines = (text ?? '').split('\n').map(
+    (line) => html`${line}<br>
+`,
+  )
   const shown = page(
     subject,
     html`<h1>${subject}</h1>
-      <p>${lines}</p>`,
+<p>${lines}</p>`,
   )
   return { ...shown, headers: { ...shown.headers, 'X-Robots-Tag': 'noindex' } }
 }

@@ -54,16 +54,15 @@ function formOf(form: SubscribeForm, given: Readonly<Record<string, unknown>>, d
   })
   const wrong = new Map(problems.map(({ field, message }) => [field.name, message]))
   const first = problems[0]?.field.name ?? null
-  return html`${details.length === 0 ? null : summaryOf(problems)}
-    <h1>Subscribe to ${form.name}</h1>
-    <form method="post">
-      ${FIELDS.map((field) => inputOf(field, valueOf(field, given), { message: wrong.get(field.name) ?? null, isFirst: field.name === first }))}
-      <div class="aside" aria-hidden="true">
-        <label for="${TRAP}">Leave this field empty</label>
-        <input id="${TRAP}" name="${TRAP}" type="text" tabindex="-1" autocomplete="off" />
-      </div>
-      <button type="submit">Subscribe</button>
-    </form>`
+  return html`${details.length === 0 ? null : summaryOf(problems)}<h1>Subscribe to ${form.name}</h1>
+<form method="post">
+${FIELDS.map((field) => inputOf(field, valueOf(field, given), { message: wrong.get(field.name) ?? null, isFirst: field.name === first }))}
+<div class="aside" aria-hidden="true">
+<label for="${TRAP}">Leave this field empty</label>
+<input id="${TRAP}" name="${TRAP}" type="text" tabindex="-1" autocomplete="off">
+</div>
+<button type="submit">Subscribe</button>
+</form>`
 }
 
 interface Problem {
@@ -74,11 +73,10 @@ interface Problem {
 function summaryOf(problems: readonly Problem[]): Markup {
   const lines = problems.map(({ field, message }) => html`<li><a href="#${field.name}">${message}</a></li>`)
   return html`<div class="problems" role="alert" aria-labelledby="problems">
-    <h2 id="problems">There is a problem</h2>
-    <ul>
-      ${lines.length === 0 ? html`<li>The form could not be read. Fill it in again.</li>` : lines}
-    </ul>
-  </div> `
+<h2 id="problems">There is a problem</h2>
+<ul>${lines.length === 0 ? html`<li>The form could not be read. Fill it in again.</li>` : lines}</ul>
+</div>
+`
 }
 
 interface Wrong {
@@ -92,20 +90,19 @@ function inputOf(
   value: string,
   { message, isFirst }: Wrong,
 ): Markup {
-  const told = message === null ? null : html`<p class="wrong" id="${name}-wrong">${message}</p> `
+  const told =
+    message === null
+      ? null
+      : html`<p class="wrong" id="${name}-wrong">${message}</p>
+`
   const marks = [
     ...(isRequired ? [html` required`] : []),
     ...(message === null ? [] : [html` aria-invalid="true" aria-describedby="${name}-wrong"`]),
     ...(isFirst ? [html` autofocus`] : []),
   ]
-  return html`<label for="${name}">${label}</label> ${told}<input
-      id="${name}"
-      name="${name}"
-      type="${type}"
-      value="${value}"
-      autocomplete="${autocomplete}"
-      ${marks}
-    /> `
+  return html`<label for="${name}">${label}</label>
+${told}<input id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}"${marks}>
+`
 }
 
 function valueOf({ name, aliases }: Field, given: Readonly<Record<string, unknown>>): string {
@@ -133,10 +130,10 @@ export function confirmPage(form: SubscribeForm, email: string): Answer {
   return page(
     `Confirm: ${form.name}`,
     html`<h1>Confirm your subscription</h1>
-      <p>Subscribe ${email} to ${form.name}?</p>
-      <form method="post">
-        <button type="submit">Yes, subscribe</button>
-      </form>`,
+<p>Subscribe ${email} to ${form.name}?</p>
+<form method="post">
+<button type="submit">Yes, subscribe</button>
+</form>`,
   )
 }
 
@@ -163,6 +160,6 @@ function messagePage(title: string, text: string): Answer {
   return page(
     title,
     html`<h1>${title}</h1>
-      <p>${text}</p>`,
+<p>${text}</p>`,
   )
 }

@@ -18,12 +18,12 @@ export function unsubscribePage({ person, list }: Asked, token: string): Answer 
     page(
       title,
       html`<h1>${title}</h1>
-        <p>${question(shown(person.email), list)}</p>
-        <form method="post">
-          <input type="hidden" name="List-Unsubscribe" value="One-Click" />
-          <button type="submit">${button}</button>
-        </form>
-        <p><a href="/p/${token}">${choose}</a></p>`,
+<p>${question(shown(person.email), list)}</p>
+<form method="post">
+<input type="hidden" name="List-Unsubscribe" value="One-Click">
+<button type="submit">${button}</button>
+</form>
+<p><a href="/p/${token}">${choose}</a></p>`,
     ),
   )
 }
@@ -34,17 +34,17 @@ export function unsubscribedPage({ person, list }: Asked, token: string, undo: s
     undo === null
       ? null
       : html`<form method="post">
-          <p>${undoQuestion}</p>
-          <input type="hidden" name="undo" value="${undo}" />
-          <button type="submit">${button}</button>
-        </form> `
+<p>${undoQuestion}</p>
+<input type="hidden" name="undo" value="${undo}">
+<button type="submit">${button}</button>
+</form>
+`
   return withoutRobots(
     page(
       title,
       html`<h1>${title}</h1>
-        <p role="status">${text(shown(person.email), list)}</p>
-        ${back}
-        <p><a href="/p/${token}">${TEXTS.unsubscribe.choose}</a></p>`,
+<p role="status">${text(shown(person.email), list)}</p>
+${back}<p><a href="/p/${token}">${TEXTS.unsubscribe.choose}</a></p>`,
     ),
   )
 }
@@ -71,24 +71,22 @@ export function preferencesPage({ person, lists }: Preferences, isSaved: boolean
   return withoutRobots(
     page(
       title,
-      html`${isSaved ? html`<p class="done" role="status">${saved}</p> ` : null}
-        <h1>${title}</h1>
-        <p>${intro(shown(person.email))}</p>
-        <form method="post">
-          ${
-            boxes.length === 0
-              ? html`<p>${none}</p>`
-              : html`<fieldset>
-                  <legend>${legend}</legend>
-                  ${boxes}
-                </fieldset>`
-          }
-          ${checkbox({ name: 'all', label: noMail, isChecked: person.isOptedOut, hint: noMailHint })}<button
-            type="submit"
-          >
-            ${save}
-          </button>
-        </form>`,
+      html`${
+        isSaved
+          ? html`<p class="done" role="status">${saved}</p>
+`
+          : null
+      }<h1>${title}</h1>
+<p>${intro(shown(person.email))}</p>
+<form method="post">
+${
+  boxes.length === 0
+    ? html`<p>${none}</p>`
+    : html`<fieldset><legend>${legend}</legend>
+${boxes}</fieldset>`
+}
+${checkbox({ name: 'all', label: noMail, isChecked: person.isOptedOut, hint: noMailHint })}<button type="submit">${save}</button>
+</form>`,
     ),
   )
 }
@@ -106,10 +104,14 @@ function checkbox({ name, label, isChecked, hint }: Checkbox): Markup {
     ...(isChecked ? [html` checked`] : []),
     ...(hint === null ? [] : [html` aria-describedby="${name}-hint"`]),
   ]
-  const told = hint === null ? null : html`<p class="hint" id="${name}-hint">${hint}</p> `
-  return html`<input type="hidden" name="${name}" value="0" />
-    <label class="choice"><input type="checkbox" name="${name}" value="1" ${marks} /> ${label}</label>
-    ${told}`
+  const told =
+    hint === null
+      ? null
+      : html`<p class="hint" id="${name}-hint">${hint}</p>
+`
+  return html`<input type="hidden" name="${name}" value="0">
+<label class="choice"><input type="checkbox" name="${name}" value="1"${marks}> ${label}</label>
+${told}`
 }
 
 /** `a…@b.example` */

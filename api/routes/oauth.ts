@@ -92,15 +92,10 @@ const BAD_STATE = refuse('CONFLICT', 'This sign-in was not begun here, is over, 
 function connectedPage({ username }: Account): Answer {
   return page(
     'Mailbox connected',
-    html`<h1>Mailbox connected</h1>
-      <p>${username} is connected. You may close this page.</p>`,
+    html`<h1>Mailbox connected</h1><p>${username} is connected. You may close this page.</p>`,
   )
 }
 
 function refusedPage({ message }: Refusal): Answer {
-  return page(
-    'Not connected',
-    html`<h1>The mailbox is not connected</h1>
-      <p>${message}</p>`,
-  )
+  return page('Not connected', html`<h1>The mailbox is not connected</h1><p>${message}</p>`)
 }

@@ -144,7 +144,7 @@ describe('mailstead egress', function () {
       'egress FCrDNS': 'ok: one: out1.example.net leads back to 192.0.2.1',
       'egress EHLO name': 'ok: one: out1.example.net is 192.0.2.1',
       'egress port 25': 'skipped: DNS knows no A record of a mail server of gmail.com',
-      'egress blocklists': 'failed: one: zen.spamhaus.org lists it (XBL: an infected or open machine)',
+      'egress blocklists': 'failed: one: zen.spamhaus.org lists it (XBL: an infected machine or open proxy)',
     })
     assert.match(
       checks.find(({ name }) => name === 'egress blocklists')?.todo ?? '',

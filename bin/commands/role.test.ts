@@ -6,7 +6,7 @@ import { assert } from 'chai'
 
 /** A role whose stop says so, and ends at once or never. */
 const ROLE = `
-import { runRole } from './role.ts'
+import { runRole } from '#bin/commands/role.ts'
 const timer = setInterval(() => {}, 1000)
 const stop = async () => {
   process.stdout.write('stopping\\n')

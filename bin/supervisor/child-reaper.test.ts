@@ -9,7 +9,7 @@ import { identify, isAlive } from './process-id.ts'
 /** A master that starts a long sleep on a leash, says its pid, and then does what it is told on stdin. */
 const MASTER = `
 import { spawn } from 'node:child_process'
-import { leash } from './child-reaper.ts'
+import { leash } from '#bin/supervisor/child-reaper.ts'
 const child = spawn('/bin/sleep', ['600'], { detached: true, stdio: 'ignore' })
 child.unref()
 const tie = leash(child.pid, 'TERM', process.argv[1])
