@@ -32,6 +32,7 @@ export const COMMANDS: readonly CommandRow[] = [
   { name: 'compile', summary: 'compile the code of all roles, so that they start faster', usage: '' },
   { name: 'settings', summary: 'print all settings with their defaults' },
   { name: 'doctor', summary: 'check this installation and report problems' },
+  { name: 'check', summary: 'check format, types and lint, of the project or of the given files', usage: '[FILE ...]' },
   {
     name: 'test',
     summary: 'run all checks and tests, or only the given test files',

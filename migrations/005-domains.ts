@@ -52,7 +52,8 @@ const UP = sql`
 const DOWN = sql`
   DROP TABLE domain_removals;
   DROP INDEX api_keys_domain;
-  DELETE FROM dkim_keys WHERE state <> 'active';
+  DELETE FROM dkim_keys
+  WHERE state <> 'active';
   ALTER TABLE dkim_keys
     DROP state,
     DROP state_since,

@@ -73,7 +73,8 @@ export async function down(knex: Knex): Promise<void> {
   await knex.raw(sql`
     DROP TABLE dry_runs, domain_sites, operator_actions;
     DROP INDEX campaign_recipients_message;
-    DELETE FROM suspensions WHERE kind <> 'domain';
+    DELETE FROM suspensions
+    WHERE kind <> 'domain';
     DROP INDEX suspensions_until;
     ALTER TABLE suspensions
       DROP CONSTRAINT suspensions_pkey,

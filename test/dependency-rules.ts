@@ -204,7 +204,7 @@ export const WALLS: readonly Wall[] = [
     rule: 'production code imports no test and no benchmark',
     from: PRODUCTION,
     to: ['test', 'bench'],
-    except: ['bin/commands/test.ts', 'bin/commands/bench.ts'],
+    except: ['bin/commands/check.ts', 'bin/commands/test.ts', 'bin/commands/bench.ts'],
   },
 ]
 
