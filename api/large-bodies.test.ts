@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { assert } from 'chai'
 import { openLog } from '#src/platform/log.ts'
 import { listOf, startApi, textOf, type TestApi } from '#test/support/api.ts'
-import type { LargeBodies } from '#api/http/read-body.ts'
-import { createLargeBodies } from './large-bodies.ts'
-import { readBodyOf } from '#api/http/read-body.ts'
+import type { LargeBodyReader } from '#api/http/parse-body.ts'
+import { createLargeBodyReader } from './large-bodies.ts'
+import { parseBody } from '#api/http/parse-body.ts'
 import { ROUTES } from './table.ts'
 
 const MB = 1024 * 1024
@@ -42,16 +42,16 @@ const BROKEN: readonly (readonly [name: string, bytes: Buffer])[] = [
 ]
 
 describe('large bodies', () => {
-  let large: LargeBodies
+  let large: LargeBodyReader
   before(() => {
-    large = createLargeBodies(openLog({ logLevel: 'silent' }, 'test'))
+    large = createLargeBodyReader(openLog({ logLevel: 'silent' }, 'test'))
   })
   after(() => large.stop())
 
   const compare = async (route: string, bytes: Buffer): Promise<void> => {
     const schema = ROUTES.find(({ name }) => name === route)?.body
     assert.ok(schema, route)
-    const here = readBodyOf(schema, Buffer.from(bytes))
+    const here = parseBody(schema, Buffer.from(bytes))
     const own = Buffer.from(new Uint8Array(bytes).buffer)
     assert.deepEqual(await large.read(route, own), { ok: true, read: here })
     assert.strictEqual(own.length, 0, 'the bytes were copied')
@@ -62,7 +62,7 @@ describe('large bodies', () => {
     it(`${name} is refused in the thread as it is here`, () => compare('send-instant', bytes))
 
   it('when the thread dies its requests are told to come again, and the next is read', async () => {
-    const mortal = createLargeBodies(openLog({ logLevel: 'silent' }, 'test'))
+    const mortal = createLargeBodyReader(openLog({ logLevel: 'silent' }, 'test'))
     const bytes = (): Buffer => Buffer.from(new Uint8Array(Buffer.from(JSON.stringify(message()))).buffer)
     const answers = await Promise.all([mortal.read('no-such-route', bytes()), mortal.read('send-instant', bytes())])
     assert.deepEqual(

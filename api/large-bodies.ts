@@ -9,67 +9,67 @@
 import { Worker } from 'node:worker_threads'
 import { refuse } from '#src/platform/errors.ts'
 import type { Log } from '#src/platform/log.ts'
-import type { LargeBodies, LargeBody, ReadBody } from '#api/http/read-body.ts'
+import type { LargeBodyReader, LargeBodyResult, ParsedBody } from '#api/http/parse-body.ts'
 
 /** What travels to the thread, and back. */
-export interface LargeRequest {
+export interface LargeBodyRequest {
   readonly id: number
   readonly route: string
   readonly bytes: Uint8Array
 }
-export interface LargeReply {
+export interface LargeBodyReply {
   readonly id: number
-  readonly read: ReadBody
+  readonly parsed: ParsedBody
 }
 
 /** The largest body, as text and as values, several times over. */
-const MEMORY = { maxOldGenerationSizeMb: 1024 }
+const THREAD_LIMITS = { maxOldGenerationSizeMb: 1024 }
 const IDLE_MS = 60_000
-const AWAY: LargeBody = {
+const UNAVAILABLE: LargeBodyResult = {
   ok: false,
   refusal: refuse('SERVICE_UNAVAILABLE', 'The body could not be read right now. Try again.', 1),
 }
 
-interface Thread {
+interface ReaderThread {
   readonly worker: Worker
-  readonly waiting: Map<number, (body: LargeBody) => void>
-  idle: NodeJS.Timeout | null
+  readonly pending: Map<number, (body: LargeBodyResult) => void>
+  idleTimer: NodeJS.Timeout | null
 }
 
-export function createLargeBodies(log: Log): LargeBodies {
-  let thread: Thread | null = null
+export function createLargeBodyReader(log: Log): LargeBodyReader {
+  let thread: ReaderThread | null = null
   let lastId = 0
 
-  function open(): Thread {
-    const opened: Thread = { worker: startWorker(), waiting: new Map(), idle: null }
-    const lose = (): void => {
+  function open(): ReaderThread {
+    const opened: ReaderThread = { worker: startWorker(), pending: new Map(), idleTimer: null }
+    const onExit = (): void => {
       if (thread === opened) thread = null
-      for (const answer of opened.waiting.values()) answer(AWAY)
-      opened.waiting.clear()
+      for (const answer of opened.pending.values()) answer(UNAVAILABLE)
+      opened.pending.clear()
     }
-    opened.worker.on('message', ({ id, read }: LargeReply) => {
-      opened.waiting.get(id)?.({ ok: true, read: withBuffers(read) as ReadBody })
-      opened.waiting.delete(id)
-      if (opened.waiting.size === 0) opened.idle = setTimeout(() => close(opened), IDLE_MS).unref()
+    opened.worker.on('message', ({ id, parsed: read }: LargeBodyReply) => {
+      opened.pending.get(id)?.({ ok: true, parsed: withBuffers(read) as ParsedBody })
+      opened.pending.delete(id)
+      if (opened.pending.size === 0) opened.idleTimer = setTimeout(() => close(opened), IDLE_MS).unref()
     })
     opened.worker.on('error', (error) => log.error({ err: error }, 'the thread that reads large bodies died'))
-    opened.worker.on('exit', lose)
+    opened.worker.on('exit', onExit)
     return opened
   }
 
-  function close(opened: Thread): void {
+  function close(opened: ReaderThread): void {
     if (thread === opened) thread = null // the next body does not go to one that is ending
     void opened.worker.terminate()
   }
 
   return {
     read: (route, bytes) => {
-      const used = (thread ??= open())
-      if (used.idle !== null) clearTimeout(used.idle)
+      const current = (thread ??= open())
+      if (current.idleTimer !== null) clearTimeout(current.idleTimer)
       const id = ++lastId
-      const { promise, resolve } = Promise.withResolvers<LargeBody>()
-      used.waiting.set(id, resolve)
-      used.worker.postMessage({ id, route, bytes } satisfies LargeRequest, [ownMemoryOf(bytes)])
+      const { promise, resolve } = Promise.withResolvers<LargeBodyResult>()
+      current.pending.set(id, resolve)
+      current.worker.postMessage({ id, route, bytes } satisfies LargeBodyRequest, [ownMemoryOf(bytes)])
       return promise
     },
     stop: async () => {
@@ -79,7 +79,7 @@ export function createLargeBodies(log: Log): LargeBodies {
 }
 
 function startWorker(): Worker {
-  const worker = new Worker(new URL('./large-bodies-thread.ts', import.meta.url), { resourceLimits: MEMORY })
+  const worker = new Worker(new URL('./large-bodies-thread.ts', import.meta.url), { resourceLimits: THREAD_LIMITS })
   worker.unref() // an open request holds the process, not this
   return worker
 }

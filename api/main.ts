@@ -7,19 +7,19 @@ import { loadOAuthProviders } from '#config/oauth-providers.ts'
 import { loadPlans } from '#config/plans.ts'
 import type { Config } from '#config/load.ts'
 import { createKeyring } from '#src/auth/keys.ts'
-import { createFinder } from '#src/contacts/find.ts'
+import { createContactFinder } from '#src/contacts/find-contact.ts'
 import { openContext, type Context } from '#src/context.ts'
-import { createAttempts } from '#src/rate-limits/attempt-limits.ts'
+import { createAttemptLimiter } from '#src/rate-limits/attempt-limits.ts'
 import { createEventWatch } from '#src/events/feed-watch.ts'
-import { createRequestRate } from '#src/rate-limits/request-rate.ts'
+import { createRequestRateLimiter } from '#src/rate-limits/request-rate.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
-import { openOperatorToken } from '#src/operator/token.ts'
-import { createRenderer } from '#src/templates/render.ts'
-import { createTrackingDoor } from '#src/tracking/hit-handler.ts'
+import { loadOperatorToken } from '#src/operator/token.ts'
+import { createRenderer } from '#src/templates/renderer.ts'
+import { createTrackingHitHandler } from '#src/tracking/hit-handler.ts'
 import { createAudiencePages } from '#api/routes/audience-pages.ts'
 import type { ApiContext } from '#api/http/context.ts'
-import { createHitAnswers } from '#api/http/hit-answers.ts'
-import { createLargeBodies } from './large-bodies.ts'
+import { createHitResponder } from '#api/http/tracking-hits.ts'
+import { createLargeBodyReader } from './large-bodies.ts'
 import { createMailView } from '#api/http/mail-view.ts'
 import { createMetrics } from '#api/http/metrics.ts'
 import { mount } from './mount.ts'
@@ -39,9 +39,9 @@ export interface ApiProcess {
 export async function main(config: Config): Promise<ApiProcess> {
   const plans = loadPlans(config.plansFile)
   const context = openContext(config, 'api')
-  const ctx = assemble(context.ctx, plans, context.redisUrl)
+  const ctx = createApiContext(context.ctx, plans, context.redisUrl)
   const app = mount(ctx, ROUTES).callback()
-  const takeHit = createHitAnswers(ctx)
+  const respondToHit = createHitResponder(ctx)
   const close = async (): Promise<void> => {
     await Promise.all([ctx.acceptor.drain(), ctx.tracking.drain()])
     await Promise.allSettled([ctx.keyring.stop(), ctx.renderer.stop(), ctx.largeBodies.stop(), ctx.rate.stop()])
@@ -56,7 +56,7 @@ export async function main(config: Config): Promise<ApiProcess> {
   }
   try {
     const server = await listen(
-      (req, res) => void (takeHit(req, res) || app(req, res)),
+      (req, res) => void (respondToHit(req, res) || app(req, res)),
       config.httpPort,
       config.httpHost,
     )
@@ -68,27 +68,27 @@ export async function main(config: Config): Promise<ApiProcess> {
   }
 }
 
-function assemble(base: Context, plans: ApiContext['plans'], redisUrl: string): ApiContext {
-  const acceptor = createAcceptor(base)
-  const tracking = createTrackingDoor(base)
-  const metrics = createMetrics(base, acceptor.batches, tracking)
+function createApiContext(context: Context, plans: ApiContext['plans'], redisUrl: string): ApiContext {
+  const acceptor = createAcceptor(context)
+  const tracking = createTrackingHitHandler(context)
+  const metrics = createMetrics(context, acceptor.batches, tracking)
   const renderer = createRenderer()
   return {
-    ...base,
+    ...context,
     plans,
-    oauthProviders: loadOAuthProviders(base.config.oauthProvidersFile),
+    oauthProviders: loadOAuthProviders(context.config.oauthProvidersFile),
     acceptor,
     metrics,
-    keyring: createKeyring(base),
-    operatorToken: openOperatorToken(base),
+    keyring: createKeyring(context),
+    operatorToken: loadOperatorToken(context),
     renderer,
     tracking,
-    mailView: createMailView(base, renderer),
-    rate: createRequestRate(base.redis, base.clock),
-    attempts: createAttempts(base.redis, base.clock),
-    contacts: createFinder(base.db),
-    largeBodies: createLargeBodies(base.log),
-    eventWatch: createEventWatch(redisUrl, base.log),
-    audiencePages: createAudiencePages(base),
+    mailView: createMailView(context, renderer),
+    rate: createRequestRateLimiter(context.redis, context.clock),
+    attempts: createAttemptLimiter(context.redis, context.clock),
+    contacts: createContactFinder(context.db),
+    largeBodies: createLargeBodyReader(context.log),
+    eventWatch: createEventWatch(redisUrl, context.log),
+    audiencePages: createAudiencePages(context),
   }
 }

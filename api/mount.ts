@@ -8,35 +8,35 @@ import Koa from 'koa'
 import type { Caller } from '#src/auth/keys.ts'
 import { isDatabaseAway } from '#src/stores/db.ts'
 import { refuse, type Refusal } from '#src/platform/errors.ts'
-import { isRefusal, sendAnswer, sendRefusal } from '#api/http/answer.ts'
+import { isRefusal, sendResponse, sendRefusal } from '#api/http/response.ts'
 import { authorise } from '#api/http/authorise.ts'
-import { createBodyReader } from '#api/http/body.ts'
+import { createBodyReader } from '#api/http/body-reader.ts'
 import { clientAddress } from '#api/http/client-address.ts'
 import type { ApiContext } from '#api/http/context.ts'
-import { ANSWER_HEADERS, CROSS_ORIGIN_ANSWER, CROSS_ORIGIN_PREFLIGHT, HSTS } from '#api/http/headers.ts'
-import { readInputs, type Inputs, type Readers } from '#api/http/request-reader.ts'
-import { noteAnswered, requestIdOf } from '#api/http/request-log.ts'
+import { RESPONSE_HEADERS, CROSS_ORIGIN_HEADERS, PREFLIGHT_HEADERS, HSTS } from '#api/http/headers.ts'
+import { readInputs, type RequestInputs, type BodyReaders } from '#api/http/request-reader.ts'
+import { recordRequest, requestIdOf } from '#api/http/request-log.ts'
 import { pathsOf, type AnyRequest, type AnyRoute } from '#api/http/route.ts'
 
-interface State {
+interface RequestState {
   requestId: string
   /** The one that took the request. */
   spec: AnyRoute | null
   wantsPage: boolean
 }
 
-export type App = Koa<State>
-type Handled = RouterContext<State>
+export type App = Koa<RequestState>
+type RouteContext = RouterContext<RequestState>
 
 export function mount(ctx: ApiContext, routes: readonly AnyRoute[]): App {
-  const app: App = new Koa<State>()
-  const router = new Router<State>()
-  const readers: Readers = { readBody: createBodyReader(ctx.config), largeBodies: ctx.largeBodies }
+  const app: App = new Koa<RequestState>()
+  const router = new Router<RequestState>()
+  const readers: BodyReaders = { readBody: createBodyReader(ctx.config), largeBodies: ctx.largeBodies }
   for (const spec of routes)
-    router.register(pathsOf(spec), [spec.method], (koa: Handled) => serve(ctx, spec, koa, readers))
+    router.register(pathsOf(spec), [spec.method], (koa: RouteContext) => serveRoute(ctx, spec, koa, readers))
   app
-    .use(outer(ctx))
-    .use(directly(router, routes, (spec, koa) => serve(ctx, spec, koa, readers)))
+    .use(wrapRequest(ctx))
+    .use(matchStaticPaths(router, routes, (spec, koa) => serveRoute(ctx, spec, koa, readers)))
     .use(router.routes())
     .use(refuseUnmatched(routes))
   app.on('error', (error: unknown) => ctx.log.debug({ err: error }, 'a connection broke'))
@@ -44,46 +44,46 @@ export function mount(ctx: ApiContext, routes: readonly AnyRoute[]): App {
 }
 
 /** What makes more of a path than its words. */
-const PATTERN = /[:*{]/
+const PATH_PATTERN = /[:*{]/
 
 /**
  * Most requests name a path word for word: these are found in a map, where the router tries one path after the other. Only where the router
  * would choose the same; everything else (parameters, other spellings, other methods) is the router's.
  */
-function directly(
-  router: Router<State>,
+function matchStaticPaths(
+  router: Router<RequestState>,
   routes: readonly AnyRoute[],
-  take: (spec: AnyRoute, koa: Handled) => Promise<void>,
-): Koa.Middleware<State> {
+  serveRoute: (spec: AnyRoute, koa: RouteContext) => Promise<void>,
+): Koa.Middleware<RequestState> {
   const known = new Map<string, Map<string, AnyRoute>>()
   for (const spec of routes) {
     const ofMethod = known.get(spec.method) ?? new Map<string, AnyRoute>()
     known.set(spec.method, ofMethod)
-    const plain = pathsOf(spec).filter((path) => !PATTERN.test(path))
+    const plain = pathsOf(spec).filter((path) => !PATH_PATTERN.test(path))
     for (const path of plain)
       if (router.match(path, spec.method).pathAndMethod[0]?.path === path) ofMethod.set(path, spec)
   }
   return (koa, next) => {
     const spec = known.get(koa.method)?.get(koa.path)
-    return spec === undefined ? next() : take(spec, Object.assign(koa, { params: {} }) as Handled)
+    return spec === undefined ? next() : serveRoute(spec, Object.assign(koa, { params: {} }) as RouteContext)
   }
 }
 
-async function serve(ctx: ApiContext, spec: AnyRoute, koa: Handled, readers: Readers): Promise<void> {
+async function serveRoute(ctx: ApiContext, spec: AnyRoute, koa: RouteContext, readers: BodyReaders): Promise<void> {
   koa.state.spec = spec
   koa.state.wantsPage = spec.refusalPage !== undefined && isBrowser(koa)
-  if (spec.isOpenToSites === true) setHeaders(koa, CROSS_ORIGIN_ANSWER)
-  const admission = await authorise(ctx, spec, koa)
-  if (!admission.ok) return sendRefused(ctx, koa, admission.refusal)
-  const read = await readInputs(spec, koa, readers)
-  if (!read.ok) return sendRefused(ctx, koa, read.refusal, read.body)
-  const request = requestOf(ctx, koa, admission.caller, read.inputs)
+  if (spec.allowsCrossOrigin === true) setHeaders(koa, CROSS_ORIGIN_HEADERS)
+  const authorisation = await authorise(ctx, spec, koa)
+  if (!authorisation.ok) return sendRefusalFor(ctx, koa, authorisation.refusal)
+  const inputs = await readInputs(spec, koa, readers)
+  if (!inputs.ok) return sendRefusalFor(ctx, koa, inputs.refusal, inputs.body)
+  const request = requestOf(ctx, koa, authorisation.caller, inputs.inputs)
   const result = await spec.handle(ctx, request)
-  if (isRefusal(result)) return sendRefused(ctx, koa, result, request.body)
-  sendAnswer(koa, spec.status, result)
+  if (isRefusal(result)) return sendRefusalFor(ctx, koa, result, request.body)
+  sendResponse(koa, spec.status, result)
 }
 
-function requestOf(ctx: ApiContext, koa: Handled, caller: Caller | null, inputs: Inputs): AnyRequest {
+function requestOf(ctx: ApiContext, koa: RouteContext, caller: Caller | null, inputs: RequestInputs): AnyRequest {
   const { req, state } = koa
   const address = clientAddress(req, ctx.config.trustProxy)
   return {
@@ -94,14 +94,14 @@ function requestOf(ctx: ApiContext, koa: Handled, caller: Caller | null, inputs:
     address,
     isHead: req.method === 'HEAD',
     wantsPage: state.wantsPage,
-    source: req,
-    get gone() {
-      return goneSignal(koa.res)
+    bodyStream: req,
+    get closed() {
+      return closeSignal(koa.res)
     },
   }
 }
 
-function goneSignal(res: ServerResponse): AbortSignal {
+function closeSignal(res: ServerResponse): AbortSignal {
   const controller = new AbortController()
   if (res.destroyed) controller.abort()
   else res.once('close', () => controller.abort())
@@ -111,15 +111,15 @@ function goneSignal(res: ServerResponse): AbortSignal {
 const FORM = /^application\/x-www-form-urlencoded\s*(?:;|$)/i
 
 /** Asked before anything is read. A program that posts JSON is answered in JSON; for the rest, Accept decides, and the page comes first. */
-function isBrowser(koa: Handled): boolean {
+function isBrowser(koa: RouteContext): boolean {
   if (koa.method === 'POST' && !FORM.test(koa.req.headers['content-type'] ?? '')) return false
   return koa.accepts('html', 'json') === 'html'
 }
 
 /** A refusal in the form that the client understands. */
-async function sendRefused(
+async function sendRefusalFor(
   ctx: ApiContext,
-  koa: Koa.ParameterizedContext<State>,
+  koa: Koa.ParameterizedContext<RequestState>,
   refusal: Refusal,
   body?: unknown,
 ): Promise<void> {
@@ -129,22 +129,22 @@ async function sendRefused(
   sendRefusal(koa, refusal, await spec.refusalPage(ctx, refusal, { params, body }))
 }
 
-function outer(ctx: ApiContext): Koa.Middleware<State> {
+function wrapRequest(ctx: ApiContext): Koa.Middleware<RequestState> {
   const isTls = ctx.config.publicUrl.startsWith('https:')
   return async (koa, next) => {
     const startedAt = performance.now()
     const requestId = requestIdOf(koa.req)
     Object.assign(koa.state, { requestId, spec: null, wantsPage: false })
     koa.res.setHeader('X-Request-Id', requestId)
-    setHeaders(koa, ANSWER_HEADERS)
+    setHeaders(koa, RESPONSE_HEADERS)
     if (isTls) koa.res.setHeader('Strict-Transport-Security', HSTS)
     try {
       // what is thrown by the page of a refusal ends as the page of a fault, which asks nobody
-      await next().catch((error: unknown) => sendRefused(ctx, koa, explainFault(ctx, error, koa.state)))
+      await next().catch((error: unknown) => sendRefusalFor(ctx, koa, refusalForError(ctx, error, koa.state)))
     } catch (error) {
-      sendRefusal(koa, explainFault(ctx, error, koa.state))
+      sendRefusal(koa, refusalForError(ctx, error, koa.state))
     }
-    noteAnswered(ctx, { requestId, route: nameOf(koa.state), method: koa.method, status: koa.status, startedAt })
+    recordRequest(ctx, { requestId, route: nameOf(koa.state), method: koa.method, status: koa.status, startedAt })
   }
 }
 
@@ -153,11 +153,11 @@ function setHeaders(koa: { readonly res: ServerResponse }, headers: Readonly<Rec
 }
 
 /** For figures and the log. */
-function nameOf({ spec }: State): string {
+function nameOf({ spec }: RequestState): string {
   return spec === null ? 'none' : spec.name
 }
 
-function explainFault(ctx: ApiContext, error: unknown, state: State): Refusal {
+function refusalForError(ctx: ApiContext, error: unknown, state: RequestState): Refusal {
   const { requestId } = state
   const route = nameOf(state)
   if (isDatabaseAway(error)) {
@@ -170,14 +170,14 @@ function explainFault(ctx: ApiContext, error: unknown, state: State): Refusal {
 
 const IMPLICIT_METHODS = ['OPTIONS']
 
-interface Unmatched {
+interface RouterMatch {
   /** Set by the router: what the path fits. */
   matched?: readonly { readonly path: string | RegExp; readonly methods: readonly string[] }[]
 }
 
 /** 404; or, where the path is known, 405 (204 to OPTIONS, which asks for a program in a browser) with the methods that it has. */
-function refuseUnmatched(routes: readonly AnyRoute[]): (koa: Koa.ParameterizedContext<State, Unmatched>) => void {
-  const open = new Set<string | RegExp>(routes.filter((spec) => spec.isOpenToSites === true).flatMap(pathsOf))
+function refuseUnmatched(routes: readonly AnyRoute[]): (koa: Koa.ParameterizedContext<RequestState, RouterMatch>) => void {
+  const open = new Set<string | RegExp>(routes.filter((spec) => spec.allowsCrossOrigin === true).flatMap(pathsOf))
   return (koa) => {
     const layers = koa.matched ?? []
     if (layers.length === 0) return sendRefusal(koa, refuse('NOT_FOUND', 'There is no such endpoint.'))
@@ -185,7 +185,7 @@ function refuseUnmatched(routes: readonly AnyRoute[]): (koa: Koa.ParameterizedCo
     koa.res.setHeader('Allow', allow)
     if (koa.method !== 'OPTIONS')
       return sendRefusal(koa, refuse('METHOD_NOT_ALLOWED', `This endpoint has the methods ${allow}.`))
-    if (layers.some(({ path }) => open.has(path))) setHeaders(koa, CROSS_ORIGIN_PREFLIGHT)
+    if (layers.some(({ path }) => open.has(path))) setHeaders(koa, PREFLIGHT_HEADERS)
     koa.status = 204
   }
 }

@@ -10,7 +10,7 @@ import {
   type TestApi,
   type TestCall,
 } from '#test/support/api.ts'
-import { errorsOf } from '#api/openapi/error-answers.ts'
+import { listErrors } from '#api/openapi/error-responses.ts'
 import { pathsOf, type AnyRoute } from '#api/http/route.ts'
 import { ROUTES } from './table.ts'
 
@@ -198,7 +198,7 @@ describe('the table of routes', () => {
             operation['requestBody'] !== undefined,
             spec.body !== undefined || spec.accepts !== undefined,
           )
-          for (const code of errorsOf(spec))
+          for (const code of listErrors(spec))
             assert.ok(operation['responses']?.[ERRORS[code].status] !== undefined, `${path} ${code}`)
         }
       }

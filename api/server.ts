@@ -8,8 +8,8 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { ConfigError } from '#config/load.ts'
 import { ERRORS, refuse, type ErrorCode } from '#src/platform/errors.ts'
-import { refusalBody } from '#api/http/answer.ts'
-import { ANSWER_HEADERS } from '#api/http/headers.ts'
+import { refusalBody } from '#api/http/response.ts'
+import { RESPONSE_HEADERS } from '#api/http/headers.ts'
 
 export interface HttpServer {
   readonly port: number
@@ -20,7 +20,7 @@ export interface HttpServer {
 export type Handler = (req: IncomingMessage, res: ServerResponse) => void
 
 /** Milliseconds; bytes. */
-export const BOUNDS = {
+export const SERVER_LIMITS = {
   /** All headers must be there by then: a browser on a bad line needs 3 s, an attacker would like minutes. */
   headersTimeout: 15_000,
   /** A whole request: 35 MB of JSON at 1 Mbit/s. */
@@ -40,30 +40,30 @@ export const BOUNDS = {
  * Listens on the port (0: the system chooses).
  * @throws with the port and its setting in the message when it is taken or may not be used.
  */
-export async function listen(handle: Handler, port: number, host: string | null, bounds = BOUNDS): Promise<HttpServer> {
+export async function listen(handle: Handler, port: number, host: string | null, bounds = SERVER_LIMITS): Promise<HttpServer> {
   const server = createServer(bounds)
-  const underWay = new Set<ServerResponse>()
+  const openResponses = new Set<ServerResponse>()
   const sockets = new Set<Socket>()
   let isStopping = false
-  const take: Handler = (req, res) => {
+  const onRequest: Handler = (req, res) => {
     const { socket } = req // whoever stops reading a body half way takes it from the request
-    underWay.add(res)
+    openResponses.add(res)
     res.once('close', () => {
-      underWay.delete(res)
+      openResponses.delete(res)
       if (isStopping) server.closeIdleConnections()
       else if (!req.complete && !socket.destroyed) linger(req, socket, bounds.lingerMs)
     })
-    if (isAmbiguous(req)) refuseByHand(res)
+    if (isAmbiguous(req)) rejectRequest(res)
     else handle(req, res)
   }
   server.on('connection', (socket) => {
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
   })
-  server.on('request', take)
-  server.on('checkContinue', take) // "100 Continue" is sent when the body is wanted, by the reader of bodies
-  server.on('checkExpectation', take) // nothing else can be expected of us: such a request is one like any other (RFC 9110 10.1.1)
-  server.on('clientError', answerBroken)
+  server.on('request', onRequest)
+  server.on('checkContinue', onRequest) // "100 Continue" is sent when the body is wanted, by the reader of bodies
+  server.on('checkExpectation', onRequest) // nothing else can be expected of us: such a request is one like any other (RFC 9110 10.1.1)
+  server.on('clientError', answerClientError)
   await open(server, port, host)
   return {
     port: (server.address() as AddressInfo).port,
@@ -72,7 +72,7 @@ export async function listen(handle: Handler, port: number, host: string | null,
       const closed = new Promise<void>((resolve) => {
         server.close(() => resolve())
       })
-      for (const res of underWay) res.shouldKeepAlive = false // answers "Connection: close"
+      for (const res of openResponses) res.shouldKeepAlive = false // answers "Connection: close"
       // opened ahead and never used: Node counts them as busy
       for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
       const timer = setTimeout(() => server.closeAllConnections(), graceMs)
@@ -84,12 +84,12 @@ export async function listen(handle: Handler, port: number, host: string | null,
 
 function open(server: Server, port: number, host: string | null): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(explain(error, port)))
+    server.once('error', (error: NodeJS.ErrnoException) => reject(describeListenError(error, port)))
     server.listen({ port, ...(host === null ? {} : { host }), backlog: 1024 }, resolve)
   })
 }
 
-function explain(error: NodeJS.ErrnoException, port: number): Error {
+function describeListenError(error: NodeJS.ErrnoException, port: number): Error {
   if (error.code === 'EADDRINUSE')
     return new ConfigError(`port ${port} is in use; choose another with HTTP_PORT`, { cause: error })
   if (error.code === 'EACCES')
@@ -105,8 +105,8 @@ function isAmbiguous({ rawHeaders, httpVersionMajor, httpVersionMinor }: Incomin
   return hosts > 1 || (hosts === 0 && httpVersionMajor === 1 && httpVersionMinor === 1)
 }
 
-function refuseByHand(res: ServerResponse): void {
-  const { status, headers, body } = brokenAnswer('VALIDATION_ERROR')
+function rejectRequest(res: ServerResponse): void {
+  const { status, headers, body } = rawResponse('VALIDATION_ERROR')
   res.writeHead(status, headers).end(body)
 }
 
@@ -119,24 +119,24 @@ function linger(req: IncomingMessage, socket: Socket, ms: number): void {
   req.resume()
 }
 
-const BROKEN: Readonly<Record<string, ErrorCode>> = {
+const PARSER_ERRORS: Readonly<Record<string, ErrorCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TIMEOUT',
   HPE_HEADER_OVERFLOW: 'HEADERS_TOO_LARGE',
 }
 
 /** What could not even be read as a request is answered by hand: there is no response object for it. */
-function answerBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
+function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === 'ECONNRESET' || (socket as Socket).bytesWritten > 0) {
     socket.destroy()
     return
   }
-  const code = BROKEN[error.code ?? ''] ?? 'VALIDATION_ERROR'
-  const { status, headers, body } = brokenAnswer(code)
+  const code = PARSER_ERRORS[error.code ?? ''] ?? 'VALIDATION_ERROR'
+  const { status, headers, body } = rawResponse(code)
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${status} ${code}\r\n${lines.join('')}\r\n${body}`)
 }
 
-function brokenAnswer(code: ErrorCode): { status: number; headers: Record<string, string | number>; body: string } {
+function rawResponse(code: ErrorCode): { status: number; headers: Record<string, string | number>; body: string } {
   const { status, when } = ERRORS[code]
   const message = code === 'VALIDATION_ERROR' ? 'This is not a valid HTTP request.' : `The request is refused: ${when}.`
   const body = JSON.stringify(refusalBody(refuse(code, message)))
@@ -144,7 +144,7 @@ function brokenAnswer(code: ErrorCode): { status: number; headers: Record<string
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': Buffer.byteLength(body),
     Connection: 'close',
-    ...ANSWER_HEADERS,
+    ...RESPONSE_HEADERS,
   }
   return { status, headers, body }
 }

@@ -54,7 +54,7 @@ const WARM_UP = sql`
 const CHECKS = sql`
   CREATE TABLE egress_checks (
     source_id uuid NOT NULL REFERENCES egress_sources ON DELETE CASCADE,
-    name text NOT NULL,                         -- src/egress/checks.ts
+    name text NOT NULL,                         -- src/egress/source-checks.ts
     status text NOT NULL CHECK (status IN ('ok', 'warning', 'failed', 'skipped')),
     detail text NOT NULL,
     todo text NOT NULL,

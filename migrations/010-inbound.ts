@@ -20,7 +20,7 @@ const REPORTS = sql`
     tries smallint NOT NULL DEFAULT 0,          -- times that it waited for its recipient's outcome
     kind text,                                  -- mta/classify/report.ts
     facts jsonb,                                -- what it reports about the recipient
-    result text,                                -- what it changed: mta/inbound/report-meaning.ts
+    result text,                                -- what it changed: mta/inbound/report-evaluation.ts
     event_id uuid                               -- the event it raised
   );
   CREATE INDEX inbound_reports_due ON inbound_reports (due_at) WHERE due_at IS NOT NULL;

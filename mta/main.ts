@@ -7,16 +7,16 @@ import type { Config } from '#config/load.ts'
 import { openContext, type Context } from '#src/context.ts'
 import { isDatabaseAway, isUnmigrated } from '#src/stores/db.ts'
 import { startProcessMetrics } from '#src/metrics/process-metrics.ts'
-import type { Registry } from '#src/metrics/registry.ts'
+import type { MetricRegistry } from '#src/metrics/registry.ts'
 import { startOutbound } from '#mta/outbound/outbound.ts'
 
-interface Running {
+interface RunningRole {
   stop(): Promise<void>
 }
 
-type Start = (ctx: Context, redisUrl: string, metrics: Registry) => Promise<Running>
+type StartRole = (ctx: Context, redisUrl: string, metrics: MetricRegistry) => Promise<RunningRole>
 
-const ROLES: Readonly<Record<string, Start>> = {
+const ROLES: Readonly<Record<string, StartRole>> = {
   outbound: startOutbound,
   // parsers and certificates are of no use to a process that sends
   inbound: async (ctx, _redisUrl, metrics) => (await import('#mta/inbound/inbound.ts')).startInbound(ctx, metrics),
@@ -36,12 +36,12 @@ export async function main(
   config: Config,
   roles: readonly string[] = ['outbound'],
   stop = new AbortController().signal,
-): Promise<Running> {
+): Promise<RunningRole> {
   const unknown = roles.filter((role) => !(role in ROLES))
   if (unknown.length > 0) throw new Error(`no role ${unknown.join(', ')}; the roles are ${ROLE_NAMES.join(', ')}`)
   const { ctx, redisUrl, close } = openContext(config, 'mta')
   const metrics = startProcessMetrics(ctx, roles.join('+'))
-  const running: Running[] = []
+  const running: RunningRole[] = []
   const stopAll = async (): Promise<void> => {
     for (const one of running.toReversed()) await one.stop()
     await metrics.stop()
@@ -50,7 +50,7 @@ export async function main(
   }
   try {
     for (const role of roles) {
-      const begun = await startWhenStoreIsThere(ctx, role, { stop, begin: (start) => start(ctx, redisUrl, metrics) })
+      const begun = await startWhenStoresAreReady(ctx, role, { stop, begin: (start) => start(ctx, redisUrl, metrics) })
       if (begun !== null) running.push(begun)
     }
   } catch (error) {
@@ -63,25 +63,25 @@ export async function main(
 }
 
 /** What comes by itself, and is waited for; null when it is none of that. */
-function awaitedAfter(error: unknown): string | null {
+function waitReason(error: unknown): string | null {
   if (isDatabaseAway(error)) return 'PostgreSQL is away; waiting for it'
   return isUnmigrated(error) ? 'the database is of another version; waiting for `mailstead migrate`' : null
 }
 
-interface Beginning {
+interface RoleStart {
   readonly stop: AbortSignal
-  readonly begin: (start: Start) => Promise<Running>
+  readonly begin: (start: StartRole) => Promise<RunningRole>
 }
 
 /** Null when it was told to stop before. */
-async function startWhenStoreIsThere(ctx: Context, role: string, { stop, begin }: Beginning): Promise<Running | null> {
+async function startWhenStoresAreReady(ctx: Context, role: string, { stop, begin }: RoleStart): Promise<RunningRole | null> {
   while (!stop.aborted) {
     try {
       const start = ROLES[role]
       if (start === undefined) throw new Error(`no role ${role}`)
       return await begin(start)
     } catch (error) {
-      const awaited = awaitedAfter(error)
+      const awaited = waitReason(error)
       if (awaited === null) throw error
       ctx.log.warn({ err: error, role }, awaited)
       await sleep(RETRY_MS, undefined, { signal: stop }).catch(() => undefined)

@@ -1,13 +1,13 @@
 /**
- * The context: what every part of a program gets as its first parameter, and the one place that builds it. A program names
- * its role; the role says where its log goes, how many connections it has, and when its stores are opened.
+ * The context: the dependencies that every part of a program gets as its first parameter, built in one place. A program
+ * names its role; the role determines the log, the number of connections and when the stores are opened.
  *
- * PostgreSQL or Redis away: `openContext` succeeds, the first use of the store fails, and both reconnect by themselves.
+ * PostgreSQL or Redis unavailable: `openContext` succeeds, the first use of the store fails, and both reconnect later.
  * A setting that is missing, or a master key that cannot be read, throws here, before anything is connected.
  */
 import { pino } from 'pino'
 import type { Config } from '#config/load.ts'
-import { loadMasterKey, openVault, type Vault } from '#src/crypto/encryption.ts'
+import { loadMasterKey, createEncryption, type Encryption } from '#src/crypto/encryption.ts'
 import { systemClock, type Clock } from '#src/platform/clock.ts'
 import { openLog, type Log } from '#src/platform/log.ts'
 import { openDb, type Db } from '#src/stores/db.ts'
@@ -19,23 +19,23 @@ export interface Context {
   readonly redis: Redis
   readonly clock: Clock
   readonly log: Log
-  readonly vault: Vault
+  readonly encryption: Encryption
 }
 
 export interface OpenedContext {
   readonly ctx: Context
   /** For further connections, such as those that subscribe. */
   readonly redisUrl: string
-  /** Ends the connections; statements under way end first. */
+  /** Closes the connections after the running statements have ended. */
   readonly close: () => Promise<void>
 }
 
-/** Three processes, and the commands of an operator. */
+/** The three processes, and the commands of the operator. */
 export type Role = 'api' | 'mta' | 'worker' | 'command'
 
 interface RoleRow {
   readonly openLog: (config: Config, role: Role) => Log
-  /** Of each pool. */
+  /** Connections of each PostgreSQL pool. */
   readonly connections?: number
   /** Redis and the master key are opened when they are first used: most commands need neither. */
   readonly isLazy: boolean
@@ -52,7 +52,7 @@ const ROLES: Readonly<Record<Role, RoleRow>> = {
 
 /**
  * Opens log, stores and encryption for a role. `findRedis` returns the URL of Redis if it is not REDIS_URL.
- * @throws when a store is not named, or the master key cannot be read.
+ * @throws when the URL of a store is missing, or the master key cannot be read.
  */
 export function openContext(
   config: Config,
@@ -64,21 +64,21 @@ export function openContext(
   const findRedisUrl = (): string => requireUrl(role, findRedis())
   const log = open(config, role)
   const db = openDb(databaseUrl, log, connections)
-  let [vault, redis]: [Vault | null, Redis | null] = [null, null]
+  let [encryption, redis]: [Encryption | null, Redis | null] = [null, null]
   const ctx: Context = {
     config,
     db,
     log,
     clock: systemClock,
-    get vault() {
-      return (vault ??= openVault(loadMasterKey(config)))
+    get encryption() {
+      return (encryption ??= createEncryption(loadMasterKey(config)))
     },
     get redis() {
       return (redis ??= openRedis(findRedisUrl(), log))
     },
   }
   return {
-    // a copy has values for getters, so this opens all of them
+    // the copy evaluates the getters, so this opens both
     ctx: isLazy ? ctx : { ...ctx },
     get redisUrl() {
       return findRedisUrl()

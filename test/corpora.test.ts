@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert } from 'chai'
-import { readReport, type ReportedRecipient } from '#mta/classify/report.ts'
+import { parseReport, type ReportedRecipient } from '#mta/classify/report.ts'
 
 interface Expected {
   readonly recipient: string
@@ -58,7 +58,7 @@ describe('the corpus of real reports', () => {
   }
 
   function judge(item: Item): void {
-    const { kind, recipients } = readReport(readFileSync(join(FOLDER, item.file)))
+    const { kind, recipients } = parseReport(readFileSync(join(FOLDER, item.file)))
     count('kind', KINDS[item.format].includes(kind), item.file, kind)
     if (item.format !== 'dsn' && item.format !== 'text') return
     const addresses = recipients.map(({ address }) => lower(address))

@@ -5,34 +5,34 @@
  */
 import { loadOAuthProviders } from '#config/oauth-providers.ts'
 import type { Context } from '#src/context.ts'
-import { createOutgoing } from '#src/net/http-client.ts'
-import { liftForgotten } from '#src/providers/pause-account.ts'
-import { createTokens, type OAuthAccount } from '#src/providers/tokens.ts'
+import { createHttpClient } from '#src/net/http-client.ts'
+import { resumeForgottenAccounts } from '#src/providers/pause-account.ts'
+import { createAccessTokens, type OAuthAccount } from '#src/providers/access-tokens.ts'
 import type { LoopSpec } from './loop.ts'
 
 const EVERY_MS = 30_000
 const AHEAD_MS = 5 * 60_000
-const AT_ONCE = 20
+const BATCH = 20
 
 export function accountLoop(ctx: Context): LoopSpec {
-  const tokens = createTokens(ctx, {
+  const tokens = createAccessTokens(ctx, {
     providers: loadOAuthProviders(ctx.config.oauthProvidersFile),
-    outgoing: createOutgoing(ctx.config),
+    http: createHttpClient(ctx.config),
   })
   return {
     name: 'connected accounts',
     everyMs: Math.max(1000, EVERY_MS * Math.min(1, ctx.config.retryScale)),
     round: async () => {
-      await liftForgotten(ctx)
+      await resumeForgottenAccounts(ctx)
       const { rows } = await ctx.db.query<OAuthAccount>(
         `
         SELECT id, generation, provider FROM connected_accounts
         WHERE kind = 'oauth' AND state = 'active' AND access_expires_at < $1 ORDER BY access_expires_at LIMIT $2`,
-        [new Date(ctx.clock.now() + AHEAD_MS), AT_ONCE],
+        [new Date(ctx.clock.now() + AHEAD_MS), BATCH],
       )
       const found = await Promise.all(rows.map((account) => tokens.find(account, { aheadMs: AHEAD_MS })))
       // those that could not be renewed come first again: not at once
-      return rows.length === AT_ONCE && found.every(({ kind }) => kind === 'token')
+      return rows.length === BATCH && found.every(({ kind }) => kind === 'token')
     },
   }
 }

@@ -2,8 +2,8 @@
  * The upkeep of audiences: notes of changed memberships are folded into counts and marks, what is left of deleted audiences is cleared.
  * Nobody waits for either: counts are exact before, and what is deleted is not seen. Two workers may do both at once.
  */
-import { clearDeleted } from '#src/contacts/purge-contacts.ts'
-import { foldNotes } from '#src/contacts/apply-counter-deltas.ts'
+import { purgeDeletedAudiences } from '#src/contacts/purge-contacts.ts'
+import { applyCounterDeltas } from '#src/contacts/apply-counter-deltas.ts'
 import type { Context } from '#src/context.ts'
 import type { LoopSpec } from './loop.ts'
 
@@ -15,9 +15,9 @@ const FOLD_EVERY_MS = 250
 const CLEAR_EVERY_MS = 5000
 
 export function audienceFoldLoop(ctx: Context): LoopSpec {
-  return { name: 'audience fold', everyMs: FOLD_EVERY_MS, round: () => foldNotes(ctx) }
+  return { name: 'audience fold', everyMs: FOLD_EVERY_MS, round: () => applyCounterDeltas(ctx) }
 }
 
 export function audienceClearLoop(ctx: Context): LoopSpec {
-  return { name: 'audience clear', everyMs: CLEAR_EVERY_MS, round: () => clearDeleted(ctx.db) }
+  return { name: 'audience clear', everyMs: CLEAR_EVERY_MS, round: () => purgeDeletedAudiences(ctx.db) }
 }

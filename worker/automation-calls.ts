@@ -7,33 +7,33 @@ import {
   LEASE_MS,
   makeCall,
   releaseCalls,
-  settleCalls,
-  type Call,
-  type Told,
+  recordCallResults,
+  type WebhookCall,
+  type CallResult,
 } from '#src/automations/webhook-calls.ts'
 import { createBatcher } from '#src/concurrency/batcher.ts'
 import type { Context } from '#src/context.ts'
-import { createOutgoing } from '#src/net/http-client.ts'
-import type { Pace } from '#src/webhooks/endpoint-concurrency.ts'
+import { createHttpClient } from '#src/net/http-client.ts'
+import type { ResponseSpeed } from '#src/webhooks/endpoint-concurrency.ts'
 import type { Loop } from './loop.ts'
-import { paceWithin, startableMs, startPosting } from './http-delivery-queue.ts'
+import { paceWithin, startableMs, startDeliveryQueue } from './http-delivery-queue.ts'
 
 const BOUNDS = { slots: 256, firstWindow: 8, maxWindow: 64 }
 /** A call carries a contact, up to some 80 KB. */
-const MOST_CLAIMED = 250
-const SETTLE = { max: 250, lanes: 1 }
+const MAX_CLAIMED = 250
+const SETTLE = { max: 250, concurrency: 1 }
 /** Calls of a step that was just taken go out within it. */
 const SWEEP_MS = 500
 
 export function startAutomationCalls(ctx: Context): Loop {
-  const means = { clock: ctx.clock, config: ctx.config, outgoing: createOutgoing(ctx.config) }
-  const settler = createBatcher<Told, null>(async (told) => {
-    await settleCalls(ctx.db, told)
+  const deps = { clock: ctx.clock, config: ctx.config, outgoing: createHttpClient(ctx.config) }
+  const resultBatcher = createBatcher<CallResult, null>(async (told) => {
+    await recordCallResults(ctx.db, told)
     return told.map(() => null)
   }, SETTLE)
 
-  async function settle(told: Told): Promise<Pace> {
-    await settler.add(told).catch((error: unknown) => {
+  async function settle(told: CallResult): Promise<ResponseSpeed> {
+    await resultBatcher.add(told).catch((error: unknown) => {
       ctx.log.warn(
         { err: error, call: told.call.id },
         'a call of an automation was made and could not be settled; it comes again',
@@ -42,18 +42,18 @@ export function startAutomationCalls(ctx: Context): Loop {
     return told.state === 'delivered' ? paceWithin(told.durationMs) : 'bad'
   }
 
-  return startPosting<Call, Told>(ctx.log, {
+  return startDeliveryQueue<WebhookCall, CallResult>(ctx.log, {
     name: 'calls of automations',
     bounds: BOUNDS,
-    mostClaimed: MOST_CLAIMED,
+    maxClaimed: MAX_CLAIMED,
     sweepMs: SWEEP_MS,
     staleMs: startableMs(LEASE_MS),
     laneOf: ({ lane }) => lane,
     claim: async (room) => ({ ...(await claimCalls(ctx.db, room, ctx.clock.now())), nextInMs: null }),
-    attempt: (call) => makeCall(means, call),
+    attempt: (call) => makeCall(deps, call),
     isDelivered: ({ state }) => state === 'delivered',
     settle,
-    abort: () => means.outgoing.close(),
+    abort: () => deps.outgoing.close(),
     release: (calls) => releaseCalls(ctx.db, calls),
   })
 }

@@ -1,5 +1,5 @@
 import { assert } from 'chai'
-import { changeAutomation, createAutomation } from '#src/automations/edit.ts'
+import { changeAutomation, createAutomation } from '#src/automations/change-automation.ts'
 import { listEnrolments, trackEvent } from '#src/automations/enrol.ts'
 import { readSteps } from '#src/automations/steps.ts'
 import { newId } from '#src/platform/id.ts'

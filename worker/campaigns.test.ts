@@ -4,7 +4,7 @@ import { createCampaign } from '#src/campaigns/store.ts'
 import { addAudience, addMembers, BODY } from '#test/support/campaign.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { createSender } from '#test/support/sender.ts'
-import { campaignBeginLoop, campaignLoop } from './campaigns.ts'
+import { campaignStartLoop, campaignLoop } from './campaigns.ts'
 
 describe('the loops of campaigns', () => {
   let ctx: TestContext
@@ -14,7 +14,10 @@ describe('the loops of campaigns', () => {
   after(() => ctx.close())
 
   it('one begins those whose time has come, the other sends what has begun', async () => {
-    const sender = await createSender({ db: ctx.db, vault: ctx.vault, keyPrefix: 'ms' }, { domain: 'loops.example' })
+    const sender = await createSender(
+      { db: ctx.db, encryption: ctx.encryption, keyPrefix: 'ms' },
+      { domain: 'loops.example' },
+    )
     const owner = { db: ctx.db, workspaceId: sender.workspaceId }
     const audience = await addAudience(owner)
     await addMembers(owner, audience, { count: 3, domain: 'members.example' })
@@ -39,7 +42,7 @@ describe('the loops of campaigns', () => {
       const byId = new Map(rows.map(({ id, status }) => [id, status]))
       return [byId.get(due), byId.get(later)]
     }
-    const [begin, send] = [campaignBeginLoop(ctx), campaignLoop(ctx)]
+    const [begin, send] = [campaignStartLoop(ctx), campaignLoop(ctx)]
     await send.round()
     assert.deepEqual(await states(), ['SCHEDULED', 'SCHEDULED'])
     await begin.round()

@@ -4,7 +4,7 @@ import { assert } from 'chai'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { claimRecipients } from '#src/messages/claim.ts'
 import { readMessage, type RecipientView } from '#src/messages/read.ts'
-import { takeLease } from '#src/queue/lease.ts'
+import { acquireLease } from '#src/queue/lease.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { submissionOf } from '#test/support/submission.ts'
 import { leaseLoop } from './dead-leases.ts'
@@ -33,7 +33,7 @@ describe('leases', () => {
 
   /** The lease of a process of this machine that is not there any more. */
   async function leaseOfTheDead(): Promise<number> {
-    const mine = await takeLease(ctx)
+    const mine = await acquireLease(ctx)
     const { pid } = spawnSync('true')
     const { rows } = await ctx.db.query<{ id: number }>(
       `
@@ -55,7 +55,7 @@ describe('leases', () => {
   })
 
   it('what a living process is sending stays with it', async () => {
-    const lease = await takeLease(ctx)
+    const lease = await acquireLease(ctx)
     const id = await accepted()
     await claimRecipients(ctx.db, lease.id, [{ messageId: id, n: 0 }], new Date())
     await loop.round()

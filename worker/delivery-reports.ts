@@ -1,7 +1,7 @@
 /** Reports to those who hand mail in by SMTP. */
 import type { Context } from '#src/context.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
-import { writeReports } from '#src/messages/delivery-reports.ts'
+import { sendDeliveryReports } from '#src/messages/delivery-reports.ts'
 import type { LoopSpec } from './loop.ts'
 
 const EVERY_MS = 2000
@@ -11,6 +11,6 @@ export function deliveryReportLoop(ctx: Context): LoopSpec {
   return {
     name: 'delivery-reports',
     everyMs: EVERY_MS,
-    round: () => writeReports({ ...ctx, acceptor }, new Date(ctx.clock.now())),
+    round: () => sendDeliveryReports({ ...ctx, acceptor }, new Date(ctx.clock.now())),
   }
 }

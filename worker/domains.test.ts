@@ -1,12 +1,12 @@
 /** What the worker does for sending domains, on real stores and a real DNS server, with a clock that is moved. */
 import { assert } from 'chai'
 import { createAcceptor } from '#src/messages/accept.ts'
-import { claimChecks } from '#src/domains/due.ts'
+import { claimChecks } from '#src/domains/due-checks.ts'
 import { findDomain, trustDomain, type Domain } from '#src/domains/domains.ts'
 import { dkimName } from '#src/domains/records.ts'
-import { removeDomain } from '#src/domains/removal.ts'
-import { rotateKeys } from '#src/domains/rotation.ts'
-import { settleCheck } from '#src/domains/check-result.ts'
+import { removeDomain } from '#src/domains/domain-removal.ts'
+import { rotateDkimKeys } from '#src/domains/key-rotation.ts'
+import { storeCheckResult } from '#src/domains/check-result.ts'
 import { loadSendingDomain } from '#src/domains/signing-keys.ts'
 import { newId } from '#src/platform/id.ts'
 import { createDomainWorld, type DomainWorld } from '#test/support/domain-world.ts'
@@ -232,7 +232,7 @@ describe('the worker and sending domains', () => {
     const { checkedAt, checks: found } = await world.read(domain)
     const absent = (found ?? []).map((check) => ({ ...check, status: 'missing' as const }))
     const begunAt = (checkedAt?.getTime() ?? 0) - 1
-    await settleCheck(world.ctx, { domainId: domain.id, workspaceId, begunAt, checks: absent })
+    await storeCheckResult(world.ctx, { domainId: domain.id, workspaceId, startedAt: begunAt, checks: absent })
     const now = await world.read(domain)
     assert.deepEqual([now.missingSince, now.mailFromStatus, now.checks], [null, 'verified', found])
   })
@@ -259,7 +259,8 @@ describe('the worker and sending domains', () => {
       const sending = await loadSendingDomain(world.ctx, domain.id)
       return sending.kind === 'ready' ? sending.keys.map(({ selector }) => selector) : []
     }
-    const rotate = (domain: Domain): ReturnType<typeof rotateKeys> => rotateKeys(world.ctx, workspaceId, domain.id)
+    const rotate = (domain: Domain): ReturnType<typeof rotateDkimKeys> =>
+      rotateDkimKeys(world.ctx, workspaceId, domain.id)
 
     it('signs with the new pair once it has been seen and stayed, and keeps the old record for a week', async () => {
       const domain = await verified()
@@ -322,7 +323,7 @@ describe('the worker and sending domains', () => {
     it('needs a domain that is verified, of the own workspace', async () => {
       const domain = await world.add(workspaceId)
       assert.strictEqual((await rotate(domain)).kind, 'not-verified')
-      assert.strictEqual((await rotateKeys(world.ctx, await world.ctx.newWorkspace(), domain.id)).kind, 'not-found')
+      assert.strictEqual((await rotateDkimKeys(world.ctx, await world.ctx.newWorkspace(), domain.id)).kind, 'not-found')
     })
   })
 

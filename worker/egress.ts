@@ -3,32 +3,32 @@
  * the log; warm-ups whose time is over are ended. Any number of workers share the work.
  */
 import type { Context } from '#src/context.ts'
-import { claimDue, storeFindings, type DueSource } from '#src/egress/check-store.ts'
-import { CHECK_NAMES, checkSource, createCheckMeans, type CheckMeans } from '#src/egress/checks.ts'
+import { claimDueSources, storeFindings, type DueSource } from '#src/egress/check-store.ts'
+import { CHECK_NAMES, checkSource, createCheckDeps, type CheckDeps } from '#src/egress/source-checks.ts'
 import { endWarmUps } from '#src/egress/warm-up-days.ts'
 import type { LoopSpec } from './loop.ts'
 
 const EVERY_MS = 30_000
-const AT_ONCE = 10
+const BATCH = 10
 
 export function egressLoop(ctx: Context): LoopSpec {
-  const means = createCheckMeans(ctx.config)
+  const deps = createCheckDeps(ctx.config)
   return {
     name: 'egress',
     everyMs: EVERY_MS,
     round: async () => {
       const warm = await endWarmUps(ctx.db, ctx.config.warmUp, new Date(ctx.clock.now()))
       for (const source of warm) ctx.log.info({ source }, 'the warm-up of a source is over')
-      const due = await claimDue(ctx, AT_ONCE)
-      await Promise.all(due.map((source) => examine(ctx, means, source)))
-      return due.length === AT_ONCE
+      const due = await claimDueSources(ctx, BATCH)
+      await Promise.all(due.map((source) => checkAndStore(ctx, deps, source)))
+      return due.length === BATCH
     },
   }
 }
 
-async function examine(ctx: Context, means: CheckMeans, source: DueSource): Promise<void> {
+async function checkAndStore(ctx: Context, deps: CheckDeps, source: DueSource): Promise<void> {
   const findings = await Promise.all(
-    CHECK_NAMES.map(async (check) => ({ check, ...(await checkSource(means, check, source)) })),
+    CHECK_NAMES.map(async (check) => ({ check, ...(await checkSource(deps, check, source)) })),
   )
   const changed = await storeFindings(ctx.db, source.id, findings, new Date(ctx.clock.now()))
   for (const { check, status, detail, todo } of findings) {

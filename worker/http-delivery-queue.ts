@@ -7,13 +7,18 @@
  * Stopping waits 3 s for what is under way; what is not done by then is broken off and given back, uncounted.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createAlarm } from '#src/concurrency/debounced-runner.ts'
+import { createDebouncedRunner } from '#src/concurrency/debounced-runner.ts'
 import type { Log } from '#src/platform/log.ts'
-import { Lanes, type Bounds, type Pace, type Room } from '#src/webhooks/endpoint-concurrency.ts'
-import { TRY_TIMEOUT_MS } from '#src/webhooks/response-policy.ts'
+import {
+  EndpointQueues,
+  type ConcurrencyLimits,
+  type ResponseSpeed,
+  type QueueCapacity,
+} from '#src/webhooks/endpoint-concurrency.ts'
+import { ATTEMPT_TIMEOUT_MS } from '#src/webhooks/response-policy.ts'
 import type { Loop } from './loop.ts'
 
-export interface Taken<J> {
+export interface ClaimedJobs<J> {
   readonly jobs: readonly J[]
   /** Lanes that may have more. */
   readonly unfinished: ReadonlySet<string>
@@ -22,36 +27,36 @@ export interface Taken<J> {
 }
 
 /** `J` is what is claimed, `T` what came of a try. */
-export interface PostQueue<J, T> {
+export interface DeliveryQueue<J, T> {
   /** Of the jobs, in the plural, for the log. */
   readonly name: string
-  readonly bounds: Bounds
-  readonly mostClaimed: number
+  readonly bounds: ConcurrencyLimits
+  readonly maxClaimed: number
   /** Between looks that nobody asked for. */
   readonly sweepMs: number
   /** How long one may be held before it is begun (`startableMs`). */
   readonly staleMs: number
   readonly laneOf: (job: J) => string
-  readonly claim: (room: Room) => Promise<Taken<J>>
+  readonly claim: (room: QueueCapacity) => Promise<ClaimedJobs<J>>
   /** One try. Must not reject. */
   readonly attempt: (job: J) => Promise<T>
   readonly isDelivered: (tried: T) => boolean
   /** Writes down what came of it. Must not reject. */
-  readonly settle: (tried: T) => Promise<Pace>
+  readonly settle: (tried: T) => Promise<ResponseSpeed>
   /** Makes the tries under way fail now. */
   readonly abort: () => void
   /** Gives back, uncounted. */
   readonly release: (jobs: readonly J[]) => Promise<void>
 }
 
-export interface Posting extends Loop {
+export interface RunningDeliveryQueue extends Loop {
   /** Looks for what is due in so many ms. */
   wake(inMs: number): void
 }
 
 /** A shower of wakes becomes 50 claims a second, each of a good size. */
 const SPACING_MS = 20
-const AGAIN_MS = 500
+const RETRY_MS = 500
 const QUICK_MS = 1000
 const GRACE_MS = 3000
 const ABORT_MS = 500
@@ -59,74 +64,78 @@ const SETTLING_MS = 15_000
 
 /** After this a held job is not begun: its lease must outlast the try and its settling. */
 export function startableMs(leaseMs: number): number {
-  return leaseMs - TRY_TIMEOUT_MS - SETTLING_MS
+  return leaseMs - ATTEMPT_TIMEOUT_MS - SETTLING_MS
 }
 
 /** Of a try that was delivered. */
-export function paceWithin(durationMs: number): Pace {
+export function paceWithin(durationMs: number): ResponseSpeed {
   return durationMs <= QUICK_MS ? 'quick' : 'slow'
 }
 
-interface Held<J> {
+interface WaitingJob<J> {
   readonly job: J
   readonly staleAt: number
 }
 
-export function startPosting<J, T>(log: Log, queue: PostQueue<J, T>): Posting {
+export function startDeliveryQueue<J, T>(log: Log, queue: DeliveryQueue<J, T>): RunningDeliveryQueue {
   const { name, bounds } = queue
-  const underWay = new Set<J>()
-  const alarm = createAlarm(round, SPACING_MS)
-  const lanes = new Lanes<Held<J>>(bounds, {
-    run: carryOut,
-    onHungry: (lane) => {
-      if (isHeldBack || unfinished.has(lane)) alarm.set(0)
+  const inProgress = new Set<J>()
+  const runner = createDebouncedRunner(round, SPACING_MS)
+  const lanes = new EndpointQueues<WaitingJob<J>>(bounds, {
+    run: runJob,
+    onLow: (lane) => {
+      if (isFull || unfinished.has(lane)) runner.schedule(0)
     },
   })
   let unfinished: ReadonlySet<string> = new Set()
-  let isHeldBack = false
+  let isFull = false
   let isAborted = false
 
   async function round(): Promise<void> {
-    alarm.set(queue.sweepMs)
-    const total = Math.min(queue.mostClaimed, 2 * bounds.slots - lanes.held)
-    isHeldBack = total <= 0
-    if (isHeldBack) return
+    runner.schedule(queue.sweepMs)
+    const total = Math.min(queue.maxClaimed, 2 * bounds.slots - lanes.size)
+    isFull = total <= 0
+    if (isFull) return
     const staleAt = performance.now() + queue.staleMs
     try {
       // a lane holds up to twice its window, so that it does not run dry while the next rows are claimed
-      const taken = await queue.claim({ total, each: 2 * bounds.firstWindow, lanes: lanes.rooms() })
-      unfinished = taken.unfinished
-      if (taken.nextInMs !== null) alarm.set(taken.nextInMs + 1)
-      for (const job of taken.jobs) lanes.add(queue.laneOf(job), { job, staleAt })
+      const claimed = await queue.claim({
+        total,
+        defaultPerEndpoint: 2 * bounds.firstWindow,
+        byEndpoint: lanes.capacities(),
+      })
+      unfinished = claimed.unfinished
+      if (claimed.nextInMs !== null) runner.schedule(claimed.nextInMs + 1)
+      for (const job of claimed.jobs) lanes.add(queue.laneOf(job), { job, staleAt })
     } catch (error) {
       log.warn({ err: error }, `${name} could not be claimed; it is tried again`)
-      alarm.set(AGAIN_MS)
+      runner.schedule(RETRY_MS)
     }
   }
 
-  async function carryOut({ job, staleAt }: Held<J>): Promise<Pace> {
+  async function runJob({ job, staleAt }: WaitingJob<J>): Promise<ResponseSpeed> {
     // its lease runs out soon; it is claimed again then
     if (performance.now() > staleAt) return 'slow'
-    underWay.add(job)
+    inProgress.add(job)
     const tried = await queue.attempt(job)
     if (isAborted && !queue.isDelivered(tried)) return 'bad'
     const pace = await queue.settle(tried)
-    underWay.delete(job)
+    inProgress.delete(job)
     return pace
   }
 
   async function stop(): Promise<void> {
-    await alarm.stop()
+    await runner.stop()
     const waiting = lanes.clear().map(({ job }) => job)
     await Promise.race([lanes.idle(), sleep(GRACE_MS, undefined, { ref: false })])
     isAborted = true
     queue.abort()
     await Promise.race([lanes.idle(), sleep(ABORT_MS)])
-    await queue.release([...waiting, ...underWay]).catch((error: unknown) => {
+    await queue.release([...waiting, ...inProgress]).catch((error: unknown) => {
       log.warn({ err: error }, `${name} could not be given back; their lease runs out`)
     })
   }
 
-  alarm.set(0)
-  return { wake: (inMs) => alarm.set(inMs), stop }
+  runner.schedule(0)
+  return { wake: (inMs) => runner.schedule(inMs), stop }
 }

@@ -2,7 +2,7 @@
  * A loop of the worker: does its work, waits, does it again; never twice at once, and never ends because one round failed.
  * `stop` waits for the round under way.
  */
-import { createAlarm } from '#src/concurrency/debounced-runner.ts'
+import { createDebouncedRunner } from '#src/concurrency/debounced-runner.ts'
 import type { Log } from '#src/platform/log.ts'
 
 export interface Loop {
@@ -17,13 +17,13 @@ export interface LoopSpec {
 }
 
 export function startLoop(log: Log, { name, everyMs, round }: LoopSpec): Loop {
-  const alarm = createAlarm(async () => {
+  const runner = createDebouncedRunner(async () => {
     const isMore = await round().catch((error: unknown) => {
       log.warn({ err: error, loop: name }, 'a round failed; it is repeated')
       return false
     })
-    alarm.set(isMore ? 0 : everyMs)
+    runner.schedule(isMore ? 0 : everyMs)
   }, 0)
-  alarm.set(0)
-  return { stop: () => alarm.stop() }
+  runner.schedule(0)
+  return { stop: () => runner.stop() }
 }

@@ -7,21 +7,21 @@ import { openDb } from '#src/stores/db.ts'
 import { openLog } from '#src/platform/log.ts'
 import { startProcessMetrics } from '#src/metrics/process-metrics.ts'
 import { openRedis } from '#src/stores/redis.ts'
-import { loadMasterKey, openVault } from '#src/crypto/encryption.ts'
+import { loadMasterKey, createEncryption } from '#src/crypto/encryption.ts'
 import { accountLoop } from './accounts.ts'
 import { audienceClearLoop, audienceFoldLoop } from './audiences.ts'
 import { startAutomationCalls } from './automation-calls.ts'
 import { startAutomations } from './automation-runs.ts'
 import { automationUpkeepLoop } from './automations.ts'
-import { campaignBeginLoop, campaignFoldLoop, campaignLoop } from './campaigns.ts'
+import { campaignStartLoop, campaignStatisticsLoop, campaignLoop } from './campaigns.ts'
 import { deliveryReportLoop } from './delivery-reports.ts'
 import { domainCheckLoop, domainRemovalLoop, registrationLoop } from './domains.ts'
-import { figuresLoop } from './queue-metrics.ts'
-import { heldSuppressionLoop } from './pending-suppressions.ts'
+import { queueMetricsLoop } from './queue-metrics.ts'
+import { pendingSuppressionLoop } from './pending-suppressions.ts'
 import { egressLoop } from './egress.ts'
 import { housekeepingLoop } from './housekeeping.ts'
 import { importLoop } from './imports.ts'
-import { letGoLoop } from './resume-suspended.ts'
+import { resumeSuspendedLoop } from './resume-suspended.ts'
 import { leaseLoop } from './dead-leases.ts'
 import { startLoop, type LoopSpec } from './loop.ts'
 import { noticeLoop } from './notices.ts'
@@ -49,16 +49,16 @@ const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [
   domainRemovalLoop,
   automationUpkeepLoop,
   campaignLoop,
-  campaignBeginLoop,
-  campaignFoldLoop,
+  campaignStartLoop,
+  campaignStatisticsLoop,
   importLoop,
-  heldSuppressionLoop,
+  pendingSuppressionLoop,
   scoreLoop,
   deliveryReportLoop,
   operatorLoop,
-  letGoLoop,
+  resumeSuspendedLoop,
   noticeLoop,
-  figuresLoop,
+  queueMetricsLoop,
   egressLoop,
   tlsReportLoop,
   trackingLoop,
@@ -79,7 +79,14 @@ export function main(config: Config): Promise<{ stop(): Promise<void> }> {
   const log = openLog(config, 'worker')
   const db = openDb(config.databaseUrl, log)
   const redis = openRedis(config.redisUrl, log)
-  const ctx: Context = { config, db, redis, log, clock: systemClock, vault: openVault(loadMasterKey(config)) }
+  const ctx: Context = {
+    config,
+    db,
+    redis,
+    log,
+    clock: systemClock,
+    encryption: createEncryption(loadMasterKey(config)),
+  }
   // all of them first: with a wrong file nothing begins
   const specs = LOOPS.map((loop) => loop(ctx))
   const loops = [

@@ -4,8 +4,8 @@
  * guarded.
  */
 import type { Context } from '#src/context.ts'
-import { advance, listLeftOver } from '#src/operator/actions.ts'
-import { clearDryRuns } from '#src/operator/dry-runs.ts'
+import { continueAction, listUnfinishedActions } from '#src/operator/actions.ts'
+import { deleteOldDryRuns } from '#src/operator/dry-runs.ts'
 import { resumeExpired } from '#src/queue/suspensions.ts'
 import type { LoopSpec } from './loop.ts'
 
@@ -18,9 +18,9 @@ export function operatorLoop(ctx: Context): LoopSpec {
     everyMs: EVERY_MS,
     round: async () => {
       await resumeExpired(ctx)
-      await clearDryRuns(ctx.db)
-      const leftOver = await listLeftOver(ctx)
-      for (const id of leftOver) await advance(ctx, id, BUDGET_MS)
+      await deleteOldDryRuns(ctx.db)
+      const leftOver = await listUnfinishedActions(ctx)
+      for (const id of leftOver) await continueAction(ctx, id, BUDGET_MS)
       return leftOver.length > 0
     },
   }

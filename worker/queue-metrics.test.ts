@@ -5,7 +5,7 @@ import { dueKey, readyKey, SITES_KEY, suspendedSite } from '#src/queue/keys.ts'
 import { suspend } from '#src/queue/suspensions.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { submissionOf } from '#test/support/submission.ts'
-import { readFigures } from './queue-metrics.ts'
+import { readQueueMetrics } from './queue-metrics.ts'
 
 describe('the figures of the queues', () => {
   let ctx: TestContext
@@ -15,7 +15,7 @@ describe('the figures of the queues', () => {
   after(() => ctx.close())
 
   async function figures(): Promise<Record<string, number>> {
-    const told = Object.entries(await readFigures(ctx))
+    const told = Object.entries(await readQueueMetrics(ctx))
     return Object.fromEntries(
       told.flatMap(([name, series]) =>
         series.map(({ labels, value }) => [[name.replace('mailstead_', ''), ...labels].join(' '), Math.round(value)]),

@@ -4,39 +4,39 @@
  * Redis, the oldest is the first of an index, and webhooks are counted up to a bound.
  */
 import type { Context } from '#src/context.ts'
-import { isMyTurn, tellQueue } from '#src/metrics/metric-exchange.ts'
+import { claimQueueReport, publishQueueMetrics } from '#src/metrics/metric-exchange.ts'
 import { countNotices, NOTICE_KIND_NAMES } from '#src/operator/notices.ts'
-import { single, type Series, type Snapshot } from '#src/metrics/registry.ts'
+import { single, type MetricSeries, type MetricSnapshot } from '#src/metrics/registry.ts'
 import { dueKey, isSuspendedSite, readyKey, SITES_KEY } from '#src/queue/keys.ts'
 import { listSuspensions, SUSPENDABLE } from '#src/queue/suspensions.ts'
 import { TIER_NAMES } from '#src/queue/tiers.ts'
-import { countHeld, type HeldCount } from '#src/suppression/pending-suppressions.ts'
+import { countPending, type PendingCount } from '#src/suppression/pending-suppressions.ts'
 import type { LoopSpec } from './loop.ts'
 
 const EVERY_MS = 10_000
-const LOOK_MS = 1000
+const POLL_MS = 1000
 /** Counting goes no further. */
-const MOST_COUNTED = 100_000
+const MAX_COUNTED = 100_000
 
-export function figuresLoop(ctx: Context): LoopSpec {
+export function queueMetricsLoop(ctx: Context): LoopSpec {
   return {
     name: 'figures',
-    everyMs: LOOK_MS,
+    everyMs: POLL_MS,
     round: async () => {
-      if (await isMyTurn(ctx.redis, EVERY_MS)) await tellQueue(ctx.redis, await readFigures(ctx))
+      if (await claimQueueReport(ctx.redis, EVERY_MS)) await publishQueueMetrics(ctx.redis, await readQueueMetrics(ctx))
       return false
     },
   }
 }
 
-export async function readFigures({ db, redis }: Pick<Context, 'db' | 'redis'>): Promise<Snapshot> {
+export async function readQueueMetrics({ db, redis }: Pick<Context, 'db' | 'redis'>): Promise<MetricSnapshot> {
   const [depth, oldest, suspensions, webhooks, reports, held, notices, campaigns, automations] = await Promise.all([
     readDepth(redis),
     readOldest(db),
     listSuspensions(db),
     readWebhooks(db),
     readReports(db),
-    countHeld(db),
+    countPending(db),
     countNotices(db),
     readCampaigns(db),
     readAutomations(db),
@@ -62,7 +62,7 @@ export async function readFigures({ db, redis }: Pick<Context, 'db' | 'redis'>):
   }
 }
 
-async function readDepth(redis: Context['redis']): Promise<Series[]> {
+async function readDepth(redis: Context['redis']): Promise<MetricSeries[]> {
   const sites = await redis.zrange(SITES_KEY, '0', '-1')
   return Promise.all(
     TIER_NAMES.flatMap((tier) => [
@@ -86,7 +86,7 @@ async function sumOf(redis: Context['redis'], keys: readonly string[]): Promise<
   return (replies ?? []).reduce((sum, [, count]) => sum + (typeof count === 'number' ? count : 0), 0)
 }
 
-async function readOldest(db: Context['db']): Promise<Series[]> {
+async function readOldest(db: Context['db']): Promise<MetricSeries[]> {
   const { rows } = await db.query<{ tier: string; seconds: number }>(
     `SELECT t.tier, coalesce(greatest(0, extract(epoch FROM now() - o.due_at)), 0)::float AS seconds
      FROM unnest($1::text[]) AS t (tier) LEFT JOIN LATERAL (
@@ -102,18 +102,18 @@ async function readWebhooks(db: Context['db']): Promise<{ count: number; oldest:
   } = await db.query<{ count: number; oldest: number }>(
     `SELECT count(*) AS count, coalesce(greatest(0, extract(epoch FROM now() - min(due_at))), 0)::float AS oldest
      FROM (SELECT due_at FROM webhook_deliveries WHERE state = 'pending' LIMIT $1) w`,
-    [MOST_COUNTED],
+    [MAX_COUNTED],
   )
   return row ?? { count: 0, oldest: 0 }
 }
 
-const UNDER_WAY = ['SCHEDULED', 'SENDING', 'PAUSED', 'SENT'] as const
+const OPEN_STATUSES = ['SCHEDULED', 'SENDING', 'PAUSED', 'SENT'] as const
 
-async function readCampaigns(db: Context['db']): Promise<Series[]> {
+async function readCampaigns(db: Context['db']): Promise<MetricSeries[]> {
   const { rows } = await db.query<{ status: string; value: number }>(
     `SELECT s.status, count(k.id)::int AS value FROM unnest($1::text[]) AS s (status) LEFT JOIN campaigns k ON k.status = s.status
      GROUP BY s.status`,
-    [UNDER_WAY],
+    [OPEN_STATUSES],
   )
   return rows.map(({ status, value }) => ({ labels: [status], value }))
 }
@@ -126,14 +126,14 @@ async function readAutomations(db: Context['db']): Promise<{ count: number; olde
      FROM (SELECT e.due_at FROM automations a CROSS JOIN LATERAL (
        SELECT due_at FROM enrolments WHERE automation_id = a.id AND state = 'active' AND due_at <= now() ORDER BY due_at LIMIT $1) e
        WHERE a.status = 'active' LIMIT $1) d`,
-    [MOST_COUNTED],
+    [MAX_COUNTED],
   )
   return row ?? { count: 0, oldest: 0 }
 }
 
 const HOLDS = ['proof', 'outage'] as const
 
-function sumOfHeld(held: readonly HeldCount[]): number {
+function sumOfHeld(held: readonly PendingCount[]): number {
   return held.reduce((sum, { count }) => sum + count, 0)
 }
 
@@ -142,7 +142,7 @@ async function readReports(db: Context['db']): Promise<number> {
     rows: [row],
   } = await db.query<{ count: number }>(
     'SELECT count(*) AS count FROM (SELECT FROM inbound_reports WHERE due_at IS NOT NULL LIMIT $1) r',
-    [MOST_COUNTED],
+    [MAX_COUNTED],
   )
   return row?.count ?? 0
 }

@@ -2,7 +2,7 @@ import { assert } from 'chai'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { claimRecipients } from '#src/messages/claim.ts'
 import { dueKey, EPOCH_KEY } from '#src/queue/keys.ts'
-import { takeLease } from '#src/queue/lease.ts'
+import { acquireLease } from '#src/queue/lease.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { addressees, submissionOf } from '#test/support/submission.ts'
 import { reconcileLoop } from './reconcile.ts'
@@ -51,7 +51,7 @@ describe('reconcile', () => {
     await round()
     const kept = submissionOf(workspace, { tier: 'instant', recipients: addressees(2) })
     await createAcceptor(ctx).accept(kept)
-    const lease = await takeLease(ctx)
+    const lease = await acquireLease(ctx)
     await claimRecipients(ctx.db, lease.id, [{ messageId: kept.id, n: 0 }], new Date(ctx.clock.now()))
     await ctx.redis.del(dueKey('instant'))
     await round()

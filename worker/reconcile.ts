@@ -16,24 +16,24 @@ const SLICE = 5000
 const OVERDUE_MS = 10_000
 const FOREVER = new Date(Date.UTC(9999, 0))
 
-interface State {
+interface ReconcileState {
   sweptAtMs: number
   /** Where the next sweep of a long line goes on. */
   readonly cursors: Map<Tier, Cursor | null>
   /** The Redis whose settings were looked at. */
-  judged: string
+  checkedServer: string
 }
 
 export function reconcileLoop(ctx: Context): LoopSpec {
-  const state: State = { sweptAtMs: ctx.clock.now(), cursors: new Map(), judged: '' }
+  const state: ReconcileState = { sweptAtMs: ctx.clock.now(), cursors: new Map(), checkedServer: '' }
   return {
     name: 'reconcile',
     everyMs: Math.min(CHECK_MS, ctx.config.reconcileSeconds * 1000),
     round: async () => {
       if (ctx.redis.status !== 'ready') return false
       const server = await serverId(ctx)
-      if (server !== state.judged) await judgeRedis(ctx)
-      state.judged = server
+      if (server !== state.checkedServer) await checkEvictionPolicy(ctx)
+      state.checkedServer = server
       if ((await ctx.redis.get(EPOCH_KEY)) !== server) await fill(ctx, server)
       else if (ctx.clock.now() - state.sweptAtMs >= ctx.config.reconcileSeconds * 1000) await sweep(ctx, state)
       return false
@@ -48,7 +48,7 @@ async function serverId(ctx: Context): Promise<string> {
 }
 
 /** A Redis that throws entries away when it is full makes mail late: it is found again, but only when it is overdue. */
-async function judgeRedis(ctx: Context): Promise<void> {
+async function checkEvictionPolicy(ctx: Context): Promise<void> {
   const policy = /maxmemory_policy:(\S+)/.exec(await ctx.redis.info('memory'))?.[1]
   if (policy !== undefined && policy !== 'noeviction')
     ctx.log.error(
@@ -81,7 +81,7 @@ async function fill(ctx: Context, server: string): Promise<void> {
 }
 
 /** One slice of what is overdue in each tier. */
-async function sweep(ctx: Context, state: State): Promise<void> {
+async function sweep(ctx: Context, state: ReconcileState): Promise<void> {
   state.sweptAtMs = ctx.clock.now()
   const overdue = new Date(ctx.clock.now() - OVERDUE_MS)
   for (const tier of TIER_NAMES) {

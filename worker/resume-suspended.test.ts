@@ -3,11 +3,11 @@ import { assert } from 'chai'
 import { newId } from '#src/platform/id.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { dueKey, EPOCH_KEY, readyKey, SITES_KEY, suspendedSite } from '#src/queue/keys.ts'
-import { resume, resumeExpired, suspend, watchSuspensions, type Stopped } from '#src/queue/suspensions.ts'
+import { resume, resumeExpired, suspend, watchSuspensions, type SuspensionTarget } from '#src/queue/suspensions.ts'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { addressees, submissionOf } from '#test/support/submission.ts'
-import { letGoLoop } from './resume-suspended.ts'
+import { resumeSuspendedLoop } from './resume-suspended.ts'
 
 describe('what is let go', () => {
   let ctx: TestContext
@@ -30,7 +30,7 @@ describe('what is let go', () => {
 
   /** Until there is nothing more to do at once. */
   const round = async (): Promise<void> => {
-    const loop = letGoLoop(ctx)
+    const loop = resumeSuspendedLoop(ctx)
     while (await loop.round());
   }
   const pass = (): Promise<unknown> => ctx.db.query(`UPDATE let_go SET at = at - interval '10 seconds'`)
@@ -69,7 +69,12 @@ describe('what is let go', () => {
     assert.deepEqual(await ctx.redis.zrange(SITES_KEY, '0', '-1'), [suspendedSite('c.example')])
     assert.strictEqual(await resume(ctx, 'a.example'), false)
   })
-  const OTHERS: readonly (readonly [what: string, ended: Stopped, still: Stopped, due: readonly string[]])[] = [
+  const OTHERS: readonly (readonly [
+    what: string,
+    ended: SuspensionTarget,
+    still: SuspensionTarget,
+    due: readonly string[],
+  ])[] = [
     [
       'a site: all its domains but one that is stopped itself',
       { kind: 'site', subject: 'mx.one' },
@@ -152,7 +157,7 @@ describe('what is let go', () => {
     await keepAside('a.example', 150_000)
     await keepAside('c.example', 7, 'instant')
     await resume(ctx, 'a.example')
-    const loop = letGoLoop(ctx)
+    const loop = resumeSuspendedLoop(ctx)
     await loop.round()
     await resume(ctx, 'c.example')
     const isMore = await loop.round()
@@ -181,7 +186,7 @@ describe('what is let go', () => {
   it('two workers at once, and a Redis that was away: all of it is there at last', async () => {
     await suspend(ctx, 'a.example', 'asked')
     await keepAside('a.example', 11_000)
-    const away = letGoLoop({
+    const away = resumeSuspendedLoop({
       ...ctx,
       redis: { zrange: () => Promise.reject(new Error('away')) } as unknown as typeof ctx.redis,
     })

@@ -3,39 +3,42 @@
  * sent, it takes its time. Where a sweep was is only in memory: begun anew, it meets nobody twice, for who was scored is out of it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isSending } from '#src/campaigns/running.ts'
+import { isAnyCampaignSending } from '#src/campaigns/locked-campaign.ts'
 import type { Context } from '#src/context.ts'
-import { createDomainDns } from '#src/domains/dns.ts'
+import { createDomainDns } from '#src/domains/domain-dns.ts'
 import { isImporting } from '#src/imports/imports.ts'
-import { loadDisposable } from '#src/scoring/address-lists.ts'
-import { createMailDomains } from '#src/scoring/mail-domain-check.ts'
-import { FIRST, scoreBatch, SWEEPS, type ScoreMeans } from '#src/scoring/scoring.ts'
+import { loadDisposableDomains } from '#src/scoring/address-lists.ts'
+import { createMailDomainChecker } from '#src/scoring/mail-domain-check.ts'
+import { FIRST_CONTACT_ID, scoreBatch, SCORE_SWEEPS, type ScoringDeps } from '#src/scoring/scoring.ts'
 import type { LoopSpec } from './loop.ts'
 
 const EVERY_MS = 5000
 /** Between two batches of a sweep: a million contacts that were imported are no hurry, and those who read lists meanwhile are. */
-const BREATH_MS = 150
+const PAUSE_MS = 150
 
 export function scoreLoop(ctx: Context): LoopSpec {
-  let means: ScoreMeans | null = null
-  let [sweep, after] = [0, FIRST]
+  let deps: ScoringDeps | null = null
+  let [sweep, after] = [0, FIRST_CONTACT_ID]
   const nextSweep = (): void => {
-    sweep = (sweep + 1) % SWEEPS.length
-    after = FIRST
+    sweep = (sweep + 1) % SCORE_SWEEPS.length
+    after = FIRST_CONTACT_ID
   }
   return {
     name: 'scores',
     everyMs: EVERY_MS,
     round: async () => {
-      means ??= { domains: createMailDomains(createDomainDns(ctx.config), ctx.clock), isDisposable: loadDisposable() }
-      const result = await scoreBatch(ctx, means, SWEEPS[sweep] ?? 'unscored', after)
+      deps ??= {
+        domains: createMailDomainChecker(createDomainDns(ctx.config), ctx.clock),
+        isDisposable: loadDisposableDomains(),
+      }
+      const result = await scoreBatch(ctx, deps, SCORE_SWEEPS[sweep] ?? 'unscored', after)
       if (result.kind === 'batch') after = result.last
       else nextSweep()
       const mayGoOn =
         (result.kind === 'batch' ? result.scored > 0 : sweep !== 0) &&
         !(await isImporting(ctx.db)) &&
-        !(await isSending(ctx.db))
-      if (mayGoOn) await sleep(BREATH_MS)
+        !(await isAnyCampaignSending(ctx.db))
+      if (mayGoOn) await sleep(PAUSE_MS)
       return mayGoOn
     },
   }

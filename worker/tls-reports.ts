@@ -1,8 +1,8 @@
 /** Reports to domains about the TLS that we met at their hosts; none without TLS_REPORT_FROM. */
 import type { Context } from '#src/context.ts'
-import { createDomainDns } from '#src/domains/dns.ts'
+import { createDomainDns } from '#src/domains/domain-dns.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
-import { createOutgoing } from '#src/net/http-client.ts'
+import { createHttpClient } from '#src/net/http-client.ts'
 import { sendTlsReports } from '#src/tls-reports/send.ts'
 import type { LoopSpec } from './loop.ts'
 
@@ -13,7 +13,7 @@ export function tlsReportLoop(ctx: Context): LoopSpec {
   const reporting = {
     ctx,
     acceptor: createAcceptor(ctx),
-    outgoing: createOutgoing(ctx.config),
+    http: createHttpClient(ctx.config),
     dns: createDomainDns(ctx.config),
   }
   const from = ctx.config.tlsReportFrom

@@ -1,7 +1,7 @@
 /** Tells of opens and clicks that were answered some seconds ago (src/tracking/hit-recorder.ts), by whichever worker comes to it. */
 import type { Context } from '#src/context.ts'
-import { isWorthRepeating } from '#src/messages/transition.ts'
-import { tellHits } from '#src/tracking/hit-recorder.ts'
+import { isTransactionConflict } from '#src/messages/transition.ts'
+import { recordHits } from '#src/tracking/hit-recorder.ts'
 import type { LoopSpec } from './loop.ts'
 
 const EVERY_MS = 250
@@ -12,9 +12,9 @@ export function trackingLoop(ctx: Context): LoopSpec {
     everyMs: EVERY_MS,
     round: async () => {
       try {
-        return await tellHits(ctx)
+        return await recordHits(ctx)
       } catch (error) {
-        if (isWorthRepeating(error)) return true
+        if (isTransactionConflict(error)) return true
         throw error
       }
     },

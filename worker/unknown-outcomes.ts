@@ -4,16 +4,16 @@
  * away, and the guard of the move leaves it alone.
  */
 import type { Context } from '#src/context.ts'
-import { moveRecipients, type Moving } from '#src/messages/transition.ts'
+import { applyTransitions, type Transition } from '#src/messages/transition.ts'
 import { readUnknown } from '#src/messages/open-recipients.ts'
-import { schedule, type Due } from '#src/queue/due-schedule.ts'
-import { rowOf } from '#src/queue/tiers.ts'
+import { schedule, type DueRecipient } from '#src/queue/due-schedule.ts'
+import { tierRow } from '#src/queue/tiers.ts'
 import type { LoopSpec } from './loop.ts'
 
 const EVERY_MS = 5000
 const SLICE = 500
 
-type Unknown = Due & { readonly tries: number }
+type Unknown = DueRecipient & { readonly tries: number }
 
 export function unknownLoop(ctx: Context): LoopSpec {
   return {
@@ -23,8 +23,8 @@ export function unknownLoop(ctx: Context): LoopSpec {
       const now = ctx.clock.now()
       const over = await readUnknown(ctx.db, new Date(now), SLICE)
       if (over.length === 0) return false
-      const moves = over.map((one) => verdict(one, now))
-      const moved = await moveRecipients(ctx.db, moves, new Date(now))
+      const moves = over.map((one) => transitionAfterUnknown(one, now))
+      const moved = await applyTransitions(ctx.db, moves, new Date(now))
       const again = over.filter((_, i) => moved.done.has(i) && moves[i]?.move === 'try_again')
       schedule(
         ctx,
@@ -36,8 +36,8 @@ export function unknownLoop(ctx: Context): LoopSpec {
   }
 }
 
-function verdict({ messageId, n, tier, tries }: Unknown, nowMs: number): Moving {
-  const { afterUnknown, retries } = rowOf(tier)
+function transitionAfterUnknown({ messageId, n, tier, tries }: Unknown, nowMs: number): Transition {
+  const { afterUnknown, retries } = tierRow(tier)
   const move = tries > retries ? 'assume_sent' : afterUnknown
   return {
     messageId,

@@ -9,7 +9,7 @@ import { createAcceptor } from '#src/messages/accept.ts'
 import { newId } from '#src/platform/id.ts'
 import { replayDelivery } from '#src/webhooks/delivery-log.ts'
 import { deleteEndpoint, findEndpoint, rotateSecret, updateEndpoint } from '#src/webhooks/endpoints.ts'
-import { sendSample } from '#src/webhooks/test-event.ts'
+import { sendTestEvent } from '#src/webhooks/test-event.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
 import { createWebhookWorld, type WebhookWorld } from '#test/support/webhook-world.ts'
 import { until } from '#test/support/until.ts'
@@ -326,7 +326,7 @@ describe('webhook sender', () => {
     assert.strictEqual(await replayDelivery(world.ctx, endpoint, id), 'queued')
     await receiver.received(2)
     await settled(id, 'delivered')
-    const sample = await sendSample(world.ctx, world.workspaceId, endpoint, 'email.bounced')
+    const sample = await sendTestEvent(world.ctx, world.workspaceId, endpoint, 'email.bounced')
     const request = (await receiver.received(3))[2]
     assert.ok(request)
     const body = verify(request, secret)

@@ -6,103 +6,103 @@
  * webhook-id, when its lease has run out (60 s). PostgreSQL away: results are kept and written when it returns within the lease.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createAlarm, type Alarm } from '#src/concurrency/debounced-runner.ts'
+import { createDebouncedRunner, type DebouncedRunner } from '#src/concurrency/debounced-runner.ts'
 import { createBatcher } from '#src/concurrency/batcher.ts'
 import type { Context } from '#src/context.ts'
 import { isDatabaseAway } from '#src/stores/db.ts'
-import { isWorthRepeating } from '#src/messages/transition.ts'
-import { createOutgoing } from '#src/net/http-client.ts'
+import { isTransactionConflict } from '#src/messages/transition.ts'
+import { createHttpClient } from '#src/net/http-client.ts'
 import { WEBHOOKS_CHANNEL } from '#src/queue/keys.ts'
-import { listenTo } from '#src/stores/redis.ts'
+import { subscribeToChannels } from '#src/stores/redis.ts'
 import { attemptDelivery } from '#src/webhooks/attempt.ts'
 import { claimDeliveries, LEASE_SECONDS } from '#src/webhooks/claim.ts'
-import type { Pace, Room } from '#src/webhooks/endpoint-concurrency.ts'
-import { loadDeliveries, type Delivery } from '#src/webhooks/delivery-content.ts'
-import { createOpener } from '#src/webhooks/secret.ts'
-import { endAbandoned, releaseDeliveries, settleTries, type Tried } from '#src/webhooks/result-writer.ts'
+import type { ResponseSpeed, QueueCapacity } from '#src/webhooks/endpoint-concurrency.ts'
+import { loadDeliveries, type WebhookDelivery } from '#src/webhooks/delivery-content.ts'
+import { createSecretDecryptor } from '#src/webhooks/secret.ts'
+import { endAbandoned, releaseDeliveries, recordAttempts, type WebhookAttempt } from '#src/webhooks/result-writer.ts'
 import type { Loop } from './loop.ts'
-import { paceWithin, startableMs, startPosting, type Taken } from './http-delivery-queue.ts'
+import { paceWithin, startableMs, startDeliveryQueue, type ClaimedJobs } from './http-delivery-queue.ts'
 
 const BOUNDS = { slots: 512, firstWindow: 16, maxWindow: 64 }
-const MOST_CLAIMED = 500
-const SETTLE = { max: 250, lanes: 2 }
+const MAX_CLAIMED = 500
+const SETTLE = { max: 250, concurrency: 2 }
 const SWEEP_MS = 15_000
 const AWAY_MS = 500
-const ENDING_SPACING_MS = 20
+const END_SPACING_MS = 20
 const STALE_MS = startableMs(LEASE_SECONDS * 1000)
 
 export function startWebhooks(ctx: Context, redisUrl: string): Loop {
-  const means = { outgoing: createOutgoing(ctx.config), clock: ctx.clock, retryScale: ctx.config.retryScale }
-  const open = createOpener(ctx.vault)
-  const settler = createBatcher<Tried, null>((tried) => repeatSettling(ctx, tried), SETTLE)
-  const ending: Alarm = createAlarm(() => endAll(ctx, ending), ENDING_SPACING_MS)
+  const deps = { outgoing: createHttpClient(ctx.config), clock: ctx.clock, retryScale: ctx.config.retryScale }
+  const open = createSecretDecryptor(ctx.encryption)
+  const resultBatcher = createBatcher<WebhookAttempt, null>((tried) => settleWithRetry(ctx, tried), SETTLE)
+  const ending: DebouncedRunner = createDebouncedRunner(() => endAll(ctx, ending), END_SPACING_MS)
 
-  async function claim(room: Room): Promise<Taken<Delivery>> {
+  async function claim(room: QueueCapacity): Promise<ClaimedJobs<WebhookDelivery>> {
     const { deliveries, unfinished, nextInMs, hasAbandoned } = await claimDeliveries(ctx.db, room)
-    if (hasAbandoned) ending.set(0)
+    if (hasAbandoned) ending.schedule(0)
     const loaded = deliveries.length === 0 ? [] : await loadDeliveries(ctx.db, deliveries, open)
     return { jobs: loaded.filter(({ target }) => target !== null), unfinished, nextInMs }
   }
 
-  async function settle(tried: Tried): Promise<Pace> {
-    report(ctx, tried)
-    await settler.add(tried).catch((error: unknown) => {
+  async function settle(tried: WebhookAttempt): Promise<ResponseSpeed> {
+    logResult(ctx, tried)
+    await resultBatcher.add(tried).catch((error: unknown) => {
       ctx.log.error(
         { err: error, event: tried.delivery.eventId },
         'a webhook was tried and could not be settled; it comes again',
       )
     })
-    if (tried.verdict.nextInMs !== null) posting.wake(tried.verdict.nextInMs + 1)
-    if (tried.verdict.isGone) posting.wake(0)
+    if (tried.verdict.nextInMs !== null) queue.wake(tried.verdict.nextInMs + 1)
+    if (tried.verdict.isGone) queue.wake(0)
     return paceOf(tried)
   }
 
-  const posting = startPosting<Delivery, Tried>(ctx.log, {
+  const queue = startDeliveryQueue<WebhookDelivery, WebhookAttempt>(ctx.log, {
     name: 'webhooks',
     bounds: BOUNDS,
-    mostClaimed: MOST_CLAIMED,
+    maxClaimed: MAX_CLAIMED,
     sweepMs: SWEEP_MS,
     staleMs: STALE_MS,
     laneOf: ({ endpointId }) => endpointId,
     claim,
-    attempt: (delivery) => attemptDelivery(delivery, means),
+    attempt: (delivery) => attemptDelivery(delivery, deps),
     isDelivered: ({ verdict }) => verdict.state === 'delivered',
     settle,
-    abort: () => means.outgoing.close(),
+    abort: () => deps.outgoing.close(),
     release: (deliveries) => releaseDeliveries(ctx.db, deliveries),
   })
-  const wake = (): void => posting.wake(0)
-  const subscriber = listenTo(redisUrl, ctx.log, [WEBHOOKS_CHANNEL], { heard: wake, isListening: wake })
+  const wake = (): void => queue.wake(0)
+  const subscriber = subscribeToChannels(redisUrl, ctx.log, [WEBHOOKS_CHANNEL], { onMessage: wake, onSubscribed: wake })
   return {
     stop: async () => {
       subscriber.disconnect()
-      await posting.stop()
+      await queue.stop()
       await ending.stop()
     },
   }
 }
 
 /** Ends what waits for endpoints that are switched off, a slice at a time; claims do not wait for it. */
-async function endAll(ctx: Context, again: Alarm): Promise<void> {
+async function endAll(ctx: Context, again: DebouncedRunner): Promise<void> {
   try {
     const { ended, mayHaveMore } = await endAbandoned(ctx.db)
     if (ended > 0) ctx.log.info({ count: ended }, 'webhooks ended: their endpoint is switched off')
-    if (mayHaveMore) again.set(0)
+    if (mayHaveMore) again.schedule(0)
   } catch (error) {
     ctx.log.warn({ err: error }, 'webhooks of endpoints that are switched off could not be ended; it is tried again')
-    again.set(AWAY_MS)
+    again.schedule(AWAY_MS)
   }
 }
 
 /** Repeats while PostgreSQL is away, as long as the leases last. */
-async function repeatSettling(ctx: Context, tried: readonly Tried[]): Promise<null[]> {
+async function settleWithRetry(ctx: Context, tried: readonly WebhookAttempt[]): Promise<null[]> {
   const until = performance.now() + STALE_MS
   for (;;) {
     try {
-      await settleTries(ctx.db, tried)
+      await recordAttempts(ctx.db, tried)
       return tried.map(() => null)
     } catch (error) {
-      const mayRepeat = isDatabaseAway(error) || isWorthRepeating(error)
+      const mayRepeat = isDatabaseAway(error) || isTransactionConflict(error)
       if (!mayRepeat || performance.now() > until) throw error
       await sleep(AWAY_MS)
     }
@@ -110,7 +110,7 @@ async function repeatSettling(ctx: Context, tried: readonly Tried[]): Promise<nu
 }
 
 /** Addresses of webhooks often hold a secret: only their host is logged. */
-function report(ctx: Context, { delivery, verdict, record }: Tried): void {
+function logResult(ctx: Context, { delivery, verdict, record }: WebhookAttempt): void {
   const host = URL.parse(record.url)?.host
   const line = {
     event: delivery.eventId,
@@ -120,11 +120,11 @@ function report(ctx: Context, { delivery, verdict, record }: Tried): void {
     ms: record.durationMs,
   }
   if (verdict.state === 'delivered') return ctx.log.debug(line, 'webhook delivered')
-  const trouble = { ...line, error: verdict.error, tries: delivery.tries + 1, nextInMs: verdict.nextInMs }
+  const trouble = { ...line, error: verdict.error, tries: delivery.attempts + 1, nextInMs: verdict.nextInMs }
   ctx.log.info(trouble, verdict.state === 'failed' ? 'webhook failed' : 'webhook deferred')
 }
 
-function paceOf({ verdict, record }: Tried): Pace {
+function paceOf({ verdict, record }: WebhookAttempt): ResponseSpeed {
   if (verdict.state === 'delivered') return paceWithin(record.durationMs)
   return record.status !== null && record.status < 429 ? 'slow' : 'bad'
 }

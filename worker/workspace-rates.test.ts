@@ -2,11 +2,11 @@ import { assert } from 'chai'
 import { listSuspensions, resume } from '#src/queue/suspensions.ts'
 import { workspaceRateLoop } from './workspace-rates.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { addCounts, judgeRates, readCounts, type Counts } from '#src/workspaces/rates.ts'
+import { addCounts, evaluateRates, readCounts, type ResultCounts } from '#src/workspaces/rates.ts'
 
 const THRESHOLDS = { bounces: 0.1, complaints: 0.005, minimum: 100 }
 
-const CASES: readonly [what: string, counts: Counts, cause: string | null][] = [
+const CASES: readonly [what: string, counts: ResultCounts, cause: string | null][] = [
   ['nothing', { delivered: 0, hard: 0, complaints: 0 }, null],
   ['too few to say', { delivered: 0, hard: 99, complaints: 99 }, null],
   ['as many as allowed', { delivered: 900, hard: 100, complaints: 4 }, null],
@@ -23,7 +23,8 @@ describe('rates of workspaces', () => {
   after(() => ctx.close())
 
   for (const [what, counts, cause] of CASES)
-    it(`${what}: ${cause ?? 'goes on'}`, () => assert.strictEqual(judgeRates(counts, THRESHOLDS)?.cause ?? null, cause))
+    it(`${what}: ${cause ?? 'goes on'}`, () =>
+      assert.strictEqual(evaluateRates(counts, THRESHOLDS)?.cause ?? null, cause))
 
   const pausesOf = async (id: string) => (await listSuspensions(ctx.db)).filter(({ subject }) => subject === id)
 

@@ -4,8 +4,8 @@
  * same reason, and forgets them. Off by a setting.
  */
 import type { Context } from '#src/context.ts'
-import { listSuspensions, PAUSED, suspend } from '#src/queue/suspensions.ts'
-import { forgetCounts, judgeRates, readCounts, removeOldCounts } from '#src/workspaces/rates.ts'
+import { listSuspensions, RATE_PAUSE_PREFIX, suspend } from '#src/queue/suspensions.ts'
+import { deleteCounts, evaluateRates, readCounts, removeOldCounts } from '#src/workspaces/rates.ts'
 import type { LoopSpec } from './loop.ts'
 
 const EVERY_MS = 30_000
@@ -35,15 +35,15 @@ async function pauseBad(ctx: Context): Promise<void> {
     (await listSuspensions(db)).filter(({ kind }) => kind === 'workspace').map(({ subject }) => subject),
   )
   for (const counts of await readCounts(db, since, thresholds.minimum)) {
-    const bad = judgeRates(counts, thresholds)
+    const bad = evaluateRates(counts, thresholds)
     if (bad === null) continue
     if (!stopped.has(counts.workspaceId)) {
-      await suspend(ctx, { kind: 'workspace', subject: counts.workspaceId }, `${PAUSED}${bad.reason}`)
+      await suspend(ctx, { kind: 'workspace', subject: counts.workspaceId }, `${RATE_PAUSE_PREFIX}${bad.reason}`)
       log.warn(
         { workspace: counts.workspaceId, cause: bad.cause, reason: bad.reason },
         'the mail of a workspace was stopped for its rates',
       )
     }
-    await forgetCounts(db, counts.workspaceId)
+    await deleteCounts(db, counts.workspaceId)
   }
 }

@@ -1,36 +1,36 @@
 /**
- * Whose address a request comes from. X-Forwarded-For is what anybody may have written: only what our own proxies added to it is believed,
- * and they add at the right. TRUST_PROXY says how many proxies stand in front, or in which networks they are; without it nothing of the
- * header is read. What is not an address ends the walk: the last one that was believed stands.
+ * The client's IP address. Anyone can send X-Forwarded-For, so only the entries that trusted proxies appended (on the
+ * right) count. TRUST_PROXY is the number of proxies or their networks; without it the header is ignored. An entry that
+ * is not an IP address ends the search, and the last trusted address is the result.
  */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import type { ProxyTrust } from '#config/settings/readers.ts'
 
-/** Never throws; '' for a connection that is gone already. */
+/** Never throws. Returns '' if the connection is closed already. */
 export function clientAddress(req: IncomingMessage, trust: ProxyTrust): string {
-  const peer = readAddress(req.socket.remoteAddress ?? '') ?? ''
-  const isTrusted = trustOf(trust)
-  let believed = peer
+  const peer = parseAddress(req.socket.remoteAddress ?? '') ?? ''
+  const isTrusted = createTrustCheck(trust)
+  let trusted = peer
   let hops = 0
-  for (const text of forwardedFor(req)) {
-    if (!isTrusted(believed, hops++)) break
-    const address = readAddress(text)
+  for (const text of listForwardedFor(req)) {
+    if (!isTrusted(trusted, hops++)) break
+    const address = parseAddress(text)
     if (address === null) break
-    believed = address
+    trusted = address
   }
-  return believed
+  return trusted
 }
 
-/** The nearest first. */
-function forwardedFor(req: IncomingMessage): string[] {
+/** The entries of X-Forwarded-For, the nearest proxy first. */
+function listForwardedFor(req: IncomingMessage): string[] {
   const header = req.headers['x-forwarded-for']
   return header === undefined ? [] : String(header).split(',').toReversed()
 }
 
-/** May the word of this address be taken, which is the `hops`th before us? */
-function trustOf(trust: ProxyTrust): (address: string, hops: number) => boolean {
+/** Whether the proxy at this address, `hops` before this server, is trusted. */
+function createTrustCheck(trust: ProxyTrust): (address: string, hops: number) => boolean {
   if (typeof trust === 'number') return (_, hops) => hops < trust
   return (address) => {
     if (address === '') return false
@@ -39,8 +39,10 @@ function trustOf(trust: ProxyTrust): (address: string, hops: number) => boolean 
   }
 }
 
-/** As proxies write it: bare, with a port, in brackets. An IPv4 address inside an IPv6 one (RFC 4291 2.5.5.2) is told as IPv4. */
-function readAddress(text: string): string | null {
+/**
+ * Accepts an address alone, with a port, or in brackets. An IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2) becomes IPv4.
+ */
+function parseAddress(text: string): string | null {
   const bare = text
     .trim()
     .replace(/^\[([^\]]*)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2')

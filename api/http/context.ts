@@ -1,18 +1,18 @@
-/** What every endpoint is given: the context of the process and the services that its main has built. */
+/** The first argument of every endpoint: the context of the process and the services that `api/main.ts` builds. */
 import type { OAuthProviders } from '#config/oauth-providers.ts'
 import type { Plan, Plans } from '#config/plans.ts'
 import type { Keyring } from '#src/auth/keys.ts'
-import type { AudienceListing } from '#src/contacts/audiences.ts'
-import type { Finder } from '#src/contacts/find.ts'
+import type { AudienceQuery } from '#src/contacts/audiences.ts'
+import type { ContactFinder } from '#src/contacts/find-contact.ts'
 import type { Context } from '#src/context.ts'
 import type { EventWatch } from '#src/events/feed-watch.ts'
-import type { Attempts } from '#src/rate-limits/attempt-limits.ts'
-import type { RequestRate } from '#src/rate-limits/request-rate.ts'
+import type { AttemptLimiter } from '#src/rate-limits/attempt-limits.ts'
+import type { RequestRateLimiter } from '#src/rate-limits/request-rate.ts'
 import type { Acceptor } from '#src/messages/accept.ts'
 import type { OperatorToken } from '#src/operator/token.ts'
-import type { Renderer } from '#src/templates/render.ts'
-import type { TrackingDoor } from '#src/tracking/hit-handler.ts'
-import type { LargeBodies } from './read-body.ts'
+import type { Renderer } from '#src/templates/renderer.ts'
+import type { TrackingHitHandler } from '#src/tracking/hit-handler.ts'
+import type { LargeBodyReader } from './parse-body.ts'
 import type { MailView } from './mail-view.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -23,21 +23,21 @@ export interface ApiContext extends Context {
   readonly operatorToken: OperatorToken
   readonly acceptor: Acceptor
   readonly renderer: Renderer
-  readonly tracking: TrackingDoor
+  readonly tracking: TrackingHitHandler
   readonly mailView: MailView
-  readonly rate: RequestRate
-  readonly attempts: Attempts
+  readonly rate: RequestRateLimiter
+  readonly attempts: AttemptLimiter
   readonly metrics: Metrics
   readonly eventWatch: EventWatch
-  readonly contacts: Finder
-  /** The JSON of a page of a workspace's audiences. */
-  readonly audiencePages: (workspaceId: string, listing: AudienceListing) => Promise<string>
-  readonly largeBodies: LargeBodies
+  readonly contacts: ContactFinder
+  /** One page of a workspace's audiences, as JSON. */
+  readonly audiencePages: (workspaceId: string, listing: AudienceQuery) => Promise<string>
+  readonly largeBodies: LargeBodyReader
 }
 
-/** The plan by its name. A name that the configuration no longer knows is the smallest plan, never an unlimited one. */
+/** A plan by name. A name that the configuration no longer has means the free plan, never an unlimited one. */
 export function planOf(ctx: Pick<ApiContext, 'plans'>, name: string): Plan {
   const plan = ctx.plans[name] ?? ctx.plans['free']
-  if (plan === undefined) throw new Error('there is no plan "free"')
+  if (plan === undefined) throw new Error('the configuration has no plan "free"')
   return plan
 }

@@ -3,9 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { assert } from 'chai'
 import { startApi, type TestApi } from '#test/support/api.ts'
-import { ANSWER_HEADERS } from './headers.ts'
+import { RESPONSE_HEADERS } from './headers.ts'
 import { pathsOf } from './route.ts'
-import { BOUNDS, listen } from '#api/server.ts'
+import { SERVER_LIMITS, listen } from '#api/server.ts'
 import { ROUTES } from '#api/table.ts'
 
 /** Everything that comes back until the other side closes. */
@@ -31,7 +31,7 @@ async function giveUp(req: IncomingMessage, res: ServerResponse): Promise<void> 
 const isPage = (headers: Headers): boolean => headers.get('content-type')?.startsWith('text/html') === true
 
 function assertGuarded(headers: Headers, what: string): void {
-  for (const [name, value] of Object.entries(ANSWER_HEADERS)) {
+  for (const [name, value] of Object.entries(RESPONSE_HEADERS)) {
     const told = headers.get(name)
     // a page, and what is fetched once for it, may say more closely what is allowed
     if (name === 'Content-Security-Policy') assert.match(told ?? '', /default-src 'none'.*frame-ancestors 'none'/, what)
@@ -71,7 +71,8 @@ describe('the headers of answers', () => {
     })
   it('what is no HTTP: guarded', async () => {
     const heard = await say(api.port, 'HELLO\r\n\r\n')
-    for (const [name, value] of Object.entries(ANSWER_HEADERS)) assert.ok(heard.includes(`${name}: ${value}\r\n`), name)
+    for (const [name, value] of Object.entries(RESPONSE_HEADERS))
+      assert.ok(heard.includes(`${name}: ${value}\r\n`), name)
   })
   it('repeats a request id only where it is harmless, and nothing else that was said', async () => {
     for (const [given, isRepeated] of [
@@ -165,7 +166,13 @@ describe('a request that can be read in two ways', () => {
 })
 
 describe('a client that takes its time', () => {
-  const SHORT = { ...BOUNDS, headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 20, lingerMs: 50 }
+  const SHORT = {
+    ...SERVER_LIMITS,
+    headersTimeout: 100,
+    requestTimeout: 200,
+    connectionsCheckingInterval: 20,
+    lingerMs: 50,
+  }
   for (const [what, text] of [
     ['headers that never end', 'GET / HTTP/1.1\r\nHost: x\r\nX-'],
     ['a body that never ends', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nx'],
@@ -177,7 +184,7 @@ describe('a client that takes its time', () => {
       await server.stop(0)
     })
   it('a body that is given up half way: the answer, and the connection is closed', async () => {
-    const server = await listen((req, res) => void giveUp(req, res), 0, '127.0.0.1', { ...BOUNDS, lingerMs: 50 })
+    const server = await listen((req, res) => void giveUp(req, res), 0, '127.0.0.1', { ...SERVER_LIMITS, lingerMs: 50 })
     const heard = await say(server.port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nx')
     assert.match(heard, /^HTTP\/1\.1 200 [^]*enough$/)
     await server.stop(0)

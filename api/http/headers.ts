@@ -1,8 +1,8 @@
 /**
- * The headers that every answer carries, whatever it is, and those of a page that people see. An answer of data is never sniffed, kept,
- * framed, or run as anything; a page may have its own style and post to where it came from, and nothing else: no script, no frame, no cookie.
+ * The headers of every response, and those of HTML pages. Browsers must not sniff, cache, frame or execute a response.
+ * A page may use its own style element and post to its own origin: no scripts, no frames, no cookies.
  */
-export const ANSWER_HEADERS: Readonly<Record<string, string>> = {
+export const RESPONSE_HEADERS: Readonly<Record<string, string>> = {
   'X-Content-Type-Options': 'nosniff',
   'Cache-Control': 'no-store',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
@@ -11,22 +11,28 @@ export const ANSWER_HEADERS: Readonly<Record<string, string>> = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 }
 
-/** A year, as browsers ask for. Only where the service is reached by https. */
+/** One year, as browsers recommend. Sent only if PUBLIC_URL is https. */
 export const HSTS = 'max-age=31536000'
 
-/** `styleHash` is the SHA-256 of the page's one style element, in base64. */
+/** `styleHash` is the SHA-256 of the page's only style element, in base64. */
 export function pageHeaders(styleHash: string): Readonly<Record<string, string>> {
   return {
-    'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${styleHash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
+    'Content-Security-Policy': [
+      "default-src 'none'",
+      `style-src 'sha256-${styleHash}'`,
+      "form-action 'self'",
+      "base-uri 'none'",
+      "frame-ancestors 'none'",
+    ].join('; '),
     'Cross-Origin-Opener-Policy': 'same-origin',
     'Permissions-Policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
   }
 }
 
-/** What a program in a page of another site may do with a route that is open to it (the Fetch standard, 3.2). No credentials: there are none. */
-export const CROSS_ORIGIN_ANSWER: Readonly<Record<string, string>> = { 'Access-Control-Allow-Origin': '*' }
-export const CROSS_ORIGIN_PREFLIGHT: Readonly<Record<string, string>> = {
-  ...CROSS_ORIGIN_ANSWER,
+/** What scripts of other sites may do with a route that allows CORS (Fetch standard, §3.2). Without credentials. */
+export const CROSS_ORIGIN_HEADERS: Readonly<Record<string, string>> = { 'Access-Control-Allow-Origin': '*' }
+export const PREFLIGHT_HEADERS: Readonly<Record<string, string>> = {
+  ...CROSS_ORIGIN_HEADERS,
   'Access-Control-Allow-Methods': 'POST',
   'Access-Control-Allow-Headers': 'Content-Type',
   'Access-Control-Max-Age': '86400',

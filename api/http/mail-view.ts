@@ -1,39 +1,39 @@
 /**
- * A mail as its recipient may see it again in a browser: what was stored, or, of a campaign or an automation, made anew from its recipe.
- * Without tracking: who looks here is no open and no click. Null for what is not kept any more.
+ * The "view in browser" version of a mail: the stored content, or a new rendering if the mail is from a campaign or an
+ * automation. It has no open pixel and no tracked links, so viewing it is neither an open nor a click.
  */
 import type { Context } from '#src/context.ts'
 import { prepared } from '#src/stores/db.ts'
-import { renderRecipe } from '#src/deferred-content/deferred-content.ts'
+import { renderDeferredMessage } from '#src/deferred-content/deferred-content.ts'
 import { sql } from '#src/stores/sql.ts'
-import type { Renderer } from '#src/templates/render.ts'
+import type { Renderer } from '#src/templates/renderer.ts'
 import { createLinks } from '#src/tracking/links.ts'
 import { createTrackingCache } from '#src/tracking/settings.ts'
-import { createTokens } from '#src/tracking/tokens.ts'
+import { createTrackingTokens } from '#src/tracking/tokens.ts'
 
-export interface ShownMail {
+export interface ViewedMail {
   readonly subject: string
   readonly html: string | null
   readonly text: string | null
 }
 
-export type Viewed =
-  | { readonly kind: 'mail'; readonly mail: ShownMail }
-  /** Not kept any more, or its contact was deleted. */
+export type MailViewResult =
+  | { readonly kind: 'mail'; readonly mail: ViewedMail }
+  /** The content is no longer stored, or its contact was deleted. */
   | { readonly kind: 'gone' }
-  /** Not a token of ours. */
+  /** The token is invalid. */
   | { readonly kind: 'not-ours' }
 
 export interface MailView {
-  find(token: string): Promise<Viewed>
+  find(token: string): Promise<MailViewResult>
 }
 
-interface Stored extends ShownMail {
+interface StoredMail extends ViewedMail {
   readonly isRecipe: boolean
   readonly isRaw: boolean
 }
 
-const STORED = prepared(
+const FIND_STORED = prepared(
   'mail-view-stored',
   sql`
     SELECT subject, html, body_text AS text, content_id IS NOT NULL AS "isRecipe", raw IS NOT NULL AS "isRaw"
@@ -43,25 +43,25 @@ const STORED = prepared(
 )
 
 export function createMailView(ctx: Context, renderer: Renderer): MailView {
-  const tokens = createTokens(ctx.vault)
-  const parts = { ctx, links: createLinks(ctx), tracking: createTrackingCache(ctx) }
+  const tokens = createTrackingTokens(ctx.encryption)
+  const deps = { ctx, links: createLinks(ctx), tracking: createTrackingCache(ctx) }
 
-  async function textsOf(messageId: string, n: number): Promise<ShownMail | null> {
+  async function loadMail(messageId: string, n: number): Promise<ViewedMail | null> {
     const {
       rows: [stored],
-    } = await ctx.db.query<Stored>(STORED, [messageId])
-    // what came by SMTP is shown by the reader's own program: it has no link to here
+    } = await ctx.db.query<StoredMail>(FIND_STORED, [messageId])
+    // mail that was submitted by SMTP has no "view in browser" link
     if (stored === undefined || stored.isRaw) return null
     if (!stored.isRecipe) return stored
-    const made = await renderRecipe(parts, renderer, messageId, n)
-    return made?.kind === 'mail' ? made : null
+    const rendered = await renderDeferredMessage(deps, renderer, messageId, n)
+    return rendered?.kind === 'mail' ? rendered : null
   }
 
   return {
     find: async (token) => {
       const ref = tokens.readHit('view', token)
       if (ref === null) return { kind: 'not-ours' }
-      const mail = await textsOf(ref.messageId, ref.n)
+      const mail = await loadMail(ref.messageId, ref.n)
       return mail === null ? { kind: 'gone' } : { kind: 'mail', mail }
     },
   }

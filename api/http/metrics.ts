@@ -1,29 +1,30 @@
 /**
- * The figures of the api: requests and their durations, commits that stored messages, opens and clicks; and, for whoever asks it,
- * the figures of all other processes and of the queues, which they told Redis a few seconds ago. With Redis away it tells of itself.
+ * The metrics of the api: requests and their durations, commits that stored messages, opens and clicks. `render` adds
+ * the metrics of all other processes and of the queues, which those publish to Redis every few seconds. Without Redis
+ * it shows the api's own metrics only.
  */
 import type { Context } from '#src/context.ts'
-import { hearFigures } from '#src/metrics/metric-exchange.ts'
+import { readMetrics } from '#src/metrics/metric-exchange.ts'
 import { startProcessMetrics } from '#src/metrics/process-metrics.ts'
 import { single } from '#src/metrics/registry.ts'
-import { renderMetrics, type Told } from '#src/metrics/exposition-format.ts'
-import type { TrackingDoor } from '#src/tracking/hit-handler.ts'
+import { renderMetrics, type ReportedSnapshot } from '#src/metrics/exposition-format.ts'
+import type { TrackingHitHandler } from '#src/tracking/hit-handler.ts'
 
 export interface Metrics {
-  /** One answered request. `route` is a route's name, or `none`. */
+  /** Records one answered request. `route` is the name of a route, or `none`. */
   observe(route: string, status: number, seconds: number): void
-  /** Of all processes. */
+  /** The metrics of all processes in Prometheus text format. */
   render(): Promise<string>
   stop(): Promise<void>
 }
 
-/** What others told is asked for once in this time, however many look. */
-const FRESH_MS = 1000
+/** Redis is read at most once in this time, however many clients scrape. */
+const CACHE_MS = 1000
 
 export function createMetrics(
   ctx: Pick<Context, 'db' | 'redis' | 'log'>,
   batches: { readonly count: number; readonly messages: number },
-  tracking: Pick<TrackingDoor, 'counts'>,
+  tracking: Pick<TrackingHitHandler, 'counts'>,
 ): Metrics {
   const own = startProcessMetrics(ctx, 'api')
   own.collect(() => ({
@@ -34,19 +35,19 @@ export function createMetrics(
       value,
     })),
   }))
-  let heard: Promise<Told[]> = Promise.resolve([])
-  let heardAtMs = -Infinity
-  function hear(): Promise<Told[]> {
-    if (performance.now() - heardAtMs < FRESH_MS) return heard
-    heardAtMs = performance.now()
-    return (heard = hearFigures(ctx.redis, own.process))
+  let others: Promise<ReportedSnapshot[]> = Promise.resolve([])
+  let loadedAtMs = -Infinity
+  function loadOthers(): Promise<ReportedSnapshot[]> {
+    if (performance.now() - loadedAtMs < CACHE_MS) return others
+    loadedAtMs = performance.now()
+    return (others = readMetrics(ctx.redis, own.process))
   }
   return {
     observe: (route, status, seconds) => {
       own.add('mailstead_http_requests_total', [route, String(status)])
       own.observe('mailstead_http_request_duration_seconds', [route], seconds)
     },
-    render: async () => renderMetrics([{ process: own.process, snapshot: own.snapshot() }, ...(await hear())]),
+    render: async () => renderMetrics([{ process: own.process, snapshot: own.snapshot() }, ...(await loadOthers())]),
     stop: () => own.stop(),
   }
 }

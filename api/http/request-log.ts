@@ -1,9 +1,9 @@
-/** What every request has, however it is answered: an id, and its line in the figures and in the log. */
+/** Gives every request an id, and records it in the metrics and in the debug log. */
 import type { IncomingMessage } from 'node:http'
 import { newId } from '#src/platform/id.ts'
 import type { ApiContext } from './context.ts'
 
-// What a client or proxy gave to find the request again; anything else in it is not ours to repeat.
+// An id from the client or a proxy is used only in this form, because responses and logs repeat it.
 const REQUEST_ID = /^[\w.:-]{1,128}$/
 
 export function requestIdOf({ headers }: IncomingMessage): string {
@@ -11,7 +11,7 @@ export function requestIdOf({ headers }: IncomingMessage): string {
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : newId()
 }
 
-export interface Answered {
+export interface CompletedRequest {
   readonly requestId: string
   /** The name of the route, or `none`. */
   readonly route: string
@@ -21,9 +21,9 @@ export interface Answered {
   readonly startedAt: number
 }
 
-export function noteAnswered(
+export function recordRequest(
   { metrics, log }: ApiContext,
-  { requestId, route, method, status, startedAt }: Answered,
+  { requestId, route, method, status, startedAt }: CompletedRequest,
 ): void {
   const seconds = (performance.now() - startedAt) / 1000
   metrics.observe(route, status, seconds)

@@ -1,9 +1,9 @@
-/** `sortBy` and `sortDir` of lists: names in camelCase or snake_case, directions in any case; anything else is refused. */
+/** `sortBy` and `sortDir` of lists: names in camelCase or snake_case, directions in any case. Other values get 400. */
 import { z } from 'zod'
 
 const snakeOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** The names given, and their snake_case twins. */
+/** Accepts the given names and their snake_case forms. */
 export function sortBy<const N extends string>(names: readonly N[], fallback: N): z.ZodType<N> {
   const spellings = new Map(
     names.flatMap(

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { tag, type TaggedText } from '#api/http/etag.ts'
+import { withEtag, type TaggedText } from '#api/http/etag.ts'
 
 export interface DocsFiles {
   readonly page: TaggedText
@@ -17,7 +17,7 @@ export interface DocsFiles {
 const CSS = 'text/css; charset=utf-8'
 const JS = 'text/javascript; charset=utf-8'
 
-const SOURCES = {
+const ASSET_SOURCES = {
   style: { name: 'swagger-ui.css', type: CSS, at: import.meta.resolve('swagger-ui-dist/swagger-ui.css') },
   bundle: { name: 'swagger-ui-bundle.js', type: JS, at: import.meta.resolve('swagger-ui-dist/swagger-ui-bundle.js') },
   start: { name: 'start.js', type: JS, at: import.meta.resolve('./docs-start.js') },
@@ -26,18 +26,20 @@ const SOURCES = {
 /** Below /docs. */
 export const ASSETS = '/docs/assets'
 
-interface Asset {
+interface DocsAsset {
   readonly name: string
   readonly file: TaggedText
 }
 
 /** @throws when the installation is broken. */
 export async function readDocsFiles(): Promise<DocsFiles> {
-  const [style, bundle, start] = await Promise.all([SOURCES.style, SOURCES.bundle, SOURCES.start].map(readAsset))
+  const [style, bundle, start] = await Promise.all(
+    [ASSET_SOURCES.style, ASSET_SOURCES.bundle, ASSET_SOURCES.start].map(readAsset),
+  )
   if (style === undefined || bundle === undefined || start === undefined)
     throw new Error('a file of the reference page is missing')
   const assets = new Map([style, bundle, start].map(({ name, file }) => [name, file]))
-  return { page: tag(pageOf(style.name, [bundle.name, start.name]), 'text/html; charset=utf-8'), assets }
+  return { page: withEtag(renderPage(style.name, [bundle.name, start.name]), 'text/html; charset=utf-8'), assets }
 }
 
 /** `start.js` becomes `start.<digest>.js`. A map of the source is not served, so nothing shall ask for it. */
@@ -49,13 +51,13 @@ async function readAsset({
   readonly name: string
   readonly type: string
   readonly at: string
-}): Promise<Asset> {
+}): Promise<DocsAsset> {
   const text = (await readFile(fileURLToPath(at), 'utf8')).replace(/\n\/[/*]# sourceMappingURL=.*$/s, '\n')
   const digest = createHash('sha256').update(text).digest('hex').slice(0, 16)
-  return { name: name.replace(/(?=\.\w+$)/, `.${digest}`), file: tag(text, type) }
+  return { name: name.replace(/(?=\.\w+$)/, `.${digest}`), file: withEtag(text, type) }
 }
 
-function pageOf(style: string, scripts: readonly string[]): string {
+function renderPage(style: string, scripts: readonly string[]): string {
   return `<!doctype html>
 <html lang="en">
 <head>

@@ -7,9 +7,9 @@ import { EVENT_TYPES, type EventType } from '#src/events/catalogue.ts'
 import { payloadOf } from '#src/webhooks/payload.ts'
 import { startApi, type TestApi } from '#test/support/api.ts'
 import { close, pointerOf } from '#test/support/conformance.ts'
-import { GROUPS } from './endpoint-groups.ts'
-import { isIdempotent } from './answer-headers.ts'
-import { describe as describeApi } from './openapi.ts'
+import { ENDPOINT_GROUPS } from './endpoint-groups.ts'
+import { isIdempotent } from './response-headers.ts'
+import { buildOpenApi as describeApi } from './openapi.ts'
 import { pathsOf } from '#api/http/route.ts'
 import { ROUTES } from '#api/table.ts'
 
@@ -75,7 +75,7 @@ describe('the OpenAPI document', () => {
     }
     assert.strictEqual(new Set(ids).size, ids.length)
     assert.deepEqual(
-      GROUPS.map(({ name }) => name).filter((name) => !groups.has(name)),
+      ENDPOINT_GROUPS.map(({ name }) => name).filter((name) => !groups.has(name)),
       [],
       'groups without an endpoint',
     )
@@ -83,13 +83,13 @@ describe('the OpenAPI document', () => {
   })
   it('has a schema or a media type for every success that has a body', () => {
     const silent = ROUTES.filter(
-      ({ status, answer, produces }) => answer === undefined && produces === undefined && status !== 204,
+      ({ status, response: answer, produces }) => answer === undefined && produces === undefined && status !== 204,
     )
     assert.deepEqual(
       silent.map(({ name }) => name),
       ['follow-link', 'docs-redirect'],
     )
-    for (const { name, status, answer } of ROUTES) assert.ok(status !== 204 || answer === undefined, name)
+    for (const { name, status, response: answer } of ROUTES) assert.ok(status !== 204 || answer === undefined, name)
   })
   it('marks all paths of an endpoint but the first as aliases', () => {
     const aliases = ROUTES.flatMap((spec) => pathsOf(spec).slice(1)).length

@@ -4,10 +4,10 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import type { ZodType } from 'zod'
-import { GROUPS, groupOf } from './endpoint-groups.ts'
-import { createRefusalBook, type RefusalBook } from './error-answers.ts'
-import { HEADERS, headersOf, successHeadersOf, isIdempotent } from './answer-headers.ts'
-import { createSchemaBook, type Json, type SchemaBook } from './schemas.ts'
+import { ENDPOINT_GROUPS, groupOf } from './endpoint-groups.ts'
+import { createErrorResponses, type ErrorResponses } from './error-responses.ts'
+import { HEADERS, headersOf, listSuccessHeaders, isIdempotent } from './response-headers.ts'
+import { createSchemaRegistry, type Json, type SchemaRegistry } from './schemas.ts'
 import { webhooksOf } from './webhooks.ts'
 import { pathsOf, type AnyRoute, type BodyKind } from '#api/http/route.ts'
 
@@ -31,37 +31,37 @@ const IDEMPOTENCY_KEY = {
     'Kept for 24 hours. The same key with the same request repeats the first answer; with another request it is 409.',
   schema: { type: 'string', minLength: 1, maxLength: 256 },
 }
-const ABOUT = `Send mail, see what became of it, and look after the people and domains behind it.
+const API_DESCRIPTION = `Send mail, see what became of it, and look after the people and domains behind it.
 
 Every answer is \`{success: true, message, data}\`, every error \`{success: false, error, message}\` with one of the codes listed at each
 endpoint; a VALIDATION_ERROR has \`details\` that name each field. A Regular key sends; an Admin key with the scope named does the rest.`
 
-interface Books {
-  readonly schemas: SchemaBook
-  readonly refusals: RefusalBook
+interface DocumentParts {
+  readonly schemas: SchemaRegistry
+  readonly errors: ErrorResponses
 }
 
-export function describe(routes: readonly AnyRoute[], publicUrl: string): Json {
-  const work = describing(routes, publicUrl)
-  let step = work.next()
-  while (step.done !== true) step = work.next()
+export function buildOpenApi(routes: readonly AnyRoute[], publicUrl: string): Json {
+  const steps = buildSteps(routes, publicUrl)
+  let step = steps.next()
+  while (step.done !== true) step = steps.next()
   return step.value
 }
 
 /** The same for a process that serves meanwhile: other requests have their turn between any two endpoints. */
-export async function describeInTurns(routes: readonly AnyRoute[], publicUrl: string): Promise<Json> {
-  const work = describing(routes, publicUrl)
-  let step = work.next()
+export async function buildOpenApiInSteps(routes: readonly AnyRoute[], publicUrl: string): Promise<Json> {
+  const steps = buildSteps(routes, publicUrl)
+  let step = steps.next()
   while (step.done !== true) {
     await setImmediate()
-    step = work.next()
+    step = steps.next()
   }
   return step.value
 }
 
-function* describing(routes: readonly AnyRoute[], publicUrl: string): Generator<void, Json> {
-  const schemas = createSchemaBook()
-  const books: Books = { schemas, refusals: createRefusalBook(schemas) }
+function* buildSteps(routes: readonly AnyRoute[], publicUrl: string): Generator<void, Json> {
+  const schemas = createSchemaRegistry()
+  const books: DocumentParts = { schemas, errors: createErrorResponses(schemas) }
   const paths: Record<string, Json> = {}
   for (const spec of routes) {
     yield
@@ -73,7 +73,7 @@ function* describing(routes: readonly AnyRoute[], publicUrl: string): Generator<
   const webhooks = webhooksOf(schemas)
   return {
     openapi: '3.1.0',
-    info: { title: 'Mailstead', version: 'v1', description: ABOUT },
+    info: { title: 'Mailstead', version: 'v1', description: API_DESCRIPTION },
     servers: [{ url: publicUrl }],
     tags: tagsOf(routes),
     paths,
@@ -83,18 +83,18 @@ function* describing(routes: readonly AnyRoute[], publicUrl: string): Generator<
       parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
       headers: HEADERS,
       schemas: schemas.components,
-      responses: books.refusals.components,
+      responses: books.errors.components,
     },
   }
 }
 
 function tagsOf(routes: readonly AnyRoute[]): Json[] {
   const used = new Set(routes.map(groupOf))
-  return GROUPS.filter(({ name }) => used.has(name)).map(({ name, description }) => ({ name, description }))
+  return ENDPOINT_GROUPS.filter(({ name }) => used.has(name)).map(({ name, description }) => ({ name, description }))
 }
 
 /** `nth` path of the route: the first is the documented one, the others are aliases. */
-function describeRoute(spec: AnyRoute, nth: number, books: Books): Json {
+function describeRoute(spec: AnyRoute, nth: number, parts: DocumentParts): Json {
   const alias = nth === 0 ? undefined : `Alias of ${pathsOf(spec)[0]}.`
   const description = [alias, spec.description, accessOf(spec)].filter((line) => line !== undefined).join('\n\n')
   return {
@@ -105,12 +105,12 @@ function describeRoute(spec: AnyRoute, nth: number, books: Books): Json {
     ...(nth === 0 ? {} : { deprecated: true }),
     security: securityOf(spec),
     parameters: [
-      ...parametersOf(spec.params, 'path', books.schemas),
-      ...parametersOf(spec.query, 'query', books.schemas),
+      ...parametersOf(spec.params, 'path', parts.schemas),
+      ...parametersOf(spec.query, 'query', parts.schemas),
       ...(isIdempotent(spec) ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
     ],
-    ...requestBodyOf(spec, books.schemas),
-    responses: { ...successesOf(spec, books.schemas), ...books.refusals.responsesOf(spec) },
+    ...requestBodyOf(spec, parts.schemas),
+    responses: { ...successesOf(spec, parts.schemas), ...parts.errors.responsesOf(spec) },
   }
 }
 
@@ -136,7 +136,7 @@ function pascalOf(spec: AnyRoute): string {
   return operationIdOf(spec).replace(/^\w/, (letter) => letter.toUpperCase())
 }
 
-function parametersOf(schema: ZodType | undefined, place: 'path' | 'query', schemas: SchemaBook): Json[] {
+function parametersOf(schema: ZodType | undefined, location: 'path' | 'query', schemas: SchemaRegistry): Json[] {
   if (schema === undefined) return []
   const { properties, required } = schemas.inline(schema, 'input') as {
     properties?: Record<string, Json>
@@ -144,8 +144,8 @@ function parametersOf(schema: ZodType | undefined, place: 'path' | 'query', sche
   }
   return Object.entries(properties ?? {}).map(([name, { description, deprecated, ...json }]) => ({
     name,
-    in: place,
-    required: place === 'path' || required?.includes(name) === true,
+    in: location,
+    required: location === 'path' || required?.includes(name) === true,
     ...(description === undefined ? {} : { description }),
     ...(deprecated === undefined ? {} : { deprecated }),
     schema: json,
@@ -161,7 +161,7 @@ const MEDIA_TYPES: Readonly<Record<BodyKind, string>> = {
 }
 const TEXT = { schema: { type: 'string' } }
 
-function requestBodyOf(spec: AnyRoute, schemas: SchemaBook): Json {
+function requestBodyOf(spec: AnyRoute, schemas: SchemaRegistry): Json {
   const { body } = spec
   const kinds = spec.accepts ?? (body === undefined ? [] : (['json'] as const))
   if (kinds.length === 0) return {}
@@ -172,13 +172,13 @@ function requestBodyOf(spec: AnyRoute, schemas: SchemaBook): Json {
   return { requestBody: { required: body === undefined || !body.safeParse({}).success, content } }
 }
 
-function successesOf(spec: AnyRoute, schemas: SchemaBook): Json {
+function successesOf(spec: AnyRoute, schemas: SchemaRegistry): Json {
   const name = `${pascalOf(spec)}Answer`
   const content = {
-    ...jsonOf(spec.answer, name, schemas),
+    ...jsonOf(spec.response, name, schemas),
     ...Object.fromEntries((spec.produces ?? []).map((type) => [type, TEXT])),
   }
-  const further = Object.entries(spec.further ?? {}).map(([status, { when, answer }]) => [
+  const additional = Object.entries(spec.additionalResponses ?? {}).map(([status, { when, schema: answer }]) => [
     status,
     {
       description: when,
@@ -186,16 +186,16 @@ function successesOf(spec: AnyRoute, schemas: SchemaBook): Json {
       ...contentOf(jsonOf(answer, `${name}${status}`, schemas)),
     },
   ])
-  const success = { description: 'Success', headers: successHeadersOf(spec), ...contentOf(content) }
-  return { [spec.status]: success, ...Object.fromEntries(further) }
+  const success = { description: 'Success', headers: listSuccessHeaders(spec), ...contentOf(content) }
+  return { [spec.status]: success, ...Object.fromEntries(additional) }
 }
 
-function jsonOf(answer: ZodType | undefined, name: string, schemas: SchemaBook): Json {
+function jsonOf(answer: ZodType | undefined, name: string, schemas: SchemaRegistry): Json {
   return answer === undefined ? {} : { 'application/json': contentFor(answer, 'output', name, schemas) }
 }
 
 /** The reference page shows the example of a schema only where it stands beside it. */
-function contentFor(schema: ZodType, io: 'input' | 'output', name: string, schemas: SchemaBook): Json {
+function contentFor(schema: ZodType, io: 'input' | 'output', name: string, schemas: SchemaRegistry): Json {
   const examples = schema.meta()?.['examples']
   const example = Array.isArray(examples) ? { example: examples[0] as unknown } : {}
   return { schema: schemas.refer(schema, io, name), ...example }

@@ -8,7 +8,7 @@ import { z, type ZodType } from 'zod'
 
 export type Json = Record<string, unknown>
 
-export interface SchemaBook {
+export interface SchemaRegistry {
   /** The schema as it stands: what has an id is a reference, the rest is written out. */
   inline(schema: ZodType, io: 'input' | 'output'): Json
   /** A reference to the schema as a component: by its own id, or by `name` where it has none. */
@@ -19,11 +19,11 @@ export interface SchemaBook {
 
 const COMPONENTS = '#/components/schemas/'
 
-export function createSchemaBook(): SchemaBook {
+export function createSchemaRegistry(): SchemaRegistry {
   const components: Record<string, Json> = {}
   const names = new Map<ZodType, string>()
   // one schema serves all paths of an endpoint, and often several endpoints
-  const written = { input: new Map<ZodType, Json>(), output: new Map<ZodType, Json>() }
+  const cached = { input: new Map<ZodType, Json>(), output: new Map<ZodType, Json>() }
 
   const add = (name: string, json: Json): void => {
     const before = components[name]
@@ -32,10 +32,10 @@ export function createSchemaBook(): SchemaBook {
     components[name] = json
   }
   const inline = (schema: ZodType, io: 'input' | 'output'): Json => {
-    const known = written[io].get(schema)
+    const known = cached[io].get(schema)
     if (known !== undefined) return known
     const { $schema: _, $defs, ...json } = toJson(schema, io)
-    written[io].set(schema, json)
+    cached[io].set(schema, json)
     for (const [name, part] of Object.entries(($defs ?? {}) as Record<string, Json>)) add(name, part)
     return json
   }
@@ -58,37 +58,37 @@ function toJson(schema: ZodType, io: 'input' | 'output'): Json {
   const json = z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',
-    override: (one) => describeWhole(one.zodSchema, one.jsonSchema),
+    override: (one) => applyMeta(one.zodSchema, one.jsonSchema),
   })
-  return polish(JSON.parse(JSON.stringify(json).replaceAll('"#/$defs/', `"${COMPONENTS}`))) as Json
+  return simplify(JSON.parse(JSON.stringify(json).replaceAll('"#/$defs/', `"${COMPONENTS}`))) as Json
 }
 
 /** A `.meta` with one of these describes the whole: the checks in zod read more than JSON Schema can tell. */
-const WHOLE = ['type', 'oneOf', 'anyOf', '$ref']
+const TYPE_KEYS = ['type', 'oneOf', 'anyOf', '$ref']
 
-function describeWhole(schema: z.core.$ZodType, json: z.core.JSONSchema.BaseSchema): void {
+function applyMeta(schema: z.core.$ZodType, json: z.core.JSONSchema.BaseSchema): void {
   const meta = z.globalRegistry.get(schema)
-  if (meta === undefined || !WHOLE.some((key) => key in meta)) return
+  if (meta === undefined || !TYPE_KEYS.some((key) => key in meta)) return
   for (const key of Object.keys(json)) delete json[key]
   const { id: _, ...whole } = meta
   Object.assign(json, whole)
 }
 
 /** Forms that say what their pattern, a page long, would say again. */
-const FORMATS: readonly unknown[] = ['date-time', 'uuid', 'email', 'uri']
+const KNOWN_FORMATS: readonly unknown[] = ['date-time', 'uuid', 'email', 'uri']
 /** So begins the description of a field that is another name of one. */
 const ALIAS = /^alias of /
 /** Values, not schemas. */
-const VALUES = ['examples', 'example', 'default', 'const', 'enum']
+const VALUE_KEYS = ['examples', 'example', 'default', 'const', 'enum']
 
 /** Without what says nothing, and with aliases marked; all the way down. */
-function polish(node: unknown): unknown {
-  if (Array.isArray(node)) return node.map(polish)
+function simplify(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(simplify)
   if (typeof node !== 'object' || node === null) return node
   const json: Json = Object.fromEntries(
-    Object.entries(node).map(([key, value]) => [key, VALUES.includes(key) ? value : polish(value)]),
+    Object.entries(node).map(([key, value]) => [key, VALUE_KEYS.includes(key) ? value : simplify(value)]),
   )
-  if (FORMATS.includes(json['format'])) delete json['pattern']
+  if (KNOWN_FORMATS.includes(json['format'])) delete json['pattern']
   if (typeof json['description'] === 'string' && ALIAS.test(json['description'])) json['deprecated'] = true
   if (json['minimum'] === Number.MIN_SAFE_INTEGER) delete json['minimum']
   if (json['maximum'] === Number.MAX_SAFE_INTEGER) delete json['maximum']

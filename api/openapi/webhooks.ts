@@ -11,16 +11,16 @@ import {
   type EventTypeRow,
 } from '#src/events/catalogue.ts'
 import { payloadOf } from '#src/webhooks/payload.ts'
-import type { Json, SchemaBook } from './schemas.ts'
-import { moment } from '#api/http/answer-shapes.ts'
+import type { Json, SchemaRegistry } from './schemas.ts'
+import { timestamp } from '#api/http/response-schemas.ts'
 
-const SCHEMAS: Readonly<Record<EventField['type'], (values: readonly string[] | undefined) => ZodType>> = {
+const FIELD_SCHEMAS: Readonly<Record<EventField['type'], (values: readonly string[] | undefined) => ZodType>> = {
   text: (values) => (values === undefined ? z.string() : z.enum(values)),
   boolean: () => z.boolean(),
 }
 
 function schemaOf({ type, values, meaning }: EventField): ZodType {
-  return SCHEMAS[type](values).nullable().meta({ description: meaning })
+  return FIELD_SCHEMAS[type](values).nullable().meta({ description: meaning })
 }
 
 function bodyOf(type: EventType): ZodType {
@@ -31,7 +31,7 @@ function bodyOf(type: EventType): ZodType {
       id: z.string().meta({ description: 'evt_…, the same at every try' }),
       type: z.literal(type),
       event: z.literal(type).meta({ description: 'the same as type' }),
-      timestamp: moment,
+      timestamp: timestamp,
       workspace_id: z.uuid(),
       email_id: z.string().nullable(),
       message_id: z.string().nullable(),
@@ -80,7 +80,7 @@ function exampleOf(type: EventType): unknown {
   )
 }
 
-const HEADERS: Readonly<Record<string, string>> = {
+const WEBHOOK_HEADERS: Readonly<Record<string, string>> = {
   'webhook-id': 'evt_…, the same at every try',
   'webhook-timestamp': 'seconds since 1970, of this try',
   'webhook-signature':
@@ -89,17 +89,17 @@ const HEADERS: Readonly<Record<string, string>> = {
 }
 
 /** By type, as OpenAPI 3.1 has them. */
-export function webhooksOf(schemas: SchemaBook): Json {
+export function webhooksOf(schemas: SchemaRegistry): Json {
   return Object.fromEntries(EVENT_TYPE_NAMES.map((type) => [type, { post: operationOf(type, schemas) }]))
 }
 
-function operationOf(type: EventType, schemas: SchemaBook): Json {
+function operationOf(type: EventType, schemas: SchemaRegistry): Json {
   const name = `${pascalOf(type)}Event`
   return {
     operationId: `on${name}`,
     summary: EVENT_TYPES[type].meaning,
     security: [],
-    parameters: Object.entries(HEADERS).map(([header, description]) => ({
+    parameters: Object.entries(WEBHOOK_HEADERS).map(([header, description]) => ({
       name: header,
       in: 'header',
       required: true,

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { escapeHtml } from '#src/mail/html-escape.ts'
 import { pageHeaders } from '#api/http/headers.ts'
-import type { Answer } from '#api/http/route.ts'
+import type { ApiResponse } from '#api/http/route.ts'
 
 /** HTML that may be put into a page as it is. */
 export class Markup {
@@ -15,14 +15,14 @@ export class Markup {
   }
 }
 
-type Piece = string | Markup | null | readonly Markup[]
+type HtmlValue = string | Markup | null | readonly Markup[]
 
 /** Every value is escaped, except what is Markup already. */
-export function html(texts: TemplateStringsArray, ...values: readonly Piece[]): Markup {
-  return new Markup(texts.map((text, i) => (i === 0 ? text : write(values[i - 1] ?? null) + text)).join(''))
+export function html(texts: TemplateStringsArray, ...values: readonly HtmlValue[]): Markup {
+  return new Markup(texts.map((text, i) => (i === 0 ? text : renderValue(values[i - 1] ?? null) + text)).join(''))
 }
 
-function write(value: Piece): string {
+function renderValue(value: HtmlValue): string {
   if (value === null) return ''
   if (value instanceof Markup) return value.text
   return typeof value === 'string' ? escapeHtml(value) : value.map(({ text }) => text).join('')
@@ -66,7 +66,7 @@ input:focus-visible,button:focus-visible,a:focus-visible{outline-color:#a9c7ff}
 const HEADERS = pageHeaders(createHash('sha256').update(STYLE).digest('base64'))
 
 /** The answer that shows a page. */
-export function page(title: string, content: Markup): Answer {
+export function page(title: string, content: Markup): ApiResponse {
   const body = html`<!doctype html>
 <html lang="en">
 <head>

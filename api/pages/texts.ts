@@ -2,18 +2,18 @@
  * What the pages behind the links of a mail say. All of it stands here, one row for each thing that is said, so that another language is
  * another table of the same shape.
  */
-interface Said {
+interface PageText {
   readonly title: string
   readonly text: string
 }
 
-export interface Texts {
-  readonly noLink: Said
-  readonly tooOften: Said
-  readonly fault: Said
-  readonly noMail: Said
+export interface PageTexts {
+  readonly invalidLink: PageText
+  readonly rateLimited: PageText
+  readonly serverError: PageText
+  readonly mailGone: PageText
   /** A contact that was deleted. */
-  readonly nobody: Said
+  readonly contactGone: PageText
   readonly unsubscribe: {
     readonly title: string
     /** `list` is null for all mail of the sender. */
@@ -27,28 +27,28 @@ export interface Texts {
     readonly undoQuestion: string
     readonly undo: string
   }
-  readonly restored: Said
+  readonly restored: PageText
   readonly preferences: {
     readonly title: string
     readonly intro: (email: string) => string
     readonly lists: string
     readonly none: string
-    readonly noMail: string
+    readonly mailGone: string
     readonly noMailHint: string
     readonly save: string
     readonly saved: string
   }
 }
 
-const ENGLISH: Texts = {
-  noLink: {
+const ENGLISH: PageTexts = {
+  invalidLink: {
     title: 'Nothing here',
     text: 'This link is not complete, or not valid any more. Open it again from the mail that it came with.',
   },
-  tooOften: { title: 'Please wait', text: 'There were too many attempts. Try again in a while.' },
-  fault: { title: 'That did not work', text: 'Something went wrong on our side. Please try again later.' },
-  noMail: { title: 'Not there any more', text: 'This mail is not kept any longer, so it cannot be shown here.' },
-  nobody: {
+  rateLimited: { title: 'Please wait', text: 'There were too many attempts. Try again in a while.' },
+  serverError: { title: 'That did not work', text: 'Something went wrong on our side. Please try again later.' },
+  mailGone: { title: 'Not there any more', text: 'This mail is not kept any longer, so it cannot be shown here.' },
+  contactGone: {
     title: 'You get no more mail',
     text: 'Your address is not on our lists any more. There is nothing left to do.',
   },
@@ -72,11 +72,11 @@ const ENGLISH: Texts = {
     intro: (email) => `Mail to ${email}:`,
     lists: 'Send me',
     none: 'You are on none of our lists.',
-    noMail: 'No mail at all',
+    mailGone: 'No mail at all',
     noMailHint: 'Also none that belongs to no list. Letters about orders, accounts and the like still come.',
     save: 'Save',
     saved: 'Your choice was saved.',
   },
 }
 
-export const TEXTS: Texts = ENGLISH
+export const TEXTS: PageTexts = ENGLISH

@@ -2,9 +2,9 @@
  * The pages behind the unsubscribe and preference links of a mail. They work without script, and a look at them changes nothing: what
  * changes anything is a button. Addresses are shown in part, for mail is sent on.
  */
-import type { Asked, Preferences } from '#src/tracking/unsubscribe.ts'
-import type { Answer } from '#api/http/route.ts'
-import { messagePage } from './mail.ts'
+import type { UnsubscribeTarget, Preferences } from '#src/tracking/unsubscribe.ts'
+import type { ApiResponse } from '#api/http/route.ts'
+import { messagePage } from './message-page.ts'
 import { html, page, type Markup } from './page.ts'
 import { TEXTS } from './texts.ts'
 
@@ -12,13 +12,13 @@ import { TEXTS } from './texts.ts'
 export const LIST_FIELD = 'list-'
 
 /** The question. */
-export function unsubscribePage({ person, list }: Asked, token: string): Answer {
+export function unsubscribePage({ person, list }: UnsubscribeTarget, token: string): ApiResponse {
   const { title, question, button, choose } = TEXTS.unsubscribe
-  return withoutRobots(
+  return withNoIndex(
     page(
       title,
       html`<h1>${title}</h1>
-<p>${question(shown(person.email), list)}</p>
+<p>${question(maskEmail(person.email), list)}</p>
 <form method="post">
 <input type="hidden" name="List-Unsubscribe" value="One-Click">
 <button type="submit">${button}</button>
@@ -28,9 +28,9 @@ export function unsubscribePage({ person, list }: Asked, token: string): Answer 
   )
 }
 
-export function unsubscribedPage({ person, list }: Asked, token: string, undo: string | null): Answer {
+export function unsubscribedPage({ person, list }: UnsubscribeTarget, token: string, undo: string | null): ApiResponse {
   const { title, text, undoQuestion, undo: button } = TEXTS.unsubscribed
-  const back =
+  const undoForm =
     undo === null
       ? null
       : html`<form method="post">
@@ -39,36 +39,36 @@ export function unsubscribedPage({ person, list }: Asked, token: string, undo: s
 <button type="submit">${button}</button>
 </form>
 `
-  return withoutRobots(
+  return withNoIndex(
     page(
       title,
       html`<h1>${title}</h1>
-<p role="status">${text(shown(person.email), list)}</p>
-${back}<p><a href="/p/${token}">${TEXTS.unsubscribe.choose}</a></p>`,
+<p role="status">${text(maskEmail(person.email), list)}</p>
+${undoForm}<p><a href="/p/${token}">${TEXTS.unsubscribe.choose}</a></p>`,
     ),
   )
 }
 
-export function restoredPage(): Answer {
-  return withoutRobots(messagePage(TEXTS.restored.title, TEXTS.restored.text))
+export function restoredPage(): ApiResponse {
+  return withNoIndex(messagePage(TEXTS.restored.title, TEXTS.restored.text))
 }
 
 /** For a contact that was deleted. */
-export function nobodyPage(): Answer {
-  return withoutRobots(messagePage(TEXTS.nobody.title, TEXTS.nobody.text))
+export function contactGonePage(): ApiResponse {
+  return withNoIndex(messagePage(TEXTS.contactGone.title, TEXTS.contactGone.text))
 }
 
-export function preferencesPage({ person, lists }: Preferences, isSaved: boolean): Answer {
-  const { title, intro, lists: legend, none, noMail, noMailHint, save, saved } = TEXTS.preferences
+export function preferencesPage({ person, lists }: Preferences, isSaved: boolean): ApiResponse {
+  const { title, intro, lists: legend, none, mailGone: noMail, noMailHint, save, saved } = TEXTS.preferences
   const boxes = lists.map(({ audienceId, name, isSubscribed }) =>
-    checkbox({
+    renderCheckbox({
       name: `${LIST_FIELD}${audienceId}`,
       label: name,
       isChecked: isSubscribed && !person.isOptedOut,
       hint: null,
     }),
   )
-  return withoutRobots(
+  return withNoIndex(
     page(
       title,
       html`${
@@ -77,7 +77,7 @@ export function preferencesPage({ person, lists }: Preferences, isSaved: boolean
 `
           : null
       }<h1>${title}</h1>
-<p>${intro(shown(person.email))}</p>
+<p>${intro(maskEmail(person.email))}</p>
 <form method="post">
 ${
   boxes.length === 0
@@ -85,13 +85,13 @@ ${
     : html`<fieldset><legend>${legend}</legend>
 ${boxes}</fieldset>`
 }
-${checkbox({ name: 'all', label: noMail, isChecked: person.isOptedOut, hint: noMailHint })}<button type="submit">${save}</button>
+${renderCheckbox({ name: 'all', label: noMail, isChecked: person.isOptedOut, hint: noMailHint })}<button type="submit">${save}</button>
 </form>`,
     ),
   )
 }
 
-interface Checkbox {
+interface PreferenceCheckbox {
   readonly name: string
   readonly label: string
   readonly isChecked: boolean
@@ -99,28 +99,28 @@ interface Checkbox {
 }
 
 /** With a hidden `0` before it: what was shown and not checked is said too. */
-function checkbox({ name, label, isChecked, hint }: Checkbox): Markup {
-  const marks = [
+function renderCheckbox({ name, label, isChecked, hint }: PreferenceCheckbox): Markup {
+  const attributes = [
     ...(isChecked ? [html` checked`] : []),
     ...(hint === null ? [] : [html` aria-describedby="${name}-hint"`]),
   ]
-  const told =
+  const hintText =
     hint === null
       ? null
       : html`<p class="hint" id="${name}-hint">${hint}</p>
 `
   return html`<input type="hidden" name="${name}" value="0">
-<label class="choice"><input type="checkbox" name="${name}" value="1"${marks}> ${label}</label>
-${told}`
+<label class="choice"><input type="checkbox" name="${name}" value="1"${attributes}> ${label}</label>
+${hintText}`
 }
 
 /** `a…@b.example` */
-function shown(email: string): string {
+function maskEmail(email: string): string {
   const at = email.lastIndexOf('@')
   const [first = ''] = email
   return `${first}…${email.slice(at)}`
 }
 
-function withoutRobots(answer: Answer): Answer {
+function withNoIndex(answer: ApiResponse): ApiResponse {
   return { ...answer, headers: { ...answer.headers, 'X-Robots-Tag': 'noindex' } }
 }

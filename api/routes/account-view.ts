@@ -1,44 +1,44 @@
-/** A connected account as the API shows it: never its secret, of which only is said that there is one. Pure. */
+/** A connected account as the API shows it. The secret is never part of it. Pure. */
 import { z } from 'zod'
 import { SECURITIES } from '#config/oauth-providers.ts'
 import type { Account } from '#src/providers/accounts.ts'
 import { TEST_STEPS, type TestResult } from '#src/providers/connection-tests.ts'
-import { moment } from '#api/http/answer-shapes.ts'
+import { timestamp } from '#api/http/response-schemas.ts'
 
 const count = z.int().min(1)
 
-export const accountShape = z
+export const accountSchema = z
   .object({
     id: z.uuid(),
     object: z.literal('account'),
     type: z.enum(['smtp', 'oauth']),
-    provider: z.string().nullable().meta({ description: 'of a mailbox over OAuth' }),
+    provider: z.string().nullable().meta({ description: 'the OAuth provider; null for SMTP credentials' }),
     name: z.string(),
     host: z.string(),
     port: count,
     security: z.enum(SECURITIES),
     username: z.string(),
-    addresses: z.array(z.string()).meta({ description: 'that mail may come from' }),
+    addresses: z.array(z.string()).meta({ description: 'the addresses allowed in From' }),
     status: z.enum(['active', 'paused']),
     paused_reason: z.string().nullable(),
-    paused_at: moment.nullable(),
+    paused_at: timestamp.nullable(),
     connections: count,
     messages_per_connection: count,
     messages_per_minute: count.nullable(),
-    created_at: moment,
-    updated_at: moment,
+    created_at: timestamp,
+    updated_at: timestamp,
   })
   .meta({ id: 'Account' })
 
-const step = z.object({ step: z.enum(TEST_STEPS), ok: z.boolean(), detail: z.string() })
+const testStep = z.object({ step: z.enum(TEST_STEPS), ok: z.boolean(), detail: z.string() })
 
-export const testShape = z
+export const connectionTestSchema = z
   .object({
     ok: z.boolean(),
-    steps: z.array(step).meta({ description: 'in order; the last one failed where it is not ok' }),
-    conversation: z.string().meta({ description: 'what was said, without secrets' }),
+    steps: z.array(testStep).meta({ description: 'in order; if `ok` is false, the last one failed' }),
+    conversation: z.string().meta({ description: 'the SMTP conversation, without secrets' }),
     duration_ms: z.int(),
-    tested_at: moment,
+    tested_at: timestamp,
   })
   .meta({ id: 'AccountTest' })
 
@@ -66,6 +66,12 @@ export function presentAccount(account: Account): Record<string, unknown> {
   }
 }
 
-export function presentTest({ ok, steps, conversation, durationMs, at }: TestResult): Record<string, unknown> {
+export function presentConnectionTest({
+  ok,
+  steps,
+  conversation,
+  durationMs,
+  at,
+}: TestResult): Record<string, unknown> {
   return { ok, steps, conversation, duration_ms: durationMs, tested_at: at }
 }

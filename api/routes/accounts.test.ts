@@ -1,7 +1,7 @@
 /** Connected accounts over HTTP: created, changed, tested, resumed, removed; sign-ins that are not ours. How mail goes is in test/flows. */
 import { assert } from 'chai'
 import { openLog } from '#src/platform/log.ts'
-import { finishTest, readTestWord, takeTest } from '#src/providers/connection-tests.ts'
+import { storeTestResult, parseTestRequest, claimTest } from '#src/providers/connection-tests.ts'
 import { pauseAccount } from '#src/providers/pause-account.ts'
 import { ACCOUNT_TESTS_CHANNEL } from '#src/queue/keys.ts'
 import { openRedis, type Redis } from '#src/stores/redis.ts'
@@ -176,14 +176,14 @@ describe('connected accounts over HTTP', () => {
       'message',
       (_channel: string, word: string) =>
         void (async () => {
-          const named = readTestWord(word)
+          const named = parseTestRequest(word)
           if (
             named === null ||
-            (await Promise.all([1, 2].map(() => takeTest(ctx, named)))).filter(Boolean).length === 0
+            (await Promise.all([1, 2].map(() => claimTest(ctx, named)))).filter(Boolean).length === 0
           )
             return
           taken++
-          await finishTest(ctx, named, {
+          await storeTestResult(ctx, named, {
             ok: false,
             steps: [{ step: 'dns', ok: false, detail: 'no such name' }],
             conversation: '-- x',

@@ -1,8 +1,10 @@
 /**
- * Connected accounts of a workspace: SMTP credentials created here, mailboxes connected by a sign-in (`oauth.ts`); listed, changed, tested,
- * resumed, removed. No answer has a secret. The api opens no SMTP socket: a connection test is asked of the outbound process and waited for.
+ * Connected accounts of a workspace: SMTP credentials created here, and mailboxes connected by a sign-in
+ * (`oauth.ts`). List, change, test, resume and remove them. No response contains a secret. The api opens no SMTP
+ * connection: it asks the outbound process for a connection test and waits for the result.
  *
- * Credentials go where their owner sent them and nowhere else: who changes the server or the user name gives the password again.
+ * Credentials go only to the server their owner named: a request that changes the server or the user name must
+ * contain the password.
  */
 import { isIP } from 'node:net'
 import { z } from 'zod'
@@ -20,38 +22,38 @@ import {
   MAX_ACCOUNTS,
   removeAccount,
   type Account,
-  type SignIn,
+  type AccountCredentials,
 } from '#src/providers/accounts.ts'
 import { testAccount } from '#src/providers/connection-tests.ts'
 import { resumeAccount } from '#src/providers/pause-account.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import { pageData, paging } from '#api/http/paging.ts'
-import { route, type Answer, type AnyRoute } from '#api/http/route.ts'
-import { enveloped, pageOf } from '#api/http/answer-shapes.ts'
-import { accountFields, foldAccount, signInOf, type FoldedAccount } from './account-fields.ts'
-import { accountShape, presentAccount, presentTest, testShape } from './account-view.ts'
+import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
+import { envelope, pagedList } from '#api/http/response-schemas.ts'
+import { accountFields, parseAccountFields, toSignIn, type AccountInput } from './account-fields.ts'
+import { accountSchema, presentAccount, presentConnectionTest, connectionTestSchema } from './account-view.ts'
 
 export const ACCESS = { admin: 'accounts:manage' } as const
 const byPath = z.object({ id: z.string() })
-const one = enveloped(accountShape).meta({ id: 'AccountAnswer' })
+const accountResponse = envelope(accountSchema).meta({ id: 'AccountAnswer' })
 
-const changeBody = accountFields.transform((given, sink): FoldedAccount =>
-  foldAccount(given, (path, message) => sink.addIssue({ code: 'custom', path: [path], message })),
+const changeBody = accountFields.transform((given, sink): AccountInput =>
+  parseAccountFields(given, (path, message) => sink.addIssue({ code: 'custom', path: [path], message })),
 )
 
 const REQUIRED = ['host', 'username', 'password'] as const
 
 const createBody = changeBody
-  .transform((folded, sink) => {
+  .transform((input, sink) => {
     for (const field of REQUIRED)
-      if (folded[field] === undefined) sink.addIssue({ code: 'custom', path: [field], message: 'is required' })
-    const signIn = signInOf(folded)
-    const addresses = folded.addresses ?? addressOf(folded.username)
+      if (input[field] === undefined) sink.addIssue({ code: 'custom', path: [field], message: 'is required' })
+    const signIn = toSignIn(input)
+    const addresses = input.addresses ?? addressesOfUsername(input.username)
     if (addresses.length === 0)
-      sink.addIssue({ code: 'custom', path: ['from'], message: 'is required where the user name is no address' })
+      sink.addIssue({ code: 'custom', path: ['from'], message: 'is required if the user name is not an email address' })
     return signIn === null || addresses.length === 0
       ? z.NEVER
-      : { name: folded.name, limits: folded.limits, signIn, addresses }
+      : { name: input.name, limits: input.limits, signIn, addresses }
   })
   .meta({
     required: ['host', 'username', 'password'],
@@ -67,25 +69,25 @@ const createBody = changeBody
     ],
   })
 
-function addressOf(username = ''): string[] {
-  const read = parseAddress(username)
-  return read.ok ? [read.address.address.toLowerCase()] : []
+function addressesOfUsername(username = ''): string[] {
+  const parsed = parseAddress(username)
+  return parsed.ok ? [parsed.address.address.toLowerCase()] : []
 }
 
 const create = route({
   name: 'create-account',
-  summary: 'Connect SMTP credentials; test them afterwards',
+  summary: 'Connect an account by its SMTP credentials, untested: call test-account next',
   method: 'POST',
   paths: ['/public/accounts'],
   access: ACCESS,
   body: createBody,
   status: 201,
-  answer: one,
+  response: accountResponse,
   errors: ['CONFLICT'],
   handle: async (ctx, { caller, body: { name, limits, signIn, addresses } }) => {
-    const wrong = judgeServer(ctx, signIn)
-    if (wrong !== null) return wrong
-    const made = await createAccount(ctx, {
+    const refusal = validateServer(ctx, signIn)
+    if (refusal !== null) return refusal
+    const created = await createAccount(ctx, {
       ...signIn,
       workspaceId: caller.workspaceId,
       kind: 'smtp',
@@ -94,22 +96,22 @@ const create = route({
       addresses,
       limits: { ...ACCOUNT_LIMITS, ...limits },
     })
-    if (made.kind !== 'created')
+    if (created.kind !== 'created')
       return refuse('CONFLICT', `A workspace has at most ${MAX_ACCOUNTS} connected accounts.`)
-    return told('The account is connected.', made.account)
+    return respondWithAccount('Account connected.', created.account)
   },
 })
 
 const list = route({
   name: 'list-accounts',
-  summary: 'The connected accounts of the workspace, the oldest first',
+  summary: 'List the connected accounts of the workspace, oldest first',
   method: 'GET',
   paths: ['/public/accounts'],
   access: ACCESS,
   query: paging,
   status: 200,
   errors: [],
-  answer: pageOf('accounts', accountShape),
+  response: pagedList('accounts', accountSchema),
   handle: async (ctx, { caller: { workspaceId }, query }) => {
     const { page, limit } = query
     const [accounts, total] = await Promise.all([
@@ -123,47 +125,48 @@ const list = route({
 
 const get = route({
   name: 'get-account',
-  summary: 'One connected account',
+  summary: 'Get a connected account',
   method: 'GET',
   paths: ['/public/accounts/:id'],
   access: ACCESS,
   params: byPath,
   status: 200,
-  answer: one,
+  response: accountResponse,
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params }) => {
-    const account = await ownAccount(ctx, caller.workspaceId, params.id)
-    return account === null ? NO_ACCOUNT : told('The account is found.', account)
+    const account = await findOwnAccount(ctx, caller.workspaceId, params.id)
+    return account === null ? NO_ACCOUNT : respondWithAccount('Account found.', account)
   },
 })
 
 const update = route({
   name: 'update-account',
-  summary: 'Change name, addresses, limits, or with its password what it signs in with; new credentials end a pause',
+  summary:
+    'Update the name, addresses or limits; the credentials too, if the password is given; new credentials end a pause',
   method: 'PATCH',
   paths: ['/public/accounts/:id'],
   access: ACCESS,
   params: byPath,
   body: changeBody,
   status: 200,
-  answer: one,
+  response: accountResponse,
   errors: ['VALIDATION_ERROR', 'NOT_FOUND'],
   handle: async (ctx, { caller, params, body }) => {
-    const account = await ownAccount(ctx, caller.workspaceId, params.id)
+    const account = await findOwnAccount(ctx, caller.workspaceId, params.id)
     if (account === null) return NO_ACCOUNT
-    const read = signInFor(ctx, account, body)
-    if (!read.ok) return read.refusal
+    const signInChange = readSignInChange(ctx, account, body)
+    if (!signInChange.ok) return signInChange.refusal
     const { name, addresses, limits } = body
     if (addresses !== undefined && account.kind === 'oauth')
-      return invalid([{ path: 'from', message: 'is whoever signed in at the provider' }])
-    const changed = await changeAccount(ctx, account, { name, addresses, limits, signIn: read.signIn })
-    return changed === null ? NO_ACCOUNT : told('The account is changed.', changed)
+      return invalid([{ path: 'from', message: 'cannot be changed: it is the address that signed in at the provider' }])
+    const changed = await changeAccount(ctx, account, { name, addresses, limits, credentials: signInChange.signIn })
+    return changed === null ? NO_ACCOUNT : respondWithAccount('Account updated.', changed)
   },
 })
 
 const remove = route({
   name: 'delete-account',
-  summary: 'Remove a connected account: its keys stop working at once, and its queued mail fails',
+  summary: 'Delete a connected account: its keys stop working immediately, and its queued mail fails',
   method: 'DELETE',
   paths: ['/public/accounts/:id'],
   access: ACCESS,
@@ -176,42 +179,41 @@ const remove = route({
 
 const test = route({
   name: 'test-account',
-  summary: 'Connect, sign in and ask whether mail may come from its address; nothing is sent',
+  summary: 'Test an account: connect, sign in and check that the server accepts its From address; nothing is sent',
   method: 'POST',
   paths: ['/public/accounts/:id/test'],
   access: ACCESS,
   params: byPath,
   status: 200,
-  answer: enveloped(testShape),
+  response: envelope(connectionTestSchema),
   errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
   handle: async (ctx, { caller, params }) => {
-    const account = await ownAccount(ctx, caller.workspaceId, params.id)
+    const account = await findOwnAccount(ctx, caller.workspaceId, params.id)
     if (account === null) return NO_ACCOUNT
     const result = await testAccount(ctx, account)
-    if (result === null)
-      return refuse('SERVICE_UNAVAILABLE', 'No outbound process made the test in time. Try again.', 5)
+    if (result === null) return refuse('SERVICE_UNAVAILABLE', 'No outbound process ran the test in time. Try again.', 5)
     const message = result.ok
-      ? 'The account works.'
-      : `It failed: ${result.steps.at(-1)?.detail ?? 'for no known reason'}`
-    return { body: { success: true, message, data: presentTest(result) } }
+      ? 'The test succeeded.'
+      : `The test failed: ${result.steps.at(-1)?.detail ?? 'unknown reason'}`
+    return { body: { success: true, message, data: presentConnectionTest(result) } }
   },
 })
 
 const resume = route({
   name: 'resume-account',
-  summary: 'End the pause of an account with the credentials it has; what waits goes on',
+  summary: 'Resume a paused account with its present credentials; its waiting mail is sent',
   method: 'POST',
   paths: ['/public/accounts/:id/resume'],
   access: ACCESS,
   params: byPath,
   status: 200,
-  answer: one,
+  response: accountResponse,
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params }) => {
-    const account = await ownAccount(ctx, caller.workspaceId, params.id)
+    const account = await findOwnAccount(ctx, caller.workspaceId, params.id)
     if (account === null || !(await resumeAccount(ctx, account))) return NO_ACCOUNT
-    const now = await ownAccount(ctx, caller.workspaceId, account.id)
-    return now === null ? NO_ACCOUNT : told('The account is active.', now)
+    const resumed = await findOwnAccount(ctx, caller.workspaceId, account.id)
+    return resumed === null ? NO_ACCOUNT : respondWithAccount('The account is active.', resumed)
   },
 })
 
@@ -219,25 +221,26 @@ export const ACCOUNT_ROUTES: readonly AnyRoute[] = [create, list, get, update, r
 
 export const NO_ACCOUNT = refuse('NOT_FOUND', 'There is no such account.')
 
-/** The account, if it is the workspace's own. */
-export function ownAccount(ctx: ApiContext, workspaceId: string, id: string): Promise<Account | null> {
+/** The account, or null if it does not exist in this workspace. */
+export function findOwnAccount(ctx: ApiContext, workspaceId: string, id: string): Promise<Account | null> {
   return isUuid(id) ? findAccount(ctx.db, workspaceId, id) : Promise.resolve(null)
 }
 
-function told(message: string, account: Account): Answer {
+function respondWithAccount(message: string, account: Account): ApiResponse {
   return { body: { success: true, message, data: presentAccount(account) } }
 }
 
-type ReadSignIn =
-  | { readonly ok: true; readonly signIn: SignIn | undefined }
+type SignInChange =
+  | { readonly ok: true; readonly signIn: AccountCredentials | undefined }
   | { readonly ok: false; readonly refusal: Refusal }
 
-function signInFor(ctx: ApiContext, account: Account, body: FoldedAccount): ReadSignIn {
+function readSignInChange(ctx: ApiContext, account: Account, body: AccountInput): SignInChange {
   const { host, port, security, username, password } = body
   if ([host, port, security, username, password].every((given) => given === undefined))
     return { ok: true, signIn: undefined }
-  if (account.kind === 'oauth') return refused('', 'a mailbox over OAuth is connected again, not changed')
-  if (password === undefined) return refused('password', 'is required to change what the account signs in with')
+  if (account.kind === 'oauth')
+    return invalidSignIn('', 'the credentials of an OAuth mailbox cannot be changed: connect it again')
+  if (password === undefined) return invalidSignIn('password', 'is required to change the credentials')
   const signIn = {
     host: host ?? account.host,
     port: port ?? account.port,
@@ -245,21 +248,21 @@ function signInFor(ctx: ApiContext, account: Account, body: FoldedAccount): Read
     username: username ?? account.username,
     secret: password,
   }
-  const refusal = judgeServer(ctx, signIn)
+  const refusal = validateServer(ctx, signIn)
   return refusal === null ? { ok: true, signIn } : { ok: false, refusal }
 }
 
-function refused(path: string, message: string): ReadSignIn {
+function invalidSignIn(path: string, message: string): SignInChange {
   return { ok: false, refusal: invalid([{ path, message }]) }
 }
 
-/** What can be told without a look-up; the outbound process looks at the addresses themselves. */
-function judgeServer({ config }: ApiContext, { host, security }: SignIn): Refusal | null {
+/** Checks what needs no DNS lookup; the outbound process checks the resolved addresses. */
+function validateServer({ config }: ApiContext, { host, security }: AccountCredentials): Refusal | null {
   const allowed = config.allowPrivateTargets
   if (isIP(host) !== 0 && !isReachable(host, allowed))
     return invalid([{ path: 'host', message: 'is a private or reserved address' }])
-  const isOutside = isIP(host) === 0 ? allowed.length === 0 : isReachable(host, [])
-  if (security !== 'none' || !isOutside) return null
-  const message = 'none is only possible inside of networks that the operator allows (ALLOW_PRIVATE_TARGETS)'
+  const isPublicTarget = isIP(host) === 0 ? allowed.length === 0 : isReachable(host, [])
+  if (security !== 'none' || !isPublicTarget) return null
+  const message = 'none is possible only in networks that the operator allows (ALLOW_PRIVATE_TARGETS)'
   return invalid([{ path: 'security', message }])
 }

@@ -1,23 +1,24 @@
 /**
- * A message on its way as far as RCPT; nothing is sent. This process opens no SMTP connection: an outbound process is asked, and answered
- * for as long as a client waits. Who asks too early for the answer gets it later by its id.
+ * A dry run: a message as far as RCPT, without sending it. This process opens no SMTP connection. It asks an
+ * outbound process and waits for the report as long as an HTTP client waits; a report that comes later is stored
+ * and found by its id.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { invalid, refuse } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
 import { parseAddress } from '#src/mail/address.ts'
-import { askDryRun, findDryRun, type DryRunReport } from '#src/operator/dry-runs.ts'
-import { readFilter } from '#src/operator/filter.ts'
+import { requestDryRun, findDryRun, type DryRunReport } from '#src/operator/dry-runs.ts'
+import { parseFilter } from '#src/operator/filter.ts'
 import { hasOutbound } from '#src/queue/lease.ts'
 import { recordAction } from '#src/operator/audit-log.ts'
 import type { ApiContext } from '#api/http/context.ts'
-import { route, type Answer, type AnyRoute } from '#api/http/route.ts'
-import { enveloped } from '#api/http/answer-shapes.ts'
+import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
+import { envelope } from '#api/http/response-schemas.ts'
 import { operatorName } from './admin-queue.ts'
 
-const LOOK_MS = 200
-const WAIT_MS = 25_000
+const POLL_INTERVAL_MS = 200
+const MAX_WAIT_MS = 25_000
 
 const verdict = z.enum(['ok', 'warn', 'fail'])
 const step = z.object({
@@ -26,79 +27,83 @@ const step = z.object({
   says: z.string(),
   todo: z.string().nullable().meta({ description: 'what to do about it' }),
 })
-const answer = enveloped(
+const dryRunResponse = envelope(
   z.object({
     id: z.uuid(),
     state: z.enum(['waiting', 'done']),
     result: verdict.nullable(),
     steps: z.array(step),
-    conversation: z.array(z.string()).meta({ description: 'what was said with the receiver, line by line' }),
+    conversation: z.array(z.string()).meta({ description: 'the SMTP conversation with the receiver, line by line' }),
   }),
 ).meta({ id: 'DryRun' })
 
 const address = z
   .string()
   .max(320, 'is too long')
-  .refine((text) => parseAddress(text).ok, 'is no address')
+  .refine((text) => parseAddress(text).ok, 'is not an email address')
 const body = z.object({
   from: address,
   to: address,
-  workspace: z.string().min(1).max(255).optional().meta({ description: 'its id, key part or name' }),
+  workspace: z.string().min(1).max(255).optional().meta({ description: 'the id, key part or name of a workspace' }),
   raw: z
     .string()
     .max(1_000_000, 'at most 1,000,000 characters')
     .optional()
-    .meta({ description: 'a whole message; one is made up without it' }),
-  wait: z.boolean().default(true).meta({ description: 'false: answer at once, ask for the result by its id' }),
+    .meta({ description: 'a complete message; by default a generated one' }),
+  wait: z.boolean().default(true).meta({ description: 'false: return immediately; get the result by its id' }),
 })
 
-const begin = route({
+const start = route({
   name: 'admin-dry-run',
-  summary: 'Rehearse a message: every gate, DNS, connection, MAIL and RCPT, then RSET; DKIM, SPF and DMARC',
+  summary: 'Run a message through every gate, DNS, connection, MAIL and RCPT, then RSET; check DKIM, SPF and DMARC',
   method: 'POST',
   paths: ['/admin/dry-run'],
   access: 'operator',
   body,
   status: 200,
-  answer,
+  response: dryRunResponse,
   errors: ['VALIDATION_ERROR'],
-  handle: async (ctx, { body: { from, to, workspace, raw, wait }, headers, address: place, gone }) => {
-    const read = await readFilter({ workspace }, { db: ctx.db, nowMs: ctx.clock.now() })
+  handle: async (ctx, { body: { from, to, workspace, raw, wait }, headers, address: clientAddress, closed }) => {
+    const read = await parseFilter({ workspace }, { db: ctx.db, nowMs: ctx.clock.now() })
     if (!read.ok) return invalid(read.details)
     const bytes = raw === undefined ? null : Buffer.from(raw.replace(/\r?\n/g, '\r\n'))
-    const id = await askDryRun(ctx, { from, to, workspaceId: read.filter.workspace ?? null, raw: bytes })
+    const id = await requestDryRun(ctx, { from, to, workspaceId: read.filter.workspace ?? null, raw: bytes })
     await recordAction(
       ctx,
-      { verb: 'dry-run', subject: { from, to }, reason: '', by: operatorName(headers, place) },
+      { verb: 'dry-run', subject: { from, to }, reason: '', by: operatorName(headers, clientAddress) },
       'done',
     )
-    return tell(id, wait ? await awaitReport(ctx, id, gone) : null)
+    return respondWithReport(id, wait ? await awaitReport(ctx, id, closed) : null)
   },
 })
 
 const show = route({
   name: 'admin-get-dry-run',
-  summary: 'The result of a dry run, kept for an hour',
+  summary: 'Get the result of a dry run, stored for an hour',
   method: 'GET',
   paths: ['/admin/dry-run/:id'],
   access: 'operator',
   params: z.object({ id: z.string() }),
   status: 200,
-  answer,
+  response: dryRunResponse,
   errors: ['NOT_FOUND'],
   handle: async (ctx, { params: { id } }) => {
     const found = isUuid(id) ? await findDryRun(ctx.db, id) : { kind: 'none' as const }
     if (found.kind === 'none') return refuse('NOT_FOUND', 'There is no such dry run.')
-    return tell(id, found.kind === 'done' ? found.report : null)
+    return respondWithReport(id, found.kind === 'done' ? found.report : null)
   },
 })
 
-export const ADMIN_DRY_RUN_ROUTES: readonly AnyRoute[] = [begin, show]
+export const ADMIN_DRY_RUN_ROUTES: readonly AnyRoute[] = [start, show]
 
-/** Null when it takes longer than a client waits, or nobody is there to answer. */
-async function awaitReport(ctx: ApiContext, id: string, gone: AbortSignal): Promise<DryRunReport | null> {
+/** Null if the report takes longer than a client waits, or if no outbound process is running. */
+async function awaitReport(ctx: ApiContext, id: string, closed: AbortSignal): Promise<DryRunReport | null> {
   if (!(await hasOutbound(ctx.db))) return null
-  for (const end = performance.now() + WAIT_MS; performance.now() < end && !gone.aborted; await sleep(LOOK_MS)) {
+  for (
+    const deadline = performance.now() + MAX_WAIT_MS;
+    performance.now() < deadline && !closed.aborted;
+    await sleep(POLL_INTERVAL_MS)
+  ) {
     const found = await findDryRun(ctx.db, id)
     if (found.kind === 'done') return found.report
   }
@@ -106,13 +111,13 @@ async function awaitReport(ctx: ApiContext, id: string, gone: AbortSignal): Prom
 }
 
 const MESSAGES = {
-  ok: 'It would be taken.',
-  warn: 'It would be taken; see the warnings.',
-  fail: 'It would not be taken.',
+  ok: 'The receiver would accept it.',
+  warn: 'The receiver would accept it; see the warnings.',
+  fail: 'It would not be delivered.',
 } as const
 
-function tell(id: string, report: DryRunReport | null): Answer {
-  const message = report === null ? 'No outbound process has answered yet.' : MESSAGES[report.result]
+function respondWithReport(id: string, report: DryRunReport | null): ApiResponse {
+  const message = report === null ? 'No outbound process has reported yet.' : MESSAGES[report.result]
   const data =
     report === null
       ? { id, state: 'waiting', result: null, steps: [], conversation: [] }

@@ -1,39 +1,42 @@
-/** What only the operator can mend: told once each, with how often, until it is acknowledged. The command line: `mailstead notices`. */
+/**
+ * Notices: problems that only the operator can solve. Each is reported once with a count until it is acknowledged.
+ * The command line has the same: `mailstead notices`.
+ */
 import { z } from 'zod'
 import { refuse } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
-import { acknowledgeNotices, listNotices, NOTICE_KIND_NAMES, type Notice } from '#src/operator/notices.ts'
+import { acknowledgeNotices, listNotices, NOTICE_KIND_NAMES, type OperatorNotice } from '#src/operator/notices.ts'
 import { paging } from '#api/http/paging.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
-import { enveloped, moment, plainAnswer } from '#api/http/answer-shapes.ts'
+import { envelope, timestamp, plainResponse } from '#api/http/response-schemas.ts'
 import { operatorName } from './admin-queue.ts'
 
-const shape = z
+const noticeSchema = z
   .object({
     id: z.uuid(),
     kind: z.enum(NOTICE_KIND_NAMES),
     subject: z.string(),
     text: z.string(),
     count: z.int().min(1).meta({ description: 'how often it happened' }),
-    first_seen: moment,
-    last_seen: moment,
-    acknowledged_at: moment.nullable(),
+    first_seen: timestamp,
+    last_seen: timestamp,
+    acknowledged_at: timestamp.nullable(),
     acknowledged_by: z.string().nullable(),
   })
   .meta({ id: 'Notice' })
 
 const list = route({
   name: 'admin-list-notices',
-  summary: 'What only the operator can mend, the latest first',
+  summary: 'List the problems that only the operator can solve, latest first',
   method: 'GET',
   paths: ['/admin/notices'],
   access: 'operator',
   status: 200,
   query: z.object({
-    state: z.enum(['open', 'all']).default('open').meta({ description: 'all: with those that were acknowledged' }),
+    state: z.enum(['open', 'all']).default('open').meta({ description: '`all` includes acknowledged notices' }),
     limit: paging.shape.limit,
   }),
-  answer: enveloped(z.object({ notices: z.array(shape) })),
+  response: envelope(z.object({ notices: z.array(noticeSchema) })),
   errors: ['VALIDATION_ERROR'],
   handle: async (ctx, { query: { state, limit } }) => {
     const notices = (await listNotices(ctx.db, { all: state === 'all', limit })).map(present)
@@ -51,7 +54,7 @@ function present({
   lastSeen,
   acknowledgedAt,
   acknowledgedBy,
-}: Notice): Record<string, unknown> {
+}: OperatorNotice): Record<string, unknown> {
   return {
     id,
     kind,
@@ -67,21 +70,21 @@ function present({
 
 const acknowledge = route({
   name: 'admin-acknowledge-notice',
-  summary: 'Acknowledge a notice, or all of them: what happens again after that is told anew',
+  summary: 'Acknowledge a notice, or all of them; if the problem occurs again, a new notice is opened',
   method: 'POST',
   paths: ['/admin/notices/acknowledge'],
   access: 'operator',
   status: 200,
-  answer: plainAnswer,
+  response: plainResponse,
   body: z
     .object({ id: z.string().max(64, 'is too long').optional(), all: z.literal(true).optional() })
     .refine(({ id, all }) => (id === undefined) !== (all === undefined), 'give an id, or all: true'),
   errors: ['VALIDATION_ERROR', 'NOT_FOUND'],
   handle: async (ctx, { body: { id = null }, headers, address }) => {
-    const order = { id, by: operatorName(headers, address), now: new Date(ctx.clock.now()) }
-    const done = id === null || isUuid(id) ? await acknowledgeNotices(ctx.db, order) : 0
-    if (id !== null && done === 0) return refuse('NOT_FOUND', 'There is no such open notice.')
-    return { body: { success: true, message: `${done} notices are acknowledged.` } }
+    const acknowledgement = { id, by: operatorName(headers, address), now: new Date(ctx.clock.now()) }
+    const acknowledgedCount = id === null || isUuid(id) ? await acknowledgeNotices(ctx.db, acknowledgement) : 0
+    if (id !== null && acknowledgedCount === 0) return refuse('NOT_FOUND', 'There is no such open notice.')
+    return { body: { success: true, message: `${acknowledgedCount} notices acknowledged.` } }
   },
 })
 

@@ -1,36 +1,37 @@
 /**
- * The pools of egress sources, and which of them a workspace or a domain leaves by. What waits follows: the pool is looked up when a
- * message is about to go. Making pools and sources is the command line's (`mailstead egress`): it needs the machine that has the address.
+ * Source pools, and which pool the mail of a workspace or a sending domain leaves from. Waiting mail follows a
+ * change, because the pool is read just before a message is sent. Only the command line creates pools and sources
+ * (`mailstead egress`): it must run on the machine that has the address.
  */
 import { z } from 'zod'
 import { findDomain } from '#src/domains/domains.ts'
-import { listPools, usePool, type PoolUser } from '#src/egress/pools.ts'
+import { listPools, setEgressPool, type PoolUser } from '#src/egress/pools.ts'
 import { invalid, type Refusal } from '#src/platform/errors.ts'
-import { readFilter } from '#src/operator/filter.ts'
+import { parseFilter } from '#src/operator/filter.ts'
 import { recordAction } from '#src/operator/audit-log.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
-import { enveloped, plainAnswer } from '#api/http/answer-shapes.ts'
+import { envelope, plainResponse } from '#api/http/response-schemas.ts'
 import { operatorName } from './admin-queue.ts'
 
 const count = z.int().min(0)
-const pool = z
+const poolSchema = z
   .object({
     name: z.string(),
     members: z.array(z.object({ source: z.string(), weight: z.int() })),
-    workspaces: count.meta({ description: 'that were given it' }),
-    domains: count,
+    workspaces: count.meta({ description: 'workspaces that use it' }),
+    domains: count.meta({ description: 'sending domains that use it' }),
   })
   .meta({ id: 'EgressPool' })
 
 const list = route({
   name: 'admin-list-pools',
-  summary: 'The pools that mail leaves by',
+  summary: 'List the source pools',
   method: 'GET',
   paths: ['/admin/pools'],
   access: 'operator',
   status: 200,
-  answer: enveloped(z.object({ pools: z.array(pool) })),
+  response: envelope(z.object({ pools: z.array(poolSchema) })),
   errors: [],
   handle: async (ctx) => {
     const pools = await listPools(ctx.db)
@@ -40,35 +41,41 @@ const list = route({
 
 const text = z.string().min(1, 'is empty').max(255, 'is too long')
 
-const move = route({
+const usePoolRoute = route({
   name: 'admin-use-pool',
   summary: 'Move the mail of a workspace, or of one of its sending domains, to another pool',
   description:
-    'Mail that waits follows; what is being sent goes on. `pool: null` gives it back to the pool of its region.',
+    'Waiting mail follows; mail being sent is not changed. `pool: null` selects the default pool of the region.',
   method: 'POST',
   paths: ['/admin/pools/use'],
   access: 'operator',
   status: 200,
-  answer: plainAnswer,
+  response: plainResponse,
   errors: ['VALIDATION_ERROR'],
   body: z.object({
-    workspace: text.meta({ description: 'its id, key part or name' }),
+    workspace: text.meta({ description: 'the id, key part or name of a workspace' }),
     pool: text.nullable(),
-    domain: text.optional().meta({ description: 'only this sending domain of it' }),
+    domain: text.optional().meta({ description: 'only this sending domain of the workspace' }),
   }),
-  handle: async (ctx, { body: { workspace, domain, pool: name }, headers, address }) => {
-    const user = await findUser(ctx, workspace, domain)
-    if ('error' in user) return user
-    const refusal = await usePool(ctx.db, user, name)
+  handle: async (ctx, { body: { workspace, domain, pool: poolName }, headers, address }) => {
+    const poolUser = await findPoolUser(ctx, workspace, domain)
+    if ('error' in poolUser) return poolUser
+    const refusal = await setEgressPool(ctx.db, poolUser, poolName)
     if (refusal !== null) return invalid([{ path: 'pool', message: refusal }])
-    const subject = { workspace, ...(domain === undefined ? {} : { domain }), pool: name ?? 'of its region' }
+    const subject = { workspace, ...(domain === undefined ? {} : { domain }), pool: poolName ?? 'of its region' }
     await recordAction(ctx, { verb: 'pool', subject, reason: '', by: operatorName(headers, address) }, 'done')
-    return { body: { success: true, message: `It leaves by ${name ?? 'the pool of its region'}, within seconds.` } }
+    return {
+      body: { success: true, message: `Its mail leaves from the pool ${poolName ?? 'of its region'} within seconds.` },
+    }
   },
 })
 
-async function findUser(ctx: ApiContext, workspace: string, domain: string | undefined): Promise<PoolUser | Refusal> {
-  const read = await readFilter({ workspace }, { db: ctx.db, nowMs: 0 })
+async function findPoolUser(
+  ctx: ApiContext,
+  workspace: string,
+  domain: string | undefined,
+): Promise<PoolUser | Refusal> {
+  const read = await parseFilter({ workspace }, { db: ctx.db, nowMs: 0 })
   if (!read.ok) return invalid(read.details)
   const id = read.filter.workspace ?? ''
   if (domain === undefined) return { table: 'workspaces', id }
@@ -78,4 +85,4 @@ async function findUser(ctx: ApiContext, workspace: string, domain: string | und
     : { table: 'domains', id: found.id }
 }
 
-export const ADMIN_POOL_ROUTES: readonly AnyRoute[] = [list, move]
+export const ADMIN_POOL_ROUTES: readonly AnyRoute[] = [list, usePoolRoute]

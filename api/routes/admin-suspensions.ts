@@ -1,58 +1,62 @@
 /**
- * What the operator has stopped: a recipient domain or all mail, a site, a workspace, a campaign; until it is resumed or for a time. And
- * which receivers a rule about their replies has stopped, which the operator may let go before their time.
+ * Suspensions: mail that the operator stopped, by recipient domain, site, workspace, campaign or all of it, until
+ * it is resumed or until a set time. Also the receivers that a reply rule suspended; the operator may resume those
+ * early.
  */
 import { z } from 'zod'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
-import { readStopped } from '#src/operator/filter.ts'
+import { parseSuspendable } from '#src/operator/filter.ts'
 import { recordAction } from '#src/operator/audit-log.ts'
-import { listSuspensions, resume, suspend, SUSPENDABLE, type Stopped } from '#src/queue/suspensions.ts'
+import { listSuspensions, resume, suspend, SUSPENDABLE, type SuspensionTarget } from '#src/queue/suspensions.ts'
 import { listReceiverSuspensions, resumeReceiver } from '#src/shaping/receiver-suspensions.ts'
 import type { ApiContext } from '#api/http/context.ts'
-import { route, type Answer, type AnyRoute } from '#api/http/route.ts'
-import { enveloped, moment, plainAnswer } from '#api/http/answer-shapes.ts'
+import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
+import { envelope, timestamp, plainResponse } from '#api/http/response-schemas.ts'
 import { time } from '#api/http/time-fields.ts'
 import { operatorName } from './admin-queue.ts'
 
-const text = z.string().min(1, 'is empty').max(255, 'is too long').optional()
-const subject = {
-  domain: text.meta({ description: 'a recipient domain, or * for all mail' }),
-  site: text,
-  workspace: text.meta({ description: 'its id, key part or name' }),
-  campaign: text.meta({ description: 'its id' }),
+const nameField = z.string().min(1, 'is empty').max(255, 'is too long').optional()
+const subjectFields = {
+  domain: nameField.meta({ description: 'a recipient domain, or * for all mail' }),
+  site: nameField,
+  workspace: nameField.meta({ description: 'the id, key part or name of a workspace' }),
+  campaign: nameField.meta({ description: 'the id of a campaign' }),
 }
-const shape = z
+const suspensionSchema = z
   .object({
     kind: z.enum(SUSPENDABLE),
     subject: z.string(),
     reason: z.string(),
-    created_at: moment,
-    until: moment.nullable(),
+    created_at: timestamp,
+    until: timestamp.nullable(),
   })
   .meta({ id: 'Suspension' })
 
-const receiver = z
+const receiverSuspensionSchema = z
   .object({
     receiver: z.string().meta({ description: '`*`: every receiver, for that source' }),
     source: z.string().meta({
-      description: 'our egress source that it holds for; `default`: the system’s choice of address; `*`: all',
+      description:
+        'the egress source it applies to; `default`: mail without a source, whose address the system chooses; `*`: all',
     }),
-    workspace_id: z.uuid().nullable().meta({ description: 'null: all' }),
+    workspace_id: z.uuid().nullable().meta({ description: 'null: all workspaces' }),
     rule: z.string(),
     reply: z.string(),
-    created_at: moment,
-    until: moment,
+    created_at: timestamp,
+    until: timestamp,
   })
   .meta({ id: 'ReceiverSuspension' })
 
 const list = route({
   name: 'admin-list-suspensions',
-  summary: 'What is stopped: by the operator, and receivers by the rules about their replies',
+  summary: 'List the suspensions: those of the operator, and receivers that a reply rule suspended',
   method: 'GET',
   paths: ['/admin/suspensions'],
   access: 'operator',
   status: 200,
-  answer: enveloped(z.object({ suspensions: z.array(shape), receivers: z.array(receiver) })),
+  response: envelope(
+    z.object({ suspensions: z.array(suspensionSchema), receivers: z.array(receiverSuspensionSchema) }),
+  ),
   errors: [],
   handle: async (ctx) => {
     const found = await listSuspensions(ctx.db)
@@ -82,81 +86,83 @@ const list = route({
   },
 })
 
-const stop = route({
+const suspendRoute = route({
   name: 'admin-suspend',
-  summary: 'Stop mail: it waits, and nothing is tried or counted',
+  summary: 'Suspend mail: it waits without attempts',
   description:
-    'Give one of `domain`, `site`, `workspace`, `campaign`. What is stopped already gets this reason and time. Mail that a ' +
-    'process has taken up already still goes out.',
+    'Give one of `domain`, `site`, `workspace`, `campaign`. An existing suspension gets the new reason and time. ' +
+    'Mail that a process is already sending is still sent.',
   method: 'POST',
   paths: ['/admin/suspensions'],
   access: 'operator',
   status: 200,
-  answer: plainAnswer,
+  response: plainResponse,
   errors: ['VALIDATION_ERROR'],
   body: z.object({
-    ...subject,
+    ...subjectFields,
     reason: z.string().trim().max(500, 'is too long').default('suspended by the operator'),
     until: time.nullish(),
   }),
   handle: async (ctx, { body: { reason, until = null, ...given }, headers, address }) => {
     if (until !== null && until.getTime() <= ctx.clock.now())
       return invalid([{ path: 'until', message: 'must be in the future' }])
-    const read = await readStopped(given, ctx.db)
+    const read = await parseSuspendable(given, ctx.db)
     if (!read.ok) return invalid(read.details)
     await suspend(ctx, read.stopped, reason, until)
     await recordAction(
       ctx,
-      { verb: 'suspend', subject: named(read.stopped), reason, by: operatorName(headers, address) },
-      'done',
-    )
-    return { body: { success: true, message: `Mail of the ${read.stopped.kind} ${read.stopped.subject} waits.` } }
-  },
-})
-
-const toLetGo = z.object({
-  ...subject,
-  receiver: text.meta({ description: 'as listed: one that a rule about replies has stopped' }),
-})
-
-const letGo = route({
-  name: 'admin-resume',
-  summary: 'Let mail go again that was stopped',
-  description: 'What is meant stands in the query or in the body.',
-  method: 'DELETE',
-  paths: ['/admin/suspensions'],
-  access: 'operator',
-  query: toLetGo,
-  body: toLetGo.default({}),
-  status: 200,
-  answer: plainAnswer,
-  errors: ['VALIDATION_ERROR', 'NOT_FOUND'],
-  handle: async (ctx, { query, body, headers, address }) => {
-    const { receiver: pace, ...given } = { ...body, ...query }
-    if (pace !== undefined && Object.keys(given).length === 0)
-      return letReceiverGo(ctx, pace, operatorName(headers, address))
-    const read = await readStopped(given, ctx.db)
-    if (!read.ok) return invalid(read.details)
-    if (!(await resume(ctx, read.stopped))) return refuse('NOT_FOUND', 'It is not stopped.')
-    await recordAction(
-      ctx,
-      { verb: 'resume', subject: named(read.stopped), reason: '', by: operatorName(headers, address) },
+      { verb: 'suspend', subject: actionSubject(read.stopped), reason, by: operatorName(headers, address) },
       'done',
     )
     return {
-      body: { success: true, message: `Mail of the ${read.stopped.kind} ${read.stopped.subject} goes out again.` },
+      body: { success: true, message: `Mail of the ${read.stopped.kind} ${read.stopped.subject} is suspended.` },
     }
   },
 })
 
-async function letReceiverGo(ctx: ApiContext, pace: string, by: string): Promise<Answer | Refusal> {
-  if ((await resumeReceiver(ctx, pace)) === 0) return refuse('NOT_FOUND', 'It is not stopped.')
-  await recordAction(ctx, { verb: 'resume', subject: { receiver: pace }, reason: '', by }, 'done')
-  return { body: { success: true, message: `Mail to ${pace} goes out again.` } }
+const resumeFields = z.object({
+  ...subjectFields,
+  receiver: nameField.meta({ description: 'a receiver that a reply rule suspended, as listed' }),
+})
+
+const resumeRoute = route({
+  name: 'admin-resume',
+  summary: 'Resume suspended mail',
+  description: 'Name the suspension in the query or in the body.',
+  method: 'DELETE',
+  paths: ['/admin/suspensions'],
+  access: 'operator',
+  query: resumeFields,
+  body: resumeFields.default({}),
+  status: 200,
+  response: plainResponse,
+  errors: ['VALIDATION_ERROR', 'NOT_FOUND'],
+  handle: async (ctx, { query, body, headers, address }) => {
+    const { receiver, ...given } = { ...body, ...query }
+    if (receiver !== undefined && Object.keys(given).length === 0)
+      return resumeMailToReceiver(ctx, receiver, operatorName(headers, address))
+    const read = await parseSuspendable(given, ctx.db)
+    if (!read.ok) return invalid(read.details)
+    if (!(await resume(ctx, read.stopped))) return refuse('NOT_FOUND', 'There is no such suspension.')
+    await recordAction(
+      ctx,
+      { verb: 'resume', subject: actionSubject(read.stopped), reason: '', by: operatorName(headers, address) },
+      'done',
+    )
+    return {
+      body: { success: true, message: `Mail of the ${read.stopped.kind} ${read.stopped.subject} is resumed.` },
+    }
+  },
+})
+
+async function resumeMailToReceiver(ctx: ApiContext, receiver: string, by: string): Promise<ApiResponse | Refusal> {
+  if ((await resumeReceiver(ctx, receiver)) === 0) return refuse('NOT_FOUND', 'There is no such suspension.')
+  await recordAction(ctx, { verb: 'resume', subject: { receiver: receiver }, reason: '', by }, 'done')
+  return { body: { success: true, message: `Mail to ${receiver} is resumed.` } }
 }
 
-function named({ kind, subject: what }: Stopped): Record<string, string> {
-  return { [kind]: what }
+function actionSubject({ kind, subject: name }: SuspensionTarget): Record<string, string> {
+  return { [kind]: name }
 }
 
-export const ADMIN_SUSPENSION_ROUTES: readonly AnyRoute[] = [list, stop, letGo]
+export const ADMIN_SUSPENSION_ROUTES: readonly AnyRoute[] = [list, suspendRoute, resumeRoute]

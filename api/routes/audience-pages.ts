@@ -1,54 +1,55 @@
 /**
- * Pages of a workspace's audiences, as the text of their answer. Equal pages that are asked for at the same time are read and written out
- * once. A question always goes with the next reading, never with one that is under way: no answer is older than its question.
+ * Pages of a workspace's audiences, as the JSON text of the response. Requests for the same page that arrive
+ * together share one query and one serialisation. A request always joins the next query, never one that is running,
+ * so that no response is older than its request.
  */
 import { z } from 'zod'
 import { createBatcher } from '#src/concurrency/batcher.ts'
-import { listAudiences, type Audience, type AudienceListing } from '#src/contacts/audiences.ts'
+import { listAudiences, type Audience, type AudienceQuery } from '#src/contacts/audiences.ts'
 import type { Context } from '#src/context.ts'
 import { pageData } from '#api/http/paging.ts'
-import { enveloped, moment, pageOf } from '#api/http/answer-shapes.ts'
+import { envelope, timestamp, pagedList } from '#api/http/response-schemas.ts'
 
-/** Resolves with the JSON of the answer. */
-export type AudiencePages = (workspaceId: string, wanted: AudienceListing) => Promise<string>
+/** Resolves to the JSON of the response. */
+export type AudiencePages = (workspaceId: string, listing: AudienceQuery) => Promise<string>
 
-interface Question {
+interface PageRequest {
   readonly key: string
   readonly workspaceId: string
-  readonly wanted: AudienceListing
+  readonly listing: AudienceQuery
 }
 
-type Base = Pick<Context, 'db' | 'config'>
+type AudiencePageDeps = Pick<Context, 'db' | 'config'>
 
-export function createAudiencePages(base: Base): AudiencePages {
-  const batcher = createBatcher((questions: Question[]) => answerAll(base, questions), { max: 500, lanes: 2 })
-  return (workspaceId, wanted) => {
-    const { page, limit, sort, direction } = wanted
-    return batcher.add({ key: `${workspaceId} ${page} ${limit} ${sort} ${direction}`, workspaceId, wanted })
+export function createAudiencePages(deps: AudiencePageDeps): AudiencePages {
+  const batcher = createBatcher((requests: PageRequest[]) => renderPages(deps, requests), { max: 500, concurrency: 2 })
+  return (workspaceId, listing) => {
+    const { page, limit, sort, direction } = listing
+    return batcher.add({ key: `${workspaceId} ${page} ${limit} ${sort} ${direction}`, workspaceId, listing })
   }
 }
 
-/** Each different question once. */
-async function answerAll(base: Base, questions: readonly Question[]): Promise<string[]> {
-  const different = [...new Map(questions.map((question) => [question.key, question])).values()]
-  const answers = new Map(
-    await Promise.all(different.map(async (question) => [question.key, await answer(base, question)] as const)),
+/** Renders each distinct page once. */
+async function renderPages(deps: AudiencePageDeps, requests: readonly PageRequest[]): Promise<string[]> {
+  const distinct = [...new Map(requests.map((request) => [request.key, request])).values()]
+  const pages = new Map(
+    await Promise.all(distinct.map(async (request) => [request.key, await renderPage(deps, request)] as const)),
   )
-  return questions.map(({ key }) => answers.get(key) ?? '')
+  return requests.map(({ key }) => pages.get(key) ?? '')
 }
 
-async function answer({ db, config }: Base, { workspaceId, wanted }: Question): Promise<string> {
-  const { audiences, total } = await listAudiences(db, workspaceId, wanted)
+async function renderPage({ db, config }: AudiencePageDeps, { workspaceId, listing }: PageRequest): Promise<string> {
+  const { audiences, total } = await listAudiences(db, workspaceId, listing)
   const data = pageData(
     'audiences',
-    { items: audiences.map((audience) => presentAudience(config, audience)), total },
-    wanted,
+    { items: audiences.map((found) => presentAudience(config, found)), total },
+    listing,
   )
   return JSON.stringify({ success: true, message: `${total} audiences.`, data })
 }
 
 const count = z.int().min(0)
-const audience = z
+const audienceSchema = z
   .object({
     id: z.uuid(),
     name: z.string(),
@@ -56,22 +57,22 @@ const audience = z
     contactCount: count,
     contact_count: count,
     subscribeUrl: z.url().meta({ description: 'the public signup form' }),
-    double_opt_in: z.boolean().meta({ description: 'who subscribes by the form confirms by a link in a mail' }),
-    createdAt: moment,
-    created_at: moment,
-    updatedAt: moment,
-    updated_at: moment,
+    double_opt_in: z.boolean().meta({ description: 'subscribers of the form confirm by a link in a mail' }),
+    createdAt: timestamp,
+    created_at: timestamp,
+    updatedAt: timestamp,
+    updated_at: timestamp,
   })
   .meta({ id: 'Audience' })
 
-export const audienceAnswer = enveloped(audience).meta({ id: 'AudienceAnswer' })
-export const audiencesAnswer = pageOf('audiences', audience)
+export const audienceResponse = envelope(audienceSchema).meta({ id: 'AudienceAnswer' })
+export const audiencesResponse = pagedList('audiences', audienceSchema)
 
 /** The superset of both variants of the specification. */
 export function presentAudience(
   { subscribeBaseUrl }: Pick<Context['config'], 'subscribeBaseUrl'>,
   found: Audience,
-): z.output<typeof audience> {
+): z.output<typeof audienceSchema> {
   const [createdAt, updatedAt] = [found.createdAt.toISOString(), found.updatedAt.toISOString()]
   return {
     id: found.id,

@@ -1,6 +1,6 @@
 /** /public/audiences over HTTP: the rows of the specification's tables, both variants of names and answers, and tenants that never meet. */
 import { assert } from 'chai'
-import { clearDeleted } from '#src/contacts/purge-contacts.ts'
+import { purgeDeletedAudiences } from '#src/contacts/purge-contacts.ts'
 import { newId } from '#src/platform/id.ts'
 import { listOf, startApi, textOf, type Json, type Tenant, type TestAnswer, type TestApi } from '#test/support/api.ts'
 
@@ -214,7 +214,7 @@ describe('/public/audiences', () => {
     assert.strictEqual((await call('DELETE', `/delete-audience?id=${textOf(gone['id'])}`)).status, 404)
     assert.deepEqual(names(await call('GET', '/get-audiences')), ['stays'])
     assert.notStrictEqual(await addContact(stays, 'only@x.example'), only, 'the address begins anew')
-    while (await clearDeleted(api.db)) continue
+    while (await purgeDeletedAudiences(api.db)) continue
     assert.deepEqual(await look(), [404, 404, 404, 200, 200])
     const { rows } = await api.db.query('SELECT email FROM contacts WHERE workspace_id = $1 ORDER BY 1', [
       tenant.workspaceId,

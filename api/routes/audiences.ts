@@ -1,6 +1,7 @@
 /**
- * Audiences: listed, read, made, changed, deleted. Answers are the superset of both variants of the specification. Deleting answers at
- * once; the worker clears what is left. Another workspace's audience is not there.
+ * Audiences: list, get, create, update and delete them. Responses have the fields of both variants of the
+ * specification. A delete returns immediately; the worker removes the contacts afterwards. An audience of another
+ * workspace is not found.
  */
 import { z } from 'zod'
 import {
@@ -13,10 +14,10 @@ import {
 } from '#src/contacts/audiences.ts'
 import { refuse, type Refusal } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
-import { audienceAnswer, audiencesAnswer, presentAudience } from './audience-pages.ts'
+import { audienceResponse, audiencesResponse, presentAudience } from './audience-pages.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import { paging } from '#api/http/paging.ts'
-import { route, type Answer, type AnyRoute } from '#api/http/route.ts'
+import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
 import { sortBy, sortDir } from '#api/http/sorting.ts'
 
 const ACCESS = { admin: 'audiences:manage' } as const
@@ -35,30 +36,30 @@ const listQuery = paging
   })
   .transform((given) => ({ page: given.page, limit: given.limit, sort: given.sortBy, direction: given.sortDir }))
 
-/** One line of text; what cannot be seen has no place in it. */
-const name = z
+/** One line of text without control characters. */
+const nameField = z
   .string()
   .trim()
   .min(1, 'must not be empty')
   .max(MAX_NAME, `at most ${MAX_NAME} characters`)
   .regex(/^\P{Cc}*$/u, 'has control characters')
-const description = z.string().trim().max(MAX_DESCRIPTION, `at most ${MAX_DESCRIPTION} characters`).nullish()
-const isDoubleOptIn = z.boolean().nullish()
+const descriptionField = z.string().trim().max(MAX_DESCRIPTION, `at most ${MAX_DESCRIPTION} characters`).nullish()
+const doubleOptInField = z.boolean().nullish()
 const aliasOf = (of: string): { description: string } => ({ description: `alias of ${of}` })
-const settings = {
-  description,
-  double_opt_in: isDoubleOptIn.meta({ description: 'who subscribes by the form confirms by a link in a mail' }),
-  doubleOptIn: isDoubleOptIn.meta(aliasOf('double_opt_in')),
+const settingFields = {
+  description: descriptionField,
+  double_opt_in: doubleOptInField.meta({ description: 'subscribers of the form confirm by a link in a mail' }),
+  doubleOptIn: doubleOptInField.meta(aliasOf('double_opt_in')),
 }
 const createBody = z
-  .object({ name, ...settings })
+  .object({ name: nameField, ...settingFields })
   .transform((given) => ({
     name: given.name,
     description: given.description || null,
     isDoubleOptIn: given.double_opt_in ?? given.doubleOptIn ?? false,
   }))
   .meta({ examples: [{ name: 'Newsletter' }] })
-const changeBody = z.object({ name: name.nullish(), ...settings }).transform((given) => ({
+const changeBody = z.object({ name: nameField.nullish(), ...settingFields }).transform((given) => ({
   name: given.name ?? undefined,
   description: given.description === '' ? null : given.description,
   isDoubleOptIn: given.double_opt_in ?? given.doubleOptIn ?? undefined,
@@ -66,81 +67,81 @@ const changeBody = z.object({ name: name.nullish(), ...settings }).transform((gi
 
 const list = route({
   name: 'get-audiences',
-  summary: 'The audiences of the workspace',
+  summary: 'List the audiences of the workspace',
   method: 'GET',
   paths: ['/public/audiences/get-audiences'],
   access: ACCESS,
   query: listQuery,
   status: 200,
-  answer: audiencesAnswer,
+  response: audiencesResponse,
   errors: [],
   handle: async (ctx, { caller, query }) => ({ body: await ctx.audiencePages(caller.workspaceId, query) }),
 })
 
 const get = route({
   name: 'get-audience',
-  summary: 'One audience',
+  summary: 'Get an audience',
   method: 'GET',
   paths: ['/public/audiences/get-audience'],
   access: ACCESS,
   query: byId,
   status: 200,
-  answer: audienceAnswer,
+  response: audienceResponse,
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, query }) => {
     const found = isUuid(query.id) ? await findAudience(ctx.db, caller.workspaceId, query.id) : null
-    return found === null ? NO_AUDIENCE : show(ctx, 'Audience found.', found)
+    return found === null ? NO_AUDIENCE : respondWithAudience(ctx, 'Audience found.', found)
   },
 })
 
 const add = route({
   name: 'add-audience',
-  summary: 'Make an audience; its subscribe form works at once',
+  summary: 'Create an audience; its signup form works immediately',
   method: 'POST',
   paths: ['/public/audiences/add-audience'],
   access: ACCESS,
   body: createBody,
   status: 201,
-  answer: audienceAnswer,
+  response: audienceResponse,
   errors: [],
   handle: async (ctx, { caller, body }) => {
-    const made = await createAudience(ctx.db, caller.workspaceId, body, new Date(ctx.clock.now()))
-    return show(ctx, 'Audience created.', made)
+    const created = await createAudience(ctx.db, caller.workspaceId, body, new Date(ctx.clock.now()))
+    return respondWithAudience(ctx, 'Audience created.', created)
   },
 })
 
 const update = route({
   name: 'update-audience',
-  summary: 'Change name, description or the confirmation of subscribers; what is left out stays',
+  summary: 'Update the name, description or double opt-in of an audience; omitted fields are not changed',
   method: 'PATCH',
   paths: ['/public/audiences/update-audience'],
   access: ACCESS,
   query: byId,
   body: changeBody,
   status: 200,
-  answer: audienceAnswer,
+  response: audienceResponse,
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, query, body }) => {
     const changed = isUuid(query.id) ? await updateAudience(ctx.db, caller.workspaceId, query.id, body) : null
-    return changed === null ? NO_AUDIENCE : show(ctx, 'Audience changed.', changed)
+    return changed === null ? NO_AUDIENCE : respondWithAudience(ctx, 'Audience updated.', changed)
   },
 })
 
 const remove = route({
   name: 'delete-audience',
-  summary: 'Delete an audience and, for good, the contacts that are in no other one',
+  summary: 'Delete an audience and, permanently, the contacts that are in no other audience',
   method: 'DELETE',
   paths: ['/public/audiences/delete-audience'],
   access: ACCESS,
   query: byId,
   status: 204,
   errors: ['NOT_FOUND'],
-  handle: async (ctx, { caller, query }): Promise<Answer | Refusal> =>
+  handle: async (ctx, { caller, query }): Promise<ApiResponse | Refusal> =>
     isUuid(query.id) && (await deleteAudience(ctx.db, caller.workspaceId, query.id)) ? {} : NO_AUDIENCE,
 })
 
 export const AUDIENCE_ROUTES: readonly AnyRoute[] = [list, get, add, update, remove]
 
-function show(ctx: ApiContext, message: string, found: Audience): Answer {
+function respondWithAudience(ctx: ApiContext, message: string, found: Audience): ApiResponse {
   return { body: { success: true, message, data: presentAudience(ctx.config, found) } }
 }

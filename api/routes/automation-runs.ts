@@ -1,41 +1,44 @@
-/** How an automation runs: what became of its webhook steps, and a rehearsal that walks one contact through it and does nothing. */
+/**
+ * How an automation runs: the log of its webhook calls, and a dry run that walks one contact through the steps
+ * without effects.
+ */
 import { z } from 'zod'
-import { listCalls, rehearseWith, type CallLine } from '#src/automations/inspect.ts'
-import type { Rehearsal } from '#src/automations/dry-run.ts'
+import { listCalls, dryRunForContact, type WebhookCallRow } from '#src/automations/inspect.ts'
+import type { AutomationDryRun } from '#src/automations/dry-run.ts'
 import { STEP_KINDS } from '#src/automations/step-kinds.ts'
 import { refuse } from '#src/platform/errors.ts'
 import { pageData, paging } from '#api/http/paging.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
-import { enveloped, moment, pageOf } from '#api/http/answer-shapes.ts'
-import { automationOf, byId, NO_AUTOMATION, READ } from './automations.ts'
-import { email, filling, foldProperties } from './enrolments.ts'
+import { envelope, timestamp, pagedList } from '#api/http/response-schemas.ts'
+import { findOwnAutomation, byId, NO_AUTOMATION, READ } from './automations.ts'
+import { emailField, propertyFields, readProperties } from './enrolments.ts'
 
 const MAX_EVENTS = 100
 
-const call = z.object({
+const callSchema = z.object({
   id: z.uuid(),
   step: z.string(),
   url: z.string(),
   status: z.enum(['pending', 'delivered', 'failed']),
   tries: z.int(),
-  next_try_at: moment.nullable(),
+  next_try_at: timestamp.nullable(),
   answer: z.string().nullable(),
-  created_at: moment,
+  created_at: timestamp,
 })
 
-const calls = route({
+const listCallsRoute = route({
   name: 'get-automation-calls',
-  summary: 'What the webhook steps of an automation told, and what was answered; the newest first, for 30 days',
+  summary: 'List the webhook calls of an automation and their responses, newest first; stored for 30 days',
   method: 'GET',
   paths: ['/public/automations/get-automation/:id/calls', '/public/automations/:id/calls'],
   access: READ,
   params: byId,
   query: paging,
   status: 200,
-  answer: pageOf('calls', call),
+  response: pagedList('calls', callSchema),
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params, query }) => {
-    const automation = await automationOf(ctx, caller.workspaceId, params.id)
+    const automation = await findOwnAutomation(ctx, caller.workspaceId, params.id)
     if (automation === null) return NO_AUTOMATION
     const { items, total } = await listCalls(ctx.db, automation.id, query)
     return {
@@ -48,74 +51,83 @@ const calls = route({
   },
 })
 
-const flag = z.boolean().nullish()
-const body = z
+const assumption = z.boolean().nullish()
+const dryRunBody = z
   .object({
-    email,
-    ...filling,
-    opened: flag.meta({ description: 'take its mails as opened' }),
-    clicked: flag.meta({ description: 'take their links as followed' }),
+    email: emailField,
+    ...propertyFields,
+    opened: assumption.meta({ description: 'assume that its mails are opened' }),
+    clicked: assumption.meta({ description: 'assume that their links are clicked' }),
     events: z
       .array(z.string())
       .max(MAX_EVENTS, `at most ${MAX_EVENTS}`)
       .nullish()
-      .meta({ description: 'names of events that come as soon as they are waited for' }),
+      .meta({ description: 'names of events; assume that each occurs as soon as a step waits for it' }),
   })
   .meta({ required: ['email'], examples: [{ email: 'anna@example.org', properties: { plan: 'basic' }, opened: true }] })
 
-const rehearsed = enveloped(
+const rehearsalResponse = envelope(
   z.object({
     steps: z.array(
       z.object({
         id: z.string(),
         type: z.enum(Object.keys(STEP_KINDS)),
-        at: moment,
+        at: timestamp,
         answer: z
           .boolean()
           .nullable()
-          .meta({ description: 'of a condition, or whether the event that is waited for came' }),
+          .meta({ description: 'the result of a condition, or whether the awaited event occurred' }),
         obstacle: z
           .string()
           .nullable()
-          .meta({ description: 'why the mail could not be sent now; it would wait at this step' }),
+          .meta({ description: 'why the mail cannot be sent now; the contact would wait at this step' }),
       }),
     ),
     ends: z.enum(['completed', 'exited']),
     reason: z.string().nullable(),
-    ends_at: moment,
+    ends_at: timestamp,
   }),
 )
 
 const dryRun = route({
   name: 'dry-run-automation',
-  summary: 'Walk one contact through an automation, of any status, without doing anything',
+  summary: 'Walk one contact through an automation of any status, without effects',
   method: 'POST',
   paths: ['/public/automations/:id/dry-run'],
   access: READ,
   params: byId,
-  body,
+  body: dryRunBody,
   status: 200,
-  answer: rehearsed,
+  response: rehearsalResponse,
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params, body: given }) => {
-    const automation = await automationOf(ctx, caller.workspaceId, params.id)
+    const automation = await findOwnAutomation(ctx, caller.workspaceId, params.id)
     if (automation === null) return NO_AUTOMATION
     const assumed = { isOpened: given.opened ?? false, isClicked: given.clicked ?? false, events: given.events ?? [] }
-    const rehearsal = await rehearseWith(ctx.db, automation, {
+    const rehearsal = await dryRunForContact(ctx.db, automation, {
       workspaceId: caller.workspaceId,
       email: given.email,
-      event: foldProperties(given),
-      assumed,
+      event: readProperties(given),
+      assumptions: assumed,
       nowMs: ctx.clock.now(),
     })
     if (rehearsal === null) return refuse('NOT_FOUND', 'There is no contact with this email.')
-    return { body: { success: true, message: `${rehearsal.steps.length} steps.`, data: present(rehearsal) } }
+    return { body: { success: true, message: `${rehearsal.steps.length} steps.`, data: presentRehearsal(rehearsal) } }
   },
 })
 
-export const AUTOMATION_RUN_ROUTES: readonly AnyRoute[] = [calls, dryRun]
+export const AUTOMATION_RUN_ROUTES: readonly AnyRoute[] = [listCallsRoute, dryRun]
 
-function presentCall({ id, step, url, state, tries, dueAt, answer, createdAt }: CallLine): Record<string, unknown> {
+function presentCall({
+  id,
+  step,
+  url,
+  state,
+  tries,
+  dueAt,
+  answer,
+  createdAt,
+}: WebhookCallRow): Record<string, unknown> {
   return {
     id,
     step,
@@ -128,7 +140,7 @@ function presentCall({ id, step, url, state, tries, dueAt, answer, createdAt }: 
   }
 }
 
-function present({ steps, ending, endsAtMs }: Rehearsal): Record<string, unknown> {
+function presentRehearsal({ steps, ending, endsAtMs }: AutomationDryRun): Record<string, unknown> {
   return {
     steps: steps.map(({ id, type, atMs, answer, obstacle }) => ({
       id,

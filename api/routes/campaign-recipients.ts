@@ -1,9 +1,12 @@
-/** Who got a campaign, who did not, and why: in pages behind a cursor, or all as CSV. */
+/**
+ * The recipients of a campaign: who received it, who did not, and why; in pages behind a cursor, or all of them as
+ * CSV.
+ */
 import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { LEDGER_STATES } from '#src/campaigns/ledger-states.ts'
 import {
-  emailIdOf,
+  toEmailId,
   exportLedger,
   LEDGER_FILTERS,
   readLedger,
@@ -16,44 +19,44 @@ import { isUuid } from '#src/platform/id.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import { paging } from '#api/http/paging.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
-import { enveloped, moment } from '#api/http/answer-shapes.ts'
+import { envelope, timestamp } from '#api/http/response-schemas.ts'
 import { ACCESS, byId, NO_CAMPAIGN } from './campaign-view.ts'
 
-const filter = z
+const filterField = z
   .enum(LEDGER_FILTERS, `must be one of ${LEDGER_FILTERS.join(', ')}`)
   .optional()
-  .meta({ description: 'only these' })
-const text = z.string().nullable()
-const item = z.object({
+  .meta({ description: 'only recipients in this state' })
+const nullableText = z.string().nullable()
+const recipientSchema = z.object({
   contact_id: z.uuid(),
   email: z.string(),
   state: z.enum(LEDGER_STATES),
-  reason: text,
+  reason: nullableText,
   bounce_type: z.enum(['hard', 'soft']).nullable(),
   variant: z.enum(['a', 'b']).nullable(),
-  email_id: text,
-  ...Object.fromEntries(TIME_COLUMNS.map((name) => [name, moment.nullable()])),
+  email_id: nullableText,
+  ...Object.fromEntries(TIME_COLUMNS.map((name) => [name, timestamp.nullable()])),
 })
 
 const list = route({
   name: 'list-campaign-recipients',
-  summary: 'Who got a campaign, who did not, and why',
+  summary: 'List the recipients of a campaign: who received it, who did not, and why',
   method: 'GET',
   paths: ['/public/campaigns/:id/recipients'],
   access: ACCESS,
   params: byId,
   query: z.object({
     limit: paging.shape.limit,
-    after: z.string().max(64).optional().meta({ description: '`next` of the page before' }),
-    filter,
+    after: z.string().max(64).optional().meta({ description: '`next` of the previous page' }),
+    filter: filterField,
   }),
   status: 200,
-  answer: enveloped(z.object({ recipients: z.array(item), next: text })),
+  response: envelope(z.object({ recipients: z.array(recipientSchema), next: nullableText })),
   errors: ['NOT_FOUND', 'VALIDATION_ERROR'],
   handle: async (ctx, { caller, params, query }) => {
     const { limit, after = null } = query
-    if (!(await isThere(ctx, caller.workspaceId, params.id))) return NO_CAMPAIGN
-    if (after !== null && !isUuid(after)) return invalid([{ path: 'after', message: 'is no cursor of this list' }])
+    if (!(await campaignExists(ctx, caller.workspaceId, params.id))) return NO_CAMPAIGN
+    if (after !== null && !isUuid(after)) return invalid([{ path: 'after', message: 'is not a cursor of this list' }])
     const rows = await readLedger(ctx.db, {
       workspaceId: caller.workspaceId,
       campaignId: params.id,
@@ -63,24 +66,28 @@ const list = route({
     })
     const next = rows.length < limit ? null : (rows.at(-1)?.contact_id ?? null)
     return {
-      body: { success: true, message: `${rows.length} recipients.`, data: { recipients: rows.map(present), next } },
+      body: {
+        success: true,
+        message: `${rows.length} recipients.`,
+        data: { recipients: rows.map(presentRecipient), next },
+      },
     }
   },
 })
 
-const exported = route({
+const exportCsv = route({
   name: 'export-campaign-recipients',
-  summary: 'The same as CSV',
+  summary: 'Export the recipients of a campaign as CSV',
   method: 'GET',
   paths: ['/public/campaigns/:id/recipients.csv'],
   access: ACCESS,
   params: byId,
-  query: z.object({ filter }),
+  query: z.object({ filter: filterField }),
   status: 200,
   produces: ['text/csv'],
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params, query }) => {
-    if (!(await isThere(ctx, caller.workspaceId, params.id))) return NO_CAMPAIGN
+    if (!(await campaignExists(ctx, caller.workspaceId, params.id))) return NO_CAMPAIGN
     const lines = exportLedger(ctx.db, {
       workspaceId: caller.workspaceId,
       campaignId: params.id,
@@ -94,14 +101,14 @@ const exported = route({
   },
 })
 
-export const CAMPAIGN_RECIPIENT_ROUTES: readonly AnyRoute[] = [list, exported]
+export const CAMPAIGN_RECIPIENT_ROUTES: readonly AnyRoute[] = [list, exportCsv]
 
-async function isThere(ctx: ApiContext, workspaceId: string, id: string): Promise<boolean> {
+async function campaignExists(ctx: ApiContext, workspaceId: string, id: string): Promise<boolean> {
   return isUuid(id) && (await findCampaign(ctx.db, workspaceId, id)) !== null
 }
 
-function present(row: LedgerRow): Record<string, unknown> {
-  const { message_id: messageId, ...told } = row
+function presentRecipient(row: LedgerRow): Record<string, unknown> {
+  const { message_id: messageId, ...fields } = row
   const times = Object.fromEntries(TIME_COLUMNS.map((name) => [name, row[name]?.toISOString() ?? null]))
-  return { ...told, ...times, email_id: emailIdOf(messageId) }
+  return { ...fields, ...times, email_id: toEmailId(messageId) }
 }

@@ -4,7 +4,7 @@ import { hexOf, newId } from '#src/platform/id.ts'
 import { CAMPAIGN_MOVES } from '#src/campaigns/state.ts'
 import { openLog } from '#src/platform/log.ts'
 import { EPOCH_KEY } from '#src/queue/keys.ts'
-import { openRedis, whenReady } from '#src/stores/redis.ts'
+import { openRedis, waitUntilReady } from '#src/stores/redis.ts'
 import { sql } from '#src/stores/sql.ts'
 import { addAudience, addMembers, BODY, campaignsOf } from '#test/support/campaign.ts'
 import { listOf, startApi, textOf, type TestApi } from '#test/support/api.ts'
@@ -161,7 +161,7 @@ describe('campaigns before they leave', () => {
   it("resumed, its own mail is put on the schedule again, and nobody else's", async () => {
     const redis = openRedis(api.redis.url, openLog({ logLevel: 'silent' }, 'test'))
     try {
-      assert.ok(await whenReady(redis, 5000))
+      assert.ok(await waitUntilReady(redis, 5000))
       await redis.set(EPOCH_KEY, 'filled')
       const id = await create(1)
       await api.db.query(`UPDATE campaigns SET status = 'PAUSED' WHERE id = $1`, [id])

@@ -1,144 +1,147 @@
 /**
- * Campaigns on their way: begun, set to a time, paused, gone on with, cancelled, sent again to those whose mail failed, and a further draft
- * for those who did not open. Each is one guarded move: a campaign that is elsewhere stays there, and the answer says where it is.
+ * The life of a campaign after the draft: start, schedule, recall, pause, resume, cancel, retry failed recipients,
+ * and create a follow-up draft for recipients who did not open it. Each move names the state it starts from; in any
+ * other state nothing changes, and the response names the present state.
  */
 import { z } from 'zod'
 import type { Caller } from '#src/auth/keys.ts'
-import { aliasOf, filled, line } from '#src/campaigns/content.ts'
-import { followUp } from '#src/campaigns/follow-up.ts'
+import { aliasOf, nonEmptyLine, singleLine } from '#src/campaigns/content.ts'
+import { createFollowUp } from '#src/campaigns/follow-up.ts'
 import {
   moveCampaign,
   type CampaignMove,
-  type CampaignName,
-  type CampaignSets,
-  type MoveResult,
+  type CampaignKey,
+  type CampaignUpdates,
+  type CampaignMoveResult,
 } from '#src/campaigns/transitions.ts'
 import { retryFailed } from '#src/campaigns/retry.ts'
 import { planStart, type PlannedStart } from '#src/campaigns/schedule.ts'
-import { judgeAndMove, startCampaign, type Block } from '#src/campaigns/start.ts'
+import { validateAndMove, startCampaign, type StartBlocker } from '#src/campaigns/start.ts'
 import { findCampaign } from '#src/campaigns/store.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
-import { letGoAgain } from '#src/queue/suspensions.ts'
+import { rescheduleTargets } from '#src/queue/suspensions.ts'
 import type { ApiContext } from '#api/http/context.ts'
-import { route, type Answer, type AnyRoute } from '#api/http/route.ts'
-import { listRed, look } from './campaign-preview.ts'
-import { ACCESS, byId, NO_CAMPAIGN, show, shown } from './campaign-view.ts'
+import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
+import { listRedFindings, previewForCaller } from './campaign-preview.ts'
+import { ACCESS, byId, NO_CAMPAIGN, respondWithCampaign, campaignResponse } from './campaign-view.ts'
 
 const MAX_ZONE = 64
-const force = z.boolean().default(false).meta({ description: 'although the preview is red' })
-const startBody = z.object({ force }).prefault({})
-const time = z.string().max(40).optional()
-const isOnTheirClocks = z.boolean().optional()
+const forceField = z.boolean().default(false).meta({ description: 'send although the preview has red findings' })
+const startBody = z.object({ force: forceField }).prefault({})
+const timeField = z.string().max(40).optional()
+const recipientTimeField = z.boolean().optional()
 const scheduleBody = z
   .object({
-    scheduled_at: time.meta({
-      description: '`YYYY-MM-DD_HH:MM:SS` or ISO 8601; without an offset it is read in `timezone`',
+    scheduled_at: timeField.meta({
+      description: '`YYYY-MM-DD_HH:MM:SS` or ISO 8601; without an offset, in `timezone`',
     }),
-    scheduledAt: time.meta(aliasOf('scheduled_at')),
-    scheduled_for: time.meta(aliasOf('scheduled_at')),
-    timezone: line(MAX_ZONE).default('UTC'),
-    recipient_time: isOnTheirClocks.meta({
-      description: 'at this time where each recipient is; `timezone` is for those who name none',
+    scheduledAt: timeField.meta(aliasOf('scheduled_at')),
+    scheduled_for: timeField.meta(aliasOf('scheduled_at')),
+    timezone: singleLine(MAX_ZONE).default('UTC'),
+    recipient_time: recipientTimeField.meta({
+      description: 'send at this local time of each recipient; `timezone` is used for recipients without one',
     }),
-    recipientTime: isOnTheirClocks.meta(aliasOf('recipient_time')),
-    force,
+    recipientTime: recipientTimeField.meta(aliasOf('recipient_time')),
+    force: forceField,
   })
   .transform((given, sink) => {
     const text = given.scheduled_at ?? given.scheduledAt ?? given.scheduled_for
     if (text === undefined) sink.addIssue({ code: 'custom', path: ['scheduled_at'], message: 'is required' })
-    const { timezone, recipient_time: isTheirs = given.recipientTime ?? false } = given
-    return { text: text ?? '', timezone, isRecipientTime: isTheirs, force: given.force }
+    const { timezone, recipient_time: isRecipientTime = given.recipientTime ?? false } = given
+    return { text: text ?? '', timezone, isRecipientTime: isRecipientTime, force: given.force }
   })
   .meta({ required: ['scheduled_at'] })
-const followBody = z.object({ name: filled(255).nullish(), subject: filled(998).nullish() }).prefault({})
+const followUpBody = z.object({ name: nonEmptyLine(255).nullish(), subject: nonEmptyLine(998).nullish() }).prefault({})
 
 const start = route({
   name: 'start-campaign',
-  summary: 'Send a campaign now',
+  summary: 'Start a campaign now',
   method: 'POST',
   paths: ['/public/campaigns/:id/start'],
   access: ACCESS,
   params: byId,
   body: startBody,
   status: 200,
-  answer: shown,
+  response: campaignResponse,
   errors: ['CONFLICT', 'NOT_FOUND'],
   handle: (ctx, { caller, params, body }) =>
-    named(ctx, { workspaceId: caller.workspaceId, id: params.id }, async (name) => {
-      const red = body.force ? null : await findRed(ctx, caller, name)
-      if (red !== null) return red
+    withCampaignName({ workspaceId: caller.workspaceId, id: params.id }, async (name) => {
+      const refusal = body.force ? null : await refuseIfRed(ctx, caller, name)
+      if (refusal !== null) return refusal
       const result = await startCampaign(ctx, name)
-      return result.kind === 'blocked' ? blocked(result.blocks) : told(ctx, name, result, 'The campaign is being sent.')
+      return result.kind === 'blocked'
+        ? refuseBlocked(result.blockers)
+        : respondWithMove(ctx, name, result, 'The campaign is being sent.')
     }),
 })
 
 const schedule = route({
   name: 'schedule-campaign',
-  summary: 'Send a campaign at a time, or at that time where each recipient is',
+  summary: 'Schedule a campaign for a time, or for that local time of each recipient',
   method: 'POST',
   paths: ['/public/campaigns/:id/schedule'],
   access: ACCESS,
   params: byId,
   body: scheduleBody,
   status: 200,
-  answer: shown,
+  response: campaignResponse,
   errors: ['CONFLICT', 'NOT_FOUND'],
   handle: (ctx, { caller, params, body }) =>
-    named(ctx, { workspaceId: caller.workspaceId, id: params.id }, async (name) => {
+    withCampaignName({ workspaceId: caller.workspaceId, id: params.id }, async (name) => {
       const { text, timezone, isRecipientTime } = body
       const planned = planStart({ text, timezone, isRecipientTime, nowMs: ctx.clock.now() })
-      if (planned.kind === 'wrong') return invalid([{ path: planned.path, message: planned.message }])
-      const red = body.force ? null : await findRed(ctx, caller, name)
-      return red ?? judgeAndSchedule(ctx, name, { planned, isForced: body.force })
+      if (planned.kind === 'invalid') return invalid([{ path: planned.path, message: planned.message }])
+      const refusal = body.force ? null : await refuseIfRed(ctx, caller, name)
+      return refusal ?? validateAndSchedule(ctx, name, { planned, isForced: body.force })
     }),
 })
 
-/** Moves that need nothing said, and what changes with them. */
+/** A state change without a request body, and the fields it changes. */
 interface PlainMove {
   readonly move: CampaignMove
   readonly path: string
   readonly summary: string
-  readonly done: string
-  readonly sets: (now: Date) => CampaignSets
-  /** With it, in the same transaction. */
-  readonly also?: (tx: Queryable, name: CampaignName) => Promise<void>
+  readonly message: string
+  readonly changes: (now: Date) => CampaignUpdates
+  /** Further work in the same transaction. */
+  readonly inTransaction?: (tx: Queryable, name: CampaignKey) => Promise<void>
 }
-const PLAIN: readonly PlainMove[] = [
+const PLAIN_MOVES: readonly PlainMove[] = [
   {
     move: 'recall',
     path: 'recall',
-    summary: 'Make a draft of a scheduled campaign again',
-    done: 'The campaign is a draft again.',
-    sets: () => ({ is_open: false, scheduled_at: null, starts_at: null, local_time: null, send_mode: 'at_once' }),
+    summary: 'Turn a scheduled campaign back into a draft',
+    message: 'The campaign is a draft again.',
+    changes: () => ({ is_open: false, scheduled_at: null, starts_at: null, local_time: null, send_mode: 'at_once' }),
   },
   {
     move: 'pause',
     path: 'pause',
-    summary: 'Pause a campaign: nothing more of it leaves until it is resumed',
-    done: 'The campaign is paused.',
-    sets: () => ({ reason: 'paused by hand' }),
+    summary: 'Pause a campaign: none of its mail is sent until it is resumed',
+    message: 'The campaign is paused.',
+    changes: () => ({ reason: 'paused by hand' }),
   },
   {
     move: 'resume',
     path: 'resume',
-    summary: 'Go on with a paused campaign',
-    done: 'The campaign goes on.',
-    sets: () => ({ reason: null }),
-    // what waits in the queue was not given to anybody meanwhile, and may not be on the schedule any more
-    also: (tx, { id }) => letGoAgain(tx, [{ kind: 'campaign', subject: id }]),
+    summary: 'Resume a paused campaign',
+    message: 'The campaign is resumed.',
+    changes: () => ({ reason: null }),
+    // its queued mail was not claimed while it was paused and may be missing from the due schedule
+    inTransaction: (tx, { id }) => rescheduleTargets(tx, [{ kind: 'campaign', subject: id }]),
   },
   {
     move: 'cancel',
     path: 'cancel',
-    summary: 'Cancel a campaign: what has not left is taken back',
-    done: 'The campaign is cancelled.',
-    sets: (now) => ({ reason: 'cancelled by hand', ended_at: now }),
+    summary: 'Cancel a campaign: mail that was not sent yet is cancelled',
+    message: 'The campaign is cancelled.',
+    changes: (now) => ({ reason: 'cancelled by hand', ended_at: now }),
   },
 ]
 
-const plainMoves = PLAIN.map(({ move, path, summary, done, sets, also }) =>
+const plainMoves = PLAIN_MOVES.map(({ move, path, summary, message: done, changes: sets, inTransaction: also }) =>
   route({
     name: `${move}-campaign`,
     summary,
@@ -147,114 +150,129 @@ const plainMoves = PLAIN.map(({ move, path, summary, done, sets, also }) =>
     access: ACCESS,
     params: byId,
     status: 200,
-    answer: shown,
+    response: campaignResponse,
     errors: ['CONFLICT', 'NOT_FOUND'],
     handle: (ctx, { caller, params }) =>
-      named(ctx, { workspaceId: caller.workspaceId, id: params.id }, async (name) => {
+      withCampaignName({ workspaceId: caller.workspaceId, id: params.id }, async (name) => {
         const result = await ctx.db.transaction(async (tx) => {
           const moved = await moveCampaign(tx, name, move, sets(new Date(ctx.clock.now())))
           if (moved.kind === 'moved') await also?.(tx, name)
           return moved
         })
-        return told(ctx, name, result, done)
+        return respondWithMove(ctx, name, result, done)
       }),
   }),
 )
 
 const retry = route({
   name: 'retry-campaign',
-  summary: 'Send again to those whose mail failed, or came back softly',
+  summary: 'Send a campaign again to recipients whose mail failed or soft-bounced',
   method: 'POST',
   paths: ['/public/campaigns/:id/retry-failed'],
   access: ACCESS,
   params: byId,
   status: 200,
-  answer: shown,
+  response: campaignResponse,
   errors: ['CONFLICT', 'NOT_FOUND'],
   handle: (ctx, { caller, params }) =>
-    named(ctx, { workspaceId: caller.workspaceId, id: params.id }, async (name) =>
-      told(ctx, name, await retryFailed(ctx.db, name), 'The campaign is sent again to those whose mail failed.'),
+    withCampaignName({ workspaceId: caller.workspaceId, id: params.id }, async (name) =>
+      respondWithMove(
+        ctx,
+        name,
+        await retryFailed(ctx.db, name),
+        'The campaign is being sent again to the recipients whose mail failed.',
+      ),
     ),
 })
 
 const resend = route({
   name: 'resend-campaign',
-  summary: 'Make a draft that goes to those who got a campaign and did not open it',
+  summary: 'Create a follow-up draft for recipients who received a campaign and did not open it',
   method: 'POST',
   paths: ['/public/campaigns/:id/resend'],
   access: ACCESS,
   params: byId,
-  body: followBody,
+  body: followUpBody,
   status: 201,
-  answer: shown,
+  response: campaignResponse,
   errors: ['CONFLICT', 'NOT_FOUND'],
   handle: (ctx, { caller, params, body }) =>
-    named(ctx, { workspaceId: caller.workspaceId, id: params.id }, async ({ workspaceId, id }) => {
-      const result = await followUp(
+    withCampaignName({ workspaceId: caller.workspaceId, id: params.id }, async ({ workspaceId, id }) => {
+      const result = await createFollowUp(
         ctx.db,
         { workspaceId, id },
         { name: body.name ?? null, subject: body.subject ?? null },
       )
       if (result.kind === 'not-found') return NO_CAMPAIGN
-      if (result.kind === 'too-many') return refuse('CONFLICT', 'The workspace has as many campaigns as it may.')
+      if (result.kind === 'too-many')
+        return refuse('CONFLICT', 'The workspace has reached its maximum number of campaigns.')
       return result.kind === 'created'
-        ? show(ctx, result.campaign, 'Campaign created.')
-        : refuse('CONFLICT', `The campaign is ${result.status}; nobody has got it.`)
+        ? respondWithCampaign(ctx, result.campaign, 'Campaign created.')
+        : refuse('CONFLICT', `The campaign is ${result.status}; it has no recipients yet.`)
     }),
 })
 
 export const CAMPAIGN_SENDING_ROUTES: readonly AnyRoute[] = [start, schedule, ...plainMoves, retry, resend]
 
-type Handled = Promise<Answer | Refusal>
+type HandlerResult = Promise<ApiResponse | Refusal>
 
-function named(_ctx: ApiContext, name: CampaignName, work: (name: CampaignName) => Handled): Handled {
+function withCampaignName(name: CampaignKey, work: (name: CampaignKey) => HandlerResult): HandlerResult {
   return isUuid(name.id) ? work({ ...name, id: name.id.toLowerCase() }) : Promise.resolve(NO_CAMPAIGN)
 }
 
-const NO_OWN_CLOCKS: Block = {
+const RECIPIENT_TIME_UNSUPPORTED: StartBlocker = {
   code: 'own-clocks',
-  message: "one with a test, or that is spread over a time, cannot go by the recipients' own clocks",
+  message: "a campaign with a test or a spread cannot be sent at the recipients' local time",
   mayForce: false,
 }
 
-async function judgeAndSchedule(
+async function validateAndSchedule(
   ctx: ApiContext,
-  name: CampaignName,
+  name: CampaignKey,
   { planned, isForced }: { readonly planned: PlannedStart; readonly isForced: boolean },
-): Handled {
-  const result = await judgeAndMove(ctx, name, async (tx, { subjectB, spreadMinutes }, { sendable, blocks }) => {
-    if (planned.localTime !== null && (subjectB !== null || spreadMinutes !== null))
-      return { kind: 'blocked', blocks: [NO_OWN_CLOCKS] }
-    if (sendable === null) return { kind: 'blocked', blocks }
-    return moveCampaign(tx, name, 'schedule', {
-      is_open: true,
-      is_forced: isForced,
-      scheduled_at: planned.scheduledAt,
-      starts_at: planned.startsAt,
-      timezone: planned.timezone,
-      local_time: planned.localTime,
-      send_mode: planned.localTime === null ? 'at_once' : 'recipient_time',
-    })
-  })
-  if (result.kind === 'blocked') return blocked(result.blocks)
-  return told(ctx, name, result, 'The campaign is scheduled.')
+): HandlerResult {
+  const result = await validateAndMove(
+    ctx,
+    name,
+    async (tx, { subjectB, spreadMinutes }, { sendable, blockers: blocks }) => {
+      if (planned.localTime !== null && (subjectB !== null || spreadMinutes !== null))
+        return { kind: 'blocked', blockers: [RECIPIENT_TIME_UNSUPPORTED] }
+      if (sendable === null) return { kind: 'blocked', blockers: blocks }
+      return moveCampaign(tx, name, 'schedule', {
+        is_open: true,
+        is_forced: isForced,
+        scheduled_at: planned.scheduledAt,
+        starts_at: planned.startsAt,
+        timezone: planned.timezone,
+        local_time: planned.localTime,
+        send_mode: planned.localTime === null ? 'at_once' : 'recipient_time',
+      })
+    },
+  )
+  if (result.kind === 'blocked') return refuseBlocked(result.blockers)
+  return respondWithMove(ctx, name, result, 'The campaign is scheduled.')
 }
 
-async function told(ctx: ApiContext, name: CampaignName, result: MoveResult, message: string): Handled {
+async function respondWithMove(
+  ctx: ApiContext,
+  name: CampaignKey,
+  result: CampaignMoveResult,
+  message: string,
+): HandlerResult {
   if (result.kind === 'not-found') return NO_CAMPAIGN
   if (result.kind === 'elsewhere') return refuse('CONFLICT', `The campaign is ${result.status}.`)
   const campaign = await findCampaign(ctx.db, name.workspaceId, name.id)
-  return campaign === null ? NO_CAMPAIGN : show(ctx, campaign, message)
+  return campaign === null ? NO_CAMPAIGN : respondWithCampaign(ctx, campaign, message)
 }
 
-function blocked(blocks: readonly Pick<Block, 'message'>[]): Refusal {
+function refuseBlocked(blocks: readonly Pick<StartBlocker, 'message'>[]): Refusal {
   return refuse('CONFLICT', `The campaign cannot be sent: ${blocks.map(({ message }) => message).join('; ')}.`)
 }
 
-/** What the preview shows in red, and more of it than the start itself would refuse. */
-async function findRed(ctx: ApiContext, caller: Caller, name: CampaignName): Promise<Refusal | null> {
+/** Refuses a campaign whose preview has red findings; the start itself checks only some of them. */
+async function refuseIfRed(ctx: ApiContext, caller: Caller, name: CampaignKey): Promise<Refusal | null> {
   const campaign = await findCampaign(ctx.db, name.workspaceId, name.id)
   if (campaign === null) return NO_CAMPAIGN
-  const red = listRed(await look(ctx, caller, campaign))
-  return red.length === 0 ? null : blocked(red)
+  const findings = listRedFindings(await previewForCaller(ctx, caller, campaign))
+  return findings.length === 0 ? null : refuseBlocked(findings)
 }

@@ -1,55 +1,55 @@
-/** Campaigns as answers have them: the fields, the figures of the ledger, and what a campaign's name in a path leads to. */
+/** Campaigns as responses show them: the fields and the statistics; and what all campaign routes share. */
 import { z } from 'zod'
 import { CAMPAIGN_STATES, type CampaignState } from '#src/campaigns/state.ts'
-import { FIGURES, readFigures, type Figures } from '#src/campaigns/statistics.ts'
+import { CAMPAIGN_COUNTERS, readStatistics, type CampaignCounts } from '#src/campaigns/statistics.ts'
 import type { Campaign, CampaignRow } from '#src/campaigns/store.ts'
 import { refuse } from '#src/platform/errors.ts'
 import type { ApiContext } from '#api/http/context.ts'
-import type { Answer } from '#api/http/route.ts'
-import { enveloped, moment } from '#api/http/answer-shapes.ts'
+import type { ApiResponse } from '#api/http/route.ts'
+import { envelope, timestamp } from '#api/http/response-schemas.ts'
 
 export const ACCESS = { admin: 'campaigns:manage' } as const
 export const byId = z.object({ id: z.string() })
-export const STATES = Object.keys(CAMPAIGN_STATES) as [CampaignState, ...CampaignState[]]
+export const CAMPAIGN_STATE_NAMES = Object.keys(CAMPAIGN_STATES) as [CampaignState, ...CampaignState[]]
 export const NO_CAMPAIGN = refuse('NOT_FOUND', 'There is no such campaign.')
 
 const count = z.int().min(0)
-const text = z.string().nullable()
-const time = moment.nullable()
-const test = z
+const nullableText = z.string().nullable()
+const nullableTime = timestamp.nullable()
+const testSchema = z
   .object({ subject_b: z.string(), percent: z.int(), minutes: z.int(), winner: z.enum(['a', 'b']).nullable() })
   .nullable()
-export const row = z.object({
+export const campaignRow = z.object({
   id: z.uuid(),
   name: z.string(),
-  status: z.enum(STATES),
-  reason: text,
+  status: z.enum(CAMPAIGN_STATE_NAMES),
+  reason: nullableText,
   template_id: z.uuid().nullable(),
-  subject: text,
-  from: text,
-  from_name: text,
-  reply_to: text,
+  subject: nullableText,
+  from: nullableText,
+  from_name: nullableText,
+  reply_to: nullableText,
   audience_ids: z.array(z.uuid()),
   segment_id: z.uuid().nullable(),
   follows_id: z.uuid().nullable(),
-  test,
+  test: testSchema,
   spread_minutes: z.int().nullable(),
   track_opens: z.boolean().nullable(),
   track_clicks: z.boolean().nullable(),
-  scheduled_at: time,
-  timezone: text,
+  scheduled_at: nullableTime,
+  timezone: nullableText,
   recipient_time: z.boolean(),
-  started_at: time,
-  sent_at: time,
-  ended_at: time,
-  created_at: moment,
-  updated_at: moment,
-  createdAt: moment,
-  updatedAt: moment,
+  started_at: nullableTime,
+  sent_at: nullableTime,
+  ended_at: nullableTime,
+  created_at: timestamp,
+  updated_at: timestamp,
+  createdAt: timestamp,
+  updatedAt: timestamp,
 })
 
-/** The figures that people are shown; `bounced` is both kinds. */
-export const METRICS = [
+/** The public metrics; `bounced` is the sum of hard and soft bounces. */
+export const CAMPAIGN_METRICS = [
   'recipients',
   'waiting',
   'dispatched',
@@ -68,40 +68,44 @@ export const METRICS = [
   'machine_opened',
   'machine_clicked',
 ] as const
-const metrics = z.object(Object.fromEntries(METRICS.map((name) => [name, count])))
-const variants = z
-  .object({ a: metrics, b: metrics })
+const metricsSchema = z.object(Object.fromEntries(CAMPAIGN_METRICS.map((name) => [name, count])))
+const variantsSchema = z
+  .object({ a: metricsSchema, b: metricsSchema })
   .nullable()
-  .meta({ description: 'of a test of subjects: the two sides' })
-export const shown = enveloped(row.extend({ body: text, text, metrics, variants })).meta({ id: 'CampaignAnswer' })
+  .meta({ description: 'the metrics of both subjects of a test' })
+export const campaignResponse = envelope(
+  campaignRow.extend({ body: nullableText, text: nullableText, metrics: metricsSchema, variants: variantsSchema }),
+).meta({ id: 'CampaignAnswer' })
 
-export async function show(ctx: ApiContext, campaign: Campaign, message: string): Promise<Answer> {
-  const figures = await readFigures(ctx.db, campaign.id)
-  const ofVariants =
-    campaign.subjectB === null ? null : { a: metricsOf(figures.variants.a), b: metricsOf(figures.variants.b) }
+export async function respondWithCampaign(ctx: ApiContext, campaign: Campaign, message: string): Promise<ApiResponse> {
+  const statistics = await readStatistics(ctx.db, campaign.id)
+  const variants =
+    campaign.subjectB === null
+      ? null
+      : { a: presentMetrics(statistics.variants.a), b: presentMetrics(statistics.variants.b) }
   const data = {
-    ...present(campaign),
+    ...presentCampaign(campaign),
     body: campaign.body,
     text: campaign.text,
-    metrics: metricsOf(figures.all),
-    variants: ofVariants,
+    metrics: presentMetrics(statistics.all),
+    variants: variants,
   }
   return { body: { success: true, message, data } }
 }
 
-function metricsOf(figures: Figures): Record<string, number> {
+function presentMetrics(statistics: CampaignCounts): Record<string, number> {
   const known: Readonly<Record<string, number>> = {
-    ...pick(figures),
-    bounced: figures.bounced_hard + figures.bounced_soft,
+    ...countsOf(statistics),
+    bounced: statistics.bounced_hard + statistics.bounced_soft,
   }
-  return Object.fromEntries(METRICS.map((name) => [name, known[name] ?? 0]))
+  return Object.fromEntries(CAMPAIGN_METRICS.map((name) => [name, known[name] ?? 0]))
 }
 
-function pick(figures: Figures): Record<string, number> {
-  return Object.fromEntries(FIGURES.map((name) => [name, figures[name]]))
+function countsOf(statistics: CampaignCounts): Record<string, number> {
+  return Object.fromEntries(CAMPAIGN_COUNTERS.map((name) => [name, statistics[name]]))
 }
 
-export function present(campaign: CampaignRow): Record<string, unknown> {
+export function presentCampaign(campaign: CampaignRow): Record<string, unknown> {
   const [created, updated] = [campaign.createdAt.toISOString(), campaign.updatedAt.toISOString()]
   const { subjectB, testPercent, testMinutes, winner } = campaign
   return {

@@ -2,10 +2,10 @@ import { assert } from 'chai'
 import { CAMPAIGN_STATES } from '#src/campaigns/state.ts'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
-import { METRICS } from './campaign-view.ts'
+import { CAMPAIGN_METRICS } from './campaign-view.ts'
 import { listOf, startApi, textOf, type Json, type TestAnswer, type TestApi } from '#test/support/api.ts'
 
-const NONE = Object.fromEntries(METRICS.map((name) => [name, 0]))
+const NONE = Object.fromEntries(CAMPAIGN_METRICS.map((name) => [name, 0]))
 
 describe('campaigns', () => {
   let api: TestApi

@@ -1,6 +1,7 @@
 /**
- * The fields of a contact as requests bring them, in both spellings, folded into one canonical form. What a value may be is decided by
- * src/contacts/rules.ts. `null` (or an empty text) clears a field, a field that is left out keeps what is stored.
+ * The fields of a contact in requests: both spellings (snake_case and camelCase), combined into one form.
+ * src/contacts/rules.ts decides which values are valid. `null` or an empty text clears a field; an omitted field
+ * keeps its stored value.
  */
 import { z } from 'zod'
 import type { Profile } from '#src/contacts/profile.ts'
@@ -13,88 +14,91 @@ import {
   textRule,
   urlRule,
   zoneRule,
-  type Rule,
-} from '#src/contacts/rules.ts'
+  type FieldRule,
+} from '#src/contacts/field-rules.ts'
 import { isUuid } from '#src/platform/id.ts'
 
-interface Shown {
+interface FieldSchema {
   readonly description?: string
   readonly [key: string]: unknown
 }
 
-/** A field that a rule reads; null and undefined go by it. */
-function ruled<T>(rule: Rule<T>, shown: Shown): z.ZodType<T | null | undefined> {
+/** A field that a rule parses; null and undefined skip the rule. */
+function optionalField<T>(rule: FieldRule<T>, schema: FieldSchema): z.ZodType<T | null | undefined> {
   return z
     .unknown()
     .optional()
-    .meta(shown)
+    .meta(schema)
     .transform((value, sink): T | null | undefined => {
       if (value === undefined || value === null) return value
-      const read = rule(value)
-      if (!read.ok) sink.addIssue({ code: 'custom', message: read.reason })
-      return read.ok ? read.value : z.NEVER
+      const result = rule(value)
+      if (!result.ok) sink.addIssue({ code: 'custom', message: result.reason })
+      return result.ok ? result.value : z.NEVER
     })
 }
 
-/** One that must be there; null is not. */
-function required<T>(rule: Rule<T>, shown: Shown): z.ZodType<T> {
+/** A field that must be present and not null. */
+function requiredField<T>(rule: FieldRule<T>, schema: FieldSchema): z.ZodType<T> {
   return z
     .unknown()
-    .meta(shown)
+    .meta(schema)
     .transform((value, sink): T => {
-      const read =
+      const result =
         value === undefined || value === null || value === ''
           ? { ok: false as const, reason: 'is required' }
           : rule(value)
-      if (!read.ok) sink.addIssue({ code: 'custom', message: read.reason })
-      return read.ok ? read.value : z.NEVER
+      if (!result.ok) sink.addIssue({ code: 'custom', message: result.reason })
+      return result.ok ? result.value : z.NEVER
     })
 }
 
 const TEXT = { type: ['string', 'null'] }
-const aliasOf = (name: string, shown: object = TEXT): Shown => ({ ...shown, description: `alias of ${name}` })
+const aliasOf = (name: string, schema: object = TEXT): FieldSchema => ({ ...schema, description: `alias of ${name}` })
 const PHONE = { type: ['string', 'number', 'null'] }
 const TAGS = {
   oneOf: [
-    { type: 'string', description: 'with | between: a|b' },
+    { type: 'string', description: 'separated by |: a|b' },
     { type: 'array', items: { type: 'string' } },
     { type: 'null' },
   ],
 }
 const OBJECT = { type: ['object', 'null'], additionalProperties: true }
 
-const EMAIL = { type: 'string', description: 'an e-mail address; kept in lower case' }
-const requiredEmail = required(emailRule, EMAIL)
+const EMAIL = { type: 'string', description: 'an email address; stored in lower case' }
+const requiredEmail = requiredField(emailRule, EMAIL)
 const UUID = { type: ['string', 'null'], format: 'uuid' }
-const uuid = (shown: Shown): z.ZodType<string | null | undefined> =>
-  ruled(
+const uuidField = (schema: FieldSchema): z.ZodType<string | null | undefined> =>
+  optionalField(
     (value) =>
       typeof value === 'string' && isUuid(value)
         ? { ok: true, value: value.toLowerCase() }
         : { ok: false, reason: 'must be a UUID' },
-    shown,
+    schema,
   )
 
-const fields = z.object({
-  email: ruled(emailRule, { ...EMAIL, description: 'a new address; left out, it stays' }),
-  audience_id: uuid(UUID),
-  audienceId: uuid(aliasOf('audience_id', UUID)),
-  first_name: ruled(textRule, TEXT),
-  firstName: ruled(textRule, aliasOf('first_name')),
-  last_name: ruled(textRule, TEXT),
-  lastName: ruled(textRule, aliasOf('last_name')),
-  name: ruled(textRule, { ...TEXT, description: 'split into first and last name, where these are not given' }),
-  company_name: ruled(textRule, TEXT),
-  companyName: ruled(textRule, aliasOf('company_name')),
-  job_title: ruled(textRule, TEXT),
-  jobTitle: ruled(textRule, aliasOf('job_title')),
-  phone_number: ruled(phoneRule, PHONE),
-  phoneNumber: ruled(phoneRule, aliasOf('phone_number', PHONE)),
-  linkedin: ruled(urlRule, { ...TEXT, description: 'address of the profile, http or https' }),
-  timezone: ruled(zoneRule, { ...TEXT, description: 'IANA name' }),
-  tags: ruled(tagsRule, TAGS),
-  custom_attributes: ruled(attributesRule, { ...OBJECT, description: 'added to those that are stored, key by key' }),
-  customAttributes: ruled(attributesRule, aliasOf('custom_attributes', OBJECT)),
+const contactFields = z.object({
+  email: optionalField(emailRule, { ...EMAIL, description: 'a new address; by default it is not changed' }),
+  audience_id: uuidField(UUID),
+  audienceId: uuidField(aliasOf('audience_id', UUID)),
+  first_name: optionalField(textRule, TEXT),
+  firstName: optionalField(textRule, aliasOf('first_name')),
+  last_name: optionalField(textRule, TEXT),
+  lastName: optionalField(textRule, aliasOf('last_name')),
+  name: optionalField(textRule, { ...TEXT, description: 'split into first and last name, unless these are given' }),
+  company_name: optionalField(textRule, TEXT),
+  companyName: optionalField(textRule, aliasOf('company_name')),
+  job_title: optionalField(textRule, TEXT),
+  jobTitle: optionalField(textRule, aliasOf('job_title')),
+  phone_number: optionalField(phoneRule, PHONE),
+  phoneNumber: optionalField(phoneRule, aliasOf('phone_number', PHONE)),
+  linkedin: optionalField(urlRule, { ...TEXT, description: 'URL of the profile, http or https' }),
+  timezone: optionalField(zoneRule, { ...TEXT, description: 'IANA time zone' }),
+  tags: optionalField(tagsRule, TAGS),
+  custom_attributes: optionalField(attributesRule, {
+    ...OBJECT,
+    description: 'merged into the stored attributes, key by key',
+  }),
+  customAttributes: optionalField(attributesRule, aliasOf('custom_attributes', OBJECT)),
 })
 
 export interface ContactInput {
@@ -103,34 +107,34 @@ export interface ContactInput {
   readonly profile: Profile
 }
 
-function fold(given: z.output<typeof fields>): ContactInput {
+function toContactInput(given: z.output<typeof contactFields>): ContactInput {
   const split = given.name == null ? null : splitName(given.name)
   return {
     email: given.email ?? undefined,
     audienceId: given.audience_id ?? given.audienceId ?? null,
     profile: {
-      firstName: either(given.first_name, given.firstName, split?.firstName),
-      lastName: either(given.last_name, given.lastName, split?.lastName),
-      companyName: either(given.company_name, given.companyName),
-      jobTitle: either(given.job_title, given.jobTitle),
-      phoneNumber: either(given.phone_number, given.phoneNumber),
+      firstName: firstGiven(given.first_name, given.firstName, split?.firstName),
+      lastName: firstGiven(given.last_name, given.lastName, split?.lastName),
+      companyName: firstGiven(given.company_name, given.companyName),
+      jobTitle: firstGiven(given.job_title, given.jobTitle),
+      phoneNumber: firstGiven(given.phone_number, given.phoneNumber),
       linkedin: given.linkedin,
       timezone: given.timezone,
       tags: given.tags,
-      customAttributes: either(given.custom_attributes, given.customAttributes),
+      customAttributes: firstGiven(given.custom_attributes, given.customAttributes),
     },
   }
 }
 
-/** The first that is given; null is given. */
-function either<T>(...values: readonly (T | null | undefined)[]): T | null | undefined {
+/** The first value that is not undefined. */
+function firstGiven<T>(...values: readonly (T | null | undefined)[]): T | null | undefined {
   return values.find((value) => value !== undefined)
 }
 
-export const addBody = fields
+export const addBody = contactFields
   .extend({ email: requiredEmail })
   .transform((given, sink) => {
-    const { audienceId, profile } = fold(given)
+    const { audienceId, profile } = toContactInput(given)
     if (audienceId === null) sink.addIssue({ code: 'custom', path: ['audience_id'], message: 'is required' })
     return audienceId === null ? z.NEVER : { email: given.email, audienceId, profile }
   })
@@ -149,12 +153,12 @@ export const addBody = fields
     ],
   })
 
-export const updateBody = fields
+export const updateBody = contactFields
   .extend({
     status: z.unknown().optional().meta({
       type: 'string',
       description:
-        '`unsubscribed` ends the subscription: of the audience in audience_id, or of all; nobody is subscribed by it',
+        '`unsubscribed` ends the subscription to the audience in audience_id, or to all; no value subscribes a contact',
     }),
   })
-  .transform((given) => ({ ...fold(given), isUnsubscribed: given.status === 'unsubscribed' }))
+  .transform((given) => ({ ...toContactInput(given), isUnsubscribed: given.status === 'unsubscribed' }))

@@ -1,26 +1,27 @@
 /**
- * Contacts: listed by audience, read, added, changed, deleted. A contact is named by its id or its address, never both. Another
- * workspace's contacts and audiences are not there. An unsubscribed membership stays so, whatever is written here.
+ * Contacts: list by audience, get, add, update and delete. A request names a contact by its id or its address, not
+ * both. Contacts and audiences of another workspace are not found. No route here subscribes an unsubscribed
+ * membership again.
  */
 import { z } from 'zod'
 import { findAudience } from '#src/contacts/audiences.ts'
-import { deleteContact, updateContact, type ChangeResult } from '#src/contacts/change.ts'
-import type { ContactName } from '#src/contacts/find.ts'
+import { deleteContact, updateContact, type ChangeResult } from '#src/contacts/change-contact.ts'
+import type { ContactSelector } from '#src/contacts/find-contact.ts'
 import { unsubscribe } from '#src/contacts/membership.ts'
-import { listMembers } from '#src/contacts/pages.ts'
-import { emailRule } from '#src/contacts/rules.ts'
-import { saveContacts } from '#src/contacts/save.ts'
-import { SORTS } from '#src/contacts/sorts.ts'
+import { listMembers } from '#src/contacts/member-pages.ts'
+import { emailRule } from '#src/contacts/field-rules.ts'
+import { saveContacts } from '#src/contacts/save-contacts.ts'
+import { MEMBER_SORTS } from '#src/contacts/member-sorts.ts'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
-import { announce, type News } from '#src/queue/notifications.ts'
+import { publishNotifications, type CommitNotifications } from '#src/queue/notifications.ts'
 import { isUuid } from '#src/platform/id.ts'
 import { addBody, updateBody } from './contact-fields.ts'
-import { fullContact, presentFull, presentSlim, slimContact } from './contact-shapes.ts'
+import { fullContact, presentFull, presentSlim, slimContact } from './contact-view.ts'
 import type { ApiContext } from '#api/http/context.ts'
-import { flag } from '#api/http/flag.ts'
+import { flag } from '#api/http/boolean-field.ts'
 import { pageData, paging } from '#api/http/paging.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
-import { enveloped, pageOf } from '#api/http/answer-shapes.ts'
+import { envelope, pagedList } from '#api/http/response-schemas.ts'
 import { sortBy, sortDir } from '#api/http/sorting.ts'
 import { NO_AUDIENCE } from './audiences.ts'
 
@@ -33,7 +34,7 @@ const listQuery = paging
   .extend({
     audienceId: z.string().optional(),
     audience_id: z.string().optional().meta(aliasOf('audienceId')),
-    sortBy: sortBy(SORTS, 'createdAt'),
+    sortBy: sortBy(MEMBER_SORTS, 'createdAt'),
     sortDir: sortDir('asc'),
     subscribedOnly: flag,
     subscribed_only: flag.meta(aliasOf('subscribedOnly')),
@@ -51,51 +52,54 @@ const listQuery = paging
     }
   })
 
-const named = z.object({
-  id: z.string().optional().meta({ description: 'of the contact; this or email' }),
-  email: z.string().optional().meta({ description: 'of the contact, URL-encoded; this or id' }),
+const contactNameFields = z.object({
+  id: z.string().optional().meta({ description: 'of the contact; give this or email' }),
+  email: z.string().optional().meta({ description: 'of the contact, URL-encoded; give this or id' }),
 })
 
-interface Sink {
+interface IssueSink {
   addIssue(issue: { code: 'custom'; path: string[]; message: string }): void
 }
 
-/** Which contact is meant; a malformed id is one that nobody has. */
-function readName(given: z.output<typeof named>, sink: Sink): ContactName {
-  const wrong = (path: string, message: string): ContactName => {
+/** Reads which contact the request names. A malformed id is not an error: no contact has it. */
+function readContactName(given: z.output<typeof contactNameFields>, sink: IssueSink): ContactSelector {
+  const reject = (path: string, message: string): ContactSelector => {
     sink.addIssue({ code: 'custom', path: [path], message })
     return z.NEVER
   }
-  if (given.id && given.email) return wrong('id', 'give id or email, not both')
+  if (given.id && given.email) return reject('id', 'give id or email, not both')
   if (given.id) return { id: given.id }
-  if (!given.email) return wrong('id', 'id or email is required')
-  // a plus that was not encoded came as a space, which no address has
-  const read = emailRule(given.email.trim().replaceAll(' ', '+'))
-  return read.ok ? { email: read.value } : wrong('email', read.reason)
+  if (!given.email) return reject('id', 'id or email is required')
+  // an unencoded plus arrives as a space, which no address has
+  const parsed = emailRule(given.email.trim().replaceAll(' ', '+'))
+  return parsed.ok ? { email: parsed.value } : reject('email', parsed.reason)
 }
 
-const byName = named.transform((given, sink) => ({ contact: readName(given, sink) }))
-const getQuery = named
+const byName = contactNameFields.transform((given, sink) => ({ contact: readContactName(given, sink) }))
+const getContactQuery = contactNameFields
   .extend({
-    audienceId: z.string().optional().meta({ description: 'whose status is answered; without it the latest' }),
+    audienceId: z
+      .string()
+      .optional()
+      .meta({ description: 'the audience whose status is returned; by default the latest' }),
     audience_id: z.string().optional().meta(aliasOf('audienceId')),
   })
   .transform((given, sink) => ({
-    contact: readName(given, sink),
+    contact: readContactName(given, sink),
     audienceId: given.audienceId || given.audience_id || null,
   }))
 
-const idAnswer = enveloped(z.object({ id: z.uuid() }))
+const idResponse = envelope(z.object({ id: z.uuid() }))
 
 const list = route({
   name: 'get-contacts',
-  summary: 'The contacts of an audience',
+  summary: 'List the contacts of an audience',
   method: 'GET',
   paths: ['/public/contacts/get-contacts'],
   access: READ,
   query: listQuery,
   status: 200,
-  answer: pageOf('contacts', slimContact),
+  response: pagedList('contacts', slimContact),
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, query }) => {
     const found = isUuid(query.audienceId) ? await listMembers(ctx.db, caller.workspaceId, query) : null
@@ -107,71 +111,73 @@ const list = route({
 
 const get = route({
   name: 'get-contact',
-  summary: 'One contact, by id or by email',
+  summary: 'Get a contact by id or email',
   method: 'GET',
   paths: ['/public/contacts/get-contact'],
   access: READ,
-  query: getQuery,
+  query: getContactQuery,
   status: 200,
-  answer: enveloped(fullContact),
+  response: envelope(fullContact),
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller: { workspaceId }, query: { contact, audienceId } }) => {
     if (!isWellFormed(contact)) return NO_CONTACT
     if (audienceId !== null && !isUuid(audienceId)) return NO_AUDIENCE
     const found = await ctx.contacts.find({ workspaceId, contact, audienceId })
     if (found === null) return NO_CONTACT
-    const isElsewhere = audienceId !== null && found.isSubscribed === null
-    if (isElsewhere && (await findAudience(ctx.db, workspaceId, audienceId)) === null) return NO_AUDIENCE
+    const isOutsideAudience = audienceId !== null && found.isSubscribed === null
+    if (isOutsideAudience && (await findAudience(ctx.db, workspaceId, audienceId)) === null) return NO_AUDIENCE
     return { body: { success: true, message: 'Contact found.', data: presentFull(found) } }
   },
 })
 
 const add = route({
   name: 'add-contact',
-  summary: 'Add a contact to an audience; one that is known is updated with the fields given',
+  summary: 'Add a contact to an audience; an existing contact is updated with the given fields',
   method: 'POST',
   paths: ['/public/contacts/add-contact'],
   access: WRITE,
   body: addBody,
   status: 201,
-  answer: idAnswer,
+  response: idResponse,
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller: { workspaceId }, body: { email, audienceId, profile } }) => {
     const to = { workspaceId, audienceId, now: new Date(ctx.clock.now()) }
-    const result = await ctx.db.transaction((tx) => saveContacts(tx, to, [{ email, ...profile }])).catch(explain)
+    const result = await ctx.db
+      .transaction((tx) => saveContacts(tx, to, [{ email, ...profile }]))
+      .catch(refuseConstraint)
     if ('error' in result) return result
     if (result.kind !== 'saved') return NO_AUDIENCE
-    announce(ctx, result.news)
+    publishNotifications(ctx, result.notifications)
     return { body: { success: true, message: 'Contact added.', data: { id: result.contacts[0]?.contactId } } }
   },
 })
 
 const update = route({
   name: 'update-contact',
-  summary: 'Change fields of a contact; null clears one, what is left out stays',
+  summary: 'Update a contact; null clears a field, omitted fields are not changed',
   method: 'PATCH',
   paths: ['/public/contacts/update-contact'],
   access: WRITE,
   query: byName,
   body: updateBody,
   status: 200,
-  answer: idAnswer,
+  response: idResponse,
   errors: ['NOT_FOUND', 'CONFLICT'],
   handle: async (ctx, { caller: { workspaceId }, query: { contact }, body }) => {
-    const id = await idOf(ctx, workspaceId, contact)
+    const id = await findContactId(ctx, workspaceId, contact)
     if (id === null) return NO_CONTACT
-    const result = await change(ctx, { workspaceId, id }, body).catch(explain)
+    const result = await applyChange(ctx, { workspaceId, id }, body).catch(refuseConstraint)
     if ('error' in result) return result
     if (result.kind === 'no contact') return NO_CONTACT
     return result.kind === 'no audience'
       ? NO_AUDIENCE
-      : { body: { success: true, message: 'Contact changed.', data: { id } } }
+      : { body: { success: true, message: 'Contact updated.', data: { id } } }
   },
 })
 
 const remove = route({
   name: 'delete-contact',
-  summary: 'Delete a contact, from all audiences and for good',
+  summary: 'Delete a contact permanently, from all audiences',
   method: 'DELETE',
   paths: ['/public/contacts/delete-contact'],
   access: WRITE,
@@ -179,58 +185,58 @@ const remove = route({
   status: 204,
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller: { workspaceId }, query: { contact } }) => {
-    const id = await idOf(ctx, workspaceId, contact)
+    const id = await findContactId(ctx, workspaceId, contact)
     return id !== null && (await ctx.db.transaction((tx) => deleteContact(tx, workspaceId, id))) ? {} : NO_CONTACT
   },
 })
 
 export const CONTACT_ROUTES: readonly AnyRoute[] = [list, get, add, update, remove]
 
-function isWellFormed(contact: ContactName): boolean {
+function isWellFormed(contact: ContactSelector): boolean {
   return !('id' in contact) || isUuid(contact.id)
 }
 
-async function idOf(ctx: ApiContext, workspaceId: string, contact: ContactName): Promise<string | null> {
+async function findContactId(ctx: ApiContext, workspaceId: string, contact: ContactSelector): Promise<string | null> {
   if ('id' in contact) return isUuid(contact.id) ? contact.id.toLowerCase() : null
   return (await ctx.contacts.find({ workspaceId, contact, audienceId: null }))?.id ?? null
 }
 
-interface Which {
+interface ContactRef {
   readonly workspaceId: string
   readonly id: string
 }
 
-/** The fields, the audience that is joined, and the subscriptions that end, all or nothing. */
-async function change(
+/** Applies the fields, the joined audience and the ended subscriptions in one transaction. */
+async function applyChange(
   ctx: ApiContext,
-  { workspaceId, id }: Which,
-  wanted: z.output<typeof updateBody>,
+  { workspaceId, id }: ContactRef,
+  fields: z.output<typeof updateBody>,
 ): Promise<ChangeResult> {
-  const at = { workspaceId, audienceId: wanted.audienceId, now: new Date(ctx.clock.now()) }
-  const news: News[] = []
+  const at = { workspaceId, audienceId: fields.audienceId, now: new Date(ctx.clock.now()) }
+  const news: CommitNotifications[] = []
   const result = await ctx.db.transaction(async (tx) => {
-    const changed = await updateContact(tx, at, id, { ...wanted.profile, email: wanted.email })
+    const changed = await updateContact(tx, at, id, { ...fields.profile, email: fields.email })
     if (changed.kind !== 'changed') return changed
-    news.push(changed.news)
-    const left = wanted.isUnsubscribed ? await unsubscribe(tx, at, id) : null
-    if (left !== null) news.push(left.news)
+    news.push(changed.notifications)
+    const ended = fields.isUnsubscribed ? await unsubscribe(tx, at, id) : null
+    if (ended !== null) news.push(ended.news)
     return changed
   })
-  for (const one of news) announce(ctx, one)
+  for (const one of news) publishNotifications(ctx, one)
   return result
 }
 
 const CONSTRAINTS: Readonly<Record<string, Refusal>> = {
   contacts_attributes_size: invalid([
-    { path: 'custom_attributes', message: 'too large together with those that are stored' },
+    { path: 'custom_attributes', message: 'too large together with the stored attributes' },
   ]),
   contacts_email_key: refuse('CONFLICT', 'Another contact has this address.'),
 }
 
-/** What the store refuses by name is an answer; the rest is not ours. */
-function explain(error: unknown): Refusal {
-  const name = error instanceof Error && 'constraint' in error ? String(error.constraint) : ''
-  const refusal = CONSTRAINTS[name]
+/** Turns the violation of a known constraint into a refusal; rethrows other errors. */
+function refuseConstraint(error: unknown): Refusal {
+  const constraint = error instanceof Error && 'constraint' in error ? String(error.constraint) : ''
+  const refusal = CONSTRAINTS[constraint]
   if (refusal === undefined) throw error
   return refusal
 }

@@ -1,15 +1,18 @@
-/** GET /docs: the reference page, made from /openapi.json in the browser. Its files come with the service, so it works offline. */
+/**
+ * GET /docs: the reference page, built in the browser from /openapi.json. The service delivers all of its files, so
+ * it works offline.
+ */
 import { z } from 'zod'
 import { refuse } from '#src/platform/errors.ts'
 import { ASSETS, readDocsFiles, type DocsFiles } from '#api/openapi/docs-assets.ts'
-import { FOREVER, NOT_MODIFIED, REVALIDATE, serve } from '#api/http/etag.ts'
+import { IMMUTABLE, NOT_MODIFIED_RESPONSE, REVALIDATE, respondTagged } from '#api/http/etag.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 
 /**
- * Scripts and styles are files of ours, nothing inline; Swagger UI draws with data: images. Calls may go to this server only, and to the
- * public address where that is another name of it.
+ * Scripts and styles are files of this service, nothing is inline; Swagger UI uses data: images. Requests may go only
+ * to this server and to its public URL, which may have another host name.
  */
-function policyFor(publicUrl: string): string {
+function contentSecurityPolicy(publicUrl: string): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
@@ -22,8 +25,8 @@ function policyFor(publicUrl: string): string {
   ].join('; ')
 }
 
-/** What is on the disk does not change while we run; a failed reading is tried again. */
-function keepFiles(): () => Promise<DocsFiles> {
+/** Reads the files once: they do not change while the process runs. After an error the next request reads again. */
+function createFileLoader(): () => Promise<DocsFiles> {
   let reading: Promise<DocsFiles> | null = null
   return () => {
     reading ??= readDocsFiles().catch((error: unknown) => {
@@ -34,26 +37,29 @@ function keepFiles(): () => Promise<DocsFiles> {
   }
 }
 
-const files = keepFiles()
+const loadFiles = createFileLoader()
 
 const page = route({
   name: 'docs',
-  summary: 'The reference page',
+  summary: 'Show the API reference page',
   method: 'GET',
   paths: ['/docs'],
   atRoot: true,
   access: 'public',
   status: 200,
   produces: ['text/html'],
-  further: NOT_MODIFIED,
+  additionalResponses: NOT_MODIFIED_RESPONSE,
   errors: [],
   handle: async (ctx, { headers }) =>
-    serve((await files()).page, headers, { ...REVALIDATE, 'Content-Security-Policy': policyFor(ctx.config.publicUrl) }),
+    respondTagged((await loadFiles()).page, headers, {
+      ...REVALIDATE,
+      'Content-Security-Policy': contentSecurityPolicy(ctx.config.publicUrl),
+    }),
 })
 
 const asset = route({
   name: 'docs-asset',
-  summary: 'A file of the reference page',
+  summary: 'Get a file of the API reference page',
   method: 'GET',
   paths: [`${ASSETS}/:name`],
   atRoot: true,
@@ -61,17 +67,19 @@ const asset = route({
   params: z.object({ name: z.string() }),
   status: 200,
   produces: ['text/css', 'text/javascript'],
-  further: NOT_MODIFIED,
+  additionalResponses: NOT_MODIFIED_RESPONSE,
   errors: ['NOT_FOUND'],
   handle: async (_ctx, { params, headers }) => {
-    const found = (await files()).assets.get(params.name)
-    return found === undefined ? refuse('NOT_FOUND', 'There is no such file.') : serve(found, headers, FOREVER)
+    const found = (await loadFiles()).assets.get(params.name)
+    return found === undefined
+      ? refuse('NOT_FOUND', 'There is no such file.')
+      : respondTagged(found, headers, IMMUTABLE)
   },
 })
 
 const redirect = route({
   name: 'docs-redirect',
-  summary: 'Leads to the reference page from where people look for it',
+  summary: 'Redirect common addresses to the API reference page',
   method: 'GET',
   paths: ['/api/docs', '/api/v1/docs', '/swagger'],
   atRoot: true,

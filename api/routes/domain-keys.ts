@@ -4,13 +4,13 @@ import { createKey } from '#src/auth/keys.ts'
 import { invalid, refuse } from '#src/platform/errors.ts'
 import { hexOf, isUuid } from '#src/platform/id.ts'
 import { route } from '#api/http/route.ts'
-import { enveloped, moment } from '#api/http/answer-shapes.ts'
+import { envelope, timestamp } from '#api/http/response-schemas.ts'
 import { NO_DOMAIN } from './domain-view.ts'
 
-const uuid = z.string().refine(isUuid, 'must be the id of a domain')
-const accountId = z.string().refine(isUuid, 'must be the id of a connected account')
-// a time without an offset is UTC, as everywhere
-const expiry = z.iso
+const domainIdField = z.string().refine(isUuid, 'must be the id of a domain')
+const accountIdField = z.string().refine(isUuid, 'must be the id of a connected account')
+// a time without an offset is UTC, as in the whole API
+const expiryField = z.iso
   .datetime({ offset: true, local: true, error: 'must be a time such as 2031-05-04T10:00:00Z' })
   .transform((text) => new Date(/(?:Z|[+-]\d\d:\d\d)$/.test(text) ? text : `${text}Z`))
 
@@ -22,23 +22,32 @@ const keyBody = z
       .min(1, 'is required')
       .max(255, 'at most 255 characters')
       .regex(/^\P{Cc}*$/u, 'has control characters'),
-    custom_domain_id: uuid.nullish(),
-    domain_id: uuid.nullish().meta({ description: 'alias of custom_domain_id' }),
-    account_id: accountId
+    custom_domain_id: domainIdField.nullish(),
+    domain_id: domainIdField.nullish().meta({ description: 'alias of custom_domain_id' }),
+    account_id: accountIdField
       .nullish()
-      .meta({ description: 'for a key of a connected account, instead of custom_domain_id' }),
-    expires_at: expiry.nullish(),
+      .meta({ description: 'for a key of a connected account; instead of custom_domain_id' }),
+    expires_at: expiryField.nullish(),
   })
   .transform(
-    ({ name, custom_domain_id: custom, domain_id: alias, account_id: account, expires_at: expiresAt }, sink) => {
-      const domainId = custom ?? alias ?? null
-      if (domainId === null && account == null)
+    (
+      {
+        name,
+        custom_domain_id: customDomainId,
+        domain_id: domainIdAlias,
+        account_id: accountId,
+        expires_at: expiresAt,
+      },
+      sink,
+    ) => {
+      const domainId = customDomainId ?? domainIdAlias ?? null
+      if (domainId === null && accountId == null)
         sink.addIssue({ code: 'custom', path: ['custom_domain_id'], message: 'is required' })
-      if (domainId !== null && account != null)
-        sink.addIssue({ code: 'custom', path: ['account_id'], message: 'a key has one sender: a domain or an account' })
+      if (domainId !== null && accountId != null)
+        sink.addIssue({ code: 'custom', path: ['account_id'], message: 'give a domain or an account, not both' })
       return {
         name,
-        sender: domainId === null ? { accountId: account ?? '' } : { domainId },
+        sender: domainId === null ? { accountId: accountId ?? '' } : { domainId },
         expiresAt: expiresAt ?? null,
       }
     },
@@ -52,44 +61,44 @@ const keyBody = z
 
 export const createDomainKey = route({
   name: 'create-domain-key',
-  summary: 'Create a sending key for a verified domain or a connected account; the answer has the key, once',
+  summary: 'Create a sending key for a verified domain or a connected account; only this response contains the key',
   method: 'POST',
   paths: ['/public/domains/api-keys/create'],
   access: { admin: 'api-keys:create' },
   body: keyBody,
   status: 201,
-  answer: enveloped(
+  response: envelope(
     z.object({
       api_key: z.object({
         id: z.uuid(),
         key_id: z.string(),
         name: z.string(),
         is_active: z.boolean(),
-        expires_at: moment.nullable(),
-        created_at: moment,
+        expires_at: timestamp.nullable(),
+        created_at: timestamp,
       }),
-      secret_key: z.string().meta({ description: 'shown this once' }),
+      secret_key: z.string().meta({ description: 'shown only once' }),
     }),
   ),
   errors: ['VALIDATION_ERROR', 'NOT_FOUND'],
   handle: async (ctx, { caller, body: { name, sender, expiresAt } }) => {
     if (expiresAt !== null && expiresAt.getTime() <= ctx.clock.now())
-      return invalid([{ path: 'expires_at', message: 'lies in the past' }])
-    const order = {
+      return invalid([{ path: 'expires_at', message: 'is in the past' }])
+    const keyFields = {
       kind: 'regular',
       prefix: ctx.config.keyPrefix,
       workspaceId: caller.workspaceId,
       name,
       expiresAt,
     } as const
-    const key = await createKey(ctx.db, { ...order, ...sender })
+    const key = await createKey(ctx.db, { ...keyFields, ...sender })
     if (key.kind === 'domain-not-verified')
       return invalid([
         { path: 'custom_domain_id', message: `${key.domain} is not verified (${key.status}): verify it first` },
       ])
     if (key.kind === 'no-account') return refuse('NOT_FOUND', 'There is no such account.')
     if (key.kind !== 'created') return NO_DOMAIN
-    const shown = {
+    const apiKey = {
       id: key.id,
       key_id: `key_${hexOf(key.id)}`,
       name,
@@ -97,7 +106,7 @@ export const createDomainKey = route({
       expires_at: expiresAt?.toISOString() ?? null,
       created_at: key.createdAt.toISOString(),
     }
-    const data = { api_key: shown, secret_key: key.secretKey }
-    return { body: { success: true, message: 'Sending key created. Keep it: it is not shown again.', data } }
+    const data = { api_key: apiKey, secret_key: key.secretKey }
+    return { body: { success: true, message: 'Sending key created. Store it: it is not shown again.', data } }
   },
 })

@@ -1,81 +1,83 @@
 /**
- * A sending domain as the API shows it: the object, its DNS records with the result of the last check, and a sentence
- * about its status. Pure.
+ * A sending domain as the API shows it: the object, its DNS records with the result of the last check, and a
+ * sentence about its status. Pure.
  */
 import { z } from 'zod'
 import type { Config } from '#config/load.ts'
 import { REGION_NAMES, type Region } from '#config/regions.ts'
 import type { Domain } from '#src/domains/domains.ts'
-import type { RecordCheck } from '#src/domains/inspect.ts'
-import { domainRecords, placeOf, removableRecords, trackingNameOf } from '#src/domains/records.ts'
-import { DOMAIN_STATES, type DomainStatus } from '#src/domains/status.ts'
+import type { RecordCheck } from '#src/domains/inspect-records.ts'
+import { domainRecords, serviceHostsOf, removableRecords, trackingNameOf } from '#src/domains/records.ts'
+import { DOMAIN_STATES, type DomainStatus } from '#src/domains/domain-status.ts'
 import { refuse, type Refusal } from '#src/platform/errors.ts'
-import { moment } from '#api/http/answer-shapes.ts'
+import { timestamp } from '#api/http/response-schemas.ts'
 
 export const NO_DOMAIN: Refusal = refuse('NOT_FOUND', 'There is no such domain.')
 
 const statusName = z.enum(Object.keys(DOMAIN_STATES) as [DomainStatus, ...DomainStatus[]])
-const partName = z.enum(['pending', 'verified', 'failed'])
+const partStatus = z.enum(['pending', 'verified', 'failed'])
 const purpose = z.enum(['dkim', 'spf', 'dmarc', 'mail_from', 'tracking'])
-const found = z.enum(['ok', 'missing', 'wrong', 'unknown'])
+const recordStatus = z.enum(['ok', 'missing', 'wrong', 'unknown'])
 
-const record = z
+const recordSchema = z
   .object({
     type: z.enum(['TXT', 'MX', 'CNAME']),
     name: z.string(),
     value: z.string(),
-    priority: z.int().nullable().meta({ description: 'of an MX record' }),
+    priority: z.int().nullable().meta({ description: 'the preference of an MX record' }),
     purpose,
     description: z.string(),
-    required: z.boolean().meta({ description: 'the domain is not verified without it' }),
+    required: z.boolean().meta({ description: 'true: the domain is verified only with this record' }),
     status: z
-      .enum([...found.options, 'pending'])
-      .meta({ description: 'found at the last look; pending before the first' }),
-    message: z.string().nullable().meta({ description: 'what to mend' }),
+      .enum([...recordStatus.options, 'pending'])
+      .meta({ description: 'the result of the last check; pending before the first' }),
+    message: z.string().nullable().meta({ description: 'what to correct' }),
   })
   .meta({ id: 'DnsRecord' })
 
-export const domainShape = z
+export const domainSchema = z
   .object({
     id: z.uuid(),
     domain: z.string(),
     verification_status: statusName,
     status: statusName.meta({ description: 'the same as verification_status' }),
-    mail_from_status: partName,
-    tracking_status: partName,
+    mail_from_status: partStatus,
+    tracking_status: partStatus,
     region: z.enum(REGION_NAMES as [Region, ...Region[]]),
     tracking_host: z
       .string()
       .nullable()
       .meta({
         description:
-          'the name that may stand in tracking links once tracking_status is verified; ' +
-          'null where the service has no public name',
+          'the host name that tracking links may use once tracking_status is verified; ' +
+          'null if the service has no public host name',
       }),
-    dns_records: z.array(record),
+    dns_records: z.array(recordSchema),
     dns_records_to_remove: z
       .array(z.object({ type: z.string(), name: z.string(), value: z.string() }))
-      .meta({ description: 'records of replaced DKIM keys that may be taken out of the zone' }),
+      .meta({ description: 'records of replaced DKIM keys that can be removed from the zone' }),
     registrar: z.string().nullable(),
     registrar_name: z.string().nullable(),
     registrar_iana_id: z.string().nullable(),
-    registrar_last_checked_at: moment.nullable(),
+    registrar_last_checked_at: timestamp.nullable(),
     dns_provider: z.string().nullable(),
-    last_checked_at: moment.nullable(),
-    verified_at: moment.nullable(),
-    created_at: moment,
+    last_checked_at: timestamp.nullable(),
+    verified_at: timestamp.nullable(),
+    created_at: timestamp,
   })
   .meta({ id: 'Domain' })
 
-const check = z.object({
-  status: found,
+const checkSchema = z.object({
+  status: recordStatus,
   message: z.string(),
   records: z.array(
-    z.object({ type: z.string(), name: z.string(), required: z.boolean(), status: found, message: z.string() }),
+    z.object({ type: z.string(), name: z.string(), required: z.boolean(), status: recordStatus, message: z.string() }),
   ),
 })
 
-export const checksShape = z.partialRecord(purpose, check).meta({ description: 'by what the records are for' })
+export const checksSchema = z
+  .partialRecord(purpose, checkSchema)
+  .meta({ description: 'the checks by purpose of the records' })
 
 export function presentDomain(domain: Domain, config: Config): Record<string, unknown> {
   const { registrarName, mailFromStatus, trackingStatus } = domain
@@ -87,7 +89,7 @@ export function presentDomain(domain: Domain, config: Config): Record<string, un
     mail_from_status: mailFromStatus,
     tracking_status: trackingStatus,
     region: domain.region,
-    tracking_host: placeOf(config).trackingHost === null ? null : trackingNameOf(domain.domain),
+    tracking_host: serviceHostsOf(config).trackingHost === null ? null : trackingNameOf(domain.domain),
     dns_records: presentRecords(domain, config),
     dns_records_to_remove: removableRecords(domain),
     registrar: registrarName,
@@ -103,34 +105,34 @@ export function presentDomain(domain: Domain, config: Config): Record<string, un
 
 function presentRecords(domain: Domain, config: Config): object[] {
   const checks = new Map((domain.checks ?? []).map((one) => [keyOf(one), one]))
-  return domainRecords(domain, placeOf(config)).map(({ isRequired, priority, ...one }) => {
-    const seen = checks.get(keyOf(one))
+  return domainRecords(domain, serviceHostsOf(config)).map(({ isRequired, priority, ...one }) => {
+    const result = checks.get(keyOf(one))
     return {
       ...one,
       priority: priority ?? null,
       required: isRequired,
-      status: seen?.status ?? 'pending',
-      message: seen?.message ?? null,
+      status: result?.status ?? 'pending',
+      message: result?.message ?? null,
     }
   })
 }
 
-function keyOf({ purpose: what, type, name }: Pick<RecordCheck, 'purpose' | 'type' | 'name'>): string {
-  return `${what} ${type} ${name}`
+function keyOf({ purpose: recordPurpose, type, name }: Pick<RecordCheck, 'purpose' | 'type' | 'name'>): string {
+  return `${recordPurpose} ${type} ${name}`
 }
 
-/** The worst first. */
-const GRAVITY = ['wrong', 'missing', 'unknown', 'ok'] as const
+/** Worst first. */
+const WORST_FIRST = ['wrong', 'missing', 'unknown', 'ok'] as const
 
-/** By purpose; what is required speaks for a purpose, where anything is. */
+/** The checks by purpose. A purpose has the worst status of its required records, or of all if none is required. */
 export function presentChecks(checks: readonly RecordCheck[]): Record<string, unknown> {
   const purposes = [...new Set(checks.map((one) => one.purpose))]
   return Object.fromEntries(
-    purposes.map((what) => {
-      const all = checks.filter((one) => one.purpose === what)
+    purposes.map((checkPurpose) => {
+      const all = checks.filter((one) => one.purpose === checkPurpose)
       const required = all.filter(({ isRequired }) => isRequired)
       const [worst] = (required.length > 0 ? required : all).toSorted(
-        (a, b) => GRAVITY.indexOf(a.status) - GRAVITY.indexOf(b.status),
+        (a, b) => WORST_FIRST.indexOf(a.status) - WORST_FIRST.indexOf(b.status),
       )
       const records = all.map(({ type, name, isRequired, status, message }) => ({
         type,
@@ -139,24 +141,25 @@ export function presentChecks(checks: readonly RecordCheck[]): Record<string, un
         status,
         message,
       }))
-      return [what, { status: worst?.status, message: worst?.message, records }]
+      return [checkPurpose, { status: worst?.status, message: worst?.message, records }]
     }),
   )
 }
 
 export function explainStatus({ domain, status, missingSince, checks }: Domain): string {
-  const trouble = checks === null ? 'Its DNS has not been looked at yet.' : troubleOf(checks)
+  const problem = checks === null ? 'Its DNS records have not been checked yet.' : problemOf(checks)
   if (status === 'verified' && missingSince === null) return `${domain} is verified.`
   if (status === 'verified')
-    return `${domain} is verified, but its DKIM record was not found at the last look. ${trouble}`
-  if (status === 'degraded') return `${domain} has lost its DKIM record and sends for 24 hours only. ${trouble}`
-  return `${domain} is not verified. ${trouble}`
+    return `${domain} is verified, but its DKIM record was not found in the last check. ${problem}`
+  if (status === 'degraded')
+    return `${domain} has lost its DKIM record; it can send for 24 hours after the loss. ${problem}`
+  return `${domain} is not verified. ${problem}`
 }
 
-/** A domain whose records are right and that is not verified is held by another workspace. */
-function troubleOf(checks: readonly RecordCheck[]): string {
-  const wrong = checks.find((one) => one.isRequired && one.status !== 'ok')
-  return wrong?.message ?? 'Its records are right, but another workspace holds it verified.'
+/** The first failing record. If all records are correct and the domain is not verified, another workspace owns it. */
+function problemOf(checks: readonly RecordCheck[]): string {
+  const failing = checks.find((one) => one.isRequired && one.status !== 'ok')
+  return failing?.message ?? 'Its records are correct, but another workspace has verified this domain.'
 }
 
 function isoOf(date: Date | null): string | null {

@@ -210,7 +210,7 @@ describe('/public/domains', () => {
       [{ domain: 5 }, 'domain', /string/],
       [{ domain: '' }, 'domain', /empty/],
       [{ domain: 'nodot' }, 'domain', /no dot/],
-      [{ domain: 'https://a.example/' }, 'domain', /not an address of a page/],
+      [{ domain: 'https://a.example/' }, 'domain', /not a URL/],
       [{ domain: 'me@a.example' }, 'domain', /without the part/],
       [{ domain: 'co.uk' }, 'domain', /public suffix/],
       [{ domain: `x.${BOUNCES}` }, 'domain', /belongs to this service/],
@@ -292,7 +292,7 @@ describe('/public/domains', () => {
     assert.strictEqual((await verify(mine)).body['data']?.['status'], 'verified')
     const answer = await verify(theirs, other.admin)
     assert.deepEqual(refused(answer), [409, false, 'CONFLICT'])
-    assert.match(textOf(answer.body['message']), /another workspace holds it verified/)
+    assert.match(textOf(answer.body['message']), /another workspace has verified this domain/)
   })
 
   describe('delete-domain', () => {

@@ -5,36 +5,36 @@
  */
 import { z } from 'zod'
 import { DEFAULT_REGION, REGION_NAMES, type Region } from '#config/regions.ts'
-import { createDomainDns } from '#src/domains/dns.ts'
+import { createDomainDns } from '#src/domains/domain-dns.ts'
 import { addDomain, countDomains, findDomain, listDomains, type Domain } from '#src/domains/domains.ts'
-import { mayCheck } from '#src/domains/due.ts'
-import { removeDomain } from '#src/domains/removal.ts'
-import { rotateKeys } from '#src/domains/rotation.ts'
-import { verifyDomain } from '#src/domains/verify.ts'
+import { startManualCheck } from '#src/domains/due-checks.ts'
+import { removeDomain } from '#src/domains/domain-removal.ts'
+import { rotateDkimKeys } from '#src/domains/key-rotation.ts'
+import { verifyDomain } from '#src/domains/verify-domain.ts'
 import { invalid, refuse } from '#src/platform/errors.ts'
-import { announce } from '#src/queue/notifications.ts'
+import { publishNotifications } from '#src/queue/notifications.ts'
 import { isUuid } from '#src/platform/id.ts'
 import { planOf, type ApiContext } from '#api/http/context.ts'
 import { paging } from '#api/http/paging.ts'
-import { route, type Answer, type AnyRoute } from '#api/http/route.ts'
-import { enveloped, moment, plainAnswer } from '#api/http/answer-shapes.ts'
+import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
+import { envelope, timestamp, plainResponse } from '#api/http/response-schemas.ts'
 import { createDomainKey } from './domain-keys.ts'
-import { checksShape, domainShape, explainStatus, NO_DOMAIN, presentChecks, presentDomain } from './domain-view.ts'
+import { checksSchema, domainSchema, explainStatus, NO_DOMAIN, presentChecks, presentDomain } from './domain-view.ts'
 
 const ACCESS = { admin: 'domains:manage' } as const
 const byDomainId = z.object({ domainID: z.string() })
 const byId = z.object({ id: z.string() })
-const oneDomain = enveloped(domainShape).meta({ id: 'DomainAnswer' })
+const domainResponse = envelope(domainSchema).meta({ id: 'DomainAnswer' })
 const MAX_LISTED = 1000
 
 const listLimit = paging.shape.limit
   .unwrap()
   .default(MAX_LISTED)
   .meta({ type: 'integer', minimum: 1, maximum: MAX_LISTED, default: MAX_LISTED })
-const listed = z.object({
+const domainList = z.object({
   success: z.literal(true),
   message: z.string(),
-  data: z.array(domainShape),
+  data: z.array(domainSchema),
   page: z.int(),
   limit: z.int(),
   total: z.int(),
@@ -45,23 +45,23 @@ const addBody = z
     domain: z
       .string()
       .max(1000, 'is too long')
-      .meta({ description: 'such as example.com; any spelling, also international' }),
+      .meta({ description: 'such as example.com; in any case, also an internationalised name' }),
     region: z
       .enum(REGION_NAMES as [Region, ...Region[]])
       .nullish()
-      .meta({ description: `fixed for life; ${DEFAULT_REGION} when not given` }),
+      .meta({ description: `cannot be changed later; by default ${DEFAULT_REGION}` }),
   })
   .meta({ examples: [{ domain: 'example.com' }] })
 
 const add = route({
   name: 'add-domain',
-  summary: 'Register a sending domain; the answer has the DNS records to publish',
+  summary: 'Add a sending domain; the response contains the DNS records to publish',
   method: 'POST',
   paths: ['/public/domains/add-domain'],
   access: ACCESS,
   body: addBody,
   status: 201,
-  answer: oneDomain,
+  response: domainResponse,
   errors: ['VALIDATION_ERROR', 'PLAN_REQUIRED', 'NOT_FOUND', 'CONFLICT'],
   handle: async (ctx, { caller, body }) => {
     const { maxDomains } = planOf(ctx, caller.plan)
@@ -78,7 +78,7 @@ const add = route({
       return refuse('PLAN_REQUIRED', `The plan ${caller.plan} has at most ${added.max} sending domains.`)
     const { domain } = added
     if (added.kind === 'exists')
-      return refuse('CONFLICT', `This workspace has ${domain.domain} already (${domain.id}, ${domain.status}).`)
+      return refuse('CONFLICT', `This workspace already has ${domain.domain} (${domain.id}, ${domain.status}).`)
     const message = `${domain.domain} is added. Publish its DNS records, then verify it.`
     return { body: { success: true, message, data: presentDomain(domain, ctx.config) } }
   },
@@ -86,14 +86,14 @@ const add = route({
 
 const list = route({
   name: 'get-domains',
-  summary: 'The sending domains of the workspace, the oldest first',
+  summary: 'List the sending domains of the workspace, oldest first',
   method: 'GET',
   paths: ['/public/domains/get-domains'],
   access: ACCESS,
   status: 200,
   errors: [],
   query: paging.extend({ limit: listLimit }),
-  answer: listed,
+  response: domainList,
   handle: async (ctx, { caller, query: { page, limit } }) => {
     const [domains, total] = await Promise.all([
       listDomains(ctx.db, caller.workspaceId, limit, (page - 1) * limit),
@@ -106,16 +106,16 @@ const list = route({
 
 const status = route({
   name: 'domain-status',
-  summary: 'A sending domain as it is now',
+  summary: 'Get a sending domain and its status',
   method: 'GET',
   paths: ['/public/domains/domain-status/:domainID'],
   access: ACCESS,
   params: byDomainId,
   status: 200,
-  answer: oneDomain,
+  response: domainResponse,
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params }) => {
-    const domain = await ownDomain(ctx, caller.workspaceId, params.domainID)
+    const domain = await findOwnDomain(ctx, caller.workspaceId, params.domainID)
     if (domain === null) return NO_DOMAIN
     return { body: { success: true, message: explainStatus(domain), data: presentDomain(domain, ctx.config) } }
   },
@@ -123,13 +123,13 @@ const status = route({
 
 const verify = route({
   name: 'verify-domain',
-  summary: 'Look at the DNS records of a sending domain now',
+  summary: 'Verify a sending domain: check its DNS records now',
   method: 'POST',
   paths: ['/public/domains/verify-domain/:domainID'],
   access: ACCESS,
   params: byDomainId,
   status: 200,
-  answer: enveloped(
+  response: envelope(
     z.object({
       id: z.uuid(),
       domain: z.string(),
@@ -137,43 +137,43 @@ const verify = route({
       verification_status: z.string(),
       mail_from_status: z.string(),
       message: z.string(),
-      verified_at: moment.nullable(),
-      checks: checksShape,
+      verified_at: timestamp.nullable(),
+      checks: checksSchema,
     }),
   ),
   errors: ['NOT_FOUND', 'CONFLICT'],
   handle: async (ctx, { caller, params }) => {
-    const domain = await ownDomain(ctx, caller.workspaceId, params.domainID)
+    const domain = await findOwnDomain(ctx, caller.workspaceId, params.domainID)
     if (domain === null) return NO_DOMAIN
-    if (!(await mayCheck(ctx, domain.id))) return presentVerification(domain)
-    const { kind, domain: now, news } = await verifyDomain(ctx, createDomainDns(ctx.config), domain)
-    announce(ctx, news)
+    if (!(await startManualCheck(ctx, domain.id))) return presentVerification(domain)
+    const { kind, domain: checked, notifications: news } = await verifyDomain(ctx, createDomainDns(ctx.config), domain)
+    publishNotifications(ctx, news)
     if (kind === 'not-found') return NO_DOMAIN
-    if (kind !== 'taken') return presentVerification(now)
+    if (kind !== 'taken') return presentVerification(checked)
     return refuse(
       'CONFLICT',
-      `The DNS records of ${now.domain} are right, but another workspace holds it verified. ` +
-        'It comes free when that workspace deletes it, or a day after its own records are gone from DNS.',
+      `The DNS records of ${checked.domain} are correct, but another workspace has verified this domain. ` +
+        'It is released when that workspace deletes it, or one day after its records are removed from DNS.',
     )
   },
 })
 
 const remove = route({
   name: 'delete-domain',
-  summary: 'Delete a sending domain: its keys stop working at once, and its queued mail fails',
+  summary: 'Delete a sending domain: its keys stop working immediately, and its queued mail fails',
   method: 'DELETE',
   paths: ['/public/domains/delete-domain/:id'],
   access: ACCESS,
   params: byId,
   status: 200,
-  answer: plainAnswer,
+  response: plainResponse,
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params }) =>
     isUuid(params.id) && (await removeDomain(ctx, caller.workspaceId, params.id))
       ? {
           body: {
             success: true,
-            message: 'The domain is deleted. Its keys do not work any more, and its queued mail fails.',
+            message: 'The domain is deleted. Its keys no longer work, and its queued mail fails.',
           },
         }
       : NO_DOMAIN,
@@ -181,37 +181,37 @@ const remove = route({
 
 const rotate = route({
   name: 'rotate-dkim',
-  summary: 'Make new DKIM keys; they sign once their records have been in DNS for 10 minutes',
+  summary: 'Rotate the DKIM keys: the new keys sign once their records have been in DNS for 10 minutes',
   method: 'POST',
   paths: ['/public/domains/rotate-dkim/:id'],
   access: ACCESS,
   params: byId,
   status: 200,
-  answer: oneDomain,
+  response: domainResponse,
   errors: ['NOT_FOUND', 'CONFLICT'],
   handle: async (ctx, { caller, params }) => {
     const rotation = isUuid(params.id)
-      ? await rotateKeys(ctx, caller.workspaceId, params.id)
+      ? await rotateDkimKeys(ctx, caller.workspaceId, params.id)
       : { kind: 'not-found' as const }
     if (rotation.kind === 'not-found') return NO_DOMAIN
     const { kind, domain } = rotation
     if (kind === 'under-way')
-      return refuse('CONFLICT', 'A rotation is under way: publish the records of the next key first.')
+      return refuse('CONFLICT', 'A rotation is in progress: publish the records of the next key first.')
     if (kind === 'not-verified')
       return refuse('CONFLICT', `${domain.domain} is ${domain.status}: its keys are not in use yet.`)
     const message =
-      'New DKIM keys are made. Publish their records beside the present ones; the present keys sign until then.'
+      'New DKIM keys are created. Publish their records next to the present ones; the present keys sign until then.'
     return { body: { success: true, message, data: presentDomain(domain, ctx.config) } }
   },
 })
 
 export const DOMAIN_ROUTES: readonly AnyRoute[] = [add, list, status, verify, remove, rotate, createDomainKey]
 
-function ownDomain(ctx: ApiContext, workspaceId: string, id: string): Promise<Domain | null> {
+function findOwnDomain(ctx: ApiContext, workspaceId: string, id: string): Promise<Domain | null> {
   return isUuid(id) ? findDomain(ctx.db, workspaceId, id) : Promise.resolve(null)
 }
 
-function presentVerification(domain: Domain): Answer {
+function presentVerification(domain: Domain): ApiResponse {
   const message = explainStatus(domain)
   const data = {
     id: domain.id,

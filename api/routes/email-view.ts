@@ -1,6 +1,7 @@
 /**
- * A message as answers tell it: its head, which a send answered too; in lists the head and a little more; by itself each recipient with all
- * tries, and the timeline. The schemas stand beside the functions that make what they describe.
+ * A message as responses show it: the head that a send returned; in lists the head and a few more fields; alone,
+ * each recipient with its attempts, and the timeline. Each schema is next to the function that creates what it
+ * describes.
  */
 import { z } from 'zod'
 import type { AttemptView, EventView, MessageView, RecipientView } from '#src/messages/read.ts'
@@ -9,106 +10,108 @@ import { STATES } from '#src/messages/state.ts'
 import { STATUSES } from '#src/messages/status.ts'
 import { TIER_NAMES, TIERS } from '#src/queue/tiers.ts'
 import { eventName } from '#src/webhooks/payload.ts'
-import { moment } from '#api/http/answer-shapes.ts'
-import { idsOf } from '#api/sending/answer.ts'
+import { timestamp } from '#api/http/response-schemas.ts'
+import { formatIds } from '#api/sending/send-response.ts'
 
-const text = z.string().nullable()
-const time = moment.nullable()
+const nullableText = z.string().nullable()
+const nullableTime = timestamp.nullable()
 const count = z.int().min(0)
-export const status = z.enum(STATUSES)
-const headShape = z.object({
+export const emailStatus = z.enum(STATUSES)
+const headSchema = z.object({
   id: z.string(),
   object: z.enum(['email', 'scheduled_email']),
-  status,
+  status: emailStatus,
   from: z.string(),
   to: z.array(z.string()),
   subject: z.string(),
-  created_at: moment,
+  created_at: timestamp,
   metadata: z.object({ priority: z.enum(TIER_NAMES), estimated_delivery: z.string(), recipients_count: count }),
   email_id: z.string(),
   queue: z.string(),
 })
 
-/** One line of a list. */
-export const foundShape = headShape
+/** A message in a list. */
+export const foundEmailSchema = headSchema
   .extend({
     priority: z.enum(TIER_NAMES),
-    from_name: text,
+    from_name: nullableText,
     tags: z.array(z.string()),
-    scheduled_at: time,
+    scheduled_at: nullableTime,
   })
   .meta({ id: 'FoundEmail' })
 
-const attemptShape = z.object({
+const attemptSchema = z.object({
   attempt: count,
-  at: moment,
+  at: timestamp,
   outcome: z.string(),
-  scope: text,
-  reason: text,
-  reply: z.object({ code: z.int().nullable(), status: text, text }).nullable(),
-  host: text,
-  address: text,
-  source: text.meta({ description: 'the egress source it left from; null: the system chose the address' }),
-  tls: text,
+  scope: nullableText,
+  reason: nullableText,
+  reply: z.object({ code: z.int().nullable(), status: nullableText, text: nullableText }).nullable(),
+  host: nullableText,
+  address: nullableText,
+  source: nullableText.meta({
+    description: 'the egress source it left from; null: the operating system chose the address',
+  }),
+  tls: nullableText,
   duration_ms: z.int(),
   conversation: z.string(),
 })
 const state = z.enum(Object.keys(STATES) as [keyof typeof STATES, ...(keyof typeof STATES)[]])
-const recipientShape = z.object({
+const recipientSchema = z.object({
   address: z.string(),
   email: z.string(),
   kind: z.enum(['to', 'cc', 'bcc']),
   state,
   status: state,
-  reason: text,
+  reason: nullableText,
   tries: count,
-  next_try_at: time,
-  updated_at: moment,
-  attempts: z.array(attemptShape),
+  next_try_at: nullableTime,
+  updated_at: timestamp,
+  attempts: z.array(attemptSchema),
 })
-const eventShape = z.object({
+const eventSchema = z.object({
   id: z.string(),
   type: z.string(),
   sequence: z.int(),
   recipient: z.string(),
-  timestamp: moment,
+  timestamp: timestamp,
   data: z.record(z.string(), z.unknown()).nullable(),
 })
 
-const templateShape = z
+const templateSchema = z
   .object({ id: z.uuid(), version: z.int().min(1), is_test: z.boolean() })
-  .meta({ description: 'the template that it was made from' })
+  .meta({ description: 'the template it was rendered from' })
 
-/** The answer of get-email: the head at the top, everything in `data`. */
-export const emailAnswer = headShape
+/** The response of get-email: the head at the top level, everything in `data`. */
+export const emailResponse = headSchema
   .extend({
     success: z.literal(true),
     message: z.string(),
-    data: headShape.extend({
+    data: headSchema.extend({
       metadata: z.record(z.string(), z.unknown()).nullable(),
       priority: z.enum(TIER_NAMES),
-      from_name: text,
+      from_name: nullableText,
       cc: z.array(z.string()),
       tags: z.array(z.string()),
-      template: templateShape.nullable(),
+      template: templateSchema.nullable(),
       campaign_id: z.uuid().nullable(),
-      scheduled_at: time,
-      timezone: text,
-      recipients: z.array(recipientShape),
-      attempts: z.array(attemptShape.extend({ recipient: z.string() })),
-      events: z.array(eventShape),
+      scheduled_at: nullableTime,
+      timezone: nullableText,
+      recipients: z.array(recipientSchema),
+      attempts: z.array(attemptSchema.extend({ recipient: z.string() })),
+      events: z.array(eventSchema),
     }),
   })
   .meta({ id: 'Email' })
 
-type Head = Pick<
+type MessageHead = Pick<
   FoundMessage,
   'id' | 'status' | 'tier' | 'from' | 'to' | 'subject' | 'recipientsCount' | 'scheduledAt' | 'createdAt'
 >
 
-/** The fields of a send's answer, as of now. */
-function presentHead(message: Head): Record<string, unknown> {
-  const ids = idsOf(message.id, message.createdAt)
+/** The fields of the response of a send, with their present values. */
+function presentHead(message: MessageHead): Record<string, unknown> {
+  const ids = formatIds(message.id, message.createdAt)
   const { queue, estimatedDelivery } = TIERS[message.tier]
   const isScheduled = message.scheduledAt !== null
   return {
@@ -129,7 +132,7 @@ function presentHead(message: Head): Record<string, unknown> {
   }
 }
 
-export function presentFound(message: FoundMessage): Record<string, unknown> {
+export function presentFoundEmail(message: FoundMessage): Record<string, unknown> {
   const { tier, from, tags, scheduledAt } = message
   return {
     ...presentHead(message),
@@ -140,7 +143,7 @@ export function presentFound(message: FoundMessage): Record<string, unknown> {
   }
 }
 
-/** The head at the top, everything in `data`. */
+/** The head at the top level, everything in `data`. */
 export function presentMessage(message: MessageView): Record<string, unknown> {
   const head = presentHead({ ...message, recipientsCount: message.recipients.length })
   const data = {

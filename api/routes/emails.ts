@@ -1,6 +1,7 @@
 /**
- * Messages of the workspace: found, looked at, explained. What became of one: its status, each recipient with its attempts, and the
- * timeline of events (`email-view.ts`); why it is where it is: every gate in order (`email-gates.ts`). Another workspace's is not there.
+ * Messages of the workspace: search, get and explain. `email-view.ts` has the status, each recipient with its
+ * attempts, and the event timeline; `email-explanation.ts` has the gates that decide when it is sent. A message of
+ * another workspace is not found.
  */
 import { z } from 'zod'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
@@ -10,85 +11,86 @@ import { explainMessage } from '#src/messages/explain.ts'
 import { readMessage } from '#src/messages/read.ts'
 import { countMessages, searchMessages, type SearchFilter, type SearchResult } from '#src/messages/search.ts'
 import { TIER_NAMES, TIERS, type Tier } from '#src/queue/tiers.ts'
-import { readMoment } from '#src/platform/time-input.ts'
+import { parseTime } from '#src/platform/time-input.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import { paging } from '#api/http/paging.ts'
-import { route, type Answer, type AnyRoute } from '#api/http/route.ts'
-import { enveloped } from '#api/http/answer-shapes.ts'
+import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
+import { envelope } from '#api/http/response-schemas.ts'
 import { time } from '#api/http/time-fields.ts'
-import { explanationAnswer, presentExplanation } from './email-gates.ts'
-import { emailAnswer, foundShape, presentFound, presentMessage, status } from './email-view.ts'
+import { explanationResponse, presentExplanation } from './email-explanation.ts'
+import { emailResponse, foundEmailSchema, presentFoundEmail, presentMessage, emailStatus } from './email-view.ts'
 
 const byId = z.object({
   id: z.string().min(1, 'is required').meta({ description: 'msg_…, em_…, scheduled_msg_… or the uuid' }),
 })
 
-const GET = {
-  summary: 'Status, recipients, attempts and timeline of one message',
+const GET_ROUTE = {
+  summary: 'Get a message: status, recipients, attempts and event timeline',
   method: 'GET',
   access: 'any',
   status: 200,
-  answer: emailAnswer,
+  response: emailResponse,
   errors: ['NOT_FOUND'],
 } as const
 const getEmail = route({
-  ...GET,
+  ...GET_ROUTE,
   name: 'get-email',
   paths: ['/public/emails/get-email'],
   query: byId,
-  handle: (ctx, { caller, query }) => show(ctx, caller.workspaceId, query.id),
+  handle: (ctx, { caller, query }) => respondWithEmail(ctx, caller.workspaceId, query.id),
 })
 const getEmailByPath = route({
-  ...GET,
+  ...GET_ROUTE,
   name: 'get-email-by-path',
   paths: ['/public/emails/get-email/:id'],
   params: byId,
-  handle: (ctx, { caller, params }) => show(ctx, caller.workspaceId, params.id),
+  handle: (ctx, { caller, params }) => respondWithEmail(ctx, caller.workspaceId, params.id),
 })
 
-const EXPLAIN = {
-  summary: 'Why a message is where it is: every gate in order, which one holds it, by which rule and until when',
+const EXPLAIN_ROUTE = {
+  summary:
+    'Explain why a message is where it is: every gate in order, which one holds it, by which rule and until when',
   method: 'GET',
   access: 'any',
   status: 200,
-  answer: explanationAnswer,
+  response: explanationResponse,
   errors: ['NOT_FOUND'],
 } as const
 const explain = route({
-  ...EXPLAIN,
+  ...EXPLAIN_ROUTE,
   name: 'explain-email',
   paths: ['/public/emails/explain'],
   query: byId,
-  handle: (ctx, { caller, query }) => explainOne(ctx, caller.workspaceId, query.id),
+  handle: (ctx, { caller, query }) => respondWithExplanation(ctx, caller.workspaceId, query.id),
 })
 const explainByPath = route({
-  ...EXPLAIN,
+  ...EXPLAIN_ROUTE,
   name: 'explain-email-by-path',
   paths: ['/public/emails/explain/:id'],
   params: byId,
-  handle: (ctx, { caller, params }) => explainOne(ctx, caller.workspaceId, params.id),
+  handle: (ctx, { caller, params }) => respondWithExplanation(ctx, caller.workspaceId, params.id),
 })
 
 const aliasOf = (name: string): { description: string } => ({ description: `alias of ${name}` })
-const LONGEST = 998
-const part = z.string().trim().min(1, 'is empty').max(LONGEST, 'is too long')
+const MAX_LENGTH = 998
+const searchText = z.string().trim().min(1, 'is empty').max(MAX_LENGTH, 'is too long')
 
-/** An address or a domain, in the form that is stored. */
-const mailbox = part.transform((written, sink) => {
-  const at = written.lastIndexOf('@')
-  const parsed = parseAddress(at > 0 ? written : `any@${written.slice(at + 1)}`)
-  if (!parsed.ok) sink.addIssue({ code: 'custom', message: 'is no address and no domain' })
+/** An address or a domain, in its stored form. */
+const mailboxFilter = searchText.transform((text, sink) => {
+  const at = text.lastIndexOf('@')
+  const parsed = parseAddress(at > 0 ? text : `any@${text.slice(at + 1)}`)
+  if (!parsed.ok) sink.addIssue({ code: 'custom', message: 'is neither an email address nor a domain' })
   return parsed.ok ? (at > 0 ? parsed.address.address : parsed.address.domain) : z.NEVER
 })
-/** `from` and `to` are asked for as times by some and as addresses by others; no text is both. */
-const either = part.transform((written, sink): Date | string => {
-  const read = readMoment(written, 'UTC')
-  if (read !== null) return read
-  const found = mailbox.safeParse(written)
-  if (!found.success) sink.addIssue({ code: 'custom', message: 'is no time and no address' })
+/** Some clients send times in `from` and `to`, others send addresses; no text is both. */
+const timeOrMailbox = searchText.transform((text, sink): Date | string => {
+  const parsedTime = parseTime(text, 'UTC')
+  if (parsedTime !== null) return parsedTime
+  const found = mailboxFilter.safeParse(text)
+  if (!found.success) sink.addIssue({ code: 'custom', message: 'is neither a time nor an email address' })
   return found.data ?? z.NEVER
 })
-const tier = z
+const tierFilter = z
   .string()
   .transform((name, sink): Tier => {
     const found = TIER_NAMES.find((one) => one === name || TIERS[one].queue === name)
@@ -96,33 +98,36 @@ const tier = z
     return found ?? z.NEVER
   })
   .meta({ enum: [...TIER_NAMES, 'async'] })
-const cursor = z.string().transform((written, sink) => {
-  const id = messageIdOf(written)
-  if (id === null) sink.addIssue({ code: 'custom', message: 'is no cursor: use `next` of an earlier answer' })
+const cursorField = z.string().transform((text, sink) => {
+  const id = messageIdOf(text)
+  if (id === null)
+    sink.addIssue({ code: 'custom', message: 'is not a valid cursor: use `next` of an earlier response' })
   return id ?? z.NEVER
 })
 
-const query = paging.extend({
-  recipient: mailbox.optional().meta({ description: 'to, cc or bcc: an address, or a domain for all of it' }),
-  to: either.optional().meta({ description: 'alias of recipient, or, where it is a time, of before' }),
-  sender: mailbox.optional().meta({ description: 'an address, or a domain' }),
-  from: either.optional().meta({ description: 'alias of sender, or, where it is a time, of after' }),
-  subject: part.optional().meta({ description: 'a part of it; case does not matter' }),
-  tag: part.optional(),
-  status: status.optional(),
-  tier: tier.optional(),
-  priority: tier.optional().meta(aliasOf('tier')),
-  after: time.optional().meta({ description: 'accepted since then' }),
+const searchQuery = paging.extend({
+  recipient: mailboxFilter
+    .optional()
+    .meta({ description: 'in to, cc or bcc: an address, or a domain for all of its addresses' }),
+  to: timeOrMailbox.optional().meta({ description: 'alias of recipient or, if it is a time, of before' }),
+  sender: mailboxFilter.optional().meta({ description: 'an address, or a domain' }),
+  from: timeOrMailbox.optional().meta({ description: 'alias of sender or, if it is a time, of after' }),
+  subject: searchText.optional().meta({ description: 'a part of the subject; case does not matter' }),
+  tag: searchText.optional(),
+  status: emailStatus.optional(),
+  tier: tierFilter.optional(),
+  priority: tierFilter.optional().meta(aliasOf('tier')),
+  after: time.optional().meta({ description: 'accepted at or after this time' }),
   before: time.optional(),
-  cursor: cursor.optional().meta({ description: '`next` of an earlier answer; instead of page' }),
+  cursor: cursorField.optional().meta({ description: '`next` of an earlier response; instead of page' }),
 })
-/** Counting pages costs what the pages before have cost. */
-const DEEPEST = 10_000
+/** The deepest message that page numbers reach: a page costs as much as all pages before it. */
+const MAX_PAGE_DEPTH = 10_000
 
 const count = z.int().min(0)
-const listAnswer = enveloped(
+const listResponse = envelope(
   z.object({
-    emails: z.array(foundShape),
+    emails: z.array(foundEmailSchema),
     page: count,
     limit: count,
     total: count,
@@ -135,35 +140,35 @@ const listAnswer = enveloped(
 
 const search = route({
   name: 'search-emails',
-  summary: 'Find messages, the newest first',
+  summary: 'Search messages, newest first',
   description:
-    'The answer has `next`, a cursor for what follows, and is never late: a search that would have to look at very many ' +
-    'messages answers what it has found, perhaps nothing, with `next` to go on. `total` is counted up to 10,000 and where counting is ' +
-    'cheap; else it is what is known, and `total_is_exact` is false.',
+    '`next` of the response is the cursor of the next page. A search examines a limited number of messages: the ' +
+    'response has what it found, perhaps nothing, and `next` continues it. `total` is counted up to 10,000 and where ' +
+    'counting is cheap; otherwise it is a lower bound, and `total_is_exact` is false.',
   method: 'GET',
   paths: ['/public/emails', '/public/emails/get-emails'],
   access: 'any',
-  query,
+  query: searchQuery,
   status: 200,
-  answer: listAnswer,
+  response: listResponse,
   errors: ['VALIDATION_ERROR'],
   handle: async (ctx, { caller, query: given }) => {
     const skip = given.cursor === undefined ? (given.page - 1) * given.limit : 0
-    if (skip + given.limit > DEEPEST)
-      return invalid([{ path: 'page', message: `pages end at the ${DEEPEST}th email; go on with cursor` }])
-    const order = {
+    if (skip + given.limit > MAX_PAGE_DEPTH)
+      return invalid([{ path: 'page', message: `pages end at the ${MAX_PAGE_DEPTH}th email; continue with cursor` }])
+    const request = {
       workspaceId: caller.workspaceId,
-      filter: filterOf(given),
+      filter: searchFilterOf(given),
       cursor: given.cursor ?? null,
       skip,
       limit: given.limit,
     }
-    const [found, counted] = await Promise.all([searchMessages(ctx.db, order), countMessages(ctx.db, order)])
+    const [found, matching] = await Promise.all([searchMessages(ctx.db, request), countMessages(ctx.db, request)])
     return {
       body: {
         success: true,
         message: `${found.messages.length} emails.`,
-        data: pageOf(found, counted, { ...given, skip }),
+        data: presentPage(found, matching, { ...given, skip }),
       },
     }
   },
@@ -173,21 +178,25 @@ const NO_EMAIL = refuse('NOT_FOUND', 'There is no such email.')
 
 export const EMAIL_ROUTES: readonly AnyRoute[] = [search, getEmail, getEmailByPath, explain, explainByPath]
 
-async function show(ctx: ApiContext, workspaceId: string, name: string): Promise<Answer | Refusal> {
+async function respondWithEmail(ctx: ApiContext, workspaceId: string, name: string): Promise<ApiResponse | Refusal> {
   const id = messageIdOf(name)
   const message = id === null ? null : await readMessage(ctx.db, workspaceId, id)
   return message === null ? NO_EMAIL : { body: presentMessage(message) }
 }
 
-async function explainOne(ctx: ApiContext, workspaceId: string, name: string): Promise<Answer | Refusal> {
+async function respondWithExplanation(
+  ctx: ApiContext,
+  workspaceId: string,
+  name: string,
+): Promise<ApiResponse | Refusal> {
   const id = messageIdOf(name)
   const { retryScale, reconcileSeconds } = ctx.config
-  const means = { ...ctx, retryScale, reconcileSeconds }
-  const found = id === null ? null : await explainMessage(means, workspaceId, id, new Date(ctx.clock.now()))
+  const deps = { ...ctx, retryScale, reconcileSeconds }
+  const found = id === null ? null : await explainMessage(deps, workspaceId, id, new Date(ctx.clock.now()))
   return found === null ? NO_EMAIL : { body: presentExplanation(found) }
 }
 
-function filterOf(given: z.output<typeof query>): SearchFilter {
+function searchFilterOf(given: z.output<typeof searchQuery>): SearchFilter {
   const [from, to] = [given.from ?? null, given.to ?? null]
   return {
     recipient: given.recipient ?? (typeof to === 'string' ? to : null),
@@ -201,23 +210,23 @@ function filterOf(given: z.output<typeof query>): SearchFilter {
   }
 }
 
-type Counted = Awaited<ReturnType<typeof countMessages>>
-type Asked = z.output<typeof query> & { readonly skip: number }
+type MessageCount = Awaited<ReturnType<typeof countMessages>>
+type RequestedPage = z.output<typeof searchQuery> & { readonly skip: number }
 
-function pageOf(
+function presentPage(
   { messages, next }: SearchResult,
-  counted: Counted,
-  { page, limit, skip }: Asked,
+  messageCount: MessageCount,
+  { page, limit, skip }: RequestedPage,
 ): Record<string, unknown> {
-  const total = counted?.total ?? skip + messages.length + (next === null ? 0 : 1)
+  const total = messageCount?.total ?? skip + messages.length + (next === null ? 0 : 1)
   return {
-    emails: messages.map(presentFound),
+    emails: messages.map(presentFoundEmail),
     page,
     limit,
     total,
     totalPages: Math.ceil(total / limit),
     next: next === null ? null : `em_${hexOf(next)}`,
-    total_is_exact: counted?.isExact ?? false,
+    total_is_exact: messageCount?.isExact ?? false,
     meta: { total, page, limit, has_more: next !== null },
   }
 }

@@ -1,4 +1,7 @@
-/** Who is in an automation: events that enrol, enrolling and unenrolling by hand, and the list. An answer is given when it is stored. */
+/**
+ * The contacts in an automation: events that enrol a contact, enrolling and unenrolling by request, and the list. A
+ * response is sent after the change is committed.
+ */
 import { z } from 'zod'
 import {
   enrolContact,
@@ -6,9 +9,9 @@ import {
   trackEvent,
   unenrolContact,
   type Enrolment,
-  type Properties,
+  type EnrolmentProperties,
 } from '#src/automations/enrol.ts'
-import { remindAutomations } from '#src/automations/wake-workers.ts'
+import { wakeAutomationWorkers } from '#src/automations/wake-workers.ts'
 import { ENROLMENT_STATES, type EnrolmentState } from '#src/automations/state.ts'
 import { eventName } from '#src/automations/triggers.ts'
 import { aliasOf } from '#src/campaigns/content.ts'
@@ -17,20 +20,20 @@ import { isUuid } from '#src/platform/id.ts'
 import { parseMailbox } from '#src/mail/address.ts'
 import { pageData, paging } from '#api/http/paging.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
-import { enveloped, moment, pageOf, plainAnswer } from '#api/http/answer-shapes.ts'
-import { automationOf, byId, NO_AUTOMATION, READ, WRITE } from './automations.ts'
+import { envelope, timestamp, pagedList, plainResponse } from '#api/http/response-schemas.ts'
+import { findOwnAutomation, byId, NO_AUTOMATION, READ, WRITE } from './automations.ts'
 
 const MAX_PROPERTIES = 100
-/** Characters as JSON: every enrolment carries them. */
+/** Characters as JSON: every enrolment stores them. */
 const MAX_PROPERTIES_SIZE = 10_000
 
-/** The address as contacts have it. */
-export const email = z.string().transform((written, sink) => {
-  const parsed = parseMailbox(written)
+/** An address in the form that contacts store. */
+export const emailField = z.string().transform((text, sink) => {
+  const parsed = parseMailbox(text)
   if (!parsed.ok) sink.addIssue({ code: 'custom', message: parsed.reason })
   return parsed.ok ? parsed.mailbox.email.toLowerCase() : z.NEVER
 })
-const properties = z
+const propertiesField = z
   .record(z.string(), z.unknown())
   .refine((given) => Object.keys(given).length <= MAX_PROPERTIES, `at most ${MAX_PROPERTIES} properties`)
   .refine(
@@ -38,47 +41,50 @@ const properties = z
     `at most ${MAX_PROPERTIES_SIZE} characters as JSON`,
   )
   .nullish()
-export const filling = { properties, data: properties.meta(aliasOf('properties')) } as const
-export const foldProperties = (given: {
-  properties?: Properties | undefined
-  data?: Properties | undefined
-}): Properties => given.properties ?? given.data ?? null
+export const propertyFields = {
+  properties: propertiesField,
+  data: propertiesField.meta(aliasOf('properties')),
+} as const
+export const readProperties = (given: {
+  properties?: EnrolmentProperties | undefined
+  data?: EnrolmentProperties | undefined
+}): EnrolmentProperties => given.properties ?? given.data ?? null
 
-const name = eventName.nullish()
+const eventNameField = eventName.nullish()
 const eventBody = z
   .object({
-    email,
-    event_name: name,
-    eventName: name.meta(aliasOf('event_name')),
-    event: name.meta(aliasOf('event_name')),
-    name: name.meta(aliasOf('event_name')),
-    ...filling,
+    email: emailField,
+    event_name: eventNameField,
+    eventName: eventNameField.meta(aliasOf('event_name')),
+    event: eventNameField.meta(aliasOf('event_name')),
+    name: eventNameField.meta(aliasOf('event_name')),
+    ...propertyFields,
   })
   .transform((given, sink) => {
     const event = given.event_name ?? given.eventName ?? given.event ?? given.name
     if (event === undefined || event === null)
       sink.addIssue({ code: 'custom', path: ['event_name'], message: 'is required' })
-    return { email: given.email, name: event ?? '', properties: foldProperties(given) }
+    return { email: given.email, name: event ?? '', properties: readProperties(given) }
   })
   .meta({
     required: ['email', 'event_name'],
     examples: [{ email: 'anna@example.org', event_name: 'signed_up', properties: { plan: 'basic' } }],
   })
 const enrolBody = z
-  .object({ email, ...filling })
-  .transform((given) => ({ email: given.email, properties: foldProperties(given) }))
+  .object({ email: emailField, ...propertyFields })
+  .transform((given) => ({ email: given.email, properties: readProperties(given) }))
 
-const enrolledCount = enveloped(z.object({ enrolled: z.int().min(0) }))
+const enrolledCount = envelope(z.object({ enrolled: z.int().min(0) }))
 
 const track = route({
   name: 'track-event',
-  summary: 'Tell of an event of a contact: it is enrolled in each active automation that waits for it',
+  summary: 'Track an event of a contact: it is enrolled in each active automation with this event as its trigger',
   method: 'POST',
   paths: ['/public/automations/events/track'],
   access: { admin: 'automations:trigger' },
   body: eventBody,
   status: 200,
-  answer: enrolledCount,
+  response: enrolledCount,
   errors: [],
   handle: async (ctx, { caller, body }) => {
     const person = { workspaceId: caller.workspaceId, email: body.email }
@@ -88,51 +94,51 @@ const track = route({
       { name: body.name, properties: body.properties },
       new Date(ctx.clock.now()),
     )
-    remindAutomations(ctx)
-    return { body: { success: true, message: `Event tracked. Automations it began: ${enrolled}.`, data: { enrolled } } }
+    wakeAutomationWorkers(ctx)
+    return { body: { success: true, message: `Event tracked. Automations started: ${enrolled}.`, data: { enrolled } } }
   },
 })
 
 const enrol = route({
   name: 'enroll-contact',
-  summary: 'Enrol a contact in an active automation; one that is in it already stays where it is',
+  summary: 'Enrol a contact in an active automation; an enrolled contact stays at its step',
   method: 'POST',
   paths: ['/public/automations/add-automation/:id/enroll', '/public/automations/:id/enroll'],
   access: WRITE,
   params: byId,
   body: enrolBody,
   status: 200,
-  answer: enrolledCount,
+  response: enrolledCount,
   errors: ['CONFLICT', 'NOT_FOUND'],
   handle: async (ctx, { caller, params, body }) => {
     if (!isUuid(params.id)) return NO_AUTOMATION
     const person = { workspaceId: caller.workspaceId, email: body.email }
-    const order = { automationId: params.id, properties: body.properties }
-    const result = await enrolContact(ctx.db, person, order, new Date(ctx.clock.now()))
+    const enrolment = { automationId: params.id, properties: body.properties }
+    const result = await enrolContact(ctx.db, person, enrolment, new Date(ctx.clock.now()))
     if (result.kind === 'no-automation') return NO_AUTOMATION
     if (result.kind === 'not-active')
-      return refuse('CONFLICT', `The automation is ${result.status}; contacts are enrolled while it is active.`)
+      return refuse('CONFLICT', `The automation is ${result.status}; contacts can be enrolled only while it is active.`)
     if (result.kind === 'no-contact') return refuse('NOT_FOUND', 'There is no contact with this email.')
     const isNew = result.kind === 'enrolled'
-    if (isNew) remindAutomations(ctx)
-    const message = isNew ? 'Contact enrolled.' : 'The contact is enrolled already.'
+    if (isNew) wakeAutomationWorkers(ctx)
+    const message = isNew ? 'Contact enrolled.' : 'The contact is already enrolled.'
     return { body: { success: true, message, data: { enrolled: isNew ? 1 : 0 } } }
   },
 })
 
 const unenrol = route({
   name: 'unenroll-contact',
-  summary: 'Take a contact out of an automation',
+  summary: 'Remove a contact from an automation',
   method: 'DELETE',
   paths: ['/public/automations/delete-automation/:id/subscribers', '/public/automations/:id/subscribers'],
   access: WRITE,
   params: byId,
-  body: z.object({ email }),
+  body: z.object({ email: emailField }),
   status: 200,
-  answer: plainAnswer,
+  response: plainResponse,
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params, body }) => {
-    const automation = await automationOf(ctx, caller.workspaceId, params.id)
+    const automation = await findOwnAutomation(ctx, caller.workspaceId, params.id)
     if (automation === null) return NO_AUTOMATION
     const person = { workspaceId: caller.workspaceId, email: body.email }
     const isDone = await unenrolContact(ctx.db, person, automation.id, new Date(ctx.clock.now()))
@@ -141,33 +147,33 @@ const unenrol = route({
   },
 })
 
-const states = Object.keys(ENROLMENT_STATES) as [EnrolmentState, ...EnrolmentState[]]
-const subscriber = z.object({
+const stateNames = Object.keys(ENROLMENT_STATES) as [EnrolmentState, ...EnrolmentState[]]
+const subscriberSchema = z.object({
   id: z.uuid(),
   contact_id: z.uuid(),
   email: z.string(),
-  status: z.enum(states),
+  status: z.enum(stateNames),
   version: z.int(),
   next_step: z.string().nullable(),
-  due_at: moment.nullable(),
+  due_at: timestamp.nullable(),
   reason: z.string().nullable(),
-  enrolled_at: moment,
-  ended_at: moment.nullable(),
+  enrolled_at: timestamp,
+  ended_at: timestamp.nullable(),
 })
 
 const list = route({
   name: 'get-automation-subscribers',
-  summary: 'Who is or was in an automation, the newest first, with the step that is next and when it is due',
+  summary: 'List the present and past contacts of an automation, newest first, with the next step and its due time',
   method: 'GET',
   paths: ['/public/automations/get-automation/:id/subscribers', '/public/automations/:id/subscribers'],
   access: READ,
   params: byId,
-  query: paging.extend({ status: z.enum(states).optional() }),
+  query: paging.extend({ status: z.enum(stateNames).optional() }),
   status: 200,
-  answer: pageOf('subscribers', subscriber),
+  response: pagedList('subscribers', subscriberSchema),
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params, query }) => {
-    const automation = await automationOf(ctx, caller.workspaceId, params.id)
+    const automation = await findOwnAutomation(ctx, caller.workspaceId, params.id)
     if (automation === null) return NO_AUTOMATION
     const { items, total } = await listEnrolments(ctx.db, automation.id, { ...query, state: query.status ?? null })
     const data = pageData('subscribers', { items: items.map(present), total }, query)

@@ -1,4 +1,4 @@
-/** Alive, ready, and the figures of all processes: for whoever runs the service. */
+/** Liveness, readiness and the metrics of all processes, for the operator of the service. */
 import { z } from 'zod'
 import { isRedisReady } from '#src/stores/redis.ts'
 import { CONTENT_TYPE } from '#src/metrics/exposition-format.ts'
@@ -6,51 +6,51 @@ import { listMigrations } from '#src/stores/migrations.ts'
 import { route } from '#api/http/route.ts'
 import type { ApiContext } from '#api/http/context.ts'
 
-/** The process answers. Nothing else is looked at: a store that is away is no reason to restart us. */
+/** Whether the process responds. It checks no store: an unavailable store is no reason to restart the process. */
 export const healthz = route({
   name: 'healthz',
-  summary: 'The process is alive',
+  summary: 'Check that the process is alive',
   method: 'GET',
   paths: ['/healthz'],
   atRoot: true,
   access: 'public',
   status: 200,
-  answer: z.object({ status: z.literal('alive') }),
+  response: z.object({ status: z.literal('alive') }),
   errors: [],
   handle: () => Promise.resolve({ body: { status: 'alive' } }),
 })
 
-const checks = z.object({ postgres: z.string(), migrations: z.string(), redis: z.string() })
+const checksSchema = z.object({ postgres: z.string(), migrations: z.string(), redis: z.string() })
 
-/** Red while PostgreSQL or Redis is away or migrations are pending; says which. */
+/** 503 while PostgreSQL or Redis is unavailable or migrations are pending; `checks` says which. */
 export const readyz = route({
   name: 'readyz',
-  summary: 'The process and its stores are ready',
+  summary: 'Check that the process and its stores are ready',
   method: 'GET',
   paths: ['/readyz'],
   atRoot: true,
   access: 'public',
   status: 200,
-  answer: z.object({ status: z.literal('ready'), checks }),
-  further: {
+  response: z.object({ status: z.literal('ready'), checks: checksSchema }),
+  additionalResponses: {
     503: {
       when: 'not ready; `checks` says what is missing',
-      answer: z.object({ status: z.literal('not ready'), checks }),
+      schema: z.object({ status: z.literal('not ready'), checks: checksSchema }),
     },
   },
   errors: [],
   handle: async (ctx) => {
-    const found = await check(ctx)
-    const isReady = Object.values(found).every((state) => state === 'ok')
+    const checks = await checkStores(ctx)
+    const isReady = Object.values(checks).every((state) => state === 'ok')
     return isReady
-      ? { body: { status: 'ready', checks: found } }
-      : { status: 503, body: { status: 'not ready', checks: found }, headers: { 'Retry-After': '2' } }
+      ? { body: { status: 'ready', checks: checks } }
+      : { status: 503, body: { status: 'not ready', checks: checks }, headers: { 'Retry-After': '2' } }
   },
 })
 
 export const metrics = route({
   name: 'metrics',
-  summary: 'Figures of all processes in the Prometheus text form',
+  summary: 'Get the metrics of all processes in the Prometheus text format',
   method: 'GET',
   paths: ['/metrics'],
   atRoot: true,
@@ -61,19 +61,19 @@ export const metrics = route({
   handle: async (ctx) => ({ body: await ctx.metrics.render(), type: CONTENT_TYPE }),
 })
 
-// A store that hangs is as bad as one that is away; probes time out after a second or more.
-const PATIENCE_MS = 900
+// A store that hangs counts as unavailable. Probes of orchestrators time out after one second or more.
+const CHECK_TIMEOUT_MS = 900
 
 type Checks = Readonly<Record<'postgres' | 'migrations' | 'redis', string>>
 
-async function check(ctx: ApiContext): Promise<Checks> {
+async function checkStores(ctx: ApiContext): Promise<Checks> {
   const [applied, redis] = await Promise.all([
-    within(
+    withTimeout(
       ctx.db
         .query<{ name: string }>('SELECT name FROM migrations')
-        .then(({ rows }) => rows.map((row) => row.name), noTable),
+        .then(({ rows }) => rows.map((row) => row.name), emptyWithoutTable),
     ),
-    within(isRedisReady(ctx.redis) ? ctx.redis.ping().then(() => true) : Promise.resolve(null)),
+    withTimeout(isRedisReady(ctx.redis) ? ctx.redis.ping().then(() => true) : Promise.resolve(null)),
   ])
   const pending = applied === null ? [] : listMigrations().filter((name) => !applied.includes(name))
   return {
@@ -83,20 +83,20 @@ async function check(ctx: ApiContext): Promise<Checks> {
   }
 }
 
-/** No table of migrations yet (42P01): all of them are pending. */
-function noTable(error: unknown): string[] {
+/** An empty list if the table does not exist yet (42P01): all migrations are pending. */
+function emptyWithoutTable(error: unknown): string[] {
   if (error instanceof Error && 'code' in error && error.code === '42P01') return []
   throw error
 }
 
-/** The result, or null when it fails or does not come in time. */
-async function within<T>(work: Promise<T>): Promise<T | null> {
+/** The result, or null if the work fails or times out. */
+async function withTimeout<T>(work: Promise<T>): Promise<T | null> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(resolve, PATIENCE_MS, null)
+  const timeout = new Promise<null>((resolve) => {
+    timer = setTimeout(resolve, CHECK_TIMEOUT_MS, null)
   })
   try {
-    return await Promise.race([work, late])
+    return await Promise.race([work, timeout])
   } catch {
     return null
   } finally {

@@ -1,32 +1,32 @@
-/** GET /integrations/verify: is this key good, and what is it good for. */
+/** GET /integrations/verify: whether a key is valid, and what it may do. */
 import { z } from 'zod'
 import { route } from '#api/http/route.ts'
-import { enveloped } from '#api/http/answer-shapes.ts'
+import { envelope } from '#api/http/response-schemas.ts'
 
-const kind = z.enum(['regular', 'admin'])
-const verified = z.object({
+const keyKind = z.enum(['regular', 'admin'])
+const verifiedKey = z.object({
   valid: z.literal(true),
-  type: kind,
-  key_type: kind,
+  type: keyKind,
+  key_type: keyKind,
   key_id: z.string(),
   workspace_id: z.uuid(),
   workspace: z.object({ id: z.uuid(), plan: z.string() }),
-  scopes: z.array(z.string()).meta({ description: 'of an Admin key; a Regular key has none' }),
+  scopes: z.array(z.string()).meta({ description: 'the scopes of an Admin key; a Regular key has none' }),
   domain: z.string().nullable().meta({ description: 'the sending domain that a Regular key is bound to' }),
   domain_status: z.string().nullable(),
   account_id: z.uuid().nullable().meta({ description: 'the connected account that a Regular key is bound to' }),
-  addresses: z.array(z.string()).meta({ description: 'that mail of this account may come from' }),
+  addresses: z.array(z.string()).meta({ description: 'the addresses that this account allows in From' }),
   plan: z.string(),
 })
 
 export const verifyKey = route({
   name: 'verify-key',
-  summary: 'The kind, workspace and scopes of the key that asks',
+  summary: 'Verify an API key: its kind, workspace and scopes',
   method: 'GET',
   paths: ['/integrations/verify'],
   access: 'any',
   status: 200,
-  answer: enveloped(verified).meta({ id: 'VerifiedKey' }),
+  response: envelope(verifiedKey).meta({ id: 'VerifiedKey' }),
   errors: ['SERVICE_UNAVAILABLE'],
   handle: (_ctx, { caller }) =>
     Promise.resolve({

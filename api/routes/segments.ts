@@ -5,7 +5,7 @@
  */
 import { z } from 'zod'
 import { findAudience } from '#src/contacts/audiences.ts'
-import { MEMBER_COLUMNS } from '#src/contacts/pages.ts'
+import { MEMBER_COLUMNS } from '#src/contacts/member-pages.ts'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
 import {
@@ -17,66 +17,72 @@ import {
   updateSegment,
   type Segment,
 } from '#src/segments/segments.ts'
-import { bounded, countSelection, isCursor, readSlice, type Selection } from '#src/segments/selection.ts'
+import {
+  withStatementTimeout,
+  countSelection,
+  isCursor,
+  readSlice,
+  type ContactSelection,
+} from '#src/segments/selection.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import { pageData, paging } from '#api/http/paging.ts'
-import { route, type Answer, type AnyRoute } from '#api/http/route.ts'
-import { enveloped, pageOf } from '#api/http/answer-shapes.ts'
+import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
+import { envelope, pagedList } from '#api/http/response-schemas.ts'
 import { NO_AUDIENCE } from './audiences.ts'
 import {
   contactPage,
   count,
-  countedSegment,
+  countedSegmentResponse,
   createBody,
-  type FoundContact,
+  type SegmentContact,
   pageQuery,
-  presentContact,
+  presentSegmentContact,
   presentSegment,
   previewBody,
-  segmentAnswer,
+  segmentResponse,
   segmentContact,
-  segmentShape,
+  segmentSchema,
   updateBody,
-} from './segment-shapes.ts'
+} from './segment-schemas.ts'
 
 const READ = { admin: 'contacts:read' } as const
 const WRITE = { admin: 'contacts:write' } as const
 const byPath = z.object({ id: z.string() })
-/** Shown by a preview. */
-const SAMPLE = 10
+/** How many contacts a preview shows. */
+const SAMPLE_SIZE = 10
 
 export const NO_SEGMENT = refuse('NOT_FOUND', 'There is no such segment.')
 const TOO_SLOW = invalid([
-  { path: 'filter', message: 'takes longer than 20 seconds to look up; use fewer conditions, or an audience' },
+  { path: 'filter', message: 'takes longer than 20 seconds to evaluate; use fewer conditions, or an audience' },
 ])
 
 const create = route({
   name: 'create-segment',
-  summary: 'Keep a filter under a name',
+  summary: 'Create a segment: a filter with a name',
   method: 'POST',
   paths: ['/public/segments'],
   access: WRITE,
   body: createBody,
   status: 201,
-  answer: segmentAnswer,
+  response: segmentResponse,
   errors: ['NOT_FOUND', 'CONFLICT'],
   handle: async (ctx, { caller: { workspaceId }, body }) => {
     if (!(await isOwnAudience(ctx, workspaceId, body.audienceId))) return NO_AUDIENCE
-    const made = await createSegment(ctx.db, workspaceId, body)
-    if (made === null) return refuse('CONFLICT', `A workspace has at most ${MAX_SEGMENTS} segments.`)
-    return { body: { success: true, message: 'Segment created.', data: presentSegment(made) } }
+    const created = await createSegment(ctx.db, workspaceId, body)
+    if (created === null) return refuse('CONFLICT', `A workspace has at most ${MAX_SEGMENTS} segments.`)
+    return { body: { success: true, message: 'Segment created.', data: presentSegment(created) } }
   },
 })
 
 const list = route({
   name: 'list-segments',
-  summary: 'The segments of the workspace, the newest first',
+  summary: 'List the segments of the workspace, newest first',
   method: 'GET',
   paths: ['/public/segments'],
   access: READ,
   query: paging,
   status: 200,
-  answer: pageOf('segments', segmentShape),
+  response: pagedList('segments', segmentSchema),
   errors: [],
   handle: async (ctx, { caller, query }) => {
     const found = await listSegments(ctx.db, caller.workspaceId, query)
@@ -87,13 +93,13 @@ const list = route({
 
 const get = route({
   name: 'get-segment',
-  summary: 'One segment, and how many contacts it has now',
+  summary: 'Get a segment and its present number of contacts',
   method: 'GET',
   paths: ['/public/segments/:id'],
   access: READ,
   params: byPath,
   status: 200,
-  answer: countedSegment,
+  response: countedSegmentResponse,
   errors: ['NOT_FOUND', 'VALIDATION_ERROR'],
   handle: (ctx, { caller: { workspaceId }, params }) =>
     withSegment(ctx, workspaceId, params.id, async (segment) => {
@@ -106,21 +112,21 @@ const get = route({
 
 const update = route({
   name: 'update-segment',
-  summary: 'Change name, description, audience or filter; what is left out stays',
+  summary: 'Update the name, description, audience or filter of a segment; omitted fields are not changed',
   method: 'PATCH',
   paths: ['/public/segments/:id'],
   access: WRITE,
   params: byPath,
   body: updateBody,
   status: 200,
-  answer: segmentAnswer,
+  response: segmentResponse,
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller: { workspaceId }, params, body }) => {
     if (!(await isOwnAudience(ctx, workspaceId, body.audienceId ?? null))) return NO_AUDIENCE
     const changed = isUuid(params.id) ? await updateSegment(ctx.db, workspaceId, params.id, body) : null
     return changed === null
       ? NO_SEGMENT
-      : { body: { success: true, message: 'Segment changed.', data: presentSegment(changed) } }
+      : { body: { success: true, message: 'Segment updated.', data: presentSegment(changed) } }
   },
 })
 
@@ -139,25 +145,25 @@ const remove = route({
 
 const preview = route({
   name: 'preview-segment',
-  summary: `How many contacts a filter finds, and ${SAMPLE} of them`,
+  summary: `Preview a filter: count its contacts and return ${SAMPLE_SIZE} of them`,
   method: 'POST',
   paths: ['/public/segments/preview'],
   access: READ,
   body: previewBody,
   status: 200,
-  answer: enveloped(z.object({ count, contacts: z.array(segmentContact) })),
+  response: envelope(z.object({ count, contacts: z.array(segmentContact) })),
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller: { workspaceId }, body }) => {
     if (!(await isOwnAudience(ctx, workspaceId, body.audienceId))) return NO_AUDIENCE
     const selection = selectionOf(workspaceId, body)
     const total = await countSelection(ctx.db, selection, ctx.clock.now())
-    const sample = await readPage(ctx, selection, null, SAMPLE)
+    const sample = await readPage(ctx, selection, null, SAMPLE_SIZE)
     if (total === null || sample === null) return TOO_SLOW
     return {
       body: {
         success: true,
         message: `${total} contacts.`,
-        data: { count: total, contacts: sample.map(presentContact) },
+        data: { count: total, contacts: sample.map(presentSegmentContact) },
       },
     }
   },
@@ -165,25 +171,25 @@ const preview = route({
 
 const listContacts = route({
   name: 'list-segment-contacts',
-  summary: 'The contacts of a segment, page by page',
+  summary: 'List the contacts of a segment',
   method: 'GET',
   paths: ['/public/segments/:id/contacts'],
   access: READ,
   params: byPath,
   query: pageQuery,
   status: 200,
-  answer: contactPage,
+  response: contactPage,
   errors: ['NOT_FOUND', 'VALIDATION_ERROR'],
   handle: (ctx, { caller: { workspaceId }, params, query }) =>
     withSegment(ctx, workspaceId, params.id, async (segment) => {
       const selection = selectionOf(workspaceId, segment)
       const after = query.after ?? query.cursor ?? null
       if (after !== null && !isCursor(selection, after))
-        return invalid([{ path: 'after', message: 'is no cursor of this segment' }])
+        return invalid([{ path: 'after', message: 'is not a cursor of this segment' }])
       const page = await readPage(ctx, selection, after, query.limit)
       if (page === null) return TOO_SLOW
       const next = page.length < query.limit ? null : (page.at(-1)?.cursor ?? null)
-      const data = { contacts: page.map(presentContact), limit: query.limit, next }
+      const data = { contacts: page.map(presentSegmentContact), limit: query.limit, next }
       return { body: { success: true, message: `${page.length} contacts.`, data } }
     }),
 })
@@ -192,19 +198,19 @@ export const SEGMENT_ROUTES: readonly AnyRoute[] = [create, list, preview, get, 
 
 function selectionOf(
   workspaceId: string,
-  { audienceId, filter: wanted }: Pick<Segment, 'audienceId' | 'filter'>,
-): Selection {
-  return { workspaceId, audienceId, filter: wanted, isSubscribedOnly: false }
+  { audienceId, filter: segmentFilter }: Pick<Segment, 'audienceId' | 'filter'>,
+): ContactSelection {
+  return { workspaceId, audienceId, filter: segmentFilter, isSubscribedOnly: false }
 }
 
 function readPage(
   ctx: ApiContext,
-  selection: Selection,
+  selection: ContactSelection,
   after: string | null,
   limit: number,
-): Promise<FoundContact[] | null> {
-  return bounded(ctx.db, (tx) =>
-    readSlice<FoundContact>(tx, selection, { columns: MEMBER_COLUMNS, after, limit, nowMs: ctx.clock.now() }),
+): Promise<SegmentContact[] | null> {
+  return withStatementTimeout(ctx.db, (tx) =>
+    readSlice<SegmentContact>(tx, selection, { columns: MEMBER_COLUMNS, after, limit, nowMs: ctx.clock.now() }),
   )
 }
 
@@ -216,8 +222,8 @@ async function withSegment(
   ctx: ApiContext,
   workspaceId: string,
   id: string,
-  then: (segment: Segment) => Promise<Answer | Refusal>,
-): Promise<Answer | Refusal> {
+  handle: (segment: Segment) => Promise<ApiResponse | Refusal>,
+): Promise<ApiResponse | Refusal> {
   const segment = isUuid(id) ? await findSegment(ctx.db, workspaceId, id) : null
-  return segment === null ? NO_SEGMENT : then(segment)
+  return segment === null ? NO_SEGMENT : handle(segment)
 }

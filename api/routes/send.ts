@@ -1,23 +1,26 @@
-/** POST /send-email/{instant,high,async,bulk}: one message through one tier. 200 once it is durably stored, never before. */
+/**
+ * POST /send-email/{instant,high,async,bulk}: one message through one tier. The 200 is sent after the message is
+ * durably stored.
+ */
 import { TIERS, type Tier } from '#src/queue/tiers.ts'
-import { isRefusal } from '#api/http/answer.ts'
+import { isRefusal } from '#api/http/response.ts'
 import type { ApiContext } from '#api/http/context.ts'
-import { route, type Answer, type AnyRoute, type ApiRequest } from '#api/http/route.ts'
+import { route, type ApiResponse, type AnyRoute, type ApiRequest } from '#api/http/route.ts'
 import type { Refusal } from '#src/platform/errors.ts'
-import { queuedAnswer } from '#api/sending/answer-shapes.ts'
+import { queuedResponse } from '#api/sending/response-schemas.ts'
 import { sendBody } from '#api/sending/body.ts'
 import { digestOf } from '#api/sending/request-digest.ts'
-import { idempotencyKeyOf, send, type Sent } from '#api/sending/send.ts'
+import { idempotencyKeyOf, send, type SendResult } from '#api/sending/send.ts'
 
-/** The names under which a tier is reached, the documented one first. */
-const ALIASES: Readonly<Record<Tier, readonly string[]>> = {
+/** The endpoint names of each tier, the documented one first. */
+const ENDPOINT_NAMES: Readonly<Record<Tier, readonly string[]>> = {
   instant: ['instant'],
   high: ['high'],
   normal: ['async', 'normal', 'queue'],
   bulk: ['bulk'],
 }
 
-/** Every endpoint below /send-email is also found below /public/send-email. */
+/** Every endpoint below /send-email also exists below /public/send-email. */
 export function sendingPaths(...names: readonly string[]): [string, ...string[]] {
   const paths = [...names.map((name) => `/send-email/${name}`), ...names.map((name) => `/public/send-email/${name}`)]
   return paths as [string, ...string[]]
@@ -37,32 +40,32 @@ function sendRoute(tier: Tier): AnyRoute {
     name: `send-${TIERS[tier].queue}`,
     summary: `Send one message, tier ${tier}: ${TIERS[tier].estimatedDelivery}`,
     method: 'POST',
-    paths: sendingPaths(...ALIASES[tier]),
+    paths: sendingPaths(...ENDPOINT_NAMES[tier]),
     access: 'regular',
     body: sendBody,
     status: 200,
-    answer: queuedAnswer,
+    response: queuedResponse,
     errors: SENDING_ERRORS,
     handle: (ctx, request) => sendOne(ctx, request, tier),
   })
 }
 
-export const SEND_ROUTES: readonly AnyRoute[] = (Object.keys(ALIASES) as Tier[]).map(sendRoute)
+export const SEND_ROUTES: readonly AnyRoute[] = (Object.keys(ENDPOINT_NAMES) as Tier[]).map(sendRoute)
 
 async function sendOne(
   ctx: ApiContext,
   request: ApiRequest<'regular', undefined, undefined, typeof sendBody>,
   tier: Tier,
-): Promise<Answer | Refusal> {
+): Promise<ApiResponse | Refusal> {
   const found = idempotencyKeyOf(request.headers['idempotency-key'])
   if (!found.ok) return found.refusal
   const claim = found.key === null ? null : { key: found.key, bodyHash: digestOf(`send ${tier}`, request.body) }
-  return answerSent(
+  return respondToSend(
     await send(ctx, request.caller, { body: request.body, tier, scheduledAt: null, timezone: null }, claim),
   )
 }
 
-export function answerSent(sent: Sent | Refusal): Answer | Refusal {
+export function respondToSend(sent: SendResult | Refusal): ApiResponse | Refusal {
   if (isRefusal(sent)) return sent
   return sent.isReplay ? { body: sent.answer, headers: { 'Idempotent-Replayed': 'true' } } : { body: sent.answer }
 }

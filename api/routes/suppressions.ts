@@ -1,26 +1,27 @@
 /**
- * The suppression list of a workspace: addresses that get nothing, each with its cause. Adding one that is there keeps its cause unless the
- * new one is stronger; taking one off lets mail through again, to what waits too. Files of them are `suppression-files.ts`.
- * An address is named in the path, by `?email=` or in the body; a list that is added is taken as a whole or not at all.
+ * The suppression list of a workspace: addresses that receive no mail, each with its cause. Adding a listed address
+ * keeps its cause unless the new one is stronger. Removing an address lets mail through again, also mail that
+ * waits. `suppression-files.ts` imports and exports the list. A request names an address in the path, by `?email=`
+ * or in the body; a list of addresses is added as a whole or not at all.
  */
 import { z } from 'zod'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import { parseAddress } from '#src/mail/address.ts'
-import { CAUSE_KINDS, CAUSES, type CauseKind, type Suppressing } from '#src/suppression/cause.ts'
+import { CAUSE_KINDS, CAUSES, type CauseKind, type NewSuppression } from '#src/suppression/cause.ts'
 import { MAX_REASON } from '#src/suppression/import.ts'
-import { findSuppressions, listSuppressions, type ListFilter, type Suppression } from '#src/suppression/list.ts'
+import { findSuppressions, listSuppressions, type SuppressionFilter, type Suppression } from '#src/suppression/list.ts'
 import { suppress, unsuppress } from '#src/suppression/suppress.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import { pageData, paging } from '#api/http/paging.ts'
-import { route, type Answer, type AnyRoute } from '#api/http/route.ts'
-import { enveloped, moment, pageOf } from '#api/http/answer-shapes.ts'
+import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
+import { envelope, timestamp, pagedList } from '#api/http/response-schemas.ts'
 import { time } from '#api/http/time-fields.ts'
 
 export const ACCESS = { admin: 'suppressions:manage' } as const
 const MAX_ADDED = 1000
 const aliasOf = (name: string): { description: string } => ({ description: `alias of ${name}` })
 
-const address = z
+const addressField = z
   .string()
   .max(1000, 'is too long')
   .transform((text, sink) => {
@@ -28,83 +29,85 @@ const address = z
     if (!parsed.ok) sink.addIssue({ code: 'custom', message: parsed.reason })
     return parsed.ok ? parsed.address.address : z.NEVER
   })
-const kinds = z
+const kindField = z
   .enum(CAUSE_KINDS)
   .meta({ description: CAUSE_KINDS.map((kind) => `${kind}: ${CAUSES[kind].meaning}`).join(' ') })
-const reason = z.string().max(MAX_REASON, `at most ${MAX_REASON} characters`).nullish()
-const entry = z.object({
-  email: address.optional(),
-  address: address.optional().meta(aliasOf('email')),
-  reason,
-  kind: kinds.nullish(),
-  type: kinds.nullish().meta(aliasOf('kind')),
+const reasonField = z.string().max(MAX_REASON, `at most ${MAX_REASON} characters`).nullish()
+const entryFields = z.object({
+  email: addressField.optional(),
+  address: addressField.optional().meta(aliasOf('email')),
+  reason: reasonField,
+  kind: kindField.nullish(),
+  type: kindField.nullish().meta(aliasOf('kind')),
 })
-type EntryInput = z.output<typeof entry>
-interface Wanted {
+type EntryInput = z.output<typeof entryFields>
+interface SuppressionInput {
   readonly address: string
   readonly reason: string | null
   readonly kind: CauseKind
 }
-const wantedOf = (given: EntryInput, name: string): Wanted => ({
+const toSuppressionInput = (given: EntryInput, name: string): SuppressionInput => ({
   address: name,
   reason: given.reason ?? null,
   kind: given.kind ?? given.type ?? 'manual',
 })
 
-const named = entry.refine((one) => (one.email ?? one.address) !== undefined, {
+const namedEntry = entryFields.refine((one) => (one.email ?? one.address) !== undefined, {
   path: ['email'],
   message: 'is required',
 })
-const listed = z.union([address, named])
-const list = z
-  .array(listed)
+const listItem = z.union([addressField, namedEntry])
+const itemList = z
+  .array(listItem)
   .min(1, 'is empty')
-  .max(MAX_ADDED, `at most ${MAX_ADDED} at once; import a file instead`)
+  .max(MAX_ADDED, `at most ${MAX_ADDED} per request; import a file instead`)
   .optional()
-const lists = {
-  suppressions: list,
-  emails: list.meta(aliasOf('suppressions')),
-  addresses: list.meta(aliasOf('suppressions')),
+const listFields = {
+  suppressions: itemList,
+  emails: itemList.meta(aliasOf('suppressions')),
+  addresses: itemList.meta(aliasOf('suppressions')),
 }
 
-const addBody = entry
-  .extend(lists)
-  .transform((given, sink): readonly Wanted[] => {
+const addBody = entryFields
+  .extend(listFields)
+  .transform((given, sink): readonly SuppressionInput[] => {
     const one = given.email ?? given.address
     const many = given.suppressions ?? given.emails ?? given.addresses ?? []
     if (one === undefined && many.length === 0)
       sink.addIssue({ code: 'custom', path: ['email'], message: 'is required' })
-    const wanted = many.map((item) =>
-      typeof item === 'string' ? wantedOf(given, item) : wantedOf(item, item.email ?? item.address ?? ''),
+    const inputs = many.map((item) =>
+      typeof item === 'string'
+        ? toSuppressionInput(given, item)
+        : toSuppressionInput(item, item.email ?? item.address ?? ''),
     )
-    return one === undefined ? wanted : [wantedOf(given, one), ...wanted]
+    return one === undefined ? inputs : [toSuppressionInput(given, one), ...inputs]
   })
   .meta({ examples: [{ email: 'anna@example.org', reason: 'asked by phone' }] })
 
-const nameOne = { email: address.optional(), address: address.optional().meta(aliasOf('email')) }
-const byName = z.object(nameOne)
-const removeBody = entry
-  .extend(lists)
+const addressFields = { email: addressField.optional(), address: addressField.optional().meta(aliasOf('email')) }
+const byName = z.object(addressFields)
+const removeBody = entryFields
+  .extend(listFields)
   .transform((given): readonly string[] =>
     [given.email ?? given.address, ...(given.suppressions ?? given.emails ?? given.addresses ?? [])].flatMap((item) =>
       item === undefined ? [] : typeof item === 'string' ? [item] : [item.email ?? item.address ?? ''],
     ),
   )
 
-/** What a list or an export is narrowed by. */
-export const filters = z.object({
-  search: z.string().max(254, 'is too long').optional().meta({ description: 'what the address begins with' }),
+/** The filters of the list and the export. */
+export const suppressionFilters = z.object({
+  search: z.string().max(254, 'is too long').optional().meta({ description: 'the beginning of the address' }),
   prefix: z.string().max(254, 'is too long').optional().meta(aliasOf('search')),
-  kind: kinds.optional(),
-  cause: kinds.optional().meta(aliasOf('kind')),
-  type: kinds.optional().meta(aliasOf('kind')),
-  after: time.optional().meta({ description: 'on the list since then' }),
+  kind: kindField.optional(),
+  cause: kindField.optional().meta(aliasOf('kind')),
+  type: kindField.optional().meta(aliasOf('kind')),
+  after: time.optional().meta({ description: 'listed at or after this time' }),
   from: time.optional().meta(aliasOf('after')),
   before: time.optional(),
   to: time.optional().meta(aliasOf('before')),
 })
 
-export function filterOf(query: z.output<typeof filters>): ListFilter {
+export function suppressionFilterOf(query: z.output<typeof suppressionFilters>): SuppressionFilter {
   return {
     prefix: query.search ?? query.prefix ?? null,
     kind: query.kind ?? query.cause ?? query.type ?? null,
@@ -113,53 +116,55 @@ export function filterOf(query: z.output<typeof filters>): ListFilter {
   }
 }
 
-const text = z.string().nullable()
-const shape = z
+const nullableText = z.string().nullable()
+const suppressionSchema = z
   .object({
     email: z.string(),
     address: z.string(),
-    kind: kinds,
+    kind: kindField,
     cause: z.string(),
     reason: z.string(),
-    reply: z.object({ code: z.int().nullable(), status: text, text: z.string() }).nullable(),
-    rule: text,
-    event_id: text,
-    message_id: text,
-    api_key_id: text,
-    created_at: moment,
-    updated_at: moment,
+    reply: z.object({ code: z.int().nullable(), status: nullableText, text: z.string() }).nullable(),
+    rule: nullableText,
+    event_id: nullableText,
+    message_id: nullableText,
+    api_key_id: nullableText,
+    created_at: timestamp,
+    updated_at: timestamp,
   })
   .meta({ id: 'Suppression' })
 const count = z.int().min(0)
-const oneAnswer = enveloped(shape)
+const suppressionResponse = envelope(suppressionSchema)
 
 const add = route({
   name: 'add-suppressions',
-  summary: 'Suppress one address, or up to 1000',
+  summary: 'Suppress an address, or up to 1000 addresses',
   method: 'POST',
   paths: ['/public/suppressions'],
   access: ACCESS,
   body: addBody,
   status: 201,
   errors: [],
-  answer: enveloped(z.object({ added: count, strengthened: count, unchanged: count, suppressions: z.array(shape) })),
+  response: envelope(
+    z.object({ added: count, strengthened: count, unchanged: count, suppressions: z.array(suppressionSchema) }),
+  ),
   handle: async (ctx, { caller, body }) => {
-    const entries = body.map((one): Suppressing => ({
+    const entries = body.map((one): NewSuppression => ({
       ...one,
       workspaceId: caller.workspaceId,
       apiKeyId: caller.keyId,
     }))
-    const done = await suppress(ctx.db, entries, new Date(ctx.clock.now()))
-    const now = await findSuppressions(
+    const counts = await suppress(ctx.db, entries, new Date(ctx.clock.now()))
+    const stored = await findSuppressions(
       ctx.db,
       caller.workspaceId,
       body.map((one) => one.address),
     )
-    const data = { ...done, suppressions: now.map(present) }
+    const data = { ...counts, suppressions: stored.map(presentSuppression) }
     return {
       body: {
         success: true,
-        message: `${done.added} added, ${done.unchanged + done.strengthened} were on the list.`,
+        message: `${counts.added} added, ${counts.unchanged + counts.strengthened} already listed.`,
         data,
       },
     }
@@ -168,57 +173,61 @@ const add = route({
 
 const listAll = route({
   name: 'list-suppressions',
-  summary: 'Suppressed addresses, the newest first',
+  summary: 'List the suppressed addresses, newest first',
   method: 'GET',
   paths: ['/public/suppressions'],
   access: ACCESS,
-  query: paging.extend(filters.shape).extend(nameOne),
+  query: paging.extend(suppressionFilters.shape).extend(addressFields),
   status: 200,
   errors: [],
-  answer: pageOf('suppressions', shape),
+  response: pagedList('suppressions', suppressionSchema),
   handle: async (ctx, { caller, query }) => {
     const one = query.email ?? query.address
     const found =
       one === undefined
-        ? await listSuppressions(ctx.db, caller.workspaceId, filterOf(query), query)
+        ? await listSuppressions(ctx.db, caller.workspaceId, suppressionFilterOf(query), query)
         : await findSuppressions(ctx.db, caller.workspaceId, [one]).then((suppressions) => ({
             suppressions,
             total: suppressions.length,
           }))
-    const data = pageData('suppressions', { items: found.suppressions.map(present), total: found.total }, query)
+    const data = pageData(
+      'suppressions',
+      { items: found.suppressions.map(presentSuppression), total: found.total },
+      query,
+    )
     return { body: { success: true, message: `${found.total} suppressed addresses.`, data } }
   },
 })
 
 const get = route({
   name: 'get-suppression',
-  summary: 'One suppressed address with its whole cause',
+  summary: 'Get a suppressed address with its cause',
   method: 'GET',
   paths: ['/public/suppressions/:email'],
   access: ACCESS,
-  params: z.object({ email: address }),
+  params: z.object({ email: addressField }),
   status: 200,
   errors: ['NOT_FOUND'],
-  answer: oneAnswer,
-  handle: (ctx, { caller, params }) => show(ctx, caller.workspaceId, params.email),
+  response: suppressionResponse,
+  handle: (ctx, { caller, params }) => respondWithSuppression(ctx, caller.workspaceId, params.email),
 })
 
-const removal = enveloped(z.object({ removed: count }))
+const removal = envelope(z.object({ removed: count }))
 const remove = route({
   name: 'delete-suppression',
-  summary: 'Take an address off the list: it gets mail again',
+  summary: 'Remove an address from the suppression list: it receives mail again',
   method: 'DELETE',
   paths: ['/public/suppressions/:email'],
   access: ACCESS,
-  params: z.object({ email: address }),
+  params: z.object({ email: addressField }),
   status: 200,
   errors: ['NOT_FOUND'],
-  answer: removal,
-  handle: (ctx, { caller, params }) => drop(ctx, caller.workspaceId, [params.email]),
+  response: removal,
+  handle: (ctx, { caller, params }) => removeFromList(ctx, caller.workspaceId, [params.email]),
 })
 const removeByName = route({
   name: 'delete-suppressions',
-  summary: 'The same for the address of ?email= or the body, or for up to 1000 in the body',
+  summary: 'Remove the address in ?email= or the body from the suppression list, or up to 1000 addresses in the body',
   method: 'DELETE',
   paths: ['/public/suppressions'],
   access: ACCESS,
@@ -226,33 +235,47 @@ const removeByName = route({
   body: removeBody,
   status: 200,
   errors: ['VALIDATION_ERROR', 'NOT_FOUND'],
-  answer: removal,
+  response: removal,
   handle: (ctx, { caller, query, body }) => {
     const one = query.email ?? query.address
-    return drop(ctx, caller.workspaceId, one === undefined ? body : [one, ...body])
+    return removeFromList(ctx, caller.workspaceId, one === undefined ? body : [one, ...body])
   },
 })
 
 export const SUPPRESSION_ROUTES: readonly AnyRoute[] = [add, listAll, get, remove, removeByName]
 
-const NOT_LISTED = refuse('NOT_FOUND', 'There is no such address on the suppression list.')
+const NOT_LISTED = refuse('NOT_FOUND', 'The address is not on the suppression list.')
 
-async function show(ctx: ApiContext, workspaceId: string, name: string): Promise<Answer | Refusal> {
+async function respondWithSuppression(
+  ctx: ApiContext,
+  workspaceId: string,
+  name: string,
+): Promise<ApiResponse | Refusal> {
   const [suppression] = await findSuppressions(ctx.db, workspaceId, [name])
   if (suppression === undefined) return NOT_LISTED
-  return { body: { success: true, message: `${suppression.address} is suppressed.`, data: present(suppression) } }
+  return {
+    body: { success: true, message: `${suppression.address} is suppressed.`, data: presentSuppression(suppression) },
+  }
 }
 
-async function drop(ctx: ApiContext, workspaceId: string, names: readonly string[]): Promise<Answer | Refusal> {
+async function removeFromList(
+  ctx: ApiContext,
+  workspaceId: string,
+  names: readonly string[],
+): Promise<ApiResponse | Refusal> {
   if (names.length === 0) return invalid([{ path: 'email', message: 'is required' }])
   const removed = await unsuppress(ctx.db, workspaceId, names)
   if (removed.length === 0) return NOT_LISTED
   return {
-    body: { success: true, message: `${removed.length} taken off the list.`, data: { removed: removed.length } },
+    body: {
+      success: true,
+      message: `${removed.length} removed from the suppression list.`,
+      data: { removed: removed.length },
+    },
   }
 }
 
-function present(suppression: Suppression): Record<string, unknown> {
+function presentSuppression(suppression: Suppression): Record<string, unknown> {
   return {
     email: suppression.address,
     address: suppression.address,

@@ -1,91 +1,97 @@
 /**
- * Partials of the workspace, with either kind of key. Saving one makes a next version of each template that has it; one that a template
- * has is not deleted.
+ * Partials of the workspace, with either kind of key. Saving a partial creates the next version of each template
+ * that uses it; a partial in use cannot be deleted.
  */
 import { z } from 'zod'
 import { refuse } from '#src/platform/errors.ts'
-import { savePartial } from '#src/templates/partial-change.ts'
+import { savePartial } from '#src/templates/save-partial.ts'
 import {
   deletePartial,
   findPartial,
   listPartials,
-  listUsers,
+  listTemplatesUsing,
   partialFields,
   type PartialRow,
-  type PartialUser,
+  type TemplateUsingPartial,
 } from '#src/templates/partial-store.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
-import { enveloped, moment } from '#api/http/answer-shapes.ts'
+import { envelope, timestamp } from '#api/http/response-schemas.ts'
 import { templatePaths } from './templates.ts'
 
 const NO_PARTIAL = refuse('NOT_FOUND', 'There is no such partial.')
 const byName = z.object({ name: z.string() })
 
-const listed = z.object({
+const partialSchema = z.object({
   name: z.string(),
   version: z.int().min(1),
-  uses: z.int().min(0).meta({ description: 'templates that have it' }),
-  created_at: moment,
-  updated_at: moment,
+  uses: z.int().min(0).meta({ description: 'the number of templates that use it' }),
+  created_at: timestamp,
+  updated_at: timestamp,
 })
-const user = z.object({ id: z.uuid(), name: z.string(), version: z.int().min(1) })
-const one = enveloped(listed.extend({ body: z.string(), templates: z.array(user) })).meta({ id: 'PartialAnswer' })
+const partialUser = z.object({ id: z.uuid(), name: z.string(), version: z.int().min(1) })
+const partialResponse = envelope(partialSchema.extend({ body: z.string(), templates: z.array(partialUser) })).meta({
+  id: 'PartialAnswer',
+})
 
 const list = route({
   name: 'list-partials',
-  summary: 'The partials of the workspace, by name',
+  summary: 'List the partials of the workspace, by name',
   method: 'GET',
   paths: templatePaths('/partials'),
   access: 'any',
   status: 200,
-  answer: enveloped(z.object({ partials: z.array(listed) })),
+  response: envelope(z.object({ partials: z.array(partialSchema) })),
   errors: [],
   handle: async (ctx, { caller }) => {
     const partials = await listPartials(ctx.db, caller.workspaceId)
     return {
-      body: { success: true, message: `${partials.length} partials.`, data: { partials: partials.map(present) } },
+      body: {
+        success: true,
+        message: `${partials.length} partials.`,
+        data: { partials: partials.map(presentPartialRow) },
+      },
     }
   },
 })
 
 const get = route({
   name: 'get-partial',
-  summary: 'One partial, and the templates that have it',
+  summary: 'Get a partial and the templates that use it',
   method: 'GET',
   paths: templatePaths('/partials/:name'),
   access: 'any',
   params: byName,
   status: 200,
-  answer: one,
+  response: partialResponse,
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params }) => {
     const found = await findPartial(ctx.db, caller.workspaceId, params.name)
     if (found === null) return NO_PARTIAL
-    const users = await listUsers(ctx.db, caller.workspaceId, params.name)
-    return { body: { success: true, message: 'Partial found.', data: presentWhole(found, users) } }
+    const users = await listTemplatesUsing(ctx.db, caller.workspaceId, params.name)
+    return { body: { success: true, message: 'Partial found.', data: presentPartial(found, users) } }
   },
 })
 
 const save = route({
   name: 'save-partial',
-  summary: 'Store a partial; each template that has it gets a next version with it',
+  summary: 'Save a partial and create the next version of each template that uses it',
   method: 'POST',
   paths: templatePaths('/partials/save'),
   access: 'any',
   body: partialFields,
   status: 200,
-  answer: one,
+  response: partialResponse,
   errors: ['INVALID_TEMPLATE'],
   handle: async (ctx, { caller, body }) => {
     const saved = await savePartial(ctx, caller.workspaceId, body)
-    if (saved.kind === 'invalid') return refuse('INVALID_TEMPLATE', `The partial is not valid: ${saved.reason}`)
-    return { body: { success: true, message: 'Partial saved.', data: presentWhole(saved.partial, saved.templates) } }
+    if (saved.kind === 'invalid') return refuse('INVALID_TEMPLATE', `The partial is invalid: ${saved.reason}`)
+    return { body: { success: true, message: 'Partial saved.', data: presentPartial(saved.partial, saved.templates) } }
   },
 })
 
 const remove = route({
   name: 'delete-partial',
-  summary: 'Delete a partial that no template has',
+  summary: 'Delete a partial that no template uses',
   method: 'DELETE',
   paths: templatePaths('/partials/:name'),
   access: 'any',
@@ -94,17 +100,17 @@ const remove = route({
   errors: ['CONFLICT', 'NOT_FOUND'],
   handle: async (ctx, { caller, params }) => {
     const deleted = await deletePartial(ctx.db, caller.workspaceId, params.name)
-    if (deleted.kind === 'used') return refuse('CONFLICT', `The template "${deleted.template}" has this partial.`)
+    if (deleted.kind === 'used') return refuse('CONFLICT', `The template "${deleted.template}" uses this partial.`)
     return deleted.kind === 'deleted' ? {} : NO_PARTIAL
   },
 })
 
 export const TEMPLATE_PARTIAL_ROUTES: readonly AnyRoute[] = [list, save, get, remove]
 
-function present({ name, version, uses, createdAt, updatedAt }: PartialRow): Record<string, unknown> {
+function presentPartialRow({ name, version, uses, createdAt, updatedAt }: PartialRow): Record<string, unknown> {
   return { name, version, uses, created_at: createdAt.toISOString(), updated_at: updatedAt.toISOString() }
 }
 
-function presentWhole(partial: PartialRow, templates: readonly PartialUser[]): Record<string, unknown> {
-  return { ...present(partial), body: partial.body, templates }
+function presentPartial(partial: PartialRow, templates: readonly TemplateUsingPartial[]): Record<string, unknown> {
+  return { ...presentPartialRow(partial), body: partial.body, templates }
 }

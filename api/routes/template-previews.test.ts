@@ -108,10 +108,10 @@ describe('templates before they are sent', () => {
     const cases: readonly [body: string, reason: RegExp][] = [
       ['{{> head}}', /cannot have partials/],
       ['{{#if a}}', /the partial, line 1: cannot be read/],
-      ['\n{{foo bar}}', /the partial, line 2: there is no helper/],
+      ['\n{{foo bar}}', /the partial, line 2: unknown helper/],
       [
         '<mj-section>\n<mj-tex>x</mj-tex></mj-section>',
-        /the template "Letter" cannot be made with it: the body, line 2 of the partial head: /,
+        /the template "Letter" cannot be compiled with it: the body, line 2 of the partial head: /,
       ],
     ]
     for (const [body, reason] of cases) {
@@ -166,7 +166,7 @@ describe('templates before they are sent', () => {
       [400, 'INVALID_TEMPLATE'],
     )
     const names = listOf(dataOf(await post('/check', { id }))['findings']).map((one) => one['message'])
-    assert.deepEqual(names, ['there is no text part; one is made of the HTML'])
+    assert.deepEqual(names, ['there is no text part; one is generated from the HTML'])
   })
 
   it('are checked: all that is found, with its place', async () => {

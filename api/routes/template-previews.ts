@@ -1,63 +1,64 @@
 /**
- * Templates looked at before they are used: a preview and a check of a stored one or of what an author has just written, and a test send.
- * A preview is filled in for a contact or with sample data; its links lead nowhere. A test goes the way of all mail, and says what it is.
+ * Templates before they are used: a preview and a check, of a stored template or of an unsaved one, and a test
+ * send. A preview is rendered for a contact or with sample data; its links lead nowhere. A test message is sent
+ * like any other and is marked as a test.
  */
 import { z } from 'zod'
 import { refuse, type Refusal } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
 import {
-  type Draft,
-  type Filling,
+  type TemplateDraft,
+  type PreviewParams,
   previewTemplate,
-  type PreviewResult,
+  type TemplatePreviewResult,
   reviewTemplate,
 } from '#src/templates/preview.ts'
-import { RULES } from '#src/templates/rules.ts'
-import { writtenFields } from '#src/templates/store.ts'
-import { isRefusal } from '#api/http/answer.ts'
+import { REVIEW_RULES } from '#src/templates/review-rules.ts'
+import { authoredFields } from '#src/templates/store.ts'
+import { isRefusal } from '#api/http/response.ts'
 import type { ApiContext } from '#api/http/context.ts'
-import { route, type Answer, type AnyRoute, type ApiRequest } from '#api/http/route.ts'
-import { enveloped } from '#api/http/answer-shapes.ts'
-import { queuedAnswer } from '#api/sending/answer-shapes.ts'
+import { route, type ApiResponse, type AnyRoute, type ApiRequest } from '#api/http/route.ts'
+import { envelope } from '#api/http/response-schemas.ts'
+import { queuedResponse } from '#api/sending/response-schemas.ts'
 import type { SendBody } from '#api/sending/body.ts'
 import { digestOf } from '#api/sending/request-digest.ts'
 import { mailbox, mailboxList } from '#api/sending/mailboxes.ts'
 import { idempotencyKeyOf, send } from '#api/sending/send.ts'
-import { answerSent, SENDING_ERRORS } from './send.ts'
+import { respondToSend, SENDING_ERRORS } from './send.ts'
 import { NO_TEMPLATE, templatePaths } from './templates.ts'
 
-const MAX_TESTED = 10
-const MARK = '[Test] '
+const MAX_TEST_RECIPIENTS = 10
+const TEST_PREFIX = '[Test] '
 const NO_CONTACT = refuse('NOT_FOUND', 'There is no such contact.')
 
 const aliasOf = (name: string): { description: string } => ({ description: `alias of ${name}` })
-const uuid = z.string().refine(isUuid, 'must be an id').nullish()
-const version = z.int().min(1).nullish().meta({ description: 'the latest where it is left out' })
-const filling = {
-  contact_id: uuid.meta({ description: 'filled in for this contact; with sample data where it is left out' }),
-  contactId: uuid.meta(aliasOf('contact_id')),
-  params: writtenFields.sample_data.meta({ description: 'win over everything else' }),
-  template_data: writtenFields.sample_data.meta(aliasOf('params')),
+const uuidField = z.string().refine(isUuid, 'must be a UUID').nullish()
+const versionField = z.int().min(1).nullish().meta({ description: 'by default the latest' })
+const dataFields = {
+  contact_id: uuidField.meta({ description: 'render for this contact; by default with sample data' }),
+  contactId: uuidField.meta(aliasOf('contact_id')),
+  params: authoredFields.sample_data.meta({ description: 'override all other values' }),
+  template_data: authoredFields.sample_data.meta(aliasOf('params')),
 }
 
-interface Looked {
-  readonly draft: Draft
+interface PreviewRequest {
+  readonly draft: TemplateDraft
   readonly contactId: string | null
-  readonly params: Filling['params']
+  readonly params: PreviewParams['params']
 }
 
-const lookedBody = z
+const previewBody = z
   .object({
-    id: uuid.meta({ description: 'of a stored template; without it `subject` and `body` are looked at' }),
-    template_id: uuid.meta(aliasOf('id')),
-    templateId: uuid.meta(aliasOf('id')),
-    version,
-    ...writtenFields,
-    subject: writtenFields.subject.nullish(),
-    body: writtenFields.body.nullish(),
-    ...filling,
+    id: uuidField.meta({ description: 'the id of a stored template; without it, give `subject` and `body`' }),
+    template_id: uuidField.meta(aliasOf('id')),
+    templateId: uuidField.meta(aliasOf('id')),
+    version: versionField,
+    ...authoredFields,
+    subject: authoredFields.subject.nullish(),
+    body: authoredFields.body.nullish(),
+    ...dataFields,
   })
-  .transform((given, sink): Looked => {
+  .transform((given, sink): PreviewRequest => {
     const id = given.id ?? given.template_id ?? given.templateId ?? null
     const { subject, body, text, format } = given
     const rest = {
@@ -71,41 +72,41 @@ const lookedBody = z
     ] as const)
       if (value === undefined || value === null)
         sink.addIssue({ code: 'custom', path: [path], message: 'is required without an id' })
-    const written = { subject: subject ?? '', body: body ?? '', text: text ?? null, format: format ?? null }
-    return { draft: { kind: 'written', written, sampleData: given.sample_data ?? null }, ...rest }
+    const authored = { subject: subject ?? '', body: body ?? '', text: text ?? null, format: format ?? null }
+    return { draft: { kind: 'authored', authored, sampleData: given.sample_data ?? null }, ...rest }
   })
 
-const shownTemplate = z.object({ id: z.uuid(), version: z.int().min(1) }).nullable()
+const templateRef = z.object({ id: z.uuid(), version: z.int().min(1) }).nullable()
 const preview = route({
   name: 'preview-template',
-  summary: 'A template as a contact would get it, or with sample data; stored or only written',
+  summary: 'Preview a template, stored or unsaved, rendered for a contact or with sample data',
   method: 'POST',
   paths: templatePaths('/preview'),
   access: 'any',
-  body: lookedBody,
+  body: previewBody,
   status: 200,
   errors: ['INVALID_TEMPLATE', 'NOT_FOUND'],
-  answer: enveloped(
+  response: envelope(
     z.object({
-      template: shownTemplate,
+      template: templateRef,
       subject: z.string(),
       html: z.string().nullable(),
       text: z.string(),
-      text_is_made: z.boolean().meta({ description: 'the text is made of the HTML' }),
+      text_is_made: z.boolean().meta({ description: 'true: the text was generated from the HTML' }),
     }),
   ).meta({ id: 'TemplatePreview' }),
   handle: async (ctx, { caller, body }) => {
-    const found = await look(ctx, caller.workspaceId, body)
+    const found = await renderPreview(ctx, caller.workspaceId, body)
     if (isRefusal(found)) return found
-    const { template, subject, html, text, isTextMade } = found
+    const { template, subject, html, text, isTextGenerated: isTextMade } = found
     return {
       body: { success: true, message: 'Rendered.', data: { template, subject, html, text, text_is_made: isTextMade } },
     }
   },
 })
 
-const finding = z.object({
-  rule: z.enum(Object.keys(RULES) as [keyof typeof RULES, ...(keyof typeof RULES)[]]),
+const findingSchema = z.object({
+  rule: z.enum(Object.keys(REVIEW_RULES) as [keyof typeof REVIEW_RULES, ...(keyof typeof REVIEW_RULES)[]]),
   level: z.enum(['error', 'campaign', 'warning']),
   part: z.string().nullable().meta({ description: 'subject, body, text, or `partial <name>`' }),
   line: z.int().min(1).nullable(),
@@ -113,16 +114,16 @@ const finding = z.object({
 })
 const check = route({
   name: 'check-template',
-  summary: 'What is worth knowing of a template before it is sent',
+  summary: 'Check a template for problems before it is sent',
   method: 'POST',
   paths: templatePaths('/check'),
   access: 'any',
-  body: lookedBody,
+  body: previewBody,
   status: 200,
   errors: ['NOT_FOUND'],
-  answer: enveloped(
+  response: envelope(
     z.object({
-      findings: z.array(finding),
+      findings: z.array(findingSchema),
       may_be_sent: z.boolean(),
       may_be_campaign: z.boolean(),
       text: z.string().nullable(),
@@ -130,7 +131,7 @@ const check = route({
     }),
   ).meta({ id: 'TemplateCheck' }),
   handle: async (ctx, { caller, body }) => {
-    const filled = await fillingOf(ctx, caller.workspaceId, body)
+    const filled = await findFilling(ctx, caller.workspaceId, body)
     if (isRefusal(filled)) return filled
     const reviewed = await reviewTemplate(ctx, caller.workspaceId, body.draft, filled)
     if (reviewed.kind === 'not-found') return NO_TEMPLATE
@@ -148,11 +149,11 @@ const check = route({
 })
 
 const testBody = z
-  .object({ to: mailboxList, from: mailbox, version, ...filling })
+  .object({ to: mailboxList, from: mailbox, version: versionField, ...dataFields })
   .transform((given, sink) => {
     if (given.to.length === 0) sink.addIssue({ code: 'custom', path: ['to'], message: 'is required' })
-    if (given.to.length > MAX_TESTED)
-      sink.addIssue({ code: 'custom', path: ['to'], message: `at most ${MAX_TESTED} addresses` })
+    if (given.to.length > MAX_TEST_RECIPIENTS)
+      sink.addIssue({ code: 'custom', path: ['to'], message: `at most ${MAX_TEST_RECIPIENTS} addresses` })
     const { to, from } = given
     const [contactId, params] = [given.contact_id ?? given.contactId ?? null, given.params ?? given.template_data ?? {}]
     return { to, from, version: given.version ?? null, contactId, params }
@@ -162,14 +163,14 @@ const testBody = z
 const byId = z.object({ id: z.string() })
 const test = route({
   name: 'test-template',
-  summary: 'Send a template to try it: to given addresses, marked as a test',
+  summary: 'Send a test of a template to given addresses, marked as a test',
   method: 'POST',
   paths: templatePaths('/:id/test'),
   access: 'regular',
   params: byId,
   body: testBody,
   status: 200,
-  answer: queuedAnswer,
+  response: queuedResponse,
   errors: [...SENDING_ERRORS, 'NOT_FOUND'],
   handle: (ctx, request) => sendTest(ctx, request),
 })
@@ -177,25 +178,30 @@ const test = route({
 async function sendTest(
   ctx: ApiContext,
   { caller, params: { id }, body, headers }: ApiRequest<'regular', typeof byId, undefined, typeof testBody>,
-): Promise<Answer | Refusal> {
+): Promise<ApiResponse | Refusal> {
   const key = idempotencyKeyOf(headers['idempotency-key'])
   if (!key.ok) return key.refusal
-  const { version: wanted, contactId, params } = body
-  const found = await look(ctx, caller.workspaceId, {
-    draft: { kind: 'stored', id, version: wanted },
+  const { version, contactId, params } = body
+  const rendered = await renderPreview(ctx, caller.workspaceId, {
+    draft: { kind: 'stored', id, version: version },
     contactId,
     params,
   })
-  if (isRefusal(found)) return found
+  if (isRefusal(rendered)) return rendered
   const claim = key.key === null ? null : { key: key.key, bodyHash: digestOf(`test ${id}`, body) }
-  return answerSent(
-    await send(ctx, caller, { body: testMail(body, found), tier: 'high', scheduledAt: null, timezone: null }, claim),
+  return respondToSend(
+    await send(
+      ctx,
+      caller,
+      { body: buildTestMessage(body, rendered), tier: 'high', scheduledAt: null, timezone: null },
+      claim,
+    ),
   )
 }
 
-function testMail(
+function buildTestMessage(
   { to, from }: z.output<typeof testBody>,
-  { subject, html, text, isTextMade, template }: Extract<PreviewResult, { kind: 'rendered' }>,
+  { subject, html, text, isTextGenerated: isTextMade, template }: Extract<TemplatePreviewResult, { kind: 'rendered' }>,
 ): SendBody {
   return {
     to,
@@ -203,7 +209,7 @@ function testMail(
     bcc: [],
     from,
     replyTo: null,
-    subject: `${MARK}${subject}`.slice(0, 998),
+    subject: `${TEST_PREFIX}${subject}`.slice(0, 998),
     html,
     text: isTextMade ? null : text,
     isHtml: null,
@@ -220,12 +226,12 @@ function testMail(
   }
 }
 
-async function look(
+async function renderPreview(
   ctx: ApiContext,
   workspaceId: string,
-  { draft, contactId, params }: Looked,
-): Promise<Extract<PreviewResult, { kind: 'rendered' }> | Refusal> {
-  const filled = await fillingOf(ctx, workspaceId, { contactId, params })
+  { draft, contactId, params }: PreviewRequest,
+): Promise<Extract<TemplatePreviewResult, { kind: 'rendered' }> | Refusal> {
+  const filled = await findFilling(ctx, workspaceId, { contactId, params })
   if (isRefusal(filled)) return filled
   const result = await previewTemplate(ctx, workspaceId, draft, filled)
   if (result.kind === 'not-found') return NO_TEMPLATE
@@ -234,11 +240,11 @@ async function look(
     : refuse('INVALID_TEMPLATE', `The template cannot be rendered: ${result.reason}`)
 }
 
-async function fillingOf(
+async function findFilling(
   ctx: ApiContext,
   workspaceId: string,
-  { contactId, params }: Omit<Looked, 'draft'>,
-): Promise<Filling | Refusal> {
+  { contactId, params }: Omit<PreviewRequest, 'draft'>,
+): Promise<PreviewParams | Refusal> {
   if (contactId === null) return { contact: null, params }
   const contact = await ctx.contacts.find({ workspaceId, contact: { id: contactId }, audienceId: null })
   return contact === null ? NO_CONTACT : { contact, params }

@@ -1,9 +1,10 @@
 /**
- * Stored templates, with either kind of key: listed, shown, saved, deleted, with all their versions. Saving with an `id` makes the next
- * version. One that an automation or a campaign needs is not deleted. Partials and previews have files of their own.
+ * Stored templates with all their versions, with either kind of key: list, get, save and delete. Saving with an
+ * `id` creates the next version. A template that an automation or a campaign uses cannot be deleted. Partials and
+ * previews have their own files.
  */
 import { z } from 'zod'
-import { findTemplateUse } from '#src/campaigns/template-uses.ts'
+import { findTemplateUsage } from '#src/campaigns/template-usage.ts'
 import { refuse } from '#src/platform/errors.ts'
 import {
   deleteTemplate,
@@ -13,66 +14,73 @@ import {
   templateFields,
   type Template,
 } from '#src/templates/store.ts'
-import { findWrittenVersion, listVersions, type TemplateVersion } from '#src/templates/version-list.ts'
-import { findTemplateVersion, FORMATS, type FinishedTemplate } from '#src/templates/versions.ts'
+import { findAuthoredVersion, listVersions, type TemplateVersion } from '#src/templates/version-list.ts'
+import { findTemplateVersion, FORMATS, type CompiledTemplateVersion } from '#src/templates/versions.ts'
 import { pageData, paging } from '#api/http/paging.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
-import { enveloped, moment, pageOf } from '#api/http/answer-shapes.ts'
+import { envelope, timestamp, pagedList } from '#api/http/response-schemas.ts'
 
 export const NO_TEMPLATE = refuse('NOT_FOUND', 'There is no such template.')
 const byId = z.object({ id: z.string() })
 const byVersion = z.object({ id: z.string(), version: z.string() })
-/** Below `/public`, too. */
+/** Every path also exists below `/public`. */
 export const templatePaths = (rest: string): [string, string] => [`/templates${rest}`, `/public/templates${rest}`]
 
-const text = z.string().nullable()
-const content = z.object({
+const nullableText = z.string().nullable()
+const contentSchema = z.object({
   id: z.uuid(),
   template_id: z.uuid(),
   name: z.string(),
   subject: z.string(),
   body: z.string(),
-  text,
+  text: nullableText,
   format: z.enum(FORMATS),
   sample_data: z.record(z.string(), z.unknown()).nullable(),
   partials: z.array(z.object({ name: z.string(), version: z.int().min(1) })),
   version: z.int().min(1),
-  created_at: moment,
-  createdAt: moment,
+  created_at: timestamp,
+  createdAt: timestamp,
 })
-const template = content.extend({ description: text, category: text, updated_at: moment, updatedAt: moment })
-const compiled = z
-  .object({ subject: z.string(), html: text, text })
-  .meta({ description: 'what is rendered: partials in, MJML compiled, CSS inlined' })
-const oneTemplate = enveloped(template.extend({ compiled })).meta({ id: 'TemplateAnswer' })
-const oneVersion = enveloped(content.extend({ compiled })).meta({ id: 'TemplateVersionAnswer' })
+const templateSchema = contentSchema.extend({
+  description: nullableText,
+  category: nullableText,
+  updated_at: timestamp,
+  updatedAt: timestamp,
+})
+const compiledSchema = z
+  .object({ subject: z.string(), html: nullableText, text: nullableText })
+  .meta({ description: 'what is rendered: partials included, MJML compiled, CSS inlined' })
+const templateResponse = envelope(templateSchema.extend({ compiled: compiledSchema })).meta({ id: 'TemplateAnswer' })
+const versionResponse = envelope(contentSchema.extend({ compiled: compiledSchema })).meta({
+  id: 'TemplateVersionAnswer',
+})
 
 const list = route({
   name: 'list-templates',
-  summary: 'The templates of the workspace, newest first',
+  summary: 'List the templates of the workspace, newest first',
   method: 'GET',
   paths: templatePaths(''),
   access: 'any',
   query: paging,
   status: 200,
-  answer: pageOf('templates', template),
+  response: pagedList('templates', templateSchema),
   errors: [],
   handle: async (ctx, { caller, query }) => {
     const { templates, total } = await listTemplates(ctx.db, caller.workspaceId, query)
-    const data = pageData('templates', { items: templates.map(present), total }, query)
+    const data = pageData('templates', { items: templates.map(presentTemplate), total }, query)
     return { body: { success: true, message: `${total} templates.`, data } }
   },
 })
 
 const get = route({
   name: 'get-template',
-  summary: 'One template, as it was written and as it is rendered',
+  summary: 'Get a template: its source and its compiled form',
   method: 'GET',
   paths: templatePaths('/:id'),
   access: 'any',
   params: byId,
   status: 200,
-  answer: oneTemplate,
+  response: templateResponse,
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params }) => {
     const found = await findTemplate(ctx.db, caller.workspaceId, params.id)
@@ -83,7 +91,7 @@ const get = route({
       body: {
         success: true,
         message: 'Template found.',
-        data: { ...present(found), compiled: presentFinished(finished) },
+        data: { ...presentTemplate(found), compiled: presentCompiled(finished) },
       },
     }
   },
@@ -91,26 +99,26 @@ const get = route({
 
 const save = route({
   name: 'save-template',
-  summary: 'Store a template, or the next version of one',
+  summary: 'Save a template, or the next version of one',
   method: 'POST',
   paths: templatePaths('/save'),
   access: 'any',
   body: templateFields,
   status: 200,
-  answer: oneTemplate,
+  response: templateResponse,
   errors: ['INVALID_TEMPLATE', 'NOT_FOUND'],
   handle: async (ctx, { caller, body }) => {
     const saved = await saveTemplate(ctx, caller.workspaceId, body)
     if (saved.kind === 'not-found') return NO_TEMPLATE
-    if (saved.kind === 'invalid') return refuse('INVALID_TEMPLATE', `The template is not valid: ${saved.reason}`)
-    const data = { ...present(saved.template), compiled: presentFinished(saved.finished) }
+    if (saved.kind === 'invalid') return refuse('INVALID_TEMPLATE', `The template is invalid: ${saved.reason}`)
+    const data = { ...presentTemplate(saved.template), compiled: presentCompiled(saved.compiled) }
     return { body: { success: true, message: 'Template saved.', data } }
   },
 })
 
 const remove = route({
   name: 'delete-template',
-  summary: 'Delete a template that no automation or campaign needs; mail that was made from it is not changed',
+  summary: 'Delete a template that no automation or campaign uses; mail rendered from it is not changed',
   method: 'DELETE',
   paths: templatePaths('/:id'),
   access: 'any',
@@ -120,22 +128,22 @@ const remove = route({
   handle: async (ctx, { caller, params }) => {
     const found = await findTemplate(ctx.db, caller.workspaceId, params.id)
     if (found === null) return NO_TEMPLATE
-    const use = await findTemplateUse(ctx.db, caller.workspaceId, found.id)
+    const use = await findTemplateUsage(ctx.db, caller.workspaceId, found.id)
     if (use !== null) return refuse('CONFLICT', `The ${use.kind} "${use.name}" uses this template.`)
     return (await deleteTemplate(ctx.db, caller.workspaceId, found.id)) ? {} : NO_TEMPLATE
   },
 })
 
-const versions = route({
+const listVersionsRoute = route({
   name: 'list-template-versions',
-  summary: 'All versions of a template, the latest first',
+  summary: 'List the versions of a template, latest first',
   method: 'GET',
   paths: templatePaths('/:id/versions'),
   access: 'any',
   params: byId,
   query: paging,
   status: 200,
-  answer: pageOf('versions', content),
+  response: pagedList('versions', contentSchema),
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params, query }) => {
     if ((await findTemplate(ctx.db, caller.workspaceId, params.id)) === null) return NO_TEMPLATE
@@ -145,35 +153,35 @@ const versions = route({
   },
 })
 
-const version = route({
+const getVersion = route({
   name: 'get-template-version',
-  summary: 'A template as it was saved then',
+  summary: 'Get a version of a template',
   method: 'GET',
   paths: templatePaths('/:id/versions/:version'),
   access: 'any',
   params: byVersion,
   status: 200,
-  answer: oneVersion,
+  response: versionResponse,
   errors: ['NOT_FOUND'],
-  handle: async (ctx, { caller, params: { id, version: n } }) => {
-    const finished = /^[1-9]\d{0,8}$/.test(n)
-      ? await findTemplateVersion(ctx.db, caller.workspaceId, id, Number(n))
+  handle: async (ctx, { caller, params: { id, version: versionText } }) => {
+    const finished = /^[1-9]\d{0,8}$/.test(versionText)
+      ? await findTemplateVersion(ctx.db, caller.workspaceId, id, Number(versionText))
       : null
-    const found = finished === null ? null : await findWrittenVersion(ctx.db, caller.workspaceId, id, finished.version)
-    if (found === null || finished === null) return refuse('NOT_FOUND', 'There is no such version of a template.')
+    const found = finished === null ? null : await findAuthoredVersion(ctx.db, caller.workspaceId, id, finished.version)
+    if (found === null || finished === null) return refuse('NOT_FOUND', 'There is no such template version.')
     return {
       body: {
         success: true,
         message: 'Version found.',
-        data: { ...presentContent(found), compiled: presentFinished(finished) },
+        data: { ...presentContent(found), compiled: presentCompiled(finished) },
       },
     }
   },
 })
 
-export const TEMPLATE_ROUTES: readonly AnyRoute[] = [list, get, save, remove, versions, version]
+export const TEMPLATE_ROUTES: readonly AnyRoute[] = [list, get, save, remove, listVersionsRoute, getVersion]
 
-function present(found: Template): Record<string, unknown> {
+function presentTemplate(found: Template): Record<string, unknown> {
   const updated = found.updatedAt.toISOString()
   return {
     ...presentContent(found),
@@ -193,7 +201,7 @@ function presentContent({
   format,
   sampleData,
   partials,
-  version: n,
+  version,
   createdAt,
 }: TemplateVersion): Record<string, unknown> {
   const created = createdAt.toISOString()
@@ -206,13 +214,17 @@ function presentContent({
     text: part,
     format,
     sample_data: sampleData,
-    partials: Object.entries(partials).map(([partial, its]) => ({ name: partial, version: its })),
-    version: n,
+    partials: Object.entries(partials).map(([partial, partialVersion]) => ({ name: partial, version: partialVersion })),
+    version: version,
     created_at: created,
     createdAt: created,
   }
 }
 
-function presentFinished({ subject, html, text: part }: Pick<FinishedTemplate, 'subject' | 'html' | 'text'>): object {
+function presentCompiled({
+  subject,
+  html,
+  text: part,
+}: Pick<CompiledTemplateVersion, 'subject' | 'html' | 'text'>): object {
   return { subject, html, text: part }
 }

@@ -101,7 +101,7 @@ describe('tracking of a workspace', () => {
     it('is taken when the domain is verified, its record was found and a request to it comes back', async () => {
       const name = `track.${api.domain}`
       const { port } = new URL(api.config.trackingUrl)
-      assert.match(await refusal({ tracking_domain: api.domain }), /^400,.*was not found at the last look/)
+      assert.match(await refusal({ tracking_domain: api.domain }), /^400,.*was not found in the last check/)
       await setDomain(`tracking_status = 'verified'`)
       assert.match(await refusal({ tracking_domain: api.domain }), /^400,.*cannot be reached/)
       dns.zone[name] = { A: ['127.0.0.1'] }

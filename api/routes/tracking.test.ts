@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http'
 import { assert } from 'chai'
 import { messageIdOf, newId } from '#src/platform/id.ts'
 import { createLinks, type MailRef } from '#src/tracking/links.ts'
-import { openVault } from '#src/crypto/encryption.ts'
+import { createEncryption } from '#src/crypto/encryption.ts'
 import { OPERATOR, startApi, textOf, type TestApi } from '#test/support/api.ts'
 
 const BROWSER =
@@ -22,7 +22,7 @@ describe('open pixels and tracked links', () => {
   })
   after(() => api.stop())
   const links = createLinks({
-    vault: openVault(Buffer.from('5a'.repeat(32), 'hex')),
+    encryption: createEncryption(Buffer.from('5a'.repeat(32), 'hex')),
     config: { bounceDomain: 'b.example' },
   })
   let ref: MailRef

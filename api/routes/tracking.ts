@@ -1,21 +1,22 @@
 /**
- * What readers of tracked mail ask for: the open pixel and the links, at the shared name or a customer's own. The answer comes after the
- * hit is committed; where a link leads is proved by its token, so that nobody borrows our name for a redirect. Nothing is kept by whoever
- * is between: the next hit is another. Most of them do not get here (hit-answers.ts). And the mail itself, for the link "view in browser".
+ * What readers of tracked mail request, at the shared host name or a customer's own: the open pixel, tracked links,
+ * and the mail itself for "view in browser". The response is sent after the hit is committed. The token of a link
+ * proves its target, so that nobody can use our host name for a redirect. Responses forbid caching, so that each
+ * hit arrives. Most pixel and link requests are answered earlier, in tracking-hits.ts.
  */
 import { z } from 'zod'
 import { refuse, type Refusal } from '#src/platform/errors.ts'
-import { LINK_HEADERS, PIXEL, PIXEL_HEADERS } from '#api/http/hit-answers.ts'
-import { noLinkPage, noMailPage } from '#api/pages/mail.ts'
-import { shownMailPage } from '#api/pages/shown-mail.ts'
-import { route, type Answer, type AnyRoute } from '#api/http/route.ts'
+import { LINK_HEADERS, PIXEL, PIXEL_HEADERS } from '#api/http/tracking-hits.ts'
+import { invalidLinkPage, mailGonePage } from '#api/pages/message-page.ts'
+import { mailPage } from '#api/pages/mail-page.ts'
+import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
 
-const NO_LINK = refuse('NOT_FOUND', 'The link is not complete, or none of ours.')
-const refusalPage = (_: unknown, refusal: Refusal): Promise<Answer> => Promise.resolve(noLinkPage(refusal))
+const NO_LINK = refuse('NOT_FOUND', 'The link is incomplete, or it is not a link of this service.')
+const refusalPage = (_: unknown, refusal: Refusal): Promise<ApiResponse> => Promise.resolve(invalidLinkPage(refusal))
 
-const open = route({
+const openPixel = route({
   name: 'open-pixel',
-  summary: 'The open pixel of a mail',
+  summary: 'Get the open pixel of a mail',
   method: 'GET',
   paths: ['/o/:token'],
   atRoot: true,
@@ -27,14 +28,14 @@ const open = route({
   handle: async (ctx, { params, headers, address, isHead }) => {
     const hit = ctx.tracking.readOpen(params.token)
     if (hit === null) return NO_LINK
-    await ctx.tracking.take(hit, { headers, address, isHead })
+    await ctx.tracking.record(hit, { headers, address, isHead })
     return { body: PIXEL, type: 'image/gif', headers: PIXEL_HEADERS }
   },
 })
 
-const click = route({
+const followLink = route({
   name: 'follow-link',
-  summary: 'A tracked link: leads to where it led in the mail, and nowhere else',
+  summary: 'Follow a tracked link: redirect to the URL that it had in the mail',
   method: 'GET',
   paths: ['/c/:token/:url'],
   atRoot: true,
@@ -46,17 +47,17 @@ const click = route({
   handle: async (ctx, { params, headers, address, isHead }) => {
     const hit = ctx.tracking.readClick(params.token, params.url)
     if (hit === null) return NO_LINK
-    await ctx.tracking.take(hit, { headers, address, isHead })
+    await ctx.tracking.record(hit, { headers, address, isHead })
     return { headers: { Location: hit.url, ...LINK_HEADERS } }
   },
 })
 
-/** Of one link: a recipe is rendered anew for each. */
-const VIEWS = { max: 60, windowMs: 10 * 60 * 1000 }
+/** Per link: deferred content is rendered again for each view. */
+const VIEW_LIMIT = { max: 60, windowMs: 10 * 60 * 1000 }
 
-const view = route({
+const viewMail = route({
   name: 'view-mail',
-  summary: 'A mail in the browser, for whom it was sent to',
+  summary: 'Show a mail in the browser of its recipient',
   method: 'GET',
   paths: ['/v/:token'],
   atRoot: true,
@@ -67,13 +68,13 @@ const view = route({
   errors: ['NOT_FOUND', 'RATE_LIMITED'],
   refusalPage,
   handle: async (ctx, { params: { token } }) => {
-    const name = `view-mail:${ctx.vault.mac('view-pace', token).toString('base64url').slice(0, 22)}`
-    const retryAfter = await ctx.attempts.take(name, VIEWS)
+    const name = `view-mail:${ctx.encryption.mac('view-pace', token).toString('base64url').slice(0, 22)}`
+    const retryAfter = await ctx.attempts.consume(name, VIEW_LIMIT)
     if (retryAfter !== null) return refuse('RATE_LIMITED', 'Too many attempts.', retryAfter)
     const viewed = await ctx.mailView.find(token)
     if (viewed.kind === 'not-ours') return NO_LINK
-    return viewed.kind === 'gone' ? noMailPage() : shownMailPage(viewed.mail)
+    return viewed.kind === 'gone' ? mailGonePage() : mailPage(viewed.mail)
   },
 })
 
-export const TRACKING_ROUTES: readonly AnyRoute[] = [open, click, view]
+export const TRACKING_ROUTES: readonly AnyRoute[] = [openPixel, followLink, viewMail]

@@ -1,12 +1,12 @@
 import { assert } from 'chai'
 import { messageIdOf, newId } from '#src/platform/id.ts'
 import { createLinks, type MailRef } from '#src/tracking/links.ts'
-import { openVault } from '#src/crypto/encryption.ts'
+import { createEncryption } from '#src/crypto/encryption.ts'
 import { sql } from '#src/stores/sql.ts'
 import { startApi, textOf, type TestApi } from '#test/support/api.ts'
 
 const links = createLinks({
-  vault: openVault(Buffer.from('5a'.repeat(32), 'hex')),
+  encryption: createEncryption(Buffer.from('5a'.repeat(32), 'hex')),
   config: { bounceDomain: 'b.example' },
 })
 const ONE_CLICK = 'List-Unsubscribe=One-Click'

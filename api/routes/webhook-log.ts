@@ -1,4 +1,4 @@
-/** What a webhook endpoint received: the log with every try, an event sent again, and a test event. */
+/** The delivery log of a webhook endpoint with every attempt, the replay of an event, and a test event. */
 import { z } from 'zod'
 import { refuse } from '#src/platform/errors.ts'
 import {
@@ -6,36 +6,36 @@ import {
   eventIdOf,
   listDeliveries,
   replayDelivery,
-  type AttemptView,
+  type WebhookAttemptView,
   type DeliveryView,
 } from '#src/webhooks/delivery-log.ts'
 import type { Endpoint } from '#src/webhooks/endpoints.ts'
 import { EVENT_TYPE_NAMES, isEventType } from '#src/events/catalogue.ts'
 import { eventName } from '#src/webhooks/payload.ts'
-import { sampleTypeOf, sendSample } from '#src/webhooks/test-event.ts'
+import { testEventTypeOf, sendTestEvent } from '#src/webhooks/test-event.ts'
 import { pageData, paging } from '#api/http/paging.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
-import { enveloped, moment, pageOf } from '#api/http/answer-shapes.ts'
-import { ACCESS, byPath, endpointOf, NO_ENDPOINT } from './webhooks.ts'
+import { envelope, timestamp, pagedList } from '#api/http/response-schemas.ts'
+import { ACCESS, byPath, findOwnEndpoint, NO_ENDPOINT } from './webhooks.ts'
 
-const SWITCHED_OFF = refuse('CONFLICT', 'The webhook endpoint is switched off. Switch it on first (is_active: true).')
-const NO_DELIVERY = refuse('NOT_FOUND', 'This event was never due for this webhook endpoint.')
+const ENDPOINT_DISABLED = refuse('CONFLICT', 'The webhook endpoint is disabled. Enable it first (is_active: true).')
+const NO_DELIVERY = refuse('NOT_FOUND', 'This webhook endpoint has no delivery of this event.')
 
-const state = z.enum(DELIVERY_STATES, `must be one of ${DELIVERY_STATES.join(', ')}`).optional()
-const eventId = z
+const stateFilter = z.enum(DELIVERY_STATES, `must be one of ${DELIVERY_STATES.join(', ')}`).optional()
+const eventIdFilter = z
   .string()
   .optional()
   .transform((text, sink) => {
     const id = text === undefined ? null : eventIdOf(text)
-    if (text !== undefined && id === null) sink.addIssue({ code: 'custom', message: 'must be evt_… or its uuid' })
+    if (text !== undefined && id === null) sink.addIssue({ code: 'custom', message: 'must be evt_… or a UUID' })
     return id
   })
 
-const shownState = z.enum(DELIVERY_STATES)
-const shownAttempt = z
+const deliveryState = z.enum(DELIVERY_STATES)
+const attemptSchema = z
   .object({
     attempt: z.int(),
-    at: moment,
+    at: timestamp,
     url: z.string(),
     status: z.int().nullable(),
     error: z.string().nullable(),
@@ -46,21 +46,21 @@ const shownAttempt = z
       .nullable(),
   })
   .meta({ id: 'WebhookAttempt' })
-const shownDelivery = z
+const deliverySchema = z
   .object({
     id: z.string(),
     event_id: z.string(),
-    type: z.string().nullable().meta({ description: 'null when the event is no longer stored' }),
+    type: z.string().nullable().meta({ description: 'null if the event is no longer stored' }),
     event: z.string().nullable(),
-    state: shownState,
-    status: shownState,
+    state: deliveryState,
+    status: deliveryState,
     tries: z.int(),
-    created_at: moment,
-    next_try_at: moment.nullable(),
-    attempts: z.array(shownAttempt),
+    created_at: timestamp,
+    next_try_at: timestamp.nullable(),
+    attempts: z.array(attemptSchema),
   })
   .meta({ id: 'WebhookDelivery' })
-const queuedShape = {
+const queuedFields = {
   id: z.string(),
   event_id: z.string(),
   webhook_id: z.uuid(),
@@ -68,50 +68,50 @@ const queuedShape = {
   status: z.literal('pending'),
 }
 
-const log = route({
+const listDeliveriesRoute = route({
   name: 'list-webhook-deliveries',
   summary:
-    'What became of each event at this endpoint, with every try: request, answer, error, duration; the newest first',
+    'List the deliveries of a webhook endpoint, newest first, with every attempt: request, response, error, duration',
   method: 'GET',
   paths: ['/public/webhooks/:id/deliveries'],
   access: ACCESS,
   params: byPath,
-  query: paging.extend({ state, status: state, event_id: eventId }),
+  query: paging.extend({ state: stateFilter, status: stateFilter, event_id: eventIdFilter }),
   status: 200,
-  answer: pageOf('deliveries', shownDelivery),
+  response: pagedList('deliveries', deliverySchema),
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params, query }) => {
-    const endpoint = await endpointOf(ctx, caller.workspaceId, params.id)
+    const endpoint = await findOwnEndpoint(ctx, caller.workspaceId, params.id)
     if (endpoint === null) return NO_ENDPOINT
     const filter = { ...query, state: query.state ?? query.status ?? null, eventId: query.event_id }
     const { deliveries, total } = await listDeliveries(ctx.db, endpoint, filter)
-    const data = pageData('deliveries', { items: deliveries.map(present), total }, query)
+    const data = pageData('deliveries', { items: deliveries.map(presentDelivery), total }, query)
     return { body: { success: true, message: `${total} deliveries.`, data } }
   },
 })
 
 const replay = route({
   name: 'replay-webhook-delivery',
-  summary: 'Send an event to this endpoint again, at once and with all its tries',
+  summary: 'Send an event to this endpoint again, immediately and with a new series of attempts',
   method: 'POST',
   paths: ['/public/webhooks/:id/deliveries/:eventId/replay'],
   access: ACCESS,
   params: byPath.extend({ eventId: z.string() }),
   status: 200,
-  answer: enveloped(z.object(queuedShape)),
+  response: envelope(z.object(queuedFields)),
   errors: ['NOT_FOUND', 'CONFLICT'],
   handle: async (ctx, { caller, params }) => {
-    const endpoint = await endpointOf(ctx, caller.workspaceId, params.id)
+    const endpoint = await findOwnEndpoint(ctx, caller.workspaceId, params.id)
     if (endpoint === null) return NO_ENDPOINT
     const id = eventIdOf(params.eventId)
     const result = id === null ? 'not-found' : await replayDelivery(ctx, endpoint, id)
-    if (result === 'switched-off') return SWITCHED_OFF
+    if (result === 'switched-off') return ENDPOINT_DISABLED
     if (id === null || result === 'not-found') return NO_DELIVERY
-    return { body: { success: true, message: 'The event is queued again.', data: queued(id, endpoint) } }
+    return { body: { success: true, message: 'The event is queued again.', data: presentQueued(id, endpoint) } }
   },
 })
 
-const sampleBody = z
+const testBody = z
   .object({
     type: z.string().nullish(),
     event: z.string().nullish().meta({ description: 'alias of type' }),
@@ -123,36 +123,36 @@ const sampleBody = z
     return z.NEVER
   })
 
-const sample = route({
+const testRoute = route({
   name: 'test-webhook',
-  summary: 'Send a made-up event to this endpoint, of the type given or of its first one',
+  summary: 'Send a test event to this endpoint, of the given type or of its first one',
   method: 'POST',
   paths: ['/public/webhooks/:id/test'],
   access: ACCESS,
   params: byPath,
-  body: sampleBody,
+  body: testBody,
   status: 200,
-  answer: enveloped(z.object({ ...queuedShape, type: z.string() })),
+  response: envelope(z.object({ ...queuedFields, type: z.string() })),
   errors: ['NOT_FOUND', 'CONFLICT'],
   handle: async (ctx, { caller, params, body }) => {
-    const endpoint = await endpointOf(ctx, caller.workspaceId, params.id)
+    const endpoint = await findOwnEndpoint(ctx, caller.workspaceId, params.id)
     if (endpoint === null) return NO_ENDPOINT
-    const type = body.type ?? sampleTypeOf(endpoint)
-    const id = await sendSample(ctx, caller.workspaceId, endpoint, type)
-    if (id === null) return SWITCHED_OFF
-    const data = { ...queued(id, endpoint), type }
+    const type = body.type ?? testEventTypeOf(endpoint)
+    const id = await sendTestEvent(ctx, caller.workspaceId, endpoint, type)
+    if (id === null) return ENDPOINT_DISABLED
+    const data = { ...presentQueued(id, endpoint), type }
     return { body: { success: true, message: 'A test event is queued.', data } }
   },
 })
 
-export const WEBHOOK_LOG_ROUTES: readonly AnyRoute[] = [log, replay, sample]
+export const WEBHOOK_LOG_ROUTES: readonly AnyRoute[] = [listDeliveriesRoute, replay, testRoute]
 
-function queued(id: string, endpoint: Endpoint): Record<string, unknown> {
+function presentQueued(id: string, endpoint: Endpoint): Record<string, unknown> {
   const name = eventName(id)
   return { id: name, event_id: name, webhook_id: endpoint.id, state: 'pending', status: 'pending' }
 }
 
-function present(delivery: DeliveryView): Record<string, unknown> {
+function presentDelivery(delivery: DeliveryView): Record<string, unknown> {
   return {
     id: eventName(delivery.eventId),
     event_id: eventName(delivery.eventId),
@@ -167,7 +167,7 @@ function present(delivery: DeliveryView): Record<string, unknown> {
   }
 }
 
-function presentAttempt(attempt: AttemptView): Record<string, unknown> {
+function presentAttempt(attempt: WebhookAttemptView): Record<string, unknown> {
   return {
     attempt: attempt.attempt,
     at: attempt.at.toISOString(),

@@ -2,9 +2,9 @@
 import { assert } from 'chai'
 import { createKey } from '#src/auth/keys.ts'
 import { newId } from '#src/platform/id.ts'
-import { openVault } from '#src/crypto/encryption.ts'
+import { createEncryption } from '#src/crypto/encryption.ts'
 import { sql } from '#src/stores/sql.ts'
-import { createOpener, keyOf } from '#src/webhooks/secret.ts'
+import { createSecretDecryptor, signingKeyOf } from '#src/webhooks/secret.ts'
 import { startApi, type Tenant, type TestAnswer, type TestApi } from '#test/support/api.ts'
 
 /** What is read of an answer; deepEqual looks at what it really is. */
@@ -65,9 +65,9 @@ describe('/public/webhooks', () => {
     for (const shown of [await call('GET', `/${uuid}`), await call('GET', '')])
       assert.ok(!JSON.stringify(shown.body).includes('whsec_'))
     const { rows } = await api.db.query<{ secret: Buffer }>('SELECT secret FROM webhook_endpoints')
-    const open = createOpener(openVault(Buffer.from('5a'.repeat(32), 'hex')))
+    const open = createSecretDecryptor(createEncryption(Buffer.from('5a'.repeat(32), 'hex')))
     assert.ok(
-      rows[0] !== undefined && open(rows[0].secret).standard.equals(keyOf(secret).standard),
+      rows[0] !== undefined && open(rows[0].secret).standard.equals(signingKeyOf(secret).standard),
       'it is sealed, and opens',
     )
   })

@@ -1,7 +1,7 @@
 /**
- * Webhook endpoints of a workspace: registered, listed, changed, deleted, their secret rotated. The secret is in the answer of creation and
- * rotation and nowhere else. An endpoint is named in the path or by `?id=`; another workspace's is not there. What it received is
- * `webhook-log.ts`.
+ * Webhook endpoints of a workspace: register, list, update and delete them, and rotate their secret. Only the
+ * responses of create and rotate contain the secret. A request names an endpoint in the path or by `?id=`; an
+ * endpoint of another workspace is not found. `webhook-log.ts` has what an endpoint received.
  */
 import { z } from 'zod'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
@@ -17,46 +17,46 @@ import {
   type Endpoint,
   type EndpointChange,
 } from '#src/webhooks/endpoints.ts'
-import { readSelection } from '#src/webhooks/event-selection.ts'
+import { readEventSelection } from '#src/webhooks/event-selection.ts'
 import { ALL_TYPES, EVENT_TYPE_NAMES } from '#src/events/catalogue.ts'
-import { judgeTarget } from '#src/webhooks/target-url.ts'
+import { validateTargetUrl } from '#src/webhooks/target-url.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import { pageData, paging } from '#api/http/paging.ts'
-import { route, type Answer, type AnyRoute } from '#api/http/route.ts'
-import { enveloped, moment, pageOf } from '#api/http/answer-shapes.ts'
+import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
+import { envelope, timestamp, pagedList } from '#api/http/response-schemas.ts'
 
 export const ACCESS = { admin: 'webhooks:manage' } as const
 export const byPath = z.object({ id: z.string() })
 const byQuery = z.object({ id: z.string({ error: 'is required' }) })
 const MAX_DESCRIPTION = 500
 
-const address = z.string().trim().nullish()
-const listed = z.array(z.string()).max(100, 'at most 100 types')
-const named = z.union([z.string(), listed], 'must be a list of event types, or a text with commas')
-const selection = named
+const urlField = z.string().trim().nullish()
+const typeList = z.array(z.string()).max(100, 'at most 100 types')
+const typesInput = z.union([z.string(), typeList], 'must be a list of event types, or a text separated by commas')
+const selectionField = typesInput
   .nullish()
-  .meta({ description: `${EVENT_TYPE_NAMES.join(', ')}; * or nothing for all` })
+  .meta({ description: `${EVENT_TYPE_NAMES.join(', ')}; by default, or with *, all` })
   .transform((given, sink) => {
     if (given === null || given === undefined) return null
-    const read = readSelection(given)
+    const read = readEventSelection(given)
     if (!read.ok) sink.addIssue({ code: 'custom', message: read.reason })
     return read.ok ? read.types : z.NEVER
   })
 const aliasOf = (name: string): { description: string } => ({ description: `alias of ${name}` })
 
-const fields = z.object({
-  url: address,
-  endpoint: address.meta(aliasOf('url')),
-  events: selection,
-  event_types: selection.meta(aliasOf('events')),
-  types: selection.meta(aliasOf('events')),
+const endpointFields = z.object({
+  url: urlField,
+  endpoint: urlField.meta(aliasOf('url')),
+  events: selectionField,
+  event_types: selectionField.meta(aliasOf('events')),
+  types: selectionField.meta(aliasOf('events')),
   description: z.string().max(MAX_DESCRIPTION, `at most ${MAX_DESCRIPTION} characters`).nullish(),
   is_active: z.boolean().nullish(),
   active: z.boolean().nullish().meta(aliasOf('is_active')),
   enabled: z.boolean().nullish().meta(aliasOf('is_active')),
 })
 
-const changeBody = fields.transform((given): EndpointChange => ({
+const changeBody = endpointFields.transform((given): EndpointChange => ({
   url: given.url ?? given.endpoint ?? undefined,
   eventTypes: given.events ?? given.event_types ?? given.types ?? undefined,
   description: given.description,
@@ -75,7 +75,7 @@ const createBody = changeBody
     examples: [{ url: 'https://example.com/hooks/mail', events: ['email.delivered', 'email.bounced'] }],
   })
 
-const shown = z
+const webhookSchema = z
   .object({
     id: z.uuid(),
     object: z.literal('webhook'),
@@ -84,132 +84,130 @@ const shown = z
     events: z.array(z.string()).meta({ description: 'types, or * for all' }),
     event_types: z.array(z.string()),
     is_active: z.boolean(),
-    disabled_reason: z.string().nullable().meta({ description: 'why it is switched off' }),
-    previous_secret_until: moment
-      .nullable()
-      .meta({ description: 'until when the secret before the last rotation signs too' }),
-    created_at: moment,
-    updated_at: moment,
+    disabled_reason: z.string().nullable().meta({ description: 'why it is disabled' }),
+    previous_secret_until: timestamp.nullable().meta({ description: 'until when the previous secret also signs' }),
+    created_at: timestamp,
+    updated_at: timestamp,
   })
   .meta({ id: 'Webhook' })
-const one = enveloped(shown).meta({ id: 'WebhookAnswer' })
-const secret = z.string().meta({ description: 'whsec_…, shown this once' })
-const withSecret = enveloped(shown.extend({ secret })).meta({ id: 'WebhookSecret' })
+const webhookResponse = envelope(webhookSchema).meta({ id: 'WebhookAnswer' })
+const secretField = z.string().meta({ description: 'whsec_…, shown only once' })
+const withSecret = envelope(webhookSchema.extend({ secret: secretField })).meta({ id: 'WebhookSecret' })
 
 const create = route({
   name: 'create-webhook',
-  summary: 'Register a webhook endpoint; the answer has its signing secret, once',
+  summary: 'Create a webhook endpoint; only this response contains its signing secret',
   method: 'POST',
   paths: ['/public/webhooks'],
   access: ACCESS,
   body: createBody,
   status: 201,
-  answer: withSecret,
+  response: withSecret,
   errors: ['CONFLICT'],
   handle: async (ctx, { caller, body }) => {
-    const wrong = judgeUrl(ctx, body.url)
-    if (wrong !== null) return wrong
-    const made = await createEndpoint(ctx, caller.workspaceId, body)
-    if (made === null) return refuse('CONFLICT', `A workspace has at most ${MAX_ENDPOINTS} webhook endpoints.`)
-    const data = { ...present(made.endpoint), secret: made.secret }
+    const refusal = validateUrl(ctx, body.url)
+    if (refusal !== null) return refusal
+    const created = await createEndpoint(ctx, caller.workspaceId, body)
+    if (created === null) return refuse('CONFLICT', `A workspace has at most ${MAX_ENDPOINTS} webhook endpoints.`)
+    const data = { ...presentEndpoint(created.endpoint), secret: created.secret }
     return {
-      body: { success: true, message: 'Webhook endpoint created. Keep the secret: it is not shown again.', data },
+      body: { success: true, message: 'Webhook endpoint created. Store the secret: it is not shown again.', data },
     }
   },
 })
 
 const list = route({
   name: 'list-webhooks',
-  summary: 'The webhook endpoints of the workspace, the newest first; one of them with ?id=',
+  summary: 'List the webhook endpoints of the workspace, newest first; with ?id=, get one',
   method: 'GET',
   paths: ['/public/webhooks'],
   access: ACCESS,
   query: paging.extend({ id: z.string().optional() }),
   status: 200,
-  answer: z.union([pageOf('webhooks', shown), one]),
+  response: z.union([pagedList('webhooks', webhookSchema), webhookResponse]),
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, query }) => {
-    if (query.id !== undefined) return show(ctx, caller.workspaceId, query.id)
+    if (query.id !== undefined) return respondWithEndpoint(ctx, caller.workspaceId, query.id)
     const { items, total } = await listEndpoints(ctx.db, caller.workspaceId, query)
-    const data = pageData('webhooks', { items: items.map(present), total }, query)
+    const data = pageData('webhooks', { items: items.map(presentEndpoint), total }, query)
     return { body: { success: true, message: `${total} webhook endpoints.`, data } }
   },
 })
 
 const get = route({
   name: 'get-webhook',
-  summary: 'One webhook endpoint',
+  summary: 'Get a webhook endpoint',
   method: 'GET',
   paths: ['/public/webhooks/:id'],
   access: ACCESS,
   params: byPath,
   status: 200,
-  answer: one,
+  response: webhookResponse,
   errors: ['NOT_FOUND'],
-  handle: (ctx, { caller, params }) => show(ctx, caller.workspaceId, params.id),
+  handle: (ctx, { caller, params }) => respondWithEndpoint(ctx, caller.workspaceId, params.id),
 })
 
-const UPDATE = {
-  summary: 'Change address, event types, description, or switch it on or off; what is left out stays',
+const UPDATE_ROUTE = {
+  summary: 'Update a webhook endpoint: URL, event types, description, enabled or not; omitted fields are not changed',
   method: 'PATCH',
   access: ACCESS,
   body: changeBody,
   status: 200,
-  answer: one,
+  response: webhookResponse,
   errors: ['NOT_FOUND'],
 } as const
 const update = route({
-  ...UPDATE,
+  ...UPDATE_ROUTE,
   name: 'update-webhook',
   paths: ['/public/webhooks/:id'],
   params: byPath,
-  handle: (ctx, { caller, params, body }) => change(ctx, caller.workspaceId, params.id, body),
+  handle: (ctx, { caller, params, body }) => changeEndpoint(ctx, caller.workspaceId, params.id, body),
 })
 const updateByQuery = route({
-  ...UPDATE,
+  ...UPDATE_ROUTE,
   name: 'update-webhook-by-query',
   paths: ['/public/webhooks'],
   query: byQuery,
-  handle: (ctx, { caller, query, body }) => change(ctx, caller.workspaceId, query.id, body),
+  handle: (ctx, { caller, query, body }) => changeEndpoint(ctx, caller.workspaceId, query.id, body),
 })
 
-const REMOVE = {
-  summary: 'Delete a webhook endpoint; what waits for it is not sent',
+const REMOVE_ROUTE = {
+  summary: 'Delete a webhook endpoint; its waiting deliveries are not sent',
   method: 'DELETE',
   access: ACCESS,
   status: 204,
   errors: ['NOT_FOUND'],
 } as const
 const remove = route({
-  ...REMOVE,
+  ...REMOVE_ROUTE,
   name: 'delete-webhook',
   paths: ['/public/webhooks/:id'],
   params: byPath,
-  handle: (ctx, { caller, params }) => drop(ctx, caller.workspaceId, params.id),
+  handle: (ctx, { caller, params }) => removeEndpoint(ctx, caller.workspaceId, params.id),
 })
 const removeByQuery = route({
-  ...REMOVE,
+  ...REMOVE_ROUTE,
   name: 'delete-webhook-by-query',
   paths: ['/public/webhooks'],
   query: byQuery,
-  handle: (ctx, { caller, query }) => drop(ctx, caller.workspaceId, query.id),
+  handle: (ctx, { caller, query }) => removeEndpoint(ctx, caller.workspaceId, query.id),
 })
 
 const rotate = route({
   name: 'rotate-webhook-secret',
-  summary: 'Make a new signing secret; the one before signs too for 24 hours',
+  summary: 'Rotate the signing secret; the previous secret also signs for 24 hours',
   method: 'POST',
   paths: ['/public/webhooks/:id/rotate-secret'],
   access: ACCESS,
   params: byPath,
   status: 200,
-  answer: withSecret,
+  response: withSecret,
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params }) => {
     const rotated = isUuid(params.id) ? await rotateSecret(ctx, caller.workspaceId, params.id) : null
     if (rotated === null) return NO_ENDPOINT
-    const data = { ...present(rotated.endpoint), secret: rotated.secret }
-    return { body: { success: true, message: 'Secret rotated. Keep the new one: it is not shown again.', data } }
+    const data = { ...presentEndpoint(rotated.endpoint), secret: rotated.secret }
+    return { body: { success: true, message: 'Secret rotated. Store the new one: it is not shown again.', data } }
   },
 })
 
@@ -226,42 +224,42 @@ export const WEBHOOK_ROUTES: readonly AnyRoute[] = [
 
 export const NO_ENDPOINT = refuse('NOT_FOUND', 'There is no such webhook endpoint.')
 
-function judgeUrl(ctx: ApiContext, url: string): Refusal | null {
-  const wrong = judgeTarget(url, ctx.config.allowPrivateTargets)
-  return wrong === null ? null : invalid([{ path: 'url', message: wrong }])
+function validateUrl(ctx: ApiContext, url: string): Refusal | null {
+  const problem = validateTargetUrl(url, ctx.config.allowPrivateTargets)
+  return problem === null ? null : invalid([{ path: 'url', message: problem }])
 }
 
-/** The endpoint, if it is the workspace's own. */
-export function endpointOf(ctx: ApiContext, workspaceId: string, id: string): Promise<Endpoint | null> {
+/** The endpoint, or null if it does not exist in this workspace. */
+export function findOwnEndpoint(ctx: ApiContext, workspaceId: string, id: string): Promise<Endpoint | null> {
   return isUuid(id) ? findEndpoint(ctx.db, workspaceId, id) : Promise.resolve(null)
 }
 
-async function show(ctx: ApiContext, workspaceId: string, id: string): Promise<Answer | Refusal> {
-  const endpoint = await endpointOf(ctx, workspaceId, id)
+async function respondWithEndpoint(ctx: ApiContext, workspaceId: string, id: string): Promise<ApiResponse | Refusal> {
+  const endpoint = await findOwnEndpoint(ctx, workspaceId, id)
   return endpoint === null
     ? NO_ENDPOINT
-    : { body: { success: true, message: 'Webhook endpoint found.', data: present(endpoint) } }
+    : { body: { success: true, message: 'Webhook endpoint found.', data: presentEndpoint(endpoint) } }
 }
 
-async function change(
+async function changeEndpoint(
   ctx: ApiContext,
   workspaceId: string,
   id: string,
-  wanted: EndpointChange,
-): Promise<Answer | Refusal> {
-  const wrong = wanted.url === undefined ? null : judgeUrl(ctx, wanted.url)
-  if (wrong !== null) return wrong
-  const endpoint = isUuid(id) ? await updateEndpoint(ctx, workspaceId, id, wanted) : null
+  fields: EndpointChange,
+): Promise<ApiResponse | Refusal> {
+  const refusal = fields.url === undefined ? null : validateUrl(ctx, fields.url)
+  if (refusal !== null) return refusal
+  const endpoint = isUuid(id) ? await updateEndpoint(ctx, workspaceId, id, fields) : null
   return endpoint === null
     ? NO_ENDPOINT
-    : { body: { success: true, message: 'Webhook endpoint changed.', data: present(endpoint) } }
+    : { body: { success: true, message: 'Webhook endpoint updated.', data: presentEndpoint(endpoint) } }
 }
 
-async function drop(ctx: ApiContext, workspaceId: string, id: string): Promise<Answer | Refusal> {
+async function removeEndpoint(ctx: ApiContext, workspaceId: string, id: string): Promise<ApiResponse | Refusal> {
   return isUuid(id) && (await deleteEndpoint(ctx, workspaceId, id)) ? {} : NO_ENDPOINT
 }
 
-function present(endpoint: Endpoint): Record<string, unknown> {
+function presentEndpoint(endpoint: Endpoint): Record<string, unknown> {
   return {
     id: endpoint.id,
     object: 'webhook',

@@ -1,22 +1,22 @@
-/** GET /public/workspace: what the workspace of the key may do and has used, with either key type. */
+/** GET /public/workspace: the plan, limits and usage of the workspace, with either kind of key. */
 import { z } from 'zod'
 import { MAX_ADMIN_KEYS } from '#src/auth/keys.ts'
 import { refuse } from '#src/platform/errors.ts'
 import { nextMonth, readUsage } from '#src/workspaces/usage.ts'
 import { planOf } from '#api/http/context.ts'
 import { route } from '#api/http/route.ts'
-import { enveloped, moment } from '#api/http/answer-shapes.ts'
+import { envelope, timestamp } from '#api/http/response-schemas.ts'
 
 const count = z.int().min(0)
 
 export const getWorkspace = route({
   name: 'get-workspace',
-  summary: 'Plan, quota and keys of the workspace',
+  summary: 'Get the plan, quota and keys of the workspace',
   method: 'GET',
   paths: ['/public/workspace', '/workspace', '/public/workspace/usage'],
   access: 'any',
   status: 200,
-  answer: enveloped(
+  response: envelope(
     z.object({
       id: z.uuid(),
       name: z.string(),
@@ -26,7 +26,7 @@ export const getWorkspace = route({
         limit: count.nullable().meta({ description: 'recipients in a calendar month (UTC); null: no limit' }),
         used: count,
         remaining: count.nullable(),
-        resets_at: moment,
+        resets_at: timestamp,
       }),
       request_rate: z.object({ per_second: z.number().nullable() }),
       domains: z.object({ limit: count.nullable() }),
@@ -34,17 +34,17 @@ export const getWorkspace = route({
       capture: z.object({
         address: z
           .string()
-          .meta({ description: 'what is sent there takes the whole path and never leaves: get-captured-emails' }),
-        domain: z.string().meta({ description: 'so does what is sent to any address of it' }),
+          .meta({ description: 'mail to this address is captured instead of delivered: see get-captured-emails' }),
+        domain: z.string().meta({ description: 'mail to any address of this domain is captured too' }),
       }),
-      created_at: moment,
+      created_at: timestamp,
     }),
   ),
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller }) => {
     const now = new Date(ctx.clock.now())
     const usage = await readUsage(ctx.db, caller.workspaceId, now)
-    if (usage === null) return refuse('NOT_FOUND', 'The workspace is gone.')
+    if (usage === null) return refuse('NOT_FOUND', 'The workspace no longer exists.')
     const { name, keyPart, used, adminKeys, regularKeys, createdAt } = usage
     const { monthlyQuota, requestsPerSecond, maxDomains, isLaunch } = planOf(ctx, caller.plan)
     const remaining = monthlyQuota === null ? null : Math.max(0, monthlyQuota - used)

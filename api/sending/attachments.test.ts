@@ -1,6 +1,6 @@
 import { assert } from 'chai'
 import fc from 'fast-check'
-import { attachments, cleanName, decodeBase64 } from './attachments.ts'
+import { attachments, sanitizeFilename, decodeBase64 } from './attachments.ts'
 
 describe('base64', () => {
   it('is decoded, with and without line breaks', () => {
@@ -49,18 +49,18 @@ describe('names of attachments', () => {
     ['日本語.txt', '日本語.txt'],
   ]
   for (const [given, kept] of NAMES)
-    it(`${JSON.stringify(given)} becomes ${kept}`, () => assert.strictEqual(cleanName(given), kept))
+    it(`${JSON.stringify(given)} becomes ${kept}`, () => assert.strictEqual(sanitizeFilename(given), kept))
   it('are short, whole, visible and keep their extension', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 600 }), (given) => {
-        const name = cleanName(given)
+        const name = sanitizeFilename(given)
         assert.ok(
           name !== '' && Buffer.byteLength(name) <= 200 && name.isWellFormed() && !/[\p{Cc}\p{Cf}/\\"]/u.test(name),
           name,
         )
       }),
     )
-    assert.match(cleanName(`${'ä'.repeat(500)}.pdf`), /^ä+\.pdf$/)
+    assert.match(sanitizeFilename(`${'ä'.repeat(500)}.pdf`), /^ä+\.pdf$/)
   })
 })
 

@@ -29,7 +29,7 @@ const attachment = z
     if (content === null) sink.addIssue({ code: 'custom', path: ['content'], message: 'is not valid base64' })
     const contentType = raw.content_type ?? raw.contentType
     return {
-      filename: cleanName(raw.filename ?? ''),
+      filename: sanitizeFilename(raw.filename ?? ''),
       contentType: contentType ?? guessType(raw.filename ?? ''),
       contentId: CONTENT_ID.exec(raw.content_id ?? '')?.[1] ?? null,
       content: content ?? Buffer.alloc(0),
@@ -44,16 +44,16 @@ export const attachments = z
 
 /** Standard alphabet and padding (RFC 4648 §4); line breaks, which many encoders put in, are let through. Null when it is anything else. */
 export function decodeBase64(text: string): Buffer | null {
-  const packed = text.includes('\n') ? text.replace(/\r?\n/g, '') : text
+  const compact = text.includes('\n') ? text.replace(/\r?\n/g, '') : text
   // Buffer skips what it does not know and takes the URL alphabet too: the length tells of the first, a look of the second
-  if (packed.length % 4 !== 0 || packed.includes('-') || packed.includes('_')) return null
-  const padding = packed.endsWith('==') ? 2 : packed.endsWith('=') ? 1 : 0
-  const bytes = Buffer.from(packed, 'base64')
-  return bytes.length === (packed.length / 4) * 3 - padding ? bytes : null
+  if (compact.length % 4 !== 0 || compact.includes('-') || compact.includes('_')) return null
+  const padding = compact.endsWith('==') ? 2 : compact.endsWith('=') ? 1 : 0
+  const bytes = Buffer.from(compact, 'base64')
+  return bytes.length === (compact.length / 4) * 3 - padding ? bytes : null
 }
 
 /** The last part of a path, without what cannot be seen or means something to a file system; never empty. */
-export function cleanName(name: string): string {
+export function sanitizeFilename(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? ''
   const visible = last
     .toWellFormed()
@@ -72,7 +72,7 @@ function shorten(name: string): string {
 }
 
 /** What mail clients should open it with, when the sender did not say. */
-const TYPES: Readonly<Record<string, string>> = {
+const TYPES_BY_EXTENSION: Readonly<Record<string, string>> = {
   pdf: 'application/pdf',
   txt: 'text/plain',
   csv: 'text/csv',
@@ -103,5 +103,5 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 function guessType(filename: string): string {
-  return TYPES[/\.([a-z0-9]+)$/i.exec(filename)?.[1]?.toLowerCase() ?? ''] ?? 'application/octet-stream'
+  return TYPES_BY_EXTENSION[/\.([a-z0-9]+)$/i.exec(filename)?.[1]?.toLowerCase() ?? ''] ?? 'application/octet-stream'
 }

@@ -4,12 +4,12 @@
  */
 import { z } from 'zod'
 import type { Mailbox } from '#src/mail/address.ts'
-import type { Attachment, BodyText, TemplateUse } from '#src/messages/submission.ts'
-import { readMoment } from '#src/platform/time-input.ts'
+import type { Attachment, BodyText, TemplateReference } from '#src/messages/submission.ts'
+import { parseTime } from '#src/platform/time-input.ts'
 import { attachments } from './attachments.ts'
-import { foldContent } from './content.ts'
-import { headers, type Header } from './headers.ts'
-import { isAbsent, mailbox, mailboxList, quote, readMailbox } from './mailboxes.ts'
+import { resolveContent } from './content.ts'
+import { headers, type CustomHeader } from './headers.ts'
+import { isAbsent, mailbox, mailboxList, quoteName, readMailbox } from './mailboxes.ts'
 
 const MAX_SUBJECT = 998
 const MAX_TAGS = 50
@@ -32,9 +32,9 @@ export interface SendBody {
   readonly templateId: string | null
   readonly params: Readonly<Record<string, unknown>>
   /** What the content was made from already. */
-  readonly template?: TemplateUse
+  readonly template?: TemplateReference
   readonly attachments: readonly Attachment[]
-  readonly headers: readonly Header[]
+  readonly headers: readonly CustomHeader[]
   readonly tags: readonly string[]
   readonly metadata: Readonly<Record<string, string | number | boolean | null>> | null
   readonly trackOpens: boolean | null
@@ -93,7 +93,7 @@ const expiresAt = z
   .nullish()
   .meta({ format: 'date-time' })
   .transform((value, sink) => {
-    const moment = isAbsent(value) ? null : readMoment(value ?? '', 'UTC')
+    const moment = isAbsent(value) ? null : parseTime(value ?? '', 'UTC')
     if (moment === null && !isAbsent(value))
       sink.addIssue({ code: 'custom', message: 'must be a time such as 2031-05-04T10:00:00Z' })
     return moment
@@ -124,8 +124,8 @@ const fields = z.object({
   expires_at: expiresAt,
 })
 
-type Fields = z.output<typeof fields>
-type Sink = z.core.$RefinementCtx
+type SendFields = z.output<typeof fields>
+type IssueSink = z.core.$RefinementCtx
 
 const EXAMPLE = {
   from: 'Example Shop <shop@example.com>',
@@ -136,18 +136,18 @@ const EXAMPLE = {
   metadata: { order: 1234 },
 }
 
-const foldedBody = fields.transform((given, sink): SendBody => {
+const canonicalBody = fields.transform((given, sink): SendBody => {
   const templateId = orNull(given.template_id)
-  if (given.to.length === 0) complain(sink, 'to', 'is required')
+  if (given.to.length === 0) reportIssue(sink, 'to', 'is required')
   checkTemplate(given, templateId, sink)
   return {
     to: given.to,
     cc: given.cc,
     bcc: given.bcc,
-    from: foldFrom(given, sink),
+    from: readFrom(given, sink),
     replyTo: given.reply_to,
     subject: orNull(given.subject),
-    ...foldBody(given, sink),
+    ...readContent(given, sink),
     isHtml: given.is_html ?? null,
     templateId,
     params: given.params ?? given.template_data ?? {},
@@ -161,7 +161,7 @@ const foldedBody = fields.transform((given, sink): SendBody => {
   }
 })
 
-export const sendBody = foldedBody.meta({ id: 'Message', required: ['to'], examples: [EXAMPLE] })
+export const sendBody = canonicalBody.meta({ id: 'Message', required: ['to'], examples: [EXAMPLE] })
 /** For schemas that hold a message which they read themselves. */
 export const MESSAGE_REF = { $ref: '#/components/schemas/Message' }
 
@@ -170,45 +170,45 @@ function orNull(value: string | null | undefined): string | null {
   return value === undefined || value === null || value === '' ? null : value
 }
 
-function complain(sink: Sink, path: string, message: string): void {
+function reportIssue(sink: IssueSink, path: string, message: string): void {
   sink.addIssue({ code: 'custom', path: [path], message })
 }
 
 /** A template brings its body, and its subject unless one is given; without a template both are needed. */
-function checkTemplate(given: Fields, templateId: string | null, sink: Sink): void {
+function checkTemplate(given: SendFields, templateId: string | null, sink: IssueSink): void {
   const contents = (['body', 'html', 'text'] as const).filter((field) => orNull(given[field]) !== null)
   if (templateId !== null) {
-    if (contents.length > 0) complain(sink, 'template_id', `cannot be given together with ${contents.join(', ')}`)
+    if (contents.length > 0) reportIssue(sink, 'template_id', `cannot be given together with ${contents.join(', ')}`)
   } else {
-    if (orNull(given.subject) === null) complain(sink, 'subject', 'is required without a template_id')
-    if (contents.length === 0) complain(sink, 'body', 'is required without a template_id')
+    if (orNull(given.subject) === null) reportIssue(sink, 'subject', 'is required without a template_id')
+    if (contents.length === 0) reportIssue(sink, 'body', 'is required without a template_id')
   }
 }
 
-function foldBody(given: Fields, sink: Sink): { html: BodyText | null; text: BodyText | null } {
-  const folded = foldContent({
+function readContent(given: SendFields, sink: IssueSink): { html: BodyText | null; text: BodyText | null } {
+  const resolved = resolveContent({
     body: orNull(given.body),
     html: orNull(given.html),
     text: orNull(given.text),
     isHtml: given.is_html ?? null,
   })
-  if (folded.ok) return { html: packed(folded.content.html), text: packed(folded.content.text) }
-  complain(sink, folded.path, folded.reason)
+  if (resolved.ok) return { html: asBodyText(resolved.content.html), text: asBodyText(resolved.content.text) }
+  reportIssue(sink, resolved.path, resolved.reason)
   return { html: null, text: null }
 }
 
 /** Characters; a longer text goes on as bytes. */
 const LONG_TEXT = 64 * 1024
 
-function packed(given: string | null): BodyText | null {
+function asBodyText(given: string | null): BodyText | null {
   return given === null || given.length <= LONG_TEXT ? given : Buffer.from(given)
 }
 
 /** A name given apart wins over the one inside `from`. */
-function foldFrom(given: Fields, sink: Sink): Mailbox | null {
+function readFrom(given: SendFields, sink: IssueSink): Mailbox | null {
   const name = orNull(given.from_name) ?? orNull(given.fromName)
   if (given.from === null || name === null) return given.from
-  return readMailbox(`${quote(name)} <${given.from.email}>`, [], {
-    addIssue: ({ message }) => complain(sink, 'from_name', message),
+  return readMailbox(`${quoteName(name)} <${given.from.email}>`, [], {
+    addIssue: ({ message }) => reportIssue(sink, 'from_name', message),
   })
 }

@@ -1,6 +1,6 @@
 import { assert } from 'chai'
 import { isHtml } from '#src/mail/html-detection.ts'
-import { foldContent } from './content.ts'
+import { resolveContent } from './content.ts'
 
 describe('what is HTML', () => {
   for (const text of [
@@ -55,8 +55,8 @@ describe('parts of a message', () => {
     ['the same said twice', { body: '<p>x</p>', html: '<p>x</p>' }, '<p>x</p>', null],
   ]
   for (const [rule, given, html, text] of RULES)
-    it(rule, () => assert.deepEqual(foldContent({ ...none, ...given }), { ok: true, content: { html, text } }))
+    it(rule, () => assert.deepEqual(resolveContent({ ...none, ...given }), { ok: true, content: { html, text } }))
   it('two different HTML parts contradict each other', () =>
-    assert.strictEqual(foldContent({ ...none, body: '<p>x</p>', html: '<p>y</p>' }).ok, false))
-  it('two different texts too', () => assert.strictEqual(foldContent({ ...none, body: 'x', text: 'y' }).ok, false))
+    assert.strictEqual(resolveContent({ ...none, body: '<p>x</p>', html: '<p>y</p>' }).ok, false))
+  it('two different texts too', () => assert.strictEqual(resolveContent({ ...none, body: 'x', text: 'y' }).ok, false))
 })

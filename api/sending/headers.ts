@@ -29,9 +29,9 @@ const FORBIDDEN = new Set([
 ])
 const FORBIDDEN_PREFIXES = ['content-', 'resent-', 'arc-']
 /** ftext: printable ASCII but the colon. */
-const NAME = /^[!-9;-~]+$/
+const HEADER_NAME = /^[!-9;-~]+$/
 
-export type Header = readonly [name: string, value: string]
+export type CustomHeader = readonly [name: string, value: string]
 
 const headerObject = z
   .record(z.string(), z.union([z.string(), z.number(), z.boolean()], 'must be a text'))
@@ -43,18 +43,18 @@ const headerList = z
 export const headers = z
   .union([headerObject, headerList], 'must be an object of names and texts')
   .nullish()
-  .transform((given, sink): Header[] => {
-    const found = (given ?? []).map(([name, value]): Header => [name, String(value)])
+  .transform((given, sink): CustomHeader[] => {
+    const found = (given ?? []).map(([name, value]): CustomHeader => [name, String(value)])
     if (found.length > MAX_HEADERS) sink.addIssue({ code: 'custom', message: `at most ${MAX_HEADERS} headers` })
     for (const [name, value] of found.slice(0, MAX_HEADERS)) {
-      const reason = judgeName(name) ?? judgeValue(value)
+      const reason = validateName(name) ?? validateValue(value)
       if (reason !== null) sink.addIssue({ code: 'custom', path: [name.slice(0, MAX_NAME)], message: reason })
     }
     return found
   })
 
-function judgeName(name: string): string | null {
-  if (!NAME.test(name) || name.length > MAX_NAME)
+function validateName(name: string): string | null {
+  if (!HEADER_NAME.test(name) || name.length > MAX_NAME)
     return `is not the name of a header (printable ASCII without a colon, at most ${MAX_NAME} characters)`
   const lower = name.toLowerCase()
   return FORBIDDEN.has(lower) || FORBIDDEN_PREFIXES.some((prefix) => lower.startsWith(prefix))
@@ -62,7 +62,7 @@ function judgeName(name: string): string | null {
     : null
 }
 
-function judgeValue(value: string): string | null {
+function validateValue(value: string): string | null {
   if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(value.replaceAll('\t', ' '))) return 'has a line break or a control character'
   if (value.length > MAX_VALUE) return `is longer than ${MAX_VALUE} characters`
   return value.split(/[ \t]/).some((word) => Buffer.byteLength(word) > MAX_WORD)

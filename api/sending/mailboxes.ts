@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import { parseMailbox, splitMailboxes, type Mailbox } from '#src/mail/address.ts'
 
-interface Sink {
+interface MailboxIssueSink {
   addIssue(issue: { code: 'custom'; path: (string | number)[]; message: string }): void
 }
 
@@ -42,40 +42,40 @@ export function isAbsent(value: unknown): boolean {
   return value === undefined || value === null || value === ''
 }
 
-function readList(value: unknown, sink: Sink): Mailbox[] {
+function readList(value: unknown, sink: MailboxIssueSink): Mailbox[] {
   if (isAbsent(value)) return []
-  if (typeof value === 'string') return keep(splitMailboxes(value).map((text) => readMailbox(text, [], sink)))
-  if (Array.isArray(value)) return keep(value.map((item, i) => readMailbox(item, [i], sink)))
-  return keep([readMailbox(value, [], sink)])
+  if (typeof value === 'string') return withoutNulls(splitMailboxes(value).map((text) => readMailbox(text, [], sink)))
+  if (Array.isArray(value)) return withoutNulls(value.map((item, i) => readMailbox(item, [i], sink)))
+  return withoutNulls([readMailbox(value, [], sink)])
 }
 
-function keep(found: readonly (Mailbox | null)[]): Mailbox[] {
+function withoutNulls(found: readonly (Mailbox | null)[]): Mailbox[] {
   return found.filter((one) => one !== null)
 }
 
 /** Null after an issue was told. */
-export function readMailbox(value: unknown, path: number[], sink: Sink): Mailbox | null {
-  if (typeof value === 'string') return parse(value, path, sink)
+export function readMailbox(value: unknown, path: number[], sink: MailboxIssueSink): Mailbox | null {
+  if (typeof value === 'string') return parseText(value, path, sink)
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return complain(path, 'must be an address or an object {email, name}', sink)
+    return reportIssue(path, 'must be an address or an object {email, name}', sink)
   const { email, name } = value as { email?: unknown; name?: unknown }
-  if (typeof email !== 'string') return complain([...path, 'email'], 'is required', sink)
-  if (isAbsent(name)) return parse(email, [...path, 'email'], sink)
-  if (typeof name !== 'string') return complain([...path, 'name'], 'must be a text', sink)
-  return parse(`${quote(name)} <${email}>`, path, sink)
+  if (typeof email !== 'string') return reportIssue([...path, 'email'], 'is required', sink)
+  if (isAbsent(name)) return parseText(email, [...path, 'email'], sink)
+  if (typeof name !== 'string') return reportIssue([...path, 'name'], 'must be a text', sink)
+  return parseText(`${quoteName(name)} <${email}>`, path, sink)
 }
 
 /** A name as the address rule reads it back unchanged. */
-export function quote(name: string): string {
+export function quoteName(name: string): string {
   return `"${name.replace(/["\\]/g, '\\$&')}"`
 }
 
-function parse(text: string, path: (string | number)[], sink: Sink): Mailbox | null {
+function parseText(text: string, path: (string | number)[], sink: MailboxIssueSink): Mailbox | null {
   const result = parseMailbox(text)
-  return result.ok ? result.mailbox : complain(path, result.reason, sink)
+  return result.ok ? result.mailbox : reportIssue(path, result.reason, sink)
 }
 
-function complain(path: (string | number)[], message: string, sink: Sink): null {
+function reportIssue(path: (string | number)[], message: string, sink: MailboxIssueSink): null {
   sink.addIssue({ code: 'custom', path, message })
   return null
 }

@@ -6,40 +6,40 @@ import type { Caller } from '#src/auth/keys.ts'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import { newId } from '#src/platform/id.ts'
 import type { Mailbox } from '#src/mail/address.ts'
-import type { Addressee, Submission } from '#src/messages/submission.ts'
+import type { SubmittedRecipient, Submission } from '#src/messages/submission.ts'
 import type { Tier } from '#src/queue/tiers.ts'
-import { isRefusal } from '#api/http/answer.ts'
+import { isRefusal } from '#api/http/response.ts'
 import { planOf, type ApiContext } from '#api/http/context.ts'
 import type { SendBody } from './body.ts'
-import { defaultSender, destinationFor, judgeSender } from './sender.ts'
-import { renderContent, type MessageContent } from './template.ts'
+import { defaultSender, destinationFor, checkSender } from './sender.ts'
+import { renderContent, type RenderedContent } from './template.ts'
 
 /** What is wanted: the message, the tier it goes through, and when. */
-export interface Order {
+export interface SendRequest {
   readonly body: SendBody
   readonly tier: Tier
   readonly scheduledAt: Date | null
   readonly timezone: string | null
 }
 
-export async function prepare(ctx: ApiContext, caller: Caller, order: Order): Promise<Submission | Refusal> {
-  const { body } = order
-  const recipients = addressees(caller, body)
+export async function prepare(ctx: ApiContext, caller: Caller, request: SendRequest): Promise<Submission | Refusal> {
+  const { body } = request
+  const recipients = listRecipients(caller, body)
   const refusal =
-    judgeSender(caller, body.from) ??
-    judgeCount(ctx, recipients) ??
-    judgeTime(ctx, order) ??
-    judgeExpiry(ctx, order) ??
-    judgeReplyTo(caller, body)
+    checkSender(caller, body.from) ??
+    validateCount(ctx, recipients) ??
+    validateScheduledTime(ctx, request) ??
+    validateExpiry(ctx, request) ??
+    validateReplyTo(caller, body)
   if (refusal !== null) return refusal
   const content = await renderContent(ctx, caller.workspaceId, body)
   if (isRefusal(content)) return content
-  return judgeSize(ctx, body, content) ?? submissionOf(ctx, caller, order, { recipients, content })
+  return validateSize(ctx, body, content) ?? createSubmission(ctx, caller, request, { recipients, content })
 }
 
 /** Each address once, whatever its case, as the first of to, cc, bcc. */
-function addressees(caller: Caller, { to, cc, bcc }: SendBody): Addressee[] {
-  const found = new Map<string, Addressee>()
+function listRecipients(caller: Caller, { to, cc, bcc }: SendBody): SubmittedRecipient[] {
+  const found = new Map<string, SubmittedRecipient>()
   for (const [kind, list] of [
     ['to', to],
     ['cc', cc],
@@ -51,7 +51,7 @@ function addressees(caller: Caller, { to, cc, bcc }: SendBody): Addressee[] {
   return [...found.values()]
 }
 
-function judgeCount(ctx: ApiContext, recipients: readonly Addressee[]): Refusal | null {
+function validateCount(ctx: ApiContext, recipients: readonly SubmittedRecipient[]): Refusal | null {
   const max = ctx.config.maxRecipients
   return recipients.length <= max
     ? null
@@ -65,7 +65,7 @@ const DAY_MS = 24 * 3600 * 1000
 /** "One minute from now" was written a moment ago, often without its fraction of a second. */
 const GRACE_MS = 1000
 
-function judgeTime(ctx: ApiContext, { scheduledAt }: Order): Refusal | null {
+function validateScheduledTime(ctx: ApiContext, { scheduledAt }: SendRequest): Refusal | null {
   if (scheduledAt === null) return null
   const ahead = scheduledAt.getTime() - ctx.clock.now()
   if (ahead < MINUTE_MS - GRACE_MS)
@@ -73,7 +73,7 @@ function judgeTime(ctx: ApiContext, { scheduledAt }: Order): Refusal | null {
   return ahead > 365 * DAY_MS ? invalid([{ path: 'scheduled_at', message: 'must be at most 365 days ahead' }]) : null
 }
 
-function judgeExpiry(ctx: ApiContext, { body, scheduledAt }: Order): Refusal | null {
+function validateExpiry(ctx: ApiContext, { body, scheduledAt }: SendRequest): Refusal | null {
   if (body.expiresAt === null || body.expiresAt.getTime() > Math.max(ctx.clock.now(), scheduledAt?.getTime() ?? 0))
     return null
   return invalid([
@@ -84,13 +84,13 @@ function judgeExpiry(ctx: ApiContext, { body, scheduledAt }: Order): Refusal | n
   ])
 }
 
-function judgeReplyTo(caller: Caller, { replyTo }: SendBody): Refusal | null {
+function validateReplyTo(caller: Caller, { replyTo }: SendBody): Refusal | null {
   return replyTo !== 'tracking' || caller.replyTo !== null
     ? null
     : invalid([{ path: 'reply_to', message: 'the workspace has no reply-to address in its tracking settings' }])
 }
 
-function judgeSize(ctx: ApiContext, { attachments }: SendBody, { html, text }: MessageContent): Refusal | null {
+function validateSize(ctx: ApiContext, { attachments }: SendBody, { html, text }: RenderedContent): Refusal | null {
   const max = ctx.config.maxMessageBytes
   const bytes =
     Buffer.byteLength(html ?? '') +
@@ -99,14 +99,14 @@ function judgeSize(ctx: ApiContext, { attachments }: SendBody, { html, text }: M
   return bytes <= max ? null : refuse('PAYLOAD_TOO_LARGE', `The message has ${bytes} bytes; at most ${max}.`)
 }
 
-function submissionOf(
+function createSubmission(
   ctx: ApiContext,
   caller: Caller,
-  { body, tier, scheduledAt, timezone }: Order,
-  found: { recipients: Addressee[]; content: MessageContent },
+  { body, tier, scheduledAt, timezone }: SendRequest,
+  resolved: { recipients: SubmittedRecipient[]; content: RenderedContent },
 ): Submission {
   const now = ctx.clock.now()
-  const headed = headLists(body, found.recipients)
+  const headerLists = uniqueHeaderLists(body, resolved.recipients)
   return {
     id: newId(now),
     workspaceId: caller.workspaceId,
@@ -115,9 +115,9 @@ function submissionOf(
     tier,
     from: body.from ?? defaultSender(caller) ?? { email: '', name: null },
     replyTo: replyToOf(caller, body),
-    ...headed,
-    recipients: found.recipients,
-    ...found.content,
+    ...headerLists,
+    recipients: resolved.recipients,
+    ...resolved.content,
     headers: body.headers,
     attachments: body.attachments,
     tags: body.tags,
@@ -134,12 +134,15 @@ function submissionOf(
 }
 
 /** The headers To and Cc name each address once too. */
-function headLists({ to, cc }: SendBody, recipients: readonly Addressee[]): { to: Mailbox[]; cc: Mailbox[] } {
-  const first = (list: readonly Mailbox[], kind: Addressee['kind']): Mailbox[] => {
-    const left = new Set(recipients.filter((one) => one.kind === kind).map((one) => one.address.toLowerCase()))
-    return list.filter(({ email }) => left.delete(email.toLowerCase()))
+function uniqueHeaderLists(
+  { to, cc }: SendBody,
+  recipients: readonly SubmittedRecipient[],
+): { to: Mailbox[]; cc: Mailbox[] } {
+  const keepFirst = (list: readonly Mailbox[], kind: SubmittedRecipient['kind']): Mailbox[] => {
+    const remaining = new Set(recipients.filter((one) => one.kind === kind).map((one) => one.address.toLowerCase()))
+    return list.filter(({ email }) => remaining.delete(email.toLowerCase()))
   }
-  return { to: first(to, 'to'), cc: first(cc, 'cc') }
+  return { to: keepFirst(to, 'to'), cc: keepFirst(cc, 'cc') }
 }
 
 function replyToOf(caller: Caller, { replyTo }: SendBody): Mailbox | null {

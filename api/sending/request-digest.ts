@@ -4,23 +4,23 @@ import { createHash, type Hash } from 'node:crypto'
 /** SHA-256 over the endpoint (tier, or what else it does) and the canonical request. */
 export function digestOf(endpoint: string, request: unknown): Buffer {
   const hash = createHash('sha256').update(`${endpoint}\n`)
-  feed(hash, request)
+  update(hash, request)
   return hash.digest()
 }
 
-function feed(hash: Hash, value: unknown): void {
+function update(hash: Hash, value: unknown): void {
   if (Buffer.isBuffer(value)) hash.update(`bytes ${value.length}:`).update(value)
   else if (value instanceof Date) hash.update(value.toISOString())
-  else if (Array.isArray(value)) feedAll(hash, '[', value.entries())
-  else if (typeof value === 'object' && value !== null) feedAll(hash, '{', Object.entries(value).toSorted(byKey))
+  else if (Array.isArray(value)) updateAll(hash, '[', value.entries())
+  else if (typeof value === 'object' && value !== null) updateAll(hash, '{', Object.entries(value).toSorted(byKey))
   else hash.update(JSON.stringify(value) ?? 'undefined')
 }
 
-function feedAll(hash: Hash, kind: '[' | '{', entries: Iterable<readonly [string | number, unknown]>): void {
+function updateAll(hash: Hash, kind: '[' | '{', entries: Iterable<readonly [string | number, unknown]>): void {
   hash.update(kind)
   for (const [key, value] of entries) {
     hash.update(`${JSON.stringify(key)}:`)
-    feed(hash, value)
+    update(hash, value)
     hash.update(',')
   }
   hash.update('.')

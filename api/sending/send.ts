@@ -4,21 +4,21 @@
  */
 import type { Caller } from '#src/auth/keys.ts'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
-import { findClaims } from '#src/messages/idempotent-replay.ts'
-import type { Accepted, Submission } from '#src/messages/submission.ts'
-import { isRefusal } from '#api/http/answer.ts'
+import { findStoredResults } from '#src/messages/idempotent-replay.ts'
+import type { AcceptResult, Submission } from '#src/messages/submission.ts'
+import { isRefusal } from '#api/http/response.ts'
 import type { ApiContext } from '#api/http/context.ts'
-import { answerOf } from './answer.ts'
-import { prepare, type Order } from './prepare.ts'
+import { createSendResponse } from './send-response.ts'
+import { prepare, type SendRequest } from './prepare.ts'
 
-export interface Sent {
+export interface SendResult {
   /** JSON. */
   readonly answer: string
   readonly isReplay: boolean
 }
 
 /** The client's key and what it stands for. */
-export interface Claim {
+export interface IdempotencyClaim {
   readonly key: string
   readonly bodyHash: Buffer
 }
@@ -27,32 +27,40 @@ export interface Claim {
 export async function send(
   ctx: ApiContext,
   caller: Caller,
-  order: Order,
-  claim: Claim | null,
-): Promise<Sent | Refusal> {
-  const prepared = await prepare(ctx, caller, order)
-  if (isRefusal(prepared)) return claim === null ? prepared : await recall(ctx, caller, claim, prepared)
-  const answer = JSON.stringify(answerOf(prepared))
+  request: SendRequest,
+  claim: IdempotencyClaim | null,
+): Promise<SendResult | Refusal> {
+  const prepared = await prepare(ctx, caller, request)
+  if (isRefusal(prepared)) return claim === null ? prepared : await findReplay(ctx, caller, claim, prepared)
+  const answer = JSON.stringify(createSendResponse(prepared))
   const submission: Submission = claim === null ? prepared : { ...prepared, idempotency: { ...claim, answer } }
-  return explain(ctx, await ctx.acceptor.accept(submission), answer)
+  return toResult(ctx, await ctx.acceptor.accept(submission), answer)
 }
 
-async function recall(ctx: ApiContext, caller: Caller, claim: Claim, refusal: Refusal): Promise<Sent | Refusal> {
-  const before = (await findClaims(ctx.db, caller.workspaceId, [claim.key], claim.bodyHash)).get(claim.key)
-  return before === undefined ? refusal : explain(ctx, before, '')
+async function findReplay(
+  ctx: ApiContext,
+  caller: Caller,
+  claim: IdempotencyClaim,
+  refusal: Refusal,
+): Promise<SendResult | Refusal> {
+  const before = (await findStoredResults(ctx.db, caller.workspaceId, [claim.key], claim.bodyHash)).get(claim.key)
+  return before === undefined ? refusal : toResult(ctx, before, '')
 }
 
-function explain(ctx: ApiContext, accepted: Accepted, answer: string): Sent | Refusal {
+function toResult(ctx: ApiContext, accepted: AcceptResult, answer: string): SendResult | Refusal {
   if (accepted.kind === 'stored') return { answer, isReplay: false }
   return accepted.kind === 'replayed'
     ? { answer: accepted.answer, isReplay: true }
-    : NOT_ACCEPTED[accepted.kind](ctx.clock.now())
+    : REFUSALS[accepted.kind](ctx.clock.now())
 }
 
-export const MISMATCH = refuse('IDEMPOTENCY_MISMATCH', 'This Idempotency-Key was used with another request.')
+export const IDEMPOTENCY_MISMATCH = refuse(
+  'IDEMPOTENCY_MISMATCH',
+  'This Idempotency-Key was used with another request.',
+)
 
-const NOT_ACCEPTED: Readonly<Record<Exclude<Accepted['kind'], 'stored' | 'replayed'>, (nowMs: number) => Refusal>> = {
-  mismatch: () => MISMATCH,
+const REFUSALS: Readonly<Record<Exclude<AcceptResult['kind'], 'stored' | 'replayed'>, (nowMs: number) => Refusal>> = {
+  mismatch: () => IDEMPOTENCY_MISMATCH,
   'in-progress': () => refuse('IDEMPOTENCY_IN_PROGRESS', 'A request with this Idempotency-Key is still under way.', 1),
   'over-quota': (nowMs) =>
     refuse('RATE_LIMITED', 'The monthly quota of the plan is reached.', secondsToNextMonth(nowMs)),

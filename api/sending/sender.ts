@@ -9,21 +9,21 @@ import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import type { Mailbox } from '#src/mail/address.ts'
 import { destinationOf } from '#src/providers/account-destination.ts'
 
-const SENDING = new Set(['verified', 'degraded'])
+const SENDING_STATUSES = new Set(['verified', 'degraded'])
 
 /** Null when the caller may send as this. */
-export function judgeSender(caller: Caller, from: Mailbox | null): Refusal | null {
-  return caller.account === null ? judgeDomain(caller, from) : judgeAddress(caller.account, from)
+export function checkSender(caller: Caller, from: Mailbox | null): Refusal | null {
+  return caller.account === null ? checkDomain(caller, from) : checkAccountAddress(caller.account, from)
 }
 
-function judgeDomain({ domain, domainId, domainStatus }: Caller, from: Mailbox | null): Refusal | null {
+function checkDomain({ domain, domainId, domainStatus }: Caller, from: Mailbox | null): Refusal | null {
   if (from === null) return invalid([{ path: 'from', message: 'is required with a key of a sending domain' }])
   if (domain === null || domainId === null) return refuse('FORBIDDEN', 'This key is not bound to a sender.')
   if (domainOf(from.email) !== domain) return refuse('FORBIDDEN', `This key sends for ${domain} only.`)
-  return SENDING.has(domainStatus ?? '') ? null : refuse('FORBIDDEN', `The domain ${domain} is not verified.`)
+  return SENDING_STATUSES.has(domainStatus ?? '') ? null : refuse('FORBIDDEN', `The domain ${domain} is not verified.`)
 }
 
-function judgeAddress({ kind, addresses }: CallerAccount, from: Mailbox | null): Refusal | null {
+function checkAccountAddress({ kind, addresses }: CallerAccount, from: Mailbox | null): Refusal | null {
   if (from === null)
     return kind === 'oauth' ? null : invalid([{ path: 'from', message: 'is required with a key of SMTP credentials' }])
   return addresses.includes(from.email.toLowerCase())

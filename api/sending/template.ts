@@ -1,15 +1,15 @@
 /** Subject and parts of a message: as given, or rendered from a stored template. Whatever a template does wrong is INVALID_TEMPLATE. */
 import { refuse, type Refusal } from '#src/platform/errors.ts'
-import { findTemplateVersion, type FinishedTemplate } from '#src/templates/versions.ts'
-import type { BodyText, TemplateUse } from '#src/messages/submission.ts'
+import { findTemplateVersion, type CompiledTemplateVersion } from '#src/templates/versions.ts'
+import type { BodyText, TemplateReference } from '#src/messages/submission.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import type { SendBody } from './body.ts'
 
-export interface MessageContent {
+export interface RenderedContent {
   readonly subject: string
   readonly html: BodyText | null
   readonly text: BodyText | null
-  readonly template?: TemplateUse
+  readonly template?: TemplateReference
 }
 
 const MAX_SUBJECT = 998
@@ -18,13 +18,13 @@ export async function renderContent(
   ctx: ApiContext,
   workspaceId: string,
   body: SendBody,
-): Promise<MessageContent | Refusal> {
+): Promise<RenderedContent | Refusal> {
   const { templateId, subject, html, text } = body
   if (templateId === null)
     return { subject: subject ?? '', html, text, ...(body.template === undefined ? {} : { template: body.template }) }
   const template = await findTemplateVersion(ctx.db, workspaceId, templateId, null)
   if (template === null) return refuse('INVALID_TEMPLATE', 'There is no template with this template_id.')
-  const rendered = await ctx.renderer.render({ template: overrule(template, body.isHtml), params: body.params })
+  const rendered = await ctx.renderer.render({ template: overrideKind(template, body.isHtml), params: body.params })
   if (!rendered.ok) return refuse('INVALID_TEMPLATE', `The template cannot be rendered: ${rendered.reason}`)
   const line = subject ?? oneLine(rendered.subject)
   if (line === '' || line.length > MAX_SUBJECT)
@@ -38,7 +38,7 @@ export async function renderContent(
 }
 
 /** `is_html` says how the body is meant, whatever it looks like. */
-function overrule(template: FinishedTemplate, asHtml: boolean | null): FinishedTemplate {
+function overrideKind(template: CompiledTemplateVersion, asHtml: boolean | null): CompiledTemplateVersion {
   if (asHtml === null || asHtml === (template.html !== null)) return template
   return asHtml ? { ...template, html: template.text, text: null } : { ...template, html: null, text: template.html }
 }

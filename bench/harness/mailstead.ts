@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Trouble } from '#bin/supervisor/user-error.ts'
-import { openVault, type Vault } from '#src/crypto/encryption.ts'
+import { createEncryption, type Encryption } from '#src/crypto/encryption.ts'
 import type { Contender } from './contender.ts'
 import type { Crew, Started } from './worker-processes.ts'
 import { type Groups, readUsage } from './cpu.ts'
@@ -32,7 +32,7 @@ export interface Mailstead {
   /** Takes mail from loopback without a login. */
   readonly submissionPort: number
   /** With its master key: links as it makes them. */
-  readonly vault: Vault
+  readonly encryption: Encryption
   /** The load generator's process. */
   readonly load: Remote<'load'>
   /** Of all that runs now, stores included. */
@@ -104,7 +104,7 @@ export async function openMailstead(
     describe: `Mailstead with ${stores.describe}`,
     dkimRecords: access.dkimRecords,
     admin: { url: `http://127.0.0.1:${port}`, key: access.adminKey },
-    vault: openVault(Buffer.from(env['MASTER_KEY'] ?? '', 'hex')),
+    encryption: createEncryption(Buffer.from(env['MASTER_KEY'] ?? '', 'hex')),
     submissionPort,
     load,
     groups: () => ({ ...Object.fromEntries([...running].map(([name, { pid }]) => [name, pid])), ...stores.groups }),

@@ -10,7 +10,7 @@ import { connect, type AddressInfo } from 'node:net'
 import { createLoad } from '#bench/harness/load.ts'
 import type { Mailstead } from '#bench/harness/mailstead.ts'
 import { SITE } from '#bench/harness/smtp-load.ts'
-import { openVault } from '#src/crypto/encryption.ts'
+import { createEncryption } from '#src/crypto/encryption.ts'
 
 export interface Faults {
   readonly lose?: number
@@ -48,7 +48,7 @@ export async function startStandIn({ lose, double }: Faults = {}): Promise<Stand
     submissionPort: 0,
     admin: { url: '', key: '' },
     dkimRecords: {},
-    vault: openVault(Buffer.alloc(32)),
+    encryption: createEncryption(Buffer.alloc(32)),
     load: { ...load, pid: process.pid, end: async () => {} },
     groups: () => ({}),
     start: async (names, map) => {

@@ -63,7 +63,7 @@ export async function runTracking(bench: MailsteadBench): Promise<TrackingResult
 }
 
 function pathsOf({ mailstead }: MailsteadBench, messageId: string, number: number): string[] {
-  const links = createLinks({ vault: mailstead.vault, config: { bounceDomain: 'bounces.bench.example' } })
+  const links = createLinks({ encryption: mailstead.encryption, config: { bounceDomain: 'bounces.bench.example' } })
   const ref = { base: '', messageId, n: 0, workspaceId: messageId, contactId: null, audienceId: null }
   return [links.open(ref), links.click(ref, `${LINK}${number}`)]
 }

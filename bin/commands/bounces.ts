@@ -2,10 +2,10 @@
 import { type Action, type Call, type Io, runActions, UsageError } from '#bin/cli/actions.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 import { withContext } from '#bin/cli/context.ts'
-import { type Doubtful, review } from '#mta/inbound/review.ts'
-import { listReports, readRaw } from '#mta/inbound/report-list.ts'
+import { type WrongSuppression, reviewSuppressions } from '#mta/inbound/suppression-review.ts'
+import { listReports, readRawReport } from '#mta/inbound/report-list.ts'
 import { hexOf, isUuid } from '#src/platform/id.ts'
-import { countHeld } from '#src/suppression/pending-suppressions.ts'
+import { countPending } from '#src/suppression/pending-suppressions.ts'
 
 const USUAL_LIMIT = 50
 const MAX_LIMIT = 10_000
@@ -25,7 +25,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     flags: ['letters'],
     run: (call) =>
       withContext(call.io, async ({ db }) => {
-        const reports = await listReports(db, { hasLetters: call.has('letters'), limit: readLimit(call) })
+        const reports = await listReports(db, { isForPostmaster: call.has('letters'), limit: readLimit(call) })
         const rows = reports.map((one) => [
           one.id,
           one.receivedAt.toISOString(),
@@ -59,7 +59,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     words: [1, 1],
     run: (call) =>
       withContext(call.io, async ({ db }) => {
-        const raw = isUuid(call.word(0)) ? await readRaw(db, call.word(0)) : null
+        const raw = isUuid(call.word(0)) ? await readRawReport(db, call.word(0)) : null
         if (raw === null)
           return call.fail(`There is no report ${call.word(0)}; mailstead bounces list names those that are.`)
         const text = raw.toString('utf8')
@@ -70,7 +70,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     usage: 'held',
     run: (call) =>
       withContext(call.io, async ({ db }) => {
-        const held = await countHeld(db)
+        const held = await countPending(db)
         const rows = held.map(({ hold, receiver, count, since }) => [
           hold,
           receiver,
@@ -87,9 +87,9 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     flags: ['lift'],
     run: (call) =>
       withContext(call.io, async ({ db }) => {
-        const doubtful: Doubtful[] = []
+        const doubtful: WrongSuppression[] = []
         let count = 0
-        for await (const slice of review(db, call.has('lift'))) {
+        for await (const slice of reviewSuppressions(db, call.has('lift'))) {
           count += slice.length
           doubtful.push(...slice.slice(0, MOST_SHOWN - doubtful.length))
         }

@@ -13,8 +13,8 @@ export const PARTS = [
   '#mta/sandbox/sandbox.ts',
   '#api/large-bodies-thread.ts',
   '#mta/compose/render-thread-worker.ts',
-  '#mta/inbound/reader-thread.ts',
-  '#mta/inbound/tls-report-thread.ts',
+  '#mta/inbound/report-parser-thread.ts',
+  '#mta/inbound/tls-report-parser-thread.ts',
   '#src/templates/render-worker.ts',
   '#src/templates/compile-thread-worker.ts',
 ]

@@ -9,7 +9,7 @@ import { systemClock } from '#src/platform/clock.ts'
 import { type Db, openDb } from '#src/stores/db.ts'
 import { addDomain } from '#src/domains/domains.ts'
 import { openRedis } from '#src/stores/redis.ts'
-import { openVault } from '#src/crypto/encryption.ts'
+import { createEncryption } from '#src/crypto/encryption.ts'
 import { createWorkspace } from '#src/workspaces/workspaces.ts'
 import { runCommand } from '#test/support/command.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
@@ -35,7 +35,7 @@ describe('the doctor', () => {
     dataDir = mkdtempSync('/tmp/mailstead-test-doctor-')
     const workspace = await createWorkspace(db, { name: 'W', plan: 'free' })
     await addDomain(
-      { db, vault: openVault(Buffer.from(MASTER_KEY, 'hex')), config: loadConfig({}), clock: systemClock },
+      { db, encryption: createEncryption(Buffer.from(MASTER_KEY, 'hex')), config: loadConfig({}), clock: systemClock },
       { workspaceId: workspace.id, name: 'sealed.example' },
     )
     env = {
@@ -118,7 +118,7 @@ describe('the doctor', () => {
     const other = await examine({ MASTER_KEY: 'a5'.repeat(32), SMTP_OUT_PORT: '1' })
     assert.deepEqual(
       [other.code, other.of('master key')],
-      [1, 'failed: a sealed dkim cannot be opened: MASTER_KEY is not the one it was sealed with'],
+      [1, 'failed: an encrypted dkim cannot be decrypted: MASTER_KEY is not the key it was encrypted with'],
     )
     const gone = await examine({ MASTER_KEY: '', SMTP_OUT_PORT: '1' })
     assert.strictEqual(gone.of('master key'), `failed: ${dataDir}/master.key is missing, and keys are sealed with it`)
@@ -204,7 +204,7 @@ describe('the doctor', () => {
   it('does not look for a way out when all mail goes to a relay', async () => {
     assert.strictEqual(
       (await examine({ ROUTES: '*=smtp://127.0.0.1:2525' })).of('way out'),
-      'skipped: ROUTES sends all mail elsewhere',
+      'skipped: ROUTES sends all mail to another server',
     )
   })
 })

@@ -7,12 +7,12 @@ import { Trouble } from '#bin/supervisor/user-error.ts'
 import type { Config } from '#config/load.ts'
 import { DEFAULT_REGION, REGION_NAMES, REGIONS, type Region } from '#config/regions.ts'
 import type { Queryable } from '#src/stores/db.ts'
-import { createDomainDns } from '#src/domains/dns.ts'
+import { createDomainDns } from '#src/domains/domain-dns.ts'
 import { addDomain, type Domain, findDomain, listDomains, searchDomains, trustDomain } from '#src/domains/domains.ts'
-import { readDomainName } from '#src/domains/name.ts'
-import { type DnsRecord, domainRecords, placeOf, returnPathRecords } from '#src/domains/records.ts'
-import { rotateKeys } from '#src/domains/rotation.ts'
-import { type Verification, verifyDomain } from '#src/domains/verify.ts'
+import { readDomainName } from '#src/domains/domain-name.ts'
+import { type DnsRecord, domainRecords, serviceHostsOf, returnPathRecords } from '#src/domains/records.ts'
+import { rotateDkimKeys } from '#src/domains/key-rotation.ts'
+import { type Verification, verifyDomain } from '#src/domains/verify-domain.ts'
 import { isUuid } from '#src/platform/id.ts'
 
 const MAX_LISTED = 10_000
@@ -66,7 +66,7 @@ const ACTIONS: Actions = {
       const text = isUuid(call.word(0)) ? call.word(0) : readName(call.word(0))
       return withContext(call.io, async (ctx) => {
         const { workspaceId, id } = await onlyDomain(ctx.db, text, call.option('workspace'))
-        const rotation = await rotateKeys(ctx, workspaceId, id)
+        const rotation = await rotateDkimKeys(ctx, workspaceId, id)
         if (rotation.kind === 'not-found') return call.fail(`${text} was removed meanwhile.`)
         const { kind, domain } = rotation
         if (kind === 'not-verified')
@@ -127,7 +127,7 @@ async function onlyDomain(db: Queryable, text: string, workspaceText: string | n
   throw new Trouble(`Several workspaces have ${text}; say which with --workspace:\n${claims.join('\n')}`)
 }
 
-function report(call: Call, { kind, checks, domain }: Omit<Verification, 'news'>): number {
+function report(call: Call, { kind, checks, domain }: Omit<Verification, 'notifications'>): number {
   const lines = checks.map(
     (check) => `  ${check.status === 'ok' ? 'ok     ' : check.isRequired ? 'MISSING' : 'advised'} ${check.message}`,
   )
@@ -150,7 +150,7 @@ function headline({ domain }: Domain, kind: Verification['kind']): string {
 }
 
 function recordsOf(domain: Domain, config: Config): DnsRecord[] {
-  const place = placeOf(config)
+  const place = serviceHostsOf(config)
   return [...domainRecords(domain, place), ...returnPathRecords(place)]
 }
 

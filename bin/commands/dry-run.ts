@@ -7,7 +7,7 @@ import { type Action, type Call, type Io, runAction, UsageError } from '#bin/cli
 import { withContext } from '#bin/cli/context.ts'
 import { workspaceOf } from '#bin/cli/find-workspace.ts'
 import { loadPlans } from '#config/plans.ts'
-import { rehearse } from '#mta/dry-run/dry-run.ts'
+import { executeDryRun } from '#mta/dry-run/dry-run.ts'
 import { startEgress } from '#mta/egress/source-choice.ts'
 import { openPipeline } from '#mta/delivery/delivery-pipeline.ts'
 import type { Context } from '#src/context.ts'
@@ -32,10 +32,10 @@ export function run(args: string[], io?: Io): Promise<number> {
   return runAction('dry-run', DRY_RUN, args, io)
 }
 
-async function rehearseHere(ctx: Context, order: Parameters<typeof rehearse>[1]): Promise<DryRunReport> {
+async function rehearseHere(ctx: Context, order: Parameters<typeof executeDryRun>[1]): Promise<DryRunReport> {
   const opened = openPipeline(ctx, await startEgress(ctx))
   try {
-    return await rehearse({ ctx, plans: loadPlans(ctx.config.plansFile), opened }, order)
+    return await executeDryRun({ ctx, plans: loadPlans(ctx.config.plansFile), openPipeline: opened }, order)
   } finally {
     await opened.close()
   }

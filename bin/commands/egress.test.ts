@@ -69,18 +69,18 @@ describe('mailstead egress', function () {
   })
 
   for (const [line, says] of [
-    ['source add one --address 192.0.2.9 --ehlo a.example.net', /there is a source of this name/],
+    ['source add one --address 192.0.2.9 --ehlo a.example.net', /a source with this name already exists/],
     ['source add nine --address 192.0.2.1 --ehlo a.example.net', /there is a source of this address/],
-    ['source add nine --address 192.0.2.300 --ehlo a.example.net', /is no IP address/],
-    ['source add nine --address 192.0.2.9 --ehlo localhost', /is no host name/],
+    ['source add nine --address 192.0.2.300 --ehlo a.example.net', /is not an IP address/],
+    ['source add nine --address 192.0.2.9 --ehlo localhost', /is not a fully qualified host name/],
     ['source add Nine! --address 192.0.2.9 --ehlo a.example.net', /is no name/],
     ['source pause none', /There is no source none/],
     ['source remove none', /There is no source none/],
-    ['pool remove none', /there is no pool none/],
-    ['pool join none one', /there is no pool none/],
-    ['pool join us-east none', /there is no source none/],
+    ['pool remove none', /no pool named none exists/],
+    ['pool join none one', /no pool named none exists/],
+    ['pool join us-east none', /no source named none exists/],
     ['pool leave us-east none', /none is not in us-east/],
-    ['pool add us-east', /there is a pool us-east/],
+    ['pool add us-east', /a pool named us-east already exists/],
   ] as const) {
     it(`says why it cannot: ${line}`, async () => {
       const done = await call(line)
@@ -143,12 +143,12 @@ describe('mailstead egress', function () {
       'egress PTR': 'ok: one: 192.0.2.1 is out1.example.net',
       'egress FCrDNS': 'ok: one: out1.example.net leads back to 192.0.2.1',
       'egress EHLO name': 'ok: one: out1.example.net is 192.0.2.1',
-      'egress port 25': 'skipped: DNS knows no A record of a mail server of gmail.com',
+      'egress port 25': 'skipped: no mail server of gmail.com has an A record',
       'egress blocklists': 'failed: one: zen.spamhaus.org lists it (XBL: an infected machine or open proxy)',
     })
     assert.match(
       checks.find(({ name }) => name === 'egress blocklists')?.todo ?? '',
-      /ask to be taken off: https:\/\/check\.spamhaus\.org/,
+      /request removal: https:\/\/check\.spamhaus\.org/,
     )
   })
 

@@ -9,16 +9,16 @@ import { styleText } from 'node:util'
 import { pino } from 'pino'
 import type { StoreUrls } from '#bin/supervisor/stores.ts'
 import type { Config } from '#config/load.ts'
-import { hashKey } from '#src/auth/key-form.ts'
+import { hashKey } from '#src/auth/key-format.ts'
 import { createKey, type NewKey } from '#src/auth/keys.ts'
-import { findKeys } from '#src/auth/lookup.ts'
+import { findKeys } from '#src/auth/key-lookup.ts'
 import { ALL_SCOPES } from '#src/auth/scopes.ts'
 import { systemClock } from '#src/platform/clock.ts'
 import type { Context } from '#src/context.ts'
 import { type Db, openDb } from '#src/stores/db.ts'
 import { addDomain, type Domain, trustDomain } from '#src/domains/domains.ts'
 import { newId } from '#src/platform/id.ts'
-import { loadMasterKey, openVault, type Vault } from '#src/crypto/encryption.ts'
+import { loadMasterKey, createEncryption, type Encryption } from '#src/crypto/encryption.ts'
 import { readPorts, type SubmissionPorts } from '#src/net/submission-ports.ts'
 import { createWorkspace, findWorkspace } from '#src/workspaces/workspaces.ts'
 import { bannerText } from './banner.ts'
@@ -52,14 +52,14 @@ const LOCK = 0x46495253
 /** Brings all that is there, and makes what is missing. */
 export async function provision(config: Config & StoreUrls): Promise<FirstRun> {
   const db = openDb(config.databaseUrl, pino({ level: 'silent' }), 3)
-  const vault = openVault(loadMasterKey(config))
-  const setting = { db, vault, config, clock: systemClock }
+  const encryption = createEncryption(loadMasterKey(config))
+  const setting = { db, encryption, config, clock: systemClock }
   try {
     return await db.transaction(async (lock) => {
       await lock.query('SELECT pg_advisory_xact_lock($1)', [LOCK])
       const memory = await recall(setting)
       const done = await complete(setting, memory)
-      if (JSON.stringify(done) !== JSON.stringify(memory)) remember(done, vault, config)
+      if (JSON.stringify(done) !== JSON.stringify(memory)) remember(done, encryption, config)
       return presentable(db, done, config)
     })
   } finally {
@@ -72,11 +72,11 @@ export function printBanner(firstRun: FirstRun): void {
   process.stdout.write(bannerText(firstRun, (text) => styleText('bold', text, { stream: process.stdout })))
 }
 
-type Setting = Pick<Context, 'db' | 'vault' | 'config' | 'clock'>
+type Setting = Pick<Context, 'db' | 'encryption' | 'config' | 'clock'>
 
 /** What an earlier start made in this database; else the operator's workspace, with no keys that we know. */
-async function recall({ db, vault, config }: Setting): Promise<Memory> {
-  const memory = readMemory(vault, config)
+async function recall({ db, encryption, config }: Setting): Promise<Memory> {
+  const memory = readMemory(encryption, config)
   if (memory !== null && (await findWorkspace(db, memory.workspaceId)).kind === 'found') return memory
   const found = await findWorkspace(db, WORKSPACE)
   const workspaceId =
@@ -111,13 +111,13 @@ async function sandboxDomain(setting: Setting, workspaceId: string): Promise<Dom
   }
 }
 
-async function canSign({ db, vault }: Setting, domainId: string): Promise<boolean> {
+async function canSign({ db, encryption }: Setting, domainId: string): Promise<boolean> {
   const { rows } = await db.query<{ sealed: Buffer }>(
     "SELECT private_key AS sealed FROM dkim_keys WHERE domain_id = $1 AND state = 'active'",
     [domainId],
   )
   try {
-    for (const row of rows) vault.open('dkim', row.sealed)
+    for (const row of rows) encryption.decrypt('dkim', row.sealed)
     return rows.length > 0
   } catch {
     return false
@@ -148,19 +148,19 @@ function fileOf(config: Config): string {
 }
 
 /** Null when there is none, or none that this master key opens. */
-function readMemory(vault: Vault, config: Config): Memory | null {
+function readMemory(encryption: Encryption, config: Config): Memory | null {
   try {
     const { sealed } = JSON.parse(readFileSync(fileOf(config), 'utf8')) as { sealed: string }
-    return JSON.parse(vault.open(PURPOSE, Buffer.from(sealed, 'base64')).toString()) as Memory
+    return JSON.parse(encryption.decrypt(PURPOSE, Buffer.from(sealed, 'base64')).toString()) as Memory
   } catch {
     return null
   }
 }
 
 /** Written whole or not at all. */
-function remember(memory: Memory, vault: Vault, config: Config): void {
+function remember(memory: Memory, encryption: Encryption, config: Config): void {
   const draft = `${fileOf(config)}.${process.pid}`
-  const sealed = vault.seal(PURPOSE, JSON.stringify(memory)).toString('base64')
+  const sealed = encryption.encrypt(PURPOSE, JSON.stringify(memory)).toString('base64')
   const file = { about: 'the keys that start prints, sealed with MASTER_KEY', sealed }
   writeFileSync(draft, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 })
   renameSync(draft, fileOf(config))

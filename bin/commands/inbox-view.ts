@@ -5,14 +5,14 @@
 import type { ParsedMail } from 'mailparser'
 import { hexOf } from '#src/platform/id.ts'
 import type { EventView } from '#src/messages/read.ts'
-import type { DkimVerdict, InboxLine, InboxMail } from '#src/sandbox/inbox.ts'
+import type { DkimResult, InboxEntry, InboxMail } from '#src/sandbox/inbox.ts'
 
 /** Digits of an id that a person has to type: its end, for the beginning is the time. */
 const SHORT = 8
 const WIDEST = { from: 30, to: 34, subject: 36 } as const
 
 /** The table, newest first, as lines. */
-export function tableOf(lines: readonly InboxLine[]): string[] {
+export function tableOf(lines: readonly InboxEntry[]): string[] {
   const rows = lines.map((line) => [
     hexOf(line.id).slice(-SHORT),
     timeOf(line.receivedAt),
@@ -71,7 +71,7 @@ export function pageOf(mail: InboxMail, parsed: ParsedMail, events: readonly Eve
   ].map((line) => line.replace(/[\p{Cc}\p{Cf}]/gu, (character) => (character === '\t' ? ' ' : '')))
 }
 
-export function jsonOfLine(line: InboxLine): object {
+export function jsonOfLine(line: InboxEntry): object {
   const { id, receivedAt, mailFrom, rcptTo, headerFrom, subject, tls, dkim, messageId } = line
   return {
     id: hexOf(id),
@@ -114,7 +114,7 @@ function headersOf(raw: Buffer): string {
   return raw.toString('utf8', 0, end < 0 ? raw.length : end)
 }
 
-function signatures(verdicts: readonly DkimVerdict[]): string {
+function signatures(verdicts: readonly DkimResult[]): string {
   return verdicts.length === 0
     ? 'none'
     : verdicts.map(({ result, algorithm }) => `${result} (${algorithm.split('-')[0]})`).join(', ')

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { assert } from 'chai'
 import type { Db } from '#src/stores/db.ts'
 import { hexOf, newId } from '#src/platform/id.ts'
-import { keepMail, type TakenMail } from '#src/sandbox/inbox.ts'
+import { storeCapturedMail, type CapturedMail } from '#src/sandbox/inbox.ts'
 import { sql } from '#src/stores/sql.ts'
 import { openDatabase, type OpenDatabase } from '#test/support/database.ts'
 
@@ -24,7 +24,7 @@ describe('mailstead inbox', () => {
   let db: Db
   let dataDir: string
   const messageId = newId()
-  const mail: TakenMail = {
+  const mail: CapturedMail = {
     mailFrom: 'b-abc@bounces.test',
     headerFrom: '"Ann" <ann@sender.example>',
     subject: 'Gr\u00fc\u00dfe',
@@ -84,7 +84,7 @@ describe('mailstead inbox', () => {
   describe('with mail', () => {
     let id: string
     before(async () => {
-      await keepMail(
+      await storeCapturedMail(
         db,
         {
           ...mail,
@@ -98,7 +98,7 @@ describe('mailstead inbox', () => {
         ['early@a.test'],
         new Date('2026-01-02T03:04:05Z'),
       )
-      const [kept = ''] = await keepMail(db, mail, ['bob@a.test'], new Date('2026-01-02T03:05:00Z'))
+      const [kept = ''] = await storeCapturedMail(db, mail, ['bob@a.test'], new Date('2026-01-02T03:05:00Z'))
       id = hexOf(kept)
       const event = sql`
         INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, data, created_at)

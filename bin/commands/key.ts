@@ -6,7 +6,7 @@ import { workspaceOf } from '#bin/cli/find-workspace.ts'
 import { Trouble } from '#bin/supervisor/user-error.ts'
 import { deactivateKey, type KeyRow, listKeys } from '#src/auth/key-list.ts'
 import { createKey, type CreatedKey } from '#src/auth/keys.ts'
-import { ALL_SCOPES, readScopes, type Scope } from '#src/auth/scopes.ts'
+import { ALL_SCOPES, parseScopes, type KeyScope } from '#src/auth/scopes.ts'
 import type { Context } from '#src/context.ts'
 import { findDomain } from '#src/domains/domains.ts'
 import { isUuid } from '#src/platform/id.ts'
@@ -16,7 +16,7 @@ const MAX_LISTED = 10_000
 interface Order {
   readonly workspace: string
   readonly kind: 'admin' | 'regular'
-  readonly scopes: readonly Scope[]
+  readonly scopes: readonly KeyScope[]
   readonly domain: string | null
   /** Of a regular key without a domain. */
   readonly account: string | null
@@ -109,7 +109,7 @@ function readOrder(call: Call): Order {
   if (domain !== null && account !== null) throw new UsageError('a key has one sender: --domain or --account')
   if (account !== null && !isUuid(account))
     throw new UsageError(`${JSON.stringify(account)} is not the id of an account (mailstead account list shows them)`)
-  const scopes = readScopes(call.option('scopes') ?? 'all')
+  const scopes = parseScopes(call.option('scopes') ?? 'all')
   if (scopes === null) throw new UsageError(`--scopes is all, or some of ${ALL_SCOPES.join(',')}`)
   return {
     workspace: call.required('workspace'),

@@ -4,12 +4,12 @@
  */
 import { buffer } from 'node:stream/consumers'
 import { type Action, type Io, runAction } from '#bin/cli/actions.ts'
-import { readReport } from '#mta/classify/report.ts'
+import { parseReport } from '#mta/classify/report.ts'
 
 const ACTION: Action = {
   usage: '< mail.eml',
   run: async (call) => {
-    const { kind, recipients, feedbackType, originalMessageId } = readReport(await buffer(process.stdin))
+    const { kind, recipients, feedbackType, originalMessageId } = parseReport(await buffer(process.stdin))
     call.io.out(
       `${JSON.stringify(
         {

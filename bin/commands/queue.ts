@@ -9,11 +9,11 @@ import { withContext } from '#bin/cli/context.ts'
 import { FILTER_USAGE, FILTERS, filterOf, stoppedOf, untilOf } from '#bin/queue/filter-options.ts'
 import { VIEW_ACTIONS } from '#bin/queue/view-actions.ts'
 import type { Context } from '#src/context.ts'
-import { advance, beginAction, MAIL_VERBS, type MailVerb } from '#src/operator/actions.ts'
+import { continueAction, beginAction, MAIL_VERBS, type MailVerb } from '#src/operator/actions.ts'
 import { findAction, recordAction } from '#src/operator/audit-log.ts'
 import { resumeReceiver } from '#src/shaping/receiver-suspensions.ts'
-import { resume, suspend, SUSPENDABLE, type Stopped } from '#src/queue/suspensions.ts'
-import { whenReady } from '#src/stores/redis.ts'
+import { resume, suspend, SUSPENDABLE, type SuspensionTarget } from '#src/queue/suspensions.ts'
+import { waitUntilReady } from '#src/stores/redis.ts'
 
 const STOPPED_USAGE = `DOMAIN|'*'|--site S|--workspace W|--campaign C`
 const REDIS_WAIT_MS = 2000
@@ -22,7 +22,7 @@ const TELL_MS = 2000
 
 /** Without Redis the change is stored all the same, and heard a little later: said on stderr. */
 async function tellRedis(ctx: Context, call: Call): Promise<void> {
-  if (!(await whenReady(ctx.redis, REDIS_WAIT_MS)))
+  if (!(await waitUntilReady(ctx.redis, REDIS_WAIT_MS)))
     call.io.err('Redis does not answer; the change takes effect when it does.\n')
 }
 
@@ -39,10 +39,10 @@ async function act(call: Call, verb: MailVerb): Promise<number> {
   return withContext(call.io, async (ctx) => {
     const filter = await filterOf(call, ctx)
     await tellRedis(ctx, call)
-    const reason = call.option('reason') ?? MAIL_VERBS[verb].usualReason
+    const reason = call.option('reason') ?? MAIL_VERBS[verb].defaultReason
     const { id } = await beginAction(ctx, { verb, filter, reason, by: operatorName() })
     let [seen, moved, toldAt] = [0, 0, performance.now()]
-    await advance(ctx, id, Infinity, (slice, done) => {
+    await continueAction(ctx, id, Infinity, (slice, done) => {
       seen += slice
       moved += done
       if (performance.now() - toldAt < TELL_MS) return
@@ -59,11 +59,11 @@ async function act(call: Call, verb: MailVerb): Promise<number> {
   })
 }
 
-const shown = ({ kind, subject }: Stopped): string =>
+const shown = ({ kind, subject }: SuspensionTarget): string =>
   kind === 'domain' ? (subject === '*' ? 'All mail' : `Mail to ${subject}`) : `Mail of the ${kind} ${subject}`
 
 /** How it is named to `resume`, ready for a shell. */
-const named = ({ kind, subject }: Stopped): string =>
+const named = ({ kind, subject }: SuspensionTarget): string =>
   kind === 'domain' ? (subject === '*' ? `'*'` : subject) : `--${kind} ${subject}`
 
 /** One that a rule about its replies has stopped (docs/guides/traffic-shaping.md). */

@@ -4,13 +4,13 @@ import { type Actions, type Call, type Io, runActions, UsageError } from '#bin/c
 import { tableText } from '#bin/terminal/terminal-text.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { loadConfig } from '#config/load.ts'
-import type { Problem, Shaping } from '#src/shaping/shaping-file.ts'
+import type { ShapingProblem, Shaping } from '#src/shaping/shaping-file.ts'
 import { readShaping } from '#src/shaping/shaping-file.ts'
-import { loadLearned, type LearnedRow } from '#src/shaping/learned-limits.ts'
+import { loadLearnedLimits, type StoredLimit } from '#src/shaping/learned-limits.ts'
 import { lintShaping } from '#src/shaping/shaping-lint.ts'
 import { fromText } from '#src/shaping/throttle-key.ts'
 import { listReceiverSuspensions, resumeReceiver, type ReceiverSuspension } from '#src/shaping/receiver-suspensions.ts'
-import { replayShaping, type Counts, type Replay } from '#src/shaping/reply-replay.ts'
+import { replayShaping, type ActionCounts, type Replay } from '#src/shaping/reply-replay.ts'
 import { loadShaping, shapingFileOf } from '#src/shaping/shaping-file-watch.ts'
 
 const USUAL_DAYS = 7
@@ -56,7 +56,7 @@ const ACTIONS: Actions = {
     usage: 'status',
     run: (call) =>
       withContext(call.io, async ({ db, clock }) => {
-        const [suspensions, learned] = [await listReceiverSuspensions(db, new Date(clock.now())), await loadLearned(db)]
+        const [suspensions, learned] = [await listReceiverSuspensions(db, new Date(clock.now())), await loadLearnedLimits(db)]
         const text = [...suspensions.map(suspensionLine), ...learned.map(learnedLine)].map((line) =>
           line.replaceAll(/\p{Cc}/gu, '?'),
         )
@@ -70,7 +70,7 @@ const ACTIONS: Actions = {
             until,
             created_at: createdAt,
           })),
-          learned: learned.map(({ pace, source, connections, slowedAtMs }) => ({
+          learned: learned.map(({ pace, source, connections, reducedAtMs: slowedAtMs }) => ({
             pace,
             source,
             connections,
@@ -96,7 +96,7 @@ function suspensionLine({ pace, source, until, rule, reply }: ReceiverSuspension
   return `${pace} is left alone${fromText(source)} until ${until.toISOString()} by rule ${rule}: ${reply}`
 }
 
-function learnedLine({ pace, source, connections, slowedAtMs }: LearnedRow): string {
+function learnedLine({ pace, source, connections, reducedAtMs: slowedAtMs }: StoredLimit): string {
   const at = new Date(slowedAtMs).toISOString()
   return `${pace}${fromText(source)} takes ${Math.floor(connections)} connections at once, as learned at ${at}`
 }
@@ -109,7 +109,7 @@ function readText(file: string): string {
   }
 }
 
-function problemLine(file: string, { line, text }: Problem): string {
+function problemLine(file: string, { line, text }: ShapingProblem): string {
   return `${file}${line === 0 ? '' : `:${line}`}: ${text}`
 }
 
@@ -132,7 +132,7 @@ function readUsable(call: Call, file: string): Shaping | null {
 
 function replayText({ replies, receivers, changes }: Replay, days: number): string {
   if (replies === 0) return `No receiver refused anything in the last ${days} days.`
-  const counts = ({ suspend, slow, tell, nothing }: Counts): string =>
+  const counts = ({ suspend, slow, tell, nothing }: ActionCounts): string =>
     `${suspend} suspend, ${slow} slow, ${tell} tell, ${nothing} nothing`
   const table = tableText(
     ['RECEIVER', 'REPLIES', 'BEFORE', 'AFTER'],

@@ -2,7 +2,7 @@
 import { type Action, type Io, runAction, UsageError } from '#bin/cli/actions.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 import { withContext } from '#bin/cli/context.ts'
-import { listReceived, type ReceivedTlsReport, tellTlsReport } from '#src/tls-reports/received.ts'
+import { listReceivedTlsReports, type ReceivedTlsReport, serializeTlsReport } from '#src/tls-reports/received.ts'
 
 const USUAL_LIMIT = 50
 const MAX_LIMIT = 10_000
@@ -16,10 +16,10 @@ const ACTION: Action = {
       const limit = Number(call.option('limit') ?? USUAL_LIMIT)
       if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
         throw new UsageError(`--limit takes a number from 1 to ${MAX_LIMIT}`)
-      const reports = await listReceived(db, { isFailing: call.has('failing'), limit })
+      const reports = await listReceivedTlsReports(db, { isFailing: call.has('failing'), limit })
       const heads = ['BEGINS', 'ORGANISATION', 'SIGNED BY', 'DOMAIN', 'POLICY', 'GOOD', 'FAILED', 'WHY']
       const text = reports.length === 0 ? 'Nobody has reported.' : tableText(heads, reports.flatMap(rowsOf))
-      return call.answer(text, reports.map(tellTlsReport))
+      return call.answer(text, reports.map(serializeTlsReport))
     }),
 }
 

@@ -5,8 +5,8 @@ import { withContext } from '#bin/cli/context.ts'
 import { workspaceOf } from '#bin/cli/find-workspace.ts'
 import { loadPlans } from '#config/plans.ts'
 import { resume, suspend } from '#src/queue/suspensions.ts'
-import { whenReady } from '#src/stores/redis.ts'
-import { forgetCounts } from '#src/workspaces/rates.ts'
+import { waitUntilReady } from '#src/stores/redis.ts'
+import { deleteCounts } from '#src/workspaces/rates.ts'
 import { createWorkspace, listWorkspaces } from '#src/workspaces/workspaces.ts'
 
 const MAX_NAME = 255
@@ -39,7 +39,7 @@ const ACTIONS: Actions = {
     run: (call) =>
       withContext(call.io, async (ctx) => {
         const { id } = await workspaceOf(ctx.db, call.word(0))
-        await whenReady(ctx.redis, REDIS_WAIT_MS)
+        await waitUntilReady(ctx.redis, REDIS_WAIT_MS)
         await suspend(ctx, { kind: 'workspace', subject: id }, call.option('reason') ?? 'paused by the operator')
         return call.answer(`Mail of ${id} is accepted and waits until: mailstead workspace resume ${id}`, {
           paused: id,
@@ -52,8 +52,8 @@ const ACTIONS: Actions = {
     run: (call) =>
       withContext(call.io, async (ctx) => {
         const { id } = await workspaceOf(ctx.db, call.word(0))
-        await whenReady(ctx.redis, REDIS_WAIT_MS)
-        await forgetCounts(ctx.db, id)
+        await waitUntilReady(ctx.redis, REDIS_WAIT_MS)
+        await deleteCounts(ctx.db, id)
         if (!(await resume(ctx, { kind: 'workspace', subject: id }))) return call.fail(`${id} is not paused.`)
         return call.answer(`Mail of ${id} goes out again.`, { resumed: id })
       }),

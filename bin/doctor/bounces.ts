@@ -1,6 +1,6 @@
 /** What comes back: whether it is read, whether suppressions are held because a receiver seems broken, and letters to the postmaster. */
 import { readBacklog } from '#mta/inbound/report-list.ts'
-import { countHeld } from '#src/suppression/pending-suppressions.ts'
+import { countPending } from '#src/suppression/pending-suppressions.ts'
 import { type Check, ok, skipped, warning } from './check.ts'
 
 const LATE_MS = 5 * 60_000
@@ -9,12 +9,12 @@ export const BOUNCES: Check = {
   name: 'bounces',
   look: async ({ db }) => {
     if (db === null) return skipped('PostgreSQL is away')
-    const { waiting, oldest, letters } = await readBacklog(db)
+    const { waiting, oldest, postmasterMails: letters } = await readBacklog(db)
     if (oldest !== null && Date.now() - oldest.getTime() > LATE_MS) {
       const detail = `${waiting} reports are not read, the oldest since ${oldest.toISOString()}`
       return warning(detail, 'see that the inbound role runs, and look at its log')
     }
-    const outages = (await countHeld(db)).filter(({ hold }) => hold === 'outage')
+    const outages = (await countPending(db)).filter(({ hold }) => hold === 'outage')
     if (outages.length > 0) {
       const list = outages
         .slice(0, 3)

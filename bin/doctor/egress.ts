@@ -1,7 +1,7 @@
 /** Checks of the egress sources, made now; what the worker found is in `mailstead egress source list`. */
 import { DEFAULT_REGION, REGIONS } from '#config/regions.ts'
-import { CHECK_NAMES, type CheckName, checkSource, createCheckMeans } from '#src/egress/checks.ts'
-import { listSources, type Source } from '#src/egress/sources.ts'
+import { CHECK_NAMES, type CheckName, checkSource, createCheckDeps } from '#src/egress/source-checks.ts'
+import { listSources, type EgressSource } from '#src/egress/sources.ts'
 import { type Check, failed, type Finding, ok, type Patient, skipped, warning } from './check.ts'
 
 const WITHIN_MS = 30_000
@@ -9,7 +9,7 @@ const WITHIN_MS = 30_000
 /** By how bad they are. */
 const STATUSES = ['failed', 'warning', 'ok', 'skipped'] as const satisfies readonly Finding['status'][]
 
-async function sourcesOf({ db }: Patient): Promise<readonly Source[] | Finding> {
+async function sourcesOf({ db }: Patient): Promise<readonly EgressSource[] | Finding> {
   if (db === null) return skipped('PostgreSQL is away')
   const sources = await listSources(db)
   return sources.length === 0 ? skipped('no egress source is set: the system chooses the address') : sources
@@ -41,7 +41,7 @@ function checkOf(name: CheckName): Check {
     look: async (patient) => {
       const sources = await sourcesOf(patient)
       if (!('map' in sources)) return sources
-      const means = createCheckMeans(patient.config)
+      const means = createCheckDeps(patient.config)
       return sum(
         await Promise.all(
           sources.map(async (source) => ({ source: source.name, ...(await checkSource(means, name, source)) })),

@@ -74,7 +74,7 @@ export const WAY_OUT: Check = {
   withinMs: 15_000,
   look: async ({ config }) => {
     if (config.isSandbox) return skipped('the sandbox has its own receiver')
-    if (config.routes.some((route) => route.domain === '*')) return skipped('ROUTES sends all mail elsewhere')
+    if (config.routes.some((route) => route.domain === '*')) return skipped('ROUTES sends all mail to another server')
     const target = await findTarget(config)
     if (target === null) return skipped(`DNS does not tell the mail server of ${KNOWN_DOMAIN}`)
     const where = `port ${config.smtpOutPort} of ${KNOWN_DOMAIN}'s mail server (${target})`

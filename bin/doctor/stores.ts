@@ -5,7 +5,7 @@ import { pino } from 'pino'
 import type { Db } from '#src/stores/db.ts'
 import { listMigrations } from '#src/stores/migrations.ts'
 import { openRedis, type Redis } from '#src/stores/redis.ts'
-import { loadMasterKey, openVault } from '#src/crypto/encryption.ts'
+import { loadMasterKey, createEncryption } from '#src/crypto/encryption.ts'
 import { sql } from '#src/stores/sql.ts'
 import { type Check, failed, type Finding, messageOf, ok, type Patient, skipped, warning } from './check.ts'
 
@@ -111,8 +111,8 @@ export const MASTER_KEY = withDb('master key', async (db, { config }) => {
   if (!isThere && sealed.length === 0) return ok('made at the first start')
   if (!isThere) return failed(`${source} is missing, and keys are sealed with it`, RESTORE)
   try {
-    const vault = openVault(loadMasterKey(config))
-    for (const [purpose, value] of sealed) vault.open(purpose, value)
+    const encryption = createEncryption(loadMasterKey(config))
+    for (const [purpose, value] of sealed) encryption.decrypt(purpose, value)
   } catch (error) {
     return failed(messageOf(error), RESTORE)
   }

@@ -3,10 +3,10 @@ import { Resolver } from 'node:dns/promises'
 import type { Config } from '#config/load.ts'
 import { parseServer } from '#mta/route/dns-exchange.ts'
 import { openSecureDns } from '#mta/route/secure-dns.ts'
-import { createDomainDns } from '#src/domains/dns.ts'
+import { createDomainDns } from '#src/domains/domain-dns.ts'
 import { isLoopback } from '#src/net/address-policy.ts'
 import { TLS_REPORT_LOCAL } from '#src/tls-reports/received-queue.ts'
-import { readDestinations } from '#src/tls-reports/destinations.ts'
+import { parseDestinations } from '#src/tls-reports/destinations.ts'
 import { type Check, failed, type Finding, ok, skipped, warning } from './check.ts'
 
 export const TLS_REPORTS: Check = {
@@ -18,7 +18,7 @@ export const TLS_REPORTS: Check = {
     const record = await createDomainDns(config).txt(name)
     if (record.kind === 'failed') return skipped(`DNS does not tell ${name}`)
     const url = `${config.publicUrl}/api/v1/tls-reports`
-    const ours = readDestinations(record.records).filter((to) =>
+    const ours = parseDestinations(record.records).filter((to) =>
       to.kind === 'mail' ? to.address === address : to.url === url,
     )
     if (ours.length > 0) return ok(`others are asked for them at ${name}`)

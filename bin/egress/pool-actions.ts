@@ -6,7 +6,7 @@ import { workspaceOf } from '#bin/cli/find-workspace.ts'
 import { REGIONS } from '#config/regions.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { findDomain } from '#src/domains/domains.ts'
-import { addPool, joinPool, leavePool, listPools, type PoolUser, removePool, usePool } from '#src/egress/pools.ts'
+import { addPool, addToPool, removeFromPool, listPools, type PoolUser, removePool, setEgressPool } from '#src/egress/pools.ts'
 import { readWeight } from './source-actions.ts'
 
 export const POOL_ACTIONS: Actions = {
@@ -50,7 +50,7 @@ export const POOL_ACTIONS: Actions = {
       const [pool, source, weight] = [call.word(0), call.word(1), readWeight(call)]
       return change(
         call,
-        ({ db }) => joinPool(db, pool, { source, weight }),
+        ({ db }) => addToPool(db, pool, { source, weight }),
         `${source} is in ${pool} with weight ${weight}.`,
       )
     },
@@ -61,7 +61,7 @@ export const POOL_ACTIONS: Actions = {
     run: (call) =>
       change(
         call,
-        ({ db }) => leavePool(db, call.word(0), call.word(1)),
+        ({ db }) => removeFromPool(db, call.word(0), call.word(1)),
         `${call.word(1)} is no more in ${call.word(0)}.`,
       ),
   },
@@ -79,7 +79,7 @@ export const POOL_ACTIONS: Actions = {
         call,
         async ({ db }) => {
           const user = await userOf(db, workspace, call.option('domain'))
-          return user === null ? `the workspace has no domain ${whose}` : usePool(db, user, pool)
+          return user === null ? `the workspace has no domain ${whose}` : setEgressPool(db, user, pool)
         },
         text,
       )

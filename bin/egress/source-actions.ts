@@ -12,7 +12,7 @@ import {
   removeSource,
   resumeSource,
   setWarmUp,
-  type Source,
+  type EgressSource,
 } from '#src/egress/sources.ts'
 
 export const SOURCE_ACTIONS: Actions = {
@@ -135,7 +135,7 @@ export function readWeight(call: Call): number {
   return weight
 }
 
-function poolsText({ pools }: Source): string {
+function poolsText({ pools }: EgressSource): string {
   return pools.map(({ pool, weight }) => (weight === 1 ? pool : `${pool} (${weight})`)).join(', ')
 }
 
@@ -146,7 +146,7 @@ function troubleText(findings: readonly StoredFinding[]): string {
     .join('; ')
 }
 
-function jsonOf(source: Source, findings: readonly StoredFinding[] = []): Record<string, unknown> {
+function jsonOf(source: EgressSource, findings: readonly StoredFinding[] = []): Record<string, unknown> {
   const { id, name, address, ehloName, region, state, warmingSince, goneSince, machine, createdAt, pools } = source
   return {
     id,

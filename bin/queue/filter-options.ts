@@ -2,10 +2,10 @@
 import { type Call, UsageError } from '#bin/cli/actions.ts'
 import type { Context } from '#src/context.ts'
 import type { QueueFilter } from '#src/messages/queue-view.ts'
-import { FILTER_FIELDS, readFilter, readStopped, type FilterField, type GivenFilter } from '#src/operator/filter.ts'
+import { FILTER_FIELDS, parseFilter, parseSuspendable, type FilterField, type FilterInput } from '#src/operator/filter.ts'
 import type { Detail } from '#src/platform/errors.ts'
-import { readMoment } from '#src/platform/time-input.ts'
-import type { Stopped } from '#src/queue/suspensions.ts'
+import { parseTime } from '#src/platform/time-input.ts'
+import type { SuspensionTarget } from '#src/queue/suspensions.ts'
 
 const optionOf = (field: string): string => field.replaceAll('_', '-')
 const FIELDS = Object.keys(FILTER_FIELDS) as FilterField[]
@@ -14,9 +14,9 @@ export const FILTER_USAGE = FILTERS.map((name) => `[--${name} ${name[0]?.toUpper
 const USUAL_LIMIT = 50
 const MAX_LIMIT = 100_000
 
-function given(call: Call): GivenFilter {
+function given(call: Call): FilterInput {
   const entries = FIELDS.map((field) => [field, call.option(optionOf(field))] as const)
-  return Object.fromEntries(entries.filter(([, text]) => text !== null)) as GivenFilter
+  return Object.fromEntries(entries.filter(([, text]) => text !== null)) as FilterInput
 }
 
 function usageError(details: readonly Detail[]): UsageError {
@@ -26,13 +26,13 @@ function usageError(details: readonly Detail[]): UsageError {
 }
 
 export async function filterOf(call: Call, { db, clock }: Context): Promise<QueueFilter> {
-  const read = await readFilter(given(call), { db, nowMs: clock.now() })
+  const read = await parseFilter(given(call), { db, nowMs: clock.now() })
   if (!read.ok) throw usageError(read.details)
   return read.filter
 }
 
-export async function stoppedOf(call: Call, { db }: Context): Promise<Stopped> {
-  const read = await readStopped({ ...given(call), ...(call.words.length === 0 ? {} : { domain: call.word(0) }) }, db)
+export async function stoppedOf(call: Call, { db }: Context): Promise<SuspensionTarget> {
+  const read = await parseSuspendable({ ...given(call), ...(call.words.length === 0 ? {} : { domain: call.word(0) }) }, db)
   if (!read.ok) throw usageError(read.details)
   return read.stopped
 }
@@ -46,7 +46,7 @@ export function limitOf(call: Call): number {
 
 export function untilOf(call: Call): Date | null {
   const text = call.option('until')
-  const until = text === null ? null : readMoment(text, 'UTC')
+  const until = text === null ? null : parseTime(text, 'UTC')
   if (text !== null && (until === null || until.getTime() <= Date.now()))
     throw new UsageError('--until takes a time to come: 2031-05-04T10:00:00Z')
   return until

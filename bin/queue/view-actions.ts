@@ -2,7 +2,7 @@
 import { type Action, UsageError } from '#bin/cli/actions.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { lineText, tableText } from '#bin/terminal/terminal-text.ts'
-import { COUNTED_BY_NAMES, countOpen, countTiers, listOpen } from '#src/messages/queue-view.ts'
+import { GROUPING_NAMES, countOpen, countTiers, listOpen } from '#src/messages/queue-view.ts'
 import { listActions } from '#src/operator/audit-log.ts'
 import { hexOf } from '#src/platform/id.ts'
 import { listSuspensions, type Suspension } from '#src/queue/suspensions.ts'
@@ -57,11 +57,11 @@ const status: Action = {
 }
 
 const count: Action = {
-  usage: `count --by ${COUNTED_BY_NAMES.join('|')} ${FILTER_USAGE} [--limit N]`,
+  usage: `count --by ${GROUPING_NAMES.join('|')} ${FILTER_USAGE} [--limit N]`,
   options: [...FILTERS, 'by', 'limit'],
   run: (call) => {
-    const by = COUNTED_BY_NAMES.find((name) => name === call.required('by'))
-    if (by === undefined) throw new UsageError(`--by is one of ${COUNTED_BY_NAMES.join(', ')}`)
+    const by = GROUPING_NAMES.find((name) => name === call.required('by'))
+    if (by === undefined) throw new UsageError(`--by is one of ${GROUPING_NAMES.join(', ')}`)
     return withContext(call.io, async (ctx) => {
       const counts = await countOpen(ctx.db, await filterOf(call, ctx), by, limitOf(call))
       const rows = counts.map((row) => [row.name, String(row.count), row.oldestDueAt.toISOString()])

@@ -4,7 +4,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe } from '#api/openapi/openapi.ts'
+import { buildOpenApi } from '#api/openapi/openapi.ts'
 import { ROUTES } from '#api/table.ts'
 import { commentOf, fieldOf, typeOf, type Schema } from './types.ts'
 
@@ -44,7 +44,7 @@ const HEADER =
 
 /** The text of `mailstead.ts`. */
 export function generate(): string {
-  const document = describe(ROUTES, '') as unknown as Document
+  const document = buildOpenApi(ROUTES, '') as unknown as Document
   const methods = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item)
       .filter(([, operation]) => operation.security.some((one) => 'key' in one) && operation.deprecated !== true)

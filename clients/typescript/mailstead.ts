@@ -2220,9 +2220,9 @@ export type PreviewTemplateBody = {
   readonly version?: number | null
   readonly subject?: string | null
   readonly body?: string | null
-  /** the text part beside HTML; where there is none, one is made of the HTML */
+  /** the text part beside HTML; generated from the HTML when omitted */
   readonly text?: string | null
-  /** detected where it is left out */
+  /** detected when omitted */
   readonly format?: "html" | "text" | "mjml" | null
   /** params for previews; declares their names */
   readonly sample_data?: Readonly<Record<string, unknown>> | null
@@ -2305,9 +2305,9 @@ export type SaveTemplateBody = {
   readonly subject: string
   /** HTML, MJML or text */
   readonly body: string
-  /** the text part beside HTML; where there is none, one is made of the HTML */
+  /** the text part beside HTML; generated from the HTML when omitted */
   readonly text?: string | null
-  /** detected where it is left out */
+  /** detected when omitted */
   readonly format?: "html" | "text" | "mjml" | null
   /** params for previews; declares their names */
   readonly sample_data?: Readonly<Record<string, unknown>> | null

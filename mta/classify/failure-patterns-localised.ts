@@ -3,26 +3,26 @@
  * Portuguese, Italian, Dutch, the Scandinavian ones, Finnish, Polish, Czech, Hungarian, Romanian, Greek, Russian, Ukrainian, Turkish,
  * Japanese, Chinese, Korean. Accents may be lost on the way. A language that writes no spaces has no word boundaries either.
  */
-import type { Family } from './failure-patterns.ts'
-import { words } from './word-patterns.ts'
+import type { FailurePattern } from './failure-patterns.ts'
+import { anyOf } from './text-patterns.ts'
 
 /** A word ends here; letters with accents are none to `\b`. */
-const END = '(?![a-zà-ÿ])'
+const WORD_END = '(?![a-zà-ÿ])'
 
 /** Somebody who is written to, and the words that follow within a sentence. */
-const WHO_LATIN =
+const ADDRESSEE =
   String.raw`(?:benutzer|nutzer|empf[äa]e?nger\w*|adressat\w*|postfach|konto|(?:mail-?)?adresse|destinataire|` +
   String.raw`utilisateur|compte|` +
   String.raw`bo[îi]te|usuario|usu[áa]rio|destinat[áa]rio|cuenta|conta|buz[óo]n|casilla|caixa|direcci[óo]n|endere[çc]o|utente|casella|` +
   String.raw`indirizzo|gebruiker|ontvanger|adres|postbus|mottagare\w*|modtager\w*|mottaker\w*|anv[äa]ndare\w*|bruger\w*|bruker\w*|` +
   String.raw`u[żz]ytkownik\w*|kont[au]|skrzynk\w+|odbiorc\w+|u[žz]ivatel\w*|adres[áa]t\w*|kullan[ıi]c[ıi]\w*|al[ıi]c[ıi]\w*|hesap|` +
   String.raw`mailbox|` +
-  String.raw`account|e-?mail)${END}`
+  String.raw`account|e-?mail)${WORD_END}`
 /** An address, as a notice of Exchange names it in the language of its organisation. */
-const ADDRESS_LATIN =
+const ADDRESS =
   String.raw`(?:direcci[óo]n|endere[çc]o|indirizzo|e-?post\w*|e-?mail\w*|mail\w*|adress?e?\w*|adres\w*|destinatari\w*|` +
   String.raw`adresat\w*)`
-const GONE_LATIN =
+const DOES_NOT_EXIST =
   String.raw`(?:(?:un|on)bekannt\w*|ung[üu]e?ltig|(?:existiert|gibt es|besteht|bestaat) (?:\S+ )?ni(?:ch|e)t|` +
   String.raw`nicht (?:mehr )?(?:gefunden|bekannt|vorhanden|existent|g[üu]e?ltig|zugeordnet)|inconnue?|inexist[ae]nte?|` +
   String.raw`n['’]exist[ae]nt? (?:pas|plus)|n['’]existe (?:pas|plus)|invalide|introuvable|non (?:reconnue?|trouv[ée]e?|recens[ée]e?)|` +
@@ -32,28 +32,28 @@ const GONE_LATIN =
   String.raw`finnes ikke|ok[äa]nd|ukend[te]*|ukjent|nie istnieje|nieznan\w+|nie zosta[łl]\w* znalezion\w+|neexistuje|nezn[áa]m\w+|` +
   String.raw`bulunamad[ıi]|bilinmiyor|mevcut de[ğg]il|ge[çc]ersiz)`
 
-const soft = (name: string, ...families: readonly string[]): Family => ({
+const soft = (name: string, ...alternatives: readonly string[]): FailurePattern => ({
   class: name,
   isHard: false,
-  says: words(...families),
+  pattern: anyOf(...alternatives),
 })
-const hard = (name: string, ...families: readonly string[]): Family => ({
+const hard = (name: string, ...alternatives: readonly string[]): FailurePattern => ({
   class: name,
   isHard: true,
-  says: words(...families),
+  pattern: anyOf(...alternatives),
 })
 
 /** First match wins. */
-export const FAMILIES_ABROAD: readonly Family[] = [
+export const LOCALISED_FAILURE_PATTERNS: readonly FailurePattern[] = [
   soft('spam', String.raw`спам|垃圾|スパム|迷惑メール|스팸|\bindesejad[oa]\b|\bno deseado\b|\bpourriel`),
   soft(
     'mailbox-full',
     String.raw`(?:postfach|mailbox|konto)[^.\n]{0,40}\b(?:voll|[üu]e?berf[üu]e?llt)\b|speicherplatz|zu ?viele mails|kontingent`,
     String.raw`(?:bo[îi]te|messagerie|compte)[^.\n]{0,60}\b(?:pleine?|satur[ée]e?)\b|quota d[ée]pass|espace (?:disque )?insuffisant`,
-    String.raw`(?:buz[óo]n|casilla|cuenta|bandeja|caixa|conta)[^.\n]{0,60}\b(?:llen[oa]|chei[oa]|lotad[oa]|sin espacio)${END}`,
+    String.raw`(?:buz[óo]n|casilla|cuenta|bandeja|caixa|conta)[^.\n]{0,60}\b(?:llen[oa]|chei[oa]|lotad[oa]|sin espacio)${WORD_END}`,
     String.raw`(?:cuota|quota|cota|espacio|espa[çc]o|limite|l[íi]mite)[^.\n]{0,40}\b(?:excedid[oa]|superad[oa]|esgotad[oa]|insuficiente|` +
       String.raw`lotad[oa])`,
-    String.raw`(?:casella|spazio|quota)[^.\n]{0,60}\b(?:pien[ao]|satur[ao]|superat[ao]|esaurit[ao]|insufficiente)${END}`,
+    String.raw`(?:casella|spazio|quota)[^.\n]{0,60}\b(?:pien[ao]|satur[ao]|superat[ao]|esaurit[ao]|insufficiente)${WORD_END}`,
     String.raw`(?:postbus|mailbox|postvak)[^.\n]{0,30}\bvol\b|(?:postl[åa]da|postkasse|inkorg)\w*[^.\n]{0,30}\bfull[dt]?\b`,
     String.raw`(?:skrzynk\w+|konto)[^.\n]{0,40}(?:pe[łl]n|przepe[łl]nion|przekroczon)|schr[áa]nka[^.\n]{0,30}pln[áa]|` +
       String.raw`kota[^.\n]{0,30}a[şs][ıi]ld[ıi]`,
@@ -63,7 +63,7 @@ export const FAMILIES_ABROAD: readonly Family[] = [
   ),
   soft(
     'sender-refused',
-    String.raw`\b(?:autoris[ée]e?s?|permisos?|permiss[ãa]o|berechtig\w*|autorizzat[oa]|toestemming|uprawnie\w+)${END}|` +
+    String.raw`\b(?:autoris[ée]e?s?|permisos?|permiss[ãa]o|berechtig\w*|autorizzat[oa]|toestemming|uprawnie\w+)${WORD_END}|` +
       String.raw`разрешени|權限|权限|権限|권한`,
   ),
   soft('recipient-filter', String.raw`受信拒否|受信を拒否|受信制限|ドメイン指定|指定受信|拒否設定|拒收`),
@@ -73,13 +73,13 @@ export const FAMILIES_ABROAD: readonly Family[] = [
       String.raw`desactivad[oa]|` +
       String.raw`desativad[oa]|bloquead[oa]|inactiv[oa]|inativ[oa]|ha expirado|expirou|disabilitat[oa]|disattivat[oa]|sospes[oa]|` +
       String.raw`bloccat[oa]|` +
-      String.raw`geblokkeerd|gedeactiveerd|zablokowan\w+|nieaktywn\w+)${END}`,
+      String.raw`geblokkeerd|gedeactiveerd|zablokowan\w+|nieaktywn\w+)${WORD_END}`,
     String.raw`заблокирован|отключ[её]н|неактив|一時停止|停止中|停用|禁用|冻结|凍結|锁定|鎖定|过期|過期|휴면|정지`,
   ),
   soft(
     'policy',
     String.raw`\b(?:abgelehnt|verweigert|zur[üu]e?ckgewiesen|nicht (?:erlaubt|zugelassen|gestattet)|refus[ée]e?|rejet[ée]e?|interdite?|` +
-      String.raw`rechazad[oa]|denegad[oa]|no permitid[oa]|rejeitad[oa]|negad[oa]|rifiutat[oa]|respint[oa]|geweigerd|odrzucon\w+)${END}`,
+      String.raw`rechazad[oa]|denegad[oa]|no permitid[oa]|rejeitad[oa]|negad[oa]|rifiutat[oa]|respint[oa]|geweigerd|odrzucon\w+)${WORD_END}`,
     String.raw`отклон|отказано|запрещ|黑名单|黑名單|拒绝|拒絕|频率|頻率|限制|거부|차단`,
   ),
   hard(
@@ -89,16 +89,16 @@ export const FAMILIES_ABROAD: readonly Family[] = [
       String.raw`geen (?:dergelijke |zodanige )?|` +
       String.raw`no existe (?:el|la|este|esta|tal|ning[úu]n)|n[ãa]o existe (?:o|a|este|esta|tal)|nessun|aucune?|ok[äa]nd|ukendte?|` +
       String.raw`ukjente?|` +
-      String.raw`nie ma (?:takiego|takiej)|nezn[áa]m[ýyáaé]+)\s*${WHO_LATIN}`,
-    String.raw`\b${WHO_LATIN}[^.\n]{0,60}?[^\w.\n]${GONE_LATIN}`,
+      String.raw`nie ma (?:takiego|takiej)|nezn[áa]m[ýyáaé]+)\s*${ADDRESSEE}`,
+    String.raw`\b${ADDRESSEE}[^.\n]{0,60}?[^\w.\n]${DOES_NOT_EXIST}`,
     String.raw`(?:пользовател|получател|адрес|ящик|аккаунт)[^.\n]{0,60}(?:не (?:найден|существует|зарегистрирован|известен)|неизвест|` +
       String.raw`отсутствует)`,
     // what could not be found, before the word for an address
     String.raw`(?:no se (?:ha )?(?:encontr[óo]|encontrado|pudo encontrar)|n[ãa]o (?:foi poss[íi]vel encontrar|` +
       String.raw`foi encontrad[oa])|impossibile trovare|(?:gick inte|gikk ikke|kunne ikke|kan ikke|kan inte) (?:att )?(?:hitta|finde|` +
       String.raw`finne)|nie (?:mo[żz]na|uda[łl]o si[ęe]) (?:odnale[źz][ćc]|` +
-      String.raw`znale[źz][ćc])|nelze naj[íi]t|konnte nicht gefunden werden:|introuvable ?:)[^.\n]{0,40}\b${ADDRESS_LATIN}`,
-    String.raw`\b${ADDRESS_LATIN}[^.\n]{0,40}\b(?:bulunamad[ıi]|kunne ikke bli funnet|blev ikke fundet|kunde inte hittas|` +
+      String.raw`znale[źz][ćc])|nelze naj[íi]t|konnte nicht gefunden werden:|introuvable ?:)[^.\n]{0,40}\b${ADDRESS}`,
+    String.raw`\b${ADDRESS}[^.\n]{0,40}\b(?:bulunamad[ıi]|kunne ikke bli funnet|blev ikke fundet|kunde inte hittas|` +
       String.raw`nem tal[áa]lhat[óo]|nu (?:a fost g[ăa]sit[ăa]?|exist[ăa])|ei l[öo]ydy|ei ole olemassa)`,
     String.raw`(?:k[äa]ytt[äa]j[äa]\S{0,3}|vastaanottaja\S{0,3}|osoite\S{0,3}|tili[äa]?) (?:\S+ )?ei (?:ole olemassa|l[öo]ydy|tunneta)|` +
       String.raw`tuntematon (?:k[äa]ytt[äa]j[äa]|vastaanottaja|osoite)`,

@@ -3,49 +3,49 @@
  * it. Where a text says both, the softer reading comes first: a filter, a quota, a policy or a network never condemn an address. Rules are
  * written for how servers word things, never for one server's mail. Read by failure-text.ts.
  */
-import { words } from './word-patterns.ts'
+import { anyOf } from './text-patterns.ts'
 
-export interface Reading {
+export interface FailureClassification {
   readonly class: string
   /** The address, or its domain, will never take mail. */
   readonly isHard: boolean
   /** Only one server words it so, and means it, whenever it says it. */
-  readonly isSure?: boolean
+  readonly isConclusive?: boolean
 }
 
-export interface Family extends Reading {
-  readonly says: RegExp
+export interface FailurePattern extends FailureClassification {
+  readonly pattern: RegExp
 }
 
-const soft = (name: string, says: RegExp): Family => ({ class: name, isHard: false, says })
-const hard = (name: string, says: RegExp): Family => ({ class: name, isHard: true, says })
+const soft = (name: string, pattern: RegExp): FailurePattern => ({ class: name, isHard: false, pattern })
+const hard = (name: string, pattern: RegExp): FailurePattern => ({ class: name, isHard: true, pattern })
 
-const WHO =
+const ADDRESSEE =
   String.raw`(?:users?|recipients?|recipient ?address|mail ?box|mail ?drop|account|addressee|alias|e-?mail address|address|` +
   String.raw`customer|subscriber|` +
   String.raw`login|name|user ?id|person)`
-const NEGATED =
+const NEGATION =
   String.raw`(?:doe?s(?:n['’]?t| not)|do not|don't|did not|didn't|could not|couldn't|can(?:no|['’])t|` +
   String.raw`is(?:n['’]t| not)|was(?:n't| not)|are not|has not been|not)`
 /** What is said of an address that nobody has. */
-const GONE =
+const DOES_NOT_EXIST =
   String.raw`(?:(?:is |are |was |were )?(?:unknown|invalid|undefined|non-?existent|inexistent|bad|illegal|removed|deleted|` +
-  String.raw`unrecogni[sz]ed|undeliverable|closed|terminated|cancel+ed)\b|${NEGATED} (?:\S+ )?(?:exist|found|be found|known|listed|` +
+  String.raw`unrecogni[sz]ed|undeliverable|closed|terminated|cancel+ed)\b|${NEGATION} (?:\S+ )?(?:exist|found|be found|known|listed|` +
   String.raw`valid|recogni[sz]ed|defined|registered|here|have (?:an?|any|such)|in (?:our|the|my)|a (?:valid|known|local|member)|local|` +
   String.raw`match|match\w*|hosted|identified|our (?:customer|user))|no longer (?:\S+ )?(?:exists?|valid|available|active|in use|` +
   String.raw`accepts? (?:e-?)?mail))`
 
 /** First match wins. */
-export const FAMILIES: readonly Family[] = [
+export const FAILURE_PATTERNS: readonly FailurePattern[] = [
   // an address that a directory refuses without saying that it is unknown: Microsoft's directory-based edge blocking
   hard('no-such-user', /\b5\.4\.1\b.{0,200}recipient\s+address(?:es)?\s+rejected\s*:\s+access\s+denied/is),
   // mail.ru's, which judges recipients after the message has come
-  { ...hard('no-such-user', /message was not accepted -- invalid mailbox/i), isSure: true },
+  { ...hard('no-such-user', /message was not accepted -- invalid mailbox/i), isConclusive: true },
   // X.2.1: the mailbox is there, and takes no mail (RFC 3463 3.3)
   soft('mailbox-disabled', /\b[45]\.2\.[01]\b.{0,60}mailbox (?:is )?(?:not available|unavailable)/i),
   soft(
     'recipient-filter',
-    words(
+    anyOf(
       String.raw`recipient preferences|refused by (?:the )?recipient|rejected by (?:the )?(?:recipient's|user's|recipient) ?(?:filter|` +
         String.raw`settings|$)`,
       String.raw`blocked by (?:the )?recipient|\b550:? +: +user unknown|user (?:has )?refused|recipients? (?:has |have )(?:refused|` +
@@ -60,7 +60,7 @@ export const FAMILIES: readonly Family[] = [
   soft('virus', /\b(?:virus|infected|malware|trojan|worm)\b/i),
   soft(
     'authentication',
-    words(
+    anyOf(
       String.raw`\b(?:dmarc|spf|dkim|sender id)\b|unauthenticated|authentication (?:information|failed|check|required|level)`,
       String.raw`not authenticated|auth(?:entication)? required|auth failed|domain ?keys|user ?name (?:or|and) password|login (?:failed|` +
         String.raw`incorrect|denied)|smtp[- ]auth\w*|requires? authentication`,
@@ -68,14 +68,14 @@ export const FAMILIES: readonly Family[] = [
   ),
   soft(
     'no-reverse-dns',
-    words(
+    anyOf(
       String.raw`\bptr\b|reverse[- ]?dns|\brdns\b|reverse (?:lookup|map|host)|unverif[iy]+able sending|mismatch(?:es)? client ip`,
       String.raw`without (?:valid )?(?:ptr|reverse)|cannot find your (?:hostname|reverse)`,
     ),
   ),
   soft(
     'relay-denied',
-    words(
+    anyOf(
       String.raw`relay(?:ing)? (?:access )?(?:is )?(?:denied|not (?:permitted|allowed)|prohibited|disallowed)`,
       String.raw`(?:not permitted|unable|cannot|unauthorized|will not|attempt) to relay|we do not relay|not an open relay`,
       String.raw`insecure mail relay|no relaying|(?:not|never) (?:been )?(?:configured|allowed|permitted) to (?:relay|let you)|not a gateway`,
@@ -86,7 +86,7 @@ export const FAMILIES: readonly Family[] = [
   ),
   soft(
     'blocked',
-    words(
+    anyOf(
       String.raw`black[- ]?list|block[- ]?list|deny[- ]?list|\b(?:dns|ip)bl\b|\brbls?\b|spamhaus|spamcop|barracuda|\bblocked\b`,
       String.raw`\bbanned\b|reputation|invalid ip for sending`,
       String.raw`(?:client|sender(?! address)|your|sending|this)\s(?:ip|host|server|address|network)[^.]{0,40}(?:rejected|denied|refused|` +
@@ -100,7 +100,7 @@ export const FAMILIES: readonly Family[] = [
   ),
   soft(
     'spam',
-    words(
+    anyOf(
       String.raw`\bspam\b|\bjunk\b|\bube\b|\buce\b|unsolicited|bulk (?:e-?)?mail|phish|content (?:was )?rejected`,
       String.raw`message content (?:is )?(?:not acceptable|rejected|blocked)|rejected (?:for|by) (?:policy|content)|spam-?trap`,
       String.raw`(?:mail|message|content) (?:\S+ )?(?:filtered|denied|refused(?! - (?:address|recipient|user)))|dt:spm|` +
@@ -110,7 +110,7 @@ export const FAMILIES: readonly Family[] = [
   soft('greylisted', /gr[ae]y[- ]?list|^45\d 4\.7\.1 (?:please )?try again later\W*$|\bcome back in \d/i),
   soft(
     'throttled',
-    words(
+    anyOf(
       String.raw`too many(?! hops)|rate[- ]?limit|throttl|exceeded .{0,40}(?:rate|limit of (?:messages|connections|recipients))`,
       String.raw`submission ?quota|(?:sending|outgoing|outbound|daily|hourly) (?:\w+ ){0,2}(?:quota|limit)`,
       String.raw`(?:sending|message|connection) (?:rate|limit)|try (?:again )?(?:more slowly|slower)|unusual rate`,
@@ -119,7 +119,7 @@ export const FAMILIES: readonly Family[] = [
   ),
   soft(
     'mailbox-full',
-    words(
+    anyOf(
       String.raw`over[- ]?quota|quota (?:is )?(?:exceeded|full|violation|reached|limit)`,
       String.raw`(?:exceed\w*|over|out of|beyond|full|reached)[^.\n]{0,50}(?:quota|storage|mailbox size|disk space)`,
       String.raw`(?:mail ?box|inbox|mail ?drop|account|mailfolder|maildir|user)\S{0,3} (?:is |was |has )?(?:full|over|exceeded)`,
@@ -137,7 +137,7 @@ export const FAMILIES: readonly Family[] = [
   soft('expired', /\b(?:message|mail) (?:has )?expired\b|\bin the queue (?:for )?too long/i),
   soft(
     'too-large',
-    words(
+    anyOf(
       String.raw`(?:message|mail|e-?mail|size|header|headers|line|data|it)\b[^.\n]{0,60}\b(?:too (?:large|big|long)|exceed\w*|` +
         String.raw`larger than|over)\b`,
       String.raw`\b(?:line|size) limit exceeded|max(?:imum)?(?: message)? (?:size|length)|too (?:large|big) (?:message|mail|for)`,
@@ -146,7 +146,7 @@ export const FAMILIES: readonly Family[] = [
   ),
   soft(
     'mailbox-disabled',
-    words(
+    anyOf(
       String.raw`\b(?:disabled(?:user)?|suspended|deactivated|in-?activ(?:e|ated|ity)|locked|on hold|not (?:active|activated)|dormant|` +
         String.raw`(?:account|mailbox|user) (?:has |is )?expired|expired (?:account|mailbox)|temporarily (?:closed|unavailable|limited)|` +
         String.raw`discontinued|out of service|not (?:currently |been )?(?:being )?(?:accepted for this|collected)|is restricted)\b`,
@@ -154,7 +154,7 @@ export const FAMILIES: readonly Family[] = [
   ),
   soft(
     'sender-refused',
-    words(
+    anyOf(
       String.raw`sender (?:address |domain |verify |is |was |not |e-?mail )*(?:rejected|denied|refused|invalid|fail\w*|unknown|` +
         String.raw`blocked|verif\w+|not)`,
       String.raw`(?:invalid|bad|unroutable|unknown|forged|illegal) (?:sender|mail from|return[- ]path|envelope from)`,
@@ -171,7 +171,7 @@ export const FAMILIES: readonly Family[] = [
   ),
   soft(
     'message-refused',
-    words(
+    anyOf(
       String.raw`(?:header|message|mail|attachment|content|mime)\b[^.\n]{0,40}\b(?:error|not compliant|malformed|not accepted|` +
         String.raw`syntax|violat\w+|prohibited|not allowed|rejected due)`,
       String.raw`rfc ?[25]32[12]|multiple (?:from|addresses)|message-id|bare (?:lf|cr)|security (?:reason|policy|risk)`,
@@ -180,21 +180,21 @@ export const FAMILIES: readonly Family[] = [
   ),
   soft(
     'policy',
-    words(
+    anyOf(
       String.raw`\bpolic(?:y|ies)\b|administrative(?:ly)? (?:prohibit\w*|denied)|not allowed to send`,
       String.raw`access (?:is |to this \S+ )?(?:denied|restricted|forbidden)|forbidden|local restrictions|not authori[sz]ed`,
     ),
   ),
   soft(
     'protocol',
-    words(
+    anyOf(
       String.raw`bad sequence|(?:command|parameters?|syntax) (?:error|unrecogni[sz]ed|not (?:implemented|recogni[sz]ed|supported))`,
       String.raw`syntax error|unsupported option|unrecogni[sz]ed (?:command|parameter)`,
     ),
   ),
   soft(
     'system',
-    words(
+    anyOf(
       String.raw`unknown (?:mailer )?error|mailer error|(?:unknown|undefined) (?:failure|problem|reason|response|delivery (?:mode|error))`,
       String.raw`\b(?:can't|cannot|couldn['’]t|could not|unable to) (?:create|open|write|lock|switch|append|access)\b|i\/o error`,
       String.raw`input\/output error|local configuration error|temporarily (?:not|fail\w*)`,
@@ -202,15 +202,15 @@ export const FAMILIES: readonly Family[] = [
   ),
   hard(
     'moved',
-    words(
-      String.raw`${WHO}\b[^.\n]{0,60}\b(?:has moved|moved to|(?:has )?changed (?:his|her|their|its|to)|has (?:a )?new address)`,
+    anyOf(
+      String.raw`${ADDRESSEE}\b[^.\n]{0,60}\b(?:has moved|moved to|(?:has )?changed (?:his|her|their|its|to)|has (?:a )?new address)`,
       String.raw`\bhas moved; please try|no longer (?:on server|at this|works|with|uses|here)`,
       String.raw`address (?:has )?(?:been )?(?:changed|replaced)`,
     ),
   ),
   hard(
     'no-mail-accepted',
-    words(
+    anyOf(
       String.raw`(?:host|domain|server|address)[^.\n]{0,40}(?:does not|doesn't|do not|never) accept (?:any )?(?:e-?)?mails?`,
       String.raw`\bnull ?mx\b|no mail (?:service|exchanger) (?:is )?(?:here|accepted)|destination seem to reject all mails`,
       String.raw`not accept(?:ing)? any (?:mail|message)|indicated no smtp service|no smtp service here`,
@@ -220,11 +220,11 @@ export const FAMILIES: readonly Family[] = [
   soft('network', /host not found[,:;]? (?:please )?try again|temporary (?:dns|name|lookup)|\bservfail\b/i),
   hard(
     'no-such-domain',
-    words(
+    anyOf(
       String.raw`\b(?:unknown|no such|non-?existent|illegal|invalid|unrout(?:e)?able)(?: mail)? (?:host|domain|hostname|` +
         String.raw`domain name)\b`,
       String.raw`\bhost (?:or domain name )?(?:is )?(?:unknown|not found)`,
-      String.raw`\b(?:domain|host|hostname)(?: name)?\b(?:\s+\S{0,99}[^\s.:;!?,]){0,6}?[\s:]*(?:${NEGATED} (?:exist|valid|found|be found|` +
+      String.raw`\b(?:domain|host|hostname)(?: name)?\b(?:\s+\S{0,99}[^\s.:;!?,]){0,6}?[\s:]*(?:${NEGATION} (?:exist|valid|found|be found|` +
         String.raw`resolve)|unknown|not found|has no)`,
       // a domain that is not reachable is Outlook's word for one that is not there; of a host it is the network
       String.raw`\bdomain is not reachable`,
@@ -237,22 +237,22 @@ export const FAMILIES: readonly Family[] = [
   ),
   hard(
     'no-such-user',
-    words(
+    anyOf(
       String.raw`\b(?:unknown|no such|non-?existent|invalid|illegal|bad|no|wrong|undefined|not a (?:valid|known|local))` +
         String.raw`(?: or illegal| local| virtual| e-?mail| destination| recipient| target| receiver| final| delivery|` +
-        String.raw` user){0,2} (?:${WHO}|` +
+        String.raw` user){0,2} (?:${ADDRESSEE}|` +
         String.raw`person|id|e-?mail|mailbox address)\b`,
       // gateways to phones
       String.raw`no valid recipients for this (?:mm|multimedia)`,
       // the words between do not run over the end of a sentence
-      String.raw`\b${WHO}\b[^\s\w]{0,6}(?:\s+\S{0,99}[^\s.:;!?,]){0,6}?[\s:]*(?<!\w)${GONE}`,
-      String.raw`@[\w.-]{1,99}[^\s\w]{0,6}\s*(?:(?:user|recipient|address|mailbox) )?${GONE}`,
+      String.raw`\b${ADDRESSEE}\b[^\s\w]{0,6}(?:\s+\S{0,99}[^\s.:;!?,]){0,6}?[\s:]*(?<!\w)${DOES_NOT_EXIST}`,
+      String.raw`@[\w.-]{1,99}[^\s\w]{0,6}\s*(?:(?:user|recipient|address|mailbox) )?${DOES_NOT_EXIST}`,
       String.raw`no (?:mail ?box|user|account|person|one|recipient)[^.\n]{0,20} (?:here|by|with|at) (?:that|this|by)`,
       String.raw`there is no (?:\S+ )?(?:user|account|mailbox|one)`,
       String.raw`(?:requested action not taken: |550 (?:5\.\d\.\d )?)mailbox (?:is )?(?:unavailable|not available)`,
       String.raw`not (?:our|an?) (?:\S+ )?(?:customer|user|users|subscriber|recipient)\b`,
       String.raw`delivery not authorized, message refused: unknown`,
-      String.raw`(?:could not|couldn't|can(?:no|')t|unable to) (?:be )?(?:found?|find|resolve|locate) (?:\S+ ){0,2}${WHO}`,
+      String.raw`(?:could not|couldn't|can(?:no|')t|unable to) (?:be )?(?:found?|find|resolve|locate) (?:\S+ ){0,2}${ADDRESSEE}`,
       String.raw`(?:doesn['’]t|does not|do not) have an? (?:\S+ )?account|no (?:such )?(?:\S+ )?(?:account|user) (?:here )?by that name`,
       String.raw`not (?:present|found) in (?:the |our )?(?:directory|ldap|database)|handle mail for (?:that|this) user|` +
         String.raw`\b5\.1\.0 address rejected`,
@@ -263,7 +263,7 @@ export const FAMILIES: readonly Family[] = [
   soft('tls', /\bstarttls\b|not support tls|tls (?:required|negotiation|handshake|not)/i),
   soft(
     'expired',
-    words(
+    anyOf(
       String.raw`expired|(?:retry|delivery) time(?:out)?(?: has)? (?:been )?exceeded|too long|gi(?:ve|ven|ving) up`,
       String.raw`(?:unable|failed) to deliver (?:\S+ ){0,4}(?:in|after|within) \d+|not delivered within|queue (?:lifetime|time)`,
       String.raw`all hosts (?:have been )?fail`,
@@ -271,7 +271,7 @@ export const FAMILIES: readonly Family[] = [
   ),
   soft(
     'network',
-    words(
+    anyOf(
       String.raw`time[ds]?[- ]?out|connection (?:was )?(?:refused|reset|dropped|closed|lost|failed)|no route to host`,
       String.raw`network (?:is )?(?:error|unreachable|down)|not respond`,
       String.raw`(?:could not|couldn't|unable to|failed to|can't) (?:connect|contact|establish)|connect to`,
@@ -282,7 +282,7 @@ export const FAMILIES: readonly Family[] = [
   ),
   soft(
     'system',
-    words(
+    anyOf(
       String.raw`system (?:error|full|problem|config)|internal (?:server |system |software )?error|local (?:configuration )?error`,
       String.raw`(?:can't|cannot|could not) (?:create|write|open|lock)|i\/o error|config(?:uration)? (?:error|problem)`,
       String.raw`temporar(?:y|ily)|try (?:again )?later|service (?:currently )?(?:unavailable|not available)`,

@@ -1,5 +1,5 @@
 import { assert } from 'chai'
-import { readFailure, isConfirmed, type Command, commandOf, statusIn } from './failure-text.ts'
+import { classifyFailureText, isConfirmed, type RejectedCommand, findRejectedCommand, findStatusCode } from './failure-text.ts'
 
 /** What servers say, by class; `!` marks those that condemn the address. */
 const SAID: readonly (readonly [text: string, reading: string])[] = [
@@ -198,20 +198,20 @@ const told = ({ class: name, isHard }: { readonly class: string; readonly isHard
 
 describe('what servers say', () => {
   for (const [text, reading] of SAID)
-    it(`${text} (${reading})`, () => assert.strictEqual(told(readFailure(text, null, null)), reading))
+    it(`${text} (${reading})`, () => assert.strictEqual(told(classifyFailureText(text, null, null)), reading))
   for (const [status, reading] of STATUSES) {
-    it(`nothing but ${status} (${reading})`, () => assert.strictEqual(told(readFailure('', status, null)), reading))
+    it(`nothing but ${status} (${reading})`, () => assert.strictEqual(told(classifyFailureText('', status, null)), reading))
   }
 
   it('words go before the status', () =>
-    assert.strictEqual(told(readFailure('mailbox full', '5.1.1', 'rcpt')), 'mailbox-full'))
+    assert.strictEqual(told(classifyFailureText('mailbox full', '5.1.1', 'rcpt')), 'mailbox-full'))
   for (const command of ['mail', 'connect'] as const) {
     it(`what ${command} was refused with is about the sender`, () => {
-      assert.strictEqual(told(readFailure('no such user', '5.1.1', command)), 'sender-refused')
+      assert.strictEqual(told(classifyFailureText('no such user', '5.1.1', command)), 'sender-refused')
     })
   }
 
-  const CONFIRMED: readonly (readonly [status: string | null, command: Command | null, isSo: boolean])[] = [
+  const CONFIRMED: readonly (readonly [status: string | null, command: RejectedCommand | null, isSo: boolean])[] = [
     ['5.1.1', 'data', true],
     ['5.2.1', null, true],
     ['5.7.1', null, false],
@@ -229,7 +229,7 @@ describe('what servers say', () => {
   }
 
   it('"invalid mailbox" after the mail is believed where its server judges recipients only then', () => {
-    const reading = readFailure(
+    const reading = classifyFailureText(
       '550 Message was not accepted -- invalid mailbox. Local mailbox x: user not found',
       null,
       'data',
@@ -244,11 +244,11 @@ describe('what servers say', () => {
         '(in reply to end of DATA command)',
         '>>> MAIL From:<a@b>',
         'hello',
-      ].map(commandOf),
+      ].map(findRejectedCommand),
       ['rcpt', 'data', 'mail', null],
     )
     assert.deepEqual(
-      [statusIn('550 5.1.1 said: 5.2.2 full'), statusIn('version 1.5.1.1.2'), statusIn('')],
+      [findStatusCode('550 5.1.1 said: 5.2.2 full'), findStatusCode('version 1.5.1.1.2'), findStatusCode('')],
       ['5.2.2', null, null],
     )
   })

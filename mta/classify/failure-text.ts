@@ -5,15 +5,15 @@
  * The one truth for replies in the conversation (reply.ts) and for reports (report.ts).
  */
 
-import { FAMILIES, type Reading } from './failure-patterns.ts'
-import { FAMILIES_ABROAD } from './failure-patterns-localised.ts'
-import { words } from './word-patterns.ts'
+import { FAILURE_PATTERNS, type FailureClassification } from './failure-patterns.ts'
+import { LOCALISED_FAILURE_PATTERNS } from './failure-patterns-localised.ts'
+import { anyOf } from './text-patterns.ts'
 
 /** The SMTP command whose answer it was, where the text tells. */
-export type Command = 'connect' | 'mail' | 'rcpt' | 'data'
+export type RejectedCommand = 'connect' | 'mail' | 'rcpt' | 'data'
 
 /** Status codes without their class (RFC 3463 and the IANA registry), for texts whose words say nothing. First match wins. */
-const STATUSES: readonly { readonly code: RegExp; readonly reading: Reading }[] = [
+const STATUS_CODES: readonly { readonly code: RegExp; readonly reading: FailureClassification }[] = [
   { code: /^1\.(?:1|351)$/, reading: { class: 'no-such-user', isHard: true } },
   { code: /^1\.(?:2|10)$/, reading: { class: 'no-such-domain', isHard: true } },
   { code: /^1\.3$/, reading: { class: 'bad-address', isHard: true } },
@@ -32,15 +32,15 @@ const STATUSES: readonly { readonly code: RegExp; readonly reading: Reading }[] 
   { code: /^7\./, reading: { class: 'policy', isHard: false } },
 ]
 
-const UNKNOWN: Reading = { class: 'unknown', isHard: false }
+const UNKNOWN: FailureClassification = { class: 'unknown', isHard: false }
 
 /** `text` is what the server said; `status` an enhanced code, or null. The text decides where it says something. */
-export function readFailure(text: string, status: string | null, command: Command | null): Reading {
-  const reading = readWords(withoutNames(text.slice(0, MAX_TEXT))) ?? readStatus(status)
-  if (!reading.isHard) return reading
+export function classifyFailureText(text: string, status: string | null, command: RejectedCommand | null): FailureClassification {
+  const classification = classifyWords(maskNames(text.slice(0, MAX_TEXT))) ?? classifyStatus(status)
+  if (!classification.isHard) return classification
   // an answer to the sender, or before any recipient was named, says nothing of the recipient
   if (command === 'mail' || command === 'connect') return { class: 'sender-refused', isHard: false }
-  return reading
+  return classification
 }
 
 const MAX_TEXT = 4000
@@ -50,12 +50,12 @@ const ADDRESS = /[^\s<>()[\]:;,"'@]{1,128}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,20}/g
 const HOST = /\b(host|talking to) [\w-]{1,63}(?:\.[\w-]{1,63}){1,20}/gi
 
 /** A domain, or an address in quotes, may be called by any word too; they are known only to who knows whom it is about. */
-export function withoutRecipient(text: string, address: string): string {
+export function maskRecipient(text: string, address: string): string {
   return text.replaceAll(address, 'x@y').replaceAll(address.slice(address.lastIndexOf('@') + 1), 'x.y')
 }
 
 /** An address, a server, and where to read more, may be called by any word. */
-function withoutNames(text: string): string {
+function maskNames(text: string): string {
   return text.replace(LINK, '').replace(ADDRESS, 'x@y').replace(HOST, '$1 x.y')
 }
 
@@ -64,27 +64,27 @@ function withoutNames(text: string): string {
  * say "user unknown" too, most of all when the content was there. A notice without any code is an old server's own, and 5.5.0 was made
  * of a bare 550; their words are all there is.
  */
-export function isConfirmed(reading: Reading, status: string | null, command: Command | null): boolean {
-  if (reading.class !== 'no-such-user' || reading.isSure === true || command === 'rcpt') return true
+export function isConfirmed(reading: FailureClassification, status: string | null, command: RejectedCommand | null): boolean {
+  if (reading.class !== 'no-such-user' || reading.isConclusive === true || command === 'rcpt') return true
   return status === null || status === '5.5.0' ? command !== 'data' : /^[245]\.(?:1\.\d+|2\.1|4\.1)$/.test(status)
 }
 
-function readWords(text: string): Reading | null {
-  const found = FAMILIES.find(({ says }) => says.test(text)) ?? FAMILIES_ABROAD.find(({ says }) => says.test(text))
+function classifyWords(text: string): FailureClassification | null {
+  const found = FAILURE_PATTERNS.find(({ pattern: says }) => says.test(text)) ?? LOCALISED_FAILURE_PATTERNS.find(({ pattern: says }) => says.test(text))
   return found ?? null
 }
 
-function readStatus(status: string | null): Reading {
+function classifyStatus(status: string | null): FailureClassification {
   if (status === null) return UNKNOWN
   const detail = status.slice(2)
-  const found = STATUSES.find(({ code }) => code.test(detail))?.reading ?? UNKNOWN
+  const found = STATUS_CODES.find(({ code }) => code.test(detail))?.reading ?? UNKNOWN
   return status.startsWith('4') ? { ...found, isHard: false } : found
 }
 
-const COMMANDS: readonly (readonly [Command, RegExp])[] = [
+const COMMANDS: readonly (readonly [RejectedCommand, RegExp])[] = [
   [
     'data',
-    words(
+    anyOf(
       String.raw`end of (?:the )?(?:data|message)|in reply to (?:end of )?data|after (?:sending )?data|failed after i sent the message`,
       String.raw`\(data\)|>>> data\b|message body|after pipelined data`,
     ),
@@ -99,19 +99,19 @@ const COMMANDS: readonly (readonly [Command, RegExp])[] = [
   ],
   [
     'connect',
-    words(
+    anyOf(
       String.raw`in reply to (?:initial|helo|ehlo)|after (?:initial connection|helo|ehlo)|while talking to \S+ greeting`,
       String.raw`host \S+ refused to talk`,
     ),
   ],
 ]
 
-export function commandOf(text: string): Command | null {
+export function findRejectedCommand(text: string): RejectedCommand | null {
   return COMMANDS.find(([, says]) => says.test(text))?.[0] ?? null
 }
 
 /** The last enhanced code in a text: where servers repeat each other, the innermost stands last. */
-export function statusIn(text: string): string | null {
+export function findStatusCode(text: string): string | null {
   const found = [...text.matchAll(/(?<![\d.])([245]\.\d{1,3}\.\d{1,3})(?![\d.])/g)].map(([, code]) => code ?? '')
   return found.at(-1) ?? null
 }

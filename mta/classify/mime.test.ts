@@ -1,9 +1,9 @@
 import { assert } from 'chai'
-import { readFields, readGroups } from './fields.ts'
-import { readMail, textOf, walk } from './mime.ts'
+import { parseHeaderFields, parseFieldGroups } from './header-fields.ts'
+import { parseMail, decodeText, walkParts } from './mime.ts'
 
-const mail = (text: string): ReturnType<typeof readMail> => readMail(Buffer.from(text, 'latin1'))
-const typesIn = (text: string): string[] => [...walk(mail(text))].map(({ type }) => type)
+const mail = (text: string): ReturnType<typeof parseMail> => parseMail(Buffer.from(text, 'latin1'))
+const typesIn = (text: string): string[] => [...walkParts(mail(text))].map(({ type }) => type)
 
 describe('fields', () => {
   const ROWS: readonly (readonly [what: string, text: string, fields: readonly string[], rest: string])[] = [
@@ -23,16 +23,16 @@ describe('fields', () => {
   ]
   for (const [what, text, fields, rest] of ROWS) {
     it(what, () => {
-      const read = readFields(text)
+      const read = parseHeaderFields(text)
       assert.deepEqual([read.fields.map(({ name, value }) => `${name}=${value}`), read.rest], [fields, rest])
     })
   }
   it('are bounded in number and length', () => {
-    assert.ok(readFields('A: b\n'.repeat(100_000)).fields.length <= 500)
-    assert.ok((readFields(`A: ${'b\n c'.repeat(100_000)}\n\n`).fields[0]?.value.length ?? 0) < 20_000)
+    assert.ok(parseHeaderFields('A: b\n'.repeat(100_000)).fields.length <= 500)
+    assert.ok((parseHeaderFields(`A: ${'b\n c'.repeat(100_000)}\n\n`).fields[0]?.value.length ?? 0) < 20_000)
   })
   it('stand in groups, with noise between them', () => {
-    const groups = readGroups('A: 1\n\n\nsome noise\nB: 2\nC: 3\n\nmore noise')
+    const groups = parseFieldGroups('A: 1\n\n\nsome noise\nB: 2\nC: 3\n\nmore noise')
     assert.deepEqual(
       groups.map((fields) => fields.map(({ name }) => name).join()),
       ['a', 'b,c'],
@@ -66,7 +66,7 @@ describe('parts', () => {
     ['a charset that nobody knows', 'Content-Type: text/plain; charset=x-klingon', 'abc', 'abc'],
   ]
   for (const [what, head, body, text] of TEXTS)
-    it(`in ${what}`, () => assert.strictEqual(textOf(mail(`${head}\n\n${body}`)), text))
+    it(`in ${what}`, () => assert.strictEqual(decodeText(mail(`${head}\n\n${body}`)), text))
 
   it('are bounded in depth and number, and their lines in length', () => {
     const deep = Array.from(

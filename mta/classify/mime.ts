@@ -3,17 +3,17 @@
  * that cut, re-wrap and re-encode them. What is not well-formed is read as far as it makes sense; nothing throws; work and depth are
  * bounded. A part is decoded only when its text is asked for.
  */
-import { type Field, readFields } from './fields.ts'
+import { type MimeHeaderField, parseHeaderFields } from './header-fields.ts'
 
-export interface Part {
-  readonly fields: readonly Field[]
+export interface MimePart {
+  readonly fields: readonly MimeHeaderField[]
   /** Lower case, `text/plain` when there is none. */
   readonly type: string
   readonly params: Readonly<Record<string, string>>
   /** As it came, one character for each octet. */
   readonly body: string
   /** Parts of a multipart; the mail inside a message/rfc822. */
-  readonly children: readonly Part[]
+  readonly children: readonly MimePart[]
 }
 
 const MAX_DEPTH = 8
@@ -24,16 +24,16 @@ const MAX_OCTETS = 512 * 1024
 const MAX_LINE = 2000
 
 /** `raw` as octets. */
-export function readMail(raw: Buffer): Part {
-  const text = cutLines(raw.subarray(0, MAX_OCTETS).toString('latin1').replace(/\r\n?/g, '\n'))
-  return readPart(text.replace(/^\n+/, ''), 0, { left: MAX_PARTS })
+export function parseMail(raw: Buffer): MimePart {
+  const text = wrapLongLines(raw.subarray(0, MAX_OCTETS).toString('latin1').replace(/\r\n?/g, '\n'))
+  return parsePart(text.replace(/^\n+/, ''), 0, { left: MAX_PARTS })
 }
 
-function cutLines(text: string): string {
+function wrapLongLines(text: string): string {
   if (!hasLongLine(text)) return text
   return text
     .split('\n')
-    .map((line) => (line.length <= MAX_LINE ? line : cutLine(line)))
+    .map((line) => (line.length <= MAX_LINE ? line : wrapLine(line)))
     .join('\n')
 }
 
@@ -45,86 +45,86 @@ function hasLongLine(text: string): boolean {
   return false
 }
 
-function cutLine(line: string): string {
+function wrapLine(line: string): string {
   return Array.from({ length: Math.ceil(line.length / MAX_LINE) }, (_, i) =>
     line.slice(i * MAX_LINE, (i + 1) * MAX_LINE),
   ).join('\n')
 }
 
-function readPart(text: string, depth: number, budget: { left: number }): Part {
-  const { fields, rest: body } = readFields(text)
-  const { type, params } = readContentType(valueOf(fields, 'content-type'))
+function parsePart(text: string, depth: number, budget: { left: number }): MimePart {
+  const { fields, rest: body } = parseHeaderFields(text)
+  const { type, params } = parseContentType(fieldValue(fields, 'content-type'))
   return {
     fields,
     type,
     params,
     body,
-    children: depth < MAX_DEPTH ? readChildren(type, params, body, { depth: depth + 1, budget }) : [],
+    children: depth < MAX_DEPTH ? parseChildren(type, params, body, { depth: depth + 1, budget }) : [],
   }
 }
 
-interface Reach {
+interface ParseBudget {
   readonly depth: number
   readonly budget: { left: number }
 }
 
-function readChildren(type: string, params: Part['params'], body: string, { depth, budget }: Reach): Part[] {
-  if (type === 'message/rfc822' || type === 'message/global') return [readPart(body.replace(/^\n+/, ''), depth, budget)]
+function parseChildren(type: string, params: MimePart['params'], body: string, { depth, budget }: ParseBudget): MimePart[] {
+  if (type === 'message/rfc822' || type === 'message/global') return [parsePart(body.replace(/^\n+/, ''), depth, budget)]
   const boundary = chooseBoundary(type, params, body)
   if (boundary === null) return []
-  const pieces = cut(body, boundary, budget.left)
+  const pieces = splitAtBoundary(body, boundary, budget.left)
   budget.left -= pieces.length
-  return pieces.map((piece) => readPart(piece, depth, budget))
+  return pieces.map((piece) => parsePart(piece, depth, budget))
 }
 
 /** That of the header; where it is missing or names nothing in the body, the first line that looks like one. */
-function chooseBoundary(type: string, params: Part['params'], body: string): string | null {
-  const told = params['boundary']
-  if (told !== undefined && (body.startsWith(`--${told}`) || body.includes(`\n--${told}`))) return told
-  const isPlain = type.startsWith('text/') && told === undefined
+function chooseBoundary(type: string, params: MimePart['params'], body: string): string | null {
+  const declared = params['boundary']
+  if (declared !== undefined && (body.startsWith(`--${declared}`) || body.includes(`\n--${declared}`))) return declared
+  const isPlain = type.startsWith('text/') && declared === undefined
   if (isPlain && !/^(?:This is a|[^\n]*MIME)[^\n]*\n/i.test(body) && !body.startsWith('--')) return null
   return /(?:^|\n)--([^\s]{8,200}[^\s-]|[^\s]{8,200})\nContent-[A-Z][\w-]*:/i.exec(body)?.[1] ?? null
 }
 
 /** What stands between the lines of the boundary, at most so many pieces; of the last also where its end is missing. */
-function cut(body: string, boundary: string, most: number): string[] {
+function splitAtBoundary(body: string, boundary: string, maxPieces: number): string[] {
   const pieces: string[] = []
   let begin: number | null = null
-  for (const { at, end, isLast } of marksIn(body, `--${boundary}`)) {
+  for (const { at, end, isLast } of findBoundaryLines(body, `--${boundary}`)) {
     if (begin !== null) pieces.push(body.slice(begin, Math.max(begin, at - 1)))
-    if (pieces.length >= most) return pieces
+    if (pieces.length >= maxPieces) return pieces
     begin = isLast ? null : end + 1
   }
-  if (begin !== null && pieces.length < most) pieces.push(body.slice(begin))
+  if (begin !== null && pieces.length < maxPieces) pieces.push(body.slice(begin))
   return pieces
 }
 
 /** Lines that consist of the mark, perhaps with `--` behind it. */
-function* marksIn(
+function* findBoundaryLines(
   body: string,
   mark: string,
 ): Generator<{ readonly at: number; readonly end: number; readonly isLast: boolean }> {
-  for (let at = body.startsWith(mark) ? 0 : after(body, mark, 0); at >= 0;) {
+  for (let at = body.startsWith(mark) ? 0 : findLineStart(body, mark, 0); at >= 0;) {
     const next = body.indexOf('\n', at)
     const end = next < 0 ? body.length : next
     const tail = body.slice(at + mark.length, end).trimEnd()
     if (tail === '' || tail === '--') yield { at, end, isLast: tail === '--' }
-    at = next < 0 ? -1 : after(body, mark, next)
+    at = next < 0 ? -1 : findLineStart(body, mark, next)
   }
 }
 
 /** Where a line begins with the mark, behind this place; -1 where none does. */
-function after(body: string, mark: string, place: number): number {
-  const at = body.indexOf(`\n${mark}`, place)
+function findLineStart(body: string, mark: string, from: number): number {
+  const at = body.indexOf(`\n${mark}`, from)
   return at < 0 ? -1 : at + 1
 }
 
 /** The first of that name, unfolded. */
-export function valueOf(fields: readonly Field[], name: string): string | null {
+export function fieldValue(fields: readonly MimeHeaderField[], name: string): string | null {
   return fields.find((field) => field.name === name)?.value ?? null
 }
 
-function readContentType(value: string | null): { type: string; params: Record<string, string> } {
+function parseContentType(value: string | null): { type: string; params: Record<string, string> } {
   const [first = '', ...rest] = (value ?? '').split(';')
   const type = first.trim().toLowerCase()
   const params: Record<string, string> = {}
@@ -136,39 +136,39 @@ function readContentType(value: string | null): { type: string; params: Record<s
 }
 
 /** All parts, the outer before the inner. */
-export function* walk(part: Part): Generator<Part> {
+export function* walkParts(part: MimePart): Generator<MimePart> {
   yield part
-  for (const child of part.children) yield* walk(child)
+  for (const child of part.children) yield* walkParts(child)
 }
 
 /** The parts of this type: those of the mail itself, and only where it has none those of a mail within it. */
-export function partsOf(mail: Part, type: RegExp): Part[] {
-  const own = [...walkOwn(mail)].filter((part) => type.test(part.type))
-  return own.length > 0 ? own : [...walk(mail)].filter((part) => type.test(part.type))
+export function findParts(mail: MimePart, type: RegExp): MimePart[] {
+  const own = [...walkOuterParts(mail)].filter((part) => type.test(part.type))
+  return own.length > 0 ? own : [...walkParts(mail)].filter((part) => type.test(part.type))
 }
 
-function* walkOwn(part: Part): Generator<Part> {
+function* walkOuterParts(part: MimePart): Generator<MimePart> {
   yield part
   if (part.type.startsWith('message/')) return
-  for (const child of part.children) yield* walkOwn(child)
+  for (const child of part.children) yield* walkOuterParts(child)
 }
 
 /** The text of a part, its transfer encoding and charset undone, its lines ended by LF; HTML is left as it is. */
-export function textOf(part: Part): string {
-  const encoding = (valueOf(part.fields, 'content-transfer-encoding') ?? '').trim().toLowerCase()
-  const octets = DECODERS.get(encoding)?.(part.body) ?? Buffer.from(part.body, 'latin1')
-  return cutLines(decodeCharset(octets, part.params['charset']).replace(/\r\n?/g, '\n'))
+export function decodeText(part: MimePart): string {
+  const encoding = (fieldValue(part.fields, 'content-transfer-encoding') ?? '').trim().toLowerCase()
+  const octets = TRANSFER_DECODERS.get(encoding)?.(part.body) ?? Buffer.from(part.body, 'latin1')
+  return wrapLongLines(decodeCharset(octets, part.params['charset']).replace(/\r\n?/g, '\n'))
 }
 
-const DECODERS: ReadonlyMap<string, (text: string) => Buffer> = new Map([
+const TRANSFER_DECODERS: ReadonlyMap<string, (text: string) => Buffer> = new Map([
   ['base64', (text: string) => Buffer.from(text, 'base64')],
   [
     'quoted-printable',
-    (text: string) => Buffer.from(text.replace(/[ \t]*=[ \t]*\n/g, '').replace(/=([0-9A-F]{2})/gi, unhex), 'latin1'),
+    (text: string) => Buffer.from(text.replace(/[ \t]*=[ \t]*\n/g, '').replace(/=([0-9A-F]{2})/gi, decodeHexOctet), 'latin1'),
   ],
 ])
 
-function unhex(_: string, hex: string): string {
+function decodeHexOctet(_: string, hex: string): string {
   return String.fromCharCode(Number.parseInt(hex, 16))
 }
 

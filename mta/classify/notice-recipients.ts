@@ -1,39 +1,39 @@
 /** Whom a notice in words is about. */
-import { bareAddresses } from './bare-address.ts'
-import type { Field } from './fields.ts'
-import { type Part, valueOf } from './mime.ts'
-import { addressesIn, type Entry, type Notice } from './notice.ts'
+import { parseAddressList } from './address-field.ts'
+import type { MimeHeaderField } from './header-fields.ts'
+import { type MimePart, fieldValue } from './mime.ts'
+import { findAddresses, type NoticeEntry, type DeliveryNotice } from './delivery-notice.ts'
 
 /** Named by the server's own field, else by the shape of the notice, else the only address that makes sense. */
-export function chooseEntries(mail: Part, notice: Notice, returned: readonly Field[]): readonly Entry[] {
+export function findNoticeRecipients(mail: MimePart, notice: DeliveryNotice, returned: readonly MimeHeaderField[]): readonly NoticeEntry[] {
   const failed = [
-    ...bareAddresses(valueOf(mail.fields, 'x-failed-recipients')),
-    ...bareAddresses(valueOf(returned, 'x-failed-recipients')),
+    ...parseAddressList(fieldValue(mail.fields, 'x-failed-recipients')),
+    ...parseAddressList(fieldValue(returned, 'x-failed-recipients')),
   ]
-  if (failed.length > 0) return [...new Set(failed)].map((address) => entryOf(notice, address) ?? { address, text: '' })
+  if (failed.length > 0) return [...new Set(failed)].map((address) => findEntry(notice, address) ?? { address, text: '' })
   const fields = [
-    valueOf(mail.fields, 'to'),
-    valueOf(mail.fields, 'from'),
-    valueOf(returned, 'from'),
-    valueOf(returned, 'return-path'),
+    fieldValue(mail.fields, 'to'),
+    fieldValue(mail.fields, 'from'),
+    fieldValue(returned, 'from'),
+    fieldValue(returned, 'return-path'),
   ]
-  const senders = new Set(fields.flatMap((value) => addressesIn(value ?? '')).map((address) => address.toLowerCase()))
+  const senders = new Set(fields.flatMap((value) => findAddresses(value ?? '')).map((address) => address.toLowerCase()))
   const others = notice.entries.filter(({ address }) => !senders.has(address.toLowerCase()))
   if (others.length > 0) return others
   if (notice.entries.length > 0) return notice.entries
-  const named = addressesIn(`${valueOf(mail.fields, 'subject') ?? ''}\n${notice.text}`).filter(
-    (address) => !senders.has(address.toLowerCase()) && !IS_SERVICE.test(address),
+  const named = findAddresses(`${fieldValue(mail.fields, 'subject') ?? ''}\n${notice.text}`).filter(
+    (address) => !senders.has(address.toLowerCase()) && !ROLE_ADDRESS.test(address),
   )
-  const addressed = addressesIn(`${valueOf(returned, 'to') ?? ''}\n${valueOf(returned, 'cc') ?? ''}`)
+  const addressed = findAddresses(`${fieldValue(returned, 'to') ?? ''}\n${fieldValue(returned, 'cc') ?? ''}`)
   const both = addressed.filter((address) => named.some((name) => name.toLowerCase() === address.toLowerCase()))
   const chosen =
     [both, named.slice(0, 1), addressed.length === 1 ? addressed : []].find((list) => list.length > 0) ?? []
   return chosen.map((address) => ({ address, text: '' }))
 }
 
-const IS_SERVICE = /^(?:postmaster|mailer-daemon|abuse|support|help|no-?reply|hostmaster|webmaster)@/i
+const ROLE_ADDRESS = /^(?:postmaster|mailer-daemon|abuse|support|help|no-?reply|hostmaster|webmaster)@/i
 
 /** What the notice says of this address. */
-export function entryOf(notice: Notice, address: string): Entry | null {
+export function findEntry(notice: DeliveryNotice, address: string): NoticeEntry | null {
   return notice.entries.find((entry) => entry.address.toLowerCase() === address.toLowerCase()) ?? null
 }

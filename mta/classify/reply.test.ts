@@ -1,13 +1,13 @@
 import { assert } from 'chai'
 import type { Reply } from '#src/mail/reply.ts'
-import { classifyReply, type Stage } from './reply.ts'
+import { classifyReply, type ReplyStage } from './reply.ts'
 
 function reply(text: string): Reply {
   const parts = /^(\d{3}) (?:(\d\.\d+\.\d+) )?(.*)$/.exec(text)
   return { code: Number(parts?.[1]), enhanced: parts?.[2] ?? null, text: parts?.[3] ?? '', lines: [text] }
 }
 
-const CASES: readonly [stage: Stage, reply: string, kind: string, reason: string, scope: string, hard?: boolean][] = [
+const CASES: readonly [stage: ReplyStage, reply: string, kind: string, reason: string, scope: string, hard?: boolean][] = [
   // the address
   [
     'rcpt',

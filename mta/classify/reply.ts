@@ -5,16 +5,16 @@
  * the receiver says that the address itself is bad: a policy, a full mailbox or a blocked sender never condemn it.
  */
 import { formatReply, type Reply } from '#src/mail/reply.ts'
-import type { Outcome, Scope } from '#src/messages/outcome.ts'
-import type { Reading } from './failure-patterns.ts'
-import { type Command, isConfirmed, readFailure, withoutRecipient } from './failure-text.ts'
+import type { Outcome, FailureScope } from '#src/messages/outcome.ts'
+import type { FailureClassification } from './failure-patterns.ts'
+import { type RejectedCommand, isConfirmed, classifyFailureText, maskRecipient } from './failure-text.ts'
 
-export type Stage = 'mail' | 'rcpt' | 'data' | 'dot'
+export type ReplyStage = 'mail' | 'rcpt' | 'data' | 'dot'
 
-const COMMANDS: Readonly<Record<Stage, Command>> = { mail: 'mail', rcpt: 'rcpt', data: 'data', dot: 'data' }
+const COMMAND_OF_STAGE: Readonly<Record<ReplyStage, RejectedCommand>> = { mail: 'mail', rcpt: 'rcpt', data: 'data', dot: 'data' }
 
 /** What each class of failure is about; every class of failure-text.ts has its row. */
-const SCOPES: Readonly<Record<string, Scope>> = {
+const SCOPES: Readonly<Record<string, FailureScope>> = {
   'no-such-user': 'recipient',
   'no-such-domain': 'recipient',
   'no-mail-accepted': 'recipient',
@@ -47,7 +47,7 @@ const SCOPES: Readonly<Record<string, Scope>> = {
 }
 
 /** Where neither words nor status say more, the stage does. */
-const BY_STAGE: Readonly<Record<Stage, { readonly reason: string; readonly scope: Scope }>> = {
+const BY_STAGE: Readonly<Record<ReplyStage, { readonly reason: string; readonly scope: FailureScope }>> = {
   mail: { reason: 'sender-refused', scope: 'source' },
   rcpt: { reason: 'recipient-refused', scope: 'recipient' },
   data: { reason: 'message-refused', scope: 'message' },
@@ -55,51 +55,51 @@ const BY_STAGE: Readonly<Record<Stage, { readonly reason: string; readonly scope
 }
 
 /** RFC 3463 3.8: security and policy, which condemn nobody whatever the words beside them say. */
-const POLICY = /^[245]\.7\./
+const POLICY_STATUS = /^[245]\.7\./
 
-interface Meaning {
+interface ReplyClassification {
   readonly reason: string
-  readonly scope: Scope
+  readonly scope: FailureScope
   readonly isHard: boolean
 }
 
-function meaningOf(stage: Stage, reply: Reply, recipient: string | null): Meaning {
+function classifyAtStage(stage: ReplyStage, reply: Reply, recipient: string | null): ReplyClassification {
   // the code says whether it is for good; an enhanced code of another class says only what it is about
   const status = reply.enhanced?.replace(/^./, '5') ?? null
-  const command = COMMANDS[stage]
-  const said = formatReply(reply)
-  const reading = readFailure(recipient === null ? said : withoutRecipient(said, recipient), status, command)
-  const scope = SCOPES[reading.class]
+  const command = COMMAND_OF_STAGE[stage]
+  const text = formatReply(reply)
+  const classification = classifyFailureText(recipient === null ? text : maskRecipient(text, recipient), status, command)
+  const scope = SCOPES[classification.class]
   // no mailbox was named yet: it is the server's own disk
-  if (stage === 'mail' && reading.class === 'mailbox-full')
+  if (stage === 'mail' && classification.class === 'mailbox-full')
     return { reason: 'system', scope: 'destination', isHard: false }
   // an address is judged where it is named: what MAIL is refused with is about us
   if (scope === undefined || (stage === 'mail' && scope === 'recipient')) return { ...BY_STAGE[stage], isHard: false }
-  const isVague = reading.isHard || scope === 'destination'
-  if (isVague && status !== null && POLICY.test(status)) return { reason: 'policy', scope: 'source', isHard: false }
-  return { reason: reading.class, scope, isHard: mayCondemn(reading, status, command) }
+  const isVague = classification.isHard || scope === 'destination'
+  if (isVague && status !== null && POLICY_STATUS.test(status)) return { reason: 'policy', scope: 'source', isHard: false }
+  return { reason: classification.class, scope, isHard: isHardBounce(classification, status, command) }
 }
 
-function mayCondemn(reading: Reading, status: string | null, command: Command): boolean {
-  return reading.isHard && isConfirmed(reading, status, command)
+function isHardBounce(classification: FailureClassification, status: string | null, command: RejectedCommand): boolean {
+  return classification.isHard && isConfirmed(classification, status, command)
 }
 
 /**
  * The outcome of a 4xx or 5xx answer to this message to `recipient`. The reply code decides; an enhanced code of another class does not
  * overrule it.
  */
-export function classifyReply(stage: Stage, reply: Reply, recipient: string | null = null): Outcome {
-  const meaning = meaningOf(stage, reply, recipient)
+export function classifyReply(stage: ReplyStage, reply: Reply, recipient: string | null = null): Outcome {
+  const classification = classifyAtStage(stage, reply, recipient)
   const detail = formatReply(reply)
   // 421: the server is closing; it says nothing about this message (RFC 5321 3.8)
   if (reply.code === 421)
-    return { kind: 'deferred', scope: 'host', reason: meaning.reason, detail, reply, isCounted: false }
-  if (reply.code < 500 || isTooMany(stage, reply, meaning))
-    return { kind: 'deferred', scope: meaning.scope, reason: meaning.reason, detail, reply, isCounted: true }
-  return { kind: 'bounced', scope: meaning.scope, reason: meaning.reason, isHard: meaning.isHard, detail, reply }
+    return { kind: 'deferred', scope: 'host', reason: classification.reason, detail, reply, isCounted: false }
+  if (reply.code < 500 || isTooManyRecipients(stage, reply, classification))
+    return { kind: 'deferred', scope: classification.scope, reason: classification.reason, detail, reply, isCounted: true }
+  return { kind: 'bounced', scope: classification.scope, reason: classification.reason, isHard: classification.isHard, detail, reply }
 }
 
 /** RFC 5321 4.5.3.1.10: old servers say 552 where they have enough recipients for now. */
-function isTooMany(stage: Stage, { code }: Reply, { reason }: Meaning): boolean {
+function isTooManyRecipients(stage: ReplyStage, { code }: Reply, { reason }: ReplyClassification): boolean {
   return code === 552 && stage === 'rcpt' && reason === 'throttled'
 }

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { arfOf, bombOf, dsnOf, outOfOfficeOf, textBounceOf } from '#test/support/reports.ts'
 import { SAMPLES, type Sample } from './notices.test-data.ts'
 import { ANSWERS, REPORTS, type ReportSample } from './reports.test-data.ts'
-import { readReport } from './report.ts'
+import { parseReport } from './report.ts'
 
 function mailOf({ from = 'MAILER-DAEMON@mx.b.example', subject, header, text }: Sample): Buffer {
   const head = [
@@ -32,7 +32,7 @@ function reportOf({
 }
 
 function reading(raw: Buffer | string): string {
-  const { kind, recipients } = readReport(Buffer.from(raw))
+  const { kind, recipients } = parseReport(Buffer.from(raw))
   const told = recipients.map(({ address, action, hard, class: name }) => {
     return action === 'failed' ? `${address} ${name}${hard ? '!' : ''}` : address
   })
@@ -164,7 +164,7 @@ describe('reports', () => {
 
   it('a complaint tells its type, and whom it is about', () => {
     const raw = arfOf('abuse').replace('\r\nVersion: 1', '\r\nVersion: 1\r\nOriginal-Rcpt-To: ann@b.example')
-    const { feedbackType, recipients } = readReport(Buffer.from(raw))
+    const { feedbackType, recipients } = parseReport(Buffer.from(raw))
     assert.deepEqual([feedbackType, recipients.map(({ address }) => address)], ['abuse', ['ann@b.example']])
   })
 
@@ -214,7 +214,7 @@ describe('reports', () => {
     )
     fc.assert(
       fc.property(mails, (raw) => {
-        const { recipients } = readReport(raw)
+        const { recipients } = parseReport(raw)
         assert.ok(recipients.length <= 500)
         for (const { address, diagnostic } of recipients)
           assert.ok(address.length <= 8200 && (diagnostic ?? '').length <= 2000)
@@ -229,7 +229,7 @@ describe('reports', () => {
   it('a report that was cut names nobody else', () => {
     fc.assert(
       fc.property(fc.nat(DSN.length), (length) => {
-        for (const { address } of readReport(Buffer.from(DSN.slice(0, length))).recipients)
+        for (const { address } of parseReport(Buffer.from(DSN.slice(0, length))).recipients)
           assert.ok('ann@b.example'.startsWith(address))
       }),
     )
@@ -248,11 +248,11 @@ describe('reports', () => {
   for (const unit of UNITS) {
     it(`reads on over ${JSON.stringify(unit)} without end`, () => {
       const mail = `From: mailer-daemon@b.example\nSubject: ${unit.trim().repeat(300)}\n\n${unit.repeat(100_000 / unit.length)}`
-      assert.ok(readReport(Buffer.from(mail)).recipients.length <= 1)
+      assert.ok(parseReport(Buffer.from(mail)).recipients.length <= 1)
     })
   }
   for (let kind = 0; kind < 6; kind++) {
     it(`reads on after a bomb (${kind})`, () =>
-      assert.ok(readReport(Buffer.from(bombOf(kind))).recipients.length <= 500))
+      assert.ok(parseReport(Buffer.from(bombOf(kind))).recipients.length <= 500))
   }
 })

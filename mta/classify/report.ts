@@ -3,19 +3,19 @@
  * about. The machine-readable part (RFC 3464, RFC 5965) is believed first; words fill what it leaves out, and stand alone where there is
  * none. This only reads: what to do about it is decided elsewhere. Never throws; a mail that makes no sense is `other`.
  */
-import { bareAddress, bareAddresses } from './bare-address.ts'
-import { type Complaint, readComplaint } from './complaint.ts'
-import { isAutomaticAnswer, isFailureNotice, isDelayNotice, isFromNobody } from './notice-kind.ts'
-import { chooseEntries, entryOf } from './notice-recipients.ts'
-import { readNotice, returnedFields, type Entry, type Notice } from './notice.ts'
-import { type Field, readGroups } from './fields.ts'
-import { type Part, partsOf, readMail, textOf, valueOf } from './mime.ts'
-import type { Reading } from './failure-patterns.ts'
-import { type Command, commandOf, isConfirmed, readFailure, statusIn, withoutRecipient } from './failure-text.ts'
-import { onOneLine } from './word-patterns.ts'
+import { parseAddressField, parseAddressList } from './address-field.ts'
+import { type Complaint, parseComplaint } from './complaint.ts'
+import { isAutoReply, isFailureNotice, isDelayNotice, hasNullSender } from './notice-kind.ts'
+import { findNoticeRecipients, findEntry } from './notice-recipients.ts'
+import { parseNotice, findReturnedFields, type NoticeEntry, type DeliveryNotice } from './delivery-notice.ts'
+import { type MimeHeaderField, parseFieldGroups } from './header-fields.ts'
+import { type MimePart, findParts, parseMail, decodeText, fieldValue } from './mime.ts'
+import type { FailureClassification } from './failure-patterns.ts'
+import { type RejectedCommand, findRejectedCommand, isConfirmed, classifyFailureText, findStatusCode, maskRecipient } from './failure-text.ts'
+import { collapseWhitespace } from './text-patterns.ts'
 
 export type ReportKind = 'bounce' | 'delay' | 'delivered' | 'complaint' | 'autoreply' | 'other'
-export type Action = 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded'
+export type DsnAction = 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded'
 
 export interface ReportedRecipient {
   readonly address: string
@@ -24,12 +24,12 @@ export interface ReportedRecipient {
   /** Enhanced status code (RFC 3463), where the report holds one. */
   readonly status: string | null
   readonly class: string
-  readonly action: Action
+  readonly action: DsnAction
   /** What the server said. */
   readonly diagnostic: string | null
 }
 
-export interface Report {
+export interface ParsedReport {
   readonly kind: ReportKind
   readonly recipients: readonly ReportedRecipient[]
   /** abuse, opt-out, … of a complaint (RFC 5965 7.3). */
@@ -39,38 +39,38 @@ export interface Report {
 }
 
 /** `raw` is the whole mail as it was received. */
-export function readReport(raw: Buffer): Report {
-  const mail = readMail(raw)
-  const notice = readNotice(mail)
-  const returned = returnedFields(mail, notice)
-  const originalMessageId = readMessageId(valueOf(returned, 'message-id'))
-  const complaint = readComplaint(mail, returned)
-  if (complaint !== null) return describeComplaint(complaint, originalMessageId)
-  const reported = readDeliveryStatus(mail, notice)
+export function parseReport(raw: Buffer): ParsedReport {
+  const mail = parseMail(raw)
+  const notice = parseNotice(mail)
+  const returned = findReturnedFields(mail, notice)
+  const originalMessageId = parseMessageId(fieldValue(returned, 'message-id'))
+  const complaint = parseComplaint(mail, returned)
+  if (complaint !== null) return reportComplaint(complaint, originalMessageId)
+  const reported = parseDeliveryStatus(mail, notice)
   const isNotice = reported.length > 0 || isFailureNotice(mail, notice) || isDelayNotice(mail, notice)
-  const about = { feedbackType: null, originalMessageId }
+  const common = { feedbackType: null, originalMessageId }
   if (!isNotice)
     return {
-      kind: isAutomaticAnswer(mail, notice) || isFromNobody(mail) ? 'autoreply' : 'other',
+      kind: isAutoReply(mail, notice) || hasNullSender(mail) ? 'autoreply' : 'other',
       recipients: [],
-      ...about,
+      ...common,
     }
-  const recipients = reported.length > 0 ? reported : readWords(mail, notice, returned)
-  return { kind: kindOf(recipients) ?? (isDelayNotice(mail, notice) ? 'delay' : 'bounce'), recipients, ...about }
+  const recipients = reported.length > 0 ? reported : parseNoticeRecipients(mail, notice, returned)
+  return { kind: reportKindOf(recipients) ?? (isDelayNotice(mail, notice) ? 'delay' : 'bounce'), recipients, ...common }
 }
 
-function describeComplaint({ feedbackType, addresses }: Complaint, originalMessageId: string | null): Report {
-  const about = { hard: false, status: null, class: feedbackType, action: 'delivered', diagnostic: null } as const
+function reportComplaint({ feedbackType, addresses }: Complaint, originalMessageId: string | null): ParsedReport {
+  const common = { hard: false, status: null, class: feedbackType, action: 'delivered', diagnostic: null } as const
   return {
     kind: 'complaint',
-    recipients: addresses.map((address) => ({ address, ...about })),
+    recipients: addresses.map((address) => ({ address, ...common })),
     feedbackType,
     originalMessageId,
   }
 }
 
 /** Null where nobody is named. */
-function kindOf(recipients: readonly ReportedRecipient[]): ReportKind | null {
+function reportKindOf(recipients: readonly ReportedRecipient[]): ReportKind | null {
   const actions = recipients.map(({ action }) => action)
   if (actions.includes('failed')) return 'bounce'
   if (actions.includes('delayed')) return 'delay'
@@ -85,11 +85,11 @@ const MAX_RECIPIENTS = 200
 /** So many are looked for in the notice as a whole; it cannot say much about more, and is read anew for each. */
 const MAX_BY_NOTICE = 20
 
-function noticeFor(notice: Notice, place: number): Notice {
-  return place < MAX_BY_NOTICE ? notice : { ...notice, text: '' }
+function noticeFor(notice: DeliveryNotice, index: number): DeliveryNotice {
+  return index < MAX_BY_NOTICE ? notice : { ...notice, text: '' }
 }
 
-const ACTIONS: ReadonlyMap<string, Action> = new Map([
+const ACTIONS: ReadonlyMap<string, DsnAction> = new Map([
   ['failed', 'failed'],
   ['failure', 'failed'],
   ['delayed', 'delayed'],
@@ -100,63 +100,63 @@ const ACTIONS: ReadonlyMap<string, Action> = new Map([
 ])
 
 /** Recipients of the delivery-status part; where there is none, of fields that stand in the notice itself. */
-function readDeliveryStatus(mail: Part, notice: Notice): ReportedRecipient[] {
-  const parts = partsOf(mail, /^message\/(?:global-|x)?delivery-status$/)
-  const groups = parts.length > 0 ? parts.flatMap((part) => readGroups(textOf(part))) : inlineGroups(notice)
-  const failed = bareAddresses(valueOf(mail.fields, 'x-failed-recipients'))
-  const about = groups.filter((fields) => RECIPIENT_FIELDS.some((name) => valueOf(fields, name) !== null))
-  const named = about.length === 1 ? failed : []
-  const recipients = about
+function parseDeliveryStatus(mail: MimePart, notice: DeliveryNotice): ReportedRecipient[] {
+  const parts = findParts(mail, /^message\/(?:global-|x)?delivery-status$/)
+  const groups = parts.length > 0 ? parts.flatMap((part) => parseFieldGroups(decodeText(part))) : inlineGroups(notice)
+  const failedAddresses = parseAddressList(fieldValue(mail.fields, 'x-failed-recipients'))
+  const recipientGroups = groups.filter((fields) => RECIPIENT_FIELDS.some((name) => fieldValue(fields, name) !== null))
+  const fallbackAddresses = recipientGroups.length === 1 ? failedAddresses : []
+  const recipients = recipientGroups
     .slice(0, MAX_RECIPIENTS)
-    .map((fields, i) => readGroup(fields, noticeFor(notice, i), named))
+    .map((fields, i) => parseRecipientGroup(fields, noticeFor(notice, i), fallbackAddresses))
     .filter((recipient) => recipient !== null)
   return [...new Map(recipients.map((recipient) => [recipient.address.toLowerCase(), recipient])).values()]
 }
 
 /** Some servers write the fields of a report into its text. */
-function inlineGroups(notice: Notice): (readonly Field[])[] {
+function inlineGroups(notice: DeliveryNotice): (readonly MimeHeaderField[])[] {
   const text = notice.text + notice.returned
   return /^[ \t]*(?:final|original)-recipient:/im.test(text) && /^[ \t]*(?:action|status|diagnostic-code):/im.test(text)
-    ? readGroups(text.replace(/^[ \t]+(?=[A-Z][\w-]+:)/gm, '')).filter(
-        (fields) => valueOf(fields, 'action') !== null || valueOf(fields, 'status') !== null,
+    ? parseFieldGroups(text.replace(/^[ \t]+(?=[A-Z][\w-]+:)/gm, '')).filter(
+        (fields) => fieldValue(fields, 'action') !== null || fieldValue(fields, 'status') !== null,
       )
     : []
 }
 
 const RECIPIENT_FIELDS = ['final-recipient', 'original-recipient', 'x-actual-recipient'] as const
 
-function readGroup(fields: readonly Field[], notice: Notice, failed: readonly string[]): ReportedRecipient | null {
-  const address = chooseAddress(fields, failed)
+function parseRecipientGroup(fields: readonly MimeHeaderField[], notice: DeliveryNotice, failedAddresses: readonly string[]): ReportedRecipient | null {
+  const address = selectAddress(fields, failedAddresses)
   if (address === null) return null
-  const told = valueOf(fields, 'status')
-  const status = /[245]\.\d{1,3}\.\d{1,3}/.exec(told ?? '')?.[0] ?? null
-  const diagnostic = cleanDiagnostic(valueOf(fields, 'diagnostic-code'))
+  const statusField = fieldValue(fields, 'status')
+  const status = /[245]\.\d{1,3}\.\d{1,3}/.exec(statusField ?? '')?.[0] ?? null
+  const diagnostic = cleanDiagnostic(fieldValue(fields, 'diagnostic-code'))
   const action =
-    ACTIONS.get(/^[a-z]+/.exec((valueOf(fields, 'action') ?? '').toLowerCase())?.[0] ?? '') ?? actionOf(status)
-  return describe({
+    ACTIONS.get(/^[a-z]+/.exec((fieldValue(fields, 'action') ?? '').toLowerCase())?.[0] ?? '') ?? actionOf(status)
+  return classifyRecipient({
     address,
     action,
     status,
     diagnostic,
-    comment: told,
-    entry: entryOf(notice, address),
+    comment: statusField,
+    entry: findEntry(notice, address),
     notice: notice.text,
   })
 }
 
-function actionOf(status: string | null): Action {
+function actionOf(status: string | null): DsnAction {
   return status?.startsWith('2') === true ? 'delivered' : 'failed'
 }
 
-function chooseAddress(fields: readonly Field[], failed: readonly string[]): string | null {
+function selectAddress(fields: readonly MimeHeaderField[], failedAddresses: readonly string[]): string | null {
   // a route or a local name stands for another address, which the sender has named
   for (const name of RECIPIENT_FIELDS) {
     for (const { value } of fields.filter((field) => field.name === name).toReversed()) {
-      const address = bareAddress(value)
+      const address = parseAddressField(value)
       if (address !== null && !/^[^;]*;\s*@/.test(value)) return address
     }
   }
-  return failed[0] ?? null
+  return failedAddresses[0] ?? null
 }
 
 function cleanDiagnostic(value: string | null): string | null {
@@ -166,10 +166,10 @@ function cleanDiagnostic(value: string | null): string | null {
 
 // ── words ──
 
-function readWords(mail: Part, notice: Notice, returned: readonly Field[]): ReportedRecipient[] {
+function parseNoticeRecipients(mail: MimePart, notice: DeliveryNotice, returned: readonly MimeHeaderField[]): ReportedRecipient[] {
   const action = isDelayNotice(mail, notice) ? 'delayed' : 'failed'
-  return chooseEntries(mail, notice, returned).map((entry, i) =>
-    describe({
+  return findNoticeRecipients(mail, notice, returned).map((entry, i) =>
+    classifyRecipient({
       address: entry.address,
       action,
       status: null,
@@ -181,64 +181,64 @@ function readWords(mail: Part, notice: Notice, returned: readonly Field[]): Repo
   )
 }
 
-interface Known {
+interface RecipientEvidence {
   readonly address: string
-  readonly action: Action
+  readonly action: DsnAction
   readonly status: string | null
   readonly diagnostic: string | null
   /** What stands behind the status code in parentheses. */
   readonly comment: string | null
-  readonly entry: Entry | null
+  readonly entry: NoticeEntry | null
   readonly notice: string
 }
 
 /** Characters that are looked at of what is said about one recipient. */
-const MAX_SAID = 4000
+const MAX_EVIDENCE_TEXT = 4000
 
-function describe(known: Known): ReportedRecipient {
-  const { address, action } = known
-  const status = chooseStatus(known)
+function classifyRecipient(evidence: RecipientEvidence): ReportedRecipient {
+  const { address, action } = evidence
+  const status = selectStatus(evidence)
   if (action !== 'failed' && action !== 'delayed') {
-    return { address, hard: false, status, class: action, action, diagnostic: known.diagnostic }
+    return { address, hard: false, status, class: action, action, diagnostic: evidence.diagnostic }
   }
-  const command = commandOf(known.entry?.text ?? known.notice)
-  const reading = readSaid(known, command) ?? readFailure('', status, command)
-  const isTemporary = action === 'delayed' || (status?.startsWith('4') === true && reading.class !== 'no-such-user')
-  const isHard = reading.isHard && !isTemporary && isConfirmed(reading, status, command)
-  const diagnostic = known.diagnostic ?? firstReply(known.entry?.text ?? null)
-  return { address, hard: isHard, status, class: reading.class, action, diagnostic }
+  const command = findRejectedCommand(evidence.entry?.text ?? evidence.notice)
+  const classification = classifyEvidence(evidence, command) ?? classifyFailureText('', status, command)
+  const isTemporary = action === 'delayed' || (status?.startsWith('4') === true && classification.class !== 'no-such-user')
+  const isHard = classification.isHard && !isTemporary && isConfirmed(classification, status, command)
+  const diagnostic = evidence.diagnostic ?? firstReply(evidence.entry?.text ?? null)
+  return { address, hard: isHard, status, class: classification.class, action, diagnostic }
 }
 
 /**
  * From the most exact words to the least; null where none says anything. A notice around the server's own answer, which says nothing
  * itself, condemns nobody: it speaks of what may be, or of the mail.
  */
-function readSaid({ address, diagnostic, entry, comment, notice }: Known, command: Command | null): Reading | null {
-  const said = entry?.text ?? null
+function classifyEvidence({ address, diagnostic, entry, comment, notice }: RecipientEvidence, command: RejectedCommand | null): FailureClassification | null {
+  const entryText = entry?.text ?? null
   for (const text of [
     diagnostic,
-    firstReply(said),
-    said,
-    said === null ? null : onOneLine(said.slice(0, MAX_SAID)),
+    firstReply(entryText),
+    entryText,
+    entryText === null ? null : collapseWhitespace(entryText.slice(0, MAX_EVIDENCE_TEXT)),
     comment,
   ]) {
-    const reading = readText(text, address, command)
-    if (reading !== null) return reading
+    const classification = classifyText(text, address, command)
+    if (classification !== null) return classification
   }
-  const reading = readText(notice, address, command)
-  return reading?.isHard === true && diagnostic !== null ? null : reading
+  const classification = classifyText(notice, address, command)
+  return classification?.isHard === true && diagnostic !== null ? null : classification
 }
 
-function readText(text: string | null, address: string, command: Command | null): Reading | null {
+function classifyText(text: string | null, address: string, command: RejectedCommand | null): FailureClassification | null {
   if (text === null || text.trim() === '') return null
-  const reading = readFailure(withoutRecipient(text.slice(0, MAX_SAID), address), null, command)
-  return reading.class === 'unknown' ? null : reading
+  const classification = classifyFailureText(maskRecipient(text.slice(0, MAX_EVIDENCE_TEXT), address), null, command)
+  return classification.class === 'unknown' ? null : classification
 }
 
-function chooseStatus({ status, diagnostic, entry, notice }: Known): string | null {
-  const said = statusIn(diagnostic ?? '') ?? statusIn(entry?.text ?? '')
-  if (status === null) return said ?? (entry === null ? statusIn(notice) : null)
-  return said !== null && (said[0] === status[0] || status.endsWith('.0.0')) ? said : status
+function selectStatus({ status, diagnostic, entry, notice }: RecipientEvidence): string | null {
+  const textStatus = findStatusCode(diagnostic ?? '') ?? findStatusCode(entry?.text ?? '')
+  if (status === null) return textStatus ?? (entry === null ? findStatusCode(notice) : null)
+  return textStatus !== null && (textStatus[0] === status[0] || status.endsWith('.0.0')) ? textStatus : status
 }
 
 /** The line of an SMTP reply in a text, or its first line. */
@@ -248,7 +248,7 @@ function firstReply(text: string | null): string | null {
   return line === undefined ? null : line.slice(0, 2000)
 }
 
-function readMessageId(value: string | null): string | null {
+function parseMessageId(value: string | null): string | null {
   const text = /<([^<>\s]+)>/.exec(value ?? '')?.[1] ?? value?.trim() ?? ''
   return text === '' ? null : text.slice(0, 998)
 }

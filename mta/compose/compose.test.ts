@@ -4,9 +4,9 @@ import { simpleParser } from 'mailparser'
 import type { AddressObject, ParsedMail } from 'mailparser'
 import MailComposer from 'nodemailer/lib/mail-composer'
 import { compose } from './compose.ts'
-import { assemble, BrokenDraft } from './draft.ts'
+import { assemble, InvalidDraftError } from './draft.ts'
 import type { Draft } from './draft.ts'
-import { readingsOf } from './mime-writer.ts'
+import { bodyTextsOf } from './mime-writer.ts'
 
 const HEX = '0190a6f0111172228333444455556666'
 const plain: Draft = {
@@ -224,7 +224,7 @@ describe('compose', () => {
   for (const [field, change] of broken) {
     it(`names ${field} as broken: ${JSON.stringify(change)}`, async () => {
       const isNamed = (error: unknown): boolean =>
-        error instanceof BrokenDraft && error.field === field && error.message.startsWith(`${field}: `)
+        error instanceof InvalidDraftError && error.field === field && error.message.startsWith(`${field}: `)
       await expect(compose({ ...plain, ...change })).to.be.rejected.and.eventually.satisfy(isNamed)
     })
   }
@@ -306,7 +306,7 @@ async function composeByNodemailer(draft: Draft): Promise<Buffer> {
     cc: draft.cc.map(theirMailbox),
     ...(draft.replyTo ? { replyTo: theirMailbox(draft.replyTo) } : {}),
     subject: draft.subject,
-    ...readingsOf(draft),
+    ...bodyTextsOf(draft),
     messageId: `<${HEX}@${draft.from.email.split('@').at(-1)}>`,
     date: draft.createdAt,
     headers: draft.headers.map(([key, value]) => ({ key, value })),

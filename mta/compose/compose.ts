@@ -4,10 +4,10 @@
  * so a retry repeats the message and not merely its meaning.
  */
 import { isUtf8 } from 'node:buffer'
-import type { Composed, Draft, Field } from './draft.ts'
+import type { Composed, Draft, HeaderField } from './draft.ts'
 import { hexOf, writeHeader } from './header.ts'
 import { splitMessage } from './message.ts'
-import { readingsOf, writeContent } from './mime-writer.ts'
+import { bodyTextsOf, writeContent } from './mime-writer.ts'
 
 /**
  * Simple shapes are put together straight, mail with attachments by nodemailer's composer; a raw draft passes through.
@@ -19,18 +19,18 @@ export async function compose(draft: Draft): Promise<Composed> {
   const header = writeHeader(draft)
   // the library of it is large, and most mail has no attachment
   const { buildContent } = await import('./mime-tree.ts')
-  const { fields, body } = await buildContent(readingsOf(draft), draft.attachments, hexOf(draft))
+  const { fields, body } = await buildContent(bodyTextsOf(draft), draft.attachments, hexOf(draft))
   return join([...header, ...fields], body)
 }
 
 /** A draft of texts only. @throws BrokenDraft */
 export function composeTexts(draft: Draft): Composed {
   const header = writeHeader(draft)
-  const { fields, body } = writeContent(readingsOf(draft), hexOf(draft))
+  const { fields, body } = writeContent(bodyTextsOf(draft), hexOf(draft))
   return join([...header, ...fields], Buffer.from(body, 'latin1'))
 }
 
-function join(fields: readonly Field[], body: Buffer): Composed {
+function join(fields: readonly HeaderField[], body: Buffer): Composed {
   let head = ''
   for (const field of fields) head += field.line
   return { fields, head: `${head}\r\n`, body, needsSmtputf8: holdsUtf8(head) }

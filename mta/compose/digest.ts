@@ -5,10 +5,10 @@
  */
 import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
-import type { Composed, Field } from './draft.ts'
+import type { Composed, HeaderField } from './draft.ts'
 
 /** What signatures are over: plain data, which any thread may work out; no key is needed for it. */
-export interface Digest {
+export interface DkimDigest {
   /** The h= list. */
   readonly names: readonly string[]
   /** The fields of that list as they are signed. */
@@ -20,7 +20,7 @@ export interface Digest {
 /** Signed where they are, and listed even where they are not: adding one would change what the reader sees. */
 const ALWAYS = ['from', 'reply-to', 'subject', 'date', 'message-id', 'to', 'cc']
 /** Signed where they are. Lists, gateways and readers add some of these to mail that has none, which is theirs to do. */
-const WHERE_PRESENT = [
+const IF_PRESENT = [
   'mime-version',
   'content-type',
   'content-transfer-encoding',
@@ -40,7 +40,7 @@ const WHERE_PRESENT = [
   'importance',
   'bimi-selector',
 ]
-const NAMES = [...ALWAYS, ...WHERE_PRESENT]
+const NAMES = [...ALWAYS, ...IF_PRESENT]
 const IS_ALWAYS: ReadonlySet<string> = new Set(ALWAYS)
 
 /** Folds, tabs and runs of spaces; a value without them is canonical but for one space at either end. */
@@ -51,7 +51,7 @@ const LF = 10
 const TAB = 9
 const SPACE = 32
 
-export async function digestOf({ fields, body }: Pick<Composed, 'fields' | 'body'>): Promise<Digest> {
+export async function digestOf({ fields, body }: Pick<Composed, 'fields' | 'body'>): Promise<DkimDigest> {
   return { ...pickFields(fields), bodyHash: await hashBody(body) }
 }
 
@@ -59,7 +59,7 @@ export async function digestOf({ fields, body }: Pick<Composed, 'fields' | 'body
  * The h= list and the canonical header it stands for. Of fields with one name the last is taken first (§5.4.2);
  * the name past them all is the oversigning.
  */
-function pickFields(fields: readonly Field[]): Omit<Digest, 'bodyHash'> {
+function pickFields(fields: readonly HeaderField[]): Omit<DkimDigest, 'bodyHash'> {
   const names: string[] = []
   let canonical = ''
   for (const name of NAMES) {

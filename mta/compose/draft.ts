@@ -7,7 +7,7 @@
  */
 import type { Mailbox } from '#src/mail/address.ts'
 
-export interface Attachment {
+export interface DraftAttachment {
   readonly filename: string
   readonly contentType: string
   /** With or without angle brackets; set where the HTML shows the file (`cid:`). */
@@ -29,13 +29,13 @@ export interface Draft {
   readonly text: string | null
   /** Custom header fields, in order. Those that belong to the message itself (From, Date, Bcc, Content-* …) are left out. */
   readonly headers: readonly (readonly [name: string, value: string])[]
-  readonly attachments: readonly Attachment[]
+  readonly attachments: readonly DraftAttachment[]
   /** A complete message (SMTP submission): goes out byte for byte, everything above is only for reference. */
   readonly raw: Buffer | null
 }
 
 /** One header field as it goes over the wire. */
-export interface Field {
+export interface HeaderField {
   /** Lower case; '' for a line that is no field. */
   readonly name: string
   /** Folded, with its line end. One character per octet: UTF-8 in it is already bytes. */
@@ -44,7 +44,7 @@ export interface Field {
 
 export interface Composed {
   /** The header fields in order; together they are `head` without its empty line. */
-  readonly fields: readonly Field[]
+  readonly fields: readonly HeaderField[]
   /** The header and the empty line that ends it, one character per octet. */
   readonly head: string
   readonly body: Buffer
@@ -53,7 +53,7 @@ export interface Composed {
 }
 
 /** A draft that cannot become a message. Poison: trying again will not help. */
-export class BrokenDraft extends Error {
+export class InvalidDraftError extends Error {
   override readonly name = 'BrokenDraft'
   readonly field: string
 

@@ -10,7 +10,7 @@ const B_START = '=?UTF-8?B?'
 const END = '?='
 const OVERHEAD = Q_START.length + END.length
 /** The smallest first word worth starting beside a long field name. */
-const MIN_ROOM = 30
+const MIN_FIRST_WORD = 30
 /** RFC 2047 §5 (3), the strictest of its lists, which is right in every place a word may stand. */
 const Q_SAFE = /^[A-Za-z0-9!*+/-]$/
 /** One valid encoded word. */
@@ -40,11 +40,11 @@ export function isPlain(text: string): boolean {
 }
 
 /** Clean text as encoded words with a space between them. `room`: how many characters the first may take of its line. */
-export function encodeWords(text: string, room = MAX_WORD): string {
+export function encodeWords(text: string, firstWordWidth = MAX_WORD): string {
   const octets = Buffer.byteLength(text)
   const foreign = Buffer.byteLength(text.replace(ASCII, ''))
   const isQ = foreign * 2 <= octets
-  const first = Math.max(MIN_ROOM, Math.min(room, MAX_WORD)) - OVERHEAD
+  const first = Math.max(MIN_FIRST_WORD, Math.min(firstWordWidth, MAX_WORD)) - OVERHEAD
   const encode = (chunk: string): string =>
     (isQ ? Q_START + quote(chunk) : B_START + Buffer.from(chunk).toString('base64')) + END
   return chunks(text, first, isQ).map(encode).join(' ')
@@ -54,18 +54,18 @@ export function encodeWords(text: string, room = MAX_WORD): string {
 function chunks(text: string, first: number, isQ: boolean): string[] {
   const pieces: string[] = []
   let piece = ''
-  let taken = 0
+  let used = 0
   let limit = isQ ? first : octetsIn(first)
   for (const c of text) {
     const size = isQ ? quotedLength(c) : Buffer.byteLength(c)
-    if (taken + size > limit && piece !== '') {
+    if (used + size > limit && piece !== '') {
       pieces.push(piece)
       piece = ''
-      taken = 0
+      used = 0
       limit = isQ ? MAX_WORD - OVERHEAD : octetsIn(MAX_WORD - OVERHEAD)
     }
     piece += c
-    taken += size
+    used += size
   }
   pieces.push(piece)
   return pieces

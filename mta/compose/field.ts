@@ -5,14 +5,14 @@
  */
 import { parseAddress } from '#src/mail/address.ts'
 import type { Mailbox } from '#src/mail/address.ts'
-import { BrokenDraft } from './draft.ts'
-import type { Field } from './draft.ts'
+import { InvalidDraftError } from './draft.ts'
+import type { HeaderField } from './draft.ts'
 import { cleanText, encodeWords, isPlain } from './encoded-word.ts'
 
 const WIDTH = 76
 const LIMIT = 998
 /** For the first word of a name: beside it stands the longest of our address fields. */
-const NAME_ROOM = WIDTH - 'Reply-To: '.length
+const NAME_WIDTH = WIDTH - 'Reply-To: '.length
 const RUN = /[ \t]*[^ \t]+/g
 /** RFC 5322 §3.2.3: words of atext, single spaces between them, need no quotes. */
 const PHRASE = /^[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]+(?: [A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]+)*$/
@@ -20,7 +20,7 @@ const PHRASE = /^[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]+(?: [A-Za-z0-9!#$%&'*+\-/=?^_`{
 const PLAIN_ADDRESS = /^[A-Za-z0-9._+=-]{1,64}@[a-z0-9.-]{1,253}$/
 
 /** One field, from a value that is already header text (`encodeText`, `formatMailboxes`, a date…). */
-export function makeField(name: string, value: string): Field {
+export function makeField(name: string, value: string): HeaderField {
   const line = `${name}: ${value}`
   const folded = line.length <= WIDTH ? line : fold(line)
   const isAscii = Buffer.byteLength(folded) === folded.length
@@ -49,14 +49,14 @@ export function formatMailboxes(mailboxes: readonly Mailbox[], where: string): s
 
 function formatName(name: string): string {
   // A name that only looks encoded is to be seen as it was written.
-  if (name.includes('=?') || !isPlain(name)) return encodeWords(name, NAME_ROOM)
+  if (name.includes('=?') || !isPlain(name)) return encodeWords(name, NAME_WIDTH)
   return PHRASE.test(name) ? name : `"${name.replace(/["\\]/g, '\\$&')}"`
 }
 
 function checkAddress(email: string, where: string): string {
   if (PLAIN_ADDRESS.test(email)) return email
   const parsed = parseAddress(email)
-  if (!parsed.ok) throw new BrokenDraft(where, parsed.reason)
+  if (!parsed.ok) throw new InvalidDraftError(where, parsed.reason)
   return parsed.address.address
 }
 

@@ -4,8 +4,8 @@
  */
 import { parseMailbox, splitMailboxes } from '#src/mail/address.ts'
 import type { Mailbox } from '#src/mail/address.ts'
-import { BrokenDraft } from './draft.ts'
-import type { Draft, Field } from './draft.ts'
+import { InvalidDraftError } from './draft.ts'
+import type { Draft, HeaderField } from './draft.ts'
 import { cleanText } from './encoded-word.ts'
 import { encodeText, formatMailbox, formatMailboxes, makeField } from './field.ts'
 
@@ -42,12 +42,12 @@ const NO_RECIPIENTS = 'undisclosed-recipients:;'
 /** The message's id as 32 hex digits. @throws BrokenDraft */
 export function hexOf(draft: Draft): string {
   const hex = draft.messageId.replaceAll('-', '').toLowerCase()
-  if (!HEX_ID.test(hex)) throw new BrokenDraft('messageId', 'it is not a UUID')
+  if (!HEX_ID.test(hex)) throw new InvalidDraftError('messageId', 'it is not a UUID')
   return hex
 }
 
 /** All fields but those that describe the body (Content-*). @throws BrokenDraft */
-export function writeHeader(draft: Draft): Field[] {
+export function writeHeader(draft: Draft): HeaderField[] {
   const from = formatMailbox(draft.from, 'from')
   const domain = from.slice(from.lastIndexOf('@') + 1).replace('>', '')
   const fields = [makeField('From', from), ...writeRecipients(draft)]
@@ -63,17 +63,17 @@ export function writeHeader(draft: Draft): Field[] {
   return fields
 }
 
-function writeRecipients(draft: Draft): Field[] {
-  const fields: Field[] = []
+function writeRecipients(draft: Draft): HeaderField[] {
+  const fields: HeaderField[] = []
   if (draft.to.length > 0) fields.push(makeField('To', formatMailboxes(draft.to, 'to')))
   else if (draft.cc.length === 0) fields.push(makeField('To', NO_RECIPIENTS))
   if (draft.cc.length > 0) fields.push(makeField('Cc', formatMailboxes(draft.cc, 'cc')))
   return fields
 }
 
-function writeCustom(name: string, value: string, hasReplyTo: boolean): Field | null {
+function writeCustom(name: string, value: string, hasReplyTo: boolean): HeaderField | null {
   if (!FIELD_NAME.test(name))
-    throw new BrokenDraft('headers', `"${cleanText(name).slice(0, 76)}" is not a header field name`)
+    throw new InvalidDraftError('headers', `"${cleanText(name).slice(0, 76)}" is not a header field name`)
   const key = name.toLowerCase()
   if (OWNED.has(key) || key.startsWith(OWNED_PREFIX) || (hasReplyTo && key === 'reply-to')) return null
   const text = (HOLDS_MAILBOXES.has(key) ? encodeMailboxes(value) : null) ?? encodeText(name, value)
@@ -93,6 +93,6 @@ function encodeMailboxes(text: string): string | null {
 
 /** RFC 5322 §3.3, in UTC. */
 function formatDate(date: Date): string {
-  if (Number.isNaN(date.getTime())) throw new BrokenDraft('createdAt', 'it is not a time')
+  if (Number.isNaN(date.getTime())) throw new InvalidDraftError('createdAt', 'it is not a time')
   return date.toUTCString().replace('GMT', '+0000')
 }

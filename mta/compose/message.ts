@@ -3,10 +3,10 @@
  * Lines may end in CRLF or in LF (mail that others wrote); a message without an
  * empty line is all header.
  */
-import type { Field } from './draft.ts'
+import type { HeaderField } from './draft.ts'
 
-export interface Message {
-  readonly fields: readonly Field[]
+export interface SplitMessage {
+  readonly fields: readonly HeaderField[]
   /** With the empty line that ends it, where there is one; one character per octet. */
   readonly head: string
   readonly body: Buffer
@@ -15,7 +15,7 @@ export interface Message {
 const CR = 13
 const LF = 10
 
-export function splitMessage(bytes: Buffer): Message {
+export function splitMessage(bytes: Buffer): SplitMessage {
   const fields = []
   let at = 0
   while (at < bytes.length) {
@@ -48,7 +48,7 @@ function foldedEnd(bytes: Buffer, end: number): number {
 }
 
 /** White space before the colon is none of the name (RFC 5322 §4.5.8); only space, tab and folds are white space. */
-function readField(line: string): Field {
+function readField(line: string): HeaderField {
   const colon = line.indexOf(':')
   let end = Math.max(colon, 0)
   while (end > 0 && ' \t\r\n'.includes(line.charAt(end - 1))) end--

@@ -2,9 +2,9 @@ import { assert } from 'chai'
 import { simpleParser } from 'mailparser'
 import { compose } from './compose.ts'
 import { assemble } from './draft.ts'
-import type { Attachment, Draft } from './draft.ts'
+import type { DraftAttachment, Draft } from './draft.ts'
 
-const file = (change: Partial<Attachment>): Attachment => ({
+const file = (change: Partial<DraftAttachment>): DraftAttachment => ({
   filename: 'a.pdf',
   contentType: 'application/pdf',
   contentId: null,

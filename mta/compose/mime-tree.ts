@@ -5,34 +5,38 @@
  */
 import { Readable } from 'node:stream'
 import MailComposer from 'nodemailer/lib/mail-composer'
-import type { Attachment, Field } from './draft.ts'
+import type { DraftAttachment, HeaderField } from './draft.ts'
 import { splitMessage } from './message.ts'
 import { boundaryRoot } from './mime-writer.ts'
-import type { Texts } from './mime-writer.ts'
+import type { BodyTexts } from './mime-writer.ts'
 import { withCrlf } from './text-part.ts'
 
-interface Content {
-  readonly fields: readonly Field[]
+interface MimeTree {
+  readonly fields: readonly HeaderField[]
   readonly body: Buffer
 }
 
 /** RFC 2045 §5.1, with parameters that are looked at no further. */
 const CONTENT_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}(?:\s*;[\x20-\x7e]*)?$/
-const MESSAGE = /^message\//i
+const MESSAGE_TYPE = /^message\//i
 const UNKNOWN_TYPE = 'application/octet-stream'
 const MAX_LINE = 998
 const SLICE = 64 * 1024
 const CONTROLS = /\p{Cc}/gu
 
-export async function buildContent(texts: Texts, files: readonly Attachment[], hex: string): Promise<Content> {
-  const sound = files.map((file) => ({ ...file, ...soundContent(file) }))
+export async function buildContent(
+  texts: BodyTexts,
+  files: readonly DraftAttachment[],
+  hex: string,
+): Promise<MimeTree> {
+  const safeFiles = files.map((file) => ({ ...file, ...safeContent(file) }))
   // What goes in base64 cannot hold a boundary; texts and messages might.
-  const unencoded = sound.filter(({ contentType }) => MESSAGE.test(contentType)).map(({ content }) => content)
+  const unencoded = safeFiles.filter(({ contentType }) => MESSAGE_TYPE.test(contentType)).map(({ content }) => content)
   const mail = new MailComposer({
     // Beside files stands a text, be it empty: a message that is nothing but a file opens strangely.
     text: texts.text === '' && texts.html === '' ? '\r\n' : texts.text,
     html: texts.html,
-    attachments: sound.map((file) => describe(file, texts.html)),
+    attachments: safeFiles.map((file) => describe(file, texts.html)),
     baseBoundary: boundaryRoot(hex, [texts.text, texts.html, ...unencoded]),
     boundaryPrefix: '=_',
     // Of its header only Content-* is used; these keep clock and chance out of the rest.
@@ -45,7 +49,7 @@ export async function buildContent(texts: Texts, files: readonly Attachment[], h
   return { fields: fields.filter((field) => field.name.startsWith('content-')), body }
 }
 
-function describe({ contentType, content: octets, ...file }: Attachment, html: string) {
+function describe({ contentType, content: octets, ...file }: DraftAttachment, html: string) {
   // In slices, so that encoding a large file lets others have their turn.
   const content = octets.length > SLICE ? Readable.from(slices(octets)) : octets
   const filename = file.filename.replace(CONTROLS, '').toWellFormed()
@@ -67,11 +71,11 @@ function* slices(octets: Buffer): Generator<Buffer> {
 }
 
 /** A part that is called multipart or message must be one, unencoded (RFC 2046 §5.2.1); what cannot be goes as a plain file. */
-function soundContent(file: Attachment): Pick<Attachment, 'contentType' | 'content'> {
+function safeContent(file: DraftAttachment): Pick<DraftAttachment, 'contentType' | 'content'> {
   const { contentType, content } = file
   if (!CONTENT_TYPE.test(contentType) || /^multipart\//i.test(contentType))
     return { contentType: UNKNOWN_TYPE, content }
-  if (!MESSAGE.test(contentType)) return { contentType, content }
+  if (!MESSAGE_TYPE.test(contentType)) return { contentType, content }
   const text = withCrlf(content.toString('latin1'))
   const isAscii = Buffer.byteLength(text) === text.length
   const mayTravel = isAscii && !text.includes('\0') && text.split('\r\n').every((line) => line.length <= MAX_LINE)

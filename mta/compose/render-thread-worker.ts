@@ -6,45 +6,47 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { createEngine } from '#src/templates/engine.ts'
 import { renderJob } from '#src/templates/render-job.ts'
-import { type Answers, type Batch, stepOf } from '#src/templates/render-jobs.ts'
-import { marksOf } from '#src/tracking/tracking-plan.ts'
+import { type BatchResults, type RenderBatch, encodeProgress } from '#src/templates/render-protocol.ts'
+import { trackingEditsOf } from '#src/tracking/tracking-plan.ts'
 import { composeTexts } from './compose.ts'
 import { digestOf } from './digest.ts'
-import { BrokenDraft, type Draft } from './draft.ts'
-import type { LetterJob, Written } from './render-thread-job.ts'
+import { InvalidDraftError, type Draft } from './draft.ts'
+import type { MessageRenderJob, MessageRenderResult } from './render-thread-job.ts'
 import { trackDraft } from './tracked-draft.ts'
 
 const progress = workerData as Int32Array
 const engine = createEngine()
 
-async function carryOut(batch: Batch<LetterJob>, index: number): Promise<Written> {
+async function renderMessage(batch: RenderBatch<MessageRenderJob>, index: number): Promise<MessageRenderResult> {
   const rendered = renderJob({ engine, progress }, batch, index)
   const job = batch.jobs[index]?.job
   if (!rendered.ok || job === undefined) return rendered.ok ? { ok: false, reason: 'it is not there' } : rendered
-  Atomics.store(progress, 0, stepOf(index, 'write'))
+  Atomics.store(progress, 0, encodeProgress(index, 'write'))
   const { subject, html, text } = rendered
   try {
-    return await write({ ...job.frame, subject, html, text, attachments: [], raw: null }, job)
+    return await composeMessage({ ...job.frame, subject, html, text, attachments: [], raw: null }, job)
   } catch (error) {
-    if (error instanceof BrokenDraft) return { ok: false, reason: error.message, isRendered: true }
+    if (error instanceof InvalidDraftError) return { ok: false, reason: error.message, isRendered: true }
     throw error
   }
 }
 
-async function write(draft: Draft, { marks }: LetterJob): Promise<Written> {
-  const { fields, head, body, needsSmtputf8 } = composeTexts(marks === null ? draft : trackDraft(draft, marksOf(marks)))
+async function composeMessage(draft: Draft, { trackingPlan: marks }: MessageRenderJob): Promise<MessageRenderResult> {
+  const { fields, head, body, needsSmtputf8 } = composeTexts(
+    marks === null ? draft : trackDraft(draft, trackingEditsOf(marks)),
+  )
   // a buffer of its own: a part of a shared one would bring all of that along
   return { ok: true, head, body: new Uint8Array(body), needsSmtputf8, digest: await digestOf({ fields, body }) }
 }
 
-parentPort?.on('message', (batch: Batch<LetterJob>) => void answer(batch))
+parentPort?.on('message', (batch: RenderBatch<MessageRenderJob>) => void answer(batch))
 
-async function answer(batch: Batch<LetterJob>): Promise<void> {
-  const results: Written[] = []
-  for (const index of batch.jobs.keys()) results.push(await carryOut(batch, index))
+async function answer(batch: RenderBatch<MessageRenderJob>): Promise<void> {
+  const results: MessageRenderResult[] = []
+  for (const index of batch.jobs.keys()) results.push(await renderMessage(batch, index))
   Atomics.store(progress, 0, 0)
   parentPort?.postMessage(
-    { results } satisfies Answers<Written>,
+    { results } satisfies BatchResults<MessageRenderResult>,
     results.flatMap((one) => (one.ok ? [one.body.buffer as ArrayBuffer] : [])),
   )
 }

@@ -4,18 +4,18 @@ import { assert } from 'chai'
 import fc from 'fast-check'
 import { newId } from '#src/platform/id.ts'
 import { createEngine } from '#src/templates/engine.ts'
-import type { Source } from '#src/templates/source.ts'
+import type { TemplateSource } from '#src/templates/template-source.ts'
 import { createLinks } from '#src/tracking/links.ts'
-import { marksOf, type MarkOrder } from '#src/tracking/tracking-plan.ts'
-import { openVault } from '#src/crypto/encryption.ts'
+import { trackingEditsOf, type TrackingPlan } from '#src/tracking/tracking-plan.ts'
+import { createEncryption } from '#src/crypto/encryption.ts'
 import { compose } from './compose.ts'
 import { assemble } from './draft.ts'
-import type { LetterJob } from './render-thread-job.ts'
-import { createLetters, type Letters } from './render-thread.ts'
-import { sign, type SigningKey } from './sign.ts'
+import type { MessageRenderJob } from './render-thread-job.ts'
+import { createMessageRenderer, type MessageRenderer } from './render-thread.ts'
+import { sign, type DkimKey } from './sign.ts'
 import { trackDraft } from './tracked-draft.ts'
 
-const links = createLinks({ vault: openVault(Buffer.alloc(32, 7)), config: { bounceDomain: 'b.example' } })
+const links = createLinks({ encryption: createEncryption(Buffer.alloc(32, 7)), config: { bounceDomain: 'b.example' } })
 const ref = {
   base: 'https://t.example',
   messageId: newId(),
@@ -24,8 +24,8 @@ const ref = {
   contactId: newId(),
   audienceId: null,
 }
-const MARKS: MarkOrder = { pixel: links.open(ref), pen: links.clickPen(ref) }
-const FRAME: LetterJob['frame'] = {
+const MARKS: TrackingPlan = { pixel: links.open(ref), clickSigner: links.clickSigner(ref) }
+const FRAME: MessageRenderJob['frame'] = {
   messageId: ref.messageId,
   createdAt: new Date(1_700_000_000_000),
   from: { email: 'shop@s.example', name: 'Der Laden Ü' },
@@ -38,40 +38,40 @@ const AT = new Date(1_700_000_000_000)
 const pem = generateKeyPairSync('rsa', { modulusLength: 2048 })
   .privateKey.export({ type: 'pkcs8', format: 'pem' })
   .toString()
-const KEYS: readonly SigningKey[] = [
+const KEYS: readonly DkimKey[] = [
   { keyId: 'letters-test', domain: 's.example', selector: 'm1', algorithm: 'rsa-sha256', privateKey: pem },
 ]
 const ENDLESS = '{{#each a}}{{#each ../a}}{{#each ../../a}}{{/each}}{{/each}}{{/each}}'
 
-const sourceOf = (html: string | null, text: string | null = null): Source => ({
+const sourceOf = (html: string | null, text: string | null = null): TemplateSource => ({
   key: newId(),
   subject: 'Hello {{name}}',
   html,
   text,
-  makesText: true,
+  generatesText: true,
 })
 
 describe('letters', function () {
   this.timeout(30_000)
-  let letters: Letters
+  let letters: MessageRenderer
   before(() => {
-    letters = createLetters()
+    letters = createMessageRenderer()
   })
   after(() => letters.stop())
 
-  async function write(source: Source, params: object, marks: MarkOrder | null): Promise<Buffer> {
-    const letter = await letters.write(source, { params: JSON.stringify(params), frame: FRAME, marks })
+  async function write(source: TemplateSource, params: object, marks: TrackingPlan | null): Promise<Buffer> {
+    const letter = await letters.render(source, { params: JSON.stringify(params), frame: FRAME, trackingPlan: marks })
     assert.ok(letter.ok, JSON.stringify(letter))
     return assemble(letter, await sign(letter.digest, KEYS, AT))
   }
 
   /** On this thread, step by step. */
-  async function writeHere(source: Source, params: object, marks: MarkOrder | null): Promise<Buffer> {
+  async function writeHere(source: TemplateSource, params: object, marks: TrackingPlan | null): Promise<Buffer> {
     const rendered = createEngine().render(source, JSON.stringify(params))
     assert.ok(rendered.ok)
     const { subject, html, text } = rendered
     const draft = { ...FRAME, subject, html, text, attachments: [], raw: null }
-    const composed = await compose(marks === null ? draft : trackDraft(draft, marksOf(marks)))
+    const composed = await compose(marks === null ? draft : trackDraft(draft, trackingEditsOf(marks)))
     return assemble(composed, await sign(composed, KEYS, AT))
   }
 
@@ -103,13 +103,13 @@ describe('letters', function () {
     const job = {
       params: JSON.stringify({ a: Array.from({ length: 20_000 }, (_, i) => i) }),
       frame: FRAME,
-      marks: null,
+      trackingPlan: null,
     }
     const broken = { ...job, params: '{}', frame: { ...FRAME, from: { email: 'a b', name: null } } }
     const [endless, unwritable, fine] = await Promise.all([
-      letters.write(sourceOf(ENDLESS), job),
-      letters.write(sourceOf('<p>x</p>'), broken),
-      letters.write(sourceOf('<p>x</p>'), { ...job, params: '{}' }),
+      letters.render(sourceOf(ENDLESS), job),
+      letters.render(sourceOf('<p>x</p>'), broken),
+      letters.render(sourceOf('<p>x</p>'), { ...job, params: '{}' }),
     ])
     assert.deepEqual(endless, { ok: false, reason: 'rendering it takes longer than 250 ms' })
     assert.ok(
@@ -124,10 +124,10 @@ describe('letters', function () {
     const hangs = {
       params: JSON.stringify({ a: Array.from({ length: 20_000 }, (_, i) => i) }),
       frame: FRAME,
-      marks: null,
+      trackingPlan: null,
     }
-    for (let i = 0; i < 3; i++) assert.strictEqual('pausedMs' in (await letters.write(source, hangs)), false)
-    const other = await letters.write(source, { ...hangs, params: '{}' })
+    for (let i = 0; i < 3; i++) assert.strictEqual('pausedMs' in (await letters.render(source, hangs)), false)
+    const other = await letters.render(source, { ...hangs, params: '{}' })
     assert.ok(!other.ok && (other.pausedMs ?? 0) > 0, JSON.stringify(other))
   })
 })

@@ -4,7 +4,7 @@
  */
 import { generateDkimKeys } from '#src/domains/dkim-key.ts'
 import type { Draft } from './draft.ts'
-import type { SigningKey } from './sign.ts'
+import type { DkimKey } from './sign.ts'
 
 export const AT = new Date('2026-01-02T03:04:05.678Z')
 const DATE = 'Date: Fri, 02 Jan 2026 03:04:05 +0000'
@@ -23,7 +23,7 @@ export const draft: Draft = {
   raw: null,
 }
 export const [rsa, ed25519] = await generateDkimKeys()
-export const key = ({ algorithm, privateKey }: typeof rsa): SigningKey => ({
+export const key = ({ algorithm, privateKey }: typeof rsa): DkimKey => ({
   keyId: algorithm,
   domain: 'example.com',
   selector: algorithm.slice(0, 3),

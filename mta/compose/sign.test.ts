@@ -8,7 +8,7 @@ import { assemble } from './draft.ts'
 import type { Composed } from './draft.ts'
 import { hashBody } from './digest.ts'
 import { createSigner } from './sign.ts'
-import type { SigningKey } from './sign.ts'
+import type { DkimKey } from './sign.ts'
 import { AT, draft, ed25519, key, KEYS, letters, RECORDS, rsa } from './sign-messages.test-data.ts'
 
 const sign = createSigner()
@@ -103,7 +103,7 @@ describe('sign', () => {
     })
     let reads = 0
     const read = (): string => (reads++, privateKey)
-    const lazy: SigningKey = {
+    const lazy: DkimKey = {
       keyId: 'lazy',
       domain: 'example.com',
       selector: 'pem',
@@ -112,7 +112,7 @@ describe('sign', () => {
     }
     const composed = await compose(draft)
     const own = createSigner(2)
-    const all = async (keys: readonly SigningKey[]): Promise<unknown> =>
+    const all = async (keys: readonly DkimKey[]): Promise<unknown> =>
       Promise.all(keys.map((one) => own(composed, [one], AT)))
     await all([lazy, lazy])
     assert.strictEqual(reads, 1)

@@ -7,11 +7,11 @@
 import { createPrivateKey, hash, sign as signData } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
-import { createTurnstile } from '#src/concurrency/semaphore.ts'
-import { canonicalField, digestOf, type Digest } from './digest.ts'
+import { createSemaphore } from '#src/concurrency/semaphore.ts'
+import { canonicalField, digestOf, type DkimDigest } from './digest.ts'
 import type { Composed } from './draft.ts'
 
-export interface SigningKey {
+export interface DkimKey {
   /** Names this key and no other, ever: what was read from `privateKey` is kept under it. */
   readonly keyId: string
   /** The d= tag: lower case, A-labels. */
@@ -23,20 +23,20 @@ export interface SigningKey {
 }
 
 /** What is signed: a message, or its digest where that was made elsewhere. */
-export type Unsigned = Pick<Composed, 'fields' | 'body'> | Digest
+export type Signable = Pick<Composed, 'fields' | 'body'> | DkimDigest
 
-type Sign = (message: Unsigned, keys: readonly SigningKey[], at?: Date) => Promise<string>
+type Signer = (message: Signable, keys: readonly DkimKey[], at?: Date) => Promise<string>
 
 const LINE = 76
-const KEPT_KEYS = 2000
+const MAX_CACHED_KEYS = 2000
 /** Signatures under way, for four threads. More would only need more key objects: reading one costs a tenth of a signature. */
-const AT_ONCE = 8
-const signAside = promisify(signData)
+const MAX_CONCURRENT = 8
+const signOffThread = promisify(signData)
 
 /** A signer with its own memory of keys, at most `capacity` of them (an RSA key object takes about 5 KB). */
-export function createSigner(capacity = KEPT_KEYS): Sign {
-  const kept = new Map<string, KeyRing>()
-  const inTurn = createTurnstile(AT_ONCE)
+export function createSigner(capacity = MAX_CACHED_KEYS): Signer {
+  const rings = new Map<string, KeyRing>()
+  const limited = createSemaphore(MAX_CONCURRENT)
   return async (message, keys, at = new Date()) => {
     if (keys.length === 0) return ''
     const digest = 'bodyHash' in message ? message : await digestOf(message)
@@ -44,8 +44,8 @@ export function createSigner(capacity = KEPT_KEYS): Sign {
       keys.map(async (key) => {
         const unsigned = writeSignature(key, digest, at)
         const data = Buffer.from(digest.canonical + canonicalField('dkim-signature', unsigned), 'latin1')
-        const ring = ringOf(kept, capacity, key)
-        const signature = await inTurn(() => signAlone(ring, data))
+        const ring = ringOf(rings, capacity, key)
+        const signature = await limited(() => signWithOwnKeyObject(ring, data))
         return `${unsigned}${foldBase64(signature.toString('base64'))}\r\n`
       }),
     )
@@ -57,11 +57,11 @@ export function createSigner(capacity = KEPT_KEYS): Sign {
  * One DKIM-Signature field per key, in order, each with its line end, to stand in front of the message: '' without keys.
  * `at` becomes t=. Rejects when a key cannot be read; the text names it. All callers in a process share one memory of keys.
  */
-export const sign: Sign = createSigner()
+export const sign: Signer = createSigner()
 
 /** RFC 6376 §3.7: the signature is over the header's hash; RFC 8463 §3: with Ed25519 over the hash as a message of its own. */
 function signWith(key: KeyObject, isRsa: boolean, data: Buffer): Promise<Buffer> {
-  return isRsa ? signAside('sha256', data, key) : signAside(null, hash('sha256', data, 'buffer'), key)
+  return isRsa ? signOffThread('sha256', data, key) : signOffThread(null, hash('sha256', data, 'buffer'), key)
 }
 
 /**
@@ -75,7 +75,7 @@ interface KeyRing {
   readonly another: () => KeyObject
 }
 
-async function signAlone(ring: KeyRing, data: Buffer): Promise<Buffer> {
+async function signWithOwnKeyObject(ring: KeyRing, data: Buffer): Promise<Buffer> {
   const key = ring.idle.pop() ?? ring.another()
   try {
     return await signWith(key, ring.isRsa, data)
@@ -85,11 +85,11 @@ async function signAlone(ring: KeyRing, data: Buffer): Promise<Buffer> {
 }
 
 /** The ring of a key, the least recently used making room for a new one. */
-function ringOf(kept: Map<string, KeyRing>, capacity: number, key: SigningKey): KeyRing {
-  const known = kept.get(key.keyId)
+function ringOf(rings: Map<string, KeyRing>, capacity: number, key: DkimKey): KeyRing {
+  const known = rings.get(key.keyId)
   if (known !== undefined) {
-    kept.delete(key.keyId)
-    kept.set(key.keyId, known)
+    rings.delete(key.keyId)
+    rings.set(key.keyId, known)
     return known
   }
   const first = readKey(key)
@@ -99,13 +99,13 @@ function ringOf(kept: Map<string, KeyRing>, capacity: number, key: SigningKey): 
     idle: [first],
     another: () => createPrivateKey({ key: material, format: 'der', type: 'pkcs8' }),
   }
-  kept.set(key.keyId, ring)
-  const [oldest] = kept.keys()
-  if (kept.size > capacity && oldest !== undefined) kept.delete(oldest)
+  rings.set(key.keyId, ring)
+  const [oldest] = rings.keys()
+  if (rings.size > capacity && oldest !== undefined) rings.delete(oldest)
   return ring
 }
 
-function readKey({ keyId, selector, domain, algorithm, privateKey }: SigningKey): KeyObject {
+function readKey({ keyId, selector, domain, algorithm, privateKey }: DkimKey): KeyObject {
   const name = `DKIM key ${keyId} (${selector}._domainkey.${domain})`
   const material = typeof privateKey === 'function' ? privateKey() : privateKey
   const isDer = typeof material !== 'string' && material[0] === 0x30 // an ASN.1 SEQUENCE, where PEM has a dash
@@ -121,7 +121,7 @@ function readKey({ keyId, selector, domain, algorithm, privateKey }: SigningKey)
 }
 
 /** The field up to and with `b=`, which has to be its end (§3.7: hashed with an empty b=). */
-function writeSignature(key: SigningKey, { names, bodyHash }: Digest, at: Date): string {
+function writeSignature(key: DkimKey, { names, bodyHash }: DkimDigest, at: Date): string {
   const tags = [
     'DKIM-Signature: v=1; ',
     `a=${key.algorithm}; `,

@@ -3,7 +3,7 @@
  * encoding that says least: 7bit where the text may travel as it is, else quoted-printable,
  * else base64 where most of it is not ASCII. What comes out is ASCII whatever went in.
  */
-import type { Field } from './draft.ts'
+import type { HeaderField } from './draft.ts'
 import { makeField } from './field.ts'
 import { encodeQuotedPrintable } from './quoted-printable.ts'
 
@@ -16,7 +16,7 @@ interface Encoded {
   readonly body: string
 }
 export interface TextPart {
-  readonly fields: readonly Field[]
+  readonly fields: readonly HeaderField[]
   readonly body: string
 }
 

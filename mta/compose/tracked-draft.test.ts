@@ -1,11 +1,11 @@
 import { assert } from 'chai'
 import fc from 'fast-check'
 import { simpleParser } from 'mailparser'
-import { trackHtml, type Marks } from '#src/tracking/html-tracking.ts'
+import { trackHtml, type TrackingMarkup } from '#src/tracking/html-tracking.ts'
 import { trackDraft } from './tracked-draft.ts'
 import { trackRaw } from './tracked-raw-message.ts'
 
-const MARKS: Marks = {
+const MARKS: TrackingMarkup = {
   pixel: 'https://t.example/o/x',
   link: (url) => `https://t.example/c/${Buffer.from(url).toString('base64url')}`,
 }

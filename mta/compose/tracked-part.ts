@@ -3,36 +3,37 @@
  * to the octets as they are written. In quoted-printable only what changes is written anew; base64 has no such places, and is written anew
  * with the line length it had.
  */
-import { applyEdits, type Edit } from '#src/tracking/html-tracking.ts'
+import { applyEdits, type HtmlEdit } from '#src/tracking/html-tracking.ts'
 
-export interface PartText {
+export interface DecodedPart {
   readonly html: string
   /** Changes of `html` as changes of the octets; none where they cannot be made. */
-  carry(edits: readonly Edit[]): readonly Edit[]
+  toOctetEdits(edits: readonly HtmlEdit[]): readonly HtmlEdit[]
 }
 
-const OPENERS: Readonly<Record<string, (octets: Buffer) => PartText | null>> = {
-  '7bit': openPlain,
-  '8bit': openPlain,
-  binary: openPlain,
-  'quoted-printable': openQuoted,
-  base64: openBase64,
+const DECODERS: Readonly<Record<string, (octets: Buffer) => DecodedPart | null>> = {
+  '7bit': decodePlain,
+  '8bit': decodePlain,
+  binary: decodePlain,
+  'quoted-printable': decodeQuotedPart,
+  base64: decodeBase64,
 }
 
 /** Null for an encoding that is not known, and for base64 that is none. */
-export function openPart(octets: Buffer, encoding: string): PartText | null {
-  return OPENERS[encoding]?.(octets) ?? null
+export function decodePart(octets: Buffer, encoding: string): DecodedPart | null {
+  return DECODERS[encoding]?.(octets) ?? null
 }
 
 /** RFC 5322 2.1.1 */
-const LONGEST_LINE = 998
+const MAX_LINE = 998
 
-function openPlain(octets: Buffer): PartText {
+function decodePlain(octets: Buffer): DecodedPart {
   const html = octets.toString('latin1')
   // nothing that is written has a line end
   return {
     html,
-    carry: (edits) => (longestLine(applyEdits(html, edits)) > Math.max(LONGEST_LINE, longestLine(html)) ? [] : edits),
+    toOctetEdits: (edits) =>
+      longestLine(applyEdits(html, edits)) > Math.max(MAX_LINE, longestLine(html)) ? [] : edits,
   }
 }
 
@@ -48,19 +49,19 @@ function longestLine(text: string): number {
 const EQUALS = 0x3d
 const LF = 10
 /** RFC 2045 6.7 (5), less the `=` at the end. */
-const QUOTED_LINE = 75
+const MAX_QUOTED_LINE = 75
 
-function openQuoted(octets: Buffer): PartText {
-  const { html, places } = decodeQuoted(octets)
+function decodeQuotedPart(octets: Buffer): DecodedPart {
+  const { html, places: offsets } = decodeQuoted(octets)
   const newLine = octets.includes('\r\n') ? '\r\n' : '\n'
   return {
     html,
-    carry: (edits) =>
+    toOctetEdits: (edits) =>
       edits.map(({ from, to, text }) => {
-        const end = places[to] ?? octets.length
+        const end = offsets[to] ?? octets.length
         // a soft break on either side: no line grows
         const after = end === octets.length ? '' : `=${newLine}`
-        return { from: places[from] ?? octets.length, to: end, text: `=${newLine}${quote(text, newLine)}${after}` }
+        return { from: offsets[from] ?? octets.length, to: end, text: `=${newLine}${quote(text, newLine)}${after}` }
       }),
   }
 }
@@ -68,7 +69,7 @@ function openQuoted(octets: Buffer): PartText {
 /** `places[i]`: where the octet that gives character i begins. */
 function decodeQuoted(octets: Buffer): { readonly html: string; readonly places: Uint32Array } {
   const decoded = Buffer.allocUnsafe(octets.length)
-  const places = new Uint32Array(octets.length + 1)
+  const offsets = new Uint32Array(octets.length + 1)
   let n = 0
   for (let i = 0; i < octets.length;) {
     const soft = octets[i] === EQUALS ? softBreak(octets, i) : 0
@@ -77,12 +78,12 @@ function decodeQuoted(octets: Buffer): { readonly html: string; readonly places:
       continue
     }
     const code = octets[i] === EQUALS ? hexAt(octets, i + 1) : null
-    places[n] = i
+    offsets[n] = i
     decoded[n++] = code ?? octets[i] ?? 0
     i += code === null ? 1 : 3
   }
-  places[n] = octets.length
-  return { html: decoded.toString('latin1', 0, n), places: places.subarray(0, n + 1) }
+  offsets[n] = octets.length
+  return { html: decoded.toString('latin1', 0, n), places: offsets.subarray(0, n + 1) }
 }
 
 /** Octets of the soft line break that begins at `i`, 0 where there is none. White space may have come behind the `=` on the way. */
@@ -103,7 +104,7 @@ function quote(text: string, newLine: string): string {
   let line = 0
   for (const letter of text) {
     const written = letter === '=' ? '=3D' : letter
-    if (line + written.length > QUOTED_LINE) {
+    if (line + written.length > MAX_QUOTED_LINE) {
       out += `=${newLine}`
       line = 0
     }
@@ -113,15 +114,16 @@ function quote(text: string, newLine: string): string {
   return out
 }
 
-function openBase64(octets: Buffer): PartText | null {
+function decodeBase64(octets: Buffer): DecodedPart | null {
   const text = octets.toString('latin1')
   if (!/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(text)) return null
   const html = Buffer.from(text, 'base64').toString('latin1')
   const [, first = '', newLine = '\r\n'] = /^\s*(\S+)(\r?\n)?/.exec(text) ?? []
-  const lines: Lines = { width: lineWidth(first), newLine, tail: /\s*$/.exec(text)?.[0] ?? '' }
+  const lines: LineFormat = { width: lineWidth(first), newLine, tail: /\s*$/.exec(text)?.[0] ?? '' }
   return {
     html,
-    carry: (edits) => (edits.length === 0 ? [] : [{ from: 0, to: octets.length, text: encode(html, edits, lines) }]),
+    toOctetEdits: (edits) =>
+      edits.length === 0 ? [] : [{ from: 0, to: octets.length, text: encode(html, edits, lines) }],
   }
 }
 
@@ -129,13 +131,13 @@ function lineWidth(first: string): number {
   return Math.min(Math.max(first.length - (first.length % 4), 4), 76)
 }
 
-interface Lines {
+interface LineFormat {
   readonly width: number
   readonly newLine: string
   readonly tail: string
 }
 
-function encode(html: string, edits: readonly Edit[], { width, newLine, tail }: Lines): string {
+function encode(html: string, edits: readonly HtmlEdit[], { width, newLine, tail }: LineFormat): string {
   const coded = Buffer.from(applyEdits(html, edits), 'latin1').toString('base64')
   return (coded.match(new RegExp(`.{1,${width}}`, 'g')) ?? []).join(newLine) + tail
 }

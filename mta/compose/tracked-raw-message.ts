@@ -4,16 +4,16 @@
  * into), attached, in a charset that is not ASCII and more, in an encoding nobody knows, or whose lines would become too long.
  */
 import { isUtf8 } from 'node:buffer'
-import { editsOf, type Edit, type Marks } from '#src/tracking/html-tracking.ts'
-import type { Field } from './draft.ts'
+import { editsOf, type HtmlEdit, type TrackingMarkup } from '#src/tracking/html-tracking.ts'
+import type { HeaderField } from './draft.ts'
 import { splitMessage } from './message.ts'
-import { openPart } from './tracked-part.ts'
+import { decodePart } from './tracked-part.ts'
 
 const OPEN_TYPES: ReadonlySet<string> = new Set(['multipart/mixed', 'multipart/alternative', 'multipart/related'])
 const MAX_DEPTH = 8
 const MAX_PARTS = 100
 /** Octets below 128 are ASCII in all of these. */
-const ASCII_AND_MORE = /^(?:iso-8859-\d{1,2}|windows-125\d|koi8-[ru])$/
+const ASCII_SUPERSET = /^(?:iso-8859-\d{1,2}|windows-125\d|koi8-[ru])$/
 
 interface Entity {
   readonly type: string
@@ -25,8 +25,8 @@ interface Entity {
   readonly to: number
 }
 
-export function trackRaw(raw: Buffer, marks: Marks): Buffer {
-  const edits: Edit[] = []
+export function trackRaw(raw: Buffer, marks: TrackingMarkup): Buffer {
+  const edits: HtmlEdit[] = []
   let { pixel } = marks
   for (const entity of listHtml(raw)) {
     const found = editsOfPart(raw, entity, { pixel, link: marks.link })
@@ -36,7 +36,7 @@ export function trackRaw(raw: Buffer, marks: Marks): Buffer {
   return edits.length === 0 ? raw : applyToOctets(raw, edits)
 }
 
-function applyToOctets(raw: Buffer, edits: readonly Edit[]): Buffer {
+function applyToOctets(raw: Buffer, edits: readonly HtmlEdit[]): Buffer {
   const pieces: Buffer[] = []
   let at = 0
   for (const { from, to, text } of edits) {
@@ -46,19 +46,19 @@ function applyToOctets(raw: Buffer, edits: readonly Edit[]): Buffer {
   return Buffer.concat([...pieces, raw.subarray(at)])
 }
 
-function editsOfPart(raw: Buffer, { params, encoding, from, to }: Entity, marks: Marks): Edit[] {
+function editsOfPart(raw: Buffer, { params, encoding, from, to }: Entity, marks: TrackingMarkup): HtmlEdit[] {
   const charset = (params['charset'] ?? 'us-ascii').toLowerCase()
   const readValue = readerOf(charset)
-  const part = readValue === null ? null : openPart(raw.subarray(from, to), encoding)
+  const part = readValue === null ? null : decodePart(raw.subarray(from, to), encoding)
   if (readValue === null || part === null) return []
-  const edits = part.carry(editsOf(part.html, marks, readValue))
+  const edits = part.toOctetEdits(editsOf(part.html, marks, readValue))
   return edits.map((edit) => ({ ...edit, from: edit.from + from, to: edit.to + from }))
 }
 
 /** Null for a charset in which ASCII may be something else. */
 function readerOf(charset: string): ((value: string) => string | null) | null {
   if (charset === 'utf-8' || charset === 'us-ascii') return readUtf8
-  return ASCII_AND_MORE.test(charset) ? (value) => (isAscii(value) ? value : null) : null
+  return ASCII_SUPERSET.test(charset) ? (value) => (isAscii(value) ? value : null) : null
 }
 
 function readUtf8(value: string): string | null {
@@ -104,7 +104,7 @@ function readEntity(raw: Buffer, from: number, to: number): Entity | null {
 }
 
 /** Undefined where the field is not there, null where it is there twice. */
-function valueOf(fields: readonly Field[], wanted: string): string | null | undefined {
+function valueOf(fields: readonly HeaderField[], wanted: string): string | null | undefined {
   const [field, ...others] = fields.filter(({ name }) => name === wanted)
   if (others.length > 0) return null
   return field?.line
@@ -130,17 +130,17 @@ function listChildren(raw: Buffer, { params, from, to }: Entity): [number, numbe
   const { boundary } = params
   if (boundary === undefined || boundary === '') return []
   const children: [number, number][] = []
-  let begun = -1
+  let partStart = -1
   for (
     let at = findDelimiter(raw, boundary, { from, to });
     at !== null;
     at = findDelimiter(raw, boundary, { from: at.to, to })
   ) {
-    if (begun >= 0) children.push([begun, Math.max(begun, endBefore(raw, at.from))])
-    begun = at.isLast ? -1 : at.to
+    if (partStart >= 0) children.push([partStart, Math.max(partStart, endBefore(raw, at.from))])
+    partStart = at.isLast ? -1 : at.to
     if (at.isLast || children.length > MAX_PARTS) return children
   }
-  if (begun >= 0) children.push([begun, to])
+  if (partStart >= 0) children.push([partStart, to])
   return children
 }
 

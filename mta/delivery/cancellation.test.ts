@@ -3,7 +3,7 @@ import { claimedOf } from '#test/support/delivery.ts'
 import { findCancellation } from './cancellation.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
-const recipe = { contentId: 'c', contactId: 'k', audienceId: null, params: null }
+const deferredContent = { contentId: 'c', contactId: 'k', audienceId: null, params: null }
 const contact = (isSubscribed: boolean | null): never => ({ isSubscribed }) as never
 
 describe('why mail must not be sent any more', () => {
@@ -14,10 +14,10 @@ describe('why mail must not be sent any more', () => {
       { suppression: { cause: 'bounce', kind: 'hard' } },
       'suppressed',
     ],
-    ['campaign mail of a deleted contact', { recipe }, 'contact-gone'],
-    ['campaign mail of a contact that unsubscribed', { recipe, contact: contact(false) }, 'suppressed'],
-    ['campaign mail of a subscribed contact', { recipe, contact: contact(true) }, null],
-    ['mail to a contact in no audience', { recipe, contact: contact(null) }, null],
+    ['campaign mail of a deleted contact', { deferredContent }, 'contact-gone'],
+    ['campaign mail of a contact that unsubscribed', { deferredContent, contact: contact(false) }, 'suppressed'],
+    ['campaign mail of a subscribed contact', { deferredContent, contact: contact(true) }, null],
+    ['mail to a contact in no audience', { deferredContent, contact: contact(null) }, null],
     ['mail past its expires_at', { expiresAt: new Date(NOW - 1) }, 'too-old'],
     [
       'a one-time code of an hour ago',

@@ -2,9 +2,9 @@
  * Why a claimed recipient must not be sent any more: its address is suppressed, its contact left the audience or was deleted, or its time
  * is over. Pure: it decides on what the claim loaded.
  */
-import type { Claimed } from '#src/messages/claim.ts'
+import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import type { Outcome } from '#src/messages/outcome.ts'
-import { lastMoment } from '#src/messages/transition-for-outcome.ts'
+import { endOfLifetime } from '#src/messages/transition-for-outcome.ts'
 
 export interface CancellationClock {
   /** Epoch ms. */
@@ -14,19 +14,19 @@ export interface CancellationClock {
 }
 
 /** The outcome that ends it without an attempt; null: it may be sent. */
-export function findCancellation(claimed: Claimed, clock: CancellationClock): Outcome | null {
+export function findCancellation(claimed: ClaimedRecipient, clock: CancellationClock): Outcome | null {
   return suppressed(claimed) ?? unsubscribed(claimed) ?? tooOld(claimed, clock)
 }
 
-function suppressed({ suppression }: Claimed): Outcome | null {
+function suppressed({ suppression }: ClaimedRecipient): Outcome | null {
   if (suppression === null) return null
   const detail = `the address is on the suppression list: ${suppression.cause}`
   return { kind: 'suppressed', reason: 'suppressed', detail, cause: suppression.cause, causeKind: suppression.kind }
 }
 
 /** Campaigns and automations: the contact left the audience, wants no mail at all, or was deleted. */
-function unsubscribed({ recipe, contact }: Claimed): Outcome | null {
-  if (recipe === null) return null
+function unsubscribed({ deferredContent, contact }: ClaimedRecipient): Outcome | null {
+  if (deferredContent === null) return null
   if (contact === null) return { kind: 'failed', reason: 'contact-gone', detail: 'the contact was deleted' }
   if (contact.isSubscribed !== false) return null
   return {
@@ -38,8 +38,8 @@ function unsubscribed({ recipe, contact }: Claimed): Outcome | null {
   }
 }
 
-function tooOld(claimed: Claimed, clock: CancellationClock): Outcome | null {
-  const last = lastMoment(claimed, clock.lifetimeSeconds)
+function tooOld(claimed: ClaimedRecipient, clock: CancellationClock): Outcome | null {
+  const last = endOfLifetime(claimed, clock.lifetimeSeconds)
   if (clock.now() <= last) return null
   const detail = `its time was over at ${new Date(last).toISOString()}, before it could be sent`
   return { kind: 'failed', reason: 'too-old', detail }

@@ -1,16 +1,16 @@
 import { assert } from 'chai'
 import type { Route } from '#mta/route/route.ts'
-import type { Claimed } from '#src/messages/claim.ts'
+import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import type { Attempt } from '#src/messages/outcome.ts'
 import { attemptOf, claimedOf, selectedSource } from '#test/support/delivery.ts'
 import { deliver } from './deliver.ts'
 import type { DeliveryPipeline } from './delivery-pipeline.ts'
-import { createMemory } from './memory-budget.ts'
+import { createMemoryBudget } from './memory-budget.ts'
 import type { SelectedSource, SessionGate } from './session-grant.ts'
 
 interface World {
   readonly steps: string[]
-  deliver(claimed?: Claimed, gate?: Partial<SessionGate>, selected?: SelectedSource): Promise<Attempt | null>
+  deliver(claimed?: ClaimedRecipient, gate?: Partial<SessionGate>, selected?: SelectedSource): Promise<Attempt | null>
 }
 
 function pipelineWith(parts: Partial<Record<keyof DeliveryPipeline, unknown>> = {}): World {
@@ -38,7 +38,7 @@ function pipelineWith(parts: Partial<Record<keyof DeliveryPipeline, unknown>> = 
     returnPath: () => 'bounce@bounces.example',
     transport: { deliver: step('transport', attemptOf()) },
     accounts: { find: step('account', { addresses: [] }), relay: { deliver: step('relay', attemptOf()) } },
-    memory: createMemory(1000),
+    memory: createMemoryBudget(1000),
     ...parts,
   } as unknown as DeliveryPipeline
   return {

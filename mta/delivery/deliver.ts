@@ -7,14 +7,14 @@
  * commit of the result: the recipient is sent again. This is the only window in which that happens.
  */
 import type { Route } from '#mta/route/route.ts'
-import { UNGUARDED } from '#mta/security/policy.ts'
-import type { Job } from '#mta/transport/direct.ts'
-import type { AccountLetter } from '#mta/transport/relay.ts'
-import { pathOf } from '#mta/transport/session-pool.ts'
+import { UNENFORCED } from '#mta/security/policy.ts'
+import type { DirectJob } from '#mta/transport/direct.ts'
+import type { RelayJob } from '#mta/transport/relay.ts'
+import { pathKey } from '#mta/transport/session-pool.ts'
 import { composeReply, formatReply } from '#src/mail/reply.ts'
-import type { Claimed } from '#src/messages/claim.ts'
+import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import { attemptWithoutSession, type Attempt, type Outcome } from '#src/messages/outcome.ts'
-import { accountAt } from '#src/providers/account-destination.ts'
+import { accountIdOf } from '#src/providers/account-destination.ts'
 import { findCancellation } from './cancellation.ts'
 import type { DeliveryPipeline } from './delivery-pipeline.ts'
 import { buildMessage } from './message-builder.ts'
@@ -25,13 +25,13 @@ const POLICY_WAIT_MS = 2000
 
 /** What preparation leads to: a job for the receiver's servers, a submission through a connected account, or an outcome without a session. */
 type Prepared =
-  | { readonly kind: 'direct'; readonly job: Job }
-  | { readonly kind: 'account'; readonly submission: AccountLetter }
+  | { readonly kind: 'direct'; readonly job: DirectJob }
+  | { readonly kind: 'account'; readonly submission: RelayJob }
   | { readonly kind: 'ended'; readonly outcome: Outcome }
 
 interface Delivery {
   readonly pipeline: DeliveryPipeline
-  readonly claimed: Claimed
+  readonly claimed: ClaimedRecipient
   readonly gate: SessionGate
 }
 
@@ -42,7 +42,7 @@ interface Delivery {
  */
 export async function deliver(
   pipeline: DeliveryPipeline,
-  claimed: Claimed,
+  claimed: ClaimedRecipient,
   gate: SessionGate,
 ): Promise<Attempt | null> {
   const delivery: Delivery = { pipeline, claimed, gate }
@@ -61,7 +61,7 @@ async function deliverSmall(delivery: Delivery, startedAt: number): Promise<Atte
 function deliverLarge(delivery: Delivery, startedAt: number): Promise<Attempt | null> {
   const { pipeline, claimed } = delivery
   return withSession(delivery, () =>
-    pipeline.memory.lend(claimed.content.size, async () => send(delivery, await prepare(delivery), startedAt)),
+    pipeline.memory.runWithin(claimed.content.size, async () => send(delivery, await prepare(delivery), startedAt)),
   )
 }
 
@@ -80,12 +80,12 @@ async function withSession(
 }
 
 /** It waited long: loads again whether its address is suppressed and its contact still subscribed. */
-async function findLateCancellation(pipeline: DeliveryPipeline, claimed: Claimed): Promise<Outcome | null> {
-  const { workspaceId, recipe } = claimed
+async function findLateCancellation(pipeline: DeliveryPipeline, claimed: ClaimedRecipient): Promise<Outcome | null> {
+  const { workspaceId, deferredContent } = claimed
   try {
     const [suppression, contact] = await Promise.all([
       pipeline.suppression(claimed),
-      recipe === null ? null : pipeline.contact({ workspaceId, ...recipe }),
+      deferredContent === null ? null : pipeline.contact({ workspaceId, ...deferredContent }),
     ])
     return findCancellation({ ...claimed, suppression, contact }, pipeline)
   } catch (error) {
@@ -96,12 +96,12 @@ async function findLateCancellation(pipeline: DeliveryPipeline, claimed: Claimed
 async function send({ pipeline }: Delivery, prepared: Prepared, startedAt: number): Promise<Attempt | null> {
   if (prepared.kind === 'ended') return attemptWithoutSession(prepared.outcome, startedAt)
   if (prepared.kind === 'account') return pipeline.accounts.relay.deliver(prepared.submission)
-  return prepared.job.ways.length === 0 ? null : pipeline.transport.deliver(prepared.job)
+  return prepared.job.endpoints.length === 0 ? null : pipeline.transport.deliver(prepared.job)
 }
 
 /** Everything that needs no session. An error is a store that is away: the message waits. */
 async function prepare(delivery: Delivery): Promise<Prepared> {
-  const accountId = accountAt(delivery.claimed.domain)
+  const accountId = accountIdOf(delivery.claimed.domain)
   try {
     return accountId === null ? await prepareDirect(delivery) : await prepareAccount(delivery, accountId)
   } catch (error) {
@@ -112,10 +112,10 @@ async function prepare(delivery: Delivery): Promise<Prepared> {
 async function prepareDirect({ pipeline, claimed, gate: { selected, mayProceed } }: Delivery): Promise<Prepared> {
   const route = await pipeline.route(claimed.domain)
   if (route.kind !== 'hosts') return ended(outcomeOfRoute(route))
-  const whyUnreachable = pipeline.whyUnreachable(pathOf(route.site, selected.source))
+  const whyUnreachable = pipeline.whyUnreachable(pathKey(route.site, selected.source))
   if (whyUnreachable !== null) return ended(unreachable(whyUnreachable))
   const ignoresTls = claimed.submitted?.ignoresTls === true
-  const tls = ignoresTls ? UNGUARDED : await pipeline.tlsPolicy(claimed.domain, route.hosts)
+  const tls = ignoresTls ? UNENFORCED : await pipeline.tlsPolicy(claimed.domain, route.hosts)
   if (tls.isPending) return ended(policyPending(claimed, pipeline))
   const domain = await pipeline.sendingDomain(claimed.domainId)
   if (domain.kind !== 'ready') return ended(domainRefused(domain.kind, claimed))
@@ -123,14 +123,14 @@ async function prepareDirect({ pipeline, claimed, gate: { selected, mayProceed }
   if (message.kind === 'ended') return message
   const { data, smtputf8 } = message
   const from = pipeline.returnPath(claimed, domain.mailFrom)
-  const job: Job = {
+  const job: DirectJob = {
     site: route.site,
     hosts: route.hosts,
     tls,
-    ways: selected.endpoints,
-    pace: selected.throttle,
-    paceBy: selected.throttleOf,
-    mail: { from, to: claimed.address, data, smtputf8, mayGo: mayProceed },
+    endpoints: selected.endpoints,
+    throttle: selected.throttle,
+    throttleFor: selected.throttleOf,
+    mail: { from, to: claimed.address, data, smtputf8, maySend: mayProceed },
   }
   return { kind: 'direct', job }
 }
@@ -156,7 +156,7 @@ function unreachable(detail: string): Outcome {
 }
 
 /** It leaves its session meanwhile: other domains may have the same hosts. */
-function policyPending({ domain }: Claimed, pipeline: Pick<DeliveryPipeline, 'now'>): Outcome {
+function policyPending({ domain }: ClaimedRecipient, pipeline: Pick<DeliveryPipeline, 'now'>): Outcome {
   return {
     kind: 'postponed',
     reason: 'tls-policy',
@@ -165,7 +165,7 @@ function policyPending({ domain }: Claimed, pipeline: Pick<DeliveryPipeline, 'no
   }
 }
 
-function domainRefused(kind: 'gone' | 'not-verified', { content }: Claimed): Outcome {
+function domainRefused(kind: 'gone' | 'not-verified', { content }: ClaimedRecipient): Outcome {
   const what = kind === 'gone' ? 'was removed' : 'is no longer verified: its DKIM record is missing from DNS'
   return { kind: 'failed', reason: `domain-${kind}`, detail: `the sending domain of ${content.from.email} ${what}` }
 }

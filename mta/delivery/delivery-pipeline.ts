@@ -7,8 +7,8 @@ import { DEFAULT_REGION, REGIONS } from '#config/regions.ts'
 import { readAuthorities } from '#config/setting-file.ts'
 import { compose } from '#mta/compose/compose.ts'
 import type { Composed, Draft } from '#mta/compose/draft.ts'
-import { createLetters, type Letters } from '#mta/compose/render-thread.ts'
-import { sign, type SigningKey, type Unsigned } from '#mta/compose/sign.ts'
+import { createMessageRenderer, type MessageRenderer } from '#mta/compose/render-thread.ts'
+import { sign, type DkimKey, type Signable } from '#mta/compose/sign.ts'
 import type { Egress } from '#mta/egress/source-choice.ts'
 import { createResolver } from '#mta/route/resolve.ts'
 import { createRouter, type Host, type Route, type Router } from '#mta/route/route.ts'
@@ -16,29 +16,29 @@ import type { TlsPolicy } from '#mta/security/policy.ts'
 import { startTransportSecurity, type TransportSecurity } from '#mta/security/transport-security.ts'
 import type { SessionSettings } from '#mta/smtp/open.ts'
 import { chooseTimeouts } from '#mta/smtp/timeouts.ts'
-import { createBreaker, type Breaker } from '#mta/transport/breaker.ts'
-import type { OpeningParts, Resolve } from '#mta/transport/connect.ts'
-import { startAccounts, type ConnectedAccounts } from '#mta/transport/connected-accounts.ts'
-import { createDirect } from '#mta/transport/direct.ts'
+import { createCircuitBreaker, type CircuitBreaker } from '#mta/transport/circuit-breaker.ts'
+import type { ConnectDeps, ResolveHost } from '#mta/transport/connect.ts'
+import { startConnectedAccounts, type ConnectedAccounts } from '#mta/transport/connected-accounts.ts'
+import { createDirectTransport } from '#mta/transport/direct.ts'
 import { createTransport, type Transport } from '#mta/transport/source-failover.ts'
 import { createBatcher } from '#src/concurrency/batcher.ts'
 import { loadMailContacts, type MailContact, type MailContactRef } from '#src/contacts/mail-contacts.ts'
 import type { Context } from '#src/context.ts'
-import { createRecipes, type Recipes } from '#src/deferred-content/deferred-content.ts'
+import { createDeferredContentResolver, type DeferredContentResolver } from '#src/deferred-content/deferred-content.ts'
 import { createSendingDomainCache, type SendingDomain } from '#src/domains/signing-keys.ts'
 import { returnPathOf } from '#src/mail/verp.ts'
 import {
   loadAttachments,
-  loadTexts,
-  lookUpSuppressions,
-  type Addressee,
-  type Claimed,
-  type Texts,
+  loadBodies,
+  findCurrentSuppressions,
+  type WorkspaceAddress,
+  type ClaimedRecipient,
+  type MessageBodies,
 } from '#src/messages/claim.ts'
 import type { Attachment } from '#src/messages/submission.ts'
 import { createLinks } from '#src/tracking/links.ts'
 import { createTrackingCache } from '#src/tracking/settings.ts'
-import { createMemory, type Memory } from './memory-budget.ts'
+import { createMemoryBudget, type MemoryBudget } from './memory-budget.ts'
 import { createTrackingPlanner, type TrackingPlanner } from './message-builder.ts'
 
 /** Composing holds a message about three times. */
@@ -56,34 +56,34 @@ export interface DeliveryPipeline {
   /** The address families of the first host that has any. */
   families(hosts: readonly Host[]): Promise<ReadonlySet<4 | 6>>
   /** Whether the address is on the suppression list now. */
-  suppression(recipient: Pick<Claimed, 'workspaceId' | 'address'>): Promise<Claimed['suppression']>
+  suppression(recipient: Pick<ClaimedRecipient, 'workspaceId' | 'address'>): Promise<ClaimedRecipient['suppression']>
   /** The contact that deferred content is for, as it is now. */
   contact(ref: MailContactRef): Promise<MailContact | null>
   tlsPolicy(domain: string, hosts: readonly Host[]): Promise<TlsPolicy>
   /** Its signing keys, its source pool, and the domain of its return-path. */
   sendingDomain(domainId: string | null): Promise<SendingDomain>
-  texts(messageId: string): Promise<Texts>
+  texts(messageId: string): Promise<MessageBodies>
   attachments(messageId: string): Promise<readonly Attachment[]>
   /** The source, parameters and headers of a mail with deferred content. */
-  readonly fillIn: Recipes['fillIn']
-  readonly renderThread: Pick<Letters, 'write'>
+  readonly fillIn: DeferredContentResolver['resolve']
+  readonly messageRenderer: Pick<MessageRenderer, 'render'>
   readonly planTracking: TrackingPlanner
   compose(draft: Draft): Promise<Composed>
-  sign(unsigned: Unsigned, keys: readonly SigningKey[]): Promise<string>
+  sign(unsigned: Signable, keys: readonly DkimKey[]): Promise<string>
   /** `mailFrom`: the sending domain's own bounce domain; null: the operator's. */
-  returnPath(recipient: Pick<Claimed, 'messageId' | 'n' | 'submitted'>, mailFrom: string | null): string
+  returnPath(recipient: Pick<ClaimedRecipient, 'messageId' | 'n' | 'submitted'>, mailFrom: string | null): string
   readonly transport: Transport
   readonly accounts: ConnectedAccounts
   /** Bounds the large content in memory. */
-  readonly memory: Memory
+  readonly memory: MemoryBudget
 }
 
 export interface OpenPipeline {
   readonly pipeline: DeliveryPipeline
   readonly router: Router
-  readonly breaker: Breaker
+  readonly breaker: CircuitBreaker
   readonly egress: Egress
-  readonly opening: OpeningParts
+  readonly opening: ConnectDeps
   close(): Promise<void>
 }
 
@@ -92,25 +92,25 @@ export function openPipeline(ctx: Context, egress: Egress): OpenPipeline {
   const resolver = createResolver({ config, clock })
   const router = createRouter({ config, clock, log, resolver })
   const security = startTransportSecurity(ctx, resolver)
-  const breaker = createBreaker(() => clock.now(), config.retryScale)
-  const opening: OpeningParts = {
+  const breaker = createCircuitBreaker(() => clock.now(), config.retryScale)
+  const opening: ConnectDeps = {
     settings: sessionSettings(ctx),
     resolve: (host) => resolveHost(router, host),
-    demand: (policy, host) => security.policies.demand(policy, host),
+    requirementFor: (policy, host) => security.policies.requirementFor(policy, host),
     brokenTls: security.brokenTls,
     results: security.results,
   }
-  const direct = createDirect({ ...opening, breaker, now: () => clock.now() })
+  const direct = createDirectTransport({ ...opening, breaker, now: () => clock.now() })
   const transport = createTransport({ direct, egress })
-  const accounts = startAccounts(ctx)
-  const renderThread = createLetters()
+  const accounts = startConnectedAccounts(ctx)
+  const messageRenderer = createMessageRenderer()
   const pipeline: DeliveryPipeline = {
     ...routingSteps(ctx, { router, breaker, security }),
     ...contentSteps(ctx),
-    renderThread,
+    messageRenderer,
     transport,
     accounts,
-    memory: createMemory(MAX_LARGE_BYTES),
+    memory: createMemoryBudget(MAX_LARGE_BYTES),
   }
   return {
     pipeline,
@@ -121,7 +121,7 @@ export function openPipeline(ctx: Context, egress: Egress): OpenPipeline {
     close: async () => {
       await transport.close()
       await accounts.stop()
-      await renderThread.stop()
+      await messageRenderer.stop()
       await egress.stop()
       await security.stop()
       router.stop()
@@ -136,38 +136,41 @@ type RoutingSteps = Pick<
 
 function routingSteps(
   { clock, config }: Context,
-  parts: { readonly router: Router; readonly breaker: Breaker; readonly security: TransportSecurity },
+  parts: { readonly router: Router; readonly breaker: CircuitBreaker; readonly security: TransportSecurity },
 ): RoutingSteps {
   const { router, breaker, security } = parts
   return {
     now: () => clock.now(),
     lifetimeSeconds: config.messageLifetimeSeconds,
     route: (domain) => router.route(domain),
-    whyUnreachable: (path) => breaker.whyNot(path),
+    whyUnreachable: (path) => breaker.refusalReason(path),
     families: (hosts) => familiesOf(router, hosts),
     tlsPolicy: (domain, hosts) => security.policies.find(domain, hosts),
   }
 }
 
-type ContentSteps = Omit<DeliveryPipeline, keyof RoutingSteps | 'renderThread' | 'transport' | 'accounts' | 'memory'>
+type ContentSteps = Omit<DeliveryPipeline, keyof RoutingSteps | 'messageRenderer' | 'transport' | 'accounts' | 'memory'>
 
 /** What a message is built from, with reads of many deliveries in one statement. */
 function contentSteps(ctx: Context): ContentSteps {
   const { config, clock, db } = ctx
-  const bounds = { max: LOOKUP_BATCH, lanes: 1 }
-  const suppressions = createBatcher((recipients: Addressee[]) => lookUpSuppressions(db, recipients), bounds)
+  const bounds = { max: LOOKUP_BATCH, concurrency: 1 }
+  const suppressions = createBatcher(
+    (recipients: WorkspaceAddress[]) => findCurrentSuppressions(db, recipients),
+    bounds,
+  )
   const contacts = createBatcher((refs: MailContactRef[]) => loadMailContacts(db, refs), bounds)
   const domains = createSendingDomainCache(ctx)
   const [links, tracking] = [createLinks(ctx), createTrackingCache(ctx)]
-  const deferredContent = createRecipes({ ctx, links, tracking })
-  const mac = (data: Buffer): Buffer => ctx.vault.mac('return-path', data)
+  const deferredContent = createDeferredContentResolver({ ctx, links, tracking })
+  const mac = (data: Buffer): Buffer => ctx.encryption.mac('return-path', data)
   return {
     suppression: (recipient) => suppressions.add(recipient),
     contact: (ref) => contacts.add(ref),
     sendingDomain: (domainId) => (domainId === null ? Promise.resolve(UNSIGNED_DOMAIN) : domains.find(domainId)),
-    texts: (messageId) => loadTexts(db, messageId),
+    texts: (messageId) => loadBodies(db, messageId),
     attachments: (messageId) => loadAttachments(db, messageId),
-    fillIn: (mail) => deferredContent.fillIn(mail),
+    fillIn: (mail) => deferredContent.resolve(mail),
     planTracking: createTrackingPlanner(links, tracking),
     compose,
     sign: (unsigned, keys) => sign(unsigned, keys, new Date(clock.now())),
@@ -203,8 +206,8 @@ async function familiesOf(router: Router, hosts: readonly Host[]): Promise<Reado
   return new Set()
 }
 
-async function resolveHost(router: Router, host: Host): ReturnType<Resolve> {
+async function resolveHost(router: Router, host: Host): ReturnType<ResolveHost> {
   const found = await router.addresses(host)
-  if (found.kind === 'addresses') return { addresses: found.addresses.map(({ address }) => address), trouble: null }
-  return { addresses: [], trouble: { text: found.text, isCertain: found.kind !== 'unknown' } }
+  if (found.kind === 'addresses') return { addresses: found.addresses.map(({ address }) => address), failure: null }
+  return { addresses: [], failure: { text: found.text, isCertain: found.kind !== 'unknown' } }
 }

@@ -1,6 +1,6 @@
 import { assert } from 'chai'
 import type { Outcome } from '#src/messages/outcome.ts'
-import { moveFor } from '#src/messages/transition-for-outcome.ts'
+import { transitionFor } from '#src/messages/transition-for-outcome.ts'
 import { ACCEPTED, attemptOf, claimedOf } from '#test/support/delivery.ts'
 import { withSuppressionCandidate } from './hard-bounce.ts'
 
@@ -30,7 +30,7 @@ describe('which results may suppress an address', () => {
     config = LIVE,
   ): ReturnType<typeof withSuppressionCandidate> => {
     const [claimed, attempt] = [claimedOf({ address }), attemptOf(outcome)]
-    const transition = moveFor(claimed, attempt, { scale: 1, lifetimeSeconds: null, nowMs: 0 })
+    const transition = transitionFor(claimed, attempt, { scale: 1, lifetimeSeconds: null, nowMs: 0 })
     return withSuppressionCandidate(config, claimed, attempt, transition)
   }
   for (const [what, outcome, isCandidate] of ROWS)

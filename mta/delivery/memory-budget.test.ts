@@ -1,14 +1,14 @@
 import { assert } from 'chai'
 import { settleTurns } from '#test/support/delivery.ts'
-import { createMemory } from './memory-budget.ts'
+import { createMemoryBudget } from './memory-budget.ts'
 
 describe('the memory budget for large content', () => {
   it('lets as much be in memory as fits, and the rest wait in order', async () => {
-    const memory = createMemory(100)
+    const memory = createMemoryBudget(100)
     const running: string[] = []
     const ends = new Map<string, () => void>()
     const lend = (name: string, bytes: number): Promise<void> =>
-      memory.lend(bytes, () => {
+      memory.runWithin(bytes, () => {
         running.push(name)
         return new Promise<void>((resolve) => ends.set(name, resolve))
       })
@@ -22,15 +22,15 @@ describe('the memory budget for large content', () => {
     await Promise.all(all)
   })
   it('lets content larger than the whole budget go alone', async () => {
-    const memory = createMemory(10)
-    assert.strictEqual(await memory.lend(1000, () => Promise.resolve('sent')), 'sent')
+    const memory = createMemoryBudget(10)
+    assert.strictEqual(await memory.runWithin(1000, () => Promise.resolve('sent')), 'sent')
   })
   it('gives memory back after an error', async () => {
-    const memory = createMemory(10)
+    const memory = createMemoryBudget(10)
     await assert.isRejected(
-      memory.lend(10, () => Promise.reject(new Error('the link broke'))),
+      memory.runWithin(10, () => Promise.reject(new Error('the link broke'))),
       /the link broke/,
     )
-    assert.strictEqual(await memory.lend(10, () => Promise.resolve('sent')), 'sent')
+    assert.strictEqual(await memory.runWithin(10, () => Promise.resolve('sent')), 'sent')
   })
 })

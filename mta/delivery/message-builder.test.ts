@@ -1,16 +1,16 @@
 import { assert } from 'chai'
 import type { Draft } from '#mta/compose/draft.ts'
 import { newId } from '#src/platform/id.ts'
-import type { Recipe } from '#src/messages/claim.ts'
+import type { DeferredContentRef } from '#src/messages/claim.ts'
 import { createLinks } from '#src/tracking/links.ts'
-import { createTokens } from '#src/tracking/tokens.ts'
-import { openVault } from '#src/crypto/encryption.ts'
+import { createTrackingTokens } from '#src/tracking/tokens.ts'
+import { createEncryption } from '#src/crypto/encryption.ts'
 import { trackDraft } from '#mta/compose/tracked-draft.ts'
-import { marksOf } from '#src/tracking/tracking-plan.ts'
+import { trackingEditsOf } from '#src/tracking/tracking-plan.ts'
 import { createTrackingPlanner, type TrackedRecipient } from './message-builder.ts'
 
-const vault = openVault(Buffer.alloc(32, 7))
-const links = createLinks({ vault, config: { bounceDomain: 'b.example' } })
+const encryption = createEncryption(Buffer.alloc(32, 7))
+const links = createLinks({ encryption, config: { bounceDomain: 'b.example' } })
 const REF = {
   base: 'https://t.example',
   messageId: newId(),
@@ -35,12 +35,12 @@ const DRAFT: Draft = {
   attachments: [],
   raw: null,
 }
-const recipe: Recipe = { contentId: newId(), contactId: newId(), audienceId: null, params: null }
+const deferredContent: DeferredContentRef = { contentId: newId(), contactId: newId(), audienceId: null, params: null }
 const about = (said: Partial<TrackedRecipient>): TrackedRecipient => ({
   messageId: REF.messageId,
   n: 4,
   workspaceId: REF.workspaceId,
-  recipe: null,
+  deferredContent: null,
   submitted: null,
   trackOpens: null,
   trackClicks: null,
@@ -53,7 +53,7 @@ const marking =
     const order = await createTrackingPlanner(links, {
       find: () => Promise.resolve({ opens, clicks, privacy: 'full', base: REF.base }),
     })(of)
-    return order === null ? draft : trackDraft(draft, marksOf(order))
+    return order === null ? draft : trackDraft(draft, trackingEditsOf(order))
   }
 
 describe('marking', () => {
@@ -68,7 +68,10 @@ describe('marking', () => {
     const { html } = await marking(true, true)(DRAFT, about({}))
     for (const link of OURS) assert.ok(html?.includes(`"${link}"`), link)
     const [, token = ''] = /"https:\/\/t\.example\/c\/([\w-]+)\/[\w-]+"/.exec(html ?? '') ?? []
-    assert.deepEqual(createTokens(vault).readClick(token, 'http://a.example/'), { messageId: REF.messageId, n: 4 })
+    assert.deepEqual(createTrackingTokens(encryption).readClick(token, 'http://a.example/'), {
+      messageId: REF.messageId,
+      n: 4,
+    })
     assert.ok(html?.includes(`<img src="${links.open({ ...REF, n: 4 })}"`))
   })
   it('each of them by itself', async () => {
@@ -78,8 +81,8 @@ describe('marking', () => {
     assert.ok(clicked.html?.includes('/c/') && !clicked.html.includes('/o/'))
   })
   it('campaigns unless somebody says no, mail by SMTP where it asks', async () => {
-    assert.notStrictEqual(await marking(null, null)(DRAFT, about({ recipe })), DRAFT)
-    assert.strictEqual(await marking(false, false)(DRAFT, about({ recipe })), DRAFT)
+    assert.notStrictEqual(await marking(null, null)(DRAFT, about({ deferredContent })), DRAFT)
+    assert.strictEqual(await marking(false, false)(DRAFT, about({ deferredContent })), DRAFT)
     const raw = Buffer.from('Content-Type: text/html\r\n\r\n<a href="http://a.example/">')
     const submitted = await marking(null, null)(
       { ...DRAFT, html: null, raw },

@@ -5,16 +5,16 @@
  * try of a recipient gets the same octets.
  */
 import { assemble, type Composed, type Draft } from '#mta/compose/draft.ts'
-import type { Written } from '#mta/compose/render-thread-job.ts'
-import type { SigningKey } from '#mta/compose/sign.ts'
+import type { MessageRenderResult } from '#mta/compose/render-thread-job.ts'
+import type { DkimKey } from '#mta/compose/sign.ts'
 import { trackDraft } from '#mta/compose/tracked-draft.ts'
 import type { Mail } from '#mta/smtp/envelope.ts'
-import type { Unfillable } from '#src/deferred-content/deferred-content.ts'
-import type { Claimed } from '#src/messages/claim.ts'
+import type { UnrenderableMessage } from '#src/deferred-content/deferred-content.ts'
+import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import type { Outcome } from '#src/messages/outcome.ts'
 import type { Links, MailRef } from '#src/tracking/links.ts'
-import { judgeTracking, type Origin, type TrackingCache } from '#src/tracking/settings.ts'
-import { type MarkOrder, marksOf } from '#src/tracking/tracking-plan.ts'
+import { resolveTracking, type MailOrigin, type TrackingCache } from '#src/tracking/settings.ts'
+import { type TrackingPlan, trackingEditsOf } from '#src/tracking/tracking-plan.ts'
 import type { DeliveryPipeline } from './delivery-pipeline.ts'
 
 export type BuiltMessage = { readonly kind: 'built' } & Pick<Mail, 'data' | 'smtputf8'>
@@ -22,22 +22,22 @@ export type Unbuildable = { readonly kind: 'ended'; readonly outcome: Outcome }
 
 type BuilderSteps = Pick<
   DeliveryPipeline,
-  'texts' | 'attachments' | 'planTracking' | 'compose' | 'sign' | 'fillIn' | 'renderThread' | 'now'
+  'texts' | 'attachments' | 'planTracking' | 'compose' | 'sign' | 'fillIn' | 'messageRenderer' | 'now'
 >
 
 export async function buildMessage(
   pipeline: BuilderSteps,
-  claimed: Claimed,
-  keys: readonly SigningKey[],
+  claimed: ClaimedRecipient,
+  keys: readonly DkimKey[],
 ): Promise<BuiltMessage | Unbuildable> {
-  const { recipe } = claimed
-  return recipe === null ? buildStored(pipeline, claimed, keys) : buildDeferred(pipeline, { ...claimed, recipe }, keys)
+  const { deferredContent } = claimed
+  return deferredContent === null ? buildStored(pipeline, claimed, keys) : buildDeferred(pipeline, { ...claimed, deferredContent }, keys)
 }
 
 async function buildStored(
   pipeline: BuilderSteps,
-  claimed: Claimed,
-  keys: readonly SigningKey[],
+  claimed: ClaimedRecipient,
+  keys: readonly DkimKey[],
 ): Promise<BuiltMessage | Unbuildable> {
   const draft = await loadDraft(pipeline, claimed)
   const plan = draft.html === null && draft.raw === null ? null : await pipeline.planTracking(claimed)
@@ -52,36 +52,40 @@ async function buildStored(
   }
 }
 
-async function loadDraft(pipeline: BuilderSteps, { content, messageId }: Claimed): Promise<Draft> {
+async function loadDraft(pipeline: BuilderSteps, { content, messageId }: ClaimedRecipient): Promise<Draft> {
   const texts = content.isLarge ? await pipeline.texts(messageId) : {}
   const attachments = content.hasAttachments ? await pipeline.attachments(messageId) : []
   return { ...content, ...texts, messageId, attachments }
 }
 
-async function compose(pipeline: BuilderSteps, draft: Draft, plan: MarkOrder | null): Promise<Composed | Unbuildable> {
+async function compose(
+  pipeline: BuilderSteps,
+  draft: Draft,
+  plan: TrackingPlan | null,
+): Promise<Composed | Unbuildable> {
   try {
-    return await pipeline.compose(plan === null ? draft : trackDraft(draft, marksOf(plan)))
+    return await pipeline.compose(plan === null ? draft : trackDraft(draft, trackingEditsOf(plan)))
   } catch (error) {
     return cannotCompose(error instanceof Error ? error.message : String(error))
   }
 }
 
-type ClaimedDeferred = Claimed & { readonly recipe: NonNullable<Claimed['recipe']> }
+type ClaimedDeferred = ClaimedRecipient & { readonly deferredContent: NonNullable<ClaimedRecipient['deferredContent']> }
 
 async function buildDeferred(
   pipeline: BuilderSteps,
   claimed: ClaimedDeferred,
-  keys: readonly SigningKey[],
+  keys: readonly DkimKey[],
 ): Promise<BuiltMessage | Unbuildable> {
   const filled = await pipeline.fillIn(claimed)
   if (filled.kind !== 'filled') return unfillable(filled)
   const { messageId, content, address } = claimed
   const { createdAt, from, replyTo, to, cc } = content
   const headers = [...content.headers, ...filled.headers]
-  const rendered = await pipeline.renderThread.write(filled.source, {
+  const rendered = await pipeline.messageRenderer.render(filled.source, {
     params: filled.params,
     frame: { messageId, createdAt, from, replyTo, to, cc, headers },
-    marks: await pipeline.planTracking(claimed),
+    trackingPlan: await pipeline.planTracking(claimed),
   })
   if (!rendered.ok) return unrendered(rendered, pipeline.now())
   return {
@@ -92,14 +96,17 @@ async function buildDeferred(
 }
 
 /** A template that hung for others is paused for a while: nothing is known of this mail, and it waits. */
-function unrendered({ reason, isRendered, pausedMs }: Extract<Written, { ok: false }>, nowMs: number): Unbuildable {
+function unrendered(
+  { reason, isRendered, pausedMs }: Extract<MessageRenderResult, { ok: false }>,
+  nowMs: number,
+): Unbuildable {
   if (pausedMs === undefined)
     return isRendered === true ? cannotCompose(reason) : unfillable({ kind: 'cannot-render', reason })
   const untilMs = nowMs + Math.ceil(pausedMs)
   return ended({ kind: 'postponed', reason: 'template', detail: `its template: ${reason}`, untilMs })
 }
 
-function unfillable(problem: Unfillable): Unbuildable {
+function unfillable(problem: UnrenderableMessage): Unbuildable {
   if (problem.kind === 'contact-gone')
     return ended({ kind: 'failed', reason: 'contact-gone', detail: 'the contact was deleted' })
   const detail = `the template cannot be rendered for this contact: ${problem.reason}`
@@ -123,26 +130,29 @@ function isAscii(text: string): boolean {
 }
 
 export type TrackedRecipient = Pick<
-  Claimed,
-  'messageId' | 'n' | 'workspaceId' | 'recipe' | 'submitted' | 'trackOpens' | 'trackClicks'
+  ClaimedRecipient,
+  'messageId' | 'n' | 'workspaceId' | 'deferredContent' | 'submitted' | 'trackOpens' | 'trackClicks'
 >
 
 /** What is tracked in the mail of one recipient; null: nothing. Mail that is not tracked costs one read of a cached setting. */
-export type TrackingPlanner = (recipient: TrackedRecipient) => Promise<MarkOrder | null>
+export type TrackingPlanner = (recipient: TrackedRecipient) => Promise<TrackingPlan | null>
 
 export function createTrackingPlanner(links: Links, tracking: TrackingCache): TrackingPlanner {
   return async (recipient) => {
     const { trackOpens: opens, trackClicks: clicks, workspaceId, messageId, n } = recipient
     if (opens === false && clicks === false) return null
     const workspace = await tracking.find(workspaceId)
-    const tracked = judgeTracking(originOf(recipient), { opens, clicks }, workspace)
+    const tracked = resolveTracking(originOf(recipient), { opens, clicks }, workspace)
     if (!tracked.opens && !tracked.clicks) return null
     const ref: MailRef = { base: workspace.base, messageId, n, workspaceId, contactId: null, audienceId: null }
-    return { pixel: tracked.opens ? links.open(ref) : null, pen: tracked.clicks ? links.clickPen(ref) : null }
+    return {
+      pixel: tracked.opens ? links.open(ref) : null,
+      clickSigner: tracked.clicks ? links.clickSigner(ref) : null,
+    }
   }
 }
 
-function originOf({ recipe, submitted }: TrackedRecipient): Origin {
-  if (recipe !== null) return 'marketing'
+function originOf({ deferredContent, submitted }: TrackedRecipient): MailOrigin {
+  if (deferredContent !== null) return 'marketing'
   return submitted === null ? 'api' : 'submission'
 }

@@ -1,14 +1,14 @@
 import { assert } from 'chai'
 import type { Attempt } from '#src/messages/outcome.ts'
 import { ACCEPTED, attemptOf, claimedOf, selectedSource, silentContext } from '#test/support/delivery.ts'
-import { paceWith } from '#test/support/throttle.ts'
+import { throttleWith } from '#test/support/throttle.ts'
 import { createResultHandler } from './result-handler.ts'
-import type { Result } from './result-writer.ts'
+import type { DeliveryResult } from './result-writer.ts'
 
 describe('handling a result', () => {
   interface Seen {
     readonly steps: string[]
-    readonly written: Result[]
+    readonly written: DeliveryResult[]
     readonly heardBy: unknown[]
   }
   async function handle(attempt: Attempt, domain = 'a.example', selected = selectedSource()): Promise<Seen> {
@@ -18,7 +18,7 @@ describe('handling a result', () => {
       publishStatus: () => seen.steps.push('status'),
       countForWorkspace: () => seen.steps.push('workspace'),
       throttles: {
-        heard: (throttle) => {
+        applyReply: (throttle) => {
           seen.steps.push('throttle')
           seen.heardBy.push(throttle)
         },
@@ -42,8 +42,8 @@ describe('handling a result', () => {
   })
   it('learns in the throttle of the source that was really used', async () => {
     const [own, other] = [
-      paceWith({ share: { instant: 1, others: 1 } }),
-      paceWith({ share: { instant: 1, others: 1 } }),
+      throttleWith({ share: { instant: 1, others: 1 } }),
+      throttleWith({ share: { instant: 1, others: 1 } }),
     ]
     const selected = selectedSource({ source: 'out1', throttle: own, throttleOf: () => other })
     assert.deepEqual((await handle(attemptOf(ACCEPTED, { source: 'out1' }), 'a.example', selected)).heardBy, [own])
@@ -58,7 +58,7 @@ describe('handling a result', () => {
       recordMetrics: () => undefined,
       publishStatus: () => undefined,
       countForWorkspace: () => undefined,
-      throttles: { heard: () => undefined },
+      throttles: { applyReply: () => undefined },
       writer: { write: () => Promise.reject(new Error('PostgreSQL refused it')) },
     })
     await assert.isRejected(handler(claimedOf(), attemptOf(), selectedSource()), /PostgreSQL refused it/)

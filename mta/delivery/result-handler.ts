@@ -3,26 +3,26 @@
  * the throttle, choose the transition, write it. Only the last step waits. The process dies before the write: the lease releases the
  * recipient, and what was recorded in memory is lost with the process.
  */
-import type { Pacer } from '#mta/shaping/throttles.ts'
+import type { Throttles } from '#mta/shaping/throttles.ts'
 import type { Context } from '#src/context.ts'
-import type { Claimed } from '#src/messages/claim.ts'
+import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
-import { moveFor } from '#src/messages/transition-for-outcome.ts'
-import { accountAt } from '#src/providers/account-destination.ts'
+import { transitionFor } from '#src/messages/transition-for-outcome.ts'
+import { accountIdOf } from '#src/providers/account-destination.ts'
 import { withSuppressionCandidate } from './hard-bounce.ts'
 import type { ResultWriter } from './result-writer.ts'
 import type { SelectedSource } from './session-grant.ts'
 
 export interface ResultHandlerDeps {
-  readonly recordMetrics: (claimed: Claimed, attempt: Attempt) => void
+  readonly recordMetrics: (claimed: ClaimedRecipient, attempt: Attempt) => void
   /** For `explain`: what is wrong at this domain by this source. */
   readonly publishStatus: (domain: string, attempt: Attempt, source: string | null) => void
   readonly countForWorkspace: (workspaceId: string, outcome: Outcome) => void
-  readonly throttles: Pick<Pacer, 'heard'>
+  readonly throttles: Pick<Throttles, 'applyReply'>
   readonly writer: Pick<ResultWriter, 'write'>
 }
 
-export type ResultHandler = (claimed: Claimed, attempt: Attempt, selected: SelectedSource) => Promise<void>
+export type ResultHandler = (claimed: ClaimedRecipient, attempt: Attempt, selected: SelectedSource) => Promise<void>
 
 /** The function resolves when the result is committed. */
 export function createResultHandler(
@@ -42,33 +42,33 @@ export function createResultHandler(
 
 /** In the throttle of the source that was really used, should it not be the selected one. */
 function learnThrottle(
-  throttles: Pick<Pacer, 'heard'>,
-  { workspaceId, domain }: Claimed,
+  throttles: Pick<Throttles, 'applyReply'>,
+  { workspaceId, domain }: ClaimedRecipient,
   { outcome, source }: Attempt,
   selected: SelectedSource,
 ): void {
   // shaping rules are about receivers, and what a provider answers is about one account
-  if (accountAt(domain) !== null) return
+  if (accountIdOf(domain) !== null) return
   const throttle = source === null || source === selected.source ? selected.throttle : selected.throttleOf(source)
-  throttles.heard(throttle, 'reply' in outcome ? outcome.reply : null, workspaceId, source ?? selected.source)
+  throttles.applyReply(throttle, 'reply' in outcome ? outcome.reply : null, workspaceId, source ?? selected.source)
 }
 
 function chooseTransition(
   { config, clock }: Pick<Context, 'config' | 'clock'>,
-  claimed: Claimed,
+  claimed: ClaimedRecipient,
   attempt: Attempt,
 ): ReturnType<typeof withSuppressionCandidate> {
   const { retryScale: scale, messageLifetimeSeconds: lifetimeSeconds, captureDomain } = config
-  const transition = moveFor(claimed, attempt, { scale, lifetimeSeconds, captureDomain, nowMs: clock.now() })
+  const transition = transitionFor(claimed, attempt, { scale, lifetimeSeconds, captureDomain, nowMs: clock.now() })
   return withSuppressionCandidate(config, claimed, attempt, transition)
 }
 
 /** One line for each attempt; its message is the transition. */
 function logResult(
   { log }: Pick<Context, 'log'>,
-  { messageId: id, address: to, tier, content }: Claimed,
+  { messageId: id, address: to, tier, content }: ClaimedRecipient,
   { host, durationMs }: Attempt,
-  { moving, isMoved }: { readonly moving: ReturnType<typeof moveFor>; readonly isMoved: boolean },
+  { moving, isMoved }: { readonly moving: ReturnType<typeof transitionFor>; readonly isMoved: boolean },
 ): void {
   const { reason, move } = moving
   const line = { id, from: content.from.email, to, tier, host, reason, ms: Math.round(durationMs) }

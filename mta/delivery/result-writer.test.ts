@@ -1,9 +1,9 @@
 import { assert } from 'chai'
 import type { Outcome } from '#src/messages/outcome.ts'
-import { moveFor } from '#src/messages/transition-for-outcome.ts'
+import { transitionFor } from '#src/messages/transition-for-outcome.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { ACCEPTED, attemptOf, claimedOf, silentContext } from '#test/support/delivery.ts'
-import { createResultWriter, type Result, type ResultWriter, type WriterContext } from './result-writer.ts'
+import { createResultWriter, type DeliveryResult, type ResultWriter, type WriterContext } from './result-writer.ts'
 
 const DEFERRED: Outcome = {
   kind: 'deferred',
@@ -61,9 +61,9 @@ function writerWith(answer: (statement: number, conversations: readonly unknown[
   return { writer: createResultWriter(parts as unknown as WriterContext), statements, scheduled }
 }
 
-function resultOf(outcome: Outcome = ACCEPTED, conversation = ''): Result {
+function resultOf(outcome: Outcome = ACCEPTED, conversation = ''): DeliveryResult {
   const claimed = claimedOf({ expiresAt: null })
-  const moving = moveFor(claimed, attemptOf(outcome, { conversation }), {
+  const moving = transitionFor(claimed, attemptOf(outcome, { conversation }), {
     scale: 1,
     lifetimeSeconds: null,
     nowMs: claimed.beganAt.getTime(),

@@ -6,14 +6,19 @@
  */
 import { createBatcher } from '#src/concurrency/batcher.ts'
 import type { Context } from '#src/context.ts'
-import type { Claimed } from '#src/messages/claim.ts'
+import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import type { Outcome } from '#src/messages/outcome.ts'
-import { isWorthRepeating, moveRecipients, type Moved, type Moving } from '#src/messages/transition.ts'
-import { schedule, type Due } from '#src/queue/due-schedule.ts'
+import {
+  isTransactionConflict,
+  applyTransitions,
+  type TransitionResult,
+  type Transition,
+} from '#src/messages/transition.ts'
+import { schedule, type DueRecipient } from '#src/queue/due-schedule.ts'
 import { isDatabaseAway } from '#src/stores/db.ts'
-import { countResults, createDeliveries, type Deliveries } from '#src/suppression/outage.ts'
+import { countResults, createDeliveryCounts, type DeliveryCounts } from '#src/suppression/outage.ts'
 import { receiverOf } from '#src/suppression/receiver.ts'
-import { condemn, type Refused } from '#src/suppression/suppress-hard-bounces.ts'
+import { suppressHardBounces, type HardBounce } from '#src/suppression/suppress-hard-bounces.ts'
 
 const MAX_BATCH = 500
 const CONCURRENT_BATCHES = 2
@@ -25,16 +30,16 @@ const COUNT_MS = 5000
 /** Stored in place of a conversation that PostgreSQL does not accept. */
 const UNSTORABLE = '-- the conversation could not be stored'
 
-export interface Result {
-  readonly claimed: Pick<Claimed, 'messageId' | 'n' | 'workspaceId' | 'domain' | 'tier'> &
-    Partial<Pick<Claimed, 'campaignId'>>
-  readonly moving: Moving
-  readonly hardBounce?: Refused | null
+export interface DeliveryResult {
+  readonly claimed: Pick<ClaimedRecipient, 'messageId' | 'n' | 'workspaceId' | 'domain' | 'tier'> &
+    Partial<Pick<ClaimedRecipient, 'campaignId'>>
+  readonly moving: Transition
+  readonly hardBounce?: HardBounce | null
 }
 
 export interface ResultWriter {
   /** Resolves when it is committed: true when the recipient moved, false when it was no longer ours to move. */
-  write(result: Result): Promise<boolean>
+  write(result: DeliveryResult): Promise<boolean>
   /** Results that are not written yet. */
   readonly waiting: number
   /** Resolves when all results are written. */
@@ -44,7 +49,7 @@ export interface ResultWriter {
 interface Writer {
   readonly ctx: WriterContext
   /** Accepted mail by receiver, counted for the outage guard. */
-  readonly deliveries: Deliveries
+  readonly deliveries: DeliveryCounts
 }
 
 export type WriterContext = Pick<Context, 'db' | 'redis' | 'clock' | 'log'>
@@ -54,13 +59,13 @@ export function createResultWriter(
   ctx: WriterContext,
   observeBatch: (size: number) => void = () => undefined,
 ): ResultWriter {
-  const writer: Writer = { ctx, deliveries: createDeliveries() }
-  const batcher = createBatcher<Result, boolean>(
+  const writer: Writer = { ctx, deliveries: createDeliveryCounts() }
+  const batcher = createBatcher<DeliveryResult, boolean>(
     (batch) => {
       observeBatch(batch.length)
       return writeBatch(writer, batch)
     },
-    { max: MAX_BATCH, lanes: CONCURRENT_BATCHES, gatherMs: LINGER_MS },
+    { max: MAX_BATCH, concurrency: CONCURRENT_BATCHES, lingerMs: LINGER_MS },
   )
   const counting = setInterval(() => void writeDeliveryCounts(writer), COUNT_MS).unref()
   return {
@@ -77,19 +82,19 @@ export function createResultWriter(
 }
 
 async function writeDeliveryCounts({ ctx, deliveries }: Writer): Promise<void> {
-  const counts = deliveries.take()
+  const counts = deliveries.drain()
   await countResults(ctx.db, counts, new Date(ctx.clock.now())).catch((error: unknown) => {
     deliveries.restore(counts)
     ctx.log.debug({ err: error }, 'failed to store delivery counts; they are stored with the next')
   })
 }
 
-async function writeBatch(writer: Writer, batch: readonly Result[]): Promise<boolean[]> {
+async function writeBatch(writer: Writer, batch: readonly DeliveryResult[]): Promise<boolean[]> {
   const moved = await moveWithRetry(writer, batch).catch((error: unknown) => error)
   if (!isMoved(moved)) return writeApart(writer, batch, moved)
-  const due: Due[] = []
+  const due: DueRecipient[] = []
   for (const i of moved.done) {
-    const { claimed, moving } = batch[i] as Result
+    const { claimed, moving } = batch[i] as DeliveryResult
     if (isDueAgain(moving)) due.push({ ...claimed, dueMs: moving.dueAt?.getTime() ?? writer.ctx.clock.now() })
     else if (moving.move === 'deliver')
       writer.deliveries.count(receiverOf(moving.attempt?.record.host ?? null, claimed.domain))
@@ -98,23 +103,23 @@ async function writeBatch(writer: Writer, batch: readonly Result[]): Promise<boo
   return batch.map((_, i) => moved.done.has(i))
 }
 
-function isMoved(result: unknown): result is Moved {
+function isMoved(result: unknown): result is TransitionResult {
   return typeof result === 'object' && result !== null && 'done' in result
 }
 
-function isDueAgain({ move }: Moving): boolean {
+function isDueAgain({ move }: Transition): boolean {
   return move === 'defer' || move === 'release'
 }
 
 /** Repeats while PostgreSQL is away. Repeating a batch that did commit moves nothing and returns so, which is right. */
-async function moveWithRetry(writer: Writer, batch: readonly Result[]): Promise<Moved> {
+async function moveWithRetry(writer: Writer, batch: readonly DeliveryResult[]): Promise<TransitionResult> {
   for (let isFirst = true; ; isFirst = false) {
     try {
       const moved = await moveOnce(writer, batch)
       // after a lost answer nobody knows which of them moved: all are scheduled, and one too many does no harm
       return isFirst ? moved : { ...moved, done: new Set(batch.keys()) }
     } catch (error) {
-      if (!isDatabaseAway(error) && !isWorthRepeating(error)) throw error
+      if (!isDatabaseAway(error) && !isTransactionConflict(error)) throw error
       writer.ctx.log.warn({ err: error, results: batch.length }, 'failed to write results; retrying')
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
     }
@@ -122,17 +127,17 @@ async function moveWithRetry(writer: Writer, batch: readonly Result[]): Promise<
 }
 
 /** One statement; with a hard bounce in the batch, a transaction. */
-async function moveOnce({ ctx, deliveries }: Writer, batch: readonly Result[]): Promise<Moved> {
+async function moveOnce({ ctx, deliveries }: Writer, batch: readonly DeliveryResult[]): Promise<TransitionResult> {
   const moves = batch.map(({ moving }) => moving)
   const now = new Date(ctx.clock.now())
   const ledgers = batch.some(({ claimed }) => claimed.campaignId !== null) ? 'follow' : 'none'
-  if (!batch.some(({ hardBounce }) => hardBounce)) return moveRecipients(ctx.db, moves, now, ledgers)
-  const counts = deliveries.take()
+  if (!batch.some(({ hardBounce }) => hardBounce)) return applyTransitions(ctx.db, moves, now, ledgers)
+  const counts = deliveries.drain()
   try {
     return await ctx.db.transaction(async (tx) => {
-      const moved = await moveRecipients(tx, moves, now, ledgers)
+      const moved = await applyTransitions(tx, moves, now, ledgers)
       const refused = batch.flatMap(({ hardBounce }, i) => (moved.done.has(i) && hardBounce ? [hardBounce] : []))
-      await condemn(tx, { refused, deliveries: counts }, now)
+      await suppressHardBounces(tx, { hardBounces: refused, deliveries: counts }, now)
       return moved
     })
   } catch (error) {
@@ -142,7 +147,7 @@ async function moveOnce({ ctx, deliveries }: Writer, batch: readonly Result[]): 
 }
 
 /** A result that PostgreSQL does not accept must not hold up the others: halves, then each alone, at last without its conversation. */
-async function writeApart(writer: Writer, batch: readonly Result[], error: unknown): Promise<boolean[]> {
+async function writeApart(writer: Writer, batch: readonly DeliveryResult[], error: unknown): Promise<boolean[]> {
   const [only] = batch
   if (batch.length > 1) {
     const middle = Math.ceil(batch.length / 2)
@@ -154,7 +159,7 @@ async function writeApart(writer: Writer, batch: readonly Result[], error: unkno
   return writeBatch(writer, [withoutTexts(only)])
 }
 
-function withoutTexts({ claimed, moving }: Result): Result {
+function withoutTexts({ claimed, moving }: DeliveryResult): DeliveryResult {
   const { attempt } = moving
   const plain =
     attempt === null

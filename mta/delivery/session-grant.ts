@@ -2,9 +2,9 @@
  * The seam between scheduling and delivery: a claimed recipient with the source that was selected for it, and the gate that grants it a
  * session. Scheduling makes these values, delivery uses them.
  */
-import type { Way } from '#mta/egress/local-endpoint.ts'
-import type { Pace } from '#mta/shaping/throttle.ts'
-import type { Claimed } from '#src/messages/claim.ts'
+import type { LocalEndpoint } from '#mta/egress/local-endpoint.ts'
+import type { Throttle } from '#mta/shaping/throttle.ts'
+import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import type { Attempt } from '#src/messages/outcome.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 
@@ -12,11 +12,11 @@ import type { Tier } from '#src/queue/tiers.ts'
 export interface SelectedSource {
   /** The source's name; null: the system chooses the address. */
   readonly source: string | null
-  readonly throttle: Pace
+  readonly throttle: Throttle
   /** The best endpoint of each address family, the source's own first. Empty: nothing is to be sent; preparation finds out why. */
-  readonly endpoints: readonly Way[]
+  readonly endpoints: readonly LocalEndpoint[]
   /** The throttle of another of the endpoints. */
-  readonly throttleOf: (source: string | null) => Pace
+  readonly throttleOf: (source: string | null) => Throttle
   /** False once the operator removed the source, its address left the machine, or the receiver suspended it. */
   readonly isUsable: () => boolean
   /** Must be called once, with the attempt; null: no attempt was made. */
@@ -25,7 +25,7 @@ export interface SelectedSource {
 
 /** A recipient that this process has claimed, from the claim to the end of its attempt. */
 export interface ClaimedDelivery {
-  readonly claimed: Claimed
+  readonly claimed: ClaimedRecipient
   readonly selected: SelectedSource
   /** When it was claimed, by `performance.now()`. */
   readonly heldSinceMs: number

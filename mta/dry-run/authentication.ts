@@ -12,7 +12,7 @@ import { isReachable } from '#src/net/address-policy.ts'
 import type { DryRunStep } from '#src/operator/dry-runs.ts'
 import { fail, ok, skipped, warn } from './steps.ts'
 
-export interface Examined {
+export interface MailToAuthenticate {
   readonly data: Buffer
   readonly returnPath: string
   readonly ehloName: string
@@ -20,34 +20,34 @@ export interface Examined {
   readonly sourceAddress: string | null
 }
 
-type Resolve = (name: string, type: string) => Promise<unknown>
-type Passed = { readonly domain: string; readonly id?: string }[]
+type ResolveRecords = (name: string, type: string) => Promise<unknown>
+type PassedDomains = { readonly domain: string; readonly id?: string }[]
 
 const DNS_TIMEOUT_MS = 3000
 
 /** DKIM, SPF and DMARC, in this order. */
-export async function examine(
+export async function checkAuthentication(
   config: Pick<Config, 'dnsServers' | 'allowPrivateTargets'>,
-  mail: Examined,
+  mail: MailToAuthenticate,
 ): Promise<DryRunStep[]> {
   const resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: 2 })
   if (config.dnsServers !== null) resolver.setServers(config.dnsServers)
-  const resolve: Resolve = (name, type) => resolver.resolve(name, type)
-  const [signed, sent] = await Promise.all([judgeDkim(mail, resolve), judgeSpf(config, mail, resolve)])
+  const resolve: ResolveRecords = (name, type) => resolver.resolve(name, type)
+  const [dkimCheck, spfCheck] = await Promise.all([checkDkim(mail, resolve), checkSpf(config, mail, resolve)])
   return [
-    signed.step,
-    sent.step,
-    await judgeDmarc(signed.headerFrom, resolve, { dkim: signed.passed, spf: sent.passed }),
+    dkimCheck.step,
+    spfCheck.step,
+    await checkDmarc(dkimCheck.headerFrom, resolve, { dkim: dkimCheck.passed, spf: spfCheck.passed }),
   ]
 }
 
-interface Signed {
+interface DkimCheck {
   readonly step: DryRunStep
-  readonly passed: Passed
+  readonly passed: PassedDomains
   readonly headerFrom: string[]
 }
 
-async function judgeDkim({ data }: Examined, resolver: Resolve): Promise<Signed> {
+async function checkDkim({ data }: MailToAuthenticate, resolver: ResolveRecords): Promise<DkimCheck> {
   try {
     const { results, headerFrom } = await dkimVerify(data, { strict: true, resolver: resolver as never })
     const found = results.filter(({ status }) => status.result !== 'none')
@@ -81,17 +81,17 @@ async function judgeDkim({ data }: Examined, resolver: Resolve): Promise<Signed>
     return { step: ok('DKIM', says), passed, headerFrom }
   } catch (error) {
     return {
-      step: fail('DKIM', `it could not be verified: ${textOf(error)}`, 'look at the message'),
+      step: fail('DKIM', `it could not be verified: ${errorText(error)}`, 'look at the message'),
       passed: [],
       headerFrom: [],
     }
   }
 }
 
-async function judgeSpf(
+async function checkSpf(
   { allowPrivateTargets }: Pick<Config, 'allowPrivateTargets'>,
-  mail: Examined,
-  resolver: Resolve,
+  mail: MailToAuthenticate,
+  resolver: ResolveRecords,
 ): Promise<{ step: DryRunStep; passed: string[] }> {
   const { sourceAddress, returnPath, ehloName } = mail
   const domain = returnPath.slice(returnPath.lastIndexOf('@') + 1)
@@ -102,7 +102,7 @@ async function judgeSpf(
     return { step: warn('SPF', says, 'see that SPF names the public address'), passed: [] }
   }
   try {
-    const { status, domain: judged } = await spf({
+    const { status, domain: checkedDomain } = await spf({
       sender: returnPath,
       ip: sourceAddress,
       helo: ehloName,
@@ -111,23 +111,23 @@ async function judgeSpf(
       maxElapsedTime: 10_000,
     })
     const says = `${sourceAddress} for ${domain}: ${status.result}${status.comment ? `, ${status.comment}` : ''}`
-    if (status.result === 'pass') return { step: ok('SPF', says), passed: [judged ?? domain] }
+    if (status.result === 'pass') return { step: ok('SPF', says), passed: [checkedDomain ?? domain] }
     return { step: warn('SPF', says, `publish an SPF record at ${domain} that names ${sourceAddress}`), passed: [] }
   } catch (error) {
-    return { step: warn('SPF', `it could not be judged: ${textOf(error)}`, 'look at the DNS server'), passed: [] }
+    return { step: warn('SPF', `it could not be judged: ${errorText(error)}`, 'look at the DNS server'), passed: [] }
   }
 }
 
-async function judgeDmarc(
+async function checkDmarc(
   headerFrom: string[],
-  resolver: Resolve,
-  passed: { readonly dkim: Passed; readonly spf: string[] },
+  resolver: ResolveRecords,
+  passedDomains: { readonly dkim: PassedDomains; readonly spf: string[] },
 ): Promise<DryRunStep> {
   try {
     const found = await dmarc({
       headerFrom,
-      dkimDomains: passed.dkim,
-      spfDomains: passed.spf,
+      dkimDomains: passedDomains.dkim,
+      spfDomains: passedDomains.spf,
       resolver: resolver as never,
     })
     if (found === false) return fail('DMARC', 'the From header names no single domain', 'write one address into it')
@@ -145,10 +145,10 @@ async function judgeDmarc(
       'mend DKIM: it is aligned when the domain itself signs',
     )
   } catch (error) {
-    return warn('DMARC', `it could not be judged: ${textOf(error)}`, 'look at the DNS server')
+    return warn('DMARC', `it could not be judged: ${errorText(error)}`, 'look at the DNS server')
   }
 }
 
-function textOf(error: unknown): string {
+function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -3,26 +3,26 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Host } from '#mta/route/route.ts'
 import type { TlsPolicy } from '#mta/security/policy.ts'
 import type { DryRunStep } from '#src/operator/dry-runs.ts'
-import { judgePace } from './gates.ts'
-import type { ComposedMail, DryRun } from './run.ts'
-import { connect } from './session.ts'
+import { checkLimits } from './gates.ts'
+import type { ComposedMail, DryRunContext } from './dry-run-context.ts'
+import { probeDestination } from './session.ts'
 import { fail, ok, warn } from './steps.ts'
 
 const SECOND = 1000
 /** A fetch is given up before. */
-const POLICY_WAIT_MS = 16 * SECOND
-const POLICY_LOOK_MS = 250
+const POLICY_TIMEOUT_MS = 16 * SECOND
+const POLICY_POLL_MS = 250
 /** So long is worth a word. */
-const POLICY_TOLD_MS = 500
+const POLICY_REPORT_MS = 500
 
 /** From DNS to RCPT. Returns the local address of the connection; null if none was made. */
-export async function examineDestination(run: DryRun, mail: ComposedMail): Promise<string | null> {
+export async function checkDestination(run: DryRunContext, mail: ComposedMail): Promise<string | null> {
   const {
     ctx,
     domain,
     sender,
     steps,
-    opened: { pipeline: stages },
+    openPipeline: { pipeline: stages },
   } = run
   const route = await stages.route(domain)
   if (route.kind !== 'hosts') {
@@ -36,48 +36,48 @@ export async function examineDestination(run: DryRun, mail: ComposedMail): Promi
   steps.push(
     ok('MX', `${route.hosts.map(({ name, preference }) => `${name} (${preference})`).join(', ')}; site ${route.site}`),
   )
-  steps.push(await judgePace(ctx, sender, domain, route))
+  steps.push(await checkLimits(ctx, sender, domain, route))
   steps.push(await findAddresses(run, route.hosts))
   const { tls, waitedMs } = await awaitPolicy(run, route.hosts)
   steps.push(tlsStep(tls, waitedMs))
-  return connect(run, mail, { hosts: route.hosts, tls })
+  return probeDestination(run, mail, { hosts: route.hosts, tls })
 }
 
 /** Waits for a policy that is being fetched, as a message does, but no longer than a fetch may take. */
 async function awaitPolicy(
-  { domain, opened: { pipeline: stages } }: DryRun,
+  { domain, openPipeline: { pipeline: stages } }: DryRunContext,
   hosts: readonly Host[],
 ): Promise<{ tls: TlsPolicy; waitedMs: number }> {
   const began = performance.now()
   for (;;) {
     const tls = await stages.tlsPolicy(domain, hosts)
     const waitedMs = Math.round(performance.now() - began)
-    if (!tls.isPending || waitedMs > POLICY_WAIT_MS) return { tls, waitedMs }
-    await sleep(POLICY_LOOK_MS)
+    if (!tls.isPending || waitedMs > POLICY_TIMEOUT_MS) return { tls, waitedMs }
+    await sleep(POLICY_POLL_MS)
   }
 }
 
-async function findAddresses({ opened: { opening } }: DryRun, hosts: readonly Host[]): Promise<DryRunStep> {
+async function findAddresses({ openPipeline: { opening } }: DryRunContext, hosts: readonly Host[]): Promise<DryRunStep> {
   const found = await Promise.all(
     hosts.slice(0, 5).map(async (host) => ({ host: host.name, ...(await opening.resolve(host)) })),
   )
   const says = found
-    .map(({ host, addresses, trouble }) => `${host}: ${trouble === null ? addresses.join(', ') : trouble.text}`)
+    .map(({ host, addresses, failure: trouble }) => `${host}: ${trouble === null ? addresses.join(', ') : trouble.text}`)
     .join('; ')
   if (found.every(({ addresses }) => addresses.length === 0))
     return fail('addresses', says, 'no host of the receiver can be reached by an address')
-  return found.every(({ trouble }) => trouble === null)
+  return found.every(({ failure: trouble }) => trouble === null)
     ? ok('addresses', says)
     : warn('addresses', says, 'the others are used')
 }
 
-function tlsStep({ isRequired, dane, sts, stsTrouble, isPending, domain }: TlsPolicy, waitedMs: number): DryRunStep {
+function tlsStep({ isRequired, dane, sts, stsFailure: stsTrouble, isPending, domain }: TlsPolicy, waitedMs: number): DryRunStep {
   const parts = [
     isRequired ? 'required by the operator' : 'used where it is offered',
     dane === 'no' ? 'no DANE' : `DANE: ${dane}`,
     sts === null
       ? 'no MTA-STS'
-      : `MTA-STS ${sts.mode}${waitedMs < POLICY_TOLD_MS ? '' : `, known after ${waitedMs} ms`}`,
+      : `MTA-STS ${sts.mode}${waitedMs < POLICY_REPORT_MS ? '' : `, known after ${waitedMs} ms`}`,
   ]
   if (isPending)
     return warn(

@@ -10,34 +10,34 @@
 import { assemble, type Draft } from '#mta/compose/draft.ts'
 import { newId } from '#src/platform/id.ts'
 import { parseAddress } from '#src/mail/address.ts'
-import { resultOf, type DryRunOrder, type DryRunReport, type DryRunStep } from '#src/operator/dry-runs.ts'
-import { examineDestination } from './destination.ts'
-import { findSender, judgeFrom, judgeQuota, judgeSuppression, judgeSuspension } from './gates.ts'
-import type { ComposedMail, DryRun, DryRunDeps } from './run.ts'
+import { resultOf, type DryRunRequest, type DryRunReport, type DryRunStep } from '#src/operator/dry-runs.ts'
+import { checkDestination } from './destination.ts'
+import { findSender, checkFrom, checkQuota, checkSuppression, checkSuspension } from './gates.ts'
+import type { ComposedMail, DryRunContext, DryRunDeps } from './dry-run-context.ts'
 import { fail, ok } from './steps.ts'
 
 const SECOND = 1000
 /** After this long the report says what is known. */
-const LONGEST_MS = 55 * SECOND
+const TIMEOUT_MS = 55 * SECOND
 
 /** Resolves within a minute. */
-export async function rehearse(deps: DryRunDeps, order: DryRunOrder): Promise<DryRunReport> {
+export async function executeDryRun(deps: DryRunDeps, request: DryRunRequest): Promise<DryRunReport> {
   const steps: DryRunStep[] = []
   const lines: string[] = []
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
+  const timedOut = new Promise<void>((resolve) => {
     timer = setTimeout(() => {
       steps.push(
         fail(
           'time',
-          `it took longer than ${LONGEST_MS / SECOND} seconds`,
+          `it took longer than ${TIMEOUT_MS / SECOND} seconds`,
           'the last line of the conversation says what was waited for',
         ),
       )
       resolve()
-    }, LONGEST_MS)
+    }, TIMEOUT_MS)
   })
-  const walk = walkThrough(deps, order, { steps, lines }).catch((error: unknown) => {
+  const stepsDone = runSteps(deps, request, { steps, lines }).catch((error: unknown) => {
     deps.ctx.log.error({ err: error }, 'a dry run ended in a way it should not')
     steps.push(
       fail(
@@ -47,24 +47,24 @@ export async function rehearse(deps: DryRunDeps, order: DryRunOrder): Promise<Dr
       ),
     )
   })
-  await Promise.race([walk, late])
+  await Promise.race([stepsDone, timedOut])
   clearTimeout(timer)
   return { result: resultOf(steps), steps: [...steps], conversation: [...lines] }
 }
 
-async function walkThrough(
+async function runSteps(
   deps: DryRunDeps,
-  order: DryRunOrder,
+  request: DryRunRequest,
   { steps, lines }: { steps: DryRunStep[]; lines: string[] },
 ): Promise<void> {
-  const to = parseAddress(order.to)
-  if (!to.ok) return void steps.push(fail('recipient', `${order.to} is no address: ${to.reason}`, 'give one recipient'))
-  const { step, sender } = await findSender(deps.ctx, order)
+  const to = parseAddress(request.to)
+  if (!to.ok) return void steps.push(fail('recipient', `${request.to} is no address: ${to.reason}`, 'give one recipient'))
+  const { step, sender } = await findSender(deps.ctx, request)
   steps.push(step)
   if (sender === null) return
-  const run: DryRun = {
+  const run: DryRunContext = {
     ...deps,
-    order: { ...order, to: to.address.address },
+    request: { ...request, to: to.address.address },
     messageId: newId(deps.ctx.clock.now()),
     domain: to.address.domain,
     sender,
@@ -72,27 +72,27 @@ async function walkThrough(
     lines,
   }
   const { ctx } = deps
-  steps.push(await judgeQuota(ctx, deps.plans, sender))
-  steps.push(await judgeSuppression(ctx, sender, run.order.to))
-  steps.push(await judgeSuspension(ctx, run.messageId, sender, run.domain))
-  const wrongFrom = judgeFrom(run.order)
-  if (wrongFrom !== null) steps.push(wrongFrom)
+  steps.push(await checkQuota(ctx, deps.plans, sender))
+  steps.push(await checkSuppression(ctx, sender, run.request.to))
+  steps.push(await checkSuspension(ctx, run.messageId, sender, run.domain))
+  const fromStep = checkFrom(run.request)
+  if (fromStep !== null) steps.push(fromStep)
   const mail = await composeMail(run)
   if (mail === null) return
-  const sourceAddress = await examineDestination(run, mail)
+  const sourceAddress = await checkDestination(run, mail)
   // loaded here: its verifier of mail is large, and a process that only sends has no use for it
-  const { examine } = await import('./authentication.ts')
+  const { checkAuthentication: examine } = await import('./authentication.ts')
   steps.push(...(await examine(ctx.config, { ...mail, sourceAddress })))
 }
 
 /** The message as it would go out. */
 async function composeMail({
-  order,
+  request: order,
   messageId,
   sender,
   steps,
-  opened: { pipeline: stages, egress },
-}: DryRun): Promise<ComposedMail | null> {
+  openPipeline: { pipeline: stages, egress },
+}: DryRunContext): Promise<ComposedMail | null> {
   const domain = await stages.sendingDomain(sender.domainId)
   const keys = domain.kind === 'ready' ? domain.keys : []
   try {
@@ -119,7 +119,7 @@ async function composeMail({
   }
 }
 
-function draftOf({ from, to, raw }: DryRunOrder, messageId: string): Draft {
+function draftOf({ from, to, raw }: DryRunRequest, messageId: string): Draft {
   return {
     messageId,
     createdAt: new Date(),

@@ -3,21 +3,21 @@ import type { Plans } from '#config/plans.ts'
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { parseAddress } from '#src/mail/address.ts'
-import type { DryRunOrder, DryRunStep } from '#src/operator/dry-runs.ts'
-import { findStops } from '#src/queue/suspensions.ts'
+import type { DryRunRequest, DryRunStep } from '#src/operator/dry-runs.ts'
+import { findSuspensions } from '#src/queue/suspensions.ts'
 import { findReceiver } from '#src/shaping/rule-match.ts'
-import { ANY_SOURCE, EVERYWHERE, fromText, paceKeyOf } from '#src/shaping/throttle-key.ts'
+import { ANY_SOURCE, WILDCARD, fromText, throttleKeyOf } from '#src/shaping/throttle-key.ts'
 import { listReceiverSuspensions } from '#src/shaping/receiver-suspensions.ts'
 import { loadShaping, shapingFileOf } from '#src/shaping/shaping-file-watch.ts'
 import { sql } from '#src/stores/sql.ts'
 import { findSuppressions } from '#src/suppression/list.ts'
 import { readUsage } from '#src/workspaces/usage.ts'
 import type { Route } from '#mta/route/route.ts'
-import { Reply } from '#mta/smtp-server/reply.ts'
-import { readLetter } from '#mta/submission/submitted-message.ts'
+import { ReplyError } from '#mta/smtp-server/reply.ts'
+import { parseSubmittedMessage } from '#mta/submission/submitted-message.ts'
 import { fail, ok, warn } from './steps.ts'
 
-export interface Sender {
+export interface DryRunSender {
   readonly workspaceId: string
   readonly domainId: string
 }
@@ -32,8 +32,8 @@ interface SenderRow {
 /** Who sends: the workspace that has the domain of the sender's address. */
 export async function findSender(
   { db }: Context,
-  { from, workspaceId }: DryRunOrder,
-): Promise<{ readonly step: DryRunStep; readonly sender: Sender | null }> {
+  { from, workspaceId }: DryRunRequest,
+): Promise<{ readonly step: DryRunStep; readonly sender: DryRunSender | null }> {
   const parsed = parseAddress(from)
   if (!parsed.ok)
     return {
@@ -56,9 +56,9 @@ export async function findSender(
   if (row === undefined) {
     const account = await findAccount(db, parsed.address.address, workspaceId)
     if (account !== null) return { step: accountStep(from, account), sender: null }
-    const whose = workspaceId === null ? 'no workspace has' : 'this workspace does not have'
+    const subject = workspaceId === null ? 'no workspace has' : 'this workspace does not have'
     return {
-      step: fail('sender', `${whose} the sending domain ${domain}`, `mailstead domain add --workspace ID ${domain}`),
+      step: fail('sender', `${subject} the sending domain ${domain}`, `mailstead domain add --workspace ID ${domain}`),
       sender: null,
     }
   }
@@ -71,17 +71,17 @@ export async function findSender(
 }
 
 /** What submission says to the From of a whole message; null where there is nothing against it. */
-export function judgeFrom({ from, raw }: DryRunOrder): DryRunStep | null {
+export function checkFrom({ from, raw }: DryRunRequest): DryRunStep | null {
   if (raw === null) return null
   const todo = `write an address of ${domainOf(from)} into it`
   try {
-    const { authors } = readLetter(Buffer.from(raw.toString('latin1').replace(/\r?\n/g, '\r\n'), 'latin1'))
+    const { authors } = parseSubmittedMessage(Buffer.from(raw.toString('latin1').replace(/\r?\n/g, '\r\n'), 'latin1'))
     const other = authors.map(({ email }) => domainOf(email)).find((domain) => domain !== domainOf(from))
     return other === undefined
       ? null
       : fail('From', `From is of ${other}: it is not taken from a sender of ${domainOf(from)}`, todo)
   } catch (error) {
-    if (error instanceof Reply) return fail('From', `it is not taken: ${error.message}`, todo)
+    if (error instanceof ReplyError) return fail('From', `it is not taken: ${error.message}`, todo)
     throw error
   }
 }
@@ -122,7 +122,7 @@ function accountStep(from: string, { id, workspace_id: workspaceId, host, state 
   return warn('sender', `${says}, not to the receiver’s servers`, `mailstead account test ${id} rehearses that`)
 }
 
-export async function judgeQuota({ db, clock }: Context, plans: Plans, { workspaceId }: Sender): Promise<DryRunStep> {
+export async function checkQuota({ db, clock }: Context, plans: Plans, { workspaceId }: DryRunSender): Promise<DryRunStep> {
   const usage = await readUsage(db, workspaceId, new Date(clock.now()))
   if (usage === null) return fail('quota', 'the workspace is gone', 'choose another')
   const {
@@ -137,50 +137,50 @@ export async function judgeQuota({ db, clock }: Context, plans: Plans, { workspa
     : fail('quota', says, 'nothing is accepted until the month ends; a larger plan lets it')
 }
 
-export async function judgeSuppression({ db }: Context, { workspaceId }: Sender, to: string): Promise<DryRunStep> {
+export async function checkSuppression({ db }: Context, { workspaceId }: DryRunSender, to: string): Promise<DryRunStep> {
   const [entry] = await findSuppressions(db, workspaceId, [to])
   if (entry === undefined) return ok('suppression', 'the recipient is not on the suppression list')
   const says = `the recipient is on the suppression list since ${entry.createdAt.toISOString()}: ${entry.kind}, ${entry.cause}`
   return fail('suppression', says, 'take it off the list if the reason is gone')
 }
 
-export async function judgeSuspension(
+export async function checkSuspension(
   { db }: Context,
   messageId: string,
-  { workspaceId }: Sender,
+  { workspaceId }: DryRunSender,
   domain: string,
 ): Promise<DryRunStep> {
-  const stop = (await findStops(db, { messageId, workspaceId, domains: [domain] }))(domain)
-  if (stop === null) return ok('suspension', 'nothing on its way is stopped by the operator')
-  const end = stop.until === null ? '' : ` until ${stop.until.toISOString()}`
+  const suspension = (await findSuspensions(db, { messageId, workspaceId, domains: [domain] }))(domain)
+  if (suspension === null) return ok('suspension', 'nothing on its way is stopped by the operator')
+  const end = suspension.until === null ? '' : ` until ${suspension.until.toISOString()}`
   return fail(
     'suspension',
-    `the ${stop.kind} ${stop.subject} is stopped${end}: ${stop.reason}`,
-    `mailstead queue resume --${stop.kind} ${stop.subject}`,
+    `the ${suspension.kind} ${suspension.subject} is stopped${end}: ${suspension.reason}`,
+    `mailstead queue resume --${suspension.kind} ${suspension.subject}`,
   )
 }
 
 /** The pace that the receiver is met with, and what its replies stopped. */
-export async function judgePace(
+export async function checkLimits(
   { db, config, clock }: Context,
-  { workspaceId }: Sender,
+  { workspaceId }: DryRunSender,
   domain: string,
   route: Extract<Route, { kind: 'hosts' }>,
 ): Promise<DryRunStep> {
   const receiver = findReceiver(loadShaping(shapingFileOf(config)), { domain, hosts: route.hosts })
-  const pace = paceKeyOf(receiver, route.site)
-  const stops = (await listReceiverSuspensions(db, new Date(clock.now()))).filter(
-    (one) => (one.pace === pace || one.pace === EVERYWHERE) && (one.workspaceId ?? workspaceId) === workspaceId,
+  const throttleKey = throttleKeyOf(receiver, route.site)
+  const suspensions = (await listReceiverSuspensions(db, new Date(clock.now()))).filter(
+    (one) => (one.pace === throttleKey || one.pace === WILDCARD) && (one.workspaceId ?? workspaceId) === workspaceId,
   )
   const says = `${receiver.title}: ${receiver.connections} connections, ${receiver.messagesPerConnection} messages on each`
   // one that is of all mail tells more than one of a source beside which others send
-  const stopped = stops.find(({ source }) => source === ANY_SOURCE || source === EVERYWHERE) ?? stops[0]
-  if (stopped === undefined) return ok('limits', says)
-  const { source, until, rule, reply } = stopped
-  const judge = source === ANY_SOURCE || source === EVERYWHERE ? fail : warn
-  return judge(
+  const suspension = suspensions.find(({ source }) => source === ANY_SOURCE || source === WILDCARD) ?? suspensions[0]
+  if (suspension === undefined) return ok('limits', says)
+  const { source, until, rule, reply } = suspension
+  const step = source === ANY_SOURCE || source === WILDCARD ? fail : warn
+  return step(
     'limits',
     `${says}; stopped${fromText(source)} until ${until.toISOString()} by the rule ${rule}, as it said: ${reply}`,
-    `mailstead shaping resume ${pace}`,
+    `mailstead shaping resume ${throttleKey}`,
   )
 }

@@ -2,12 +2,12 @@
 import type { Host } from '#mta/route/route.ts'
 import type { TlsPolicy } from '#mta/security/policy.ts'
 import { chooseTimeouts } from '#mta/smtp/timeouts.ts'
-import { openFirst } from '#mta/transport/connect.ts'
-import type { Pooled } from '#mta/transport/session-pool.ts'
+import { connectFirst } from '#mta/transport/connect.ts'
+import type { PooledSession } from '#mta/transport/session-pool.ts'
 import type { DryRunStep } from '#src/operator/dry-runs.ts'
 import { formatReply } from '#src/mail/reply.ts'
 import { receiverOf } from '#src/suppression/receiver.ts'
-import { type ComposedMail, type DryRun, WAITS } from './run.ts'
+import { type ComposedMail, type DryRunContext, RETRY_HINT } from './dry-run-context.ts'
 import { fail, ok, skipped, warn } from './steps.ts'
 
 const SECOND = 1000
@@ -23,8 +23,8 @@ const TIMEOUTS = chooseTimeouts({
 })
 
 /** Returns the local address of the connection; null if none was made. */
-export async function connect(
-  run: DryRun,
+export async function probeDestination(
+  run: DryRunContext,
   mail: ComposedMail,
   destination: { readonly hosts: readonly Host[]; readonly tls: TlsPolicy },
 ): Promise<string | null> {
@@ -33,20 +33,20 @@ export async function connect(
     domain,
     steps,
     lines,
-    opened: { egress, opening },
+    openPipeline: { egress, opening },
   } = run
-  const isOurs = destination.hosts.every((host) => host.isOurs)
+  const isOurs = destination.hosts.every((host) => host.isMapped)
   const receiver = (): string => receiverOf(destination.hosts[0]?.name ?? null, domain)
   const choice = isOurs ? null : await egress.choose({ messageId, pool: mail.pool, receiver })
   if (choice?.kind === 'wait') {
     steps.push(fail('source', choice.detail, 'mailstead egress source list tells why no source may send'))
     return null
   }
-  const ways = choice?.ways ?? [egress.system]
+  const endpoints = choice?.endpoints ?? [egress.system]
   steps.push(
     ok(
       'source',
-      ways
+      endpoints
         .map(
           ({ source, address, ehloName }) =>
             `${source ?? 'chosen by the system'}${address === null ? '' : ` ${address}`}, EHLO ${ehloName}`,
@@ -63,13 +63,13 @@ export async function connect(
       local = socket.localAddress ?? null
     })
   }
-  const opened = await openFirst(
-    { ...opening, settings: { ...opening.settings, timeouts: TIMEOUTS, watch } },
-    { ...destination, ways },
+  const opened = await connectFirst(
+    { ...opening, settings: { ...opening.settings, timeouts: TIMEOUTS, onSocket: watch } },
+    { ...destination, endpoints: endpoints },
     lines,
   )
-  if (choice !== null) choice.done(null)
-  if ('session' in opened) await converse(run, mail, opened)
+  if (choice !== null) choice.finish(null)
+  if ('session' in opened) await probeSession(run, mail, opened)
   else
     steps.push(
       fail('connect', opened.detail, 'the conversation says how far it came; mail would wait and try again'),
@@ -78,10 +78,10 @@ export async function connect(
   return local
 }
 
-async function converse(
-  { order, steps, lines }: DryRun,
+async function probeSession(
+  { request: order, steps, lines }: DryRunContext,
   mail: ComposedMail,
-  { session, host, address }: Pooled,
+  { session, host, address }: PooledSession,
 ): Promise<void> {
   lines.push(...session.opening)
   steps.push(
@@ -104,15 +104,15 @@ async function converse(
       fail(
         refused.stage.toUpperCase(),
         formatReply(refused.reply),
-        refused.reply.code < 500 ? WAITS : 'mail would bounce',
+        refused.reply.code < 500 ? RETRY_HINT : 'mail would bounce',
       ),
     )
   else if (loss !== null && loss.cause !== 'aborted')
-    steps.push(fail('MAIL and RCPT', `the connection was lost: ${loss.detail}`, WAITS))
+    steps.push(fail('MAIL and RCPT', `the connection was lost: ${loss.detail}`, RETRY_HINT))
   else steps.push(ok('MAIL and RCPT', `${host} would take it for ${order.to}`))
 }
 
-function tlsStep(tls: Pooled['session']['tls']): DryRunStep {
+function tlsStep(tls: PooledSession['session']['tls']): DryRunStep {
   if (tls === null) {
     const todo = 'require TLS for this domain if it must not'
     return warn('STARTTLS', 'the server offers no TLS: mail would go in plain text', todo)

@@ -1,6 +1,6 @@
 /**
- * Whether an address is on this machine: the kernel says so when a socket is bound to it. A socket that cannot be had for any other reason
- * (no file descriptor left) proves nothing, and the address is taken to be there.
+ * Checks whether an address is on this machine, by binding a socket to it. If the socket fails for any other reason
+ * (such as no free file descriptor), that proves nothing, and the address counts as present.
  */
 import { createSocket } from 'node:dgram'
 import { isIPv6 } from 'node:net'

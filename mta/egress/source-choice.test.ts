@@ -1,23 +1,19 @@
-/** The choice of a source on real stores: who may send now, what warming sources may, and what becomes of it when processes die. */
+/**
+ * The choice of a source on real stores: which sources may send, warm-up allowances, and what is left when a process
+ * dies.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
 import { newId } from '#src/platform/id.ts'
 import { composeReply } from '#src/mail/reply.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
-import { addPool, joinPool } from '#src/egress/pools.ts'
-import {
-  addSource,
-  findSource,
-  pauseSource,
-  removeSource,
-  resumeSource,
-  type SourceOrder,
-} from '#src/egress/sources.ts'
+import { addPool, addToPool } from '#src/egress/pools.ts'
+import { addSource, findSource, pauseSource, removeSource, resumeSource, type NewSource } from '#src/egress/sources.ts'
 import { countComplaints } from '#src/egress/warm-up-days.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { until } from '#test/support/until.ts'
-import { startEgress, type Choice, type Egress } from './source-choice.ts'
+import { startEgress, type SourceChoice, type Egress } from './source-choice.ts'
 
 const REPLY = composeReply(250, '2.0.0', 'ok')
 const DAY_MS = 24 * 3600 * 1000
@@ -46,7 +42,7 @@ const THROTTLED: Extract<Outcome, { kind: 'deferred' }> = {
 
 const UNREACHABLE: Outcome = { ...THROTTLED, scope: 'host', reason: 'unreachable', reply: null, isCounted: false }
 
-describe('the choice of a source', function () {
+describe('source choice', function () {
   this.timeout(60_000)
   let ctx: TestContext
   let egress: Egress
@@ -73,7 +69,7 @@ describe('the choice of a source', function () {
     return one
   }
 
-  async function add(name: string, address: string, order: Partial<SourceOrder> = {}): Promise<void> {
+  async function add(name: string, address: string, order: Partial<NewSource> = {}): Promise<void> {
     const usual = {
       ehloName: `${name}.sender.example`,
       region: 'us-east-1',
@@ -85,14 +81,14 @@ describe('the choice of a source', function () {
     assert.strictEqual(added.kind, 'added')
   }
 
-  const choose = async (pool = 'us-east', messageId = newId(), by = egress): Promise<Choice> =>
+  const choose = async (pool = 'us-east', messageId = newId(), by = egress): Promise<SourceChoice> =>
     by.choose({ messageId, pool, receiver: () => 'google.com' })
 
-  function names(choice: Choice): (string | null)[] | string {
-    return choice.kind === 'ways' ? choice.ways.map(({ source }) => source) : choice.detail
+  function names(choice: SourceChoice): (string | null)[] | string {
+    return choice.kind === 'endpoints' ? choice.endpoints.map(({ source }) => source) : choice.detail
   }
 
-  it('two changes at once: what was read first is not kept over what was read later', async () => {
+  it('an older read of the sources does not overwrite a newer one', async () => {
     const { promise: isHeld, resolve: release } = Promise.withResolvers<void>()
     let isHolding = false
     const query: typeof ctx.db.query = async (statement, values) => {
@@ -118,14 +114,14 @@ describe('the choice of a source', function () {
     )
   })
 
-  it("is the system's without a source, with the server's name", async () => {
+  it("without sources the system chooses the address, and EHLO carries the server's name", async () => {
     egress = await start()
     const choice = await choose()
     const system = { source: null, address: null, family: null, ehloName: ctx.config.serverName }
-    assert.deepEqual(choice.kind === 'ways' && choice.ways, [system])
+    assert.deepEqual(choice.kind === 'endpoints' && choice.endpoints, [system])
   })
 
-  it('goes through the pool of the region, and by that of the default region where it has none', async () => {
+  it("mail uses its region's pool, or the default region's where that pool has no source", async () => {
     await add('east', '192.0.2.1')
     await add('africa', '192.0.2.2', { region: 'af-south-1' })
     egress = await start()
@@ -134,18 +130,18 @@ describe('the choice of a source', function () {
     assert.deepEqual(names(await choose('ap-southeast')), ['east'])
   })
 
-  it('gives the best of each family, the same at every retry', async () => {
+  it('returns the best source of each address family, the same at every retry', async () => {
     for (const [i, name] of ['a', 'b', 'c'].entries()) await add(name, `192.0.2.${i + 1}`)
     await add('six', '2001:db8::1')
     egress = await start()
     const messageId = newId()
     const first = await choose('us-east', messageId)
-    assert.ok(first.kind === 'ways' && first.ways.length === 2)
-    assert.deepEqual(new Set(first.ways.map(({ family }) => family)), new Set([4, 6]))
+    assert.ok(first.kind === 'endpoints' && first.endpoints.length === 2)
+    assert.deepEqual(new Set(first.endpoints.map(({ family }) => family)), new Set([4, 6]))
     for (let i = 0; i < 5; i++) assert.deepEqual(names(await choose('us-east', messageId)), names(first))
   })
 
-  it('passes over what is paused or not here, and says why when nothing is left', async () => {
+  it('skips sources that are paused or not on this machine, and gives the reasons when none is left', async () => {
     await add('a', '192.0.2.1')
     await add('b', '192.0.2.2')
     absent.add('192.0.2.2')
@@ -158,21 +154,21 @@ describe('the choice of a source', function () {
     )
     assert.match(
       String(names(await choose())),
-      /^no source of its pool can take it now \((a is paused, b is not on|b is not on this machine, a is paused)/,
+      /^no source of its pool can send it now \((a is paused, b is not on|b is not on this machine, a is paused)/,
     )
     await resumeSource(ctx.db, 'a')
     await until(
-      async () => (await choose()).kind === 'ways',
+      async () => (await choose()).kind === 'endpoints',
       () => 'the resumption is heard',
     )
   })
 
-  it('a source that is added or removed is known at once', async () => {
+  it('a source that is added or removed counts immediately', async () => {
     await add('a', '192.0.2.1')
     egress = await start()
     await add('b', '192.0.2.2')
     await addPool(ctx, 'own')
-    await joinPool(ctx.db, 'own', { source: 'b', weight: 1 })
+    await addToPool(ctx.db, 'own', { source: 'b', weight: 1 })
     await until(
       async () => String(names(await choose('own'))) === 'b',
       () => 'the new pool is heard',
@@ -184,20 +180,20 @@ describe('the choice of a source', function () {
     )
   })
 
-  it('an address that leaves is taken out and said to be gone; it comes back when it is back', async () => {
+  it('a source whose address leaves the machine is reported and not used until the address is back', async () => {
     await add('a', '192.0.2.1')
     await add('b', '192.0.2.2')
     egress = await start()
     assert.strictEqual((await findSource(ctx.db, 'a'))?.state, 'active')
     absent.add('192.0.2.1')
-    await egress.lookAgain()
+    await egress.recheckAddresses()
     for (let i = 0; i < 20; i++) assert.deepEqual(names(await choose()), ['b'])
     await until(
       async () => (await findSource(ctx.db, 'a'))?.state === 'gone',
       () => 'it is written down',
     )
     absent.clear()
-    await egress.lookAgain()
+    await egress.recheckAddresses()
     assert.ok(
       (await Promise.all(Array.from({ length: 40 }, () => choose()))).some((choice) => String(names(choice)) === 'a'),
     )
@@ -208,13 +204,13 @@ describe('the choice of a source', function () {
     for (let i = 0; i < count; i++) {
       const choice = await choose()
       if (choice.kind === 'wait') break
-      choice.done(attemptBy('warm', outcome))
+      choice.finish(attemptBy('warm', outcome))
       sent++
     }
     return sent
   }
 
-  /** What was counted is written when the process stops; the next one goes on. */
+  /** Stops the process, which stores its counts, and starts the next. */
   async function nextDay(days = 1): Promise<void> {
     await egress.stop()
     ctx.advance(days * DAY_MS)
@@ -227,63 +223,63 @@ describe('the choice of a source', function () {
       egress = await start()
     })
 
-    it('it gets so much a day, and what is more goes by the others', async () => {
+    it("it sends its day's allowance, and other sources send the rest", async () => {
       await add('old', '192.0.2.8')
       egress = await start()
       const used = new Map<string, number>()
       for (let i = 0; i < 60; i++) {
         const choice = await choose()
-        assert.ok(choice.kind === 'ways')
-        const source = choice.ways[0]?.source ?? ''
-        choice.done(attemptBy(source))
+        assert.ok(choice.kind === 'endpoints')
+        const source = choice.endpoints[0]?.source ?? ''
+        choice.finish(attemptBy(source))
         used.set(source, (used.get(source) ?? 0) + 1)
       }
       assert.deepEqual(Object.fromEntries(used), { warm: 4, old: 56 })
     })
 
-    it('alone, it lets the rest wait, with a reason and until when', async () => {
+    it('as the only source it postpones the rest, with a reason and a time', async () => {
       assert.strictEqual(await sendDay(10), 4)
       const choice = await choose()
       assert.ok(choice.kind === 'wait')
       assert.match(
         choice.detail,
-        /warm is warming up.*to google\.com today is used up, and there is more from .*T00:00:00\.000Z/,
+        /warm is warming up.*warm-up allowance for google\.com is used up; more from .*T00:00:00\.000Z/,
       )
       assert.ok(choice.untilMs > ctx.clock.now() && choice.untilMs <= ctx.clock.now() + 3_600_000)
     })
 
-    it('what came to nothing is not counted', async () => {
+    it('an attempt without a reply does not count', async () => {
       for (let i = 0; i < 10; i++) {
         const choice = await choose()
-        assert.ok(choice.kind === 'ways')
-        choice.done(i % 2 === 0 ? null : attemptBy('warm', UNREACHABLE))
+        assert.ok(choice.kind === 'endpoints')
+        choice.finish(i % 2 === 0 ? null : attemptBy('warm', UNREACHABLE))
       }
       assert.strictEqual(await sendDay(10), 4)
     })
 
-    it('small days prove nothing: the amount stays', async () => {
+    it('the allowance stays after a day with little mail', async () => {
       assert.strictEqual(await sendDay(10), 4)
       await nextDay()
       assert.strictEqual(await sendDay(20), 4)
     })
 
-    it('two processes share the day', async () => {
+    it("two processes share the day's allowance", async () => {
       const other = await start()
       const choices = await Promise.all(
         Array.from({ length: 20 }, (_, i) => choose('us-east', newId(), i % 2 === 0 ? egress : other)),
       )
-      assert.strictEqual(choices.filter(({ kind }) => kind === 'ways').length, 4)
+      assert.strictEqual(choices.filter(({ kind }) => kind === 'endpoints').length, 4)
     })
 
-    it('a process that is killed takes its block with it, no more; one that stops gives it back', async () => {
-      const first = await choose() // a block of one, and the process is gone: nothing is told
-      assert.strictEqual(first.kind, 'ways')
+    it('a killed process loses its block and no more; a stopped process returns it', async () => {
+      const first = await choose() // a block of one; the process dies without recording anything
+      assert.strictEqual(first.kind, 'endpoints')
       egress = await start()
       assert.strictEqual(await sendDay(10), 3)
     })
   })
 
-  it('the amount grows with good days, stays with middling and goes back with bad ones', async function () {
+  it('the allowance grows after a good day, stays after a middling one and shrinks after a bad one', async function () {
     await add('warm', '192.0.2.9', { isWarmingUp: true })
     const big = { ...ctx, config: { ...ctx.config, warmUp: [40, 80, 160] } }
     const restart = async (): Promise<void> => {
@@ -309,7 +305,7 @@ describe('the choice of a source', function () {
     assert.strictEqual(await sendDay(300), 300, 'free after the last step')
   })
 
-  it('complaints hold it back: each counts against the source of its mail', async () => {
+  it('complaints hold the allowance back, each against the source of its message', async () => {
     await add('warm', '192.0.2.9', { isWarmingUp: true })
     const {
       rows: [source],

@@ -1,177 +1,200 @@
 /**
- * By which of our addresses a message leaves: the best source of its pool that is here, is not paused, is not stopped by the receiver and
- * has something left of its warm-up. The order of the sources is the message's own and the same at every retry (source-ranking.ts). Without a source
- * the system chooses the address, and the name in EHLO is the server's own.
+ * Chooses the source (local address) that a message leaves from: the best source of its pool that is on this machine,
+ * is not paused, is not suspended by the receiver and has warm-up allowance left. Each message has its own ranking of
+ * the sources, the same at every retry (source-ranking.ts). Without sources the system chooses the address, and EHLO
+ * carries the server's name.
  *
- * It is chosen before the message waits for its turn, for each source has a pace of its own at a receiver. One source of each family is
- * given, the one that the receiver can be reached by first: whether the other is needed is known only when it is tried.
+ * The choice precedes the wait for a session, because each source has its own throttle at a receiver. The result has
+ * one source of each address family, the family that reaches the receiver first; only a connection attempt shows
+ * whether the other is needed.
  */
 import type { Attempt } from '#src/messages/outcome.ts'
-import { NO_SOURCE } from '#src/egress/sources.ts'
+import { NO_SOURCE_REASON } from '#src/egress/sources.ts'
 import { nextDayMs } from '#src/egress/warm-up.ts'
-import { createAllowance, type Allowance, type Ticket } from './warm-up-allowance.ts'
+import { createWarmUpAllowance, type WarmUpAllowance, type WarmUpTicket } from './warm-up-allowance.ts'
 import { isOnHost, type IsOnHost } from './address-check.ts'
 import { rankSources } from './source-ranking.ts'
-import { openRoster, type Member, type Roster, type RosterContext } from './source-directory.ts'
-import { judgeAnswer } from './warm-up-signal.ts'
-import type { Way } from './local-endpoint.ts'
+import {
+  openSourceDirectory,
+  type PooledSource,
+  type SourceDirectory,
+  type SourceDirectoryContext,
+} from './source-directory.ts'
+import { classifyWarmUpSignal } from './warm-up-signal.ts'
+import type { LocalEndpoint } from './local-endpoint.ts'
 
-export interface Leaving {
+export interface SourceRequest {
   readonly messageId: string
   readonly pool: string
-  /** Whose server it is (src/suppression/receiver.ts); asked for a warming source only. */
+  /** The receiver that operates the server (src/suppression/receiver.ts); called for a warming source only. */
   readonly receiver: () => string
-  /** The families of address that its first server has; asked for where there is a choice. Left out: any. */
-  readonly reaches?: () => Promise<ReadonlySet<4 | 6>>
-  /** Until when the receiver is left alone by a source (epoch ms); null: it is not. Left out: by none. */
-  readonly stoppedUntil?: (source: string) => number | null
+  /** The address families of the first server; called only where there is a choice. Absent: any family. */
+  readonly reachableFamilies?: () => Promise<ReadonlySet<4 | 6>>
+  /** Until when the receiver suspended a source (epoch ms); null: it did not. Absent: no source is suspended. */
+  readonly suspendedUntil?: (source: string) => number | null
 }
 
-export type Choice =
+export type SourceChoice =
   /** The best source of each family, the better first. */
-  | { readonly kind: 'ways'; readonly ways: readonly Way[]; readonly done: Done }
+  | { readonly kind: 'endpoints'; readonly endpoints: readonly LocalEndpoint[]; readonly finish: FinishChoice }
   | { readonly kind: 'wait'; readonly detail: string; readonly untilMs: number }
 
-/** Must follow; null: nothing came of it. */
-type Done = (attempt: Attempt | null) => void
+/** Must be called once, with the attempt; null: no attempt was made. */
+type FinishChoice = (attempt: Attempt | null) => void
 
 export interface Egress {
-  /** The system's choice of address. */
-  readonly system: Way
-  /** There are sources in pools; without, the system chooses for all mail. */
+  /** The endpoint for mail whose address the system chooses. */
+  readonly system: LocalEndpoint
+  /** False when no pool has a source: the system then chooses the address of all mail. */
   readonly hasSources: boolean
-  /** Names of those that may send, in any pool. */
+  /** Names of the sources that may send, in any pool. */
   readonly sources: readonly string[]
-  choose(leaving: Leaving): Choice | Promise<Choice>
-  /** A connection failed as if the address of a source were not here: looks whether it is so. Such a one is not chosen until it is back. */
-  lookAgain(): Promise<void>
-  /** A source that may not send any more: its address left this machine, or the operator took it out. */
-  isGone(source: string | null): boolean
-  /** Calls it for each address that leaves this machine, once it is seen. */
-  onGone(act: (address: string) => void): void
+  choose(leaving: SourceRequest): SourceChoice | Promise<SourceChoice>
+  /**
+   * Checks which addresses are on this machine, after a connection failed as if one were not. A lost one is not chosen.
+   */
+  recheckAddresses(): Promise<void>
+  /** True when a source may not send any more: its address left this machine, or the operator paused or removed it. */
+  isUnavailable(source: string | null): boolean
+  /** Calls `act` for each address that is found to have left this machine. */
+  onAddressLost(act: (address: string) => void): void
   stop(): Promise<void>
 }
 
-/** A source may be resumed, be added or come back at any time. */
-const NO_SOURCE_MS = 60_000
-/** The receiver has stopped them all. */
-const STOPPED_MS = 600_000
-/** Another process may give back what it does not use, and sources may be added; at the end of the day there is more anyway. */
-const WARM_UP_MS = 3_600_000
+/** Retry interval without a usable source: one may be resumed, be added or come back at any time. */
+const NO_SOURCE_RETRY_MS = 60_000
+/** Longest retry interval while the receiver has suspended all sources. */
+const SUSPENDED_RETRY_MS = 600_000
+/**
+ * Longest retry interval while the warm-up allowance is used up: another process may return what it does not use, and
+ * sources may be added. The next day has a new allowance.
+ */
+const WARM_UP_RETRY_MS = 3_600_000
 
-interface Means {
-  readonly ctx: RosterContext
-  readonly roster: Roster
-  readonly allowance: Allowance
+interface EgressState {
+  readonly ctx: SourceDirectoryContext
+  readonly directory: SourceDirectory
+  readonly allowance: WarmUpAllowance
 }
 
 /** @throws when PostgreSQL is away. */
-export async function startEgress(ctx: RosterContext, isHere: IsOnHost = isOnHost): Promise<Egress> {
-  const roster = await openRoster(ctx, isHere)
-  const means: Means = { ctx, roster, allowance: createAllowance(ctx) }
-  const system: Way = { source: null, address: null, family: null, ehloName: ctx.config.serverName }
-  const bySystem: Choice = { kind: 'ways', ways: [system], done: () => undefined }
+export async function startEgress(ctx: SourceDirectoryContext, isLocal: IsOnHost = isOnHost): Promise<Egress> {
+  const directory = await openSourceDirectory(ctx, isLocal)
+  const state: EgressState = { ctx, directory, allowance: createWarmUpAllowance(ctx) }
+  const system: LocalEndpoint = { source: null, address: null, family: null, ehloName: ctx.config.serverName }
+  const systemChoice: SourceChoice = { kind: 'endpoints', endpoints: [system], finish: () => undefined }
   return {
     system,
     get hasSources() {
-      return roster.hasMembers
+      return directory.hasSources
     },
     get sources() {
-      return roster.usable
+      return directory.usable
     },
-    choose: (leaving) => {
-      const members = roster.membersOf(leaving.pool)
-      return members.length === 0 ? bySystem : chooseAmong(means, members, leaving)
+    choose: (request) => {
+      const sources = directory.sourcesOf(request.pool)
+      return sources.length === 0 ? systemChoice : chooseAmong(state, sources, request)
     },
-    lookAgain: () => roster.lookForAddresses(),
-    isGone: (source) => source !== null && !roster.usable.includes(source),
-    onGone: (act) => roster.onGone(act),
+    recheckAddresses: () => directory.checkAddresses(),
+    isUnavailable: (source) => source !== null && !directory.usable.includes(source),
+    onAddressLost: (act) => directory.onAddressLost(act),
     stop: async () => {
-      await roster.stop()
-      await means.allowance.stop()
+      await directory.stop()
+      await state.allowance.stop()
     },
   }
 }
 
-async function chooseAmong(means: Means, members: readonly Member[], leaving: Leaving): Promise<Choice> {
-  const { messageId, receiver, stoppedUntil = () => null } = leaving
-  const found: Found[] = []
+async function chooseAmong(
+  state: EgressState,
+  sources: readonly PooledSource[],
+  request: SourceRequest,
+): Promise<SourceChoice> {
+  const { messageId, receiver, suspendedUntil = () => null } = request
+  const usable: UsableSource[] = []
   const obstacles: Obstacle[] = []
-  const whose = members.some(({ isWarming }) => isWarming) ? receiver() : ''
-  for (const member of rankSources(messageId, members)) {
-    if (found.some(({ way }) => way.family === member.family)) continue
-    const stopped = stoppedUntil(member.source)
-    const tried = stopped === null ? await tryToPass(means, member, whose) : stoppedThere(stopped)
-    if ('why' in tried) obstacles.push({ ...tried, why: `${member.source} ${tried.why}` })
-    else found.push(tried)
+  const receiverName = sources.some(({ isWarming }) => isWarming) ? receiver() : ''
+  for (const source of rankSources(messageId, sources)) {
+    if (usable.some((found) => found.source.family === source.family)) continue
+    const untilMs = suspendedUntil(source.source)
+    const candidate = untilMs === null ? await tryReserve(state, source, receiverName) : suspendedThere(untilMs)
+    if ('reason' in candidate) obstacles.push({ ...candidate, reason: `${source.source} ${candidate.reason}` })
+    else usable.push(candidate)
   }
-  if (found.length === 0) return waitFor(means, obstacles, whose)
-  const ways = await reachableFirst(
-    found.map(({ way }) => way),
-    leaving.reaches,
+  if (usable.length === 0) return waitChoice(state, obstacles, receiverName)
+  const endpoints = await reachableFirst(
+    usable.map(({ source }) => source),
+    request.reachableFamilies,
   )
-  return { kind: 'ways', ways, done: (attempt) => settle(found, attempt) }
+  return { kind: 'endpoints', endpoints, finish: (attempt) => recordResult(usable, attempt) }
 }
 
-async function reachableFirst(ways: readonly Member[], reaches: Leaving['reaches']): Promise<readonly Member[]> {
-  if (ways.length < 2 || reaches === undefined) return ways
-  const families = await reaches()
-  const isReached = ({ family }: Member): boolean => families.has(family)
-  return [...ways.filter(isReached), ...ways.filter((way) => !isReached(way))]
+async function reachableFirst(
+  sources: readonly PooledSource[],
+  reachableFamilies: SourceRequest['reachableFamilies'],
+): Promise<readonly PooledSource[]> {
+  if (sources.length < 2 || reachableFamilies === undefined) return sources
+  const families = await reachableFamilies()
+  const isReachable = ({ family }: PooledSource): boolean => families.has(family)
+  return [...sources.filter(isReachable), ...sources.filter((source) => !isReachable(source))]
 }
 
-/** What is in the way of a source. */
+/** Why a source may not send now. */
 interface Obstacle {
-  readonly why: string
+  readonly reason: string
   readonly isWarming?: boolean
-  /** Epoch ms, where it is known. */
+  /** When the obstacle ends, epoch ms, if it is known. */
   readonly untilMs?: number
 }
 
-const IS_WARMING: Obstacle = { why: 'is warming up', isWarming: true }
+const IS_WARMING: Obstacle = { reason: 'is warming up', isWarming: true }
 
-function stoppedThere(untilMs: number): Obstacle {
-  return { why: `leaves this receiver alone until ${new Date(untilMs).toISOString()}`, untilMs }
+function suspendedThere(untilMs: number): Obstacle {
+  return { reason: `is suspended at this receiver until ${new Date(untilMs).toISOString()}`, untilMs }
 }
 
-/** A source that may send; with what was taken of its warm-up. */
-interface Found {
-  readonly way: Member
-  readonly ticket: Ticket | null
+/** A source that may send, with its ticket of the warm-up allowance. */
+interface UsableSource {
+  readonly source: PooledSource
+  readonly ticket: WarmUpTicket | null
 }
 
-async function tryToPass({ roster, allowance }: Means, way: Member, receiver: string): Promise<Found | Obstacle> {
-  if (way.isPaused) return { why: 'is paused' }
-  if (roster.isAbsent(way.id)) return { why: 'is not on this machine' }
-  if (!way.isWarming) return { way, ticket: null }
-  const ticket = await allowance.take(way.id, receiver)
-  return ticket === null ? IS_WARMING : { way, ticket }
+async function tryReserve(
+  { directory, allowance }: EgressState,
+  source: PooledSource,
+  receiver: string,
+): Promise<UsableSource | Obstacle> {
+  if (source.isPaused) return { reason: 'is paused' }
+  if (directory.isAbsent(source.id)) return { reason: 'is not on this machine' }
+  if (!source.isWarming) return { source, ticket: null }
+  const ticket = await allowance.reserve(source.id, receiver)
+  return ticket === null ? IS_WARMING : { source, ticket }
 }
 
-function waitFor({ ctx }: Means, obstacles: readonly Obstacle[], receiver: string): Choice {
+function waitChoice({ ctx }: EgressState, obstacles: readonly Obstacle[], receiver: string): SourceChoice {
   const [now, { retryScale }] = [ctx.clock.now(), ctx.config]
-  const detail = `${NO_SOURCE} (${obstacles.map(({ why }) => why).join(', ')})`
+  const detail = `${NO_SOURCE_REASON} (${obstacles.map(({ reason }) => reason).join(', ')})`
   if (!obstacles.some(({ isWarming }) => isWarming))
-    return { kind: 'wait', detail, untilMs: lookAgainAt(obstacles, now, retryScale) }
+    return { kind: 'wait', detail, untilMs: retryAtMs(obstacles, now, retryScale) }
   const nextDay = new Date(nextDayMs(now))
   return {
     kind: 'wait',
-    untilMs: Math.min(nextDay.getTime(), now + WARM_UP_MS * retryScale),
-    detail: `${detail}: what warming sources may send to ${receiver} today is used up, and there is more from ${nextDay.toISOString()}`,
+    untilMs: Math.min(nextDay.getTime(), now + WARM_UP_RETRY_MS * retryScale),
+    detail: `${detail}: today's warm-up allowance for ${receiver} is used up; more from ${nextDay.toISOString()}`,
   }
 }
 
-/** Not all at once where all are stopped: one may be resumed before its time. */
-function lookAgainAt(obstacles: readonly Obstacle[], now: number, retryScale: number): number {
+/** Does not wait for the end of a long suspension: a source may be resumed before. */
+function retryAtMs(obstacles: readonly Obstacle[], now: number, retryScale: number): number {
   const ends = obstacles.map(({ untilMs }) => untilMs ?? now)
-  return Math.max(now + NO_SOURCE_MS * retryScale, Math.min(now + STOPPED_MS * retryScale, ...ends))
+  return Math.max(now + NO_SOURCE_RETRY_MS * retryScale, Math.min(now + SUSPENDED_RETRY_MS * retryScale, ...ends))
 }
 
-/** What was taken of a warm-up and not used goes back; what the receiver answered is counted. */
-function settle(found: readonly Found[], attempt: Attempt | null): void {
-  for (const { way, ticket } of found) {
-    const answer = attempt === null || attempt.source !== way.source ? null : judgeAnswer(attempt.outcome)
-    if (answer === null) ticket?.giveBack()
-    else ticket?.used(answer === 'throttled')
+/** Records the receiver's signal for each warming source that was used, and releases the tickets of the others. */
+function recordResult(usable: readonly UsableSource[], attempt: Attempt | null): void {
+  for (const { source, ticket } of usable) {
+    const signal = attempt === null || attempt.source !== source.source ? null : classifyWarmUpSignal(attempt.outcome)
+    if (signal === null) ticket?.release()
+    else ticket?.recordSent(signal === 'throttled')
   }
 }

@@ -1,18 +1,18 @@
 import { assert } from 'chai'
 import fc from 'fast-check'
 import { newId } from '#src/platform/id.ts'
-import { rankSources, type Weighted } from './source-ranking.ts'
+import { rankSources, type WeightedSource } from './source-ranking.ts'
 
 const SOURCE = fc.record({ id: fc.uuid(), weight: fc.integer({ min: 1, max: 20 }) })
 const POOL = fc.uniqueArray(SOURCE, { selector: ({ id }) => id, minLength: 2, maxLength: 8 })
 const MESSAGE = fc.uuid()
 
-function firstOf(messageId: string, sources: readonly Weighted[]): string | undefined {
+function firstOf(messageId: string, sources: readonly WeightedSource[]): string | undefined {
   return rankSources(messageId, sources)[0]?.id
 }
 
-describe('the order of sources', () => {
-  it("is the message's own: the same however the sources come, and all of them are in it", () => {
+describe('source ranking', () => {
+  it('depends on the message only, not on the order of the sources, and contains each source', () => {
     fc.assert(
       fc.property(POOL, MESSAGE, (pool, messageId) => {
         const order = rankSources(messageId, pool).map(({ id }) => id)
@@ -25,7 +25,7 @@ describe('the order of sources', () => {
     )
   })
 
-  it('a source that leaves moves its own messages only, each to its next; one that comes takes from all and changes nothing else', () => {
+  it('a removed source moves its own messages only; an added one gets its share from all others', () => {
     fc.assert(
       fc.property(POOL, fc.nat(), MESSAGE, (pool, which, messageId) => {
         const leaving = pool[which % pool.length]
@@ -42,7 +42,7 @@ describe('the order of sources', () => {
     )
   })
 
-  it('a weight that grows only draws messages to its source', () => {
+  it('a larger weight only moves messages to that source', () => {
     fc.assert(
       fc.property(POOL, fc.nat(), MESSAGE, (pool, which, messageId) => {
         const grown = pool[which % pool.length]
@@ -56,7 +56,7 @@ describe('the order of sources', () => {
     )
   })
 
-  it('gives shares as the weights are', () => {
+  it('each source gets a share proportional to its weight', () => {
     const pool = [
       { id: newId(), weight: 1 },
       { id: newId(), weight: 2 },
@@ -68,7 +68,7 @@ describe('the order of sources', () => {
       const first = firstOf(newId(), pool)
       counts.set(first, (counts.get(first) ?? 0) + 1)
     }
-    // seven standard deviations of a binomial: it fails once in a trillion runs, or when it is wrong
+    // seven standard deviations of a binomial: a correct ranking fails once in a trillion runs
     for (const { id, weight } of pool) {
       const [share, count] = [weight / 8, counts.get(id) ?? 0]
       assert.ok(

@@ -1,20 +1,23 @@
 /**
- * Which source of a pool a message goes by: weighted rendezvous hashing. Each source draws a lot from the message's id and its own, and the
- * highest comes first. The order is the same in every process and at every retry; a source that leaves moves only the messages that were
- * its own, and one that comes takes its share from all others evenly. Pure.
+ * Ranks the sources of a pool for a message by weighted rendezvous hashing: each source gets a score from the
+ * message's id and its own, and the highest comes first. The ranking is the same in every process and at every retry.
+ * A source that leaves moves only its own messages; a source that is added gets its share evenly from all others.
+ * Pure.
  */
-export interface Weighted {
+export interface WeightedSource {
   /** A UUID. */
   readonly id: string
   readonly weight: number
 }
 
-/** All of them, best first. `messageId` is a UUID. The first is each with a likelihood that is as its weight: scores are logarithmic. */
-export function rankSources<T extends Weighted>(messageId: string, sources: readonly T[]): readonly T[] {
+/**
+ * All sources, best first. `messageId` is a UUID. Each source is first with a probability proportional to its weight.
+ */
+export function rankSources<T extends WeightedSource>(messageId: string, sources: readonly T[]): readonly T[] {
   if (sources.length < 2) return sources
   const message = wordsOf(messageId)
   return sources
-    .map((source) => ({ source, score: -source.weight / Math.log(drawLot(message, wordsOf(source.id))) }))
+    .map((source) => ({ source, score: -source.weight / Math.log(uniformHash(message, wordsOf(source.id))) }))
     .toSorted((a, b) => b.score - a.score || (a.source.id < b.source.id ? -1 : 1))
     .map(({ source }) => source)
 }
@@ -27,10 +30,10 @@ function wordsOf(uuid: string): Words {
 }
 
 /**
- * A number above 0 and below 1, of 53 bits. Two MurmurHash3 of both ids: sources are the operator's and ids ours, so nobody gains by a
- * collision, and a cryptographic hash takes ten times as long.
+ * A number between 0 and 1, both excluded, of 53 bits, from two MurmurHash3 of both ids. The operator makes the
+ * sources and we make the ids, so nobody gains by a collision, and a cryptographic hash takes ten times as long.
  */
-function drawLot(message: Words, source: Words): number {
+function uniformHash(message: Words, source: Words): number {
   const [high, low] = [murmur(message, source, 0x9747b28c), murmur(message, source, 0x3c6ef372)]
   return ((high >>> 5) * 2 ** 26 + (low >>> 6) + 0.5) / 2 ** 53
 }
@@ -46,10 +49,10 @@ function murmur(one: Words, other: Words, seed: number): number {
 }
 
 function mix(hash: number, word: number): number {
-  const scrambled = Math.imul(turn(Math.imul(word, 0xcc9e2d51), 15), 0x1b873593)
-  return (Math.imul(turn(hash ^ scrambled, 13), 5) + 0xe6546b64) | 0
+  const scrambled = Math.imul(rotateLeft(Math.imul(word, 0xcc9e2d51), 15), 0x1b873593)
+  return (Math.imul(rotateLeft(hash ^ scrambled, 13), 5) + 0xe6546b64) | 0
 }
 
-function turn(word: number, bits: number): number {
+function rotateLeft(word: number, bits: number): number {
   return (word << bits) | (word >>> (32 - bits))
 }

@@ -1,7 +1,7 @@
 import { assert } from 'chai'
 import { composeReply } from '#src/mail/reply.ts'
 import type { Outcome } from '#src/messages/outcome.ts'
-import { judgeAnswer } from './warm-up-signal.ts'
+import { classifyWarmUpSignal } from './warm-up-signal.ts'
 
 const REPLY = composeReply(450, '4.7.0', 'slow down')
 const deferred = (scope: 'recipient' | 'source' | 'host' | 'destination', reply = true): Outcome => ({
@@ -21,12 +21,12 @@ const bounced = (scope: 'recipient' | 'source' | 'destination', reason: string):
   reply: REPLY,
 })
 
-const ROWS: readonly [what: string, outcome: Outcome, verdict: ReturnType<typeof judgeAnswer>][] = [
-  ['delivered', { kind: 'delivered', reply: REPLY }, 'taken'],
-  ['lost after the dot: the receiver had it', { kind: 'unknown', reason: '', detail: '' }, 'taken'],
-  ['an unknown user is about the recipient', bounced('recipient', 'no-such-user'), 'taken'],
-  ['put off for the recipient', deferred('recipient'), 'taken'],
-  ['greylisted, as everybody is', { ...deferred('source'), reason: 'greylisted' } as Outcome, 'taken'],
+const ROWS: readonly [what: string, outcome: Outcome, verdict: ReturnType<typeof classifyWarmUpSignal>][] = [
+  ['delivered', { kind: 'delivered', reply: REPLY }, 'accepted'],
+  ['lost after the dot: the receiver had it', { kind: 'unknown', reason: '', detail: '' }, 'accepted'],
+  ['an unknown user is about the recipient', bounced('recipient', 'no-such-user'), 'accepted'],
+  ['put off for the recipient', deferred('recipient'), 'accepted'],
+  ['greylisted, as everybody is', { ...deferred('source'), reason: 'greylisted' } as Outcome, 'accepted'],
   ['too much for now', deferred('destination'), 'throttled'],
   ['421', deferred('host'), 'throttled'],
   ['put off for the address', deferred('source'), 'throttled'],
@@ -37,6 +37,7 @@ const ROWS: readonly [what: string, outcome: Outcome, verdict: ReturnType<typeof
   ['poison', { kind: 'failed', reason: 'cannot-compose', detail: '' }, null],
 ]
 
-describe('what an outcome says of its source', () => {
-  for (const [what, outcome, verdict] of ROWS) it(what, () => assert.strictEqual(judgeAnswer(outcome), verdict))
+describe('warm-up signal of an outcome', () => {
+  for (const [what, outcome, verdict] of ROWS)
+    it(what, () => assert.strictEqual(classifyWarmUpSignal(outcome), verdict))
 })

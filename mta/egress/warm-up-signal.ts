@@ -1,19 +1,19 @@
 /**
- * What an outcome says of the source it came by: how the receiver takes it, or nothing. An answer about a recipient or the message is mail
- * that was taken note of; one that puts off or refuses for the sake of source, host or destination is throttling. Greylisting is not: it
- * meets every first mail of everybody.
+ * Classifies an outcome as a signal about its warming source: accepted, throttled, or no signal. A reply about a
+ * recipient or a message shows that the receiver accepts the source. A reply that defers or refuses because of the
+ * source, host or destination is throttling. Greylisting is not: it meets every first message of every sender.
  */
-import type { Outcome, Scope } from '#src/messages/outcome.ts'
+import type { Outcome, FailureScope } from '#src/messages/outcome.ts'
 
-const ABOUT_US: ReadonlySet<Scope> = new Set(['source', 'host', 'destination'])
-/** Refused before a message was named: a receiver that does not want the address. */
-const REFUSED_AT_THE_DOOR = new Set(['greeting-refused', 'ehlo-refused'])
+const SENDER_SCOPES: ReadonlySet<FailureScope> = new Set(['source', 'host', 'destination'])
+/** Refused before any envelope was sent: the receiver refuses the address itself. */
+const REFUSED_AT_GREETING = new Set(['greeting-refused', 'ehlo-refused'])
 
-/** Null: no server answered. */
-export function judgeAnswer(outcome: Outcome): 'taken' | 'throttled' | null {
-  if (outcome.kind === 'delivered' || outcome.kind === 'unknown') return 'taken'
+/** Null: no server replied. */
+export function classifyWarmUpSignal(outcome: Outcome): 'accepted' | 'throttled' | null {
+  if (outcome.kind === 'delivered' || outcome.kind === 'unknown') return 'accepted'
   if (outcome.kind !== 'deferred' && outcome.kind !== 'bounced') return null
-  if (REFUSED_AT_THE_DOOR.has(outcome.reason)) return 'throttled'
+  if (REFUSED_AT_GREETING.has(outcome.reason)) return 'throttled'
   if (outcome.reply === null || outcome.reason === 'no-host') return null
-  return ABOUT_US.has(outcome.scope) && outcome.reason !== 'greylisted' ? 'throttled' : 'taken'
+  return SENDER_SCOPES.has(outcome.scope) && outcome.reason !== 'greylisted' ? 'throttled' : 'accepted'
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert } from 'chai'
 import { BOUNCE_RULES } from '#src/suppression/bounce-rules.ts'
-import { RESULTS } from './report-meaning.ts'
+import { REPORT_RESULTS } from './report-evaluation.ts'
 
 describe('docs/guides/bounces-and-complaints.md', () => {
   const page = readFileSync(join(import.meta.dirname, '../../docs/guides/bounces-and-complaints.md'), 'utf8')
@@ -21,7 +21,7 @@ describe('docs/guides/bounces-and-complaints.md', () => {
   it('names every result', () => {
     assert.deepEqual(
       rowsBelow('| Result | Means |'),
-      Object.entries(RESULTS).map(([name, meaning]) => `| \`${name}\` | ${meaning} |`),
+      Object.entries(REPORT_RESULTS).map(([name, meaning]) => `| \`${name}\` | ${meaning} |`),
     )
   })
   it('names every rule', () => {

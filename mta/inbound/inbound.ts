@@ -1,105 +1,108 @@
 /**
- * The inbound role: takes bounces, complaints, reports on TLS and letters that unsubscribe at the inbound port and applies them. Taking and
- * applying are apart: 250 means that the report is stored, and what is stored is applied by whichever inbound process comes to it, after a
- * crash too. Only unsubscribing is done at once.
+ * The inbound role: accepts bounces, complaints, TLS reports and unsubscribe mail at the inbound port and applies them.
+ * Accepting and applying are separate steps: 250 means that the report is stored. Any inbound process applies stored
+ * reports later, also after a crash. Unsubscribe mail is the exception: it is applied before the 250.
  */
-import { createAlarm, type Alarm } from '#src/concurrency/debounced-runner.ts'
+import { createDebouncedRunner, type DebouncedRunner } from '#src/concurrency/debounced-runner.ts'
 import type { Context } from '#src/context.ts'
 import { isDatabaseAway } from '#src/stores/db.ts'
-import { createAttempts } from '#src/rate-limits/attempt-limits.ts'
-import { isWorthRepeating } from '#src/messages/transition.ts'
-import { createRegistry, type Registry } from '#src/metrics/registry.ts'
-import { createTokens } from '#src/tracking/tokens.ts'
+import { createAttemptLimiter } from '#src/rate-limits/attempt-limits.ts'
+import { isTransactionConflict } from '#src/messages/transition.ts'
+import { createRegistry, type MetricRegistry } from '#src/metrics/registry.ts'
+import { createTrackingTokens } from '#src/tracking/tokens.ts'
 import { loadServerCertificate, watchServerCertificate } from '#mta/smtp-server/server-certificate.ts'
-import { Reply } from '#mta/smtp-server/reply.ts'
-import { applyDue } from './report-processor.ts'
-import { createLetterBox } from './postmaster-mailbox.ts'
-import { type Incoming, startListener } from './listener.ts'
-import { createReader } from './reader.ts'
-import { createRecentRaws } from './recent-report-bytes.ts'
-import { type Arrived, createTaking } from './report-store.ts'
-import { findToken } from './recipient-policy.ts'
-import { createTlsReportReader, readTlsReports, takeByMail } from './tls-reports.ts'
-import { takeUnsubscribe } from './unsubscribe-mail.ts'
+import { ReplyError } from '#mta/smtp-server/reply.ts'
+import { applyDueReports } from './report-processor.ts'
+import { createPostmasterLimit } from './postmaster-limit.ts'
+import { type IncomingMail, startInboundListener } from './listener.ts'
+import { createReportParser } from './report-parser.ts'
+import { createRecentReportCache } from './recent-report-cache.ts'
+import { type ReceivedReport, createReportBatcher } from './report-store.ts'
+import { findQuotedReturnPath } from './inbound-target.ts'
+import { createTlsReportParser, processTlsReports, acceptTlsReportMail } from './tls-reports.ts'
+import { acceptUnsubscribe } from './unsubscribe-mail.ts'
 
 export interface Inbound {
   readonly port: number
   stop(): Promise<void>
 }
 
-/** What another process left behind, or what waits, is looked for so often. */
-const LOOK_MS = 2000
+/** Interval of polling for due reports, including those that another process left behind. */
+const POLL_MS = 2000
 const RETRY_MS = 500
 
-/** @throws ConfigError when the port cannot be had. */
-export async function startInbound(ctx: Context, registry: Registry = createRegistry()): Promise<Inbound> {
-  const mac = (data: Buffer): Buffer => ctx.vault.mac('return-path', data)
-  const tokens = createTokens(ctx.vault)
+/** @throws ConfigError when the port is not available. */
+export async function startInbound(ctx: Context, registry: MetricRegistry = createRegistry()): Promise<Inbound> {
+  const mac = (data: Buffer): Buffer => ctx.encryption.mac('return-path', data)
+  const tokens = createTrackingTokens(ctx.encryption)
   const certificate = await loadServerCertificate(ctx)
-  const reader = createReader()
-  const recent = createRecentRaws()
+  const parser = createReportParser()
+  const recent = createRecentReportCache()
   const count = (kind: string, result: string): void => registry.add('mailstead_inbound_reports_total', [kind, result])
-  const applying = startApplying(ctx, () => applyDue(ctx, { reader, recent, count }))
-  const tlsReader = createTlsReportReader(ctx.config)
-  const tlsReading = startApplying(ctx, () => readTlsReports(ctx, tlsReader, registry))
-  const attempts = createAttempts(ctx.redis, ctx.clock)
-  const taking = createTaking(ctx, recent, () => applying.set(0))
-  const letters = createLetterBox(() => ctx.clock.now())
-  const recipientOf = ({ target, raw }: Incoming): Arrived['recipient'] => {
+  const reportPolling = startPolling(ctx, () => applyDueReports(ctx, { parser, recent, count }))
+  const tlsReportParser = createTlsReportParser(ctx.config)
+  const tlsReportPolling = startPolling(ctx, () => processTlsReports(ctx, tlsReportParser, registry))
+  const attempts = createAttemptLimiter(ctx.redis, ctx.clock)
+  const reportBatcher = createReportBatcher(ctx, recent, () => reportPolling.schedule(0))
+  const postmasterLimit = createPostmasterLimit(() => ctx.clock.now())
+  const recipientOf = ({ target, raw }: IncomingMail): ReceivedReport['recipient'] => {
     if (target.kind === 'return-path') return target
-    return target.kind === 'complaint' ? findToken(raw, mac) : null
+    return target.kind === 'complaint' ? findQuotedReturnPath(raw, mac) : null
   }
-  const takeTlsReport = async (incoming: Incoming): Promise<void> => {
-    await takeByMail(ctx, attempts, incoming)
-    tlsReading.set(0)
+  const acceptTlsReport = async (incoming: IncomingMail): Promise<void> => {
+    await acceptTlsReportMail(ctx, attempts, incoming)
+    tlsReportPolling.schedule(0)
   }
-  const takeReport = async (incoming: Incoming): Promise<void> => {
+  const acceptReport = async (incoming: IncomingMail): Promise<void> => {
     const recipient = recipientOf(incoming)
-    if (recipient === null && !letters.mayTake()) throw new Reply(452, '4.3.1 Too many letters, come again later')
-    await taking.add({ ...incoming, recipient })
+    if (recipient === null && !postmasterLimit.mayAccept())
+      throw new ReplyError(452, '4.3.1 Too many messages to postmaster, try again later')
+    await reportBatcher.add({ ...incoming, recipient })
   }
-  const takeOne = (incoming: Incoming): Promise<void> => {
+  const acceptByTarget = (incoming: IncomingMail): Promise<void> => {
     const { target } = incoming
-    if (target.kind === 'unsubscribe') return takeUnsubscribe(ctx, { attempts, tokens }, target.ref, incoming)
-    return target.kind === 'tls-report' ? takeTlsReport(incoming) : takeReport(incoming)
+    if (target.kind === 'unsubscribe') return acceptUnsubscribe(ctx, { attempts, tokens }, target.ref, incoming)
+    return target.kind === 'tls-report' ? acceptTlsReport(incoming) : acceptReport(incoming)
   }
-  const take = async (incoming: Incoming): Promise<void> => {
-    await takeOne(incoming)
+  const accept = async (incoming: IncomingMail): Promise<void> => {
+    await acceptByTarget(incoming)
     registry.add('mailstead_inbound_letters_total', [incoming.target.kind])
   }
-  const listener = await startListener({ ctx, mac, tokens, certificate, take }).catch(async (error: unknown) => {
-    await Promise.all([applying.stop(), tlsReading.stop()])
-    throw error
-  })
-  const renewing = watchServerCertificate(ctx, certificate, (renewed) => listener.show(renewed))
+  const listener = await startInboundListener({ ctx, mac, tokens, certificate, accept }).catch(
+    async (error: unknown) => {
+      await Promise.all([reportPolling.stop(), tlsReportPolling.stop()])
+      throw error
+    },
+  )
+  const certificateWatch = watchServerCertificate(ctx, certificate, (renewed) => listener.updateCertificate(renewed))
   return {
     port: listener.port,
     stop: async () => {
-      renewing.stop()
+      certificateWatch.stop()
       await listener.stop()
-      await taking.drain()
-      await Promise.all([applying.stop(), tlsReading.stop()])
-      await Promise.all([reader.stop(), tlsReader.stop()])
+      await reportBatcher.drain()
+      await Promise.all([reportPolling.stop(), tlsReportPolling.stop()])
+      await Promise.all([parser.stop(), tlsReportParser.stop()])
     },
   }
 }
 
-/** One round at a time, at once when something was stored. A round that fails is done again. */
-function startApplying(ctx: Context, round: () => Promise<boolean>): Alarm {
-  const alarm = createAlarm(async () => {
-    alarm.set(await roundOf(ctx, round))
+/** Runs one round at a time, immediately after a report is stored. Retries a round that fails. */
+function startPolling(ctx: Context, round: () => Promise<boolean>): DebouncedRunner {
+  const runner = createDebouncedRunner(async () => {
+    runner.schedule(await runRound(ctx, round))
   }, 0)
-  alarm.set(0)
-  return alarm
+  runner.schedule(0)
+  return runner
 }
 
-/** Answers when the next one should be, ms. */
-async function roundOf(ctx: Context, round: () => Promise<boolean>): Promise<number> {
+/** Returns the delay until the next round in milliseconds. */
+async function runRound(ctx: Context, round: () => Promise<boolean>): Promise<number> {
   try {
-    return (await round()) ? 0 : LOOK_MS
+    return (await round()) ? 0 : POLL_MS
   } catch (error) {
-    const isUsual = isDatabaseAway(error) || isWorthRepeating(error)
-    ctx.log[isUsual ? 'debug' : 'error']({ err: error }, 'reports could not be applied; they are tried again')
+    const isExpected = isDatabaseAway(error) || isTransactionConflict(error)
+    ctx.log[isExpected ? 'debug' : 'error']({ err: error }, 'failed to apply reports; they are retried')
     return RETRY_MS
   }
 }

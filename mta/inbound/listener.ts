@@ -1,11 +1,12 @@
 /**
- * The inbound port: SMTP for mail that comes back, and for nothing else. Recipients are judged at RCPT (recipient-policy.ts). Of a mail the beginning
- * is kept, where a report has what it has to say, and the rest is read and dropped, so that a bounce with a large original is taken too.
- * 250 after the final dot means that it is committed; PostgreSQL away is 451, and the sender comes again.
+ * The inbound port: an SMTP server for returned mail only. RCPT validates each recipient (inbound-target.ts). The
+ * server stores the beginning of a mail, which holds the report, and discards the rest, so it also accepts a bounce
+ * with a large original. 250 after the final dot means that the report is committed. While PostgreSQL is unavailable
+ * the reply is 451, and the sender retries.
  *
- * Lines that end in CR or LF alone, and NUL, are taken as they are: nothing that comes in here is ever sent on, and old servers write such
- * bounces. Connections are bounded, in all and by network; a client that is silent for a minute, or not done in fifteen, is cut off. One
- * broken client, handshake or mail disturbs no other.
+ * Bare CR, bare LF and NUL are accepted as they are: this mail is never sent on, and old servers write such bounces.
+ * Connections are limited in total and per network. A client that is idle for one minute, or connected for fifteen, is
+ * disconnected. A broken client, handshake or mail does not affect other connections.
  */
 import type { Server, Socket } from 'node:net'
 import type {
@@ -15,97 +16,100 @@ import type {
   SMTPServerOptions,
   SMTPServerSession,
 } from 'smtp-server'
-import { listenAt } from '#mta/smtp-server/listener.ts'
+import { listenOnPort } from '#mta/smtp-server/listener.ts'
 import { PromptServer } from '#mta/smtp-server/prompt-greeting.ts'
 import type { Certificate } from '#mta/smtp-server/self-signed-certificate.ts'
 import type { Context } from '#src/context.ts'
 import { isDatabaseAway } from '#src/stores/db.ts'
 import type { Mac } from '#src/mail/verp.ts'
-import type { Tokens } from '#src/tracking/tokens.ts'
-import { Reply } from '#mta/smtp-server/reply.ts'
-import { createPeers, type Peers } from '#mta/smtp-server/connections-per-network.ts'
-import { readTarget, type Target } from './recipient-policy.ts'
+import type { TrackingTokens } from '#src/tracking/tokens.ts'
+import { ReplyError } from '#mta/smtp-server/reply.ts'
+import { createConnectionsPerNetwork, type ConnectionsPerNetwork } from '#mta/smtp-server/connections-per-network.ts'
+import { resolveTarget, type InboundTarget } from './inbound-target.ts'
 
-export interface Listener {
+export interface InboundListener {
   readonly port: number
-  /** Shows this one from the next connection on. */
-  show(certificate: Certificate): void
-  /** Takes nothing new, lets transactions end for a while, cuts the rest. */
+  /** New connections use this certificate. */
+  updateCertificate(certificate: Certificate): void
+  /** Stops accepting connections, waits CLOSE_MS for open transactions, then closes all connections. */
   stop(): Promise<void>
 }
 
-/** A mail that was taken for one of our addresses. */
-export interface Incoming {
-  readonly target: Target
+/** A mail accepted for one inbound address. */
+export interface IncomingMail {
+  readonly target: InboundTarget
   readonly mailFrom: string
   readonly peer: string
-  /** Octets that came. */
+  /** Octets received. */
   readonly size: number
-  /** The first KEPT_OCTETS of them. */
+  /** The first STORED_OCTETS of them. */
   readonly raw: Buffer
 }
 
-export interface ListenerParts {
+export interface InboundListenerDeps {
   readonly ctx: Pick<Context, 'config' | 'log'>
   readonly mac: Mac
-  readonly tokens: Pick<Tokens, 'readMailbox'>
+  readonly tokens: Pick<TrackingTokens, 'readMailbox'>
   readonly certificate: Certificate
-  /** Resolves when it is committed. May throw a Reply. */
-  take(incoming: Incoming): Promise<void>
+  /** Resolves when the mail is committed. May throw a ReplyError. */
+  accept(incoming: IncomingMail): Promise<void>
 }
 
-const KEPT_OCTETS = 128 * 1024
-/** A bounce may bring back the largest mail there is, encoded once more. */
-const MAX_OCTETS = 100 * 1024 * 1024
-const MOST_RECIPIENTS = 20
+const STORED_OCTETS = 128 * 1024
+/** A bounce may return the largest possible message, encoded a second time. */
+const MAX_MESSAGE_OCTETS = 100 * 1024 * 1024
+const MAX_RECIPIENTS = 20
 const IDLE_MS = 60_000
-const LONGEST_MS = 15 * 60_000
+const MAX_CONNECTION_MS = 15 * 60_000
 const CLOSE_MS = 3000
 const FALLBACK_PORT = 2526
-const OF_ONE_NETWORK = 0.2
+const SHARE_PER_NETWORK = 0.2
 
-/** @throws ConfigError when the port cannot be had. */
-export async function startListener(parts: ListenerParts): Promise<Listener> {
-  const { config } = parts.ctx
-  const clients = createClients(createPeers(Math.ceil(config.inboundConnections * OF_ONE_NETWORK)))
+/** @throws ConfigError when the port is not available. */
+export async function startInboundListener(deps: InboundListenerDeps): Promise<InboundListener> {
+  const { config } = deps.ctx
+  const connections = createConnections(
+    createConnectionsPerNetwork(Math.ceil(config.inboundConnections * SHARE_PER_NETWORK)),
+  )
   let server: SMTPServer | null = null
   const listen = (port: number): Server => {
-    server = createServer(parts, clients)
-    server.server.on('connection', (socket: Socket) => clients.watch(socket))
+    server = createServer(deps, connections)
+    server.server.on('connection', (socket: Socket) => connections.track(socket))
     return server.listen(port)
   }
-  const place = { what: 'inbound mail', setting: 'INBOUND_PORT', port: config.inboundPort, fallback: FALLBACK_PORT }
-  const port = await listenAt(parts.ctx, place, listen)
-  parts.ctx.log.info({ port }, 'takes bounces and complaints')
+  const endpoint = { what: 'inbound mail', setting: 'INBOUND_PORT', port: config.inboundPort, fallback: FALLBACK_PORT }
+  const port = await listenOnPort(deps.ctx, endpoint, listen)
+  deps.ctx.log.info({ port }, 'inbound port is listening for bounces and complaints')
   return {
     port,
-    show: (certificate) => server?.updateSecureContext(certificate),
+    updateCertificate: (certificate) => server?.updateSecureContext(certificate),
     stop: async () => {
       await new Promise<void>((resolve) => {
         server?.close(resolve)
       })
-      clients.cut()
+      connections.destroyAll()
     },
   }
 }
 
-function createServer(parts: ListenerParts, clients: Clients): SMTPServer {
+function createServer(deps: InboundListenerDeps, connections: Connections): SMTPServer {
   const server = new PromptServer({
-    ...optionsOf(parts),
-    onMailFrom: (address, _session, reply) => reply(judgeSender(address)),
-    onRcptTo: ({ address }, _session, reply) => reply(readTarget(address, targetsOf(parts)) === null ? NOT_OURS : null),
-    onData: (stream, session, reply) => void takeMail(parts, stream, session).then((text) => reply(null, text), reply),
-    onClose: ({ remoteAddress, remotePort }) => clients.forget(`${remoteAddress}:${remotePort}`),
+    ...serverOptions(deps),
+    onMailFrom: (address, _session, reply) => reply(validateMailParameters(address)),
+    onRcptTo: ({ address }, _session, reply) =>
+      reply(resolveTarget(address, targetDeps(deps)) === null ? UNKNOWN_RECIPIENT : null),
+    onData: (stream, session, reply) => void acceptMail(deps, stream, session).then((text) => reply(null, text), reply),
+    onClose: ({ remoteAddress, remotePort }) => connections.release(`${remoteAddress}:${remotePort}`),
   })
-  server.on('error', (error) => parts.ctx.log.debug({ err: error }, 'a client of the inbound port failed'))
+  server.on('error', (error) => deps.ctx.log.debug({ err: error }, 'inbound SMTP connection failed'))
   return server
 }
 
-function targetsOf({ ctx: { config }, mac, tokens }: ListenerParts): Parameters<typeof readTarget>[1] {
+function targetDeps({ ctx: { config }, mac, tokens }: InboundListenerDeps): Parameters<typeof resolveTarget>[1] {
   return { config, mac, tokens }
 }
 
-function optionsOf({ ctx: { config }, certificate }: ListenerParts): SMTPServerOptions {
+function serverOptions({ ctx: { config }, certificate }: InboundListenerDeps): SMTPServerOptions {
   return {
     ...certificate,
     minVersion: 'TLSv1.2',
@@ -115,99 +119,104 @@ function optionsOf({ ctx: { config }, certificate }: ListenerParts): SMTPServerO
     authOptional: true,
     disableReverseLookup: true,
     logger: false,
-    // our replies bring their own enhanced codes; smtp-server would put one of its own before them
+    // our replies contain their own enhanced codes; smtp-server would prepend a second one
     hideENHANCEDSTATUSCODES: true,
-    size: MAX_OCTETS,
-    maxRecipients: MOST_RECIPIENTS,
+    size: MAX_MESSAGE_OCTETS,
+    maxRecipients: MAX_RECIPIENTS,
     maxClients: config.inboundConnections,
     socketTimeout: IDLE_MS,
     closeTimeout: CLOSE_MS,
   }
 }
 
-/** RFC 3463 3.8: we are no way to anybody else. */
-const NOT_OURS = new Reply(550, '5.7.1 Only bounces and complaints for addresses that we gave out are taken here')
-/** What our EHLO offers: RFC 1870, RFC 6152, RFC 6531. */
+/** RFC 3463 3.8: this port relays to nobody. */
+const UNKNOWN_RECIPIENT = new ReplyError(
+  550,
+  '5.7.1 This server accepts only bounces and complaints for addresses it issued',
+)
+/** MAIL parameters that our EHLO offers: RFC 1870, RFC 6152, RFC 6531. */
 const MAIL_PARAMETERS: readonly string[] = ['SIZE', 'BODY', 'SMTPUTF8']
 
-/** RFC 5321 4.1.1.11: a parameter that nobody offered is refused; smtp-server lets it pass. */
-function judgeSender({ args }: SMTPServerAddress): Reply | null {
-  const unknown = Object.keys(args === false ? {} : args).find((name) => !MAIL_PARAMETERS.includes(name))
-  return unknown === undefined ? null : new Reply(555, '5.5.4 A parameter of MAIL that was not offered')
+/** RFC 5321 4.1.1.11: rejects MAIL parameters that EHLO did not offer. smtp-server accepts them. */
+function validateMailParameters({ args }: SMTPServerAddress): ReplyError | null {
+  const unsupported = Object.keys(args === false ? {} : args).find((name) => !MAIL_PARAMETERS.includes(name))
+  return unsupported === undefined ? null : new ReplyError(555, '5.5.4 MAIL parameter not supported')
 }
 
-/** The sockets that are open. smtp-server takes all listeners off a socket that goes over to TLS: its end is told by `onClose` then. */
-interface Clients {
-  watch(socket: Socket): void
-  forget(key: string): void
-  cut(): void
+/** The open sockets. smtp-server removes all listeners from a socket at STARTTLS; `onClose` reports its end instead. */
+interface Connections {
+  track(socket: Socket): void
+  release(key: string): void
+  destroyAll(): void
 }
 
-function createClients(peers: Peers): Clients {
-  const open = new Map<string, () => void>()
+function createConnections(peers: ConnectionsPerNetwork): Connections {
+  const releaseByKey = new Map<string, () => void>()
   const sockets = new Set<Socket>()
-  const forget = (key: string): void => {
-    open.get(key)?.()
-    open.delete(key)
+  const release = (key: string): void => {
+    releaseByKey.get(key)?.()
+    releaseByKey.delete(key)
   }
   return {
-    watch: (socket) => {
+    track: (socket) => {
       const address = (socket.remoteAddress ?? '').replace(/^::ffff:/i, '')
-      if (!peers.enter(address)) {
-        socket.end('421 4.7.0 Too many connections from your network, come again later\r\n')
+      if (!peers.add(address)) {
+        socket.end('421 4.7.0 Too many connections from your network, try again later\r\n')
         socket.destroySoon()
         return
       }
       const key = `${address}:${socket.remotePort}`
-      const deadline = setTimeout(() => socket.destroy(), LONGEST_MS)
+      const deadline = setTimeout(() => socket.destroy(), MAX_CONNECTION_MS)
       sockets.add(socket)
-      open.set(key, () => {
+      releaseByKey.set(key, () => {
         clearTimeout(deadline)
         sockets.delete(socket)
-        peers.leave(address)
+        peers.remove(address)
       })
-      socket.once('close', () => forget(key))
+      socket.once('close', () => release(key))
     },
-    forget,
-    cut: () => {
+    release,
+    destroyAll: () => {
       for (const socket of sockets) socket.destroy()
-      for (const key of open.keys()) forget(key)
+      for (const key of releaseByKey.keys()) release(key)
     },
   }
 }
 
-/** Reads one mail and has it committed for each of its recipients. Answers the text of the 250; throws a Reply for every other end. */
-async function takeMail(
-  parts: ListenerParts,
+/** Reads one mail and commits it for each recipient. Returns the text of the 250; throws a ReplyError otherwise. */
+async function acceptMail(
+  deps: InboundListenerDeps,
   stream: SMTPServerDataStream,
   session: SMTPServerSession,
 ): Promise<string> {
-  const { raw, size } = await read(stream)
+  const { raw, size } = await readStream(stream)
   const { mailFrom, rcptTo } = session.envelope
-  const targets = rcptTo.map(({ address }) => readTarget(address, targetsOf(parts))).filter((target) => target !== null)
-  const about = { mailFrom: mailFrom === false ? '' : mailFrom.address, peer: session.remoteAddress, size, raw }
+  const targets = rcptTo
+    .map(({ address }) => resolveTarget(address, targetDeps(deps)))
+    .filter((target) => target !== null)
+  const common = { mailFrom: mailFrom === false ? '' : mailFrom.address, peer: session.remoteAddress, size, raw }
   try {
-    await Promise.all(targets.map((target) => parts.take({ ...about, target })))
-    return '2.6.0 Taken'
+    await Promise.all(targets.map((target) => deps.accept({ ...common, target })))
+    return '2.6.0 Accepted'
   } catch (error) {
-    if (error instanceof Reply) throw error
-    parts.ctx.log[isDatabaseAway(error) ? 'warn' : 'error'](
-      { err: error, peer: about.peer },
-      'a report could not be stored',
+    if (error instanceof ReplyError) throw error
+    deps.ctx.log[isDatabaseAway(error) ? 'warn' : 'error'](
+      { err: error, peer: common.peer },
+      'failed to store a report; the sender was told to retry',
     )
-    throw new Reply(451, '4.3.0 It cannot be stored now, come again later')
+    throw new ReplyError(451, '4.3.0 Temporary storage failure, try again later')
   }
 }
 
-async function read(stream: SMTPServerDataStream): Promise<{ raw: Buffer; size: number }> {
+async function readStream(stream: SMTPServerDataStream): Promise<{ raw: Buffer; size: number }> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of stream as AsyncIterable<Buffer>) {
-    // a piece of a chunk would keep the whole of it
-    if (size < KEPT_OCTETS)
-      chunks.push(size + chunk.length <= KEPT_OCTETS ? chunk : Buffer.from(chunk.subarray(0, KEPT_OCTETS - size)))
+    // a subarray would keep the whole chunk in memory
+    if (size < STORED_OCTETS)
+      chunks.push(size + chunk.length <= STORED_OCTETS ? chunk : Buffer.from(chunk.subarray(0, STORED_OCTETS - size)))
     size += chunk.length
   }
-  if (stream.sizeExceeded) throw new Reply(552, '5.3.4 The message is too big')
+  if (stream.sizeExceeded) throw new ReplyError(552, '5.3.4 Message too big')
   return { raw: Buffer.concat(chunks), size }
 }

@@ -1,24 +1,24 @@
 /**
- * What follows from a report, piece by piece: the move, the event, the entry of the suppression list, the counts, and the line that is kept
- * with the report. Pure; report-processor.ts writes them.
+ * Builds the changes that a report causes: the transition, the event, the suppression list entry, the workspace counts
+ * and the result stored with the report. Pure functions; report-processor.ts writes the changes.
  */
-import type { Moving } from '#src/messages/transition.ts'
-import type { Raised, RecipientEvent } from '#src/messages/recipient-events.ts'
+import type { Transition } from '#src/messages/transition.ts'
+import type { RaisedEvents, RecipientEvent } from '#src/messages/recipient-events.ts'
 import type { State } from '#src/messages/state.ts'
-import type { Suppressing } from '#src/suppression/cause.ts'
-import type { Refused } from '#src/suppression/suppress-hard-bounces.ts'
+import type { NewSuppression } from '#src/suppression/cause.ts'
+import type { HardBounce } from '#src/suppression/suppress-hard-bounces.ts'
 import { receiverOf } from '#src/suppression/receiver.ts'
 import type { WorkspaceCounts } from '#src/workspaces/rates.ts'
-import type { Report } from '#mta/classify/report.ts'
-import { type Applied, type DueReport, plain } from './report-store.ts'
-import type { Facts, Result, Verdict } from './report-meaning.ts'
+import type { ParsedReport } from '#mta/classify/report.ts'
+import { type AppliedReport, type DueReport, replaceControlCharacters } from './report-store.ts'
+import type { BounceDetails, ReportResult, ReportEffect } from './report-evaluation.ts'
 
-/** Between two looks at a recipient that is being sent to: longer each time. 60 of them last longer than any conversation. */
+/** The delay between two checks of a recipient in state `sending` grows. 60 checks outlast any SMTP session. */
 const WAIT_MS = 2000
-const LONGEST_WAIT_MS = 60_000
+const MAX_WAIT_MS = 60_000
 const MAX_TEXT = 1000
 
-export interface Subject {
+export interface ReportSubject {
   readonly messageId: string
   readonly n: number
   readonly workspaceId: string
@@ -28,17 +28,17 @@ export interface Subject {
   readonly host: string | null
 }
 
-/** A report and what is to be done about it. */
-export interface Case {
+/** A report and its effect. */
+export interface ReportCase {
   readonly due: DueReport
-  readonly report: Report | null
-  readonly subject: Subject | null
-  readonly verdict: Verdict
+  readonly report: ParsedReport | null
+  readonly subject: ReportSubject | null
+  readonly effect: ReportEffect
   readonly eventId: string
 }
 
-export function movingOf({ due, verdict, eventId }: Case): Moving | null {
-  if (verdict.kind !== 'bounce' && verdict.kind !== 'confirm') return null
+export function transitionOf({ due, effect, eventId }: ReportCase): Transition | null {
+  if (effect.kind !== 'bounce' && effect.kind !== 'confirm') return null
   const base = {
     messageId: due.messageId,
     n: due.n,
@@ -48,140 +48,143 @@ export function movingOf({ due, verdict, eventId }: Case): Moving | null {
     attempt: null,
     eventId,
   }
-  if (verdict.kind === 'confirm') {
-    return { ...base, move: 'confirm', reason: 'the receiver reported that it arrived', eventData: { reported: true } }
+  if (effect.kind === 'confirm') {
+    return { ...base, move: 'confirm', reason: 'the receiver reported the delivery', eventData: { reported: true } }
   }
-  const { facts } = verdict
-  return { ...base, move: 'late_bounce', reason: messageOf(facts), eventData: bounceData(facts) }
+  const { details } = effect
+  return { ...base, move: 'late_bounce', reason: bounceMessageOf(details), eventData: bounceData(details) }
 }
 
-/** The same fields as of a bounce in the conversation (src/messages/transition-for-outcome.ts). */
-function bounceData(facts: Facts): object {
+/** The same fields as for a bounce during the SMTP session (src/messages/transition-for-outcome.ts). */
+function bounceData(details: BounceDetails): object {
   return {
-    bounce_type: facts.hard ? 'hard' : 'soft',
-    bounce_class: facts.class,
+    bounce_type: details.hard ? 'hard' : 'soft',
+    bounce_class: details.class,
     bounce_scope: 'recipient',
-    bounce_code: facts.status ?? codeIn(facts)?.toString() ?? null,
-    bounce_message: messageOf(facts),
+    bounce_code: details.status ?? findReplyCode(details)?.toString() ?? null,
+    bounce_message: bounceMessageOf(details),
     late: true,
   }
 }
 
-function messageOf({ diagnostic, class: failureClass }: Facts): string {
-  return plain(diagnostic ?? `it came back: ${failureClass}`).slice(0, MAX_TEXT)
+function bounceMessageOf({ diagnostic, class: failureClass }: BounceDetails): string {
+  return replaceControlCharacters(diagnostic ?? `bounced: ${failureClass}`).slice(0, MAX_TEXT)
 }
 
-function codeIn({ diagnostic }: Facts): number | null {
+function findReplyCode({ diagnostic }: BounceDetails): number | null {
   const code = /(?:^|\s)([245]\d\d)(?=[ -])/.exec(diagnostic ?? '')?.[1]
   return code === undefined ? null : Number(code)
 }
 
-const EVENTS = { complaint: 'email.complained', 'opt-out': 'email.unsubscribed' } as const
+const EVENT_TYPES = { complaint: 'email.complained', 'opt-out': 'email.unsubscribed' } as const
 
-export function eventOf({ due, verdict, eventId }: Case): RecipientEvent[] {
-  if (verdict.kind !== 'complaint' && verdict.kind !== 'opt-out') return []
+export function recipientEventOf({ due, effect, eventId }: ReportCase): RecipientEvent[] {
+  if (effect.kind !== 'complaint' && effect.kind !== 'opt-out') return []
   return [
     {
       id: eventId,
       messageId: due.messageId,
       n: due.n,
-      type: EVENTS[verdict.kind],
-      data: { feedback_type: verdict.feedbackType },
+      type: EVENT_TYPES[effect.kind],
+      data: { feedback_type: effect.feedbackType },
     },
   ]
 }
 
-export function refusedOf({ verdict, subject, eventId }: Case): Refused[] {
-  if (verdict.kind !== 'bounce' || !verdict.facts.hard || subject === null) return []
-  const { facts } = verdict
+export function hardBounceOf({ effect, subject, eventId }: ReportCase): HardBounce[] {
+  if (effect.kind !== 'bounce' || !effect.details.hard || subject === null) return []
+  const { details } = effect
   return [
     {
       workspaceId: subject.workspaceId,
       address: subject.address,
       receiver: receiverOf(subject.host, subject.domain),
-      class: facts.class,
-      reply: { code: codeIn(facts), status: facts.status, text: messageOf(facts) },
+      class: details.class,
+      reply: { code: findReplyCode(details), status: details.status, text: bounceMessageOf(details) },
       eventId,
       messageId: subject.messageId,
     },
   ]
 }
 
-/** What came of a report: neither when it was known before. */
-interface Done {
-  readonly isMoved: boolean
-  readonly isRaised: boolean
+/** What one report changed; both are false for a repeated report. */
+interface ReportChanges {
+  readonly hasMoved: boolean
+  readonly hasRaisedEvent: boolean
 }
 
-/** For the rates of its workspace; of one workspace several in a batch are added up. */
-export function countOf({ verdict, subject }: Case, { isMoved, isRaised }: Done): WorkspaceCounts[] {
+/** Counts for the rates of a workspace. The caller adds up several counts of one workspace. */
+export function workspaceCountsOf(
+  { effect, subject }: ReportCase,
+  { hasMoved, hasRaisedEvent }: ReportChanges,
+): WorkspaceCounts[] {
   if (subject === null) return []
   const [hard, complaints] = [
-    isMoved && verdict.kind === 'bounce' && verdict.facts.hard,
-    isRaised && verdict.kind === 'complaint',
+    hasMoved && effect.kind === 'bounce' && effect.details.hard,
+    hasRaisedEvent && effect.kind === 'complaint',
   ]
-  // what came back was counted as delivered
+  // the recipient was counted as delivered before it bounced
   if (!hard && !complaints) return []
   return [
     { workspaceId: subject.workspaceId, delivered: hard ? -1 : 0, hard: hard ? 1 : 0, complaints: complaints ? 1 : 0 },
   ]
 }
 
-const KINDS = { complaint: 'complaint', 'opt-out': 'unsubscribe' } as const
+const SUPPRESSION_KINDS = { complaint: 'complaint', 'opt-out': 'unsubscribe' } as const
 
-/** Whoever complains, or wants no more, is suppressed at once. */
-export function wishOf({ verdict, subject, eventId }: Case): Suppressing[] {
-  if ((verdict.kind !== 'complaint' && verdict.kind !== 'opt-out') || subject === null) return []
+/** A complaint or an opt-out suppresses the address immediately. */
+export function suppressionOf({ effect, subject, eventId }: ReportCase): NewSuppression[] {
+  if ((effect.kind !== 'complaint' && effect.kind !== 'opt-out') || subject === null) return []
   const { workspaceId, address, messageId } = subject
   return [
     {
       workspaceId,
       address,
-      kind: KINDS[verdict.kind],
-      reason: `${verdict.kind} (${verdict.feedbackType})`,
+      kind: SUPPRESSION_KINDS[effect.kind],
+      reason: `${effect.kind} (${effect.feedbackType})`,
       eventId,
       messageId,
     },
   ]
 }
 
-interface Changes {
+interface BatchChanges {
   readonly hasMoved: ReadonlySet<string>
-  readonly raised: Raised
+  readonly raised: RaisedEvents
   readonly now: Date
 }
 
-export function appliedOf(one: Case, { hasMoved, raised, now }: Changes): Applied {
-  const { due, report, verdict, eventId } = one
-  const isDone = hasMoved.has(`${due.messageId} ${due.n}`) || raised.raised.has(eventId)
-  const result = resultOf(verdict, isDone)
-  const facts = 'facts' in verdict ? verdict.facts : null
+export function appliedReportOf(one: ReportCase, { hasMoved, raised, now }: BatchChanges): AppliedReport {
+  const { due, report, effect, eventId } = one
+  const hasChanged = hasMoved.has(`${due.messageId} ${due.n}`) || raised.raised.has(eventId)
+  const result = resultOf(effect, hasChanged)
+  const details = 'details' in effect ? effect.details : null
   return {
     id: due.id,
     kind: report?.kind ?? 'other',
-    facts: facts === null ? null : plainFacts(facts),
+    facts: details === null ? null : sanitizeDetails(details),
     result,
-    eventId: isDone ? eventId : null,
-    dueAt: result === 'waits' ? new Date(now.getTime() + Math.min(LONGEST_WAIT_MS, WAIT_MS * (due.tries + 1))) : null,
+    eventId: hasChanged ? eventId : null,
+    dueAt: result === 'waits' ? new Date(now.getTime() + Math.min(MAX_WAIT_MS, WAIT_MS * (due.tries + 1))) : null,
   }
 }
 
-const DONE: Readonly<Record<Exclude<Verdict['kind'], 'nothing'>, Result>> = {
+const RESULT_OF_EFFECT: Readonly<Record<Exclude<ReportEffect['kind'], 'nothing'>, ReportResult>> = {
   bounce: 'bounced',
   confirm: 'delivered',
   complaint: 'complained',
   'opt-out': 'unsubscribed',
 }
 
-function resultOf(verdict: Verdict, isDone: boolean): Result {
-  if (verdict.kind === 'nothing') return verdict.result
-  return isDone ? DONE[verdict.kind] : 'repeated'
+function resultOf(effect: ReportEffect, hasChanged: boolean): ReportResult {
+  if (effect.kind === 'nothing') return effect.result
+  return hasChanged ? RESULT_OF_EFFECT[effect.kind] : 'repeated'
 }
 
-function plainFacts(facts: Facts): Facts {
+function sanitizeDetails(details: BounceDetails): BounceDetails {
   return {
-    ...facts,
-    address: facts.address === null ? null : plain(facts.address).slice(0, MAX_TEXT),
-    diagnostic: messageOf(facts),
+    ...details,
+    address: details.address === null ? null : replaceControlCharacters(details.address).slice(0, MAX_TEXT),
+    diagnostic: bounceMessageOf(details),
   }
 }

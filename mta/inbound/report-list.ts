@@ -1,15 +1,15 @@
-/** Reports as the operator looks at them. What strangers wrote is capped, and shown by whoever knows where. */
+/** Queries that list stored reports for the operator. The diagnostic text is untrusted and truncated to 300 characters. */
 import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 
-export interface ReportLine {
+export interface ReportListEntry {
   readonly id: string
   readonly receivedAt: Date
   readonly kind: string | null
-  /** report-meaning.ts; null while it waits to be read. */
+  /** A key of REPORT_RESULTS (report-evaluation.ts); null while the report is not processed. */
   readonly result: string | null
   readonly messageId: string | null
-  /** Of ours that it is about. */
+  /** The address of our recipient. */
   readonly recipient: string | null
   readonly mailFrom: string
   readonly peer: string
@@ -17,14 +17,17 @@ export interface ReportLine {
 }
 
 interface ReportFilter {
-  /** Letters to the postmaster, instead of reports. */
-  readonly hasLetters: boolean
+  /** Lists mail to postmaster instead of reports. */
+  readonly isForPostmaster: boolean
   readonly limit: number
 }
 
-/** The newest first. */
-export async function listReports(db: Queryable, { hasLetters, limit }: ReportFilter): Promise<ReportLine[]> {
-  const { rows } = await db.query<ReportLine>(
+/** Newest first. */
+export async function listReports(
+  db: Queryable,
+  { isForPostmaster: hasLetters, limit }: ReportFilter,
+): Promise<ReportListEntry[]> {
+  const { rows } = await db.query<ReportListEntry>(
     sql`
       SELECT i.id, i.received_at AS "receivedAt", i.kind, i.result, i.message_id AS "messageId", r.address AS recipient,
         i.mail_from AS "mailFrom", i.peer, left(i.facts->>'diagnostic', 300) AS diagnostic
@@ -39,34 +42,34 @@ export async function listReports(db: Queryable, { hasLetters, limit }: ReportFi
   return rows
 }
 
-export async function readRaw(db: Queryable, id: string): Promise<Buffer | null> {
+export async function readRawReport(db: Queryable, id: string): Promise<Buffer | null> {
   const {
     rows: [row],
   } = await db.query<{ raw: Buffer }>('SELECT raw FROM inbound_reports WHERE id = $1', [id])
   return row?.raw ?? null
 }
 
-export interface Backlog {
-  /** Reports that are due and not read. */
+export interface InboundBacklog {
+  /** Reports that are due and not processed. */
   readonly waiting: number
   readonly oldest: Date | null
-  /** To the postmaster, in the last week. */
-  readonly letters: number
+  /** Mails to postmaster in the last seven days. */
+  readonly postmasterMails: number
 }
 
-export async function readBacklog(db: Queryable): Promise<Backlog> {
+export async function readBacklog(db: Queryable): Promise<InboundBacklog> {
   const {
     rows: [row],
-  } = await db.query<Backlog>(sql`
+  } = await db.query<InboundBacklog>(sql`
     SELECT count(*) FILTER (WHERE due_at < now() AND message_id IS NOT NULL) AS waiting,
       min(due_at) FILTER (WHERE due_at < now()) AS oldest,
       (
         SELECT count(*)
         FROM inbound_reports
         WHERE message_id IS NULL AND received_at > now() - interval '7 days'
-      ) AS letters
+      ) AS "postmasterMails"
     FROM inbound_reports
     WHERE due_at IS NOT NULL
   `)
-  return row ?? { waiting: 0, oldest: null, letters: 0 }
+  return row ?? { waiting: 0, oldest: null, postmasterMails: 0 }
 }

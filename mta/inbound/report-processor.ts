@@ -1,58 +1,70 @@
 /**
- * Carries out what reports say, a batch in one transaction: read, judged, moved, told, suppressed, and marked as done. Two processes skip
- * each other's reports. Dies before the commit: all of it comes again, and nothing was done. The same report again, or another of the same
- * thing, changes nothing: moves are guarded by the state, and events of this kind are once for each recipient.
+ * Applies due reports, one batch in one transaction: parses and evaluates them, changes states, raises events, updates
+ * the suppression list and records the results. Concurrent processes skip each other's locked reports. A crash before
+ * the commit changes nothing, and the batch is processed again. A repeated report, or a second report of the same event,
+ * changes nothing: the state guards each transition, and these events are unique per recipient.
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Context } from '#src/context.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
-import { announce, type News } from '#src/queue/notifications.ts'
+import { publishNotifications, type CommitNotifications } from '#src/queue/notifications.ts'
 import { countComplaints } from '#src/egress/warm-up-days.ts'
 import { newId } from '#src/platform/id.ts'
-import { moveRecipients } from '#src/messages/transition.ts'
+import { applyTransitions } from '#src/messages/transition.ts'
 import { raiseRecipientEvents } from '#src/messages/recipient-events.ts'
 import { sql } from '#src/stores/sql.ts'
-import { condemn } from '#src/suppression/suppress-hard-bounces.ts'
+import { suppressHardBounces } from '#src/suppression/suppress-hard-bounces.ts'
 import { suppress } from '#src/suppression/suppress.ts'
 import { addCounts } from '#src/workspaces/rates.ts'
-import { isPlayed } from '#mta/sandbox/simulators.ts'
-import { appliedOf, type Case, countOf, eventOf, movingOf, refusedOf, type Subject, wishOf } from './report-effects.ts'
-import type { Reader } from './reader.ts'
-import type { RecentRaws } from './recent-report-bytes.ts'
-import { type Applied, type DueReport, lockDue, writeApplied } from './report-store.ts'
-import { judge, type Result } from './report-meaning.ts'
+import { isSimulatedOutcome } from '#mta/sandbox/simulators.ts'
+import {
+  appliedReportOf,
+  type ReportCase,
+  workspaceCountsOf,
+  recipientEventOf,
+  transitionOf,
+  hardBounceOf,
+  type ReportSubject,
+  suppressionOf,
+} from './report-effects.ts'
+import type { ReportParser } from './report-parser.ts'
+import type { RecentReportCache } from './recent-report-cache.ts'
+import { type AppliedReport, type DueReport, lockDueReports, recordApplied } from './report-store.ts'
+import { evaluateReport, type ReportResult } from './report-evaluation.ts'
 
-const MOST = 128
+const BATCH_SIZE = 128
 
-export interface Applying {
-  readonly reader: Reader
-  readonly recent: RecentRaws
-  /** Told of each report once it is committed. */
-  readonly count: (kind: string, result: Result) => void
+export interface ReportProcessorDeps {
+  readonly parser: ReportParser
+  readonly recent: RecentReportCache
+  /** Counts each report after the commit. */
+  readonly count: (kind: string, result: ReportResult) => void
 }
 
-/** Reads and applies what is due. True when there may be more. */
-export async function applyDue(ctx: Context, { reader, recent, count }: Applying): Promise<boolean> {
+/** Processes one batch of due reports. Returns true if more may be due. */
+export async function applyDueReports(ctx: Context, { parser, recent, count }: ReportProcessorDeps): Promise<boolean> {
   const now = new Date(ctx.clock.now())
   const done = await ctx.db.transaction(async (tx) => {
-    const due = await lockDue(tx, recent, { now, most: MOST })
-    // one of each recipient: the others come in the next round, and see what this one changed
+    const due = await lockDueReports(tx, recent, { now, limit: BATCH_SIZE })
+    // one report per recipient; the next round evaluates the others against the changed state
     const first = [...new Map(due.toReversed().map((one) => [keyOf(one), one])).values()].toReversed()
-    const reports = await reader.read(first.map(({ raw }) => raw))
+    const reports = await parser.parse(first.map(({ raw }) => raw))
     const subjects = await loadSubjects(tx, first)
-    const cases = first.map((one, i): Case => {
+    const cases = first.map((one, i): ReportCase => {
       const [report = null, subject = null] = [reports[i], subjects.get(keyOf(one))]
-      return { due: one, report, subject, verdict: judge(report, subject, one.tries), eventId: newId(now.getTime()) }
+      const effect = evaluateReport(report, subject, one.tries)
+      return { due: one, report, subject, effect, eventId: newId(now.getTime()) }
     })
-    return { ...(await carryOut(ctx, tx, cases, now)), cases, isMore: due.length === MOST || due.length > first.length }
+    const isMore = due.length === BATCH_SIZE || due.length > first.length
+    return { ...(await applyEffects(ctx, tx, cases, now)), cases, isMore }
   })
-  for (const news of done.news) announce(ctx, news)
+  for (const news of done.news) publishNotifications(ctx, news)
   for (const [i, { due, subject }] of done.cases.entries()) {
-    const { kind, result } = done.applied[i] as Applied
+    const { kind, result } = done.applied[i] as AppliedReport
     count(kind, result)
     ctx.log.info(
       { id: due.messageId, n: due.n, to: subject?.address, report: due.id, kind, result },
-      'a report was read',
+      'inbound report processed',
     )
   }
   return done.isMore
@@ -62,7 +74,7 @@ function keyOf({ messageId, n }: { readonly messageId: string; readonly n: numbe
   return `${messageId} ${n}`
 }
 
-const SUBJECTS = prepared(
+const SELECT_SUBJECTS = prepared(
   'inbound-subjects',
   sql`
     SELECT r.message_id AS "messageId", r.n, r.workspace_id AS "workspaceId", r.address, r.domain, r.state,
@@ -78,41 +90,48 @@ const SUBJECTS = prepared(
   `,
 )
 
-async function loadSubjects(tx: Queryable, due: readonly DueReport[]): Promise<ReadonlyMap<string, Subject>> {
-  const { rows } = await tx.query<Subject>(SUBJECTS, columnsOf(due, [(d) => d.messageId, (d) => d.n]))
+async function loadSubjects(tx: Queryable, due: readonly DueReport[]): Promise<ReadonlyMap<string, ReportSubject>> {
+  const { rows } = await tx.query<ReportSubject>(SELECT_SUBJECTS, columnsOf(due, [(d) => d.messageId, (d) => d.n]))
   return new Map(rows.map((row) => [keyOf(row), row]))
 }
 
-/** Deliveries are counted by the process that made them. */
-const NONE = new Map<string, never>()
+/** The process that made a delivery counts it. */
+const NO_DELIVERIES = new Map<string, never>()
 
-interface Done {
-  readonly news: readonly News[]
+interface BatchOutcome {
+  readonly news: readonly CommitNotifications[]
   /** One for each case. */
-  readonly applied: readonly Applied[]
+  readonly applied: readonly AppliedReport[]
 }
 
-async function carryOut(ctx: Context, tx: Queryable, cases: readonly Case[], now: Date): Promise<Done> {
+async function applyEffects(
+  ctx: Context,
+  tx: Queryable,
+  cases: readonly ReportCase[],
+  now: Date,
+): Promise<BatchOutcome> {
   if (cases.length === 0) return { news: [], applied: [] }
-  const moves = cases.map(movingOf)
+  const moves = cases.map(transitionOf)
   const moving = moves.filter((one) => one !== null)
-  const moved = await moveRecipients(tx, moving, now)
+  const moved = await applyTransitions(tx, moving, now)
   const hasMoved = new Set(moving.filter((_, i) => moved.done.has(i)).map(keyOf))
-  const raised = await raiseRecipientEvents(tx, cases.flatMap(eventOf), now)
-  const isListed = ({ address }: { readonly address: string }): boolean => !isPlayed(ctx.config, address)
-  const refused = cases.flatMap((one) => (hasMoved.has(keyOf(one.due)) ? refusedOf(one) : [])).filter(isListed)
-  await condemn(tx, { refused, deliveries: NONE }, now)
-  await suppress(tx, cases.flatMap((one) => (raised.raised.has(one.eventId) ? wishOf(one) : [])).filter(isListed), now)
-  const complaints = cases.filter(({ verdict, eventId }) => verdict.kind === 'complaint' && raised.raised.has(eventId))
+  const raised = await raiseRecipientEvents(tx, cases.flatMap(recipientEventOf), now)
+  const maySuppress = ({ address }: { readonly address: string }): boolean => !isSimulatedOutcome(ctx.config, address)
+  const bounced = cases.filter((one) => hasMoved.has(keyOf(one.due)))
+  const hardBounces = bounced.flatMap(hardBounceOf).filter(maySuppress)
+  await suppressHardBounces(tx, { hardBounces, deliveries: NO_DELIVERIES }, now)
+  const withEvent = cases.filter((one) => raised.raised.has(one.eventId))
+  await suppress(tx, withEvent.flatMap(suppressionOf).filter(maySuppress), now)
+  const complaints = withEvent.filter(({ effect }) => effect.kind === 'complaint')
   await countComplaints(
     tx,
     complaints.map(({ due }) => due),
   )
   const counts = cases.flatMap((one) =>
-    countOf(one, { isMoved: hasMoved.has(keyOf(one.due)), isRaised: raised.raised.has(one.eventId) }),
+    workspaceCountsOf(one, { hasMoved: hasMoved.has(keyOf(one.due)), hasRaisedEvent: raised.raised.has(one.eventId) }),
   )
   await addCounts(tx, counts, now)
-  const applied = cases.map((one) => appliedOf(one, { hasMoved, raised, now }))
-  await writeApplied(tx, applied)
+  const applied = cases.map((one) => appliedReportOf(one, { hasMoved, raised, now }))
+  await recordApplied(tx, applied)
   return { news: [moved, raised], applied }
 }

@@ -1,33 +1,33 @@
 /**
- * Reports as they are stored: taken in batches that share a commit, and given out when they are due, each to one process at a time.
- * For each recipient only so many are kept: whoever has a return-path of ours may send to it as often as he likes, and after some reports
- * there is nothing more to be learned. Letters (what no token says the subject of) are few and kept for the operator.
+ * Stores inbound reports: batches of inserts share a commit, and each due report is locked by one process at a time.
+ * The number of reports per recipient is limited, because anybody who has a return-path can send to it without end. Mail
+ * without a valid token (to postmaster, or a complaint that quotes none of our messages) is kept for the operator.
  */
 import { createBatcher, type Batcher } from '#src/concurrency/batcher.ts'
-import { binaryColumnsOf, type Column } from '#src/stores/binary-columns.ts'
+import { binaryColumnsOf, type BinaryColumn } from '#src/stores/binary-columns.ts'
 import { columnsOf, jsonOrNull } from '#src/stores/column-arrays.ts'
 import type { Context } from '#src/context.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
-import type { Incoming } from './listener.ts'
-import type { RecentRaws } from './recent-report-bytes.ts'
-import type { Result } from './report-meaning.ts'
+import type { IncomingMail } from './listener.ts'
+import type { RecentReportCache } from './recent-report-cache.ts'
+import type { ReportResult } from './report-evaluation.ts'
 
 /** A report may be 128 KB: a batch stays a few MB. */
 const MAX_BATCH = 32
-const LANES = 2
-/** Nobody waits for a report: what comes within a moment shares a commit. */
-const GATHER_MS = 10
-const MOST_OF_ONE_RECIPIENT = 20
-const MAX_SENDER = 320
+const CONCURRENCY = 2
+/** Reports are not urgent: those that arrive within this time share a commit. */
+const LINGER_MS = 10
+const MAX_PER_RECIPIENT = 20
+const MAX_MAIL_FROM = 320
 
-/** A mail and whose report it is; null for a letter. */
-export interface Arrived extends Incoming {
+/** A mail and the recipient that it is about; null for mail without a valid token. */
+export interface ReceivedReport extends IncomingMail {
   readonly recipient: { readonly messageId: string; readonly n: number } | null
 }
 
-type Row = Arrived & { readonly id: string; readonly place: number }
+type ReportRow = ReceivedReport & { readonly id: string; readonly batchIndex: number }
 
 const INSERT = prepared(
   'inbound-take',
@@ -41,51 +41,55 @@ const INSERT = prepared(
     ) AS i (id, target, message_id, n, mail_from, peer, size, raw, place)
     WHERE i.message_id IS NULL
       OR (SELECT count(*) FROM inbound_reports r WHERE r.message_id = i.message_id AND r.n = i.n)
-        + i.place < ${MOST_OF_ONE_RECIPIENT}
+        + i.place < ${MAX_PER_RECIPIENT}
   `,
 )
 
-const COLUMNS: readonly Column<Row>[] = [
+const COLUMNS: readonly BinaryColumn<ReportRow>[] = [
   ['uuid', (t) => t.id],
   ['text', (t) => t.target.kind],
   ['uuid', (t) => t.recipient?.messageId ?? null],
   ['smallint', (t) => t.recipient?.n ?? null],
-  ['text', (t) => plain(t.mailFrom).slice(0, MAX_SENDER)],
+  ['text', (t) => replaceControlCharacters(t.mailFrom).slice(0, MAX_MAIL_FROM)],
   ['text', (t) => t.peer],
   ['integer', (t) => t.size],
   ['bytea', (t) => t.raw],
-  ['smallint', (t) => t.place],
+  ['smallint', (t) => t.batchIndex],
 ]
 
-/** Resolves when the report is committed, or is one too many of its recipient. `recent` keeps what is stored at hand for reading. */
-export function createTaking(ctx: Context, recent: RecentRaws, onStored: () => void): Batcher<Arrived, null> {
-  return createBatcher<Arrived, null>(
+/** `add` resolves when the report is committed, or dropped because its recipient has too many. `recent` caches its bytes. */
+export function createReportBatcher(
+  ctx: Context,
+  recent: RecentReportCache,
+  onStored: () => void,
+): Batcher<ReceivedReport, null> {
+  return createBatcher<ReceivedReport, null>(
     async (batch) => {
       const now = new Date(ctx.clock.now())
-      const places = placesOf(batch)
-      const rows = batch.map((one, i): Row => ({ ...one, id: newId(now.getTime()), place: places[i] ?? 0 }))
+      const indexes = batchIndexes(batch)
+      const rows = batch.map((one, i): ReportRow => ({ ...one, id: newId(now.getTime()), batchIndex: indexes[i] ?? 0 }))
       await ctx.db.query(INSERT, [...binaryColumnsOf(rows, COLUMNS), now])
       for (const { id, recipient, raw } of rows) if (recipient !== null) recent.put(id, raw)
       onStored()
       return batch.map(() => null)
     },
-    { max: MAX_BATCH, lanes: LANES, gatherMs: GATHER_MS },
+    { max: MAX_BATCH, concurrency: CONCURRENCY, lingerMs: LINGER_MS },
   )
 }
 
-/** How many of the same recipient stand before each in the batch: the statement does not see its own rows. */
-function placesOf(batch: readonly Arrived[]): number[] {
+/** How many reports of the same recipient precede each in the batch, because the statement does not see its own rows. */
+function batchIndexes(batch: readonly ReceivedReport[]): number[] {
   const counts = new Map<string, number>()
   return batch.map(({ recipient }) => {
     const key = recipient === null ? '' : `${recipient.messageId} ${recipient.n}`
-    const place = counts.get(key) ?? 0
-    counts.set(key, place + 1)
-    return place
+    const index = counts.get(key) ?? 0
+    counts.set(key, index + 1)
+    return index
   })
 }
 
-/** PostgreSQL takes no NUL in a text. */
-export function plain(text: string): string {
+/** PostgreSQL rejects NUL in text. */
+export function replaceControlCharacters(text: string): string {
   return text.replaceAll(/\p{Cc}|\p{Cs}/gu, '?')
 }
 
@@ -98,7 +102,7 @@ export interface DueReport {
   readonly raw: Buffer
 }
 
-const DUE = prepared(
+const SELECT_DUE = prepared(
   'inbound-due',
   sql`
     SELECT id, message_id AS "messageId", n, tries
@@ -110,37 +114,37 @@ const DUE = prepared(
   `,
 )
 
-const RAWS = prepared('inbound-raws', 'SELECT id, raw FROM inbound_reports WHERE id = ANY ($1::uuid[])')
+const SELECT_RAW = prepared('inbound-raws', 'SELECT id, raw FROM inbound_reports WHERE id = ANY ($1::uuid[])')
 
 /**
- * Locked for this transaction: what another process has is skipped, and what it leaves behind when it dies comes again. The bytes of those
- * that this process took a moment ago are at hand and need not come back.
+ * Locks due reports for this transaction and skips those that another process has locked. If a process dies, its reports
+ * become available again. The cache supplies the bytes of reports that this process has just accepted.
  */
-export async function lockDue(
+export async function lockDueReports(
   tx: Queryable,
-  recent: RecentRaws,
-  { now, most }: { now: Date; most: number },
+  recent: RecentReportCache,
+  { now, limit }: { now: Date; limit: number },
 ): Promise<DueReport[]> {
-  const { rows } = await tx.query<Omit<DueReport, 'raw'>>(DUE, [now, most])
+  const { rows } = await tx.query<Omit<DueReport, 'raw'>>(SELECT_DUE, [now, limit])
   const raws = new Map(rows.map(({ id }) => [id, recent.take(id)]))
   const missing = rows.flatMap(({ id }) => (raws.get(id) === undefined ? [id] : []))
-  const stored = missing.length === 0 ? [] : (await tx.query<{ id: string; raw: Buffer }>(RAWS, [missing])).rows
+  const stored = missing.length === 0 ? [] : (await tx.query<{ id: string; raw: Buffer }>(SELECT_RAW, [missing])).rows
   for (const { id, raw } of stored) raws.set(id, raw)
   return rows.map((row) => ({ ...row, raw: raws.get(row.id) ?? Buffer.alloc(0) }))
 }
 
-/** What became of a report. */
-export interface Applied {
+/** The outcome of processing a report. */
+export interface AppliedReport {
   readonly id: string
   readonly kind: string
   readonly facts: object | null
-  readonly result: Result
+  readonly result: ReportResult
   readonly eventId: string | null
-  /** When it is looked at again; null = never. */
+  /** When to process it again; null: never. */
   readonly dueAt: Date | null
 }
 
-const APPLIED = prepared(
+const UPDATE_APPLIED = prepared(
   'inbound-applied',
   sql`
     UPDATE inbound_reports r
@@ -157,9 +161,9 @@ const APPLIED = prepared(
   `,
 )
 
-export async function writeApplied(tx: Queryable, applied: readonly Applied[]): Promise<void> {
+export async function recordApplied(tx: Queryable, applied: readonly AppliedReport[]): Promise<void> {
   await tx.query(
-    APPLIED,
+    UPDATE_APPLIED,
     columnsOf(applied, [
       (a) => a.id,
       (a) => a.kind,

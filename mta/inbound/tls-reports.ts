@@ -1,26 +1,26 @@
 /**
- * Reads the reports on TLS that came, by mail or by post, and keeps what they say of domains of ours. Claimed, read in a thread, and kept
- * or dropped in one transaction: a process that dies over one leaves it to the next, five times; a report that is read twice counts once.
- * Hostile ones are told as unreadable, like hostile bounces (reader.ts).
+ * Processes TLS reports received by mail or HTTP and stores what they say about our domains. Each report is claimed,
+ * parsed in a thread, and stored or dropped in one transaction. If a process dies, another one claims the report, up to
+ * five times. A report that is processed twice counts once. A hostile report counts as unreadable (report-parser.ts).
  */
 import type { Context } from '#src/context.ts'
-import type { Attempts } from '#src/rate-limits/attempt-limits.ts'
-import type { Registry } from '#src/metrics/registry.ts'
+import type { AttemptLimiter } from '#src/rate-limits/attempt-limits.ts'
+import type { MetricRegistry } from '#src/metrics/registry.ts'
 import {
   claimArrivals,
-  dropArrivals,
-  type DueArrival,
-  paceTlsReports,
-  takeTlsReport,
+  deleteArrivals,
+  type ClaimedArrival,
+  limitTlsReports,
+  enqueueTlsReport,
 } from '#src/tls-reports/received-queue.ts'
-import { keepTlsReport, ownDomains, sumOf } from '#src/tls-reports/received.ts'
+import { storeTlsReport, findOwnDomains, sumOf } from '#src/tls-reports/received.ts'
 import type { TlsReport } from '#src/tls-reports/schema.ts'
-import { Reply } from '#mta/smtp-server/reply.ts'
-import type { Incoming } from './listener.ts'
-import { createReader, type Reader } from './reader.ts'
-import type { TlsReading } from './tls-report-reading.ts'
+import { ReplyError } from '#mta/smtp-server/reply.ts'
+import type { IncomingMail } from './listener.ts'
+import { createReportParser, type ReportParser } from './report-parser.ts'
+import type { TlsReportParse } from './tls-report-parser.ts'
 
-/** What became of an arrival, for the figures and the log. */
+/** The results of processing an arrival, for metrics and the log. */
 export const TLS_ARRIVAL_RESULTS = {
   kept: 'it is new, and tells of a domain of ours',
   repeated: 'it was known before',
@@ -29,86 +29,93 @@ export const TLS_ARRIVAL_RESULTS = {
 } as const
 export type TlsArrivalResult = keyof typeof TLS_ARRIVAL_RESULTS
 
-const THREAD = new URL('./tls-report-thread.ts', import.meta.url)
-/** With the time that DNS may take for all signatures. */
-const LONGEST_MS = 30_000
-const MOST = 10
-/** Of an arrival whose keys DNS does not tell, or that ended a process. */
-const MOST_TRIES = 5
+const THREAD = new URL('./tls-report-parser-thread.ts', import.meta.url)
+/** Includes the time for the DNS queries of all signatures. */
+const PARSE_TIMEOUT_MS = 30_000
+const BATCH_SIZE = 10
+/** Limit for an arrival whose DKIM keys DNS does not return, or that crashes a process. */
+const MAX_TRIES = 5
 
-export function createTlsReportReader({ dnsServers }: Context['config']): Reader<TlsReading> {
-  return createReader<TlsReading>({ longestMs: LONGEST_MS, file: THREAD, workerData: { dnsServers } })
+export function createTlsReportParser({ dnsServers }: Context['config']): ReportParser<TlsReportParse> {
+  return createReportParser<TlsReportParse>({ timeoutMs: PARSE_TIMEOUT_MS, file: THREAD, workerData: { dnsServers } })
 }
 
-/** Resolves when it is stored. @throws Reply */
-export async function takeByMail(ctx: Context, attempts: Attempts, { peer, raw, size }: Incoming): Promise<void> {
-  if (size > raw.length) throw new Reply(552, '5.3.4 A report on TLS is smaller than this')
-  if ((await paceTlsReports(ctx, attempts, peer)) !== null)
-    throw new Reply(452, '4.7.0 Too many reports on TLS, come again later')
-  if (!(await takeTlsReport(ctx, { via: 'mail', peer, raw })))
-    throw new Reply(452, '4.3.1 Too many reports on TLS, come again later')
+/** Resolves when the report is stored. @throws ReplyError */
+export async function acceptTlsReportMail(
+  ctx: Context,
+  attempts: AttemptLimiter,
+  { peer, raw, size }: IncomingMail,
+): Promise<void> {
+  if (size > raw.length) throw new ReplyError(552, '5.3.4 Message too big for a TLS report')
+  if ((await limitTlsReports(ctx, attempts, peer)) !== null)
+    throw new ReplyError(452, '4.7.0 Too many TLS reports from this address, try again later')
+  if (!(await enqueueTlsReport(ctx, { via: 'mail', peer, raw })))
+    throw new ReplyError(452, '4.3.1 Too many TLS reports are waiting, try again later')
 }
 
-/** One round; true when there may be more. */
-export async function readTlsReports(ctx: Context, reader: Reader<TlsReading>, registry: Registry): Promise<boolean> {
-  const due = await claimArrivals(ctx.db, new Date(ctx.clock.now()), MOST)
+/** Processes one batch. Returns true if more may be due. */
+export async function processTlsReports(
+  ctx: Context,
+  parser: ReportParser<TlsReportParse>,
+  registry: MetricRegistry,
+): Promise<boolean> {
+  const due = await claimArrivals(ctx.db, new Date(ctx.clock.now()), BATCH_SIZE)
   if (due.length === 0) return false
-  const readings = await reader.read(due.map(({ raw, tries }) => (tries > MOST_TRIES ? Buffer.alloc(0) : raw)))
-  for (const [i, one] of due.entries()) {
-    const settled = settle(readings[i] ?? null, one)
-    if (settled === null) continue // its claim runs out, and it comes again
-    const { result, report } = await keep(ctx, one, settled)
-    registry.add('mailstead_tls_reports_total', [one.via, result])
+  const parses = await parser.parse(due.map(({ raw, tries }) => (tries > MAX_TRIES ? Buffer.alloc(0) : raw)))
+  for (const [i, arrival] of due.entries()) {
+    const final = finalParse(parses[i] ?? null, arrival)
+    if (final === null) continue // its claim expires, and it is claimed again
+    const { result, report } = await storeParse(ctx, arrival, final)
+    registry.add('mailstead_tls_reports_total', [arrival.via, result])
     if (result === 'kept' && report !== null) countSessions(registry, report)
-    ctx.log.info({ report: one.id, via: one.via, peer: one.peer, result, ...tell(settled) }, 'a report on TLS was read')
+    const { id, via, peer } = arrival
+    ctx.log.info({ report: id, via, peer, result, ...logFieldsOf(final) }, 'TLS report processed')
   }
-  return due.length === MOST
+  return due.length === BATCH_SIZE
 }
 
-type Settled = Exclude<TlsReading, { kind: 'later' }>
+type FinalParse = Exclude<TlsReportParse, { kind: 'later' }>
 
-/** Null: it is read again. */
-function settle(reading: TlsReading | null, { tries }: DueArrival): Settled | null {
-  if (reading === null) return { kind: 'none', why: 'it cannot be read' }
-  if (reading.kind !== 'later') return reading
-  return tries < MOST_TRIES ? null : reading.fallback
+/** Returns null if the report is parsed again later. */
+function finalParse(parse: TlsReportParse | null, { tries }: ClaimedArrival): FinalParse | null {
+  if (parse === null) return { kind: 'none', why: 'the report could not be parsed' }
+  if (parse.kind !== 'later') return parse
+  return tries < MAX_TRIES ? null : parse.fallback
 }
 
-function tell(settled: Settled): object {
-  return settled.kind === 'none'
-    ? { why: settled.why }
-    : { organization: settled.report.organization, signer: settled.signer }
+function logFieldsOf(parse: FinalParse): object {
+  return parse.kind === 'none' ? { why: parse.why } : { organization: parse.report.organization, signer: parse.signer }
 }
 
-interface Result {
+interface StoredTlsReport {
   readonly result: TlsArrivalResult
-  readonly report: Proven | null
+  readonly report: VerifiedTlsReport | null
 }
 
-interface Proven extends TlsReport {
-  readonly isProven: boolean
+interface VerifiedTlsReport extends TlsReport {
+  readonly isVerified: boolean
 }
 
-function keep(ctx: Context, { id, via, peer }: DueArrival, settled: Settled): Promise<Result> {
-  return ctx.db.transaction(async (tx): Promise<Result> => {
-    await dropArrivals(tx, [id])
-    if (settled.kind === 'none') return { result: 'unreadable', report: null }
-    const { report, signer } = settled
+function storeParse(ctx: Context, { id, via, peer }: ClaimedArrival, parse: FinalParse): Promise<StoredTlsReport> {
+  return ctx.db.transaction(async (tx): Promise<StoredTlsReport> => {
+    await deleteArrivals(tx, [id])
+    if (parse.kind === 'none') return { result: 'unreadable', report: null }
+    const { report, signer } = parse
     const { bounceDomain, serverName } = ctx.config
-    const ours = await ownDomains(
+    const ours = await findOwnDomains(
       tx,
       report.policies.map(({ domain }) => domain),
       [bounceDomain, serverName],
     )
     const policies = report.policies.filter(({ domain }) => ours.has(domain))
     if (policies.length === 0) return { result: 'foreign', report: null }
-    const isNew = await keepTlsReport(tx, { ...report, policies, id, via, peer, signer })
-    return { result: isNew ? 'kept' : 'repeated', report: { ...report, policies, isProven: signer !== '' } }
+    const isNew = await storeTlsReport(tx, { ...report, policies, id, via, peer, signer })
+    return { result: isNew ? 'kept' : 'repeated', report: { ...report, policies, isVerified: signer !== '' } }
   })
 }
 
-function countSessions(registry: Registry, { policies, isProven }: Proven): void {
-  const proof = isProven ? 'signed' : 'unsigned'
+function countSessions(registry: MetricRegistry, { policies, isVerified }: VerifiedTlsReport): void {
+  const proof = isVerified ? 'signed' : 'unsigned'
   for (const [result, what] of [
     ['success', 'successes'],
     ['failure', 'failures'],

@@ -1,7 +1,7 @@
 import { assert } from 'chai'
 import * as fc from 'fast-check'
 import { createRegistry } from '#src/metrics/registry.ts'
-import { createMeasures, createSiteNames } from './outbound-metrics.ts'
+import { createOutboundMetrics, createSiteNames } from './outbound-metrics.ts'
 
 describe('the figures of the outbound role', () => {
   it('a site has a name of its own after some attempts, and keeps it', () => {
@@ -35,10 +35,10 @@ describe('the figures of the outbound role', () => {
       { site: 'b', state: { ...state, source: 'out1' } },
       { site: 'b', state: { ...state, source: 'out2' } },
     ] as never
-    const measures = createMeasures(registry, { sites: () => sites, unsettled: () => 7 })
+    const measures = createOutboundMetrics(registry, { sites: () => sites, unwrittenResults: () => 7 })
     const attempt = { outcome: { kind: 'delivered' }, durationMs: 200, source: 'out1' } as never
-    measures.note({ tier: 'instant', beganAt: new Date(10_000) }, attempt, 'a', 10_700)
-    measures.note(
+    measures.record({ tier: 'instant', beganAt: new Date(10_000) }, attempt, 'a', 10_700)
+    measures.record(
       { tier: 'bulk', beganAt: new Date(10_000) },
       { outcome: { kind: 'deferred' }, durationMs: 50, source: null } as never,
       null,

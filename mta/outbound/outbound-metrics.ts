@@ -2,47 +2,50 @@
  * The figures of the outbound role: what became of attempts, how long mail took to its 250, and how busy the process is. A site has its own
  * series once it was tried some times and while few have; all others are "other". A name that was given stays, so that counters only rise.
  */
-import type { Claimed } from '#src/messages/claim.ts'
+import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import { publicNameOf, type Attempt } from '#src/messages/outcome.ts'
-import { single, type Registry, type Series } from '#src/metrics/registry.ts'
-import type { SiteState, ToldSite } from '#src/queue/site-state.ts'
+import { single, type MetricRegistry, type MetricSeries } from '#src/metrics/registry.ts'
+import type { SiteState, ReportedSite } from '#src/queue/site-state.ts'
 
-export interface Busyness {
-  readonly sites: () => readonly ToldSite[]
-  readonly unsettled: () => number
+export interface OutboundLoad {
+  readonly sites: () => readonly ReportedSite[]
+  readonly unwrittenResults: () => number
 }
 
-export interface Measures {
+export interface OutboundMetrics {
   /** An attempt ended at this time (epoch ms); null when the domain's site is not known. */
-  note(
-    claimed: Pick<Claimed, 'tier' | 'beganAt'>,
+  record(
+    claimed: Pick<ClaimedRecipient, 'tier' | 'beganAt'>,
     attempt: Pick<Attempt, 'outcome' | 'durationMs' | 'source'>,
     site: string | null,
     nowMs: number,
   ): void
 }
 
-const MOST_SITES = 100
-const ATTEMPTS_FOR_A_NAME = 20
+const MAX_NAMED_SITES = 100
+const MIN_ATTEMPTS_FOR_NAME = 20
 /** Sites that are counted on their way to a name; more, and their count begins anew. */
-const MOST_COUNTED = 10_000
+const MAX_COUNTED_SITES = 10_000
 
-export function createMeasures(registry: Registry, { sites, unsettled }: Busyness): Measures {
+export function createOutboundMetrics(
+  registry: MetricRegistry,
+  { sites, unwrittenResults }: OutboundLoad,
+): OutboundMetrics {
   const nameOf = createSiteNames()
   registry.collect(() => {
-    const busy = sites().map(({ state }) => state)
-    const sum = (of: (state: SiteState) => number): number => busy.reduce((total, state) => total + of(state), 0)
+    const states = sites().map(({ state }) => state)
+    const sum = (of: (state: SiteState) => number): number => states.reduce((total, state) => total + of(state), 0)
     return {
       mailstead_outbound_sessions: single(sum(({ sessions }) => sessions)),
       mailstead_outbound_held: single(sum(({ waiting }) => waiting)),
-      mailstead_source_sessions: bySource(busy, ({ sessions }) => sessions),
-      mailstead_source_held: bySource(busy, ({ waiting }) => waiting),
+      mailstead_source_sessions: bySource(states, ({ sessions }) => sessions),
+      mailstead_source_held: bySource(states, ({ waiting }) => waiting),
       mailstead_outbound_sites: single(new Set(sites().map(({ site }) => site)).size),
-      mailstead_outbound_unsettled: single(unsettled()),
+      mailstead_outbound_unsettled: single(unwrittenResults()),
     }
   })
   return {
-    note: ({ tier, beganAt }, { outcome, durationMs, source }, site, nowMs) => {
+    record: ({ tier, beganAt }, { outcome, durationMs, source }, site, nowMs) => {
       const kind = publicNameOf(outcome)
       registry.add('mailstead_attempts_total', [tier, kind])
       registry.add('mailstead_site_attempts_total', [nameOf(site), kind])
@@ -55,7 +58,7 @@ export function createMeasures(registry: Registry, { sites, unsettled }: Busynes
 }
 
 /** Of the sources of ours; the system's choice has no series. */
-function bySource(states: readonly SiteState[], of: (state: SiteState) => number): Series[] {
+function bySource(states: readonly SiteState[], of: (state: SiteState) => number): MetricSeries[] {
   const sums = new Map<string, number>()
   for (const state of states)
     if (state.source !== null) sums.set(state.source, (sums.get(state.source) ?? 0) + of(state))
@@ -69,10 +72,10 @@ export function createSiteNames(): (site: string | null) => string {
   return (site) => {
     if (site === null) return 'other'
     if (named.has(site)) return site
-    if (named.size >= MOST_SITES) return 'other'
+    if (named.size >= MAX_NAMED_SITES) return 'other'
     const attempts = (counted.get(site) ?? 0) + 1
-    if (attempts < ATTEMPTS_FOR_A_NAME) {
-      if (counted.size >= MOST_COUNTED) counted.clear()
+    if (attempts < MIN_ATTEMPTS_FOR_NAME) {
+      if (counted.size >= MAX_COUNTED_SITES) counted.clear()
       counted.set(site, attempts)
       return 'other'
     }

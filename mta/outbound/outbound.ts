@@ -9,7 +9,7 @@ import { deliver } from '#mta/delivery/deliver.ts'
 import { openPipeline, type OpenPipeline } from '#mta/delivery/delivery-pipeline.ts'
 import { createResultHandler } from '#mta/delivery/result-handler.ts'
 import { createResultWriter, type ResultWriter } from '#mta/delivery/result-writer.ts'
-import { answerDryRuns, type DryRunAnswers } from '#mta/dry-run/answers.ts'
+import { startDryRunWorker, type DryRunWorker } from '#mta/dry-run/dry-run-worker.ts'
 import { startEgress } from '#mta/egress/source-choice.ts'
 import type { Postponement } from '#mta/scheduling/claimer.ts'
 import { Dispatcher } from '#mta/scheduling/dispatcher.ts'
@@ -17,21 +17,21 @@ import type { LeasedRecipient } from '#mta/scheduling/leased-recipients.ts'
 import { createReadyQueue } from '#mta/scheduling/ready-queue.ts'
 import { SiteQueues } from '#mta/scheduling/site-queues.ts'
 import { createSourceSelection } from '#mta/scheduling/source-selection.ts'
-import { createPacer, type Pacer } from '#mta/shaping/throttles.ts'
+import { startThrottles, type Throttles } from '#mta/shaping/throttles.ts'
 import type { Context } from '#src/context.ts'
 import { claimRecipients } from '#src/messages/claim.ts'
-import { releaseOf } from '#src/messages/transition-for-outcome.ts'
-import { createRegistry, type Registry } from '#src/metrics/registry.ts'
-import { accountAt } from '#src/providers/account-destination.ts'
+import { releaseTransition } from '#src/messages/transition-for-outcome.ts'
+import { createRegistry, type MetricRegistry } from '#src/metrics/registry.ts'
+import { accountIdOf } from '#src/providers/account-destination.ts'
 import { createDomainSites, type DomainSites } from '#src/queue/domain-sites.ts'
 import { suspendedSite } from '#src/queue/keys.ts'
-import { takeLease, type Lease } from '#src/queue/lease.ts'
+import { acquireLease, type Lease } from '#src/queue/lease.ts'
 import { watchSuspensions, type SuspensionWatch } from '#src/queue/suspensions.ts'
 import type { Redis } from '#src/stores/redis.ts'
-import { createMeasures } from './outbound-metrics.ts'
-import { createReport, type Report } from './site-status-publisher.ts'
-import { subscribe } from './wake-ups.ts'
-import { countWorkspaces, type WorkspaceCounter } from './workspace-counter.ts'
+import { createOutboundMetrics } from './outbound-metrics.ts'
+import { createSiteStatusPublisher, type SiteStatusPublisher } from './site-status-publisher.ts'
+import { subscribeToWakeUps } from './wake-ups.ts'
+import { startWorkspaceCounter, type WorkspaceCounter } from './workspace-counter.ts'
 
 const GRACE_MS = 20_000
 /** For aborted conversations to record how far they were. */
@@ -45,15 +45,15 @@ export interface Outbound {
 }
 
 /** What to stop again when a later part cannot start; nothing of it has work yet. */
-type Undo = (() => void | Promise<unknown>)[]
+type UndoSteps = (() => void | Promise<unknown>)[]
 
 /** @throws when PostgreSQL is away at the start (the caller retries), or the file of a setting is wrong. Nothing stays open then. */
 export async function startOutbound(
   ctx: Context,
   redisUrl: string,
-  registry: Registry = createRegistry(),
+  registry: MetricRegistry = createRegistry(),
 ): Promise<Outbound> {
-  const undo: Undo = []
+  const undo: UndoSteps = []
   // first: with a wrong file nothing is claimed
   const plans = loadPlans(ctx.config.plansFile)
   try {
@@ -70,24 +70,24 @@ interface OpenParts {
   readonly lease: Lease
   readonly opened: OpenPipeline
   readonly suspensions: SuspensionWatch
-  readonly throttles: Pacer
+  readonly throttles: Throttles
 }
 
-async function openParts(ctx: Context, undo: Undo): Promise<OpenParts> {
-  const lease = await takeLease(ctx)
+async function openParts(ctx: Context, undo: UndoSteps): Promise<OpenParts> {
+  const lease = await acquireLease(ctx)
   undo.push(() => lease.end())
   const egress = await startEgress(ctx)
   undo.push(() => egress.stop())
   const suspensions = await watchSuspensions(ctx)
   undo.push(() => suspensions.stop())
-  const throttles = await createPacer(ctx, randomUUID())
+  const throttles = await startThrottles(ctx, randomUUID())
   undo.push(() => throttles.stop())
   const opened = openPipeline(ctx, egress)
   undo.push(() => opened.close())
   return { lease, opened, suspensions, throttles }
 }
 
-interface Parts extends OpenParts {
+interface OutboundParts extends OpenParts {
   readonly ctx: Context
   readonly writer: ResultWriter
   readonly queues: SiteQueues
@@ -95,31 +95,31 @@ interface Parts extends OpenParts {
   readonly subscriber: Redis
   readonly workspaceCounter: WorkspaceCounter
   readonly sites: DomainSites
-  readonly status: Report
-  readonly dryRuns: DryRunAnswers
+  readonly status: SiteStatusPublisher
+  readonly dryRuns: DryRunWorker
 }
 
 function construct(
   ctx: Context,
   redisUrl: string,
-  open: OpenParts & { readonly registry: Registry; readonly plans: Plans },
-): Parts {
+  open: OpenParts & { readonly registry: MetricRegistry; readonly plans: Plans },
+): OutboundParts {
   const { lease, opened, suspensions, throttles, registry, plans } = open
   const { pipeline, breaker } = opened
   const { accounts } = pipeline
   const sites = createDomainSites(ctx)
   const siteOf = siteFinder(opened, sites)
   const writer = createResultWriter(ctx, (size) => registry.observe('mailstead_settle_batch_size', [], size))
-  const workspaceCounter = countWorkspaces(ctx)
+  const workspaceCounter = startWorkspaceCounter(ctx)
   // both report on the queues, which need a handler that records in both
-  const view = (): ReturnType<SiteQueues['view']> => queues.view()
-  const metrics = createMeasures(registry, { sites: view, unsettled: () => writer.waiting })
-  const status = createReport(ctx, { process: () => String(lease.id), sites: view, siteOf, breaker })
+  const view = (): ReturnType<SiteQueues['status']> => queues.status()
+  const metrics = createOutboundMetrics(registry, { sites: view, unwrittenResults: () => writer.waiting })
+  const status = createSiteStatusPublisher(ctx, { process: () => String(lease.id), sites: view, siteOf, breaker })
   const handleResult = createResultHandler(ctx, {
     recordMetrics: (claimed, attempt) =>
-      metrics.note(claimed, attempt, sites.siteOf(claimed.domain) ?? null, ctx.clock.now()),
-    publishStatus: (domain, attempt, source) => status.note(domain, attempt, source),
-    countForWorkspace: (workspaceId, outcome) => workspaceCounter.note(workspaceId, outcome),
+      metrics.record(claimed, attempt, sites.siteOf(claimed.domain) ?? null, ctx.clock.now()),
+    publishStatus: (domain, attempt, source) => status.record(domain, attempt, source),
+    countForWorkspace: (workspaceId, outcome) => workspaceCounter.count(workspaceId, outcome),
     throttles,
     writer,
   })
@@ -129,12 +129,12 @@ function construct(
     readyQueue,
     claimRecipients: (members) => claimRecipients(ctx.db, lease.id, members, new Date(ctx.clock.now())),
     sources: createSourceSelection({
-      pipeline: { ...pipeline, route: (domain) => routeAndNote(opened, sites, domain) },
+      pipeline: { ...pipeline, route: (domain) => routeAndRecord(opened, sites, domain) },
       egress: opened.egress,
       throttles,
       accounts,
     }),
-    shareKnown: (throttle) => throttles.ready(throttle),
+    awaitShare: (throttle) => throttles.awaitShare(throttle),
     isSuspended: (domain) => suspensions.find(domain, sites.siteOf(domain)) !== undefined,
     deliver: (claimed, gate) => deliver(pipeline, claimed, gate),
     handleResult,
@@ -146,8 +146,15 @@ function construct(
     siteOf: (domain) => findUnsuspendedSite(suspensions, siteOf, domain),
     onReady: (site, hasInstant) => queues.wake(site, hasInstant),
   })
-  const dryRuns = answerDryRuns({ ctx, plans, opened })
-  const subscriber = subscribe(ctx, redisUrl, { dispatcher, queues, suspensions, throttles, accounts, dryRuns })
+  const dryRuns = startDryRunWorker({ ctx, plans, openPipeline: opened })
+  const subscriber = subscribeToWakeUps(ctx, redisUrl, {
+    dispatcher,
+    queues,
+    suspensions,
+    throttles,
+    accounts,
+    dryRuns,
+  })
   return { ctx, ...open, writer, queues, dispatcher, subscriber, workspaceCounter, sites, status, dryRuns }
 }
 
@@ -155,16 +162,16 @@ type SiteFinder = (domain: string) => Promise<string>
 
 /** The site that accepts mail for a domain; a connected account is a site of its own. */
 function siteFinder(opened: OpenPipeline, sites: DomainSites): SiteFinder {
-  return async (domain) => (accountAt(domain) === null ? (await routeAndNote(opened, sites, domain)).site : domain)
+  return async (domain) => (accountIdOf(domain) === null ? (await routeAndRecord(opened, sites, domain)).site : domain)
 }
 
-async function routeAndNote(
+async function routeAndRecord(
   { router }: OpenPipeline,
   sites: DomainSites,
   domain: string,
 ): ReturnType<OpenPipeline['router']['route']> {
   const route = await router.route(domain)
-  sites.note(domain, route.site)
+  sites.record(domain, route.site)
   return route
 }
 
@@ -185,10 +192,12 @@ async function release(
   postponement?: Postponement,
 ): Promise<void> {
   const { until, reason } = postponement ?? { until: new Date(ctx.clock.now()), reason: null }
-  await Promise.all(recipients.map((one) => writer.write({ claimed: one, moving: releaseOf(one, until, reason) })))
+  await Promise.all(
+    recipients.map((one) => writer.write({ claimed: one, moving: releaseTransition(one, until, reason) })),
+  )
 }
 
-async function stop(parts: Parts, graceMs: number): Promise<void> {
+async function stop(parts: OutboundParts, graceMs: number): Promise<void> {
   const { ctx, lease, queues, writer, opened } = parts
   const { transport, accounts } = opened.pipeline
   parts.subscriber.disconnect()

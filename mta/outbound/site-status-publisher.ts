@@ -4,55 +4,58 @@
  */
 import type { Context } from '#src/context.ts'
 import type { Attempt } from '#src/messages/outcome.ts'
-import { tellSites, type DomainTrouble, type ToldSite } from '#src/queue/site-state.ts'
-import type { Breaker } from '#mta/transport/breaker.ts'
-import { pathOf } from '#mta/transport/session-pool.ts'
+import { publishSiteStates, type DomainFailure, type ReportedSite } from '#src/queue/site-state.ts'
+import type { CircuitBreaker } from '#mta/transport/circuit-breaker.ts'
+import { pathKey } from '#mta/transport/session-pool.ts'
 
-const EVERY_MS = 2000
+const PUBLISH_INTERVAL_MS = 2000
 /** Domains in trouble that are told at once; more would be an outage of our own. */
-const MOST_TROUBLES = 1000
+const MAX_DEFERRED_DOMAINS = 1000
 
-export interface ReportParts {
+export interface SiteStatusDeps {
   /** Names this process. */
   readonly process: () => string
-  readonly sites: () => readonly ToldSite[]
+  readonly sites: () => readonly ReportedSite[]
   readonly siteOf: (domain: string) => Promise<string>
-  readonly breaker: Pick<Breaker, 'view'>
+  readonly breaker: Pick<CircuitBreaker, 'view'>
 }
 
-export interface Report {
+export interface SiteStatusPublisher {
   /** An attempt for this domain by this source ended. */
-  note(domain: string, attempt: Attempt, source: string | null): void
+  record(domain: string, attempt: Attempt, source: string | null): void
   stop(): void
 }
 
-interface Noted extends Pick<DomainTrouble, 'reason' | 'detail' | 'atMs'> {
+interface DeferredDomain extends Pick<DomainFailure, 'reason' | 'detail' | 'atMs'> {
   readonly source: string | null
 }
 
-export function createReport(ctx: Pick<Context, 'redis' | 'clock' | 'log'>, parts: ReportParts): Report {
-  let troubles = new Map<string, Noted>()
+export function createSiteStatusPublisher(
+  ctx: Pick<Context, 'redis' | 'clock' | 'log'>,
+  deps: SiteStatusDeps,
+): SiteStatusPublisher {
+  let deferredDomains = new Map<string, DeferredDomain>()
 
-  async function tell(): Promise<void> {
-    const noted = [...troubles]
-    troubles = new Map()
-    const told = new Map<string, DomainTrouble>()
+  async function publish(): Promise<void> {
+    const noted = [...deferredDomains]
+    deferredDomains = new Map()
+    const told = new Map<string, DomainFailure>()
     for (const [domain, { source, ...trouble }] of noted) {
-      const broken = parts.breaker.view(pathOf(await parts.siteOf(domain), source))
+      const broken = deps.breaker.view(pathKey(await deps.siteOf(domain), source))
       told.set(domain, { ...trouble, breakerUntilMs: broken?.untilMs ?? null, failures: broken?.failures ?? 0 })
     }
-    await tellSites(ctx.redis, parts.process(), { sites: parts.sites(), troubles: told })
+    await publishSiteStates(ctx.redis, deps.process(), { sites: deps.sites(), troubles: told })
   }
 
   const timer = setInterval(() => {
-    tell().catch((error: unknown) =>
+    publish().catch((error: unknown) =>
       ctx.log.debug({ err: error }, 'what this process does cannot be told; Redis is away'),
     )
-  }, EVERY_MS)
+  }, PUBLISH_INTERVAL_MS)
   return {
-    note: (domain, { outcome }, source) => {
-      if (outcome.kind !== 'deferred' || outcome.isCounted || troubles.size >= MOST_TROUBLES) return
-      troubles.set(domain, { reason: outcome.reason, detail: outcome.detail, atMs: ctx.clock.now(), source })
+    record: (domain, { outcome }, source) => {
+      if (outcome.kind !== 'deferred' || outcome.isCounted || deferredDomains.size >= MAX_DEFERRED_DOMAINS) return
+      deferredDomains.set(domain, { reason: outcome.reason, detail: outcome.detail, atMs: ctx.clock.now(), source })
     },
     stop: () => clearInterval(timer),
   }

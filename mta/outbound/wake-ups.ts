@@ -2,10 +2,10 @@
  * Wakes the outbound role on what other processes publish in Redis: mail that became due or ready, suspensions, shaping, connection tests,
  * dry runs. A message that was published while a connection was away is lost, so everything is checked again when it is back.
  */
-import type { DryRunAnswers } from '#mta/dry-run/answers.ts'
+import type { DryRunWorker } from '#mta/dry-run/dry-run-worker.ts'
 import type { Dispatcher } from '#mta/scheduling/dispatcher.ts'
 import type { SiteQueues } from '#mta/scheduling/site-queues.ts'
-import type { Pacer } from '#mta/shaping/throttles.ts'
+import type { Throttles } from '#mta/shaping/throttles.ts'
 import type { ConnectedAccounts } from '#mta/transport/connected-accounts.ts'
 import type { Context } from '#src/context.ts'
 import {
@@ -17,24 +17,28 @@ import {
   SUSPENSIONS_CHANNEL,
 } from '#src/queue/keys.ts'
 import type { SuspensionWatch } from '#src/queue/suspensions.ts'
-import { listenTo, type Redis } from '#src/stores/redis.ts'
+import { subscribeToChannels, type Redis } from '#src/stores/redis.ts'
 
-interface Woken {
+interface WakeUpTargets {
   readonly dispatcher: Dispatcher
   readonly queues: SiteQueues
   readonly suspensions: SuspensionWatch
-  readonly throttles: Pacer
+  readonly throttles: Throttles
   readonly accounts: ConnectedAccounts
-  readonly dryRuns: DryRunAnswers
+  readonly dryRuns: DryRunWorker
 }
 
 /** Returns the subscribed connection; disconnect it to stop. */
-export function subscribe(ctx: Pick<Context, 'log' | 'redis'>, redisUrl: string, woken: Woken): Redis {
-  const { dispatcher, queues, suspensions, throttles, accounts, dryRuns } = woken
+export function subscribeToWakeUps(
+  ctx: Pick<Context, 'log' | 'redis'>,
+  redisUrl: string,
+  targets: WakeUpTargets,
+): Redis {
+  const { dispatcher, queues, suspensions, throttles, accounts, dryRuns } = targets
   const channels: Readonly<Record<string, (message: string) => void>> = {
-    [DUE_CHANNEL]: (tier) => dispatcher.kick(tier),
+    [DUE_CHANNEL]: (tier) => dispatcher.wakeTier(tier),
     [READY_CHANNEL]: (site) => queues.wake(site, true),
-    [ACCOUNT_TESTS_CHANNEL]: (id) => accounts.test(id),
+    [ACCOUNT_TESTS_CHANNEL]: (id) => accounts.handleTestRequest(id),
     [DRY_RUN_CHANNEL]: () => dryRuns.wake(),
     [SHAPING_CHANNEL]: () => void throttles.refresh(),
     [SUSPENSIONS_CHANNEL]: () => void suspensions.refresh(),
@@ -42,11 +46,11 @@ export function subscribe(ctx: Pick<Context, 'log' | 'redis'>, redisUrl: string,
   const catchUp = (): void => {
     void suspensions.refresh()
     void throttles.refresh()
-    dispatcher.kick('all')
+    dispatcher.wakeTier('all')
   }
-  const subscriber = listenTo(redisUrl, ctx.log, Object.keys(channels), {
-    heard: (channel, message) => channels[channel]?.(message),
-    isListening: catchUp,
+  const subscriber = subscribeToChannels(redisUrl, ctx.log, Object.keys(channels), {
+    onMessage: (channel, message) => channels[channel]?.(message),
+    onSubscribed: catchUp,
   })
   // either of the two connections may be back first
   ctx.redis.on('ready', catchUp)

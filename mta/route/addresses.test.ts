@@ -1,19 +1,19 @@
 import { assert } from 'chai'
 import { cidrs } from '#config/settings/readers.ts'
-import { judgeAddresses, literalAddress, splitFamilies, watchIpv6 } from './addresses.ts'
-import type { Lookup } from '#src/net/dns-answer.ts'
+import { selectAddresses, literalAddress, splitFamilies, watchIpv6 } from './addresses.ts'
+import type { DnsAnswer } from '#src/net/dns-answer.ts'
 
-const NONE: Lookup<string> = { kind: 'nothing', isName: true }
-const FAILED: Lookup<string> = { kind: 'failed', text: 'SERVFAIL' }
-const found = (...records: string[]): Lookup<string> => ({ kind: 'found', records })
+const NONE: DnsAnswer<string> = { kind: 'nothing', isName: true }
+const FAILED: DnsAnswer<string> = { kind: 'failed', text: 'SERVFAIL' }
+const found = (...records: string[]): DnsAnswer<string> => ({ kind: 'found', records })
 
 const V4 = ['198.41.0.4', '199.9.14.201']
 const V6 = ['2001:503:ba3e::2:30', '2001:500:200::b', '2001:500:2::c']
 
 interface Row {
   readonly what: string
-  readonly ipv6: Lookup<string>
-  readonly ipv4: Lookup<string>
+  readonly ipv6: DnsAnswer<string>
+  readonly ipv4: DnsAnswer<string>
   readonly isIpv6First?: boolean
   readonly allowed?: string
   readonly expected: readonly string[] | string
@@ -86,7 +86,7 @@ const ROWS: readonly Row[] = [
 describe('addresses of a host', () => {
   for (const { what, ipv6, ipv4, isIpv6First = false, allowed = '', expected } of ROWS) {
     it(what, () => {
-      const verdict = judgeAddresses({ host: 'mx.example', ipv6, ipv4 }, isIpv6First, cidrs(allowed))
+      const verdict = selectAddresses({ host: 'mx.example', ipv6, ipv4 }, isIpv6First, cidrs(allowed))
       if (verdict.kind === 'addresses')
         assert.deepEqual(
           verdict.addresses.map(({ address }) => address),
@@ -97,7 +97,7 @@ describe('addresses of a host', () => {
   }
 
   it("takes any address for the operator's own host", () => {
-    const verdict = judgeAddresses({ host: 'relay', ipv6: found('::1'), ipv4: found('10.0.0.1') }, false, 'all')
+    const verdict = selectAddresses({ host: 'relay', ipv6: found('::1'), ipv4: found('10.0.0.1') }, false, 'all')
     assert.deepEqual(verdict, {
       kind: 'addresses',
       addresses: [

@@ -6,7 +6,7 @@ import { isIP, isIPv6 } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { Network } from '#config/settings/readers.ts'
 import type { Clock } from '#src/platform/clock.ts'
-import type { Lookup } from '#src/net/dns-answer.ts'
+import type { DnsAnswer } from '#src/net/dns-answer.ts'
 import { isReachable } from '#src/net/address-policy.ts'
 
 export interface HostAddress {
@@ -24,21 +24,21 @@ export type Addresses =
 /** Of one host: more is a waste of the time a try may take. */
 const MAX_ADDRESSES = 8
 
-interface Found {
+interface HostLookups {
   readonly host: string
-  readonly ipv6: Lookup<string>
-  readonly ipv4: Lookup<string>
+  readonly ipv6: DnsAnswer<string>
+  readonly ipv4: DnsAnswer<string>
 }
 
 /** What two lookups make together. 'all' lets every address pass. */
-export function judgeAddresses(
-  { host, ipv6, ipv4 }: Found,
+export function selectAddresses(
+  { host, ipv6, ipv4 }: HostLookups,
   isIpv6First: boolean,
   allowed: readonly Network[] | 'all',
 ): Addresses {
-  const found = order(recordsOf(ipv6), recordsOf(ipv4), isIpv6First)
+  const ordered = interleaveFamilies(recordsOf(ipv6), recordsOf(ipv4), isIpv6First)
   const failed = [ipv6, ipv4].find((lookup) => lookup.kind === 'failed')
-  const reachable = allowed === 'all' ? found : found.filter((address) => isReachable(address, allowed))
+  const reachable = allowed === 'all' ? ordered : ordered.filter((address) => isReachable(address, allowed))
   if (reachable.length > 0)
     return {
       kind: 'addresses',
@@ -46,8 +46,8 @@ export function judgeAddresses(
     }
   if (failed !== undefined)
     return { kind: 'unknown', reason: 'dns', text: `the address of ${host} cannot be looked up: ${failed.text}` }
-  if (found.length === 0) return { kind: 'nothing', status: '5.4.4', text: `${host} has no address` }
-  return { kind: 'blocked', status: '5.4.4', text: `${host} has no public address (${found.slice(0, 3).join(', ')})` }
+  if (ordered.length === 0) return { kind: 'nothing', status: '5.4.4', text: `${host} has no address` }
+  return { kind: 'blocked', status: '5.4.4', text: `${host} has no public address (${ordered.slice(0, 3).join(', ')})` }
 }
 
 /** The answer for an address written where a name could stand (a transport map); null when it is a name. */
@@ -57,26 +57,26 @@ export function literalAddress(host: string): Addresses | null {
 }
 
 /** Splits what the machine answered for a name into the two lookups it stands for. */
-export function splitFamilies(lookup: Lookup<string>): { ipv6: Lookup<string>; ipv4: Lookup<string> } {
+export function splitFamilies(lookup: DnsAnswer<string>): { ipv6: DnsAnswer<string>; ipv4: DnsAnswer<string> } {
   if (lookup.kind !== 'found') return { ipv6: lookup, ipv4: lookup }
-  const of = (wanted: boolean): Lookup<string> => ({
+  const of = (wanted: boolean): DnsAnswer<string> => ({
     kind: 'found',
     records: lookup.records.filter((address) => isIPv6(address) === wanted),
   })
   return { ipv6: of(true), ipv4: of(false) }
 }
 
-const LOOK_EVERY_MS = 30_000
+const IPV6_CHECK_MS = 30_000
 
 type Interfaces = Readonly<Record<string, readonly { readonly family: string; readonly address: string }[] | undefined>>
 
 /** Whether this machine has a global IPv6 address, looked at now and then. */
 export function watchIpv6(clock: Clock, interfaces: () => Interfaces = networkInterfaces): () => boolean {
-  let lookedAt = -Infinity
+  let checkedAt = -Infinity
   let hasIpv6 = false
   return () => {
-    if (clock.now() - lookedAt >= LOOK_EVERY_MS) {
-      lookedAt = clock.now()
+    if (clock.now() - checkedAt >= IPV6_CHECK_MS) {
+      checkedAt = clock.now()
       hasIpv6 = Object.values(interfaces())
         .flat()
         .some((one) => one?.family === 'IPv6' && isReachable(one.address, []))
@@ -85,12 +85,12 @@ export function watchIpv6(clock: Clock, interfaces: () => Interfaces = networkIn
   }
 }
 
-function recordsOf(lookup: Lookup<string>): readonly string[] {
+function recordsOf(lookup: DnsAnswer<string>): readonly string[] {
   return lookup.kind === 'found' ? lookup.records : []
 }
 
 /** In turn where IPv6 works, so that neither family crowds the other out; else IPv4 first. */
-function order(ipv6: readonly string[], ipv4: readonly string[], isIpv6First: boolean): string[] {
+function interleaveFamilies(ipv6: readonly string[], ipv4: readonly string[], isIpv6First: boolean): string[] {
   if (!isIpv6First) return [...ipv4, ...ipv6]
   return Array.from({ length: Math.max(ipv6.length, ipv4.length) }, (_, i) => [ipv6[i], ipv4[i]])
     .flat()

@@ -21,7 +21,7 @@ export interface DnsQuestion {
 }
 
 /** A packet, or in words why there is none. */
-export type Exchanged = DecodedPacket | string
+export type ExchangeResult = DecodedPacket | string
 
 /** RFC 6891; 1232 bytes pass any network in one piece. */
 const EDNS = {
@@ -43,7 +43,7 @@ export function parseServer(server: string): DnsServer {
   return { host, port: Number(port) }
 }
 
-export async function exchange(question: DnsQuestion, server: DnsServer, timeoutMs: number): Promise<Exchanged> {
+export async function exchange(question: DnsQuestion, server: DnsServer, timeoutMs: number): Promise<ExchangeResult> {
   const query = queryFor(question)
   const answer = await overUdp(query, server, timeoutMs)
   return typeof answer !== 'string' && answer.flag_tc ? overTcp(query, server, timeoutMs) : answer
@@ -60,17 +60,17 @@ function queryFor({ name, type }: DnsQuestion): Packet {
   }
 }
 
-function overUdp(query: Packet, { host, port }: DnsServer, timeoutMs: number): Promise<Exchanged> {
+function overUdp(query: Packet, { host, port }: DnsServer, timeoutMs: number): Promise<ExchangeResult> {
   const socket = createSocket(isIPv6(host) ? 'udp6' : 'udp4')
-  return new Promise<Exchanged>((resolve) => {
+  return new Promise<ExchangeResult>((resolve) => {
     const timer = setTimeout(() => resolve(NO_ANSWER), timeoutMs)
-    const settle = (answer: Exchanged): void => {
+    const settle = (answer: ExchangeResult): void => {
       clearTimeout(timer)
       resolve(answer)
     }
     socket.on('error', () => settle('no DNS server there'))
     socket.on('message', (bytes) => {
-      const answer = read(bytes, query)
+      const answer = parseAnswer(bytes, query)
       if (answer !== null) settle(answer)
     })
     // connected: the kernel drops what comes from elsewhere
@@ -78,10 +78,10 @@ function overUdp(query: Packet, { host, port }: DnsServer, timeoutMs: number): P
   }).finally(() => socket.close())
 }
 
-function overTcp(query: Packet, { host, port }: DnsServer, timeoutMs: number): Promise<Exchanged> {
+function overTcp(query: Packet, { host, port }: DnsServer, timeoutMs: number): Promise<ExchangeResult> {
   const socket = connect({ host, port })
   let pending = Buffer.alloc(0)
-  return new Promise<Exchanged>((resolve) => {
+  return new Promise<ExchangeResult>((resolve) => {
     socket.setTimeout(timeoutMs, () => resolve(NO_ANSWER))
     const timer = setTimeout(() => resolve(NO_ANSWER), timeoutMs)
     socket.on('connect', () => socket.write(streamEncode(query)))
@@ -93,13 +93,13 @@ function overTcp(query: Packet, { host, port }: DnsServer, timeoutMs: number): P
     socket.on('data', (chunk: Buffer) => {
       pending = Buffer.concat([pending, chunk])
       const end = pending.length < 2 ? Infinity : 2 + pending.readUInt16BE(0)
-      if (pending.length >= end) resolve(read(pending.subarray(2, end), query) ?? 'the answer cannot be read')
+      if (pending.length >= end) resolve(parseAnswer(pending.subarray(2, end), query) ?? 'the answer cannot be read')
     })
   }).finally(() => socket.destroy())
 }
 
 /** Null when it is no answer to this question. */
-function read(bytes: Buffer, query: Packet): DecodedPacket | null {
+function parseAnswer(bytes: Buffer, query: Packet): DecodedPacket | null {
   try {
     const answer = decode(bytes)
     const [asked, answered] = [query.questions?.[0], answer.questions?.[0]]

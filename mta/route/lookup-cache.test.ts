@@ -1,12 +1,16 @@
 import { assert } from 'chai'
 import { createLookupCache } from './lookup-cache.ts'
-import type { Asked } from '#src/net/dns-answer.ts'
+import type { TimedDnsAnswer } from '#src/net/dns-answer.ts'
 
-const found = (ttlSeconds: number | null): Asked<string> => ({ kind: 'found', records: ['192.0.2.1'], ttlSeconds })
-const FAILED: Asked<string> = { kind: 'failed', text: 'SERVFAIL' }
+const found = (ttlSeconds: number | null): TimedDnsAnswer<string> => ({
+  kind: 'found',
+  records: ['192.0.2.1'],
+  ttlSeconds,
+})
+const FAILED: TimedDnsAnswer<string> = { kind: 'failed', text: 'SERVFAIL' }
 
 /** For how many whole seconds an answer is kept, by trying. */
-async function secondsKept(answers: readonly Asked<string>[]): Promise<number[]> {
+async function secondsKept(answers: readonly TimedDnsAnswer<string>[]): Promise<number[]> {
   let now = 0
   let asked = 0
   const look = createLookupCache({
@@ -25,7 +29,7 @@ async function secondsKept(answers: readonly Asked<string>[]): Promise<number[]>
 }
 
 describe('lookup cache', () => {
-  const ROWS: readonly (readonly [what: string, answer: Asked<string>, seconds: number])[] = [
+  const ROWS: readonly (readonly [what: string, answer: TimedDnsAnswer<string>, seconds: number])[] = [
     ['as long as the TTL says', found(600), 600],
     ['30 s at least', found(0), 30],
     ['an hour at most', found(86_400), 3600],
@@ -47,7 +51,7 @@ describe('lookup cache', () => {
 
   it('asks once for all who want to know at the same time', async () => {
     let asked = 0
-    const gate = Promise.withResolvers<Asked<string>>()
+    const gate = Promise.withResolvers<TimedDnsAnswer<string>>()
     const look = createLookupCache({ clock: { now: () => 0 }, fixedSeconds: 1, ask: () => (asked++, gate.promise) })
     const all = Promise.all([look('a.example'), look('a.example'), look('b.example')])
     gate.resolve(found(60))

@@ -4,11 +4,11 @@
  * at a time; all who ask meanwhile get its answer. The least recently used answers go when there are too many.
  */
 import type { Clock } from '#src/platform/clock.ts'
-import type { Asked, Lookup } from '#src/net/dns-answer.ts'
+import type { TimedDnsAnswer, DnsAnswer } from '#src/net/dns-answer.ts'
 
 export interface CacheOptions<T> {
   readonly clock: Clock
-  readonly ask: (name: string) => Promise<Asked<T>>
+  readonly ask: (name: string) => Promise<TimedDnsAnswer<T>>
   /** Where DNS gives no TTL. */
   readonly fixedSeconds: number
   readonly max?: number
@@ -22,7 +22,7 @@ const FIRST_FAILED_SECONDS = 5
 const MAX_FAILED_SECONDS = 30
 
 interface Entry<T> {
-  readonly lookup: Lookup<T>
+  readonly lookup: DnsAnswer<T>
   readonly until: number
   /** In a row. */
   readonly failures: number
@@ -34,46 +34,46 @@ export function createLookupCache<T>({
   ask,
   fixedSeconds,
   max = MAX_ENTRIES,
-}: CacheOptions<T>): (name: string) => Promise<Lookup<T>> {
-  const kept = new Map<string, Entry<T>>()
-  const underWay = new Map<string, Promise<Lookup<T>>>()
+}: CacheOptions<T>): (name: string) => Promise<DnsAnswer<T>> {
+  const entries = new Map<string, Entry<T>>()
+  const inFlight = new Map<string, Promise<DnsAnswer<T>>>()
 
-  async function askAndKeep(name: string): Promise<Lookup<T>> {
-    const asked = await ask(name)
-    const failures = asked.kind === 'failed' ? (kept.get(name)?.failures ?? 0) + 1 : 0
-    const lookup = lookupOf(asked)
-    kept.delete(name)
-    kept.set(name, { lookup, failures, until: clock.now() + 1000 * secondsOf(asked, failures, fixedSeconds) })
-    const [oldest] = kept.keys()
-    if (kept.size > max && oldest !== undefined) kept.delete(oldest)
+  async function queryAndCache(name: string): Promise<DnsAnswer<T>> {
+    const answer = await ask(name)
+    const failures = answer.kind === 'failed' ? (entries.get(name)?.failures ?? 0) + 1 : 0
+    const lookup = lookupOf(answer)
+    entries.delete(name)
+    entries.set(name, { lookup, failures, until: clock.now() + 1000 * secondsOf(answer, failures, fixedSeconds) })
+    const [oldest] = entries.keys()
+    if (entries.size > max && oldest !== undefined) entries.delete(oldest)
     return lookup
   }
 
   return async (name) => {
-    const entry = kept.get(name)
+    const entry = entries.get(name)
     if (entry !== undefined && clock.now() < entry.until) {
-      kept.delete(name)
-      kept.set(name, entry)
+      entries.delete(name)
+      entries.set(name, entry)
       return entry.lookup
     }
-    const pending = underWay.get(name) ?? askAndKeep(name).finally(() => underWay.delete(name))
-    underWay.set(name, pending)
+    const pending = inFlight.get(name) ?? queryAndCache(name).finally(() => inFlight.delete(name))
+    inFlight.set(name, pending)
     return pending
   }
 }
 
-function lookupOf<T>(asked: Asked<T>): Lookup<T> {
-  if (asked.kind !== 'found') return asked
+function lookupOf<T>(answer: TimedDnsAnswer<T>): DnsAnswer<T> {
+  if (answer.kind !== 'found') return answer
   return {
     kind: 'found',
-    records: asked.records,
-    ...(asked.isSecure === undefined ? {} : { isSecure: asked.isSecure }),
+    records: answer.records,
+    ...(answer.isSecure === undefined ? {} : { isSecure: answer.isSecure }),
   }
 }
 
-function secondsOf<T>(asked: Asked<T>, failures: number, fixedSeconds: number): number {
-  if (asked.kind === 'failed') return Math.min(FIRST_FAILED_SECONDS * 2 ** (failures - 1), MAX_FAILED_SECONDS)
-  if (asked.kind === 'nothing') return NOTHING_SECONDS
-  if (asked.ttlSeconds === null) return fixedSeconds
-  return Math.min(Math.max(asked.ttlSeconds, MIN_FOUND_SECONDS), MAX_FOUND_SECONDS)
+function secondsOf<T>(answer: TimedDnsAnswer<T>, failures: number, fixedSeconds: number): number {
+  if (answer.kind === 'failed') return Math.min(FIRST_FAILED_SECONDS * 2 ** (failures - 1), MAX_FAILED_SECONDS)
+  if (answer.kind === 'nothing') return NOTHING_SECONDS
+  if (answer.ttlSeconds === null) return fixedSeconds
+  return Math.min(Math.max(answer.ttlSeconds, MIN_FOUND_SECONDS), MAX_FOUND_SECONDS)
 }

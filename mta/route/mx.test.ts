@@ -1,13 +1,13 @@
 import { assert } from 'chai'
 import * as fc from 'fast-check'
-import { judgeMx, type MxVerdict } from './mx.ts'
+import { selectMxHosts, type MxSelection } from './mx.ts'
 
 const SELF = 'mail.us.example'
 
 type Given = readonly (readonly [preference: number, exchange: string])[]
 
-function judge(given: Given, random: () => number = () => 0): MxVerdict {
-  return judgeMx(
+function judge(given: Given, random: () => number = () => 0): MxSelection {
+  return selectMxHosts(
     given.map(([priority, exchange]) => ({ priority, exchange })),
     SELF,
     random,
@@ -100,7 +100,7 @@ const HOSTS: readonly (readonly [rule: string, given: Given, expected: readonly 
   ],
 ]
 
-const ENDS: readonly (readonly [rule: string, given: Given, expected: MxVerdict['kind']])[] = [
+const ENDS: readonly (readonly [rule: string, given: Given, expected: MxSelection['kind']])[] = [
   ['one null MX', [[0, '']], 'null-mx'],
   ['null MX written with another preference', [[10, '']], 'null-mx'],
   [
@@ -195,7 +195,7 @@ describe('judgeMx', () => {
     })
     fc.assert(
       fc.property(fc.array(record), (records) => {
-        const verdict = judgeMx(records, SELF, Math.random)
+        const verdict = selectMxHosts(records, SELF, Math.random)
         const hosts = verdict.kind === 'hosts' ? verdict.hosts : []
         assert.deepEqual(
           hosts,

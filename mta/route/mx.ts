@@ -16,7 +16,7 @@ export interface MxHost {
   readonly preference: number
 }
 
-export type MxVerdict =
+export type MxSelection =
   | {
       readonly kind: 'hosts'
       readonly hosts: readonly MxHost[]
@@ -31,7 +31,7 @@ const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9
 const LOCALHOST = /(^|\.)(localhost|localdomain)$/
 
 /** `self` is our own host name; `random` answers numbers from 0 to below 1. */
-export function judgeMx(records: readonly MxRecord[], self: string, random: () => number): MxVerdict {
+export function selectMxHosts(records: readonly MxRecord[], self: string, random: () => number): MxSelection {
   const named = records
     .map(({ exchange, priority }) => ({ name: exchange.toLowerCase().replace(/\.$/, ''), preference: priority }))
     .filter(({ name }) => name !== '')
@@ -43,9 +43,9 @@ export function judgeMx(records: readonly MxRecord[], self: string, random: () =
       skipped: named.map(({ name }) => `${JSON.stringify(name)} ${flawOf(name)}`).slice(0, MAX_HOSTS),
     }
   const own = usable.filter(({ name }) => name === self.toLowerCase()).map(({ preference }) => preference)
-  const better = usable.filter(({ preference }) => preference < Math.min(...own))
-  if (better.length === 0) return { kind: 'loop' }
-  const hosts = once(shuffle(better, random).toSorted((a, b) => a.preference - b.preference))
+  const preferred = usable.filter(({ preference }) => preference < Math.min(...own))
+  if (preferred.length === 0) return { kind: 'loop' }
+  const hosts = withoutDuplicates(shuffle(preferred, random).toSorted((a, b) => a.preference - b.preference))
   return { kind: 'hosts', hosts: hosts.slice(0, MAX_HOSTS), names: hosts.map(({ name }) => name) }
 }
 
@@ -56,7 +56,7 @@ function flawOf(name: string): string | null {
   return HOST_NAME.test(name) ? null : 'is not a host name'
 }
 
-function once(hosts: readonly MxHost[]): MxHost[] {
+function withoutDuplicates(hosts: readonly MxHost[]): MxHost[] {
   const seen = new Set<string>()
   return hosts.filter(({ name }) => !seen.has(name) && seen.add(name))
 }

@@ -23,7 +23,7 @@ describe('resolver', () => {
       config: { dnsServers: servers, dnsMxCacheSeconds: 300 },
       clock: { now: () => now },
       timeoutMs,
-      atOnce,
+      maxConcurrent: atOnce,
     })
     open.push(resolver)
     return resolver

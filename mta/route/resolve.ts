@@ -4,24 +4,24 @@
 import type { MxRecord } from 'node:dns'
 import type { Config } from '#config/load.ts'
 import type { Clock } from '#src/platform/clock.ts'
-import type { Asked, Lookup, TlsaRecord } from '#src/net/dns-answer.ts'
-import { createTurnstile } from '#src/concurrency/semaphore.ts'
+import type { TimedDnsAnswer, DnsAnswer, TlsaRecord } from '#src/net/dns-answer.ts'
+import { createSemaphore } from '#src/concurrency/semaphore.ts'
 import { createLookupCache } from './lookup-cache.ts'
 import { openSecureDns } from './secure-dns.ts'
 import { askIpv4, askIpv6, askMx, askSystem, askTxt, openUpstream } from './upstream.ts'
 
 export interface Resolver {
-  mx(domain: string): Promise<Lookup<MxRecord>>
-  ipv4(host: string): Promise<Lookup<string>>
-  ipv6(host: string): Promise<Lookup<string>>
-  txt(name: string): Promise<Lookup<string>>
+  mx(domain: string): Promise<DnsAnswer<MxRecord>>
+  ipv4(host: string): Promise<DnsAnswer<string>>
+  ipv6(host: string): Promise<DnsAnswer<string>>
+  txt(name: string): Promise<DnsAnswer<string>>
   /** Both families, by the machine's own means. */
-  system(host: string): Promise<Lookup<string>>
+  system(host: string): Promise<DnsAnswer<string>>
   /** With the word of a validating resolver. */
   readonly secure: {
-    mx(domain: string): Promise<Lookup<string>>
-    owner(host: string): Promise<Lookup<string>>
-    tlsa(name: string): Promise<Lookup<TlsaRecord>>
+    mx(domain: string): Promise<DnsAnswer<string>>
+    owner(host: string): Promise<DnsAnswer<string>>
+    tlsa(name: string): Promise<DnsAnswer<TlsaRecord>>
   }
   stop(): void
 }
@@ -30,37 +30,46 @@ export interface ResolverOptions {
   readonly config: Pick<Config, 'dnsServers' | 'dnsMxCacheSeconds'>
   readonly clock: Clock
   readonly timeoutMs?: number
-  readonly atOnce?: number
+  readonly maxConcurrent?: number
 }
 
 /** Questions under way; more wait. A claim of many domains must not flood the DNS server. */
-const AT_ONCE = 100
+const MAX_CONCURRENT = 100
 /** A failed lookup is better than one that is answered in minutes. */
-const MOST_WAITING = 100_000
-const SYSTEM_SECONDS = 30
+const MAX_WAITING = 100_000
+const SYSTEM_CACHE_SECONDS = 30
 
-const CROWDED = { kind: 'failed', text: 'too many questions are waiting' } as const
+const OVERLOADED = { kind: 'failed', text: 'too many questions are waiting' } as const
 
-export function createResolver({ config, clock, timeoutMs, atOnce = AT_ONCE }: ResolverOptions): Resolver {
+export function createResolver({
+  config,
+  clock,
+  timeoutMs,
+  maxConcurrent = MAX_CONCURRENT,
+}: ResolverOptions): Resolver {
   const upstream = openUpstream({ servers: config.dnsServers, ...(timeoutMs === undefined ? {} : { timeoutMs }) })
-  const inTurn = createTurnstile(atOnce, MOST_WAITING)
+  const limited = createSemaphore(maxConcurrent, MAX_WAITING)
   const secure = openSecureDns({ servers: config.dnsServers, ...(timeoutMs === undefined ? {} : { timeoutMs }) })
   const fixedSeconds = config.dnsMxCacheSeconds
-  const kept = <T>(
-    ask: (name: string) => Promise<Asked<T>>,
+  const cached = <T>(
+    ask: (name: string) => Promise<TimedDnsAnswer<T>>,
     seconds = fixedSeconds,
-  ): ((name: string) => Promise<Lookup<T>>) =>
-    createLookupCache({ clock, fixedSeconds: seconds, ask: async (name) => (await inTurn(() => ask(name))) ?? CROWDED })
+  ): ((name: string) => Promise<DnsAnswer<T>>) =>
+    createLookupCache({
+      clock,
+      fixedSeconds: seconds,
+      ask: async (name) => (await limited(() => ask(name))) ?? OVERLOADED,
+    })
   return {
-    mx: kept((name) => upstream.ask(askMx, name)),
-    ipv4: kept((name) => upstream.ask(askIpv4, name)),
-    ipv6: kept((name) => upstream.ask(askIpv6, name)),
-    txt: kept((name) => upstream.ask(askTxt, name)),
-    system: kept(askSystem, SYSTEM_SECONDS),
+    mx: cached((name) => upstream.ask(askMx, name)),
+    ipv4: cached((name) => upstream.ask(askIpv4, name)),
+    ipv6: cached((name) => upstream.ask(askIpv6, name)),
+    txt: cached((name) => upstream.ask(askTxt, name)),
+    system: cached(askSystem, SYSTEM_CACHE_SECONDS),
     secure: {
-      mx: kept((name) => secure.mx(name)),
-      owner: kept((name) => secure.owner(name)),
-      tlsa: kept((name) => secure.tlsa(name)),
+      mx: cached((name) => secure.mx(name)),
+      owner: cached((name) => secure.owner(name)),
+      tlsa: cached((name) => secure.tlsa(name)),
     },
     stop: () => upstream.stop(),
   }

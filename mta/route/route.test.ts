@@ -69,7 +69,7 @@ function tell(route: Route): string {
     : `${route.site} ${route.reason} ${route.text}`
 }
 
-const host = (name: string, isOurs = false) => ({ name, preference: 0, port: 25, isOurs })
+const host = (name: string, isMapped = false) => ({ name, preference: 0, port: 25, isMapped })
 
 describe('router', () => {
   let dns: TestDns

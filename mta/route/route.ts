@@ -8,8 +8,8 @@ import type { Config } from '#config/load.ts'
 import { cidrs } from '#config/settings/readers.ts'
 import type { Clock } from '#src/platform/clock.ts'
 import type { Log } from '#src/platform/log.ts'
-import { judgeAddresses, literalAddress, splitFamilies, watchIpv6, type Addresses } from './addresses.ts'
-import { judgeMx, type MxVerdict } from './mx.ts'
+import { selectAddresses, literalAddress, splitFamilies, watchIpv6, type Addresses } from './addresses.ts'
+import { selectMxHosts, type MxSelection } from './mx.ts'
 import { createResolver, type Resolver } from './resolve.ts'
 import { siteOfHosts, siteOfNone, siteOfRoute } from './site.ts'
 
@@ -18,17 +18,17 @@ export interface Host {
   readonly preference: number
   readonly port: number
   /** Named by the operator (transport map): may be anywhere, and any way to find its address will do. */
-  readonly isOurs: boolean
+  readonly isMapped: boolean
 }
 
-export type Refusal = 'null-mx' | 'no-such-domain' | 'no-host' | 'loop'
+export type RouteRefusal = 'null-mx' | 'no-such-domain' | 'no-host' | 'loop'
 
 export type Route =
   | { readonly kind: 'hosts'; readonly site: string; readonly hosts: readonly Host[] }
   | {
       readonly kind: 'refused'
       readonly site: string
-      readonly reason: Refusal
+      readonly reason: RouteRefusal
       readonly status: string
       readonly text: string
     }
@@ -61,7 +61,7 @@ export interface RouterOptions {
 }
 
 /** RFC 3463, RFC 7505 4.1 */
-const REFUSALS: Readonly<Record<Refusal, { readonly status: string; readonly text: string }>> = {
+const REFUSALS: Readonly<Record<RouteRefusal, { readonly status: string; readonly text: string }>> = {
   'null-mx': { status: '5.1.10', text: 'takes no mail (null MX)' },
   'no-such-domain': { status: '5.1.2', text: 'does not exist' },
   'no-host': { status: '5.4.4', text: 'has no host that takes mail' },
@@ -84,13 +84,13 @@ export function createRouter({
       return {
         kind: 'hosts',
         site: siteOfRoute(mapped.host, mapped.port),
-        hosts: [{ name: mapped.host, preference: 0, port: mapped.port, isOurs: true }],
+        hosts: [{ name: mapped.host, preference: 0, port: mapped.port, isMapped: true }],
       }
     }
     const mx = await resolver.mx(domain)
     if (mx.kind === 'failed') return unknown(domain, `MX of ${domain}: ${mx.text}`)
     if (mx.kind === 'nothing') return routeToItself(domain, mx.isName)
-    return fromMx(domain, judgeMx(mx.records, config.serverName, random))
+    return fromMx(domain, selectMxHosts(mx.records, config.serverName, random))
   }
 
   function mappedTo(domain: string): { readonly host: string; readonly port: number } | undefined {
@@ -99,18 +99,18 @@ export function createRouter({
     return config.routes.find((rule) => rule.domain === domain) ?? config.routes.find((rule) => rule.domain === '*')
   }
 
-  function fromMx(domain: string, verdict: MxVerdict): Route {
-    if (verdict.kind === 'hosts') {
+  function fromMx(domain: string, selection: MxSelection): Route {
+    if (selection.kind === 'hosts') {
       return {
         kind: 'hosts',
-        site: siteOfHosts(verdict.names),
-        hosts: verdict.hosts.map((host) => ({ ...host, port: config.smtpOutPort, isOurs: false })),
+        site: siteOfHosts(selection.names),
+        hosts: selection.hosts.map((host) => ({ ...host, port: config.smtpOutPort, isMapped: false })),
       }
     }
-    if (verdict.kind === 'unusable') log.debug({ domain, skipped: verdict.skipped }, 'no MX record names a host')
-    return verdict.kind === 'unusable'
-      ? refused(domain, 'no-host', verdict.skipped.join(', '))
-      : refused(domain, verdict.kind)
+    if (selection.kind === 'unusable') log.debug({ domain, skipped: selection.skipped }, 'no MX record names a host')
+    return selection.kind === 'unusable'
+      ? refused(domain, 'no-host', selection.skipped.join(', '))
+      : refused(domain, selection.kind)
   }
 
   /**
@@ -124,7 +124,7 @@ export function createRouter({
       return {
         kind: 'hosts',
         site: siteOfHosts([domain]),
-        hosts: [{ name: domain, preference: 0, port: config.smtpOutPort, isOurs: false }],
+        hosts: [{ name: domain, preference: 0, port: config.smtpOutPort, isMapped: false }],
       }
     }
     const failed = [ipv6, ipv4].find((lookup) => lookup.kind === 'failed')
@@ -143,22 +143,22 @@ function createAddressLookup({ config, clock, resolver }: AddressLookupParts): R
   const allowed = config.isSandbox ? [...config.allowPrivateTargets, ...LOOPBACK] : config.allowPrivateTargets
   const isIpv6First = watchIpv6(clock)
 
-  async function ourAddresses(host: string): Promise<Addresses> {
+  async function mappedAddresses(host: string): Promise<Addresses> {
     const [ipv6, ipv4] = await Promise.all([resolver.ipv6(host), resolver.ipv4(host)])
-    const found = judgeAddresses({ host, ipv6, ipv4 }, isIpv6First(), 'all')
+    const found = selectAddresses({ host, ipv6, ipv4 }, isIpv6First(), 'all')
     if (found.kind === 'addresses') return found
-    const said = judgeAddresses({ host, ...splitFamilies(await resolver.system(host)) }, isIpv6First(), 'all')
-    return said.kind === 'addresses' ? said : found
+    const local = selectAddresses({ host, ...splitFamilies(await resolver.system(host)) }, isIpv6First(), 'all')
+    return local.kind === 'addresses' ? local : found
   }
 
   return async (host) => {
-    if (host.isOurs) return literalAddress(host.name) ?? ourAddresses(host.name)
+    if (host.isMapped) return literalAddress(host.name) ?? mappedAddresses(host.name)
     const [ipv6, ipv4] = await Promise.all([resolver.ipv6(host.name), resolver.ipv4(host.name)])
-    return judgeAddresses({ host: host.name, ipv6, ipv4 }, isIpv6First(), allowed)
+    return selectAddresses({ host: host.name, ipv6, ipv4 }, isIpv6First(), allowed)
   }
 }
 
-function refused(domain: string, reason: Refusal, detail?: string): Route {
+function refused(domain: string, reason: RouteRefusal, detail?: string): Route {
   const { status, text } = REFUSALS[reason]
   return {
     kind: 'refused',

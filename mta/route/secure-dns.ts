@@ -5,15 +5,15 @@
  */
 import { Resolver } from 'node:dns/promises'
 import type { Answer, DecodedPacket, RecordType } from 'dns-packet'
-import type { Asked, TlsaRecord } from '#src/net/dns-answer.ts'
+import type { TimedDnsAnswer, TlsaRecord } from '#src/net/dns-answer.ts'
 import { exchange, parseServer } from './dns-exchange.ts'
 
 export interface SecureDns {
   /** The names of MX hosts. */
-  mx(name: string): Promise<Asked<string>>
+  mx(name: string): Promise<TimedDnsAnswer<string>>
   /** The name that the addresses are at, once all aliases are followed; IPv4, or IPv6 where there is none. */
-  owner(host: string): Promise<Asked<string>>
-  tlsa(name: string): Promise<Asked<TlsaRecord>>
+  owner(host: string): Promise<TimedDnsAnswer<string>>
+  tlsa(name: string): Promise<TimedDnsAnswer<TlsaRecord>>
 }
 
 export interface SecureDnsOptions {
@@ -28,22 +28,22 @@ const ROUNDS = 2
 /** RFC 1035 4.1.1 */
 const RCODE_MASK = 15
 const [NOERROR, NXDOMAIN] = [0, 3]
-const TROUBLES: Readonly<Record<number, string>> = { 1: 'FORMERR', 2: 'SERVFAIL', 4: 'NOTIMP', 5: 'REFUSED' }
+const RCODE_NAMES: Readonly<Record<number, string>> = { 1: 'FORMERR', 2: 'SERVFAIL', 4: 'NOTIMP', 5: 'REFUSED' }
 
 export function openSecureDns({ servers, timeoutMs = TIMEOUT_MS }: SecureDnsOptions): SecureDns {
-  const asked = (servers ?? new Resolver().getServers()).map(parseServer)
+  const dnsServers = (servers ?? new Resolver().getServers()).map(parseServer)
 
-  async function ask<T>(name: string, type: RecordType, pick: (answer: Answer) => T[]): Promise<Asked<T>> {
-    let last: Asked<T> = { kind: 'failed', text: 'no DNS server is configured' }
-    for (const server of Array.from({ length: ROUNDS }, () => asked).flat()) {
+  async function ask<T>(name: string, type: RecordType, pick: (answer: Answer) => T[]): Promise<TimedDnsAnswer<T>> {
+    let last: TimedDnsAnswer<T> = { kind: 'failed', text: 'no DNS server is configured' }
+    for (const server of Array.from({ length: ROUNDS }, () => dnsServers).flat()) {
       const packet = await exchange({ name, type }, server, timeoutMs)
-      last = typeof packet === 'string' ? { kind: 'failed', text: packet } : judge(packet, type, pick)
+      last = typeof packet === 'string' ? { kind: 'failed', text: packet } : parseResponse(packet, type, pick)
       if (last.kind !== 'failed') return last
     }
     return last
   }
 
-  async function owner(host: string): Promise<Asked<string>> {
+  async function owner(host: string): Promise<TimedDnsAnswer<string>> {
     const ipv4 = await ask(host, 'A', (answer) => [answer.name.toLowerCase()])
     return ipv4.kind === 'nothing' ? ask(host, 'AAAA', (answer) => [answer.name.toLowerCase()]) : ipv4
   }
@@ -55,11 +55,11 @@ export function openSecureDns({ servers, timeoutMs = TIMEOUT_MS }: SecureDnsOpti
   }
 }
 
-function judge<T>(packet: DecodedPacket, type: RecordType, pick: (answer: Answer) => T[]): Asked<T> {
+function parseResponse<T>(packet: DecodedPacket, type: RecordType, pick: (answer: Answer) => T[]): TimedDnsAnswer<T> {
   const isSecure = packet.flag_ad
   const rcode = (packet.flags ?? 0) & RCODE_MASK
   if (rcode === NXDOMAIN) return { kind: 'nothing', isName: false, isSecure }
-  if (rcode !== NOERROR) return { kind: 'failed', text: TROUBLES[rcode] ?? `RCODE ${rcode}` }
+  if (rcode !== NOERROR) return { kind: 'failed', text: RCODE_NAMES[rcode] ?? `RCODE ${rcode}` }
   const answers = (packet.answers ?? []).filter((answer) => answer.type === type)
   const records = answers.flatMap(pick)
   if (records.length === 0) return { kind: 'nothing', isName: true, isSecure }

@@ -4,17 +4,17 @@
  */
 import { createHash } from 'node:crypto'
 
-const DIGITS = 16
+const HASH_DIGITS = 16
 /** A host name that is longer is named by its hash. */
-const READABLE = 100
+const MAX_READABLE = 100
 
 /** One host: its name. Several: what their names share at the end, and a hash of the sorted set. */
 export function siteOfHosts(names: readonly string[]): string {
   const sorted = [...new Set(names.map((name) => name.toLowerCase()))].toSorted()
   const [only] = sorted
-  if (sorted.length === 1 && only !== undefined && only.length <= READABLE) return only
-  const hash = createHash('sha256').update(sorted.join(',')).digest('hex').slice(0, DIGITS)
-  return `${sharedEnd(sorted)}~${hash}`
+  if (sorted.length === 1 && only !== undefined && only.length <= MAX_READABLE) return only
+  const hash = createHash('sha256').update(sorted.join(',')).digest('hex').slice(0, HASH_DIGITS)
+  return `${sharedSuffix(sorted)}~${hash}`
 }
 
 /** A target of the transport map: told apart from MX hosts, for the operator set its port. */
@@ -28,10 +28,10 @@ export function siteOfNone(domain: string): string {
 }
 
 /** The labels that all names end with, or "mx" where that is no more than a top-level domain. */
-function sharedEnd(names: readonly string[]): string {
+function sharedSuffix(names: readonly string[]): string {
   const [first = [], ...others] = names.map((name) => name.split('.').toReversed())
   const differing = first.findIndex((label, i) => others.some((labels) => labels[i] !== label))
   const shared = differing < 0 ? first : first.slice(0, differing)
   const text = shared.toReversed().join('.')
-  return shared.length < 2 || text.length > READABLE ? 'mx' : text
+  return shared.length < 2 || text.length > MAX_READABLE ? 'mx' : text
 }

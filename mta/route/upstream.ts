@@ -5,24 +5,24 @@
  */
 import { lookup, Resolver } from 'node:dns/promises'
 import type { MxRecord } from 'node:dns'
-import type { Asked, Records } from '#src/net/dns-answer.ts'
+import type { TimedDnsAnswer, DnsRecords } from '#src/net/dns-answer.ts'
 
-type Question<T> = (server: Resolver, name: string) => Promise<Records<T>>
+type DnsQuery<T> = (server: Resolver, name: string) => Promise<DnsRecords<T>>
 
 /** node gives no TTL with MX records. */
-export const askMx: Question<MxRecord> = async (server, name) => ({
+export const askMx: DnsQuery<MxRecord> = async (server, name) => ({
   records: await server.resolveMx(name),
   ttlSeconds: null,
 })
-export const askIpv4: Question<string> = async (server, name) => addresses(await server.resolve4(name, { ttl: true }))
-export const askTxt: Question<string> = async (server, name) => ({
+export const askIpv4: DnsQuery<string> = async (server, name) => addresses(await server.resolve4(name, { ttl: true }))
+export const askTxt: DnsQuery<string> = async (server, name) => ({
   records: (await server.resolveTxt(name)).map((parts) => parts.join('')),
   ttlSeconds: null,
 })
-export const askIpv6: Question<string> = async (server, name) => addresses(await server.resolve6(name, { ttl: true }))
+export const askIpv6: DnsQuery<string> = async (server, name) => addresses(await server.resolve6(name, { ttl: true }))
 
 export interface Upstream {
-  ask<T>(question: Question<T>, name: string): Promise<Asked<T>>
+  ask<T>(question: DnsQuery<T>, name: string): Promise<TimedDnsAnswer<T>>
   stop(): void
 }
 
@@ -41,9 +41,9 @@ export function openUpstream({ servers, timeoutMs = TIMEOUT_MS }: UpstreamOption
   let preferred = 0
   let isStopped = false
 
-  async function ask<T>(question: Question<T>, name: string): Promise<Asked<T>> {
+  async function ask<T>(question: DnsQuery<T>, name: string): Promise<TimedDnsAnswer<T>> {
     const order = [...resolvers.slice(preferred), ...resolvers.slice(0, preferred)]
-    let last: Asked<T> = { kind: 'failed', text: 'no DNS server is configured' }
+    let last: TimedDnsAnswer<T> = { kind: 'failed', text: 'no DNS server is configured' }
     for (const resolver of Array.from({ length: ROUNDS }, () => order).flat()) {
       if (isStopped) return { kind: 'failed', text: 'stopped' }
       last = await tryOne(question, resolver, name)
@@ -66,8 +66,8 @@ export function openUpstream({ servers, timeoutMs = TIMEOUT_MS }: UpstreamOption
 }
 
 /** The machine's own word for a name (hosts file, search domains): for names that the operator wrote, not for those from DNS. */
-export async function askSystem(name: string): Promise<Asked<string>> {
-  return settle(async () => ({
+export async function askSystem(name: string): Promise<TimedDnsAnswer<string>> {
+  return toAnswer(async () => ({
     records: (await lookup(name, { all: true, order: 'verbatim' })).map(({ address }) => address),
     ttlSeconds: null,
   }))
@@ -81,8 +81,8 @@ function openResolvers(servers: readonly string[] | null, timeoutMs: number): Re
   })
 }
 
-function tryOne<T>(question: Question<T>, resolver: Resolver, name: string): Promise<Asked<T>> {
-  return settle(() => question(resolver, name))
+function tryOne<T>(question: DnsQuery<T>, resolver: Resolver, name: string): Promise<TimedDnsAnswer<T>> {
+  return toAnswer(() => question(resolver, name))
 }
 
 /** c-ares' and getaddrinfo's codes for "there is none"; all others are trouble. A name that no question can carry is a name that is not there. */
@@ -92,7 +92,7 @@ const NOTHING: Readonly<Record<string, { readonly kind: 'nothing'; readonly isNa
   EBADNAME: { kind: 'nothing', isName: false },
 }
 
-const TROUBLES: Readonly<Record<string, string>> = {
+const FAILURE_TEXTS: Readonly<Record<string, string>> = {
   ESERVFAIL: 'SERVFAIL',
   EREFUSED: 'REFUSED',
   ETIMEOUT: 'no answer in time',
@@ -100,18 +100,18 @@ const TROUBLES: Readonly<Record<string, string>> = {
   EBADRESP: 'the answer cannot be read',
 }
 
-async function settle<T>(look: () => Promise<Records<T>>): Promise<Asked<T>> {
+async function toAnswer<T>(query: () => Promise<DnsRecords<T>>): Promise<TimedDnsAnswer<T>> {
   try {
-    const found = await look()
+    const answer = await query()
     // a CNAME that leads to no record arrives as an empty list
-    return found.records.length === 0 ? { kind: 'nothing', isName: true } : { kind: 'found', ...found }
+    return answer.records.length === 0 ? { kind: 'nothing', isName: true } : { kind: 'found', ...answer }
   } catch (error) {
     const code =
       error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : String(error)
-    return NOTHING[code] ?? { kind: 'failed', text: TROUBLES[code] ?? code }
+    return NOTHING[code] ?? { kind: 'failed', text: FAILURE_TEXTS[code] ?? code }
   }
 }
 
-function addresses(records: readonly { readonly address: string; readonly ttl: number }[]): Records<string> {
+function addresses(records: readonly { readonly address: string; readonly ttl: number }[]): DnsRecords<string> {
   return { records: records.map(({ address }) => address), ttlSeconds: Math.min(...records.map(({ ttl }) => ttl)) }
 }

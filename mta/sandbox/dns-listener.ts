@@ -18,10 +18,10 @@ import {
   type Packet,
 } from 'dns-packet'
 
-export type Via = 'udp' | 'tcp'
+export type DnsTransport = 'udp' | 'tcp'
 
 /** Answers one query (always with one question); null stays silent. */
-export type Responder = (query: DecodedPacket, via: Via) => Promise<Packet | null>
+export type Responder = (query: DecodedPacket, via: DnsTransport) => Promise<Packet | null>
 
 export interface DnsListener {
   /** The same for UDP and TCP. */
@@ -67,7 +67,7 @@ async function bindUdp(port: number, respond: Responder): Promise<UdpSocket> {
   await once(socket, 'listening')
   socket.on('message', (bytes, peer) => {
     void handle(bytes, 'udp', respond, (packet, query) =>
-      socket.send(fit(packet, query), peer.port, peer.address, () => {}),
+      socket.send(encodeUdp(packet, query), peer.port, peer.address, () => {}),
     )
   })
   socket.on('error', () => {})
@@ -89,13 +89,13 @@ async function bindTcp(port: number, respond: Responder): Promise<Server & { rea
 }
 
 /** RFC 1035 4.2.2: two bytes of length in front of each message. */
-function readFrames(socket: Socket, take: (bytes: Buffer) => void): void {
+function readFrames(socket: Socket, receive: (bytes: Buffer) => void): void {
   let pending = Buffer.alloc(0)
   socket.on('data', (chunk) => {
     pending = Buffer.concat([pending, typeof chunk === 'string' ? Buffer.from(chunk) : chunk])
     while (pending.length >= 2 && pending.length >= 2 + pending.readUInt16BE(0)) {
       const end = 2 + pending.readUInt16BE(0)
-      take(pending.subarray(2, end))
+      receive(pending.subarray(2, end))
       pending = pending.subarray(end)
     }
   })
@@ -103,8 +103,8 @@ function readFrames(socket: Socket, take: (bytes: Buffer) => void): void {
 
 type Send = (packet: Packet, query: DecodedPacket) => void
 
-async function handle(bytes: Buffer, via: Via, respond: Responder, send: Send): Promise<void> {
-  const query = read(bytes)
+async function handle(bytes: Buffer, via: DnsTransport, respond: Responder, send: Send): Promise<void> {
+  const query = decodeQuery(bytes)
   if (query === null) return
   const packet = await respond(query, via).catch(() => answerTo(query, 'SERVFAIL'))
   if (packet === null) return
@@ -115,7 +115,7 @@ async function handle(bytes: Buffer, via: Via, respond: Responder, send: Send): 
   }
 }
 
-function read(bytes: Buffer): DecodedPacket | null {
+function decodeQuery(bytes: Buffer): DecodedPacket | null {
   try {
     const query = decode(bytes)
     return query.type === 'query' && query.questions?.length === 1 ? query : null
@@ -125,11 +125,11 @@ function read(bytes: Buffer): DecodedPacket | null {
 }
 
 /** The bytes of a UDP answer: cut to an empty one with the TC bit where it is too long (RFC 2181 9). */
-function fit(packet: Packet, query: DecodedPacket): Buffer {
-  const asked = query.additionals?.find((record) => record.type === 'OPT')
-  const offered = asked !== undefined && 'udpPayloadSize' in asked ? asked.udpPayloadSize : PLAIN_UDP_BYTES
+function encodeUdp(packet: Packet, query: DecodedPacket): Buffer {
+  const edns = query.additionals?.find((record) => record.type === 'OPT')
+  const maxBytes = edns !== undefined && 'udpPayloadSize' in edns ? edns.udpPayloadSize : PLAIN_UDP_BYTES
   const whole = encode(packet)
-  if (whole.length <= Math.min(Math.max(offered, PLAIN_UDP_BYTES), MAX_UDP_BYTES)) return whole
+  if (whole.length <= Math.min(Math.max(maxBytes, PLAIN_UDP_BYTES), MAX_UDP_BYTES)) return whole
   return encode({ ...packet, answers: [], flags: (packet.flags ?? 0) | TRUNCATED_RESPONSE })
 }
 

@@ -7,13 +7,13 @@
 import { Resolver } from 'node:dns/promises'
 import type { ParsedMail } from 'mailparser'
 import { idOfHex } from '#src/platform/id.ts'
-import { readReturnPath, type Mac } from '#src/mail/verp.ts'
-import type { DkimVerdict, TakenMail } from '#src/sandbox/inbox.ts'
+import { parseReturnPath, type Mac } from '#src/mail/verp.ts'
+import type { DkimResult, CapturedMail } from '#src/sandbox/inbox.ts'
 
-export type Findings = Pick<TakenMail, 'headerFrom' | 'subject' | 'messageId' | 'dkim'>
+export type MailInspection = Pick<CapturedMail, 'headerFrom' | 'subject' | 'messageId' | 'dkim'>
 
-export interface Examiner {
-  examine(raw: Buffer, mailFrom: string): Promise<Findings>
+export interface MailInspector {
+  inspect(raw: Buffer, mailFrom: string): Promise<MailInspection>
   stop(): void
 }
 
@@ -21,22 +21,22 @@ export interface Examiner {
 const MAX_HEADER_BYTES = 512 * 1024
 const DNS_TIMEOUT_MS = 2000
 
-export function createExaminer(dnsPort: number, mac: Mac): Examiner {
+export function createMailInspector(dnsPort: number, mac: Mac): MailInspector {
   const resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: 2 })
   resolver.setServers([`127.0.0.1:${dnsPort}`])
-  const examine = async (raw: Buffer, mailFrom: string): Promise<Findings> => {
-    const [headers, dkim] = await Promise.all([readHeaders(raw), judgeSignatures(raw, resolver)])
+  const inspect = async (raw: Buffer, mailFrom: string): Promise<MailInspection> => {
+    const [headers, dkim] = await Promise.all([parseHeaders(raw), verifySignatures(raw, resolver)])
     return {
       headerFrom: headers?.from?.text ?? null,
       subject: headers?.subject ?? null,
-      messageId: readReturnPath(mailFrom, mac)?.messageId ?? readMessageId(headers?.messageId),
+      messageId: parseReturnPath(mailFrom, mac)?.messageId ?? parseMessageId(headers?.messageId),
       dkim,
     }
   }
-  return { examine, stop: () => resolver.cancel() }
+  return { inspect, stop: () => resolver.cancel() }
 }
 
-async function readHeaders(raw: Buffer): Promise<ParsedMail | null> {
+async function parseHeaders(raw: Buffer): Promise<ParsedMail | null> {
   const end = raw.indexOf('\r\n\r\n')
   const block = raw.subarray(0, Math.min(end < 0 ? raw.length : end + 4, MAX_HEADER_BYTES))
   const { simpleParser } = await import('mailparser')
@@ -48,13 +48,13 @@ async function readHeaders(raw: Buffer): Promise<ParsedMail | null> {
 }
 
 /** Ours is the message id (a UUIDv7 of our age) in hex, left of the "@". */
-function readMessageId(field: string | undefined): string | null {
+function parseMessageId(field: string | undefined): string | null {
   const hex = /^<(0[1-9a-f][0-9a-f]{10}7[0-9a-f]{19})@/.exec(field ?? '')?.[1]
   return hex === undefined ? null : idOfHex(hex)
 }
 
 /** One verdict for each signature; none for a mail without. */
-async function judgeSignatures(raw: Buffer, resolver: Resolver): Promise<DkimVerdict[]> {
+async function verifySignatures(raw: Buffer, resolver: Resolver): Promise<DkimResult[]> {
   const { dkimVerify } = await import('mailauth/lib/dkim/verify.js')
   try {
     const { results } = await dkimVerify(raw, {

@@ -9,7 +9,7 @@ import { hexOf, newId } from '#src/platform/id.ts'
 import { openLog } from '#src/platform/log.ts'
 import { returnPathOf } from '#src/mail/verp.ts'
 import { findInboxMail, listInbox, type InboxMail } from '#src/sandbox/inbox.ts'
-import { openVault } from '#src/crypto/encryption.ts'
+import { createEncryption } from '#src/crypto/encryption.ts'
 import { sql } from '#src/stores/sql.ts'
 import { submit, talkSmtp } from '#test/support/smtp-conversation.ts'
 import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
@@ -25,9 +25,9 @@ describe('sandbox', () => {
   let db: Db
   let sandbox: Sandbox
   let now = Date.now()
-  const vault = openVault(randomBytes(32))
+  const encryption = createEncryption(randomBytes(32))
   const config = loadConfig({ SANDBOX_DNS_PORT: '0', SANDBOX_SMTP_PORT: '0', MAX_MESSAGE_BYTES: '100000' })
-  const context = (): Omit<Context, 'redis'> => ({ config, db, log, vault, clock: { now: () => now } })
+  const context = (): Omit<Context, 'redis'> => ({ config, db, log, encryption, clock: { now: () => now } })
   const last = (): Promise<InboxMail | null> => findInboxMail(db, 'last')
   const count = async (): Promise<number> => (await listInbox(db, 1000)).length
 
@@ -90,7 +90,7 @@ describe('sandbox', () => {
     it('knows our message by its return-path, else by its Message-ID', async () => {
       const [one, other] = [newId(), newId()]
       await send({
-        from: returnPathOf({ messageId: one, n: 3 }, (data) => vault.mac('return-path', data), 'bounces.test'),
+        from: returnPathOf({ messageId: one, n: 3 }, (data) => encryption.mac('return-path', data), 'bounces.test'),
         content: withId(hexOf(other)),
       })
       assert.strictEqual((await last())?.messageId, one)

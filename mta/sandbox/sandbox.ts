@@ -7,13 +7,13 @@ import { ConfigError } from '#config/load.ts'
 import type { Context } from '#src/context.ts'
 import { pruneInbox } from '#src/sandbox/inbox.ts'
 import { SANDBOX_MX } from '#src/sandbox/sandbox-host.ts'
-import { loadCertificate } from '#mta/smtp-server/self-signed-certificate.ts'
+import { loadSelfSignedCertificate } from '#mta/smtp-server/self-signed-certificate.ts'
 import { listenDns } from './dns-listener.ts'
-import { createExaminer } from './mail-inspection.ts'
-import { createReturnMail } from './return-mail.ts'
-import { startReceiver, type Receiver, type ReceiverParts } from './receiver.ts'
-import { createTally } from './recent-counts.ts'
-import { createZone, HOSTS } from './zone.ts'
+import { createMailInspector } from './mail-inspection.ts'
+import { createSimulatedReportSender } from './simulated-reports.ts'
+import { startSandboxReceiver, type SandboxReceiver, type SandboxReceiverDeps } from './receiver.ts'
+import { createRecentCounts } from './recent-counts.ts'
+import { createZone, HOSTS } from './dns-zone.ts'
 
 export interface Sandbox {
   readonly dnsPort: number
@@ -22,7 +22,7 @@ export interface Sandbox {
 }
 
 const HOUR_MS = 3_600_000
-const KEPT_MS = 7 * 24 * HOUR_MS
+const RETENTION_MS = 7 * 24 * HOUR_MS
 
 /** Starts both servers; port 0 takes a free one. Rejects, with nothing left running, when a port is taken. */
 export async function startSandbox(ctx: Omit<Context, 'redis'>): Promise<Sandbox> {
@@ -32,27 +32,27 @@ export async function startSandbox(ctx: Omit<Context, 'redis'>): Promise<Sandbox
   }
   try {
     const dns = await listenDns(ctx.config.sandboxDnsPort, createZone(ctx.db)).catch(
-      portTrouble('DNS server', 'SANDBOX_DNS_PORT'),
+      explainPortInUse('DNS server', 'SANDBOX_DNS_PORT'),
     )
     undo.unshift(() => dns.stop())
-    const examiner = createExaminer(dns.port, (data) => ctx.vault.mac('return-path', data))
-    undo.unshift(() => examiner.stop())
-    const certificate = await loadCertificate(join(ctx.config.dataDir, 'sandbox-tls.json'), SANDBOX_MX, ctx.clock.now())
-    const returns = createReturnMail(ctx)
-    undo.unshift(() => returns.stop())
-    const parts = {
+    const inspector = createMailInspector(dns.port, (data) => ctx.encryption.mac('return-path', data))
+    undo.unshift(() => inspector.stop())
+    const certificate = await loadSelfSignedCertificate(join(ctx.config.dataDir, 'sandbox-tls.json'), SANDBOX_MX, ctx.clock.now())
+    const reports = createSimulatedReportSender(ctx)
+    undo.unshift(() => reports.stop())
+    const deps = {
       ctx,
-      examiner,
-      tally: createTally(),
-      returns,
+      inspector,
+      counts: createRecentCounts(),
+      reports,
       certificate,
       host: HOSTS[SANDBOX_MX],
       port: ctx.config.sandboxSmtpPort,
     }
-    const receiver = await startReceiver(parts).catch(portTrouble('receiver', 'SANDBOX_SMTP_PORT'))
+    const receiver = await startSandboxReceiver(deps).catch(explainPortInUse('receiver', 'SANDBOX_SMTP_PORT'))
     undo.unshift(() => receiver.stop())
-    const broken = await startBroken({ ...parts, port: receiver.port })
-    undo.unshift(() => broken?.stop(), keepHouse(ctx))
+    const tlsFailReceiver = await startTlsFailReceiver({ ...deps, port: receiver.port })
+    undo.unshift(() => tlsFailReceiver?.stop(), startPruning(ctx))
     return { dnsPort: dns.port, smtpPort: receiver.port, stop }
   } catch (error) {
     await stop()
@@ -61,37 +61,37 @@ export async function startSandbox(ctx: Omit<Context, 'redis'>): Promise<Sandbox
 }
 
 /** The receiver whose TLS handshake fails; where a machine has one loopback address only, that simulator is missing. */
-async function startBroken(parts: ReceiverParts): Promise<Receiver | null> {
+async function startTlsFailReceiver(deps: SandboxReceiverDeps): Promise<SandboxReceiver | null> {
   try {
-    return await startReceiver({ ...parts, host: HOSTS['mx-tls-fail.mailstead.test'], failsTls: true })
+    return await startSandboxReceiver({ ...deps, host: HOSTS['mx-tls-fail.mailstead.test'], failsTls: true })
   } catch (error) {
-    parts.ctx.log.info({ err: error }, 'tls-fail.mailstead.test is not simulated here')
+    deps.ctx.log.info({ err: error }, 'tls-fail.mailstead.test is not simulated here')
     return null
   }
 }
 
 /** Forgets old mail, now and every hour; answers how to end that. */
-function keepHouse({ db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>): () => Promise<void> {
+function startPruning({ db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>): () => Promise<void> {
   let last: Promise<unknown> = Promise.resolve()
-  const sweep = (): void => {
-    last = pruneInbox(db, new Date(clock.now() - KEPT_MS)).catch((error: unknown) =>
+  const prune = (): void => {
+    last = pruneInbox(db, new Date(clock.now() - RETENTION_MS)).catch((error: unknown) =>
       log.warn({ err: error }, 'the sandbox inbox was not tidied'),
     )
   }
-  const timer = setInterval(sweep, HOUR_MS)
-  sweep()
+  const timer = setInterval(prune, HOUR_MS)
+  prune()
   return async () => {
     clearInterval(timer)
     await last
   }
 }
 
-function portTrouble(what: string, setting: string): (error: unknown) => never {
+function explainPortInUse(server: string, setting: string): (error: unknown) => never {
   return (error) => {
     const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
     throw isTaken
       ? new ConfigError(
-          `the port of the sandbox ${what} is taken by another program: choose another one with ${setting}`,
+          `the port of the sandbox ${server} is taken by another program: choose another one with ${setting}`,
           { cause: error },
         )
       : error

@@ -4,30 +4,30 @@
  */
 import type { Config } from '#config/load.ts'
 
-export type Act =
+export type SimulatedAction =
   /** Says no to the recipient: `code` and `text` are the reply. */
-  | { readonly kind: 'refuse'; readonly code: number; readonly text: string }
+  | { readonly kind: 'reject'; readonly code: number; readonly text: string }
   /** Says no so many times to each recipient of each message. */
   | { readonly kind: 'defer'; readonly times: number }
   /** Cuts the connection instead of the last reply, once for each recipient of each message. */
-  | { readonly kind: 'drop'; readonly isKept: boolean }
+  | { readonly kind: 'drop'; readonly isStored: boolean }
   | { readonly kind: 'delay'; readonly seconds: number }
   /** Takes the mail, and a report about it comes back; `text` is what a server would have said. */
   | {
-      readonly kind: 'return'
-      readonly what: 'bounce' | 'complaint' | 'opt-out'
+      readonly kind: 'report'
+      readonly type: 'bounce' | 'complaint' | 'opt-out'
       readonly status: string
       readonly text: string
     }
-  | { readonly kind: 'take' }
+  | { readonly kind: 'accept' }
 
 interface Simulator {
   /** As the documentation writes it. */
   readonly address: string
   readonly pattern: RegExp
   /** One sentence: what the receiver does. */
-  readonly does: string
-  readonly act: (found: readonly string[]) => Act
+  readonly description: string
+  readonly actionFor: (found: readonly string[]) => SimulatedAction
 }
 
 const MAX_DELAY_SECONDS = 600
@@ -36,97 +36,97 @@ export const SIMULATORS: readonly Simulator[] = [
   {
     address: 'bounce@',
     pattern: /^bounce$/,
-    does: 'refuses the recipient: 550 5.1.1 No such user.',
-    act: () => refusal('5.1.1'),
+    description: 'refuses the recipient: 550 5.1.1 No such user.',
+    actionFor: () => refusal('5.1.1'),
   },
   {
     address: 'bounce-5.1.1@',
     pattern: /^bounce-(5\.\d{1,3}\.\d{1,3})$/,
-    does:
+    description:
       'refuses the recipient with that enhanced code (any 5.x.x) and the matching reply code: ' +
       '552 for 5.2.2, 554 for 5.7.1.',
-    act: ([status = '5.0.0']) => refusal(status),
+    actionFor: ([status = '5.0.0']) => refusal(status),
   },
   {
     address: 'defer@',
     pattern: /^defer$/,
-    does: 'defers the recipient, always: 450 4.2.1.',
-    act: () => ({ kind: 'defer', times: Infinity }),
+    description: 'defers the recipient, always: 450 4.2.1.',
+    actionFor: () => ({ kind: 'defer', times: Infinity }),
   },
   {
     address: 'defer-3@',
     pattern: /^defer-(\d{1,3})$/,
-    does: 'defers each message that many times (0 to 999), then accepts it.',
-    act: ([times]) => ({ kind: 'defer', times: Number(times) }),
+    description: 'defers each message that many times (0 to 999), then accepts it.',
+    actionFor: ([times]) => ({ kind: 'defer', times: Number(times) }),
   },
   {
     address: 'slow-5@',
     pattern: /^slow-(\d{1,3})$/,
-    does: 'accepts the mail, but sends the last reply after that many seconds (up to 600).',
-    act: ([seconds]) => ({ kind: 'delay', seconds: Math.min(Number(seconds), MAX_DELAY_SECONDS) }),
+    description: 'accepts the mail, but sends the last reply after that many seconds (up to 600).',
+    actionFor: ([seconds]) => ({ kind: 'delay', seconds: Math.min(Number(seconds), MAX_DELAY_SECONDS) }),
   },
   {
     address: 'drop-after-dot@',
     pattern: /^drop-after-dot$/,
-    does:
+    description:
       'closes the connection after the final dot without a reply and stores nothing; ' +
       'accepts a second attempt of the same message.',
-    act: () => ({ kind: 'drop', isKept: false }),
+    actionFor: () => ({ kind: 'drop', isStored: false }),
   },
   {
     address: 'drop-after-keep@',
     pattern: /^drop-after-keep$/,
-    does:
+    description:
       'stores the mail, then closes the connection without a reply; ' +
       'accepts a second attempt of the same message, as a second copy.',
-    act: () => ({ kind: 'drop', isKept: true }),
+    actionFor: () => ({ kind: 'drop', isStored: true }),
   },
   {
     address: 'late-bounce@',
     pattern: /^late-bounce$/,
-    does: 'accepts the mail; a bounce with 5.1.1 comes back later.',
-    act: () => lateBounce('5.1.1'),
+    description: 'accepts the mail; a bounce with 5.1.1 comes back later.',
+    actionFor: () => lateBounce('5.1.1'),
   },
   {
     address: 'late-bounce-5.2.2@',
     pattern: /^late-bounce-(5\.\d{1,3}\.\d{1,3})$/,
-    does: 'accepts the mail; a bounce with that enhanced code (any 5.x.x) comes back later.',
-    act: ([status = '5.0.0']) => lateBounce(status),
+    description: 'accepts the mail; a bounce with that enhanced code (any 5.x.x) comes back later.',
+    actionFor: ([status = '5.0.0']) => lateBounce(status),
   },
   {
     address: 'complaint@',
     pattern: /^complaint$/,
-    does: 'accepts the mail; a complaint of the recipient comes back later.',
-    act: () => ({ kind: 'return', what: 'complaint', status: '', text: '' }),
+    description: 'accepts the mail; a complaint of the recipient comes back later.',
+    actionFor: () => ({ kind: 'report', type: 'complaint', status: '', text: '' }),
   },
   {
     address: 'unsubscribe@',
     pattern: /^unsubscribe$/,
-    does: 'accepts the mail; an unsubscribe request of the recipient comes back later.',
-    act: () => ({ kind: 'return', what: 'opt-out', status: '', text: '' }),
+    description: 'accepts the mail; an unsubscribe request of the recipient comes back later.',
+    actionFor: () => ({ kind: 'report', type: 'opt-out', status: '', text: '' }),
   },
 ]
 
 /** What the receiver does with this recipient; without a simulator it takes the mail. */
-export function simulate(recipient: string): Act {
+export function simulate(recipient: string): SimulatedAction {
   const [local = ''] = recipient
     .slice(0, Math.max(recipient.lastIndexOf('@'), 0))
     .toLowerCase()
     .split('+')
-  for (const { pattern, act } of SIMULATORS) {
-    const found = pattern.exec(local)
-    if (found !== null) return act(found.slice(1))
+  for (const { pattern, actionFor: act } of SIMULATORS) {
+    const match = pattern.exec(local)
+    if (match !== null) return act(match.slice(1))
   }
-  return { kind: 'take' }
+  return { kind: 'accept' }
 }
 
 /** Nothing that comes of it may go on the suppression list: it is meant to be seen again and again. */
-export function isPlayed(config: Pick<Config, 'isSandbox' | 'captureDomain'>, address: string): boolean {
-  return address.toLowerCase().endsWith(`@${config.captureDomain}`) || (config.isSandbox && isSimulator(address))
+export function isSimulatedOutcome(config: Pick<Config, 'isSandbox' | 'captureDomain'>, address: string): boolean {
+  return address.toLowerCase().endsWith(`@${config.captureDomain}`) || (config.isSandbox && isSimulatedAddress(address))
 }
 
 /** Addresses and domains of the sandbox that play an outcome. */
-function isSimulator(address: string): boolean {
+function isSimulatedAddress(address: string): boolean {
   const [local = ''] = address
     .slice(0, Math.max(address.lastIndexOf('@'), 0))
     .toLowerCase()
@@ -153,14 +153,14 @@ const REPLIES: readonly (readonly [status: RegExp, code: number, text: string])[
   [/^/, 554, 'Refused'],
 ]
 
-function refusal(status: string): Act {
+function refusal(status: string): SimulatedAction {
   const { code, text } = replyFor(status)
-  return { kind: 'refuse', code, text }
+  return { kind: 'reject', code, text }
 }
 
-function lateBounce(status: string): Act {
+function lateBounce(status: string): SimulatedAction {
   const { code, text } = replyFor(status)
-  return { kind: 'return', what: 'bounce', status, text: `${code} ${text}` }
+  return { kind: 'report', type: 'bounce', status, text: `${code} ${text}` }
 }
 
 function replyFor(status: string): { readonly code: number; readonly text: string } {

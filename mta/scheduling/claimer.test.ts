@@ -1,14 +1,14 @@
 import { assert } from 'chai'
 import type { ClaimedDelivery } from '#mta/delivery/session-grant.ts'
-import type { Claimed } from '#src/messages/claim.ts'
+import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
 import { attemptOf, claimedOf, entryOf, selectedSource, silentContext } from '#test/support/delivery.ts'
-import { paceWith } from '#test/support/throttle.ts'
+import { throttleWith } from '#test/support/throttle.ts'
 import { Claimer, type ClaimerDeps, type Postponement } from './claimer.ts'
 import { LeasedRecipients } from './leased-recipients.ts'
 import type { ReadyEntry } from './ready-queue.ts'
 import { SiteQueue } from './site-queue.ts'
-import type { Destination, Selection, SourceSelection } from './source-selection.ts'
+import type { SiteDestination, SourceSelectionResult, SourceSelection } from './source-selection.ts'
 
 const LIMIT = { instant: 10, others: 10 }
 const POSTPONED: Outcome = { kind: 'postponed', reason: 'no-source', detail: 'no source', untilMs: 0 }
@@ -24,15 +24,15 @@ interface Case {
 
 /** A site where these recipients are ready. */
 function siteWith(
-  ready: readonly Claimed[],
+  ready: readonly ClaimedRecipient[],
   deps: Partial<Omit<ClaimerDeps, 'sources'>> & { readonly sources?: Partial<SourceSelection> } = {},
 ): Case {
   const ctx = silentContext()
   const site = new SiteQueue('site')
   const leased = new LeasedRecipients()
-  const throttle = paceWith({ share: { instant: 2, others: 8 } })
+  const throttle = throttleWith({ share: { instant: 2, others: 8 } })
   const [released, finished, putBack]: [Case['released'], Case['finished'], ReadyEntry[]] = [[], [], []]
-  const release = (claimed: readonly Claimed[], postponement?: Postponement): Promise<void> => {
+  const release = (claimed: readonly ClaimedRecipient[], postponement?: Postponement): Promise<void> => {
     released.push({ ids: claimed.map(({ messageId }) => messageId), postponement })
     leased.drop(claimed)
     return Promise.resolve()
@@ -42,19 +42,20 @@ function siteWith(
     leased,
     readyQueue: {
       claim: () => Promise.resolve(ready.map(entryOf)),
-      putBack: (_, entries) => Promise.resolve(void putBack.push(...entries)),
+      requeue: (_, entries) => Promise.resolve(void putBack.push(...entries)),
     },
     claimRecipients: () => Promise.resolve(ready),
     sources: {
-      destinationOf: () => Promise.resolve({ site: 'site', hosts: [], isOurs: true } as unknown as Destination),
+      destinationOf: () =>
+        Promise.resolve({ site: 'site', hosts: [], isSystemOnly: true } as unknown as SiteDestination),
       select: () => ({ kind: 'selected', selected: selectedSource({ throttle }) }),
-      isBySystem: () => true,
+      usesSystemAddress: () => true,
       throttleOf: () => throttle,
       allSuspended: () => null,
       count: () => 1,
       ...sources,
     },
-    shareKnown: () => Promise.resolve(),
+    awaitShare: () => Promise.resolve(),
     isSuspended: () => false,
     isStopped: () => false,
     releaseClaimed: release,
@@ -84,7 +85,7 @@ describe('claiming', () => {
           one.site.wakes++
           return Promise.resolve([])
         },
-        putBack: () => Promise.resolve(),
+        requeue: () => Promise.resolve(),
       },
     })
     await one.claim()
@@ -117,7 +118,7 @@ describe('claiming', () => {
   })
   it('leaves mail ready while the receiver has suspended every source', async () => {
     const ready = [claimedOf()]
-    const one = siteWith(ready, { sources: { isBySystem: () => false, allSuspended: () => ['a', 'b'] } })
+    const one = siteWith(ready, { sources: { usesSystemAddress: () => false, allSuspended: () => ['a', 'b'] } })
     await one.claim()
     assert.deepEqual(one.putBack, ready.map(entryOf))
     assert.deepEqual([...one.site.sourceQueues.keys()], ['a', 'b'], 'their throttles wake the site later')
@@ -125,14 +126,18 @@ describe('claiming', () => {
   it('postpones the mail of a workspace that the receiver suspended, for ten minutes at most', async () => {
     const ctx = silentContext()
     const by = { until: new Date(ctx.nowMs + 86_400_000), pace: 'yahoo', workspaceId: 'w' }
-    const selection = { kind: 'suspended', by } as unknown as Selection
+    const selection = { kind: 'suspended', by } as unknown as SourceSelectionResult
     const one = siteWith([claimedOf()], { sources: { select: () => selection } })
     await one.claim()
     assert.strictEqual(one.released[0]?.postponement?.until.getTime(), ctx.nowMs + 600_000)
     assert.strictEqual(one.site.held, 0)
   })
   it('writes that no source may carry it now', async () => {
-    const selection: Selection = { kind: 'postponed', attempt: attemptOf(POSTPONED), selected: selectedSource() }
+    const selection: SourceSelectionResult = {
+      kind: 'postponed',
+      attempt: attemptOf(POSTPONED),
+      selected: selectedSource(),
+    }
     const one = siteWith([claimedOf()], { sources: { select: () => selection } })
     await one.claim()
     assert.deepEqual([one.finished.length, one.finished[0]?.attempt.outcome], [1, POSTPONED])
@@ -144,11 +149,11 @@ describe('claiming', () => {
     assert.deepEqual(one.released, [{ ids: [claimed.messageId], postponement: undefined }])
   })
   it('releases the surplus of a slow source for its later turn, and pauses after a claim of only surplus', async () => {
-    const throttle = paceWith({ share: { instant: 0, others: 0 } })
+    const throttle = throttleWith({ share: { instant: 0, others: 0 } })
     throttle.setSuspended(true)
     const selected = selectedSource({ source: 'out1', throttle })
     const one = siteWith([claimedOf(), claimedOf()], { sources: { select: () => ({ kind: 'selected', selected }) } })
-    one.site.sourceQueue('out1', throttle)
+    one.site.queueFor('out1', throttle)
     // the system's own queue has a share, so the claim begins
     await one.claim()
     assert.strictEqual(one.released.flatMap(({ ids }) => ids).length, 2)

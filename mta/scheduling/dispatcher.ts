@@ -1,33 +1,37 @@
 /**
- * From due to ready: takes the recipients whose time has come, the highest tier first, finds the site of each by its domain, and makes them
- * ready there. It wakes when something is scheduled and by a timer at the next due time. A slow DNS answer delays its own domain only.
+ * Makes due recipients ready: removes them from the schedule, the highest tier first, finds the site of each by its domain, and adds them to
+ * that site's ready queue. It wakes when something is scheduled, and by a timer at the next due time. A slow DNS reply delays its own
+ * domain only.
  *
- * The process dies between taking and making ready: PostgreSQL still has them as waiting, and the worker schedules them again. Redis away:
- * nothing is taken, and what was taken goes back on the schedule.
+ * The process dies between the two steps: in PostgreSQL the recipients still wait, and the worker schedules them again. Redis away: nothing
+ * is removed, and recipients already removed go back on the schedule.
  */
 import type { Context } from '#src/context.ts'
-import { schedule, type Due } from '#src/queue/due-schedule.ts'
+import { schedule, type DueRecipient } from '#src/queue/due-schedule.ts'
 import { EPOCH_KEY } from '#src/queue/keys.ts'
 import { parseMember } from '#src/queue/member.ts'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
 import type { DueEntry, ReadyQueue } from './ready-queue.ts'
 
 const BATCH = 500
-/** Recipients that wait for DNS. Above it nothing more is taken (instant mail: above twice it), so memory stays bounded while DNS is slow. */
+/**
+ * The most recipients that wait for DNS. Above this no more are removed from the schedule (instant mail: above twice this), so memory stays
+ * bounded while DNS is slow.
+ */
 const MAX_ROUTING = 20_000
-/** A wake-up that was lost with a Redis connection costs at most this. */
+/** The most that a wake-up lost with a Redis connection delays. */
 const MAX_SLEEP_MS = 2000
 const REDIS_AWAY_MS = 250
 
 export interface DispatcherDeps {
-  readonly readyQueue: Pick<ReadyQueue, 'takeDue' | 'addReady'>
+  readonly readyQueue: Pick<ReadyQueue, 'popDue' | 'addReady'>
   /** The site that accepts mail for a domain. Never rejects. */
   readonly siteOf: (domain: string) => Promise<string>
   /** Called after recipients became ready. */
   readonly onReady: (site: string, hasInstant: boolean) => void
 }
 
-interface TakenEntry extends DueEntry {
+interface TieredDueEntry extends DueEntry {
   readonly tier: Tier
 }
 
@@ -39,8 +43,8 @@ export class Dispatcher {
   /** When the next recipient of a tier is due, epoch ms. */
   readonly #nextMs = new Map<Tier, number>()
   readonly #running: Promise<void>
-  /** By site: collected in this turn of the event loop, to go to Redis together. */
-  #collected = new Map<string, TakenEntry[]>()
+  /** By site: entries of this turn of the event loop, which go to Redis together. */
+  #collected = new Map<string, TieredDueEntry[]>()
   #routing = 0
   #isStopped = false
   #wake: () => void = () => undefined
@@ -51,8 +55,8 @@ export class Dispatcher {
     this.#running = this.#run()
   }
 
-  /** Something was scheduled in a tier; any other word: check the due times of all tiers. */
-  kick(tier: string): void {
+  /** Something was scheduled in a tier. Any other text: checks the due times of all tiers. */
+  wakeTier(tier: string): void {
     const known = TIER_NAMES.find((name) => name === tier)
     for (const name of known === undefined ? TIER_NAMES : [known]) this.#pending.add(name)
     this.#wake()
@@ -62,7 +66,7 @@ export class Dispatcher {
     this.#isStopped = true
     this.#wake()
     await this.#running
-    // without the epoch the worker fills the schedule again, and with it what was taken and is not ready yet
+    // without the epoch the worker fills the schedule again, including what was removed from it and is not ready yet
     if (this.#routing > 0) await this.#ctx.redis.del(EPOCH_KEY).catch(() => undefined)
   }
 
@@ -77,33 +81,33 @@ export class Dispatcher {
       try {
         await this.#dispatch(tier)
       } catch (error) {
-        this.#ctx.log.debug({ err: error }, 'due recipients cannot be taken; Redis is away')
+        this.#ctx.log.debug({ err: error }, 'failed to read due recipients; Redis is away')
         this.#pending.add(tier)
         await new Promise((resolve) => setTimeout(resolve, REDIS_AWAY_MS))
       }
     }
   }
 
-  /** The highest tier that may have something due and room for it. */
+  /** The highest tier that may have something due and may route it. */
   #nextTier(): Tier | undefined {
     const mayRoute = (tier: Tier): boolean => this.#routing < (tier === 'instant' ? 2 : 1) * MAX_ROUTING
     return TIER_NAMES.find((tier) => this.#pending.has(tier) && mayRoute(tier))
   }
 
-  /** One batch of a tier; then the highest tier is served again. */
+  /** Dispatches one batch of a tier; then the highest tier is served again. */
   async #dispatch(tier: Tier): Promise<void> {
-    const { taken, nextMs } = await this.#deps.readyQueue.takeDue(tier, this.#ctx.clock.now(), BATCH)
+    const { due, nextMs } = await this.#deps.readyQueue.popDue(tier, this.#ctx.clock.now(), BATCH)
     if (nextMs === null) this.#nextMs.delete(tier)
     else this.#nextMs.set(tier, nextMs)
-    if (taken.length === BATCH) this.#pending.add(tier)
-    for (const [domain, entries] of groupByDomain(taken)) {
+    if (due.length === BATCH) this.#pending.add(tier)
+    for (const [domain, entries] of groupByDomain(due)) {
       this.#routing += entries.length
       const withTier = entries.map((entry) => ({ ...entry, tier }))
       void this.#deps.siteOf(domain).then((site) => this.#collect(site, withTier))
     }
   }
 
-  #collect(site: string, entries: readonly TakenEntry[]): void {
+  #collect(site: string, entries: readonly TieredDueEntry[]): void {
     if (this.#collected.size === 0) setImmediate(() => void this.#makeReady())
     this.#collected.set(site, [...(this.#collected.get(site) ?? []), ...entries])
   }
@@ -131,7 +135,7 @@ export class Dispatcher {
     if (this.#pending.size > 0) this.#wake()
   }
 
-  /** Until the next due time, a kick, or the longest sleep. */
+  /** Sleeps until the next due time, a wake-up, or the longest sleep. */
   async #sleep(): Promise<void> {
     const next = Math.min(...this.#nextMs.values(), Infinity)
     const ms = Math.max(0, Math.min(next - this.#ctx.clock.now(), MAX_SLEEP_MS))
@@ -161,7 +165,7 @@ function groupByDomain(entries: readonly DueEntry[]): Map<string, DueEntry[]> {
   return groups
 }
 
-function dueOf({ member, tier, dueMs }: TakenEntry): Due[] {
+function dueOf({ member, tier, dueMs }: TieredDueEntry): DueRecipient[] {
   const parsed = parseMember(member)
   return parsed === null ? [] : [{ ...parsed, tier, dueMs }]
 }

@@ -1,20 +1,21 @@
 /**
- * The recipients that this process holds under its lease, by its own count: those that it asked PostgreSQL for, and those that it sends.
+ * The recipients that this process holds under its lease, by its own count: those that it is claiming from PostgreSQL, and those that it
+ * sends.
  *
- * The answer to a claim can be lost with its connection after PostgreSQL committed the claim. PostgreSQL then counts recipients as ours
- * that this process does not know, and our living lease would hold them for ever. So a failed claim makes the count uncertain, and for some
- * rounds the process asks PostgreSQL what it holds and releases what it does not know.
+ * The reply to a claim can be lost with its connection after PostgreSQL committed the claim. PostgreSQL then counts recipients as leased to
+ * this process that it does not know, and they would stay leased for as long as the process lives. So a failed claim makes the count
+ * uncertain, and for some rounds the process reads what PostgreSQL has under its lease and releases the unknown ones.
  */
 import { readLeased } from '#src/messages/open-recipients.ts'
-import type { Member } from '#src/queue/member.ts'
+import type { ScheduleMember } from '#src/queue/member.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import type { Queryable } from '#src/stores/db.ts'
 
 /** A broken connection can leave a statement running; a later check finds what it claimed. */
-const CHECKS_AFTER_DOUBT = 4
+const CHECKS_AFTER_FAILURE = 4
 const MAX_CHECKED = 10_000
 
-export interface LeasedRecipient extends Member {
+export interface LeasedRecipient extends ScheduleMember {
   readonly tier: Tier
   readonly lease: number
   /** Absent where it is not known. */
@@ -22,22 +23,22 @@ export interface LeasedRecipient extends Member {
 }
 
 export class LeasedRecipients {
-  /** A recipient can be in Redis twice and be asked for while it is being sent: counted, it stays ours. */
+  /** A recipient can be in Redis twice and be claimed again while it is being sent: the count keeps it known. */
   readonly #counts = new Map<string, number>()
   readonly #beingReleased = new Set<string>()
   #checksLeft = 0
 
-  /** True while PostgreSQL may count recipients as ours that this process does not know. */
+  /** True while PostgreSQL may have recipients under this process's lease that it does not know. */
   get isUncertain(): boolean {
     return this.#checksLeft > 0
   }
 
-  /** Call it before PostgreSQL is asked. `drop` must follow for each, except for one that this process must not send again. */
-  add(recipients: readonly Member[]): void {
+  /** Call this before the claim. `drop` must follow for each, except for a recipient that this process must not send again. */
+  add(recipients: readonly ScheduleMember[]): void {
     for (const one of recipients) this.#counts.set(nameOf(one), (this.#counts.get(nameOf(one)) ?? 0) + 1)
   }
 
-  drop(recipients: readonly Pick<Member, 'messageId' | 'n'>[]): void {
+  drop(recipients: readonly Pick<ScheduleMember, 'messageId' | 'n'>[]): void {
     for (const one of recipients) {
       const left = (this.#counts.get(nameOf(one)) ?? 1) - 1
       if (left > 0) this.#counts.set(nameOf(one), left)
@@ -45,17 +46,17 @@ export class LeasedRecipients {
     }
   }
 
-  /** True while a check releases it; until then it must not be claimed again. */
-  isBeingReleased(recipient: Member): boolean {
+  /** True while a check releases the recipient; it must not be claimed meanwhile. */
+  isBeingReleased(recipient: ScheduleMember): boolean {
     return this.#beingReleased.has(nameOf(recipient))
   }
 
   /** A claim failed, and PostgreSQL may have committed it. */
   markUncertain(): void {
-    this.#checksLeft = CHECKS_AFTER_DOUBT
+    this.#checksLeft = CHECKS_AFTER_FAILURE
   }
 
-  /** Releases what PostgreSQL counts as ours and this process does not know. Rejects when PostgreSQL is away; the check is then repeated. */
+  /** Releases recipients under this lease that this process does not know. Rejects when PostgreSQL is away; repeat the check then. */
   async check(
     db: Queryable,
     lease: number,
@@ -73,6 +74,6 @@ export class LeasedRecipients {
   }
 }
 
-function nameOf({ messageId, n }: Pick<Member, 'messageId' | 'n'>): string {
+function nameOf({ messageId, n }: Pick<ScheduleMember, 'messageId' | 'n'>): string {
   return `${messageId}:${n}`
 }

@@ -24,16 +24,16 @@ describe('the schedule in Redis', () => {
 
   it('gives what is due, soonest first, once, and tells when the next one is', async () => {
     await redis.zadd(dueKey('high'), 30, 'c', 10, 'a', 20, 'b', 500, 'later')
-    assert.deepEqual(await queue.takeDue('high', 100, 2), {
+    assert.deepEqual(await queue.popDue('high', 100, 2), {
       taken: [
         { member: 'a', dueMs: 10 },
         { member: 'b', dueMs: 20 },
       ],
       nextMs: 30,
     })
-    assert.deepEqual(await queue.takeDue('high', 100, 2), { taken: [{ member: 'c', dueMs: 30 }], nextMs: 500 })
-    assert.deepEqual(await queue.takeDue('high', 100, 2), { taken: [], nextMs: 500 })
-    assert.deepEqual(await queue.takeDue('instant', 100, 2), { taken: [], nextMs: null })
+    assert.deepEqual(await queue.popDue('high', 100, 2), { taken: [{ member: 'c', dueMs: 30 }], nextMs: 500 })
+    assert.deepEqual(await queue.popDue('high', 100, 2), { taken: [], nextMs: 500 })
+    assert.deepEqual(await queue.popDue('instant', 100, 2), { taken: [], nextMs: null })
   })
   it('claims strictly by tier within the room for instant and for all others', async () => {
     await queue.addReady(
@@ -67,7 +67,7 @@ describe('the schedule in Redis', () => {
     await queue.addReady(new Map([['site', ['a', 'b', 'c', 'd'].map((name) => entry(name))]]))
     const claimed = await queue.claim('site', { instant: 0, others: 2 })
     await queue.addReady(new Map([['site', [entry('e', 'bulk', 'b')]]]))
-    await queue.putBack('site', claimed)
+    await queue.requeue('site', claimed)
     assert.deepEqual(namesOf(await queue.claim('site', { instant: 0, others: 9 })).slice(0, 2), ['a', 'b'])
   })
   it("a workspace's many do not delay another's few, whenever they come; each keeps its own order", async () => {

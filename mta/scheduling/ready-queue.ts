@@ -1,28 +1,30 @@
 /**
- * The outbound side of the schedule in Redis: takes what is due, holds what is ready by site, and claims from a site by tier.
+ * The outbound side of the schedule in Redis: pops due recipients, keeps the ready recipients of each site, and claims them from a site by
+ * tier.
  *
- * Inside a tier, workspaces take turns. Each recipient gets a turn number, one more than the last of its workspace and never less than the
- * current turn, and the lowest number goes next. So a workspace with a million recipients and one that comes with a hundred alternate from
- * then on. The cost is one hash field for each workspace that has mail ready there.
+ * Within a tier, workspaces take turns. Each recipient gets a turn number, one more than the last of its workspace and never less than the
+ * current turn, and the lowest number goes next. So a workspace with a million recipients and one that arrives with a hundred alternate from
+ * then on. The cost is one hash field for each workspace that has ready mail there.
  *
- * Each script touches one slot of a Redis Cluster. What a script took and a dying process lost is found again from PostgreSQL, and what is
- * here twice is claimed there once: this file never decides that a mail is sent. Every function rejects while Redis is away.
+ * Each script touches one slot of a Redis Cluster. Recipients that a script removed and a dying process lost are found again from PostgreSQL,
+ * and a recipient that is here twice is claimed there once: this file never decides that a message is sent. Every function rejects while
+ * Redis is away.
  */
 import { dueKey, READY_CHANNEL, readyKey, SITES_KEY, turnsKey } from '#src/queue/keys.ts'
-import { ownerOf } from '#src/queue/member.ts'
+import { workspaceOfMember } from '#src/queue/member.ts'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
 import type { Redis } from '#src/stores/redis.ts'
 
 /** KEYS due set; ARGV now, limit → members with scores, flat; then the next score or ''. */
-const TAKE_DUE = `
-local taken = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'WITHSCORES', 'LIMIT', 0, ARGV[2])
-if #taken > 0 then
+const POP_DUE = `
+local popped = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'WITHSCORES', 'LIMIT', 0, ARGV[2])
+if #popped > 0 then
   local members = {}
-  for i = 1, #taken, 2 do members[#members + 1] = taken[i] end
+  for i = 1, #popped, 2 do members[#members + 1] = popped[i] end
   redis.call('ZREM', KEYS[1], unpack(members))
 end
 local following = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
-return {taken, following[2] or ''}`
+return {popped, following[2] or ''}`
 
 /** KEYS ready set, turns; ARGV for each workspace its name, how many, and its members. A member that is already there keeps its turn. */
 const ADD_READY = `
@@ -51,27 +53,27 @@ for _, member in ipairs(ARGV) do redis.call('ZADD', KEYS[1], 'NX', now, member) 
  * members for each tier.
  */
 const CLAIM_READY = `
-local room = {tonumber(ARGV[1]), tonumber(ARGV[2])}
+local limits = {tonumber(ARGV[1]), tonumber(ARGV[2])}
 local claimed = {}
 for rank = 1, #KEYS / 2 do
   local kind = rank == 1 and 1 or 2
   local members = {}
-  if room[kind] > 0 then
-    local got = redis.call('ZPOPMIN', KEYS[2 * rank - 1], room[kind])
-    for i = 1, #got, 2 do members[#members + 1] = got[i] end
-    if #members < room[kind] then redis.call('DEL', KEYS[2 * rank])
-    else redis.call('HSET', KEYS[2 * rank], 'now', got[#got]) end
-    room[kind] = room[kind] - #members
+  if limits[kind] > 0 then
+    local members_and_turns = redis.call('ZPOPMIN', KEYS[2 * rank - 1], limits[kind])
+    for i = 1, #members_and_turns, 2 do members[#members + 1] = members_and_turns[i] end
+    if #members < limits[kind] then redis.call('DEL', KEYS[2 * rank])
+    else redis.call('HSET', KEYS[2 * rank], 'now', members_and_turns[#members_and_turns]) end
+    limits[kind] = limits[kind] - #members
   end
   claimed[rank] = members
 end
 return claimed`
 
-/** Members in one call; a script's stack holds a few thousand. */
+/** Members in one call; the stack of a Lua script holds a few thousand. */
 const MAX_ADDED = 1000
 
 interface Scripts {
-  takeDue(key: string, now: number, limit: number): Promise<[string[], string]>
+  popDue(key: string, now: number, limit: number): Promise<[string[], string]>
   addReady(...args: (string | number)[]): Promise<null>
   putBackReady(...args: string[]): Promise<null>
   claimReady(...args: string[]): Promise<string[][]>
@@ -88,33 +90,33 @@ export interface ReadyEntry {
   readonly tier: Tier
 }
 
-/** How many to claim: of the highest tier, and of all others together. */
-export interface ReadyLimit {
+/** How many recipients to claim: of the highest tier, and of all others together. */
+export interface ClaimLimit {
   readonly instant: number
   readonly others: number
 }
 
 export interface ReadyQueue {
-  /** Takes at most `limit` due recipients of a tier, the earliest first; `nextMs` is when the next one is due (epoch ms), or null. */
-  takeDue(tier: Tier, nowMs: number, limit: number): Promise<{ taken: DueEntry[]; nextMs: number | null }>
-  /** Makes recipients ready at their sites, behind what their workspaces have there, and notifies the other outbound processes. */
+  /** Removes at most `limit` due recipients of a tier, the earliest first; `nextMs`: when the next is due (epoch ms), or null. */
+  popDue(tier: Tier, nowMs: number, limit: number): Promise<{ due: DueEntry[]; nextMs: number | null }>
+  /** Makes recipients ready at their sites, behind other mail of their workspaces, and notifies the other outbound processes. */
   addReady(bySite: ReadonlyMap<string, readonly ReadyEntry[]>): Promise<void>
   /** Claims ready recipients of a site, strictly by tier. */
-  claim(site: string, limit: ReadyLimit): Promise<ReadyEntry[]>
-  /** Makes claimed recipients ready again; they go first. Notifies nobody: who may send them knows of them. */
-  putBack(site: string, entries: readonly ReadyEntry[]): Promise<void>
+  claim(site: string, limit: ClaimLimit): Promise<ReadyEntry[]>
+  /** Makes claimed recipients ready again, ahead of all others. Notifies no process: the caller sends them later. */
+  requeue(site: string, entries: readonly ReadyEntry[]): Promise<void>
   /** Sites that may have ready recipients. */
   listSites(): Promise<string[]>
-  /** Drops a site that stayed empty. A site that filled meanwhile stays in the list. */
+  /** Removes an empty site from the list. A site that filled meanwhile stays. */
   dropSite(site: string): Promise<void>
 }
 
 export function createReadyQueue(redis: Redis): ReadyQueue {
   const scripts = defineScripts(redis)
   return {
-    takeDue: async (tier, nowMs, limit) => {
-      const [flat, next] = await scripts.takeDue(dueKey(tier), nowMs, limit)
-      return { taken: dueEntriesOf(flat), nextMs: next === '' ? null : Number(next) }
+    popDue: async (tier, nowMs, limit) => {
+      const [flat, next] = await scripts.popDue(dueKey(tier), nowMs, limit)
+      return { due: dueEntriesOf(flat), nextMs: next === '' ? null : Number(next) }
     },
     addReady: (bySite) => addReady(scripts, bySite),
     claim: async (site, { instant, others }) => {
@@ -122,7 +124,7 @@ export function createReadyQueue(redis: Redis): ReadyQueue {
       const byTier = await scripts.claimReady(...keys, String(instant), String(others))
       return byTier.flatMap((members, rank) => members.map((member) => ({ member, tier: TIER_NAMES[rank] ?? 'bulk' })))
     },
-    putBack: async (site, entries) => {
+    requeue: async (site, entries) => {
       await Promise.all(
         TIER_NAMES.flatMap((tier) => {
           const members = membersOf(entries, tier)
@@ -142,7 +144,7 @@ export function createReadyQueue(redis: Redis): ReadyQueue {
 
 function defineScripts(redis: Redis): Redis & Scripts {
   if (isScripted(redis)) return redis
-  redis.defineCommand('takeDue', { numberOfKeys: 1, lua: TAKE_DUE })
+  redis.defineCommand('popDue', { numberOfKeys: 1, lua: POP_DUE })
   redis.defineCommand('claimReady', { numberOfKeys: 2 * TIER_NAMES.length, lua: CLAIM_READY })
   redis.defineCommand('addReady', { numberOfKeys: 2, lua: ADD_READY })
   redis.defineCommand('putBackReady', { numberOfKeys: 2, lua: PUT_BACK })
@@ -151,7 +153,7 @@ function defineScripts(redis: Redis): Redis & Scripts {
 }
 
 function isScripted(redis: Redis): redis is Redis & Scripts {
-  return 'takeDue' in redis && 'claimReady' in redis
+  return 'popDue' in redis && 'claimReady' in redis
 }
 
 function dueEntriesOf(flat: readonly string[]): DueEntry[] {
@@ -192,8 +194,8 @@ function slicesOf(members: readonly string[]): (readonly string[])[] {
 function argumentsByWorkspace(members: readonly string[]): (string | number)[] {
   const byOwner = new Map<string, string[]>()
   for (const member of members) {
-    const mine = byOwner.get(ownerOf(member))
-    if (mine === undefined) byOwner.set(ownerOf(member), [member])
+    const mine = byOwner.get(workspaceOfMember(member))
+    if (mine === undefined) byOwner.set(workspaceOfMember(member), [member])
     else mine.push(member)
   }
   return [...byOwner].flatMap(([owner, mine]) => [owner, mine.length, ...mine])

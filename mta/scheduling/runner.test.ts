@@ -2,7 +2,7 @@ import { assert } from 'chai'
 import type { SessionGate } from '#mta/delivery/session-grant.ts'
 import type { Attempt } from '#src/messages/outcome.ts'
 import { attemptOf, claimedOf, deliveryOf, selectedSource } from '#test/support/delivery.ts'
-import { paceWith } from '#test/support/throttle.ts'
+import { throttleWith } from '#test/support/throttle.ts'
 import { runDelivery, type RunnerDeps } from './runner.ts'
 import { SourceQueue } from './source-queue.ts'
 
@@ -15,7 +15,7 @@ const throughGate = async (gate: SessionGate): Promise<Attempt | null> => {
 }
 
 describe('running a delivery', () => {
-  const queueOf = (throttle = paceWith({ share: { instant: 1, others: 1 } })): SourceQueue =>
+  const queueOf = (throttle = throttleWith({ share: { instant: 1, others: 1 } })): SourceQueue =>
     new SourceQueue({ hasReadyInstant: false, isEmpty: true }, null, throttle)
   const depsOf = (deps: Partial<RunnerDeps> = {}): RunnerDeps => ({
     deliver: (_, gate) => throughGate(gate),

@@ -1,7 +1,7 @@
 import { assert } from 'chai'
 import type { Tier } from '#src/queue/tiers.ts'
 import { claimedOf, deliveryOf } from '#test/support/delivery.ts'
-import { paceWith } from '#test/support/throttle.ts'
+import { throttleWith } from '#test/support/throttle.ts'
 import { SessionBudget } from './session-budget.ts'
 import { SiteQueue } from './site-queue.ts'
 import type { SourceQueue } from './source-queue.ts'
@@ -14,7 +14,7 @@ interface Site {
 describe('the session budget of a process', () => {
   const siteOf = (name: string): Site => {
     const site = new SiteQueue(name)
-    return { site, queue: site.sourceQueue(null, paceWith({ share: { instant: 20, others: 80 } })) }
+    return { site, queue: site.queueFor(null, throttleWith({ share: { instant: 20, others: 80 } })) }
   }
   /** Begins deliveries until the budget refuses one; returns how many began. */
   const fill = (budget: SessionBudget, { site, queue }: Site, tier: Tier = 'bulk', most = 1000): number => {

@@ -1,17 +1,16 @@
 /**
  * The sessions of the process, shared between sites: some are always left for sites that have none, however many others hang. On a busy
- * process a site gets more as it finishes what it has, never more than a part of what is free, and none of the last tenth unless it has
- * nothing under way. A tenth on top is for instant mail only: a process that is full of bulk mail still has room for a one-time code.
- * Pure bookkeeping.
+ * process a site gets more sessions as its deliveries finish, but never more than a part of the free ones, and none of the last tenth unless
+ * it is idle. A further tenth is for instant mail only: a process that is full of bulk mail can still send a one-time code. Pure bookkeeping.
  */
 import type { SiteQueue } from './site-queue.ts'
 import type { SourceQueue } from './source-queue.ts'
 
-/** The part of the free sessions that one site may take. */
+/** The part of the free sessions that one site may use. */
 const FREE_SHARE = 0.25
-/** While this part of all sessions is free, a site need not have finished anything to get more. */
+/** While this part of all sessions is free, a site may get more before any of its deliveries has finished. */
 const AMPLE_SHARE = 0.8
-/** The part of all sessions that is reserved: the last ones for idle sites, and as many on top for instant mail. */
+/** The part of all sessions that is reserved: the last ones for idle sites, and as many again, on top, for instant mail. */
 const RESERVED_SHARE = 0.1
 /** How many starved sites are woken when one session becomes free. */
 const MAX_WOKEN = 20
@@ -45,7 +44,7 @@ export class SessionBudget {
     this.#active--
   }
 
-  /** Whether one more delivery may begin. What hangs at one source does not count against the other sources of the site. */
+  /** Whether one more delivery may begin. Deliveries that hang at one source do not count against the site's other sources. */
   mayBegin(site: SiteQueue, queue: SourceQueue): boolean {
     if (this.isBehind) return false
     const free = this.#total - this.#active
@@ -64,7 +63,7 @@ export class SessionBudget {
     this.#starved.add(site)
   }
 
-  /** A session became free: wakes starved sites in turn. One that is starved again goes behind the others. */
+  /** A session became free: wakes starved sites in turn. A site that is starved again waits behind the others. */
   wakeStarved(wake: (site: SiteQueue) => void): void {
     let left = MAX_WOKEN
     for (const site of this.#starved) {

@@ -1,16 +1,16 @@
 import { assert } from 'chai'
-import type { Claimed } from '#src/messages/claim.ts'
-import { paceWith } from '#test/support/throttle.ts'
+import type { ClaimedRecipient } from '#src/messages/claim.ts'
+import { throttleWith } from '#test/support/throttle.ts'
 import { SiteQueue } from './site-queue.ts'
 import type { ClaimedDelivery } from '#mta/delivery/session-grant.ts'
 
-const bulk = (): ClaimedDelivery => ({ claimed: { tier: 'bulk' } as Claimed }) as ClaimedDelivery
+const bulk = (): ClaimedDelivery => ({ claimed: { tier: 'bulk' } as ClaimedRecipient }) as ClaimedDelivery
 const SHARE = { instant: 2, others: 8 }
 
 describe('a site queue', () => {
   function siteWith(...sources: (string | null)[]): SiteQueue {
     const site = new SiteQueue('s')
-    for (const source of sources) site.sourceQueue(source, paceWith({ share: SHARE }))
+    for (const source of sources) site.queueFor(source, throttleWith({ share: SHARE }))
     return site
   }
   const fillUp = (site: SiteQueue, source: string): void => {
@@ -39,15 +39,15 @@ describe('a site queue', () => {
   })
   it('pauses, longer each time, after claims of only surplus; instant mail is still claimed', () => {
     const site = siteWith('a', 'b')
-    site.claimed(0, 1000)
+    site.recordClaim(0, 1000)
     assert.strictEqual(site.pausedUntilMs, 1050)
-    site.claimed(0, 2000)
+    site.recordClaim(0, 2000)
     assert.strictEqual(site.pausedUntilMs, 2100)
     assert.strictEqual(site.claimLimit(2000).others, 0)
     assert.ok(site.claimLimit(2000).instant > 0)
     site.hasReadyInstant = false
     assert.deepEqual(site.claimLimit(2000), { instant: 0, others: 0 })
-    site.claimed(1, 3000)
+    site.recordClaim(1, 3000)
     assert.ok(site.claimLimit(3000).others > 0)
   })
   it('drops an unused source queue, but not the last one, nor one that the receiver suspended', () => {

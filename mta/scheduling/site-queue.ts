@@ -1,22 +1,23 @@
 /**
- * What this process does for one site. It claims for the site as a whole; what it claimed waits in a source queue for each source. Pure
- * bookkeeping, as source queues are.
+ * The work of this process for one site. It claims recipients for the site as a whole; each claimed recipient waits in the queue of its
+ * source. Pure bookkeeping, as in source queues.
  */
 import type { ClaimedDelivery } from '#mta/delivery/session-grant.ts'
-import type { Pace } from '#mta/shaping/throttle.ts'
-import { nameOf, type ToldSite } from '#src/queue/site-state.ts'
+import type { Throttle } from '#mta/shaping/throttle.ts'
+import { recipientName, type ReportedSite } from '#src/queue/site-state.ts'
 import type { Tier } from '#src/queue/tiers.ts'
-import { MAX_HELD, SourceQueue, type ClaimLimit, type ReadyHints } from './source-queue.ts'
+import type { ClaimLimit } from './ready-queue.ts'
+import { MAX_HELD, SourceQueue, type ReadyHints } from './source-queue.ts'
 
-/** The first claim of a site: enough to learn where its mail goes. */
+/** The first claim of a site: enough to learn which sources its mail needs. */
 const FIRST_CLAIM: ClaimLimit = { instant: 10, others: 10 }
-/** An occasional claim while every source queue has enough: it may bring mail of a source that has no queue yet. */
+/** An occasional claim while every source queue holds enough: it may bring mail of a source that has no queue yet. */
 const PROBE_CLAIM: ClaimLimit = { instant: 50, others: 50 }
 const PROBE_MS = 1000
 const MAX_INSTANT = 100
-/** Recipients that wait here, named in the published status. */
+/** How many waiting recipients the published status names. */
 const MAX_NAMED = 50
-/** After a claim of which nothing could be held; doubled each time. */
+/** The pause after a claim that brought surplus only; doubled each time. */
 const FIRST_PAUSE_MS = 50
 const MAX_PAUSE_MS = 2000
 
@@ -26,17 +27,17 @@ export class SiteQueue implements ReadyHints {
   readonly sourceQueues = new Map<string | null, SourceQueue>()
   /** Called when more may begin in a source queue, or nothing may begin any more. */
   onChange: (queue: SourceQueue) => void = () => undefined
-  /** Counts wake-ups: a claim during which one came is not the last word on what is ready. */
+  /** Counts wake-ups: if one came during a claim, more may be ready than the claim found. */
   wakes = 0
   hasReadyInstant = true
   isClaiming = false
-  /** The last claim got all that was ready. */
+  /** The last claim found all that was ready. */
   isEmpty = false
   usedAtMs = 0
   pausedUntilMs = 0
   /** A timer is set for the end of the pause. */
   isResumeScheduled = false
-  /** How many sources its mail may leave by. A source without a queue may have mail here too. */
+  /** How many sources the site's mail may leave from. A source without a queue may have mail here too. */
   sourceCount: () => number = () => 1
   #pauseMs = 0
   #probedAtMs = 0
@@ -45,8 +46,8 @@ export class SiteQueue implements ReadyHints {
     this.site = site
   }
 
-  /** Makes the queue of a source where there is none, so that its throttle counts as used. */
-  sourceQueue(source: string | null, throttle: Pace): SourceQueue {
+  /** The queue of a source. Creates it if there is none, so that its throttle counts as used. */
+  queueFor(source: string | null, throttle: Throttle): SourceQueue {
     const known = this.sourceQueues.get(source)
     if (known !== undefined) {
       known.throttle = throttle
@@ -95,23 +96,23 @@ export class SiteQueue implements ReadyHints {
     return known > 0 && known < this.sourceCount()
   }
 
-  /** Records how many recipients of a claim were kept. After a claim of only surplus the next one waits. */
-  claimed(kept: number, nowMs: number): void {
-    this.#pauseMs = kept > 0 ? 0 : Math.min(Math.max(this.#pauseMs * 2, FIRST_PAUSE_MS), MAX_PAUSE_MS)
+  /** Records how many recipients of a claim the queues hold. After a claim of only surplus the next one waits. */
+  recordClaim(heldCount: number, nowMs: number): void {
+    this.#pauseMs = heldCount > 0 ? 0 : Math.min(Math.max(this.#pauseMs * 2, FIRST_PAUSE_MS), MAX_PAUSE_MS)
     this.pausedUntilMs = nowMs + this.#pauseMs
   }
 
-  /** Removes all that has not begun. */
+  /** Removes all deliveries that have not begun. */
   clear(): ClaimedDelivery[] {
     return [...this.sourceQueues.values()].flatMap((queue) => queue.clear())
   }
 
-  /** There is something to claim and no share of a throttle for it. */
+  /** Recipients are ready but no throttle has a share for them: requests shares. */
   requestShares(): void {
-    for (const queue of this.sourceQueues.values()) queue.throttle.onNeed()
+    for (const queue of this.sourceQueues.values()) queue.throttle.onShareNeeded()
   }
 
-  /** Drops source queues that nothing used since then, except the last one and those that the receiver suspended. */
+  /** Drops source queues that were not used since `sinceMs`, except the last one and those that the receiver suspended. */
   dropUnused(sinceMs: number): void {
     for (const [source, queue] of this.sourceQueues) {
       if (this.sourceQueues.size === 1 || !queue.isIdle || queue.throttle.isSuspended || queue.usedAtMs >= sinceMs)
@@ -121,8 +122,8 @@ export class SiteQueue implements ReadyHints {
     }
   }
 
-  /** The status of its sources that have work or are suspended. `hasSession`: the process has a session for one more delivery. */
-  view(hasSession: (queue: SourceQueue) => boolean): ToldSite[] {
+  /** The status of the sources that have work or are suspended. `hasSession`: the process has a session for one more delivery. */
+  status(hasSession: (queue: SourceQueue) => boolean): ReportedSite[] {
     return [...this.sourceQueues.values()]
       .filter((queue) => !queue.isIdle || queue.throttle.isSuspended)
       .map((queue) => ({ site: this.site, state: stateOf(queue, hasSession) }))
@@ -140,7 +141,7 @@ export class SiteQueue implements ReadyHints {
   }
 }
 
-function stateOf(queue: SourceQueue, hasSession: (queue: SourceQueue) => boolean): ToldSite['state'] {
+function stateOf(queue: SourceQueue, hasSession: (queue: SourceQueue) => boolean): ReportedSite['state'] {
   const { sessions, waiting, throttle, source } = queue
   const isFull = (tier: Tier): boolean => !throttle.isSuspended && (throttle.isFull(tier) || !hasSession(queue))
   return {
@@ -152,6 +153,6 @@ function stateOf(queue: SourceQueue, hasSession: (queue: SourceQueue) => boolean
     paceSource: throttle.source,
     source,
     waiting: waiting.length,
-    waitingNames: waiting.slice(0, MAX_NAMED).map(({ claimed }) => nameOf(claimed)),
+    waitingNames: waiting.slice(0, MAX_NAMED).map(({ claimed }) => recipientName(claimed)),
   }
 }

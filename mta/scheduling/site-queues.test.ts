@@ -1,31 +1,31 @@
 import { assert } from 'chai'
 import type { Context } from '#src/context.ts'
-import type { Claimed } from '#src/messages/claim.ts'
+import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import { memberOf } from '#src/queue/member.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import { attemptOf, claimedOf, LEASE, selectedSource, settleTurns, silentContext } from '#test/support/delivery.ts'
-import { paceWith } from '#test/support/throttle.ts'
+import { throttleWith } from '#test/support/throttle.ts'
 import type { ReadyEntry } from './ready-queue.ts'
 import { SiteQueues, type SchedulerDeps } from './site-queues.ts'
-import type { Destination } from './source-selection.ts'
+import type { SiteDestination } from './source-selection.ts'
 
 interface World {
   readonly queues: SiteQueues
   /** Messages whose delivery began, in order. */
-  readonly begun: Claimed[]
+  readonly begun: ClaimedRecipient[]
   readonly written: string[]
   readonly released: string[]
-  ready(...claimed: readonly Claimed[]): void
+  ready(...claimed: readonly ClaimedRecipient[]): void
   /** Ends the delivery of a message. */
-  readonly end: (claimed: Claimed) => void
+  readonly end: (claimed: ClaimedRecipient) => void
 }
 
 /** One process, one site; deliveries hang until the test ends them. */
 function processWith(share = { instant: 2, others: 8 }, deps: Partial<SchedulerDeps> = {}): World {
   const ctx = { ...silentContext(), db: {} } as unknown as Context
-  const throttle = paceWith({ share })
+  const throttle = throttleWith({ share })
   let entries: ReadyEntry[] = []
-  const known = new Map<string, Claimed>()
+  const known = new Map<string, ClaimedRecipient>()
   const ends = new Map<string, () => void>()
   const world: Omit<World, 'queues'> = {
     begun: [],
@@ -49,20 +49,21 @@ function processWith(share = { instant: 2, others: 8 }, deps: Partial<SchedulerD
         entries = []
         return Promise.resolve(claimed)
       },
-      putBack: (_, back) => Promise.resolve(void entries.push(...back)),
+      requeue: (_, back) => Promise.resolve(void entries.push(...back)),
       listSites: () => Promise.resolve([]),
       dropSite: () => Promise.resolve(),
     },
     claimRecipients: (members) => Promise.resolve(members.flatMap(({ messageId }) => known.get(messageId) ?? [])),
     sources: {
-      destinationOf: () => Promise.resolve({ site: 'site', hosts: [], isOurs: true } as unknown as Destination),
+      destinationOf: () =>
+        Promise.resolve({ site: 'site', hosts: [], isSystemOnly: true } as unknown as SiteDestination),
       select: () => ({ kind: 'selected', selected: selectedSource({ throttle }) }),
-      isBySystem: () => true,
+      usesSystemAddress: () => true,
       throttleOf: () => throttle,
       allSuspended: () => null,
       count: () => 1,
     },
-    shareKnown: () => Promise.resolve(),
+    awaitShare: () => Promise.resolve(),
     isSuspended: () => false,
     deliver: async (claimed, gate) => {
       try {
@@ -82,7 +83,7 @@ function processWith(share = { instant: 2, others: 8 }, deps: Partial<SchedulerD
   return { ...world, queues }
 }
 
-const mails = (count: number, tier: Tier = 'bulk'): Claimed[] =>
+const mails = (count: number, tier: Tier = 'bulk'): ClaimedRecipient[] =>
   Array.from({ length: count }, () => claimedOf({ tier }))
 
 describe('the scheduler of a process', () => {
@@ -101,7 +102,7 @@ describe('the scheduler of a process', () => {
 
   it('delivers what becomes ready and writes its result', async () => {
     const world = start()
-    const [mail] = mails(1) as [Claimed]
+    const [mail] = mails(1) as [ClaimedRecipient]
     world.ready(mail)
     await settleTurns()
     world.end(mail)
@@ -164,7 +165,7 @@ describe('the scheduler of a process', () => {
   })
   it('a result that cannot be written ends neither the process nor other deliveries', async () => {
     const world = start(undefined, { handleResult: () => Promise.reject(new Error('PostgreSQL refused it')) })
-    const [first, second] = mails(2) as [Claimed, Claimed]
+    const [first, second] = mails(2) as [ClaimedRecipient, ClaimedRecipient]
     world.ready(first)
     await settleTurns()
     world.end(first)
@@ -177,7 +178,7 @@ describe('the scheduler of a process', () => {
     const world = start({ instant: 0, others: 2 })
     world.ready(...mails(4))
     await settleTurns()
-    const [view] = world.queues.view()
+    const [view] = world.queues.status()
     assert.deepEqual([view?.site, view?.state.sessions, view?.state.waiting], ['site', 2, 2])
     assert.deepEqual(view?.state.isFull, { instant: true, others: true })
   })

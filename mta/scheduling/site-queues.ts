@@ -1,41 +1,41 @@
 /**
- * The scheduler of one outbound process: what is ready at a site is claimed (claimer.ts) when there is room for it, and begins (runner.ts)
- * when the process has a session for it (session-budget.ts). It reads from top to bottom: wake, claim, start, finish. Nothing begins
- * without a lease that is held.
+ * The scheduler of one outbound process. It claims ready recipients of a site (claimer.ts) when the site's queues can hold more, and starts
+ * a delivery (runner.ts) when the process has a session for it (session-budget.ts). Read it from top to bottom: wake, claim, start, finish.
+ * Nothing begins without a held lease.
  *
- * Redis away: what is held goes on, nothing more is claimed. Stopping: nothing more begins, what has not begun is released at once, and what
- * is under way may end. The process dies: its lease runs out, and the worker releases what it held, uncounted.
+ * Redis away: held deliveries go on, nothing more is claimed. Stopping: nothing more begins, deliveries that have not begun are released
+ * immediately, and those under way may end. The process dies: its lease expires, and the worker releases its recipients, uncounted.
  */
 import type { ClaimedDelivery, SelectedSource } from '#mta/delivery/session-grant.ts'
 import type { Context } from '#src/context.ts'
-import type { Claimed } from '#src/messages/claim.ts'
+import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import type { Attempt } from '#src/messages/outcome.ts'
 import { isSuspendedSite } from '#src/queue/keys.ts'
 import type { Lease } from '#src/queue/lease.ts'
-import type { ToldSite } from '#src/queue/site-state.ts'
+import type { ReportedSite } from '#src/queue/site-state.ts'
 import { Claimer, type ClaimerDeps, type Postponement } from './claimer.ts'
 import { LeasedRecipients, type LeasedRecipient } from './leased-recipients.ts'
 import type { ReadyQueue } from './ready-queue.ts'
 import { runDelivery, type RunnerDeps } from './runner.ts'
 import { SessionBudget } from './session-budget.ts'
 import { SiteQueue } from './site-queue.ts'
-import { SOON_MS, surplusReason, type SourceQueue } from './source-queue.ts'
+import { SHORT_WAIT_MS, surplusReason, type SourceQueue } from './source-queue.ts'
 
 const SCAN_MS = 5000
-/** An idle site is dropped after so long. */
+/** An idle site is dropped after this. */
 const IDLE_MS = 10_000
-const STORE_AWAY_MS = 300
+const STORE_AWAY_RETRY_MS = 300
 const STOP_POLL_MS = 20
 
 export interface SchedulerDeps
-  extends Pick<ClaimerDeps, 'claimRecipients' | 'sources' | 'shareKnown' | 'isSuspended'>, Pick<RunnerDeps, 'deliver'> {
+  extends Pick<ClaimerDeps, 'claimRecipients' | 'sources' | 'awaitShare' | 'isSuspended'>, Pick<RunnerDeps, 'deliver'> {
   readonly lease: Pick<Lease, 'id' | 'isHeld'>
-  readonly readyQueue: Pick<ReadyQueue, 'claim' | 'putBack' | 'listSites' | 'dropSite'>
+  readonly readyQueue: Pick<ReadyQueue, 'claim' | 'requeue' | 'listSites' | 'dropSite'>
   /** Handles the result of an attempt; resolves when it is written. */
-  readonly handleResult: (claimed: Claimed, attempt: Attempt, selected: SelectedSource) => Promise<void>
+  readonly handleResult: (claimed: ClaimedRecipient, attempt: Attempt, selected: SelectedSource) => Promise<void>
   /** True while too many results wait to be written. */
   readonly isBehind: () => boolean
-  /** Writes that recipients were claimed and not begun. */
+  /** Writes the release of recipients that were claimed and did not begin. */
   readonly release: (recipients: readonly LeasedRecipient[], postponement?: Postponement) => Promise<void>
 }
 
@@ -80,7 +80,7 @@ export class SiteQueues {
     return this.#budget.active
   }
 
-  /** Something became ready at the site. */
+  /** Recipients became ready at the site. */
   wake(site: string, hasInstant: boolean): void {
     if (isSuspendedSite(site)) return
     const queue = this.#sites.get(site) ?? this.#open(site)
@@ -98,7 +98,7 @@ export class SiteQueues {
     return queue
   }
 
-  /** Claims in the background when the site has room; one claim at a time for each site. */
+  /** Claims in the background when the site's queues can hold more; one claim at a time for each site. */
   #claim(site: SiteQueue): void {
     if (site.isClaiming || site.isEmpty || this.#isStopped || !this.#deps.lease.isHeld()) return
     if (this.#budget.isBehind) return this.#budget.addStarved(site)
@@ -108,8 +108,8 @@ export class SiteQueues {
     this.#claimer
       .claim(site, limit)
       .catch(async (error: unknown) => {
-        this.#ctx.log.debug({ err: error, site: site.site }, 'a claim failed; a store is away')
-        await new Promise((resolve) => setTimeout(resolve, STORE_AWAY_MS))
+        this.#ctx.log.debug({ err: error, site: site.site }, 'failed to claim recipients; a store is away')
+        await new Promise((resolve) => setTimeout(resolve, STORE_AWAY_RETRY_MS))
       })
       .finally(() => {
         site.isClaiming = false
@@ -117,7 +117,7 @@ export class SiteQueues {
       })
   }
 
-  /** Waits for a share of a throttle, or for the end of a pause: nothing else may happen before that would wake the site. */
+  /** Requests a share of a throttle, or waits for the end of a pause: nothing else might wake the site. */
   #claimLater(site: SiteQueue): void {
     const pauseMs = site.pausedUntilMs - performance.now()
     if (pauseMs <= 0) return site.requestShares()
@@ -129,7 +129,7 @@ export class SiteQueues {
     }, pauseMs).unref()
   }
 
-  /** Starts what may start, then claims more. */
+  /** Starts the deliveries that may begin, then claims more. */
   #pump(site: SiteQueue): void {
     for (const queue of site.sourceQueues.values()) this.#start(site, queue)
     this.#claim(site)
@@ -155,14 +155,14 @@ export class SiteQueues {
     )
     this.#budget.ended()
     site.usedAtMs = this.#ctx.clock.now()
-    // after a fault of ours nothing is written: the lease brings it back
+    // after an internal error nothing is written: the recipient is released when the lease ends
     if (attempt === undefined) delivery.selected.finish(null)
     else void this.#finish(delivery, attempt)
     this.#wakeStarved()
     this.#pump(site)
   }
 
-  /** Writes the result; null: no attempt was made, and it is released. */
+  /** Writes the result. Null: no attempt was made, and the recipient is released. */
   async #finish(delivery: ClaimedDelivery, attempt: Attempt | null): Promise<void> {
     this.#finishing++
     const written = attempt === null ? this.#release([delivery]) : this.#write(delivery, attempt)
@@ -182,22 +182,22 @@ export class SiteQueues {
   }
 
   /**
-   * The share of a throttle changed. What is held without a share is released: at once where another source may send it, and in a moment
-   * where another process has the share.
+   * The share of a throttle changed. Deliveries without a share are released: for immediate retry where another source may send them, and
+   * with a short wait where another process has the share.
    */
   #throttleChanged(site: SiteQueue, queue: SourceQueue): void {
     if (queue.throttle.connections !== 0) return this.#pump(site)
     const held = queue.clear()
     if (held.length === 0) return
     const isShareElsewhere = queue.source !== null && !queue.throttle.isSuspended
-    const until = new Date(this.#ctx.clock.now() + SOON_MS)
+    const until = new Date(this.#ctx.clock.now() + SHORT_WAIT_MS)
     const postponement = isShareElsewhere ? { until, reason: surplusReason(queue) } : undefined
     this.#release(held, postponement).catch((error: unknown) =>
       this.#ctx.log.error({ err: error }, 'failed to release recipients of a suspended source'),
     )
   }
 
-  /** For this process at another time, or for another process. */
+  /** Releases deliveries for this process at another time, or for another process. */
   async #release(deliveries: readonly ClaimedDelivery[], postponement?: Postponement): Promise<void> {
     for (const { selected } of deliveries) selected.finish(null)
     await this.#releaseClaimed(
@@ -206,21 +206,21 @@ export class SiteQueues {
     )
   }
 
-  async #releaseClaimed(claimed: readonly Claimed[], postponement?: Postponement): Promise<void> {
+  async #releaseClaimed(claimed: readonly ClaimedRecipient[], postponement?: Postponement): Promise<void> {
     await this.#deps.release(claimed, postponement)
     this.#leased.drop(claimed)
   }
 
-  /** False when the lease that it was claimed under was lost: another process may have it. */
-  #isOurs(claimed: Claimed): boolean {
+  /** False when the lease of the claim was lost: another process may have the recipient. */
+  #isOurs(claimed: ClaimedRecipient): boolean {
     return claimed.lease === this.#deps.lease.id
   }
 
-  #logFault({ messageId: id, address: to }: Claimed, error: unknown): undefined {
-    this.#ctx.log.error({ err: error, id, to }, 'a delivery failed by a fault of ours; its lease releases it')
+  #logFault({ messageId: id, address: to }: ClaimedRecipient, error: unknown): undefined {
+    this.#ctx.log.error({ err: error, id, to }, 'a delivery failed by an internal error; its recipient is released with the lease')
   }
 
-  /** Finds sites that a process filled before it died, or whose wake-up was lost; drops those that stay empty. */
+  /** Finds sites that a process filled before it died, or whose wake-up was lost; drops sites that stay empty. */
   async #scanSites(): Promise<void> {
     void this.#checkLeased()
     try {
@@ -233,7 +233,7 @@ export class SiteQueues {
         else await this.#drop(site)
       }
     } catch (error) {
-      this.#ctx.log.debug({ err: error }, 'sites cannot be listed; Redis is away')
+      this.#ctx.log.debug({ err: error }, 'failed to list sites; Redis is away')
     }
   }
 
@@ -256,26 +256,26 @@ export class SiteQueues {
     const { db, log } = this.#ctx
     try {
       await this.#leased.check(db, this.#deps.lease.id, async (unknown) => {
-        log.warn({ count: unknown.length }, 'releasing recipients whose claim lost its answer')
+        log.warn({ count: unknown.length }, 'releasing recipients whose claim lost its reply')
         await this.#deps.release(unknown)
       })
     } catch (error) {
-      log.debug({ err: error }, 'PostgreSQL cannot be asked which recipients this process holds')
+      log.debug({ err: error }, 'failed to read the recipients under this lease; PostgreSQL is away')
     }
   }
 
-  /** The status of sites with work, by source, as other processes and `explain` see it. */
-  view(): readonly ToldSite[] {
-    return [...this.#sites.values()].flatMap((site) => site.view((queue) => this.#budget.mayBegin(site, queue)))
+  /** The status of sites with work, by source, for other processes and `explain`. */
+  status(): readonly ReportedSite[] {
+    return [...this.#sites.values()].flatMap((site) => site.status((queue) => this.#budget.mayBegin(site, queue)))
   }
 
-  /** Claims nothing more, releases what has not begun, and waits up to `graceMs` for what is under way. */
+  /** Claims nothing more, releases deliveries that have not begun, and waits up to `graceMs` for those under way. */
   async stop(graceMs: number): Promise<void> {
     clearInterval(this.#scan)
     this.#isStopped = true
     const until = performance.now() + graceMs
     const sites = [...this.#sites.values()]
-    for (const site of sites) for (const queue of site.sourceQueues.values()) queue.throttle.shut()
+    for (const site of sites) for (const queue of site.sourceQueues.values()) queue.throttle.stop()
     const held = sites.flatMap((site) => site.clear())
     if (held.length > 0) await this.#release(held)
     const isBusy = (): boolean => this.active + this.#finishing > 0 || sites.some(({ isClaiming }) => isClaiming)

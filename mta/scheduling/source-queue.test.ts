@@ -1,19 +1,19 @@
 import { assert } from 'chai'
 import fc from 'fast-check'
-import type { Claimed } from '#src/messages/claim.ts'
+import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
-import { paceWith } from '#test/support/throttle.ts'
+import { throttleWith } from '#test/support/throttle.ts'
 import { SourceQueue, type ReadyHints } from './source-queue.ts'
 import type { ClaimedDelivery } from '#mta/delivery/session-grant.ts'
 
-const mail = (tier: Tier): ClaimedDelivery => ({ claimed: { tier } as Claimed }) as ClaimedDelivery
+const mail = (tier: Tier): ClaimedDelivery => ({ claimed: { tier } as ClaimedRecipient }) as ClaimedDelivery
 interface Case {
   readonly queue: SourceQueue
   readonly hints: { -readonly [K in keyof ReadyHints]: ReadyHints[K] }
 }
 const queueWith = (share: { instant: number; others: number }, source: string | null = null): Case => {
   const hints = { hasReadyInstant: true, isEmpty: false }
-  return { hints, queue: new SourceQueue(hints, source, paceWith({ share })) }
+  return { hints, queue: new SourceQueue(hints, source, throttleWith({ share })) }
 }
 const tiersOf = (surplus: readonly { readonly delivery: ClaimedDelivery }[]): Tier[] =>
   surplus.map((one) => one.delivery.claimed.tier)
@@ -61,7 +61,7 @@ describe('a source queue', () => {
     assert.strictEqual(others, 0)
   })
   it('holds no more than a slow receiver accepts in two seconds', () => {
-    const pace = paceWith({ share: { instant: 2, others: 8 }, messageRate: { count: 60, perMs: 60_000 } })
+    const pace = throttleWith({ share: { instant: 2, others: 8 }, messageRate: { count: 60, perMs: 60_000 } })
     assert.ok(new SourceQueue({ hasReadyInstant: true, isEmpty: false }, null, pace).claimLimit().others <= 3)
   })
   it('lets more begin as deliveries finish, and fewer when the site hangs', () => {
@@ -123,7 +123,7 @@ describe('the surplus of a source queue', () => {
     assert.deepEqual(queue.removeSurplus(0), [], 'what is left is not too much')
   })
   it("gets turns one after the other at the receiver's rate, within ten minutes", () => {
-    const pace = paceWith({ share: { instant: 2, others: 8 }, messageRate: { count: 60, perMs: 60_000 } })
+    const pace = throttleWith({ share: { instant: 2, others: 8 }, messageRate: { count: 60, perMs: 60_000 } })
     const queue = new SourceQueue({ hasReadyInstant: true, isEmpty: false }, 'a', pace)
     const turns = (count: number): number[] => {
       for (let i = 0; i < count; i++) queue.push(mail('bulk'))
@@ -136,7 +136,7 @@ describe('the surplus of a source queue', () => {
   it('is everything when the receiver suspended the source; without a share it stays, and a share is requested', () => {
     const { queue } = queueWith({ instant: 0, others: 0 }, 'a')
     let asked = 0
-    queue.throttle.onNeed = () => {
+    queue.throttle.onShareNeeded = () => {
       asked++
     }
     for (const tier of ['instant', 'bulk'] as const) queue.push(mail(tier))

@@ -1,58 +1,53 @@
 /**
- * What this process holds for one site and one source, in the receiver's throttle for that source. It says how many recipients to claim, how
- * many to prepare ahead, and which is next, strictly by tier. Sessions come from the throttle, which other sites may share. Pure
- * bookkeeping: no Redis, no network, and no clock except the times passed in.
+ * The deliveries of this process for one site from one source, under the receiver's throttle for that source. It decides how many recipients
+ * to claim, how many to prepare ahead, and which delivery is next, strictly by tier. Sessions come from the throttle, which other sites may
+ * share. Pure bookkeeping: no Redis, no network, and no clock except the times passed in.
  *
- * A claim for a site brings recipients of all its sources. A source queue holds no more than a few moments' worth of work; the surplus comes
- * out again, the lowest tier first, each with the time at which it may be its turn. So mail of a slow source neither fills the process nor
- * delays the mail of another source.
+ * A claim for a site brings recipients of all its sources. A source queue holds no more than a few moments' worth of work. It returns the
+ * surplus, the lowest tier first, each with the time when its turn may come. So mail of a slow source neither fills the process nor delays
+ * the mail of another source.
  */
 import type { ClaimedDelivery } from '#mta/delivery/session-grant.ts'
-import type { Pace, User } from '#mta/shaping/throttle.ts'
-import { ITS_TURN } from '#src/egress/sources.ts'
+import type { Throttle, ThrottleUser } from '#mta/shaping/throttle.ts'
+import { WAITS_FOR_SOURCE } from '#src/egress/sources.ts'
+import type { ClaimLimit } from './ready-queue.ts'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
 
-/** Other processes cannot send what this one holds. */
+/** The most that one queue holds: other processes cannot send it. */
 export const MAX_HELD = 500
-/** Enough is held to stay busy for about this long, so that a claim brings a batch instead of one recipient. */
+/** A queue holds enough to stay busy for about this long, so that a claim brings a batch instead of one recipient. */
 const HELD_MS = 150
-const INSTANT_AT_ONCE = 50
+const MAX_INSTANT_HELD = 50
 const RATE_WINDOW_MS = 250
 const MAX_RATE_WINDOW_MS = 4000
-/** Deliveries at once before any has finished; each that finishes lets one more begin. */
+/** Concurrent deliveries before any has finished; each that finishes permits one more. */
 const FIRST_WINDOW = 2
-const NOTHING: ClaimLimit = { instant: 0, others: 0 }
-/** Below this there is no surplus. */
+const NO_CLAIM: ClaimLimit = { instant: 0, others: 0 }
+/** A queue with fewer deliveries has no surplus. */
 const MIN_SURPLUS_LIMIT = 50
-/** Stands for "more than any share": what else is ready at the site is not counted. */
-const PLENTY = 100_000
-/** The gap between two turns while nothing is known of the rate, and at most when the rate is a guess. */
+/** More than any share: how much else is ready at the site is not counted. */
+const UNLIMITED = 100_000
+/** The gap between two turns while the rate is unknown, and the longest gap when the rate is a guess. */
 const TURN_MS = 20
 const MAX_TURN_MS = 250
-export const SOON_MS = 1000
-/** How far ahead a turn may be when the rate is a guess, and when it is known. */
+export const SHORT_WAIT_MS = 1000
+/** How far ahead a turn may be when the rate is a guess, and when a rate limit gives it. */
 const MAX_GUESSED_WAIT_MS = 60_000
 const MAX_WAIT_MS = 600_000
 
-/** What may be ready to claim; a site queue says it to its source queues. */
+/** What the site queue knows about ready recipients. */
 export interface ReadyHints {
   readonly hasReadyInstant: boolean
   readonly isEmpty: boolean
 }
 
-/** How many recipients to claim. */
-export interface ClaimLimit {
-  readonly instant: number
-  readonly others: number
-}
-
-/** A delivery that a source queue does not hold, with about when it may be its turn (epoch ms). */
+/** A delivery that a source queue does not hold, with the time when its turn may come (epoch ms). */
 export interface Surplus {
   readonly delivery: ClaimedDelivery
   readonly turnMs: number
 }
 
-export class SourceQueue implements User {
+export class SourceQueue implements ThrottleUser {
   /** The source's name; null: the system chooses the address. */
   readonly source: string | null
   /** Called when more may begin, or nothing may begin any more. */
@@ -64,7 +59,7 @@ export class SourceQueue implements User {
   usedAtMs = 0
   readonly #hints: ReadyHints
   readonly #byTier: readonly ClaimedDelivery[][] = TIER_NAMES.map(() => [])
-  #throttle: Pace
+  #throttle: Throttle
   #activeOthers = 0
   #sessions = 0
   #sessionsOfOthers = 0
@@ -74,18 +69,18 @@ export class SourceQueue implements User {
   #window = FIRST_WINDOW
   #lastTurnMs = 0
 
-  constructor(hints: ReadyHints, source: string | null, throttle: Pace) {
+  constructor(hints: ReadyHints, source: string | null, throttle: Throttle) {
     this.#hints = hints
     this.source = source
     this.#throttle = throttle
     throttle.users.add(this)
   }
 
-  get throttle(): Pace {
+  get throttle(): Throttle {
     return this.#throttle
   }
 
-  set throttle(throttle: Pace) {
+  set throttle(throttle: Throttle) {
     if (throttle === this.#throttle) return
     this.close()
     this.#throttle = throttle
@@ -115,12 +110,12 @@ export class SourceQueue implements User {
     return this.active === 0 && this.held === 0
   }
 
-  /** True when an instant mail waits here that may begin now. */
+  /** True when instant mail waits here and may begin now. */
   get hasInstant(): boolean {
     return this.#instantHeld > 0 && this.#mayBeginInstant
   }
 
-  /** How many deliveries may be under way. It grows as they finish and halves when one hangs, so a hanging site takes no room from others. */
+  /** How many deliveries may be under way. It grows as they finish and halves when one hangs, so that others keep their sessions. */
   get window(): number {
     return this.#window
   }
@@ -133,26 +128,26 @@ export class SourceQueue implements User {
     return this.activeInstant < this.#throttle.connections * 2
   }
 
-  /** Holds one more. Without a share of the throttle it asks for one. */
+  /** Adds a delivery. Without a share of the throttle it requests one. */
   push(delivery: ClaimedDelivery): void {
     this.#byTier[TIER_NAMES.indexOf(delivery.claimed.tier)]?.push(delivery)
-    if (this.#throttle.connections === 0) this.#throttle.onNeed()
+    if (this.#throttle.connections === 0) this.#throttle.onShareNeeded()
   }
 
   /**
    * Removes the next delivery to begin; undefined when enough are under way. As many are prepared ahead as hold sessions, counted for
-   * instant mail and for all other mail: more would take the process's sessions from other sites while they wait here.
+   * instant mail and for all other mail: more would use sessions of the process that other sites need while they wait here.
    */
   next(): ClaimedDelivery | undefined {
     const instant = this.#mayBeginInstant ? this.#byTier[0]?.shift() : undefined
-    if (instant !== undefined || this.#activeOthers >= this.#throttle.forOthers * 2) return instant
+    if (instant !== undefined || this.#activeOthers >= this.#throttle.connectionsForOthers * 2) return instant
     return this.#byTier
       .slice(1)
       .find((list) => list.length > 0)
       ?.shift()
   }
 
-  /** Removes all that has not begun. */
+  /** Removes all deliveries that have not begun. */
   clear(): ClaimedDelivery[] {
     return this.#byTier.flatMap((list) => list.splice(0))
   }
@@ -162,7 +157,7 @@ export class SourceQueue implements User {
     if (tier !== 'instant') this.#activeOthers++
   }
 
-  /** `isStuck`: it took long and delivered nothing. */
+  /** `isStuck`: the delivery ran long and delivered nothing. */
   finished(tier: Tier, nowMs: number, isStuck = false): void {
     this.#window = isStuck ? Math.max(FIRST_WINDOW, Math.floor(this.#window / 2)) : Math.min(this.#window + 1, MAX_HELD)
     this.active--
@@ -171,7 +166,7 @@ export class SourceQueue implements User {
     this.#windowDone++
     const sinceMs = nowMs - this.#windowAtMs
     if (sinceMs < RATE_WINDOW_MS) return
-    // after a pause the rate is not known
+    // after a pause the rate is unknown
     this.#rate = sinceMs > MAX_RATE_WINDOW_MS ? 0 : this.#windowDone / sinceMs
     this.#windowAtMs = nowMs
     this.#windowDone = 0
@@ -187,19 +182,19 @@ export class SourceQueue implements User {
     if (tier !== 'instant') this.#sessionsOfOthers--
   }
 
-  /** How many more to claim. Nothing while enough is held, so that claims come in batches. */
+  /** How many more recipients to claim. None while the queue holds enough, so that claims come in batches. */
   claimLimit(): ClaimLimit {
-    if (this.#throttle.connections === 0) return NOTHING
+    if (this.#throttle.connections === 0) return NO_CLAIM
     const target = this.#targetOfOthers
     const others = this.#othersHeld > target / 2 ? 0 : Math.max(0, target - this.#othersHeld)
-    const mostInstant = Math.min(INSTANT_AT_ONCE, this.#throttle.mostHeld)
+    const mostInstant = Math.min(MAX_INSTANT_HELD, this.#throttle.maxHeld)
     const isInstantLikely = this.#hints.hasReadyInstant || others > 0
     return { instant: isInstantLikely ? Math.max(0, mostInstant - this.#instantHeld) : 0, others }
   }
 
   /**
-   * Removes what is too much to hold, the lowest tier and the latest first. Where the system chooses the address a site has one source
-   * queue, and a claim brings no more than it has room for.
+   * Removes the surplus, the lowest tier and the latest deliveries first. Where the system chooses the address, a site has one source queue,
+   * and a claim brings no more than it can hold.
    */
   removeSurplus(nowMs: number): Surplus[] {
     if (this.source === null) return []
@@ -211,36 +206,36 @@ export class SourceQueue implements User {
       const last = lowestFirst.find((list) => list.length > 0)?.pop()
       if (last !== undefined) surplus.push(last)
     }
-    const instantOver = this.#instantHeld - (isSuspended ? 0 : INSTANT_AT_ONCE * 2)
+    const instantOver = this.#instantHeld - (isSuspended ? 0 : MAX_INSTANT_HELD * 2)
     const instant = instantOver > 0 ? (this.#byTier[0]?.splice(-instantOver) ?? []) : []
     return [
-      ...instant.map((delivery) => ({ delivery, turnMs: nowMs + SOON_MS })),
+      ...instant.map((delivery) => ({ delivery, turnMs: nowMs + SHORT_WAIT_MS })),
       ...surplus.toReversed().map((delivery) => ({ delivery, turnMs: this.#nextTurn(nowMs) })),
     ]
   }
 
-  /** The turn after all turns given before. */
+  /** The turn after all turns assigned before. */
   #nextTurn(nowMs: number): number {
     const { messageRate } = this.#throttle.receiver
     const knownGap = messageRate === null ? 0 : messageRate.perMs / messageRate.count
     const guessedGap = this.#rate > 0 ? Math.min(1 / this.#rate, MAX_TURN_MS) : TURN_MS
-    const next = Math.max(this.#lastTurnMs, nowMs + SOON_MS) + Math.max(knownGap, guessedGap)
+    const next = Math.max(this.#lastTurnMs, nowMs + SHORT_WAIT_MS) + Math.max(knownGap, guessedGap)
     this.#lastTurnMs = Math.min(next, nowMs + (knownGap > 0 ? MAX_WAIT_MS : MAX_GUESSED_WAIT_MS))
     return this.#lastTurnMs
   }
 
-  /** What waits for a session here, and what is ready to claim. */
+  /** The deliveries that wait for a session here, and the recipients that are ready to claim. */
   demand(): { instant: number; others: number } {
     const { hasReadyInstant, isEmpty } = this.#hints
     const preparing = this.active - this.#sessions
     const preparingOthers = this.#activeOthers - this.#sessionsOfOthers
     return {
       instant: this.#instantHeld + preparing - preparingOthers + (hasReadyInstant && !isEmpty ? 1 : 0),
-      others: this.#othersHeld + preparingOthers + (isEmpty ? 0 : PLENTY),
+      others: this.#othersHeld + preparingOthers + (isEmpty ? 0 : UNLIMITED),
     }
   }
 
-  changed(): void {
+  onThrottleChange(): void {
     this.onChange()
   }
 
@@ -252,15 +247,15 @@ export class SourceQueue implements User {
     return this.held - this.#instantHeld
   }
 
-  /** How many recipients other than instant mail to hold. */
+  /** How many deliveries other than instant mail to hold. */
   get #targetOfOthers(): number {
-    const { forOthers, mostHeld } = this.#throttle
-    const ahead = Math.max(Math.min(forOthers, this.#window) * 2, Math.round(this.#rate * HELD_MS))
-    return forOthers === 0 ? 0 : Math.min(MAX_HELD, mostHeld, ahead)
+    const { connectionsForOthers, maxHeld } = this.#throttle
+    const ahead = Math.max(Math.min(connectionsForOthers, this.#window) * 2, Math.round(this.#rate * HELD_MS))
+    return connectionsForOthers === 0 ? 0 : Math.min(MAX_HELD, maxHeld, ahead)
   }
 }
 
-/** The reason stored with mail that a source queue released because it holds enough. */
+/** The reason stored with a recipient that a source queue released because it holds enough. */
 export function surplusReason({ source }: Pick<SourceQueue, 'source'>): string {
-  return `${source ?? 'our address'} has more for this receiver than it takes now: ${ITS_TURN}`
+  return `${source ?? 'our address'} has more for this receiver than it takes now: ${WAITS_FOR_SOURCE}`
 }

@@ -1,27 +1,27 @@
 import { assert } from 'chai'
-import type { Choice } from '#mta/egress/source-choice.ts'
+import type { SourceChoice } from '#mta/egress/source-choice.ts'
 import type { Host, Route } from '#mta/route/route.ts'
-import { EVERYWHERE } from '#src/shaping/throttle-key.ts'
+import { WILDCARD } from '#src/shaping/throttle-key.ts'
 import type { ReceiverSuspension } from '#src/shaping/receiver-suspensions.ts'
-import type { Receiver } from '#src/shaping/shaping-file.ts'
+import type { ShapingReceiver } from '#src/shaping/shaping-file.ts'
 import { claimedOf } from '#test/support/delivery.ts'
-import { paceWith } from '#test/support/throttle.ts'
+import { throttleWith } from '#test/support/throttle.ts'
 import {
   createSourceSelection,
-  type Selection,
+  type SourceSelectionResult,
   type SourceSelection,
   type SourceSelectionDeps,
 } from './source-selection.ts'
 
 const SYSTEM = { source: null, address: null, family: null, ehloName: 'mta.example' }
 const OUT1 = { source: 'out1', address: '192.0.2.1', family: 4, ehloName: 'out1.example' } as const
-const HOST = { name: 'mx1.a.example', isOurs: false } as unknown as Host
-const THROTTLE = paceWith({ share: { instant: 1, others: 1 } })
+const HOST = { name: 'mx1.a.example', isMapped: false } as unknown as Host
+const THROTTLE = throttleWith({ share: { instant: 1, others: 1 } })
 
 interface World {
   readonly hosts?: readonly Host[]
   readonly sources?: readonly string[]
-  readonly choice?: Choice
+  readonly choice?: SourceChoice
   readonly suspended?: (source: string | null, workspaceId: string | null) => boolean
   readonly isGone?: boolean
   readonly domain?: 'ready' | 'gone'
@@ -51,21 +51,21 @@ function selectionIn({
       system: SYSTEM,
       hasSources: sources.length > 0,
       sources,
-      choose: () => choice ?? { kind: 'ways', ways: [OUT1], done: () => undefined },
+      choose: () => choice ?? { kind: 'endpoints', endpoints: [OUT1], finish: () => undefined },
       isGone: () => isGone,
     },
     throttles: {
-      receiverOf: () => ({}) as Receiver,
+      receiverOf: () => ({}) as ShapingReceiver,
       find: () => THROTTLE,
       suspension: (_: unknown, source: string | null, workspaceId: string | null) =>
         suspended(source, workspaceId) ? ({ workspaceId, until: new Date() } as ReceiverSuspension) : null,
     },
-    accounts: { receiver: () => Promise.resolve({} as Receiver) },
+    accounts: { receiver: () => Promise.resolve({} as ShapingReceiver) },
   } as unknown as SourceSelectionDeps
   return createSourceSelection(deps)
 }
 
-async function select(world: World, claimed = claimedOf()): Promise<Selection> {
+async function select(world: World, claimed = claimedOf()): Promise<SourceSelectionResult> {
   const selection = selectionIn(world)
   return selection.select(await selection.destinationOf(claimed.domain), claimed)
 }
@@ -77,13 +77,13 @@ describe('selecting a source', () => {
     assert.deepEqual([selection.selected.source, selection.selected.endpoints], [null, [SYSTEM]])
   })
   it("leaves the address to the system on the way to the operator's own next hop", async () => {
-    const selection = await select({ sources: ['out1'], hosts: [{ ...HOST, isOurs: true }] })
+    const selection = await select({ sources: ['out1'], hosts: [{ ...HOST, isMapped: true }] })
     assert.ok(selection.kind === 'selected')
     assert.strictEqual(selection.selected.source, null)
   })
   it('makes a connected account a site of its own', async () => {
     const destination = await selectionIn({ sources: ['out1'] }).destinationOf('account:7')
-    assert.deepEqual([destination.site, destination.isOurs], ['account:7', true])
+    assert.deepEqual([destination.site, destination.isSystemOnly], ['account:7', true])
   })
   it('uses the source that egress chooses', async () => {
     const selection = await select({ sources: ['out1'] })
@@ -96,7 +96,7 @@ describe('selecting a source', () => {
     assert.strictEqual(selection.selected.isUsable(), false)
   })
   it('postpones what no source may carry, with the reason', async () => {
-    const choice: Choice = { kind: 'wait', detail: 'no source may send now', untilMs: 5 }
+    const choice: SourceChoice = { kind: 'wait', detail: 'no source may send now', untilMs: 5 }
     const selection = await select({ sources: ['out1'], choice })
     assert.ok(selection.kind === 'postponed')
     assert.deepEqual(selection.attempt.outcome, {
@@ -109,7 +109,7 @@ describe('selecting a source', () => {
   it('stops the mail of a workspace that the receiver suspended, whatever the source', async () => {
     const claimed = claimedOf()
     const suspended = (source: string | null, workspaceId: string | null): boolean =>
-      source === EVERYWHERE && workspaceId === claimed.workspaceId
+      source === WILDCARD && workspaceId === claimed.workspaceId
     assert.strictEqual((await select({ sources: ['out1'], suspended }, claimed)).kind, 'suspended')
     assert.strictEqual((await select({ sources: ['out1'], suspended }, claimedOf())).kind, 'selected')
   })

@@ -14,7 +14,7 @@ describe('broken TLS', () => {
   it('is remembered for hours, by all processes', async () => {
     const [one, other] = [createBrokenTlsMemory(ctx), createBrokenTlsMemory(ctx)]
     assert.strictEqual(await one.find('mx.example'), null)
-    await one.note('mx.example', 'plain')
+    await one.record('mx.example', 'plain')
     assert.deepEqual(
       [await one.find('mx.example'), await other.find('mx.example'), await one.find('mx2.example')],
       ['plain', 'plain', null],
@@ -30,7 +30,7 @@ describe('broken TLS', () => {
       ...ctx,
       redis: { get: () => Promise.reject(new Error('away')), set: () => Promise.reject(new Error('away')) } as never,
     })
-    await memory.note('mx.example', 'reduced')
+    await memory.record('mx.example', 'reduced')
     assert.deepEqual([await memory.find('mx.example'), await memory.find('mx2.example')], ['reduced', null])
     await ctx.redis.set('mailstead:{tls:odd.example}', 'never')
     assert.strictEqual(await createBrokenTlsMemory(ctx).find('odd.example'), null)

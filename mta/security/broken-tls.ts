@@ -12,7 +12,7 @@ export interface BrokenTlsMemory {
   /** What to begin with at this host; null is as usual. */
   find(host: string): Promise<BrokenTls | null>
   /** The host was opened with this, after better had failed. */
-  note(host: string, level: BrokenTls): Promise<void>
+  record(host: string, level: BrokenTls): Promise<void>
 }
 
 const HOUR_SECONDS = 3600
@@ -38,17 +38,17 @@ export function createBrokenTlsMemory({
   async function find(host: string): Promise<BrokenTls | null> {
     const entry = known.get(host)
     if (entry !== undefined && clock.now() < entry.untilMs) return entry.level
-    const kept = await redis.get(brokenTlsKey(host)).catch(() => null)
-    const level = kept === 'reduced' || kept === 'plain' ? kept : null
+    const stored = await redis.get(brokenTlsKey(host)).catch(() => null)
+    const level = stored === 'reduced' || stored === 'plain' ? stored : null
     remember(host, level, KNOWN_MS)
     return level
   }
 
-  async function note(host: string, level: BrokenTls): Promise<void> {
+  async function record(host: string, level: BrokenTls): Promise<void> {
     remember(host, level, SECONDS[level] * 1000)
     log.info({ host, level }, 'TLS of this server is broken; remembered for some hours')
     await redis.set(brokenTlsKey(host), level, 'EX', SECONDS[level]).catch(() => undefined)
   }
 
-  return { find, note }
+  return { find, record }
 }

@@ -6,13 +6,13 @@ import { connect, createServer } from 'node:tls'
 import { assert } from 'chai'
 import type { TlsaRecord } from '#src/net/dns-answer.ts'
 import { createAuthority, type Authority, type Certificate } from '#test/support/certificate.ts'
-import { isUsable, judgeByAuthorities, judgeByTlsa, strongestOf, type Peer } from './certificate.ts'
+import { isUsable, verifyByAuthorities, verifyByTlsa, strongestOf, type TlsPeer } from './certificate.ts'
 
 const HOST = 'mx.test'
 const NOW = Date.now()
 
 /** What a client sees that trusts `ca`. */
-async function shake(shown: Certificate, ca?: string): Promise<Peer & { destroy(): void }> {
+async function shake(shown: Certificate, ca?: string): Promise<TlsPeer & { destroy(): void }> {
   const server = createServer(shown, (socket) => socket.on('error', () => {})).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const socket = connect({
@@ -52,7 +52,7 @@ describe('certificates', () => {
     good = await authority.issue([HOST])
   })
   after(() => open.forEach((socket) => socket.destroy()))
-  const see = async (shown: Certificate, ca?: string): Promise<Peer> => {
+  const see = async (shown: Certificate, ca?: string): Promise<TlsPeer> => {
     const peer = await shake(shown, ca)
     open.push(peer)
     return peer
@@ -60,7 +60,7 @@ describe('certificates', () => {
 
   describe('by the authorities', () => {
     const codeOf = async (shown: Certificate, ca?: string): Promise<string | undefined> =>
-      judgeByAuthorities(await see(shown, ca), HOST)?.code
+      verifyByAuthorities(await see(shown, ca), HOST)?.code
     it('one that they know, for the host', async () =>
       assert.strictEqual(await codeOf(good, authority.cert), undefined))
     it('expired', async () =>
@@ -81,7 +81,7 @@ describe('certificates', () => {
       shown: Certificate,
       records: readonly TlsaRecord[],
       names = [HOST],
-    ): Promise<string | undefined> => judgeByTlsa(await see(shown), records, names, NOW)?.code
+    ): Promise<string | undefined> => verifyByTlsa(await see(shown), records, names, NOW)?.code
     const leaf = (): string => good.cert
     for (const selector of [0, 1]) {
       for (const matching of [0, 1, 2]) {

@@ -6,13 +6,13 @@ import { createHash, type X509Certificate } from 'node:crypto'
 import type { TLSSocket } from 'node:tls'
 import type { TlsaRecord } from '#src/net/dns-answer.ts'
 
-export interface Fault {
+export interface CertificateFault {
   readonly code: 'certificate-expired' | 'certificate-host-mismatch' | 'certificate-not-trusted' | 'validation-failure'
   readonly text: string
 }
 
 /** What is looked at of a TLS connection. */
-export type Peer = Pick<TLSSocket, 'authorized' | 'authorizationError' | 'getPeerX509Certificate'>
+export type TlsPeer = Pick<TLSSocket, 'authorized' | 'authorizationError' | 'getPeerX509Certificate'>
 
 /** A chain that is longer is nobody's. */
 const MAX_CHAIN = 12
@@ -24,14 +24,14 @@ const DIGESTS: Readonly<Record<number, { readonly name: string; readonly bytes: 
   2: { name: 'sha512', bytes: 64 },
 }
 
-const FAULTS: Readonly<Record<string, Fault['code']>> = {
+const FAULTS: Readonly<Record<string, CertificateFault['code']>> = {
   CERT_HAS_EXPIRED: 'certificate-expired',
   CERT_NOT_YET_VALID: 'certificate-expired',
   ERR_TLS_CERT_ALTNAME_INVALID: 'certificate-host-mismatch',
 }
 
 /** By the authorities of this machine; the name must stand among the alternative names, the common name does not count. */
-export function judgeByAuthorities(peer: Peer, host: string): Fault | null {
+export function verifyByAuthorities(peer: TlsPeer, host: string): CertificateFault | null {
   if (!peer.authorized) {
     const error = peer.authorizationError as Error | string | null
     const reason = (error instanceof Error ? error.message : String(error)).slice(0, 200)
@@ -69,12 +69,12 @@ export function strongestOf(usable: readonly TlsaRecord[]): TlsaRecord[] {
  * By TLSA records, one of which is enough. `names`: those that a certificate under a trust anchor may be for. With usage 3 neither name
  * nor date count, for the record itself is the binding (RFC 7672 3.1.1).
  */
-export function judgeByTlsa(
-  peer: Peer,
+export function verifyByTlsa(
+  peer: TlsPeer,
   records: readonly TlsaRecord[],
   names: readonly string[],
   nowMs: number,
-): Fault | null {
+): CertificateFault | null {
   const chain = chainOf(peer.getPeerX509Certificate())
   const [leaf] = chain
   if (leaf === undefined) return { code: 'validation-failure', text: 'the server showed no certificate' }
@@ -83,11 +83,11 @@ export function judgeByTlsa(
   const isAnchor = (certificate: X509Certificate): boolean => anchors.some((record) => isMatch(record, certificate))
   const at = chain.findIndex((certificate, i) => (i > 0 || isSelfSigned(certificate)) && isAnchor(certificate))
   if (at < 0) return { code: 'validation-failure', text: 'no TLSA record matches the certificate' }
-  return judgeChain(chain.slice(0, at + 1), names, nowMs)
+  return verifyChain(chain.slice(0, at + 1), names, nowMs)
 }
 
 /** Each signed by the next, all of them valid now, and the first for one of the names (RFC 7671 5.2). */
-function judgeChain(chain: readonly X509Certificate[], names: readonly string[], nowMs: number): Fault | null {
+function verifyChain(chain: readonly X509Certificate[], names: readonly string[], nowMs: number): CertificateFault | null {
   const [leaf] = chain
   const isBroken = chain.some((certificate, i) => {
     const issuer = chain[i + 1]

@@ -3,13 +3,13 @@
  * vouched for by a validating resolver. Where it is not, DANE asks nothing. Where a look-up fails, nobody knows what it asks: that host
  * waits, for an attacker could make look-ups fail.
  */
-import type { Lookup, TlsaRecord } from '#src/net/dns-answer.ts'
+import type { DnsAnswer, TlsaRecord } from '#src/net/dns-answer.ts'
 import { isUsable, strongestOf } from './certificate.ts'
 
 export interface DaneDns {
-  mx(domain: string): Promise<Lookup<string>>
-  owner(host: string): Promise<Lookup<string>>
-  tlsa(name: string): Promise<Lookup<TlsaRecord>>
+  mx(domain: string): Promise<DnsAnswer<string>>
+  owner(host: string): Promise<DnsAnswer<string>>
+  tlsa(name: string): Promise<DnsAnswer<TlsaRecord>>
 }
 
 /** Whether DANE is to be looked for at the domain's hosts; 'unknown' while DNS fails. */
@@ -25,14 +25,14 @@ const NONE: DaneHost = { kind: 'none' }
 /** More than this nobody publishes for one host. */
 const MAX_RECORDS = 30
 
-export async function askDomain(dns: DaneDns, domain: string): Promise<DaneDomain> {
+export async function lookUpDomainDane(dns: DaneDns, domain: string): Promise<DaneDomain> {
   const mx = await dns.mx(domain)
   if (mx.kind === 'failed') return 'unknown'
   return mx.isSecure === true ? 'yes' : 'no'
 }
 
 /** Addresses first: in an unsigned zone TLSA records are not asked for, a question that some name servers meet with silence (RFC 7672 2.2.2). */
-export async function askHost(dns: DaneDns, host: string, port: number): Promise<DaneHost> {
+export async function lookUpHostDane(dns: DaneDns, host: string, port: number): Promise<DaneHost> {
   const owner = await dns.owner(host)
   if (owner.kind === 'failed') return unknown(host, owner.text)
   if (owner.kind === 'nothing' || owner.isSecure !== true) return NONE

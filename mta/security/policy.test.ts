@@ -1,13 +1,13 @@
 import { assert } from 'chai'
-import type { Lookup, TlsaRecord } from '#src/net/dns-answer.ts'
+import type { DnsAnswer, TlsaRecord } from '#src/net/dns-answer.ts'
 import type { DaneDns } from './dane.ts'
 import {
   createTlsPolicies,
-  isEnough,
-  nameFor,
-  type Demand,
+  isSufficient,
+  policyNameFor,
+  type TlsRequirement,
   type PolicyHost,
-  type Protection,
+  type SessionProtection,
   type TlsPolicies,
   type TlsPolicy,
 } from './policy.ts'
@@ -15,19 +15,19 @@ import type { StsPolicy } from './sts-policy.ts'
 import type { TlsLevelRule } from './tls-rules.ts'
 
 const DOMAIN = 'in.example'
-const HOST: PolicyHost = { name: 'mx.in.example', port: 25, isOurs: false }
+const HOST: PolicyHost = { name: 'mx.in.example', port: 25, isMapped: false }
 const STS: StsPolicy = { id: '1', mode: 'enforce', mx: ['*.in.example'], maxAgeSeconds: 1 }
 const USABLE: TlsaRecord = { usage: 3, selector: 1, matchingType: 1, certificate: Buffer.alloc(32) }
 const FAILED = { kind: 'failed', text: 'SERVFAIL' } as const
-const nothing = (isSecure: boolean): Lookup<never> => ({ kind: 'nothing', isName: false, isSecure })
-const found = <T>(records: readonly T[], isSecure = true): Lookup<T> => ({ kind: 'found', records, isSecure })
+const nothing = (isSecure: boolean): DnsAnswer<never> => ({ kind: 'nothing', isName: false, isSecure })
+const found = <T>(records: readonly T[], isSecure = true): DnsAnswer<T> => ({ kind: 'found', records, isSecure })
 
 interface World {
   readonly rule?: TlsLevelRule
   readonly sts?: StsPolicy
-  readonly mx?: Lookup<string>
-  readonly owner?: Lookup<string>
-  readonly tlsa?: Readonly<Record<string, Lookup<TlsaRecord>>>
+  readonly mx?: DnsAnswer<string>
+  readonly owner?: DnsAnswer<string>
+  readonly tlsa?: Readonly<Record<string, DnsAnswer<TlsaRecord>>>
 }
 
 function policiesOf({ rule, sts, mx, owner, tlsa = {} }: World): TlsPolicies {
@@ -43,13 +43,13 @@ function policiesOf({ rule, sts, mx, owner, tlsa = {} }: World): TlsPolicies {
     clock: { now: () => 0 },
     dane,
     ruleFor: () => Promise.resolve(rule),
-    sts: { find: () => Promise.resolve({ policy: sts ?? null, isPending: false, trouble: null }) },
+    sts: { find: () => Promise.resolve({ policy: sts ?? null, isPending: false, failure: null }) },
   })
 }
 
-function tell(demand: Demand): string {
+function tell(demand: TlsRequirement): string {
   if (demand.kind === 'barred') return `${demand.name}: barred, ${demand.code}`
-  return `${demand.name}: ${demand.isEncrypted ? 'encrypted' : 'if offered'}${demand.judge === null ? '' : ', certificate checked'}${demand.tlsName === undefined ? '' : ` as ${demand.tlsName}`}`
+  return `${demand.name}: ${demand.isEncrypted ? 'encrypted' : 'if offered'}${demand.checkCertificate === null ? '' : ', certificate checked'}${demand.tlsName === undefined ? '' : ` as ${demand.tlsName}`}`
 }
 
 const AT = { '_25._tcp.mx.in.example': found([USABLE]) }
@@ -79,13 +79,13 @@ const ROWS: readonly (readonly [title: string, world: World, expected: string, h
     'a host of the transport map',
     { sts: STS, mx: found(['mx.in.example']), tlsa: AT },
     'opportunistic: if offered',
-    { isOurs: true },
+    { isMapped: true },
   ],
   [
     'a host of the transport map, and the operator requires it',
     { rule: 'required' },
     'required: encrypted',
-    { isOurs: true },
+    { isMapped: true },
   ],
   ['DANE', { mx: found(['mx.in.example']), tlsa: AT }, 'dane: encrypted, certificate checked as mx.in.example'],
   [
@@ -168,12 +168,12 @@ describe('TLS policy: what is demanded of a host', () => {
     it(title, async () => {
       const host = { ...HOST, ...change }
       const policies = policiesOf(world)
-      assert.strictEqual(tell(await policies.demand(await policies.find(DOMAIN, [host]), host)), expected)
+      assert.strictEqual(tell(await policies.requirementFor(await policies.find(DOMAIN, [host]), host)), expected)
     })
   }
 })
 
-const OPEN: Protection = {
+const OPEN: SessionProtection = {
   host: HOST.name,
   isEncrypted: false,
   isAuthorized: false,
@@ -186,12 +186,12 @@ const PLAIN: TlsPolicy = {
   dane: 'no',
   isPending: false,
   sts: null,
-  stsTrouble: null,
+  stsFailure: null,
 }
 const SESSIONS: readonly (readonly [
   title: string,
   policy: Partial<TlsPolicy>,
-  session: Partial<Protection>,
+  session: Partial<SessionProtection>,
   isFit: boolean,
 ])[] = [
   ['nothing asked, plain text', {}, {}, true],
@@ -232,12 +232,12 @@ const SESSIONS: readonly (readonly [
 describe('TLS policy: an open session', () => {
   for (const [title, policy, session, isFit] of SESSIONS)
     it(`${title}: ${isFit ? 'may be used' : 'may not'}`, () =>
-      assert.strictEqual(isEnough({ ...PLAIN, ...policy }, { ...OPEN, ...session }), isFit))
+      assert.strictEqual(isSufficient({ ...PLAIN, ...policy }, { ...OPEN, ...session }), isFit))
   it("is named by what the mail's own domain asks for", () => {
-    assert.strictEqual(nameFor(PLAIN, { ...OPEN, policy: 'dane' }), 'opportunistic')
-    assert.strictEqual(nameFor({ ...PLAIN, dane: 'yes' }, { ...OPEN, policy: 'dane' }), 'dane')
-    assert.strictEqual(nameFor({ ...PLAIN, sts: STS, isRequired: true }, OPEN), 'sts enforce')
-    assert.strictEqual(nameFor({ ...PLAIN, sts: { ...STS, mode: 'testing' } }, OPEN), 'sts testing')
-    assert.strictEqual(nameFor({ ...PLAIN, isRequired: true }, OPEN), 'required')
+    assert.strictEqual(policyNameFor(PLAIN, { ...OPEN, policy: 'dane' }), 'opportunistic')
+    assert.strictEqual(policyNameFor({ ...PLAIN, dane: 'yes' }, { ...OPEN, policy: 'dane' }), 'dane')
+    assert.strictEqual(policyNameFor({ ...PLAIN, sts: STS, isRequired: true }, OPEN), 'sts enforce')
+    assert.strictEqual(policyNameFor({ ...PLAIN, sts: { ...STS, mode: 'testing' } }, OPEN), 'sts testing')
+    assert.strictEqual(policyNameFor({ ...PLAIN, isRequired: true }, OPEN), 'required')
   })
 })

@@ -13,10 +13,10 @@
  */
 import type { Clock } from '#src/platform/clock.ts'
 import type { TlsaRecord } from '#src/net/dns-answer.ts'
-import { judgeByAuthorities, judgeByTlsa, type Fault, type Peer } from './certificate.ts'
-import { askDomain, askHost, type DaneDns, type DaneDomain, type DaneHost } from './dane.ts'
-import type { Sts, StsFound } from './sts.ts'
-import type { Fetched } from './sts-fetch.ts'
+import { verifyByAuthorities, verifyByTlsa, type CertificateFault, type TlsPeer } from './certificate.ts'
+import { lookUpDomainDane, lookUpHostDane, type DaneDns, type DaneDomain, type DaneHost } from './dane.ts'
+import type { Sts, StsResult } from './sts.ts'
+import type { StsFetchResult } from './sts-fetch.ts'
 import { isMxOf, type StsPolicy } from './sts-policy.ts'
 import type { TlsLevelRule } from './tls-rules.ts'
 
@@ -29,30 +29,30 @@ export interface TlsPolicy {
   /** Mode none is as no policy. */
   readonly sts: StsPolicy | null
   /** Why there is no MTA-STS policy although the domain says that it has one. */
-  readonly stsTrouble: Extract<Fetched, { kind: 'failed' }> | null
+  readonly stsFailure: Extract<StsFetchResult, { kind: 'failed' }> | null
 }
 
 export type PolicyName = 'opportunistic' | 'required' | 'sts enforce' | 'sts testing' | 'dane'
 
-export interface OpenDemand {
+export interface OpenRequirement {
   readonly kind: 'open'
   readonly name: PolicyName
   readonly isEncrypted: boolean
   /** Null: any certificate will do. */
-  readonly judge: ((peer: Peer) => Fault | null) | null
+  readonly checkCertificate: ((peer: TlsPeer) => CertificateFault | null) | null
   /** The TLSA records that count, as reports write them. */
   readonly records?: readonly string[]
   /** For SNI, where it is not the host's. */
   readonly tlsName?: string
 }
 
-export type Demand =
-  | OpenDemand
+export type TlsRequirement =
+  | OpenRequirement
   /** Nothing may go to this host now. `code` as in RFC 8460 4.3. */
   | { readonly kind: 'barred'; readonly name: PolicyName; readonly code: string; readonly text: string }
 
 /** What is known of an open session. */
-export interface Protection {
+export interface SessionProtection {
   readonly host: string
   readonly isEncrypted: boolean
   /** Its certificate is valid by the authorities. */
@@ -65,18 +65,18 @@ export interface Protection {
 
 export interface TlsPolicies {
   /** `hosts`: those of the domain's route. Those of the transport map are the operator's, and only his rule counts there. */
-  find(domain: string, hosts: readonly Pick<PolicyHost, 'isOurs'>[]): Promise<TlsPolicy>
-  demand(policy: TlsPolicy, host: PolicyHost): Promise<Demand>
+  find(domain: string, hosts: readonly Pick<PolicyHost, 'isMapped'>[]): Promise<TlsPolicy>
+  requirementFor(policy: TlsPolicy, host: PolicyHost): Promise<TlsRequirement>
 }
 
 export interface PolicyHost {
   readonly name: string
   readonly port: number
   /** Named by the operator (transport map). */
-  readonly isOurs: boolean
+  readonly isMapped: boolean
 }
 
-export interface TlsPolicyParts {
+export interface TlsPolicyDeps {
   readonly clock: Clock
   readonly ruleFor: (domain: string) => Promise<TlsLevelRule | undefined>
   /** Null where domains are not asked (sandbox). */
@@ -86,25 +86,25 @@ export interface TlsPolicyParts {
 }
 
 /** For mail that must not wait for anybody's TLS to be mended: a report about just that. Of no domain, so nothing is counted. */
-export const UNGUARDED: TlsPolicy = {
+export const UNENFORCED: TlsPolicy = {
   domain: '',
   isRequired: false,
   dane: 'no',
   isPending: false,
   sts: null,
-  stsTrouble: null,
+  stsFailure: null,
 }
 
-const NO_STS: StsFound = { policy: null, isPending: false, trouble: null }
+const NO_STS: StsResult = { policy: null, isPending: false, failure: null }
 
-export function createTlsPolicies({ clock, ruleFor, sts, dane }: TlsPolicyParts): TlsPolicies {
-  async function find(domain: string, hosts: readonly Pick<PolicyHost, 'isOurs'>[]): Promise<TlsPolicy> {
+export function createTlsPolicies({ clock, ruleFor, sts, dane }: TlsPolicyDeps): TlsPolicies {
+  async function find(domain: string, hosts: readonly Pick<PolicyHost, 'isMapped'>[]): Promise<TlsPolicy> {
     const rule = await ruleFor(domain)
-    if (rule === 'opportunistic' || hosts.every(({ isOurs }) => isOurs))
-      return { ...UNGUARDED, domain, isRequired: rule === 'required' }
+    if (rule === 'opportunistic' || hosts.every(({ isMapped }) => isMapped))
+      return { ...UNENFORCED, domain, isRequired: rule === 'required' }
     const [found, isDane] = await Promise.all([
       sts?.find(domain) ?? NO_STS,
-      dane === null ? ('no' as const) : askDomain(dane, domain),
+      dane === null ? ('no' as const) : lookUpDomainDane(dane, domain),
     ])
     const policy = found.policy?.mode === 'none' ? null : found.policy
     return {
@@ -113,35 +113,35 @@ export function createTlsPolicies({ clock, ruleFor, sts, dane }: TlsPolicyParts)
       dane: isDane,
       isPending: found.isPending,
       sts: policy,
-      stsTrouble: found.trouble,
+      stsFailure: found.failure,
     }
   }
 
-  async function demand(policy: TlsPolicy, host: PolicyHost): Promise<Demand> {
-    if (host.isOurs) return simple(policy.isRequired)
+  async function requirementFor(policy: TlsPolicy, host: PolicyHost): Promise<TlsRequirement> {
+    if (host.isMapped) return plainRequirement(policy.isRequired)
     if (policy.dane === 'unknown')
       return barred('dane', 'dnssec-invalid', `what TLS ${policy.domain} asks for cannot be looked up (DANE)`)
-    const asked =
-      policy.dane === 'yes' && dane !== null ? await askHost(dane, host.name, host.port) : { kind: 'none' as const }
+    const daneHost =
+      policy.dane === 'yes' && dane !== null ? await lookUpHostDane(dane, host.name, host.port) : { kind: 'none' as const }
     const otherwise = policy.sts === null ? 'opportunistic' : 'sts testing'
-    return demandOfDane(policy, host, asked, clock) ?? demandOfSts(policy, host) ?? simple(policy.isRequired, otherwise)
+    return daneRequirement(policy, host, daneHost, clock) ?? stsRequirement(policy, host) ?? plainRequirement(policy.isRequired, otherwise)
   }
 
-  return { find, demand }
+  return { find, requirementFor }
 }
 
-function demandOfDane({ domain }: TlsPolicy, host: PolicyHost, asked: DaneHost, clock: Clock): Demand | null {
-  if (asked.kind === 'none') return null
-  if (asked.kind === 'unknown') return barred('dane', 'dnssec-invalid', asked.text)
-  const names = [...new Set([asked.base, host.name, domain])]
-  const judge = (peer: Peer): Fault | null => judgeByTlsa(peer, asked.usable, names, clock.now())
+function daneRequirement({ domain }: TlsPolicy, host: PolicyHost, found: DaneHost, clock: Clock): TlsRequirement | null {
+  if (found.kind === 'none') return null
+  if (found.kind === 'unknown') return barred('dane', 'dnssec-invalid', found.text)
+  const names = [...new Set([found.base, host.name, domain])]
+  const checkCertificate = (peer: TlsPeer): CertificateFault | null => verifyByTlsa(peer, found.usable, names, clock.now())
   return {
     kind: 'open',
     name: 'dane',
     isEncrypted: true,
-    judge: asked.usable.length === 0 ? null : judge,
-    records: asked.usable.map(written),
-    tlsName: asked.base,
+    checkCertificate: found.usable.length === 0 ? null : checkCertificate,
+    records: found.usable.map(formatTlsa),
+    tlsName: found.base,
   }
 }
 
@@ -149,11 +149,11 @@ function demandOfDane({ domain }: TlsPolicy, host: PolicyHost, asked: DaneHost, 
 const MAX_RECORD = 300
 
 /** RFC 8460 4.4: as in a zone file. */
-function written({ usage, selector, matchingType, certificate }: TlsaRecord): string {
+function formatTlsa({ usage, selector, matchingType, certificate }: TlsaRecord): string {
   return `${usage} ${selector} ${matchingType} ${certificate.toString('hex')}`.slice(0, MAX_RECORD)
 }
 
-function demandOfSts({ sts, domain }: TlsPolicy, { name }: PolicyHost): Demand | null {
+function stsRequirement({ sts, domain }: TlsPolicy, { name }: PolicyHost): TlsRequirement | null {
   if (sts?.mode !== 'enforce') return null
   const isNamed = isMxOf(sts, name)
   if (!isNamed)
@@ -162,19 +162,19 @@ function demandOfSts({ sts, domain }: TlsPolicy, { name }: PolicyHost): Demand |
       'validation-failure',
       `${name} is not among the hosts that the MTA-STS policy of ${domain} names`,
     )
-  return { kind: 'open', name: 'sts enforce', isEncrypted: true, judge: (peer) => judgeByAuthorities(peer, name) }
+  return { kind: 'open', name: 'sts enforce', isEncrypted: true, checkCertificate: (peer) => verifyByAuthorities(peer, name) }
 }
 
-function simple(isRequired: boolean, otherwise: PolicyName = 'opportunistic'): Demand {
-  return { kind: 'open', name: isRequired ? 'required' : otherwise, isEncrypted: isRequired, judge: null }
+function plainRequirement(isRequired: boolean, otherwise: PolicyName = 'opportunistic'): TlsRequirement {
+  return { kind: 'open', name: isRequired ? 'required' : otherwise, isEncrypted: isRequired, checkCertificate: null }
 }
 
-function barred(name: PolicyName, code: string, text: string): Demand {
+function barred(name: PolicyName, code: string, text: string): TlsRequirement {
   return { kind: 'barred', name, code, text }
 }
 
 /** Whether mail under this policy may go over a session that is open, perhaps opened for another domain at the same hosts. */
-export function isEnough(policy: TlsPolicy, session: Protection): boolean {
+export function isSufficient(policy: TlsPolicy, session: SessionProtection): boolean {
   if (policy.dane === 'unknown' || (policy.dane === 'yes' && !session.wasDaneDomain)) return false
   if (policy.dane === 'yes' && session.policy === 'dane') return true
   if (policy.sts?.mode === 'enforce') return session.isAuthorized && isMxOf(policy.sts, session.host)
@@ -182,7 +182,7 @@ export function isEnough(policy: TlsPolicy, session: Protection): boolean {
 }
 
 /** What the policy is called for a session that is enough for it. */
-export function nameFor({ dane, sts, isRequired }: TlsPolicy, session: Protection): PolicyName {
+export function policyNameFor({ dane, sts, isRequired }: TlsPolicy, session: SessionProtection): PolicyName {
   if (dane === 'yes' && session.policy === 'dane') return 'dane'
   if (sts?.mode === 'enforce') return 'sts enforce'
   if (isRequired) return 'required'

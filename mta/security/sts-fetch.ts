@@ -3,25 +3,25 @@
  * answers, and the host may not be in a private network. So many at once, and a crowd that would have to wait too long is sent away: a
  * thousand domains with policy hosts that hang cost their own mail a moment, and nobody else's anything.
  */
-import type { Outgoing, Posted } from '#src/net/http-client.ts'
-import { createTurnstile } from '#src/concurrency/semaphore.ts'
+import type { HttpClient, HttpResult } from '#src/net/http-client.ts'
+import { createSemaphore } from '#src/concurrency/semaphore.ts'
 import { readStsPolicy, type StsPolicy } from './sts-policy.ts'
 
 /** As RFC 8460 4.3 names them. */
 type FailureCode = 'sts-policy-fetch-error' | 'sts-policy-invalid' | 'sts-webpki-invalid'
-export type Fetched =
+export type StsFetchResult =
   | { readonly kind: 'policy'; readonly policy: Omit<StsPolicy, 'id'> }
   | { readonly kind: 'failed'; readonly code: FailureCode; readonly text: string }
 
-export type FetchPolicy = (domain: string) => Promise<Fetched>
+export type FetchPolicy = (domain: string) => Promise<StsFetchResult>
 
 const MAX_BYTES = 65_536
 const TIMEOUT_MS = 10_000
-const AT_ONCE = 30
-const MOST_WAITING = 1000
+const MAX_CONCURRENT = 30
+const MAX_WAITING = 1000
 
-export function createStsFetch(outgoing: Pick<Outgoing, 'get'>, port: number): FetchPolicy {
-  const inTurn = createTurnstile(AT_ONCE, MOST_WAITING)
+export function createStsFetch(outgoing: Pick<HttpClient, 'get'>, port: number): FetchPolicy {
+  const withSlot = createSemaphore(MAX_CONCURRENT, MAX_WAITING)
   return async (domain) => {
     const url = `https://mta-sts.${domain}:${port}/.well-known/mta-sts.txt`
     const request = {
@@ -29,22 +29,22 @@ export function createStsFetch(outgoing: Pick<Outgoing, 'get'>, port: number): F
       timeoutMs: TIMEOUT_MS,
       maxBytes: MAX_BYTES + 1,
     }
-    const posted = await inTurn(() => outgoing.get(url, request))
-    return posted === null ? failed('sts-policy-fetch-error', 'too many policies are being fetched') : judge(posted)
+    const response = await withSlot(() => outgoing.get(url, request))
+    return response === null ? failed('sts-policy-fetch-error', 'too many policies are being fetched') : readResponse(response)
   }
 }
 
-function judge(posted: Posted): Fetched {
-  if (!posted.ok)
-    return failed(posted.reason === 'tls' ? 'sts-webpki-invalid' : 'sts-policy-fetch-error', posted.detail)
-  if (posted.status !== 200) return failed('sts-policy-fetch-error', `its policy host answers ${posted.status}`)
-  if (!/^text\/plain\s*(;|$)/i.test(posted.contentType ?? ''))
+function readResponse(response: HttpResult): StsFetchResult {
+  if (!response.ok)
+    return failed(response.reason === 'tls' ? 'sts-webpki-invalid' : 'sts-policy-fetch-error', response.detail)
+  if (response.status !== 200) return failed('sts-policy-fetch-error', `its policy host answers ${response.status}`)
+  if (!/^text\/plain\s*(;|$)/i.test(response.contentType ?? ''))
     return failed('sts-policy-invalid', 'its policy is not text/plain')
-  if (Buffer.byteLength(posted.body) > MAX_BYTES) return failed('sts-policy-invalid', 'its policy is longer than 64 KB')
-  const policy = readStsPolicy(posted.body)
-  return 'wrong' in policy ? failed('sts-policy-invalid', policy.wrong) : { kind: 'policy', policy }
+  if (Buffer.byteLength(response.body) > MAX_BYTES) return failed('sts-policy-invalid', 'its policy is longer than 64 KB')
+  const policy = readStsPolicy(response.body)
+  return 'problem' in policy ? failed('sts-policy-invalid', policy.problem) : { kind: 'policy', policy }
 }
 
-function failed(code: FailureCode, text: string): Fetched {
+function failed(code: FailureCode, text: string): StsFetchResult {
   return { kind: 'failed', code, text: `the MTA-STS policy cannot be used: ${text}` }
 }

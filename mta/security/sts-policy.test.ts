@@ -64,14 +64,14 @@ describe('MTA-STS: the policy', () => {
     }))
   it('counts the first of a doubled field', () =>
     assert.deepInclude(readStsPolicy(`${POLICY}mode: none\n`), { mode: 'enforce' }))
-  for (const [why, text, wrong] of BROKEN) it(`is none: ${why}`, () => assert.deepEqual(readStsPolicy(text), { wrong }))
+  for (const [why, text, problem] of BROKEN) it(`is none: ${why}`, () => assert.deepEqual(readStsPolicy(text), { problem }))
   it('is read or refused whatever the bytes, and names hosts only', () => {
     fc.assert(
       fc.property(fc.string(), fc.array(fc.string()), (text, hosts) => {
         const read = readStsPolicy(
           `version: STSv1\nmode: enforce\nmax_age: 1\n${hosts.map((host) => `mx: ${host}\n`).join('')}${text}`,
         )
-        if (!('wrong' in read)) for (const mx of read.mx) assert.match(mx, /^[a-z0-9_.*-]+$/)
+        if (!('problem' in read)) for (const mx of read.mx) assert.match(mx, /^[a-z0-9_.*-]+$/)
       }),
     )
   })

@@ -12,7 +12,7 @@ export interface StsPolicy {
 }
 
 /** What a policy file says, or in words what is wrong with it. */
-export type ReadPolicy = Omit<StsPolicy, 'id'> | { readonly wrong: string }
+export type StsPolicyResult = Omit<StsPolicy, 'id'> | { readonly problem: string }
 
 /** RFC 8461 3.2: a year. */
 const MAX_AGE_SECONDS = 31_557_600
@@ -35,22 +35,22 @@ export function readStsRecord(records: readonly string[]): string | null {
   return ids.length === 1 && ID.test(ids[0] ?? '') ? (ids[0] ?? null) : null
 }
 
-export function readStsPolicy(text: string): ReadPolicy {
+export function readStsPolicy(text: string): StsPolicyResult {
   const fields = text
     .split(/\r?\n/)
     .filter((line) => line.trim() !== '')
     .map(splitField)
   const of = (name: string): string[] => fields.filter((field) => field[0] === name).map((field) => field[1])
-  if (of('version')[0] !== 'STSv1') return { wrong: 'it is not of version STSv1' }
+  if (of('version')[0] !== 'STSv1') return { problem: 'it is not of version STSv1' }
   // the first of a doubled field counts (RFC 8461 3.2)
   const mode = MODES.find((known) => known === of('mode')[0])
-  if (mode === undefined) return { wrong: 'it has no mode' }
+  if (mode === undefined) return { problem: 'it has no mode' }
   const age = of('max_age')[0] ?? ''
-  if (!/^\d{1,10}$/.test(age)) return { wrong: 'it has no max_age' }
+  if (!/^\d{1,10}$/.test(age)) return { problem: 'it has no max_age' }
   const mx = of('mx').map((pattern) => pattern.toLowerCase().replace(/\.$/, ''))
-  if (mx.length > MAX_PATTERNS) return { wrong: `it names more than ${MAX_PATTERNS} hosts` }
-  if (!mx.every((pattern) => PATTERN.test(pattern))) return { wrong: 'it has an mx that is no host name' }
-  if (mx.length === 0 && mode !== 'none') return { wrong: 'it names no mx' }
+  if (mx.length > MAX_PATTERNS) return { problem: `it names more than ${MAX_PATTERNS} hosts` }
+  if (!mx.every((pattern) => PATTERN.test(pattern))) return { problem: 'it has an mx that is no host name' }
+  if (mx.length === 0 && mode !== 'none') return { problem: 'it names no mx' }
   return { mode, mx, maxAgeSeconds: Math.min(Number(age), MAX_AGE_SECONDS) }
 }
 

@@ -7,13 +7,13 @@ import type { Context } from '#src/context.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { StsPolicy } from './sts-policy.ts'
 
-export interface KeptPolicy extends StsPolicy {
+export interface StoredStsPolicy extends StsPolicy {
   readonly expiresAtMs: number
 }
 
 export interface StsStore {
-  load(domain: string): Promise<KeptPolicy | null>
-  save(domain: string, policy: StsPolicy): Promise<KeptPolicy>
+  load(domain: string): Promise<StoredStsPolicy | null>
+  save(domain: string, policy: StsPolicy): Promise<StoredStsPolicy>
   /** Domains whose policy should be fetched again; they are due again in an hour. What has run out is forgotten. */
   claimDue(): Promise<{ readonly domain: string; readonly id: string }[]>
 }
@@ -48,7 +48,7 @@ const CLAIM = sql`
   RETURNING domain, id
 `
 
-interface Row {
+interface StsPolicyRow {
   readonly domain: string
   readonly id: string
   readonly mode: StsPolicy['mode']
@@ -58,18 +58,18 @@ interface Row {
 }
 
 export function createStsStore({ db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>): StsStore {
-  const loader = createBatcher<string, KeptPolicy | null>(
+  const loader = createBatcher<string, StoredStsPolicy | null>(
     async (domains) => {
-      const { rows } = await db.query<Row>(LOAD, [domains])
-      const found = new Map(rows.map((row) => [row.domain, keptOf(row)]))
+      const { rows } = await db.query<StsPolicyRow>(LOAD, [domains])
+      const found = new Map(rows.map((row) => [row.domain, storedPolicyOf(row)]))
       return domains.map((domain) => found.get(domain) ?? null)
     },
-    { max: 500, lanes: 1 },
+    { max: 500, concurrency: 1 },
   )
 
-  async function save(domain: string, policy: StsPolicy): Promise<KeptPolicy> {
+  async function save(domain: string, policy: StsPolicy): Promise<StoredStsPolicy> {
     const now = clock.now()
-    const kept = { ...policy, expiresAtMs: now + policy.maxAgeSeconds * 1000 }
+    const stored = { ...policy, expiresAtMs: now + policy.maxAgeSeconds * 1000 }
     // again within a day and well before its end, so that nobody can keep the next one from us until this one has run out
     const refreshAt = new Date(now + Math.min(DAY_SECONDS, policy.maxAgeSeconds / 2) * 1000)
     const values = [
@@ -79,13 +79,13 @@ export function createStsStore({ db, clock, log }: Pick<Context, 'db' | 'clock' 
       policy.mx,
       policy.maxAgeSeconds,
       new Date(now),
-      new Date(kept.expiresAtMs),
+      new Date(stored.expiresAtMs),
       refreshAt,
     ]
     await db
       .query(SAVE, values)
       .catch((error: unknown) => log.debug({ err: error, domain }, 'an MTA-STS policy could not be kept'))
-    return kept
+    return stored
   }
 
   async function claimDue(): Promise<{ domain: string; id: string }[]> {
@@ -105,6 +105,6 @@ export function createStsStore({ db, clock, log }: Pick<Context, 'db' | 'clock' 
   }
 }
 
-function keptOf({ id, mode, mx, max_age: maxAgeSeconds, expires_at: expiresAt }: Row): KeptPolicy {
+function storedPolicyOf({ id, mode, mx, max_age: maxAgeSeconds, expires_at: expiresAt }: StsPolicyRow): StoredStsPolicy {
   return { id, mode, mx, maxAgeSeconds, expiresAtMs: expiresAt.getTime() }
 }

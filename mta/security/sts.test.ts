@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { ServerResponse } from 'node:http'
 import { assert } from 'chai'
 import { createResolver } from '#mta/route/resolve.ts'
-import { createOutgoing, type Outgoing } from '#src/net/http-client.ts'
+import { createHttpClient, type HttpClient } from '#src/net/http-client.ts'
 import { createAuthority, type Authority } from '#test/support/certificate.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
@@ -20,7 +20,7 @@ describe('MTA-STS: which policy a domain has', () => {
   let dns: TestDns
   let host: PolicyHost
   let ctx: TestContext
-  let outgoing: Outgoing
+  let outgoing: HttpClient
   let authority: Authority
   const folder = mkdtempSync('/tmp/mailstead-test-sts-')
   const resolvers: { stop(): void }[] = []
@@ -38,7 +38,7 @@ describe('MTA-STS: which policy a domain has', () => {
       ALLOW_PRIVATE_TARGETS: '127.0.0.0/8',
       HOSTNAME: 'mta.sender.example',
     })
-    outgoing = createOutgoing(ctx.config)
+    outgoing = createHttpClient(ctx.config)
   })
   after(async () => {
     resolvers.forEach((resolver) => resolver.stop())
@@ -58,7 +58,7 @@ describe('MTA-STS: which policy a domain has', () => {
       store: createStsStore(ctx),
       fetchPolicy: createStsFetch(outgoing, host.port),
       txt: (name) => resolver.txt(name),
-      ...(patienceMs === undefined ? {} : { patienceMs }),
+      ...(patienceMs === undefined ? {} : { fetchWaitMs: patienceMs }),
     })
   }
   function newDomain(policy: Parameters<PolicyHost['publish']>[2] = ENFORCE('mx.test')): string {
@@ -75,7 +75,7 @@ describe('MTA-STS: which policy a domain has', () => {
     const found = await Promise.all([sts.find(domain), sts.find(domain), sts.find(domain)])
     assert.containsSubset(found[0], {
       policy: { id: '1', mode: 'enforce', mx: ['mx.test'], maxAgeSeconds: 86_400 },
-      trouble: null,
+      failure: null,
     })
     assert.strictEqual(await idOf(sts, domain), '1')
     assert.strictEqual(await idOf(fresh(), domain), '1')
@@ -84,7 +84,7 @@ describe('MTA-STS: which policy a domain has', () => {
 
   it('is none without a record, and nobody is asked for it', async () => {
     assert.deepEqual((await fresh().find('none.example')).policy, null)
-    assert.deepEqual(await fresh().find('[192.0.2.1]'), { policy: null, isPending: false, trouble: null })
+    assert.deepEqual(await fresh().find('[192.0.2.1]'), { policy: null, isPending: false, failure: null })
     assert.strictEqual(dns.queries.filter(({ name }) => name.includes('[')).length, 0)
   })
 
@@ -140,7 +140,7 @@ describe('MTA-STS: which policy a domain has', () => {
   it('a failed fetch is not repeated for five minutes', async () => {
     const domain = newDomain('no policy')
     const sts = fresh()
-    assert.containsSubset(await sts.find(domain), { policy: null, trouble: { code: 'sts-policy-invalid' } })
+    assert.containsSubset(await sts.find(domain), { policy: null, failure: { code: 'sts-policy-invalid' } })
     await sts.find(domain)
     assert.strictEqual(fetchesOf(domain), 1)
     ctx.advance(6 * MINUTES)
@@ -173,16 +173,16 @@ describe('MTA-STS: which policy a domain has', () => {
   ]
   for (const [what, policy, code, text] of WRONG) {
     it(`is none where the policy host answers with ${what}`, async () => {
-      const { policy: found, trouble } = await fresh().find(newDomain(policy))
-      assert.deepEqual([found, trouble?.code], [null, code])
-      assert.match(trouble?.text ?? '', text)
+      const { policy: found, failure } = await fresh().find(newDomain(policy))
+      assert.deepEqual([found, failure?.code], [null, code])
+      assert.match(failure?.text ?? '', text)
     })
   }
 
   it("is none where the policy host is in a private network, or has another name's certificate", async () => {
     const [inside, foreign] = [newDomain(), newDomain()]
     dns.zone[`mta-sts.${inside}`] = { A: ['10.0.0.1'] }
-    assert.match((await fresh().find(inside)).trouble?.text ?? '', /private/)
+    assert.match((await fresh().find(inside)).failure?.text ?? '', /private/)
     const certificate = await (await createAuthority()).issue([`mta-sts.${foreign}`])
     const stranger = await startPolicyHost({ cert: '', issue: () => Promise.resolve(certificate) })
     assert.deepInclude(await createStsFetch(outgoing, stranger.port)(foreign), {
@@ -202,12 +202,12 @@ describe('MTA-STS: which policy a domain has', () => {
     const responses: ServerResponse[] = []
     const domain = newDomain((_, response) => void responses.push(response))
     const [sts, impatient] = [fresh(50), fresh(50)]
-    assert.deepEqual(await sts.find(domain), { policy: null, isPending: true, trouble: null })
+    assert.deepEqual(await sts.find(domain), { policy: null, isPending: true, failure: null })
     await impatient.find(domain)
     ctx.advance(20_000)
     assert.containsSubset(await impatient.find(domain), {
       isPending: false,
-      trouble: { code: 'sts-policy-fetch-error' },
+      failure: { code: 'sts-policy-fetch-error' },
     })
     await until(() => responses.length === 2)
     for (const response of responses) response.writeHead(200, { 'content-type': 'text/plain' }).end(ENFORCE('mx.test'))
@@ -222,7 +222,7 @@ describe('MTA-STS: which policy a domain has', () => {
     assert.deepInclude(await sts.find(domain), { isPending: true })
     await until(() => responses.length === 1)
     responses[0]?.writeHead(404).end()
-    await until(async () => (await sts.find(domain)).trouble !== null)
+    await until(async () => (await sts.find(domain)).failure !== null)
     assert.strictEqual(fetchesOf(domain), 1)
   })
 

@@ -6,15 +6,15 @@
 import { createHash } from 'node:crypto'
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Context } from '#src/context.ts'
-import type { Lookup } from '#src/net/dns-answer.ts'
-import { createShelf } from '#src/concurrency/ttl-cache.ts'
+import type { DnsAnswer } from '#src/net/dns-answer.ts'
+import { createTtlCache } from '#src/concurrency/ttl-cache.ts'
 import { sql } from '#src/stores/sql.ts'
-import { asksForReports } from '#src/tls-reports/destinations.ts'
+import { hasReportRecord } from '#src/tls-reports/destinations.ts'
 import type { ReportedPolicy } from '#src/tls-reports/report.ts'
-import type { Protection, TlsPolicy } from './policy.ts'
+import type { SessionProtection, TlsPolicy } from './policy.ts'
 import { isMxOf } from './sts-policy.ts'
 
-export interface TlsNote {
+export interface TlsSessionResult {
   readonly policy: TlsPolicy
   readonly host: string
   /** '' where nothing was connected to. */
@@ -38,13 +38,13 @@ export interface FailureFacts {
 }
 
 export interface TlsResults {
-  note(note: TlsNote): void
+  record(note: TlsSessionResult): void
   /** Adds what is counted; called by itself twice a minute. */
   flush(): Promise<void>
   stop(): Promise<void>
 }
 
-interface Counted {
+interface ResultCount {
   readonly domain: string
   readonly policy: string
   readonly result: string
@@ -66,8 +66,8 @@ const FAILURES = [
 ]
 const NO_FACTS: FailureFacts = { sendingIp: '', helo: '', reason: '' }
 const FLUSH_MS = 30_000
-const MOST_KEPT = 20_000
-const ASKED = { max: 20_000, ttlMs: 3_600_000 }
+const MAX_COUNTS = 20_000
+const REPORTING_CACHE = { max: 20_000, ttlMs: 3_600_000 }
 
 const ADD = sql`
   INSERT INTO tls_results AS r (
@@ -82,14 +82,14 @@ const ADD = sql`
   DO UPDATE SET count = r.count + excluded.count
 `
 
-type AskTxt = (name: string) => Promise<Lookup<string>>
+type LookUpTxt = (name: string) => Promise<DnsAnswer<string>>
 
-export function createTlsResults({ db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>, txt: AskTxt): TlsResults {
-  const counts = new Map<string, Counted>()
-  const asked = createShelf<boolean>(clock, ASKED)
+export function createTlsResults({ db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>, txt: LookUpTxt): TlsResults {
+  const counts = new Map<string, ResultCount>()
+  const reportingDomains = createTtlCache<boolean>(clock, REPORTING_CACHE)
 
-  function note({ policy, host, address, result, records, about = NO_FACTS }: TlsNote): void {
-    if (policy.domain === '' || asked.get(policy.domain) === false) return
+  function record({ policy, host, address, result, records, about = NO_FACTS }: TlsSessionResult): void {
+    if (policy.domain === '' || reportingDomains.get(policy.domain) === false) return
     const day = new Date(clock.now()).toISOString().slice(0, 10)
     const row = {
       domain: policy.domain,
@@ -103,39 +103,39 @@ export function createTlsResults({ db, clock, log }: Pick<Context, 'db' | 'clock
     const key = JSON.stringify(row)
     const known = counts.get(key)
     if (known !== undefined) known.count++
-    else if (counts.size < MOST_KEPT) counts.set(key, { ...row, count: 1 })
+    else if (counts.size < MAX_COUNTS) counts.set(key, { ...row, count: 1 })
   }
 
-  async function isAsking(domain: string): Promise<boolean> {
-    const known = asked.get(domain)
+  async function isReportingDomain(domain: string): Promise<boolean> {
+    const known = reportingDomains.get(domain)
     if (known !== undefined) return known
-    const record = await txt(`_smtp._tls.${domain}`)
-    const isAsked = record.kind === 'found' && asksForReports(record.records)
-    asked.put(domain, isAsked)
-    return isAsked
+    const txtRecord = await txt(`_smtp._tls.${domain}`)
+    const isReporting = txtRecord.kind === 'found' && hasReportRecord(txtRecord.records)
+    reportingDomains.set(domain, isReporting)
+    return isReporting
   }
 
   async function flush(): Promise<void> {
-    const taken = [...counts]
+    const drained = [...counts]
     counts.clear()
-    const domains = [...new Set(taken.map(([, { domain }]) => domain))]
-    const wanted = new Set(await Promise.all(domains.map(async (domain) => ((await isAsking(domain)) ? domain : null))))
-    const rows = taken.filter(([, { domain }]) => wanted.has(domain))
+    const domains = [...new Set(drained.map(([, { domain }]) => domain))]
+    const reporting = new Set(await Promise.all(domains.map(async (domain) => ((await isReportingDomain(domain)) ? domain : null))))
+    const rows = drained.filter(([, { domain }]) => reporting.has(domain))
     if (rows.length > 0)
       await addCounts(
         db,
         rows.map(([, row]) => row),
-      ).catch((error: unknown) => keep(rows, error))
+      ).catch((error: unknown) => restore(rows, error))
   }
 
-  function keep(rows: readonly (readonly [string, Counted])[], error: unknown): void {
+  function restore(rows: readonly (readonly [string, ResultCount])[], error: unknown): void {
     log.debug({ err: error }, 'TLS results could not be added; they are kept')
     for (const [key, row] of rows) counts.set(key, { ...row, count: row.count + (counts.get(key)?.count ?? 0) })
   }
 
   const timer = setInterval(() => void flush(), FLUSH_MS)
   return {
-    note,
+    record,
     flush,
     stop: () => {
       clearInterval(timer)
@@ -144,7 +144,7 @@ export function createTlsResults({ db, clock, log }: Pick<Context, 'db' | 'clock
   }
 }
 
-async function addCounts(db: Context['db'], rows: readonly Counted[]): Promise<void> {
+async function addCounts(db: Context['db'], rows: readonly ResultCount[]): Promise<void> {
   await db.query(
     ADD,
     columnsOf(rows, [
@@ -164,9 +164,9 @@ async function addCounts(db: Context['db'], rows: readonly Counted[]): Promise<v
 }
 
 /** A domain whose DNS is signed and whose hosts have no TLSA records has no policy by that. */
-function reportedOf({ dane, sts, stsTrouble }: TlsPolicy, records: readonly string[] | undefined): ReportedPolicy {
+function reportedOf({ dane, sts, stsFailure }: TlsPolicy, records: readonly string[] | undefined): ReportedPolicy {
   if (records !== undefined || dane === 'unknown') return { type: 'tlsa', lines: records ?? [], mx: [] }
-  if (sts === null) return { type: stsTrouble === null ? 'no-policy-found' : 'sts', lines: [], mx: [] }
+  if (sts === null) return { type: stsFailure === null ? 'no-policy-found' : 'sts', lines: [], mx: [] }
   const lines = [
     'version: STSv1',
     `mode: ${sts.mode}`,
@@ -176,12 +176,12 @@ function reportedOf({ dane, sts, stsTrouble }: TlsPolicy, records: readonly stri
   return { type: 'sts', lines, mx: sts.mx }
 }
 
-type Got = Pick<Protection, 'host' | 'isEncrypted' | 'isAuthorized'>
+type SessionTls = Pick<SessionProtection, 'host' | 'isEncrypted' | 'isAuthorized'>
 
 /** What a session is counted as. Mail went all the same, where the domain asks for no more than it got. */
-export function resultOfSession({ sts, stsTrouble }: TlsPolicy, session: Got, isTlsOffered: boolean): string {
+export function resultOfSession({ sts, stsFailure }: TlsPolicy, session: SessionTls, isTlsOffered: boolean): string {
   if (!session.isEncrypted) return isTlsOffered ? 'validation-failure' : 'starttls-not-supported'
-  if (stsTrouble !== null) return stsTrouble.code
+  if (stsFailure !== null) return stsFailure.code
   const isMet = sts?.mode !== 'testing' || (session.isAuthorized && isMxOf(sts, session.host))
   return isMet ? 'success' : 'validation-failure'
 }
@@ -191,9 +191,9 @@ const BANNER = /^S: 220[ -](\S{1,255})/
 const MAX_REASON = 100
 
 /** From the lines of an opening, and what the connection was lost by. */
-export function factsOf(lines: readonly string[], localAddress: string | undefined, trouble: string): FailureFacts {
+export function failureFactsOf(lines: readonly string[], localAddress: string | undefined, detail: string): FailureFacts {
   const banner = lines.map((line) => BANNER.exec(line)?.[1]).find((name) => name !== undefined)
-  const said = trouble === '' ? (lines.findLast((line) => line.includes('TLS failed: ')) ?? '') : trouble
+  const said = detail === '' ? (lines.findLast((line) => line.includes('TLS failed: ')) ?? '') : detail
   const helo = banner?.replaceAll(/[^\x21-\x7e]/g, '?') ?? ''
   return {
     sendingIp: localAddress ?? '',

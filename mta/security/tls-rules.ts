@@ -13,7 +13,7 @@ export interface TlsRule {
   readonly level: TlsLevelRule
 }
 
-const LOOK_MS = 5000
+const POLL_MS = 5000
 
 export async function listTlsRules(db: Queryable): Promise<TlsRule[]> {
   return (await db.query<TlsRule>('SELECT domain, level FROM tls_rules ORDER BY domain')).rows
@@ -40,16 +40,16 @@ export interface TlsRuleWatch {
 /** Before the first look nothing goes out: what is required must not be passed over because a process has just begun. */
 export function watchTlsRules({ db, log }: Pick<Context, 'db' | 'log'>): TlsRuleWatch {
   let rules: ReadonlyMap<string, TlsLevelRule> | null = null
-  async function look(): Promise<ReadonlyMap<string, TlsLevelRule>> {
+  async function load(): Promise<ReadonlyMap<string, TlsLevelRule>> {
     rules = new Map((await listTlsRules(db)).map(({ domain, level }) => [domain, level]))
     return rules
   }
   const refresh = (): void =>
-    void look().catch((error: unknown) => log.debug({ err: error }, 'the rules for TLS could not be read'))
+    void load().catch((error: unknown) => log.debug({ err: error }, 'the rules for TLS could not be read'))
   refresh()
-  const timer = setInterval(refresh, LOOK_MS)
+  const timer = setInterval(refresh, POLL_MS)
   return {
-    find: async (domain) => (rules ?? (await look())).get(domain),
+    find: async (domain) => (rules ?? (await load())).get(domain),
     stop: () => clearInterval(timer),
   }
 }

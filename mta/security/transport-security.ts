@@ -4,39 +4,39 @@
  * domains.
  */
 import { createBrokenTlsMemory, type BrokenTlsMemory } from './broken-tls.ts'
-import { createTlsPolicies, type TlsPolicies, type TlsPolicyParts } from './policy.ts'
+import { createTlsPolicies, type TlsPolicies, type TlsPolicyDeps } from './policy.ts'
 import { createStsFetch } from './sts-fetch.ts'
-import { createSts, type StsParts } from './sts.ts'
+import { createSts, type StsDeps } from './sts.ts'
 import { createStsStore } from './sts-store.ts'
 import { createTlsResults, type TlsResults } from './tls-results.ts'
 import { watchTlsRules } from './tls-rules.ts'
 import type { Context } from '#src/context.ts'
-import { createOutgoing } from '#src/net/http-client.ts'
+import { createHttpClient } from '#src/net/http-client.ts'
 
 /** Processes claim the policies to refresh, so more processes do not fetch more. */
 const REFRESH_MS = 10 * 60_000
 
 /** Without TLS_REPORT_FROM nothing is counted. */
-const UNCOUNTED: Pick<TlsResults, 'note' | 'stop'> = { note: () => undefined, stop: () => Promise.resolve() }
+const NO_RESULTS: Pick<TlsResults, 'record' | 'stop'> = { record: () => undefined, stop: () => Promise.resolve() }
 
 export interface TransportSecurity {
   readonly policies: TlsPolicies
   readonly brokenTls: BrokenTlsMemory
-  readonly results: Pick<TlsResults, 'note'>
+  readonly results: Pick<TlsResults, 'record'>
   stop(): Promise<void>
 }
 
 /** The questions that policies ask of DNS. */
 export interface PolicyResolver {
-  readonly txt: StsParts['txt']
+  readonly txt: StsDeps['txt']
   /** DNSSEC-validated answers, for DANE. */
-  readonly secure: NonNullable<TlsPolicyParts['dane']>
+  readonly secure: NonNullable<TlsPolicyDeps['dane']>
 }
 
 export function startTransportSecurity(ctx: Context, resolver: PolicyResolver): TransportSecurity {
   const { clock, config, log } = ctx
   const rules = watchTlsRules(ctx)
-  const outgoing = createOutgoing(config)
+  const outgoing = createHttpClient(config)
   const fetchPolicy = createStsFetch(outgoing, config.mtaStsPort)
   const sts = createSts({ clock, store: createStsStore(ctx), fetchPolicy, txt: (name) => resolver.txt(name) })
   const timer = setInterval(() => {
@@ -48,7 +48,7 @@ export function startTransportSecurity(ctx: Context, resolver: PolicyResolver): 
     sts: config.isSandbox ? null : sts,
     dane: config.dnssecResolver === 'yes' && !config.isSandbox ? resolver.secure : null,
   })
-  const results = config.tlsReportFrom === null ? UNCOUNTED : createTlsResults(ctx, (name) => resolver.txt(name))
+  const results = config.tlsReportFrom === null ? NO_RESULTS : createTlsResults(ctx, (name) => resolver.txt(name))
   return {
     policies,
     results,

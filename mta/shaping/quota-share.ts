@@ -1,64 +1,68 @@
 /**
- * What one process may use of a pace, agreed with all others in Redis: connections, and tokens of the rates. One script on one key, so it
- * works on a cluster and two that ask at once never get the same.
+ * The share of one process in a throttle, agreed with all other processes in Redis: connections, and tokens of the
+ * rates. One script on one key, so it works on a Redis Cluster, and two processes that request at the same time never
+ * get the same connection.
  *
- * A share is booked for a few seconds and booked again by each ask; a process that died books no more, and what it had is free again.
- * What a process still uses stays booked although it was told to use less, so the sum never goes over the limit while shares move. Some
- * connections are kept for instant mail, whoever sends it. Tokens come in blocks and are not given back: what is not used is lost, never
- * used twice. Redis away: the ask fails, and the process goes on with what is surely its own (`throttle.ts`).
+ * A share is reserved for a few seconds, and each request renews it; a process that died renews no more, and its
+ * share becomes free. Connections that a process still uses stay reserved after its share shrank, so the sum never
+ * exceeds the limit while shares move. Some connections are reserved for instant mail of any process. Tokens come in
+ * blocks and are not returned: an unused token is lost, never used twice. Redis away: the request fails, and the
+ * process goes on with its even part of the limit (`throttle.ts`).
  */
 import type { Redis } from '#src/stores/redis.ts'
-import type { Learned } from '#src/shaping/learned-limits.ts'
+import type { LearnedLimit } from '#src/shaping/learned-limits.ts'
 import type { Bucket } from '#src/shaping/rate-syntax.ts'
 
-/** How long a share is booked, and of that, how long its owner uses it without having been told again. */
-const BOOKED_MS = 5000
-export const SURE_MS = 4000
-/** After Redis lost what was booked everybody keeps what he uses and gets no more, until all have booked again. */
+/**
+ * How long Redis reserves a share, and how long its owner uses it without a renewal: less, so that no two use the same.
+ */
+const RESERVED_MS = 5000
+export const SHARE_VALID_MS = 4000
+/** After Redis lost the shares, each process keeps what it uses and gets no more, until all have renewed. */
 const REBUILD_MS = 1500
-/** What nobody asks for is forgotten; what was learned is in PostgreSQL too. */
-const KEPT_MS = 3_600_000
+/** The key of an unused throttle expires after this; PostgreSQL stores the learned limit too. */
+const RETENTION_MS = 3_600_000
 
-export interface Ask {
+export interface ShareRequest {
   readonly process: string
-  /** Of the shaping file. */
+  /** The connection limit of the shaping file. */
   readonly limit: number
-  /** Connections open or about to be, and those of them that carry other than instant mail. */
+  /** Connections that are open or being opened, and the part of them that carries mail other than instant mail. */
   readonly used: { readonly all: number; readonly others: number }
-  readonly wanted: { readonly instant: number; readonly others: number }
-  /** What we know; taken where Redis knows nothing. */
-  readonly learned: Learned
-  /** The version that `learned` changes; null changes nothing. */
-  readonly replaces: number | null
-  /** The version that we know; 0 = we never asked. */
+  readonly demand: { readonly instant: number; readonly others: number }
+  /** The limit that this process knows; used where Redis has none. */
+  readonly learned: LearnedLimit
+  /** The version that `learned` replaces; null: it replaces nothing. */
+  readonly replacesVersion: number | null
+  /** The version that this process knows; 0: its first request. */
   readonly version: number
-  readonly messages: TokenAsk
-  readonly connections: TokenAsk
+  readonly messages: TokenRequest
+  readonly connections: TokenRequest
 }
 
-export interface TokenAsk {
-  readonly wanted: number
-  /** Null = no such limit. */
+export interface TokenRequest {
+  readonly count: number
+  /** Null: no such rate limit. */
   readonly bucket: Bucket | null
 }
 
-export interface Grant {
+export interface ShareGrant {
   readonly instant: number
   readonly others: number
-  /** That have a part in this pace, with us. */
+  /** How many processes have a share, this one included. */
   readonly processes: number
-  readonly learned: Learned
+  readonly learned: LearnedLimit
   readonly version: number
   readonly messages: number
   readonly connections: number
-  /** Until the next token, where one was wanted and there was none. */
+  /** Time until the next token, where one was requested and none was left. */
   readonly waitMs: number
 }
 
 /**
- * KEYS the pace; ARGV process, limit, used, used by others, wanted for instant, wanted for others, learned, slowed at, replaces or '', then
- * wanted, size and refill per ms of messages and of connections, the version we know. Fields: p:<process> = booked for instant, for
- * others, wanted for others, end.
+ * KEYS the throttle; ARGV process, limit, used, used by others, demand for instant, demand for others, learned,
+ * slowed at, replaced version or '', then count, size and refill per ms of messages and of connections, the known
+ * version. Fields: p:<process> = reserved for instant, reserved for others, demand for others, expiry.
  */
 const SHARE = `
 local key, me = KEYS[1], 'p:' .. ARGV[1]
@@ -84,25 +88,29 @@ if version == 0 or tostring(version) == ARGV[9] then
   redis.call('HSET', key, 'learned', learned, 'slowed', slowed, 'version', version)
 end
 local limit = math.max(1, math.floor(math.min(tonumber(ARGV[2]), tonumber(learned))))
-local reserve = limit == 1 and 0 or math.max(1, math.floor(limit / 5))
-local used, usedOthers, wantInstant, wantOthers = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
-local pool, sharing = limit - reserve, wantOthers > 0 and 1 or 0
+local forInstant = limit == 1 and 0 or math.max(1, math.floor(limit / 5))
+local used, usedOthers = tonumber(ARGV[3]), tonumber(ARGV[4])
+local wantInstant, wantOthers = tonumber(ARGV[5]), tonumber(ARGV[6])
+local pool, sharing = limit - forInstant, wantOthers > 0 and 1 or 0
 for _, peer in ipairs(peers) do if peer[3] > 0 then sharing = sharing + 1 end end
 local fair = math.floor(pool / math.max(1, sharing))
-local claimed, booked = 0, 0
+local claimed, reserved = 0, 0
 for _, peer in ipairs(peers) do
   claimed = claimed + math.max(peer[2], math.min(peer[3], fair))
-  booked = booked + peer[1] + peer[2]
+  reserved = reserved + peer[1] + peer[2]
 end
-local others = math.max(0, math.min(wantOthers, pool - claimed, limit - booked))
+local others = math.max(0, math.min(wantOthers, pool - claimed, limit - reserved))
 local isRebuilding = now - rebuilt < ${REBUILD_MS}
 if isRebuilding then others = math.min(others, usedOthers) end
-local bookedOthers = math.max(others, usedOthers)
-local instant = math.max(0, math.min(wantInstant, limit - booked - bookedOthers))
-if isRebuilding then instant = math.min(instant, math.max(0, used - bookedOthers)) end
-local bookedInstant = math.max(instant, used - bookedOthers, 0)
-if bookedInstant + bookedOthers + wantOthers == 0 then redis.call('HDEL', key, me)
-else redis.call('HSET', key, me, bookedInstant .. ' ' .. bookedOthers .. ' ' .. wantOthers .. ' ' .. (now + ${BOOKED_MS})) end
+local reservedOthers = math.max(others, usedOthers)
+local instant = math.max(0, math.min(wantInstant, limit - reserved - reservedOthers))
+if isRebuilding then instant = math.min(instant, math.max(0, used - reservedOthers)) end
+local reservedInstant = math.max(instant, used - reservedOthers, 0)
+if reservedInstant + reservedOthers + wantOthers == 0 then redis.call('HDEL', key, me)
+else
+  local expiry = now + ${RESERVED_MS}
+  redis.call('HSET', key, me, reservedInstant .. ' ' .. reservedOthers .. ' ' .. wantOthers .. ' ' .. expiry)
+end
 local waitMs = 0
 local function take(name, wanted, size, refill)
   if size == 0 then return 0 end
@@ -115,28 +123,30 @@ local function take(name, wanted, size, refill)
 end
 local messages = take('messages', tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12]))
 local connections = take('connections', tonumber(ARGV[13]), tonumber(ARGV[14]), tonumber(ARGV[15]))
-redis.call('PEXPIRE', key, ${KEPT_MS})
+redis.call('PEXPIRE', key, ${RETENTION_MS})
 return {instant, others, #peers + 1, learned, slowed, version, messages, connections, waitMs}`
 
-type Numbers = readonly (string | number)[]
+type ScriptReply = readonly (string | number)[]
 
-interface Scripted {
-  paceShare(...args: (string | number)[]): Promise<Numbers>
+interface ScriptedRedis {
+  paceShare(...args: (string | number)[]): Promise<ScriptReply>
 }
 
-function isScripted(redis: Redis): redis is Redis & Scripted {
+function isScripted(redis: Redis): redis is Redis & ScriptedRedis {
   return 'paceShare' in redis
 }
 
-/** Asks many in one round trip; what could not be asked is null. */
-export function askShares(
+/** Sends many requests in one round trip; the grant of a failed request is null. */
+export function requestShares(
   redis: Redis,
-  asks: readonly { readonly key: string; readonly ask: Ask }[],
-): Promise<(Grant | null)[]> {
+  requests: readonly { readonly key: string; readonly request: ShareRequest }[],
+): Promise<(ShareGrant | null)[]> {
   if (!isScripted(redis)) redis.defineCommand('paceShare', { numberOfKeys: 1, lua: SHARE })
-  if (!isScripted(redis)) throw new Error('ioredis did not define the script')
-  // asked in one turn of the event loop, they leave together; the script is sent once
-  return Promise.all(asks.map(({ key, ask }) => redis.paceShare(key, ...argumentsOf(ask)).then(grantOf, () => null)))
+  if (!isScripted(redis)) throw new Error('ioredis did not define the script of quota shares')
+  // sent in one turn of the event loop, they leave together; the script is sent once
+  return Promise.all(
+    requests.map(({ key, request }) => redis.paceShare(key, ...argumentsOf(request)).then(grantOf, () => null)),
+  )
 }
 
 export function sharesKey(pace: string, source: string): string {
@@ -147,41 +157,41 @@ function argumentsOf({
   process,
   limit,
   used,
-  wanted,
+  demand,
   learned,
-  replaces,
+  replacesVersion,
   version,
   messages,
   connections,
-}: Ask): (string | number)[] {
+}: ShareRequest): (string | number)[] {
   return [
     process,
     limit,
     used.all,
     used.others,
-    wanted.instant,
-    wanted.others,
+    demand.instant,
+    demand.others,
     learned.connections,
-    learned.slowedAtMs,
-    replaces ?? '',
+    learned.reducedAtMs,
+    replacesVersion ?? '',
     ...tokensOf(messages),
     ...tokensOf(connections),
     version,
   ]
 }
 
-function tokensOf({ wanted, bucket }: TokenAsk): number[] {
-  return bucket === null ? [0, 0, 0] : [wanted, bucket.size, bucket.refillPerMs]
+function tokensOf({ count, bucket }: TokenRequest): number[] {
+  return bucket === null ? [0, 0, 0] : [count, bucket.size, bucket.refillPerMs]
 }
 
-function grantOf(reply: Numbers): Grant {
+function grantOf(reply: ScriptReply): ShareGrant {
   const numbers = reply.map(Number)
   const [
     instant = 0,
     others = 0,
     processes = 1,
     limit = 1,
-    slowedAtMs = 0,
+    reducedAtMs = 0,
     version = 0,
     messages = 0,
     connections = 0,
@@ -191,7 +201,7 @@ function grantOf(reply: Numbers): Grant {
     instant,
     others,
     processes,
-    learned: { connections: limit, slowedAtMs },
+    learned: { connections: limit, reducedAtMs },
     version,
     messages,
     connections,

@@ -1,8 +1,8 @@
 import { assert } from 'chai'
 import { readShaping } from '#src/shaping/shaping-file.ts'
 import type { ReceiverSuspension } from '#src/shaping/receiver-suspensions.ts'
-import { paceWith } from '#test/support/throttle.ts'
-import { createReplies, type ReplyMeans } from './reply-effects.ts'
+import { throttleWith } from '#test/support/throttle.ts'
+import { createReplyEffects, type ReplyEffectDeps } from './reply-effects.ts'
 
 const FILE = `receivers:
   transport-map: {connections: 20, messages_per_connection: 1000}
@@ -15,7 +15,9 @@ rules:
   - {name: tell, code: 550, text: ptr, action: tell}
 `
 
-/** What was done, in the order of the replies: what is suspended or learned, for whom, and who was told. */
+/**
+ * The effects of the replies, in order: limits learned, suspensions with their scope and end, notices and log lines.
+ */
 const CASES: readonly [replies: readonly string[], done: readonly string[]][] = [
   [['250 fine', '450 busy', '550 no such user'], []],
   [
@@ -27,12 +29,12 @@ const CASES: readonly [replies: readonly string[], done: readonly string[]][] = 
   [['421 too many', '421 too many'], ['learned 5']],
   [
     ['550 no PTR', '550 no PTR'],
-    ['notice reply default/mx.test tell', 'told tell', 'notice reply default/mx.test tell'],
+    ['notice reply default/mx.test tell', 'logged tell', 'notice reply default/mx.test tell'],
   ],
   [['550 too many'], []],
 ]
 
-describe('what replies do to a pace', () => {
+describe('effects of replies on a throttle', () => {
   for (const [replies, done] of CASES) {
     it(replies.join(', '), () => {
       const read = readShaping(FILE)
@@ -43,12 +45,12 @@ describe('what replies do to a pace', () => {
       const log = {
         info: () => undefined,
         warn: (facts: { rule: string }, text: string) => {
-          if (text.includes('operator')) found.push(`told ${facts.rule}`)
+          if (text.includes('operator')) found.push(`logged ${facts.rule}`)
         },
       }
-      const pace = paceWith({ share: { instant: 0, others: 8 } })
-      const heard = createReplies({
-        ctx: { clock: { now: () => now }, config: { retryScale: 1 }, log } as unknown as ReplyMeans['ctx'],
+      const throttle = throttleWith({ share: { instant: 0, others: 8 } })
+      const effects = createReplyEffects({
+        ctx: { clock: { now: () => now }, config: { retryScale: 1 }, log } as unknown as ReplyEffectDeps['ctx'],
         shaping: { current: read.shaping },
         suspensions: {
           find: (key, _, owner) => known.find((one) => one.pace === key && one.workspaceId === owner) ?? null,
@@ -64,17 +66,21 @@ describe('what replies do to a pace', () => {
         },
       })
       for (const text of replies)
-        heard.hear(pace, { code: Number(text.slice(0, 3)), enhanced: null, text: text.slice(4), lines: [text] }, 'w1')
+        effects.apply(
+          throttle,
+          { code: Number(text.slice(0, 3)), enhanced: null, text: text.slice(4), lines: [text] },
+          'w1',
+        )
       assert.deepEqual(found, done)
     })
   }
-  it('mail that is taken is counted', () => {
-    const pace = paceWith({ share: { instant: 0, others: 8 } })
-    createReplies({} as unknown as ReplyMeans).hear(
-      pace,
+  it('accepted messages are counted', () => {
+    const throttle = throttleWith({ share: { instant: 0, others: 8 } })
+    createReplyEffects({} as unknown as ReplyEffectDeps).apply(
+      throttle,
       { code: 250, enhanced: null, text: 'ok', lines: ['250 ok'] },
       'w1',
     )
-    assert.strictEqual(pace.deliveries, 1)
+    assert.strictEqual(throttle.acceptedMessages, 1)
   })
 })

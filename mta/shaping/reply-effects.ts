@@ -1,111 +1,123 @@
 /**
- * What replies do to a pace: mail that is taken adds back slowly, and the first rule of the shaping file that a refusal meets is carried
- * out. Conversations that were under way together are refused together: that is one halving, one suspension, one word to the operator.
+ * What replies do to a throttle: accepted mail recovers the limit slowly, and a refusal triggers the first matching
+ * rule of the shaping file. Conversations that are under way together are refused together: they cause one halving,
+ * one suspension and one notice.
  */
 import type { Context } from '#src/context.ts'
 import { formatReply, type Reply } from '#src/mail/reply.ts'
-import type { NoticeBook } from '#src/operator/notice-buffer.ts'
+import type { NoticeBuffer } from '#src/operator/notice-buffer.ts'
 import type { ReplyRule } from '#src/shaping/shaping-file.ts'
-import { halve, startOver, type Learned } from '#src/shaping/learned-limits.ts'
+import { halve, startAfterSuspension, type LearnedLimit } from '#src/shaping/learned-limits.ts'
 import { findRule } from '#src/shaping/rule-match.ts'
-import { EVERYWHERE, fromText } from '#src/shaping/throttle-key.ts'
+import { WILDCARD, fromText } from '#src/shaping/throttle-key.ts'
 import type { ReceiverSuspension, ReceiverSuspensionWatch } from '#src/shaping/receiver-suspensions.ts'
 import type { ShapingWatch } from '#src/shaping/shaping-file-watch.ts'
-import type { Pace } from './throttle.ts'
+import type { Throttle } from './throttle.ts'
 
-/** The log tells the same of a receiver once in so long; the notice counts each. */
-const TELL_MS = 600_000
+/** The log reports a rule at a receiver at most once in this time; the notice counts each reply. */
+const LOG_INTERVAL_MS = 600_000
 
-export interface ReplyMeans {
+export interface ReplyEffectDeps {
   readonly ctx: Pick<Context, 'clock' | 'config' | 'log'>
   readonly shaping: Pick<ShapingWatch, 'current'>
   readonly suspensions: Pick<ReceiverSuspensionWatch, 'find' | 'add'>
-  readonly learn: (pace: Pace, learned: Learned) => void
-  readonly notices: Pick<NoticeBook, 'raise'>
+  readonly learn: (throttle: Throttle, learned: LearnedLimit) => void
+  readonly notices: Pick<NoticeBuffer, 'raise'>
 }
 
-export interface Replies {
-  /** Null for `reply`: no server said anything. `source` is whose connection it was said on, where the pace is of all of them. */
-  hear(pace: Pace, reply: Reply | null, workspaceId: string, source?: string): void
+export interface ReplyEffects {
+  /** `reply` null: no server replied. `source` owns the connection, where the throttle covers all sources. */
+  apply(throttle: Throttle, reply: Reply | null, workspaceId: string, source?: string): void
 }
 
-interface Told {
-  readonly pace: Pace
+interface MatchedReply {
+  readonly throttle: Throttle
   readonly rule: ReplyRule
   readonly reply: Reply
   readonly workspaceId: string
   readonly source: string
 }
 
-type Act = (means: ReplyMeans, told: Told, toldAtMs: Map<string, number>) => void
+type RuleAction = (deps: ReplyEffectDeps, matched: MatchedReply, loggedAtMs: Map<string, number>) => void
 
-const ACTIONS: Readonly<Record<ReplyRule['action'], Act>> = { slow, suspend, tell }
+const ACTIONS: Readonly<Record<ReplyRule['action'], RuleAction>> = { slow: slowDown, suspend, tell: notifyOperator }
 
-export function createReplies(means: ReplyMeans): Replies {
-  const toldAtMs = new Map<string, number>()
+export function createReplyEffects(deps: ReplyEffectDeps): ReplyEffects {
+  const loggedAtMs = new Map<string, number>()
   return {
-    hear: (pace, reply, workspaceId, source = pace.source) => {
+    apply: (throttle, reply, workspaceId, source = throttle.source) => {
       if (reply === null) return
       if (reply.code < 400) {
-        pace.deliveries++
+        throttle.acceptedMessages++
         return
       }
-      const rule = findRule(means.shaping.current, pace.receiver.name, reply)
-      if (rule !== null) ACTIONS[rule.action](means, { pace, rule, reply, workspaceId, source }, toldAtMs)
+      const rule = findRule(deps.shaping.current, throttle.receiver.name, reply)
+      if (rule !== null) ACTIONS[rule.action](deps, { throttle, rule, reply, workspaceId, source }, loggedAtMs)
     },
   }
 }
 
-function slow({ ctx, learn }: ReplyMeans, { pace, rule, reply }: Told): void {
-  const learned = halve(pace.learned, pace.receiver.connections, {
+function slowDown({ ctx, learn }: ReplyEffectDeps, { throttle, rule, reply }: MatchedReply): void {
+  const learned = halve(throttle.learned, throttle.receiver.connections, {
     nowMs: ctx.clock.now(),
     scale: ctx.config.retryScale,
   })
-  if (learned === pace.learned) return
-  learn(pace, learned)
+  if (learned === throttle.learned) return
+  learn(throttle, learned)
   const { connections } = learned
   ctx.log.info(
-    { receiver: pace.key, source: pace.source, rule: rule.name, connections, reply: reply.text },
-    'a receiver slows us down',
+    { receiver: throttle.key, source: throttle.source, rule: rule.name, connections, reply: reply.text },
+    'a shaping rule lowered the connection limit of a receiver',
   )
 }
 
-/** Where a suspension holds. A workspace is refused for its mail, whatever source that came by. */
-function placeOf({
-  pace,
+/** What a suspension applies to. A workspace is suspended for its mail, from whatever source. */
+function suspensionScopeOf({
+  throttle,
   rule: { scope },
   workspaceId,
   source,
-}: Told): Pick<ReceiverSuspension, 'pace' | 'source' | 'workspaceId'> {
-  if (scope === 'workspace') return { pace: pace.key, source: EVERYWHERE, workspaceId }
+}: MatchedReply): Pick<ReceiverSuspension, 'pace' | 'source' | 'workspaceId'> {
+  if (scope === 'workspace') return { pace: throttle.key, source: WILDCARD, workspaceId }
   return scope === 'source'
-    ? { pace: EVERYWHERE, source, workspaceId: null }
-    : { pace: pace.key, source: pace.source, workspaceId: null }
+    ? { pace: WILDCARD, source, workspaceId: null }
+    : { pace: throttle.key, source: throttle.source, workspaceId: null }
 }
 
-function suspend({ ctx, suspensions, learn }: ReplyMeans, told: Told): void {
-  const { pace, rule, reply } = told
-  const place = placeOf(told)
-  if (suspensions.find(place.pace, place.source, place.workspaceId)?.rule === rule.name) return
+function suspend({ ctx, suspensions, learn }: ReplyEffectDeps, matched: MatchedReply): void {
+  const { throttle, rule, reply } = matched
+  const suspensionScope = suspensionScopeOf(matched)
+  if (suspensions.find(suspensionScope.pace, suspensionScope.source, suspensionScope.workspaceId)?.rule === rule.name)
+    return
   const now = ctx.clock.now()
   const until = new Date(now + rule.durationMs * ctx.config.retryScale)
   const { name, scope } = rule
   ctx.log.warn(
-    { receiver: pace.key, source: told.source, rule: name, of: scope, until, reply: reply.text },
-    'a receiver is left alone for a while',
+    { receiver: throttle.key, source: matched.source, rule: name, of: scope, until, reply: reply.text },
+    'a shaping rule suspended a receiver',
   )
-  if (rule.scope !== 'workspace') learn(pace, startOver(now))
-  suspensions.add({ ...place, rule: rule.name, reply: `${reply.code} ${reply.text}`, until, createdAt: new Date(now) })
+  if (rule.scope !== 'workspace') learn(throttle, startAfterSuspension(now))
+  suspensions.add({
+    ...suspensionScope,
+    rule: rule.name,
+    reply: `${reply.code} ${reply.text}`,
+    until,
+    createdAt: new Date(now),
+  })
 }
 
-function tell({ ctx, notices }: ReplyMeans, { pace, rule, reply }: Told, toldAtMs: Map<string, number>): void {
-  const name = `${pace.key}${fromText(pace.source)} ${rule.name}`
+function notifyOperator(
+  { ctx, notices }: ReplyEffectDeps,
+  { throttle, rule, reply }: MatchedReply,
+  loggedAtMs: Map<string, number>,
+): void {
+  const name = `${throttle.key}${fromText(throttle.source)} ${rule.name}`
   notices.raise({ kind: 'reply', subject: name, text: formatReply(reply) })
-  if (ctx.clock.now() - (toldAtMs.get(name) ?? -Infinity) < TELL_MS) return
-  toldAtMs.set(name, ctx.clock.now())
+  if (ctx.clock.now() - (loggedAtMs.get(name) ?? -Infinity) < LOG_INTERVAL_MS) return
+  loggedAtMs.set(name, ctx.clock.now())
   const { code, text } = reply
   ctx.log.warn(
-    { receiver: pace.key, source: pace.source, rule: rule.name, code, reply: text },
-    'a receiver says what only the operator can mend',
+    { receiver: throttle.key, source: throttle.source, rule: rule.name, code, reply: text },
+    'a receiver replied with a problem that needs the operator',
   )
 }

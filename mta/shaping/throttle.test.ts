@@ -1,108 +1,111 @@
 import { assert } from 'chai'
 import fc from 'fast-check'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
-import { paceWith } from '#test/support/throttle.ts'
-import type { Pace } from './throttle.ts'
-import { SURE_MS } from './quota-share.ts'
+import { throttleWith } from '#test/support/throttle.ts'
+import type { Throttle } from './throttle.ts'
+import { SHARE_VALID_MS } from './quota-share.ts'
 
 const grant = (
-  pace: Pace,
+  throttle: Throttle,
   share: { instant: number; others: number },
   more: { messages?: number; connections?: number } = {},
 ): void =>
-  pace.grant(
-    { ...share, processes: 1, learned: pace.learned, version: 1, messages: 0, connections: 0, waitMs: 0, ...more },
+  throttle.applyGrant(
+    { ...share, processes: 1, learned: throttle.learned, version: 1, messages: 0, connections: 0, waitMs: 0, ...more },
     0,
   )
 
-async function enterMany(pace: Pace, tiers: readonly Tier[]): Promise<Tier[]> {
+async function enterMany(throttle: Throttle, tiers: readonly Tier[]): Promise<Tier[]> {
   const inside: Tier[] = []
   for (const tier of tiers)
-    void pace.enter(tier).then((isIn) => {
+    void throttle.enter(tier).then((isIn) => {
       if (isIn) inside.push(tier)
     })
   await Promise.resolve()
   return inside
 }
 
-/** Everything that was let in has heard of it. */
+/** Lets the admitted deliveries run. */
 async function settled(): Promise<void> {
   for (let i = 0; i < 3; i++) await Promise.resolve()
 }
 
-describe('a pace', () => {
-  it('keeps connections for instant mail, however much else waits', async () => {
-    const pace = paceWith({ share: { instant: 2, others: 8 } })
+describe('throttle', () => {
+  it('reserves connections for instant mail, however much other mail waits', async () => {
+    const throttle = throttleWith({ share: { instant: 2, others: 8 } })
     const inside = await enterMany(
-      pace,
+      throttle,
       Array.from({ length: 12 }, () => 'bulk'),
     )
     assert.strictEqual(inside.length, 8)
-    assert.strictEqual(await pace.enter('instant'), true)
+    assert.strictEqual(await throttle.enter('instant'), true)
   })
-  it('gives what comes free to the highest tier that waits', async () => {
-    const pace = paceWith({ share: { instant: 0, others: 1 } })
+  it('a free connection goes to the highest waiting tier', async () => {
+    const throttle = throttleWith({ share: { instant: 0, others: 1 } })
     const order: Tier[] = []
-    await pace.enter('bulk')
+    await throttle.enter('bulk')
     for (const tier of ['bulk', 'normal', 'instant', 'high'] as const)
-      void pace.enter(tier).then(() => order.push(tier))
+      void throttle.enter(tier).then(() => order.push(tier))
     for (const tier of ['bulk', 'instant', 'high', 'normal'] as const) {
-      pace.leave(tier)
+      throttle.leave(tier)
       await Promise.resolve()
     }
     assert.deepEqual(order, ['instant', 'high', 'normal', 'bulk'])
   })
-  it('suspended, it tells those who wait and lets nobody in until it is over', async () => {
-    const pace = paceWith({ share: { instant: 0, others: 1 } })
-    await pace.enter('bulk')
-    const waiting = pace.enter('bulk')
-    pace.setSuspended(true)
+  it('a suspension refuses waiting deliveries and admits none until it ends', async () => {
+    const throttle = throttleWith({ share: { instant: 0, others: 1 } })
+    await throttle.enter('bulk')
+    const waiting = throttle.enter('bulk')
+    throttle.setSuspended(true)
     assert.strictEqual(await waiting, false)
-    assert.strictEqual(await pace.enter('instant'), false)
-    pace.leave('bulk')
-    pace.setSuspended(false)
-    assert.strictEqual(await pace.enter('instant'), true)
+    assert.strictEqual(await throttle.enter('instant'), false)
+    throttle.leave('bulk')
+    throttle.setSuspended(false)
+    assert.strictEqual(await throttle.enter('instant'), true)
   })
-  it('messages wait for tokens of the rate, and say that they need some', async () => {
-    const pace = paceWith({ share: { instant: 0, others: 5 }, messageRate: { count: 60, perMs: 60_000 } })
+  it('messages wait for tokens of the rate limit, and request a share', async () => {
+    const throttle = throttleWith({ share: { instant: 0, others: 5 }, messageRate: { count: 60, perMs: 60_000 } })
     let needs = 0
-    pace.onNeed = () => {
+    throttle.onShareNeeded = () => {
       needs++
     }
-    const entering = pace.enter('bulk')
+    const entering = throttle.enter('bulk')
     assert.ok(needs > 0)
-    assert.ok(pace.ask('p').messages.bucket !== null)
-    grant(pace, { instant: 0, others: 5 }, { messages: 1 })
+    assert.ok(throttle.shareRequest('p').messages.bucket !== null)
+    grant(throttle, { instant: 0, others: 5 }, { messages: 1 })
     assert.strictEqual(await entering, true)
-    assert.deepEqual(await enterMany(pace, ['instant']), [])
+    assert.deepEqual(await enterMany(throttle, ['instant']), [])
   })
-  it('slowed down, its message rate is slower by as much', () => {
+  it('a lowered connection limit lowers the message rate by the same factor', () => {
     const rate = { count: 1000, perMs: 60_000 }
     const share = { instant: 0, others: 5 }
     const [whole, half] = [
-      paceWith({ share, messageRate: rate }),
-      paceWith({ share, messageRate: rate, learned: { connections: 5, slowedAtMs: 1 } }),
+      throttleWith({ share, messageRate: rate }),
+      throttleWith({ share, messageRate: rate, learned: { connections: 5, reducedAtMs: 1 } }),
     ]
-    assert.strictEqual(half.ask('p').messages.bucket?.size, (whole.ask('p').messages.bucket?.size ?? 0) / 2)
+    assert.strictEqual(
+      half.shareRequest('p').messages.bucket?.size,
+      (whole.shareRequest('p').messages.bucket?.size ?? 0) / 2,
+    )
   })
-  it('new connections wait for tokens of their rate; one that was not tried keeps its token', () => {
-    const pace = paceWith({ share: { instant: 0, others: 5 }, connectionRate: { count: 60, perMs: 60_000 } })
-    assert.strictEqual(pace.tryConnect(), false)
-    grant(pace, { instant: 0, others: 5 }, { connections: 1 })
-    assert.strictEqual(pace.tryConnect(), true)
-    assert.strictEqual(pace.tryConnect(), false)
-    pace.keepToken()
-    pace.closed()
-    assert.strictEqual(pace.tryConnect(), true)
+  it('new connections wait for tokens of their rate limit; one that was never attempted returns its token', () => {
+    const throttle = throttleWith({ share: { instant: 0, others: 5 }, connectionRate: { count: 60, perMs: 60_000 } })
+    assert.strictEqual(throttle.reserveConnection(), false)
+    grant(throttle, { instant: 0, others: 5 }, { connections: 1 })
+    assert.strictEqual(throttle.reserveConnection(), true)
+    assert.strictEqual(throttle.reserveConnection(), false)
+    throttle.refundConnectionToken()
+    throttle.releaseConnection()
+    assert.strictEqual(throttle.reserveConnection(), true)
   })
-  it('not heard from Redis in time: it goes on with what is surely its own, at least one', () => {
-    const pace = paceWith({ share: { instant: 2, others: 8 } })
-    pace.grant(
+  it('a share that is not renewed in time falls back to the even part of the limit, at least one connection', () => {
+    const throttle = throttleWith({ share: { instant: 2, others: 8 } })
+    throttle.applyGrant(
       {
         instant: 2,
         others: 8,
         processes: 4,
-        learned: pace.learned,
+        learned: throttle.learned,
         version: 1,
         messages: 0,
         connections: 0,
@@ -110,12 +113,12 @@ describe('a pace', () => {
       },
       1000,
     )
-    pace.goAlone(1000 + SURE_MS - 1)
-    assert.strictEqual(pace.connections, 10)
-    pace.goAlone(1000 + SURE_MS)
-    assert.strictEqual(pace.connections, 2)
+    throttle.fallBackToOwnPart(1000 + SHARE_VALID_MS - 1)
+    assert.strictEqual(throttle.connections, 10)
+    throttle.fallBackToOwnPart(1000 + SHARE_VALID_MS)
+    assert.strictEqual(throttle.connections, 2)
   })
-  it('never more inside than its part, never more open, and nobody is stranded', async () => {
+  it('never admits or connects more than its share, and admits every waiting delivery in the end', async () => {
     const step = fc.oneof(
       fc.constantFrom(...TIER_NAMES),
       fc.constantFrom('leave', 'connect', 'close'),
@@ -123,37 +126,37 @@ describe('a pace', () => {
     )
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 200 }), async (steps) => {
-        const pace = paceWith({ share: { instant: 1, others: 3 } })
+        const throttle = throttleWith({ share: { instant: 1, others: 3 } })
         const inside: Tier[] = []
         let open = 0
         for (const one of steps) {
           const [before, openBefore] = [inside.length, open]
-          if (typeof one === 'object') grant(pace, one)
+          if (typeof one === 'object') grant(throttle, one)
           else if (one === 'leave') {
             const left = inside.shift()
-            if (left !== undefined) pace.leave(left)
-          } else if (one === 'connect') open += pace.tryConnect() ? 1 : 0
+            if (left !== undefined) throttle.leave(left)
+          } else if (one === 'connect') open += throttle.reserveConnection() ? 1 : 0
           else if (one === 'close') {
             if (open > 0) {
               open--
-              pace.closed()
+              throttle.releaseConnection()
             }
           } else
-            void pace.enter(one).then((isIn) => {
+            void throttle.enter(one).then((isIn) => {
               if (isIn) inside.push(one)
             })
           await settled()
-          // a part that shrank takes nothing away from what is under way
-          assert.ok(inside.length <= Math.max(before, pace.connections))
-          assert.ok(open <= Math.max(openBefore, pace.connections) && pace.open === open)
+          // a share that shrank does not end what is under way
+          assert.ok(inside.length <= Math.max(before, throttle.connections))
+          assert.ok(open <= Math.max(openBefore, throttle.connections) && throttle.openConnections === open)
         }
-        grant(pace, { instant: 1, others: 1 })
+        grant(throttle, { instant: 1, others: 1 })
         await settled()
         for (let left = inside.shift(); left !== undefined; left = inside.shift()) {
-          pace.leave(left)
+          throttle.leave(left)
           await settled()
         }
-        assert.strictEqual(await pace.enter('bulk'), true)
+        assert.strictEqual(await throttle.enter('bulk'), true)
       }),
     )
   })

@@ -1,64 +1,66 @@
 /**
- * The pace of one receiver from one source, as far as this process has a part in it: who may begin, strictly by tier, and how many
- * connections may be open. All lanes of a receiver whose sites go together share one. Pure bookkeeping: no Redis, no clock but what is
- * handed in; the parts of other processes come as a share (`quota-share.ts`), asked for by `throttles.ts`.
+ * The throttle of one receiver for one source, as far as this process has a share in it: which deliveries may begin,
+ * strictly by tier, and how many connections may be open. All site queues of a receiver whose sites are counted
+ * together share one throttle. Pure bookkeeping: no Redis, and no clock except the times passed in. `throttles.ts`
+ * requests this process's share (`quota-share.ts`).
  *
- * Suspended, or without any share: nothing begins, and what waits is told so and is given back.
+ * While the throttle is suspended or has no share, nothing begins: waiting deliveries are refused, and the scheduler
+ * releases them.
  */
 import type { Tier } from '#src/queue/tiers.ts'
-import type { Receiver } from '#src/shaping/shaping-file.ts'
-import { allowed, type Learned } from '#src/shaping/learned-limits.ts'
-import { SURE_MS, type Ask, type Grant } from './quota-share.ts'
+import type { ShapingReceiver } from '#src/shaping/shaping-file.ts'
+import { allowedConnections, type LearnedLimit } from '#src/shaping/learned-limits.ts'
+import { SHARE_VALID_MS, type ShareRequest, type ShareGrant } from './quota-share.ts'
 import { TierQueue } from './tier-queue.ts'
-import { tokensFor } from './token-demand.ts'
+import { tokenRequest } from './token-demand.ts'
 
-/** Wants that are more than any share. */
-const PLENTY = 100_000
+/** More than any share. */
+const UNLIMITED = 100_000
 
-/** Somebody who sends at this pace. */
-export interface User {
-  /** Recipients that wait here, of instant mail and of all other. */
+/** A source queue that sends under this throttle. */
+export interface ThrottleUser {
+  /** Recipients that wait in the queue: instant mail, and all other mail. */
   demand(): { readonly instant: number; readonly others: number }
-  /** More may begin, or nothing may any more. */
-  changed(): void
+  /** More deliveries may begin, or none may begin any more. */
+  onThrottleChange(): void
 }
 
-export class Pace {
+export class Throttle {
   readonly key: string
   readonly source: string
-  readonly users = new Set<User>()
-  receiver: Receiver
-  learned: Learned
-  /** Of what Redis knows; 0 = it was not asked yet. */
+  readonly users = new Set<ThrottleUser>()
+  receiver: ShapingReceiver
+  learned: LearnedLimit
+  /** The version of the learned limit in Redis; 0: no share was requested yet. */
   version = 0
-  /** What was learned here and Redis was not told yet. */
+  /** `learned` changed in this process and Redis does not have it yet. */
   isLearnedHere = false
-  /** Taken since they were last counted for the limit. */
-  deliveries = 0
+  /** Messages that the receiver accepted since the limit last recovered. */
+  acceptedMessages = 0
   suspendedUntilMs = 0
   processes = 1
-  /** Asked of Redis now. */
-  isAsking = false
-  /** There is something to ask for before the next round. */
-  onNeed: () => void = () => undefined
-  /** Open connections are more than allowed: idle ones must go. */
-  onCrowded: () => void = () => undefined
+  /** A share request is under way. */
+  isRequesting = false
+  /** Called when a share is needed before the next renewal. */
+  onShareNeeded: () => void = () => undefined
+  /** Called when more connections are open than the share allows: idle ones must be closed. */
+  onOverLimit: () => void = () => undefined
   #share: { instant: number; others: number } | null = null
   #grantedAtMs = 0
   #isSuspended = false
-  #isShut = false
+  #isStopped = false
   #sessions = 0
-  #others = 0
+  #sessionsOfOthers = 0
   #open = 0
-  #messages = 0
-  #connects = 0
-  readonly #entering = new TierQueue()
-  #connecting: (() => void)[] = []
+  #messageTokens = 0
+  #connectionTokens = 0
+  readonly #waitingToEnter = new TierQueue()
+  #waitingToConnect: (() => void)[] = []
 
   constructor(
     key: string,
     source: string,
-    { receiver, learned }: { readonly receiver: Receiver; readonly learned: Learned },
+    { receiver, learned }: { readonly receiver: ShapingReceiver; readonly learned: LearnedLimit },
   ) {
     this.key = key
     this.source = source
@@ -66,23 +68,23 @@ export class Pace {
     this.learned = learned
   }
 
-  /** The limit in force, of all processes together. */
+  /** The connection limit in force for all processes together. */
   get limit(): number {
-    return allowed(this.learned, this.receiver.connections)
+    return allowedConnections(this.learned, this.receiver.connections)
   }
 
-  /** Connections that may be open here now. */
+  /** Connections that this process may have open now. */
   get connections(): number {
     return this.#isClosed || this.#share === null ? 0 : this.#share.instant + this.#share.others
   }
 
-  /** Of them, those that may carry other than instant mail. */
-  get forOthers(): number {
+  /** The part of `connections` that may carry mail other than instant mail. */
+  get connectionsForOthers(): number {
     return this.#isClosed || this.#share === null ? 0 : this.#share.others
   }
 
-  /** A share was given, or none is left. */
-  get isKnown(): boolean {
+  /** A grant arrived, even if its share is empty. */
+  get hasShare(): boolean {
     return this.#share !== null
   }
 
@@ -90,17 +92,17 @@ export class Pace {
     return this.#isSuspended
   }
 
-  /** Recipients that it makes sense to hold. */
-  get mostHeld(): number {
+  /** The most recipients that a source queue should hold. */
+  get maxHeld(): number {
     const { messageRate } = this.receiver
-    return messageRate === null ? PLENTY : Math.ceil((messageRate.count * 2000) / messageRate.perMs) + 1
+    return messageRate === null ? UNLIMITED : Math.ceil((messageRate.count * 2000) / messageRate.perMs) + 1
   }
 
   get sessions(): number {
     return this.#sessions
   }
 
-  get open(): number {
+  get openConnections(): number {
     return this.#open
   }
 
@@ -116,105 +118,112 @@ export class Pace {
   enter(tier: Tier): Promise<boolean> {
     if (this.#isClosed) return Promise.resolve(false)
     if (this.#tryAdmit(tier)) return Promise.resolve(true)
-    const turn = this.#entering.wait(tier)
-    this.onNeed()
+    const turn = this.#waitingToEnter.wait(tier)
+    this.onShareNeeded()
     return turn
   }
 
   leave(tier: Tier): void {
     this.#sessions--
-    if (tier !== 'instant') this.#others--
-    this.#let()
+    if (tier !== 'instant') this.#sessionsOfOthers--
+    this.#admitWaiting()
   }
 
-  /** Takes the right to one new connection; false when there is none now. After true `closed` must follow. */
-  tryConnect(): boolean {
+  /** Reserves one new connection; false when none is free now. After true `releaseConnection` must follow. */
+  reserveConnection(): boolean {
     if (this.#open >= this.connections) return false
-    if (this.receiver.connectionRate !== null && this.#connects < 1) {
-      this.onNeed()
+    if (this.receiver.connectionRate !== null && this.#connectionTokens < 1) {
+      this.onShareNeeded()
       return false
     }
     this.#open++
-    if (this.receiver.connectionRate !== null) this.#connects--
+    if (this.receiver.connectionRate !== null) this.#connectionTokens--
     return true
   }
 
-  closed(): void {
+  releaseConnection(): void {
     this.#open--
-    this.wakeConnecting()
+    this.wakeConnectors()
   }
 
-  /** The connection that was allowed was not tried. */
-  keepToken(): void {
-    if (this.receiver.connectionRate !== null) this.#connects++
+  /** Returns the token of a reserved connection that was never attempted. */
+  refundConnectionToken(): void {
+    if (this.receiver.connectionRate !== null) this.#connectionTokens++
   }
 
-  /** Resolves after the next change that may let a connection be opened or an open one be used. */
-  changed(): Promise<void> {
+  /** Resolves after the next change that may permit opening a connection or using an open one. */
+  nextChange(): Promise<void> {
     return new Promise((resolve) => {
-      this.#connecting.push(resolve)
+      this.#waitingToConnect.push(resolve)
     })
   }
 
-  wakeConnecting(): void {
-    const waiting = this.#connecting
-    this.#connecting = []
+  wakeConnectors(): void {
+    const waiting = this.#waitingToConnect
+    this.#waitingToConnect = []
     for (const resolve of waiting) resolve()
   }
 
   setSuspended(isSuspended: boolean): void {
     if (isSuspended === this.#isSuspended) return
     this.#isSuspended = isSuspended
-    this.#changed()
+    this.#notifyChange()
   }
 
-  /** The process stops: nothing begins any more, and those who wait are told at once. */
-  shut(): void {
-    this.#isShut = true
-    this.#changed()
+  /** The process stops: nothing begins any more, and waiting deliveries are refused immediately. */
+  stop(): void {
+    this.#isStopped = true
+    this.#notifyChange()
   }
 
-  /** A message that entered here leaves by another source after all, or the other way about: its token of the rate is that one's. */
-  spend(messages: 1 | -1): void {
-    if (this.receiver.messageRate !== null) this.#messages -= messages
+  /**
+   * Failover: a message that entered here leaves from another source (-1), or the other way round (1); moves its rate
+   * token.
+   */
+  chargeMessages(messages: 1 | -1): void {
+    if (this.receiver.messageRate !== null) this.#messageTokens -= messages
   }
 
-  /** Another receiver's row is in force after the file changed. */
-  setReceiver(receiver: Receiver): void {
+  /** Applies the receiver's new rules after the shaping file changed. */
+  setReceiver(receiver: ShapingReceiver): void {
     this.receiver = receiver
-    this.onNeed()
+    this.onShareNeeded()
   }
 
-  /** What to ask of Redis now; `spare` connections and messages that may be needed before the next ask. */
-  ask(process: string): Ask {
+  /** The share to request from Redis now. */
+  shareRequest(process: string): ShareRequest {
     const demand = this.#demand()
     const { limit } = this
-    const slowed = limit / this.receiver.connections
+    const remainingRate = limit / this.receiver.connections
     const { messageRate, connectionRate } = this.receiver
     return {
       process,
       limit: this.receiver.connections,
       learned: this.learned,
-      replaces: this.isLearnedHere ? this.version : null,
+      replacesVersion: this.isLearnedHere ? this.version : null,
       version: this.version,
-      used: { all: Math.max(this.#open, this.#sessions), others: this.#others },
-      wanted: { instant: Math.min(limit, demand.instant), others: Math.min(limit, demand.others) },
-      messages: tokensFor(messageRate, { demand: demand.instant + demand.others, has: this.#messages, slowed }),
-      connections: tokensFor(connectionRate, {
+      used: { all: Math.max(this.#open, this.#sessions), others: this.#sessionsOfOthers },
+      demand: { instant: Math.min(limit, demand.instant), others: Math.min(limit, demand.others) },
+      messages: tokenRequest(messageRate, {
+        demand: demand.instant + demand.others,
+        available: this.#messageTokens,
+        remainingRate,
+      }),
+      connections: tokenRequest(connectionRate, {
         demand: demand.instant + demand.others > 0 ? limit : 0,
-        has: this.#connects,
-        slowed: 1,
+        available: this.#connectionTokens,
+        remainingRate: 1,
       }),
     }
   }
 
-  /** All that the limit allows is ours: there is nothing to ask for. */
-  get isWhole(): boolean {
+  /** This process has all that the limit allows: there is nothing to request. */
+  get hasWholeLimit(): boolean {
     return this.connections >= this.limit && this.receiver.messageRate === null && this.receiver.connectionRate === null
   }
 
-  /** It has a part in the pace, or wants one. */
-  get isInNeed(): boolean {
+  /** This process has a share, or needs one. */
+  get needsShare(): boolean {
     const { instant, others } = this.#demand()
     return (
       instant + others > 0 ||
@@ -223,68 +232,68 @@ export class Pace {
     )
   }
 
-  grant({ instant, others, processes, learned, version, messages, connections }: Grant, nowMs: number): void {
+  applyGrant({ instant, others, processes, learned, version, messages, connections }: ShareGrant, nowMs: number): void {
     this.#share = { instant, others }
     this.#grantedAtMs = nowMs
     this.processes = processes
-    // what was learned here while the ask was under way is told with the next
+    // a limit learned while the request was under way goes with the next request
     if (!this.isLearnedHere) this.learned = learned
     this.version = version
-    this.#messages += messages
-    this.#connects += connections
-    this.#changed()
+    this.#messageTokens += messages
+    this.#connectionTokens += connections
+    this.#notifyChange()
   }
 
-  /** Not told again in time: others may count what we had as free. A part of the limit is surely ours, and at least one connection. */
-  goAlone(nowMs: number): void {
-    if (nowMs - this.#grantedAtMs < SURE_MS || this.#share === null) return
+  /** Without a renewal in time, other processes may count the share as free: keeps the even part of the limit, at least 1. */
+  fallBackToOwnPart(nowMs: number): void {
+    if (nowMs - this.#grantedAtMs < SHARE_VALID_MS || this.#share === null) return
     const own = Math.max(1, Math.floor(this.limit / this.processes))
     const others = Math.min(this.#share.others, own)
     const instant = Math.min(this.#share.instant, own - others)
     if (others === this.#share.others && instant === this.#share.instant) return
     this.#share = { instant, others }
-    this.#changed()
+    this.#notifyChange()
   }
 
   get #isClosed(): boolean {
-    return this.#isSuspended || this.#isShut
+    return this.#isSuspended || this.#isStopped
   }
 
-  #changed(): void {
-    const isClosed = this.#isShut || (this.connections === 0 && this.#share !== null)
-    if (isClosed) this.#entering.refuseAll()
-    this.#let()
-    this.wakeConnecting()
-    if (this.#open > this.connections) this.onCrowded()
-    for (const user of this.users) user.changed()
+  #notifyChange(): void {
+    const isClosed = this.#isStopped || (this.connections === 0 && this.#share !== null)
+    if (isClosed) this.#waitingToEnter.refuseAll()
+    this.#admitWaiting()
+    this.wakeConnectors()
+    if (this.#open > this.connections) this.onOverLimit()
+    for (const user of this.users) user.onThrottleChange()
   }
 
   #demand(): { instant: number; others: number } {
-    let [instant, others] = [this.#sessions - this.#others, this.#others]
+    let [instant, others] = [this.#sessions - this.#sessionsOfOthers, this.#sessionsOfOthers]
     for (const user of this.users) {
       const more = user.demand()
       instant += more.instant
       others += more.others
     }
-    // an idle connection is worth keeping while nobody else wants it
+    // an idle connection stays open while no other process needs it
     return this.#isSuspended ? { instant: 0, others: 0 } : { instant, others: Math.max(others, this.#open - instant) }
   }
 
   #admits(tier: Tier): boolean {
-    if (this.receiver.messageRate !== null && this.#messages < 1) return false
+    if (this.receiver.messageRate !== null && this.#messageTokens < 1) return false
     if (this.#sessions >= this.connections) return false
-    return tier === 'instant' || this.#others < this.forOthers
+    return tier === 'instant' || this.#sessionsOfOthers < this.connectionsForOthers
   }
 
   #tryAdmit(tier: Tier): boolean {
     if (!this.#admits(tier)) return false
     this.#sessions++
-    if (tier !== 'instant') this.#others++
-    if (this.receiver.messageRate !== null && --this.#messages < 1) this.onNeed()
+    if (tier !== 'instant') this.#sessionsOfOthers++
+    if (this.receiver.messageRate !== null && --this.#messageTokens < 1) this.onShareNeeded()
     return true
   }
 
-  #let(): void {
-    this.#entering.admit((tier) => this.#tryAdmit(tier))
+  #admitWaiting(): void {
+    this.#waitingToEnter.admit((tier) => this.#tryAdmit(tier))
   }
 }

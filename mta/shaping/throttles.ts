@@ -1,120 +1,124 @@
 /**
- * All paces of this process: finds the one of a site, asks Redis for its parts in batches (never for a single message), tells Redis and
- * PostgreSQL what was learned. What replies do to a pace stands in `reply-effects.ts`.
+ * All throttles of this process: finds the throttle of a site, requests shares from Redis in batches (never for a
+ * single message), and sends learned limits to Redis and PostgreSQL. `reply-effects.ts` says what replies do to a
+ * throttle.
  *
- * Redis away: each pace goes on with what is surely its own. PostgreSQL away: what was learned stays in Redis and is stored later, and a
- * suspension holds here at once and is stored when it can be. The process dies: what it had booked runs out after a few seconds.
+ * Redis away: each throttle goes on with its even part of the limit. PostgreSQL away: learned limits stay in Redis
+ * and are stored later; a suspension applies here immediately and is stored later. The process dies: its reserved
+ * shares expire after a few seconds.
  */
 import type { Context } from '#src/context.ts'
 import type { Reply } from '#src/mail/reply.ts'
 import {
-  loadLearned,
+  loadLearnedLimits,
   recover,
-  storeLearned,
+  storeLearnedLimits,
   UNLEARNED,
-  type Learned,
-  type LearnedRow,
+  type LearnedLimit,
+  type StoredLimit,
 } from '#src/shaping/learned-limits.ts'
 import { findReceiver, type RouteNames } from '#src/shaping/rule-match.ts'
-import type { Receiver } from '#src/shaping/shaping-file.ts'
-import { paceKeyOf, paceSourceOf } from '#src/shaping/throttle-key.ts'
+import type { ShapingReceiver } from '#src/shaping/shaping-file.ts'
+import { throttleKeyOf, throttleSourceOf } from '#src/shaping/throttle-key.ts'
 import {
   watchReceiverSuspensions,
   type ReceiverSuspension,
   type ReceiverSuspensionWatch,
 } from '#src/shaping/receiver-suspensions.ts'
 import { watchShaping, type ShapingWatch } from '#src/shaping/shaping-file-watch.ts'
-import { Pace } from './throttle.ts'
-import { openNoticeBook } from '#src/operator/notice-buffer.ts'
-import { createReplies } from './reply-effects.ts'
-import { askShares, sharesKey } from './quota-share.ts'
+import { Throttle } from './throttle.ts'
+import { createNoticeBuffer } from '#src/operator/notice-buffer.ts'
+import { createReplyEffects } from './reply-effects.ts'
+import { requestShares, sharesKey } from './quota-share.ts'
 
-const BEAT_MS = 1000
-/** Between two asks for one pace. */
-const GAP_MS = 20
-const STORE_MS = 5000
+/** How often the shares in use are renewed. */
+const RENEW_MS = 1000
+/** Shortest time between two requests for one throttle. */
+const MIN_REQUEST_GAP_MS = 20
+const STORE_INTERVAL_MS = 5000
 
-/** Where mail goes. */
-export interface Place {
+/** A site and the receiver whose limits apply to it. */
+export interface SiteReceiver {
   readonly site: string
-  readonly receiver: Receiver
+  readonly receiver: ShapingReceiver
 }
 
-export interface Pacer {
-  /** Whose limits hold for a route, by the shaping file. */
-  receiverOf(names: RouteNames): Receiver
-  /** The pace of a site as it is met from a source; null = the system's choice of address. */
-  find(place: Place, source: string | null): Pace
-  /** Resolves when its part is known, or cannot be known now. */
-  ready(pace: Pace): Promise<void>
-  /** A message was taken, or answered with this: what the rules say of it is done. `source` is the one that it left by. */
-  heard(pace: Pace, reply: Reply | null, workspaceId: string, source: string | null): void
-  /** What stops this workspace's mail there by this source, or all mail for null. */
-  suspension(place: Place, source: string | null, workspaceId: string | null): ReceiverSuspension | null
-  /** Suspensions were changed by another process. */
+export interface Throttles {
+  /** The receiver whose limits apply to a route, by the shaping file. */
+  receiverOf(names: RouteNames): ShapingReceiver
+  /** The throttle of a site for a source; null: the system chooses the address. */
+  find(site: SiteReceiver, source: string | null): Throttle
+  /** Resolves when the throttle has its first share, or cannot get one now. */
+  awaitShare(throttle: Throttle): Promise<void>
+  /** Applies the shaping rule that matches the reply to a message. `source` is the one that the message left from. */
+  applyReply(throttle: Throttle, reply: Reply | null, workspaceId: string, source: string | null): void
+  /** The suspension that stops this workspace's mail from this source there; workspace null: all mail. */
+  suspension(site: SiteReceiver, source: string | null, workspaceId: string | null): ReceiverSuspension | null
+  /** Loads the suspensions again after another process changed them. */
   refresh(): Promise<void>
   stop(): Promise<void>
 }
 
-interface State {
+interface ThrottlesState {
   readonly ctx: Context
   readonly process: string
-  readonly paces: Map<string, Pace>
+  readonly throttles: Map<string, Throttle>
   readonly shaping: ShapingWatch
   readonly suspensions: ReceiverSuspensionWatch
-  /** By pace and source: as stored, for paces that are not in use. */
-  readonly known: Map<string, LearnedRow>
-  readonly changed: Map<string, LearnedRow>
-  readonly asking: Set<Pace>
-  readonly askedAtMs: WeakMap<Pace, number>
+  /** The stored limits by throttle, also of throttles that are not in use. */
+  readonly stored: Map<string, StoredLimit>
+  readonly unstored: Map<string, StoredLimit>
+  readonly requesting: Set<Throttle>
+  readonly requestedAtMs: WeakMap<Throttle, number>
 }
 
 /** @throws when PostgreSQL is away at the start, or the shaping file is wrong. */
-export async function createPacer(ctx: Context, process: string): Promise<Pacer> {
-  const learned = await loadLearned(ctx.db)
-  const paces = new Map<string, Pace>()
+export async function startThrottles(ctx: Context, process: string): Promise<Throttles> {
+  const learned = await loadLearnedLimits(ctx.db)
+  const throttles = new Map<string, Throttle>()
   const suspensions = await watchReceiverSuspensions(ctx, () => applySuspensions(state))
-  const shaping = watchOrStop(suspensions, () => watchShaping(ctx, () => applyFile(state)))
-  const state: State = {
+  const shaping = watchOrStop(suspensions, () => watchShaping(ctx, () => applyShapingFile(state)))
+  const state: ThrottlesState = {
     ctx,
     process,
-    paces,
+    throttles,
     shaping,
     suspensions,
-    known: new Map(learned.map((row) => [nameOf(row), row])),
-    changed: new Map(),
-    asking: new Set(),
-    askedAtMs: new WeakMap(),
+    stored: new Map(learned.map((row) => [nameOf(row), row])),
+    unstored: new Map(),
+    requesting: new Set(),
+    requestedAtMs: new WeakMap(),
   }
-  const notices = openNoticeBook(ctx)
-  const replies = createReplies({
+  const notices = createNoticeBuffer(ctx)
+  const replyEffects = createReplyEffects({
     ctx,
     shaping,
     suspensions,
     notices,
-    learn: (pace, found) => learn(state, pace, found),
+    learn: (throttle, found) => recordLearned(state, throttle, found),
   })
-  const beat = setInterval(() => beatOnce(state), BEAT_MS)
-  const store = setInterval(() => void storeChanged(state), STORE_MS)
+  const renewTimer = setInterval(() => renew(state), RENEW_MS)
+  const storeTimer = setInterval(() => void storeChanged(state), STORE_INTERVAL_MS)
   return {
     receiverOf: (names) => findReceiver(shaping.current, names),
-    find: (place, source) => findPace(state, place, source),
-    ready: (pace) => firstShare(state, pace),
-    heard: (pace, reply, workspaceId, source) => replies.hear(pace, reply, workspaceId, source ?? pace.source),
+    find: (place, source) => findThrottle(state, place, source),
+    awaitShare: (throttle) => awaitFirstShare(state, throttle),
+    applyReply: (throttle, reply, workspaceId, source) =>
+      replyEffects.apply(throttle, reply, workspaceId, source ?? throttle.source),
     suspension: (place, source, workspaceId) => findSuspension(state, place, source, workspaceId),
     refresh: () => state.suspensions.refresh(),
     stop: async () => {
-      clearInterval(beat)
-      clearInterval(store)
+      clearInterval(renewTimer)
+      clearInterval(storeTimer)
       await notices.stop()
       state.shaping.stop()
       state.suspensions.stop()
-      await Promise.all([storeChanged(state), giveUpShares(state)])
+      await Promise.all([storeChanged(state), releaseShares(state)])
     },
   }
 }
 
-/** What was begun is not left behind when the file is wrong. */
+/** Stops the suspension watch when the shaping file is wrong. */
 function watchOrStop(suspensions: ReceiverSuspensionWatch, watch: () => ShapingWatch): ShapingWatch {
   try {
     return watch()
@@ -124,146 +128,152 @@ function watchOrStop(suspensions: ReceiverSuspensionWatch, watch: () => ShapingW
   }
 }
 
-function findPace(state: State, { site, receiver }: Place, bySource: string | null): Pace {
-  const [key, source] = [paceKeyOf(receiver, site), paceSourceOf(receiver, bySource)]
+function findThrottle(state: ThrottlesState, { site, receiver }: SiteReceiver, localSource: string | null): Throttle {
+  const [key, source] = [throttleKeyOf(receiver, site), throttleSourceOf(receiver, localSource)]
   const name = nameOf({ pace: key, source })
-  const found = state.paces.get(name)
+  const found = state.throttles.get(name)
   if (found !== undefined) {
     if (found.receiver !== receiver) found.setReceiver(receiver)
     return found
   }
-  const pace = new Pace(key, source, { receiver, learned: state.known.get(name) ?? UNLEARNED })
-  pace.onNeed = () => need(state, pace)
-  pace.setSuspended(state.suspensions.find(key, source, null) !== null)
-  state.paces.set(name, pace)
-  return pace
+  const throttle = new Throttle(key, source, { receiver, learned: state.stored.get(name) ?? UNLEARNED })
+  throttle.onShareNeeded = () => requestSoon(state, throttle)
+  throttle.setSuspended(state.suspensions.find(key, source, null) !== null)
+  state.throttles.set(name, throttle)
+  return throttle
 }
 
-/** Of a receiver that counts all sources together, one may be stopped everywhere all the same. */
+/** Even where a receiver counts all sources together, a rule may have suspended one source everywhere. */
 function findSuspension(
-  { suspensions }: State,
-  { site, receiver }: Place,
+  { suspensions }: ThrottlesState,
+  { site, receiver }: SiteReceiver,
   source: string | null,
   workspaceId: string | null,
 ): ReceiverSuspension | null {
-  const key = paceKeyOf(receiver, site)
-  const found = suspensions.find(key, paceSourceOf(receiver, source), workspaceId)
+  const key = throttleKeyOf(receiver, site)
+  const found = suspensions.find(key, throttleSourceOf(receiver, source), workspaceId)
   return found !== null || source === null || !receiver.isForAllSources ? found : suspensions.find(key, source, null)
 }
 
-async function firstShare(state: State, pace: Pace): Promise<void> {
-  if (pace.isKnown || pace.isSuspended) return
-  await askFor(state, [pace])
+async function awaitFirstShare(state: ThrottlesState, throttle: Throttle): Promise<void> {
+  if (throttle.hasShare || throttle.isSuspended) return
+  await requestSharesFor(state, [throttle])
 }
 
-/** Asks soon, together with all others of this turn of the event loop. */
-function need(state: State, pace: Pace): void {
-  if (state.asking.has(pace) || pace.isSuspended || pace.isWhole) return
-  if (state.asking.size === 0) setImmediate(() => askForNeedy(state))
-  state.asking.add(pace)
+/** Requests a share soon, together with all others of this turn of the event loop. */
+function requestSoon(state: ThrottlesState, throttle: Throttle): void {
+  if (state.requesting.has(throttle) || throttle.isSuspended || throttle.hasWholeLimit) return
+  if (state.requesting.size === 0) setImmediate(() => requestDue(state))
+  state.requesting.add(throttle)
 }
 
-function askForNeedy(state: State): void {
+function requestDue(state: ThrottlesState): void {
   const now = performance.now()
-  const isEarly = (pace: Pace): boolean => now - (state.askedAtMs.get(pace) ?? -Infinity) < GAP_MS
-  const [early, due] = [[...state.asking].filter(isEarly), [...state.asking].filter((pace) => !isEarly(pace))]
-  for (const pace of due) state.asking.delete(pace)
-  if (early.length > 0) setTimeout(() => askForNeedy(state), GAP_MS)
-  void askFor(state, due)
+  const isEarly = (throttle: Throttle): boolean =>
+    now - (state.requestedAtMs.get(throttle) ?? -Infinity) < MIN_REQUEST_GAP_MS
+  const [early, due] = [
+    [...state.requesting].filter(isEarly),
+    [...state.requesting].filter((throttle) => !isEarly(throttle)),
+  ]
+  for (const throttle of due) state.requesting.delete(throttle)
+  if (early.length > 0) setTimeout(() => requestDue(state), MIN_REQUEST_GAP_MS)
+  void requestSharesFor(state, due)
 }
 
-async function askFor(state: State, paces: readonly Pace[]): Promise<void> {
-  const free = paces.filter((pace) => !pace.isAsking)
+async function requestSharesFor(state: ThrottlesState, throttles: readonly Throttle[]): Promise<void> {
+  const free = throttles.filter((throttle) => !throttle.isRequesting)
   if (free.length === 0) return
-  const began = performance.now()
-  const asks = free.map((pace) => {
-    const ask = pace.ask(state.process)
-    pace.isAsking = true
-    pace.isLearnedHere = false
-    state.askedAtMs.set(pace, began)
-    return { key: sharesKey(pace.key, pace.source), ask }
+  const requestedAtMs = performance.now()
+  const requests = free.map((throttle) => {
+    const request = throttle.shareRequest(state.process)
+    throttle.isRequesting = true
+    throttle.isLearnedHere = false
+    state.requestedAtMs.set(throttle, requestedAtMs)
+    return { key: sharesKey(throttle.key, throttle.source), request }
   })
-  const grants = await askShares(state.ctx.redis, asks)
-  for (const [i, pace] of free.entries()) {
-    pace.isAsking = false
+  const grants = await requestShares(state.ctx.redis, requests)
+  for (const [i, throttle] of free.entries()) {
+    throttle.isRequesting = false
     const grant = grants[i]
     if (grant == null) {
-      pace.isLearnedHere ||= asks[i]?.ask.replaces !== null
-      pace.goAlone(performance.now())
+      throttle.isLearnedHere ||= requests[i]?.request.replacesVersion !== null
+      throttle.fallBackToOwnPart(performance.now())
       continue
     }
-    pace.grant(grant, began)
-    note(state, pace)
-    if (grant.waitMs > 0) setTimeout(() => need(state, pace), Math.min(grant.waitMs, BEAT_MS)).unref()
+    throttle.applyGrant(grant, requestedAtMs)
+    markForStore(state, throttle)
+    if (grant.waitMs > 0) setTimeout(() => requestSoon(state, throttle), Math.min(grant.waitMs, RENEW_MS)).unref()
   }
 }
 
-/** Books again what is in use, gives back what is not, adds what was learned; forgets paces without anybody. */
-function beatOnce(state: State): void {
+/** Renews the shares in use, releases the others, recovers the limits; drops throttles without users. */
+function renew(state: ThrottlesState): void {
   const {
     ctx: { clock, config },
   } = state
   applySuspensions(state)
-  const used: Pace[] = []
-  for (const [name, pace] of state.paces) {
-    const learned = recover(pace.learned, pace.deliveries, pace.receiver.connections, {
+  const inUse: Throttle[] = []
+  for (const [name, throttle] of state.throttles) {
+    const learned = recover(throttle.learned, throttle.acceptedMessages, throttle.receiver.connections, {
       nowMs: clock.now(),
       scale: config.retryScale,
     })
-    pace.deliveries = 0
-    if (learned !== pace.learned) learn(state, pace, learned)
-    if (pace.isInNeed || pace.isLearnedHere) used.push(pace)
-    else if (pace.isIdle) state.paces.delete(name)
+    throttle.acceptedMessages = 0
+    if (learned !== throttle.learned) recordLearned(state, throttle, learned)
+    if (throttle.needsShare || throttle.isLearnedHere) inUse.push(throttle)
+    else if (throttle.isIdle) state.throttles.delete(name)
   }
-  void askFor(state, used)
+  void requestSharesFor(state, inUse)
 }
 
-/** A receiver that is not in the file any more keeps its last row until nobody sends there under that name. */
-function applyFile({ paces, shaping }: State): void {
-  for (const pace of paces.values()) {
-    const receiver = shaping.current.receivers.find(({ name }) => name === pace.receiver.name)
-    if (receiver !== undefined) pace.setReceiver(receiver)
+/** A receiver that was removed from the file keeps its last rules until no throttle uses it. */
+function applyShapingFile({ throttles, shaping }: ThrottlesState): void {
+  for (const throttle of throttles.values()) {
+    const receiver = shaping.current.receivers.find(({ name }) => name === throttle.receiver.name)
+    if (receiver !== undefined) throttle.setReceiver(receiver)
   }
 }
 
-function applySuspensions(state: State): void {
-  for (const pace of state.paces.values())
-    pace.setSuspended(state.suspensions.find(pace.key, pace.source, null) !== null)
+function applySuspensions(state: ThrottlesState): void {
+  for (const throttle of state.throttles.values())
+    throttle.setSuspended(state.suspensions.find(throttle.key, throttle.source, null) !== null)
 }
 
-/** Told to Redis with the next ask, and stored with the next batch. */
-function learn(state: State, pace: Pace, learned: Learned): void {
-  pace.learned = learned
-  pace.isLearnedHere = true
-  note(state, pace)
-  need(state, pace)
+/** A learned limit goes to Redis with the next request, and to PostgreSQL with the next batch. */
+function recordLearned(state: ThrottlesState, throttle: Throttle, learned: LearnedLimit): void {
+  throttle.learned = learned
+  throttle.isLearnedHere = true
+  markForStore(state, throttle)
+  requestSoon(state, throttle)
 }
 
-/** To be stored, when it is not what is. */
-function note(state: State, pace: Pace): void {
-  const row = { pace: pace.key, source: pace.source, ...pace.learned, knownAtMs: state.ctx.clock.now() }
+/** Marks a limit for storing when it differs from the stored one. */
+function markForStore(state: ThrottlesState, throttle: Throttle): void {
+  const row = { pace: throttle.key, source: throttle.source, ...throttle.learned, knownAtMs: state.ctx.clock.now() }
   const name = nameOf(row)
-  const before = state.known.get(name)
-  if (before?.connections === row.connections || (before === undefined && row.slowedAtMs === 0)) return
-  state.known.set(name, row)
-  state.changed.set(name, row)
+  const before = state.stored.get(name)
+  if (before?.connections === row.connections || (before === undefined && row.reducedAtMs === 0)) return
+  state.stored.set(name, row)
+  state.unstored.set(name, row)
 }
 
-async function storeChanged(state: State): Promise<void> {
-  const rows = [...state.changed.values()]
+async function storeChanged(state: ThrottlesState): Promise<void> {
+  const rows = [...state.unstored.values()]
   if (rows.length === 0) return
-  state.changed.clear()
-  await storeLearned(state.ctx.db, rows).catch((error: unknown) => {
-    state.ctx.log.debug({ err: error }, 'what was learned could not be stored; tried again')
-    for (const row of rows) if (!state.changed.has(nameOf(row))) state.changed.set(nameOf(row), row)
+  state.unstored.clear()
+  await storeLearnedLimits(state.ctx.db, rows).catch((error: unknown) => {
+    state.ctx.log.debug({ err: error }, 'failed to store learned limits; retrying')
+    for (const row of rows) if (!state.unstored.has(nameOf(row))) state.unstored.set(nameOf(row), row)
   })
 }
 
-function giveUpShares({ ctx, paces, process }: State): Promise<unknown> {
-  const giving = [...paces.values()].map((pace) => ctx.redis.hdel(sharesKey(pace.key, pace.source), `p:${process}`))
-  return Promise.all(giving).catch(() => undefined)
+function releaseShares({ ctx, throttles, process }: ThrottlesState): Promise<unknown> {
+  const releases = [...throttles.values()].map((throttle) =>
+    ctx.redis.hdel(sharesKey(throttle.key, throttle.source), `p:${process}`),
+  )
+  return Promise.all(releases).catch(() => undefined)
 }
 
-function nameOf({ pace, source }: Pick<LearnedRow, 'pace' | 'source'>): string {
+function nameOf({ pace, source }: Pick<StoredLimit, 'pace' | 'source'>): string {
   return `${pace}@${source}`
 }

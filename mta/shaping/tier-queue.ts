@@ -4,14 +4,14 @@ import { type Tier, TIER_NAMES } from '#src/queue/tiers.ts'
 export class TierQueue {
   readonly #waiting: readonly ((isAdmitted: boolean) => void)[][] = TIER_NAMES.map(() => [])
 
-  /** Resolves with true when it is this one's turn, with false when nothing may begin now. */
+  /** Resolves with true when it is this delivery's turn, with false when nothing may begin now. */
   wait(tier: Tier): Promise<boolean> {
     return new Promise<boolean>((resolve) => {
       this.#waiting[TIER_NAMES.indexOf(tier)]?.push(resolve)
     })
   }
 
-  /** Admits one after the other while `tryAdmit` counts one of the tier in. */
+  /** Admits waiting deliveries, the highest tier first, while `tryAdmit` admits one of the tier. */
   admit(tryAdmit: (tier: Tier) => boolean): void {
     for (const [rank, tier] of TIER_NAMES.entries()) {
       const queue = this.#waiting[rank]

@@ -1,26 +1,26 @@
 /**
- * How many connections each network has open: one client must not take all that the port can hold. Our own machine may have all of them.
+ * Limits the open connections of each client network, so that one client cannot use up the port. Loopback has no limit.
  */
 import { isLoopback, networkOf } from '#src/net/address-policy.ts'
 
-export interface Peers {
-  /** False when this network has all it may; true counts one more. */
-  enter(address: string): boolean
-  leave(address: string): void
+export interface ConnectionsPerNetwork {
+  /** Counts one more connection; false if the network has reached its limit. */
+  add(address: string): boolean
+  remove(address: string): void
 }
 
-export function createPeers(mostOfOne: number): Peers {
+export function createConnectionsPerNetwork(maxPerNetwork: number): ConnectionsPerNetwork {
   const open = new Map<string, number>()
   return {
-    enter: (address) => {
-      const network = nameOf(address)
+    add: (address) => {
+      const network = networkKey(address)
       const count = open.get(network) ?? 0
-      if (count >= mostOfOne && network !== LOOPBACK) return false
+      if (count >= maxPerNetwork && network !== LOOPBACK) return false
       open.set(network, count + 1)
       return true
     },
-    leave: (address) => {
-      const network = nameOf(address)
+    remove: (address) => {
+      const network = networkKey(address)
       const count = (open.get(network) ?? 0) - 1
       if (count > 0) open.set(network, count)
       else open.delete(network)
@@ -30,6 +30,6 @@ export function createPeers(mostOfOne: number): Peers {
 
 const LOOPBACK = 'loopback'
 
-function nameOf(address: string): string {
+function networkKey(address: string): string {
   return isLoopback(address) ? LOOPBACK : networkOf(address)
 }

@@ -3,7 +3,7 @@ import { createServer, type AddressInfo, type Server } from 'node:net'
 import { assert } from 'chai'
 import { loadConfig } from '#config/load.ts'
 import { openLog } from '#src/platform/log.ts'
-import { listenAt, type Place } from './listener.ts'
+import { listenOnPort, type PortSetting } from './listener.ts'
 
 describe('where our servers listen', () => {
   const open: Server[] = []
@@ -28,7 +28,7 @@ describe('where our servers listen', () => {
     config: loadConfig(env),
     log: openLog({ logLevel: 'silent' }, 'test'),
   })
-  const place = (port: number, fallback = 0): Place => ({ what: 'a server', setting: 'SOME_PORT', port, fallback })
+  const place = (port: number, fallback = 0): PortSetting => ({ what: 'a server', setting: 'SOME_PORT', port, fallback })
   const refused = (port: number): Server => {
     const server = createServer()
     open.push(server)
@@ -39,28 +39,28 @@ describe('where our servers listen', () => {
   }
 
   it('at the port that was asked for', async () => {
-    assert.ok((await listenAt(ctx({ HOSTNAME: 'mta.example.com' }), place(0), listen)) > 0)
+    assert.ok((await listenOnPort(ctx({ HOSTNAME: 'mta.example.com' }), place(0), listen)) > 0)
   })
   it('a taken port is told with its setting', async () => {
     const port = await taken()
     await assert.isRejected(
-      listenAt(ctx({ HOSTNAME: 'mta.example.com' }), place(port), listen),
+      listenOnPort(ctx({ HOSTNAME: 'mta.example.com' }), place(port), listen),
       new RegExp(`a server: port ${port} is taken .*SOME_PORT`),
     )
   })
   it('in the sandbox a taken port is no trouble: the next one does', async () => {
     const port = await taken()
-    assert.notStrictEqual(await listenAt(ctx({}), place(port), listen), port)
+    assert.notStrictEqual(await listenOnPort(ctx({}), place(port), listen), port)
   })
   it('a port that this user may not have is replaced', async () => {
-    const port = await listenAt(ctx({ HOSTNAME: 'mta.example.com' }), place(25), (wanted) =>
+    const port = await listenOnPort(ctx({ HOSTNAME: 'mta.example.com' }), place(25), (wanted) =>
       wanted === 25 ? refused(wanted) : listen(wanted),
     )
     assert.ok(port > 1023)
   })
   it('and when its replacement is taken, that is told', async () => {
     await assert.isRejected(
-      listenAt(ctx({ HOSTNAME: 'mta.example.com' }), place(25, 2526), refused),
+      listenOnPort(ctx({ HOSTNAME: 'mta.example.com' }), place(25, 2526), refused),
       /port 2526 is taken/,
     )
   })

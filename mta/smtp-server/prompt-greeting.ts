@@ -1,6 +1,7 @@
 /**
- * smtp-server without its pause: 100 ms before each greeting, to unmask programs that talk too soon, for which there is no option
- * (docs/decisions/011-greeting-without-delay.md). Overrides what is public in its types and not in its manual; its version is pinned.
+ * smtp-server without its delay of 100 ms before each greeting, which exists to detect clients that talk too soon and
+ * which no option turns off (docs/decisions/011-greeting-without-delay.md). It overrides members that are public in the
+ * types but not documented; the version of smtp-server is pinned.
  */
 import type { Socket } from 'node:net'
 import { SMTPServer } from 'smtp-server'
@@ -14,7 +15,7 @@ export class PromptConnection extends SMTPConnection {
     this.connectionReady()
   }
 
-  /** Called once more after the pause. */
+  /** smtp-server calls it again after its delay. */
   override connectionReady(next?: () => void): void {
     if (this.#isGreeted) return
     this.#isGreeted = true

@@ -1,8 +1,8 @@
 /**
- * What a client is told: code, enhanced code (RFC 3463) and text. Thrown where something ends with it: smtp-server sends what it is
- * handed. A reply is ASCII, whatever is quoted in it (RFC 6531 3.7.4.1).
+ * SMTP replies to clients: code, enhanced code (RFC 3463) and text, thrown as errors; smtp-server sends them. A reply
+ * is ASCII, whatever it quotes (RFC 6531 3.7.4.1).
  */
-export class Reply extends Error {
+export class ReplyError extends Error {
   override readonly name = 'Reply'
   readonly responseCode: number
 
@@ -13,17 +13,17 @@ export class Reply extends Error {
   }
 }
 
-/** The mail itself is not as it must be. */
-export function badContent(what: string): Reply {
-  return new Reply(550, `5.6.0 ${what}`)
+/** The message is malformed. */
+export function contentError(what: string): ReplyError {
+  return new ReplyError(550, `5.6.0 ${what}`)
 }
 
-/** Sender, key or workspace may not do this. */
-export function notAllowed(what: string): Reply {
-  return new Reply(550, `5.7.1 ${what}`)
+/** The sender, key or workspace is not allowed to do this. */
+export function policyError(what: string): ReplyError {
+  return new ReplyError(550, `5.7.1 ${what}`)
 }
 
-/** Over some time it may go. */
-export function comeAgain(what: string, seconds: number): Reply {
-  return new Reply(451, `4.7.0 ${what}; come again in ${seconds} s`)
+/** Temporary: the client should retry after some seconds. */
+export function retryLaterError(what: string, seconds: number): ReplyError {
+  return new ReplyError(451, `4.7.0 ${what}; try again in ${seconds} s`)
 }

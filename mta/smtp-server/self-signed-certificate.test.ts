@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import { assert } from 'chai'
-import { loadCertificate } from './self-signed-certificate.ts'
+import { loadSelfSignedCertificate } from './self-signed-certificate.ts'
 
 describe('the certificate of the sandbox', () => {
   let dir: string
@@ -14,8 +14,8 @@ describe('the certificate of the sandbox', () => {
   afterEach(() => rmSync(dir, { recursive: true }))
 
   it('is made once, for its name, and kept from others', async () => {
-    const first = await loadCertificate(join(dir, 'sandbox-tls.json'), 'mx.mailstead.test', Date.now())
-    assert.deepEqual(await loadCertificate(join(dir, 'sandbox-tls.json'), 'mx.mailstead.test', Date.now()), first)
+    const first = await loadSelfSignedCertificate(join(dir, 'sandbox-tls.json'), 'mx.mailstead.test', Date.now())
+    assert.deepEqual(await loadSelfSignedCertificate(join(dir, 'sandbox-tls.json'), 'mx.mailstead.test', Date.now()), first)
     assert.match(new X509Certificate(first.cert).subject, /mx\.mailstead\.test/)
     assert.strictEqual(statSync(join(dir, 'sandbox-tls.json')).mode & 0o777, 0o600)
   })
@@ -26,25 +26,25 @@ describe('the certificate of the sandbox', () => {
   ] as const) {
     it(`is made anew where ${what} is kept`, async () => {
       writeFileSync(join(dir, 'sandbox-tls.json'), text)
-      assert.ok(new X509Certificate((await loadCertificate(join(dir, 'sandbox-tls.json'), 'mx.test', Date.now())).cert))
+      assert.ok(new X509Certificate((await loadSelfSignedCertificate(join(dir, 'sandbox-tls.json'), 'mx.test', Date.now())).cert))
     })
   }
   it("is made anew where its key was damaged, or is another's", async () => {
     const file = join(dir, 'sandbox-tls.json')
     const [first, other] = [
-      await loadCertificate(file, 'mx.test', Date.now()),
-      await loadCertificate(join(dir, 'other.json'), 'mx.test', Date.now()),
+      await loadSelfSignedCertificate(file, 'mx.test', Date.now()),
+      await loadSelfSignedCertificate(join(dir, 'other.json'), 'mx.test', Date.now()),
     ]
     for (const key of [first.key.replace(/[A-Za-z0-9+/]{8}\n/, 'AAAAAAAA\n'), other.key]) {
       writeFileSync(file, JSON.stringify({ ...first, key }))
-      assert.ok(createSecureContext(await loadCertificate(file, 'mx.test', Date.now())))
+      assert.ok(createSecureContext(await loadSelfSignedCertificate(file, 'mx.test', Date.now())))
     }
   })
   it('is made anew before it ends', async () => {
-    const first = await loadCertificate(join(dir, 'sandbox-tls.json'), 'mx.test', Date.now() - 11 * 365 * 24 * 3600_000)
-    assert.notDeepEqual(await loadCertificate(join(dir, 'sandbox-tls.json'), 'mx.test', Date.now()), first)
+    const first = await loadSelfSignedCertificate(join(dir, 'sandbox-tls.json'), 'mx.test', Date.now() - 11 * 365 * 24 * 3600_000)
+    assert.notDeepEqual(await loadSelfSignedCertificate(join(dir, 'sandbox-tls.json'), 'mx.test', Date.now()), first)
   })
   it('is made where it cannot be kept', async () => {
-    assert.ok((await loadCertificate(join(dir, 'missing', 'tls.json'), 'mx.test', Date.now())).cert)
+    assert.ok((await loadSelfSignedCertificate(join(dir, 'missing', 'tls.json'), 'mx.test', Date.now())).cert)
   })
 })

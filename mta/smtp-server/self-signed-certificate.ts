@@ -1,6 +1,7 @@
 /**
- * A self-signed certificate. Made once and kept in a file (0600), since making one, and loading what makes it, takes longer than
- * all else of a start. One that cannot be read, has another form or is near its end is made anew; one that cannot be kept is made at each start.
+ * A self-signed certificate, created once and stored in a file (mode 0600): creating one, and loading the library for
+ * it, takes longer than the rest of a start. A stored one that is unreadable, invalid or about to expire is replaced;
+ * if the file cannot be written, each start creates a new one.
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -14,24 +15,24 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const YEARS = 10
 
-/** `name` is whose it is. */
-export async function loadCertificate(file: string, name: string, nowMs: number): Promise<Certificate> {
-  const kept = readKept(file, nowMs)
-  if (kept !== null) return kept
-  const made = await makeCertificate(name, nowMs)
+/** `name` becomes the common name. */
+export async function loadSelfSignedCertificate(file: string, name: string, nowMs: number): Promise<Certificate> {
+  const stored = readStored(file, nowMs)
+  if (stored !== null) return stored
+  const created = await makeCertificate(name, nowMs)
   try {
-    writeFileSync(file, JSON.stringify(made), { mode: 0o600 })
+    writeFileSync(file, JSON.stringify(created), { mode: 0o600 })
   } catch {
-    // a read-only folder costs the next start a moment
+    // a read-only folder: the next start creates a certificate again
   }
-  return made
+  return created
 }
 
-function readKept(file: string, nowMs: number): Certificate | null {
+function readStored(file: string, nowMs: number): Certificate | null {
   try {
     const { key, cert } = JSON.parse(readFileSync(file, 'utf8')) as Certificate
-    const known = new X509Certificate(cert)
-    return Date.parse(known.validTo) > nowMs + DAY_MS && known.checkPrivateKey(createPrivateKey(key))
+    const certificate = new X509Certificate(cert)
+    return Date.parse(certificate.validTo) > nowMs + DAY_MS && certificate.checkPrivateKey(createPrivateKey(key))
       ? { key, cert }
       : null
   } catch {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert } from 'chai'
 import { systemClock } from '#src/platform/clock.ts'
-import { type Certificate, loadCertificate } from './self-signed-certificate.ts'
+import { type Certificate, loadSelfSignedCertificate } from './self-signed-certificate.ts'
 import { openLog } from '#src/platform/log.ts'
 import { until } from '#test/support/until.ts'
 import { loadServerCertificate, watchServerCertificate } from './server-certificate.ts'
@@ -47,7 +47,7 @@ describe('the certificate of our servers', () => {
     }
     const [old, renewed] = [
       await load(null, null),
-      await loadCertificate(join(dataDir, 'other.json'), 'mta.example.com', Date.now()),
+      await loadSelfSignedCertificate(join(dataDir, 'other.json'), 'mta.example.com', Date.now()),
     ]
     write(old)
     const shown = await load(files.tlsCertFile, files.tlsKeyFile)

@@ -1,34 +1,34 @@
 /**
- * The certificate that our own SMTP servers show: TLS_CERT_FILE and TLS_KEY_FILE, else a self-signed one that is made once and kept in
- * DATA_DIR. Servers that deliver to us do not look whose it is (RFC 7435); people who log in do, and need a real one.
- *
- * A renewed one is taken without a restart: the files are looked at every second. While they do not fit together, as between the writing
- * of the two, or cannot be used, the one before stays and the log says why.
+ * The certificate of the SMTP servers: TLS_CERT_FILE and TLS_KEY_FILE, or a self-signed one that is created once and
+ * stored in DATA_DIR. Servers that deliver mail accept any certificate (RFC 7435); mail clients that log in require a
+ * valid one. A renewed certificate is loaded without a restart: the files are checked every second. While they do not
+ * match, as between the writing of the two, or cannot be read, the previous certificate stays in use and the log gives
+ * the reason.
  */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import { readSettingFile } from '#config/setting-file.ts'
 import { type Config, ConfigError } from '#config/load.ts'
-import { type Certificate, loadCertificate } from './self-signed-certificate.ts'
+import { type Certificate, loadSelfSignedCertificate } from './self-signed-certificate.ts'
 import type { Context } from '#src/context.ts'
 
-interface Parts {
+interface CertificateDeps {
   readonly config: Pick<Config, 'tlsCertFile' | 'tlsKeyFile' | 'dataDir' | 'serverName'>
   readonly clock: Context['clock']
 }
 
-/** @throws ConfigError when one of the two files is missing or cannot be read, or they are no certificate with its key. */
-export function loadServerCertificate({ config, clock }: Parts): Promise<Certificate> {
+/** @throws ConfigError if a file is missing or unreadable, or if certificate and key do not match. */
+export function loadServerCertificate({ config, clock }: CertificateDeps): Promise<Certificate> {
   const { tlsCertFile, tlsKeyFile } = config
   if (tlsCertFile === null && tlsKeyFile === null) {
-    return loadCertificate(join(config.dataDir, 'server-tls.json'), config.serverName, clock.now())
+    return loadSelfSignedCertificate(join(config.dataDir, 'server-tls.json'), config.serverName, clock.now())
   }
-  return Promise.resolve(judge({ cert: read('TLS_CERT_FILE', tlsCertFile), key: read('TLS_KEY_FILE', tlsKeyFile) }))
+  return Promise.resolve(validatePair({ cert: readRequired('TLS_CERT_FILE', tlsCertFile), key: readRequired('TLS_KEY_FILE', tlsKeyFile) }))
 }
 
-/** Node throws where certificate and key are no pair. */
-function judge(certificate: Certificate): Certificate {
+/** createSecureContext throws if certificate and key do not match. */
+function validatePair(certificate: Certificate): Certificate {
   try {
     createSecureContext(certificate)
     return certificate
@@ -38,38 +38,38 @@ function judge(certificate: Certificate): Certificate {
   }
 }
 
-const LOOK_MS = 1000
+const CHECK_INTERVAL_MS = 1000
 
-/** Gives `take` each certificate that is another than `shown`, also one that was written while the server began. Without files there is nothing to watch. */
+/** Calls `onChange` with each certificate that differs from `initial`, also one written during the start. */
 export function watchServerCertificate(
-  ctx: Parts & Pick<Context, 'log'>,
-  shown: Certificate,
-  take: (certificate: Certificate) => void,
+  ctx: CertificateDeps & Pick<Context, 'log'>,
+  initial: Certificate,
+  onChange: (certificate: Certificate) => void,
 ): { stop(): void } {
   const files = [ctx.config.tlsCertFile, ctx.config.tlsKeyFile].filter((file) => file !== null)
   if (files.length === 0) return { stop: () => undefined }
-  let [taken, refused, current] = ['', '', shown]
-  const look = async (): Promise<void> => {
+  let [loaded, refused, current] = ['', '', initial]
+  const check = async (): Promise<void> => {
     const state = stateOf(files)
-    if (state === taken) return
+    if (state === loaded) return
     try {
       const certificate = await loadServerCertificate(ctx)
-      taken = state
+      loaded = state
       if (certificate.cert === current.cert && certificate.key === current.key) return
       current = certificate
-      take(certificate)
-      ctx.log.info({ files }, 'the certificate was read again')
+      onChange(certificate)
+      ctx.log.info({ files }, 'reloaded the TLS certificate')
     } catch (error) {
       if (refused !== state)
-        ctx.log.error({ err: error, files }, 'the certificate cannot be used; the one before stays')
+        ctx.log.error({ err: error, files }, 'failed to reload the TLS certificate; the previous one stays in use')
       refused = state
     }
   }
-  const timer = setInterval(() => void look(), LOOK_MS).unref()
+  const timer = setInterval(() => void check(), CHECK_INTERVAL_MS).unref()
   return { stop: () => clearInterval(timer) }
 }
 
-/** Another whenever one of them was written, or is another file. */
+/** Changes whenever a file is written or replaced. */
 function stateOf(files: readonly string[]): string {
   return files
     .map((file) => {
@@ -79,7 +79,7 @@ function stateOf(files: readonly string[]): string {
     .join(', ')
 }
 
-function read(setting: string, file: string | null): string {
-  if (file === null) throw new ConfigError(`${setting} is missing: certificate and key are given together`)
+function readRequired(setting: string, file: string | null): string {
+  if (file === null) throw new ConfigError(`${setting} is missing: set TLS_CERT_FILE and TLS_KEY_FILE together`)
   return readSettingFile(setting, file)
 }

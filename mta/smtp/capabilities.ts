@@ -1,7 +1,6 @@
 /**
- * What a server offers in its answer to EHLO (RFC 5321 4.1.1.1): the extensions
- * that this client makes use of, by their keywords. Keywords that are unknown or
- * badly formed count as not offered, which is always safe.
+ * Parses the reply to EHLO (RFC 5321 4.1.1.1) into the extensions that this client uses. An unknown or malformed
+ * keyword counts as not offered, which is always safe.
  */
 import type { Reply } from '#src/mail/reply.ts'
 
@@ -16,13 +15,13 @@ export interface Capabilities {
   readonly smtputf8: boolean
   /** RFC 2034 */
   readonly enhancedStatusCodes: boolean
-  /** RFC 1870, in bytes: 0 is offered without a limit, null is not offered. */
+  /** RFC 1870, in bytes: 0 = offered without a limit, null = not offered. */
   readonly size: number | null
-  /** RFC 4954: mechanisms, in capitals. */
+  /** RFC 4954: mechanisms, in upper case. */
   readonly auth: readonly string[]
 }
 
-/** What a server that only knows HELO offers. */
+/** The capabilities of a server that knows only HELO. */
 export const NO_CAPABILITIES: Capabilities = {
   pipelining: false,
   starttls: false,
@@ -33,10 +32,10 @@ export const NO_CAPABILITIES: Capabilities = {
   auth: [],
 }
 
-/** As it was written before RFC 2554; some servers say it in both ways. */
+/** The form before RFC 2554; some servers send both. */
 const OLD_AUTH = /^AUTH=/i
 
-/** Reads the answer to EHLO; its first line is a greeting and not a keyword. */
+/** Parses the reply to EHLO; its first line is a greeting, not a keyword. */
 export function readCapabilities(reply: Reply): Capabilities {
   const offered = new Map<string, string[]>()
   for (const line of reply.lines.slice(1)) {

@@ -1,9 +1,7 @@
 /**
- * One timer for one connection. Commands come and go thousands of times a
- * second, so setting a deadline only stores a number; a real timer wakes once a
- * second at most, looks at the number and goes back to sleep.
- * Promises: never fires before the time set, and less than a second after it
- * (at once when the time set is itself shorter than a second).
+ * One timer for each connection. Commands come thousands of times a second, so setting a deadline only stores a number;
+ * the real timer wakes at most once a second and compares. It never fires early, and fires less than a second late (at
+ * once if the deadline is shorter than a second).
  */
 const LONGEST_SLEEP_MS = 1000
 
@@ -17,7 +15,7 @@ export class Deadline {
     this.#expire = expire
   }
 
-  /** Calls `expire` once, `ms` from now, unless set or cleared again before. */
+  /** Calls `expire` once, `ms` from now, unless set or cleared before. */
   set(ms: number): void {
     this.#dueAt = performance.now() + ms
     if (this.#dueAt < this.#wakesAt) this.#sleep(Math.min(ms, LONGEST_SLEEP_MS))
@@ -27,7 +25,7 @@ export class Deadline {
     this.#dueAt = Infinity
   }
 
-  /** Clears it for good: no timer is left behind. */
+  /** Clears the deadline and its timer. */
   stop(): void {
     this.clear()
     this.#wakesAt = Infinity

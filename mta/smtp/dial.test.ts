@@ -8,7 +8,7 @@ import type { Receiver } from '#test/support/receiver.ts'
 import type { ReceiverScript } from '#test/support/receiver-script.ts'
 import type { Mail } from './envelope.ts'
 import { openSession, openWithRetries } from './open.ts'
-import type { Opened, SessionSettings, TlsLevel } from './open.ts'
+import type { OpenResult, SessionSettings, TlsLevel } from './open.ts'
 import { chooseTimeouts } from './timeouts.ts'
 
 const SOON = 60
@@ -43,11 +43,11 @@ async function withDeafHost(use: (port: number) => Promise<void>): Promise<void>
   }
 }
 
-function failure(opened: Opened): object {
+function failure(opened: OpenResult): object {
   return opened.ok ? assert.fail('it connected') : opened.failure
 }
 
-async function deliver(opened: Opened): Promise<void> {
+async function deliver(opened: OpenResult): Promise<void> {
   if (!opened.ok) assert.fail(opened.failure.transcript.join('\n'))
   assert.strictEqual((await opened.session.deliver(MAIL)).kind, 'accepted')
   await opened.session.quit()
@@ -122,7 +122,7 @@ describe('TLS', () => {
     settings: Partial<SessionSettings> = {},
     host = 'mx.test',
     first: TlsLevel = 'modern',
-  ): Promise<Opened & { level: TlsLevel }> => {
+  ): Promise<OpenResult & { level: TlsLevel }> => {
     mx = await startReceiver(script)
     return await openWithRetries({ host, address: mx.host, port: mx.port }, { ...SETTINGS, ...settings }, first)
   }
@@ -273,7 +273,7 @@ describe('TLS', () => {
 
   it('says nothing to a server whose certificate will not do', async () => {
     const judge = (): { code: string; text: string } => ({ code: 'certificate-expired', text: 'it is too old' })
-    const opened = await use({}, { tls: 'required', judge })
+    const opened = await use({}, { tls: 'required', checkCertificate: judge })
     assert.containsSubset(failure(opened), {
       stage: 'tls',
       reply: null,

@@ -1,7 +1,6 @@
 /**
- * Makes sockets: a TCP connection to one address, and TLS on top of it. Each
- * attempt comes to a ready socket or to the reason why there is none, within its
- * time limit; a socket that did not come about is destroyed.
+ * Opens sockets: a TCP connection to one IP address, and TLS on top of it. Each call returns a ready socket or the
+ * reason why there is none, within its time limit. It destroys a socket that did not become ready.
  */
 import { constants } from 'node:crypto'
 import { connect as connectTcp, isIP } from 'node:net'
@@ -12,42 +11,42 @@ import { describeError } from './result.ts'
 import type { Loss } from './result.ts'
 
 /** Where to connect to. */
-export interface Target {
-  /** The MX host's name: for SNI, the certificate and the record. An address literal may stand in its place. */
+export interface DialTarget {
+  /** Name of the MX host, or an address literal: for SNI, the certificate check and the conversation record. */
   readonly host: string
-  /** For SNI, where it is not the host's (RFC 7672 2.2.2). */
+  /** Name for SNI if it differs from the host (RFC 7672 2.2.2). */
   readonly tlsName?: string
   /** The IP address to connect to. */
   readonly address: string
   readonly port: number
-  /** The egress address to connect from. */
+  /** The local address to connect from. */
   readonly localAddress?: string
-  /** Our name in EHLO, where the address that we connect from has one of its own. */
+  /** EHLO name of the local address, if it has its own. */
   readonly ehloName?: string
 }
 
-/** modern: TLS 1.2 or newer. reduced: what servers of 2010 speak, TLS 1.0 to 1.2 with the ciphers and keys of their time; better than plain text. */
-export type Handshake = 'modern' | 'reduced'
+/** modern: TLS 1.2 or newer. reduced: TLS 1.0 to 1.2 with old ciphers and keys, for servers of about 2010. */
+export type TlsProfile = 'modern' | 'reduced'
 
-/** How far a certificate is to be trusted. */
-export interface Trust {
-  /** Refuse certificates that do not verify for the host. Mail between strangers usually cannot (RFC 7435). */
+/** Which certificates to accept. */
+export interface TrustSettings {
+  /** Refuse certificates that do not verify for the host. Opportunistic TLS accepts them (RFC 7435). */
   readonly rejectUnauthorized: boolean
-  /** PEM of further authorities; they replace the system's. */
+  /** PEM of trusted authorities; they replace those of the system. */
   readonly ca?: string
 }
 
-export type Dialled<S> = { readonly ok: true; readonly socket: S } | { readonly ok: false; readonly loss: Loss }
+export type SocketResult<S> = { readonly ok: true; readonly socket: S } | { readonly ok: false; readonly loss: Loss }
 
 /**
- * Opens a TCP connection. `target.address` has to be an IP address: names are resolved, and judged, elsewhere.
- * `watch` is handed the socket at once, by whose destruction its owner may cut short whatever happens on it.
+ * Opens a TCP connection. `target.address` must be an IP address; the caller has resolved and checked the name.
+ * `watch` receives the socket at once; destroying it aborts everything on the connection.
  */
 export async function dial(
-  target: Target,
+  target: DialTarget,
   limitMs: number,
   watch?: (socket: Socket) => void,
-): Promise<Dialled<Socket>> {
+): Promise<SocketResult<Socket>> {
   const { address, port, localAddress } = target
   if (isIP(address) === 0) throw new TypeError(`not an IP address: ${address}`)
   const socket = connectTcp({ host: address, port, noDelay: true, ...(localAddress !== undefined && { localAddress }) })
@@ -56,25 +55,25 @@ export async function dial(
   return await dialled
 }
 
-export interface HandshakeOrder {
-  readonly handshake: Handshake
+export interface HandshakeOptions {
+  readonly profile: TlsProfile
   readonly limitMs: number
 }
 
-/** Speaks TLS over a connected socket. */
+/** Negotiates TLS on a connected socket. */
 export async function secure(
   socket: Socket,
-  target: Target,
-  trust: Trust,
-  { handshake, limitMs }: HandshakeOrder,
-): Promise<Dialled<TLSSocket>> {
+  target: DialTarget,
+  trust: TrustSettings,
+  { profile, limitMs }: HandshakeOptions,
+): Promise<SocketResult<TLSSocket>> {
   const host = (target.tlsName ?? target.host).replace(/\.$/, '')
   const secured = connectTls({
     socket,
     host,
-    secureContext: findContext(trust, handshake),
+    secureContext: findContext(trust, profile),
     rejectUnauthorized: trust.rejectUnauthorized,
-    // RFC 6066 3: an address is no server name.
+    // RFC 6066 3: SNI allows no IP address
     ...(isIP(host) === 0 && { servername: host }),
   })
   const dialled = await expectEvent(secured, 'secureConnect', limitMs)
@@ -82,8 +81,8 @@ export async function secure(
   return dialled
 }
 
-/** Many old servers do not know RFC 5746, and OpenSSL 3 would not speak with them. */
-const OPTIONS: Readonly<Record<Handshake, SecureContextOptions>> = {
+/** OpenSSL 3 refuses servers without RFC 5746 unless SSL_OP_LEGACY_SERVER_CONNECT is set. */
+const PROFILE_OPTIONS: Readonly<Record<TlsProfile, SecureContextOptions>> = {
   modern: { minVersion: 'TLSv1.2' },
   reduced: {
     minVersion: 'TLSv1',
@@ -93,17 +92,17 @@ const OPTIONS: Readonly<Record<Handshake, SecureContextOptions>> = {
   },
 }
 
-/** Reading the authorities takes milliseconds, so it is done once for each list of them. */
-const contexts: Readonly<Record<Handshake, Map<string | undefined, SecureContext>>> = {
+/** Parsing the authorities takes milliseconds, so each list is parsed once. */
+const contexts: Readonly<Record<TlsProfile, Map<string | undefined, SecureContext>>> = {
   modern: new Map(),
   reduced: new Map(),
 }
 
-function findContext({ ca }: Trust, handshake: Handshake): SecureContext {
-  const known = contexts[handshake].get(ca)
+function findContext({ ca }: TrustSettings, profile: TlsProfile): SecureContext {
+  const known = contexts[profile].get(ca)
   if (known !== undefined) return known
-  const context = createSecureContext({ ...OPTIONS[handshake], ...(ca !== undefined && { ca }) })
-  contexts[handshake].set(ca, context)
+  const context = createSecureContext({ ...PROFILE_OPTIONS[profile], ...(ca !== undefined && { ca }) })
+  contexts[profile].set(ca, context)
   return context
 }
 
@@ -111,7 +110,7 @@ function expectEvent<S extends Socket>(
   socket: S,
   event: 'connect' | 'secureConnect',
   limitMs: number,
-): Promise<Dialled<S>> {
+): Promise<SocketResult<S>> {
   return new Promise((resolve) => {
     const fail = (loss: Loss): void => {
       settle({ ok: false, loss })
@@ -124,10 +123,10 @@ function expectEvent<S extends Socket>(
       () => fail({ cause: 'timeout', code: null, detail: `no answer within ${limitMs} ms (${event})` }),
       limitMs,
     )
-    const settle = (dialled: Dialled<S>): void => {
+    const settle = (dialled: SocketResult<S>): void => {
       clearTimeout(timer)
       socket.off('error', onError).off('close', onClose).off(event, onReady)
-      // Whoever takes the socket listens for errors too; this one is for the socket that nobody takes.
+      // an error event without a listener would end the process, also on a socket that the caller drops
       socket.on('error', () => {})
       resolve(dialled)
     }

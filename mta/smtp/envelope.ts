@@ -1,9 +1,7 @@
 /**
- * The commands that name a message's sender and recipient, and the refusals that
- * we can make ourselves because the server's answer is certain.
- * Promises: no address that could end a command early, or begin a parameter, is
- * ever put into one (CR, LF, NUL, and outside of quotes space and angle brackets).
- * On failure: a reply in the server's stead, and nothing is sent.
+ * The commands that name sender and recipient, and the refusals that this side can make because the server's reply is
+ * certain. No address that could end a command or begin a parameter becomes part of one (CR, LF, NUL; outside quotes
+ * also space and angle brackets). A local refusal has the form of a server's reply, and nothing is sent.
  */
 import { isAscii } from 'node:buffer'
 import type { Reply } from '#src/mail/reply.ts'
@@ -12,15 +10,15 @@ import type { Capabilities } from './capabilities.ts'
 
 /** One message to one recipient. */
 export interface Mail {
-  /** Envelope sender, `''` for the null reverse-path. */
+  /** Envelope sender; `''` is the null reverse-path. */
   readonly from: string
   readonly to: string
-  /** The whole message: lines end in CRLF, dots are not doubled, no end mark. */
+  /** The whole message: lines end in CRLF, no dot-stuffing, no end-of-data mark. */
   readonly data: Buffer
   /** The message or an address needs SMTPUTF8 (RFC 6531). */
   readonly smtputf8: boolean
-  /** Asked right before the server can have the message, which may be long after the beginning: false ends the session without it. */
-  readonly mayGo?: () => boolean
+  /** Called right before the server can have the message; false ends the session without sending it. */
+  readonly maySend?: () => boolean
 }
 
 export interface LocalRefusal {
@@ -28,27 +26,27 @@ export interface LocalRefusal {
   readonly reply: Reply
 }
 
-/** Letters, digits and signs, and everything beyond ASCII: most addresses need no closer look. */
+/** Letters, digits, symbols and non-ASCII characters: covers most addresses. */
 const PLAIN = /^[\x21\x23-\x3b\x3d\x3f-\x7e\u{a0}-\u{10ffff}]*$/u
-/** The same, with quoted strings and backslash pairs in them (RFC 5321 4.1.2). */
+/** The same with quoted strings and backslash pairs (RFC 5321 4.1.2). */
 const QUOTED =
   /^(?:[\x21\x23-\x3b\x3d\x3f-\x7e\u{a0}-\u{10ffff}]|"(?:[\x20\x21\x23-\x5b\x5d-\x7e\u{a0}-\u{10ffff}]|\\[\x20-\x7e])*")*$/u
 const BEYOND_ASCII = /[^\x20-\x7e]/
 
-function isSafe(address: string): boolean {
+function isSafeAddress(address: string): boolean {
   return (PLAIN.test(address) || QUOTED.test(address)) && address.isWellFormed()
 }
 
-/** What is certain to be refused, with what the server would say; null if the server should be asked. */
+/** The refusal of a message that the server would certainly reject; null if the server decides. */
 export function refuseLocally(mail: Mail, offers: Capabilities): LocalRefusal | null {
   const { from, to, data } = mail
-  if (!isSafe(from)) return { stage: 'mail', reply: composeReply(553, '5.1.7', 'Bad sender address syntax') }
-  if (to === '' || !isSafe(to))
+  if (!isSafeAddress(from)) return { stage: 'mail', reply: composeReply(553, '5.1.7', 'Bad sender address syntax') }
+  if (to === '' || !isSafeAddress(to))
     return { stage: 'rcpt', reply: composeReply(553, '5.1.3', 'Bad recipient address syntax') }
   if (!offers.smtputf8 && needsUtf8(mail))
     return {
       stage: 'mail',
-      reply: composeReply(550, '5.6.7', 'SMTPUTF8 is needed for this message and is not offered by the host'),
+      reply: composeReply(550, '5.6.7', 'The message requires SMTPUTF8, which the host does not offer'),
     }
   if (offers.size !== null && offers.size > 0 && data.length > offers.size)
     return {
@@ -62,7 +60,9 @@ function needsUtf8(mail: Mail): boolean {
   return mail.smtputf8 || BEYOND_ASCII.test(mail.from) || BEYOND_ASCII.test(mail.to)
 }
 
-/** MAIL with the parameters that the server offers. 8-bit bytes go out as they are even where 8BITMIME is not offered: changing them would break the signature. */
+/**
+ * MAIL with the parameters that the server offers. 8-bit data is sent unchanged even without 8BITMIME: DKIM covers it.
+ */
 export function composeMail(mail: Mail, offers: Capabilities): string {
   let command = `MAIL FROM:<${mail.from}>`
   if (offers.size !== null) command += ` SIZE=${mail.data.length}`

@@ -3,7 +3,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { assert } from 'chai'
 import { startMailboxServer } from '#test/support/mailbox-server.ts'
 import { createLogin, type Credential } from './login.ts'
-import { openSession, type Opened, type SessionSettings } from './open.ts'
+import { openSession, type OpenResult, type SessionSettings } from './open.ts'
 import { chooseTimeouts } from './timeouts.ts'
 
 const PASSWORD: Credential = { kind: 'password', username: 'me@x.example', password: 'correct horse' }
@@ -34,7 +34,7 @@ describe('login', () => {
     offer: string,
     answers: readonly string[],
     credential: Credential,
-  ): Promise<{ opened: Opened; heard: string[] }> {
+  ): Promise<{ opened: OpenResult; heard: string[] }> {
     const heard: string[] = []
     server = createServer((socket) => {
       sockets.add(socket)
@@ -119,7 +119,7 @@ describe('login', () => {
   it('with TLS from the first octet, and only with a certificate for the name', async () => {
     const mailbox = await startMailboxServer({ name: 'smtp.x.example', isImplicitTls: true })
     mailbox.passwords.set('me@x.example', 'correct horse')
-    const open = (host: string): Promise<Opened> =>
+    const open = (host: string): Promise<OpenResult> =>
       openSession(
         { host, address: '127.0.0.1', port: mailbox.port },
         settings(PASSWORD, { tls: 'implicit', ca: mailbox.ca }),

@@ -1,7 +1,7 @@
 /**
- * Signing in at a server that takes mail from its own users: AUTH PLAIN, LOGIN (RFC 4954, RFC 4616) or XOAUTH2, by what the server offers.
- * Promises: nothing secret is said that the record shows, and nothing secret is said at all to a server that offers no mechanism of ours.
- * On failure: the stage `auth` with the server's answer; whether that is about the credentials is for the caller to say.
+ * SMTP authentication: AUTH PLAIN, LOGIN (RFC 4954, RFC 4616) or XOAUTH2, whichever the server offers. The conversation
+ * record shows no secret, and no secret is sent to a server that offers none of these mechanisms. On failure the stage
+ * is `auth` with the server's reply; the caller decides whether it concerns the credentials.
  */
 import type { Reply } from '#src/mail/reply.ts'
 import type { Capabilities } from './capabilities.ts'
@@ -12,24 +12,24 @@ export type Credential =
   /** OAuth 2 */
   | { readonly kind: 'token'; readonly username: string; readonly token: string }
 
-/** Null when it went well, else the answer that stopped it; null in it when the connection was lost. */
+/** Null on success, else the server's refusal; its `reply` is null if the connection was lost. */
 export type Login = (wire: Wire, offers: Capabilities) => Promise<{ readonly reply: Reply | null } | null>
 
-/** A line that is sent, and how the record shows it. */
-interface Said {
+/** A line to send, and how the record shows it. */
+interface AuthLine {
   readonly line: string
   readonly shown: string
 }
 
 interface Mechanism {
   readonly name: string
-  /** The first line, and the answers to what the server asks for. */
-  readonly lines: (credential: Credential) => readonly Said[] | null
+  /** The first line, and the responses to the server's challenges. */
+  readonly lines: (credential: Credential) => readonly AuthLine[] | null
 }
 
 const HIDDEN = '********'
 
-/** The first that is offered. */
+/** In order of preference. */
 const MECHANISMS: readonly Mechanism[] = [
   {
     name: 'XOAUTH2',
@@ -58,7 +58,7 @@ const MECHANISMS: readonly Mechanism[] = [
   },
 ]
 
-function hidden(command: string, secret: string): Said {
+function hidden(command: string, secret: string): AuthLine {
   return { line: command + Buffer.from(secret).toString('base64'), shown: command + HIDDEN }
 }
 
@@ -69,26 +69,26 @@ export function createLogin(credential: Credential): Login {
     if (lines == null) {
       wire.lose(
         'protocol',
-        `the server offers no way to sign in that fits: ${offers.auth.join(' ') || 'no AUTH'}`,
+        `the server offers no supported AUTH mechanism: ${offers.auth.join(' ') || 'no AUTH'}`,
         'auth-not-offered',
       )
       return { reply: null }
     }
-    return converse(wire, lines)
+    return exchangeLines(wire, lines)
   }
 }
 
-async function converse(wire: Wire, lines: readonly Said[]): Promise<{ reply: Reply | null } | null> {
+async function exchangeLines(wire: Wire, lines: readonly AuthLine[]): Promise<{ reply: Reply | null } | null> {
   for (const [i, { line, shown }] of lines.entries()) {
     wire.send([line], [shown])
-    const reply = await wire.answer('auth')
+    const reply = await wire.readReply('auth')
     if (reply === null) return { reply }
     if (reply.code === 235) return null
     if (reply.code !== 334) return { reply }
     if (i < lines.length - 1) continue
-    // XOAUTH2 tells an error as a challenge and gives its answer after an empty line; any other question is one too many
+    // XOAUTH2 sends an error as a challenge and its reply after an empty line; other challenges are not supported
     wire.send([''], [''])
-    return { reply: await wire.answer('auth') }
+    return { reply: await wire.readReply('auth') }
   }
   return null
 }

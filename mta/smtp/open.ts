@@ -1,10 +1,8 @@
 /**
- * Opens an SMTP session: connect, greeting, EHLO or HELO, TLS where it is
- * offered and wanted, and signing in where that is asked for. Main path: `openSession`.
- * Promises: what was learned before TLS is forgotten after it; with `required`
- * nothing about a message is ever said without TLS.
- * On failure: a value that names the stage and gives either the server's reply
- * or what happened to the connection; no socket is left behind.
+ * Opens an SMTP session: connect, greeting, EHLO or HELO, STARTTLS if offered and wanted, and authentication if
+ * requested. Main function: `openSession`. It discards the capabilities announced before TLS. With `required`, it sends
+ * nothing about a message without TLS. On failure it returns the stage with the server's reply or the loss of the
+ * connection; it leaves no socket open.
  */
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
@@ -13,7 +11,7 @@ import type { Reply } from '#src/mail/reply.ts'
 import { NO_CAPABILITIES, readCapabilities } from './capabilities.ts'
 import type { Capabilities } from './capabilities.ts'
 import { dial, secure } from './dial.ts'
-import type { Handshake, Target, Trust } from './dial.ts'
+import type { TlsProfile, DialTarget, TrustSettings } from './dial.ts'
 import type { OpenFailure, OpenStage } from './result.ts'
 import type { Login } from './login.ts'
 import { Session } from './session.ts'
@@ -21,50 +19,53 @@ import type { TlsFacts } from './session.ts'
 import type { Timeouts } from './timeouts.ts'
 import { Wire } from './wire.ts'
 
-export type Judge = (peer: TLSSocket) => { readonly code: string; readonly text: string } | null
+export type CertificateCheck = (peer: TLSSocket) => { readonly code: string; readonly text: string } | null
 
 /** How much TLS an opening got, or may begin with. */
-export type TlsLevel = Handshake | 'plain'
+export type TlsLevel = TlsProfile | 'plain'
 
 /** How sessions are opened. */
-export interface SessionSettings extends Trust {
-  /** Our name in EHLO. */
+export interface SessionSettings extends TrustSettings {
+  /** Name for EHLO. */
   readonly ehloName: string
-  /** never: plain text. opportunistic: TLS if the server offers it. required: TLS or no session. implicit: TLS before the greeting (RFC 8314). */
+  /**
+   * never: plain text. opportunistic: TLS if the server offers it. required: TLS or no session.
+   * implicit: TLS before the greeting (RFC 8314).
+   */
   readonly tls: 'never' | 'opportunistic' | 'required' | 'implicit'
   readonly timeouts: Timeouts
-  /** Looks at the server's certificate before anything else is said through TLS: null when it will do, else what is wrong with it. */
-  readonly judge?: Judge
-  /** Told of every connection as it is begun. */
-  readonly watch?: (socket: Socket) => void
-  /** Signs in once all else is agreed. */
+  /** Checks the server's certificate directly after the handshake; null if it is acceptable. */
+  readonly checkCertificate?: CertificateCheck
+  /** Receives every socket as it is opened. */
+  readonly onSocket?: (socket: Socket) => void
+  /** Authenticates after EHLO and TLS. */
   readonly login?: Login
 }
 
-export type Opened =
+export type OpenResult =
   | { readonly ok: true; readonly session: Session }
   | { readonly ok: false; readonly failure: OpenFailure }
 
-/** A conversation that has no session yet. */
-interface Opening {
-  readonly target: Target
+/** A connection that is not yet a session. */
+interface OpenAttempt {
+  readonly target: DialTarget
   readonly settings: SessionSettings
-  readonly handshake: Handshake
+  readonly profile: TlsProfile
   readonly wire: Wire
 }
 
-/** The step that stopped the opening. */
-interface Stop {
+/** The stage that failed, with the server's reply. */
+interface StageFailure {
   readonly stage: OpenStage
   readonly reply: Reply | null
 }
 
-/** Opens a session, in one attempt on one connection. */
-export function openSession(target: Target, settings: SessionSettings): Promise<Opened> {
+/** Opens a session, with one attempt on one connection. */
+export function openSession(target: DialTarget, settings: SessionSettings): Promise<OpenResult> {
   return attempt(target, settings, [], 'modern')
 }
 
-/** What is left to try when a handshake failed, best first. */
+/** TLS levels in the order to try after a failed handshake. */
 const LEVELS: readonly TlsLevel[] = ['modern', 'reduced', 'plain']
 const REMARKS: Readonly<Record<TlsLevel, string>> = {
   modern: 'with TLS',
@@ -73,16 +74,16 @@ const REMARKS: Readonly<Record<TlsLevel, string>> = {
 }
 
 /**
- * The same, and where opportunistic TLS fails in the handshake, once more with what old servers speak, and then without TLS,
- * each on a new connection (RFC 7435: some protection when possible, mail always). The record says so. `first` is where to begin.
+ * As `openSession`. If an opportunistic TLS handshake fails, tries again with older TLS and then without TLS, each on a
+ * new connection (RFC 7435), and records this in the conversation. `first` is the level to begin with.
  */
 export async function openWithRetries(
-  target: Target,
+  target: DialTarget,
   settings: SessionSettings,
   first: TlsLevel,
-): Promise<Opened & { readonly level: TlsLevel }> {
+): Promise<OpenResult & { readonly level: TlsLevel }> {
   const levels = settings.tls === 'opportunistic' ? LEVELS.slice(LEVELS.indexOf(first)) : LEVELS.slice(0, 1)
-  let lines = levels[0] === 'modern' ? [] : [`-- its TLS was broken lately: trying ${REMARKS[first]}`]
+  let lines = levels[0] === 'modern' ? [] : [`-- TLS of this host failed recently: trying ${REMARKS[first]}`]
   for (const [i, level] of levels.entries()) {
     const opened = await attempt(
       target,
@@ -94,56 +95,55 @@ export async function openWithRetries(
     if (opened.ok || opened.failure.stage !== 'tls' || next === undefined) return { ...opened, level }
     lines = [...opened.failure.transcript, `-- trying once more ${REMARKS[next]}`]
   }
-  throw new Error('there is always a level to try')
+  throw new Error('no TLS level to try')
 }
 
 async function attempt(
-  target: Target,
+  target: DialTarget,
   settings: SessionSettings,
   lines: string[],
-  handshake: Handshake,
-): Promise<Opened> {
+  profile: TlsProfile,
+): Promise<OpenResult> {
   const startedAt = performance.now()
-  lines.push(
-    `-- ${target.host} [${target.address}]:${target.port}${target.localAddress === undefined ? '' : ` from ${target.localAddress}`}`,
-  )
-  const dialled = await dial(target, settings.timeouts.connect, settings.watch)
+  const source = target.localAddress === undefined ? '' : ` from ${target.localAddress}`
+  lines.push(`-- ${target.host} [${target.address}]:${target.port}${source}`)
+  const dialled = await dial(target, settings.timeouts.connect, settings.onSocket)
   if (!dialled.ok) {
     lines.push(`-- no connection: ${dialled.loss.detail}`)
     return { ok: false, failure: { stage: 'connect', reply: null, loss: dialled.loss, transcript: lines } }
   }
   const connectMs = performance.now() - startedAt
-  const begun =
+  const started =
     settings.tls === 'implicit'
-      ? await beginInTls(dialled.socket, target, settings, lines)
+      ? await startImplicitTls(dialled.socket, target, settings, lines)
       : { socket: dialled.socket, tls: null }
   const from = dialled.socket.localAddress === undefined ? {} : { localAddress: dialled.socket.localAddress }
-  if ('stage' in begun) return { ok: false, failure: { ...begun, ...from } }
-  const opening = { target, settings, handshake, wire: new Wire(begun.socket, settings.timeouts, lines) }
-  const met = await agree(opening, begun.tls)
-  const agreed = 'stage' in met ? met : await signIn(opening, met)
-  if ('stage' in agreed) return { ok: false, failure: { ...fail(opening.wire, agreed), ...from } }
+  if ('stage' in started) return { ok: false, failure: { ...started, ...from } }
+  const opening = { target, settings, profile, wire: new Wire(started.socket, settings.timeouts, lines) }
+  const negotiated = await negotiate(opening, started.tls)
+  const signedIn = 'stage' in negotiated ? negotiated : await signIn(opening, negotiated)
+  if ('stage' in signedIn) return { ok: false, failure: { ...failureOf(opening.wire, signedIn), ...from } }
   return {
     ok: true,
-    session: new Session(opening.wire, { ...agreed, ...from, connectMs, openMs: performance.now() - startedAt }),
+    session: new Session(opening.wire, { ...signedIn, ...from, connectMs, openMs: performance.now() - startedAt }),
   }
 }
 
-interface Met {
+interface Negotiated {
   readonly offers: Capabilities
   readonly tls: TlsFacts | null
 }
 
-async function beginInTls(
+async function startImplicitTls(
   socket: Socket,
-  target: Target,
+  target: DialTarget,
   settings: SessionSettings,
   lines: string[],
 ): Promise<{ socket: Socket; tls: TlsFacts } | OpenFailure> {
-  const secured = await secure(socket, target, settings, { handshake: 'modern', limitMs: settings.timeouts.tls })
+  const secured = await secure(socket, target, settings, { profile: 'modern', limitMs: settings.timeouts.tls })
   if (secured.ok) {
     const tls = describeTls(secured.socket)
-    lines.push(remarkOn(tls))
+    lines.push(tlsRemark(tls))
     return { socket: secured.socket, tls }
   }
   const loss = { ...secured.loss, detail: `TLS failed: ${secured.loss.detail}` }
@@ -151,67 +151,67 @@ async function beginInTls(
   return { stage: 'tls', reply: null, loss, transcript: lines }
 }
 
-function remarkOn({ protocol, cipher, authorized }: TlsFacts): string {
+function tlsRemark({ protocol, cipher, authorized }: TlsFacts): string {
   return `-- ${protocol} ${cipher}, certificate ${authorized ? 'verified' : 'not verified'}`
 }
 
-async function signIn({ settings, wire }: Opening, met: Met): Promise<Stop | Met> {
-  const refused = (await settings.login?.(wire, met.offers)) ?? null
-  return refused === null ? met : { stage: 'auth', reply: refused.reply }
+async function signIn({ settings, wire }: OpenAttempt, negotiated: Negotiated): Promise<StageFailure | Negotiated> {
+  const refused = (await settings.login?.(wire, negotiated.offers)) ?? null
+  return refused === null ? negotiated : { stage: 'auth', reply: refused.reply }
 }
 
-/** Greeting, EHLO, TLS where it is not there from the beginning, EHLO. */
-async function agree(opening: Opening, begun: TlsFacts | null): Promise<Stop | Met> {
+/** Greeting, EHLO, STARTTLS unless TLS is implicit, EHLO. */
+async function negotiate(opening: OpenAttempt, implicitTls: TlsFacts | null): Promise<StageFailure | Negotiated> {
   const { settings, wire } = opening
-  const greeting = await wire.answer('greeting')
+  const greeting = await wire.readReply('greeting')
   if (greeting?.code !== 220) return { stage: 'greeting', reply: greeting }
   const offers = await sayHello(opening)
   if ('stage' in offers) return offers
-  if (begun !== null) return { offers, tls: begun }
+  if (implicitTls !== null) return { offers, tls: implicitTls }
   if (settings.tls === 'never' || (settings.tls === 'opportunistic' && !offers.starttls)) return { offers, tls: null }
   if (!offers.starttls) {
     wire.lose('protocol', 'TLS is required and the server does not offer it', 'starttls-not-supported')
     return { stage: 'starttls', reply: null }
   }
   const tls = await startTls(opening)
-  // A server that offers STARTTLS and then will not is still good for plain text.
-  if ('stage' in tls && tls.stage === 'starttls' && settings.tls === 'opportunistic' && isPolite(tls.reply))
+  // a server that offers STARTTLS and then refuses it still accepts plain text
+  if ('stage' in tls && tls.stage === 'starttls' && settings.tls === 'opportunistic' && isRecoverable(tls.reply))
     return { offers, tls: null }
   if ('stage' in tls) return tls
-  const securely = await sayHello(opening)
-  return 'stage' in securely ? securely : { offers: securely, tls }
+  const offersOverTls = await sayHello(opening)
+  return 'stage' in offersOverTls ? offersOverTls : { offers: offersOverTls, tls }
 }
 
-/** EHLO, and HELO where EHLO is not known (RFC 5321 3.2). */
-async function sayHello({ target, settings, wire }: Opening): Promise<Stop | Capabilities> {
+/** Sends EHLO, and HELO if the server does not know EHLO (RFC 5321 3.2). */
+async function sayHello({ target, settings, wire }: OpenAttempt): Promise<StageFailure | Capabilities> {
   const name = target.ehloName ?? settings.ehloName
   wire.send([`EHLO ${name}`])
-  const ehlo = await wire.answer('ehlo')
+  const ehlo = await wire.readReply('ehlo')
   if (ehlo !== null && isSuccess(ehlo)) return readCapabilities(ehlo)
   if (ehlo === null || ehlo.code < 500) return { stage: 'ehlo', reply: ehlo }
   wire.send([`HELO ${name}`])
-  const helo = await wire.answer('ehlo')
+  const helo = await wire.readReply('ehlo')
   return helo !== null && isSuccess(helo) ? NO_CAPABILITIES : { stage: 'ehlo', reply: helo ?? ehlo }
 }
 
-async function startTls({ target, settings, handshake, wire }: Opening): Promise<Stop | TlsFacts> {
+async function startTls({ target, settings, profile, wire }: OpenAttempt): Promise<StageFailure | TlsFacts> {
   wire.send(['STARTTLS'])
-  const reply = await wire.answer('starttls')
+  const reply = await wire.readReply('starttls')
   if (reply?.code !== 220) return { stage: 'starttls', reply }
   const socket = wire.detach()
   if (socket === null) {
-    wire.lose('protocol', 'the server went on in plain text after its answer to STARTTLS')
+    wire.lose('protocol', 'the server sent more plain text after its reply to STARTTLS')
     return { stage: 'starttls', reply: null }
   }
-  const secured = await secure(socket, target, settings, { handshake, limitMs: settings.timeouts.tls })
+  const secured = await secure(socket, target, settings, { profile, limitMs: settings.timeouts.tls })
   if (!secured.ok) {
     wire.lose(secured.loss.cause, `TLS failed: ${secured.loss.detail}`, secured.loss.code)
     return { stage: 'tls', reply: null }
   }
   const facts = describeTls(secured.socket)
-  wire.note(remarkOn(facts))
+  wire.addLine(tlsRemark(facts))
   wire.attach(secured.socket)
-  const fault = settings.judge?.(secured.socket) ?? null
+  const fault = settings.checkCertificate?.(secured.socket) ?? null
   if (fault === null) return facts
   wire.lose('protocol', fault.text, fault.code)
   return { stage: 'tls', reply: null }
@@ -229,17 +229,17 @@ function isSuccess(reply: Reply): boolean {
   return reply.code < 300
 }
 
-/** A refusal after which the server still listens. */
-function isPolite(reply: Reply | null): boolean {
+/** A refusal after which the connection remains usable. */
+function isRecoverable(reply: Reply | null): boolean {
   return reply !== null && reply.code >= 400 && reply.code !== 421
 }
 
-/** The opening ends here: with the server's refusal, or with what happened to the connection. QUIT is said without waiting. */
-function fail(wire: Wire, { stage, reply }: Stop): OpenFailure {
-  // What comes unasked around STARTTLS may have been put in by anybody on the way.
-  const farewell = stage === 'starttls' ? null : wire.farewell
+/** The failure: the server's refusal, or the loss of the connection. Sends QUIT without waiting. */
+function failureOf(wire: Wire, { stage, reply }: StageFailure): OpenFailure {
+  // an attacker may have injected an unsolicited reply around STARTTLS
+  const farewell = stage === 'starttls' ? null : wire.unsolicitedRefusal
   const refusal = reply !== null && reply.code >= 400 ? reply : farewell
-  if (reply !== null && refusal === null) wire.lose('protocol', `not an answer to ${stage}: ${formatReply(reply)}`)
-  if (wire.loss === null) void wire.leave()
-  return { stage, reply: refusal, loss: refusal === null ? wire.loss : null, transcript: wire.takeLines() }
+  if (reply !== null && refusal === null) wire.lose('protocol', `invalid reply to ${stage}: ${formatReply(reply)}`)
+  if (wire.loss === null) void wire.quit()
+  return { stage, reply: refusal, loss: refusal === null ? wire.loss : null, transcript: wire.drainLines() }
 }

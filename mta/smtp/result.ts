@@ -1,20 +1,19 @@
 /**
- * What opening a session and delivering a message can come to. All of it is
- * values: nothing in this room throws because a server or a network misbehaved.
- * Unknown never counts as success and never as refusal: only a complete, well
- * formed reply is evidence of either, and everything else is `lost`.
+ * Results of opening a session and of delivering a message. All are values: nothing in this folder throws because of a
+ * server or a network. A lost connection counts neither as success nor as refusal. Only a complete, well-formed reply
+ * is evidence of either; everything else is `lost`.
  */
 import type { Reply } from '#src/mail/reply.ts'
 
 /**
- * Why a connection ended. closed: the server hung up; network: the socket reported an error; timeout: a step took too long;
- * protocol: the server said something that is no SMTP, or out of turn; aborted: our own side ended it.
+ * Why a connection ended. closed: the server hung up; network: the socket reported an error; timeout: a step took too
+ * long; protocol: the server sent something that is not SMTP, or out of turn; aborted: this side closed it.
  */
-export type Cause = 'closed' | 'network' | 'timeout' | 'protocol' | 'aborted'
+export type LossCause = 'closed' | 'network' | 'timeout' | 'protocol' | 'aborted'
 
 export interface Loss {
-  readonly cause: Cause
-  /** The system's or OpenSSL's code, e.g. ECONNREFUSED, where there is one. */
+  readonly cause: LossCause
+  /** The system's or OpenSSL's code, such as ECONNREFUSED, if any. */
   readonly code: string | null
   /** One line for people. */
   readonly detail: string
@@ -22,33 +21,33 @@ export interface Loss {
 
 export type OpenStage = 'connect' | 'greeting' | 'ehlo' | 'starttls' | 'tls' | 'auth'
 
-/** Why no session was opened: the server's refusal (`reply`), or the loss of the connection, never both. */
+/** Why no session was opened: the server's refusal (`reply`) or the loss of the connection, never both. */
 export interface OpenFailure {
   readonly stage: OpenStage
   readonly reply: Reply | null
   readonly loss: Loss | null
-  /** `C: `, `S: ` and `-- ` (remarks) lines, from the connection on. */
+  /** The conversation from the connection on: `C: `, `S: ` and `-- ` (remark) lines. */
   readonly transcript: readonly string[]
-  /** Of ours that it was connected from. */
+  /** The local address of the connection. */
   readonly localAddress?: string
 }
 
 export type TransactionStage = 'mail' | 'rcpt' | 'data' | 'dot'
 
-interface Told {
-  /** `C: `, `S: ` and `-- ` lines of this transaction; the session's `opening` lines came before. */
+interface TransactionRecord {
+  /** The conversation of this transaction, after the session's `opening` lines. */
   readonly conversation: readonly string[]
   /** From the first command to the result. */
   readonly durationMs: number
 }
 
-interface Accepted extends Told {
+interface Accepted extends TransactionRecord {
   readonly kind: 'accepted'
   readonly reply: Reply
 }
 
-/** A 4xx or 5xx answer to this message. `local`: we gave it ourselves, the server was not asked. */
-interface Rejected extends Told {
+/** A 4xx or 5xx reply to this message. `local`: rejected on this side; the server was not asked. */
+interface Rejected extends TransactionRecord {
   readonly kind: 'rejected'
   readonly stage: TransactionStage
   readonly reply: Reply
@@ -56,10 +55,10 @@ interface Rejected extends Told {
 }
 
 /**
- * The connection ended without an answer to this message. `afterDot`: the end-of-message mark had been handed to the
- * socket, so the server may have the message; false only where it certainly has not.
+ * The connection ended without a reply to this message. `afterDot`: the end-of-data mark was written to the socket, so
+ * the server may have the message; false only if it certainly does not.
  */
-interface Lost extends Told, Loss {
+interface Lost extends TransactionRecord, Loss {
   readonly kind: 'lost'
   readonly stage: TransactionStage | 'rset' | 'body'
   readonly afterDot: boolean
@@ -67,7 +66,7 @@ interface Lost extends Told, Loss {
 
 export type TransactionResult = Accepted | Rejected | Lost
 
-/** What an error of a socket says, on one line: OpenSSL's messages name source files and end in a line break. */
+/** Describes a socket error on one line: OpenSSL's messages name source files and end in a line break. */
 export function describeError(error: NodeJS.ErrnoException & { reason?: string }): Loss {
   return {
     cause: 'network',

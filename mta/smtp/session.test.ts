@@ -105,7 +105,7 @@ describe('a session', () => {
     it(`does not hand over a ${size} message that may not go any more when the server is ready for it`, async () => {
       const session = await open({ offers: { pipelining: false }, on: { data: { delayMs: SOON } } })
       let mayGo = true
-      const delivering = session.deliver({ ...MAIL, data, mayGo: () => mayGo })
+      const delivering = session.deliver({ ...MAIL, data, maySend: () => mayGo })
       mayGo = false
       const result = await delivering
       assert.deepEqual([result.kind, 'afterDot' in result && result.afterDot], ['lost', false])

@@ -1,11 +1,8 @@
 /**
- * An open SMTP session: any number of messages, one after the other, on one
- * connection, then QUIT. Main path: `deliver`.
- * Promises: every message gets exactly one result; a refused message leaves
- * nothing behind for the next (RSET goes before it); a 421 ends the session.
- * On failure: the session is no longer usable, `onClose` says so once, and later
- * messages get `lost` without a byte sent. Idle or not, a lost connection throws
- * nowhere.
+ * An open SMTP session: carries any number of messages, one after the other, and ends with QUIT. Main function:
+ * `deliver`. Every message gets exactly one result. After a rejected message, RSET precedes the next one. A 421 ends
+ * the session. On failure the session is no longer usable, `onClose` calls back once, and later messages get `lost`
+ * without a byte sent. A lost connection never throws, idle or not.
  */
 import { formatReply, type Reply } from '#src/mail/reply.ts'
 import type { Capabilities } from './capabilities.ts'
@@ -13,7 +10,7 @@ import { composeMail, composeRcpt, refuseLocally } from './envelope.ts'
 import type { Mail } from './envelope.ts'
 import type { Loss, TransactionResult, TransactionStage } from './result.ts'
 import { transact } from './transaction.ts'
-import type { Command, Ending } from './transaction.ts'
+import type { SmtpCommand, TransactionEnding } from './transaction.ts'
 import type { Wire } from './wire.ts'
 
 /** How the connection is protected. */
@@ -26,7 +23,7 @@ export interface TlsFacts {
   readonly authorized: boolean
 }
 
-interface Agreed {
+interface SessionFacts {
   readonly offers: Capabilities
   readonly tls: TlsFacts | null
   readonly connectMs: number
@@ -35,143 +32,143 @@ interface Agreed {
 }
 
 export interface ProbeResult {
-  /** What the server had against it; null where it had nothing, or the connection was lost. */
+  /** The server's refusal; null if it accepted, or if the connection was lost. */
   readonly refused: { readonly stage: TransactionStage; readonly reply: Reply } | null
   readonly loss: Loss | null
   readonly conversation: readonly string[]
 }
 
-const RSET: Command = { step: 'rset', line: 'RSET' }
-const LEAVING: Loss = { cause: 'aborted', code: null, detail: 'the session is being ended' }
-const DATA: Command = { step: 'data', line: 'DATA' }
+const RSET: SmtpCommand = { step: 'rset', line: 'RSET' }
+const QUITTING: Loss = { cause: 'aborted', code: null, detail: 'the session is being closed' }
+const DATA: SmtpCommand = { step: 'data', line: 'DATA' }
 
 export class Session {
   readonly offers: Capabilities
   readonly tls: TlsFacts | null
-  /** Until TCP was connected. */
+  /** Time until TCP was connected. */
   readonly connectMs: number
-  /** Until the first message could go. */
+  /** Time until the session was ready for its first message. */
   readonly openMs: number
   /** The conversation before the first message: `C: `, `S: ` and `-- ` lines. */
   readonly opening: readonly string[]
-  /** Of ours that it was connected from. */
+  /** The local address of the connection. */
   readonly localAddress: string | undefined
-  /** Messages that the server accepted on this session. */
+  /** Number of messages that the server accepted on this session. */
   delivered = 0
   readonly #wire: Wire
   #current: Promise<unknown> | null = null
-  #isLeaving = false
+  #isQuitting = false
   #needsReset = false
 
-  constructor(wire: Wire, agreed: Agreed) {
+  constructor(wire: Wire, agreed: SessionFacts) {
     this.#wire = wire
     this.offers = agreed.offers
     this.tls = agreed.tls
     this.connectMs = agreed.connectMs
     this.openMs = agreed.openMs
     this.localAddress = agreed.localAddress
-    this.opening = wire.takeLines()
+    this.opening = wire.drainLines()
   }
 
-  /** Another message may be delivered, once the one under way is done. */
+  /** Whether another message may be delivered after the current one. */
   get isUsable(): boolean {
-    return this.#wire.loss === null && !this.#isLeaving
+    return this.#wire.loss === null && !this.#isQuitting
   }
 
-  /** Why the connection ended, null while it is up. */
+  /** Why the connection ended; null while it is open. */
   get loss(): Loss | null {
     return this.#wire.loss
   }
 
-  /** Calls back once when the connection has ended, whoever ended it. */
+  /** Calls back once when the connection has ended, on either side. */
   onClose(callback: () => void): void {
-    this.#wire.whenLost(callback)
+    this.#wire.onLoss(callback)
   }
 
-  /** Delivers one message to one recipient. One at a time: a second call before the first has its result is a bug and throws. */
+  /** Delivers one message to one recipient. Throws if another transaction is in progress. */
   deliver(mail: Mail): Promise<TransactionResult> {
-    if (this.#current !== null) throw new Error('a transaction is under way on this session')
-    const current = this.#carryOut(mail)
+    if (this.#current !== null) throw new Error('a transaction is already in progress on this session')
+    const current = this.#runTransaction(mail)
     this.#current = current
     return current
   }
 
   /**
-   * Asks whether the server would take a message from this sender to this recipient: MAIL, RCPT, RSET. Never DATA: nothing is sent.
-   * Between messages only, as `deliver`.
+   * Asks whether the server would accept a message from this sender to this recipient: MAIL, RCPT, RSET, never DATA.
+   * Throws if another transaction is in progress.
    */
   probe(mail: Mail): Promise<ProbeResult> {
-    if (this.#current !== null) throw new Error('a transaction is under way on this session')
-    const current = this.#ask(mail)
+    if (this.#current !== null) throw new Error('a transaction is already in progress on this session')
+    const current = this.#runProbe(mail)
     this.#current = current
     return current
   }
 
-  /** Says QUIT after the message under way, waits a moment for the answer, and closes. */
+  /** Sends QUIT after the current message, waits briefly for the reply, and closes. */
   async quit(): Promise<void> {
     if (!this.isUsable) return
-    this.#isLeaving = true
+    this.#isQuitting = true
     await this.#current
-    await this.#wire.leave()
+    await this.#wire.quit()
   }
 
-  /** Closes at once; a message under way is `lost`. */
+  /** Closes at once; the current message becomes `lost`. */
   destroy(): void {
     this.#wire.lose('aborted', 'the session was destroyed')
   }
 
-  async #carryOut(mail: Mail): Promise<TransactionResult> {
+  async #runTransaction(mail: Mail): Promise<TransactionResult> {
     const startedAt = performance.now()
-    const ending = await this.#proceed(mail)
+    const ending = await this.#attempt(mail)
     this.#current = null
-    const conversation = this.#wire.takeLines()
+    const conversation = this.#wire.drainLines()
     const durationMs = performance.now() - startedAt
     if (ending.kind !== 'lost') return { ...ending, conversation, durationMs }
-    return { ...ending, ...(this.#wire.loss ?? LEAVING), conversation, durationMs }
+    return { ...ending, ...(this.#wire.loss ?? QUITTING), conversation, durationMs }
   }
 
-  async #ask(mail: Mail): Promise<ProbeResult> {
+  async #runProbe(mail: Mail): Promise<ProbeResult> {
     const refusal = refuseLocally(mail, this.offers)
-    const refused = refusal ?? (await this.#askFor(mail))
+    const refused = refusal ?? (await this.#probeCommands(mail))
     if (refusal === null && this.isUsable) {
       this.#wire.send([RSET.line])
-      await this.#wire.answer('rset')
+      await this.#wire.readReply('rset')
     }
     this.#current = null
-    return { refused, loss: this.#wire.loss, conversation: this.#wire.takeLines() }
+    return { refused, loss: this.#wire.loss, conversation: this.#wire.drainLines() }
   }
 
-  async #askFor(mail: Mail): Promise<ProbeResult['refused']> {
+  async #probeCommands(mail: Mail): Promise<ProbeResult['refused']> {
     for (const [stage, line] of [
       ['mail', composeMail(mail, this.offers)],
       ['rcpt', composeRcpt(mail)],
     ] as const) {
       if (!this.isUsable) return null
       this.#wire.send([line])
-      const reply = await this.#wire.answer(stage)
+      const reply = await this.#wire.readReply(stage)
       if (reply !== null && reply.code >= 300) return { stage, reply }
     }
     return null
   }
 
-  async #proceed(mail: Mail): Promise<Ending> {
+  async #attempt(mail: Mail): Promise<TransactionEnding> {
     if (!this.isUsable) return { kind: 'lost', stage: 'mail', afterDot: false }
     const refusal = refuseLocally(mail, this.offers)
     if (refusal !== null) {
-      this.#wire.note(`-- refused without asking the server: ${formatReply(refusal.reply)}`)
+      this.#wire.addLine(`-- rejected locally, without asking the server: ${formatReply(refusal.reply)}`)
       return { kind: 'rejected', ...refusal, local: true }
     }
     const ending = await transact(this.#wire, this.#compose(mail), mail, this.offers.pipelining)
     this.#needsReset = ending.kind === 'rejected'
     if (ending.kind === 'accepted') this.delivered++
-    // RFC 5321 3.8: the server is closing, whatever else it says.
+    // RFC 5321 3.8: after 421 the server closes the connection
     if (ending.kind === 'rejected' && ending.reply.code === 421)
       this.#wire.lose('closed', 'the server ended the session')
     return ending
   }
 
-  #compose(mail: Mail): Command[] {
-    const commands: Command[] = [
+  #compose(mail: Mail): SmtpCommand[] {
+    const commands: SmtpCommand[] = [
       { step: 'mail', line: composeMail(mail, this.offers) },
       { step: 'rcpt', line: composeRcpt(mail) },
       DATA,

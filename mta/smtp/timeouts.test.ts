@@ -1,9 +1,9 @@
 import { assert } from 'chai'
 import { chooseTimeouts, TIMEOUTS } from './timeouts.ts'
-import type { Step } from './timeouts.ts'
+import type { SmtpStep } from './timeouts.ts'
 
 /** RFC 5321 4.5.3.2, in minutes: a client SHOULD wait at least this long. */
-const FLOOR: readonly (readonly [step: Step, minutes: number])[] = [
+const FLOOR: readonly (readonly [step: SmtpStep, minutes: number])[] = [
   ['greeting', 5],
   ['mail', 5],
   ['rcpt', 5],

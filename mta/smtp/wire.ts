@@ -1,31 +1,28 @@
 /**
- * One TCP or TLS connection seen as SMTP: commands out, replies in, a time limit
- * on every wait, and a record of what was said.
- * Promises: a reply is only ever taken for the answer to a command that was sent
- * before it came: the wire counts the replies that are owed, and a server that
- * speaks out of turn loses the connection.
- * On failure: `loss` says why, the socket is destroyed, every wait ends with
- * null at once, replies that came before are still handed out. Nothing throws.
+ * One TCP or TLS connection as an SMTP channel: sends commands, reads replies, limits every wait, and records the
+ * conversation. It matches each reply to a command sent before it arrived: it counts the outstanding replies, and
+ * closes the connection if the server sends a reply out of turn. On failure `loss` gives the reason, the socket is
+ * destroyed, and every wait resolves with null. Replies that arrived before are still returned. No method throws.
  */
 import type { Socket } from 'node:net'
 import type { Reply } from '#src/mail/reply.ts'
 import { formatReply, ReplyReader } from '#src/mail/reply.ts'
 import { Deadline } from './deadline.ts'
 import { describeError } from './result.ts'
-import type { Cause, Loss } from './result.ts'
-import type { Step, Timeouts } from './timeouts.ts'
+import type { LossCause, Loss } from './result.ts'
+import type { SmtpStep, Timeouts } from './timeouts.ts'
 
-/** A reply of 64 KB may be quoted in the reason. */
+/** Limits the reason: a quoted reply may have 64 KB. */
 const MAX_DETAIL_CHARS = 500
 
 export class Wire {
-  /** Why the connection ended; null while it is up. */
+  /** Why the connection ended; null while it is open. */
   loss: Loss | null = null
-  /** A refusal (4xx or 5xx) that came when no reply was owed: many servers say why before they hang up. */
-  farewell: Reply | null = null
+  /** A 4xx or 5xx reply that no command asked for: many servers send the reason before they disconnect. */
+  unsolicitedRefusal: Reply | null = null
   readonly #timeouts: Timeouts
   readonly #deadline: Deadline
-  readonly #take = (reply: Reply): void => this.#receive(reply)
+  readonly #onReply = (reply: Reply): void => this.#receive(reply)
   readonly #listeners = [
     ['data', (chunk: Buffer): void => this.#read(chunk)],
     ['error', (error: Error): void => this.#fail(error)],
@@ -36,13 +33,13 @@ export class Wire {
   readonly #reader = new ReplyReader()
   #lines: string[]
   #replies: Reply[] = []
-  #owed = 0
-  #step: Step = 'greeting'
+  #outstanding = 0
+  #step: SmtpStep = 'greeting'
   #wake: ((reply: Reply | null) => void) | null = null
   #flushed: ((isDone: boolean) => void) | null = null
   #onLoss: () => void = () => {}
 
-  /** The greeting is owed from the start. `lines`: the record so far. */
+  /** The greeting is the first outstanding reply. `lines`: the conversation so far. */
   constructor(socket: Socket, timeouts: Timeouts, lines: string[]) {
     this.#socket = socket
     this.#timeouts = timeouts
@@ -50,7 +47,7 @@ export class Wire {
     this.#deadline = new Deadline(() =>
       this.lose('timeout', `no answer within ${this.#timeouts[this.#step]} ms (${this.#step})`),
     )
-    this.#owed = 1
+    this.#outstanding = 1
     this.attach(socket)
   }
 
@@ -61,30 +58,30 @@ export class Wire {
   }
 
   /**
-   * Gives up the socket, for STARTTLS. Null if the server has said more than it was asked: in plain text, so that anybody on
-   * the way may have said it, and what comes through TLS must not begin with it.
+   * Detaches the socket, for STARTTLS. Null if the server sent more than was asked: that text is unprotected, an
+   * attacker may have injected it, and it must not become part of the TLS session.
    */
   detach(): Socket | null {
-    if (this.loss !== null || this.#owed > 0 || this.#reader.isMidReply) return null
+    if (this.loss !== null || this.#outstanding > 0 || this.#reader.isMidReply) return null
     for (const [event, listener] of this.#listeners) if (event !== 'error') this.#socket.off(event, listener)
     return this.#socket
   }
 
-  /** Sends commands in one write; each will be answered by one reply. `shown`: how the record has them, where they are secret. */
+  /** Sends commands in one write; each gets one reply. `shown`: what the record contains in place of secrets. */
   send(commands: readonly string[], shown: readonly string[] = commands): void {
     for (const command of shown) this.#lines.push(`C: ${command}`)
-    this.#owed += commands.length
+    this.#outstanding += commands.length
     this.#socket.write(`${commands.join('\r\n')}\r\n`)
   }
 
-  /** Hands bytes to the socket; `replies` will be owed for them. */
+  /** Writes bytes to the socket and expects this number of replies. */
   write(bytes: Buffer, replies: number): void {
-    this.#owed += replies
+    this.#outstanding += replies
     this.#socket.write(bytes)
   }
 
-  /** Hands bytes to the socket and waits until the kernel has all of them. @returns false if the connection was lost. */
-  flush(bytes: Buffer, step: Step): Promise<boolean> {
+  /** Writes bytes and waits until the kernel has all of them. @returns false if the connection was lost. */
+  flush(bytes: Buffer, step: SmtpStep): Promise<boolean> {
     if (this.loss !== null) return Promise.resolve(false)
     this.#expect(step)
     return new Promise((resolve) => {
@@ -93,8 +90,8 @@ export class Wire {
     })
   }
 
-  /** The next reply, in the order of the commands; null once the connection is lost. */
-  answer(step: Step): Promise<Reply | null> {
+  /** Waits for the next reply, in the order of the commands; null once the connection is lost. */
+  readReply(step: SmtpStep): Promise<Reply | null> {
     const reply = this.#replies.shift()
     if (reply !== undefined || this.loss !== null) return Promise.resolve(reply ?? null)
     this.#expect(step)
@@ -103,35 +100,35 @@ export class Wire {
     })
   }
 
-  /** Adds a line to the record. */
-  note(line: string): void {
+  /** Adds a line to the conversation record. */
+  addLine(line: string): void {
     this.#lines.push(line)
   }
 
-  /** The record since the last call. */
-  takeLines(): readonly string[] {
+  /** Returns and clears the conversation record. */
+  drainLines(): readonly string[] {
     const lines = this.#lines
     this.#lines = []
     return lines
   }
 
-  /** Calls back once, when the connection has ended for whatever reason. */
-  whenLost(callback: () => void): void {
+  /** Calls back once, when the connection has ended for any reason. */
+  onLoss(callback: () => void): void {
     if (this.loss === null) this.#onLoss = callback
     else queueMicrotask(callback)
   }
 
-  /** Says QUIT, waits a moment for the answer, and closes. */
-  async leave(): Promise<void> {
+  /** Sends QUIT, waits briefly for the reply, and closes. */
+  async quit(): Promise<void> {
     if (this.loss === null) {
       this.send(['QUIT'])
-      await this.answer('quit')
+      await this.readReply('quit')
     }
     this.lose('aborted', 'the session was ended')
   }
 
-  /** Ends the connection. The first reason given stays. */
-  lose(cause: Cause, why: string, code: string | null = null): void {
+  /** Closes the connection. The first reason is retained. */
+  lose(cause: LossCause, why: string, code: string | null = null): void {
     if (this.loss !== null) return
     const detail = why.slice(0, MAX_DETAIL_CHARS)
     this.loss = { cause, code, detail }
@@ -148,28 +145,28 @@ export class Wire {
     this.lose(cause, detail, code)
   }
 
-  #expect(step: Step): void {
+  #expect(step: SmtpStep): void {
     this.#step = step
     this.#deadline.set(this.#timeouts[step])
   }
 
   #read(chunk: Buffer): void {
-    const fault = this.#reader.push(chunk, this.#take)
+    const fault = this.#reader.push(chunk, this.#onReply)
     if (fault !== null) this.lose('protocol', fault)
   }
 
   #receive(reply: Reply): void {
     if (this.loss !== null) return
     for (const line of reply.lines) this.#lines.push(`S: ${line}`)
-    if (this.#owed === 0) return this.#hearUnasked(reply)
-    this.#owed--
+    if (this.#outstanding === 0) return this.#receiveUnsolicited(reply)
+    this.#outstanding--
     if (this.#wake === null) this.#replies.push(reply)
     else this.#wakeWith(reply)
   }
 
-  #hearUnasked(reply: Reply): void {
-    if (reply.code < 400) return this.lose('protocol', `a reply to nothing: ${formatReply(reply)}`)
-    this.farewell = reply
+  #receiveUnsolicited(reply: Reply): void {
+    if (reply.code < 400) return this.lose('protocol', `unexpected reply: ${formatReply(reply)}`)
+    this.unsolicitedRefusal = reply
     this.lose('closed', `the server ended the session: ${formatReply(reply)}`)
   }
 

@@ -7,42 +7,43 @@ import { hash } from 'node:crypto'
 import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server'
 import { isDatabaseAway } from '#src/stores/db.ts'
 import { hexOf, newId } from '#src/platform/id.ts'
-import type { Accepted, Mailbox, Submission, SubmittedEnvelope } from '#src/messages/submission.ts'
-import { notAllowed, Reply } from '#mta/smtp-server/reply.ts'
+import type { Mailbox } from '#src/mail/address.ts'
+import type { AcceptResult, Submission, SubmittedEnvelope } from '#src/messages/submission.ts'
+import { policyError, ReplyError } from '#mta/smtp-server/reply.ts'
 import { planOf, type SubmissionContext } from './context.ts'
 import { addresseesOf, envelopeOf } from './envelope.ts'
-import { type Letter, readLetter, writeLetter } from './submitted-message.ts'
-import { judgeOctets, readOctets } from './message-bytes.ts'
+import { type SubmittedMessage, parseSubmittedMessage, buildSubmittedMessage } from './submitted-message.ts'
+import { validateOctets, readMessageOctets } from './message-bytes.ts'
 import { receivedField } from './received.ts'
-import type { Sender } from './sender.ts'
-import { renderLetter } from './template.ts'
+import type { SubmissionSender } from './sender.ts'
+import { renderTemplateMessage } from './template.ts'
 
-export interface Handed {
+export interface DataCommand {
   readonly stream: SMTPServerDataStream
   readonly session: SMTPServerSession
-  readonly sender: Sender
-  readonly cutOff: () => void
+  readonly sender: SubmissionSender
+  readonly disconnect: () => void
 }
 
 /** Answers the text of the 250. @throws a Reply for every other end. */
-export async function takeMail(ctx: SubmissionContext, handed: Handed): Promise<string> {
-  const { octets, release } = await readOctets(handed.stream, {
+export async function acceptMessage(ctx: SubmissionContext, data: DataCommand): Promise<string> {
+  const { octets, release } = await readMessageOctets(data.stream, {
     maxBytes: maxOctets(ctx.config),
-    held: ctx.held,
-    cutOff: handed.cutOff,
+    memory: ctx.memory,
+    disconnect: data.disconnect,
   })
   try {
-    const wrong = judgeOctets(octets)
-    if (wrong !== null) throw wrong
-    const letter = readLetter(octets)
-    const submission = await prepare(ctx, handed, letter)
-    const answer = answerOf(await ctx.acceptor.accept(submission), idText(submission.id))
+    const refusal = validateOctets(octets)
+    if (refusal !== null) throw refusal
+    const message = parseSubmittedMessage(octets)
+    const submission = await prepare(ctx, data, message)
+    const answer = replyTextOf(await ctx.acceptor.accept(submission), queuedText(submission.id))
     const { id, from, recipients, tier } = submission
-    const { remoteAddress: peer } = handed.session
+    const { remoteAddress: peer } = data.session
     ctx.log.info({ id, from: from.email, recipients: recipients.length, tier, octets: octets.length, peer }, 'accepted')
     return answer
   } catch (error) {
-    throw replyOf(ctx, error)
+    throw toReplyError(ctx, error)
   } finally {
     release()
   }
@@ -56,17 +57,17 @@ export function maxOctets({ maxMessageBytes }: SubmissionContext['config']): num
   return Math.ceil(maxMessageBytes * ENCODED_FACTOR) + 65_536
 }
 
-async function prepare(ctx: SubmissionContext, { session, sender }: Handed, letter: Letter): Promise<Submission> {
-  const domainId = await judgeAuthors(sender, letter.authors)
+async function prepare(ctx: SubmissionContext, { session, sender }: DataCommand, message: SubmittedMessage): Promise<Submission> {
+  const domainId = await authorizeAuthors(sender, message.authors)
   const {
     options,
     to,
     cc,
     authors: [from],
-  } = letter
+  } = message
   const now = ctx.clock.now()
   const id = newId(now)
-  const recipients = addresseesOf(session, letter, sender)
+  const recipients = addresseesOf(session, message, sender)
   const envelope = await envelopeOf(session, sender, recipients)
   const claim =
     options.idempotencyKey === null
@@ -74,10 +75,10 @@ async function prepare(ctx: SubmissionContext, { session, sender }: Handed, lett
       : {
           key: options.idempotencyKey,
           bodyHash: digestOf(
-            letter,
+            message,
             recipients.map(({ address }) => address),
           ),
-          answer: idText(id),
+          answer: queuedText(id),
         }
   return {
     id,
@@ -90,7 +91,7 @@ async function prepare(ctx: SubmissionContext, { session, sender }: Handed, lett
     to,
     cc,
     recipients,
-    ...(await contentOf(ctx, letter, { id, workspaceId: sender.workspaceId, session, envelope })),
+    ...(await contentOf(ctx, message, { id, workspaceId: sender.workspaceId, session, envelope })),
     attachments: [],
     tags: options.tags,
     metadata: options.metadata,
@@ -106,43 +107,43 @@ async function prepare(ctx: SubmissionContext, { session, sender }: Handed, lett
 }
 
 /** In whose name: the domain that signs is the first author's. */
-async function judgeAuthors(sender: Sender, authors: readonly Mailbox[]): Promise<string | null> {
+async function authorizeAuthors(sender: SubmissionSender, authors: readonly Mailbox[]): Promise<string | null> {
   let signing: string | null = null
   for (const { email } of authors) {
-    const verdict = await sender.judge(email)
-    if (!verdict.ok) throw notAllowed(verdict.reason)
+    const verdict = await sender.authorizeFrom(email)
+    if (!verdict.ok) throw policyError(verdict.reason)
     signing ??= verdict.domainId
   }
   return signing
 }
 
-type Content = Pick<Submission, 'subject' | 'html' | 'text' | 'headers' | 'template' | 'smtp'>
+type MessageContent = Pick<Submission, 'subject' | 'html' | 'text' | 'headers' | 'template' | 'smtp'>
 
 /** The octets of the client; with X-Template-Id what the template makes, in a mail of ours. */
 async function contentOf(
   ctx: SubmissionContext,
-  letter: Letter,
-  { id, workspaceId, session, envelope }: About,
-): Promise<Content> {
-  if (letter.options.templateId !== null)
-    return { ...(await renderLetter(ctx, workspaceId, letter)), smtp: { raw: null, envelope } }
+  message: SubmittedMessage,
+  { id, workspaceId, session, envelope }: ContentContext,
+): Promise<MessageContent> {
+  if (message.options.templateId !== null)
+    return { ...(await renderTemplateMessage(ctx, workspaceId, message)), smtp: { raw: null, envelope } }
   const at = new Date(ctx.clock.now())
-  const [{ email }] = letter.authors
-  const stamp = {
+  const [{ email }] = message.authors
+  const trace = {
     received: receivedField(session, { by: ctx.config.serverName, id: hexOf(id), at }),
     date: dateText(at),
     messageId: `<${hexOf(id)}@${email.slice(email.lastIndexOf('@') + 1)}>`,
   }
   return {
-    subject: letter.subject,
+    subject: message.subject,
     html: null,
     text: null,
     headers: [],
-    smtp: { raw: writeLetter(letter, stamp), envelope },
+    smtp: { raw: buildSubmittedMessage(message, trace), envelope },
   }
 }
 
-interface About {
+interface ContentContext {
   readonly id: string
   readonly workspaceId: string
   readonly session: SMTPServerSession
@@ -154,37 +155,37 @@ function dateText(at: Date): string {
 }
 
 /** Written anew for each try by a client that makes its mail again. */
-const NEW_EACH_TIME: ReadonlySet<string> = new Set(['date', 'message-id', 'received'])
+const VOLATILE_FIELDS: ReadonlySet<string> = new Set(['date', 'message-id', 'received'])
 
 /** What makes two mails under one key the same. */
-function digestOf({ fields, body }: Letter, recipients: readonly string[]): Buffer {
+function digestOf({ fields, body }: SubmittedMessage, recipients: readonly string[]): Buffer {
   const head = fields
-    .filter(({ name }) => !NEW_EACH_TIME.has(name))
+    .filter(({ name }) => !VOLATILE_FIELDS.has(name))
     .map(({ line }) => line)
     .join('')
   const top = Buffer.from(`smtp\n${recipients.toSorted().join('\n')}\n\n`)
   return hash('sha256', Buffer.concat([top, Buffer.from(head, 'latin1'), body]), 'buffer')
 }
 
-function idText(id: string): string {
+function queuedText(id: string): string {
   return `2.0.0 queued as em_${hexOf(id)}`
 }
 
-function answerOf(accepted: Accepted, text: string): string {
+function replyTextOf(accepted: AcceptResult, text: string): string {
   if (accepted.kind === 'stored') return text
   if (accepted.kind === 'replayed') return accepted.answer
   throw NOT_ACCEPTED[accepted.kind]
 }
 
-const NOT_ACCEPTED: Readonly<Record<Exclude<Accepted['kind'], 'stored' | 'replayed'>, Reply>> = {
-  mismatch: new Reply(554, '5.6.0 This X-Idempotency-Key was used with another mail'),
-  'in-progress': new Reply(451, '4.7.0 A mail with this X-Idempotency-Key is still under way'),
-  'over-quota': new Reply(452, '4.7.1 The monthly quota of the plan is reached'),
+const NOT_ACCEPTED: Readonly<Record<Exclude<AcceptResult['kind'], 'stored' | 'replayed'>, ReplyError>> = {
+  mismatch: new ReplyError(554, '5.6.0 This X-Idempotency-Key was used with another mail'),
+  'in-progress': new ReplyError(451, '4.7.0 A mail with this X-Idempotency-Key is still under way'),
+  'over-quota': new ReplyError(452, '4.7.1 The monthly quota of the plan is reached'),
 }
 
-function replyOf({ log }: SubmissionContext, error: unknown): Reply {
-  if (error instanceof Reply) return error
+function toReplyError({ log }: SubmissionContext, error: unknown): ReplyError {
+  if (error instanceof ReplyError) return error
   const isAway = isDatabaseAway(error)
   log[isAway ? 'warn' : 'error']({ err: error }, 'a mail could not be accepted')
-  return new Reply(451, isAway ? '4.3.0 It cannot be stored now, come again' : '4.3.0 A fault on our side, come again')
+  return new ReplyError(451, isAway ? '4.3.0 It cannot be stored now, come again' : '4.3.0 A fault on our side, come again')
 }

@@ -5,51 +5,51 @@
  */
 import { isDatabaseAway } from '#src/stores/db.ts'
 import { networkOf } from '#src/net/address-policy.ts'
-import { comeAgain, Reply } from '#mta/smtp-server/reply.ts'
+import { retryLaterError, ReplyError } from '#mta/smtp-server/reply.ts'
 import { planOf, type SubmissionContext } from './context.ts'
 import { authenticate } from './login.ts'
-import { type Sender, senderOfKey } from './sender.ts'
+import { type SubmissionSender, senderOfKey } from './sender.ts'
 
-const NOBODY = new Reply(530, '5.7.0 Log in first: the password is an API key')
-const NO_MORE = new Reply(535, '5.7.8 The API key of this login does not work any more')
-const STORE_AWAY = new Reply(451, '4.3.0 A store is away, come again')
+const LOGIN_REQUIRED = new ReplyError(530, '5.7.0 Log in first: the password is an API key')
+const KEY_REVOKED = new ReplyError(535, '5.7.8 The API key of this login does not work any more')
+const STORE_UNAVAILABLE = new ReplyError(451, '4.3.0 A store is away, come again')
 
-export interface Peer {
+export interface SubmissionPeer {
   readonly remoteAddress: string
   /** Our own machine. */
   readonly isLocal: boolean
 }
 
 /** `key` is what the connection logged in with. @throws a Reply. */
-export async function admit(
+export async function authorizeTransaction(
   ctx: SubmissionContext,
-  { remoteAddress, isLocal }: Peer,
+  { remoteAddress, isLocal }: SubmissionPeer,
   key: string | null,
-): Promise<Sender> {
+): Promise<SubmissionSender> {
   const sender = key === null ? await findRelay(ctx, remoteAddress) : await findByKey(ctx, key)
   const { rate, config } = ctx
   const verdicts = [
-    rate.take(sender.workspaceId, planOf(ctx, sender.plan).requestsPerSecond),
-    ...(sender.keyId === null ? [] : [rate.take(`key ${sender.keyId}`, config.submissionPerKey)]),
+    rate.consume(sender.workspaceId, planOf(ctx, sender.plan).requestsPerSecond),
+    ...(sender.keyId === null ? [] : [rate.consume(`key ${sender.keyId}`, config.submissionPerKey)]),
     ...(sender.keyId === null || isLocal
       ? []
-      : [rate.take(`network ${networkOf(remoteAddress)}`, config.submissionPerNetwork)]),
+      : [rate.consume(`network ${networkOf(remoteAddress)}`, config.submissionPerNetwork)]),
   ]
   const over = verdicts.find(({ isAllowed }) => !isAllowed)
-  if (over !== undefined) throw comeAgain('Too many messages', over.retryAfter)
+  if (over !== undefined) throw retryLaterError('Too many messages', over.retryAfter)
   return sender
 }
 
-async function findByKey(ctx: SubmissionContext, key: string): Promise<Sender> {
+async function findByKey(ctx: SubmissionContext, key: string): Promise<SubmissionSender> {
   const caller = await authenticate(ctx, key)
-  if (caller?.kind !== 'regular') throw NO_MORE
+  if (caller?.kind !== 'regular') throw KEY_REVOKED
   return senderOfKey(caller)
 }
 
-async function findRelay({ relays }: SubmissionContext, address: string): Promise<Sender> {
+async function findRelay({ relays }: SubmissionContext, address: string): Promise<SubmissionSender> {
   const sender = await relays.find(address).catch((error: unknown) => {
-    throw isDatabaseAway(error) ? STORE_AWAY : error
+    throw isDatabaseAway(error) ? STORE_UNAVAILABLE : error
   })
-  if (sender === null) throw NOBODY
+  if (sender === null) throw LOGIN_REQUIRED
   return sender
 }

@@ -2,24 +2,24 @@
 import type { Plan, Plans } from '#config/plans.ts'
 import type { Keyring } from '#src/auth/keys.ts'
 import type { Context } from '#src/context.ts'
-import type { Attempts } from '#src/rate-limits/attempt-limits.ts'
-import type { Registry } from '#src/metrics/registry.ts'
-import type { RequestRate } from '#src/rate-limits/request-rate.ts'
+import type { AttemptLimiter } from '#src/rate-limits/attempt-limits.ts'
+import type { MetricRegistry } from '#src/metrics/registry.ts'
+import type { RequestRateLimiter } from '#src/rate-limits/request-rate.ts'
 import type { Acceptor } from '#src/messages/accept.ts'
-import type { Renderer } from '#src/templates/render.ts'
-import type { Held } from './message-bytes.ts'
+import type { Renderer } from '#src/templates/renderer.ts'
+import type { MessageMemory } from './message-bytes.ts'
 import type { Relays } from './sender.ts'
 
 export interface SubmissionContext extends Context {
   readonly plans: Plans
   readonly keyring: Keyring
   readonly acceptor: Acceptor
-  readonly rate: RequestRate
-  readonly attempts: Attempts
+  readonly rate: RequestRateLimiter
+  readonly attempts: AttemptLimiter
   readonly relays: Relays
   readonly renderer: Renderer
-  readonly held: Held
-  readonly metrics: Registry
+  readonly memory: MessageMemory
+  readonly metrics: MetricRegistry
 }
 
 /** The plan by its name. A name that the configuration no longer knows is the smallest plan, never an unlimited one. */

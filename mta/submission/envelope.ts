@@ -3,35 +3,35 @@
  * address rule.
  */
 import type { SMTPServerAddress, SMTPServerEnvelope, SMTPServerSession } from 'smtp-server'
-import { parseAddress } from '#src/mail/address.ts'
-import type { Addressee, Mailbox, ReportWish, SubmittedEnvelope } from '#src/messages/submission.ts'
-import { Reply } from '#mta/smtp-server/reply.ts'
-import type { Sender } from './sender.ts'
+import { parseAddress, type Mailbox } from '#src/mail/address.ts'
+import type { SubmittedRecipient, DsnRequest, SubmittedEnvelope } from '#src/messages/submission.ts'
+import { ReplyError } from '#mta/smtp-server/reply.ts'
+import type { SubmissionSender } from './sender.ts'
 
 /** RFC 1870, RFC 6152, RFC 6531, RFC 3461; AUTH of RFC 4954 5, which is not used. */
 const MAIL_PARAMETERS: ReadonlySet<string> = new Set(['SIZE', 'BODY', 'SMTPUTF8', 'RET', 'ENVID', 'AUTH'])
 const RCPT_PARAMETERS: ReadonlySet<string> = new Set(['NOTIFY', 'ORCPT'])
 const BEYOND_ASCII = /[^\x20-\x7e]/
 
-export function judgeMail({ address, args }: SMTPServerAddress): Reply | null {
-  return judgeParameters(args, MAIL_PARAMETERS) ?? (isAnnounced(address, args) ? null : NOT_ANNOUNCED)
+export function checkMailFrom({ address, args }: SMTPServerAddress): ReplyError | null {
+  return checkParameters(args, MAIL_PARAMETERS) ?? (isAnnounced(address, args) ? null : NOT_ANNOUNCED)
 }
 
-export function judgeRecipient({ address, args }: SMTPServerAddress, session: SMTPServerSession): Reply | null {
+export function checkRcptTo({ address, args }: SMTPServerAddress, session: SMTPServerSession): ReplyError | null {
   const { mailFrom } = session.envelope
-  const wrong =
-    judgeParameters(args, RCPT_PARAMETERS) ??
+  const refusal =
+    checkParameters(args, RCPT_PARAMETERS) ??
     (mailFrom !== false && isAnnounced(address, mailFrom.args) ? null : NOT_ANNOUNCED)
-  if (wrong !== null) return wrong
+  if (refusal !== null) return refusal
   const read = parseAddress(address)
-  return read.ok ? null : new Reply(553, `5.1.3 ${read.reason}`)
+  return read.ok ? null : new ReplyError(553, `5.1.3 ${read.reason}`)
 }
 
-const NOT_ANNOUNCED = new Reply(553, '5.6.7 An address beyond ASCII needs SMTPUTF8 at MAIL')
+const NOT_ANNOUNCED = new ReplyError(553, '5.6.7 An address beyond ASCII needs SMTPUTF8 at MAIL')
 
-function judgeParameters(args: SMTPServerAddress['args'], known: ReadonlySet<string>): Reply | null {
+function checkParameters(args: SMTPServerAddress['args'], known: ReadonlySet<string>): ReplyError | null {
   const unknown = Object.keys(args === false ? {} : args).find((name) => !known.has(name))
-  return unknown === undefined ? null : new Reply(555, `5.5.4 The parameter ${unknown.slice(0, 40)} was not offered`)
+  return unknown === undefined ? null : new ReplyError(555, `5.5.4 The parameter ${unknown.slice(0, 40)} was not offered`)
 }
 
 /** The part before the "@": a domain has an ASCII form. */
@@ -42,7 +42,7 @@ function isAnnounced(address: string, args: SMTPServerAddress['args']): boolean 
   )
 }
 
-interface Shown {
+interface HeaderRecipients {
   readonly to: readonly Mailbox[]
   readonly cc: readonly Mailbox[]
 }
@@ -50,11 +50,11 @@ interface Shown {
 /** Those of the envelope, as the API would have named them: whom neither To nor Cc shows is a Bcc. */
 export function addresseesOf(
   { envelope }: SMTPServerSession,
-  shown: Shown,
-  sender: Pick<Sender, 'destinationOf'>,
-): Addressee[] {
-  const [to, cc] = [shown.to, shown.cc].map((list) => new Set(list.map(({ email }) => email.toLowerCase())))
-  const found = new Map<string, Addressee>()
+  header: HeaderRecipients,
+  sender: Pick<SubmissionSender, 'destinationOf'>,
+): SubmittedRecipient[] {
+  const [to, cc] = [header.to, header.cc].map((list) => new Set(list.map(({ email }) => email.toLowerCase())))
+  const found = new Map<string, SubmittedRecipient>()
   for (const { address: given } of envelope.rcptTo) {
     const read = parseAddress(given)
     if (!read.ok) continue // none of these was taken at RCPT
@@ -72,8 +72,8 @@ export function addresseesOf(
  */
 export async function envelopeOf(
   { envelope }: SMTPServerSession,
-  sender: Sender,
-  recipients: readonly Addressee[],
+  sender: SubmissionSender,
+  recipients: readonly SubmittedRecipient[],
 ): Promise<SubmittedEnvelope> {
   const { mailFrom } = envelope
   const from = mailFrom === false ? '' : mailFrom.address
@@ -82,9 +82,9 @@ export async function envelopeOf(
     ...(mailFrom !== false && mailFrom.args !== false && 'SMTPUTF8' in mailFrom.args ? { isUtf8: true as const } : {}),
   }
   const read = parseAddress(from)
-  const wishes = wishesOf(envelope, recipients)
+  const wishes = dsnRequestsOf(envelope, recipients)
   if (!read.ok || recipients.every((_, n) => wishes[n]?.notify?.[0] === 'NEVER')) return plain
-  const verdict = await sender.judge(read.address.address)
+  const verdict = await sender.authorizeFrom(read.address.address)
   if (!verdict.ok || verdict.domainId === null) return plain
   const { ret, envid } = envelope.dsn ?? {}
   return {
@@ -99,18 +99,18 @@ export async function envelopeOf(
 /** RFC 3461 4.4, 4.2 */
 const MAX_PARAMETER = 500
 
-function wishesOf({ rcptTo }: SMTPServerEnvelope, recipients: readonly Addressee[]): Record<string, ReportWish> {
-  const wishes: Record<string, ReportWish> = {}
+function dsnRequestsOf({ rcptTo }: SMTPServerEnvelope, recipients: readonly SubmittedRecipient[]): Record<string, DsnRequest> {
+  const requests: Record<string, DsnRequest> = {}
   for (const { address: given, dsn } of rcptTo) {
     const read = dsn === undefined ? null : parseAddress(given)
     if (read?.ok !== true) continue
     const n = recipients.findIndex(({ address }) => address.toLowerCase() === read.address.address.toLowerCase())
-    wishes[n] = {
+    requests[n] = {
       ...(dsn?.notify ? { notify: [...dsn.notify] } : {}),
       ...(dsn?.orcpt ? { orcpt: dsn.orcpt.slice(0, MAX_PARAMETER) } : {}),
     }
   }
-  return wishes
+  return requests
 }
 
 function isRet(ret: unknown): ret is 'FULL' | 'HDRS' {

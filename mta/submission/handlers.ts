@@ -3,108 +3,108 @@
  * step.
  */
 import type { SMTPServerOptions, SMTPServerSession } from 'smtp-server'
-import { Reply } from '#mta/smtp-server/reply.ts'
-import { admit } from './connection-policy.ts'
+import { ReplyError } from '#mta/smtp-server/reply.ts'
+import { authorizeTransaction } from './connection-policy.ts'
 import type { SubmissionContext } from './context.ts'
-import { judgeMail, judgeRecipient } from './envelope.ts'
+import { checkMailFrom, checkRcptTo } from './envelope.ts'
 import { logIn, MAX_FAILURES, STORES_AWAY } from './login.ts'
-import type { Sender } from './sender.ts'
-import { STEP_MS, type Visit } from './server.ts'
-import { type Handed, takeMail } from './accept.ts'
+import type { SubmissionSender } from './sender.ts'
+import { STEP_MS, type SubmissionConnection } from './server.ts'
+import { type DataCommand, acceptMessage } from './accept.ts'
 
 type Handlers = Pick<SMTPServerOptions, 'onConnect' | 'onAuth' | 'onMailFrom' | 'onRcptTo' | 'onData'>
 
 const ACCEPTED = 250
-const OUR_FAULT = new Reply(451, '4.3.0 A fault on our side, come again')
+const OUR_FAULT = new ReplyError(451, '4.3.0 A fault on our side, come again')
 
 export function createHandlers(
   ctx: SubmissionContext,
-  visitOf: (session: SMTPServerSession) => Visit,
+  connectionOf: (session: SMTPServerSession) => SubmissionConnection,
 ): Required<Handlers> {
   return {
     onConnect: (_session, reply) => reply(),
     onAuth: ({ password }, session, reply) => {
-      const visit = visitOf(session)
-      welcome(ctx, visit, password ?? '').then(
+      const connection = connectionOf(session)
+      logInConnection(ctx, connection, password ?? '').then(
         (user) => reply(null, { user }),
         (error: unknown) => {
-          reply(replyOf(ctx, error))
-          if (error !== STORES_AWAY && ++visit.failedLogins >= MAX_FAILURES)
-            visit.send(421, '4.7.0 Too many failed logins')
+          reply(toReplyError(ctx, error))
+          if (error !== STORES_AWAY && ++connection.failedLogins >= MAX_FAILURES)
+            connection.send(421, '4.7.0 Too many failed logins')
         },
       )
     },
     onMailFrom: (address, session, reply) => {
-      const visit = visitOf(session)
-      begin(ctx, visit, address).then(
+      const connection = connectionOf(session)
+      startTransaction(ctx, connection, address).then(
         (sender) => {
-          visit.sender = sender
+          connection.sender = sender
           reply()
         },
-        (error: unknown) => reply(replyOf(ctx, error)),
+        (error: unknown) => reply(toReplyError(ctx, error)),
       )
     },
     onRcptTo: (address, session, reply) => {
-      visitOf(session).allow(STEP_MS.command)
-      reply(judgeRecipient(address, session))
+      connectionOf(session).extendDeadline(STEP_MS.command)
+      reply(checkRcptTo(address, session))
     },
     onData: (stream, session, reply) => {
-      const visit = visitOf(session)
-      const { sender } = visit
+      const connection = connectionOf(session)
+      const { sender } = connection
       if (sender === null) return reply(OUR_FAULT)
-      const handed = { stream, session, sender, cutOff: () => visit.cutOff() }
-      receive(ctx, visit, handed).then(
+      const data = { stream, session, sender, disconnect: () => connection.disconnect() }
+      receiveMessage(ctx, connection, data).then(
         (text) => reply(null, text),
-        (error: unknown) => reply(replyOf(ctx, error)),
+        (error: unknown) => reply(toReplyError(ctx, error)),
       )
     },
   }
 }
 
 /** Answers the id of the key. */
-async function welcome(ctx: SubmissionContext, visit: Visit, password: string): Promise<string> {
+async function logInConnection(ctx: SubmissionContext, connection: SubmissionConnection, password: string): Promise<string> {
   try {
-    const { keyId } = await logIn(ctx, password, visit.remoteAddress)
-    visit.key = password
-    visit.allow(STEP_MS.command)
+    const { keyId } = await logIn(ctx, password, connection.remoteAddress)
+    connection.key = password
+    connection.extendDeadline(STEP_MS.command)
     ctx.metrics.add('mailstead_submission_logins_total', ['accepted'])
     return keyId
   } catch (error) {
     ctx.metrics.add('mailstead_submission_logins_total', ['refused'])
-    ctx.log.info({ peer: visit.remoteAddress, reply: replyOf(ctx, error).message }, 'login refused')
+    ctx.log.info({ peer: connection.remoteAddress, reply: toReplyError(ctx, error).message }, 'login refused')
     throw error
   }
 }
 
-async function begin(ctx: SubmissionContext, visit: Visit, address: Parameters<typeof judgeMail>[0]): Promise<Sender> {
-  const wrong = judgeMail(address)
-  if (wrong !== null) throw wrong
+async function startTransaction(ctx: SubmissionContext, connection: SubmissionConnection, address: Parameters<typeof checkMailFrom>[0]): Promise<SubmissionSender> {
+  const refusal = checkMailFrom(address)
+  if (refusal !== null) throw refusal
   // a login does not outlive the connection's way into TLS (RFC 3207 4.2): smtp-server forgets the user
-  const sender = await admit(ctx, visit, visit.session.user ? visit.key : null)
-  visit.allow(STEP_MS.command)
+  const sender = await authorizeTransaction(ctx, connection, connection.session.user ? connection.key : null)
+  connection.extendDeadline(STEP_MS.command)
   return sender
 }
 
-async function receive(ctx: SubmissionContext, visit: Visit, handed: Handed): Promise<string> {
+async function receiveMessage(ctx: SubmissionContext, connection: SubmissionConnection, data: DataCommand): Promise<string> {
   const began = performance.now()
-  visit.allow(STEP_MS.mail)
+  connection.extendDeadline(STEP_MS.mail)
   let code = ACCEPTED
   try {
-    return await takeMail(ctx, handed)
+    return await acceptMessage(ctx, data)
   } catch (error) {
-    const refusal = replyOf(ctx, error)
+    const refusal = toReplyError(ctx, error)
     code = refusal.responseCode
-    ctx.log.info({ peer: visit.remoteAddress, reply: `${code} ${refusal.message}` }, 'refused')
+    ctx.log.info({ peer: connection.remoteAddress, reply: `${code} ${refusal.message}` }, 'refused')
     throw refusal
   } finally {
-    visit.allow(STEP_MS.command)
+    connection.extendDeadline(STEP_MS.command)
     ctx.metrics.add('mailstead_submission_mails_total', [String(code)])
     ctx.metrics.observe('mailstead_submission_seconds', [], (performance.now() - began) / 1000)
   }
 }
 
-function replyOf({ log }: SubmissionContext, error: unknown): Reply {
-  if (error instanceof Reply) return error
+function toReplyError({ log }: SubmissionContext, error: unknown): ReplyError {
+  if (error instanceof ReplyError) return error
   log.error({ err: error }, 'a command of a submission client failed')
   return OUR_FAULT
 }

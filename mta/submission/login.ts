@@ -7,16 +7,16 @@ import type { Caller } from '#src/auth/keys.ts'
 import { isDatabaseAway } from '#src/stores/db.ts'
 import type { AttemptLimit } from '#src/rate-limits/attempt-limits.ts'
 import { networkOf } from '#src/net/address-policy.ts'
-import { comeAgain, Reply } from '#mta/smtp-server/reply.ts'
+import { retryLaterError, ReplyError } from '#mta/smtp-server/reply.ts'
 import type { SubmissionContext } from './context.ts'
 
 /** Of one connection. */
 export const MAX_FAILURES = 3
 const FAILURES: AttemptLimit = { max: 30, windowMs: 10 * 60_000 }
 
-const WRONG = new Reply(535, '5.7.8 The password must be a Regular API key')
-const IS_ADMIN = new Reply(535, '5.7.8 This is an Admin key: sending needs a Regular key')
-export const STORES_AWAY = new Reply(454, '4.7.0 Logging in is not possible now, come again')
+const WRONG = new ReplyError(535, '5.7.8 The password must be a Regular API key')
+const IS_ADMIN = new ReplyError(535, '5.7.8 This is an Admin key: sending needs a Regular key')
+export const STORES_AWAY = new ReplyError(454, '4.7.0 Logging in is not possible now, come again')
 
 /** The caller. @throws a Reply. */
 export async function logIn(
@@ -25,12 +25,12 @@ export async function logIn(
   peer: string,
 ): Promise<Caller> {
   const name = `smtp login ${networkOf(peer)}`
-  const waitSeconds = await ctx.attempts.look(name, FAILURES)
+  const waitSeconds = await ctx.attempts.peek(name, FAILURES)
   if (waitSeconds !== null)
-    throw new Reply(454, comeAgain('Too many failed logins from your network', waitSeconds).message)
+    throw new ReplyError(454, retryLaterError('Too many failed logins from your network', waitSeconds).message)
   const caller = await authenticate(ctx, password)
   if (caller?.kind === 'regular') return caller
-  await ctx.attempts.take(name, FAILURES)
+  await ctx.attempts.consume(name, FAILURES)
   throw caller === null ? WRONG : IS_ADMIN
 }
 

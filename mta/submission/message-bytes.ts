@@ -5,78 +5,78 @@
  * as two (RFC 5321 2.3.8).
  */
 import type { SMTPServerDataStream } from 'smtp-server'
-import { badContent, Reply } from '#mta/smtp-server/reply.ts'
+import { contentError, ReplyError } from '#mta/smtp-server/reply.ts'
 
 /** Octets of mails under way, in this process. */
-export interface Held {
+export interface MessageMemory {
   bytes: number
 }
 
-export interface Bounds {
+export interface ReadLimits {
   readonly maxBytes: number
-  readonly held: Held
+  readonly memory: MessageMemory
   /** Ends the connection. */
-  readonly cutOff: () => void
+  readonly disconnect: () => void
 }
 
-export interface HeldOctets {
+export interface MessageOctets {
   readonly octets: Buffer
   /** Once, when they are not needed any more. */
   readonly release: () => void
 }
 
 /** A mail is in memory about three times while it is accepted. */
-const MOST_HELD = 96 * 1024 * 1024
+const MAX_MEMORY_BYTES = 96 * 1024 * 1024
 /** So much more than allowed is still read, to be able to say why it is refused. */
-const DRAINED_FACTOR = 3
+const DRAIN_FACTOR = 3
 const CR = 13
 const LF = 10
 
 /** Nobody hears it. */
-const LOST = new Reply(451, '4.4.2 The connection was lost')
+const LOST = new ReplyError(451, '4.4.2 The connection was lost')
 
 /** @throws a Reply. */
-export async function readOctets(
+export async function readMessageOctets(
   stream: SMTPServerDataStream,
-  { maxBytes, held, cutOff }: Bounds,
-): Promise<HeldOctets> {
-  const pile = new Pile(held)
+  { maxBytes, memory, disconnect }: ReadLimits,
+): Promise<MessageOctets> {
+  const buffer = new OctetBuffer(memory)
   let size = 0
-  let isCrowded = false
-  const keep = (chunk: Buffer): void => {
+  let isMemoryFull = false
+  const onChunk = (chunk: Buffer): void => {
     size += chunk.length
-    isCrowded ||= size <= maxBytes && held.bytes + chunk.length > MOST_HELD
-    if (size > maxBytes * DRAINED_FACTOR) cutOff()
-    if (size > maxBytes || isCrowded) pile.release()
-    else pile.add(chunk)
+    isMemoryFull ||= size <= maxBytes && memory.bytes + chunk.length > MAX_MEMORY_BYTES
+    if (size > maxBytes * DRAIN_FACTOR) disconnect()
+    if (size > maxBytes || isMemoryFull) buffer.release()
+    else buffer.add(chunk)
   }
   await new Promise<void>((resolve, reject) => {
-    const lose = (): void => {
-      pile.release()
+    const onLost = (): void => {
+      buffer.release()
       reject(LOST)
     }
     stream
-      .on('data', keep)
-      .once('error', lose)
-      .once('close', lose)
+      .on('data', onChunk)
+      .once('error', onLost)
+      .once('close', onLost)
       .once('end', () => {
-        stream.off('close', lose)
+        stream.off('close', onLost)
         resolve()
       })
   })
-  if (size > maxBytes) throw new Reply(552, `5.3.4 The message has more than ${maxBytes} octets`)
-  if (isCrowded) throw new Reply(452, '4.3.1 Too much mail is under way, come again')
-  return { octets: pile.octets, release: () => pile.release() }
+  if (size > maxBytes) throw new ReplyError(552, `5.3.4 The message has more than ${maxBytes} octets`)
+  if (isMemoryFull) throw new ReplyError(452, '4.3.1 Too much mail is under way, come again')
+  return { octets: buffer.octets, release: () => buffer.release() }
 }
 
 /** Chunks in one piece. They may be small and many: a mail of nothing but dots comes line by line. */
-class Pile {
-  readonly #held: Held
+class OctetBuffer {
+  readonly #held: MessageMemory
   #buffer = Buffer.alloc(0)
   #size = 0
 
-  constructor(held: Held) {
-    this.#held = held
+  constructor(memory: MessageMemory) {
+    this.#held = memory
   }
 
   add(chunk: Buffer): void {
@@ -108,11 +108,11 @@ class Pile {
 const SPARE = 16
 
 /** The refusal of what could be read in two ways, or null. */
-export function judgeOctets(octets: Buffer): Reply | null {
-  if (octets.includes(0)) return badContent('The message has a NUL')
+export function validateOctets(octets: Buffer): ReplyError | null {
+  if (octets.includes(0)) return contentError('The message has a NUL')
   for (let at = octets.indexOf(LF); at >= 0; at = octets.indexOf(LF, at + 1))
-    if (octets[at - 1] !== CR) return badContent('The message has an LF without CR: lines end in CRLF')
+    if (octets[at - 1] !== CR) return contentError('The message has an LF without CR: lines end in CRLF')
   for (let at = octets.indexOf(CR); at >= 0; at = octets.indexOf(CR, at + 1))
-    if (octets[at + 1] !== LF) return badContent('The message has a CR without LF: lines end in CRLF')
+    if (octets[at + 1] !== LF) return contentError('The message has a CR without LF: lines end in CRLF')
   return null
 }

@@ -3,11 +3,11 @@
  * X-Track-Clicks. They are read here and taken out of what is sent. What cannot be read is refused with its reason, never ignored: who
  * wrote it wants it to have an effect.
  */
-import { readHeaderText } from '#src/mail/header-text.ts'
+import { decodeHeaderText } from '#src/mail/header-text.ts'
 import type { Submission } from '#src/messages/submission.ts'
-import { TIER_WORDS, tierOf } from '#src/queue/tier-aliases.ts'
+import { TIER_ALIASES, tierOf } from '#src/queue/tier-aliases.ts'
 import type { Tier } from '#src/queue/tiers.ts'
-import { badContent } from '#mta/smtp-server/reply.ts'
+import { contentError } from '#mta/smtp-server/reply.ts'
 
 export interface MailOptions {
   readonly tier: Tier
@@ -22,7 +22,7 @@ export interface MailOptions {
 }
 
 type Metadata = NonNullable<Submission['metadata']>
-type Draft = { -readonly [K in keyof MailOptions]: MailOptions[K] }
+type OptionsDraft = { -readonly [K in keyof MailOptions]: MailOptions[K] }
 
 const MAX_TAGS = 50
 const MAX_NAME = 128
@@ -31,7 +31,7 @@ const MAX_TEXT = 2000
 const MAX_KEY = 256
 
 /** Each takes a value over and answers what is wrong with it, or null. */
-const READERS: Readonly<Record<string, (options: Draft, value: string) => string | null>> = {
+const READERS: Readonly<Record<string, (options: OptionsDraft, value: string) => string | null>> = {
   'x-priority-tier': readTier,
   'x-tag': readTags,
   'x-metadata': readMetadata,
@@ -47,7 +47,7 @@ const READERS: Readonly<Record<string, (options: Draft, value: string) => string
 }
 
 /** The others add up. */
-const STANDS_ONCE: ReadonlySet<string> = new Set([
+const SINGLE_FIELDS: ReadonlySet<string> = new Set([
   'x-priority-tier',
   'x-idempotency-key',
   'x-template-id',
@@ -61,7 +61,7 @@ export function isOption(name: string): boolean {
 
 /** @throws a Reply that names the field and what is wrong with it. */
 export function readOptions(fields: readonly { readonly name: string; readonly line: string }[]): MailOptions {
-  const options: Draft = {
+  const options: OptionsDraft = {
     tier: 'normal',
     tags: [],
     metadata: null,
@@ -71,15 +71,15 @@ export function readOptions(fields: readonly { readonly name: string; readonly l
     trackClicks: false,
     params: {},
   }
-  const said = new Map<string, string>()
+  const seen = new Map<string, string>()
   for (const { name, line } of fields) {
     if (!isOption(name)) continue
     const text = textOf(name, line)
-    const before = said.get(name) ?? text
-    said.set(name, text)
-    const wrong =
-      STANDS_ONCE.has(name) && before !== text ? 'stands twice, and differs' : (READERS[name]?.(options, text) ?? null)
-    if (wrong !== null) throw badContent(`${name}: ${wrong}`)
+    const before = seen.get(name) ?? text
+    seen.set(name, text)
+    const problem =
+      SINGLE_FIELDS.has(name) && before !== text ? 'stands twice, and differs' : (READERS[name]?.(options, text) ?? null)
+    if (problem !== null) throw contentError(`${name}: ${problem}`)
   }
   return options
 }
@@ -88,12 +88,12 @@ export function readOptions(fields: readonly { readonly name: string; readonly l
 function textOf(name: string, line: string): string {
   const value = line.slice(line.indexOf(':') + 1)
   const isJson = name !== 'x-tag' && name !== 'x-priority-tier' && /^\s*[{[]/.test(value)
-  return isJson ? Buffer.from(value.replaceAll(/\r?\n/g, ''), 'latin1').toString().trim() : readHeaderText(value)
+  return isJson ? Buffer.from(value.replaceAll(/\r?\n/g, ''), 'latin1').toString().trim() : decodeHeaderText(value)
 }
 
-function readTier(options: Draft, value: string): string | null {
+function readTier(options: OptionsDraft, value: string): string | null {
   const tier = tierOf(value)
-  if (tier === null) return `must be one of ${TIER_WORDS.join(', ')}`
+  if (tier === null) return `must be one of ${TIER_ALIASES.join(', ')}`
   options.tier = tier
   return null
 }
@@ -104,7 +104,7 @@ const FLAGS: ReadonlyMap<string, boolean> = new Map([
   ...['no', 'false', 'off', '0'].map((word) => [word, false] as const),
 ])
 
-function flagReader(field: 'trackOpens' | 'trackClicks'): (options: Draft, value: string) => string | null {
+function flagReader(field: 'trackOpens' | 'trackClicks'): (options: OptionsDraft, value: string) => string | null {
   return (options, value) => {
     const flag = FLAGS.get(value.trim().toLowerCase())
     if (flag === undefined) return 'must be yes or no'
@@ -114,7 +114,7 @@ function flagReader(field: 'trackOpens' | 'trackClicks'): (options: Draft, value
 }
 
 /** One field for each tag, or several with commas between them. */
-function readTags(options: Draft, value: string): string | null {
+function readTags(options: OptionsDraft, value: string): string | null {
   const tags = value
     .split(',')
     .map((tag) => tag.trim())
@@ -125,7 +125,7 @@ function readTags(options: Draft, value: string): string | null {
 }
 
 /** A JSON object, or `name=value` with commas or semicolons between them; several fields add up. */
-function readMetadata(options: Draft, value: string): string | null {
+function readMetadata(options: OptionsDraft, value: string): string | null {
   const read = value.startsWith('{') ? readObject(value) : readPairs(value)
   if (read === null) return 'must be a JSON object or name=value, ...'
   const entries = Object.entries(read)
@@ -161,12 +161,12 @@ function readObject(json: string): Record<string, unknown> | null {
   }
 }
 
-function readKey(options: Draft, value: string): string | null {
+function readKey(options: OptionsDraft, value: string): string | null {
   options.idempotencyKey = value
   return value === '' || value.length > MAX_KEY ? `has 1 to ${MAX_KEY} characters` : null
 }
 
-function readParams(options: Draft, value: string): string | null {
+function readParams(options: OptionsDraft, value: string): string | null {
   const params = readObject(value)
   if (params === null) return 'must be a JSON object'
   options.params = { ...options.params, ...params }

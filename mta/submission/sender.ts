@@ -7,50 +7,50 @@ import type { RelayNetwork } from '#config/settings/readers.ts'
 import type { Caller, CallerAccount } from '#src/auth/keys.ts'
 import type { Context } from '#src/context.ts'
 import { prepared } from '#src/stores/db.ts'
-import { createKeptAnswers } from '#src/concurrency/loading-cache.ts'
+import { createLoadingCache } from '#src/concurrency/loading-cache.ts'
 import { isInNetwork } from '#src/net/address-policy.ts'
 import { destinationOf } from '#src/providers/account-destination.ts'
 import { findWorkspace } from '#src/workspaces/workspaces.ts'
 
-export interface Sender {
+export interface SubmissionSender {
   readonly workspaceId: string
   readonly plan: string
   /** Null for a relay network. */
   readonly keyId: string | null
   /** What signs mail from this address, or why it is not taken. */
-  judge(address: string): Verdict | Promise<Verdict>
+  authorizeFrom(address: string): SenderVerdict | Promise<SenderVerdict>
   /** Where mail to a domain goes: there, or through the account. */
   destinationOf(domain: string): string
 }
 
 /** `domainId` null: the account's provider signs. */
-export type Verdict =
+export type SenderVerdict =
   | { readonly ok: true; readonly domainId: string | null }
   | { readonly ok: false; readonly reason: string }
 
-const SENDING: ReadonlySet<string> = new Set(['verified', 'degraded'])
+const SENDING_STATUSES: ReadonlySet<string> = new Set(['verified', 'degraded'])
 
-export function senderOfKey(caller: Caller): Sender {
+export function senderOfKey(caller: Caller): SubmissionSender {
   const { keyId, workspaceId, plan, account } = caller
   const who = { workspaceId, plan, keyId }
   if (account === null)
-    return { ...who, judge: (address) => judgeByDomain(caller, domainOf(address)), destinationOf: (domain) => domain }
+    return { ...who, authorizeFrom: (address) => authorizeByDomain(caller, domainOf(address)), destinationOf: (domain) => domain }
   return {
     ...who,
-    judge: (address) => judgeByAddress(account, address),
+    authorizeFrom: (address) => authorizeByAddress(account, address),
     destinationOf: () => destinationOf(account.id),
   }
 }
 
-function judgeByDomain({ domain, domainId, domainStatus }: Caller, wanted: string): Verdict {
+function authorizeByDomain({ domain, domainId, domainStatus }: Caller, fromDomain: string): SenderVerdict {
   if (domain === null || domainId === null) return { ok: false, reason: 'This key is not bound to a sender' }
-  if (wanted !== domain) return { ok: false, reason: `This key sends for ${domain} only, and From is of ${wanted}` }
-  return SENDING.has(domainStatus ?? '')
+  if (fromDomain !== domain) return { ok: false, reason: `This key sends for ${domain} only, and From is of ${fromDomain}` }
+  return SENDING_STATUSES.has(domainStatus ?? '')
     ? { ok: true, domainId }
     : { ok: false, reason: `The domain ${domain} is not verified` }
 }
 
-function judgeByAddress({ addresses }: CallerAccount, address: string): Verdict {
+function authorizeByAddress({ addresses }: CallerAccount, address: string): SenderVerdict {
   const isIts = addresses.includes(address.toLowerCase())
   return isIts ? { ok: true, domainId: null } : { ok: false, reason: `This key sends for ${addresses.join(', ')} only` }
 }
@@ -70,21 +70,21 @@ function describeWrongWorkspace(workspace: string, kind: 'none' | 'ambiguous'): 
 
 export interface Relays {
   /** The workspace that an address may send for without logging in; null when it is in none of the networks. */
-  find(address: string): Promise<Sender | null>
+  find(address: string): Promise<SubmissionSender | null>
 }
 
 const FIND_DOMAIN = prepared(
   'relay-domain',
   'SELECT id, verification_status AS status FROM domains WHERE workspace_id = $1 AND domain = $2',
 )
-const FRESH = { max: 10_000, ttlMs: 5000 }
+const CACHE_LIMITS = { max: 10_000, ttlMs: 5000 }
 
 /** `networks` as the operator wrote them: the first that fits counts. */
 export function createRelays(ctx: Pick<Context, 'db' | 'clock' | 'log'>, networks: readonly RelayNetwork[]): Relays {
-  const senders = createKeptAnswers<Sender | null>(ctx.clock, FRESH)
-  const verdicts = createKeptAnswers<Verdict>(ctx.clock, FRESH)
+  const senders = createLoadingCache<SubmissionSender | null>(ctx.clock, CACHE_LIMITS)
+  const verdicts = createLoadingCache<SenderVerdict>(ctx.clock, CACHE_LIMITS)
 
-  async function loadSender(workspace: string): Promise<Sender | null> {
+  async function loadSender(workspace: string): Promise<SubmissionSender | null> {
     const found = await findWorkspace(ctx.db, workspace)
     if (found.kind !== 'found') {
       ctx.log.warn({ workspace, found: found.kind }, describeWrongWorkspace(workspace, found.kind))
@@ -96,23 +96,23 @@ export function createRelays(ctx: Pick<Context, 'db' | 'clock' | 'log'>, network
       plan,
       keyId: null,
       destinationOf: (domain) => domain,
-      judge: (address) => verdicts.find(`${id} ${domainOf(address)}`, () => loadVerdict(id, domainOf(address))),
+      authorizeFrom: (address) => verdicts.get(`${id} ${domainOf(address)}`, () => loadVerdict(id, domainOf(address))),
     }
   }
 
-  async function loadVerdict(workspaceId: string, domain: string): Promise<Verdict> {
+  async function loadVerdict(workspaceId: string, domain: string): Promise<SenderVerdict> {
     const {
       rows: [row],
     } = await ctx.db.query<{ id: string; status: string }>(FIND_DOMAIN, [workspaceId, domain])
     if (row === undefined) return { ok: false, reason: `${domain} is no domain of this workspace` }
-    return SENDING.has(row.status)
+    return SENDING_STATUSES.has(row.status)
       ? { ok: true, domainId: row.id }
       : { ok: false, reason: `The domain ${domain} is not verified` }
   }
 
   return {
     find: (address) =>
-      senders.find(address, () => {
+      senders.get(address, () => {
         const network = networks.find((one) => isInNetwork(address, one.network))
         return network === undefined ? Promise.resolve(null) : loadSender(network.workspace)
       }),

@@ -15,7 +15,7 @@ import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import type { Clock } from '#src/platform/clock.ts'
 import { PromptConnection } from '#mta/smtp-server/prompt-greeting.ts'
 import { isLoopback } from '#src/net/address-policy.ts'
-import type { Sender } from './sender.ts'
+import type { SubmissionSender } from './sender.ts'
 
 /** A step of a visit has so long: to log in, from one command to the next, for one mail. */
 export const STEP_MS = { login: 60_000, command: 5 * 60_000, mail: 30 * 60_000 } as const
@@ -23,12 +23,12 @@ const SWEEP_MS = 1000
 const STATUS = /^[245]\.\d{1,3}\.\d{1,3} /
 
 /** One connection. */
-export class Visit extends PromptConnection {
+export class SubmissionConnection extends PromptConnection {
   /** The API key it logged in with. */
   key: string | null = null
   failedLogins = 0
   /** Of the transaction under way. */
-  sender: Sender | null = null
+  sender: SubmissionSender | null = null
   readonly isLocal: boolean
   deadlineMs = Infinity
   readonly #server: SubmissionServer
@@ -41,16 +41,16 @@ export class Visit extends PromptConnection {
     this.isLocal = isLoopback(this.remoteAddress)
   }
 
-  allow(stepMs: number): void {
+  extendDeadline(stepMs: number): void {
     this.deadlineMs = this.#server.clock.now() + stepMs
   }
 
-  cutOff(): void {
+  disconnect(): void {
     this.#socket.destroy()
   }
 
   override init(): void {
-    this.allow(STEP_MS.login)
+    this.extendDeadline(STEP_MS.login)
     super.init()
   }
 
@@ -65,11 +65,11 @@ export class Visit extends PromptConnection {
   }
 
   override handler_MAIL(command: Buffer, callback: () => void): void {
-    super.handler_MAIL(bracketed(command), callback)
+    super.handler_MAIL(withAngleBrackets(command), callback)
   }
 
   override handler_RCPT(command: Buffer, callback: () => void): void {
-    super.handler_RCPT(bracketed(command), callback)
+    super.handler_RCPT(withAngleBrackets(command), callback)
   }
 
   override handler_QUIT(command: Buffer, callback: () => void): void {
@@ -88,16 +88,16 @@ export class Visit extends PromptConnection {
   }
 }
 
-const BARE = /^(mail from|rcpt to):[ \t]*([^<>\s]+@[^<>\s]+)(?=[ \t]|$)/i
+const BARE_ADDRESS = /^(mail from|rcpt to):[ \t]*([^<>\s]+@[^<>\s]+)(?=[ \t]|$)/i
 
-function bracketed(command: Buffer): Buffer {
-  return Buffer.from(command.toString('latin1').replace(BARE, '$1:<$2>'), 'latin1')
+function withAngleBrackets(command: Buffer): Buffer {
+  return Buffer.from(command.toString('latin1').replace(BARE_ADDRESS, '$1:<$2>'), 'latin1')
 }
 
 export class SubmissionServer extends SMTPServer {
   readonly mayLogInPlain: boolean
   readonly clock: Clock
-  readonly #visits = new WeakMap<SMTPServerSession, Visit>()
+  readonly #visits = new WeakMap<SMTPServerSession, SubmissionConnection>()
   readonly #sweeper: NodeJS.Timeout
   #count = 0
 
@@ -118,22 +118,22 @@ export class SubmissionServer extends SMTPServer {
   }
 
   override connect(socket: Socket, options?: SMTPConnectionOptions | null): void {
-    const visit = new Visit(this, socket, options)
-    this.#visits.set(visit.session, visit)
-    this.connections.add(visit)
-    visit.on('error', (error: Error) => this.emit('error', error))
-    visit.init()
+    const connection = new SubmissionConnection(this, socket, options)
+    this.#visits.set(connection.session, connection)
+    this.connections.add(connection)
+    connection.on('error', (error: Error) => this.emit('error', error))
+    connection.init()
   }
 
-  visitOf(session: SMTPServerSession): Visit {
-    const visit = this.#visits.get(session)
-    if (visit === undefined) throw new Error('a session without a visit')
-    return visit
+  connectionOf(session: SMTPServerSession): SubmissionConnection {
+    const connection = this.#visits.get(session)
+    if (connection === undefined) throw new Error('a session without a visit')
+    return connection
   }
 
   /** Ends the visits that took too long for a step. */
   #sweep(): void {
     const now = this.clock.now()
-    for (const visit of this.connections) if (visit instanceof Visit && visit.deadlineMs < now) visit.cutOff()
+    for (const connection of this.connections) if (connection instanceof SubmissionConnection && connection.deadlineMs < now) connection.disconnect()
   }
 }

@@ -9,14 +9,14 @@ import { readMessage, type MessageView } from '#src/messages/read.ts'
 import { createKey } from '#src/auth/keys.ts'
 import { messageIdOf, newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
-import { createRenderer } from '#src/templates/render.ts'
+import { createRenderer } from '#src/templates/renderer.ts'
 import { saveTemplate } from '#src/templates/store.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { createSender, type Sender } from '#test/support/sender.ts'
 import { handIn, type Handing, logInSmtp, plainToken } from '#test/support/smtp-client.ts'
 import { talkSmtp, type Talk } from '#test/support/smtp-conversation.ts'
 import { until } from '#test/support/until.ts'
-import { startSubmission, type Submission } from './submission.ts'
+import { startSubmission, type SubmissionRole } from './submission.ts'
 
 const ENV = {
   SUBMISSION_PORT: '0',
@@ -35,7 +35,7 @@ interface Stored {
 describe('submission', () => {
   let ctx: TestContext
   let sender: Sender
-  let submission: Submission
+  let submission: SubmissionRole
   const talks: Talk[] = []
   const metrics = createRegistry()
   before(async () => {

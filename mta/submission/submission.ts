@@ -8,51 +8,51 @@
 import type { Server, Socket } from 'node:net'
 import type { SMTPServerOptions } from 'smtp-server'
 import { loadPlans } from '#config/plans.ts'
-import { createPeers } from '#mta/smtp-server/connections-per-network.ts'
-import { listenAt, type Place } from '#mta/smtp-server/listener.ts'
+import { createConnectionsPerNetwork } from '#mta/smtp-server/connections-per-network.ts'
+import { listenOnPort, type PortSetting } from '#mta/smtp-server/listener.ts'
 import type { Certificate } from '#mta/smtp-server/self-signed-certificate.ts'
 import { loadServerCertificate, watchServerCertificate } from '#mta/smtp-server/server-certificate.ts'
 import { createKeyring } from '#src/auth/keys.ts'
 import type { Context } from '#src/context.ts'
-import { createAttempts } from '#src/rate-limits/attempt-limits.ts'
-import { createRequestRate } from '#src/rate-limits/request-rate.ts'
-import type { Registry } from '#src/metrics/registry.ts'
+import { createAttemptLimiter } from '#src/rate-limits/attempt-limits.ts'
+import { createRequestRateLimiter } from '#src/rate-limits/request-rate.ts'
+import type { MetricRegistry } from '#src/metrics/registry.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
-import { createRenderer } from '#src/templates/render.ts'
+import { createRenderer } from '#src/templates/renderer.ts'
 import type { SubmissionContext } from './context.ts'
 import { createHandlers } from './handlers.ts'
 import { createRelays } from './sender.ts'
-import { forgetPorts, tellPorts, type SubmissionPorts } from '#src/net/submission-ports.ts'
+import { removePorts, publishPorts, type SubmissionPorts } from '#src/net/submission-ports.ts'
 import { SubmissionServer } from './server.ts'
 import { maxOctets } from './accept.ts'
 
-export interface Submission {
+export interface SubmissionRole {
   readonly ports: SubmissionPorts
   stop(): Promise<void>
 }
 
 const IDLE_MS = 5 * 60_000 // RFC 5321 4.5.3.2.7
 const CLOSE_MS = 3000
-const OF_ONE_NETWORK = 0.2
+const NETWORK_SHARE = 0.2
 /** A mail by SMTP takes many steps. Where many come at once, a few ms at the last of them let twice as many share a commit. */
-const GATHERING = { gatherMs: 8, crowd: 3 }
+const COMMIT_BATCHING = { lingerMs: 8, minBatch: 3 }
 
 /** @throws ConfigError when a port cannot be had or the certificate cannot be read. */
-export async function startSubmission(base: Context, metrics: Registry): Promise<Submission> {
+export async function startSubmission(base: Context, metrics: MetricRegistry): Promise<SubmissionRole> {
   const ctx: SubmissionContext = {
     ...base,
     plans: loadPlans(base.config.plansFile),
     keyring: createKeyring(base),
-    acceptor: createAcceptor(base, GATHERING),
-    rate: createRequestRate(base.redis, base.clock),
-    attempts: createAttempts(base.redis, base.clock),
+    acceptor: createAcceptor(base, COMMIT_BATCHING),
+    rate: createRequestRateLimiter(base.redis, base.clock),
+    attempts: createAttemptLimiter(base.redis, base.clock),
     relays: createRelays(base, base.config.relayNetworks),
     renderer: createRenderer(),
-    held: { bytes: 0 },
+    memory: { bytes: 0 },
     metrics,
   }
   const certificate = await loadServerCertificate(base)
-  const ports = createPorts(ctx, certificate)
+  const ports = createListeners(ctx, certificate)
   const close = async (): Promise<void> => {
     await ports.close()
     await ctx.acceptor.drain()
@@ -74,55 +74,55 @@ export async function startSubmission(base: Context, metrics: Registry): Promise
       false,
     )
     base.log.info({ plain, tls, alt }, 'takes mail by SMTP')
-    const renewing = watchServerCertificate(base, certificate, (renewed) => ports.show(renewed))
-    const told = { plain, tls, alt }
-    if (!tellPorts(config, told))
+    const renewing = watchServerCertificate(base, certificate, (renewed) => ports.useCertificate(renewed))
+    const listening = { plain, tls, alt }
+    if (!publishPorts(config, listening))
       base.log.warn('where submission listens cannot be told to commands: DATA_DIR cannot be written')
     const stop = (): Promise<void> => {
       renewing.stop()
-      forgetPorts(config, told)
+      removePorts(config, listening)
       return close()
     }
-    return { ports: told, stop }
+    return { ports: listening, stop }
   } catch (error) {
     await close()
     throw error
   }
 }
 
-interface Ports {
-  open(place: Place, isTls: boolean): Promise<number>
+interface SubmissionListeners {
+  open(place: PortSetting, isTls: boolean): Promise<number>
   /** From the next connection on. */
-  show(certificate: Certificate): void
+  useCertificate(certificate: Certificate): void
   close(): Promise<void>
 }
 
-function createPorts(ctx: SubmissionContext, certificate: Certificate): Ports {
+function createListeners(ctx: SubmissionContext, certificate: Certificate): SubmissionListeners {
   const servers: SubmissionServer[] = []
   const sockets = new Set<Socket>()
-  const peers = createPeers(Math.ceil(ctx.config.submissionConnections * OF_ONE_NETWORK))
+  const networks = createConnectionsPerNetwork(Math.ceil(ctx.config.submissionConnections * NETWORK_SHARE))
   ctx.metrics.collect(() => ({
     mailstead_submission_connections: [{ labels: [], value: sockets.size }],
-    mailstead_submission_held_bytes: [{ labels: [], value: ctx.held.bytes }],
+    mailstead_submission_held_bytes: [{ labels: [], value: ctx.memory.bytes }],
   }))
-  const watch = (socket: Socket): void => {
+  const onConnection = (socket: Socket): void => {
     const address = (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d)/, '')
-    if (!peers.enter(address)) return void socket.destroy()
+    if (!networks.add(address)) return void socket.destroy()
     sockets.add(socket)
     socket.once('close', () => {
       sockets.delete(socket)
-      peers.leave(address)
+      networks.remove(address)
     })
   }
-  const begin = (port: number, isTls: boolean): Server => {
+  const listen = (port: number, isTls: boolean): Server => {
     const server = createServer(ctx, certificate, isTls)
-    server.server.on('connection', watch)
+    server.server.on('connection', onConnection)
     servers.push(server)
     return server.listen(port)
   }
   return {
-    open: (place, isTls) => listenAt(ctx, place, (port) => begin(port, isTls)),
-    show: (renewed) => {
+    open: (setting, isTls) => listenOnPort(ctx, setting, (port) => listen(port, isTls)),
+    useCertificate: (renewed) => {
       for (const server of servers) server.updateSecureContext(renewed)
     },
     close: async () => {
@@ -146,7 +146,7 @@ function createServer(ctx: SubmissionContext, certificate: Certificate, isTls: b
     {
       ...optionsOf(ctx, certificate),
       secure: isTls,
-      ...createHandlers(ctx, (session) => server.visitOf(session)),
+      ...createHandlers(ctx, (session) => server.connectionOf(session)),
     },
     { mayLogInPlain: ctx.config.submissionPlainLogin === 'anywhere', clock: ctx.clock },
   )

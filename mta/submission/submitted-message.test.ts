@@ -1,14 +1,14 @@
 import { assert } from 'chai'
 import fc from 'fast-check'
-import { readLetter, writeLetter } from './submitted-message.ts'
-import { judgeOctets } from './message-bytes.ts'
+import { parseSubmittedMessage, buildSubmittedMessage } from './submitted-message.ts'
+import { validateOctets } from './message-bytes.ts'
 
 const STAMP = {
   received: 'Received: from x\r\n\tby y\r\n',
   date: 'Mon, 05 May 2031 10:00:00 +0000',
   messageId: '<1@a.example>',
 }
-const rewrite = (text: string): string => writeLetter(readLetter(Buffer.from(text, 'latin1')), STAMP).toString('latin1')
+const rewrite = (text: string): string => buildSubmittedMessage(parseSubmittedMessage(Buffer.from(text, 'latin1')), STAMP).toString('latin1')
 
 /** Fields that are kept and fields that are taken out, each with its folds, in any order. */
 const fold = fc.constantFrom('', '\r\n more', '\r\n\t', '\r\n  Bcc: not@one.example')
@@ -34,7 +34,7 @@ describe('letters', () => {
     fc.assert(
       fc.property(lines, fc.string({ unit: 'binary-ascii', maxLength: 40 }), (given, body) => {
         const octets = `${FROM}${given.map(({ line }) => line).join('')}\r\n${body}`
-        fc.pre(judgeOctets(Buffer.from(octets, 'latin1')) === null)
+        fc.pre(validateOctets(Buffer.from(octets, 'latin1')) === null)
         const wanted = given
           .filter(({ isKept }) => isKept)
           .map(({ line }) => line)
@@ -79,7 +79,7 @@ describe('letters', () => {
     })
     fc.assert(
       fc.property(hostile, (text) => {
-        const { to, subject } = readLetter(Buffer.from(`${FROM}To: ${text}\r\nSubject: ${text}\r\n\r\n`, 'latin1'))
+        const { to, subject } = parseSubmittedMessage(Buffer.from(`${FROM}To: ${text}\r\nSubject: ${text}\r\n\r\n`, 'latin1'))
         for (const told of [subject, ...to.map(({ name }) => name ?? '')])
           assert.ok(told.isWellFormed() && !/\p{Cc}/u.test(told))
       }),

@@ -2,43 +2,43 @@
  * X-Template-Id: the mail brings From, To, Cc, its Subject if it has one, and its own fields; the template brings the body, rendered with
  * X-Params. A body that stands in the mail is not sent: most programs cannot hand in a mail without one.
  */
-import { readHeaderText } from '#src/mail/header-text.ts'
+import { decodeHeaderText } from '#src/mail/header-text.ts'
 import type { Submission } from '#src/messages/submission.ts'
 import { findTemplateVersion } from '#src/templates/versions.ts'
-import { badContent } from '#mta/smtp-server/reply.ts'
+import { contentError } from '#mta/smtp-server/reply.ts'
 import type { SubmissionContext } from './context.ts'
-import type { Letter } from './submitted-message.ts'
+import type { SubmittedMessage } from './submitted-message.ts'
 import { isOption } from './options.ts'
 
 const MAX_SUBJECT = 998
 const MAX_HEADERS = 100
 const FIELD_NAME = /^[!-9;-~]{1,76}$/
 /** They stand in the mail that is made, or say how the body was written that is not sent. */
-const NOT_TAKEN =
+const REPLACED_FIELDS =
   /^(?:from|to|cc|bcc|subject|date|message-id|mime-version|received|return-path|dkim-signature|content-.*|resent-.*)$/
 
 type Rendered = Pick<Submission, 'subject' | 'html' | 'text' | 'headers' | 'template'>
 
 /** @throws a Reply. */
-export async function renderLetter(
+export async function renderTemplateMessage(
   ctx: SubmissionContext,
   workspaceId: string,
-  { options, subject, fields }: Letter,
+  { options, subject, fields }: SubmittedMessage,
 ): Promise<Rendered> {
   const template = await findTemplateVersion(ctx.db, workspaceId, options.templateId ?? '', null)
-  if (template === null) throw badContent('x-template-id: there is no such template')
+  if (template === null) throw contentError('x-template-id: there is no such template')
   const rendered = await ctx.renderer.render({ template, params: options.params })
-  if (!rendered.ok) throw badContent(`The template cannot be rendered: ${rendered.reason}`)
+  if (!rendered.ok) throw contentError(`The template cannot be rendered: ${rendered.reason}`)
   const line = subject || rendered.subject.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()
   if (line === '' || line.length > MAX_SUBJECT)
-    throw badContent(`The rendered subject must have 1 to ${MAX_SUBJECT} characters`)
+    throw contentError(`The rendered subject must have 1 to ${MAX_SUBJECT} characters`)
   const use = { id: template.id, version: template.version }
   return { subject: line, html: rendered.html, text: rendered.text, headers: ownFields(fields), template: use }
 }
 
-function ownFields(fields: Letter['fields']): Submission['headers'] {
+function ownFields(fields: SubmittedMessage['fields']): Submission['headers'] {
   return fields
-    .filter(({ name }) => FIELD_NAME.test(name) && !NOT_TAKEN.test(name) && !isOption(name))
+    .filter(({ name }) => FIELD_NAME.test(name) && !REPLACED_FIELDS.test(name) && !isOption(name))
     .slice(0, MAX_HEADERS)
-    .map(({ line }) => [line.slice(0, line.indexOf(':')).trim(), readHeaderText(line.slice(line.indexOf(':') + 1))])
+    .map(({ line }) => [line.slice(0, line.indexOf(':')).trim(), decodeHeaderText(line.slice(line.indexOf(':') + 1))])
 }

@@ -1,120 +1,120 @@
 /**
- * A session with the first of a destination's hosts that gives one under the domain's TLS policy, or what the last of them had against it.
- * A host that the policy bars, or whose TLS does not meet it, is passed over like one that cannot be reached; it says nothing of the site,
- * whose other domains may ask for less.
+ * Opens a session with the first host of a destination that meets the domain's TLS policy, or returns the failure of
+ * the last host tried. A host that the policy bars, or whose TLS does not meet it, is skipped like an unreachable one.
+ * Such a failure says nothing about the site: other domains on the same hosts may demand less.
  */
 import { isIP } from 'node:net'
-import type { Way } from '#mta/egress/local-endpoint.ts'
+import type { LocalEndpoint } from '#mta/egress/local-endpoint.ts'
 import type { Host } from '#mta/route/route.ts'
 import type { BrokenTlsMemory } from '#mta/security/broken-tls.ts'
-import type { Demand, TlsPolicies, TlsPolicy } from '#mta/security/policy.ts'
-import { factsOf, resultOfFailure, resultOfSession, type TlsResults } from '#mta/security/tls-results.ts'
-import { openWithRetries, type Opened, type SessionSettings } from '#mta/smtp/open.ts'
-import type { Target } from '#mta/smtp/dial.ts'
+import type { TlsRequirement, TlsPolicies, TlsPolicy } from '#mta/security/policy.ts'
+import { failureFactsOf, resultOfFailure, resultOfSession, type TlsResults } from '#mta/security/tls-results.ts'
+import { openWithRetries, type OpenResult, type SessionSettings } from '#mta/smtp/open.ts'
+import type { DialTarget } from '#mta/smtp/dial.ts'
 import type { OpenFailure } from '#mta/smtp/result.ts'
 import { formatReply, type Reply } from '#src/mail/reply.ts'
-import type { Pooled } from './session-pool.ts'
+import type { PooledSession } from './session-pool.ts'
 
-/** The addresses of a host, in the order to try them, or why there is none to try. */
-export type Resolve = (
+/** Returns the addresses of a host in the order to try them, or why there is none. */
+export type ResolveHost = (
   host: Host,
-) => Promise<{ readonly addresses: readonly string[]; readonly trouble: Trouble | null }>
+) => Promise<{ readonly addresses: readonly string[]; readonly failure: ResolveFailure | null }>
 
-export interface Trouble {
+export interface ResolveFailure {
   readonly text: string
-  /** DNS answered, and there is nothing to connect to: not a matter of time. */
+  /** DNS answered and the host has no usable address: trying later does not help. */
   readonly isCertain: boolean
 }
 
-export interface OpeningParts {
+export interface ConnectDeps {
   readonly settings: SessionSettings
-  readonly resolve: Resolve
-  readonly demand: TlsPolicies['demand']
+  readonly resolve: ResolveHost
+  readonly requirementFor: TlsPolicies['requirementFor']
   readonly brokenTls: BrokenTlsMemory
-  readonly results: Pick<TlsResults, 'note'>
+  readonly results: Pick<TlsResults, 'record'>
 }
 
-export interface Destination {
-  /** In the order to try them. */
+export interface DestinationHosts {
+  /** In the order to try. */
   readonly hosts: readonly Host[]
   readonly tls: TlsPolicy
-  /** Where it may leave from, the best first; one of each family. */
-  readonly ways: readonly Way[]
-  /** Whether a connection may be opened by another way than the first; left out: by all. */
+  /** Local addresses to send from, the best first; one of each address family. */
+  readonly endpoints: readonly LocalEndpoint[]
+  /** Whether a connection may use a source other than the first; omitted: every source may be used. */
   readonly mayUse?: (source: string | null) => boolean
 }
 
-export interface NotOpened {
+export interface ConnectFailure {
   readonly reason: string
   readonly detail: string
-  /** What the host said, where it said something. */
+  /** The reply of the host, if it sent one. */
   readonly reply?: Reply
-  /** Every host is certain to have no address that may be reached. */
+  /** DNS confirms that no host has a usable address. */
   readonly isCertain?: boolean
-  /** Some host failed only by what this domain demands of TLS. */
+  /** A host failed only because of this domain's TLS policy. */
   readonly isByPolicy?: boolean
-  /** The egress source that was used last. */
+  /** The source that was used last. */
   readonly source?: string | null
-  /** The server that was tried last. */
+  /** The host that was tried last. */
   readonly at?: { readonly host: string; readonly address: string }
-  /** What is missing is ours: it says nothing about the site. */
-  readonly isOurs?: true
+  /** The cause is on our side and says nothing about the site. */
+  readonly isLocalFault?: true
 }
 
-type OpenDemand = Extract<Demand, { kind: 'open' }>
+type OpenRequirement = Extract<TlsRequirement, { kind: 'open' }>
 
-/** The reason of an attempt that another source may make good at once (source-failover.ts). */
+/** Reason of an attempt that another source may replace at once (source-failover.ts). */
 export const SOURCE_LOST = 'source-lost'
 
-/** Addresses tried for one message before it waits for another time. */
+/** Addresses tried in one attempt. */
 const MAX_ADDRESSES = 6
 
-/** `lines`: the record of the conversation, to which it adds. */
-export async function openFirst(
-  parts: OpeningParts,
-  { hosts, tls, ways, mayUse }: Destination,
+/** Appends the conversation to `lines`. */
+export async function connectFirst(
+  deps: ConnectDeps,
+  { hosts, tls, endpoints, mayUse }: DestinationHosts,
   lines: string[],
-): Promise<Pooled | NotOpened> {
-  let last: NotOpened = { reason: 'dns', detail: 'the destination has no host to try' }
+): Promise<PooledSession | ConnectFailure> {
+  let last: ConnectFailure = { reason: 'dns', detail: 'the destination has no host to try' }
   let isCertain = true
   let isByPolicy = false
   let tried = 0
   for (const host of hosts) {
-    const demand = await parts.demand(tls, host)
-    if (demand.kind === 'barred') {
-      const dane = demand.name === 'dane' ? { records: [] } : {}
-      const about = factsOf([], undefined, demand.text)
-      parts.results.note({ policy: tls, host: host.name, address: '', result: demand.code, about, ...dane })
-      last = { reason: 'tls-policy', detail: demand.text }
-      lines.push(`-- ${demand.text}`)
+    const requirement = await deps.requirementFor(tls, host)
+    if (requirement.kind === 'barred') {
+      const dane = requirement.name === 'dane' ? { records: [] } : {}
+      const about = failureFactsOf([], undefined, requirement.text)
+      deps.results.record({ policy: tls, host: host.name, address: '', result: requirement.code, about, ...dane })
+      last = { reason: 'tls-policy', detail: requirement.text }
+      lines.push(`-- ${requirement.text}`)
       isCertain = false
       isByPolicy = true
       continue
     }
-    const { addresses, trouble } = await parts.resolve(host)
-    if (trouble !== null) {
-      last = { reason: 'dns', detail: `${host.name}: ${trouble.text}` }
+    const { addresses, failure } = await deps.resolve(host)
+    if (failure !== null) {
+      last = { reason: 'dns', detail: `${host.name}: ${failure.text}` }
       lines.push(`-- ${last.detail}`)
     }
-    isCertain &&= trouble?.isCertain === true
-    const targets = targetsOf(host, addresses, ways)
+    isCertain &&= failure?.isCertain === true
+    const targets = targetsOf(host, addresses, endpoints)
     if (addresses.length > 0 && targets.length === 0) {
-      last = noSource(host, addresses)
+      last = noSourceFailure(host, addresses)
       lines.push(`-- ${last.detail}`)
     }
     for (const { target, source } of targets) {
       if (tried++ >= MAX_ADDRESSES) return { ...last, isByPolicy }
-      if (source !== ways[0]?.source && mayUse?.(source) === false) {
-        lines.push(`-- ${source ?? "the system's address"} has no connection left for ${host.name} [${target.address}]`)
+      if (source !== endpoints[0]?.source && mayUse?.(source) === false) {
+        lines.push(`-- ${source ?? "the system's address"} has no free connection slot for ${host.name} [${target.address}]`)
         continue
       }
-      const opened = await openUnder(parts, target, demand)
-      noteTls(parts, tls, { target, demand }, opened)
-      if (opened.ok) return pooledOf(opened.session, { host: host.name, address: target.address, source }, demand, tls)
+      const opened = await openWithRequirement(deps, target, requirement)
+      recordTls(deps, tls, { target, requirement }, opened)
+      if (opened.ok) return pooledOf(opened.session, { host: host.name, address: target.address, source }, requirement, tls)
       lines.push(...opened.failure.transcript)
-      if (isSourceLost(opened.failure, source)) return sourceLost(source)
+      if (isSourceLost(opened.failure, source)) return sourceLostFailure(source)
       last = {
-        ...explainFailure(opened.failure, `${host.name} [${target.address}]:${host.port}`, demand),
+        ...explainFailure(opened.failure, `${host.name} [${target.address}]:${host.port}`, requirement),
         source,
         at: { host: host.name, address: target.address },
       }
@@ -124,96 +124,96 @@ export async function openFirst(
   return { ...last, isCertain, isByPolicy }
 }
 
-interface Asked {
-  readonly target: Target
-  readonly demand: OpenDemand
+interface ConnectAttempt {
+  readonly target: DialTarget
+  readonly requirement: OpenRequirement
 }
 
-function noteTls(
-  { results }: OpeningParts,
+function recordTls(
+  { results }: ConnectDeps,
   policy: TlsPolicy,
-  { target: { host, address }, demand }: Asked,
-  opened: Opened,
+  { target: { host, address }, requirement }: ConnectAttempt,
+  opened: OpenResult,
 ): void {
-  const at = { policy, host, address, ...(demand.records !== undefined && { records: demand.records }) }
+  const at = { policy, host, address, ...(requirement.records !== undefined && { records: requirement.records }) }
   if (opened.ok) {
     const {
       session: { tls, offers, opening, localAddress },
     } = opened
     const session = { host, isEncrypted: tls !== null, isAuthorized: tls?.authorized === true }
     const result =
-      demand.records === undefined
+      requirement.records === undefined
         ? resultOfSession(policy, session, offers.starttls)
-        : demand.records.length === 0
+        : requirement.records.length === 0
           ? 'tlsa-invalid'
           : 'success'
-    results.note({ ...at, result, ...(result !== 'success' && { about: factsOf(opening, localAddress, '') }) })
+    results.record({ ...at, result, ...(result !== 'success' && { about: failureFactsOf(opening, localAddress, '') }) })
   } else if (opened.failure.stage === 'tls' || opened.failure.stage === 'starttls') {
     const { loss, transcript, localAddress } = opened.failure
-    results.note({
+    results.record({
       ...at,
       result: resultOfFailure(loss?.code ?? null),
-      about: factsOf(transcript, localAddress, loss?.detail ?? ''),
+      about: failureFactsOf(transcript, localAddress, loss?.detail ?? ''),
     })
   }
 }
 
-interface Aim {
-  readonly target: Target
+interface SourceTarget {
+  readonly target: DialTarget
   readonly source: string | null
 }
 
-/** By the best source to the addresses of its family, then by that of the other family to the rest. */
-function targetsOf({ name, port }: Host, addresses: readonly string[], ways: readonly Way[]): Aim[] {
-  return ways.flatMap(({ source, address: localAddress, family, ehloName }) => {
+/** The best source with the addresses of its family, then the source of the other family with the rest. */
+function targetsOf({ name, port }: Host, addresses: readonly string[], endpoints: readonly LocalEndpoint[]): SourceTarget[] {
+  return endpoints.flatMap(({ source, address: localAddress, family, ehloName }) => {
     const from = localAddress === null ? {} : { localAddress, ehloName }
     const reachable = addresses.filter((address) => family === null || isIP(address) === family)
     return reachable.map((address) => ({ source, target: { host: name, address, port, ...from } }))
   })
 }
 
-function noSource({ name }: Host, addresses: readonly string[]): NotOpened {
-  const detail = `${name} has only ${addresses.join(', ')}, and no source that may send now is of that family`
-  return { reason: 'no-source', detail, isOurs: true }
+function noSourceFailure({ name }: Host, addresses: readonly string[]): ConnectFailure {
+  const detail = `${name} has only ${addresses.join(', ')}, and no available source has that address family`
+  return { reason: 'no-source', detail, isLocalFault: true }
 }
 
-/** The kernel does not know the address that we wanted to connect from. */
+/** The kernel does not have the local address that the connection should use. */
 function isSourceLost({ stage, loss }: OpenFailure, source: string | null): source is string {
   return source !== null && stage === 'connect' && loss?.code === 'EADDRNOTAVAIL'
 }
 
-function sourceLost(source: string): NotOpened {
-  return { reason: SOURCE_LOST, detail: `the address of ${source} is not on this machine`, source, isOurs: true }
+function sourceLostFailure(source: string): ConnectFailure {
+  return { reason: SOURCE_LOST, detail: `the address of ${source} is not on this machine`, source, isLocalFault: true }
 }
 
-/** Where any TLS will do, it begins with what this host could do lately, and what it could do now is remembered. */
-async function openUnder({ settings, brokenTls }: OpeningParts, target: Target, demand: OpenDemand): Promise<Opened> {
-  const { isEncrypted, judge, tlsName } = demand
+/** With opportunistic TLS, starts at the TLS level that worked for this host recently, and remembers the level. */
+async function openWithRequirement({ settings, brokenTls }: ConnectDeps, target: DialTarget, requirement: OpenRequirement): Promise<OpenResult> {
+  const { isEncrypted, checkCertificate, tlsName } = requirement
   if (isEncrypted) {
-    const strict = { ...settings, tls: 'required' as const, ...(judge !== null && { judge }) }
+    const strict = { ...settings, tls: 'required' as const, ...(checkCertificate !== null && { judge: checkCertificate }) }
     return openWithRetries({ ...target, ...(tlsName !== undefined && { tlsName }) }, strict, 'modern')
   }
   const known = await brokenTls.find(target.host)
   const opened = await openWithRetries(target, settings, known ?? 'modern')
-  if (opened.ok && opened.level !== 'modern' && opened.level !== known) void brokenTls.note(target.host, opened.level)
+  if (opened.ok && opened.level !== 'modern' && opened.level !== known) void brokenTls.record(target.host, opened.level)
   return opened
 }
 
 function pooledOf(
-  session: Pooled['session'],
-  at: Pick<Pooled, 'host' | 'address' | 'source'>,
-  demand: OpenDemand,
+  session: PooledSession['session'],
+  at: Pick<PooledSession, 'host' | 'address' | 'source'>,
+  requirement: OpenRequirement,
   { dane }: TlsPolicy,
-): Pooled {
-  const isVerified = demand.judge !== null || session.tls?.authorized === true
-  return { session, ...at, policy: demand.name, isVerified, wasDaneDomain: dane === 'yes', idleSinceMs: 0 }
+): PooledSession {
+  const isVerified = requirement.checkCertificate !== null || session.tls?.authorized === true
+  return { session, ...at, policy: requirement.name, isVerified, wasDaneDomain: dane === 'yes', idleSinceMs: 0 }
 }
 
 function explainFailure(
   { stage, reply, loss }: OpenFailure,
   where: string,
-  { name, isEncrypted }: OpenDemand,
-): NotOpened {
+  { name, isEncrypted }: OpenRequirement,
+): ConnectFailure {
   const isByPolicy = isEncrypted && (stage === 'tls' || stage === 'starttls')
   const under = isByPolicy ? ` (TLS: ${name})` : ''
   if (reply !== null) {

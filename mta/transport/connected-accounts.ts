@@ -1,54 +1,54 @@
 /**
- * Connected accounts in the outbound role, put together once: what an account signs in with, the relay through it, how much it is asked to
- * take, and the connection tests that others ask for.
+ * Connected accounts in the outbound role: builds the relay transport and its credentials, finds the account and limits
+ * of a destination, and runs the connection tests that the API requests through Redis.
  */
 import { rootCertificates } from 'node:tls'
 import { readAuthorities } from '#config/setting-file.ts'
 import { ACCOUNT_LIMITS, loadOAuthProviders, type AccountLimits } from '#config/oauth-providers.ts'
 import type { Context } from '#src/context.ts'
-import { createLookup } from '#src/net/safe-dns-lookup.ts'
+import { createSafeLookup } from '#src/net/safe-dns-lookup.ts'
 import type { Outcome } from '#src/messages/outcome.ts'
-import { createOutgoing } from '#src/net/http-client.ts'
+import { createHttpClient } from '#src/net/http-client.ts'
 import type { Account } from '#src/providers/accounts.ts'
-import { finishTest, readTestWord, takeTest } from '#src/providers/connection-tests.ts'
-import { createAccounts, loadPassword, type Accounts } from '#src/providers/credentials.ts'
-import { ACCOUNT_RECEIVER, accountAt } from '#src/providers/account-destination.ts'
-import { keepAside, pauseAccount } from '#src/providers/pause-account.ts'
-import { createTokens, type Tokens } from '#src/providers/tokens.ts'
-import type { Receiver } from '#src/shaping/shaping-file.ts'
+import { storeTestResult, parseTestRequest, claimTest } from '#src/providers/connection-tests.ts'
+import { createAccountCache, loadPassword, type AccountCache } from '#src/providers/credentials.ts'
+import { ACCOUNT_RECEIVER, accountIdOf } from '#src/providers/account-destination.ts'
+import { suspendAccountMail, pauseAccount } from '#src/providers/pause-account.ts'
+import { createAccessTokens, type AccessTokens } from '#src/providers/access-tokens.ts'
+import type { ShapingReceiver } from '#src/shaping/shaping-file.ts'
 import { chooseTimeouts } from '#mta/smtp/timeouts.ts'
-import { createBreaker } from './breaker.ts'
-import { createRelay, type Relay } from './relay.ts'
-import type { AccountOpening, FoundCredential } from './relay-connect.ts'
+import { createCircuitBreaker } from './circuit-breaker.ts'
+import { createRelayTransport, type RelayTransport } from './relay.ts'
+import type { AccountSessionDeps, CredentialResult } from './relay-connect.ts'
 import { testConnection } from './connection-test.ts'
 
 export interface ConnectedAccounts {
-  readonly relay: Relay
-  /** The account to send through, or what becomes of the message without. */
+  readonly relay: RelayTransport
+  /** The account to send through, or the outcome of the message if the account cannot be used. */
   find(id: string): Promise<Account | Outcome>
-  /** How much the account at a destination is asked to take; never rejects. */
-  receiver(destination: string): Promise<Receiver>
-  /** A word on the channel of tests: makes the test, unless another process has it. */
-  test(word: string): void
+  /** The limits of the account at a destination; never rejects. */
+  receiver(destination: string): Promise<ShapingReceiver>
+  /** Handles a message on the account-tests channel: runs the test unless another process claimed it. */
+  handleTestRequest(request: string): void
   stop(): Promise<void>
 }
 
-/** Asked again after so long, before RETRY_SCALE, should its end not be heard. */
-const PAUSED_MS = 60_000
+/** Delay before a paused account is checked again, before RETRY_SCALE, in case its resume message is lost. */
+const PAUSE_RECHECK_MS = 60_000
 const MINUTE_MS = 60_000
 
 /** @throws ConfigError for a wrong OAUTH_PROVIDERS_FILE. */
-export function startAccounts(ctx: Context): ConnectedAccounts {
+export function startConnectedAccounts(ctx: Context): ConnectedAccounts {
   const { config, clock } = ctx
-  const outgoing = createOutgoing(config)
-  const tokens = createTokens(ctx, { providers: loadOAuthProviders(config.oauthProvidersFile), outgoing })
-  const accounts = createAccounts(ctx)
-  const receivers = new WeakMap<AccountLimits, Receiver>()
+  const outgoing = createHttpClient(config)
+  const tokens = createAccessTokens(ctx, { providers: loadOAuthProviders(config.oauthProvidersFile), http: outgoing })
+  const accounts = createAccountCache(ctx)
+  const receivers = new WeakMap<AccountLimits, ShapingReceiver>()
   const ca =
     config.extraCaFile === null
       ? {}
       : { ca: [...rootCertificates, readAuthorities('EXTRA_CA_FILE', config.extraCaFile)].join('\n') }
-  const opening: AccountOpening = {
+  const deps: AccountSessionDeps = {
     settings: {
       ehloName: config.serverName,
       tls: 'required',
@@ -56,13 +56,13 @@ export function startAccounts(ctx: Context): ConnectedAccounts {
       timeouts: chooseTimeouts({ dot: config.dotTimeoutSeconds * 1000 }),
       ...ca,
     },
-    lookup: createLookup(config),
+    lookup: createSafeLookup(config),
     allowed: config.allowPrivateTargets,
     credential: (account, refused) => credentialOf(ctx, tokens, account, refused),
   }
-  const relay = createRelay({
-    ...opening,
-    breaker: createBreaker(() => clock.now(), config.retryScale),
+  const relay = createRelayTransport({
+    ...deps,
+    breaker: createCircuitBreaker(() => clock.now(), config.retryScale),
     now: () => clock.now(),
     scale: config.retryScale,
     pause: (account, reason) => pause(ctx, accounts, account, reason),
@@ -70,10 +70,10 @@ export function startAccounts(ctx: Context): ConnectedAccounts {
   return {
     relay,
     find: (id) => findReady(ctx, accounts, id),
-    receiver: (destination) => receiverOf(accounts, receivers, destination),
-    test: (word) => {
-      const warn = (error: unknown): void => ctx.log.warn({ err: error }, 'a connection test failed by a fault of ours')
-      runTest(ctx, opening, word).catch(warn)
+    receiver: (destination) => findReceiver(accounts, receivers, destination),
+    handleTestRequest: (request) => {
+      const warn = (error: unknown): void => ctx.log.warn({ err: error }, 'connection test failed because of an internal error')
+      runTest(ctx, deps, request).catch(warn)
     },
     stop: async () => {
       await relay.close()
@@ -84,10 +84,10 @@ export function startAccounts(ctx: Context): ConnectedAccounts {
 
 async function credentialOf(
   ctx: Context,
-  tokens: Tokens,
+  tokens: AccessTokens,
   account: Account,
   refused: string | null,
-): Promise<FoundCredential> {
+): Promise<CredentialResult> {
   const { username } = account
   if (account.kind === 'oauth') {
     const found = await tokens.find(account, { refused })
@@ -96,24 +96,24 @@ async function credentialOf(
       : found
   }
   const password = await loadPassword(ctx, account)
-  if (password === null) return { kind: 'later', reason: 'the account was changed or removed meanwhile' }
+  if (password === null) return { kind: 'later', reason: 'the connected account was changed or removed' }
   return { kind: 'credential', credential: { kind: 'password', username, password } }
 }
 
-async function pause(ctx: Context, accounts: Accounts, account: Account, reason: string): Promise<void> {
+async function pause(ctx: Context, accounts: AccountCache, account: Account, reason: string): Promise<void> {
   accounts.forget(account.id)
   const isPaused = await pauseAccount(ctx, account, reason)
   if (isPaused)
-    ctx.log.warn({ account: account.id, workspace: account.workspaceId, reason }, 'a connected account is paused')
+    ctx.log.warn({ account: account.id, workspace: account.workspaceId, reason }, 'paused a connected account')
 }
 
-async function findReady(ctx: Context, accounts: Accounts, id: string): Promise<Account | Outcome> {
+async function findReady(ctx: Context, accounts: AccountCache, id: string): Promise<Account | Outcome> {
   const found = await accounts.find(id)
   if (found.kind === 'ready') return found.account
   if (found.kind === 'gone')
     return { kind: 'failed', reason: 'account-gone', detail: 'the connected account was removed' }
-  await keepAside(ctx, id, found.reason)
-  const untilMs = ctx.clock.now() + PAUSED_MS * ctx.config.retryScale
+  await suspendAccountMail(ctx, id, found.reason)
+  const untilMs = ctx.clock.now() + PAUSE_RECHECK_MS * ctx.config.retryScale
   return {
     kind: 'postponed',
     reason: 'account',
@@ -122,19 +122,19 @@ async function findReady(ctx: Context, accounts: Accounts, id: string): Promise<
   }
 }
 
-async function receiverOf(
-  accounts: Accounts,
-  known: WeakMap<AccountLimits, Receiver>,
+async function findReceiver(
+  accounts: AccountCache,
+  known: WeakMap<AccountLimits, ShapingReceiver>,
   destination: string,
-): Promise<Receiver> {
-  const found = await accounts.find(accountAt(destination) ?? '').catch(() => null)
+): Promise<ShapingReceiver> {
+  const found = await accounts.find(accountIdOf(destination) ?? '').catch(() => null)
   const limits = found === null || found.kind === 'gone' ? ACCOUNT_LIMITS : found.account.limits
-  const receiver = known.get(limits) ?? receiverWith(limits)
+  const receiver = known.get(limits) ?? receiverWithLimits(limits)
   known.set(limits, receiver)
   return receiver
 }
 
-function receiverWith(limits: AccountLimits): Receiver {
+function receiverWithLimits(limits: AccountLimits): ShapingReceiver {
   return {
     name: ACCOUNT_RECEIVER,
     title: 'a connected account',
@@ -149,10 +149,10 @@ function receiverWith(limits: AccountLimits): Receiver {
   }
 }
 
-async function runTest(ctx: Context, opening: AccountOpening, word: string): Promise<void> {
-  const named = readTestWord(word)
-  if (named === null || !(await takeTest(ctx, named))) return
-  const account = await createAccounts(ctx).find(named.accountId)
+async function runTest(ctx: Context, deps: AccountSessionDeps, request: string): Promise<void> {
+  const test = parseTestRequest(request)
+  if (test === null || !(await claimTest(ctx, test))) return
+  const account = await createAccountCache(ctx).find(test.accountId)
   if (account.kind !== 'gone')
-    await finishTest(ctx, named, await testConnection(opening, account.account, () => ctx.clock.now()))
+    await storeTestResult(ctx, test, await testConnection(deps, account.account, () => ctx.clock.now()))
 }

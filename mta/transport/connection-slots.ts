@@ -1,99 +1,98 @@
 /**
- * Room for connections within the pace of a source at a receiver: nobody connects before the pace has room for one more, and a connection
- * has its room until its socket is closed, idle or saying QUIT too: what the receiver counts is what is counted here. An idle connection to
- * another site of the same receiver makes way for one that is needed. A site that just came back from the dead gets its connections a few
- * at a time.
- *
- * The pace is shut while somebody waits for room: he is told, and nothing came of it.
+ * Connection slots: the right to open one of the connections that the throttle of a source allows at a receiver. A
+ * connection holds its slot until its socket is closed, also while idle or during QUIT, because the receiver counts it
+ * that long. An idle connection to another site of the same receiver is closed when its slot is needed. After an
+ * outage, the circuit breaker raises a site's limit step by step. If the throttle closes while a caller waits,
+ * `acquire` returns null and nothing was sent.
  */
-import type { Pace } from '#mta/shaping/throttle.ts'
+import type { Throttle } from '#mta/shaping/throttle.ts'
 import type { Session } from '#mta/smtp/session.ts'
-import { pathOf, type Pooled, type SessionPool } from './session-pool.ts'
+import { pathKey, type PooledSession, type SessionPool } from './session-pool.ts'
 
-export type Room =
-  /** A connection came free meanwhile. */
-  { readonly kind: 'open'; readonly pooled: Pooled } | NewRoom
+export type ConnectionSlot =
+  /** An open connection became available. */
+  { readonly kind: 'open'; readonly pooled: PooledSession } | NewConnectionSlot
 
-/** Room for one new connection; one of these must follow. */
-export interface NewRoom {
+/** The right to open one new connection. The caller must call exactly one of its methods. */
+export interface NewConnectionSlot {
   readonly kind: 'new'
-  /** It was opened: the room is its own until it is closed. */
-  fill(pooled: Pooled): void
-  /** It was not tried. */
-  giveBack(): void
-  /** It was tried, and is closed again. */
+  /** The connection was opened; it holds the slot until it is closed. */
+  assign(pooled: PooledSession): void
+  /** No connection was tried: returns the slot and the token of the connection rate. */
+  cancel(): void
+  /** The connection was tried and is closed again. */
   close(): void
 }
 
-interface Place {
+interface SlotRequest {
   readonly site: string
-  /** That the pace is of. */
+  /** The source that the throttle belongs to. */
   readonly source: string | null
-  readonly pace: Pace
+  readonly throttle: Throttle
 }
 
-export interface Rooms {
-  /** @param most connections on a path that may be open now, whatever its pace says */
-  make(place: Place, take: () => Pooled | null, most: (path: string) => number): Promise<Room | null>
-  /** The same for one that does not wait: null where there is none. */
-  tryMake(place: Place): NewRoom | null
-  /** A connection whose message is done: kept for the next one, or ended where the pace has become slower. */
-  putBack(site: string, pooled: Pooled): void
+export interface ConnectionSlots {
+  /** @param maxOpen limit of open connections on a path, in addition to the throttle's (circuit breaker) */
+  acquire(request: SlotRequest, takePooled: () => PooledSession | null, maxOpen: (path: string) => number): Promise<ConnectionSlot | null>
+  /** As `acquire`, without waiting: null if no slot is free. */
+  tryAcquire(request: SlotRequest): NewConnectionSlot | null
+  /** Returns a connection after its message: to the pool, or closed if the throttle now allows fewer connections. */
+  release(site: string, pooled: PooledSession): void
 }
 
-export function createRooms(pool: SessionPool): Rooms {
-  const paces = new WeakMap<Session, Pace>()
+export function createConnectionSlots(pool: SessionPool): ConnectionSlots {
+  const throttles = new WeakMap<Session, Throttle>()
   const openAt = new Map<string, number>()
   const count = (path: string, change: 1 | -1): void => {
     const open = (openAt.get(path) ?? 0) + change
     if (open === 0) openAt.delete(path)
     else openAt.set(path, open)
   }
-  const endIdle = (pace: Pace): boolean => pool.endOne((session) => paces.get(session) === pace)
+  const closeIdle = (throttle: Throttle): boolean => pool.closeOneIdle((session) => throttles.get(session) === throttle)
 
-  function roomFor({ site, source, pace }: Place): NewRoom {
-    const path = pathOf(site, source)
+  function newSlot({ site, source, throttle }: SlotRequest): NewConnectionSlot {
+    const path = pathKey(site, source)
     count(path, 1)
-    const leave = (): void => {
+    const free = (): void => {
       count(path, -1)
-      pace.closed()
+      throttle.releaseConnection()
     }
     return {
       kind: 'new',
-      close: leave,
-      giveBack: () => {
-        pace.keepToken()
-        leave()
+      close: free,
+      cancel: () => {
+        throttle.refundConnectionToken()
+        free()
       },
-      fill: ({ session }) => {
-        paces.set(session, pace)
-        session.onClose(leave)
+      assign: ({ session }) => {
+        throttles.set(session, throttle)
+        session.onClose(free)
       },
     }
   }
 
   return {
-    make: async (place, take, most) => {
-      const { pace } = place
-      const path = pathOf(place.site, place.source)
-      pace.onCrowded = () => {
-        for (let over = pace.open - pace.connections; over > 0 && endIdle(pace); over--);
+    acquire: async (request, takePooled, maxOpen) => {
+      const { throttle } = request
+      const path = pathKey(request.site, request.source)
+      throttle.onOverLimit = () => {
+        for (let over = throttle.openConnections - throttle.connections; over > 0 && closeIdle(throttle); over--);
       }
-      while (pace.connections > 0) {
-        const pooled = take()
+      while (throttle.connections > 0) {
+        const pooled = takePooled()
         if (pooled !== null) return { kind: 'open', pooled }
-        if ((openAt.get(path) ?? 0) < most(path) && pace.tryConnect()) return roomFor(place)
-        if (pace.open >= pace.connections) endIdle(pace)
-        await pace.changed()
+        if ((openAt.get(path) ?? 0) < maxOpen(path) && throttle.reserveConnection()) return newSlot(request)
+        if (throttle.openConnections >= throttle.connections) closeIdle(throttle)
+        await throttle.nextChange()
       }
       return null
     },
-    tryMake: (place) => (place.pace.tryConnect() ? roomFor(place) : null),
-    putBack: (site, pooled) => {
-      const pace = paces.get(pooled.session)
-      if (pace === undefined || pace.open > pace.connections) void pooled.session.quit()
-      else pool.put(site, pooled, pace.receiver.messagesPerConnection)
-      pace?.wakeConnecting()
+    tryAcquire: (request) => (request.throttle.reserveConnection() ? newSlot(request) : null),
+    release: (site, pooled) => {
+      const throttle = throttles.get(pooled.session)
+      if (throttle === undefined || throttle.openConnections > throttle.connections) void pooled.session.quit()
+      else pool.release(site, pooled, throttle.receiver.messagesPerConnection)
+      throttle?.wakeConnectors()
     },
   }
 }

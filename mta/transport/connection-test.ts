@@ -1,6 +1,7 @@
 /**
- * The connection test of an account: its addresses, the connection, the greeting, TLS, the sign-in, and whether mail may come from its
- * first address (MAIL, then RSET: nothing is sent). Each step with what was found; ends within its time whatever the server does.
+ * Tests the connection of an account step by step: DNS, TCP connect, greeting, TLS, authentication, and whether the
+ * server accepts mail from the account's first address (MAIL, then RSET; it sends no message). It reports the result of
+ * each step and ends within its time limit whatever the server does.
  */
 import type { Socket } from 'node:net'
 import { chooseTimeouts } from '#mta/smtp/timeouts.ts'
@@ -9,7 +10,7 @@ import type { Wire } from '#mta/smtp/wire.ts'
 import { formatReply, type Reply } from '#src/mail/reply.ts'
 import type { Account } from '#src/providers/accounts.ts'
 import { TEST_LIMIT_MS, TEST_STEPS, type TestResult, type TestStep } from '#src/providers/connection-tests.ts'
-import { hideSecrets, openAccount, resolveHost, type AccountOpened, type AccountOpening } from './relay-connect.ts'
+import { redactSecrets, openAccountSession, resolveHost, type AccountSessionResult, type AccountSessionDeps } from './relay-connect.ts'
 
 const STEP_MS = 8000
 const TIMEOUTS = chooseTimeouts(
@@ -30,65 +31,65 @@ const STEP_OF: Readonly<Record<OpenStage, TestStep>> = {
   auth: 'auth',
 }
 
-interface Tested {
-  readonly failed: Found | null
+interface TestConversation {
+  readonly failed: TestFailure | null
   readonly secrets: readonly string[]
 }
 
-interface Found {
+interface TestFailure {
   readonly step: TestStep
   readonly detail: string
 }
 
-export async function testConnection(parts: AccountOpening, account: Account, now: () => number): Promise<TestResult> {
+export async function testConnection(deps: AccountSessionDeps, account: Account, now: () => number): Promise<TestResult> {
   const at = new Date(now()).toISOString()
   const began = performance.now()
   const lines: string[] = []
-  const { failed, secrets } = await carryOut(parts, account, lines)
+  const { failed, secrets } = await runConversation(deps, account, lines)
   const reached = failed === null ? TEST_STEPS.length : TEST_STEPS.indexOf(failed.step)
-  const steps = TEST_STEPS.slice(0, reached).map((step) => ({ step, ok: true, detail: PASSED[step](account) }))
-  if (failed !== null) steps.push({ step: failed.step, ok: false, detail: hideSecrets(failed.detail, secrets) })
+  const steps = TEST_STEPS.slice(0, reached).map((step) => ({ step, ok: true, detail: PASSED_DETAILS[step](account) }))
+  if (failed !== null) steps.push({ step: failed.step, ok: false, detail: redactSecrets(failed.detail, secrets) })
   const durationMs = Math.round(performance.now() - began)
-  return { ok: failed === null, steps, conversation: hideSecrets(lines.join('\n'), secrets), durationMs, at }
+  return { ok: failed === null, steps, conversation: redactSecrets(lines.join('\n'), secrets), durationMs, at }
 }
 
-const PASSED: Readonly<Record<TestStep, (account: Account) => string>> = {
-  dns: ({ host }) => `${host} has addresses that may be reached`,
-  connect: ({ host, port }) => `${host} takes connections at port ${port}`,
-  greeting: () => 'it greets and says what it offers',
-  tls: ({ security, host }) => (security === 'none' ? 'not wanted' : `its certificate is valid for ${host}`),
-  auth: ({ username }) => `${username} is let in`,
-  mail: ({ addresses }) => `mail from ${addresses[0] ?? ''} is taken`,
+const PASSED_DETAILS: Readonly<Record<TestStep, (account: Account) => string>> = {
+  dns: ({ host }) => `${host} resolves to allowed addresses`,
+  connect: ({ host, port }) => `${host} accepts connections on port ${port}`,
+  greeting: () => 'the server sent its greeting and its extensions',
+  tls: ({ security, host }) => (security === 'none' ? 'not used: the account has no TLS' : `the certificate is valid for ${host}`),
+  auth: ({ username }) => `the server accepted the credentials of ${username}`,
+  mail: ({ addresses }) => `the server accepts mail from ${addresses[0] ?? ''}`,
 }
 
-async function carryOut(parts: AccountOpening, account: Account, lines: string[]): Promise<Tested> {
-  const resolved = await resolveHost(parts, account)
+async function runConversation(deps: AccountSessionDeps, account: Account, lines: string[]): Promise<TestConversation> {
+  const resolved = await resolveHost(deps, account)
   if (!Array.isArray(resolved)) return { failed: { step: 'dns', detail: resolved.detail }, secrets: [] }
   const sockets = new Set<Socket>()
   const limit = setTimeout(() => sockets.forEach((socket) => socket.destroy()), TEST_LIMIT_MS)
   let mail: Reply | null = null
   const probe = async (wire: Wire): Promise<void> => {
     wire.send([`MAIL FROM:<${account.addresses[0] ?? ''}>`])
-    mail = await wire.answer('mail')
+    mail = await wire.readReply('mail')
     if (mail === null) return
     wire.send(['RSET'])
-    await wire.answer('rset')
+    await wire.readReply('rset')
   }
-  const settings = { ...parts.settings, timeouts: TIMEOUTS, watch: (socket: Socket) => void sockets.add(socket) }
-  const opened = await openAccount({ ...parts, settings, probe }, account, lines).finally(() => clearTimeout(limit))
+  const settings = { ...deps.settings, timeouts: TIMEOUTS, watch: (socket: Socket) => void sockets.add(socket) }
+  const opened = await openAccountSession({ ...deps, settings, probe }, account, lines).finally(() => clearTimeout(limit))
   if (opened.kind !== 'session')
-    return { failed: explain(opened, lines), secrets: 'secrets' in opened ? opened.secrets : [] }
+    return { failed: failureOf(opened, lines), secrets: 'secrets' in opened ? opened.secrets : [] }
   lines.push(...opened.session.opening)
   await opened.session.quit()
-  return { failed: judgeMail(mail), secrets: opened.secrets }
+  return { failed: checkMailReply(mail), secrets: opened.secrets }
 }
 
-function judgeMail(reply: Reply | null): Found | null {
-  if (reply === null) return { step: 'mail', detail: 'no answer to MAIL' }
+function checkMailReply(reply: Reply | null): TestFailure | null {
+  if (reply === null) return { step: 'mail', detail: 'the server did not answer MAIL' }
   return reply.code < 300 ? null : { step: 'mail', detail: formatReply(reply) }
 }
 
-function explain(opened: Exclude<AccountOpened, { kind: 'session' }>, lines: string[]): Found {
+function failureOf(opened: Exclude<AccountSessionResult, { kind: 'session' }>, lines: string[]): TestFailure {
   if (opened.kind === 'refused') return { step: 'auth', detail: formatReply(opened.reply) }
   if (opened.kind === 'failed')
     return { step: opened.failure === null ? 'dns' : STEP_OF[opened.failure.stage], detail: opened.detail }

@@ -1,213 +1,214 @@
 /**
- * Straight to the receiver's servers: an open session of the site when there is one, else the hosts in order, then one transaction.
- * Answers what happened as an Attempt and never throws for what a server or network does.
- *
- * A host that cannot be reached, or refuses at its greeting, is followed by the next; an answer to the message itself is final for this attempt.
- * An idle session that turns out dead before anything was said costs nothing: once more on a new one. After the final dot there is no second
- * try here, whatever happens: the outcome is unknown, and what follows is decided by the tier.
+ * Delivers directly to the receiver's MX hosts: takes an open session of the site or tries the hosts in order, then
+ * runs one transaction. Returns an Attempt and never throws for what a server or network does. A host that cannot be
+ * reached, or refuses at its greeting, is followed by the next. A reply to the message itself is final for this
+ * attempt. A session that ended while idle costs no attempt: the message goes out on another one. After the final dot
+ * this file never sends the message again: the outcome is `unknown`, and the tier decides what follows.
  */
-import type { Pace } from '#mta/shaping/throttle.ts'
-import { isEnough, nameFor } from '#mta/security/policy.ts'
+import type { Throttle } from '#mta/shaping/throttle.ts'
+import { isSufficient, policyNameFor } from '#mta/security/policy.ts'
 import type { Mail } from '#mta/smtp/envelope.ts'
 import type { TransactionResult } from '#mta/smtp/result.ts'
 import type { Session } from '#mta/smtp/session.ts'
 import { composeReply, formatReply } from '#src/mail/reply.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
-import type { Breaker } from './breaker.ts'
-import { createErrands, hasEnded, newErrand, outcomeOf, transact, type Errand } from './in-flight.ts'
-import { openFirst, type Destination, type NotOpened, type OpeningParts } from './connect.ts'
-import { createRooms, type NewRoom, type Room } from './connection-slots.ts'
-import { createSessionPool, pathOf, protectionOf, type Pooled, type SessionPool } from './session-pool.ts'
+import type { CircuitBreaker } from './circuit-breaker.ts'
+import { createInFlightDeliveries, hasSessionEnded, newInFlightDelivery, outcomeOf, runTransaction, type InFlightDelivery } from './in-flight.ts'
+import { connectFirst, type DestinationHosts, type ConnectFailure, type ConnectDeps } from './connect.ts'
+import { createConnectionSlots, type NewConnectionSlot, type ConnectionSlot } from './connection-slots.ts'
+import { createSessionPool, pathKey, protectionOf, type PooledSession, type SessionPool } from './session-pool.ts'
 
-export interface Job extends Omit<Destination, 'mayUse'> {
+export interface DirectJob extends Omit<DestinationHosts, 'mayUse'> {
   readonly site: string
-  /** Says how many connections may be open by the first of the ways, with all sites that share it. */
-  readonly pace: Pace
-  /** That of another way, should it be needed. */
-  readonly paceBy: (source: string | null) => Pace
+  /** Limits the connections of the first endpoint, for all sites that share the throttle. */
+  readonly throttle: Throttle
+  /** The throttle of another endpoint, if it is needed. */
+  readonly throttleFor: (source: string | null) => Throttle
   readonly mail: Mail
 }
 
-export interface Direct {
-  /** Null when `abort` cut it short and the receiver cannot have the message: nothing came of it. */
-  deliver(job: Job): Promise<Attempt | null>
-  /** Cuts short what is under way: what the receiver may have ends as unknown, the rest at once and as if it had not begun. */
+export interface DirectTransport {
+  /** Null if `abort` ended it and the receiver cannot have the message: not an attempt. */
+  deliver(job: DirectJob): Promise<Attempt | null>
+  /**
+   * Aborts all deliveries. A message that the receiver may have ends as `unknown`; the others end without an attempt.
+   */
   abort(): void
-  /** Ends all connections from an address that left this machine: nothing would ever be heard on them. */
-  cutFrom(address: string): void
-  /** Ends the sessions that are idle. */
+  /** Closes all connections from a local address that left this machine: they would never receive anything. */
+  closeFrom(address: string): void
+  /** Closes the idle sessions. */
   close(): Promise<void>
 }
 
-export interface DirectParts extends OpeningParts {
-  readonly breaker: Breaker
+export interface DirectDeps extends ConnectDeps {
+  readonly breaker: CircuitBreaker
   readonly now: () => number
 }
 
-export function createDirect(parts: DirectParts): Direct {
+export function createDirectTransport(options: DirectDeps): DirectTransport {
   const pool = createSessionPool()
-  const rooms = createRooms(pool)
-  const errands = createErrands()
-  const means: DirectParts = { ...parts, settings: { ...parts.settings, watch: (socket) => errands.watch(socket) } }
+  const slots = createConnectionSlots(pool)
+  const deliveries = createInFlightDeliveries()
+  const deps: DirectDeps = { ...options, settings: { ...options.settings, onSocket: (socket) => deliveries.watch(socket) } }
   return {
     deliver: async (job) => {
-      if (errands.isAborted) return null
-      const startedAt = parts.now()
+      if (deliveries.isAborted) return null
+      const startedAt = options.now()
       const began = performance.now()
-      const take = (): Pooled | null => takeOpen(pool, job)
-      const errand: DirectErrand = {
-        ...newErrand(job.mail),
+      const takePooled = (): PooledSession | null => acquirePooled(pool, job)
+      const delivery: DirectDelivery = {
+        ...newInFlightDelivery(job.mail),
         job,
-        makeRoom: () => rooms.make(placeBy(job, sourceOf(job)), take, (path) => parts.breaker.room(path)),
-        tryRoom: (by) => rooms.tryMake(placeBy(job, by)),
+        acquireSlot: () => slots.acquire(slotRequest(job, preferredSource(job)), takePooled, (path) => options.breaker.maxConnections(path)),
+        tryAcquireSlot: (by) => slots.tryAcquire(slotRequest(job, by)),
       }
-      const done = await errands.carry(errand, carryOut(means, errand))
-      if (done === null) return null
-      const { outcome, pooled, source } = done
-      if (pooled !== null) rooms.putBack(job.site, pooled)
+      const result = await deliveries.run(delivery, deliverDirect(deps, delivery))
+      if (result === null) return null
+      const { outcome, pooled, source } = result
+      if (pooled !== null) slots.release(job.site, pooled)
       return {
         outcome,
         startedAt,
         durationMs: performance.now() - began,
-        conversation: errand.lines.join('\n'),
+        conversation: delivery.lines.join('\n'),
         source,
-        host: (pooled ?? done.at)?.host ?? null,
-        address: (pooled ?? done.at)?.address ?? null,
+        host: (pooled ?? result.at)?.host ?? null,
+        address: (pooled ?? result.at)?.address ?? null,
         tls: pooled === null ? null : describeTls(job, pooled),
       }
     },
-    abort: () => errands.abort(),
-    cutFrom: (address) => errands.cutFrom(address),
+    abort: () => deliveries.abort(),
+    closeFrom: (address) => deliveries.closeFrom(address),
     close: () => pool.close(),
   }
 }
 
-interface DirectErrand extends Errand {
-  readonly job: Job
-  /** Waits until an open connection is there or one may be opened; null when neither will be. */
-  readonly makeRoom: () => Promise<Room | null>
-  /** Room for a connection by another source than the message's own, if it is to be had now. */
-  readonly tryRoom: (source: string | null) => NewRoom | null
+interface DirectDelivery extends InFlightDelivery {
+  readonly job: DirectJob
+  /** Waits for an open connection or a slot for a new one; null if the throttle closes. */
+  readonly acquireSlot: () => Promise<ConnectionSlot | null>
+  /** A slot for a connection from another source, without waiting; null if none is free. */
+  readonly tryAcquireSlot: (source: string | null) => NewConnectionSlot | null
 }
 
-interface Done {
+interface DirectResult {
   readonly outcome: Outcome
-  readonly pooled: Pooled | null
+  readonly pooled: PooledSession | null
   readonly source: string | null
-  /** The server that gave no session. */
-  readonly at?: NotOpened['at']
+  /** The host that gave no session. */
+  readonly at?: ConnectFailure['at']
 }
 
-function takeOpen(pool: SessionPool, { site, ways, tls }: Job): Pooled | null {
-  for (const { source } of ways) {
-    const open = pool.take(site, source, (pooled) => isEnough(tls, protectionOf(pooled)))
+function acquirePooled(pool: SessionPool, { site, endpoints, tls }: DirectJob): PooledSession | null {
+  for (const { source } of endpoints) {
+    const open = pool.acquire(site, source, (pooled) => isSufficient(tls, protectionOf(pooled)))
     if (open !== null) return open
   }
   return null
 }
 
-/** The source that it waited its turn for. */
-function sourceOf({ ways }: Job): string | null {
-  return ways[0]?.source ?? null
+/** The source whose queue the message waited in. */
+function preferredSource({ endpoints }: DirectJob): string | null {
+  return endpoints[0]?.source ?? null
 }
 
-function placeBy(job: Job, source: string | null): { site: string; source: string | null; pace: Pace } {
-  return { site: job.site, source, pace: source === sourceOf(job) ? job.pace : job.paceBy(source) }
+function slotRequest(job: DirectJob, source: string | null): { site: string; source: string | null; throttle: Throttle } {
+  return { site: job.site, source, throttle: source === preferredSource(job) ? job.throttle : job.throttleFor(source) }
 }
 
 /**
- * Null when the pace lets nothing begin any more. An open session may have ended while it was idle, or end at this message, having carried
- * its share: then the next one, or a new one, which has the last word.
+ * Null when the throttle closes. If an open session ended while idle or reached its share of messages, tries the next
+ * session; the result on a new session is final.
  */
-async function carryOut(parts: DirectParts, errand: DirectErrand): Promise<Done | null> {
+async function deliverDirect(deps: DirectDeps, delivery: DirectDelivery): Promise<DirectResult | null> {
   for (;;) {
-    const room = await errand.makeRoom()
-    if (room === null) return null
-    if (room.kind === 'new') return connectIn(parts, errand, room)
-    const { pooled } = room
-    const result = await transactOn(pooled, errand)
-    if (errand.isCut || !hasEnded(pooled.session, result)) return doneOn(pooled, errand, result)
-    errand.lines.push('-- the open session had ended; trying another')
+    const slot = await delivery.acquireSlot()
+    if (slot === null) return null
+    if (slot.kind === 'new') return connectAndDeliver(deps, delivery, slot)
+    const { pooled } = slot
+    const result = await transactOn(pooled, delivery)
+    if (delivery.isAborted || !hasSessionEnded(pooled.session, result)) return resultOn(pooled, delivery, result)
+    delivery.lines.push('-- the open session had ended; trying another')
   }
 }
 
-/** What is sent by another source than it waited for is counted as that one's. */
-function doneOn(pooled: Pooled, errand: DirectErrand, result: TransactionResult): Done {
-  const { job } = errand
-  if (pooled.source !== sourceOf(job)) {
-    job.pace.spend(-1)
-    job.paceBy(pooled.source).spend(1)
+/** Charges the message to the source that sent it. */
+function resultOn(pooled: PooledSession, delivery: DirectDelivery, result: TransactionResult): DirectResult {
+  const { job } = delivery
+  if (pooled.source !== preferredSource(job)) {
+    job.throttle.chargeMessages(-1)
+    job.throttleFor(pooled.source).chargeMessages(1)
   }
-  return { outcome: outcomeOf(result, errand), pooled, source: pooled.source }
+  return { outcome: outcomeOf(result, delivery), pooled, source: pooled.source }
 }
 
-async function connectIn(parts: DirectParts, errand: DirectErrand, room: NewRoom): Promise<Done> {
-  const { job, lines } = errand
-  const path = pathOf(job.site, sourceOf(job))
-  const refusal = parts.breaker.refuse(path)
+async function connectAndDeliver(deps: DirectDeps, delivery: DirectDelivery, slot: NewConnectionSlot): Promise<DirectResult> {
+  const { job, lines } = delivery
+  const path = pathKey(job.site, preferredSource(job))
+  const refusal = deps.breaker.beginAttempt(path)
   if (refusal !== null) {
-    room.giveBack()
+    slot.cancel()
     lines.push(`-- ${refusal}`)
     return { outcome: unreachable({ reason: 'unreachable', detail: refusal }), pooled: null, source: null }
   }
-  const opened = await openWithin(parts, errand, room)
+  const opened = await connectWithSlots(deps, delivery, slot)
   if (!('session' in opened)) {
-    if (opened.isByPolicy === true || opened.isOurs === true) parts.breaker.released(path)
-    else parts.breaker.failed(path, opened.detail)
+    if (opened.isByPolicy === true || opened.isLocalFault === true) deps.breaker.released(path)
+    else deps.breaker.failed(path, opened.detail)
     const outcome = opened.isCertain === true ? unroutable(opened) : unreachable(opened)
     return { outcome, pooled: null, source: opened.source ?? null, at: opened.at }
   }
-  parts.breaker.succeeded(path)
+  deps.breaker.succeeded(path)
   lines.push(...opened.session.opening)
-  return doneOn(opened, errand, await transactOn(opened, errand))
+  return resultOn(opened, delivery, await transactOn(opened, delivery))
 }
 
-/** A connection by another way than the first needs room of its own, and leaves that of the first. */
-async function openWithin(
-  parts: DirectParts,
-  { job, lines, tryRoom }: DirectErrand,
-  room: NewRoom,
-): Promise<Pooled | NotOpened> {
-  const others = new Map<string | null, NewRoom>()
+/** A connection from another source uses that source's slot; the first source's slot is then released. */
+async function connectWithSlots(
+  deps: DirectDeps,
+  { job, lines, tryAcquireSlot }: DirectDelivery,
+  slot: NewConnectionSlot,
+): Promise<PooledSession | ConnectFailure> {
+  const others = new Map<string | null, NewConnectionSlot>()
   const mayUse = (source: string | null): boolean => {
-    const other = others.get(source) ?? tryRoom(source)
+    const other = others.get(source) ?? tryAcquireSlot(source)
     if (other !== null) others.set(source, other)
     return other !== null
   }
-  const opened = await openFirst(parts, { ...job, mayUse }, lines)
-  const used = 'session' in opened ? (others.get(opened.source) ?? room) : null
-  if ('session' in opened) used?.fill(opened)
-  for (const one of [room, ...others.values()]) if (one !== used) one.close()
+  const opened = await connectFirst(deps, { ...job, mayUse }, lines)
+  const used = 'session' in opened ? (others.get(opened.source) ?? slot) : null
+  if ('session' in opened) used?.assign(opened)
+  for (const one of [slot, ...others.values()]) if (one !== used) one.close()
   return opened
 }
 
-function transactOn({ session, host, address }: Pooled, errand: Errand): Promise<TransactionResult> {
+function transactOn({ session, host, address }: PooledSession, delivery: InFlightDelivery): Promise<TransactionResult> {
   if (session.delivered > 0)
-    errand.lines.push(
+    delivery.lines.push(
       `-- on an open session to ${host} [${address}], message ${session.delivered + 1}${tlsRemark(session)}`,
     )
-  return transact(session, errand)
+  return runTransaction(session, delivery)
 }
 
-/** As the attempt's record has it; null is plain text. */
-function describeTls({ tls: policy }: Job, pooled: Pooled): string | null {
+/** The TLS description in the attempt; null for plain text. */
+function describeTls({ tls: policy }: DirectJob, pooled: PooledSession): string | null {
   const {
     session: { tls },
     isVerified,
   } = pooled
   if (tls === null) return null
-  return `${tls.protocol} ${tls.cipher}, ${nameFor(policy, protectionOf(pooled))}, certificate ${isVerified ? '' : 'not '}verified`
+  return `${tls.protocol} ${tls.cipher}, ${policyNameFor(policy, protectionOf(pooled))}, certificate ${isVerified ? '' : 'not '}verified`
 }
 
 function tlsRemark(session: Session): string {
   return session.tls === null ? ', not encrypted' : `, ${session.tls.protocol} ${session.tls.cipher}`
 }
 
-/** Nothing was said about the message: not one of its tries. */
-function unreachable({ reason, detail, reply, isOurs }: NotOpened): Outcome {
+/** No reply to the message: the attempt is not counted. */
+function unreachable({ reason, detail, reply, isLocalFault }: ConnectFailure): Outcome {
   return {
     kind: 'deferred',
-    scope: isOurs === true ? 'source' : 'host',
+    scope: isLocalFault === true ? 'source' : 'host',
     reason,
     detail,
     reply: reply ?? null,
@@ -215,8 +216,8 @@ function unreachable({ reason, detail, reply, isOurs }: NotOpened): Outcome {
   }
 }
 
-/** RFC 3463 X.4.4. Soft: the address may be good, its domain's DNS is not. */
-function unroutable({ detail }: NotOpened): Outcome {
+/** RFC 3463 X.4.4. A soft bounce: the address may be good, the DNS of its domain is not. */
+function unroutable({ detail }: ConnectFailure): Outcome {
   const reply = composeReply(550, '5.4.4', detail)
   return { kind: 'bounced', scope: 'destination', reason: 'no-host', isHard: false, detail: formatReply(reply), reply }
 }

@@ -1,6 +1,7 @@
 /**
- * One message on its way through a transport: its conversation, its transaction, and what becomes of it when the transport is told to stop.
- * Cut short, a transaction ends with its connection and says how far it was; anything before it is not waited for, and nothing came of it.
+ * Tracks one message while a transport delivers it: its SMTP conversation, its transaction, and its result when the
+ * transport stops. On abort, a message in a transaction ends with its connection and reports how far it was. A message
+ * before its transaction ends at once, without a result.
  */
 import type { Socket } from 'node:net'
 import { classifyReply } from '#mta/classify/reply.ts'
@@ -9,33 +10,33 @@ import type { TransactionResult } from '#mta/smtp/result.ts'
 import type { Session } from '#mta/smtp/session.ts'
 import type { Outcome } from '#src/messages/outcome.ts'
 
-export interface Errand {
+export interface InFlightDelivery {
   readonly mail: Mail
-  /** The conversation so far. */
+  /** The lines of the SMTP conversation so far. */
   readonly lines: string[]
   isInTransaction: boolean
-  isCut: boolean
-  readonly cut: PromiseWithResolvers<null>
+  isAborted: boolean
+  readonly aborted: PromiseWithResolvers<null>
 }
 
-export function newErrand(mail: Mail): Errand {
-  return { mail, lines: [], isInTransaction: false, isCut: false, cut: Promise.withResolvers<null>() }
+export function newInFlightDelivery(mail: Mail): InFlightDelivery {
+  return { mail, lines: [], isInTransaction: false, isAborted: false, aborted: Promise.withResolvers<null>() }
 }
 
-export interface Errands {
+export interface InFlightDeliveries {
   readonly isAborted: boolean
-  /** For each connection that a transport opens. */
+  /** Registers a connection that the transport opened, so that abort can close it. */
   watch(socket: Socket): void
-  /** Null when it was cut short and the receiver cannot have the message. */
-  carry<D extends { readonly outcome: Outcome }>(errand: Errand, done: Promise<D | null>): Promise<D | null>
-  /** What the receiver may have ends as unknown, the rest at once. */
+  /** Waits for the delivery. Returns null if it was aborted and the receiver cannot have the message. */
+  run<D extends { readonly outcome: Outcome }>(errand: InFlightDelivery, done: Promise<D | null>): Promise<D | null>
+  /** Aborts all deliveries. A message that the receiver may have ends as `unknown`; the others end at once. */
   abort(): void
-  /** Ends the connections from an address. */
-  cutFrom(address: string): void
+  /** Closes the connections that use this local address. */
+  closeFrom(address: string): void
 }
 
-export function createErrands(): Errands {
-  const underWay = new Set<Errand>()
+export function createInFlightDeliveries(): InFlightDeliveries {
+  const inFlight = new Set<InFlightDelivery>()
   const sockets = new Set<Socket>()
   let isAborted = false
   return {
@@ -47,67 +48,67 @@ export function createErrands(): Errands {
       else sockets.add(socket)
       socket.once('close', () => sockets.delete(socket))
     },
-    carry: async (errand, carried) => {
-      underWay.add(errand)
-      const done = await Promise.race([carried, errand.cut.promise])
-      underWay.delete(errand)
-      return done === null || (errand.isCut && done.outcome.kind === 'deferred') ? null : done
+    run: async (delivery, result) => {
+      inFlight.add(delivery)
+      const finished = await Promise.race([result, delivery.aborted.promise])
+      inFlight.delete(delivery)
+      return finished === null || (delivery.isAborted && finished.outcome.kind === 'deferred') ? null : finished
     },
     abort: () => {
       isAborted = true
-      for (const errand of underWay) cutShort(errand)
+      for (const delivery of inFlight) abortDelivery(delivery)
       for (const socket of sockets) socket.destroy()
     },
-    cutFrom: (address) => {
+    closeFrom: (address) => {
       for (const socket of sockets) if (socket.localAddress === address) socket.destroy()
     },
   }
 }
 
-function cutShort(errand: Errand): void {
-  errand.isCut = true
-  if (!errand.isInTransaction) errand.cut.resolve(null)
+function abortDelivery(delivery: InFlightDelivery): void {
+  delivery.isAborted = true
+  if (!delivery.isInTransaction) delivery.aborted.resolve(null)
 }
 
-export async function transact(session: Session, errand: Errand): Promise<TransactionResult> {
-  const { lines, mail } = errand
-  errand.isInTransaction = true
+export async function runTransaction(session: Session, delivery: InFlightDelivery): Promise<TransactionResult> {
+  const { lines, mail } = delivery
+  delivery.isInTransaction = true
   const result = await session.deliver(mail)
-  errand.isInTransaction = false
+  delivery.isInTransaction = false
   for (const line of result.conversation) lines.push(line)
-  if (result.kind === 'lost') lines.push(`-- lost at ${result.stage}: ${result.detail}`)
+  if (result.kind === 'lost') lines.push(`-- connection lost at ${result.stage}: ${result.detail}`)
   return result
 }
 
-/** An open session ended while it was idle, or at this message, having carried its share: another one tells whether there was more to it. */
-export function hasEnded(session: Session, result: TransactionResult): boolean {
-  return isStale(result) || isFullUp(session, result)
+/** Whether the session ended while idle, or because it has carried its share of messages: try another session. */
+export function hasSessionEnded(session: Session, result: TransactionResult): boolean {
+  return isStale(result) || isConnectionUsedUp(session, result)
 }
 
-/** Lost before the server had said anything about this message. */
+/** The connection was lost before the server answered any command about this message. */
 function isStale(result: TransactionResult): boolean {
   return result.kind === 'lost' && !result.afterDot && (result.stage === 'mail' || result.stage === 'rset')
 }
 
-/** 421 at MAIL on a connection that has carried mail is about the connection: many servers end one this way after its share of messages. */
-function isFullUp(session: Session, result: TransactionResult): boolean {
+/** 421 at MAIL after earlier messages concerns the connection: many servers end a connection so after some messages. */
+function isConnectionUsedUp(session: Session, result: TransactionResult): boolean {
   return result.kind === 'rejected' && result.reply.code === 421 && result.stage === 'mail' && session.delivered > 0
 }
 
-export function outcomeOf(result: TransactionResult, { mail }: Pick<Errand, 'mail'>): Outcome {
+export function outcomeOf(result: TransactionResult, { mail }: Pick<InFlightDelivery, 'mail'>): Outcome {
   if (result.kind === 'accepted') return { kind: 'delivered', reply: result.reply }
   if (result.kind === 'rejected') return classifyReply(result.stage, result.reply, mail.to)
   if (result.afterDot)
     return {
       kind: 'unknown',
       reason: 'lost-after-dot',
-      detail: `the link was lost after the final dot (${result.detail}): the receiver may have it`,
+      detail: `the connection was lost after the final dot (${result.detail}): the receiver may have the message`,
     }
   return {
     kind: 'deferred',
     scope: 'host',
     reason: 'link-lost',
-    detail: `the link was lost at ${result.stage}: ${result.detail}`,
+    detail: `the connection was lost at ${result.stage}: ${result.detail}`,
     reply: null,
     isCounted: false,
   }

@@ -1,8 +1,8 @@
 /**
- * A session at the server of a connected account: its addresses, TLS with a certificate that is valid for its name, the sign-in. There is
- * no way back to plain text: an account without TLS is only used inside networks that the operator allows (ALLOW_PRIVATE_TARGETS).
- *
- * A token that the server refuses although it should be good is replaced once, at once: its clock may be another one, or it was withdrawn.
+ * Opens a session at the server of a connected account: resolves its host, negotiates TLS with a certificate that is
+ * valid for the host name, and authenticates. It never falls back to plain text: an account without TLS is used only
+ * inside networks that the operator allows (ALLOW_PRIVATE_TARGETS). If the server refuses a token that should be valid,
+ * it is replaced once, immediately: the token may have been revoked, or the clocks differ.
  */
 import { isIP, type LookupFunction } from 'node:net'
 import type { Network } from '#config/settings/readers.ts'
@@ -15,36 +15,36 @@ import type { Wire } from '#mta/smtp/wire.ts'
 import { formatReply, type Reply } from '#src/mail/reply.ts'
 import { isReachable } from '#src/net/address-policy.ts'
 import type { Account } from '#src/providers/accounts.ts'
-import type { Token } from '#src/providers/tokens.ts'
+import type { AccessTokenResult } from '#src/providers/access-tokens.ts'
 
-export interface AccountOpening {
+export interface AccountSessionDeps {
   readonly settings: SessionSettings
   readonly lookup: LookupFunction
   readonly allowed: readonly Network[]
-  /** What the account signs in with; `refused`: not with this token. */
-  readonly credential: (account: Account, refused: string | null) => Promise<FoundCredential>
-  /** Said after the sign-in; only of a test. */
+  /** Loads the credentials; `refused` is a token that the server has just refused. */
+  readonly credential: (account: Account, refused: string | null) => Promise<CredentialResult>
+  /** Runs after authentication; connection tests only. */
   readonly probe?: (wire: Wire) => Promise<unknown>
 }
 
-export type FoundCredential =
+export type CredentialResult =
   | { readonly kind: 'credential'; readonly credential: Credential }
-  | Exclude<Token, { kind: 'token' }>
+  | Exclude<AccessTokenResult, { kind: 'token' }>
 
-export type AccountOpened =
+export type AccountSessionResult =
   | {
       readonly kind: 'session'
       readonly session: Session
       readonly address: string
       readonly secrets: readonly string[]
     }
-  /** The server does not take the credentials. */
+  /** The server refused the credentials. */
   | { readonly kind: 'refused'; readonly reply: Reply; readonly secrets: readonly string[] }
-  /** There are no credentials now. */
-  | Exclude<FoundCredential, { kind: 'credential' }>
-  | Failed
+  /** No credentials are available now. */
+  | Exclude<CredentialResult, { kind: 'credential' }>
+  | AccountSessionFailure
 
-interface Failed {
+interface AccountSessionFailure {
   readonly kind: 'failed'
   readonly reason: string
   readonly detail: string
@@ -56,45 +56,45 @@ interface Failed {
 const TLS: Readonly<Record<Security, SessionSettings['tls']>> = { tls: 'implicit', starttls: 'required', none: 'never' }
 const MAX_ADDRESSES = 4
 
-/** `lines`: the record of the conversation, to which it adds. */
-export async function openAccount(parts: AccountOpening, account: Account, lines: string[]): Promise<AccountOpened> {
-  const first = await openOnce(parts, account, null, lines)
+/** Appends the conversation to `lines`. */
+export async function openAccountSession(deps: AccountSessionDeps, account: Account, lines: string[]): Promise<AccountSessionResult> {
+  const first = await openOnce(deps, account, null, lines)
   if (account.kind !== 'oauth' || first.opened.kind !== 'refused' || first.token === null) return first.opened
-  lines.push('-- the token was not taken; trying once more with a new one')
-  return (await openOnce(parts, account, first.token, lines)).opened
+  lines.push('-- the server refused the token; trying once more with a new one')
+  return (await openOnce(deps, account, first.token, lines)).opened
 }
 
-interface Once {
-  readonly opened: AccountOpened
+interface AccountAttempt {
+  readonly opened: AccountSessionResult
   readonly token: string | null
 }
 
 async function openOnce(
-  parts: AccountOpening,
+  deps: AccountSessionDeps,
   account: Account,
   refused: string | null,
   lines: string[],
-): Promise<Once> {
-  const found = await parts.credential(account, refused)
+): Promise<AccountAttempt> {
+  const found = await deps.credential(account, refused)
   if (found.kind !== 'credential') return { opened: found, token: null }
   const { credential } = found
   const token = credential.kind === 'token' ? credential.token : null
-  const secrets = secretsOf(credential)
-  const resolved = await resolveHost(parts, account)
+  const secrets = secretForms(credential)
+  const resolved = await resolveHost(deps, account)
   if (!Array.isArray(resolved)) {
     lines.push(`-- ${resolved.detail}`)
     return { opened: { kind: 'failed', ...resolved, failure: null, secrets }, token }
   }
   const settings: SessionSettings = {
-    ...parts.settings,
+    ...deps.settings,
     tls: TLS[account.security],
     rejectUnauthorized: true,
-    login: loginOf(parts, credential),
+    login: loginOf(deps, credential),
   }
-  return { opened: await openAtFirst({ settings, account, secrets }, resolved, lines), token }
+  return { opened: await openFirstReachable({ settings, account, secrets }, resolved, lines), token }
 }
 
-function loginOf({ probe }: AccountOpening, credential: Credential): Login {
+function loginOf({ probe }: AccountSessionDeps, credential: Credential): Login {
   const signIn = createLogin(credential)
   if (probe === undefined) return signIn
   return async (wire, offers) => {
@@ -104,19 +104,19 @@ function loginOf({ probe }: AccountOpening, credential: Credential): Login {
   }
 }
 
-interface Known {
+interface AccountConnection {
   readonly settings: SessionSettings
   readonly account: Account
   readonly secrets: readonly string[]
 }
 
-async function openAtFirst(known: Known, addresses: readonly string[], lines: string[]): Promise<AccountOpened> {
+async function openFirstReachable(connection: AccountConnection, addresses: readonly string[], lines: string[]): Promise<AccountSessionResult> {
   const {
     settings,
     account: { host, port },
     secrets,
-  } = known
-  let last: AccountOpened = { kind: 'failed', reason: 'dns', detail: `${host} has no address`, failure: null, secrets }
+  } = connection
+  let last: AccountSessionResult = { kind: 'failed', reason: 'dns', detail: `${host} has no address`, failure: null, secrets }
   for (const address of addresses.slice(0, MAX_ADDRESSES)) {
     const opened = await openSession({ host, address, port }, settings)
     if (opened.ok) return { kind: 'session', session: opened.session, address, secrets }
@@ -124,12 +124,12 @@ async function openAtFirst(known: Known, addresses: readonly string[], lines: st
     for (const line of failure.transcript) lines.push(line)
     const { stage, reply } = failure
     if (stage === 'auth' && reply !== null && reply.code >= 500) return { kind: 'refused', reply, secrets }
-    last = { kind: 'failed', ...explain(failure, `${host} [${address}]:${port}`), failure, secrets }
+    last = { kind: 'failed', ...failureOf(failure, `${host} [${address}]:${port}`), failure, secrets }
   }
   return last
 }
 
-function explain({ stage, reply, loss }: OpenFailure, where: string): { reason: string; detail: string } {
+function failureOf({ stage, reply, loss }: OpenFailure, where: string): { reason: string; detail: string } {
   if (reply !== null)
     return { reason: `${stage}-refused`, detail: `${where} refused at ${stage}: ${formatReply(reply)}` }
   return {
@@ -138,27 +138,27 @@ function explain({ stage, reply, loss }: OpenFailure, where: string): { reason: 
   }
 }
 
-type Resolved = string[] | { readonly reason: string; readonly detail: string }
+type ResolvedHost = string[] | { readonly reason: string; readonly detail: string }
 
-/** The addresses that may be reached, or why there is none. */
+/** The addresses that may be connected to, or why there is none. */
 export async function resolveHost(
-  parts: Pick<AccountOpening, 'lookup' | 'allowed'>,
+  deps: Pick<AccountSessionDeps, 'lookup' | 'allowed'>,
   account: Pick<Account, 'host' | 'security'>,
-): Promise<Resolved> {
-  const { lookup, allowed } = parts
+): Promise<ResolvedHost> {
+  const { lookup, allowed } = deps
   const { host, security } = account
-  const found = isIP(host) === 0 ? await addressesOf(lookup, host) : judgeLiteral(host, allowed)
+  const found = isIP(host) === 0 ? await addressesOf(lookup, host) : checkAddressLiteral(host, allowed)
   if (!Array.isArray(found)) return { reason: 'dns', detail: `the address of ${host} cannot be used: ${found}` }
   if (security !== 'none') return found
   const inside = found.filter((address) => !isReachable(address, []))
   if (inside.length > 0) return inside
   return {
     reason: 'plain-text',
-    detail: `nobody signs in at ${host} without TLS: it is outside of the networks that are allowed`,
+    detail: `refused to authenticate at ${host} without TLS: it is outside ALLOW_PRIVATE_TARGETS`,
   }
 }
 
-function judgeLiteral(address: string, allowed: readonly Network[]): string[] | string {
+function checkAddressLiteral(address: string, allowed: readonly Network[]): string[] | string {
   return isReachable(address, allowed) ? [address] : `${address} is a private or reserved address`
 }
 
@@ -171,8 +171,8 @@ function addressesOf(lookup: LookupFunction, host: string): Promise<string[] | s
   })
 }
 
-/** In every form in which a server could say them back. */
-function secretsOf(credential: Credential): string[] {
+/** The secret in every form in which a server could repeat it in a reply. */
+function secretForms(credential: Credential): string[] {
   const secret = credential.kind === 'token' ? credential.token : credential.password
   const base64 = (text: string): string => Buffer.from(text).toString('base64')
   const { username } = credential
@@ -184,11 +184,11 @@ function secretsOf(credential: Credential): string[] {
   ]
 }
 
-/** Shorter than any password, and it would blot out half of a text. */
-const LEAST_SECRET = 4
+/** Shorter strings are not redacted: they would match ordinary text. */
+const MIN_SECRET_LENGTH = 4
 
-export function hideSecrets(text: string, secrets: readonly string[]): string {
+export function redactSecrets(text: string, secrets: readonly string[]): string {
   return secrets
-    .filter(({ length }) => length >= LEAST_SECRET)
+    .filter(({ length }) => length >= MIN_SECRET_LENGTH)
     .reduce((hidden, secret) => hidden.replaceAll(secret, '********'), text)
 }

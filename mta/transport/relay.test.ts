@@ -5,8 +5,8 @@ import { cidrs } from '#config/settings/readers.ts'
 import { chooseTimeouts } from '#mta/smtp/timeouts.ts'
 import type { Attempt } from '#src/messages/outcome.ts'
 import type { Account } from '#src/providers/accounts.ts'
-import { createBreaker } from './breaker.ts'
-import { createRelay, type Relay } from './relay.ts'
+import { createCircuitBreaker } from './circuit-breaker.ts'
+import { createRelayTransport, type RelayTransport } from './relay.ts'
 
 const PASSWORD = 'hunter22-hunter22'
 const PLAIN = Buffer.from(`\0me\0${PASSWORD}`).toString('base64')
@@ -33,7 +33,7 @@ const NICE: Script = {
 
 describe('relay', () => {
   let server: Server
-  let relay: Relay
+  let relay: RelayTransport
   let script: Script
   let pauses: string[]
   let connections: number
@@ -61,7 +61,7 @@ describe('relay', () => {
     await new Promise<void>((resolve) => {
       server.listen(0, '127.0.0.1', resolve)
     })
-    relay = createRelay({
+    relay = createRelayTransport({
       settings: {
         ehloName: 'us.example',
         tls: 'never',
@@ -72,7 +72,7 @@ describe('relay', () => {
       allowed: cidrs('127.0.0.0/8'),
       credential: () =>
         Promise.resolve({ kind: 'credential', credential: { kind: 'password', username: 'me', password: PASSWORD } }),
-      breaker: createBreaker(() => Date.now(), 0.001),
+      breaker: createCircuitBreaker(() => Date.now(), 0.001),
       now: () => Date.now(),
       scale: 1,
       pause: (_, reason) => Promise.resolve(pauses.push(reason)),
@@ -172,7 +172,7 @@ describe('relay', () => {
         ),
     }
     const attempt = await deliver()
-    assert.match(pauses[0] ?? '', /does not let me in: 535/)
+    assert.match(pauses[0] ?? '', /refuses the credentials of me: 535/)
     const told = JSON.stringify([attempt, pauses])
     for (const secret of [PASSWORD, PLAIN]) assert.ok(!told.includes(secret), told)
   })

@@ -1,126 +1,126 @@
 /**
- * Through a connected account of the workspace: an open session of the account when there is one, else a new one that signs in, then one
- * transaction. What the provider takes is handed over; whether it arrives is not known. Answers an Attempt and never throws.
- *
- * Credentials that are refused are the account's trouble and never the message's: the account is paused, and the mail waits without a try.
- * So it does while there is no token, or the provider says that the account has sent its share of the day. An idle session that turns out
- * dead costs nothing; after the final dot there is no second try here.
+ * Delivers through a connected account of the workspace: takes an open session of the account or opens one and
+ * authenticates, then runs one transaction. A message that the provider accepts is `relayed`; the final outcome is not
+ * known. Returns an Attempt and never throws. Refused credentials concern the account, never the message: the account
+ * is paused, and the message is deferred without counting an attempt. The same applies while no token is available, or
+ * when the provider reports that the account reached its quota. A session that ended while idle costs no attempt. After
+ * the final dot this file never sends the message again.
  */
 import type { Mail } from '#mta/smtp/envelope.ts'
 import type { TransactionResult } from '#mta/smtp/result.ts'
 import { formatReply, type Reply } from '#src/mail/reply.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
 import type { Account } from '#src/providers/accounts.ts'
-import type { Breaker } from './breaker.ts'
-import { createErrands, hasEnded, newErrand, outcomeOf, transact, type Errand } from './in-flight.ts'
-import { hideSecrets, openAccount, type AccountOpened, type AccountOpening } from './relay-connect.ts'
-import { createSessionPool, type Pooled, type SessionPool } from './session-pool.ts'
+import type { CircuitBreaker } from './circuit-breaker.ts'
+import { createInFlightDeliveries, hasSessionEnded, newInFlightDelivery, outcomeOf, runTransaction, type InFlightDelivery } from './in-flight.ts'
+import { redactSecrets, openAccountSession, type AccountSessionResult, type AccountSessionDeps } from './relay-connect.ts'
+import { createSessionPool, type PooledSession, type SessionPool } from './session-pool.ts'
 
-export interface AccountLetter {
+export interface RelayJob {
   readonly account: Account
   readonly mail: Mail
 }
 
-export interface Relay {
-  /** Null when `abort` cut it short and the provider cannot have the message: nothing came of it. */
-  deliver(letter: AccountLetter): Promise<Attempt | null>
+export interface RelayTransport {
+  /** Null if `abort` ended it and the provider cannot have the message: not an attempt. */
+  deliver(job: RelayJob): Promise<Attempt | null>
   abort(): void
   close(): Promise<void>
 }
 
-export interface RelayParts extends AccountOpening {
-  readonly breaker: Breaker
+export interface RelayDeps extends AccountSessionDeps {
+  readonly breaker: CircuitBreaker
   readonly now: () => number
   /** RETRY_SCALE */
   readonly scale: number
   readonly pause: (account: Account, reason: string) => Promise<unknown>
 }
 
-interface RelayErrand extends Errand, AccountLetter {
-  /** Of the account as it signs in now: sessions of older credentials are not used. */
+interface RelayDelivery extends InFlightDelivery, RelayJob {
+  /** Key of the account and its current credentials: sessions opened with older credentials are not reused. */
   readonly key: string
   secrets: readonly string[]
 }
 
-interface Done {
+interface RelayResult {
   readonly outcome: Outcome
-  readonly pooled: Pooled | null
+  readonly pooled: PooledSession | null
 }
 
-/** Without a token: tried again after so long, before RETRY_SCALE. */
-const WITHOUT_TOKEN_MS = 30_000
-/** RFC 4954 6: not signed in, or not well enough. */
+/** Delay before the next try while no token is available, before RETRY_SCALE. */
+const TOKEN_RETRY_MS = 30_000
+/** RFC 4954 6: authentication is missing, failed or too weak. */
 const SIGN_IN_CODES = new Set([530, 534, 535, 538])
-/** Google's and Microsoft's codes for an account that has sent its share of the day. */
+/** Google's and Microsoft's codes for an account that reached its daily limit. */
 const OVER_QUOTA_CODES: ReadonlySet<string> = new Set(['5.4.5', '5.1.90'])
-/** Microsoft's and others' words for it, whatever the code. */
+/** Texts of Microsoft and others for the same, with any code. */
 const OVER_QUOTA = /submission ?quota|\b(?:daily|hourly) (?:\w+ ){0,2}(?:limit|quota)|\bsending (?:limit|quota)/i
 
-export function createRelay(parts: RelayParts): Relay {
+export function createRelayTransport(deps: RelayDeps): RelayTransport {
   const pool = createSessionPool()
-  const secretsOf = new WeakMap<Pooled['session'], readonly string[]>()
-  const errands = createErrands()
-  const means: Means = {
-    ...parts,
-    settings: { ...parts.settings, watch: (socket) => errands.watch(socket) },
+  const secretsOf = new WeakMap<PooledSession['session'], readonly string[]>()
+  const deliveries = createInFlightDeliveries()
+  const relay: RelayContext = {
+    ...deps,
+    settings: { ...deps.settings, onSocket: (socket) => deliveries.watch(socket) },
     pool,
     secretsOf,
   }
   return {
     deliver: async ({ account, mail }) => {
-      if (errands.isAborted) return null
-      const startedAt = parts.now()
+      if (deliveries.isAborted) return null
+      const startedAt = deps.now()
       const began = performance.now()
-      const errand: RelayErrand = {
-        ...newErrand(mail),
+      const delivery: RelayDelivery = {
+        ...newInFlightDelivery(mail),
         account,
         key: `account:${account.id}:${account.generation}`,
         secrets: [],
       }
-      const done = await errands.carry(
-        errand,
-        carryOut(means, errand).catch((error: unknown) => trouble(means, errand, error)),
+      const result = await deliveries.run(
+        delivery,
+        deliverToAccount(relay, delivery).catch((error: unknown) => outcomeOfInternalError(relay, delivery, error)),
       )
-      if (done === null) return null
-      const { pooled } = done
-      if (pooled !== null) pool.put(errand.key, pooled, account.limits.messagesPerConnection)
-      return recordOf(errand, done, { startedAt, durationMs: performance.now() - began })
+      if (result === null) return null
+      const { pooled } = result
+      if (pooled !== null) pool.release(delivery.key, pooled, account.limits.messagesPerConnection)
+      return attemptOf(delivery, result, { startedAt, durationMs: performance.now() - began })
     },
-    abort: () => errands.abort(),
+    abort: () => deliveries.abort(),
     close: () => pool.close(),
   }
 }
 
-interface Means extends RelayParts {
+interface RelayContext extends RelayDeps {
   readonly pool: SessionPool
-  readonly secretsOf: WeakMap<Pooled['session'], readonly string[]>
+  readonly secretsOf: WeakMap<PooledSession['session'], readonly string[]>
 }
 
-async function carryOut(means: Means, errand: RelayErrand): Promise<Done> {
-  const { pool, secretsOf, breaker } = means
-  const open = pool.take(errand.key, null, () => true)
+async function deliverToAccount(relay: RelayContext, delivery: RelayDelivery): Promise<RelayResult> {
+  const { pool, secretsOf, breaker } = relay
+  const open = pool.acquire(delivery.key, null, () => true)
   if (open !== null) {
-    errand.secrets = secretsOf.get(open.session) ?? []
-    const result = await transactOn(open, errand)
-    if (errand.isCut || !hasEnded(open.session, result))
-      return { outcome: await outcomeFor(means, errand, result), pooled: open }
-    errand.lines.push('-- the open session had ended; trying a new one')
+    delivery.secrets = secretsOf.get(open.session) ?? []
+    const result = await transactOn(open, delivery)
+    if (delivery.isAborted || !hasSessionEnded(open.session, result))
+      return { outcome: await outcomeFor(relay, delivery, result), pooled: open }
+    delivery.lines.push('-- the open session had ended; opening a new one')
   }
-  const refusal = breaker.refuse(errand.key)
+  const refusal = breaker.beginAttempt(delivery.key)
   if (refusal !== null) {
-    errand.lines.push(`-- ${refusal}`)
-    return { outcome: waits('host', 'unreachable', refusal), pooled: null }
+    delivery.lines.push(`-- ${refusal}`)
+    return { outcome: deferUncounted('host', 'unreachable', refusal), pooled: null }
   }
-  const opened = await openAccount(means, errand.account, errand.lines)
-  if (opened.kind !== 'session') return { outcome: await notOpened(means, errand, opened), pooled: null }
-  breaker.succeeded(errand.key)
+  const opened = await openAccountSession(relay, delivery.account, delivery.lines)
+  if (opened.kind !== 'session') return { outcome: await outcomeOfFailedOpen(relay, delivery, opened), pooled: null }
+  breaker.succeeded(delivery.key)
   const { session, address } = opened
-  errand.secrets = opened.secrets
+  delivery.secrets = opened.secrets
   secretsOf.set(session, opened.secrets)
-  errand.lines.push(...session.opening)
-  const pooled: Pooled = {
+  delivery.lines.push(...session.opening)
+  const pooled: PooledSession = {
     session,
-    host: errand.account.host,
+    host: delivery.account.host,
     address,
     source: null,
     policy: 'opportunistic',
@@ -128,81 +128,81 @@ async function carryOut(means: Means, errand: RelayErrand): Promise<Done> {
     wasDaneDomain: false,
     idleSinceMs: 0,
   }
-  return { outcome: await outcomeFor(means, errand, await transactOn(pooled, errand)), pooled }
+  return { outcome: await outcomeFor(relay, delivery, await transactOn(pooled, delivery)), pooled }
 }
 
-function transactOn({ session, host, address }: Pooled, errand: Errand): Promise<TransactionResult> {
+function transactOn({ session, host, address }: PooledSession, delivery: InFlightDelivery): Promise<TransactionResult> {
   if (session.delivered > 0)
-    errand.lines.push(`-- on an open session to ${host} [${address}], message ${session.delivered + 1}`)
-  return transact(session, errand)
+    delivery.lines.push(`-- on an open session to ${host} [${address}], message ${session.delivered + 1}`)
+  return runTransaction(session, delivery)
 }
 
-async function notOpened(
-  means: Means,
-  errand: RelayErrand,
-  opened: Exclude<AccountOpened, { kind: 'session' }>,
+async function outcomeOfFailedOpen(
+  relay: RelayContext,
+  delivery: RelayDelivery,
+  opened: Exclude<AccountSessionResult, { kind: 'session' }>,
 ): Promise<Outcome> {
   if (opened.kind === 'refused') {
-    errand.secrets = opened.secrets
-    means.breaker.succeeded(errand.key)
-    return pausing(means, errand, opened.reply)
+    delivery.secrets = opened.secrets
+    relay.breaker.succeeded(delivery.key)
+    return pauseForRefusal(relay, delivery, opened.reply)
   }
   if (opened.kind === 'failed') {
-    errand.secrets = opened.secrets
-    means.breaker.failed(errand.key, hideSecrets(opened.detail, opened.secrets))
-    return waits('host', opened.reason, opened.detail)
+    delivery.secrets = opened.secrets
+    relay.breaker.failed(delivery.key, redactSecrets(opened.detail, opened.secrets))
+    return deferUncounted('host', opened.reason, opened.detail)
   }
-  means.breaker.released(errand.key)
-  errand.lines.push(`-- ${opened.reason}`)
+  relay.breaker.released(delivery.key)
+  delivery.lines.push(`-- ${opened.reason}`)
   return {
     kind: 'postponed',
     reason: 'account',
     detail: opened.reason,
-    untilMs: means.now() + WITHOUT_TOKEN_MS * means.scale,
+    untilMs: relay.now() + TOKEN_RETRY_MS * relay.scale,
   }
 }
 
-/** What the provider says of the message means what any server means, but for what is about the account. */
-function outcomeFor(means: Means, errand: RelayErrand, result: TransactionResult): Promise<Outcome> | Outcome {
+/** A provider's reply has the same meaning as any server's, except for replies about the account. */
+function outcomeFor(relay: RelayContext, delivery: RelayDelivery, result: TransactionResult): Promise<Outcome> | Outcome {
   if (result.kind === 'accepted') return { kind: 'relayed', reply: result.reply }
-  if (result.kind === 'rejected' && SIGN_IN_CODES.has(result.reply.code)) return pausing(means, errand, result.reply)
+  if (result.kind === 'rejected' && SIGN_IN_CODES.has(result.reply.code)) return pauseForRefusal(relay, delivery, result.reply)
   if (result.kind === 'rejected' && isOverQuota(result.reply))
-    return waits('source', 'account-quota', formatReply(result.reply))
-  return outcomeOf(result, errand)
+    return deferUncounted('source', 'account-quota', formatReply(result.reply))
+  return outcomeOf(result, delivery)
 }
 
 function isOverQuota({ enhanced, text }: Reply): boolean {
   return OVER_QUOTA_CODES.has(enhanced ?? '') || OVER_QUOTA.test(text)
 }
 
-async function pausing({ pause }: Means, { account, secrets }: RelayErrand, reply: Reply): Promise<Outcome> {
-  const said = hideSecrets(formatReply(reply), secrets)
-  await pause(account, `${account.host} does not let ${account.username} in: ${said}`)
-  return waits('source', 'account-refused', `the connected account is paused: ${said}`)
+async function pauseForRefusal({ pause }: RelayContext, { account, secrets }: RelayDelivery, reply: Reply): Promise<Outcome> {
+  const said = redactSecrets(formatReply(reply), secrets)
+  await pause(account, `${account.host} refuses the credentials of ${account.username}: ${said}`)
+  return deferUncounted('source', 'account-refused', `the connected account is paused: ${said}`)
 }
 
-/** Not one of the message's tries. */
-function waits(scope: 'host' | 'source', reason: string, detail: string): Outcome {
+/** Deferred without counting an attempt. */
+function deferUncounted(scope: 'host' | 'source', reason: string, detail: string): Outcome {
   return { kind: 'deferred', scope, reason, detail, reply: null, isCounted: false }
 }
 
-/** PostgreSQL is away while the credentials are asked for. */
-function trouble({ breaker }: Means, { key }: RelayErrand, error: unknown): Done {
+/** For example: PostgreSQL was unavailable while the credentials were loaded. */
+function outcomeOfInternalError({ breaker }: RelayContext, { key }: RelayDelivery, error: unknown): RelayResult {
   breaker.released(key)
   const why = error instanceof Error ? error.message : String(error)
-  return { outcome: waits('source', 'our-trouble', `it could not be signed in: ${why}`), pooled: null }
+  return { outcome: deferUncounted('source', 'our-trouble', `failed to load the credentials of the connected account: ${why}`), pooled: null }
 }
 
-function recordOf(
-  { lines, secrets }: RelayErrand,
-  { outcome, pooled }: Done,
+function attemptOf(
+  { lines, secrets }: RelayDelivery,
+  { outcome, pooled }: RelayResult,
   times: Pick<Attempt, 'startedAt' | 'durationMs'>,
 ): Attempt {
   const tls = pooled?.session.tls ?? null
   return {
     ...times,
-    outcome: withoutSecrets(outcome, secrets),
-    conversation: hideSecrets(lines.join('\n'), secrets),
+    outcome: redactOutcome(outcome, secrets),
+    conversation: redactSecrets(lines.join('\n'), secrets),
     source: null,
     host: pooled?.host ?? null,
     address: pooled?.address ?? null,
@@ -210,8 +210,8 @@ function recordOf(
   }
 }
 
-function withoutSecrets(outcome: Outcome, secrets: readonly string[]): Outcome {
-  const hide = (text: string): string => hideSecrets(text, secrets)
+function redactOutcome(outcome: Outcome, secrets: readonly string[]): Outcome {
+  const hide = (text: string): string => redactSecrets(text, secrets)
   const said = 'reply' in outcome ? outcome.reply : null
   const reply = said === null ? {} : { reply: { ...said, text: hide(said.text), lines: said.lines.map(hide) } }
   return { ...outcome, ...('detail' in outcome ? { detail: hide(outcome.detail) } : {}), ...reply }

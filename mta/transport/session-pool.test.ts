@@ -1,6 +1,6 @@
 import { assert } from 'chai'
 import type { Session } from '#mta/smtp/session.ts'
-import { createSessionPool, type Pooled, type SessionPool } from './session-pool.ts'
+import { createSessionPool, type PooledSession, type SessionPool } from './session-pool.ts'
 
 /** What the pool sees of a session. */
 class FakeSession {
@@ -14,7 +14,7 @@ class FakeSession {
   }
 }
 
-function pooled(host: string, source: string | null = null): Pooled & { readonly fake: FakeSession } {
+function pooled(host: string, source: string | null = null): PooledSession & { readonly fake: FakeSession } {
   const fake = new FakeSession()
   return {
     fake,
@@ -36,28 +36,28 @@ describe('sessions that wait', () => {
   })
   afterEach(() => pool.close())
   const any = (): boolean => true
-  const put = (...sessions: Pooled[]): void => sessions.forEach((session) => pool.put('site', session, 100))
+  const put = (...sessions: PooledSession[]): void => sessions.forEach((session) => pool.release('site', session, 100))
 
   it('the one that was used last comes first', () => {
     const [one, two] = [pooled('a'), pooled('b')]
     put(one, two)
     assert.deepEqual(
-      [pool.take('site', null, any), pool.take('site', null, any), pool.take('site', null, any)],
+      [pool.acquire('site', null, any), pool.acquire('site', null, any), pool.acquire('site', null, any)],
       [two, one, null],
     )
   })
 
   it('one of another site or source is none', () => {
     put(pooled('a', 'us'))
-    assert.deepEqual([pool.take('site', null, any), pool.take('other', 'us', any)], [null, null])
-    assert.strictEqual(pool.take('site', 'us', any)?.host, 'a')
+    assert.deepEqual([pool.acquire('site', null, any), pool.acquire('other', 'us', any)], [null, null])
+    assert.strictEqual(pool.acquire('site', 'us', any)?.host, 'a')
   })
 
   it('one that will not do is passed over', () => {
     const [fit, unfit] = [pooled('good'), pooled('bad')]
     put(fit, unfit)
     assert.strictEqual(
-      pool.take('site', null, ({ host }) => host === 'good'),
+      pool.acquire('site', null, ({ host }) => host === 'good'),
       fit,
     )
     assert.strictEqual(unfit.fake.hasQuit, false)
@@ -67,7 +67,7 @@ describe('sessions that wait', () => {
     const [old, recent] = [pooled('old'), pooled('recent')]
     put(old, recent)
     assert.strictEqual(
-      pool.take('site', null, () => false),
+      pool.acquire('site', null, () => false),
       null,
     )
     assert.deepEqual([old.fake.hasQuit, recent.fake.hasQuit], [true, false])
@@ -77,7 +77,7 @@ describe('sessions that wait', () => {
     const gone = pooled('gone')
     put(gone)
     gone.fake.isUsable = false
-    assert.strictEqual(pool.take('site', null, any), null)
+    assert.strictEqual(pool.acquire('site', null, any), null)
     assert.strictEqual(gone.fake.hasQuit, false)
   })
 
@@ -85,6 +85,6 @@ describe('sessions that wait', () => {
     const done = pooled('done')
     done.fake.delivered = 100
     put(done)
-    assert.deepEqual([done.fake.hasQuit, pool.take('site', null, any)], [true, null])
+    assert.deepEqual([done.fake.hasQuit, pool.acquire('site', null, any)], [true, null])
   })
 })

@@ -1,65 +1,68 @@
 /**
- * Open sessions that wait for their next message, by site and egress source. A session is lent to one delivery at a time, goes back when it
- * is still good, and is ended politely after its share of messages or when it idles. A session that the server closes meanwhile just disappears.
+ * Pool of idle SMTP sessions, by site and source. A session carries one delivery at a time, returns to the pool if it
+ * is still usable, and is closed with QUIT after its share of messages or after IDLE_MS. A session that the server
+ * closes while idle leaves the pool silently.
  */
-import type { PolicyName, Protection } from '#mta/security/policy.ts'
+import type { PolicyName, SessionProtection } from '#mta/security/policy.ts'
 import type { Session } from '#mta/smtp/session.ts'
 
-/** Servers close idle clients after minutes (RFC 5321 4.5.3.2.7); holding a receiver's connection for nothing is rude long before. */
+/**
+ * Servers close idle clients after minutes (RFC 5321 4.5.3.2.7); an idle connection blocks one of theirs until then.
+ */
 const IDLE_MS = 5000
 
-export interface Pooled {
+export interface PooledSession {
   readonly session: Session
   readonly host: string
   readonly address: string
-  /** The egress source it was opened from; null: the system's choice. */
+  /** The source that it was opened from; null: the system chose the address. */
   readonly source: string | null
-  /** The TLS policy that it was opened under, and whether its certificate is valid by that or by the authorities. */
+  /** The TLS policy at opening, and whether the certificate is valid by that policy or by the trusted authorities. */
   readonly policy: PolicyName
   readonly isVerified: boolean
   readonly wasDaneDomain: boolean
   idleSinceMs: number
 }
 
-export function protectionOf({ session: { tls }, host, policy, wasDaneDomain }: Pooled): Protection {
+export function protectionOf({ session: { tls }, host, policy, wasDaneDomain }: PooledSession): SessionProtection {
   return { host, policy, wasDaneDomain, isEncrypted: tls !== null, isAuthorized: tls?.authorized === true }
 }
 
 export interface SessionPool {
-  /** The most recently used one that will do, or null: then one that will not is ended, to make room for the one that is opened instead. */
-  take(site: string, source: string | null, isFit: (pooled: Pooled) => boolean): Pooled | null
-  /** Puts it back, or ends it when it has had its share. */
-  put(site: string, pooled: Pooled, messagesPerConnection: number): void
-  /** Ends the longest idle one of a site that is meant; false when there is none. */
-  endOne(isMeant: (session: Session) => boolean): boolean
+  /** The most recently used suitable session. Otherwise null, and one unsuitable session is closed to free its slot. */
+  acquire(site: string, source: string | null, isSuitable: (pooled: PooledSession) => boolean): PooledSession | null
+  /** Returns a session to the pool, or closes it after `messagesPerConnection` messages. */
+  release(site: string, pooled: PooledSession, messagesPerConnection: number): void
+  /** Closes the first idle session that matches; false if there is none. */
+  closeOneIdle(matches: (session: Session) => boolean): boolean
   close(): Promise<void>
 }
 
 export function createSessionPool(): SessionPool {
-  const idle = new Map<string, Pooled[]>()
-  const timer = setInterval(() => endIdle(idle), IDLE_MS / 5)
+  const idle = new Map<string, PooledSession[]>()
+  const timer = setInterval(() => closeExpired(idle), IDLE_MS / 5)
   return {
-    take: (site, source, isFit) => {
-      const waiting = idle.get(pathOf(site, source)) ?? []
-      for (let at = waiting.length - 1; at >= 0; at--) {
-        const pooled = waiting[at]
-        if (pooled === undefined || (pooled.session.isUsable && !isFit(pooled))) continue
-        waiting.splice(at, 1)
+    acquire: (site, source, isSuitable) => {
+      const sessions = idle.get(pathKey(site, source)) ?? []
+      for (let at = sessions.length - 1; at >= 0; at--) {
+        const pooled = sessions[at]
+        if (pooled === undefined || (pooled.session.isUsable && !isSuitable(pooled))) continue
+        sessions.splice(at, 1)
         if (pooled.session.isUsable) return pooled
       }
-      void waiting.shift()?.session.quit()
+      void sessions.shift()?.session.quit()
       return null
     },
-    put: (site, pooled, messagesPerConnection) => {
+    release: (site, pooled, messagesPerConnection) => {
       if (!pooled.session.isUsable) return
       if (pooled.session.delivered >= messagesPerConnection) void pooled.session.quit()
-      else keep(idle, pathOf(site, pooled.source), pooled)
+      else addIdle(idle, pathKey(site, pooled.source), pooled)
     },
-    endOne: (isMeant) => {
-      for (const waiting of idle.values()) {
-        const at = waiting.findIndex(({ session }) => session.isUsable && isMeant(session))
+    closeOneIdle: (matches) => {
+      for (const sessions of idle.values()) {
+        const at = sessions.findIndex(({ session }) => session.isUsable && matches(session))
         if (at < 0) continue
-        void waiting.splice(at, 1)[0]?.session.quit()
+        void sessions.splice(at, 1)[0]?.session.quit()
         return true
       }
       return false
@@ -72,26 +75,26 @@ export function createSessionPool(): SessionPool {
   }
 }
 
-/** A site reached from a source: what has sessions, and trouble, of its own. A site holds no blank (mta/route/site.ts). */
-export function pathOf(site: string, source: string | null): string {
+/** Key of a site as reached from one source. A site's name contains no space (mta/route/site.ts). */
+export function pathKey(site: string, source: string | null): string {
   return source === null ? site : `${site} ${source}`
 }
 
-function keep(idle: Map<string, Pooled[]>, key: string, pooled: Pooled): void {
+function addIdle(idle: Map<string, PooledSession[]>, key: string, pooled: PooledSession): void {
   pooled.idleSinceMs = performance.now()
-  const waiting = idle.get(key)
-  if (waiting === undefined) idle.set(key, [pooled])
-  else waiting.push(pooled)
+  const sessions = idle.get(key)
+  if (sessions === undefined) idle.set(key, [pooled])
+  else sessions.push(pooled)
 }
 
-function endIdle(idle: Map<string, Pooled[]>): void {
+function closeExpired(idle: Map<string, PooledSession[]>): void {
   const limit = performance.now() - IDLE_MS
-  for (const [key, waiting] of idle) {
-    const kept = waiting.filter((pooled) => {
+  for (const [key, sessions] of idle) {
+    const remaining = sessions.filter((pooled) => {
       if (pooled.session.isUsable && pooled.idleSinceMs < limit) void pooled.session.quit()
       return pooled.session.isUsable && pooled.idleSinceMs >= limit
     })
-    if (kept.length > 0) idle.set(key, kept)
+    if (remaining.length > 0) idle.set(key, remaining)
     else idle.delete(key)
   }
 }

@@ -1,32 +1,33 @@
 /**
- * Delivery by one of our own addresses, which was chosen before the message waited for its turn (mta/scheduling/source-selection.ts). A source whose address
- * turns out to have left the machine is not a matter of the message: it is given back, and goes by another at once. The operator's own next
- * hops are reached by whatever address the system chooses.
+ * Delivers through a source that was selected before the message waited in its queue
+ * (mta/scheduling/source-selection.ts). If the source's address is no longer on this machine, the delivery returns
+ * null: the scheduler releases the message and tries another source at once. Hosts of the operator's transport map are
+ * reached from any address that the system chooses.
  */
 import type { Egress } from '#mta/egress/source-choice.ts'
 import type { Attempt } from '#src/messages/outcome.ts'
-import type { Direct, Job } from './direct.ts'
+import type { DirectTransport, DirectJob } from './direct.ts'
 import { SOURCE_LOST } from './connect.ts'
 
-export interface Transport extends Omit<Direct, 'cutFrom'> {
-  /** Null when `abort` cut it short and the receiver cannot have the message, or its source is gone: nothing came of it. */
-  deliver(job: Job): Promise<Attempt | null>
+export interface Transport extends Omit<DirectTransport, 'closeFrom'> {
+  /** Null if `abort` ended it and the receiver cannot have the message, or if the source is gone: not an attempt. */
+  deliver(job: DirectJob): Promise<Attempt | null>
 }
 
-interface Means {
-  readonly direct: Direct
-  readonly egress: Pick<Egress, 'onGone' | 'lookAgain' | 'isGone'>
+interface SourceFailoverDeps {
+  readonly direct: DirectTransport
+  readonly egress: Pick<Egress, 'onAddressLost' | 'recheckAddresses' | 'isUnavailable'>
 }
 
-export function createTransport({ direct, egress }: Means): Transport {
-  egress.onGone((address) => direct.cutFrom(address))
+export function createTransport({ direct, egress }: SourceFailoverDeps): Transport {
+  egress.onAddressLost((address) => direct.closeFrom(address))
   return {
     deliver: async (job) => {
       const attempt = await direct.deliver(job)
       if (attempt === null || !isSourceLost(attempt)) return attempt
-      await egress.lookAgain()
-      // no local port being left looks the same: then the source is there, and the message waits
-      return job.ways.some(({ source }) => egress.isGone(source)) ? null : attempt
+      await egress.recheckAddresses()
+      // running out of local ports gives the same error: the source still exists, and the message is deferred
+      return job.endpoints.some(({ source }) => egress.isUnavailable(source)) ? null : attempt
     },
     abort: () => direct.abort(),
     close: () => direct.close(),

@@ -1,7 +1,7 @@
 /** Keys as operators see them: never the secret, which is not kept. */
 import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
-import type { KeyKind } from './key-form.ts'
+import type { KeyKind } from './key-format.ts'
 
 export interface KeyRow {
   readonly id: string

@@ -9,7 +9,7 @@ import { sql } from '#src/stores/sql.ts'
 import { createWorkspace } from '#src/workspaces/workspaces.ts'
 import { createDatabase, startPostgres, type TestDatabase } from '#test/support/stores.ts'
 import { until } from '#test/support/until.ts'
-import { hashKey, mintKey } from './key-form.ts'
+import { hashKey, generateKey } from './key-format.ts'
 import { deactivateKey, listKeys } from './key-list.ts'
 import { createKey, createKeyring, type CreatedKey, type Keyring, type NewKey } from './keys.ts'
 import { ALL_SCOPES } from './scopes.ts'
@@ -229,7 +229,7 @@ describe('API keys', () => {
         `${secretKey.slice(0, -1)}${last}`,
         secretKey.replace('.adm_', '.live_'),
         secretKey.replace(/^ms/, 'other'),
-        mintKey('ms', workspace.keyPart, 'admin'),
+        generateKey('ms', workspace.keyPart, 'admin'),
         '\0'.repeat(200),
         'a'.repeat(1_000_000),
       ]
@@ -273,7 +273,7 @@ describe('API keys', () => {
     })
 
     it('remembers an unknown key for a moment only', async () => {
-      const unknown = mintKey('ms', workspace.keyPart, 'admin')
+      const unknown = generateKey('ms', workspace.keyPart, 'admin')
       for (let i = 0; i < 5; i++) await world.keyring.authenticate(unknown)
       assert.strictEqual(world.lookups(), 1)
       world.clock.ms += 1000
@@ -420,7 +420,7 @@ describe('the keyring while PostgreSQL is away', () => {
       assert.strictEqual((await world.keyring.authenticate(key.secretKey))?.keyId, key.id)
       await expect(world.keyring.authenticate(other.secretKey)).to.be.rejected.and.eventually.satisfy(isDatabaseAway)
       await expect(
-        world.keyring.authenticate(mintKey('ms', workspace.keyPart, 'admin')),
+        world.keyring.authenticate(generateKey('ms', workspace.keyPart, 'admin')),
       ).to.be.rejected.and.eventually.satisfy(isDatabaseAway)
       world.clock.ms += 5000
       await expect(world.keyring.authenticate(key.secretKey)).to.be.rejected.and.eventually.satisfy(isDatabaseAway)

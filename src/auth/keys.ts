@@ -11,12 +11,12 @@ import { createBatcher } from '#src/concurrency/batcher.ts'
 import type { Context } from '#src/context.ts'
 import type { Db, Queryable } from '#src/stores/db.ts'
 import { newId } from '#src/platform/id.ts'
-import { createShelf } from '#src/concurrency/ttl-cache.ts'
+import { createTtlCache } from '#src/concurrency/ttl-cache.ts'
 import { sql } from '#src/stores/sql.ts'
-import { hashKey, isKeyForm, type KeyKind, mintKey } from './key-form.ts'
-import { listen } from './listener.ts'
-import { findKeys, type StoredKey } from './lookup.ts'
-import { createUses } from './uses.ts'
+import { hashKey, hasKeyFormat, type KeyKind, generateKey } from './key-format.ts'
+import { listenForNotifications } from './notification-listener.ts'
+import { findKeys, type StoredKey } from './key-lookup.ts'
+import { createUsageRecorder } from './key-usage.ts'
 
 /** The connected account that a regular key is bound to. */
 export interface CallerAccount {
@@ -53,69 +53,70 @@ export interface Keyring {
 }
 
 const CHANNEL = 'mailstead_keys'
-const KNOWN = { max: 50_000, ttlMs: 5000 }
-const UNKNOWN = { max: 10_000, ttlMs: 1000 }
-const LOOKUPS = { max: 200, lanes: 2 }
+const KNOWN_KEYS = { max: 50_000, ttlMs: 5000 }
+const UNKNOWN_KEYS = { max: 10_000, ttlMs: 1000 }
+const LOOKUPS = { max: 200, concurrency: 2 }
 
-interface Entry {
+interface CachedKey {
   readonly hash: Buffer
   readonly caller: Caller
   /** Milliseconds since the epoch; Infinity = never. */
   readonly expiresAt: number
 }
 
-function entryOf({ hash, expiresAt, ...caller }: StoredKey): Entry {
+function toCachedKey({ hash, expiresAt, ...caller }: StoredKey): CachedKey {
   return { hash, caller: Object.freeze(caller), expiresAt: expiresAt?.getTime() ?? Infinity }
 }
 
 export function createKeyring(ctx: Pick<Context, 'config' | 'db' | 'clock' | 'log'>): Keyring {
-  const known = createShelf<Entry>(ctx.clock, KNOWN)
-  const unknown = createShelf<true>(ctx.clock, UNKNOWN)
+  const known = createTtlCache<CachedKey>(ctx.clock, KNOWN_KEYS)
+  const unknown = createTtlCache<true>(ctx.clock, UNKNOWN_KEYS)
   const lookups = createBatcher((hashes: Buffer[]) => findKeys(ctx.db, hashes), LOOKUPS)
-  const uses = createUses(ctx)
+  const usage = createUsageRecorder(ctx)
   // Look-ups under way. A new map for each forgetting: an answer that was asked for before it is not remembered after it.
-  let underWay = new Map<string, Promise<Entry | null>>()
+  let loads = new Map<string, Promise<CachedKey | null>>()
 
-  function forget(): void {
+  function forgetAll(): void {
     known.clear()
     unknown.clear()
-    underWay = new Map()
+    loads = new Map()
   }
 
-  async function load(name: string, hash: Buffer, mine: typeof underWay): Promise<Entry | null> {
+  async function load(name: string, hash: Buffer, generation: typeof loads): Promise<CachedKey | null> {
     try {
       const row = await lookups.add(hash)
-      const entry = row === null ? null : entryOf(row)
-      if (mine === underWay && entry !== null) known.put(name, entry)
-      if (mine === underWay && entry === null) unknown.put(name, true)
+      const entry = row === null ? null : toCachedKey(row)
+      if (generation === loads && entry !== null) known.set(name, entry)
+      if (generation === loads && entry === null) unknown.set(name, true)
       return entry
     } finally {
-      mine.delete(name)
+      generation.delete(name)
     }
   }
 
-  function recall(name: string, hash: Buffer): Entry | null | Promise<Entry | null> {
+  function find(name: string, hash: Buffer): CachedKey | null | Promise<CachedKey | null> {
     const entry = known.get(name)
     if (entry !== undefined) return timingSafeEqual(entry.hash, hash) ? entry : null
     if (unknown.get(name) === true) return null
-    const loading = underWay.get(name) ?? load(name, hash, underWay)
-    underWay.set(name, loading)
+    const loading = loads.get(name) ?? load(name, hash, loads)
+    loads.set(name, loading)
     return loading
   }
 
-  const listener = ctx.config.databaseUrl === null ? null : listen(ctx.config.databaseUrl, CHANNEL, ctx.log, forget)
+  const listener =
+    ctx.config.databaseUrl === null ? null : listenForNotifications(ctx.config.databaseUrl, CHANNEL, ctx.log, forgetAll)
   return {
     async authenticate(key) {
-      if (!isKeyForm(key)) return null
+      if (!hasKeyFormat(key)) return null
       const hash = hashKey(key)
-      const entry = await recall(hash.toString('latin1'), hash)
+      const entry = await find(hash.toString('latin1'), hash)
       if (entry === null || ctx.clock.now() >= entry.expiresAt) return null
-      uses.mark(entry.caller.keyId)
+      usage.record(entry.caller.keyId)
       return entry.caller
     },
     async stop() {
       await listener?.stop()
-      await uses.stop()
+      await usage.stop()
     },
   }
 }
@@ -123,7 +124,7 @@ export function createKeyring(ctx: Pick<Context, 'config' | 'db' | 'clock' | 'lo
 /** Active keys that have not expired; the rule counts no others, for they open nothing. */
 export const MAX_ADMIN_KEYS = 5
 
-interface KeyOrder {
+interface KeyRequest {
   readonly prefix: string
   readonly workspaceId: string
   readonly name: string
@@ -132,9 +133,9 @@ interface KeyOrder {
 
 /** An admin key has scopes; a regular key is bound to a domain of the workspace, or to a connected account. */
 export type NewKey =
-  | (KeyOrder & { readonly kind: 'admin'; readonly scopes: readonly string[] })
-  | (KeyOrder & { readonly kind: 'regular'; readonly domainId: string })
-  | (KeyOrder & { readonly kind: 'regular'; readonly accountId: string })
+  | (KeyRequest & { readonly kind: 'admin'; readonly scopes: readonly string[] })
+  | (KeyRequest & { readonly kind: 'regular'; readonly domainId: string })
+  | (KeyRequest & { readonly kind: 'regular'; readonly accountId: string })
 
 export type CreatedKey =
   /** `secretKey` exists here and nowhere else. */
@@ -160,29 +161,29 @@ const INSERT_KEY = sql`
 `
 
 /** Makes a key. The row of the workspace is locked meanwhile, so two calls cannot both take the last place. */
-export function createKey(db: Db, order: NewKey): Promise<CreatedKey> {
+export function createKey(db: Db, request: NewKey): Promise<CreatedKey> {
   return db.transaction(async (tx) => {
     const {
       rows: [workspace],
-    } = await tx.query<{ key_part: string }>(LOCK_WORKSPACE, [order.workspaceId])
+    } = await tx.query<{ key_part: string }>(LOCK_WORKSPACE, [request.workspaceId])
     if (workspace === undefined) return { kind: 'no-workspace' }
-    const refusal = await refuseOrder(tx, order)
+    const refusal = await checkRequest(tx, request)
     if (refusal !== null) return refusal
     const id = newId()
-    const secretKey = mintKey(order.prefix, workspace.key_part, order.kind)
-    const bound = [
-      order.kind === 'admin' ? order.scopes : [],
-      'domainId' in order ? order.domainId : null,
-      'accountId' in order ? order.accountId : null,
+    const secretKey = generateKey(request.prefix, workspace.key_part, request.kind)
+    const binding = [
+      request.kind === 'admin' ? request.scopes : [],
+      'domainId' in request ? request.domainId : null,
+      'accountId' in request ? request.accountId : null,
     ]
     const values = [
       id,
-      order.workspaceId,
-      order.kind,
-      order.name,
+      request.workspaceId,
+      request.kind,
+      request.name,
       hashKey(secretKey),
-      order.expiresAt ?? null,
-      ...bound,
+      request.expiresAt ?? null,
+      ...binding,
     ]
     const {
       rows: [row],
@@ -191,14 +192,14 @@ export function createKey(db: Db, order: NewKey): Promise<CreatedKey> {
   })
 }
 
-function refuseOrder(tx: Queryable, order: NewKey): Promise<CreatedKey | null> {
-  if (order.kind === 'admin') return refuseAdmin(tx, order.workspaceId)
-  return 'domainId' in order
-    ? refuseDomain(tx, order.workspaceId, order.domainId)
-    : refuseAccount(tx, order.workspaceId, order.accountId)
+function checkRequest(tx: Queryable, request: NewKey): Promise<CreatedKey | null> {
+  if (request.kind === 'admin') return checkAdminLimit(tx, request.workspaceId)
+  return 'domainId' in request
+    ? checkDomain(tx, request.workspaceId, request.domainId)
+    : checkAccount(tx, request.workspaceId, request.accountId)
 }
 
-async function refuseAccount(tx: Queryable, workspaceId: string, accountId: string): Promise<CreatedKey | null> {
+async function checkAccount(tx: Queryable, workspaceId: string, accountId: string): Promise<CreatedKey | null> {
   const { rows } = await tx.query(
     'SELECT 1 FROM connected_accounts WHERE id = $1 AND workspace_id = $2 FOR KEY SHARE',
     [accountId, workspaceId],
@@ -206,14 +207,14 @@ async function refuseAccount(tx: Queryable, workspaceId: string, accountId: stri
   return rows.length > 0 ? null : { kind: 'no-account' }
 }
 
-async function refuseAdmin(tx: Queryable, workspaceId: string): Promise<CreatedKey | null> {
+async function checkAdminLimit(tx: Queryable, workspaceId: string): Promise<CreatedKey | null> {
   const {
     rows: [row],
   } = await tx.query<{ n: number }>(COUNT_ADMIN, [workspaceId])
   return (row?.n ?? 0) >= MAX_ADMIN_KEYS ? { kind: 'too-many-admin-keys', max: MAX_ADMIN_KEYS } : null
 }
 
-async function refuseDomain(tx: Queryable, workspaceId: string, domainId: string): Promise<CreatedKey | null> {
+async function checkDomain(tx: Queryable, workspaceId: string, domainId: string): Promise<CreatedKey | null> {
   const {
     rows: [row],
   } = await tx.query<{ domain: string; status: string }>(

@@ -1,5 +1,5 @@
 import { assert } from 'chai'
-import { ALL_SCOPES, readScopes, SCOPES } from './scopes.ts'
+import { ALL_SCOPES, parseScopes, SCOPES } from './scopes.ts'
 
 const CASES: readonly [text: string, scopes: readonly string[] | null][] = [
   ['all', ALL_SCOPES],
@@ -17,7 +17,7 @@ const CASES: readonly [text: string, scopes: readonly string[] | null][] = [
 
 describe('scopes', () => {
   for (const [text, scopes] of CASES) {
-    it(`reads ${JSON.stringify(text)}`, () => assert.deepEqual(readScopes(text), scopes))
+    it(`reads ${JSON.stringify(text)}`, () => assert.deepEqual(parseScopes(text), scopes))
   }
 
   it('are those of the specification, and those for what it has not', () => {

@@ -18,12 +18,12 @@ export const SCOPES = {
   'tracking:manage': 'read and change what is tracked of the mail, and under whose name',
 } as const
 
-export type Scope = keyof typeof SCOPES
+export type KeyScope = keyof typeof SCOPES
 
-export const ALL_SCOPES = Object.keys(SCOPES) as readonly Scope[]
+export const ALL_SCOPES = Object.keys(SCOPES) as readonly KeyScope[]
 
 /** Reads `all` or a comma-separated list, each scope once, in table order; null for a name that is no scope, and for an empty list. */
-export function readScopes(text: string): Scope[] | null {
+export function parseScopes(text: string): KeyScope[] | null {
   if (text.trim() === 'all') return [...ALL_SCOPES]
   const names = new Set(
     text

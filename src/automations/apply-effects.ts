@@ -1,64 +1,67 @@
 /**
- * Does what a slice of walks says, in the transaction that moves their enrolments: tags, memberships, mails, calls, and where each contact
- * now is. All of it or nothing, so a crash neither loses a step nor takes it twice. What Redis has to be told comes back, for after the
- * commit.
+ * Applies the effects of a slice of automation runs in the transaction that moves their enrolments: tags, memberships,
+ * messages, webhook calls, and the position of each contact. The transaction is atomic, so a crash neither loses nor
+ * repeats a step. The result lists what must be announced in Redis after the commit.
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
-import { holdAudience, type Target } from '#src/contacts/audiences.ts'
-import { contactEvent } from '#src/contacts/events.ts'
+import { lockAudience, type AudienceTarget } from '#src/contacts/audiences.ts'
+import { contactEvent } from '#src/contacts/contact-events.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
-import type { News } from '#src/queue/notifications.ts'
+import type { CommitNotifications } from '#src/queue/notifications.ts'
 import { raiseEvents } from '#src/events/raise.ts'
 import { newId } from '#src/platform/id.ts'
-import { laneOf } from './webhook-calls.ts'
-import type { DueEnrolment } from './due.ts'
-import type { Sendable } from './mail-steps.ts'
-import { sendMails, type NewMail } from './mail-queue.ts'
-import type { Due } from '#src/queue/due-schedule.ts'
+import { queueNameOf } from './webhook-calls.ts'
+import type { DueEnrolment } from './due-enrolments.ts'
+import type { MailStepState } from './mail-steps.ts'
+import { queueMessages, type AutomationMessage } from './mail-queue.ts'
+import type { DueRecipient } from '#src/queue/due-schedule.ts'
 import { sql } from '#src/stores/sql.ts'
-import { moveEnrolments, notePassed, type Taken } from './enrolment-progress.ts'
+import { moveEnrolments, recordPassedSteps, type EnrolmentRun } from './enrolment-progress.ts'
 import type { Effect } from './step-engine.ts'
 
-export interface Outcome {
-  readonly due: readonly Due[]
-  readonly news: News
+export interface AppliedEffects {
+  readonly due: readonly DueRecipient[]
+  readonly news: CommitNotifications
 }
 
-/** Contacts that change are locked (`holdContacts`). `sendable` answers what a mail step of an enrolment sends. */
-export async function carryOut(
+/**
+ * The caller has locked the contacts that change (`lockContacts`). `mailStepFor` returns what a mail step of an
+ * enrolment sends.
+ */
+export async function applyEffects(
   tx: Queryable,
-  taken: readonly Taken[],
-  sendable: (enrolment: DueEnrolment, stepId: string) => Sendable,
+  runs: readonly EnrolmentRun[],
+  mailStepFor: (enrolment: DueEnrolment, stepId: string) => MailStepState,
   now: Date,
-): Promise<Outcome> {
-  await changeTags(tx, taken, now)
-  const joining = await changeAudiences(tx, taken, now)
-  await storeCalls(tx, taken, now)
-  const sent = await sendMails(tx, mailsOf(taken, sendable, now), now)
-  await moveEnrolments(tx, taken, now)
-  await notePassed(tx, taken)
-  return { due: sent.due, news: together([joining, sent.news]) }
+): Promise<AppliedEffects> {
+  await changeTags(tx, runs, now)
+  const joining = await changeAudiences(tx, runs, now)
+  await storeCalls(tx, runs, now)
+  const sent = await queueMessages(tx, listMessages(runs, mailStepFor, now), now)
+  await moveEnrolments(tx, runs, now)
+  await recordPassedSteps(tx, runs)
+  return { due: sent.due, news: mergeNotifications([joining, sent.news]) }
 }
 
-function together(news: readonly News[]): News {
+function mergeNotifications(news: readonly CommitNotifications[]): CommitNotifications {
   const workspaces = new Set(news.flatMap((one) => one.workspaces))
   return { hasDeliveries: news.some(({ hasDeliveries }) => hasDeliveries), workspaces: [...workspaces] }
 }
 
-interface Done<K extends Effect['kind']> extends Taken {
+interface RunEffect<K extends Effect['kind']> extends EnrolmentRun {
   readonly effect: Extract<Effect, { kind: K }>
 }
 
-function effectsOf<K extends Effect['kind']>(taken: readonly Taken[], kind: K): Done<K>[] {
-  return taken.flatMap((one) =>
-    one.walked.effects.flatMap((effect) =>
+function listEffects<K extends Effect['kind']>(runs: readonly EnrolmentRun[], kind: K): RunEffect<K>[] {
+  return runs.flatMap((one) =>
+    one.result.effects.flatMap((effect) =>
       effect.kind === kind ? [{ ...one, effect: effect as Extract<Effect, { kind: K }> }] : [],
     ),
   )
 }
 
-/** Of a contact: a further one is not given. */
-const MOST_TAGS = 100
+/** Maximum number of tags per contact; further tags are not added. */
+const MAX_TAGS = 100
 
 const TAGS = prepared(
   'automation-tags',
@@ -71,12 +74,12 @@ const TAGS = prepared(
           FROM unnest(c.tags) WITH ORDINALITY AS t (tag, place)
           WHERE NOT i.removed ? tag
           UNION ALL
-          SELECT tag, ${MOST_TAGS} + place
+          SELECT tag, ${MAX_TAGS} + place
           FROM jsonb_array_elements_text(i.added) WITH ORDINALITY AS a (tag, place)
           WHERE NOT tag = ANY (c.tags)
         ) both_sides
         ORDER BY place
-        LIMIT ${MOST_TAGS}
+        LIMIT ${MAX_TAGS}
       ),
       updated_at = $4
     FROM unnest($1::uuid[], $2::jsonb[], $3::jsonb[]) AS i (id, added, removed)
@@ -84,24 +87,24 @@ const TAGS = prepared(
   `,
 )
 
-/** A contact that is in several automations at once may stand here several times: what each asks for is put together. */
-async function changeTags(tx: Queryable, taken: readonly Taken[], now: Date): Promise<void> {
+/** A contact in several automations can occur several times; its tag changes are combined. */
+async function changeTags(tx: Queryable, runs: readonly EnrolmentRun[], now: Date): Promise<void> {
   const byContact = new Map<string, Map<string, boolean>>()
   for (const {
     enrolment: { contactId },
     effect,
-  } of effectsOf(taken, 'tag')) {
+  } of listEffects(runs, 'tag')) {
     const tags = byContact.get(contactId) ?? new Map<string, boolean>()
-    // what was asked for last counts, and comes last
+    // the last change of a tag wins and moves to the end
     tags.delete(effect.tag)
     byContact.set(contactId, tags.set(effect.tag, effect.isAdded))
   }
   if (byContact.size === 0) return
   const rows = [...byContact].toSorted(([a], [b]) => (a < b ? -1 : 1))
-  const having = (tags: ReadonlyMap<string, boolean>, is: boolean): string =>
+  const tagsToJson = (tags: ReadonlyMap<string, boolean>, is: boolean): string =>
     JSON.stringify([...tags].filter(([, isAdded]) => isAdded === is).map(([tag]) => tag))
   await tx.query(TAGS, [
-    ...columnsOf(rows, [([id]) => id, ([, tags]) => having(tags, true), ([, tags]) => having(tags, false)]),
+    ...columnsOf(rows, [([id]) => id, ([, tags]) => tagsToJson(tags, true), ([, tags]) => tagsToJson(tags, false)]),
     now,
   ])
 }
@@ -121,7 +124,7 @@ const JOIN = prepared(
     RETURNING contact_id AS "contactId", email
   `,
 )
-// memberships of deleted audiences go with it: a contact in nothing else would be taken for one of theirs, and removed
+// Also deletes memberships of deleted audiences: a contact with no others would be treated as orphaned and be deleted.
 const LEAVE = prepared(
   'automation-leave',
   sql`
@@ -131,20 +134,20 @@ const LEAVE = prepared(
   `,
 )
 
-/** Audience by audience, in the order of their ids. One that was deleted is passed over. Who unsubscribed stays so. */
-async function changeAudiences(tx: Queryable, taken: readonly Taken[], now: Date): Promise<News> {
-  const last = new Map<string, Done<'audience'>>()
-  for (const one of effectsOf(taken, 'audience')) last.set(`${one.effect.audienceId} ${one.enrolment.contactId}`, one)
+/** Changes audiences ordered by id. Skips deleted audiences. Contacts that unsubscribed stay unsubscribed. */
+async function changeAudiences(tx: Queryable, runs: readonly EnrolmentRun[], now: Date): Promise<CommitNotifications> {
+  const last = new Map<string, RunEffect<'audience'>>()
+  for (const one of listEffects(runs, 'audience')) last.set(`${one.effect.audienceId} ${one.enrolment.contactId}`, one)
   const byAudience = Map.groupBy(
     last.values(),
     ({ enrolment, effect }) => `${effect.audienceId} ${enrolment.workspaceId}`,
   )
-  const news: News[] = []
+  const news: CommitNotifications[] = []
   for (const [key, members] of [...byAudience].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     const [audienceId = '', workspaceId = ''] = key.split(' ')
-    const at: Target = { workspaceId, audienceId, now }
-    const held = await holdAudience(tx, at)
-    if (held === null) continue
+    const at: AudienceTarget = { workspaceId, audienceId, now }
+    const locked = await lockAudience(tx, at)
+    if (locked === null) continue
     const idsOf = (isAdded: boolean): string[] =>
       members.filter(({ effect }) => effect.isAdded === isAdded).map(({ enrolment }) => enrolment.contactId)
     await tx.query(LEAVE, [audienceId, idsOf(false)])
@@ -157,10 +160,10 @@ async function changeAudiences(tx: Queryable, taken: readonly Taken[], now: Date
       ),
     )
   }
-  return together(news)
+  return mergeNotifications(news)
 }
 
-const CALLS = prepared(
+const STORE_CALLS = prepared(
   'automation-calls-store',
   sql`
     INSERT INTO automation_calls (
@@ -171,17 +174,17 @@ const CALLS = prepared(
   `,
 )
 
-async function storeCalls(tx: Queryable, taken: readonly Taken[], now: Date): Promise<void> {
-  const calls = effectsOf(taken, 'call').map((one) => ({ ...one, id: newId(now.getTime()) }))
+async function storeCalls(tx: Queryable, runs: readonly EnrolmentRun[], now: Date): Promise<void> {
+  const calls = listEffects(runs, 'call').map((one) => ({ ...one, id: newId(now.getTime()) }))
   if (calls.length === 0) return
-  await tx.query(CALLS, [
+  await tx.query(STORE_CALLS, [
     ...columnsOf(calls, [
       (one) => one.id,
       (one) => one.enrolment.workspaceId,
       (one) => one.enrolment.automationId,
       (one) => one.enrolment.id,
       (one) => one.effect.stepId,
-      (one) => laneOf(one.enrolment.workspaceId, one.effect.url),
+      (one) => queueNameOf(one.enrolment.workspaceId, one.effect.url),
       (one) => one.effect.url,
       (one) => JSON.stringify(callBody(one, now)),
     ]),
@@ -189,8 +192,8 @@ async function storeCalls(tx: Queryable, taken: readonly Taken[], now: Date): Pr
   ])
 }
 
-/** What a webhook step tells. */
-function callBody({ id, enrolment, contact, effect }: Done<'call'> & { readonly id: string }, now: Date): object {
+/** The request body of a webhook step. */
+function callBody({ id, enrolment, contact, effect }: RunEffect<'call'> & { readonly id: string }, now: Date): object {
   return {
     id,
     type: 'automation.webhook',
@@ -216,14 +219,14 @@ function callBody({ id, enrolment, contact, effect }: Done<'call'> & { readonly 
   }
 }
 
-function mailsOf(
-  taken: readonly Taken[],
-  sendable: (enrolment: DueEnrolment, stepId: string) => Sendable,
+function listMessages(
+  runs: readonly EnrolmentRun[],
+  mailStepFor: (enrolment: DueEnrolment, stepId: string) => MailStepState,
   now: Date,
-): NewMail[] {
-  return effectsOf(taken, 'mail').map(({ enrolment, contact, effect: { step, event } }) => {
-    const what = sendable(enrolment, step.id)
-    if (what.kind !== 'ready') throw new Error(`a walk went past a mail that cannot be sent: ${what.reason}`)
+): AutomationMessage[] {
+  return listEffects(runs, 'mail').map(({ enrolment, contact, effect: { step, event } }) => {
+    const mailStep = mailStepFor(enrolment, step.id)
+    if (mailStep.kind !== 'ready') throw new Error(`an automation run passed a mail step that cannot be sent: ${mailStep.reason}`)
     return {
       id: newId(now.getTime()),
       eventId: newId(now.getTime()),
@@ -231,7 +234,7 @@ function mailsOf(
       email: contact.email,
       step,
       event,
-      ...what,
+      ...mailStep,
     }
   })
 }

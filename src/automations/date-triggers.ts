@@ -1,14 +1,14 @@
 /**
- * The moment of an automation has come: the members of its audience are enrolled, a slice at a time. All whose moment has come share a
- * slice, so that a large audience holds up no other. How far it is stands in the row of the automation, in the same statement; two workers
- * never enrol for the same one at once.
+ * Enrols the members of an audience when the start time of a date_time automation comes, one slice at a time. All due
+ * automations share a slice, so a large audience does not delay others. The same statement stores the progress in the
+ * automation's row, and row locks keep two workers from enrolling for the same automation at once.
  */
 import type { Context } from '#src/context.ts'
 import { prepared } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 
-const MEMBERS = 2000
-const MOST_AUTOMATIONS = 50
+const MAX_MEMBERS = 2000
+const MAX_AUTOMATIONS = 50
 const ENROL_MEMBERS = prepared(
   'automation-enrol-members',
   sql`
@@ -22,7 +22,7 @@ const ENROL_MEMBERS = prepared(
         AND NOT a.is_enrolled
         AND a.starts_at <= $1
       ORDER BY random()
-      LIMIT ${MOST_AUTOMATIONS}
+      LIMIT ${MAX_AUTOMATIONS}
       FOR UPDATE OF a SKIP LOCKED
     ),
     members AS MATERIALIZED (
@@ -35,7 +35,7 @@ const ENROL_MEMBERS = prepared(
           AND is_subscribed
           AND contact_id > coalesce(w.enrolled_to, '00000000-0000-0000-0000-000000000000')
         ORDER BY contact_id
-        LIMIT (SELECT ${MEMBERS} / count(*) FROM wanted)
+        LIMIT (SELECT ${MAX_MEMBERS} / count(*) FROM wanted)
       ) m
     ),
     begun AS (
@@ -55,14 +55,14 @@ const ENROL_MEMBERS = prepared(
       GROUP BY w.id
     )
     UPDATE automations a
-    SET is_enrolled = r.n < (SELECT ${MEMBERS} / count(*) FROM wanted), enrolled_to = coalesce(r.last, a.enrolled_to)
+    SET is_enrolled = r.n < (SELECT ${MAX_MEMBERS} / count(*) FROM wanted), enrolled_to = coalesce(r.last, a.enrolled_to)
     FROM reached r
     WHERE a.id = r.id
   `,
 )
 
-/** One slice. True when there may be more. */
-export async function enrolMembers({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<boolean> {
+/** Enrols one slice. Returns true if there may be more. */
+export async function enrolAudienceMembers({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<boolean> {
   const { rowCount } = await db.query(ENROL_MEMBERS, [new Date(clock.now())])
   return (rowCount ?? 0) > 0
 }

@@ -1,17 +1,17 @@
 /** Enrolments on a real PostgreSQL: every way in, each exactly once, counted without waiting, gone with their contact. */
 import { Readable } from 'node:stream'
 import { assert } from 'chai'
-import { saveContacts } from '#src/contacts/save.ts'
+import { saveContacts } from '#src/contacts/save-contacts.ts'
 import { newId } from '#src/platform/id.ts'
-import { runImports } from '#src/imports/run.ts'
+import { runImports } from '#src/imports/import-runner.ts'
 import { storeUpload } from '#src/imports/upload.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { changeAutomation, createAutomation, type AutomationChange } from './edit.ts'
+import { changeAutomation, createAutomation, type AutomationChange } from './change-automation.ts'
 import { enrolContact, listEnrolments, trackEvent, unenrolContact } from './enrol.ts'
 import { findAutomation } from './store.ts'
 import { readSteps, type Step } from './steps.ts'
-import { endArchived, foldCounts } from './maintenance.ts'
+import { exitArchived, applyCounterDeltas } from './maintenance.ts'
 
 describe('enrolments', () => {
   let ctx: TestContext
@@ -195,7 +195,7 @@ describe('enrolments', () => {
     const [expected] = [await counts(id)]
     assert.deepEqual([expected[0], (expected[1] ?? 0) + (expected[2] ?? 0)], [30, 30])
     const readers = Array.from({ length: 20 }, () => counts(id))
-    await Promise.all([...Array.from({ length: 4 }, () => foldCounts(ctx.db)), ...readers])
+    await Promise.all([...Array.from({ length: 4 }, () => applyCounterDeltas(ctx.db)), ...readers])
     for (const read of await Promise.all(readers)) assert.deepEqual(read, expected, 'a reader never sees half of it')
     assert.deepEqual(await counts(id), expected)
     assert.deepEqual((await ctx.db.query('SELECT 1 FROM enrolment_changes')).rows, [])
@@ -206,8 +206,8 @@ describe('enrolments', () => {
     for (const email of emails(3)) await track(email, 'e')
     await unenrolContact(ctx.db, { workspaceId, email: 'c0@x.example' }, id, now)
     await changeAutomation(ctx, workspaceId, id, { status: 'archived' })
-    await foldCounts(ctx.db)
-    await Promise.all([endArchived(ctx.db, now), endArchived(ctx.db, now)])
+    await applyCounterDeltas(ctx.db)
+    await Promise.all([exitArchived(ctx.db, now), exitArchived(ctx.db, now)])
     const { items } = await listEnrolments(ctx.db, id, { page: 1, limit: 10, state: 'exited' })
     assert.deepEqual(
       items.map(({ email, reason }) => [email, reason]).toSorted((a, b) => String(a).localeCompare(String(b))),
@@ -218,7 +218,7 @@ describe('enrolments', () => {
       ],
     )
     assert.deepEqual(await counts(id), [3, 0, 0])
-    assert.strictEqual(await endArchived(ctx.db, now), false)
+    assert.strictEqual(await exitArchived(ctx.db, now), false)
   })
   it('a contact of a deleted audience is unknown', async () => {
     const id = await onEvent('e')

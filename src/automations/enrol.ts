@@ -1,32 +1,33 @@
 /**
- * Contacts come into automations and leave them. Enrolling is one statement: who is in already is skipped by the unique index on active
- * enrolments, so that any number of calls at once enrol a contact exactly once; who has ended may begin again. The contact is locked
- * against deletion while it is enrolled. No counter and no row of the automation is written, so events never wait for each other.
- * When an answer is given, the enrolment is committed and due.
+ * Enrols contacts in automations and removes them. Enrolling is one statement: the unique index on active enrolments
+ * skips contacts that are already enrolled, so any number of concurrent calls enrol a contact exactly once, and a
+ * contact that finished can be enrolled again. The contact is locked against deletion while it is enrolled. No counter
+ * and no automation row is written, so events never wait for each other. When the call returns, the enrolment is
+ * committed and due.
  */
 import { jsonOrNull } from '#src/stores/column-arrays.ts'
-import { GHOST } from '#src/contacts/orphaned-contacts.ts'
+import { IS_ORPHANED } from '#src/contacts/orphaned-contacts.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
-import { readPage, type Page, type PageWish } from '#src/stores/page.ts'
+import { readPage, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
-import { MOST_HEARD, type Properties as EventProperties } from './wait-events.ts'
+import { MAX_RECEIVED_EVENTS, type EventProperties as EventProperties } from './wait-events.ts'
 import type { EnrolmentState, Status } from './state.ts'
 
-/** A contact of a workspace; the address in lower case. */
-export interface Person {
+/** A contact of a workspace; the address is in lower case. */
+export interface ContactRef {
   readonly workspaceId: string
   readonly email: string
 }
 
-/** What a template may read as `{{event.<name>}}`. */
-export type Properties = EventProperties | null
+/** Event properties, available to templates as `{{event.<name>}}`. */
+export type EnrolmentProperties = EventProperties | null
 
-// one of date_time begins at its moment, any other now
-const enrolWhere = (which: string, beside = ''): string => sql`
+// an enrolment in a date_time automation starts at its start time, any other now
+const enrolQuery = (which: string, beside = ''): string => sql`
   WITH person AS (
     SELECT c.id
     FROM contacts c
-    WHERE c.workspace_id = $1 AND c.email = $2 AND NOT ${GHOST}
+    WHERE c.workspace_id = $1 AND c.email = $2 AND NOT ${IS_ORPHANED}
     FOR KEY SHARE OF c
   )${beside}
   INSERT INTO enrolments (automation_id, version, workspace_id, contact_id, step, properties, due_at, created_at)
@@ -39,10 +40,11 @@ const enrolWhere = (which: string, beside = ''): string => sql`
 `
 
 /**
- * Who waits for it goes on now. Who is on the way to its next step, or held at it, keeps it in mind: that step may be the one that waits
- * for it. In the statement that enrols: what an event begins has not waited for it, and an event is met once or not at all.
+ * Records an event for the contact's enrolments. An enrolment that waits for the event continues now. One that is due,
+ * or held at a step, keeps the event in case its next step waits for it. This runs in the statement that enrols, so an
+ * event never ends a wait in an enrolment that it started itself, and it is recorded once or not at all.
  */
-const MEET = sql`
+const RECORD_EVENT = sql`
   met AS (
     UPDATE enrolments e
     SET due_at = CASE WHEN e.waits_for = $5 THEN least(e.due_at, $4) ELSE e.due_at END,
@@ -54,52 +56,57 @@ const MEET = sql`
       AND e.state = 'active'
       AND (
         e.waits_for = $5 AND NOT coalesce(e.heard, '[]') @> jsonb_build_array(jsonb_build_object('name', $5::text))
-        OR (e.due_at <= $4 OR e.reason IS NOT NULL) AND jsonb_array_length(coalesce(e.heard, '[]')) < ${MOST_HEARD}
+        OR (e.due_at <= $4 OR e.reason IS NOT NULL) AND jsonb_array_length(coalesce(e.heard, '[]')) < ${MAX_RECEIVED_EVENTS}
       )
   )
 `
 
 const TRACK = prepared(
   'enrolments-track',
-  enrolWhere(`a.trigger_type = 'contact_event' AND a.trigger_key = $5`, `, ${MEET}`),
+  enrolQuery(`a.trigger_type = 'contact_event' AND a.trigger_key = $5`, `, ${RECORD_EVENT}`),
 )
-const ENROL = prepared('enrolments-enrol', enrolWhere('a.id = $5::uuid'))
+const ENROL = prepared('enrolments-enrol', enrolQuery('a.id = $5::uuid'))
 
 /**
- * An event of a contact: how many automations it began; those in which the contact waits for it go on. An unknown contact begins none.
+ * Records an event of a contact. Returns the number of automations it started; enrolments that wait for the event
+ * continue. An event of an unknown contact starts none.
  */
 export async function trackEvent(
   db: Queryable,
-  { workspaceId, email }: Person,
-  { name, properties }: { readonly name: string; readonly properties: Properties },
+  { workspaceId, email }: ContactRef,
+  { name, properties }: { readonly name: string; readonly properties: EnrolmentProperties },
   now: Date,
 ): Promise<number> {
   const { rowCount } = await db.query(TRACK, [workspaceId, email, jsonOrNull(properties), now, name])
   return rowCount ?? 0
 }
 
-export type Enrolled =
+export type EnrolResult =
   | { readonly kind: 'enrolled' | 'already' | 'no-contact' | 'no-automation' }
   | { readonly kind: 'not-active'; readonly status: Status }
 
-/** Enrols a contact by hand, whatever the trigger is. */
+/** Enrols a contact explicitly, whatever the trigger is. */
 export async function enrolContact(
   db: Queryable,
-  { workspaceId, email }: Person,
-  { automationId, properties }: { readonly automationId: string; readonly properties: Properties },
+  { workspaceId, email }: ContactRef,
+  { automationId, properties }: { readonly automationId: string; readonly properties: EnrolmentProperties },
   now: Date,
-): Promise<Enrolled> {
+): Promise<EnrolResult> {
   const { rowCount } = await db.query(ENROL, [workspaceId, email, jsonOrNull(properties), now, automationId])
-  return rowCount === 1 ? { kind: 'enrolled' } : explain(db, { workspaceId, email }, automationId)
+  return rowCount === 1 ? { kind: 'enrolled' } : explainNotEnrolled(db, { workspaceId, email }, automationId)
 }
 
-async function explain(db: Queryable, { workspaceId, email }: Person, automationId: string): Promise<Enrolled> {
+async function explainNotEnrolled(
+  db: Queryable,
+  { workspaceId, email }: ContactRef,
+  automationId: string,
+): Promise<EnrolResult> {
   const {
     rows: [row],
   } = await db.query<{ status: Status | null; isKnown: boolean }>(
     sql`
       SELECT (SELECT status FROM automations WHERE workspace_id = $1 AND id = $2) AS status,
-        EXISTS (SELECT 1 FROM contacts c WHERE c.workspace_id = $1 AND c.email = $3 AND NOT ${GHOST}) AS "isKnown"
+        EXISTS (SELECT 1 FROM contacts c WHERE c.workspace_id = $1 AND c.email = $3 AND NOT ${IS_ORPHANED}) AS "isKnown"
     `,
     [workspaceId, automationId, email],
   )
@@ -109,10 +116,10 @@ async function explain(db: Queryable, { workspaceId, email }: Person, automation
   return { kind: row?.isKnown === true ? 'already' : 'no-contact' }
 }
 
-/** Takes a contact out of an automation. False when it is not in it. */
+/** Removes a contact from an automation. Returns false if it is not enrolled. */
 export async function unenrolContact(
   db: Queryable,
-  { workspaceId, email }: Person,
+  { workspaceId, email }: ContactRef,
   automationId: string,
   now: Date,
 ): Promise<boolean> {
@@ -136,7 +143,7 @@ export interface Enrolment {
   readonly email: string
   readonly state: EnrolmentState
   readonly version: number
-  /** Id of the step that is next. */
+  /** Id of the next step. */
   readonly step: string | null
   readonly dueAt: Date
   readonly reason: string | null
@@ -144,11 +151,11 @@ export interface Enrolment {
   readonly endedAt: Date | null
 }
 
-/** Who is or was in an automation, the newest first, of one state or (null) of all. */
+/** Lists current and past enrolments, newest first; `state: null` means any state. */
 export function listEnrolments(
   db: Queryable,
   automationId: string,
-  wish: PageWish & { readonly state: EnrolmentState | null },
+  page: PageRequest & { readonly state: EnrolmentState | null },
 ): Promise<Page<Enrolment>> {
   return readPage(
     db,
@@ -161,8 +168,8 @@ export function listEnrolments(
       joins: 'JOIN contacts c ON c.id = e.contact_id',
       where: 'e.automation_id = $1 AND ($2::text IS NULL OR e.state = $2)',
       order: 'e.id DESC',
-      values: [automationId, wish.state],
+      values: [automationId, page.state],
     },
-    wish,
+    page,
   )
 }

@@ -1,15 +1,15 @@
-/** Writes where each contact of a slice of walks now is, and how often each step was passed. */
-import type { ContactFacts } from '#src/contacts/facts.ts'
+/** Stores the new position of each enrolment in a slice, and counts how often each step was passed. */
+import type { ContactFields } from '#src/contacts/contact-fields.ts'
 import { columnsOf, jsonOrNull } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
-import type { DueEnrolment } from './due.ts'
-import type { Walked } from './step-engine.ts'
+import type { DueEnrolment } from './due-enrolments.ts'
+import type { StepRunResult } from './step-engine.ts'
 
-export interface Taken {
+export interface EnrolmentRun {
   readonly enrolment: DueEnrolment
-  readonly contact: ContactFacts
-  readonly walked: Walked
+  readonly contact: ContactFields
+  readonly result: StepRunResult
 }
 
 const MOVE = prepared(
@@ -34,13 +34,13 @@ const MOVE = prepared(
   `,
 )
 
-export async function moveEnrolments(tx: Queryable, taken: readonly Taken[], now: Date): Promise<void> {
-  const rows = taken.map(
-    ({ enrolment: { automationId, id, version, properties }, walked: { ending, event, heard } }) => ({
+export async function moveEnrolments(tx: Queryable, runs: readonly EnrolmentRun[], now: Date): Promise<void> {
+  const rows = runs.map(
+    ({ enrolment: { automationId, id, version, properties }, result: { end: ending, event, receivedEvents } }) => ({
       automationId,
       id,
       version,
-      heard: heard.length === 0 ? null : JSON.stringify(heard),
+      heard: receivedEvents.length === 0 ? null : JSON.stringify(receivedEvents),
       properties: event === properties ? null : jsonOrNull(event),
       state: ending.kind === 'waits' ? 'active' : ending.kind,
       step: ending.kind === 'waits' ? ending.step : null,
@@ -66,7 +66,7 @@ export async function moveEnrolments(tx: Queryable, taken: readonly Taken[], now
   ])
 }
 
-const PASSED = prepared(
+const RECORD_PASSED = prepared(
   'automation-steps-passed',
   sql`
     INSERT INTO automation_step_changes (automation_id, step, passed, waiting)
@@ -75,17 +75,17 @@ const PASSED = prepared(
   `,
 )
 
-export async function notePassed(tx: Queryable, taken: readonly Taken[]): Promise<void> {
+export async function recordPassedSteps(tx: Queryable, runs: readonly EnrolmentRun[]): Promise<void> {
   const counts = new Map<string, number>()
   for (const {
     enrolment: { automationId },
-    walked: { passed },
-  } of taken)
+    result: { passed },
+  } of runs)
     for (const { id } of passed) counts.set(`${automationId} ${id}`, (counts.get(`${automationId} ${id}`) ?? 0) + 1)
   if (counts.size === 0) return
   const rows = [...counts].map(([key, count]) => [...key.split(' '), count] as const)
   await tx.query(
-    PASSED,
+    RECORD_PASSED,
     columnsOf(rows, [([automationId]) => automationId, ([, step]) => step, ([, , count]) => count]),
   )
 }

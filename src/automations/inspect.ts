@@ -1,15 +1,15 @@
 /**
- * Looking at an automation that runs: how many passed each step and wait at it, what its webhook steps told, and a rehearsal with a
- * contact.
+ * Inspects a running automation: how many contacts passed each step and wait at it, the calls of its webhook steps, and
+ * a dry run with a contact.
  */
 import type { Queryable } from '#src/stores/db.ts'
-import { readPage, type Page, type PageWish } from '#src/stores/page.ts'
+import { readPage, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
-import { audienceOf, loadContactsOf } from './due.ts'
-import { findObstacles, type MailStepOf } from './mail-steps.ts'
+import { audienceOf, loadContacts } from './due-enrolments.ts'
+import { findObstacles, type MailStepRef } from './mail-steps.ts'
 import { compileSteps } from './step-program.ts'
-import { rehearse, type Assumed, type Rehearsal } from './dry-run.ts'
-import { placedSteps } from './steps.ts'
+import { dryRun, type DryRunAssumptions, type AutomationDryRun } from './dry-run.ts'
+import { listSteps } from './steps.ts'
 import type { Automation } from './store.ts'
 
 export interface StepCount {
@@ -18,7 +18,10 @@ export interface StepCount {
   readonly waiting: number
 }
 
-/** Of every step that anybody was at, those of older versions too. What is not folded yet belongs to it. */
+/**
+ * Counts for every step that contacts reached, including steps of older versions. Includes deltas that are not applied
+ * yet.
+ */
 export async function readStepCounts(db: Queryable, automationId: string): Promise<StepCount[]> {
   const { rows } = await db.query<StepCount>(
     sql`
@@ -40,7 +43,7 @@ export async function readStepCounts(db: Queryable, automationId: string): Promi
   return rows
 }
 
-export interface CallLine {
+export interface WebhookCallRow {
   readonly id: string
   readonly step: string
   readonly url: string
@@ -51,8 +54,8 @@ export interface CallLine {
   readonly createdAt: Date
 }
 
-/** What its webhook steps had to tell, the newest first. */
-export function listCalls(db: Queryable, automationId: string, wish: PageWish): Promise<Page<CallLine>> {
+/** The calls of its webhook steps, newest first. */
+export function listCalls(db: Queryable, automationId: string, page: PageRequest): Promise<Page<WebhookCallRow>> {
   return readPage(
     db,
     {
@@ -62,42 +65,51 @@ export function listCalls(db: Queryable, automationId: string, wish: PageWish): 
       order: 'id DESC',
       values: [automationId],
     },
-    wish,
+    page,
   )
 }
 
-interface Order {
+interface ContactDryRunRequest {
   readonly workspaceId: string
   readonly email: string
   readonly event: Readonly<Record<string, unknown>> | null
-  readonly assumed: Assumed
+  readonly assumptions: DryRunAssumptions
   readonly nowMs: number
 }
 
-/** Null: the workspace has no such contact. Nothing is stored. */
-export async function rehearseWith(db: Queryable, automation: Automation, order: Order): Promise<Rehearsal | null> {
-  const { workspaceId, email, event, assumed, nowMs } = order
+/** Dry run with one contact; nothing is stored. Null if the workspace has no such contact. */
+export async function dryRunForContact(
+  db: Queryable,
+  automation: Automation,
+  request: ContactDryRunRequest,
+): Promise<AutomationDryRun | null> {
+  const { workspaceId, email, event, assumptions, nowMs } = request
   const { id: automationId, version, triggerType, triggerConfig, steps } = automation
   const {
-    rows: [person],
+    rows: [contactRow],
   } = await db.query<{ id: string }>('SELECT id FROM contacts WHERE workspace_id = $1 AND email = $2', [
     workspaceId,
     email,
   ])
-  if (person === undefined) return null
+  if (contactRow === undefined) return null
   const key = triggerConfig['audience_id']
-  const whose = { workspaceId, contactId: person.id, triggerType, triggerKey: typeof key === 'string' ? key : null }
-  const contact = (await loadContactsOf(db, [whose])).get(0)
+  const lookup = {
+    workspaceId,
+    contactId: contactRow.id,
+    triggerType,
+    triggerKey: typeof key === 'string' ? key : null,
+  }
+  const contact = (await loadContacts(db, [lookup])).get(0)
   if (contact === undefined) return null
-  const mails = placedSteps(steps).flatMap(({ step }): MailStepOf[] =>
+  const mails = listSteps(steps).flatMap(({ step }): MailStepRef[] =>
     step.type === 'send_email' ? [{ workspaceId, automationId, version, step }] : [],
   )
   const found = await findObstacles(db, mails)
   const obstacles = new Map(mails.map(({ step }, i) => [step.id, found[i] ?? null]))
   const obstacle = ({ id }: { readonly id: string }): string | null => obstacles.get(id) ?? null
-  return rehearse(
+  return dryRun(
     compileSteps(steps),
-    { contact, event, refusal: contact.refusal, audienceId: audienceOf(whose), nowMs, obstacle },
-    assumed,
+    { contact, event, refusal: contact.refusal, audienceId: audienceOf(lookup), nowMs, obstacle },
+    assumptions,
   )
 }

@@ -1,36 +1,37 @@
 /**
- * Mails of automations: recipes, stored with their recipients and first events in one statement, many at once, and known to the enrolment
- * they belong to. They go in the tier of bulk mail: a million enrolled at once hold up no other mail. The quota is taken with them.
+ * Queues messages of automations: inserts messages with deferred content, their recipients and first events in one
+ * statement, and links them to their enrolments. They use the bulk tier, so a million contacts enrolled at once do not
+ * delay other mail. The caller consumes the quota in the same transaction.
  */
 import { columnsOf, jsonOrNull } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { newDeliveries } from '#src/events/deliveries.ts'
-import type { News } from '#src/queue/notifications.ts'
-import { NO_NEWS } from '#src/queue/notifications.ts'
-import type { Due } from '#src/queue/due-schedule.ts'
+import type { CommitNotifications } from '#src/queue/notifications.ts'
+import { NO_NOTIFICATIONS } from '#src/queue/notifications.ts'
+import type { DueRecipient } from '#src/queue/due-schedule.ts'
 import { sql } from '#src/stores/sql.ts'
-import { audienceOf, type DueEnrolment } from './due.ts'
-import type { Properties } from './wait-events.ts'
+import { audienceOf, type DueEnrolment } from './due-enrolments.ts'
+import type { EventProperties } from './wait-events.ts'
 import type { Step } from './steps.ts'
 
-export interface NewMail {
+export interface AutomationMessage {
   readonly id: string
   readonly eventId: string
   readonly enrolment: DueEnrolment
   readonly email: string
   readonly step: Extract<Step, { type: 'send_email' }>
-  /** What it reads as `{{event.<name>}}`. */
-  readonly event: Properties | null
+  /** Event properties, available to the template as `{{event.<name>}}`. */
+  readonly event: EventProperties | null
   readonly contentId: string
   readonly domainId: string
   readonly subject: string
 }
 
 const TIER = 'bulk'
-/** Stored with each message: what loading it costs. */
+/** The content size stored with each message; the real content is rendered when it is sent. */
 const CONTENT_SIZE = 1000
 
-const SEND = prepared(
+const QUEUE_MESSAGES = prepared(
   'automation-send',
   sql`
     WITH input AS (
@@ -88,17 +89,17 @@ const SEND = prepared(
   `,
 )
 
-/** Inside the transaction of the step. What comes back is for `schedule`, after the commit. */
-export async function sendMails(
+/** Inserts the messages in the transaction of the step. The result is for `schedule`, after the commit. */
+export async function queueMessages(
   tx: Queryable,
-  mails: readonly NewMail[],
+  messages: readonly AutomationMessage[],
   now: Date,
-): Promise<{ due: Due[]; news: News }> {
-  if (mails.length === 0) return { due: [], news: NO_NEWS }
+): Promise<{ due: DueRecipient[]; news: CommitNotifications }> {
+  if (messages.length === 0) return { due: [], news: NO_NOTIFICATIONS }
   const {
     rows: [row],
-  } = await tx.query<{ deliveries: number; suppressed: string[] }>(SEND, [
-    ...columnsOf(mails, [
+  } = await tx.query<{ deliveries: number; suppressed: string[] }>(QUEUE_MESSAGES, [
+    ...columnsOf(messages, [
       (m) => m.id,
       (m) => m.eventId,
       (m) => m.enrolment.workspaceId,
@@ -121,9 +122,9 @@ export async function sendMails(
     now,
   ])
   const suppressed = new Set(row?.suppressed)
-  const due = mails
+  const due = messages
     .filter(({ id }) => !suppressed.has(id))
-    .map((m): Due => ({
+    .map((m): DueRecipient => ({
       messageId: m.id,
       n: 0,
       workspaceId: m.enrolment.workspaceId,
@@ -131,10 +132,10 @@ export async function sendMails(
       tier: TIER,
       dueMs: now.getTime(),
     }))
-  const workspaces = new Set(mails.map(({ enrolment }) => enrolment.workspaceId))
+  const workspaces = new Set(messages.map(({ enrolment }) => enrolment.workspaceId))
   return { due, news: { hasDeliveries: (row?.deliveries ?? 0) > 0, workspaces: [...workspaces] } }
 }
 
-function domainOf({ email }: NewMail): string {
+function domainOf({ email }: AutomationMessage): string {
   return email.slice(email.lastIndexOf('@') + 1)
 }

@@ -1,7 +1,8 @@
 /**
- * What the mail steps of a slice send and in whose name, or why they cannot now. A step from a template sends the template's latest
- * version; each version is stored once as the content that mails name. Two workers that meet a new version at once store one. A step's own
- * body is stored with its version where it had to be made ready (step-templates.ts), and else when it is first sent.
+ * Prepares the mail steps of a slice: what they send and from which domain, or why they cannot send now. A step with a
+ * template sends the template's latest version; each version is stored once as content that messages reference, and two
+ * workers that meet a new version at once store one row. A step's own body is stored with its version if it had to be
+ * compiled (step-bodies.ts), otherwise when it is first sent.
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
@@ -9,53 +10,53 @@ import { isHtml } from '#src/mail/html-detection.ts'
 import { storeContent, type NewContent } from '#src/deferred-content/content-store.ts'
 import { sql } from '#src/stores/sql.ts'
 import { findTemplateVersion } from '#src/templates/versions.ts'
-import type { StepContent } from './step-templates.ts'
+import type { StepContent } from './step-bodies.ts'
 import type { Step } from './steps.ts'
 
 type MailStep = Extract<Step, { type: 'send_email' }>
 
-export interface MailStepOf {
+export interface MailStepRef {
   readonly workspaceId: string
   readonly automationId: string
   readonly version: number
   readonly step: MailStep
 }
 
-export type Sendable =
+export type MailStepState =
   | { readonly kind: 'ready'; readonly contentId: string; readonly domainId: string; readonly subject: string }
   /** For people. */
   | { readonly kind: 'obstacle'; readonly reason: string }
 
-/** In the order of the steps. */
-export async function prepareMailSteps(tx: Queryable, steps: readonly MailStepOf[]): Promise<Sendable[]> {
+/** One state for each step, in the same order. */
+export async function prepareMailSteps(tx: Queryable, steps: readonly MailStepRef[]): Promise<MailStepState[]> {
   if (steps.length === 0) return []
-  const [domains, stored] = [await findDomains(tx, steps), await findStored(tx, steps)]
-  const sendable: Sendable[] = []
+  const [domains, stored] = [await findDomains(tx, steps), await findStoredContents(tx, steps)]
+  const states: MailStepState[] = []
   for (const [i, one] of steps.entries()) {
-    const [domainId, content] = [domains.get(nameOf(one)), stored.get(i)]
-    if (domainId === undefined) sendable.push({ kind: 'obstacle', reason: noDomain(one) })
+    const [domainId, content] = [domains.get(domainKey(one)), stored.get(i)]
+    if (domainId === undefined) states.push({ kind: 'obstacle', reason: describeUnverified(one) })
     else
-      sendable.push(
-        content === undefined ? await contentFor(tx, one, domainId) : { kind: 'ready', domainId, ...content },
+      states.push(
+        content === undefined ? await storeStepContent(tx, one, domainId) : { kind: 'ready', domainId, ...content },
       )
   }
-  return sendable
+  return states
 }
 
-/** Why each could not be sent now, for people, or null; stores nothing. */
-export async function findObstacles(db: Queryable, steps: readonly MailStepOf[]): Promise<(string | null)[]> {
+/** Why each step could not send now, as text, or null. Stores nothing. */
+export async function findObstacles(db: Queryable, steps: readonly MailStepRef[]): Promise<(string | null)[]> {
   const domains = await findDomains(db, steps)
   return Promise.all(
     steps.map(async (one) => {
-      if (!domains.has(nameOf(one))) return noDomain(one)
-      return (await contentOf(db, one)) === null ? NO_TEMPLATE : null
+      if (!domains.has(domainKey(one))) return describeUnverified(one)
+      return (await loadContent(db, one)) === null ? NO_TEMPLATE : null
     }),
   )
 }
 
-const NO_TEMPLATE = 'its template is gone'
+const NO_TEMPLATE = 'its template was deleted'
 
-function noDomain({ step }: MailStepOf): string {
+function describeUnverified({ step }: MailStepRef): string {
   return `${step.from} is not an address of a verified domain of the workspace`
 }
 
@@ -69,7 +70,7 @@ const DOMAINS = prepared(
   `,
 )
 
-async function findDomains(tx: Queryable, steps: readonly MailStepOf[]): Promise<Map<string, string>> {
+async function findDomains(tx: Queryable, steps: readonly MailStepRef[]): Promise<Map<string, string>> {
   const { rows } = await tx.query<{ id: string; name: string }>(
     DOMAINS,
     columnsOf(steps, [(one) => one.workspaceId, (one) => domainOf(one)]),
@@ -77,11 +78,11 @@ async function findDomains(tx: Queryable, steps: readonly MailStepOf[]): Promise
   return new Map(rows.map(({ id, name }) => [name, id]))
 }
 
-function domainOf({ step }: MailStepOf): string {
+function domainOf({ step }: MailStepRef): string {
   return step.from.slice(step.from.lastIndexOf('@') + 1)
 }
 
-function nameOf(one: MailStepOf): string {
+function domainKey(one: MailStepRef): string {
   return `${one.workspaceId} ${domainOf(one)}`
 }
 
@@ -102,11 +103,14 @@ const STORED = prepared(
   `,
 )
 
-type Stored = Pick<Extract<Sendable, { kind: 'ready' }>, 'contentId' | 'subject'>
+type StoredStepContent = Pick<Extract<MailStepState, { kind: 'ready' }>, 'contentId' | 'subject'>
 
-/** What was sent before and is still the latest, by its place in the list: nearly all, nearly always. */
-async function findStored(tx: Queryable, steps: readonly MailStepOf[]): Promise<Map<number, Stored>> {
-  const { rows } = await tx.query<Stored & { ord: number }>(
+/** Contents that were sent before and are still current, by index in `steps`: the normal case. */
+async function findStoredContents(
+  tx: Queryable,
+  steps: readonly MailStepRef[],
+): Promise<Map<number, StoredStepContent>> {
+  const { rows } = await tx.query<StoredStepContent & { ord: number }>(
     STORED,
     columnsOf(steps, [
       (one) => one.workspaceId,
@@ -119,7 +123,7 @@ async function findStored(tx: Queryable, steps: readonly MailStepOf[]): Promise<
   return new Map(rows.map(({ ord, contentId, subject }) => [ord - 1, { contentId, subject }]))
 }
 
-const KNOWN = prepared(
+const FIND_CONTENT = prepared(
   'automation-content',
   sql`
     SELECT k.id, k.subject
@@ -128,7 +132,7 @@ const KNOWN = prepared(
     WHERE c.automation_id = $1 AND c.version = $2 AND c.step = $3 AND c.template_version = $4
   `,
 )
-const KEEP = prepared(
+const LINK_CONTENT = prepared(
   'automation-content-keep',
   sql`
     INSERT INTO automation_contents (automation_id, version, step, template_version, content_id)
@@ -138,39 +142,42 @@ const KEEP = prepared(
   `,
 )
 
-async function contentFor(tx: Queryable, one: MailStepOf, domainId: string): Promise<Sendable> {
-  const { workspaceId, automationId, version, step } = one
-  const content = await contentOf(tx, one)
+async function storeStepContent(tx: Queryable, mailStep: MailStepRef, domainId: string): Promise<MailStepState> {
+  const { workspaceId, automationId, version, step } = mailStep
+  const content = await loadContent(tx, mailStep)
   if (content === null) return { kind: 'obstacle', reason: NO_TEMPLATE }
   const key = [automationId, version, step.id, content.templateVersion ?? 0]
-  const known = await findKnown(tx, key)
-  if (known !== null) return { kind: 'ready', domainId, contentId: known.id, subject: known.subject }
+  const existing = await findContent(tx, key)
+  if (existing !== null) return { kind: 'ready', domainId, contentId: existing.id, subject: existing.subject }
   const id = await storeContent(tx, workspaceId, content)
-  const { rowCount } = await tx.query(KEEP, [...key, id])
-  // the other worker's, which this statement waited for
-  const winner = rowCount === 1 ? null : await findKnown(tx, key)
+  const { rowCount } = await tx.query(LINK_CONTENT, [...key, id])
+  // the row of the other worker, which this statement waited for
+  const winner = rowCount === 1 ? null : await findContent(tx, key)
   return { kind: 'ready', domainId, contentId: winner?.id ?? id, subject: content.subject }
 }
 
-/** Own bodies of a version that is new, in the transaction that stores it. */
-export async function storeOwnBodies(
+/** Stores the compiled bodies of a new version, in the transaction that stores the version. */
+export async function storeStepBodies(
   tx: Queryable,
-  { workspaceId, automationId, version }: Omit<MailStepOf, 'step'>,
+  { workspaceId, automationId, version }: Omit<MailStepRef, 'step'>,
   contents: readonly StepContent[],
 ): Promise<void> {
-  for (const { step, ...said } of contents) {
-    const id = await storeContent(tx, workspaceId, { templateId: null, templateVersion: null, ...said })
-    await tx.query(KEEP, [automationId, version, step, 0, id])
+  for (const { step, ...content } of contents) {
+    const id = await storeContent(tx, workspaceId, { templateId: null, templateVersion: null, ...content })
+    await tx.query(LINK_CONTENT, [automationId, version, step, 0, id])
   }
 }
 
-async function findKnown(tx: Queryable, key: readonly unknown[]): Promise<{ id: string; subject: string } | null> {
-  const { rows } = await tx.query<{ id: string; subject: string }>(KNOWN, [...key])
+async function findContent(tx: Queryable, key: readonly unknown[]): Promise<{ id: string; subject: string } | null> {
+  const { rows } = await tx.query<{ id: string; subject: string }>(FIND_CONTENT, [...key])
   return rows[0] ?? null
 }
 
-/** Null: the template is gone. A body that is not stored is sent as it was written. */
-async function contentOf(tx: Queryable, { workspaceId, step }: MailStepOf): Promise<NewContent | null> {
+/**
+ * Loads the current content of a step; null if its template was deleted. A body that was not compiled is sent as
+ * written.
+ */
+async function loadContent(tx: Queryable, { workspaceId, step }: MailStepRef): Promise<NewContent | null> {
   const { template_id: templateId, subject, body } = step
   if (templateId === null) {
     const text = body ?? ''

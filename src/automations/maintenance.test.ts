@@ -1,17 +1,17 @@
 /** What is forgotten after its time, and what keeps it. */
 import { assert } from 'chai'
-import { saveContacts } from '#src/contacts/save.ts'
+import { saveContacts } from '#src/contacts/save-contacts.ts'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { clearCalls } from './webhook-calls.ts'
-import { createAutomation } from './edit.ts'
+import { deleteOldCalls } from './webhook-calls.ts'
+import { createAutomation } from './change-automation.ts'
 import { enrolContact } from './enrol.ts'
 import { readStepCounts } from './inspect.ts'
 import { runSlice } from './run.ts'
 import { readSteps } from './steps.ts'
 import { findAutomation } from './store.ts'
-import { clearEnded, foldCounts, foldSteps } from './maintenance.ts'
+import { deleteEnded, applyCounterDeltas, applyStepCounterDeltas } from './maintenance.ts'
 
 const DAY_MS = 86_400_000
 
@@ -65,12 +65,12 @@ describe('what automations leave behind them', () => {
     }
     const before = await figures()
     assert.deepEqual([await left('enrolments'), await left('automation_mails')], [3, 3])
-    await clearEnded(ctx.db, later(89))
+    await deleteEnded(ctx.db, later(89))
     assert.deepEqual([await left('enrolments'), await left('automation_mails')], [3, 3])
-    await Promise.all([clearEnded(ctx.db, later(91)), clearEnded(ctx.db, later(91))])
+    await Promise.all([deleteEnded(ctx.db, later(91)), deleteEnded(ctx.db, later(91))])
     assert.deepEqual([await left('enrolments'), await left('automation_mails')], [1, 1])
-    await foldCounts(ctx.db)
-    await foldSteps(ctx.db)
+    await applyCounterDeltas(ctx.db)
+    await applyStepCounterDeltas(ctx.db)
     assert.deepEqual(await figures(), before)
     await ctx.db.query('DELETE FROM contacts WHERE workspace_id = $1', [workspaceId])
     assert.deepEqual([await left('enrolments'), await left('automation_mails')], [0, 0])
@@ -86,9 +86,9 @@ describe('what automations leave behind them', () => {
         `,
         [newId(), workspaceId, state],
       )
-    await clearCalls({ db: ctx.db, clock: { now: () => later(29).getTime() } })
+    await deleteOldCalls({ db: ctx.db, clock: { now: () => later(29).getTime() } })
     assert.strictEqual(await left('automation_calls'), 3)
-    await clearCalls({ db: ctx.db, clock: { now: () => later(31).getTime() } })
+    await deleteOldCalls({ db: ctx.db, clock: { now: () => later(31).getTime() } })
     assert.strictEqual(await left('automation_calls'), 1)
   })
 })

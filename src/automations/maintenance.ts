@@ -1,17 +1,17 @@
 /**
- * What automations leave to be done behind them, a slice at a time: notes folded into the counts, enrolments of archived automations
- * ended, and those that ended long ago forgotten with what is known of their mails; the counts keep them. A slice that fails is taken
- * again. Two workers may do it at once: they take the notes in the same order, so one waits for the other, and pass over each other's
- * enrolments.
+ * Background maintenance of automations, in slices: applies counter deltas, ends enrolments of archived automations,
+ * and deletes enrolments that ended long ago together with their message links; the counters keep them. A failed slice
+ * runs again. Two workers may run at once: they lock deltas in the same order, so one waits for the other, and they
+ * skip each other's enrolments.
  */
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 
 const SLICE = 5000
-/** Days that is known who was in an automation, after the end. */
-const KEPT_DAYS = 90
+/** Days that an ended enrolment is retained. */
+const RETENTION_DAYS = 90
 
-const FOLD = prepared(
+const APPLY_DELTAS = prepared(
   'enrolments-fold',
   sql`
     WITH taken AS (
@@ -42,7 +42,7 @@ const FOLD = prepared(
   `,
 )
 
-const FOLD_STEPS = prepared(
+const APPLY_STEP_DELTAS = prepared(
   'automation-steps-fold',
   sql`
     WITH taken AS (
@@ -71,24 +71,24 @@ const FOLD_STEPS = prepared(
   `,
 )
 
-/** Those of the steps. True when there may be more. */
-export async function foldSteps(db: Queryable): Promise<boolean> {
+/** Applies one batch of step counter deltas. Returns true if there may be more. */
+export async function applyStepCounterDeltas(db: Queryable): Promise<boolean> {
   const {
     rows: [row],
-  } = await db.query<{ n: number }>(FOLD_STEPS)
+  } = await db.query<{ n: number }>(APPLY_STEP_DELTAS)
   return row?.n === SLICE
 }
 
 /** True when there may be more. */
-export async function foldCounts(db: Queryable): Promise<boolean> {
+export async function applyCounterDeltas(db: Queryable): Promise<boolean> {
   const {
     rows: [row],
-  } = await db.query<{ n: number }>(FOLD)
+  } = await db.query<{ n: number }>(APPLY_DELTAS)
   return row?.n === SLICE
 }
 
-// by the folded count, so that automations which nobody is in cost nothing
-const END_ARCHIVED = prepared(
+// Filters by the applied counter, so that automations without contacts cost nothing.
+const EXIT_ARCHIVED = prepared(
   'enrolments-end-archived',
   sql`
     UPDATE enrolments
@@ -111,12 +111,12 @@ const END_ARCHIVED = prepared(
 )
 
 /** True when there may be more. */
-export async function endArchived(db: Queryable, now: Date): Promise<boolean> {
-  const { rowCount } = await db.query(END_ARCHIVED, [now])
+export async function exitArchived(db: Queryable, now: Date): Promise<boolean> {
+  const { rowCount } = await db.query(EXIT_ARCHIVED, [now])
   return rowCount === SLICE
 }
 
-const CLEAR_ENDED = prepared(
+const DELETE_ENDED = prepared(
   'enrolments-clear-ended',
   sql`
     WITH old AS MATERIALIZED (
@@ -144,9 +144,9 @@ const CLEAR_ENDED = prepared(
 )
 
 /** True when there may be more. */
-export async function clearEnded(db: Queryable, now: Date): Promise<boolean> {
+export async function deleteEnded(db: Queryable, now: Date): Promise<boolean> {
   const {
     rows: [row],
-  } = await db.query<{ n: number }>(CLEAR_ENDED, [new Date(now.getTime() - KEPT_DAYS * 86_400_000)])
+  } = await db.query<{ n: number }>(DELETE_ENDED, [new Date(now.getTime() - RETENTION_DAYS * 86_400_000)])
   return row?.n === SLICE
 }

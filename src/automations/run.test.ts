@@ -1,25 +1,25 @@
 /** Slices on a real PostgreSQL, one by one: whose turn it is, who is passed over, and what events say to those who are on their way. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
-import { findTemplateUse } from '#src/campaigns/template-uses.ts'
+import { findTemplateUsage } from '#src/campaigns/template-usage.ts'
 import { deleteAudience } from '#src/contacts/audiences.ts'
-import { deleteContact } from '#src/contacts/change.ts'
-import { clearDeleted } from '#src/contacts/purge-contacts.ts'
-import { saveContacts } from '#src/contacts/save.ts'
+import { deleteContact } from '#src/contacts/change-contact.ts'
+import { purgeDeletedAudiences } from '#src/contacts/purge-contacts.ts'
+import { saveContacts } from '#src/contacts/save-contacts.ts'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { changeAutomation, createAutomation, type AutomationChange } from './edit.ts'
-import { enrolContact, trackEvent, type Properties } from './enrol.ts'
-import { enrolMembers } from './date-triggers.ts'
-import { runSlice, type RunParts } from './run.ts'
+import { changeAutomation, createAutomation, type AutomationChange } from './change-automation.ts'
+import { enrolContact, trackEvent, type EnrolmentProperties } from './enrol.ts'
+import { enrolAudienceMembers } from './date-triggers.ts'
+import { runSlice, type RunDeps } from './run.ts'
 import { readSteps } from './steps.ts'
 
 const FREE = { monthlyQuota: null, requestsPerSecond: null, maxDomains: null, isLaunch: true }
 
 describe('slices of automations', () => {
   let ctx: TestContext
-  let parts: RunParts
+  let parts: RunDeps
   let workspaceId = ''
   before(async () => {
     ctx = await createContext()
@@ -64,14 +64,14 @@ describe('slices of automations', () => {
       `,
       [id, workspaceId],
     )
-  const enrol = async (id: string, properties: Properties = null): Promise<void> => {
+  const enrol = async (id: string, properties: EnrolmentProperties = null): Promise<void> => {
     const order = { automationId: id, properties }
     assert.strictEqual(
       (await enrolContact(ctx.db, { workspaceId, email: 'p0@people.example' }, order, now())).kind,
       'enrolled',
     )
   }
-  const track = (name: string, properties: Properties = null): Promise<number> =>
+  const track = (name: string, properties: EnrolmentProperties = null): Promise<number> =>
     trackEvent(ctx.db, { workspaceId, email: 'p0@people.example' }, { name, properties }, now())
   const count = async (id: string, state: string): Promise<number> => {
     const {
@@ -134,9 +134,9 @@ describe('slices of automations', () => {
     await ctx.db.query(`UPDATE automations SET starts_at = now() - interval '1 second' WHERE workspace_id = $1`, [
       workspaceId,
     ])
-    await enrolMembers(ctx)
+    await enrolAudienceMembers(ctx)
     for (const id of ids) assert.strictEqual(await count(id, 'active'), 1000)
-    while (await enrolMembers(ctx)) {
+    while (await enrolAudienceMembers(ctx)) {
       /* until all are */
     }
     for (const id of ids) assert.strictEqual(await count(id, 'active'), 3500)
@@ -165,7 +165,7 @@ describe('slices of automations', () => {
     const id = await make([{ type: 'remove_from_audience', audience_id: left }, tag('x')])
     await enrol(id)
     await runSlice(parts)
-    while (await clearDeleted(ctx.db)) {
+    while (await purgeDeletedAudiences(ctx.db)) {
       /* until nothing is left of it */
     }
     assert.deepEqual([await tags(), await count(id, 'completed')], [['x'], 1])
@@ -245,7 +245,10 @@ describe('slices of automations', () => {
     ] as const) {
       const read = readSteps(steps(name))
       assert.ok(read.ok)
-      assert.strictEqual((await changeAutomation(ctx, workspaceId, id, { steps: read.steps, isMoving })).kind, 'done')
+      assert.strictEqual(
+        (await changeAutomation(ctx, workspaceId, id, { steps: read.steps, movesEnrolled: isMoving })).kind,
+        'done',
+      )
     }
     await dueNow(id)
     await runSlice(parts)
@@ -268,17 +271,17 @@ describe('slices of automations', () => {
     const read = readSteps([tag('x')])
     assert.ok(read.ok)
     assert.strictEqual((await changeAutomation(ctx, workspaceId, id, { steps: read.steps })).kind, 'done')
-    assert.strictEqual((await findTemplateUse(ctx.db, workspaceId, template))?.kind, 'automation')
+    assert.strictEqual((await findTemplateUsage(ctx.db, workspaceId, template))?.kind, 'automation')
     await dueNow(id)
     await runSlice(parts)
-    assert.strictEqual(await findTemplateUse(ctx.db, workspaceId, template), null)
+    assert.strictEqual(await findTemplateUsage(ctx.db, workspaceId, template), null)
   })
   it('two slices at once share what is left of a quota; who gets none waits, and says why', async () => {
     await addContacts(1200)
     await addDomain()
     const id = await make([{ type: 'send_email', subject: 'S', body: 'B', from: 'me@sender.example' }])
     await enrolAll(id)
-    const limited: RunParts = { ...parts, plans: { free: { ...FREE, monthlyQuota: 700 } } }
+    const limited: RunDeps = { ...parts, plans: { free: { ...FREE, monthlyQuota: 700 } } }
     while ((await Promise.all([runSlice(limited), runSlice(limited)])).some((taken) => taken > 0)) {
       /* until nobody is due */
     }

@@ -1,91 +1,92 @@
 /**
- * Takes contacts through automations: a slice of those whose time has come, walked and carried out in one transaction, until nobody is due.
- * Any number of workers share them. Dies before the commit: all is as it was, and somebody takes it again. Dies after it: mails that Redis
- * was not told of are found by the worker. What cannot be carried out is taken alone, waits longer each time, and leaves the automation in
- * the end with its reason; it holds up nobody else.
+ * Runs automations: claims a slice of due enrolments, runs their steps and applies the effects in one transaction,
+ * until none is due. Any number of workers share the work. A crash before the commit changes nothing, and another
+ * worker claims the slice again. After the commit the worker finds the messages that were not announced in Redis.
  *
- * Mail that cannot be sent now (no verified domain, no quota) waits at its step, with the reason to see, and is tried again.
+ * If a slice fails, each of its enrolments runs alone. One that fails is retried with growing delays and finally exits
+ * the automation with the reason; it delays no other enrolment. A message that cannot be sent now (no verified domain,
+ * no quota) waits at its step with a visible reason and is retried.
  */
 import type { Plans } from '#config/plans.ts'
 import type { Context } from '#src/context.ts'
 import { isDatabaseAway, prepared, type Queryable } from '#src/stores/db.ts'
-import { isWorthRepeating } from '#src/messages/transition.ts'
-import { isOverQuota } from '#src/messages/quota.ts'
+import { isTransactionConflict } from '#src/messages/transition.ts'
+import { isQuotaExceeded } from '#src/messages/quota.ts'
 import { schedule } from '#src/queue/due-schedule.ts'
 import { sql } from '#src/stores/sql.ts'
-import { carryOut, type Outcome } from './apply-effects.ts'
-import type { Taken } from './enrolment-progress.ts'
-import { openBudgets, takeBudgets, type Budgets } from './budgets.ts'
+import { applyEffects, type AppliedEffects } from './apply-effects.ts'
+import type { EnrolmentRun } from './enrolment-progress.ts'
+import { readBudgets, consumeBudgets, type QuotaBudgets } from './quota-budgets.ts'
 import {
   audienceOf,
-  holdContacts,
-  loadContactsOf,
-  loadMailsOf,
+  lockContacts,
+  loadContacts,
+  loadSentMails,
   loadSteps,
-  takeDue,
-  takeOne,
+  claimDueEnrolments,
+  claimEnrolment,
   type DueEnrolment,
-  type EnrolmentName,
-} from './due.ts'
-import { prepareMailSteps, type MailStepOf, type Sendable } from './mail-steps.ts'
+  type EnrolmentKey,
+} from './due-enrolments.ts'
+import { prepareMailSteps, type MailStepRef, type MailStepState } from './mail-steps.ts'
 import { changesContact, compileSteps, type Program } from './step-program.ts'
-import { asksForMails } from './condition.ts'
-import { walk, type Traveller, type WalkRules } from './step-engine.ts'
+import { needsMailActivity } from './condition.ts'
+import { runSteps, type StepRunInput, type StepRunRules } from './step-engine.ts'
 
-/** What a mail waits for is mended by people. */
-const PATIENCE_MS = 15 * 60_000
-/** A million may wait for a quota, and each look costs a write. */
-const QUOTA_PATIENCE_MS = 60 * 60_000
-/** Between tries of what could not be carried out; after the last it leaves. */
-const TROUBLE_WAITS_MS = [60_000, 300_000, 1_800_000, 7_200_000] as const
-const MOST_REASON = 500
-const USED_UP = 'the quota of the month is used up'
+/** Retry delay of a mail step that only a person can unblock. */
+const MAIL_RETRY_MS = 15 * 60_000
+/** Retry delay without quota: a million enrolments may wait, and each retry costs a write. */
+const QUOTA_RETRY_MS = 60 * 60_000
+/** Delays between retries of a failing enrolment; after the last one it exits. */
+const FAILURE_DELAYS_MS = [60_000, 300_000, 1_800_000, 7_200_000] as const
+const MAX_REASON_CHARS = 500
+const QUOTA_EXCEEDED = 'the quota of the month is used up'
 
-type Stores = Pick<Context, 'db' | 'redis' | 'clock' | 'log'>
+type RunContext = Pick<Context, 'db' | 'redis' | 'clock' | 'log'>
 
-export interface RunParts {
-  readonly ctx: Stores
+export interface RunDeps {
+  readonly ctx: RunContext
   readonly plans: Plans
-  /** Asked between those that are taken alone. */
+  /** Checked between enrolments that run alone. */
   readonly isStopping?: () => boolean
 }
 
-/** One slice; how many were taken further. Rejects when a store is away. */
-export async function runSlice(parts: RunParts): Promise<number> {
-  const { ctx } = parts
-  const names: EnrolmentName[] = []
+/** Runs one slice and returns the number of enrolments advanced. Rejects if a store is unavailable. */
+export async function runSlice(deps: RunDeps): Promise<number> {
+  const { ctx } = deps
+  const claimed: EnrolmentKey[] = []
   try {
-    const done = await takeFurther(parts, async (tx, now) => {
-      const due = await takeDue(tx, now)
-      names.push(...due)
+    const done = await advanceEnrolments(deps, async (tx, now) => {
+      const due = await claimDueEnrolments(tx, now)
+      claimed.push(...due)
       return due
     })
     return done
   } catch (error) {
-    if (isDatabaseAway(error) || names.length === 0) throw error
-    // somebody else took the last of a quota, or came across; nobody was taken further
-    if (isWorthRepeating(error) || isOverQuota(error)) return names.length
+    if (isDatabaseAway(error) || claimed.length === 0) throw error
+    // another transaction used up the quota or conflicted; no enrolment was advanced
+    if (isTransactionConflict(error) || isQuotaExceeded(error)) return claimed.length
     ctx.log.warn(
-      { err: error, enrolments: names.length },
-      'a slice of automations could not be carried out; each is taken alone',
+      { err: error, enrolments: claimed.length },
+      'a slice of automation enrolments failed; running each enrolment alone',
     )
   }
-  for (const name of names) {
-    if (parts.isStopping?.() === true) break
-    await runAlone(parts, name)
+  for (const key of claimed) {
+    if (deps.isStopping?.() === true) break
+    await runAlone(deps, key)
   }
-  return names.length
+  return claimed.length
 }
 
-async function runAlone(parts: RunParts, name: EnrolmentName): Promise<void> {
-  const { ctx } = parts
+async function runAlone(deps: RunDeps, key: EnrolmentKey): Promise<void> {
+  const { ctx } = deps
   try {
-    await takeFurther(parts, (tx, now) => takeOne(tx, name, now))
+    await advanceEnrolments(deps, (tx, now) => claimEnrolment(tx, key, now))
   } catch (error) {
     if (isDatabaseAway(error)) throw error
-    if (isWorthRepeating(error) || isOverQuota(error)) return
-    ctx.log.error({ err: error, ...name }, 'a step of an automation could not be carried out')
-    await postpone(ctx, name, error)
+    if (isTransactionConflict(error) || isQuotaExceeded(error)) return
+    ctx.log.error({ err: error, ...key }, 'an automation step failed; the enrolment is postponed')
+    await postpone(ctx, key, error)
   }
 }
 
@@ -104,26 +105,29 @@ const POSTPONE = prepared(
   `,
 )
 
-async function postpone({ db, clock }: Stores, { automationId, id }: EnrolmentName, error: unknown): Promise<void> {
-  const reason = `its step could not be carried out: ${error instanceof Error ? error.message : String(error)}`.slice(
+async function postpone({ db, clock }: RunContext, { automationId, id }: EnrolmentKey, error: unknown): Promise<void> {
+  const reason = `the step failed: ${error instanceof Error ? error.message : String(error)}`.slice(
     0,
-    MOST_REASON,
+    MAX_REASON_CHARS,
   )
-  await db.query(POSTPONE, [automationId, id, reason, new Date(clock.now()), TROUBLE_WAITS_MS])
+  await db.query(POSTPONE, [automationId, id, reason, new Date(clock.now()), FAILURE_DELAYS_MS])
 }
 
-type Take = (tx: Queryable, now: Date) => Promise<DueEnrolment[]>
+type ClaimEnrolments = (tx: Queryable, now: Date) => Promise<DueEnrolment[]>
 
-async function takeFurther(parts: RunParts, take: Take): Promise<number> {
-  const { ctx, plans } = parts
+async function advanceEnrolments(deps: RunDeps, claim: ClaimEnrolments): Promise<number> {
+  const { ctx, plans } = deps
   const now = new Date(ctx.clock.now())
-  const { count, outcome } = await ctx.db.transaction(async (tx) => {
-    const taken = await take(tx, now)
-    const programs = await loadPrograms(tx, taken)
-    const due = await holdContacts(tx, taken, (one) => changesContact(programs.get(versionName(one))))
-    return { count: due.length, outcome: due.length === 0 ? null : await advance(tx, { due, programs, plans, now }) }
+  const { count, outcome: applied } = await ctx.db.transaction(async (tx) => {
+    const claimed = await claim(tx, now)
+    const programs = await loadPrograms(tx, claimed)
+    const due = await lockContacts(tx, claimed, (one) => changesContact(programs.get(versionKey(one))))
+    return {
+      count: due.length,
+      outcome: due.length === 0 ? null : await advanceSlice(tx, { due, programs, plans, now }),
+    }
   })
-  if (outcome !== null) schedule(ctx, outcome.due, outcome.news)
+  if (applied !== null) schedule(ctx, applied.due, applied.news)
   return count
 }
 
@@ -134,114 +138,118 @@ interface Slice {
   readonly now: Date
 }
 
-async function advance(tx: Queryable, { due, programs, plans, now }: Slice): Promise<Outcome> {
-  const [contacts, mails] = [await loadContactsOf(tx, due), await loadMailsOf(tx, asking(due, programs))]
-  const sendable = await loadSendable(tx, due, programs)
-  const budgets = await openBudgets(
+async function advanceSlice(tx: Queryable, { due, programs, plans, now }: Slice): Promise<AppliedEffects> {
+  const [contacts, mails] = [
+    await loadContacts(tx, due),
+    await loadSentMails(tx, listNeedingMailActivity(due, programs)),
+  ]
+  const mailStepFor = await loadMailSteps(tx, due, programs)
+  const budgets = await readBudgets(
     tx,
     due.map(({ workspaceId }) => workspaceId),
     { plans, now },
   )
-  const taken = due.map((enrolment, i): Taken | null => {
+  const runs = due.map((enrolment, i): EnrolmentRun | null => {
     const contact = contacts.get(i)
-    const program = programs.get(versionName(enrolment))
+    const program = programs.get(versionKey(enrolment))
     if (contact === undefined || program === undefined) return null
-    const traveller = {
-      ...travellerOf(enrolment),
+    const input = {
+      ...positionOf(enrolment),
       contact,
       mails: mails.get(enrolment.id) ?? [],
       audienceId: audienceOf(enrolment),
       refusal: contact.refusal,
     }
-    return { enrolment, contact, walked: walk(program, traveller, rulesFor(enrolment, { sendable, budgets, now })) }
+    return { enrolment, contact, result: runSteps(program, input, rulesFor(enrolment, { mailStepFor, budgets, now })) }
   })
-  await dropGone(
+  await exitDeletedContacts(
     tx,
-    due.filter((_, i) => taken[i] === null),
+    due.filter((_, i) => runs[i] === null),
     now,
   )
-  const outcome = await carryOut(
+  const applied = await applyEffects(
     tx,
-    taken.filter((one) => one !== null),
-    (enrolment, stepId) => sendable(enrolment, stepId),
+    runs.filter((one) => one !== null),
+    (enrolment, stepId) => mailStepFor(enrolment, stepId),
     now,
   )
-  await takeBudgets(tx, budgets, now)
-  return outcome
+  await consumeBudgets(tx, budgets, now)
+  return applied
 }
 
-function versionName({ automationId, version }: Pick<DueEnrolment, 'automationId' | 'version'>): string {
+function versionKey({ automationId, version }: Pick<DueEnrolment, 'automationId' | 'version'>): string {
   return `${automationId} ${version}`
 }
 
 type Programs = ReadonlyMap<string, Program>
 
 async function loadPrograms(tx: Queryable, due: readonly DueEnrolment[]): Promise<Programs> {
-  const wanted = [...new Map(due.map((one) => [versionName(one), one])).values()]
-  const programs = (await loadSteps(tx, wanted)).map((one): [string, Program] => [
-    versionName(one),
+  const versions = [...new Map(due.map((one) => [versionKey(one), one])).values()]
+  const programs = (await loadSteps(tx, versions)).map((one): [string, Program] => [
+    versionKey(one),
     compileSteps(one.steps),
   ])
-  // two slices that store contents of the same automations for the first time must not cross
+  // sorted, so that two slices that store contents of the same automations cannot deadlock
   return new Map(programs.toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** Those whose conditions ask for what became of their mails. */
-function asking(due: readonly DueEnrolment[], programs: Programs): string[] {
-  const names = new Set([...programs].filter(([, program]) => asksForMails(program)).map(([name]) => name))
-  return due.filter((one) => names.has(versionName(one))).map(({ id }) => id)
+/** Ids of enrolments whose conditions depend on opens or clicks. */
+function listNeedingMailActivity(due: readonly DueEnrolment[], programs: Programs): string[] {
+  const names = new Set([...programs].filter(([, program]) => needsMailActivity(program)).map(([name]) => name))
+  return due.filter((one) => names.has(versionKey(one))).map(({ id }) => id)
 }
 
-function travellerOf({
+function positionOf({
   step,
   waitsFor,
-  heard,
+  receivedEvents,
   properties,
-}: DueEnrolment): Pick<Traveller, 'step' | 'hasWaited' | 'heard' | 'event'> {
-  return { step, hasWaited: waitsFor !== null, heard: heard ?? [], event: properties }
+}: DueEnrolment): Pick<StepRunInput, 'step' | 'hasWaited' | 'receivedEvents' | 'event'> {
+  return { step, hasWaited: waitsFor !== null, receivedEvents: receivedEvents ?? [], event: properties }
 }
 
-type Sendables = (enrolment: Pick<DueEnrolment, 'automationId' | 'version'>, stepId: string) => Sendable
+type MailStepLookup = (enrolment: Pick<DueEnrolment, 'automationId' | 'version'>, stepId: string) => MailStepState
 
-async function loadSendable(tx: Queryable, due: readonly DueEnrolment[], programs: Programs): Promise<Sendables> {
-  const owners = new Map(due.map((one) => [versionName(one), one]))
+async function loadMailSteps(tx: Queryable, due: readonly DueEnrolment[], programs: Programs): Promise<MailStepLookup> {
+  const owners = new Map(due.map((one) => [versionKey(one), one]))
   const steps = [...programs].flatMap(([name, program]) => {
     const owner = owners.get(name)
-    return [...program.steps.values()].flatMap(({ step }): MailStepOf[] =>
+    return [...program.steps.values()].flatMap(({ step }): MailStepRef[] =>
       step.type === 'send_email' && owner !== undefined
         ? [{ workspaceId: owner.workspaceId, automationId: owner.automationId, version: owner.version, step }]
         : [],
     )
   })
   const found = await prepareMailSteps(tx, steps)
-  const byName = new Map(steps.map((one, i) => [`${versionName(one)} ${one.step.id}`, found[i]]))
+  const byKey = new Map(steps.map((one, i) => [`${versionKey(one)} ${one.step.id}`, found[i]]))
   return (enrolment, stepId) =>
-    byName.get(`${versionName(enrolment)} ${stepId}`) ?? { kind: 'obstacle', reason: 'its mail is not known' }
+    byKey.get(`${versionKey(enrolment)} ${stepId}`) ?? { kind: 'obstacle', reason: 'the mail step was not found' }
 }
 
-interface Means {
-  readonly sendable: Sendables
-  readonly budgets: Budgets
+interface RuleDeps {
+  readonly mailStepFor: MailStepLookup
+  readonly budgets: QuotaBudgets
   readonly now: Date
 }
 
-/** A mail that passes is counted at once: the next one of the workspace sees what is left. */
-function rulesFor(enrolment: DueEnrolment, { sendable, budgets, now }: Means): WalkRules {
+/** Counts each allowed message at once, so the workspace's next message sees the remaining budget. */
+function rulesFor(enrolment: DueEnrolment, { mailStepFor, budgets, now }: RuleDeps): StepRunRules {
   return {
     nowMs: now.getTime(),
     obstacle: (step) => {
-      const what = sendable(enrolment, step.id)
-      if (what.kind === 'obstacle') return { reason: what.reason, waitMs: PATIENCE_MS }
+      const mailStep = mailStepFor(enrolment, step.id)
+      if (mailStep.kind === 'obstacle') return { reason: mailStep.reason, waitMs: MAIL_RETRY_MS }
       const budget = budgets.get(enrolment.workspaceId)
-      if (budget === undefined) return { reason: 'its workspace is gone', waitMs: PATIENCE_MS }
-      if (budget.room !== null && budget.used >= budget.room) return { reason: USED_UP, waitMs: QUOTA_PATIENCE_MS }
+      if (budget === undefined) return { reason: 'the workspace was deleted', waitMs: MAIL_RETRY_MS }
+      if (budget.remaining !== null && budget.used >= budget.remaining)
+        return { reason: QUOTA_EXCEEDED, waitMs: QUOTA_RETRY_MS }
       budget.used++
       return null
     },
   }
 }
 
-const DROP = prepared(
+const EXIT_DELETED = prepared(
   'enrolments-drop',
   sql`
     UPDATE enrolments e
@@ -251,7 +259,11 @@ const DROP = prepared(
   `,
 )
 
-async function dropGone(tx: Queryable, gone: readonly DueEnrolment[], now: Date): Promise<void> {
-  if (gone.length > 0)
-    await tx.query(DROP, [gone.map(({ automationId }) => automationId), gone.map(({ id }) => id), now])
+async function exitDeletedContacts(tx: Queryable, enrolments: readonly DueEnrolment[], now: Date): Promise<void> {
+  if (enrolments.length > 0)
+    await tx.query(EXIT_DELETED, [
+      enrolments.map(({ automationId }) => automationId),
+      enrolments.map(({ id }) => id),
+      now,
+    ])
 }

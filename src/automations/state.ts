@@ -1,6 +1,6 @@
 /**
- * The life of an automation, and of one contact in it. These tables are the only place that knows which states and moves exist; the checks
- * of the database and docs/guides/automations.md say the same (a test compares them).
+ * The states of an automation and of one contact in it. These tables are the only definition of states and moves.
+ * The CHECK constraints of the database and docs/guides/automations.md list the same names (a test compares them).
  *
  *   draft ─activate→ active ─pause→ paused ─resume→ active
  *     └──────────────archive→ archived ←───archive──┘
@@ -27,7 +27,7 @@ export const ENROLMENT_STATES = {
 } as const
 export type EnrolmentState = keyof typeof ENROLMENT_STATES
 
-/** May an automation go from one status to another? Staying is no move, and allowed. */
+/** Whether an automation may change from one status to another. Keeping the status is allowed. */
 export function mayMove(from: Status, to: Status): boolean {
   return from === to || Object.values(MOVES).some((move) => move.to === to && move.from.some((one) => one === from))
 }

@@ -1,14 +1,14 @@
 /** The way of a contact through steps, by table: what is done, where it waits, what was passed. */
 import { assert } from 'chai'
 import fc from 'fast-check'
-import type { ContactFacts } from '#src/contacts/facts.ts'
+import type { ContactFields } from '#src/contacts/contact-fields.ts'
 import { compileSteps } from './step-program.ts'
-import { readSteps, placedSteps, type Step } from './steps.ts'
-import { walk, type Traveller, type Walked, type WalkRules } from './step-engine.ts'
+import { readSteps, listSteps, type Step } from './steps.ts'
+import { runSteps, type StepRunInput, type StepRunResult, type StepRunRules } from './step-engine.ts'
 
 const NOW = Date.UTC(2030, 0, 1)
 const FROM = 'shop@sender.example'
-const ADA: ContactFacts = {
+const ADA: ContactFields = {
   id: 'c',
   email: 'ada@example.com',
   firstName: 'Ada',
@@ -21,14 +21,14 @@ const ADA: ContactFacts = {
   tags: ['vip'],
   customAttributes: { plan: 'pro', seats: 12, since: '2029-05-01', address: { city: 'Bern' } },
 }
-const RULES: WalkRules = { nowMs: NOW, obstacle: () => null }
-const BLANK: Traveller = {
+const RULES: StepRunRules = { nowMs: NOW, obstacle: () => null }
+const BLANK: StepRunInput = {
   contact: ADA,
   event: { total: '19.90' },
   mails: [],
   step: null,
   hasWaited: false,
-  heard: [],
+  receivedEvents: [],
   audienceId: null,
   refusal: null,
 }
@@ -39,12 +39,16 @@ function stepsOf(written: readonly unknown[]): readonly Step[] {
   return read.steps
 }
 
-function go(written: readonly unknown[], from: Partial<Traveller> = {}, rules: Partial<WalkRules> = {}): Walked {
+function go(
+  written: readonly unknown[],
+  from: Partial<StepRunInput> = {},
+  rules: Partial<StepRunRules> = {},
+): StepRunResult {
   const program = compileSteps(stepsOf(written))
-  return walk(program, { ...BLANK, step: program.first, ...from }, { ...RULES, ...rules })
+  return runSteps(program, { ...BLANK, step: program.first, ...from }, { ...RULES, ...rules })
 }
 
-const told = ({ ending, effects, passed }: Walked): string =>
+const told = ({ end: ending, effects, passed }: StepRunResult): string =>
   [
     ...passed.map(({ id, answer }) => (answer === null ? id : `${id}=${answer ? 'yes' : 'no'}`)),
     ...effects.map((effect) =>
@@ -71,7 +75,7 @@ const asks = (id: string, condition: object, yes: object[], no: object[]): objec
 const AUDIENCE = '01900000-0000-7000-8000-000000000001'
 
 describe('the way through an automation', () => {
-  const ROWS: readonly (readonly [what: string, steps: object[], from: Partial<Traveller>, told: string])[] = [
+  const ROWS: readonly (readonly [what: string, steps: object[], from: Partial<StepRunInput>, told: string])[] = [
     ['no steps', [], {}, 'completed'],
     ['a mail and the end', [mail('m')], {}, 'm mail:m completed'],
     [
@@ -127,13 +131,13 @@ describe('the way through an automation', () => {
     [
       'its event came',
       [{ type: 'wait_for_event', id: 'w', event_name: 'paid', hours: 2, yes: [tag('y', 'a')], no: [tag('n', 'b')] }],
-      { step: 'w', hasWaited: true, heard: [{ name: 'paid', properties: null }] },
+      { step: 'w', hasWaited: true, receivedEvents: [{ name: 'paid', properties: null }] },
       'w=yes y +a completed',
     ],
     [
       'its event came before it began',
       [tag('t', 'x'), { type: 'wait_for_event', id: 'w', event_name: 'paid', hours: 2, yes: [tag('y', 'a')], no: [] }],
-      { heard: [{ name: 'paid', properties: null }] },
+      { receivedEvents: [{ name: 'paid', properties: null }] },
       't w=yes y +x +a completed',
     ],
     [
@@ -148,7 +152,7 @@ describe('the way through an automation', () => {
         { type: 'wait_for_event', id: 'w', event_name: 'a', hours: 1 },
         { type: 'wait_for_event', id: 'v', event_name: 'b', hours: 1 },
       ],
-      { step: 'w', hasWaited: true, heard: [{ name: 'a', properties: null }] },
+      { step: 'w', hasWaited: true, receivedEvents: [{ name: 'a', properties: null }] },
       'w=yes waits at v 3600 s for b',
     ],
     [
@@ -219,7 +223,7 @@ describe('the way through an automation', () => {
       {},
       { obstacle: () => ({ reason: 'the quota is used up', waitMs: 900_000 }) },
     )
-    assert.deepEqual(walked.ending, {
+    assert.deepEqual(walked.end, {
       kind: 'waits',
       step: 'm',
       dueMs: NOW + 900_000,
@@ -334,10 +338,10 @@ describe('any steps', () => {
         if (!read.ok) return // deeper than may be
         const program = compileSteps(read.steps)
         const seen = new Set<string>()
-        let traveller: Traveller = { ...BLANK, step: program.first }
+        let traveller: StepRunInput = { ...BLANK, step: program.first }
         for (let rounds = 0; ; rounds++) {
-          assert.ok(rounds <= placedSteps(read.steps).length + 1)
-          const { ending, passed } = walk(program, traveller, RULES)
+          assert.ok(rounds <= listSteps(read.steps).length + 1)
+          const { end: ending, passed } = runSteps(program, traveller, RULES)
           for (const { id } of passed) {
             assert.ok(!seen.has(id), id)
             seen.add(id)
@@ -346,7 +350,7 @@ describe('any steps', () => {
           assert.ok(program.steps.has(ending.step))
           const heard =
             ending.event !== null && luck.next().value === true ? [{ name: ending.event, properties: null }] : []
-          traveller = { ...traveller, step: ending.step, hasWaited: ending.event !== null, heard }
+          traveller = { ...traveller, step: ending.step, hasWaited: ending.event !== null, receivedEvents: heard }
         }
       }),
     )

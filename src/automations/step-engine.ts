@@ -1,36 +1,36 @@
 /**
- * One contact on its way through an automation, from the step that is due to the next one that takes time. Pure: it says what is to be done
- * and where the contact then is; `apply-effects.ts` does it, all of it or nothing. What a step changes in the contact, later steps of the same
- * walk see. A walk passes each step at most once, for steps are a tree.
+ * Runs the steps of one contact in an automation, from the step that is due to the next one that takes time. Pure: it
+ * returns the effects and the new position; `apply-effects.ts` applies them in one transaction. Later steps of the same
+ * run see the changes of earlier ones. A run passes each step at most once, because the steps are a tree.
  */
-import type { ContactFacts } from '#src/contacts/facts.ts'
-import { mergeProperties, type Heard, type Properties } from './wait-events.ts'
-import { branchOf, type Placed, type Program } from './step-program.ts'
-import { answer, type Known, type SentMail } from './condition.ts'
+import type { ContactFields } from '#src/contacts/contact-fields.ts'
+import { mergeProperties, type ReceivedEvent, type EventProperties } from './wait-events.ts'
+import { branchOf, type ProgramStep, type Program } from './step-program.ts'
+import { evaluateCondition, type ConditionFacts, type SentMail } from './condition.ts'
 import type { Step } from './steps.ts'
 
-export interface Traveller extends Known {
-  /** The step that is next. Null: there is none. */
+export interface StepRunInput extends ConditionFacts {
+  /** The next step; null at the end. */
   readonly step: string | null
-  /** It waited at this step for an event: that came, or the time is over. */
+  /** Whether the contact waited at this step for an event, which arrived or timed out. */
   readonly hasWaited: boolean
-  /** Events that came since it was due, or while it waited: a wait for one of them is over before it begins. */
-  readonly heard: readonly Heard[]
-  /** The audience that its mails go to the members of; null: they depend on none. */
+  /** Events received since the enrolment was due or while it waited; a wait for one of them ends at once. */
+  readonly receivedEvents: readonly ReceivedEvent[]
+  /** The audience that the contact must be in to get the messages; null if none. */
   readonly audienceId: string | null
-  /** It wants no mail of this automation any more: why, for people. Null: it does. */
+  /** Why the contact gets no more messages of this automation, as text; null if it does. */
   readonly refusal: string | null
 }
 
 type MailStep = Extract<Step, { type: 'send_email' }>
 
 export type Effect =
-  | { readonly kind: 'mail'; readonly step: MailStep; readonly event: Properties | null }
+  | { readonly kind: 'mail'; readonly step: MailStep; readonly event: EventProperties | null }
   | { readonly kind: 'tag'; readonly tag: string; readonly isAdded: boolean }
   | { readonly kind: 'audience'; readonly audienceId: string; readonly isAdded: boolean }
-  | { readonly kind: 'call'; readonly stepId: string; readonly url: string; readonly event: Properties | null }
+  | { readonly kind: 'call'; readonly stepId: string; readonly url: string; readonly event: EventProperties | null }
 
-export type Ending =
+export type StepRunEnd =
   | {
       readonly kind: 'waits'
       readonly step: string
@@ -41,111 +41,111 @@ export type Ending =
   | { readonly kind: 'completed' }
   | { readonly kind: 'exited'; readonly reason: string }
 
-export interface Walked {
-  readonly ending: Ending
+export interface StepRunResult {
+  readonly end: StepRunEnd
   readonly effects: readonly Effect[]
-  /** Ids of the steps that were passed, in order, with the answers of those that asked. */
+  /** Ids of the passed steps in order, with the result of conditions and event waits. */
   readonly passed: readonly { readonly id: string; readonly answer: boolean | null }[]
-  /** The properties of its events; the very same object when no further one was met. */
-  readonly event: Properties | null
-  /** What it has not met and may still: it is held before the step that would. */
-  readonly heard: readonly Heard[]
+  /** Merged properties of its events; the same object if no event was consumed. */
+  readonly event: EventProperties | null
+  /** Events not consumed yet, kept if the contact is held before a step that may wait for them. */
+  readonly receivedEvents: readonly ReceivedEvent[]
 }
 
-export interface WalkRules {
+export interface StepRunRules {
   readonly nowMs: number
-  /** Why a mail cannot be sent now and has to wait; null when it can. */
-  readonly obstacle: (step: MailStep) => Obstacle | null
+  /** Why a message cannot be sent now and must wait; null if it can be sent. */
+  readonly obstacle: (step: MailStep) => MailObstacle | null
 }
 
-export interface Obstacle {
-  /** For people. */
+export interface MailObstacle {
+  /** A text for the user. */
   readonly reason: string
-  /** Until it is tried again. */
+  /** Delay until the next attempt. */
   readonly waitMs: number
 }
 
-/** Why a contact leaves an automation at its next mail. */
-export const NO_MEMBER = 'the contact is not subscribed to the audience any more'
+/** Why a contact exits an automation at its next mail step. */
+export const NOT_SUBSCRIBED = 'the contact is no longer subscribed to the audience'
 
-interface Journey {
-  contact: ContactFacts
+interface RunState {
+  contact: ContactFields
   readonly audienceId: string | null
   refusal: string | null
-  event: Properties | null
-  readonly heard: Heard[]
+  event: EventProperties | null
+  readonly receivedEvents: ReceivedEvent[]
   readonly mails: SentMail[]
   readonly effects: Effect[]
   readonly passed: { id: string; answer: boolean | null }[]
 }
 
-/** What one step leads to: the next one, or an ending. */
-type Onward = { readonly to: string | null } | { readonly ending: Ending }
+/** The result of one step: the next step, or the end of the run. */
+type StepTransition = { readonly to: string | null } | { readonly ending: StepRunEnd }
 
-export function walk(program: Program, traveller: Traveller, rules: WalkRules): Walked {
-  const { contact, audienceId, refusal, event, step, hasWaited } = traveller
-  const journey: Journey = {
+export function runSteps(program: Program, input: StepRunInput, rules: StepRunRules): StepRunResult {
+  const { contact, audienceId, refusal, event, step, hasWaited } = input
+  const state: RunState = {
     contact,
     audienceId,
     refusal,
     event,
-    heard: [...traveller.heard],
-    mails: [...traveller.mails],
+    receivedEvents: [...input.receivedEvents],
+    mails: [...input.mails],
     effects: [],
     passed: [],
   }
-  const end = (ending: Ending): Walked => ({
-    ending,
-    effects: journey.effects,
-    passed: journey.passed,
-    event: journey.event,
-    heard: ending.kind === 'waits' && ending.reason !== null ? journey.heard : [],
+  const finish = (ending: StepRunEnd): StepRunResult => ({
+    end: ending,
+    effects: state.effects,
+    passed: state.passed,
+    event: state.event,
+    receivedEvents: ending.kind === 'waits' && ending.reason !== null ? state.receivedEvents : [],
   })
-  let at = step
-  while (at !== null) {
-    const placed = program.steps.get(at)
-    if (placed === undefined) return end({ kind: 'exited', reason: 'the step it was at is not there any more' })
-    const onward = take(placed, journey, { ...traveller, hasWaited: hasWaited && at === step }, rules)
-    if ('ending' in onward) return end(onward.ending)
-    at = onward.to
+  let stepId = step
+  while (stepId !== null) {
+    const placed = program.steps.get(stepId)
+    if (placed === undefined) return finish({ kind: 'exited', reason: 'its current step no longer exists' })
+    const transition = runStep(placed, state, { ...input, hasWaited: hasWaited && stepId === step }, rules)
+    if ('ending' in transition) return finish(transition.ending)
+    stepId = transition.to
   }
-  return end({ kind: 'completed' })
+  return finish({ kind: 'completed' })
 }
 
-function take(placed: Placed, journey: Journey, traveller: Traveller, rules: WalkRules): Onward {
+function runStep(placed: ProgramStep, state: RunState, input: StepRunInput, rules: StepRunRules): StepTransition {
   const { step, next } = placed
   if (step.type === 'send_email') {
-    const stop = stopOf(step, journey, rules)
-    if (stop !== null) return { ending: stop }
+    const blocked = findMailEnd(step, state, rules)
+    if (blocked !== null) return { ending: blocked }
   }
-  const isYes = answerAt(step, journey)
-  if (step.type === 'wait_for_event' && isYes === false && !traveller.hasWaited)
+  const isYes = answerStep(step, state)
+  if (step.type === 'wait_for_event' && isYes === false && !input.hasWaited)
     return waitUntil(rules, step.id, step.seconds, step.event_name)
-  journey.passed.push({ id: step.id, answer: isYes })
+  state.passed.push({ id: step.id, answer: isYes })
   if (isYes !== null) return { to: branchOf(placed, isYes) }
   if (step.type === 'delay') return next === null ? { to: null } : waitUntil(rules, next, step.seconds, null)
   if (step.type === 'exit') return { ending: { kind: 'exited', reason: 'a step ended it' } }
-  note(journey, effectOf(step as Doing, journey.event))
+  recordEffect(state, effectOf(step as EffectStep, state.event))
   return { to: next }
 }
 
-/** Null at a step that asks nothing. */
-function answerAt(step: Step, journey: Journey): boolean | null {
-  if (step.type === 'condition') return answer(step.condition, journey)
-  return step.type === 'wait_for_event' ? meet(step.event_name, journey) : null
+/** The result of a condition or event wait; null for other steps. */
+function answerStep(step: Step, state: RunState): boolean | null {
+  if (step.type === 'condition') return evaluateCondition(step.condition, state)
+  return step.type === 'wait_for_event' ? consumeEvent(step.event_name, state) : null
 }
 
-/** Whether the event came; it then says what the contact goes on with, and ends no other wait. */
-function meet(name: string, journey: Journey): boolean {
-  const place = journey.heard.findIndex((one) => one.name === name)
-  if (place < 0) return false
-  const [met] = journey.heard.splice(place, 1)
-  journey.event = mergeProperties(journey.event, met?.properties ?? null)
+/** Consumes an event if it was received: merges its properties and removes it, so it ends only one wait. */
+function consumeEvent(name: string, state: RunState): boolean {
+  const index = state.receivedEvents.findIndex((one) => one.name === name)
+  if (index < 0) return false
+  const [event] = state.receivedEvents.splice(index, 1)
+  state.event = mergeProperties(state.event, event?.properties ?? null)
   return true
 }
 
-/** A mail that its reader does not want, or that cannot be sent now. */
-function stopOf(step: MailStep, { refusal }: Journey, { obstacle, nowMs }: WalkRules): Ending | null {
+/** Ends the run at a mail step if the contact refuses messages or the message cannot be sent now. */
+function findMailEnd(step: MailStep, { refusal }: RunState, { obstacle, nowMs }: StepRunRules): StepRunEnd | null {
   if (refusal !== null) return { kind: 'exited', reason: refusal }
   const found = obstacle(step)
   return found === null
@@ -153,28 +153,28 @@ function stopOf(step: MailStep, { refusal }: Journey, { obstacle, nowMs }: WalkR
     : { kind: 'waits', step: step.id, dueMs: nowMs + found.waitMs, event: null, reason: found.reason }
 }
 
-function waitUntil({ nowMs }: WalkRules, step: string, seconds: number, event: string | null): Onward {
+function waitUntil({ nowMs }: StepRunRules, step: string, seconds: number, event: string | null): StepTransition {
   return { ending: { kind: 'waits', step, dueMs: nowMs + seconds * 1000, event, reason: null } }
 }
 
-function note(journey: Journey, effect: Effect): void {
-  journey.effects.push(effect)
-  if (effect.kind === 'mail') journey.mails.push({ step: effect.step.id, isOpened: false, isClicked: false })
-  if (effect.kind === 'tag') journey.contact = retagged(journey.contact, effect)
-  journey.refusal ??= refusalAfter([effect], journey.audienceId)
+function recordEffect(state: RunState, effect: Effect): void {
+  state.effects.push(effect)
+  if (effect.kind === 'mail') state.mails.push({ step: effect.step.id, isOpened: false, isClicked: false })
+  if (effect.kind === 'tag') state.contact = withTag(state.contact, effect)
+  state.refusal ??= refusalAfter([effect], state.audienceId)
 }
 
-/** Taken out of the audience that its mails go to. */
+/** The refusal that follows if the effects remove the contact from the audience of its messages. */
 export function refusalAfter(effects: readonly Effect[], audienceId: string | null): string | null {
   const leaves = effects.some(
     (effect) => effect.kind === 'audience' && !effect.isAdded && effect.audienceId === audienceId,
   )
-  return leaves ? NO_MEMBER : null
+  return leaves ? NOT_SUBSCRIBED : null
 }
 
-type Doing = Exclude<Step, { type: 'condition' | 'wait_for_event' | 'delay' | 'exit' }>
+type EffectStep = Exclude<Step, { type: 'condition' | 'wait_for_event' | 'delay' | 'exit' }>
 
-function effectOf(step: Doing, event: Properties | null): Effect {
+function effectOf(step: EffectStep, event: EventProperties | null): Effect {
   if (step.type === 'send_email') return { kind: 'mail', step, event }
   if (step.type === 'webhook') return { kind: 'call', stepId: step.id, url: step.url, event }
   if (step.type === 'add_tag' || step.type === 'remove_tag')
@@ -182,10 +182,10 @@ function effectOf(step: Doing, event: Properties | null): Effect {
   return { kind: 'audience', audienceId: step.audience_id, isAdded: step.type === 'add_to_audience' }
 }
 
-function retagged(
-  contact: ContactFacts,
+function withTag(
+  contact: ContactFields,
   { tag, isAdded }: { readonly tag: string; readonly isAdded: boolean },
-): ContactFacts {
+): ContactFields {
   const others = contact.tags.filter((one) => one !== tag)
   return { ...contact, tags: isAdded ? [...others, tag] : others }
 }

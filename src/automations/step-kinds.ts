@@ -1,11 +1,20 @@
 /**
- * The kinds of steps, one row each: what it does, what it is also called, and its fields as clients write them, folded into the form that
- * is stored and answered. A new kind is one row here and one line in docs/guides/automations.md.
+ * The kinds of steps, one row each: what it does, its aliases, and its fields as clients write them, normalised to the
+ * form that is stored and returned. A new kind needs one row here and one line in docs/guides/automations.md.
  */
 import { z } from 'zod'
-import { aliasOf, asBody, contentFields, filled, foldContent, line, missingIn, uuid } from '#src/campaigns/content.ts'
+import {
+  aliasOf,
+  useTextAsBody,
+  contentFields,
+  nonEmptyLine,
+  normalizeContent,
+  singleLine,
+  findMissingContent,
+  uuid,
+} from '#src/campaigns/content.ts'
 
-/** As of contacts. */
+/** The same limit as for tags of contacts. */
 const MAX_TAG = 100
 const MAX_NAME = 255
 const MAX_VALUE = 2000
@@ -13,11 +22,11 @@ const LONGEST_DELAY_SECONDS = 365 * 24 * 3600
 const SECONDS = { seconds: 1, minutes: 60, hours: 3600, days: 86_400, weeks: 604_800 } as const
 type Unit = keyof typeof SECONDS
 
-type Sink = z.core.$RefinementCtx
+type IssueContext = z.core.$RefinementCtx
 
 const mail = z.object(contentFields).transform((given, sink) => {
-  const content = asBody(foldContent(given, sink))
-  for (const { path, message } of missingIn(content)) complain(sink, path, message)
+  const content = useTextAsBody(normalizeContent(given, sink))
+  for (const { path, message } of findMissingContent(content)) addIssue(sink, path, message)
   const { template_id, subject, body, text, from, from_name, reply_to } = content
   return {
     template_id: template_id ?? null,
@@ -49,33 +58,33 @@ const duration = z.object({
 const delay = duration.transform((given, sink) => ({ seconds: readDuration(given, sink) }))
 const wait = duration
   .extend({
-    event_name: filled(MAX_NAME).nullish(),
-    eventName: filled(MAX_NAME).nullish().meta(aliasOf('event_name')),
-    event: filled(MAX_NAME).nullish().meta(aliasOf('event_name')),
+    event_name: nonEmptyLine(MAX_NAME).nullish(),
+    eventName: nonEmptyLine(MAX_NAME).nullish().meta(aliasOf('event_name')),
+    event: nonEmptyLine(MAX_NAME).nullish().meta(aliasOf('event_name')),
   })
   .transform((given, sink) => {
     const name = given.event_name ?? given.eventName ?? given.event
-    if (name === undefined || name === null) complain(sink, 'event_name', 'is required')
+    if (name === undefined || name === null) addIssue(sink, 'event_name', 'is required')
     return { event_name: name?.trim() ?? '', seconds: readDuration(given, sink) }
   })
 
-function readDuration(given: z.output<typeof duration>, sink: Sink): number {
+function readDuration(given: z.output<typeof duration>, sink: IssueContext): number {
   const units = Object.keys(SECONDS) as Unit[]
   const unit = readUnit(given.unit, sink)
   const counted = units.reduce((sum, name) => sum + (given[name] ?? 0) * SECONDS[name], given.delay_seconds ?? 0)
   const seconds = Math.round(counted + (given.amount ?? given.duration ?? given.value ?? 0) * SECONDS[unit])
-  if (seconds < 1 || seconds > LONGEST_DELAY_SECONDS) complain(sink, 'seconds', 'must be from 1 second to 365 days')
+  if (seconds < 1 || seconds > LONGEST_DELAY_SECONDS) addIssue(sink, 'seconds', 'must be from 1 second to 365 days')
   return seconds
 }
 
-function readUnit(written: string | null | undefined, sink: Sink): Unit {
-  const name = (written ?? 'seconds').trim().toLowerCase()
+function readUnit(input: string | null | undefined, sink: IssueContext): Unit {
+  const name = (input ?? 'seconds').trim().toLowerCase()
   const unit = (Object.keys(SECONDS) as Unit[]).find((one) => one === name || one === `${name}s` || one[0] === name)
-  if (unit === undefined) complain(sink, 'unit', `must be one of ${Object.keys(SECONDS).join(', ')}`)
+  if (unit === undefined) addIssue(sink, 'unit', `must be one of ${Object.keys(SECONDS).join(', ')}`)
   return unit ?? 'seconds'
 }
 
-/** How an attribute is compared; those without a value ask whether it is there. Other spellings stand behind. */
+/** Comparison operators. Those without a value test for presence. `aliases` lists other accepted spellings. */
 export const OPERATORS = {
   equals: { hasValue: true, aliases: ['eq', '=', '==', 'is'] },
   not_equals: { hasValue: true, aliases: ['ne', 'neq', '!=', '<>', 'is_not'] },
@@ -93,15 +102,15 @@ const mailStep = z
   .object({ step: z.string().max(64).nullish().meta({ description: WHICH_MAIL }) })
   .transform(({ step }) => ({ step: step ?? null }))
 const compared = z
-  .union([z.string().max(MAX_VALUE), z.number(), z.boolean()], 'must be a text, a number or a boolean')
+  .union([z.string().max(MAX_VALUE), z.number(), z.boolean()], 'must be a string, a number or a boolean')
   .nullish()
 const attribute = z
   .object({
-    attribute: filled(MAX_NAME)
+    attribute: nonEmptyLine(MAX_NAME)
       .nullish()
       .meta({ description: 'a field such as first_name, a custom attribute, or event.<property>' }),
-    field: filled(MAX_NAME).nullish().meta(aliasOf('attribute')),
-    name: filled(MAX_NAME).nullish().meta(aliasOf('attribute')),
+    field: nonEmptyLine(MAX_NAME).nullish().meta(aliasOf('attribute')),
+    name: nonEmptyLine(MAX_NAME).nullish().meta(aliasOf('attribute')),
     operator: z
       .string()
       .nullish()
@@ -111,26 +120,30 @@ const attribute = z
   .transform((given, sink) => {
     const name = given.attribute ?? given.field ?? given.name
     const operator = readOperator(given.operator ?? 'equals')
-    if (name === undefined || name === null) complain(sink, 'attribute', 'is required')
-    if (operator === null) complain(sink, 'operator', `must be one of ${Object.keys(OPERATORS).join(', ')}`)
+    if (name === undefined || name === null) addIssue(sink, 'attribute', 'is required')
+    if (operator === null) addIssue(sink, 'operator', `must be one of ${Object.keys(OPERATORS).join(', ')}`)
     const hasValue = operator !== null && OPERATORS[operator].hasValue
-    if (hasValue && (given.value === undefined || given.value === null)) complain(sink, 'value', 'is required')
+    if (hasValue && (given.value === undefined || given.value === null)) addIssue(sink, 'value', 'is required')
     return { attribute: name ?? '', operator: operator ?? 'equals', value: hasValue ? (given.value ?? null) : null }
   })
 
-function readOperator(written: string): Operator | null {
-  const name = folded(written)
+function readOperator(input: string): Operator | null {
+  const name = normalizeName(input)
   const found = Object.entries(OPERATORS).find(
     ([own, { aliases }]) => own === name || aliases.some((alias) => alias === name),
   )
   return (found?.[0] as Operator | undefined) ?? null
 }
 
-/** What a condition may ask, one row each. */
+/** The kinds of conditions, one row each. */
 export const CONDITIONS = {
   opened: { does: 'an email of this automation was opened', aliases: ['email_opened'], fields: mailStep },
   clicked: { does: 'a link in an email of this automation was clicked', aliases: ['email_clicked'], fields: mailStep },
-  has_tag: { does: 'the contact has the tag', aliases: ['tag'], fields: z.object({ tag: filled(MAX_TAG).trim() }) },
+  has_tag: {
+    does: 'the contact has the tag',
+    aliases: ['tag'],
+    fields: z.object({ tag: nonEmptyLine(MAX_TAG).trim() }),
+  },
   attribute: {
     does: 'a field or attribute of the contact, or a property of the event, matches the comparison',
     aliases: ['attribute_compare', 'compare'],
@@ -138,16 +151,16 @@ export const CONDITIONS = {
   },
 } as const
 
-const tag = z.object({ tag: filled(MAX_TAG).trim() })
+const tag = z.object({ tag: nonEmptyLine(MAX_TAG).trim() })
 const audience = z
   .object({ audience_id: uuid.nullish(), audienceId: uuid.nullish().meta(aliasOf('audience_id')) })
   .transform((given, sink) => {
     const id = given.audience_id ?? given.audienceId
-    if (id === undefined || id === null) complain(sink, 'audience_id', 'is required')
+    if (id === undefined || id === null) addIssue(sink, 'audience_id', 'is required')
     return { audience_id: id ?? '' }
   })
 
-const address = z.object({ url: line(2048).trim() })
+const address = z.object({ url: singleLine(2048).trim() })
 
 export const STEP_KINDS = {
   send_email: {
@@ -184,25 +197,25 @@ export const STEP_KINDS = {
   exit: { does: 'ends the automation for this contact', aliases: ['stop', 'end'], fields: z.object({}) },
 } as const
 
-/** `sendEmail`, `Send Email`, `send-email` and `send_email` are one name. */
-function folded(written: string): string {
-  return written
+/** `sendEmail`, `Send Email`, `send-email` and `send_email` are the same name. */
+function normalizeName(input: string): string {
+  return input
     .trim()
     .replace(/([a-z])([A-Z])/g, '$1_$2')
     .toLowerCase()
     .replace(/[\s-]+/g, '_')
 }
 
-/** The row of a table that a client means by a name, its own or an alias. */
-export function kindOf<K extends string>(
+/** Finds the row of a table by its name or an alias. */
+export function findKind<K extends string>(
   table: Readonly<Record<K, { readonly aliases: readonly string[] }>>,
-  written: string,
+  input: string,
 ): K | null {
-  const name = folded(written)
+  const name = normalizeName(input)
   const names = Object.keys(table) as K[]
   return names.find((kind) => kind === name) ?? names.find((kind) => table[kind].aliases.includes(name)) ?? null
 }
 
-function complain(sink: Sink, path: string, message: string): void {
+function addIssue(sink: IssueContext, path: string, message: string): void {
   sink.addIssue({ code: 'custom', path: [path], message })
 }

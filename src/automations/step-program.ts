@@ -1,51 +1,52 @@
 /**
- * A version's steps as they are walked: each step by its id, with what comes after it. Behind the last step of a branch comes what stands
- * behind the step that branched. Steps are a tree, so a walk always ends. Made once for each version, which never changes.
+ * The steps of a version, compiled for execution: each step by id, with the step that follows it. The last step of a
+ * branch continues with the step after the branching one. Steps are a tree, so every run ends. Compiled once per
+ * version, because versions never change.
  */
 import type { Step } from './steps.ts'
 
-export interface Placed {
+export interface ProgramStep {
   readonly step: Step
-  /** The id of the step behind it, out of its branch if it is the last; null: the end. */
+  /** Id of the following step; after the last step of a branch, the one after the branch. Null: the end. */
   readonly next: string | null
 }
 
 export interface Program {
   readonly first: string | null
-  readonly steps: ReadonlyMap<string, Placed>
+  readonly steps: ReadonlyMap<string, ProgramStep>
 }
 
 export function compileSteps(steps: readonly Step[]): Program {
-  const placed = new Map<string, Placed>()
-  place(steps, null, placed)
-  return { first: steps[0]?.id ?? null, steps: placed }
+  const programSteps = new Map<string, ProgramStep>()
+  addSteps(steps, null, programSteps)
+  return { first: steps[0]?.id ?? null, steps: programSteps }
 }
 
-function place(steps: readonly Step[], behind: string | null, placed: Map<string, Placed>): void {
+function addSteps(steps: readonly Step[], following: string | null, programSteps: Map<string, ProgramStep>): void {
   for (const [i, step] of steps.entries()) {
-    const next = steps[i + 1]?.id ?? behind
-    placed.set(step.id, { step, next })
+    const next = steps[i + 1]?.id ?? following
+    programSteps.set(step.id, { step, next })
     if (!('yes' in step)) continue
-    place(step.yes, next, placed)
-    place(step.no, next, placed)
+    addSteps(step.yes, next, programSteps)
+    addSteps(step.no, next, programSteps)
   }
 }
 
-/** Where a branch of a step begins: with its first step, or with what is behind the step when it is empty. */
-export function branchOf({ step, next }: Placed, isYes: boolean): string | null {
+/** The first step of a branch, or the step after the branch if it is empty. */
+export function branchOf({ step, next }: ProgramStep, isYes: boolean): string | null {
   if (!('yes' in step)) return next
   const branch = isYes ? step.yes : step.no
   return branch[0]?.id ?? next
 }
 
-const CHANGING: ReadonlySet<Step['type']> = new Set([
+const CONTACT_CHANGING_TYPES: ReadonlySet<Step['type']> = new Set([
   'add_tag',
   'remove_tag',
   'add_to_audience',
   'remove_from_audience',
 ])
 
-/** Whether it may change the contacts that go through it. */
+/** Whether a program can change its contacts. */
 export function changesContact(program: Program | undefined): boolean {
-  return program !== undefined && [...program.steps.values()].some(({ step }) => CHANGING.has(step.type))
+  return program !== undefined && [...program.steps.values()].some(({ step }) => CONTACT_CHANGING_TYPES.has(step.type))
 }

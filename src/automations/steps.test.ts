@@ -1,6 +1,6 @@
 import { assert } from 'chai'
 import fc from 'fast-check'
-import { MAX_DEPTH, MAX_STEPS, placedSteps, readSteps, type Step } from './steps.ts'
+import { MAX_DEPTH, MAX_STEPS, listSteps, readSteps, type Step } from './steps.ts'
 import { STEP_KINDS } from './step-kinds.ts'
 
 const AUDIENCE = '0190a0a0-0000-7000-8000-0000000000aa'
@@ -177,10 +177,10 @@ describe('steps', () => {
       { yes: [{ type: 'exit' }], no: [{ type: 'exit' }] },
     ]
     const steps = read([end, { type: 'condition', condition: 'opened', ...both }])
-    const ids = placedSteps(steps).map(({ step }) => step.id)
+    const ids = listSteps(steps).map(({ step }) => step.id)
     assert.deepEqual([ids[0], new Set(ids).size], ['mine', 4])
     assert.deepEqual(
-      placedSteps(steps).map(({ path }) => path),
+      listSteps(steps).map(({ path }) => path),
       ['steps.0', 'steps.1', 'steps.1.yes.0', 'steps.1.no.0'],
     )
   })

@@ -1,57 +1,60 @@
 /**
- * The steps of an automation: a list, in which a condition, or a wait for an event, holds two further lists. Each step has an id that is
- * unique in the automation; a client that sends an id back keeps it, so what is counted for a step lives on in the next version. Depth,
- * number and size are bounded, and everything that is wrong is told with its place (`steps.2.yes.0.tag`).
+ * The steps of an automation: a list, in which a condition or a wait for an event contains two further lists. Each step
+ * has an id that is unique in the automation. A client that sends an id back keeps it, so the counters of a step
+ * continue in the next version. Depth, number and size are limited, and every error is reported with its path
+ * (`steps.2.yes.0.tag`).
  */
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import type { Detail } from '#src/platform/errors.ts'
-import { CONDITIONS, kindOf, STEP_KINDS } from './step-kinds.ts'
+import { CONDITIONS, findKind, STEP_KINDS } from './step-kinds.ts'
 
 export const MAX_STEPS = 100
 export const MAX_DEPTH = 5
-/** Characters of all steps as JSON. */
+/** Maximum characters of all steps as JSON. */
 const MAX_SIZE = 2_000_000
 const ID = /^[\w-]{1,64}$/
 
-type Kinds = typeof STEP_KINDS
-type Questions = typeof CONDITIONS
+type StepKinds = typeof STEP_KINDS
+type ConditionKinds = typeof CONDITIONS
 
-export type Question = {
-  [K in keyof Questions]: { readonly type: K } & Readonly<z.output<Questions[K]['fields']>>
-}[keyof Questions]
+export type StepCondition = {
+  [K in keyof ConditionKinds]: { readonly type: K } & Readonly<z.output<ConditionKinds[K]['fields']>>
+}[keyof ConditionKinds]
 
 interface Branches {
   readonly yes: readonly Step[]
   readonly no: readonly Step[]
 }
 
-interface Condition extends Branches {
+interface ConditionStep extends Branches {
   readonly id: string
   readonly type: 'condition'
-  readonly condition: Question
+  readonly condition: StepCondition
 }
 
-type Plain = Exclude<keyof Kinds, 'condition'>
-type PlainStep<K extends Plain> = { readonly id: string; readonly type: K } & Readonly<z.output<Kinds[K]['fields']>>
-type WaitStep = PlainStep<'wait_for_event'> & Branches
+type SimpleStepType = Exclude<keyof StepKinds, 'condition'>
+type SimpleStep<K extends SimpleStepType> = { readonly id: string; readonly type: K } & Readonly<
+  z.output<StepKinds[K]['fields']>
+>
+type WaitStep = SimpleStep<'wait_for_event'> & Branches
 
 export type Step =
-  | { [K in Exclude<Plain, 'wait_for_event'>]: PlainStep<K> }[Exclude<Plain, 'wait_for_event'>]
+  | { [K in Exclude<SimpleStepType, 'wait_for_event'>]: SimpleStep<K> }[Exclude<SimpleStepType, 'wait_for_event'>]
   | WaitStep
-  | Condition
+  | ConditionStep
 
-export interface PlacedStep {
+export interface LocatedStep {
   readonly step: Step
-  /** Where it stands: `steps.2.yes.0`. */
+  /** The path of the step: `steps.2.yes.0`. */
   readonly path: string
 }
 
-/** All steps, each before those of its branches. */
-export function placedSteps(steps: readonly Step[], path = 'steps'): PlacedStep[] {
+/** All steps in order, each before the steps of its branches. */
+export function listSteps(steps: readonly Step[], path = 'steps'): LocatedStep[] {
   return steps.flatMap((step, i) => {
     const own = `${path}.${i}`
-    const below = 'yes' in step ? [...placedSteps(step.yes, `${own}.yes`), ...placedSteps(step.no, `${own}.no`)] : []
+    const below = 'yes' in step ? [...listSteps(step.yes, `${own}.yes`), ...listSteps(step.no, `${own}.no`)] : []
     return [{ step, path: own }, ...below]
   })
 }
@@ -60,34 +63,34 @@ export type StepsResult =
   | { readonly ok: true; readonly steps: readonly Step[] }
   | { readonly ok: false; readonly details: readonly Detail[] }
 
-/** Reads what a client wrote. Paths of the details begin inside the list. */
-export function readSteps(written: readonly unknown[]): StepsResult {
-  const reading: Reading = { details: [], ids: new Set(), count: 0 }
-  const steps = readList(written, [], reading)
-  if (reading.details.length === 0) checkMailSteps(steps, reading)
-  if (reading.details.length === 0 && JSON.stringify(steps).length > MAX_SIZE)
-    tell(reading, [], `at most ${MAX_SIZE} characters as JSON, all steps together`)
-  return reading.details.length === 0 ? { ok: true, steps } : { ok: false, details: reading.details }
+/** Parses steps as clients write them. Paths of the details are relative to the list. */
+export function readSteps(input: readonly unknown[]): StepsResult {
+  const state: ParseState = { details: [], ids: new Set(), count: 0 }
+  const steps = readList(input, [], state)
+  if (state.details.length === 0) checkMailSteps(steps, state)
+  if (state.details.length === 0 && JSON.stringify(steps).length > MAX_SIZE)
+    addDetail(state, [], `at most ${MAX_SIZE} characters as JSON, all steps together`)
+  return state.details.length === 0 ? { ok: true, steps } : { ok: false, details: state.details }
 }
 
-interface Reading {
+interface ParseState {
   readonly details: Detail[]
   readonly ids: Set<string>
   count: number
 }
 
-type Place = readonly (string | number)[]
+type StepPath = readonly (string | number)[]
 
-function readList(written: unknown, place: Place, reading: Reading): Step[] {
-  if (written === undefined || written === null) return []
-  if (!Array.isArray(written)) return tell(reading, place, 'must be a list of steps')
-  // a condition stands at 0, its branches at 2, theirs at 4
-  if (place.length > 2 * MAX_DEPTH) return tell(reading, place, `conditions are nested more than ${MAX_DEPTH} deep`)
+function readList(input: unknown, path: StepPath, state: ParseState): Step[] {
+  if (input === undefined || input === null) return []
+  if (!Array.isArray(input)) return addDetail(state, path, 'must be a list of steps')
+  // each nesting level adds two path segments
+  if (path.length > 2 * MAX_DEPTH) return addDetail(state, path, `conditions are nested more than ${MAX_DEPTH} deep`)
   const steps: Step[] = []
-  for (const [i, one] of written.entries()) {
-    if (++reading.count > MAX_STEPS)
-      return reading.count === MAX_STEPS + 1 ? tell(reading, [], `at most ${MAX_STEPS} steps`) : []
-    const step = readStep(one, [...place, i], reading)
+  for (const [i, one] of input.entries()) {
+    if (++state.count > MAX_STEPS)
+      return state.count === MAX_STEPS + 1 ? addDetail(state, [], `at most ${MAX_STEPS} steps`) : []
+    const step = readStep(one, [...path, i], state)
     if (step !== null) steps.push(step)
   }
   return steps
@@ -99,91 +102,91 @@ function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function readStep(written: unknown, place: Place, reading: Reading): Step | null {
-  const given = isObject(written) ? withConfig(written) : null
+function readStep(input: unknown, path: StepPath, state: ParseState): Step | null {
+  const given = isObject(input) ? withConfig(input) : null
   const named = given?.['type'] ?? given?.['kind'] ?? given?.['action']
-  const type = typeof named === 'string' ? kindOf(STEP_KINDS, named) : null
+  const type = typeof named === 'string' ? findKind(STEP_KINDS, named) : null
   if (given === null || type === null) {
-    tell(reading, given === null ? place : [...place, 'type'], `must be one of ${Object.keys(STEP_KINDS).join(', ')}`)
+    addDetail(state, given === null ? path : [...path, 'type'], `must be one of ${Object.keys(STEP_KINDS).join(', ')}`)
     return null
   }
-  const id = readId(given['id'], place, reading)
-  if (type === 'condition') return readCondition(given, id, place, reading)
-  const fields = readFields<object>(STEP_KINDS[type].fields, given, place, reading)
-  const branches = type === 'wait_for_event' ? readBranches(given, place, reading) : {}
+  const id = readId(given['id'], path, state)
+  if (type === 'condition') return readCondition(given, id, path, state)
+  const fields = readFields<object>(STEP_KINDS[type].fields, given, path, state)
+  const branches = type === 'wait_for_event' ? readBranches(given, path, state) : {}
   return fields === null ? null : ({ id, type, ...fields, ...branches } as Step)
 }
 
-/** `{type, config: {...}}` says the same as `{type, ...}`. */
-function withConfig(written: Json): Json {
-  const { config, ...own } = written
-  return isObject(config) ? { ...config, ...own } : written
+/** `{type, config: {...}}` is equivalent to `{type, ...}`. */
+function withConfig(input: Json): Json {
+  const { config, ...own } = input
+  return isObject(config) ? { ...config, ...own } : input
 }
 
-function readId(written: unknown, place: Place, reading: Reading): string {
-  const given = typeof written === 'string' || typeof written === 'number' ? String(written) : ''
-  const id = written === undefined || written === null ? `step_${randomBytes(6).toString('hex')}` : given
-  if (!ID.test(id)) tell(reading, [...place, 'id'], 'must be 1 to 64 letters, digits, - or _')
-  else if (reading.ids.has(id)) tell(reading, [...place, 'id'], 'is the id of another step too')
-  reading.ids.add(id)
+function readId(input: unknown, path: StepPath, state: ParseState): string {
+  const given = typeof input === 'string' || typeof input === 'number' ? String(input) : ''
+  const id = input === undefined || input === null ? `step_${randomBytes(6).toString('hex')}` : given
+  if (!ID.test(id)) addDetail(state, [...path, 'id'], 'must be 1 to 64 letters, digits, - or _')
+  else if (state.ids.has(id)) addDetail(state, [...path, 'id'], 'is also the id of another step')
+  state.ids.add(id)
   return id
 }
 
-function readCondition(given: Json, id: string, place: Place, reading: Reading): Step | null {
+function readCondition(given: Json, id: string, path: StepPath, state: ParseState): Step | null {
   const asked = [given['condition'], given['if'], given['check']].find(isObject) ?? given
   const named =
     asked === given ? (given['condition'] ?? given['if'] ?? given['check']) : (asked['type'] ?? asked['kind'])
-  const type = typeof named === 'string' ? kindOf(CONDITIONS, named) : null
-  const at = [...place, 'condition']
-  const fields = type === null ? null : readFields<object>(CONDITIONS[type].fields, asked, at, reading)
-  const { yes, no } = readBranches(given, place, reading)
-  if (type === null) tell(reading, [...at, 'type'], `must be one of ${Object.keys(CONDITIONS).join(', ')}`)
+  const type = typeof named === 'string' ? findKind(CONDITIONS, named) : null
+  const at = [...path, 'condition']
+  const fields = type === null ? null : readFields<object>(CONDITIONS[type].fields, asked, at, state)
+  const { yes, no } = readBranches(given, path, state)
+  if (type === null) addDetail(state, [...at, 'type'], `must be one of ${Object.keys(CONDITIONS).join(', ')}`)
   return type === null || fields === null
     ? null
-    : { id, type: 'condition', condition: { type, ...fields } as Question, yes, no }
+    : { id, type: 'condition', condition: { type, ...fields } as StepCondition, yes, no }
 }
 
-function readBranches(given: Json, place: Place, reading: Reading): Branches {
+function readBranches(given: Json, path: StepPath, state: ParseState): Branches {
   return {
-    yes: readList(given['yes'] ?? given['then'], [...place, 'yes'], reading),
-    no: readList(given['no'] ?? given['else'], [...place, 'no'], reading),
+    yes: readList(given['yes'] ?? given['then'], [...path, 'yes'], state),
+    no: readList(given['no'] ?? given['else'], [...path, 'no'], state),
   }
 }
 
-const EXPLAINED: z.core.ParseContext<z.core.$ZodIssue> = {
+const PARSE_CONTEXT: z.core.ParseContext<z.core.$ZodIssue> = {
   error: (issue) => (issue.input === undefined ? 'is required' : undefined),
 }
 
-function readFields<T extends object>(schema: z.ZodType<T>, given: Json, place: Place, reading: Reading): T | null {
-  const read = schema.safeParse(given, EXPLAINED)
+function readFields<T extends object>(schema: z.ZodType<T>, given: Json, path: StepPath, state: ParseState): T | null {
+  const read = schema.safeParse(given, PARSE_CONTEXT)
   if (read.success) return read.data
-  for (const issue of read.error.issues) tell(reading, [...place, ...issue.path.map(String)], issue.message)
+  for (const issue of read.error.issues) addDetail(state, [...path, ...issue.path.map(String)], issue.message)
   return null
 }
 
-/** A condition about a mail must name a step that sends one. */
-function checkMailSteps(steps: readonly Step[], reading: Reading): void {
-  const placed = placedSteps(steps, '')
-  const mails = new Set(placed.filter(({ step }) => step.type === 'send_email').map(({ step }) => step.id))
-  for (const { step, path } of placed) {
+/** A condition about opens or clicks must reference a mail step. */
+function checkMailSteps(steps: readonly Step[], state: ParseState): void {
+  const located = listSteps(steps, '')
+  const mails = new Set(located.filter(({ step }) => step.type === 'send_email').map(({ step }) => step.id))
+  for (const { step, path } of located) {
     const named = step.type === 'condition' && 'step' in step.condition ? step.condition.step : null
     if (named !== null && !mails.has(named))
-      tell(reading, [path.slice(1), 'condition', 'step'], 'must be the id of a send_email step')
+      addDetail(state, [path.slice(1), 'condition', 'step'], 'must be the id of a send_email step')
   }
 }
 
-/** Answers nothing, so that a reader can leave with it. */
-function tell(reading: Reading, place: Place, message: string): never[] {
-  reading.details.push({ path: place.join('.'), message })
+/** Returns an empty list, so that a parser can return the result directly. */
+function addDetail(state: ParseState, path: StepPath, message: string): never[] {
+  state.details.push({ path: path.join('.'), message })
   return []
 }
 
-/** The steps in a body, with all kinds described. */
+/** Schema of the steps in a request body, describing all kinds. */
 export const stepsField = z
   .array(
     z.unknown().meta({
       id: 'AutomationStep',
-      // made when the OpenAPI document is
+      // a getter, computed when the OpenAPI document is built
       get oneOf() {
         return describeKinds()
       },

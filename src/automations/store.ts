@@ -1,12 +1,12 @@
 /**
- * Automations of a workspace as they are stored: found, listed, written, and deleted while they are drafts. The steps of each version stand
- * in a row of their own that is never changed. Another workspace's automation is as good as none.
+ * Stores the automations of a workspace: finds, lists, writes, and deletes drafts. The steps of each version are in a
+ * row of their own that never changes. Automations of other workspaces are reported as not found.
  */
 import type { Queryable } from '#src/stores/db.ts'
-import { readPage, type Page, type PageWish } from '#src/stores/page.ts'
+import { readPage, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { Status } from './state.ts'
-import { placedSteps, type Step } from './steps.ts'
+import { listSteps, type Step } from './steps.ts'
 import type { Trigger, TriggerType } from './triggers.ts'
 
 export interface AutomationRow {
@@ -35,7 +35,7 @@ const COLUMNS = sql`
   a.id, a.name, a.status, a.trigger_type AS "triggerType", a.trigger_config AS "triggerConfig", a.version,
   v.step_count AS "stepCount", ${COUNTS}, a.created_at AS "createdAt", a.updated_at AS "updatedAt"
 `
-/** What is not folded yet belongs to the counts. */
+/** Adds the counter deltas that are not applied yet. */
 const JOINS = sql`
   JOIN automation_versions v ON v.automation_id = a.id AND v.version = a.version
   CROSS JOIN LATERAL (
@@ -46,18 +46,18 @@ const JOINS = sql`
   ) n
 `
 
-/** Of any status. */
+/** Finds an automation of any status. */
 export async function findAutomation(db: Queryable, workspaceId: string, id: string): Promise<Automation | null> {
   const statement = `SELECT ${COLUMNS}, v.steps FROM automations a ${JOINS} WHERE a.workspace_id = $1 AND a.id = $2`
   const { rows } = await db.query<Automation>(statement, [workspaceId, id])
   return rows[0] ?? null
 }
 
-/** The newest first, of one status or (null) of all. */
+/** Newest first; `status: null` means any status. */
 export function listAutomations(
   db: Queryable,
   workspaceId: string,
-  wish: PageWish & { readonly status: Status | null },
+  page: PageRequest & { readonly status: Status | null },
 ): Promise<Page<AutomationRow>> {
   const where = 'a.workspace_id = $1 AND ($2::text IS NULL OR a.status = $2)'
   return readPage(
@@ -68,13 +68,13 @@ export function listAutomations(
       joins: JOINS,
       where,
       order: 'a.id DESC',
-      values: [workspaceId, wish.status],
+      values: [workspaceId, page.status],
     },
-    wish,
+    page,
   )
 }
 
-/** Those that are not over for good. */
+/** Counts automations that are not archived. */
 export async function countAutomations(db: Queryable, workspaceId: string): Promise<number> {
   const {
     rows: [counted],
@@ -85,7 +85,7 @@ export async function countAutomations(db: Queryable, workspaceId: string): Prom
   return counted?.n ?? 0
 }
 
-/** A draft goes without a trace; one that has had contacts is archived instead. */
+/** Deletes a draft. An automation that had contacts must be archived instead. */
 export async function deleteDraft(
   db: Queryable,
   workspaceId: string,
@@ -111,8 +111,8 @@ export async function deleteDraft(
   return (await findAutomation(db, workspaceId, id)) === null ? 'not-found' : 'not-draft'
 }
 
-/** The parts of an automation that a client writes. */
-export interface Written {
+/** The parts of an automation that clients write. */
+export interface AutomationDefinition {
   readonly name: string
   readonly status: Status
   readonly trigger: Trigger
@@ -120,7 +120,7 @@ export interface Written {
   readonly version: number
 }
 
-interface Locked {
+interface LockedRow {
   readonly name: string
   readonly status: Status
   readonly type: TriggerType
@@ -131,9 +131,13 @@ interface Locked {
   readonly version: number
 }
 
-/** What stands now, held until the transaction ends; null when there is none. */
-export async function lockAutomation(tx: Queryable, workspaceId: string, id: string): Promise<Written | null> {
-  // the lock first: who waits for it must then see the version that the other one made
+/** Reads an automation and locks it until the transaction ends; null if there is none. */
+export async function lockAutomation(
+  tx: Queryable,
+  workspaceId: string,
+  id: string,
+): Promise<AutomationDefinition | null> {
+  // lock first, then read: a transaction that waited must see the version that the other one created
   const { rowCount } = await tx.query(
     'SELECT 1 FROM automations WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE',
     [workspaceId, id],
@@ -141,7 +145,7 @@ export async function lockAutomation(tx: Queryable, workspaceId: string, id: str
   if (rowCount === 0) return null
   const {
     rows: [row],
-  } = await tx.query<Locked>(
+  } = await tx.query<LockedRow>(
     sql`
       SELECT a.name, a.status, a.trigger_type AS type, a.trigger_config AS config, a.trigger_key AS key,
         a.starts_at AS "startsAt", a.version, v.steps
@@ -156,7 +160,12 @@ export async function lockAutomation(tx: Queryable, workspaceId: string, id: str
   return { name, status, trigger: { type, config, key, startsAt }, steps, version }
 }
 
-export async function insertAutomation(tx: Queryable, workspaceId: string, id: string, next: Written): Promise<void> {
+export async function insertAutomation(
+  tx: Queryable,
+  workspaceId: string,
+  id: string,
+  next: AutomationDefinition,
+): Promise<void> {
   const { name, status, trigger, version } = next
   await tx.query(
     sql`
@@ -180,8 +189,13 @@ export async function insertAutomation(tx: Queryable, workspaceId: string, id: s
   await insertVersion(tx, id, next)
 }
 
-/** A version that is new gets its row. */
-export async function updateAutomation(tx: Queryable, id: string, before: Written, next: Written): Promise<void> {
+/** Updates an automation and inserts a row for a new version. */
+export async function updateAutomation(
+  tx: Queryable,
+  id: string,
+  before: AutomationDefinition,
+  next: AutomationDefinition,
+): Promise<void> {
   const { name, status, trigger, version } = next
   if (version !== before.version) await insertVersion(tx, id, next)
   await tx.query(
@@ -205,8 +219,8 @@ export async function updateAutomation(tx: Queryable, id: string, before: Writte
   )
 }
 
-/** Who was enrolled for a moment, and has not begun, begins at the new one; null: now. */
-export async function moveMoment(
+/** Moves enrolments that have not started to the new start time, or to now if it is null. */
+export async function rescheduleEnrolments(
   tx: Queryable,
   id: string,
   { from, to, now }: { readonly from: Date; readonly to: Date | null; readonly now: Date },
@@ -221,17 +235,17 @@ export async function moveMoment(
   )
 }
 
-/** Who is in an older version than this goes on in it, from its next step. */
-export async function moveEnrolled(tx: Queryable, id: string, version: number): Promise<void> {
+/** Contacts in older versions continue in this version from their next step. */
+export async function moveEnrolmentsToVersion(tx: Queryable, id: string, version: number): Promise<void> {
   await tx.query('UPDATE automations SET moves_below = $2 WHERE id = $1', [id, version])
 }
 
-async function insertVersion(tx: Queryable, id: string, { version, steps }: Written): Promise<void> {
+async function insertVersion(tx: Queryable, id: string, { version, steps }: AutomationDefinition): Promise<void> {
   await tx.query(
     sql`
       INSERT INTO automation_versions (automation_id, version, steps, first_step, step_count)
       VALUES ($1, $2, $3, $4, $5)
     `,
-    [id, version, JSON.stringify(steps), steps[0]?.id ?? null, placedSteps(steps).length],
+    [id, version, JSON.stringify(steps), steps[0]?.id ?? null, listSteps(steps).length],
   )
 }

@@ -1,19 +1,20 @@
 /**
- * What begins an automation, one row each: what it reacts to and its configuration as clients write it, folded into the form that is stored
- * and answered. `key` is what is looked up when something happens; `startsAt` the moment before which nobody begins.
+ * The triggers of automations, one row each: what starts the automation, and its configuration as clients write it,
+ * normalised to the form that is stored and returned. `key` is matched against events; no contact starts before
+ * `startsAt`.
  */
 import { z } from 'zod'
-import { aliasOf, filled, uuid } from '#src/campaigns/content.ts'
+import { aliasOf, nonEmptyLine, uuid } from '#src/campaigns/content.ts'
 import type { Detail } from '#src/platform/errors.ts'
-import { isZone, readMoment } from '#src/platform/time-input.ts'
-import { kindOf } from './step-kinds.ts'
+import { isTimeZone, parseTime } from '#src/platform/time-input.ts'
+import { findKind } from './step-kinds.ts'
 
 const MAX_EVENT_NAME = 255
 
-/** The name of an event, compared exactly. */
-export const eventName = filled(MAX_EVENT_NAME).trim()
+/** The name of an event; names are compared exactly. */
+export const eventName = nonEmptyLine(MAX_EVENT_NAME).trim()
 
-type Sink = z.core.$RefinementCtx
+type IssueContext = z.core.$RefinementCtx
 
 const event = z
   .object({
@@ -29,33 +30,33 @@ const audience = z
   .object({ audience_id: uuid.nullish(), audienceId: uuid.nullish().meta(aliasOf('audience_id')) })
   .transform((given, sink) => ({ audience_id: required(given.audience_id ?? given.audienceId, 'audience_id', sink) }))
 
-const written = z.string().max(64).nullish()
-const moment = z
+const timeField = z.string().max(64).nullish()
+const dateTime = z
   .object({
-    at: written,
-    date: written.meta(aliasOf('at')),
-    date_time: written.meta(aliasOf('at')),
-    scheduled_at: written.meta(aliasOf('at')),
-    timezone: z.string().refine(isZone, 'must be an IANA time zone such as Europe/Berlin').nullish(),
+    at: timeField,
+    date: timeField.meta(aliasOf('at')),
+    date_time: timeField.meta(aliasOf('at')),
+    scheduled_at: timeField.meta(aliasOf('at')),
+    timezone: z.string().refine(isTimeZone, 'must be an IANA time zone such as Europe/Berlin').nullish(),
     audience_id: uuid.nullish().meta({ description: 'whose subscribed members are enrolled at that moment' }),
     audienceId: uuid.nullish().meta(aliasOf('audience_id')),
   })
   .transform((given, sink) => {
     const timezone = given.timezone ?? 'UTC'
     const text = given.at ?? given.date ?? given.date_time ?? given.scheduled_at
-    const at = readMoment(required(text, 'at', sink), timezone)
+    const at = parseTime(required(text, 'at', sink), timezone)
     if (at === null && text !== undefined && text !== null)
-      complain(sink, 'at', 'must be a time such as 2031-05-04T10:00:00Z')
+      addIssue(sink, 'at', 'must be a time such as 2031-05-04T10:00:00Z')
     const audienceId = given.audience_id ?? given.audienceId ?? null
     return { at: at?.toISOString() ?? '', timezone, ...(audienceId === null ? {} : { audience_id: audienceId }) }
   })
 
-function required(value: string | null | undefined, path: string, sink: Sink): string {
-  if (value === undefined || value === null) complain(sink, path, 'is required')
+function required(value: string | null | undefined, path: string, sink: IssueContext): string {
+  if (value === undefined || value === null) addIssue(sink, path, 'is required')
   return value ?? ''
 }
 
-function complain(sink: Sink, path: string, message: string): void {
+function addIssue(sink: IssueContext, path: string, message: string): void {
   sink.addIssue({ code: 'custom', path: [path], message })
 }
 
@@ -73,7 +74,7 @@ export const TRIGGERS = {
   date_time: {
     when: 'the given time comes: members of the audience, if one is given, and contacts enrolled earlier start then',
     aliases: ['date', 'datetime', 'schedule'],
-    config: moment,
+    config: dateTime,
   },
   manual: { when: 'a contact is enrolled by the API', aliases: ['api'], config: z.object({}) },
 } as const
@@ -90,12 +91,12 @@ export type TriggerResult =
   | { readonly ok: true; readonly trigger: Trigger }
   | { readonly ok: false; readonly details: readonly Detail[] }
 
-/** The trigger that a client means by a name, its own or an alias. */
-export function triggerOf(name: string): TriggerType | null {
-  return kindOf(TRIGGERS, name)
+/** Finds a trigger by its name or an alias. */
+export function findTrigger(name: string): TriggerType | null {
+  return findKind(TRIGGERS, name)
 }
 
-/** Reads a configuration as clients write it, or as it is stored. */
+/** Parses a configuration as clients write it or as it is stored. */
 export function readTrigger(type: TriggerType, config: unknown): TriggerResult {
   const schema: z.ZodType<Readonly<Record<string, unknown>>> = TRIGGERS[type].config
   const read = schema.safeParse(config ?? {})

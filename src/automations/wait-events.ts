@@ -1,22 +1,28 @@
 /**
- * Events that a contact had on its way to the next step, kept with its enrolment until that step is taken: it may be the one that waits for
- * one of them. An event ends one wait, and only then do its properties become those of the enrolment.
+ * Events that a contact received before its next step. They are stored with the enrolment until that step runs, because
+ * it may wait for one of them. An event ends one wait, and only then are its properties merged into the enrolment.
  */
-export type Properties = Readonly<Record<string, unknown>>
+export type EventProperties = Readonly<Record<string, unknown>>
 
-export interface Heard {
+export interface ReceivedEvent {
   readonly name: string
-  readonly properties: Properties | null
+  readonly properties: EventProperties | null
 }
 
-/** Of one enrolment; what comes beyond is only kept when it is waited for. */
-export const MOST_HEARD = 20
-/** Characters as JSON that the properties of several events may have together: every enrolment carries its own. */
-const MOST_TOGETHER = 20_000
+/** Maximum events stored per enrolment; further ones are stored only if a step waits for them. */
+export const MAX_RECEIVED_EVENTS = 20
+/** Maximum characters (as JSON) of merged event properties, because every enrolment stores its own copy. */
+const MAX_MERGED_CHARS = 20_000
 
-/** Those of the newer event in place of earlier ones of the same name; alone where both would be too much. */
-export function mergeProperties(earlier: Properties | null, newer: Properties | null): Properties | null {
+/**
+ * Merges event properties; newer values replace older ones of the same name. Returns only the newer properties if the
+ * result would be too large.
+ */
+export function mergeProperties(
+  earlier: EventProperties | null,
+  newer: EventProperties | null,
+): EventProperties | null {
   if (earlier === null || newer === null) return newer ?? earlier
   const both = { ...earlier, ...newer }
-  return JSON.stringify(both).length <= MOST_TOGETHER ? both : newer
+  return JSON.stringify(both).length <= MAX_MERGED_CHARS ? both : newer
 }

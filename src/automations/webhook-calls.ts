@@ -1,52 +1,52 @@
 /**
- * What webhook steps have to tell: rows that are due, taken under a lease, posted, and written down. At least once: who dies between the
- * answer and the commit leaves a call that is made again, with the same id in its body and in `webhook-id`. Anything but 2xx is tried again
- * over a day. A contact does not wait for it.
+ * Calls of webhook steps: due rows are claimed under a lease, posted, and updated with the result. Delivery is at least
+ * once: a crash between the response and the commit repeats the call with the same id in its body and in `webhook-id`.
+ * Any response other than 2xx is retried for about a day. The contact does not wait for the call.
  *
- * Each workspace has a lane for each host that it tells. Lanes share what is taken at a time, so that a dead host with a million calls
- * takes nothing from the others.
+ * Calls are grouped by workspace and host. The groups share each claim, so that a dead host with a million calls does
+ * not delay the others.
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Context } from '#src/context.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { idAt } from '#src/platform/id.ts'
-import type { Outgoing } from '#src/net/http-client.ts'
+import type { HttpClient } from '#src/net/http-client.ts'
 import { sql } from '#src/stores/sql.ts'
-import { fullLanes, type Room } from '#src/webhooks/endpoint-concurrency.ts'
-import { TRY_TIMEOUT_MS, WAITS_SECONDS } from '#src/webhooks/response-policy.ts'
+import { saturatedEndpoints, type QueueCapacity } from '#src/webhooks/endpoint-concurrency.ts'
+import { ATTEMPT_TIMEOUT_MS, RETRY_DELAYS_SECONDS } from '#src/webhooks/response-policy.ts'
 
-/** Waiting in the process, the call itself and settling must fit. */
+/** The lease covers waiting in the process, the call, and recording its result. */
 export const LEASE_MS = 60_000
-const MOST_ANSWER = 500
-/** Days that a call is kept after it was made. */
-const KEPT_DAYS = 30
+const MAX_ANSWER_CHARS = 500
+/** Days that a call is retained after it was created. */
+const RETENTION_DAYS = 30
 const SLICE = 5000
 
-export interface Call {
+export interface WebhookCall {
   readonly id: string
   readonly lane: string
   readonly url: string
   readonly body: string
   readonly tries: number
-  /** The fence: who settles must name it. */
+  /** Fencing token: recording a result requires the same value. */
   readonly leasedUntil: Date
-  /** What its lane might have got. */
+  /** How many calls its group could have got in this claim. */
   readonly room: number
 }
 
-/** The lane of an address. */
-export function laneOf(workspaceId: string, url: string): string {
+/** The group of a URL: workspace and host. */
+export function queueNameOf(workspaceId: string, url: string): string {
   return `${workspaceId} ${URL.parse(url)?.host ?? ''}`
 }
 
-export interface Claim {
-  readonly jobs: readonly Call[]
-  /** Lanes that may have more. */
+export interface ClaimedCalls {
+  readonly jobs: readonly WebhookCall[]
+  /** Groups that may have more due calls. */
   readonly unfinished: ReadonlySet<string>
 }
 
-// `fronts` jumps from lane to lane through the index: one probe a lane, however many calls there are
-const CLAIM = prepared(
+// `fronts` skips from group to group through the index: one probe per group, however many calls there are
+const CLAIM_CALLS = prepared(
   'automation-calls-claim',
   sql`
     WITH RECURSIVE fronts AS (
@@ -96,50 +96,50 @@ const CLAIM = prepared(
   `,
 )
 
-/** What is due, for `LEASE_MS`. */
-export async function claimCalls(db: Queryable, room: Room, nowMs: number): Promise<Claim> {
-  const { rows } = await db.query<Call>(CLAIM, [
+/** Claims due calls for `LEASE_MS`. */
+export async function claimCalls(db: Queryable, room: QueueCapacity, nowMs: number): Promise<ClaimedCalls> {
+  const { rows } = await db.query<WebhookCall>(CLAIM_CALLS, [
     new Date(nowMs),
     new Date(nowMs + LEASE_MS),
-    room.each,
+    room.defaultPerEndpoint,
     room.total,
-    [...room.lanes.keys()],
-    [...room.lanes.values()],
+    [...room.byEndpoint.keys()],
+    [...room.byEndpoint.values()],
   ])
-  return { jobs: rows, unfinished: fullLanes(room, rows) }
+  return { jobs: rows, unfinished: saturatedEndpoints(room, rows) }
 }
 
-export interface Told {
-  readonly call: Call
+export interface CallResult {
+  readonly call: WebhookCall
   readonly state: 'delivered' | 'pending' | 'failed'
-  /** Of the next try. */
+  /** When the next attempt is due. */
   readonly dueAt: Date | null
   readonly answer: string
   readonly durationMs: number
 }
 
-type Means = Pick<Context, 'clock' | 'config'> & { readonly outgoing: Outgoing }
+type CallDeps = Pick<Context, 'clock' | 'config'> & { readonly outgoing: HttpClient }
 
-/** One try. Never rejects. */
-export async function makeCall({ outgoing, clock, config }: Means, call: Call): Promise<Told> {
+/** Makes one attempt. Never rejects. */
+export async function makeCall({ outgoing, clock, config }: CallDeps, call: WebhookCall): Promise<CallResult> {
   const { id, url, body, tries } = call
   const headers = { 'content-type': 'application/json', 'webhook-id': id, 'user-agent': 'Mailstead-Automation' }
-  const posted = await outgoing.post(url, { headers, body, timeoutMs: TRY_TIMEOUT_MS })
-  const said = posted.ok ? `${posted.status} ${posted.body}` : `${posted.reason}: ${posted.detail}`
-  const told = {
+  const posted = await outgoing.post(url, { headers, body, timeoutMs: ATTEMPT_TIMEOUT_MS })
+  const answer = posted.ok ? `${posted.status} ${posted.body}` : `${posted.reason}: ${posted.detail}`
+  const result = {
     call,
-    answer: said.replaceAll('\0', '').slice(0, MOST_ANSWER),
+    answer: answer.replaceAll('\0', '').slice(0, MAX_ANSWER_CHARS),
     durationMs: posted.durationMs,
     dueAt: null,
   }
-  if (posted.ok && posted.status >= 200 && posted.status < 300) return { ...told, state: 'delivered' }
-  const wait = WAITS_SECONDS[tries]
-  return wait === undefined
-    ? { ...told, state: 'failed' }
-    : { ...told, state: 'pending', dueAt: new Date(clock.now() + wait * 1000 * config.retryScale) }
+  if (posted.ok && posted.status >= 200 && posted.status < 300) return { ...result, state: 'delivered' }
+  const delaySeconds = RETRY_DELAYS_SECONDS[tries]
+  return delaySeconds === undefined
+    ? { ...result, state: 'failed' }
+    : { ...result, state: 'pending', dueAt: new Date(clock.now() + delaySeconds * 1000 * config.retryScale) }
 }
 
-const SETTLE = prepared(
+const RECORD_RESULTS = prepared(
   'automation-calls-settle',
   sql`
     UPDATE automation_calls c
@@ -155,11 +155,11 @@ const SETTLE = prepared(
   `,
 )
 
-/** Those that somebody else has taken since are left to him. */
-export async function settleCalls(db: Queryable, told: readonly Told[]): Promise<void> {
+/** Records results. Calls claimed by another worker since then are not changed. */
+export async function recordCallResults(db: Queryable, results: readonly CallResult[]): Promise<void> {
   await db.query(
-    SETTLE,
-    columnsOf(told, [(t) => t.call.id, (t) => t.call.leasedUntil, (t) => t.state, (t) => t.dueAt, (t) => t.answer]),
+    RECORD_RESULTS,
+    columnsOf(results, [(t) => t.call.id, (t) => t.call.leasedUntil, (t) => t.state, (t) => t.dueAt, (t) => t.answer]),
   )
 }
 
@@ -173,12 +173,12 @@ const RELEASE = prepared(
   `,
 )
 
-/** Gives back, uncounted, what was not told. */
-export async function releaseCalls(db: Queryable, calls: readonly Call[]): Promise<void> {
+/** Releases calls that were not attempted, without counting an attempt. */
+export async function releaseCalls(db: Queryable, calls: readonly WebhookCall[]): Promise<void> {
   if (calls.length > 0) await db.query(RELEASE, columnsOf(calls, [(call) => call.id, (call) => call.leasedUntil]))
 }
 
-const CLEAR = prepared(
+const DELETE_OLD = prepared(
   'automation-calls-clear',
   sql`
     DELETE FROM automation_calls
@@ -193,8 +193,8 @@ const CLEAR = prepared(
   `,
 )
 
-/** Forgets what was told long ago. True when there may be more. */
-export async function clearCalls({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<boolean> {
-  const { rowCount } = await db.query(CLEAR, [idAt(clock.now() - KEPT_DAYS * 86_400_000)])
+/** Deletes old finished calls. Returns true if there may be more. */
+export async function deleteOldCalls({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<boolean> {
+  const { rowCount } = await db.query(DELETE_OLD, [idAt(clock.now() - RETENTION_DAYS * 86_400_000)])
   return rowCount === SLICE
 }

@@ -7,8 +7,8 @@ import { sql } from '#src/stores/sql.ts'
 import { addAudience, addMembers } from '#test/support/campaign.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { createSender, type Sender } from '#test/support/sender.ts'
-import { advance, withParts, type Advancing } from './advance.ts'
-import { readFigures } from './statistics.ts'
+import { advance, createAdvanceContext, type AdvanceContext } from './advance.ts'
+import { readStatistics } from './statistics.ts'
 import { moveCampaign } from './transitions.ts'
 
 const SLOW = 'slow.example'
@@ -16,15 +16,18 @@ const SLOW = 'slow.example'
 describe('steps of a campaign', function () {
   this.timeout(60_000)
   let ctx: TestContext
-  let worker: Advancing
+  let worker: AdvanceContext
   let sender: Sender
   before(async () => {
     ctx = await createContext()
-    worker = withParts(ctx)
+    worker = createAdvanceContext(ctx)
   })
   after(() => ctx.close())
   beforeEach(async () => {
-    sender = await createSender({ db: ctx.db, vault: ctx.vault, keyPrefix: 'ms' }, { domain: `${newId()}.example` })
+    sender = await createSender(
+      { db: ctx.db, encryption: ctx.encryption, keyPrefix: 'ms' },
+      { domain: `${newId()}.example` },
+    )
   })
   afterEach(() => ctx.db.query('UPDATE campaigns SET is_open = false'))
 
@@ -107,11 +110,11 @@ describe('steps of a campaign', function () {
     )
   }
   /** A worker for which every workspace has room for 1,500 recipients a month. */
-  const small = (): Advancing => ({
+  const small = (): AdvanceContext => ({
     ...worker,
     plans: { enterprise: { monthlyQuota: 1500, requestsPerSecond: null, maxDomains: null, isLaunch: true } },
   })
-  const figures = async (id: string) => (await readFigures(ctx.db, id)).all
+  const figures = async (id: string) => (await readStatistics(ctx.db, id)).all
 
   it('a receiver that stands still has its room, and nobody waits for it; when it goes on, it gets all of its own, once', async () => {
     const id = await begin([
@@ -147,8 +150,8 @@ describe('steps of a campaign', function () {
 
   it('two workers at once: each contact once', async () => {
     const id = await begin([['both.example', 3000]])
-    const other = { ...worker, looks: new Map() }
-    const press = async (by: Advancing): Promise<void> => {
+    const other = { ...worker, slowReceiverChecks: new Map() }
+    const press = async (by: AdvanceContext): Promise<void> => {
       for (let i = 0; i < 50; i++) await advance(by, id)
     }
     await Promise.all([press(worker), press(other)])

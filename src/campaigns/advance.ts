@@ -1,93 +1,103 @@
 /**
- * One step of one campaign, in one transaction under its lock: a slice of the ledger is written, a slice of it dispatched, or the campaign
- * moves on because nothing is left to do. All that is known stands in rows, so any worker goes on where another died, at any step.
+ * Runs one step of one campaign in one transaction under the campaign's lock: writes a slice of the recipient ledger,
+ * dispatches a slice of it, or moves the campaign to its next state when nothing is left to do. All progress is stored
+ * in rows, so after a crash at any point another worker continues.
  *
- * The quota ran out, or the sending domain may not send any more: the campaign pauses and says why. Its workspace or itself is stopped by
- * the operator: it waits.
+ * A campaign pauses, with a reason, when the monthly quota is used up or its sending domain may no longer send. While
+ * an operator suspends the workspace or the campaign, it waits.
  */
 import { loadPlans, type Plans } from '#config/plans.ts'
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
-import { NO_NEWS, type News } from '#src/queue/notifications.ts'
-import { isOverQuota, readRoom } from '#src/messages/quota.ts'
-import { schedule, type Due } from '#src/queue/due-schedule.ts'
+import { NO_NOTIFICATIONS, type CommitNotifications } from '#src/queue/notifications.ts'
+import { isQuotaExceeded, readRemainingQuota } from '#src/messages/quota.ts'
+import { schedule, type DueRecipient } from '#src/queue/due-schedule.ts'
 import { sql } from '#src/stores/sql.ts'
-import { LEAST_SLICE, MOST_AHEAD, sendSlice } from './dispatch.ts'
-import { pickApart, pickDue, SLICE, type Picked } from './due-recipients.ts'
-import { readFigures } from './statistics.ts'
+import { MIN_SLICE, MAX_QUEUED, dispatchSlice } from './dispatch.ts'
+import { readDueAtSlowReceivers, readDueRecipients, SLICE, type DueCampaignRecipient } from './due-recipients.ts'
+import { readStatistics } from './statistics.ts'
 import { writeLedger } from './ledger.ts'
 import { moveCampaign } from './transitions.ts'
-import { closeWaiting, reopenFailed, takeBack } from './reopen.ts'
-import { lockCampaign, type Running } from './running.ts'
-import { forgetSlow, noteSlow, setApart, viewSlow, type Looks } from './slow-receivers.ts'
+import { closeWaiting, reopenFailed, cancelQueued } from './reopen.ts'
+import { lockCampaign, type LockedCampaign } from './locked-campaign.ts'
+import {
+  removeRecoveredReceivers,
+  addSlowReceivers,
+  setApart,
+  checkSlowReceivers,
+  type SlowReceiverChecks,
+} from './slow-receivers.ts'
 import type { CampaignState } from './state.ts'
 import { chooseWinner } from './winner.ts'
 
-export interface Advancing extends Context {
+export interface AdvanceContext extends Context {
   readonly plans: Plans
-  /** Of this worker, at slow receivers. */
-  readonly looks: Looks
+  /** This worker's latest checks of slow receivers, by campaign. */
+  readonly slowReceiverChecks: SlowReceiverChecks
 }
 
-export function withParts(ctx: Context): Advancing {
-  return { ...ctx, plans: loadPlans(ctx.config.plansFile), looks: new Map() }
+export function createAdvanceContext(ctx: Context): AdvanceContext {
+  return { ...ctx, plans: loadPlans(ctx.config.plansFile), slowReceiverChecks: new Map() }
 }
 
-/** What a step did, for after its commit. */
-interface Step {
-  readonly isMore: boolean
-  readonly due: readonly Due[]
-  readonly news: News
+/** The result of a step, for use after its commit. */
+interface StepResult {
+  readonly hasMore: boolean
+  readonly due: readonly DueRecipient[]
+  readonly news: CommitNotifications
 }
 
-const IDLE: Step = { isMore: false, due: [], news: NO_NEWS }
-const MORE: Step = { ...IDLE, isMore: true }
+const IDLE: StepResult = { hasMore: false, due: [], news: NO_NOTIFICATIONS }
+const MORE: StepResult = { ...IDLE, hasMore: true }
 
-const STEPS: Readonly<Partial<Record<CampaignState, (step: Stepping) => Promise<Step>>>> = {
-  SENDING: send,
-  SENT: complete,
-  CANCELLED: windUp,
+const STEP_BY_STATE: Readonly<Partial<Record<CampaignState, (step: StepContext) => Promise<StepResult>>>> = {
+  SENDING: advanceSending,
+  SENT: advanceSent,
+  CANCELLED: advanceCancelled,
 }
 
-interface Stepping {
-  readonly ctx: Advancing
+interface StepContext {
+  readonly ctx: AdvanceContext
   readonly tx: Queryable
-  readonly campaign: Running
+  readonly campaign: LockedCampaign
   readonly now: Date
 }
 
-/** True when there is more to do at once. */
-export async function advance(ctx: Advancing, id: string): Promise<boolean> {
+/** Runs one step. Returns true if the campaign has more work right now. */
+export async function advance(ctx: AdvanceContext, id: string): Promise<boolean> {
   const step = await ctx.db
     .transaction(async (tx) => {
       const campaign = await lockCampaign(tx, id)
-      const run = campaign === null ? undefined : STEPS[campaign.status]
+      const run = campaign === null ? undefined : STEP_BY_STATE[campaign.status]
       return campaign === null || run === undefined ? IDLE : run({ ctx, tx, campaign, now: new Date(ctx.clock.now()) })
     })
     .catch((error: unknown) => {
-      // other mail of the workspace took the rest: the next step finds out how much there is
-      if (isOverQuota(error)) return MORE
+      // other messages of the workspace used the rest of the quota; the next step reads what is left
+      if (isQuotaExceeded(error)) return MORE
       throw error
     })
   schedule(ctx, step.due, step.news)
-  return step.isMore
+  return step.hasMore
 }
 
-/** Writes and dispatches by turns, so that the first mails leave while the ledger of a million is written. */
-async function send(step: Stepping): Promise<Step> {
+/**
+ * Alternates between writing and dispatching, so that the first messages leave while a ledger of a million rows is
+ * still being written.
+ */
+async function advanceSending(step: StepContext): Promise<StepResult> {
   const { tx, campaign, now } = step
-  const isStopped = await findTrouble(step)
-  if (isStopped !== null) return isStopped
+  const blocked = await findBlocker(step)
+  if (blocked !== null) return blocked
   if (campaign.isRetrying) {
     await reopenFailed(tx, campaign, now)
     return MORE
   }
-  if (campaign.isWritten) return dispatch(step)
+  if (campaign.isWritten) return dispatchDue(step)
   await writeLedger(tx, campaign)
-  return { ...(await dispatch(step)), isMore: true }
+  return { ...(await dispatchDue(step)), hasMore: true }
 }
 
-const TROUBLE = sql`
+const FIND_BLOCKERS = sql`
   SELECT EXISTS (
       SELECT FROM domains
       WHERE id = $2 AND workspace_id = $1 AND verification_status IN ('verified', 'degraded')
@@ -99,89 +109,110 @@ const TROUBLE = sql`
     ) AS "isHeld"
 `
 
-/** Why nothing may be dispatched now. */
-async function findTrouble({ tx, campaign, now }: Stepping): Promise<Step | null> {
+/** Returns the step result if nothing may be dispatched now; null if the campaign may send. */
+async function findBlocker({ tx, campaign, now }: StepContext): Promise<StepResult | null> {
   const {
     rows: [row],
-  } = await tx.query<{ maySend: boolean; isHeld: boolean }>(TROUBLE, [
+  } = await tx.query<{ maySend: boolean; isHeld: boolean }>(FIND_BLOCKERS, [
     campaign.workspaceId,
     campaign.domainId,
     campaign.id,
     now,
   ])
   if (row?.isHeld === true) return IDLE
-  return row?.maySend === true ? null : pause(tx, campaign, 'the sending domain is not verified any more')
+  return row?.maySend === true ? null : pauseCampaign(tx, campaign, 'the sending domain is no longer verified')
 }
 
-async function pause(tx: Queryable, campaign: Running, reason: string): Promise<Step> {
+async function pauseCampaign(tx: Queryable, campaign: LockedCampaign, reason: string): Promise<StepResult> {
   await moveCampaign(tx, campaign, 'pause', { reason })
   return IDLE
 }
 
-async function dispatch(step: Stepping): Promise<Step> {
+async function dispatchDue(step: StepContext): Promise<StepResult> {
   const { ctx, tx, now } = step
-  const [{ all }, slow] = [await readFigures(tx, step.campaign.id), await viewSlow(tx, ctx.looks, step.campaign, now)]
-  const kept = slow.rooms.length === 0 ? [] : await pickApart(tx, step.campaign, now, slow.rooms)
-  if (kept.length > 0) return sendPicked(step, kept)
-  const campaign = slow.rooms.length === 0 ? step.campaign : await forgetSlow(tx, step.campaign, slow.rooms, now)
-  const limit = Math.min(SLICE, MOST_AHEAD - Math.max(0, all.ahead - slow.ahead))
-  if (limit < LEAST_SLICE) return (await noteSlow(tx, ctx.looks, campaign, now)) ? MORE : IDLE
-  const picked = await pickDue(tx, campaign, now, limit)
-  if (picked.length === 0) return end(step, all.waiting)
-  const apart = picked.flatMap(({ contactId, slow: receiver }) => (receiver === null ? [] : [{ contactId, receiver }]))
-  if (apart.length > 0) await setApart(tx, campaign, apart)
-  return apart.length === picked.length
+  const [{ all }, slow] = [
+    await readStatistics(tx, step.campaign.id),
+    await checkSlowReceivers(tx, ctx.slowReceiverChecks, step.campaign, now),
+  ]
+  const dueAtSlowReceivers =
+    slow.capacities.length === 0 ? [] : await readDueAtSlowReceivers(tx, step.campaign, now, slow.capacities)
+  if (dueAtSlowReceivers.length > 0) return dispatchRecipients(step, dueAtSlowReceivers)
+  const campaign =
+    slow.capacities.length === 0
+      ? step.campaign
+      : await removeRecoveredReceivers(tx, step.campaign, slow.capacities, now)
+  const limit = Math.min(SLICE, MAX_QUEUED - Math.max(0, all.ahead - slow.queued))
+  if (limit < MIN_SLICE) return (await addSlowReceivers(tx, ctx.slowReceiverChecks, campaign, now)) ? MORE : IDLE
+  const recipients = await readDueRecipients(tx, campaign, now, limit)
+  if (recipients.length === 0) return finishDispatch(step, all.waiting)
+  const forSlowReceivers = recipients.flatMap(({ contactId, slowReceiver: receiver }) =>
+    receiver === null ? [] : [{ contactId, receiver }],
+  )
+  if (forSlowReceivers.length > 0) await setApart(tx, campaign, forSlowReceivers)
+  return forSlowReceivers.length === recipients.length
     ? MORE
-    : sendPicked(
+    : dispatchRecipients(
         step,
-        picked.filter(({ slow: receiver }) => receiver === null),
+        recipients.filter(({ slowReceiver: receiver }) => receiver === null),
       )
 }
 
-async function sendPicked({ ctx, tx, campaign, now }: Stepping, picked: readonly Picked[]): Promise<Step> {
+async function dispatchRecipients(
+  { ctx, tx, campaign, now }: StepContext,
+  recipients: readonly DueCampaignRecipient[],
+): Promise<StepResult> {
   const plan = ctx.plans[campaign.plan] ?? ctx.plans['free']
   const quota = plan?.monthlyQuota ?? null
-  const room = await readRoom(tx, campaign.workspaceId, quota, now)
-  if (room === 0) return pause(tx, campaign, 'the quota of this month is used up')
-  const decided = picked.some(({ variant }) => variant === null) ? await decide(tx, campaign) : campaign
-  const sent = await sendSlice(tx, decided, picked.slice(0, room ?? picked.length), { now, quota })
+  const remaining = await readRemainingQuota(tx, campaign.workspaceId, quota, now)
+  if (remaining === 0) return pauseCampaign(tx, campaign, 'the quota of this month is used up')
+  const withWinner = recipients.some(({ variant }) => variant === null) ? await decideWinner(tx, campaign) : campaign
+  const dispatched = await dispatchSlice(tx, withWinner, recipients.slice(0, remaining ?? recipients.length), {
+    now,
+    quota,
+  })
   return {
-    isMore: true,
-    due: sent.due,
-    news: { hasDeliveries: sent.hasDeliveries, workspaces: sent.due.length > 0 ? [campaign.workspaceId] : [] },
+    hasMore: true,
+    due: dispatched.due,
+    news: {
+      hasDeliveries: dispatched.hasDeliveries,
+      workspaces: dispatched.due.length > 0 ? [campaign.workspaceId] : [],
+    },
   }
 }
 
-/** The first of the rest is due: the test is over. */
-async function decide(tx: Queryable, campaign: Running): Promise<Running> {
+/** Chooses the winner of an A/B test when the first recipient outside the test is due. */
+async function decideWinner(tx: Queryable, campaign: LockedCampaign): Promise<LockedCampaign> {
   if (campaign.testPercent === null || campaign.winner !== null) return campaign
-  const winner = chooseWinner(await readFigures(tx, campaign.id))
+  const winner = chooseWinner(await readStatistics(tx, campaign.id))
   await tx.query('UPDATE campaigns SET winner = $2 WHERE id = $1', [campaign.id, winner])
   return { ...campaign, winner }
 }
 
-/** Nothing is due: it is dispatched when the ledger is whole and nothing waits for later. */
-async function end({ tx, campaign, now }: Omit<Stepping, 'ctx'>, waiting: number): Promise<Step> {
+/** Nothing is due: the campaign is SENT once the ledger is complete and no recipient waits for a later time. */
+async function finishDispatch({ tx, campaign, now }: Omit<StepContext, 'ctx'>, waiting: number): Promise<StepResult> {
   if (!campaign.isWritten || waiting > 0) return IDLE
   await moveCampaign(tx, campaign, 'dispatch', { sent_at: now })
   return MORE
 }
 
-async function complete({ tx, campaign, now }: Stepping): Promise<Step> {
-  const { all } = await readFigures(tx, campaign.id)
+async function advanceSent({ tx, campaign, now }: StepContext): Promise<StepResult> {
+  const { all } = await readStatistics(tx, campaign.id)
   if (all.settled < all.recipients) return IDLE
   await moveCampaign(tx, campaign, 'complete', { ended_at: now, is_open: false })
   return IDLE
 }
 
-/** A cancelled campaign: what was not dispatched is closed, what waits in the queue is taken back, what is being sent is waited for. */
-async function windUp({ tx, campaign, now }: Stepping): Promise<Step> {
+/**
+ * Closes a cancelled campaign: undispatched rows are closed, queued messages are cancelled, and messages being sent now
+ * are awaited.
+ */
+async function advanceCancelled({ tx, campaign, now }: StepContext): Promise<StepResult> {
   if ((await closeWaiting(tx, campaign)) > 0) return MORE
-  const { all } = await readFigures(tx, campaign.id)
+  const { all } = await readStatistics(tx, campaign.id)
   if (all.settled === all.recipients) {
     await tx.query('UPDATE campaigns SET is_open = false WHERE id = $1', [campaign.id])
     return IDLE
   }
-  const news = await takeBack(tx, campaign, now)
-  return news === null ? IDLE : { isMore: true, due: [], news }
+  const news = await cancelQueued(tx, campaign, now)
+  return news === null ? IDLE : { hasMore: true, due: [], news }
 }

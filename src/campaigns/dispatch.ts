@@ -1,31 +1,33 @@
 /**
- * Dispatches one slice of a ledger: rows whose time has come become messages in the queue, in one transaction that also writes each
- * message's id into its row. A crash before the commit leaves all as it was; after it the mail is stored, and what Redis was not told is
- * found by the worker. Who has left, or was suppressed, since the ledger was written is told apart here and gets nothing.
+ * Dispatches one slice of a ledger: due rows become queued messages in one transaction that also writes each message id
+ * into its row. A crash before the commit changes nothing. After the commit the messages are stored, and the worker
+ * finds those that were not announced in Redis. Contacts that unsubscribed or were suppressed since the ledger was
+ * written are excluded here.
  *
- * Only so many are ahead of the senders at a time: a pause acts at once, and PostgreSQL and Redis stay small. What waits for receivers
- * that are slow does not count (slow-receivers.ts).
+ * The number of queued messages per campaign is limited, so that a pause takes effect at once and PostgreSQL and Redis
+ * stay small. Messages for slow receivers do not count (slow-receivers.ts).
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { newDeliveries } from '#src/events/deliveries.ts'
 import { newId } from '#src/platform/id.ts'
-import { takeSlice } from '#src/messages/quota.ts'
-import type { Due } from '#src/queue/due-schedule.ts'
+import { consumeQuotaSlice } from '#src/messages/quota.ts'
+import type { DueRecipient } from '#src/queue/due-schedule.ts'
 import { sql } from '#src/stores/sql.ts'
-import type { Picked } from './due-recipients.ts'
-import type { Running } from './running.ts'
+import type { DueCampaignRecipient } from './due-recipients.ts'
+import type { LockedCampaign } from './locked-campaign.ts'
 
-/** Room for fewer is waited for: a transaction for each few would cost more than they do. */
-export const LEAST_SLICE = 250
-/** Of one campaign, in the queue with nothing known of them. */
-export const MOST_AHEAD = 4000
-/** Stored with each message: what loading it costs. The mail itself is made when it is sent. */
+/** Smaller slices wait: a transaction for a few rows costs more than the rows. */
+export const MIN_SLICE = 250
+/** Maximum number of queued messages of one campaign without an outcome. */
+export const MAX_QUEUED = 4000
+/** The content size stored with each message; the real content is rendered when it is sent. */
 const CONTENT_SIZE = 1000
 
-// A ledger's rows are found by both columns of its key, one by one: the campaign comes with the rows, so that no plan goes through all of
-// it, and the state is asked for in place of is_waiting, whose index begins with the campaign too.
-const LEAVE_OUT = prepared(
+// Ledger rows are found by both columns of their primary key: joining campaign_id from the input keeps the plan from
+// scanning the whole campaign, and filtering by state instead of is_waiting avoids the index that begins with the
+// campaign.
+const EXCLUDE = prepared(
   'campaign-leave-out',
   sql`
     WITH input AS MATERIALIZED (
@@ -39,20 +41,20 @@ const LEAVE_OUT = prepared(
   `,
 )
 
-/** Why nothing is sent to one; null: it is. */
-function exclusionOf({
+/** Why a recipient is excluded; null if it gets the message. */
+function exclusionReason({
   email,
   isSubscribed,
   isOptedOut,
   cause,
-}: Picked): { readonly state: 'skipped' | 'suppressed'; readonly reason: string } | null {
+}: DueCampaignRecipient): { readonly state: 'skipped' | 'suppressed'; readonly reason: string } | null {
   if (email === null) return { state: 'skipped', reason: 'the contact was deleted' }
-  if (isOptedOut) return { state: 'skipped', reason: 'the contact takes no mail any more' }
+  if (isOptedOut) return { state: 'skipped', reason: 'the contact opted out of all messages' }
   if (!isSubscribed) return { state: 'skipped', reason: 'is no longer subscribed to the audience' }
   return cause === null ? null : { state: 'suppressed', reason: `the address is on the suppression list: ${cause}` }
 }
 
-const SEND = prepared(
+const DISPATCH = prepared(
   'campaign-send',
   sql`
     WITH input AS MATERIALIZED (
@@ -108,43 +110,43 @@ const SEND = prepared(
   `,
 )
 
-export interface Sent {
-  readonly due: readonly Due[]
+export interface DispatchedSlice {
+  readonly due: readonly DueRecipient[]
   readonly hasDeliveries: boolean
 }
 
-interface Order {
+interface DispatchOptions {
   readonly now: Date
-  /** Recipients a month of the workspace's plan; null = unlimited. */
+  /** Monthly recipient quota of the workspace's plan; null if unlimited. */
   readonly quota: number | null
 }
 
-/** @throws when the quota ran out meanwhile (`isOverQuota`): the transaction must be given up. */
-export async function sendSlice(
+/** @throws if the quota ran out meanwhile (`isOverQuota`); the caller must roll the transaction back. */
+export async function dispatchSlice(
   tx: Queryable,
-  campaign: Running,
-  picked: readonly Picked[],
-  { now, quota }: Order,
-): Promise<Sent> {
-  const excluded = picked.flatMap((one) => {
-    const why = exclusionOf(one)
-    return why === null ? [] : [{ contactId: one.contactId, ...why }]
+  campaign: LockedCampaign,
+  recipients: readonly DueCampaignRecipient[],
+  { now, quota }: DispatchOptions,
+): Promise<DispatchedSlice> {
+  const excluded = recipients.flatMap((one) => {
+    const exclusion = exclusionReason(one)
+    return exclusion === null ? [] : [{ contactId: one.contactId, ...exclusion }]
   })
   if (excluded.length > 0)
-    await tx.query(LEAVE_OUT, [
+    await tx.query(EXCLUDE, [
       campaign.id,
       ...columnsOf(excluded, [(e) => e.contactId, (e) => e.state, (e) => e.reason]),
     ])
-  const mails = picked.flatMap((one) =>
-    one.email === null || exclusionOf(one) !== null ? [] : [mailOf(campaign, one, one.email, now)],
+  const messages = recipients.flatMap((one) =>
+    one.email === null || exclusionReason(one) !== null ? [] : [buildMessage(campaign, one, one.email, now)],
   )
-  if (mails.length === 0) return { due: [], hasDeliveries: false }
-  const hasDeliveries = await writeMails(tx, campaign, mails, now)
-  // last, because other mail of the workspace waits for this row
-  await takeSlice(tx, { workspaceId: campaign.workspaceId, wanted: mails.length, quota, now })
+  if (messages.length === 0) return { due: [], hasDeliveries: false }
+  const hasDeliveries = await insertMessages(tx, campaign, messages, now)
+  // last, because other transactions of the workspace wait for this row
+  await consumeQuotaSlice(tx, { workspaceId: campaign.workspaceId, count: messages.length, quota, now })
   const { workspaceId } = campaign
   return {
-    due: mails.map(({ id, domain }) => ({
+    due: messages.map(({ id, domain }) => ({
       messageId: id,
       n: 0,
       workspaceId,
@@ -156,7 +158,7 @@ export async function sendSlice(
   }
 }
 
-interface NewMail {
+interface CampaignMessage {
   readonly id: string
   readonly eventId: string
   readonly contactId: string
@@ -164,11 +166,16 @@ interface NewMail {
   readonly email: string
   readonly domain: string
   readonly contentId: string
-  /** As it was written: what it says to this contact is made when it is sent. */
+  /** The unrendered subject; it is rendered when the message is sent. */
   readonly subject: string
 }
 
-function mailOf(campaign: Running, { contactId, audienceId, variant }: Picked, email: string, now: Date): NewMail {
+function buildMessage(
+  campaign: LockedCampaign,
+  { contactId, audienceId, variant }: DueCampaignRecipient,
+  email: string,
+  now: Date,
+): CampaignMessage {
   const { contentId, contentBId, subject, subjectB, winner } = campaign
   const isB = (variant ?? winner) === 'b' && contentBId !== null
   return {
@@ -183,10 +190,15 @@ function mailOf(campaign: Running, { contactId, audienceId, variant }: Picked, e
   }
 }
 
-/** Whether webhooks are to be told. */
-async function writeMails(tx: Queryable, campaign: Running, mails: readonly NewMail[], now: Date): Promise<boolean> {
+/** Returns true if webhook deliveries were created. */
+async function insertMessages(
+  tx: Queryable,
+  campaign: LockedCampaign,
+  messages: readonly CampaignMessage[],
+  now: Date,
+): Promise<boolean> {
   const { id, workspaceId, domainId, fromEmail, fromName, replyTo, trackOpens, trackClicks } = campaign
-  const columns = columnsOf(mails, [
+  const columns = columnsOf(messages, [
     (m) => m.id,
     (m) => m.contactId,
     (m) => m.audienceId,
@@ -198,20 +210,20 @@ async function writeMails(tx: Queryable, campaign: Running, mails: readonly NewM
   const reply = replyTo === null ? null : JSON.stringify({ email: replyTo, name: null })
   const {
     rows: [row],
-  } = await tx.query<{ deliveries: number; dispatched: number }>(SEND, [
+  } = await tx.query<{ deliveries: number; dispatched: number }>(DISPATCH, [
     ...columns,
     workspaceId,
     domainId,
     fromEmail,
     fromName,
     reply,
-    mails.map(({ subject }) => subject),
+    messages.map(({ subject }) => subject),
     trackOpens,
     trackClicks,
     now,
     id,
   ])
-  if (row?.dispatched !== mails.length)
-    throw new Error(`of ${mails.length} rows ${row?.dispatched} could be dispatched`)
+  if (row?.dispatched !== messages.length)
+    throw new Error(`only ${row?.dispatched} of ${messages.length} ledger rows were dispatched`)
   return row.deliveries > 0
 }

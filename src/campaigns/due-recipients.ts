@@ -1,16 +1,17 @@
 /**
- * Reads the rows of a ledger that are due, with what decides whether each gets mail: the contact's address, membership and
- * opt-out, and a suppression. Rows that wait for a slow receiver (slow-receivers.ts) are read apart, up to each one's limit.
+ * Reads the due rows of a ledger with everything that decides whether a recipient gets the message: address,
+ * membership, opt-out and suppression. Rows that wait for a slow receiver (slow-receivers.ts) are read separately, up
+ * to each receiver's limit.
  */
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
-import type { Running } from './running.ts'
-import { receiverAmong, type RoomAt } from './slow-receivers.ts'
+import type { LockedCampaign } from './locked-campaign.ts'
+import { receiverAmong, type ReceiverCapacity } from './slow-receivers.ts'
 
-/** Rows that one transaction dispatches at most. */
+/** Maximum number of rows that one transaction dispatches. */
 export const SLICE = 1000
 
-export interface Picked {
+export interface DueCampaignRecipient {
   readonly contactId: string
   readonly audienceId: string
   readonly variant: 'a' | 'b' | null
@@ -18,26 +19,26 @@ export interface Picked {
   readonly isSubscribed: boolean
   readonly isOptedOut: boolean
   readonly cause: string | null
-  /** The slow receiver that it is for; null for all others. */
-  readonly slow: string | null
+  /** The slow receiver of the address; null for all other receivers. */
+  readonly slowReceiver: string | null
 }
 
-/** `picked` selects the rows; `slow` is the SQL for the slow receiver of a row, or NULL where it no longer matters. */
-const pickText = (picked: string, slow: string): string => sql`
+/** `rows` selects the ledger rows; `slow` is SQL for the slow receiver of a row, or NULL where it does not matter. */
+const recipientsQuery = (rows: string, slow: string): string => sql`
   WITH picked AS MATERIALIZED (
-    ${picked}
+    ${rows}
   )
   SELECT p.contact_id AS "contactId", p.audience_id AS "audienceId", p.variant, c.email,
-    m.contact_id IS NOT NULL AS "isSubscribed", c.opted_out_at IS NOT NULL AS "isOptedOut", s.cause, ${slow} AS slow
+    m.contact_id IS NOT NULL AS "isSubscribed", c.opted_out_at IS NOT NULL AS "isOptedOut", s.cause, ${slow} AS "slowReceiver"
   FROM picked p
   LEFT JOIN contacts c ON c.id = p.contact_id AND c.workspace_id = $2
   LEFT JOIN memberships m ON m.audience_id = p.audience_id AND m.contact_id = p.contact_id AND m.is_subscribed
   LEFT JOIN suppressions s ON s.workspace_id = $2 AND s.address = c.email
 `
 
-const PICK = prepared(
+const READ_DUE = prepared(
   'campaign-pick',
-  pickText(
+  recipientsQuery(
     sql`
       SELECT contact_id, audience_id, variant
       FROM campaign_recipients
@@ -49,18 +50,18 @@ const PICK = prepared(
   ),
 )
 
-const PICK_APART = prepared(
+const READ_DUE_AT_SLOW = prepared(
   'campaign-pick-apart',
-  pickText(
+  recipientsQuery(
     sql`
       SELECT l.*
-      FROM unnest($4::text[], $5::int[]) AS r (receiver, room)
+      FROM unnest($4::text[], $5::int[]) AS r (receiver, capacity)
       CROSS JOIN LATERAL (
         SELECT contact_id, audience_id, variant
         FROM campaign_recipients
         WHERE campaign_id = $1 AND apart = r.receiver AND is_waiting AND sends_at <= $3
         ORDER BY sends_at, contact_id
-        LIMIT r.room
+        LIMIT r.capacity
       ) l
       LIMIT ${SLICE}
     `,
@@ -68,30 +69,30 @@ const PICK_APART = prepared(
   ),
 )
 
-/** Those whose time has come, at most so many. */
-export async function pickDue(
+/** Reads due recipients, at most `limit`. */
+export async function readDueRecipients(
   tx: Queryable,
-  { id, workspaceId, slow }: Running,
+  { id, workspaceId, slow }: LockedCampaign,
   now: Date,
   limit: number,
-): Promise<Picked[]> {
-  return (await tx.query<Picked>(PICK, [id, workspaceId, now, limit, slow])).rows
+): Promise<DueCampaignRecipient[]> {
+  return (await tx.query<DueCampaignRecipient>(READ_DUE, [id, workspaceId, now, limit, slow])).rows
 }
 
-/** Of what was set apart for slow receivers, as many as there is room for. */
-export async function pickApart(
+/** Reads due recipients at slow receivers, up to the capacity of each. */
+export async function readDueAtSlowReceivers(
   tx: Queryable,
-  { id, workspaceId }: Running,
+  { id, workspaceId }: LockedCampaign,
   now: Date,
-  rooms: readonly RoomAt[],
-): Promise<Picked[]> {
+  capacities: readonly ReceiverCapacity[],
+): Promise<DueCampaignRecipient[]> {
   return (
-    await tx.query<Picked>(PICK_APART, [
+    await tx.query<DueCampaignRecipient>(READ_DUE_AT_SLOW, [
       id,
       workspaceId,
       now,
-      rooms.map(({ receiver }) => receiver),
-      rooms.map(({ room }) => room),
+      capacities.map(({ receiver }) => receiver),
+      capacities.map(({ capacity }) => capacity),
     ])
   ).rows
 }

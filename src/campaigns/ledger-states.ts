@@ -1,4 +1,7 @@
-/** What a ledger says of one recipient; the check of migration 018 has the same words (a test compares them with docs/guides/campaigns.md). */
+/**
+ * The states of one recipient in a campaign's ledger. Migration 018 has a CHECK constraint with the same names, and a
+ * test compares the list with docs/guides/campaigns.md.
+ */
 export const LEDGER = {
   waiting: 'waits to be dispatched, or for its send time',
   dispatched: 'is in the queue',

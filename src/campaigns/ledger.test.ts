@@ -7,14 +7,17 @@ import { addAudience, addMembers } from '#test/support/campaign.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { createSender, type Sender } from '#test/support/sender.ts'
 import { writeLedger } from './ledger.ts'
-import { lockCampaign } from './running.ts'
+import { lockCampaign } from './locked-campaign.ts'
 
 describe('times of a ledger', () => {
   let ctx: TestContext
   let sender: Sender
   before(async () => {
     ctx = await createContext()
-    sender = await createSender({ db: ctx.db, vault: ctx.vault, keyPrefix: 'ms' }, { domain: 'ledger.example' })
+    sender = await createSender(
+      { db: ctx.db, encryption: ctx.encryption, keyPrefix: 'ms' },
+      { domain: 'ledger.example' },
+    )
   })
   after(() => ctx.close())
 

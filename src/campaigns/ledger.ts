@@ -1,30 +1,32 @@
 /**
- * Writes a campaign's ledger: one row for each contact that is to get it, in the order of their ids, a slice at a time, by one statement
- * that also notes how far it came. It is decided by how things were when the campaign started, so a slice that is written again writes
- * the same. Who gets it: a subscribed member of one of the audiences, once, who wants mail at all,
- * is on no suppression list and in the segment if there is one. Of a test and a spread together, those of the test are due at once, and the
- * rest is spread from the moment on at which the test is over.
+ * Writes the recipient ledger of a campaign: one row for each contact that should get it, ordered by contact id, one
+ * slice per statement. The same statement stores the progress. The selection depends only on the state at the
+ * campaign's start, so writing a slice again gives the same rows.
+ *
+ * Recipients are subscribed members of one of the audiences, once each, who have not opted out, are not suppressed, and
+ * match the segment if there is one. If an A/B test and a spread are combined, the test recipients are due at once and
+ * the rest is spread from the end of the test.
  */
 import type { Queryable } from '#src/stores/db.ts'
-import { compileSegment } from '#src/segments/compile.ts'
+import { compileSegment } from '#src/segments/compile-filter.ts'
 import { sql } from '#src/stores/sql.ts'
-import type { Running } from './running.ts'
-import { findFilter } from './selection.ts'
-import { EVENLY, momentsByZone } from './send-times.ts'
+import type { LockedCampaign } from './locked-campaign.ts'
+import { findSegmentFilter } from './recipient-counts.ts'
+import { GOLDEN_RATIO, instantsByZone } from './send-times.ts'
 
-/** Members that one slice looks at: a second's work at most, and a pause comes between two of them. */
-const SLICE = 10_000
-/** With many audiences each is walked for itself. */
-const LEAST_SLICE = 500
+/** Members that one slice reads: at most a second of work, so that a pause can take effect between slices. */
+const MAX_SLICE = 10_000
+/** Minimum slice with many audiences, each of which is scanned separately. */
+const MIN_SLICE = 500
 
-/** As parameters of the statement below, after its ten. */
-const FIRST_OF_SEGMENT = 13
+/** Number of the segment's first parameter in the statement below. */
+const FIRST_SEGMENT_PARAMETER = 13
 
-/** The clocks of two machines differ by so much: whom one of them added must not be missed by a start on another. */
-const CLOCKS_APART = `interval '5 seconds'`
+/** Allowed clock difference between machines: a start on one machine must include contacts just added on another. */
+const MAX_CLOCK_SKEW = `interval '5 seconds'`
 
-/** Members that the slice looks at, each once. Parameters: workspace, audiences, the contact before, the start, how many. */
-const scanText = ([workspace, audiences, after, start, limit]: readonly [
+/** Selects the members of a slice, each once. Parameters: workspace, audiences, last contact id, start time, limit. */
+const membersQuery = ([workspace, audiences, after, start, limit]: readonly [
   string,
   string,
   string,
@@ -40,7 +42,7 @@ const scanText = ([workspace, audiences, after, start, limit]: readonly [
     WHERE audience_id = a.id
       AND is_subscribed
       AND contact_id > ${after}::uuid
-      AND created_at <= ${start}::timestamptz + ${CLOCKS_APART}
+      AND created_at <= ${start}::timestamptz + ${MAX_CLOCK_SKEW}
     ORDER BY contact_id
     LIMIT ${limit}
   ) m
@@ -48,11 +50,11 @@ const scanText = ([workspace, audiences, after, start, limit]: readonly [
   LIMIT ${limit}
 `
 
-/** The zones that those have, each as it is written: there are more names than any list of zones has. */
-const ZONES = sql`
+/** The time zones of these members as stored; contacts use more names than any zone list contains. */
+const FIND_ZONES = sql`
   SELECT DISTINCT c.timezone AS zone
   FROM (
-    ${scanText(['$1', '$2', '$3', '$4', '$5'])}
+    ${membersQuery(['$1', '$2', '$3', '$4', '$5'])}
   ) s
   JOIN contacts c ON c.id = s.contact_id
   WHERE c.workspace_id = $1 AND c.timezone IS NOT NULL
@@ -70,9 +72,9 @@ const HAS_NOT_OPENED = sql`
   )
 `
 
-const sliceText = (segment: string, follows: boolean): string => sql`
+const ledgerSliceQuery = (segment: string, follows: boolean): string => sql`
   WITH scanned AS MATERIALIZED (
-    ${scanText(['$2', '$3', '$4', '$5', '$6'])}
+    ${membersQuery(['$2', '$3', '$4', '$5', '$6'])}
   ),
   chosen AS (
     SELECT c.id, c.email, c.timezone, s.audience_id, row_number() OVER (ORDER BY c.id) + $7::bigint AS place
@@ -104,7 +106,7 @@ const sliceText = (segment: string, follows: boolean): string => sql`
           THEN $5::timestamptz
             + interval '1 minute' * (
               CASE WHEN $8::int IS NULL THEN 0 ELSE $9::int END
-                + coalesce($10::int, 0) * (place * ${EVENLY}::float8 - floor(place * ${EVENLY}::float8))
+                + coalesce($10::int, 0) * (place * ${GOLDEN_RATIO}::float8 - floor(place * ${GOLDEN_RATIO}::float8))
             )
         ELSE $5::timestamptz
       END
@@ -128,51 +130,57 @@ const sliceText = (segment: string, follows: boolean): string => sql`
   RETURNING p.chosen::int AS chosen, is_written AS "isWritten"
 `
 
-const NOBODY = '00000000-0000-0000-0000-000000000000'
+const NIL_UUID = '00000000-0000-0000-0000-000000000000'
 
-/** Under the campaign's lock. A segment that was deleted since the start is one that nobody is in. */
-export async function writeLedger(tx: Queryable, campaign: Running): Promise<{ chosen: number; isWritten: boolean }> {
+/** Writes the next slice under the campaign's lock. A segment deleted since the start matches nobody. */
+export async function writeLedger(
+  tx: Queryable,
+  campaign: LockedCampaign,
+): Promise<{ chosen: number; isWritten: boolean }> {
   const { id, workspaceId, audienceIds, startedAt, followsId, testPercent, testMinutes } = campaign
-  const filter = await findFilter(tx, workspaceId, campaign.segmentId)
+  const filter = await findSegmentFilter(tx, workspaceId, campaign.segmentId)
   const segment =
     filter === null
       ? { sql: 'true', values: [] }
-      : compileSegment(filter, { nowMs: startedAt.getTime(), first: FIRST_OF_SEGMENT })
-  const limit = Math.max(LEAST_SLICE, Math.floor(SLICE / Math.max(1, audienceIds.length)))
-  const moments = await findMoments(tx, campaign, limit)
+      : compileSegment(filter, { nowMs: startedAt.getTime(), first: FIRST_SEGMENT_PARAMETER })
+  const limit = Math.max(MIN_SLICE, Math.floor(MAX_SLICE / Math.max(1, audienceIds.length)))
+  const sendTimes = await findSendTimes(tx, campaign, limit)
   const {
     rows: [row],
-  } = await tx.query<{ chosen: number; isWritten: boolean }>(sliceText(segment.sql, followsId !== null), [
+  } = await tx.query<{ chosen: number; isWritten: boolean }>(ledgerSliceQuery(segment.sql, followsId !== null), [
     id,
     workspaceId,
     audienceIds,
-    campaign.lastContactId ?? NOBODY,
+    campaign.lastContactId ?? NIL_UUID,
     startedAt,
     limit,
     campaign.written,
     testPercent,
     testMinutes,
     campaign.sendMode === 'spread' ? campaign.spreadMinutes : null,
-    moments,
+    sendTimes,
     followsId,
     ...segment.values,
   ])
-  if (row === undefined) throw new Error('the campaign is gone from under its lock')
+  if (row === undefined) throw new Error('the locked campaign was deleted')
   return row
 }
 
-/** Of the zones in a slice, for PostgreSQL; '' is the campaign's own zone, for contacts that name none. Null: the same moment for all. */
-async function findMoments(tx: Queryable, campaign: Running, limit: number): Promise<string | null> {
+/**
+ * Send time by zone for one slice, as JSON; the key '' is the campaign's own zone, for contacts without one. Null: all
+ * recipients have the same send time.
+ */
+async function findSendTimes(tx: Queryable, campaign: LockedCampaign, limit: number): Promise<string | null> {
   const { workspaceId, audienceIds, lastContactId, startedAt, sendMode, localTime } = campaign
   if (sendMode !== 'recipient_time' || localTime === null) return null
-  const { rows } = await tx.query<{ zone: string }>(ZONES, [
+  const { rows } = await tx.query<{ zone: string }>(FIND_ZONES, [
     workspaceId,
     audienceIds,
-    lastContactId ?? NOBODY,
+    lastContactId ?? NIL_UUID,
     startedAt,
     limit,
   ])
   const own = campaign.timezone ?? 'UTC'
-  const moments = momentsByZone(localTime, [own, ...rows.map(({ zone }) => zone)])
-  return JSON.stringify({ ...Object.fromEntries(moments), '': moments.get(own) })
+  const sendTimes = instantsByZone(localTime, [own, ...rows.map(({ zone }) => zone)])
+  return JSON.stringify({ ...Object.fromEntries(sendTimes), '': sendTimes.get(own) })
 }

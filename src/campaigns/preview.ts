@@ -1,85 +1,85 @@
 /**
- * What sending a campaign now would cost: how many recipients at which receivers, what room is left in quota and warm-up, when it would be
- * done, and what is wrong with it. Findings are green, yellow or red; red stops a start that is not forced, and some red cannot be forced.
- * Nothing is changed.
+ * Previews a campaign before it is sent: recipients by receiver, remaining quota and warm-up capacity, expected finish,
+ * and findings. Findings are green, yellow or red. A red finding blocks the start unless it is forced, and some cannot
+ * be forced. Nothing is changed.
  */
 import type { Config } from '#config/load.ts'
 import { REGIONS, type Region } from '#config/regions.ts'
 import type { Queryable } from '#src/stores/db.ts'
-import { amountOf, dayOf, stepOf, type DayRecord } from '#src/egress/warm-up.ts'
-import { readRoom } from '#src/messages/quota.ts'
+import { allowanceOf, dayOf, stepOf, type WarmUpDay } from '#src/egress/warm-up.ts'
+import { readRemainingQuota } from '#src/messages/quota.ts'
 import { sql } from '#src/stores/sql.ts'
 import { receiverOf } from '#src/suppression/receiver.ts'
-import { countRecipients, sampleNew, type Counted } from './selection.ts'
-import { judgeSendable, type Block, type Starting } from './start.ts'
+import { countRecipients, sampleNeverMailed, type RecipientCounts } from './recipient-counts.ts'
+import { validateCampaign, type StartBlocker, type StartDeps } from './start.ts'
 import type { Campaign } from './store.ts'
 
-export interface Finding {
+export interface PreviewFinding {
   readonly code: string
   readonly level: 'green' | 'yellow' | 'red'
   readonly message: string
-  /** Whether it can be sent all the same: of red, when it is forced; of all else, always. */
+  /** Whether the campaign can be sent despite the finding: red ones only with force, all others always. */
   readonly mayForce: boolean
 }
 
 export interface ReceiverPreview {
   readonly receiver: string
   readonly recipients: number
-  /** What warming addresses may still send there today; null: any number. */
-  readonly warmUpRoom: number | null
-  /** Of the best hour of the last week; null: nothing is known of it. */
+  /** How many messages warming addresses may still send there today; null: unlimited. */
+  readonly warmUpRemaining: number | null
+  /** Deliveries in the best hour of the last week; null if unknown. */
   readonly bestHour: number | null
 }
 
-export interface Preview {
-  readonly counted: Counted
+export interface CampaignPreview {
+  readonly recipientCounts: RecipientCounts
   readonly receivers: readonly ReceiverPreview[]
-  /** Null: no limit. */
-  readonly quotaRoom: number | null
-  /** Null: of none of the receivers is anything known, or a warm-up spreads it over days. */
+  /** Null: unlimited. */
+  readonly quotaRemaining: number | null
+  /** Null if no receiver's rate is known, or if a warm-up spreads the campaign over several days. */
   readonly expectedFinish: Date | null
-  /** Of a sample; null where nobody gets it. */
+  /** Estimated from a sample; null without recipients. */
   readonly neverMailedShare: number | null
-  readonly findings: readonly Finding[]
+  readonly findings: readonly PreviewFinding[]
 }
 
-export type Previewing = Starting & { readonly config: Pick<Config, 'warmUp' | 'trackingUrl'> }
+export type PreviewContext = StartDeps & { readonly config: Pick<Config, 'warmUp' | 'trackingUrl'> }
 
-/** Receivers ask more of those who send so many (Gmail and Yahoo, since 2024). */
-const BULK = 5000
-const MANY_NEW = 0.5
-const LIKE_A_REPLY = /^\s*(?:re|fwd?|aw|wg)\s*(?:\[\d+\])?:/i
-/** An hour with fewer deliveries tells what there was to send, not how much the receiver takes. */
-const TELLING_HOUR = 1000
+/** Gmail and Yahoo apply their bulk sender requirements (2024) from this volume. */
+const BULK_SENDER_RECIPIENTS = 5000
+const HIGH_NEVER_MAILED_SHARE = 0.5
+const REPLY_PREFIX = /^\s*(?:re|fwd?|aw|wg)\s*(?:\[\d+\])?:/i
+/** An hour with fewer deliveries shows how much there was to send, not how much the receiver accepts. */
+const MIN_HOURLY_DELIVERIES = 1000
 const HOUR_MS = 3600 * 1000
 
-interface Asked {
+interface PreviewRequest {
   readonly workspaceId: string
-  /** Recipients a month; null = unlimited. */
+  /** Recipients per month; null if unlimited. */
   readonly quota: number | null
 }
 
 export async function previewCampaign(
-  ctx: Previewing,
-  { workspaceId, quota }: Asked,
+  ctx: PreviewContext,
+  { workspaceId, quota }: PreviewRequest,
   campaign: Campaign,
-): Promise<Preview> {
+): Promise<CampaignPreview> {
   const nowMs = ctx.clock.now()
-  const [{ blocks, sendable }, counted, quotaRoom, sender] = await Promise.all([
-    judgeSendable(ctx, workspaceId, campaign),
+  const [{ blockers, sendable }, recipientCounts, quotaRemaining, sender] = await Promise.all([
+    validateCampaign(ctx, workspaceId, campaign),
     countRecipients(ctx.db, workspaceId, campaign, nowMs),
-    readRoom(ctx.db, workspaceId, quota, new Date(nowMs)),
+    readRemainingQuota(ctx.db, workspaceId, quota, new Date(nowMs)),
     findSenderFacts(ctx.db, workspaceId, campaign.fromEmail),
   ])
-  const receivers = await describeReceivers(ctx, counted, { pool: sender?.pool ?? null, nowMs })
-  const { sampled, neverMailed } = await sampleNew(ctx.db, { workspaceId, counted, nowMs }, campaign)
+  const receivers = await describeReceivers(ctx, recipientCounts, { pool: sender?.pool ?? null, nowMs })
+  const { sampled, neverMailed } = await sampleNeverMailed(ctx.db, { workspaceId, recipientCounts, nowMs }, campaign)
   const neverMailedShare = sampled === 0 ? null : neverMailed / sampled
   const subjects = [sendable?.content.subject ?? campaign.subject, campaign.subjectB].filter(
     (subject) => subject !== null,
   )
-  const facts: Facts = {
-    total: counted.total,
-    quotaRoom,
+  const facts: PreviewFacts = {
+    total: recipientCounts.total,
+    quotaRemaining,
     neverMailedShare,
     receivers,
     sender,
@@ -88,59 +88,59 @@ export async function previewCampaign(
     testPercent: campaign.testPercent,
   }
   return {
-    counted,
+    recipientCounts,
     receivers,
-    quotaRoom,
+    quotaRemaining,
     neverMailedShare,
-    expectedFinish: finishOf(receivers, (campaign.testMinutes ?? 0) + (campaign.spreadMinutes ?? 0), nowMs),
-    findings: [...blocks.map(findingOf), ...RULES.flatMap((rule) => rule(facts) ?? [])],
+    expectedFinish: expectedFinish(receivers, (campaign.testMinutes ?? 0) + (campaign.spreadMinutes ?? 0), nowMs),
+    findings: [...blockers.map(toFinding), ...PREVIEW_RULES.flatMap((rule) => rule(facts) ?? [])],
   }
 }
 
-function findingOf({ code, message, mayForce }: Block): Finding {
+function toFinding({ code, message, mayForce }: StartBlocker): PreviewFinding {
   return { code, level: 'red', message, mayForce }
 }
 
-interface Facts {
+interface PreviewFacts {
   readonly total: number
-  readonly quotaRoom: number | null
+  readonly quotaRemaining: number | null
   readonly neverMailedShare: number | null
   readonly receivers: readonly ReceiverPreview[]
   readonly sender: SenderFacts | null
   readonly trackingUrl: string
-  /** Of a test both. */
+  /** Both subjects of an A/B test. */
   readonly subjects: readonly string[]
   readonly testPercent: number | null
 }
 
-type Rule = (facts: Facts) => Finding | null
-const red = (code: string, message: string): Finding => ({ code, level: 'red', message, mayForce: true })
-const yellow = (code: string, message: string): Finding => ({ code, level: 'yellow', message, mayForce: true })
-const green = (code: string, message: string): Finding => ({ code, level: 'green', message, mayForce: true })
+type PreviewRule = (facts: PreviewFacts) => PreviewFinding | null
+const red = (code: string, message: string): PreviewFinding => ({ code, level: 'red', message, mayForce: true })
+const yellow = (code: string, message: string): PreviewFinding => ({ code, level: 'yellow', message, mayForce: true })
+const green = (code: string, message: string): PreviewFinding => ({ code, level: 'green', message, mayForce: true })
 
-const RULES: readonly Rule[] = [
-  ({ total }) => (total === 0 ? red('nobody', 'nobody would get it') : null),
-  ({ total, quotaRoom }) =>
-    quotaRoom !== null && total > quotaRoom
+const PREVIEW_RULES: readonly PreviewRule[] = [
+  ({ total }) => (total === 0 ? red('nobody', 'the campaign has no recipients') : null),
+  ({ total, quotaRemaining }) =>
+    quotaRemaining !== null && total > quotaRemaining
       ? red(
           'quota',
-          `the quota of this month has room for ${quotaRoom} of ${total} recipients; the campaign would pause there`,
+          `this month's remaining quota covers ${quotaRemaining} of ${total} recipients; the campaign would then pause`,
         )
       : null,
   ({ receivers }) => {
     const full = receivers
-      .filter(({ recipients, warmUpRoom }) => warmUpRoom !== null && recipients > warmUpRoom)
+      .filter(({ recipients, warmUpRemaining }) => warmUpRemaining !== null && recipients > warmUpRemaining)
       .map(({ receiver }) => receiver)
     return full.length > 0
       ? yellow(
           'warm-up',
-          `new addresses cannot send all of it today to ${full.join(', ')}; the rest goes on the days after`,
+          `warm-up limits do not allow the whole campaign today to ${full.join(', ')}; the rest follows in the next days`,
         )
       : null
   },
   ({ neverMailedShare: share }) =>
-    share !== null && share > MANY_NEW
-      ? yellow('never-mailed', `${Math.round(share * 100)} % of the recipients were never sent anything before`)
+    share !== null && share > HIGH_NEVER_MAILED_SHARE
+      ? yellow('never-mailed', `${Math.round(share * 100)} % of the recipients have never been sent a message`)
       : null,
   ({ sender }) =>
     sender === null
@@ -155,38 +155,38 @@ const RULES: readonly Rule[] = [
         ? green('spf', 'the return-path is under the domain in From: aligned')
         : yellow(
             'spf',
-            'the return-path is not under the domain in From: SPF is not aligned, DMARC rests on DKIM alone',
+            'the return-path is not under the domain in From: SPF is not aligned, DMARC depends on DKIM alone',
           ),
   ({ sender, total }) => {
     if (sender === null || sender.dmarc === 'ok')
       return sender === null ? null : green('dmarc', 'the sending domain has a DMARC record')
-    const message = 'no valid DMARC record was seen at the sending domain'
-    return total > BULK
-      ? red('dmarc', `${message}, and large receivers refuse that of who sends so many`)
+    const message = 'the sending domain has no valid DMARC record'
+    return total > BULK_SENDER_RECIPIENTS
+      ? red('dmarc', `${message}, which large receivers require from bulk senders`)
       : yellow('dmarc', message)
   },
   ({ subjects }) => (subjects.some((subject) => subject.trim() === '') ? red('subject', 'the subject is empty') : null),
   ({ subjects }) =>
-    subjects.some((subject) => LIKE_A_REPLY.test(subject))
+    subjects.some((subject) => REPLY_PREFIX.test(subject))
       ? yellow(
           'subject',
-          'the subject begins as that of a reply or a forwarded mail does: filters, and the law of some countries, take that for deceit',
+          'the subject begins like a reply or a forwarded message: spam filters, and the law in some countries, treat that as deceptive',
         )
       : null,
   ({ testPercent, total }) =>
     testPercent !== null && total > 0 && Math.floor((total * testPercent) / 100) < 2
-      ? yellow('test', 'too few recipients are in the test for both subjects; the others wait for its end all the same')
+      ? yellow('test', 'the test has too few recipients for two subjects; all others still wait until it ends')
       : null,
   ({ trackingUrl }) =>
     trackingUrl.startsWith('https:')
-      ? green('list-unsubscribe', 'one-click unsubscribing by HTTPS and by mail')
+      ? green('list-unsubscribe', 'one-click unsubscribe by HTTPS and by mail')
       : yellow('list-unsubscribe', 'the unsubscribe link is not HTTPS: receivers do not show it (RFC 8058 4)'),
 ]
 
 interface SenderFacts {
   readonly status: 'verified' | 'degraded'
   readonly hasMailFrom: boolean
-  /** As the last look found it; null: not looked yet. */
+  /** Status of the last DNS check; null if not checked yet. */
   readonly dmarc: string | null
   readonly pool: string
 }
@@ -209,15 +209,15 @@ async function findSenderFacts(db: Queryable, workspaceId: string, from: string 
   return row === undefined ? null : { ...row, pool: row.pool ?? REGIONS[row.region].pool }
 }
 
-interface SourceDay extends DayRecord {
+interface SourceDay extends WarmUpDay {
   readonly receiver: string
   readonly sourceId: string
   readonly taken: number
 }
 
 async function describeReceivers(
-  { db, config }: Pick<Previewing, 'db' | 'config'>,
-  { largest }: Counted,
+  { db, config }: Pick<PreviewContext, 'db' | 'config'>,
+  { largest }: RecipientCounts,
   { pool, nowMs }: { readonly pool: string | null; readonly nowMs: number },
 ): Promise<ReceiverPreview[]> {
   const names = largest.map(({ receiver }) => receiverOf(receiver, receiver))
@@ -252,11 +252,11 @@ async function describeReceivers(
     ),
   ])
   const isFree = sources.length === 0 || sources.some(({ isWarming }) => !isWarming)
-  const roomAt = (receiver: string): number =>
+  const remainingAt = (receiver: string): number =>
     sources.reduce(
       (sum, { id }) =>
         sum +
-        roomOf(
+        remainingToday(
           days.find((day) => day.sourceId === id && day.receiver === receiver) ?? null,
           config.warmUp,
           dayOf(nowMs),
@@ -264,24 +264,32 @@ async function describeReceivers(
       0,
     )
   return largest.map(({ receiver, recipients }, i) => {
-    const room = isFree ? Infinity : roomAt(names[i] ?? receiver)
+    const remaining = isFree ? Infinity : remainingAt(names[i] ?? receiver)
     const best = hours.find((hour) => hour.receiver === names[i])?.best ?? 0
-    return { receiver, recipients, warmUpRoom: room === Infinity ? null : room, bestHour: best > 0 ? best : null }
+    return {
+      receiver,
+      recipients,
+      warmUpRemaining: remaining === Infinity ? null : remaining,
+      bestHour: best > 0 ? best : null,
+    }
   })
 }
 
-/** What one warming source may still send to a receiver today. */
-function roomOf(last: SourceDay | null, schedule: readonly number[], today: string): number {
+/** How many messages one warming source may still send to a receiver today. */
+function remainingToday(last: SourceDay | null, schedule: readonly number[], today: string): number {
   const isToday = last !== null && last.day === today
-  const amount = amountOf(isToday ? last.step : stepOf(today, last, schedule), schedule)
+  const amount = allowanceOf(isToday ? last.step : stepOf(today, last, schedule), schedule)
   return amount === null ? Infinity : Math.max(0, amount - (isToday ? last.taken : 0))
 }
 
-/** When the slowest of the receivers whose rate is known would have it all, and not before test and spread are over. */
-function finishOf(receivers: readonly ReceiverPreview[], leastMinutes: number, nowMs: number): Date | null {
-  if (receivers.some(({ recipients, warmUpRoom }) => warmUpRoom !== null && recipients > warmUpRoom)) return null
+/**
+ * When the slowest receiver with a known rate would have everything, but not before the test and the spread are over.
+ */
+function expectedFinish(receivers: readonly ReceiverPreview[], leastMinutes: number, nowMs: number): Date | null {
+  if (receivers.some(({ recipients, warmUpRemaining }) => warmUpRemaining !== null && recipients > warmUpRemaining))
+    return null
   const hours = receivers.flatMap(({ recipients, bestHour }) =>
-    bestHour === null || bestHour < TELLING_HOUR ? [] : [recipients / bestHour],
+    bestHour === null || bestHour < MIN_HOURLY_DELIVERIES ? [] : [recipients / bestHour],
   )
   return hours.length === 0 ? null : new Date(nowMs + Math.max(...hours, leastMinutes / 60) * HOUR_MS)
 }

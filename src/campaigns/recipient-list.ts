@@ -1,6 +1,7 @@
 /**
- * Who got a campaign, who did not, and why: its ledger in pages behind a cursor, in the order of contact ids, or as CSV. No page costs more
- * than a walk of the ledger, and no memory grows with it. Cells of the CSV are guarded against spreadsheets that would run them (src/platform/csv.ts).
+ * Lists the recipients of a campaign with the outcome of each: pages with a cursor, ordered by contact id, or CSV. A
+ * page costs at most one scan of the ledger, and memory use is constant. CSV cells are escaped against formula
+ * injection in spreadsheets (src/platform/csv.ts).
  */
 import { writeRows } from '#src/platform/csv.ts'
 import type { Queryable } from '#src/stores/db.ts'
@@ -8,13 +9,13 @@ import { hexOf } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 import { LEDGER_STATES, type LedgerState } from './ledger-states.ts'
 
-const BY_STATE = Object.fromEntries(LEDGER_STATES.map((state) => [state, `state = '${state}'`])) as Record<
+const STATE_FILTERS = Object.fromEntries(LEDGER_STATES.map((state) => [state, `state = '${state}'`])) as Record<
   LedgerState,
   string
 >
-/** What may be asked for, by name. */
+/** The available filters, by name. */
 const FILTERS = {
-  ...BY_STATE,
+  ...STATE_FILTERS,
   opened: 'opened_at IS NOT NULL',
   'not-opened': `state IN ('delivered', 'sent') AND opened_at IS NULL AND clicked_at IS NULL`,
   clicked: 'clicked_at IS NOT NULL',
@@ -40,7 +41,7 @@ const TIMES = {
 } as const
 export const TIME_COLUMNS = Object.keys(TIMES) as (keyof typeof TIMES)[]
 
-/** A row as it is told: the times by their columns, in ISO 8601. */
+/** A ledger row as the API returns it; the times are named after their columns. */
 export type LedgerRow = Readonly<Record<keyof typeof TIMES, Date | null>> & {
   readonly contact_id: string
   readonly email: string
@@ -51,11 +52,11 @@ export type LedgerRow = Readonly<Record<keyof typeof TIMES, Date | null>> & {
   readonly message_id: string | null
 }
 
-interface Ask {
+interface LedgerQuery {
   readonly workspaceId: string
   readonly campaignId: string
   readonly filter: LedgerFilter | null
-  /** A contact's id; null from the beginning. */
+  /** The last contact id of the previous page; null for the first page. */
   readonly after: string | null
   readonly limit: number
 }
@@ -70,12 +71,12 @@ const COLUMNS = [
   'message_id',
   ...TIME_COLUMNS,
 ] as const
-/** Of the CSV: the mail by the name that it has everywhere else. */
+/** CSV header; `message_id` is called `email_id`, as everywhere in the API. */
 const HEADER = COLUMNS.map((column) => (column === 'message_id' ? 'email_id' : column))
 
 export async function readLedger(
   db: Queryable,
-  { workspaceId, campaignId, filter, after, limit }: Ask,
+  { workspaceId, campaignId, filter, after, limit }: LedgerQuery,
 ): Promise<LedgerRow[]> {
   const { rows } = await db.query<LedgerRow>(
     sql`
@@ -95,18 +96,18 @@ export async function readLedger(
 
 const SLICE = 1000
 
-/** The header, then the rows of each slice. */
+/** Yields the CSV header, then the rows in slices. */
 export async function* exportLedger(
   db: Queryable,
-  ask: Pick<Ask, 'workspaceId' | 'campaignId' | 'filter'>,
+  query: Pick<LedgerQuery, 'workspaceId' | 'campaignId' | 'filter'>,
 ): AsyncGenerator<string> {
   yield writeRows([HEADER])
   for (let after: string | null = null; ;) {
-    const rows: LedgerRow[] = await readLedger(db, { ...ask, after, limit: SLICE })
+    const rows: LedgerRow[] = await readLedger(db, { ...query, after, limit: SLICE })
     if (rows.length > 0)
       yield writeRows(
         rows.map((row) =>
-          COLUMNS.map((column) => (column === 'message_id' ? (emailIdOf(row.message_id) ?? '') : cellOf(row[column]))),
+          COLUMNS.map((column) => (column === 'message_id' ? (toEmailId(row.message_id) ?? '') : toCell(row[column]))),
         ),
       )
     if (rows.length < SLICE) return
@@ -114,11 +115,11 @@ export async function* exportLedger(
   }
 }
 
-/** `em_…`; null where none was made. */
-export function emailIdOf(messageId: string | null): string | null {
+/** `em_…`; null if no message was created. */
+export function toEmailId(messageId: string | null): string | null {
   return messageId === null ? null : `em_${hexOf(messageId)}`
 }
 
-function cellOf(value: string | Date | null): string {
+function toCell(value: string | Date | null): string {
   return value instanceof Date ? value.toISOString() : (value ?? '')
 }

@@ -1,35 +1,36 @@
 /**
- * Do the things that a campaign or an automation names belong to its workspace: templates, audiences, segments, sending domains? Another
- * workspace's are as good as none. The answer holds for this moment; whoever sends looks again.
+ * Checks that everything a campaign or an automation references belongs to its workspace: templates, audiences,
+ * segments, sending domains. Objects of other workspaces are reported as missing. The result is a snapshot; sending
+ * checks again.
  */
 import type { Queryable } from '#src/stores/db.ts'
 import type { Detail } from '#src/platform/errors.ts'
 import { sql } from '#src/stores/sql.ts'
 
 export interface Reference {
-  readonly kind: keyof typeof KINDS
-  /** An id; of `sender` the address. */
+  readonly kind: keyof typeof REFERENCE_KINDS
+  /** An id; the address for kind `sender`. */
   readonly value: string
-  /** Where it stands in what the client wrote. */
+  /** Path of the field in the request. */
   readonly path: string
 }
 
-const KINDS = {
+const REFERENCE_KINDS = {
   template: {
     statement: 'SELECT id AS found FROM templates WHERE workspace_id = $1 AND id = ANY ($2::uuid[])',
     keyOf: (value: string): string => value,
-    missing: 'there is no such template',
+    missing: 'no such template exists',
   },
   audience: {
     statement:
       'SELECT id AS found FROM audiences WHERE workspace_id = $1 AND id = ANY ($2::uuid[]) AND deleted_at IS NULL',
     keyOf: (value: string): string => value,
-    missing: 'there is no such audience',
+    missing: 'no such audience exists',
   },
   segment: {
     statement: 'SELECT id AS found FROM segments WHERE workspace_id = $1 AND id = ANY ($2::uuid[])',
     keyOf: (value: string): string => value,
-    missing: 'there is no such segment',
+    missing: 'no such segment exists',
   },
   sender: {
     statement: sql`
@@ -42,17 +43,17 @@ const KINDS = {
   },
 } as const
 
-/** A detail for each that is not there. */
-export async function judgeReferences(
+/** Returns one detail for each reference that does not exist. */
+export async function validateReferences(
   db: Queryable,
   workspaceId: string,
   references: readonly Reference[],
 ): Promise<Detail[]> {
   const details: Detail[] = []
-  for (const kind of Object.keys(KINDS) as Reference['kind'][]) {
+  for (const kind of Object.keys(REFERENCE_KINDS) as Reference['kind'][]) {
     const named = references.filter((reference) => reference.kind === kind)
     if (named.length === 0) continue
-    const { statement, keyOf, missing } = KINDS[kind]
+    const { statement, keyOf, missing } = REFERENCE_KINDS[kind]
     const { rows } = await db.query<{ found: string }>(statement, [
       workspaceId,
       [...new Set(named.map(({ value }) => keyOf(value)))],

@@ -1,17 +1,17 @@
 /**
- * Slices of a ledger that is gone through as a whole, in the order of contact ids, under the campaign's lock: rows that failed are opened
- * again for a retry, and rows of a cancelled campaign are closed.
+ * Changes a complete ledger in slices ordered by contact id, under the campaign's lock: reopens failed rows for a retry
+ * and closes the rows of a cancelled campaign.
  */
 import type { Queryable } from '#src/stores/db.ts'
-import { moveRecipients, type Moving } from '#src/messages/transition.ts'
-import type { Moved } from '#src/messages/transition.ts'
+import { applyTransitions, type Transition } from '#src/messages/transition.ts'
+import type { TransitionResult } from '#src/messages/transition.ts'
 import { sql } from '#src/stores/sql.ts'
-import type { Running } from './running.ts'
+import type { LockedCampaign } from './locked-campaign.ts'
 
 const SLICE = 10_000
-const NOBODY = '00000000-0000-0000-0000-000000000000'
-/** What a retry is for: what was refused for good, suppressed or left out stays so. */
-const MAY_RETRY = `(l.state = 'failed' OR (l.state = 'bounced' AND l.bounce_type = 'soft'))`
+const NIL_UUID = '00000000-0000-0000-0000-000000000000'
+/** Rows that a retry reopens. Hard bounces, suppressed and skipped recipients stay closed. */
+const IS_RETRYABLE = `(l.state = 'failed' OR (l.state = 'bounced' AND l.bounce_type = 'soft'))`
 
 const REOPEN = sql`
   WITH scanned AS MATERIALIZED (
@@ -34,7 +34,7 @@ const REOPEN = sql`
       bounce_type = NULL,
       failed_at = NULL
     FROM scanned s
-    WHERE l.campaign_id = s.campaign_id AND l.contact_id = s.contact_id AND NOT l.is_waiting AND ${MAY_RETRY}
+    WHERE l.campaign_id = s.campaign_id AND l.contact_id = s.contact_id AND NOT l.is_waiting AND ${IS_RETRYABLE}
     RETURNING 1
   ),
   progress AS (
@@ -53,13 +53,17 @@ const REOPEN = sql`
   RETURNING (SELECT count(*) FROM opened)::int AS opened
 `
 
-/** Opens what failed in the next slice. */
-export async function reopenFailed(tx: Queryable, { id, retriedId, generation }: Running, now: Date): Promise<void> {
-  await tx.query(REOPEN, [id, retriedId ?? NOBODY, now, generation])
+/** Reopens the failed rows of the next slice. */
+export async function reopenFailed(
+  tx: Queryable,
+  { id, retriedId, generation }: LockedCampaign,
+  now: Date,
+): Promise<void> {
+  await tx.query(REOPEN, [id, retriedId ?? NIL_UUID, now, generation])
 }
 
-/** By either of the indexes that waiting rows stand in. */
-const closeText = (which: string): string => sql`
+/** `which` selects one of the two partial indexes of waiting rows. */
+const closeQuery = (which: string): string => sql`
   UPDATE campaign_recipients
   SET state = 'cancelled', is_waiting = false, apart = NULL, reason = 'the campaign was cancelled'
   WHERE campaign_id = $1
@@ -70,35 +74,35 @@ const closeText = (which: string): string => sql`
       LIMIT ${SLICE}
     )
 `
-const CLOSES = [
-  closeText('apart IS NULL ORDER BY sends_at, contact_id'),
-  closeText('apart IS NOT NULL ORDER BY apart, sends_at, contact_id'),
+const CLOSE_QUERIES = [
+  closeQuery('apart IS NULL ORDER BY sends_at, contact_id'),
+  closeQuery('apart IS NOT NULL ORDER BY apart, sends_at, contact_id'),
 ]
 
-/** Closes rows that were not dispatched; answers how many. */
-export async function closeWaiting(tx: Queryable, { id }: Running): Promise<number> {
-  for (const close of CLOSES) {
+/** Closes a slice of undispatched rows and returns their number. */
+export async function closeWaiting(tx: Queryable, { id }: LockedCampaign): Promise<number> {
+  for (const close of CLOSE_QUERIES) {
     const { rowCount } = await tx.query(close, [id])
     if (rowCount !== null && rowCount > 0) return rowCount
   }
   return 0
 }
 
-/** By the index of what is open: what was settled costs nothing, however large the campaign. */
-const IN_QUEUE = sql`
+/** Uses the index of open recipients, so settled ones cost nothing, however large the campaign is. */
+const LIST_QUEUED = sql`
   SELECT message_id AS "messageId", n
   FROM recipients
   WHERE campaign_id = $1 AND is_open AND state IN ('scheduled', 'queued', 'deferred')
   LIMIT ${SLICE / 10}
 `
 
-/** Takes back what waits in the queue; null when nothing does. What is being sent at this moment is not touched. */
-export async function takeBack(tx: Queryable, { id }: Running, now: Date): Promise<Moved | null> {
-  const { rows } = await tx.query<{ messageId: string; n: number }>(IN_QUEUE, [id])
+/** Cancels queued messages; null if none is queued. Messages being sent at this moment are not affected. */
+export async function cancelQueued(tx: Queryable, { id }: LockedCampaign, now: Date): Promise<TransitionResult | null> {
+  const { rows } = await tx.query<{ messageId: string; n: number }>(LIST_QUEUED, [id])
   if (rows.length === 0) return null
-  return moveRecipients(
+  return applyTransitions(
     tx,
-    rows.map(({ messageId, n }): Moving => ({
+    rows.map(({ messageId, n }): Transition => ({
       messageId,
       n,
       move: 'drop',

@@ -1,15 +1,18 @@
-/** A campaign that was dispatched is sent again to those whose mail failed: a generation of its own, opened by the worker slice by slice. */
+/**
+ * Sends a dispatched campaign again to the recipients whose message failed, as a new generation. The worker reopens the
+ * ledger rows in slices.
+ */
 import type { Queryable } from '#src/stores/db.ts'
-import { moveCampaign, type CampaignName, type MoveResult } from './transitions.ts'
+import { moveCampaign, type CampaignKey, type CampaignMoveResult } from './transitions.ts'
 
-export async function retryFailed(db: Queryable, name: CampaignName): Promise<MoveResult> {
+export async function retryFailed(db: Queryable, key: CampaignKey): Promise<CampaignMoveResult> {
   const {
     rows: [row],
   } = await db.query<{ generation: number }>('SELECT generation FROM campaigns WHERE workspace_id = $1 AND id = $2', [
-    name.workspaceId,
-    name.id,
+    key.workspaceId,
+    key.id,
   ])
-  return moveCampaign(db, name, 'retry', {
+  return moveCampaign(db, key, 'retry', {
     is_open: true,
     is_retrying: true,
     retried_id: null,

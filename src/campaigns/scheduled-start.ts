@@ -1,12 +1,12 @@
 /**
- * A scheduled campaign whose time has come: it begins, or it fails and says why. One that was taken back, or set to another time, since the
- * worker saw it stays as it is.
+ * Starts a scheduled campaign when its time comes, or moves it to FAILED with a reason. A campaign that was recalled or
+ * rescheduled since the worker read it is left unchanged.
  */
-import { moveCampaign, type CampaignName } from './transitions.ts'
-import { judgeAndMove, sendNow, type Starting } from './start.ts'
+import { moveCampaign, type CampaignKey } from './transitions.ts'
+import { validateAndMove, sendNow, type StartDeps } from './start.ts'
 
-export async function beginScheduled(ctx: Starting, name: CampaignName): Promise<void> {
-  await judgeAndMove(ctx, name, async (tx, campaign, { sendable, blocks }) => {
+export async function startScheduledCampaign(ctx: StartDeps, name: CampaignKey): Promise<void> {
+  await validateAndMove(ctx, name, async (tx, campaign, { sendable, blockers: blocks }) => {
     const { status, startsAt, isRecipientTime, isForced } = campaign
     const now = new Date(ctx.clock.now())
     if (status !== 'SCHEDULED' || startsAt === null || startsAt > now) return { kind: 'elsewhere', status }

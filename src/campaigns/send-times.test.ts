@@ -1,5 +1,5 @@
 import { assert } from 'chai'
-import { EVENLY, firstMoment, momentsByZone } from './send-times.ts'
+import { GOLDEN_RATIO, earliestInstant, instantsByZone } from './send-times.ts'
 
 describe('times of campaigns', () => {
   it('each zone reaches a wall-clock time at its own instant, by its own daylight saving', () => {
@@ -12,7 +12,7 @@ describe('times of campaigns', () => {
       'america/new_york': 13,
       'Etc/GMT+5': 14,
     }
-    const moments = momentsByZone('2031-07-01_09:00:00', [...Object.keys(zones), 'Mars/Base', ''])
+    const moments = instantsByZone('2031-07-01_09:00:00', [...Object.keys(zones), 'Mars/Base', ''])
     assert.deepEqual(
       Object.fromEntries([...moments].map(([zone, at]) => [zone, (at.getTime() - Date.UTC(2031, 6, 1)) / 3_600_000])),
       zones,
@@ -20,16 +20,16 @@ describe('times of campaigns', () => {
   })
   it('a time that is skipped is the first instant after the gap', () => {
     assert.strictEqual(
-      momentsByZone('2031-03-30_02:30:00', ['Europe/Berlin']).get('Europe/Berlin')?.toISOString(),
+      instantsByZone('2031-03-30_02:30:00', ['Europe/Berlin']).get('Europe/Berlin')?.toISOString(),
       '2031-03-30T01:00:00.000Z',
     )
   })
   it('the first of all zones is 14 hours ahead', () => {
-    assert.strictEqual(firstMoment('2031-07-01_09:00:00').toISOString(), '2031-06-30T19:00:00.000Z')
+    assert.strictEqual(earliestInstant('2031-07-01_09:00:00').toISOString(), '2031-06-30T19:00:00.000Z')
   })
   it('a spread is even however many there are', () => {
     for (const count of [10, 97, 1000]) {
-      const parts = Array.from({ length: count }, (_, i) => ((i + 1) * EVENLY) % 1)
+      const parts = Array.from({ length: count }, (_, i) => ((i + 1) * GOLDEN_RATIO) % 1)
       const inQuarter = (quarter: number): number => parts.filter((part) => Math.floor(part * 4) === quarter).length
       for (const quarter of [0, 1, 2, 3])
         assert.ok(Math.abs(inQuarter(quarter) - count / 4) < 2, `${count} in quarter ${quarter}`)

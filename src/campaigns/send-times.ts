@@ -1,24 +1,28 @@
 /**
- * When each recipient of a campaign is due: at once, at a wall-clock time where the recipient is, or spread over a while. The clock is that
- * of src/platform/time-input.ts: a time that daylight saving skips is the first instant after the gap, one that comes twice is the earlier.
+ * Send times of the recipients of a campaign: at once, at a local time in the recipient's time zone, or spread over a
+ * period. Local times follow src/platform/time-input.ts: a time skipped by daylight saving is the first instant after
+ * the gap; a time that occurs twice is the earlier one.
  */
-import { isZone, readMoment } from '#src/platform/time-input.ts'
+import { isTimeZone, parseTime } from '#src/platform/time-input.ts'
 
-/** The instant of a wall-clock time in each of these zones, by the name that was given; a zone that this machine does not know is left out. */
-export function momentsByZone(localTime: string, zones: Iterable<string>): ReadonlyMap<string, Date> {
+/** The instant of a local time in each zone, keyed by the name as given. Zones unknown to this machine are omitted. */
+export function instantsByZone(localTime: string, zones: Iterable<string>): ReadonlyMap<string, Date> {
   return new Map(
     [...zones].flatMap((zone) => {
-      const moment = isZone(zone) ? readMoment(localTime, zone) : null
+      const moment = isTimeZone(zone) ? parseTime(localTime, zone) : null
       return moment === null ? [] : [[zone, moment] as const]
     }),
   )
 }
 
-/** When the first of all zones reaches it. Each clock is listed under one of its names: enough for this, not for finding the zone of a contact. */
-export function firstMoment(localTime: string): Date {
-  const moments = momentsByZone(localTime, ['UTC', ...Intl.supportedValuesOf('timeZone')])
-  return new Date(Math.min(...[...moments.values()].map((moment) => moment.getTime())))
+/**
+ * When the first of all zones reaches a local time. Each zone is listed under only one of its names, which is enough
+ * here but not for looking up a contact's zone.
+ */
+export function earliestInstant(localTime: string): Date {
+  const instants = instantsByZone(localTime, ['UTC', ...Intl.supportedValuesOf('timeZone')])
+  return new Date(Math.min(...[...instants.values()].map((moment) => moment.getTime())))
 }
 
-/** The golden ratio: the multiples of it spread evenly over any interval, however many there are. */
-export const EVENLY = 0.6180339887498949
+/** The multiples of the golden ratio, modulo 1, are evenly distributed for any number of recipients. */
+export const GOLDEN_RATIO = 0.6180339887498949

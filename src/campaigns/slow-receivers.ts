@@ -1,56 +1,56 @@
 /**
- * Receivers that hold a campaign up. A campaign has only so many mails in the queue at a time, so one receiver that is slow, or stopped,
- * would in the end have all of them, and all other receivers would wait for it. Where nothing could be dispatched for a while, the receivers
- * that most of the queue is for are noted as slow: their mail in the queue is counted for itself, up to a room of their own, and their
- * further rows are set apart, each once, when their turn comes. As a slow receiver takes its mail, more of what was set apart follows; when
- * nothing is left apart it is a receiver like others.
+ * Keeps slow receivers from delaying a whole campaign. A campaign has a limited number of queued messages, so a
+ * receiver that is slow or stopped would in the end occupy all of them. If nothing could be dispatched for a while, the
+ * receivers with most of the queued messages are marked as slow. Their queued messages are counted separately, up to a
+ * limit per receiver, and their further ledger rows are set apart when their turn comes. As a slow receiver accepts
+ * messages, more of its rows follow. When none is set apart any more, the receiver is treated as all others.
  *
- * Which are slow stands with the campaign, so any worker goes on with it. How much waits for them is counted once in a while by each
- * worker: two at once may take twice a room.
+ * The list of slow receivers is stored with the campaign, so any worker continues with it. Each worker counts their
+ * queued messages at intervals; two workers at once may use twice the limit.
  */
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
-import type { Running } from './running.ts'
+import type { LockedCampaign } from './locked-campaign.ts'
 
-/** In the queue for one slow receiver. */
-const ROOM = 1000
-/** So long without a dispatch, and what is in the queue is looked at. */
-const PATIENCE_MS = 3000
-const LOOK_MS = 500
-/** Fewer do not hold anything up. */
-const WORTH_NOTING = 100
-const MOST_NOTED = 40
+/** Maximum number of queued messages for one slow receiver. */
+const MAX_QUEUED_PER_RECEIVER = 1000
+/** After this time without a dispatch the queue is checked for slow receivers. */
+const STALL_MS = 3000
+const CHECK_INTERVAL_MS = 500
+/** Receivers with fewer queued messages delay nothing. */
+const MIN_QUEUED = 100
+const MAX_SLOW_RECEIVERS = 40
 
-/** Untried mail of a campaign, by receiver: the site where it is known, else the domain. */
+/** Queued messages of a campaign without an attempt; the receiver is the site if known, otherwise the domain. */
 const IN_QUEUE = sql`
   FROM recipients r
   LEFT JOIN domain_sites d ON d.domain = r.domain
   WHERE r.campaign_id = $1 AND r.is_open AND r.state IN ('queued', 'sending') AND r.due_at <= $2
 `
 
-const FIND = prepared(
+const FIND_SLOW = prepared(
   'campaign-slow-find',
   sql`
     SELECT coalesce(d.site, r.domain) AS receiver
     ${IN_QUEUE}
     GROUP BY 1
-    HAVING count(*) >= ${WORTH_NOTING}
+    HAVING count(*) >= ${MIN_QUEUED}
     ORDER BY count(*) DESC, 1
-    LIMIT ${MOST_NOTED}
+    LIMIT ${MAX_SLOW_RECEIVERS}
   `,
 )
 
-const NOTE = prepared('campaign-slow-note', 'UPDATE campaigns SET slow = $2, dispatched_at = $3 WHERE id = $1')
+const STORE_SLOW = prepared('campaign-slow-note', 'UPDATE campaigns SET slow = $2, dispatched_at = $3 WHERE id = $1')
 
-/** A domain that was noted before its site was known goes by its own name still. */
-export const receiverAmong = (domain: string, noted: string): string => sql`
+/** A domain that was marked before its site was known keeps its own name. */
+export const receiverAmong = (domain: string, slowReceivers: string): string => sql`
   CASE
-    WHEN ${domain} = ANY (${noted}::text[]) THEN ${domain}
-    ELSE (SELECT d.site FROM domain_sites d WHERE d.domain = ${domain} AND d.site = ANY (${noted}::text[]))
+    WHEN ${domain} = ANY (${slowReceivers}::text[]) THEN ${domain}
+    ELSE (SELECT d.site FROM domain_sites d WHERE d.domain = ${domain} AND d.site = ANY (${slowReceivers}::text[]))
   END
 `
 
-const COUNT = prepared(
+const COUNT_QUEUED = prepared(
   'campaign-slow-count',
   sql`
     SELECT receiver, count(*)::int AS n
@@ -63,7 +63,7 @@ const COUNT = prepared(
   `,
 )
 
-const LEFT = prepared(
+const FIND_STILL_SET_APART = prepared(
   'campaign-slow-left',
   sql`
     SELECT s.receiver
@@ -86,77 +86,91 @@ const SET_APART = prepared(
   `,
 )
 
-/** When a campaign's slow receivers were last looked at, and what was in the queue for each. */
-export interface Look {
+/** When the slow receivers of a campaign were last checked, and the queued messages of each. */
+export interface SlowReceiverCheck {
   readonly atMs: number
-  readonly ahead: ReadonlyMap<string, number>
+  readonly queued: ReadonlyMap<string, number>
 }
-export type Looks = Map<string, Look>
+export type SlowReceiverChecks = Map<string, SlowReceiverCheck>
 
-export interface RoomAt {
+export interface ReceiverCapacity {
   readonly receiver: string
-  readonly room: number
+  readonly capacity: number
 }
 
-export interface SlowView {
-  /** Mail in the queue that waits for slow receivers: not in the way of others. */
-  readonly ahead: number
-  /** Where more may go of what was set apart; only right after a look. */
-  readonly rooms: readonly RoomAt[]
+export interface SlowReceiverStatus {
+  /** Queued messages for slow receivers; they do not delay others. */
+  readonly queued: number
+  /** Receivers with free capacity for rows that were set apart; filled only right after a check. */
+  readonly capacities: readonly ReceiverCapacity[]
 }
 
-export async function viewSlow(tx: Queryable, looks: Looks, campaign: Running, now: Date): Promise<SlowView> {
+export async function checkSlowReceivers(
+  tx: Queryable,
+  checks: SlowReceiverChecks,
+  campaign: LockedCampaign,
+  now: Date,
+): Promise<SlowReceiverStatus> {
   const { id, slow } = campaign
-  const last = looks.get(id)
+  const last = checks.get(id)
   if (slow.length === 0) {
-    looks.delete(id)
-    return { ahead: 0, rooms: [] }
+    checks.delete(id)
+    return { queued: 0, capacities: [] }
   }
-  if (last !== undefined && now.getTime() - last.atMs < LOOK_MS) return { ahead: sumOf(last.ahead), rooms: [] }
-  const { rows } = await tx.query<{ receiver: string; n: number }>(COUNT, [id, now, slow])
-  const ahead = new Map(rows.map(({ receiver, n }) => [receiver, n]))
-  looks.set(id, { atMs: now.getTime(), ahead })
-  const rooms = slow
-    .map((receiver) => ({ receiver, room: ROOM - (ahead.get(receiver) ?? 0) }))
-    .filter(({ room }) => room >= ROOM / 2)
-  return { ahead: sumOf(ahead), rooms }
+  if (last !== undefined && now.getTime() - last.atMs < CHECK_INTERVAL_MS)
+    return { queued: sumOf(last.queued), capacities: [] }
+  const { rows } = await tx.query<{ receiver: string; n: number }>(COUNT_QUEUED, [id, now, slow])
+  const queued = new Map(rows.map(({ receiver, n }) => [receiver, n]))
+  checks.set(id, { atMs: now.getTime(), queued })
+  const capacities = slow
+    .map((receiver) => ({ receiver, capacity: MAX_QUEUED_PER_RECEIVER - (queued.get(receiver) ?? 0) }))
+    .filter(({ capacity }) => capacity >= MAX_QUEUED_PER_RECEIVER / 2)
+  return { queued: sumOf(queued), capacities }
 }
 
-function sumOf(ahead: ReadonlyMap<string, number>): number {
-  return [...ahead.values()].reduce((sum, n) => sum + n, 0)
+function sumOf(queued: ReadonlyMap<string, number>): number {
+  return [...queued.values()].reduce((sum, n) => sum + n, 0)
 }
 
-/** There is no room: whom does it wait for? True when a receiver was noted, and there is room therefore. */
-export async function noteSlow(tx: Queryable, looks: Looks, campaign: Running, now: Date): Promise<boolean> {
+/**
+ * The queue is full: finds and stores the receivers that fill it. Returns true if a receiver was added, which frees
+ * capacity for the others.
+ */
+export async function addSlowReceivers(
+  tx: Queryable,
+  checks: SlowReceiverChecks,
+  campaign: LockedCampaign,
+  now: Date,
+): Promise<boolean> {
   const { id, slow, dispatchedAt } = campaign
-  if (dispatchedAt === null || now.getTime() - dispatchedAt.getTime() < PATIENCE_MS) return false
-  const { rows } = await tx.query<{ receiver: string }>(FIND, [id, now])
+  if (dispatchedAt === null || now.getTime() - dispatchedAt.getTime() < STALL_MS) return false
+  const { rows } = await tx.query<{ receiver: string }>(FIND_SLOW, [id, now])
   const more = rows.map(({ receiver }) => receiver).filter((receiver) => !slow.includes(receiver))
-  await tx.query(NOTE, [id, [...slow, ...more], now])
-  looks.delete(id)
+  await tx.query(STORE_SLOW, [id, [...slow, ...more], now])
+  checks.delete(id)
   return more.length > 0
 }
 
-/** Those of which nothing is left apart, and little is in the queue, are slow no more; answers the campaign without them. */
-export async function forgetSlow(
+/** Removes receivers with no rows set apart and few queued messages. Returns the updated campaign. */
+export async function removeRecoveredReceivers(
   tx: Queryable,
-  campaign: Running,
-  rooms: readonly RoomAt[],
+  campaign: LockedCampaign,
+  capacities: readonly ReceiverCapacity[],
   now: Date,
-): Promise<Running> {
-  const free = rooms.map(({ receiver }) => receiver)
-  const { rows } = await tx.query<{ receiver: string }>(LEFT, [campaign.id, free])
-  const gone = new Set(free.filter((receiver) => !rows.some((row) => row.receiver === receiver)))
-  if (gone.size === 0) return campaign
-  const slow = campaign.slow.filter((receiver) => !gone.has(receiver))
-  await tx.query(NOTE, [campaign.id, slow, now])
+): Promise<LockedCampaign> {
+  const receivers = capacities.map(({ receiver }) => receiver)
+  const { rows } = await tx.query<{ receiver: string }>(FIND_STILL_SET_APART, [campaign.id, receivers])
+  const recovered = new Set(receivers.filter((receiver) => !rows.some((row) => row.receiver === receiver)))
+  if (recovered.size === 0) return campaign
+  const slow = campaign.slow.filter((receiver) => !recovered.has(receiver))
+  await tx.query(STORE_SLOW, [campaign.id, slow, now])
   return { ...campaign, slow }
 }
 
-/** Rows that wait for slow receivers from now on. */
+/** Sets rows apart until their slow receiver has capacity. */
 export async function setApart(
   tx: Queryable,
-  { id }: Running,
+  { id }: LockedCampaign,
   rows: readonly { readonly contactId: string; readonly receiver: string }[],
 ): Promise<void> {
   await tx.query(SET_APART, [id, rows.map(({ contactId }) => contactId), rows.map(({ receiver }) => receiver)])

@@ -1,12 +1,12 @@
 /** What happens to a campaign while it is being judged: somebody changes it, takes it back, or sets it to another time. */
 import { assert } from 'chai'
-import { createRenderer, type Renderer } from '#src/templates/render.ts'
+import { createRenderer, type Renderer } from '#src/templates/renderer.ts'
 import { addAudience, addMembers, BODY } from '#test/support/campaign.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { createSender, type Sender } from '#test/support/sender.ts'
-import { beginScheduled } from './scheduled-start.ts'
+import { startScheduledCampaign } from './scheduled-start.ts'
 import { moveCampaign } from './transitions.ts'
-import { judgeSendable, startCampaign } from './start.ts'
+import { validateCampaign, startCampaign } from './start.ts'
 import { changeDraft, createCampaign, findCampaign } from './store.ts'
 
 describe('a campaign that is changed while it is judged', () => {
@@ -16,7 +16,10 @@ describe('a campaign that is changed while it is judged', () => {
   before(async () => {
     ctx = await createContext()
     renderer = createRenderer({ threads: 1 })
-    sender = await createSender({ db: ctx.db, vault: ctx.vault, keyPrefix: 'ms' }, { domain: 'start.example' })
+    sender = await createSender(
+      { db: ctx.db, encryption: ctx.encryption, keyPrefix: 'ms' },
+      { domain: 'start.example' },
+    )
   })
   after(async () => {
     await renderer.stop()
@@ -42,12 +45,12 @@ describe('a campaign that is changed while it is judged', () => {
     let isDone = false
     return {
       ...renderer,
-      judge: async (workspace, source) => {
+      validateForCampaign: async (workspace, source) => {
         if (!isDone) {
           isDone = true
           await work()
         }
-        return renderer.judge(workspace, source)
+        return renderer.validateForCampaign(workspace, source)
       },
     }
   }
@@ -86,7 +89,7 @@ describe('a campaign that is changed while it is judged', () => {
     await schedule(id, now())
     const recall = (): Promise<unknown> =>
       moveCampaign(ctx.db, nameOf(id), 'recall', { is_open: false, scheduled_at: null, starts_at: null })
-    await beginScheduled({ ...ctx, renderer: meanwhile(recall) }, nameOf(id))
+    await startScheduledCampaign({ ...ctx, renderer: meanwhile(recall) }, nameOf(id))
     assert.strictEqual((await findCampaign(ctx.db, sender.workspaceId, id))?.status, 'DRAFT')
   })
   it('one that is set to a later time does not begin, nor fail', async () => {
@@ -99,7 +102,7 @@ describe('a campaign that is changed while it is judged', () => {
         await changeDraft(ctx.db, sender.workspaceId, id, { body })
         await schedule(id, later)
       }
-      await beginScheduled({ ...ctx, renderer: meanwhile(postpone) }, nameOf(id))
+      await startScheduledCampaign({ ...ctx, renderer: meanwhile(postpone) }, nameOf(id))
       const found = await findCampaign(ctx.db, sender.workspaceId, id)
       assert.deepEqual([found?.status, found?.scheduledAt], ['SCHEDULED', later])
     }
@@ -115,12 +118,12 @@ describe('a campaign that is changed while it is judged', () => {
     const begun = meanwhile(begin)
     const slow: Renderer = {
       ...begun,
-      judge: async (workspace, source) => {
-        await begun.judge(workspace, source)
+      validateForCampaign: async (workspace, source) => {
+        await begun.validateForCampaign(workspace, source)
         return [{ rule: 'cannot-be-rendered', level: 'error', part: 'body', line: null, message: 'it took too long' }]
       },
     }
-    await beginScheduled({ ...ctx, renderer: slow }, nameOf(id))
+    await startScheduledCampaign({ ...ctx, renderer: slow }, nameOf(id))
     await ctx.db.query(`UPDATE domains SET verification_status = 'verified' WHERE id = $1`, [sender.domainId])
     assert.strictEqual((await findCampaign(ctx.db, sender.workspaceId, id))?.status, 'SENDING')
   })
@@ -144,13 +147,13 @@ describe('a campaign that is changed while it is judged', () => {
       },
     }
     const other = await createSender(
-      { db: ctx.db, vault: ctx.vault, keyPrefix: 'ms' },
+      { db: ctx.db, encryption: ctx.encryption, keyPrefix: 'ms' },
       { domain: 'other-start.example' },
     )
     for (const workspaceId of [sender.workspaceId, other.workspaceId]) {
       const campaign = await createCampaign(ctx.db, workspaceId, { name: 'C', subject: 'S', body: BODY })
       assert.ok(campaign !== null)
-      await judgeSendable({ db: ctx.db, renderer: watched }, workspaceId, campaign)
+      await validateCampaign({ db: ctx.db, renderer: watched }, workspaceId, campaign)
     }
     assert.strictEqual(keys.size, 2)
   })
@@ -164,7 +167,7 @@ describe('a campaign that is changed while it is judged', () => {
       await changeDraft(ctx.db, sender.workspaceId, id, { body: `${BODY}{{upper tags}}` })
       await schedule(id, now())
       await ctx.db.query('UPDATE campaigns SET is_forced = $2 WHERE id = $1', [id, isForced])
-      await beginScheduled({ ...ctx, renderer }, nameOf(id))
+      await startScheduledCampaign({ ...ctx, renderer }, nameOf(id))
       const found = await findCampaign(ctx.db, sender.workspaceId, id)
       assert.strictEqual(found?.status, status)
       if (!isForced) assert.match(found?.reason ?? '', /upper takes a text/)

@@ -1,88 +1,94 @@
 /**
- * Beginning a campaign: it is judged, what it says is stored once and for ever, and it moves to SENDING, in one transaction. Two who begin
- * it at once: one does. Changed while it is judged: it is judged again, so what leaves is what was judged. What was begun is gone on with
- * by the worker, whoever dies.
+ * Starts a campaign: validates it, stores its content permanently, and moves it to SENDING, in one transaction. Of two
+ * concurrent starts one succeeds. If the campaign changes while it is validated, validation runs again, so what is sent
+ * is what was validated. After a crash the workers continue with the started campaign.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Context } from '#src/context.ts'
 import type { Db, Queryable } from '#src/stores/db.ts'
 import { storeContent, type NewContent } from '#src/deferred-content/content-store.ts'
 import { sql } from '#src/stores/sql.ts'
-import type { Renderer } from '#src/templates/render.ts'
+import type { Renderer } from '#src/templates/renderer.ts'
 import { sampleVariables } from '#src/templates/variables.ts'
 import { findTemplateVersion } from '#src/templates/versions.ts'
-import { finishWritten } from '#src/templates/inline-template.ts'
-import { moveCampaign, type CampaignName, type MoveResult } from './transitions.ts'
+import { compileInlineTemplate } from '#src/templates/inline-template.ts'
+import { moveCampaign, type CampaignKey, type CampaignMoveResult } from './transitions.ts'
 import { CAMPAIGN_MOVES } from './state.ts'
 import { findCampaign, type Campaign } from './store.ts'
 
-export type Starting = Pick<Context, 'clock'> & {
+export type StartDeps = Pick<Context, 'clock'> & {
   readonly db: Db
-  readonly renderer: Pick<Renderer, 'renderMany' | 'finish' | 'judge'>
+  readonly renderer: Pick<Renderer, 'renderMany' | 'compile' | 'validateForCampaign'>
 }
 
-/** What stands in the way of sending. */
-export interface Block {
+/** A reason why a campaign cannot be sent. */
+export interface StartBlocker {
   readonly code: string
   readonly message: string
-  /** The owner may say that it is to be sent all the same. */
+  /** Whether the owner may send the campaign anyway. */
   readonly mayForce: boolean
 }
 
-export type StartResult = MoveResult | { readonly kind: 'blocked'; readonly blocks: readonly Block[] }
+export type StartResult = CampaignMoveResult | { readonly kind: 'blocked'; readonly blockers: readonly StartBlocker[] }
 
-/** A campaign that could be sent as it stands: its content and its sending domain. */
-export interface Sendable {
+/** The content and sending domain of a valid campaign. */
+export interface SendableCampaign {
   readonly content: NewContent
   readonly domainId: string
 }
 
-export interface Judged {
-  /** Null where a block says why. */
-  readonly sendable: Sendable | null
-  readonly blocks: readonly Block[]
+export interface CampaignValidation {
+  /** Null if a blocker says why. */
+  readonly sendable: SendableCampaign | null
+  readonly blockers: readonly StartBlocker[]
 }
 
-/** One that no wish gets over. */
-const hard = (code: string, message: string): Block => ({ code, message, mayForce: false })
+/** A blocker that cannot be forced. */
+const unforceable = (code: string, message: string): StartBlocker => ({ code, message, mayForce: false })
 
-const NO_CONTENT = hard('no-content', 'the campaign has no content: a template that exists, or subject and body')
+const NO_CONTENT = unforceable('no-content', 'the campaign has no content: set an existing template, or subject and body')
 
-export function startCampaign(ctx: Starting, name: CampaignName): Promise<StartResult> {
-  return judgeAndMove(ctx, name, async (tx, campaign, { sendable, blocks }) => {
-    // a move that is refused stores nothing
+export function startCampaign(ctx: StartDeps, name: CampaignKey): Promise<StartResult> {
+  return validateAndMove(ctx, name, async (tx, campaign, { sendable, blockers }) => {
+    // a refused move stores nothing
     if (!CAMPAIGN_MOVES.start.from.some((status) => status === campaign.status)) return moveCampaign(tx, name, 'start')
     return sendable === null
-      ? { kind: 'blocked', blocks }
+      ? { kind: 'blocked', blockers }
       : sendNow(ctx, tx, campaign, { name, sendable, isRecipientTime: false })
   })
 }
 
-type Move = (tx: Queryable, campaign: Campaign, judged: Judged) => Promise<StartResult>
+type ValidatedMove = (tx: Queryable, campaign: Campaign, judged: CampaignValidation) => Promise<StartResult>
 
-/** Judging takes a while: who changes a campaign all the time is told. */
-const TRIES = 5
-const UNSTEADY = hard('changing', 'the campaign is being changed; try again')
+/** Validation takes a while; a campaign that changes during every attempt is refused. */
+const MAX_ATTEMPTS = 5
+const KEEPS_CHANGING = unforceable('changing', 'the campaign changed during validation; try again')
 
-/** Moves it as it was judged, under its lock; judges anew what was changed, moved or set to another time meanwhile. */
-export async function judgeAndMove(ctx: Starting, { workspaceId, id }: CampaignName, move: Move): Promise<StartResult> {
-  for (let i = 0; i < TRIES; i++) {
+/** Validates the campaign and moves it under its lock. Validates again if it changed in between. */
+export async function validateAndMove(
+  ctx: StartDeps,
+  { workspaceId, id }: CampaignKey,
+  move: ValidatedMove,
+): Promise<StartResult> {
+  for (let i = 0; i < MAX_ATTEMPTS; i++) {
     const campaign = await findCampaign(ctx.db, workspaceId, id)
     if (campaign === null) return { kind: 'not-found' }
-    const judged = await judgeSendable(ctx, workspaceId, campaign)
+    const validation = await validateCampaign(ctx, workspaceId, campaign)
     const result = await ctx.db.transaction(async (tx) => {
       await tx.query('SELECT FROM campaigns WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE', [workspaceId, id])
-      return isDeepStrictEqual(await findCampaign(tx, workspaceId, id), campaign) ? move(tx, campaign, judged) : null
+      return isDeepStrictEqual(await findCampaign(tx, workspaceId, id), campaign)
+        ? move(tx, campaign, validation)
+        : null
     })
     if (result !== null) return result
   }
-  return { kind: 'blocked', blocks: [UNSTEADY] }
+  return { kind: 'blocked', blockers: [KEEPS_CHANGING] }
 }
 
-interface Leaving {
-  readonly name: CampaignName
-  readonly sendable: Sendable
-  /** At its time on each recipient's own clock; else now, or spread from now on. */
+interface SendOptions {
+  readonly name: CampaignKey
+  readonly sendable: SendableCampaign
+  /** Send at the scheduled local time of each recipient; otherwise now, or spread from now on. */
   readonly isRecipientTime: boolean
 }
 
@@ -90,8 +96,8 @@ export async function sendNow(
   { clock }: Pick<Context, 'clock'>,
   tx: Queryable,
   { subjectB, spreadMinutes }: Campaign,
-  { name, sendable, isRecipientTime }: Leaving,
-): Promise<MoveResult> {
+  { name, sendable, isRecipientTime }: SendOptions,
+): Promise<CampaignMoveResult> {
   const { domainId, content } = sendable
   const contentId = await storeContent(tx, name.workspaceId, content)
   const contentBId =
@@ -107,39 +113,44 @@ export async function sendNow(
   })
 }
 
-/** Content, sender and audiences: what must be right however much it is wished. */
-export async function judgeSendable(
-  ctx: Omit<Starting, 'clock'>,
+/** Validates content, sender and audiences. */
+export async function validateCampaign(
+  ctx: Omit<StartDeps, 'clock'>,
   workspaceId: string,
   campaign: Campaign,
-): Promise<Judged> {
-  const [found, domainId, hasAudience] = await Promise.all([
-    contentOf(ctx, workspaceId, campaign),
-    findSender(ctx.db, workspaceId, campaign.fromEmail),
+): Promise<CampaignValidation> {
+  const [contentOrBlocker, domainId, hasAudience] = await Promise.all([
+    loadContent(ctx, workspaceId, campaign),
+    findSendingDomain(ctx.db, workspaceId, campaign.fromEmail),
     hasLiveAudience(ctx.db, workspaceId, campaign),
   ])
-  const content = 'code' in found ? null : found
-  const blocks = [
-    ...('code' in found ? [found] : []),
+  const content = 'code' in contentOrBlocker ? null : contentOrBlocker
+  const blockers = [
+    ...('code' in contentOrBlocker ? [contentOrBlocker] : []),
     ...(domainId === null
-      ? [hard('sender-not-verified', 'the sender must be an address of a verified domain of the workspace')]
+      ? [unforceable('sender-not-verified', 'the sender must be an address of a verified domain of the workspace')]
       : []),
-    ...(hasAudience ? [] : [hard('no-audience', 'the campaign names no audience that exists')]),
-    ...(content === null ? [] : await judgeSubjects(ctx, workspaceId, content, campaign.subjectB)),
+    ...(hasAudience ? [] : [unforceable('no-audience', 'the campaign has no existing audience')]),
+    ...(content === null ? [] : await validateSubjects(ctx, workspaceId, content, campaign.subjectB)),
   ]
   return {
-    blocks,
+    blockers,
     sendable:
-      content === null || domainId === null || blocks.some(({ mayForce }) => !mayForce) ? null : { content, domainId },
+      content === null || domainId === null || blockers.some(({ mayForce }) => !mayForce)
+        ? null
+        : { content, domainId },
   }
 }
 
-/** The template as it is now, under the campaign's own subject where it has one; or subject and body. */
-async function contentOf(
-  ctx: Omit<Starting, 'clock'>,
+/**
+ * Loads the latest version of the template, with the campaign's own subject if it has one, or compiles subject and
+ * body.
+ */
+async function loadContent(
+  ctx: Omit<StartDeps, 'clock'>,
   workspaceId: string,
   { templateId, subject, body, text }: Campaign,
-): Promise<NewContent | Block> {
+): Promise<NewContent | StartBlocker> {
   if (templateId !== null) {
     const template = await findTemplateVersion(ctx.db, workspaceId, templateId, null)
     if (template === null) return NO_CONTENT
@@ -152,35 +163,37 @@ async function contentOf(
     }
   }
   if (subject === null || body === null) return NO_CONTENT
-  const finished = await finishWritten(ctx, workspaceId, { subject, body, text, format: null })
-  if (!finished.ok) return hard('template-broken', `the content cannot be rendered: ${finished.reason}`)
-  return { templateId: null, templateVersion: null, subject, html: finished.html, text: finished.text }
+  const compiled = await compileInlineTemplate(ctx, workspaceId, { subject, body, text, format: null })
+  if (!compiled.ok) return unforceable('template-broken', `the content cannot be rendered: ${compiled.reason}`)
+  return { templateId: null, templateVersion: null, subject, html: compiled.html, text: compiled.text }
 }
 
-/** A test has two. */
-async function judgeSubjects(
-  ctx: Pick<Starting, 'renderer'>,
+/** Validates both subjects of an A/B test. */
+async function validateSubjects(
+  ctx: Pick<StartDeps, 'renderer'>,
   workspaceId: string,
   content: NewContent,
   subjectB: string | null,
-): Promise<Block[]> {
-  const wrong = await judgeContent(ctx, workspaceId, content)
-  if (wrong.length > 0 || subjectB === null) return wrong
-  const ofOther = await judgeContent(ctx, workspaceId, { ...content, subject: subjectB })
-  return ofOther.map((block) => ({ ...block, message: `with the other subject of the test: ${block.message}` }))
+): Promise<StartBlocker[]> {
+  const blockers = await validateContent(ctx, workspaceId, content)
+  if (blockers.length > 0 || subjectB === null) return blockers
+  const blockersOfB = await validateContent(ctx, workspaceId, { ...content, subject: subjectB })
+  return blockersOfB.map((block) => ({ ...block, message: `with subject B of the test: ${block.message}` }))
 }
 
-/** Rendered once with samples: what is broken altogether is found before a million mails fail by it. */
-async function judgeContent(
-  { renderer }: Pick<Starting, 'renderer'>,
+/** Renders the content once with sample data, so that a broken template is found before a million messages fail. */
+async function validateContent(
+  { renderer }: Pick<StartDeps, 'renderer'>,
   workspaceId: string,
   { subject, html, text }: NewContent,
-): Promise<Block[]> {
-  const wrong = (await renderer.judge(workspaceId, { subject, html, text })).map(({ rule, message }) =>
-    rule === 'missing-unsubscribe-url' ? hard('no-unsubscribe-link', message) : hard('template-broken', message),
+): Promise<StartBlocker[]> {
+  const blockers = (await renderer.validateForCampaign(workspaceId, { subject, html, text })).map(({ rule, message }) =>
+    rule === 'missing-unsubscribe-url'
+      ? unforceable('no-unsubscribe-link', message)
+      : unforceable('template-broken', message),
   )
-  if (wrong.length > 0) return wrong
-  // by its workspace: what the renderer leaves alone for a while is nobody else's
+  if (blockers.length > 0) return blockers
+  // keyed by workspace: a paused template must not affect other workspaces
   const [rendered] = await renderer.renderMany({ key: `campaign:${workspaceId}`, subject, html, text }, [
     JSON.stringify(sampleVariables()),
   ])
@@ -188,14 +201,14 @@ async function judgeContent(
     ? [
         {
           code: 'template-broken',
-          message: `the template cannot be rendered with samples: ${rendered.reason}`,
+          message: `the template cannot be rendered with sample data: ${rendered.reason}`,
           mayForce: true,
         },
       ]
     : []
 }
 
-async function findSender(db: Queryable, workspaceId: string, from: string | null): Promise<string | null> {
+async function findSendingDomain(db: Queryable, workspaceId: string, from: string | null): Promise<string | null> {
   if (from === null) return null
   const { rows } = await db.query<{ id: string }>(
     sql`

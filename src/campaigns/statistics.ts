@@ -1,13 +1,13 @@
 /**
- * What became of a campaign's recipients, in numbers. Every statement that touches a ledger notes what it changes (migration 018); a reader
- * adds the notes up, so a figure is exact at any moment and costs the same for ten recipients and for a million. Notes are folded in
- * batches: many rows become one, and nobody waits for a counter.
+ * Statistics of a campaign. Every statement that changes a ledger inserts counter deltas (migration 018), and a reader
+ * adds them up, so a number is exact at any moment and costs the same for ten recipients as for a million. Deltas are
+ * merged in batches: many rows become one, and nobody waits for a counter row.
  */
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 
-/** Of a ledger. `ahead`: in the queue, and nothing has become of them yet. `settled`: nothing more will by itself. */
-export const FIGURES = [
+/** The counters of a ledger. `ahead`: queued, without an outcome. `settled`: will not change on its own. */
+export const CAMPAIGN_COUNTERS = [
   'recipients',
   'waiting',
   'ahead',
@@ -27,33 +27,33 @@ export const FIGURES = [
   'skipped',
   'cancelled',
 ] as const
-export type Figures = Readonly<Record<(typeof FIGURES)[number], number>>
-/** `a` and `b` are the two sides of a test. */
+export type CampaignCounts = Readonly<Record<(typeof CAMPAIGN_COUNTERS)[number], number>>
+/** The two variants of an A/B test. */
 export type Variant = 'a' | 'b'
 
-const SUMS = FIGURES.map((name) => `sum(${name})::bigint AS ${name}`).join(', ')
-const READ = prepared(
+const SUMS = CAMPAIGN_COUNTERS.map((name) => `sum(${name})::bigint AS ${name}`).join(', ')
+const READ_COUNTERS = prepared(
   'campaign-figures',
   `SELECT variant, ${SUMS} FROM campaign_changes WHERE campaign_id = $1 GROUP BY variant`,
 )
-const NONE = Object.fromEntries(FIGURES.map((name) => [name, 0])) as unknown as Figures
+const NO_COUNTS = Object.fromEntries(CAMPAIGN_COUNTERS.map((name) => [name, 0])) as unknown as CampaignCounts
 
-export interface CampaignFigures {
-  readonly all: Figures
-  readonly variants: Readonly<Record<Variant, Figures>>
+export interface CampaignStatistics {
+  readonly all: CampaignCounts
+  readonly variants: Readonly<Record<Variant, CampaignCounts>>
 }
 
-export async function readFigures(db: Queryable, campaignId: string): Promise<CampaignFigures> {
-  const { rows } = await db.query<Figures & { variant: Variant | null }>(READ, [campaignId])
-  const ofVariant = (variant: Variant): Figures => rows.find((row) => row.variant === variant) ?? NONE
+export async function readStatistics(db: Queryable, campaignId: string): Promise<CampaignStatistics> {
+  const { rows } = await db.query<CampaignCounts & { variant: Variant | null }>(READ_COUNTERS, [campaignId])
+  const ofVariant = (variant: Variant): CampaignCounts => rows.find((row) => row.variant === variant) ?? NO_COUNTS
   const all = Object.fromEntries(
-    FIGURES.map((name) => [name, rows.reduce((sum, row) => sum + row[name], 0)]),
-  ) as unknown as Figures
+    CAMPAIGN_COUNTERS.map((name) => [name, rows.reduce((sum, row) => sum + row[name], 0)]),
+  ) as unknown as CampaignCounts
   return { all, variants: { a: ofVariant('a'), b: ofVariant('b') } }
 }
 
 const SLICE = 5000
-const FOLD = prepared(
+const MERGE_COUNTER_DELTAS = prepared(
   'campaign-figures-fold',
   sql`
     WITH taken AS (
@@ -65,11 +65,11 @@ const FOLD = prepared(
         LIMIT ${SLICE}
         FOR UPDATE SKIP LOCKED
       )
-      RETURNING campaign_id, variant, ${FIGURES.join(', ')}
+      RETURNING campaign_id, variant, ${CAMPAIGN_COUNTERS.join(', ')}
     ),
     folded AS (
-      INSERT INTO campaign_changes (campaign_id, variant, ${FIGURES.join(', ')})
-      SELECT campaign_id, variant, ${FIGURES.map((name) => `sum(${name})`).join(', ')}
+      INSERT INTO campaign_changes (campaign_id, variant, ${CAMPAIGN_COUNTERS.join(', ')})
+      SELECT campaign_id, variant, ${CAMPAIGN_COUNTERS.map((name) => `sum(${name})`).join(', ')}
       FROM taken
       GROUP BY campaign_id, variant
       RETURNING 1
@@ -78,10 +78,13 @@ const FOLD = prepared(
   `,
 )
 
-/** True when there may be more. What is folded stands behind what came meanwhile, so that each turn sees other campaigns too. */
-export async function foldFigures(db: Queryable): Promise<boolean> {
+/**
+ * Merges one batch of deltas. Returns true if there may be more. Merged rows get new ids, so each run reaches other
+ * campaigns.
+ */
+export async function mergeCounterDeltas(db: Queryable): Promise<boolean> {
   const {
     rows: [row],
-  } = await db.query<{ taken: number; left: number }>(FOLD)
+  } = await db.query<{ taken: number; left: number }>(MERGE_COUNTER_DELTAS)
   return row !== undefined && row.taken === SLICE && row.left < SLICE / 2
 }

@@ -1,17 +1,18 @@
 /**
- * Campaigns of a workspace: made as drafts, found, listed, and changed or deleted while they are drafts; the statement names that state, so
- * what has begun meanwhile is left alone. Their figures: statistics.ts. Another workspace's campaign is as good as none.
+ * Stores the campaigns of a workspace: creates drafts, finds, lists, and changes or deletes drafts. The statements
+ * check for the state DRAFT, so a campaign that was started meanwhile is not affected. For statistics see
+ * statistics.ts. Campaigns of other workspaces are reported as not found.
  */
 import type { Queryable } from '#src/stores/db.ts'
 import { newId } from '#src/platform/id.ts'
-import { readPage, type Page, type PageWish } from '#src/stores/page.ts'
+import { readPage, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { CampaignState } from './state.ts'
 
-/** Of a workspace at a time; those that are over do not count, for they stay. */
+/** Maximum number of unfinished campaigns per workspace. */
 export const MAX_CAMPAIGNS = 10_000
 
-/** `undefined`: left out. `null`: cleared. */
+/** `undefined`: omitted. `null`: cleared. */
 export interface CampaignFields {
   readonly name?: string | undefined
   readonly templateId?: string | null | undefined
@@ -44,11 +45,11 @@ export interface CampaignRow {
   readonly audienceIds: readonly string[]
   readonly segmentId: string | null
   readonly scheduledAt: Date | null
-  /** When it leaves SCHEDULED. */
+  /** When the campaign leaves SCHEDULED. */
   readonly startsAt: Date | null
   readonly timezone: string | null
   readonly isRecipientTime: boolean
-  /** Was scheduled although the preview was red. */
+  /** Whether it was scheduled despite a red preview. */
   readonly isForced: boolean
   readonly subjectB: string | null
   readonly testPercent: number | null
@@ -68,7 +69,7 @@ export interface CampaignRow {
 
 export interface Campaign extends CampaignRow {
   readonly body: string | null
-  /** The text part beside HTML; null: one is made of it. */
+  /** The text part beside HTML; null: it is generated. */
   readonly text: string | null
 }
 
@@ -101,27 +102,27 @@ const ROW = sql`
   follows_id AS "followsId", reason, started_at AS "startedAt", sent_at AS "sentAt", ended_at AS "endedAt",
   created_at AS "createdAt", updated_at AS "updatedAt"
 `
-const WHOLE = `${ROW}, body, text_body AS text`
+const ROW_WITH_CONTENT = `${ROW}, body, text_body AS text`
 
-/** The fields given and what follows from them: a template takes the place of a body, and a body that of a template. */
-function given(fields: CampaignFields): (readonly [column: string, value: unknown])[] {
-  const whole = {
+/** The given fields as columns. A template clears the body, and a body clears the template. */
+function assignedColumns(fields: CampaignFields): (readonly [column: string, value: unknown])[] {
+  const normalized = {
     ...fields,
     ...(fields.templateId ? { body: null, text: null } : {}),
     ...(fields.body ? { templateId: null } : {}),
   }
   return (Object.keys(COLUMNS) as (keyof CampaignFields)[])
-    .filter((field) => whole[field] !== undefined)
-    .map((field) => [COLUMNS[field], whole[field]] as const)
+    .filter((field) => normalized[field] !== undefined)
+    .map((field) => [COLUMNS[field], normalized[field]] as const)
 }
 
-/** Null when the workspace has as many as it may. */
+/** Null if the workspace has reached its limit. */
 export async function createCampaign(
   db: Queryable,
   workspaceId: string,
   fields: CampaignFields & { readonly name: string },
 ): Promise<Campaign | null> {
-  const columns = given(fields)
+  const columns = assignedColumns(fields)
   const { rows } = await db.query<Campaign>(
     sql`
       INSERT INTO campaigns (workspace_id, id, ${columns.map(([column]) => column).join(', ')})
@@ -131,7 +132,7 @@ export async function createCampaign(
         FROM campaigns
         WHERE workspace_id = $1 AND status NOT IN ('COMPLETED', 'FAILED', 'CANCELLED')
       ) < ${MAX_CAMPAIGNS}
-      RETURNING ${WHOLE}
+      RETURNING ${ROW_WITH_CONTENT}
     `,
     [workspaceId, newId(), ...columns.map(([, value]) => value)],
   )
@@ -139,39 +140,39 @@ export async function createCampaign(
 }
 
 export async function findCampaign(db: Queryable, workspaceId: string, id: string): Promise<Campaign | null> {
-  const { rows } = await db.query<Campaign>(`SELECT ${WHOLE} FROM campaigns WHERE workspace_id = $1 AND id = $2`, [
-    workspaceId,
-    id,
-  ])
+  const { rows } = await db.query<Campaign>(
+    `SELECT ${ROW_WITH_CONTENT} FROM campaigns WHERE workspace_id = $1 AND id = $2`,
+    [workspaceId, id],
+  )
   return rows[0] ?? null
 }
 
-/** The newest first, in one state or (null) in any. */
+/** Newest first; `status: null` means any state. */
 export function listCampaigns(
   db: Queryable,
   workspaceId: string,
-  wish: PageWish & { readonly status: CampaignState | null },
+  page: PageRequest & { readonly status: CampaignState | null },
 ): Promise<Page<CampaignRow>> {
   const where = 'workspace_id = $1 AND ($2::text IS NULL OR status = $2)'
   return readPage(
     db,
-    { columns: ROW, from: 'campaigns', where, order: 'id DESC', values: [workspaceId, wish.status] },
-    wish,
+    { columns: ROW, from: 'campaigns', where, order: 'id DESC', values: [workspaceId, page.status] },
+    page,
   )
 }
 
-/** Why it was left alone. */
-export type Unchanged = { readonly kind: 'not-found' } | { readonly kind: 'not-draft'; readonly status: CampaignState }
+/** Why a draft was not changed. */
+export type NotChanged = { readonly kind: 'not-found' } | { readonly kind: 'not-draft'; readonly status: CampaignState }
 
-export type ChangedCampaign = Unchanged | { readonly kind: 'changed'; readonly campaign: Campaign }
+export type ChangeDraftResult = NotChanged | { readonly kind: 'changed'; readonly campaign: Campaign }
 
 export async function changeDraft(
   db: Queryable,
   workspaceId: string,
   id: string,
   fields: CampaignFields,
-): Promise<ChangedCampaign> {
-  const columns = given(fields)
+): Promise<ChangeDraftResult> {
+  const columns = assignedColumns(fields)
   const sets = columns.map(([column], i) => `${column} = $${i + 3}, `).join('')
   const {
     rows: [campaign],
@@ -180,23 +181,23 @@ export async function changeDraft(
       UPDATE campaigns
       SET ${sets}updated_at = now()
       WHERE workspace_id = $1 AND id = $2 AND status = 'DRAFT'
-      RETURNING ${WHOLE}
+      RETURNING ${ROW_WITH_CONTENT}
     `,
     [workspaceId, id, ...columns.map(([, value]) => value)],
   )
-  return campaign === undefined ? explain(db, workspaceId, id) : { kind: 'changed', campaign }
+  return campaign === undefined ? explainNotChanged(db, workspaceId, id) : { kind: 'changed', campaign }
 }
 
-/** Null when it is gone. */
-export async function deleteDraft(db: Queryable, workspaceId: string, id: string): Promise<Unchanged | null> {
+/** Null if the draft was deleted. */
+export async function deleteDraft(db: Queryable, workspaceId: string, id: string): Promise<NotChanged | null> {
   const { rowCount } = await db.query(
     `DELETE FROM campaigns WHERE workspace_id = $1 AND id = $2 AND status = 'DRAFT'`,
     [workspaceId, id],
   )
-  return rowCount === 1 ? null : explain(db, workspaceId, id)
+  return rowCount === 1 ? null : explainNotChanged(db, workspaceId, id)
 }
 
-async function explain(db: Queryable, workspaceId: string, id: string): Promise<Unchanged> {
+async function explainNotChanged(db: Queryable, workspaceId: string, id: string): Promise<NotChanged> {
   const found = await findCampaign(db, workspaceId, id)
   return found === null ? { kind: 'not-found' } : { kind: 'not-draft', status: found.status }
 }

@@ -1,6 +1,6 @@
 /**
- * The only writer of a campaign's status: each UPDATE names the states that the move may leave (state.ts), so of two who want different
- * things at once one gets what it wants, and the other hears how things stand.
+ * The only module that writes a campaign's status. Each UPDATE names the states that the move may leave (state.ts), so
+ * of two concurrent conflicting moves one succeeds and the other returns the current state.
  */
 import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -8,8 +8,8 @@ import { CAMPAIGN_MOVES, type CampaignState } from './state.ts'
 
 export type CampaignMove = keyof typeof CAMPAIGN_MOVES
 
-/** What changes with a move, by column. */
-const SETTABLE = [
+/** Columns that a move can set. */
+const UPDATABLE_COLUMNS = [
   'reason',
   'is_open',
   'is_forced',
@@ -28,27 +28,27 @@ const SETTABLE = [
   'retried_id',
   'generation',
 ] as const
-export type CampaignSets = Readonly<Partial<Record<(typeof SETTABLE)[number], unknown>>>
+export type CampaignUpdates = Readonly<Partial<Record<(typeof UPDATABLE_COLUMNS)[number], unknown>>>
 
-export interface CampaignName {
+export interface CampaignKey {
   readonly workspaceId: string
   readonly id: string
 }
 
-export type MoveResult =
+export type CampaignMoveResult =
   | { readonly kind: 'moved'; readonly status: CampaignState }
   | { readonly kind: 'not-found' }
-  /** It is in a state that the move does not leave. */
+  /** The campaign is in a state that the move cannot leave. */
   | { readonly kind: 'elsewhere'; readonly status: CampaignState }
 
 export async function moveCampaign(
   db: Queryable,
-  { workspaceId, id }: CampaignName,
+  { workspaceId, id }: CampaignKey,
   move: CampaignMove,
-  sets: CampaignSets = {},
-): Promise<MoveResult> {
+  updates: CampaignUpdates = {},
+): Promise<CampaignMoveResult> {
   const { from, to } = CAMPAIGN_MOVES[move]
-  const columns = SETTABLE.filter((column) => sets[column] !== undefined)
+  const columns = UPDATABLE_COLUMNS.filter((column) => updates[column] !== undefined)
   const assigned = columns.map((column, i) => `, ${column} = $${i + 5}`).join('')
   const { rowCount } = await db.query(
     sql`
@@ -56,7 +56,7 @@ export async function moveCampaign(
       SET status = $3, updated_at = now()${assigned}
       WHERE workspace_id = $1 AND id = $2 AND status = ANY ($4::text[])
     `,
-    [workspaceId, id, to, from, ...columns.map((column) => sets[column])],
+    [workspaceId, id, to, from, ...columns.map((column) => updates[column])],
   )
   if (rowCount === 1) return { kind: 'moved', status: to }
   const {

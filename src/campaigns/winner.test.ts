@@ -1,10 +1,15 @@
 import { assert } from 'chai'
-import { FIGURES, type CampaignFigures, type Figures } from './statistics.ts'
+import { CAMPAIGN_COUNTERS, type CampaignStatistics, type CampaignCounts } from './statistics.ts'
 import { chooseWinner } from './winner.ts'
 
-const figures = (given: Partial<Figures>): Figures =>
-  ({ ...Object.fromEntries(FIGURES.map((name) => [name, 0])), ...given }) as Figures
-const CASES: readonly (readonly [why: string, a: Partial<Figures>, b: Partial<Figures>, winner: 'a' | 'b'])[] = [
+const figures = (given: Partial<CampaignCounts>): CampaignCounts =>
+  ({ ...Object.fromEntries(CAMPAIGN_COUNTERS.map((name) => [name, 0])), ...given }) as CampaignCounts
+const CASES: readonly (readonly [
+  why: string,
+  a: Partial<CampaignCounts>,
+  b: Partial<CampaignCounts>,
+  winner: 'a' | 'b',
+])[] = [
   ['nothing is known', {}, {}, 'a'],
   ['more clicks', { delivered: 10, clicked: 1, opened: 9 }, { delivered: 10, clicked: 2 }, 'b'],
   ['more clicks of those who got it', { delivered: 5, clicked: 2 }, { delivered: 50, clicked: 3 }, 'a'],
@@ -20,7 +25,7 @@ const CASES: readonly (readonly [why: string, a: Partial<Figures>, b: Partial<Fi
 describe('the winner of a test', () => {
   for (const [why, a, b, winner] of CASES)
     it(`${why}: ${winner}`, () => {
-      const counted: CampaignFigures = { all: figures({}), variants: { a: figures(a), b: figures(b) } }
+      const counted: CampaignStatistics = { all: figures({}), variants: { a: figures(a), b: figures(b) } }
       assert.strictEqual(chooseWinner(counted), winner)
     })
 })

@@ -1,17 +1,20 @@
-/** Which side of a test won: the one with more clicks of those who got it, then with more opens; machines do not count. */
-import type { CampaignFigures, Figures, Variant } from './statistics.ts'
+/**
+ * Chooses the winner of an A/B test: the variant with the higher click rate among delivered messages, then the higher
+ * open rate. Machine opens and clicks do not count.
+ */
+import type { CampaignStatistics, CampaignCounts, Variant } from './statistics.ts'
 
-const MEASURES = ['clicked', 'opened'] as const
+const CRITERIA = ['clicked', 'opened'] as const
 
-/** The first where nothing tells them apart. */
-export function chooseWinner({ variants: { a, b } }: CampaignFigures): Variant {
-  for (const measure of MEASURES) {
-    const [first, second] = [share(a, measure), share(b, measure)]
+/** Variant `a` if both are equal. */
+export function chooseWinner({ variants: { a, b } }: CampaignStatistics): Variant {
+  for (const criterion of CRITERIA) {
+    const [first, second] = [share(a, criterion), share(b, criterion)]
     if (first !== second) return first > second ? 'a' : 'b'
   }
   return 'a'
 }
 
-function share(figures: Figures, measure: (typeof MEASURES)[number]): number {
-  return figures.delivered === 0 ? 0 : figures[measure] / figures.delivered
+function share(counts: CampaignCounts, criterion: (typeof CRITERIA)[number]): number {
+  return counts.delivered === 0 ? 0 : counts[criterion] / counts.delivered
 }

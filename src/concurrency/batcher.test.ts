@@ -14,7 +14,7 @@ describe('a batcher', () => {
         batches.push(items)
         return Promise.resolve(items.map((item) => item * 2))
       },
-      { max: 3, lanes: 1 },
+      { max: 3, concurrency: 1 },
     )
     assert.deepEqual(await Promise.all([1, 2, 3, 4].map((item) => batcher.add(item))), [2, 4, 6, 8])
     assert.deepEqual(batches, [[1, 2, 3], [4]])
@@ -31,7 +31,7 @@ describe('a batcher', () => {
           })
         return items
       },
-      { max: 100, lanes: 1 },
+      { max: 100, concurrency: 1 },
     )
     const first = batcher.add(0)
     await turn()
@@ -45,9 +45,9 @@ describe('a batcher', () => {
   it('does not hold up who comes alone, again and again', async () => {
     const batcher = createBatcher<number, number>((items) => Promise.resolve(items), {
       max: 5,
-      lanes: 1,
-      gatherMs: 3_600_000,
-      crowd: 2,
+      concurrency: 1,
+      lingerMs: 3_600_000,
+      minBatch: 2,
     })
     for (const item of [1, 2, 3]) assert.strictEqual(await batcher.add(item), item)
   })
@@ -58,7 +58,7 @@ describe('a batcher', () => {
         sizes.push(items.length)
         return Promise.resolve(items)
       },
-      { max: 5, lanes: 1, gatherMs: 400, crowd: 2 },
+      { max: 5, concurrency: 1, lingerMs: 400, minBatch: 2 },
     )
     await Promise.all([batcher.add(1), batcher.add(2)])
     const first = batcher.add(3)
@@ -73,7 +73,7 @@ describe('a batcher', () => {
         batches.push(items)
         return Promise.resolve(items)
       },
-      { max: 5, lanes: 1, weigh: (item) => item },
+      { max: 5, concurrency: 1, weightOf: (item) => item },
     )
     await Promise.all([1, 4, 1, 9, 2, 2, 2].map((item) => batcher.add(item)))
     assert.deepEqual(batches, [[1, 4], [1], [9], [2, 2], [2]])
@@ -82,7 +82,7 @@ describe('a batcher', () => {
     let isBroken = true
     const batcher = createBatcher<number, number>(
       (items) => (isBroken ? Promise.reject(new Error('away')) : Promise.resolve(items)),
-      { max: 10, lanes: 1, gatherMs: 1 },
+      { max: 10, concurrency: 1, lingerMs: 1 },
     )
     await assert.isRejected(Promise.all([batcher.add(1), batcher.add(2)]), /away/)
     isBroken = false
@@ -91,8 +91,8 @@ describe('a batcher', () => {
   })
   it('calls a batch with the wrong number of results a bug', async () => {
     await assert.isRejected(
-      createBatcher<number, number>(() => Promise.resolve([]), { max: 1, lanes: 1 }).add(1),
-      /answered 0 results/,
+      createBatcher<number, number>(() => Promise.resolve([]), { max: 1, concurrency: 1 }).add(1),
+      /returned 0 results/,
     )
   })
 })

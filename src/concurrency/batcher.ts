@@ -1,73 +1,74 @@
 /**
- * Many callers, one statement: items that come while a batch is under way go together in the next one (group commit).
- * At most `lanes` batches run at once, each of at most `max` items; an item that is as much work as several says so by `weigh`. With nothing under way an item leaves at once, so an idle system has no delay;
- * under load `gatherMs` is the least time between two starts, where larger batches are worth more than the time; `crowd` says what load is.
- * A batch that fails rejects each of its items; what to do then is the caller's business. Order of arrival is kept within a batch.
+ * Batches the items of many callers (group commit): items that are added while a batch runs share the next batch.
+ * At most `concurrency` batches run at the same time, each of at most `max` items; `weightOf` counts a large item as
+ * several. When no batch runs, an item starts immediately, so an idle system adds no delay. Under load, `lingerMs` is
+ * the minimum time between two starts: batches become larger. `minBatch` defines load. Items of a batch keep their
+ * order of arrival. A batch that fails rejects all of its items; the caller decides whether to retry.
  */
 export interface Batcher<I, O> {
   /** Resolves with this item's result. */
   add(item: I): Promise<O>
   readonly waiting: number
-  /** Resolves when everything added so far has been carried out. */
+  /** Resolves when all items that were added so far are done. */
   drain(): Promise<void>
 }
 
-interface Entry<I, O> {
+interface QueuedItem<I, O> {
   readonly item: I
   readonly resolve: (result: O) => void
   readonly reject: (error: unknown) => void
 }
 
-export interface Bounds<I> {
+export interface BatcherOptions<I> {
   readonly max: number
-  readonly lanes: number
-  readonly gatherMs?: number
-  /** Waits to gather only after a batch of so many: a caller that comes alone, again and again, is not held up. */
-  readonly crowd?: number
-  /** How many ordinary items this one counts for, at least 1; a single one always fits. */
-  readonly weigh?: (item: I) => number
+  readonly concurrency: number
+  readonly lingerMs?: number
+  /** Lingers only after a batch of at least this size, so that a single caller in a loop is not delayed. */
+  readonly minBatch?: number
+  /** How many items this one counts as, at least 1. A batch of one item is always allowed. */
+  readonly weightOf?: (item: I) => number
 }
 
-/** `work` answers one result for each item, in the same order. */
-export function createBatcher<I, O>(work: (items: I[]) => Promise<O[]>, bounds: Bounds<I>): Batcher<I, O> {
-  const gatherMs = bounds.gatherMs ?? 0
-  const crowd = bounds.crowd ?? 1
+/** `runItems` returns one result for each item, in the same order. */
+export function createBatcher<I, O>(runItems: (items: I[]) => Promise<O[]>, options: BatcherOptions<I>): Batcher<I, O> {
+  const lingerMs = options.lingerMs ?? 0
+  const minBatch = options.minBatch ?? 1
   let startedAt = -Infinity
-  let latest = 0
-  let queue: Entry<I, O>[] = []
+  let lastBatchSize = 0
+  let queue: QueuedItem<I, O>[] = []
   let running = 0
   let isScheduled = false
-  let idle: (() => void)[] = []
+  let drained: (() => void)[] = []
 
   function schedule(): void {
-    if (isScheduled || running >= bounds.lanes || queue.length === 0) return
+    if (isScheduled || running >= options.concurrency || queue.length === 0) return
     isScheduled = true
-    const isCrowded = latest >= crowd && queue.length < bounds.max
-    const waitMs = isCrowded ? startedAt + gatherMs - performance.now() : 0
+    const mayLinger = lastBatchSize >= minBatch && queue.length < options.max
+    const waitMs = mayLinger ? startedAt + lingerMs - performance.now() : 0
     if (waitMs > 0) setTimeout(start, waitMs)
-    else setImmediate(start) // all that arrives in this turn of the event loop goes together
+    else setImmediate(start) // items of this turn of the event loop share a batch
   }
 
   function start(): void {
     isScheduled = false
     startedAt = performance.now()
-    while (running < bounds.lanes && queue.length > 0) void carryOut(take())
+    while (running < options.concurrency && queue.length > 0) void runBatch(takeBatch())
   }
 
-  function take(): Entry<I, O>[] {
-    const count = countFitting(queue, bounds)
+  function takeBatch(): QueuedItem<I, O>[] {
+    const count = countFitting(queue, options)
     const batch = queue.slice(0, count)
     queue = queue.slice(count)
-    latest = batch.length
+    lastBatchSize = batch.length
     return batch
   }
 
-  async function carryOut(batch: Entry<I, O>[]): Promise<void> {
+  async function runBatch(batch: QueuedItem<I, O>[]): Promise<void> {
     running++
     try {
-      const results = await work(batch.map((entry) => entry.item))
+      const results = await runItems(batch.map((entry) => entry.item))
       if (results.length !== batch.length)
-        throw new Error(`a batch of ${batch.length} answered ${results.length} results`)
+        throw new Error(`a batch of ${batch.length} items returned ${results.length} results`)
       for (const [i, entry] of batch.entries()) entry.resolve(results[i] as O)
     } catch (error) {
       for (const entry of batch) entry.reject(error)
@@ -75,8 +76,8 @@ export function createBatcher<I, O>(work: (items: I[]) => Promise<O[]>, bounds: 
       running--
       schedule()
       if (running === 0 && queue.length === 0) {
-        for (const resolve of idle) resolve()
-        idle = []
+        for (const resolve of drained) resolve()
+        drained = []
       }
     }
   }
@@ -91,14 +92,14 @@ export function createBatcher<I, O>(work: (items: I[]) => Promise<O[]>, bounds: 
       return queue.length
     },
     drain: () =>
-      running === 0 && queue.length === 0 ? Promise.resolve() : new Promise((resolve) => idle.push(resolve)),
+      running === 0 && queue.length === 0 ? Promise.resolve() : new Promise((resolve) => drained.push(resolve)),
   }
 }
 
-/** How many from the front make one batch; at least one. */
-function countFitting<I>(queue: readonly { readonly item: I }[], { max, weigh }: Bounds<I>): number {
-  if (weigh === undefined) return max
+/** The number of items at the front of the queue that fit into one batch, at least one. */
+function countFitting<I>(queue: readonly { readonly item: I }[], { max, weightOf }: BatcherOptions<I>): number {
+  if (weightOf === undefined) return max
   let left = max
-  const tooMany = queue.findIndex(({ item }, index) => (left -= weigh(item)) < 0 && index > 0)
+  const tooMany = queue.findIndex(({ item }, index) => (left -= weightOf(item)) < 0 && index > 0)
   return tooMany < 0 ? queue.length : tooMany
 }

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
-import { createLooks } from './coalesced-refresh.ts'
+import { createCoalescedRefresh } from './coalesced-refresh.ts'
 
 describe('looks', () => {
   it('follow each other, are shared while they wait, and a failed one ends nothing', async () => {
     const seen: string[] = []
     let truth = 0
     let began = 0
-    const looks = createLooks(
+    const looks = createCoalescedRefresh(
       async () => {
         const [number, found] = [++began, truth]
         await sleep(number === 1 ? 20 : 1)
@@ -16,16 +16,16 @@ describe('looks', () => {
       },
       (error) => seen.push(String(error)),
     )
-    const first = looks.again()
+    const first = looks.refresh()
     await sleep(1)
     truth = 1
-    const [second, shared] = [looks.again(), looks.again()]
+    const [second, shared] = [looks.refresh(), looks.refresh()]
     assert.strictEqual(second, shared)
     await first
     assert.deepEqual(seen, ['1 saw 0'])
     await second
     truth = 2
-    void looks.again()
+    void looks.refresh()
     await looks.settled()
     assert.deepEqual(seen, ['1 saw 0', 'Error: away', '3 saw 2'])
   })

@@ -1,28 +1,28 @@
 /**
- * Looks at something that changes, one after another: an older look that comes back late never undoes a newer one. Whoever asks while one
- * waits to begin shares that one, since it begins after the question.
+ * Runs refreshes of a value one after another, so that a slow, older refresh never overwrites a newer one. Calls that
+ * arrive while a refresh waits to start share that refresh: it starts after their call, so it sees current data.
  */
-export interface Looks {
-  /** Resolves when a look that began after this call has ended, well or not. */
-  again(): Promise<void>
-  /** Resolves when the last look that was asked for has ended. */
+export interface CoalescedRefresh {
+  /** Resolves when a refresh that started after this call has ended, successfully or not. */
+  refresh(): Promise<void>
+  /** Resolves when the last requested refresh has ended. */
   settled(): Promise<void>
 }
 
-/** `failed` hears of a look that failed: what was known before holds. */
-export function createLooks(look: () => Promise<void>, failed: (error: unknown) => void): Looks {
+/** `onError` receives the error of a failed refresh; the previous value stays in use. */
+export function createCoalescedRefresh(load: () => Promise<void>, onError: (error: unknown) => void): CoalescedRefresh {
   let last: Promise<void> = Promise.resolve()
   let isWaiting = false
   return {
-    again: () => {
+    refresh: () => {
       if (isWaiting) return last
       isWaiting = true
       last = last
         .then(() => {
           isWaiting = false
-          return look()
+          return load()
         })
-        .catch(failed)
+        .catch(onError)
       return last
     },
     settled: () => last,

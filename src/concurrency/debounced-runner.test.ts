@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
-import { createAlarm, type Alarm } from './debounced-runner.ts'
+import { createDebouncedRunner, type DebouncedRunner } from './debounced-runner.ts'
 
 describe('alarm', () => {
-  let alarm: Alarm
+  let alarm: DebouncedRunner
   let begun = 0
   let running = 0
   let most = 0
@@ -11,7 +11,7 @@ describe('alarm', () => {
 
   function build(spacingMs: number, isHeld: boolean): void {
     begun = running = most = 0
-    alarm = createAlarm(async () => {
+    alarm = createDebouncedRunner(async () => {
       begun++
       most = Math.max(most, ++running)
       if (isHeld)
@@ -29,7 +29,7 @@ describe('alarm', () => {
 
   it('makes one round of many requests', async () => {
     build(0, false)
-    for (let i = 0; i < 100; i++) alarm.set(5)
+    for (let i = 0; i < 100; i++) alarm.schedule(5)
     await until(1)
     await sleep(20)
     assert.strictEqual(begun, 1)
@@ -37,18 +37,18 @@ describe('alarm', () => {
 
   it('keeps the earliest time', async () => {
     build(0, false)
-    alarm.set(3_600_000)
-    alarm.set(1)
-    alarm.set(7_200_000)
+    alarm.schedule(3_600_000)
+    alarm.schedule(1)
+    alarm.schedule(7_200_000)
     await until(1)
   })
 
   it('never runs twice at once, and a request during a round makes another after it', async () => {
     build(0, true)
-    alarm.set(0)
+    alarm.schedule(0)
     await until(1)
-    alarm.set(0)
-    alarm.set(0)
+    alarm.schedule(0)
+    alarm.schedule(0)
     await sleep(10)
     assert.strictEqual(begun, 1)
     release()
@@ -60,22 +60,22 @@ describe('alarm', () => {
 
   it('leaves the spacing between beginnings', async () => {
     build(3_600_000, false)
-    alarm.set(0)
+    alarm.schedule(0)
     await until(1)
-    alarm.set(0)
+    alarm.schedule(0)
     await sleep(20)
     assert.strictEqual(begun, 1)
   })
 
   it('stopped, it waits for the round under way and begins none', async () => {
     build(0, true)
-    alarm.set(0)
+    alarm.schedule(0)
     await until(1)
-    alarm.set(0)
+    alarm.schedule(0)
     const stopped = alarm.stop()
     release()
     await stopped
-    alarm.set(0)
+    alarm.schedule(0)
     await sleep(10)
     assert.deepEqual([begun, running], [1, 0])
   })

@@ -1,19 +1,19 @@
 /**
- * Runs one piece of work when it is time: asked for by anybody, any number of times, it is done once after the last of them, and never
- * twice at once. Between two beginnings lies at least the spacing, so that a shower of requests becomes a few rounds; a request after a
- * quiet time is met at once.
+ * Runs one function on request, never twice at the same time. Any number of requests cause one run, which starts after
+ * the last of them. Two starts are at least `spacingMs` apart, so a burst of requests causes a few runs; a request after
+ * a quiet period starts immediately.
  */
-export interface Alarm {
-  /** In so many ms, or earlier when it is already set earlier. */
-  set(inMs: number): void
-  /** Resolves when the round under way is over; none begins after. */
+export interface DebouncedRunner {
+  /** Requests a run in `inMs`. An earlier request stays in force. */
+  schedule(inMs: number): void
+  /** Resolves when the current run has ended. No further run starts. */
   stop(): Promise<void>
 }
 
-/** `round` must not reject. */
-export function createAlarm(round: () => Promise<void>, spacingMs: number): Alarm {
+/** `run` must not reject. */
+export function createDebouncedRunner(run: () => Promise<void>, spacingMs: number): DebouncedRunner {
   let dueAt = Infinity
-  let begunAt = -Infinity
+  let startedAt = -Infinity
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | null = null
   let isStopped = false
@@ -21,20 +21,20 @@ export function createAlarm(round: () => Promise<void>, spacingMs: number): Alar
   function arm(): void {
     clearTimeout(timer)
     if (isStopped || running !== null || dueAt === Infinity) return
-    timer = setTimeout(begin, Math.max(0, Math.max(dueAt, begunAt + spacingMs) - performance.now()))
+    timer = setTimeout(start, Math.max(0, Math.max(dueAt, startedAt + spacingMs) - performance.now()))
   }
 
-  function begin(): void {
+  function start(): void {
     dueAt = Infinity
-    begunAt = performance.now()
-    running = round().finally(() => {
+    startedAt = performance.now()
+    running = run().finally(() => {
       running = null
       arm()
     })
   }
 
   return {
-    set: (inMs) => {
+    schedule: (inMs) => {
       const at = performance.now() + inMs
       if (at >= dueAt) return
       dueAt = at

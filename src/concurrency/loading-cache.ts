@@ -1,28 +1,28 @@
 /**
- * Answers of a store, kept for a moment: however many ask, a name is asked for once in its time, and who asks meanwhile shares the question
- * under way. A question that fails is told to all who wait for it and is not remembered. The oldest go when there are too many.
+ * A cache that loads missing entries itself. Concurrent calls for one name share one load. A load that fails rejects
+ * all its callers and is not cached. When the cache is full, the oldest entry is removed.
  */
 import type { Clock } from '#src/platform/clock.ts'
-import { createShelf, type ShelfBounds } from './ttl-cache.ts'
+import { createTtlCache, type TtlCacheOptions } from './ttl-cache.ts'
 
-export interface KeptAnswers<T> {
-  find(name: string, ask: () => Promise<T>): Promise<T>
-  forget(name: string): void
+export interface LoadingCache<T> {
+  get(name: string, ask: () => Promise<T>): Promise<T>
+  delete(name: string): void
 }
 
-export function createKeptAnswers<T>(clock: Clock, bounds: ShelfBounds): KeptAnswers<T> {
-  const shelf = createShelf<Promise<T>>(clock, bounds)
+export function createLoadingCache<T>(clock: Clock, options: TtlCacheOptions): LoadingCache<T> {
+  const cache = createTtlCache<Promise<T>>(clock, options)
   return {
-    find: (name, ask) => {
-      const known = shelf.get(name)
+    get: (name, load) => {
+      const known = cache.get(name)
       if (known !== undefined) return known
-      const answer = ask()
-      shelf.put(name, answer)
-      answer.catch(() => {
-        if (shelf.get(name) === answer) shelf.drop(name)
+      const loading = load()
+      cache.set(name, loading)
+      loading.catch(() => {
+        if (cache.get(name) === loading) cache.delete(name)
       })
-      return answer
+      return loading
     },
-    forget: (name) => shelf.drop(name),
+    delete: (name) => cache.delete(name),
   }
 }

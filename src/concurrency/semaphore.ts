@@ -1,14 +1,17 @@
-/** Runs at most `atOnce` pieces of work at a time, in the order they came; beyond `mostWaiting` of them it answers null at once. */
-export type Turnstile = <T>(work: () => Promise<T>) => Promise<T | null>
+/**
+ * Runs at most `concurrency` functions at the same time, in order of arrival. When `maxWaiting` callers wait already, it
+ * returns null without running the function.
+ */
+export type Semaphore = <T>(work: () => Promise<T>) => Promise<T | null>
 
-export function createTurnstile(atOnce: number): <T>(work: () => Promise<T>) => Promise<T>
-export function createTurnstile(atOnce: number, mostWaiting: number): Turnstile
-export function createTurnstile(atOnce: number, mostWaiting = Infinity): Turnstile {
+export function createSemaphore(concurrency: number): <T>(work: () => Promise<T>) => Promise<T>
+export function createSemaphore(concurrency: number, maxWaiting: number): Semaphore
+export function createSemaphore(concurrency: number, maxWaiting = Infinity): Semaphore {
   const waiting: (() => void)[] = []
   let running = 0
   return async (work) => {
-    if (running >= atOnce && waiting.length >= mostWaiting) return null
-    if (running >= atOnce)
+    if (running >= concurrency && waiting.length >= maxWaiting) return null
+    if (running >= concurrency)
       await new Promise<void>((resolve) => {
         waiting.push(resolve)
       })

@@ -1,9 +1,9 @@
 import { assert } from 'chai'
-import { createShelf } from './ttl-cache.ts'
+import { createTtlCache } from './ttl-cache.ts'
 
-function setup(max = 3): { shelf: ReturnType<typeof createShelf<string>>; at: (ms: number) => void } {
+function setup(max = 3): { shelf: ReturnType<typeof createTtlCache<string>>; at: (ms: number) => void } {
   let now = 1000
-  const shelf = createShelf<string>({ now: () => now }, { max, ttlMs: 100 })
+  const shelf = createTtlCache<string>({ now: () => now }, { max, ttlMs: 100 })
   return {
     shelf,
     at: (ms) => {
@@ -15,7 +15,7 @@ function setup(max = 3): { shelf: ReturnType<typeof createShelf<string>>; at: (m
 describe('shelf', () => {
   it('gives out what is young enough', () => {
     const { shelf, at } = setup()
-    shelf.put('a', 'A')
+    shelf.set('a', 'A')
     at(1099)
     assert.strictEqual(shelf.get('a'), 'A')
     at(1100)
@@ -25,14 +25,14 @@ describe('shelf', () => {
 
   it('takes a clock that was set back as old age', () => {
     const { shelf, at } = setup()
-    shelf.put('a', 'A')
+    shelf.set('a', 'A')
     at(999)
     assert.strictEqual(shelf.get('a'), undefined)
   })
 
   it('lets the oldest go, and what was put again is young', () => {
     const { shelf } = setup()
-    for (const name of ['a', 'b', 'c', 'a', 'd']) shelf.put(name, name.toUpperCase())
+    for (const name of ['a', 'b', 'c', 'a', 'd']) shelf.set(name, name.toUpperCase())
     assert.deepEqual(
       ['a', 'b', 'c', 'd'].map((name) => shelf.get(name)),
       ['A', undefined, 'C', 'D'],
@@ -42,7 +42,7 @@ describe('shelf', () => {
 
   it('stays bounded whatever comes', () => {
     const { shelf } = setup(100)
-    for (let i = 0; i < 10_000; i++) shelf.put(String(i), 'x')
+    for (let i = 0; i < 10_000; i++) shelf.set(String(i), 'x')
     assert.strictEqual(shelf.size, 100)
   })
 })

@@ -1,124 +1,139 @@
 /**
- * Notes of changed memberships become counts and marks. A note is taken and added in one transaction under the lock of its audience, so
- * two workers at once are one after the other, and one that dies has changed nothing. Blocks that outgrow are split; where notes have no
- * places (sums of a large statement), or have piled up so that counting anew is cheaper, the marks are given up and made anew as soon as
- * the audience is quiet (pagination-index.ts).
+ * Adds recorded membership changes (counter deltas, table membership_changes) to the counts of their audience and to
+ * its pagination index (table audience_marks). A batch of deltas is deleted and added in one transaction under the lock
+ * of the audience: two workers take turns, and a worker that dies changes nothing.
+ *
+ * A block of the index that grows too large is split. The index is dropped and rebuilt once the audience is quiet
+ * (pagination-index.ts) if deltas have no position (sums of a large statement), or if so many are pending that counting
+ * again is cheaper.
  */
 import type { Context } from '#src/context.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
-import { MARK_DISTANCE, rebuildMarks, WORTH_MARKS } from './pagination-index.ts'
-import { compareWith, orderBy, ORDERS, placeValues, SORTS, type Place, type Sort } from './sorts.ts'
+import { MARKER_DISTANCE, rebuildPaginationIndex, MIN_INDEXED_MEMBERS } from './pagination-index.ts'
+import {
+  comparePosition,
+  orderBy,
+  SORT_DEFINITIONS,
+  positionParameters,
+  MEMBER_SORTS,
+  type MemberPosition,
+  type MemberSort,
+} from './member-sorts.ts'
 
-/** Taken in one transaction. */
-const SLICE = 5000
-/** More notes of one audience than this: counting anew is cheaper. */
-const PILE = 50_000
-/** Notes looked at for the audiences that have some. */
-const OLDEST = 20_000
+/** Deltas applied in one transaction. */
+const BATCH_SIZE = 5000
+/** With more pending deltas in one audience, counting again is cheaper. */
+const MAX_BACKLOG = 50_000
+/** Oldest deltas that are read to find the audiences that have some. */
+const SCAN_LIMIT = 20_000
 
 type Stores = Pick<Context, 'db' | 'log'>
 
-/** Folds what there is. True when more is left. */
-export async function foldNotes(ctx: Stores): Promise<boolean> {
+/** Applies one batch of pending deltas per audience. True if more are pending. */
+export async function applyCounterDeltas(ctx: Stores): Promise<boolean> {
   const { rows } = await ctx.db.query<{ id: string }>(sql`
     SELECT DISTINCT audience_id AS id
     FROM (
       SELECT audience_id
       FROM membership_changes
       ORDER BY id
-      LIMIT ${OLDEST}
+      LIMIT ${SCAN_LIMIT}
     ) oldest
     ORDER BY 1
   `)
   const busy = new Set<string>()
-  let isMore = false
+  let hasMore = false
   for (const { id } of rows) {
-    const folded = await ctx.db.transaction((tx) => foldAudience(tx, id))
-    if (folded.hasLostPlaces) busy.add(id)
-    isMore ||= folded.isMore
+    const applied = await ctx.db.transaction((tx) => applyToAudience(tx, id))
+    if (applied.isIndexInvalid) busy.add(id)
+    hasMore ||= applied.hasMore
   }
-  await markAnew(ctx, busy)
-  return isMore
+  await rebuildMissingIndexes(ctx, busy)
+  return hasMore
 }
 
-/** Audiences without marks that would be worth them, unless they are being changed in large statements right now. */
-async function markAnew(ctx: Stores, busy: ReadonlySet<string>): Promise<void> {
+/** Indexes large audiences that have no index, except those that large statements are changing now. */
+async function rebuildMissingIndexes(ctx: Stores, busy: ReadonlySet<string>): Promise<void> {
   const { rows } = await ctx.db.query<{ id: string }>(
-    `SELECT id FROM audiences WHERE deleted_at IS NULL AND NOT is_marked AND contact_count >= ${WORTH_MARKS}`,
+    `SELECT id FROM audiences WHERE deleted_at IS NULL AND NOT is_marked AND contact_count >= ${MIN_INDEXED_MEMBERS}`,
   )
-  for (const { id } of rows) if (!busy.has(id)) await rebuildMarks(ctx, id)
+  for (const { id } of rows) if (!busy.has(id)) await rebuildPaginationIndex(ctx, id)
 }
 
-interface Folded {
-  readonly hasLostPlaces: boolean
-  readonly isMore: boolean
+interface ApplyResult {
+  readonly isIndexInvalid: boolean
+  readonly hasMore: boolean
 }
 
-const NOTHING: Folded = { hasLostPlaces: false, isMore: false }
+const NOTHING_APPLIED: ApplyResult = { isIndexInvalid: false, hasMore: false }
 
-// KEY SHARE, which those who add members hold, does not wait for this
-const LOCK = prepared(
-  'fold-lock',
+// Transactions that add members hold FOR KEY SHARE, which does not conflict with this lock.
+const LOCK_AUDIENCE = prepared(
+  'counter-deltas-lock',
   'SELECT is_marked AS "isMarked" FROM audiences WHERE id = $1 FOR NO KEY UPDATE SKIP LOCKED',
 )
-const FORGET = prepared(
-  'fold-forget',
+const DELETE_ORPHANED_DELTAS = prepared(
+  'counter-deltas-delete-orphaned',
   sql`
     DELETE FROM membership_changes
     WHERE audience_id = $1 AND NOT EXISTS (SELECT 1 FROM audiences WHERE id = $1)
   `,
 )
-const GIVE_UP = prepared('fold-give-up', 'UPDATE audiences SET is_marked = false WHERE id = $1 AND is_marked')
+const INVALIDATE_INDEX = prepared(
+  'counter-deltas-invalidate-index',
+  'UPDATE audiences SET is_marked = false WHERE id = $1 AND is_marked',
+)
 
-async function foldAudience(tx: Queryable, audienceId: string): Promise<Folded> {
+async function applyToAudience(tx: Queryable, audienceId: string): Promise<ApplyResult> {
   const {
     rows: [audience],
-  } = await tx.query<{ isMarked: boolean }>(LOCK, [audienceId])
+  } = await tx.query<{ isMarked: boolean }>(LOCK_AUDIENCE, [audienceId])
   if (audience === undefined) {
-    await tx.query(FORGET, [audienceId]) // of an audience that was cleared; another worker's is left alone
-    return NOTHING
+    // the audience was purged, or another worker holds its lock; only deltas of a purged one are deleted
+    await tx.query(DELETE_ORPHANED_DELTAS, [audienceId])
+    return NOTHING_APPLIED
   }
-  const isKept = audience.isMarked && !(await isPiled(tx, audienceId))
-  const taken = await take(tx, audienceId, isKept)
-  const hasLostPlaces = taken.hasSums || !isKept
-  if (hasLostPlaces) await tx.query(GIVE_UP, [audienceId])
-  else for (const block of taken.outgrown ?? []) await split(tx, audienceId, block)
-  return { hasLostPlaces: taken.hasSums, isMore: taken.notes === SLICE }
+  const isIndexed = audience.isMarked && !(await hasBacklog(tx, audienceId))
+  const applied = await applyBatch(tx, audienceId, isIndexed)
+  const isInvalid = applied.hasSums || !isIndexed
+  if (isInvalid) await tx.query(INVALIDATE_INDEX, [audienceId])
+  else for (const block of applied.oversized ?? []) await splitBlock(tx, audienceId, block)
+  return { isIndexInvalid: applied.hasSums, hasMore: applied.deltas === BATCH_SIZE }
 }
 
-const PILED = prepared(
-  'fold-piled',
+const COUNT_BACKLOG = prepared(
+  'counter-deltas-count',
   sql`
-    SELECT count(*) AS notes
+    SELECT count(*) AS deltas
     FROM (
       SELECT 1
       FROM membership_changes
       WHERE audience_id = $1
-      LIMIT ${PILE + 1}
+      LIMIT ${MAX_BACKLOG + 1}
     ) few
   `,
 )
 
-async function isPiled(tx: Queryable, audienceId: string): Promise<boolean> {
-  const { rows } = await tx.query<{ notes: number }>(PILED, [audienceId])
-  return (rows[0]?.notes ?? 0) > PILE
+async function hasBacklog(tx: Queryable, audienceId: string): Promise<boolean> {
+  const { rows } = await tx.query<{ deltas: number }>(COUNT_BACKLOG, [audienceId])
+  return (rows[0]?.deltas ?? 0) > MAX_BACKLOG
 }
 
-interface Block extends Place {
-  readonly sort: Sort
+interface Block extends MemberPosition {
+  readonly sort: MemberSort
   readonly total: number
 }
 
-interface Taken {
-  readonly notes: number
+interface AppliedBatch {
+  readonly deltas: number
   readonly hasSums: boolean
-  readonly outgrown: readonly Block[] | null
+  readonly oversized: readonly Block[] | null
 }
 
-const PLACES = SORTS.map((sort) => `('${sort}', ${ORDERS[sort].key})`).join(', ')
-const TAKE = prepared(
-  'fold-take',
+const SORT_KEYS = MEMBER_SORTS.map((sort) => `('${sort}', ${SORT_DEFINITIONS[sort].key})`).join(', ')
+const APPLY_BATCH = prepared(
+  'counter-deltas-apply',
   sql`
     WITH m AS (
       DELETE FROM membership_changes
@@ -127,7 +142,7 @@ const TAKE = prepared(
           SELECT id
           FROM membership_changes
           WHERE audience_id = $1
-          LIMIT ${SLICE}
+          LIMIT ${BATCH_SIZE}
         )
       )
       RETURNING *
@@ -141,7 +156,7 @@ const TAKE = prepared(
     placed AS (
       SELECT p.sort, b.key, b.contact_id, sum(m.total) AS total, sum(m.subscribed) AS subscribed
       FROM m
-      CROSS JOIN LATERAL (VALUES ${PLACES}) p (sort, key)
+      CROSS JOIN LATERAL (VALUES ${SORT_KEYS}) p (sort, key)
       CROSS JOIN LATERAL (
         SELECT a.key, a.contact_id
         FROM audience_marks a
@@ -160,46 +175,46 @@ const TAKE = prepared(
       WHERE a.audience_id = $1 AND a.sort = p.sort AND a.key = p.key AND a.contact_id = p.contact_id
       RETURNING a.sort, a.key, a.contact_id AS "contactId", a.total
     )
-    SELECT (SELECT count(*) FROM m) AS notes, EXISTS (SELECT 1 FROM m WHERE contact_id IS NULL) AS "hasSums",
+    SELECT (SELECT count(*) FROM m) AS deltas, EXISTS (SELECT 1 FROM m WHERE contact_id IS NULL) AS "hasSums",
       (
         SELECT json_agg(o)
-        FROM (SELECT * FROM marked WHERE total > ${2 * MARK_DISTANCE}) o
-      ) AS outgrown
+        FROM (SELECT * FROM marked WHERE total > ${2 * MARKER_DISTANCE}) o
+      ) AS oversized
   `,
 )
 
-/** Takes a slice of the notes into the counts and, where these are kept, the marks. */
-async function take(tx: Queryable, audienceId: string, isKept: boolean): Promise<Taken> {
+/** Adds a batch of deltas to the counts and, while the audience is indexed, to its index. */
+async function applyBatch(tx: Queryable, audienceId: string, isIndexed: boolean): Promise<AppliedBatch> {
   const {
-    rows: [taken],
-  } = await tx.query<Taken>(TAKE, [audienceId, isKept])
-  if (taken === undefined) throw new Error('a fold answered nothing')
-  return taken
+    rows: [applied],
+  } = await tx.query<AppliedBatch>(APPLY_BATCH, [audienceId, isIndexed])
+  if (applied === undefined) throw new Error('applying counter deltas returned no row')
+  return applied
 }
 
-interface Statements {
+interface SplitStatements {
   readonly middle: ReturnType<typeof prepared>
   readonly divide: ReturnType<typeof prepared>
 }
 
 /**
- * `middle`: the place to split at, if it is before the next mark. `divide`: the mark keeps what is before that place, the new one has
- * the rest.
+ * `middle` finds the position to split at, if it is before the next marker. `divide` leaves the members before that
+ * position with the old marker and gives the rest to a new one.
  */
-const SPLIT = Object.fromEntries(
-  SORTS.map((sort): [Sort, Statements] => [
+const SPLIT_STATEMENTS = Object.fromEntries(
+  MEMBER_SORTS.map((sort): [MemberSort, SplitStatements] => [
     sort,
     {
       middle: prepared(
-        `fold-middle-${sort}`,
+        `counter-deltas-middle-${sort}`,
         sql`
           SELECT key, contact_id AS "contactId"
           FROM (
-            SELECT ${ORDERS[sort].key} AS key, m.contact_id
+            SELECT ${SORT_DEFINITIONS[sort].key} AS key, m.contact_id
             FROM memberships m
-            WHERE m.audience_id = $1 AND ${compareWith(sort, '>=', 2)}
+            WHERE m.audience_id = $1 AND ${comparePosition(sort, '>=', 2)}
             ORDER BY ${orderBy(sort, 'ASC')}
-            OFFSET ${MARK_DISTANCE}
+            OFFSET ${MARKER_DISTANCE}
             LIMIT 1
           ) n
           WHERE NOT EXISTS (
@@ -213,17 +228,17 @@ const SPLIT = Object.fromEntries(
         `,
       ),
       divide: prepared(
-        `fold-divide-${sort}`,
+        `counter-deltas-divide-${sort}`,
         sql`
           WITH here AS (
             SELECT count(*) AS total, count(*) FILTER (WHERE m.is_subscribed) AS subscribed
             FROM memberships m
-            WHERE m.audience_id = $1 AND ${compareWith(sort, '>=', 2)} AND ${compareWith(sort, '<', 4)}
+            WHERE m.audience_id = $1 AND ${comparePosition(sort, '>=', 2)} AND ${comparePosition(sort, '<', 4)}
           ),
           noted AS (
             SELECT coalesce(sum(m.total), 0) AS total, coalesce(sum(m.subscribed), 0) AS subscribed
             FROM membership_changes m
-            WHERE m.audience_id = $1 AND ${compareWith(sort, '>=', 2)} AND ${compareWith(sort, '<', 4)}
+            WHERE m.audience_id = $1 AND ${comparePosition(sort, '>=', 2)} AND ${comparePosition(sort, '<', 4)}
           ),
           before AS (
             SELECT total, subscribed
@@ -243,24 +258,24 @@ const SPLIT = Object.fromEntries(
       ),
     },
   ]),
-) as Record<Sort, Statements>
+) as Record<MemberSort, SplitStatements>
 
-/** Cuts off a block's first thousand, again and again while the rest is too large. */
-async function split(tx: Queryable, audienceId: string, block: Block): Promise<void> {
-  let start: Place = block
-  for (let left = block.total; left > 2 * MARK_DISTANCE; left -= MARK_DISTANCE) {
-    const { middle, divide } = SPLIT[block.sort]
+/** Splits off the first thousand members of a block until the rest is small enough. */
+async function splitBlock(tx: Queryable, audienceId: string, block: Block): Promise<void> {
+  let start: MemberPosition = block
+  for (let left = block.total; left > 2 * MARKER_DISTANCE; left -= MARKER_DISTANCE) {
+    const { middle, divide } = SPLIT_STATEMENTS[block.sort]
     const {
-      rows: [place],
-    } = await tx.query<Place>(middle, [audienceId, ...placeValues(block.sort, start), start.key])
-    if (place === undefined) return
+      rows: [position],
+    } = await tx.query<MemberPosition>(middle, [audienceId, ...positionParameters(block.sort, start), start.key])
+    if (position === undefined) return
     await tx.query(divide, [
       audienceId,
-      ...placeValues(block.sort, start),
-      ...placeValues(block.sort, place),
+      ...positionParameters(block.sort, start),
+      ...positionParameters(block.sort, position),
       start.key,
-      place.key,
+      position.key,
     ])
-    start = place
+    start = position
   }
 }

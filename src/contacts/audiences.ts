@@ -1,55 +1,59 @@
 /**
- * Audiences of a workspace: made, found, listed, changed, deleted; always together with the workspace's id, so that tenants stay apart.
+ * Audiences of a workspace: create, find, list, update, delete. Every query names the workspace, so no tenant sees
+ * another's audiences.
  *
- * Counts are exact at any moment: what is folded into the row, plus the notes that are not (migrations/004-contacts.ts).
- * Deleting marks the row and answers at once: nobody sees the audience any more, and its rows are cleared by the worker, slice by slice
- * (purge-contacts.ts). Who adds members holds the audience (FOR KEY SHARE), who deletes it waits for them: no membership is left behind.
+ * Counts are always exact: the counts stored in the row plus the counter deltas that are not yet applied
+ * (migrations/004-contacts.ts).
+ *
+ * Deleting only marks the row and returns at once. The audience is invisible from then on; the worker deletes its
+ * members in batches (purge-contacts.ts). A transaction that adds members holds the audience FOR KEY SHARE, and a
+ * delete waits for it, so no membership is left behind.
  */
 import { randomBytes } from 'node:crypto'
 import { prepared, type Db, type Queryable } from '#src/stores/db.ts'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 
-/** 16 bytes cannot be guessed; hex survives every mail program that breaks addresses. */
+/** 16 random bytes cannot be guessed; hex survives mail programs that break URLs. */
 const TOKEN_BYTES = 16
 
 export interface Audience {
   readonly id: string
   readonly name: string
   readonly description: string | null
-  /** Of all members, whatever their status. */
+  /** All members, subscribed or not. */
   readonly contactCount: number
-  /** In the address of its public form. */
+  /** Part of the URL of the public subscribe form. */
   readonly subscribeToken: string
   readonly isDoubleOptIn: boolean
   readonly createdAt: Date
   readonly updatedAt: Date
 }
 
-export interface AudienceOrder {
+export interface NewAudience {
   readonly name: string
   readonly description: string | null
   readonly isDoubleOptIn: boolean
 }
 
-/** What is left out stays as it is. */
+/** An omitted field keeps its value. */
 export interface AudienceChange {
   readonly name?: string | undefined
   readonly description?: string | null | undefined
   readonly isDoubleOptIn?: boolean | undefined
 }
 
-/** Where contacts go. */
-export interface Target {
+/** The audience that contacts are added to or removed from. */
+export interface AudienceTarget {
   readonly workspaceId: string
-  /** Null: into the workspace alone. */
+  /** Null: the workspace only, no audience. */
   readonly audienceId: string | null
   readonly now: Date
 }
 
 export const AUDIENCE_SORTS = ['name', 'contactCount', 'createdAt'] as const
 
-export interface AudienceListing {
+export interface AudienceQuery {
   readonly page: number
   readonly limit: number
   readonly sort: (typeof AUDIENCE_SORTS)[number]
@@ -65,16 +69,16 @@ const COLUMNS = sql`
   a.id, a.name, a.description, a.contact_count + n.total AS "contactCount", a.subscribe_token AS "subscribeToken",
   a.is_double_opt_in AS "isDoubleOptIn", a.created_at AS "createdAt", a.updated_at AS "updatedAt"
 `
-/** Notes of its members that are not folded yet. */
-const NOTES = sql`
+/** Counter deltas that are not yet applied. */
+const PENDING_DELTAS = sql`
   CROSS JOIN LATERAL (
     SELECT coalesce(sum(c.total), 0)::bigint AS total
     FROM membership_changes c
     WHERE c.audience_id = a.id
   ) n
 `
-const OWN = 'a.workspace_id = $1 AND a.deleted_at IS NULL'
-const ORDERS: Readonly<Record<AudienceListing['sort'], string>> = {
+const IN_WORKSPACE = 'a.workspace_id = $1 AND a.deleted_at IS NULL'
+const SORT_EXPRESSIONS: Readonly<Record<AudienceQuery['sort'], string>> = {
   name: 'lower(a.name)',
   contactCount: '"contactCount"',
   createdAt: 'a.created_at',
@@ -83,7 +87,7 @@ const ORDERS: Readonly<Record<AudienceListing['sort'], string>> = {
 export async function createAudience(
   db: Queryable,
   workspaceId: string,
-  order: AudienceOrder,
+  audience: NewAudience,
   now: Date,
 ): Promise<Audience> {
   const id = newId(now.getTime())
@@ -95,12 +99,15 @@ export async function createAudience(
       )
       VALUES ($1, $2, $3, $4, $5, $6, $7, $7)
     `,
-    [id, workspaceId, order.name, order.description, subscribeToken, order.isDoubleOptIn, now],
+    [id, workspaceId, audience.name, audience.description, subscribeToken, audience.isDoubleOptIn, now],
   )
-  return { ...order, id, contactCount: 0, subscribeToken, createdAt: now, updatedAt: now }
+  return { ...audience, id, contactCount: 0, subscribeToken, createdAt: now, updatedAt: now }
 }
 
-const FIND = prepared('audiences-find', `SELECT ${COLUMNS} FROM audiences a ${NOTES} WHERE ${OWN} AND a.id = $2`)
+const FIND = prepared(
+  'audiences-find',
+  `SELECT ${COLUMNS} FROM audiences a ${PENDING_DELTAS} WHERE ${IN_WORKSPACE} AND a.id = $2`,
+)
 
 export async function findAudience(db: Queryable, workspaceId: string, id: string): Promise<Audience | null> {
   const { rows } = await db.query<Audience>(FIND, [workspaceId, id])
@@ -116,9 +123,9 @@ const LISTS = Object.fromEntries(
         sql`
           SELECT ${COLUMNS}
           FROM audiences a
-          ${NOTES}
-          WHERE ${OWN}
-          ORDER BY ${ORDERS[sort]} ${direction}, a.id ${direction}
+          ${PENDING_DELTAS}
+          WHERE ${IN_WORKSPACE}
+          ORDER BY ${SORT_EXPRESSIONS[sort]} ${direction}, a.id ${direction}
           LIMIT $2
           OFFSET $3
         `,
@@ -126,17 +133,13 @@ const LISTS = Object.fromEntries(
     ]),
   ),
 )
-const TOTAL = prepared('audiences-total', `SELECT count(*) AS total FROM audiences a WHERE ${OWN}`)
+const TOTAL = prepared('audiences-total', `SELECT count(*) AS total FROM audiences a WHERE ${IN_WORKSPACE}`)
 
-/** Equal names and counts are ordered by age. */
-export async function listAudiences(
-  db: Queryable,
-  workspaceId: string,
-  wanted: AudienceListing,
-): Promise<AudiencePage> {
-  const { page, limit, sort, direction } = wanted
+/** Audiences with equal names or counts are ordered by id, that is by age. */
+export async function listAudiences(db: Queryable, workspaceId: string, query: AudienceQuery): Promise<AudiencePage> {
+  const { page, limit, sort, direction } = query
   const statement = LISTS[`${sort} ${direction}`]
-  if (statement === undefined) throw new Error(`there is no order ${sort} ${direction}`)
+  if (statement === undefined) throw new Error(`audiences cannot be sorted by ${sort} ${direction}`)
   const [{ rows }, total] = await Promise.all([
     db.query<Audience>(statement, [workspaceId, limit, (page - 1) * limit]),
     db.query<{ total: number }>(TOTAL, [workspaceId]),
@@ -144,7 +147,7 @@ export async function listAudiences(
   return { audiences: rows, total: total.rows[0]?.total ?? 0 }
 }
 
-/** Null when there is none. */
+/** Null if the workspace has no such audience. */
 export async function updateAudience(
   db: Queryable,
   workspaceId: string,
@@ -158,7 +161,7 @@ export async function updateAudience(
         description = CASE WHEN $4 THEN $5 ELSE description END,
         is_double_opt_in = coalesce($6, is_double_opt_in),
         updated_at = now()
-      WHERE ${OWN} AND a.id = $2
+      WHERE ${IN_WORKSPACE} AND a.id = $2
     `,
     [
       workspaceId,
@@ -172,10 +175,10 @@ export async function updateAudience(
   return rowCount === 0 ? null : findAudience(db, workspaceId, id)
 }
 
-/** True when it was there. Waits for those who are adding members to it. */
+/** True if it existed. Waits for transactions that are adding members to it. */
 export function deleteAudience(db: Pick<Db, 'transaction'>, workspaceId: string, id: string): Promise<boolean> {
   return db.transaction(async (tx) => {
-    const { rows } = await tx.query(`SELECT 1 FROM audiences a WHERE ${OWN} AND a.id = $2 FOR UPDATE`, [
+    const { rows } = await tx.query(`SELECT 1 FROM audiences a WHERE ${IN_WORKSPACE} AND a.id = $2 FOR UPDATE`, [
       workspaceId,
       id,
     ])
@@ -185,8 +188,8 @@ export function deleteAudience(db: Pick<Db, 'transaction'>, workspaceId: string,
   })
 }
 
-const HOLD = prepared(
-  'contacts-hold-audience',
+const LOCK_AUDIENCE = prepared(
+  'contacts-lock-audience',
   sql`
     SELECT EXISTS (SELECT 1 FROM audiences d WHERE d.workspace_id = $1 AND d.deleted_at IS NOT NULL) AS "hasDeleted"
     FROM audiences a
@@ -194,21 +197,21 @@ const HOLD = prepared(
     FOR KEY SHARE OF a
   `,
 )
-const LOOK = prepared(
+const HAS_DELETED = prepared(
   'contacts-has-deleted',
   sql`
     SELECT EXISTS (SELECT 1 FROM audiences d WHERE d.workspace_id = $1 AND d.deleted_at IS NOT NULL) AS "hasDeleted"
   `,
 )
 
-/** Until the end of the transaction nobody deletes it. Null when there is no such audience. */
-export async function holdAudience(
+/** Locks the audience against deletion until the transaction ends. Null if there is no such audience. */
+export async function lockAudience(
   tx: Queryable,
-  { workspaceId, audienceId }: Pick<Target, 'workspaceId' | 'audienceId'>,
+  { workspaceId, audienceId }: Pick<AudienceTarget, 'workspaceId' | 'audienceId'>,
 ): Promise<{ readonly hasDeleted: boolean } | null> {
   const { rows } =
     audienceId === null
-      ? await tx.query<{ hasDeleted: boolean }>(LOOK, [workspaceId])
-      : await tx.query<{ hasDeleted: boolean }>(HOLD, [workspaceId, audienceId])
+      ? await tx.query<{ hasDeleted: boolean }>(HAS_DELETED, [workspaceId])
+      : await tx.query<{ hasDeleted: boolean }>(LOCK_AUDIENCE, [workspaceId, audienceId])
   return rows[0] ?? null
 }

@@ -1,28 +1,29 @@
 /**
- * Contacts as the mail of a campaign or an automation is made for them: what is known of each, and whether it may have that mail now. Many
- * at once, in the order they were asked for; one that was deleted, or is another workspace's, is null.
+ * Loads the contacts that campaign and automation mail is rendered for: their fields, and whether each may receive that
+ * mail now. One query loads many, in the order of the request. The result is null for a contact that was deleted or
+ * belongs to another workspace.
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
-import { CONTACT_FACTS, type ContactFacts } from './facts.ts'
+import { CONTACT_COLUMNS, type ContactFields } from './contact-fields.ts'
 
-export interface MailContact extends ContactFacts {
-  /** Null: the mail belongs to no audience, and the contact takes such mail. */
+export interface MailContact extends ContactFields {
+  /** Null: the mail belongs to no audience, and the contact has not opted out. */
   readonly isSubscribed: boolean | null
 }
 
-/** Who gets a mail, as a member of which audience. */
+/** A contact and the audience it receives the mail as a member of. */
 export interface MailContactRef {
   readonly workspaceId: string
   readonly contactId: string
   readonly audienceId: string | null
 }
 
-const CONTACTS = prepared(
+const LOAD = prepared(
   'mail-contacts',
   sql`
-    SELECT i.ord::int AS ord, ${CONTACT_FACTS},
+    SELECT i.ord::int AS ord, ${CONTACT_COLUMNS},
       CASE
         WHEN c.opted_out_at IS NOT NULL THEN false
         WHEN i.audience_id IS NOT NULL THEN coalesce(m.is_subscribed, false)
@@ -33,14 +34,14 @@ const CONTACTS = prepared(
   `,
 )
 
-/** Asks nothing where nobody is wanted. */
+/** Runs no query for an empty list. */
 export async function loadMailContacts(
   db: Queryable,
-  wanted: readonly MailContactRef[],
+  refs: readonly MailContactRef[],
 ): Promise<(MailContact | null)[]> {
-  if (wanted.length === 0) return []
-  const columns = columnsOf(wanted, [(one) => one.workspaceId, (one) => one.contactId, (one) => one.audienceId])
-  const { rows } = await db.query<MailContact & { ord: number }>(CONTACTS, columns)
-  const byPlace = new Map(rows.map((row) => [row.ord - 1, row]))
-  return wanted.map((_, i) => byPlace.get(i) ?? null)
+  if (refs.length === 0) return []
+  const columns = columnsOf(refs, [(ref) => ref.workspaceId, (ref) => ref.contactId, (ref) => ref.audienceId])
+  const { rows } = await db.query<MailContact & { ord: number }>(LOAD, columns)
+  const byIndex = new Map(rows.map((row) => [row.ord - 1, row]))
+  return refs.map((_, i) => byIndex.get(i) ?? null)
 }

@@ -1,19 +1,20 @@
 /**
- * One contact and one audience: joining, coming back, leaving by unsubscribing or by being taken out, each with its event in the same
- * transaction. The contact is locked first, so two at once are one after the other. Only the person comes back: `subscribe`, for the public
- * form, is the one way from unsubscribed to subscribed.
+ * Membership of one contact in one audience: join, unsubscribe, resubscribe, leave. Each change stores its event in the
+ * same transaction. The contact is locked first, so two changes run one after the other.
+ *
+ * Only the person can resubscribe: `subscribe`, for the public form, is the one way from unsubscribed to subscribed.
  */
 import { prepared, type Queryable } from '#src/stores/db.ts'
-import type { News } from '#src/queue/notifications.ts'
+import type { CommitNotifications } from '#src/queue/notifications.ts'
 import { raiseEvents } from '#src/events/raise.ts'
 import { sql } from '#src/stores/sql.ts'
-import type { Target } from './audiences.ts'
-import { contactEvent } from './events.ts'
-import { GHOST } from './orphaned-contacts.ts'
-import { saveContacts } from './save.ts'
+import type { AudienceTarget } from './audiences.ts'
+import { contactEvent } from './contact-events.ts'
+import { IS_ORPHANED } from './orphaned-contacts.ts'
+import { saveContacts } from './save-contacts.ts'
 
-/** A target that names an audience. */
-export type Membership = Target & { readonly audienceId: string }
+/** A target with an audience. */
+export type MembershipTarget = AudienceTarget & { readonly audienceId: string }
 
 export interface LockedContact {
   readonly contactId: string
@@ -21,7 +22,7 @@ export interface LockedContact {
 }
 
 export interface Subscriber {
-  /** As `parseAddress` answers it, in lower case. */
+  /** As `parseAddress` returns it, in lower case. */
   readonly email: string
   readonly firstName?: string | null
   readonly lastName?: string | null
@@ -29,26 +30,33 @@ export interface Subscriber {
 
 export type SubscribeResult =
   | { readonly kind: 'no audience' }
-  /** `hasChanged`: it was not a subscribed member before. `news` is for `announce`, after the commit. */
-  | { readonly kind: 'subscribed'; readonly contactId: string; readonly hasChanged: boolean; readonly news: News }
+  /**
+   * `hasChanged`: the contact was not a subscribed member before. Pass `notifications` to `announce` after the commit.
+   */
+  | {
+      readonly kind: 'subscribed'
+      readonly contactId: string
+      readonly hasChanged: boolean
+      readonly notifications: CommitNotifications
+    }
 
-const LOCK = prepared(
+const LOCK_CONTACT = prepared(
   'contact-lock',
   sql`
     SELECT c.id AS "contactId", c.email
     FROM contacts c
-    WHERE c.workspace_id = $1 AND c.id = $2 AND NOT ${GHOST}
+    WHERE c.workspace_id = $1 AND c.id = $2 AND NOT ${IS_ORPHANED}
     FOR UPDATE
   `,
 )
 
-/** Null when there is no such contact. */
+/** Locks a contact. Null if there is no such contact. */
 export async function lockContact(
   tx: Queryable,
   workspaceId: string,
   contactId: string,
 ): Promise<LockedContact | null> {
-  const { rows } = await tx.query<LockedContact>(LOCK, [workspaceId, contactId])
+  const { rows } = await tx.query<LockedContact>(LOCK_CONTACT, [workspaceId, contactId])
   return rows[0] ?? null
 }
 
@@ -57,10 +65,10 @@ const KNOWN_NAMES = prepared(
   sql`
     SELECT first_name AS "firstName", last_name AS "lastName"
     FROM contacts c
-    WHERE c.workspace_id = $1 AND c.email = $2 AND NOT ${GHOST}
+    WHERE c.workspace_id = $1 AND c.email = $2 AND NOT ${IS_ORPHANED}
   `,
 )
-const RETURN_TO = prepared(
+const RESUBSCRIBE = prepared(
   'contact-resubscribe',
   sql`
     UPDATE memberships
@@ -74,28 +82,33 @@ const OPT_IN = prepared(
 )
 
 /**
- * By the public form: a new contact joins, an unsubscribed one comes back, a subscribed one stays. Anybody may fill in the form, so names
- * that are known are not overwritten by it.
+ * Subscribes through the public form: a new contact joins, an unsubscribed one resubscribes, a subscribed one stays.
+ * Anyone can fill in the form, so it does not overwrite names that are already stored.
  */
-export async function subscribe(tx: Queryable, at: Membership, person: Subscriber): Promise<SubscribeResult> {
+export async function subscribe(tx: Queryable, target: MembershipTarget, person: Subscriber): Promise<SubscribeResult> {
   const known = await tx.query<{ firstName: string | null; lastName: string | null }>(KNOWN_NAMES, [
-    at.workspaceId,
+    target.workspaceId,
     person.email,
   ])
   const names = {
     firstName: known.rows[0]?.firstName == null ? (person.firstName ?? undefined) : undefined,
     lastName: known.rows[0]?.lastName == null ? (person.lastName ?? undefined) : undefined,
   }
-  const result = await saveContacts(tx, at, [{ email: person.email, ...names }])
+  const result = await saveContacts(tx, target, [{ email: person.email, ...names }])
   const saved = result.kind === 'saved' ? result.contacts[0] : undefined
   if (result.kind !== 'saved' || saved === undefined) return { kind: 'no audience' }
   const { contactId, isJoined } = saved
-  // whoever asks for this mail does not want none at all
+  // a person who asks for this mail no longer opts out of all mail
   await tx.query(OPT_IN, [contactId])
-  if (isJoined) return { kind: 'subscribed', contactId, hasChanged: true, news: result.news }
-  const { rowCount } = await tx.query(RETURN_TO, [at.audienceId, contactId, at.now])
-  const events = rowCount === 0 ? [] : [contactEvent('contact.subscribed', at, { email: person.email, contactId })]
-  return { kind: 'subscribed', contactId, hasChanged: events.length > 0, news: await raiseEvents(tx, events, at.now) }
+  if (isJoined) return { kind: 'subscribed', contactId, hasChanged: true, notifications: result.notifications }
+  const { rowCount } = await tx.query(RESUBSCRIBE, [target.audienceId, contactId, target.now])
+  const events = rowCount === 0 ? [] : [contactEvent('contact.subscribed', target, { email: person.email, contactId })]
+  return {
+    kind: 'subscribed',
+    contactId,
+    hasChanged: events.length > 0,
+    notifications: await raiseEvents(tx, events, target.now),
+  }
 }
 
 const UNSUBSCRIBE = prepared(
@@ -112,22 +125,22 @@ const UNSUBSCRIBE = prepared(
 )
 
 /**
- * Takes no more mail of this audience, or of any when the target names none; stays in it. `hasChanged` is false for one who was not
- * subscribed. Null when there is no such contact.
+ * Unsubscribes a contact from one audience, or from all if the target names none. It stays a member. `hasChanged` is
+ * false if it was not subscribed. Null if there is no such contact.
  */
 export async function unsubscribe(
   tx: Queryable,
-  at: Target,
+  target: AudienceTarget,
   contactId: string,
-): Promise<{ readonly hasChanged: boolean; readonly news: News } | null> {
-  const contact = await lockContact(tx, at.workspaceId, contactId)
+): Promise<{ readonly hasChanged: boolean; readonly news: CommitNotifications } | null> {
+  const contact = await lockContact(tx, target.workspaceId, contactId)
   if (contact === null) return null
-  const { rows } = await tx.query<{ audienceId: string }>(UNSUBSCRIBE, [contactId, at.audienceId, at.now])
-  const events = rows.map(({ audienceId }) => contactEvent('contact.unsubscribed', { ...at, audienceId }, contact))
-  return { hasChanged: rows.length > 0, news: await raiseEvents(tx, events, at.now) }
+  const { rows } = await tx.query<{ audienceId: string }>(UNSUBSCRIBE, [contactId, target.audienceId, target.now])
+  const events = rows.map(({ audienceId }) => contactEvent('contact.unsubscribed', { ...target, audienceId }, contact))
+  return { hasChanged: rows.length > 0, news: await raiseEvents(tx, events, target.now) }
 }
 
-const JOIN = prepared(
+const JOIN_AUDIENCE = prepared(
   'contact-join',
   sql`
     INSERT INTO memberships (
@@ -141,14 +154,18 @@ const JOIN = prepared(
   `,
 )
 
-/** For a contact that the caller has locked, after `holdAudience`. What it answers is for `announce`, after the commit. */
-export async function join(tx: Queryable, at: Target, contact: LockedContact): Promise<News> {
-  const { rowCount } = await tx.query(JOIN, [at.audienceId, contact.contactId, at.now])
-  return raiseEvents(tx, rowCount === 0 ? [] : [contactEvent('contact.subscribed', at, contact)], at.now)
+/** Adds a contact that the caller has locked, after `lockAudience`. Pass the result to `announce` after the commit. */
+export async function joinAudience(
+  tx: Queryable,
+  target: AudienceTarget,
+  contact: LockedContact,
+): Promise<CommitNotifications> {
+  const { rowCount } = await tx.query(JOIN_AUDIENCE, [target.audienceId, contact.contactId, target.now])
+  return raiseEvents(tx, rowCount === 0 ? [] : [contactEvent('contact.subscribed', target, contact)], target.now)
 }
 
-// memberships of deleted audiences go with it: a contact in nothing else would be taken for one of theirs
-const LEAVE = prepared(
+// Memberships of deleted audiences are deleted too: a contact with no other membership would count as orphaned.
+const LEAVE_AUDIENCE = prepared(
   'contact-leave',
   sql`
     DELETE FROM memberships
@@ -157,7 +174,7 @@ const LEAVE = prepared(
   `,
 )
 
-/** Takes a locked contact out of an audience; the contact stays, also when it was its last one. */
-export async function leave(tx: Queryable, at: Membership, contact: LockedContact): Promise<void> {
-  await tx.query(LEAVE, [at.audienceId, contact.contactId])
+/** Removes a locked contact from an audience. The contact stays, even if this was its last audience. */
+export async function leaveAudience(tx: Queryable, target: MembershipTarget, contact: LockedContact): Promise<void> {
+  await tx.query(LEAVE_AUDIENCE, [target.audienceId, contact.contactId])
 }

@@ -1,11 +1,11 @@
 /**
- * A ghost: a contact whose every audience was deleted and that the worker has not cleared yet. It is gone for everybody. A contact that is
- * in no audience at all is none: it was taken out of its last one, and stays.
+ * An orphaned contact is a member of deleted audiences only, and the worker has not purged it yet. Nobody sees it any
+ * more. A contact that is a member of no audience at all is not orphaned: it was removed from its last one, and stays.
  */
 import { sql } from '#src/stores/sql.ts'
 
-/** SQL condition on a contact `c`. */
-export const GHOST = sql`
+/** SQL condition for a contact `c`. */
+export const IS_ORPHANED = sql`
   (
     EXISTS (SELECT 1 FROM memberships m WHERE m.contact_id = c.id)
     AND NOT EXISTS (

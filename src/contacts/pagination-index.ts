@@ -1,39 +1,41 @@
 /**
- * The marks of an audience made anew: one look at all its members in one REPEATABLE READ transaction that also takes away the notes which
- * that look includes. Who adds members meanwhile is not waited for: their notes stay. A fold that was quicker makes it begin again.
+ * Rebuilds the counts and the pagination index of an audience: one marker for each 1,000 members and sort (table
+ * audience_marks). One REPEATABLE READ transaction reads all members and deletes the counter deltas that this snapshot
+ * includes. It does not wait for transactions that add members: their deltas stay. If deltas are applied at the same
+ * time, PostgreSQL reports a serialization failure and the rebuild starts again.
  */
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
-import { FIRST_PLACE, orderBy, ORDERS, SORTS, type Sort } from './sorts.ts'
+import { FIRST_POSITION, orderBy, SORT_DEFINITIONS, MEMBER_SORTS, type MemberSort } from './member-sorts.ts'
 
-/** Members from one mark to the next; twice as many are split. */
-export const MARK_DISTANCE = 1000
-/** Smaller audiences need no marks: either end is near. As in migrations/004-contacts.ts. */
-export const WORTH_MARKS = 5000
+/** Members from one marker to the next. A block of twice as many is split. */
+export const MARKER_DISTANCE = 1000
+/** Smaller audiences need no index: either end is near. Same number as in migrations/004-contacts.ts. */
+export const MIN_INDEXED_MEMBERS = 5000
 
-const MAX_TRIES = 5
+const MAX_ATTEMPTS = 5
 const SERIALIZATION_FAILURE = '40001'
 
 /**
- * Counts and marks of an audience, exact as of now; after an import, for example. An audience that is not there is no error.
- * False when others kept changing the counts: the worker does it then.
+ * Makes the counts and index of an audience exact, for example after an import. An unknown audience is no error. False
+ * if concurrent changes prevented it: the worker rebuilds the index later.
  */
-export async function rebuildMarks(ctx: Pick<Context, 'db'>, audienceId: string): Promise<boolean> {
-  for (let attempt = 0; attempt < MAX_TRIES; attempt++)
-    if (await ctx.db.transaction((tx) => rebuild(tx, audienceId)).then(() => true, isOvertaken)) return true
+export async function rebuildPaginationIndex(ctx: Pick<Context, 'db'>, audienceId: string): Promise<boolean> {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++)
+    if (await ctx.db.transaction((tx) => rebuild(tx, audienceId)).then(() => true, isSerializationFailure)) return true
   return false
 }
 
-/** False, that is "not yet", when a fold was quicker. @throws what else it is. */
-function isOvertaken(error: unknown): false {
+/** False for a serialization failure, so that the caller retries. @throws every other error. */
+function isSerializationFailure(error: unknown): false {
   if (error instanceof Error && 'code' in error && error.code === SERIALIZATION_FAILURE) return false
   throw error
 }
 
-const COUNT = sql`
+const COUNT_MEMBERS = sql`
   UPDATE audiences
-  SET contact_count = c.total, subscribed_count = c.subscribed, is_marked = c.total >= ${WORTH_MARKS}
+  SET contact_count = c.total, subscribed_count = c.subscribed, is_marked = c.total >= ${MIN_INDEXED_MEMBERS}
   FROM (
     SELECT count(*) AS total, count(*) FILTER (WHERE is_subscribed) AS subscribed
     FROM memberships
@@ -50,24 +52,24 @@ async function rebuild(tx: Queryable, audienceId: string): Promise<void> {
   await tx.query('SELECT 1 FROM audiences WHERE id = $1 FOR NO KEY UPDATE', [audienceId])
   await tx.query('DELETE FROM membership_changes WHERE audience_id = $1', [audienceId])
   await tx.query('DELETE FROM audience_marks WHERE audience_id = $1', [audienceId])
-  const { rows } = await tx.query<{ isMarked: boolean }>(COUNT, [audienceId])
-  if (rows[0]?.isMarked === true) for (const sort of SORTS) await tx.query(markText(sort), [audienceId])
+  const { rows } = await tx.query<{ isMarked: boolean }>(COUNT_MEMBERS, [audienceId])
+  if (rows[0]?.isMarked === true) for (const sort of MEMBER_SORTS) await tx.query(insertMarkersSql(sort), [audienceId])
 }
 
-/** The first mark is before everybody, so that each place has a block. */
-function markText(sort: Sort): string {
+/** The first marker is before all members, so every position has a block. */
+function insertMarkersSql(sort: MemberSort): string {
   return sql`
     INSERT INTO audience_marks (audience_id, sort, key, contact_id, total, subscribed)
     SELECT $1, '${sort}', CASE WHEN block = 0 THEN '' ELSE key END,
-      CASE WHEN block = 0 THEN '${FIRST_PLACE.contactId}' ELSE contact_id END, total, subscribed
+      CASE WHEN block = 0 THEN '${FIRST_POSITION.contactId}' ELSE contact_id END, total, subscribed
     FROM (
       SELECT block, (array_agg(key) FILTER (WHERE is_first))[1] AS key,
         (array_agg(contact_id) FILTER (WHERE is_first))[1] AS contact_id, count(*) AS total,
         count(*) FILTER (WHERE is_subscribed) AS subscribed
       FROM (
-        SELECT n / ${MARK_DISTANCE} AS block, n % ${MARK_DISTANCE} = 0 AS is_first, key, contact_id, is_subscribed
+        SELECT n / ${MARKER_DISTANCE} AS block, n % ${MARKER_DISTANCE} = 0 AS is_first, key, contact_id, is_subscribed
         FROM (
-          SELECT row_number() OVER (ORDER BY ${orderBy(sort, 'ASC')}) - 1 AS n, ${ORDERS[sort].key} AS key,
+          SELECT row_number() OVER (ORDER BY ${orderBy(sort, 'ASC')}) - 1 AS n, ${SORT_DEFINITIONS[sort].key} AS key,
             m.contact_id, m.is_subscribed
           FROM memberships m
           WHERE m.audience_id = $1

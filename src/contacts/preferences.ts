@@ -1,15 +1,16 @@
 /**
- * What a person chooses for themselves: which audiences' mail they get, and whether any at all. Only audiences that the contact is a member
- * of can be chosen: one leaves and comes back, and joins none by it. The contact is locked, so two at once are one after the other; each
- * change has its event in the same transaction. Choosing what is so already changes nothing.
+ * What a person chooses on the preference page: from which audiences they get mail, and whether from any at all. Only
+ * audiences that the contact is a member of can be chosen; nobody joins a new audience this way. The contact is locked,
+ * so two changes run one after the other. Each change stores its event in the same transaction. A choice that is
+ * already in force changes nothing.
  */
 import { prepared, type Queryable } from '#src/stores/db.ts'
-import type { News } from '#src/queue/notifications.ts'
+import type { CommitNotifications } from '#src/queue/notifications.ts'
 import { raiseEvents } from '#src/events/raise.ts'
 import { sql } from '#src/stores/sql.ts'
-import type { Target } from './audiences.ts'
-import { contactEvent } from './events.ts'
-import { GHOST } from './orphaned-contacts.ts'
+import type { AudienceTarget } from './audiences.ts'
+import { contactEvent } from './contact-events.ts'
+import { IS_ORPHANED } from './orphaned-contacts.ts'
 import type { LockedContact } from './membership.ts'
 
 export interface Preference {
@@ -18,7 +19,7 @@ export interface Preference {
   readonly isSubscribed: boolean
 }
 
-const LIST = prepared(
+const LIST_PREFERENCES = prepared(
   'contact-preferences',
   sql`
     SELECT a.id AS "audienceId", a.name, m.is_subscribed AS "isSubscribed"
@@ -30,23 +31,23 @@ const LIST = prepared(
   `,
 )
 
-/** By name. */
+/** Ordered by name. */
 export async function listPreferences(
   db: Queryable,
-  { workspaceId, contactId }: Whom,
-  most: number,
+  { workspaceId, contactId }: ContactRef,
+  limit: number,
 ): Promise<Preference[]> {
-  return (await db.query<Preference>(LIST, [workspaceId, contactId, most])).rows
+  return (await db.query<Preference>(LIST_PREFERENCES, [workspaceId, contactId, limit])).rows
 }
 
-interface Whom {
+interface ContactRef {
   readonly workspaceId: string
   readonly contactId: string
 }
 
-export interface Person extends LockedContact {
+export interface PreferenceContact extends LockedContact {
   readonly workspaceId: string
-  /** Wants no mail of campaigns and automations at all. */
+  /** The contact opted out of all campaigns and automations. */
   readonly isOptedOut: boolean
 }
 
@@ -57,37 +58,45 @@ const BY_ID = prepared(
   sql`
     SELECT ${COLUMNS}
     FROM contacts c
-    WHERE c.id = $1 AND ($2::uuid IS NULL OR c.workspace_id = $2) AND NOT ${GHOST}
+    WHERE c.id = $1 AND ($2::uuid IS NULL OR c.workspace_id = $2) AND NOT ${IS_ORPHANED}
   `,
 )
 const BY_EMAIL = prepared(
   'person-by-email',
-  `SELECT ${COLUMNS} FROM contacts c WHERE c.workspace_id = $1 AND c.email = lower($2) AND NOT ${GHOST}`,
+  `SELECT ${COLUMNS} FROM contacts c WHERE c.workspace_id = $1 AND c.email = lower($2) AND NOT ${IS_ORPHANED}`,
 )
 
-/** `workspaceId` null: whichever has this contact. */
-export async function findPerson(db: Queryable, contactId: string, workspaceId: string | null): Promise<Person | null> {
-  return (await db.query<Person>(BY_ID, [contactId, workspaceId])).rows[0] ?? null
+/** `workspaceId` null: in any workspace. */
+export async function findPreferenceContact(
+  db: Queryable,
+  contactId: string,
+  workspaceId: string | null,
+): Promise<PreferenceContact | null> {
+  return (await db.query<PreferenceContact>(BY_ID, [contactId, workspaceId])).rows[0] ?? null
 }
 
-export async function findPersonByEmail(db: Queryable, workspaceId: string, email: string): Promise<Person | null> {
-  return (await db.query<Person>(BY_EMAIL, [workspaceId, email])).rows[0] ?? null
+export async function findPreferenceContactByEmail(
+  db: Queryable,
+  workspaceId: string,
+  email: string,
+): Promise<PreferenceContact | null> {
+  return (await db.query<PreferenceContact>(BY_EMAIL, [workspaceId, email])).rows[0] ?? null
 }
 
-/** What is left out stays as it is. */
-export interface Choice {
-  readonly leave: readonly string[]
-  readonly comeBack: readonly string[]
+/** An omitted field keeps its value. */
+export interface PreferenceChange {
+  readonly unsubscribe: readonly string[]
+  readonly resubscribe: readonly string[]
   readonly isOptedOut?: boolean
 }
 
-export interface Chosen {
-  readonly left: readonly string[]
-  readonly cameBack: readonly string[]
-  readonly news: News
+export interface AppliedPreferences {
+  readonly unsubscribed: readonly string[]
+  readonly resubscribed: readonly string[]
+  readonly notifications: CommitNotifications
 }
 
-const LOCK = prepared('person-lock', 'SELECT 1 FROM contacts WHERE id = $1 FOR UPDATE')
+const LOCK_CONTACT = prepared('person-lock', 'SELECT 1 FROM contacts WHERE id = $1 FOR UPDATE')
 const OPT_OUT = prepared(
   'person-opt-out',
   sql`
@@ -96,7 +105,7 @@ const OPT_OUT = prepared(
     WHERE id = $1 AND (opted_out_at IS NOT NULL) IS DISTINCT FROM $2
   `,
 )
-const CHANGE = prepared(
+const SET_SUBSCRIBED = prepared(
   'person-change',
   sql`
     UPDATE memberships
@@ -109,21 +118,29 @@ const CHANGE = prepared(
   `,
 )
 
-/** `news` is for `announce`, after the commit. */
-export async function choose(tx: Queryable, person: Person, choice: Choice, now: Date): Promise<Chosen> {
-  const { contactId, workspaceId } = person
-  await tx.query(LOCK, [contactId])
-  const change = async (ids: readonly string[], isSubscribed: boolean): Promise<string[]> => {
+/** Pass `notifications` to `announce` after the commit. */
+export async function applyPreferences(
+  tx: Queryable,
+  contact: PreferenceContact,
+  requested: PreferenceChange,
+  now: Date,
+): Promise<AppliedPreferences> {
+  const { contactId, workspaceId } = contact
+  await tx.query(LOCK_CONTACT, [contactId])
+  const setSubscribed = async (ids: readonly string[], isSubscribed: boolean): Promise<string[]> => {
     if (ids.length === 0) return []
-    const { rows } = await tx.query<{ audienceId: string }>(CHANGE, [contactId, ids, isSubscribed, now])
+    const { rows } = await tx.query<{ audienceId: string }>(SET_SUBSCRIBED, [contactId, ids, isSubscribed, now])
     return rows.map(({ audienceId }) => audienceId)
   }
-  if (choice.isOptedOut !== undefined) await tx.query(OPT_OUT, [contactId, choice.isOptedOut, now])
-  const [left, cameBack] = [await change(choice.leave, false), await change(choice.comeBack, true)]
-  const at = (audienceId: string): Target => ({ workspaceId, audienceId, now })
-  const events = [
-    ...left.map((id) => contactEvent('contact.unsubscribed', at(id), person)),
-    ...cameBack.map((id) => contactEvent('contact.subscribed', at(id), person)),
+  if (requested.isOptedOut !== undefined) await tx.query(OPT_OUT, [contactId, requested.isOptedOut, now])
+  const [unsubscribed, resubscribed] = [
+    await setSubscribed(requested.unsubscribe, false),
+    await setSubscribed(requested.resubscribe, true),
   ]
-  return { left, cameBack, news: await raiseEvents(tx, events, now) }
+  const targetOf = (audienceId: string): AudienceTarget => ({ workspaceId, audienceId, now })
+  const events = [
+    ...unsubscribed.map((id) => contactEvent('contact.unsubscribed', targetOf(id), contact)),
+    ...resubscribed.map((id) => contactEvent('contact.subscribed', targetOf(id), contact)),
+  ]
+  return { unsubscribed, resubscribed, notifications: await raiseEvents(tx, events, now) }
 }

@@ -1,8 +1,10 @@
 /**
- * What is known of a contact, as it is written: a field that is left out keeps what is stored, `null` clears it. The table below says where
- * each field stands; saving, changing and reading go by it. The bit of a field tells ON CONFLICT that this save brought it (save.ts).
+ * The profile of a contact as it is written: an omitted field keeps its stored value, `null` clears it. The table below
+ * maps each field to its column; saving, changing and reading use it. Each field has a bit that tells ON CONFLICT which
+ * fields this save provides (save-contacts.ts).
  */
 import { sql } from '#src/stores/sql.ts'
+
 export interface Profile {
   readonly firstName?: string | null | undefined
   readonly lastName?: string | null | undefined
@@ -11,22 +13,22 @@ export interface Profile {
   readonly phoneNumber?: string | null | undefined
   readonly linkedin?: string | null | undefined
   readonly timezone?: string | null | undefined
-  /** In place of those that are stored. */
+  /** Replaces the stored tags. */
   readonly tags?: readonly string[] | null | undefined
-  /** Added to those that are stored, key by key. */
+  /** Merged into the stored attributes, key by key. */
   readonly customAttributes?: Readonly<Record<string, unknown>> | null | undefined
 }
 
-interface Field {
+interface ProfileField {
   readonly name: keyof Profile
   readonly column: string
-  /** Of the column, and of what a batch casts its text to: an array cannot go through unnest. */
+  /** Type of the column, and the type a batch casts its text to: an array cannot pass through unnest. */
   readonly type: 'text' | 'text[]' | 'jsonb'
-  /** What stands there when there is nothing. */
+  /** The stored value if the field is empty. */
   readonly empty: string
 }
 
-export const FIELDS: readonly Field[] = [
+export const PROFILE_FIELDS: readonly ProfileField[] = [
   { name: 'firstName', column: 'first_name', type: 'text', empty: 'NULL' },
   { name: 'lastName', column: 'last_name', type: 'text', empty: 'NULL' },
   { name: 'companyName', column: 'company_name', type: 'text', empty: 'NULL' },
@@ -40,19 +42,19 @@ export const FIELDS: readonly Field[] = [
 
 /** The bit of a field in `contacts.given`. */
 function bitOf(name: keyof Profile): number {
-  return 1 << FIELDS.findIndex((field) => field.name === name)
+  return 1 << PROFILE_FIELDS.findIndex((field) => field.name === name)
 }
 
-/** Attributes that are cleared, not added to. */
-const CLEARED_ATTRIBUTES = 1 << FIELDS.length
+/** Set if the attributes are cleared, not merged. */
+const CLEARED_ATTRIBUTES_BIT = 1 << PROFILE_FIELDS.length
 
 export function givenBits(profile: Profile): number {
-  const cleared = profile.customAttributes === null ? CLEARED_ATTRIBUTES : 0
-  return FIELDS.reduce((bits, { name }) => (profile[name] === undefined ? bits : bits | bitOf(name)), cleared)
+  const cleared = profile.customAttributes === null ? CLEARED_ATTRIBUTES_BIT : 0
+  return PROFILE_FIELDS.reduce((bits, { name }) => (profile[name] === undefined ? bits : bits | bitOf(name)), cleared)
 }
 
-/** A field as the text that PostgreSQL reads as its type. */
-export function fieldText({ name, type }: Field, profile: Profile): string | null {
+/** A field as text that PostgreSQL casts to its type. */
+export function fieldText({ name, type }: ProfileField, profile: Profile): string | null {
   const value = profile[name]
   if (value === undefined || value === null) return null
   if (type === 'jsonb') return JSON.stringify(value)
@@ -63,19 +65,19 @@ function arrayText(items: readonly string[]): string {
   return `{${items.map((item) => `"${item.replace(/["\\]/g, '\\$&')}"`).join(',')}}`
 }
 
-/** What SET says for each field, for values in `source` (a row with the columns of contacts) and the row's own alias. */
-export function keepOrTake(source: string, stored: string): string {
-  return FIELDS.map(({ name, column, type }) => {
-    const isTaken = `${source}.given & ${bitOf(name)} <> 0`
+/** The SET list for all fields: from `source`, a row with the columns of contacts, or unchanged in `stored`. */
+export function mergeProfileSql(source: string, stored: string): string {
+  return PROFILE_FIELDS.map(({ name, column, type }) => {
+    const isGiven = `${source}.given & ${bitOf(name)} <> 0`
     const merged =
       type === 'jsonb'
         ? sql`
           CASE
-            WHEN ${source}.given & ${CLEARED_ATTRIBUTES} <> 0 THEN '{}'
+            WHEN ${source}.given & ${CLEARED_ATTRIBUTES_BIT} <> 0 THEN '{}'
             ELSE ${stored}.${column} || ${source}.${column}
           END
         `
         : `${source}.${column}`
-    return `${column} = CASE WHEN ${isTaken} THEN ${merged} ELSE ${stored}.${column} END`
+    return `${column} = CASE WHEN ${isGiven} THEN ${merged} ELSE ${stored}.${column} END`
   }).join(',\n  ')
 }

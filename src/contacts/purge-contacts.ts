@@ -1,13 +1,14 @@
 /**
- * What is left of deleted audiences goes, a slice at a time: memberships, and the contacts that were in nothing else. Two workers take
- * different audiences. A contact is looked at under its lock, so one that has just been taken into another audience stays.
+ * Purges deleted audiences in batches: their memberships, and the contacts that were in no other audience. Two workers
+ * purge different audiences. A contact is checked under its lock, so one that was added to another audience meanwhile
+ * stays.
  */
 import type { Db, Queryable } from '#src/stores/db.ts'
 
-const SLICE = 2000
+const BATCH_SIZE = 2000
 
-/** One slice. True when there is more. */
-export function clearDeleted(db: Pick<Db, 'transaction'>): Promise<boolean> {
+/** Purges one batch. True if there may be more. */
+export function purgeDeletedAudiences(db: Pick<Db, 'transaction'>): Promise<boolean> {
   return db.transaction(async (tx) => {
     const {
       rows: [audience],
@@ -15,15 +16,15 @@ export function clearDeleted(db: Pick<Db, 'transaction'>): Promise<boolean> {
       'SELECT id FROM audiences WHERE deleted_at IS NOT NULL LIMIT 1 FOR UPDATE SKIP LOCKED',
     )
     if (audience === undefined) return false
-    const cleared = await clearSlice(tx, audience.id)
-    if (cleared < SLICE) await clearRest(tx, audience.id)
+    const purged = await purgeMembers(tx, audience.id)
+    if (purged < BATCH_SIZE) await purgeAudience(tx, audience.id)
     return true
   })
 }
 
-async function clearSlice(tx: Queryable, audienceId: string): Promise<number> {
+async function purgeMembers(tx: Queryable, audienceId: string): Promise<number> {
   const members = await tx.query<{ id: string }>(
-    `SELECT contact_id AS id FROM memberships WHERE audience_id = $1 LIMIT ${SLICE}`,
+    `SELECT contact_id AS id FROM memberships WHERE audience_id = $1 LIMIT ${BATCH_SIZE}`,
     [audienceId],
   )
   const ids = members.rows.map(({ id }) => id)
@@ -37,8 +38,8 @@ async function clearSlice(tx: Queryable, audienceId: string): Promise<number> {
   return ids.length
 }
 
-/** Notes that come later, from who was removing members at that moment, are forgotten by apply-counter-deltas.ts. */
-async function clearRest(tx: Queryable, audienceId: string): Promise<void> {
+/** A transaction that was removing members may commit deltas later; apply-counter-deltas.ts deletes them. */
+async function purgeAudience(tx: Queryable, audienceId: string): Promise<void> {
   await tx.query('DELETE FROM audience_marks WHERE audience_id = $1', [audienceId])
   await tx.query('DELETE FROM membership_changes WHERE audience_id = $1', [audienceId])
   await tx.query('DELETE FROM audiences WHERE id = $1', [audienceId])

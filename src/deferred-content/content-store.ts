@@ -1,22 +1,22 @@
 /**
- * What many mails say, stored once: Handlebars sources that were finished when a campaign started or an automation's version was saved.
- * Never changed, so whoever has read one may keep it.
+ * Stores content shared by many messages: Handlebars sources that were compiled when a campaign started or an
+ * automation version was saved. Rows never change, so readers may cache them.
  */
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 
 export interface NewContent {
-  /** What it was made of, if of a template. */
+  /** The template it was compiled from, if any. */
   readonly templateId: string | null
   readonly templateVersion: number | null
   readonly subject: string
-  /** One of the two is there. */
+  /** At least one of `html` and `text` is set. */
   readonly html: string | null
   readonly text: string | null
 }
 
-export interface MailContent {
+export interface StoredContent {
   readonly id: string
   readonly workspaceId: string
   readonly workspaceName: string
@@ -25,7 +25,7 @@ export interface MailContent {
   readonly text: string | null
 }
 
-/** Its id. Inside the transaction of what refers to it. */
+/** Stores content in the transaction of the row that references it. Returns its id. */
 export async function storeContent(tx: Queryable, workspaceId: string, content: NewContent): Promise<string> {
   const { templateId, templateVersion, subject, html, text } = content
   const id = newId()
@@ -49,8 +49,8 @@ const FIND = prepared(
   `,
 )
 
-/** Null when the workspace has none with this id. */
-export async function findContent(db: Queryable, workspaceId: string, id: string): Promise<MailContent | null> {
-  const { rows } = await db.query<MailContent>(FIND, [workspaceId, id])
+/** Null if the workspace has no content with this id. */
+export async function findContent(db: Queryable, workspaceId: string, id: string): Promise<StoredContent | null> {
+  const { rows } = await db.query<StoredContent>(FIND, [workspaceId, id])
   return rows[0] ?? null
 }

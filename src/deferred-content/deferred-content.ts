@@ -1,124 +1,131 @@
 /**
- * From a recipe and its contact to what a mail is rendered from: the source, the variables, and the headers of unsubscribing. The same recipe
- * of the same contact makes the same mail. Nothing of it is stored. Whether the contact may have it is not judged here.
+ * Resolves deferred content: from the stored content and the contact of a campaign or automation message to what is
+ * rendered: source, variables, and the List-Unsubscribe headers. The same content and contact always give the same
+ * message. Nothing is stored. Whether the contact may get the message is decided elsewhere.
  *
- * A contact that is gone, or a content, is the answer for that mail alone. Rejects when a store is away.
+ * A deleted contact or missing content is a result for that message alone. Promises reject if PostgreSQL is
+ * unavailable.
  */
-import { createKeptAnswers } from '#src/concurrency/loading-cache.ts'
+import { createLoadingCache } from '#src/concurrency/loading-cache.ts'
 import { loadMailContacts, type MailContact } from '#src/contacts/mail-contacts.ts'
 import type { Context } from '#src/context.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
-import type { Recipe } from '#src/messages/claim.ts'
+import type { DeferredContentRef } from '#src/messages/claim.ts'
 import { sql } from '#src/stores/sql.ts'
-import { mentionsOf, variablesOf } from '#src/templates/variables.ts'
-import type { Renderer } from '#src/templates/render.ts'
-import type { Source } from '#src/templates/source.ts'
+import { createVariableFilter, variablesOf } from '#src/templates/variables.ts'
+import type { Renderer } from '#src/templates/renderer.ts'
+import type { TemplateSource } from '#src/templates/template-source.ts'
 import type { Links, MailRef } from '#src/tracking/links.ts'
 import type { TrackingCache } from '#src/tracking/settings.ts'
-import { findContent, type MailContent } from './content-store.ts'
+import { findContent, type StoredContent } from './content-store.ts'
 
-export interface RecipeMail {
+export interface DeferredMessage {
   readonly messageId: string
   readonly n: number
   readonly workspaceId: string
   readonly campaignId: string | null
-  readonly recipe: Recipe
-  /** Whom it is for; null when the contact was deleted. */
+  readonly deferredContent: DeferredContentRef
+  /** The contact; null if it was deleted. */
   readonly contact: MailContact | null
 }
 
-export type Filled =
+export type DeferredContentResult =
   | {
       readonly kind: 'filled'
-      readonly source: Source
+      readonly source: TemplateSource
       /** A JSON object. */
       readonly params: string
       readonly headers: readonly (readonly [name: string, value: string])[]
-      /** Whom its links are about. */
+      /** The recipient that the links identify. */
       readonly ref: MailRef
     }
-  | Unfillable
+  | UnrenderableMessage
 
-/** What no mail can be made of. */
-export type Unfillable =
+/** Why a message cannot be rendered. */
+export type UnrenderableMessage =
   /** The contact was deleted. */
   { readonly kind: 'contact-gone' } | { readonly kind: 'cannot-render'; readonly reason: string }
 
-export interface Recipes {
-  fillIn(mail: RecipeMail): Promise<Filled>
+export interface DeferredContentResolver {
+  resolve(mail: DeferredMessage): Promise<DeferredContentResult>
 }
 
-export interface RecipeParts {
+export interface DeferredContentDeps {
   readonly ctx: Pick<Context, 'db' | 'clock'>
   readonly links: Links
   readonly tracking: TrackingCache
 }
 
-const KEPT = { max: 500, ttlMs: 60_000 }
+const CACHE_OPTIONS = { max: 500, ttlMs: 60_000 }
 
-export function createRecipes({ ctx, links, tracking }: RecipeParts): Recipes {
-  const contents = createKeptAnswers<MailContent | null>(ctx.clock, KEPT)
-  const campaigns = createKeptAnswers<string>(ctx.clock, KEPT)
-  const contentOf = ({ workspaceId, recipe: { contentId } }: RecipeMail): Promise<MailContent | null> =>
-    contents.find(contentId, () => findContent(ctx.db, workspaceId, contentId))
+export function createDeferredContentResolver({ ctx, links, tracking }: DeferredContentDeps): DeferredContentResolver {
+  const contentCache = createLoadingCache<StoredContent | null>(ctx.clock, CACHE_OPTIONS)
+  const campaignNameCache = createLoadingCache<string>(ctx.clock, CACHE_OPTIONS)
+  const contentOf = ({ workspaceId, deferredContent: { contentId } }: DeferredMessage): Promise<StoredContent | null> =>
+    contentCache.get(contentId, () => findContent(ctx.db, workspaceId, contentId))
   const campaignOf = async ({
     workspaceId,
     campaignId: id,
-  }: RecipeMail): Promise<{ id: string; name: string } | undefined> =>
-    id === null ? undefined : { id, name: await campaigns.find(id, () => findCampaignName(ctx.db, workspaceId, id)) }
+  }: DeferredMessage): Promise<{ id: string; name: string } | undefined> =>
+    id === null
+      ? undefined
+      : { id, name: await campaignNameCache.get(id, () => findCampaignName(ctx.db, workspaceId, id)) }
 
-  const uses = new WeakMap<MailContent, Use>()
-  const useOf = (content: MailContent): Use => {
-    const use = uses.get(content) ?? makeUse(content)
-    uses.set(content, use)
-    return use
+  const preparedSources = new WeakMap<StoredContent, PreparedContent>()
+  const prepare = (content: StoredContent): PreparedContent => {
+    const entry = preparedSources.get(content) ?? prepareContent(content)
+    preparedSources.set(content, entry)
+    return entry
   }
 
-  async function fillIn(mail: RecipeMail): Promise<Filled> {
-    const { messageId, n, workspaceId, recipe, contact } = mail
+  async function resolve(message: DeferredMessage): Promise<DeferredContentResult> {
+    const { messageId, n, workspaceId, deferredContent: recipe, contact } = message
     if (contact === null) return { kind: 'contact-gone' }
-    const content = await contentOf(mail)
-    if (content === null) return { kind: 'cannot-render', reason: 'its content is gone' }
+    const content = await contentOf(message)
+    if (content === null) return { kind: 'cannot-render', reason: 'the stored content was not found' }
     const { base } = await tracking.find(workspaceId)
     const ref = { base, messageId, n, workspaceId, contactId: recipe.contactId, audienceId: recipe.audienceId }
-    const { source, isWanted } = useOf(content)
+    const { source, isUsed } = prepare(content)
     const params = variablesOf(
       contact,
       {
         unsubscribeUrl: links.unsubscribe(ref),
         preferencesUrl: links.preferences(ref),
-        viewInBrowserUrl: VIEW.some(isWanted) ? links.view(ref) : '',
-        campaign: await campaignOf(mail),
+        viewInBrowserUrl: VIEW_URL_NAMES.some(isUsed) ? links.view(ref) : '',
+        campaign: await campaignOf(message),
         workspace: { name: content.workspaceName },
-        event: eventOf(recipe),
+        event: eventProperties(recipe),
       },
-      isWanted,
+      isUsed,
     )
     return { kind: 'filled', source, params: JSON.stringify(params), headers: links.listUnsubscribe(ref), ref }
   }
 
-  return { fillIn }
+  return { resolve }
 }
 
-/** What all mails of a content share. */
-interface Use {
-  readonly source: Source
-  /** Which variables it may print. */
-  readonly isWanted: ReturnType<typeof mentionsOf>
+/** Prepared once for all messages with the same content. */
+interface PreparedContent {
+  readonly source: TemplateSource
+  /** Which variables the content may read. */
+  readonly isUsed: ReturnType<typeof createVariableFilter>
 }
 
-function makeUse({ id, subject, html, text }: MailContent): Use {
-  return { source: { key: id, subject, html, text, makesText: true }, isWanted: mentionsOf([subject, html, text]) }
+function prepareContent({ id, subject, html, text }: StoredContent): PreparedContent {
+  return {
+    source: { key: id, subject, html, text, generatesText: true },
+    isUsed: createVariableFilter([subject, html, text]),
+  }
 }
 
-const VIEW = ['viewInBrowserUrl', 'view_in_browser_url']
+const VIEW_URL_NAMES = ['viewInBrowserUrl', 'view_in_browser_url']
 
-function eventOf({ params }: Recipe): Readonly<Record<string, unknown>> | undefined {
+function eventProperties({ params }: DeferredContentRef): Readonly<Record<string, unknown>> | undefined {
   const event = params?.['event']
   return typeof event === 'object' && event !== null ? (event as Readonly<Record<string, unknown>>) : undefined
 }
 
-/** What a contact brings into a subject must not begin a header of its own. */
+/** A line break in a variable must not start a new header. */
 function oneLine(subject: string): string {
   return subject.replaceAll(/\p{Cc}+/gu, ' ')
 }
@@ -133,7 +140,7 @@ async function findCampaignName(db: Queryable, workspaceId: string, id: string):
   return rows[0]?.name ?? ''
 }
 
-const STORED = prepared(
+const FIND_DEFERRED = prepared(
   'recipes-stored',
   sql`
     SELECT m.workspace_id AS "workspaceId", m.campaign_id AS "campaignId", m.content_id AS "contentId",
@@ -143,13 +150,13 @@ const STORED = prepared(
   `,
 )
 
-interface StoredRecipe
+interface StoredDeferredContent
   extends
-    Pick<RecipeMail, 'workspaceId' | 'campaignId'>,
-    Pick<Recipe, 'contentId' | 'contactId' | 'audienceId' | 'params'> {}
+    Pick<DeferredMessage, 'workspaceId' | 'campaignId'>,
+    Pick<DeferredContentRef, 'contentId' | 'contactId' | 'audienceId' | 'params'> {}
 
-/** A mail as it reads. */
-export type Made =
+/** A message as its reader sees it. */
+export type RenderedDeferredMessage =
   | {
       readonly kind: 'mail'
       readonly subject: string
@@ -157,28 +164,36 @@ export type Made =
       readonly text: string | null
       readonly ref: MailRef
     }
-  | Unfillable
+  | UnrenderableMessage
 
 /**
- * What a mail of a campaign or an automation says, for who looks at it again: `n` is its recipient. Made anew of what is known of the
- * contact now; one that has unsubscribed since may still read it. Null: the message is none of these.
+ * Renders a campaign or automation message again, for example for its web view; `n` is the recipient. It uses the
+ * contact's current data, and a contact that unsubscribed may still read it. Null if the message has no deferred
+ * content.
  */
-export async function renderRecipe(
-  parts: RecipeParts,
+export async function renderDeferredMessage(
+  deps: DeferredContentDeps,
   renderer: Pick<Renderer, 'renderMany'>,
   messageId: string,
   n = 0,
-): Promise<Made | null> {
+): Promise<RenderedDeferredMessage | null> {
   const {
     rows: [row],
-  } = await parts.ctx.db.query<StoredRecipe>(STORED, [messageId])
+  } = await deps.ctx.db.query<StoredDeferredContent>(FIND_DEFERRED, [messageId])
   if (row === undefined) return null
   const { workspaceId, campaignId, ...recipe } = row
-  const [contact = null] = await loadMailContacts(parts.ctx.db, [row])
-  const filled = await createRecipes(parts).fillIn({ messageId, n, workspaceId, campaignId, recipe, contact })
-  if (filled.kind !== 'filled') return filled
-  const [rendered] = await renderer.renderMany(filled.source, [filled.params])
-  if (rendered?.ok !== true) return { kind: 'cannot-render', reason: rendered?.reason ?? 'nothing came of it' }
+  const [contact = null] = await loadMailContacts(deps.ctx.db, [row])
+  const resolved = await createDeferredContentResolver(deps).resolve({
+    messageId,
+    n,
+    workspaceId,
+    campaignId,
+    deferredContent: recipe,
+    contact,
+  })
+  if (resolved.kind !== 'filled') return resolved
+  const [rendered] = await renderer.renderMany(resolved.source, [resolved.params])
+  if (rendered?.ok !== true) return { kind: 'cannot-render', reason: rendered?.reason ?? 'the renderer returned no result' }
   const { subject, html, text } = rendered
-  return { kind: 'mail', subject: oneLine(subject), html, text, ref: filled.ref }
+  return { kind: 'mail', subject: oneLine(subject), html, text, ref: resolved.ref }
 }

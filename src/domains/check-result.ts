@@ -1,48 +1,55 @@
 /**
- * Writes down what a look at DNS found, in one transaction: facts, status, states of the DKIM keys, due time and events. The row is locked
- * and judged as it is then, so two looks that end together count one after the other, and one that began earlier than the last changes
- * nothing. When another workspace holds the name, the status stays and the rest is written.
+ * Stores the result of a DNS check in one transaction: records, status, states of the DKIM keys, due time and events.
+ * The row is locked and evaluated as it is then, so two checks that end together are stored one after the other, and a
+ * check that started before the last stored one changes nothing. If another workspace holds the name verified, the
+ * status stays and the rest is stored.
  */
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
-import { NO_NEWS, type News } from '#src/queue/notifications.ts'
+import { NO_NOTIFICATIONS, type CommitNotifications } from '#src/queue/notifications.ts'
 import { raiseEvents, type WorkspaceEvent } from '#src/events/raise.ts'
 import { sql } from '#src/stores/sql.ts'
-import { type Domain, findDomain, isHeldElsewhere, type PartStatus } from './domains.ts'
-import type { RecordCheck } from './inspect.ts'
-import { type DkimKeyRow, type KeyMove, planKeys, SETTLE_MS } from './key-state.ts'
-import { dkimName, type Purpose } from './records.ts'
-import { growingWaitMs, judgeStanding, type Proof, type Standing, type Verdict } from './status.ts'
+import { type Domain, findDomain, isVerifiedElsewhere, type OptionalRecordStatus } from './domains.ts'
+import type { RecordCheck } from './inspect-records.ts'
+import { type DkimKeyRow, type KeyTransition, planKeyTransitions, PROPAGATION_MS } from './key-state.ts'
+import { dkimName, type RecordPurpose } from './records.ts'
+import {
+  growingWaitMs,
+  evaluateStatus,
+  type OwnershipProof,
+  type StatusSnapshot,
+  type StatusDecision,
+} from './domain-status.ts'
 
-export interface Look {
+export interface DomainCheck {
   readonly domainId: string
   readonly workspaceId: string
   /** Epoch ms. */
-  readonly begunAt: number
+  readonly startedAt: number
   readonly checks: readonly RecordCheck[]
 }
 
-export interface Settled {
-  readonly proof: Proof
-  /** As it is now; null when it was removed meanwhile. */
+export interface StoredCheck {
+  readonly proof: OwnershipProof
+  /** The domain after the check; null if it was removed meanwhile. */
   readonly domain: Domain | null
-  /** To be announced. */
-  readonly news: News
+  /** Pass to `announce` after the commit. */
+  readonly notifications: CommitNotifications
 }
 
-type Settling = Pick<Context, 'db' | 'clock' | 'config'>
+type CheckContext = Pick<Context, 'db' | 'clock' | 'config'>
 
-export async function settleCheck(ctx: Settling, look: Look): Promise<Settled> {
+export async function storeCheckResult(ctx: CheckContext, check: DomainCheck): Promise<StoredCheck> {
   try {
-    return await settleOnce(ctx, look, false)
+    return await storeOnce(ctx, check, false)
   } catch (error) {
-    if (!isHeldElsewhere(error)) throw error
-    return settleOnce(ctx, look, true)
+    if (!isVerifiedElsewhere(error)) throw error
+    return storeOnce(ctx, check, true)
   }
 }
 
-async function settleOnce(ctx: Settling, look: Look, isTaken: boolean): Promise<Settled> {
-  const { proof, news } = await ctx.db.transaction(async (tx) => {
+async function storeOnce(ctx: CheckContext, check: DomainCheck, isClaimedElsewhere: boolean): Promise<StoredCheck> {
+  const { proof, news: notifications } = await ctx.db.transaction(async (tx) => {
     const {
       rows: [locked],
     } = await tx.query<{ isLate: boolean }>(
@@ -52,29 +59,36 @@ async function settleOnce(ctx: Settling, look: Look, isTaken: boolean): Promise<
         WHERE id = $1 AND workspace_id = $2
         FOR NO KEY UPDATE
       `,
-      [look.domainId, look.workspaceId, new Date(look.begunAt)],
+      [check.domainId, check.workspaceId, new Date(check.startedAt)],
     )
-    const domain = locked === undefined ? null : await findDomain(tx, look.workspaceId, look.domainId)
-    if (domain === null) return { proof: 'unknown' as const, news: NO_NEWS }
-    const found = proofOf(domain, look.checks)
-    const judged = found === 'proven' && isTaken ? 'taken' : found
+    const domain = locked === undefined ? null : await findDomain(tx, check.workspaceId, check.domainId)
+    if (domain === null) return { proof: 'unknown' as const, news: NO_NOTIFICATIONS }
+    const found = proofOf(domain, check.checks)
+    const proof = found === 'proven' && isClaimedElsewhere ? 'taken' : found
     const isLate = locked?.isLate === true
-    return { proof: judged, news: isLate ? NO_NEWS : await write(ctx, tx, { domain, look, proof: judged }) }
+    return {
+      proof: proof,
+      news: isLate ? NO_NOTIFICATIONS : await updateDomain(ctx, tx, { domain, check, proof: proof }),
+    }
   })
-  return { proof, news, domain: await findDomain(ctx.db, look.workspaceId, look.domainId) }
+  return { proof, notifications, domain: await findDomain(ctx.db, check.workspaceId, check.domainId) }
 }
 
-interface Judged {
+interface EvaluatedCheck {
   readonly domain: Domain
-  readonly look: Look
-  readonly proof: Proof
+  readonly check: DomainCheck
+  readonly proof: OwnershipProof
 }
 
-async function write(ctx: Settling, tx: Queryable, { domain, look, proof }: Judged): Promise<News> {
+async function updateDomain(
+  ctx: CheckContext,
+  tx: Queryable,
+  { domain, check, proof }: EvaluatedCheck,
+): Promise<CommitNotifications> {
   const now = ctx.clock.now()
-  const verdict = judgeStanding(standingOf(domain), proof, now)
-  const ageMs = verdict.status === domain.status ? now - domain.statusSince.getTime() : 0
-  const moves = planKeys(domain.keys, (key) => statusOfKey(look.checks, domain.domain, key), now)
+  const decision = evaluateStatus(snapshotOf(domain), proof, now)
+  const ageMs = decision.status === domain.status ? now - domain.statusSince.getTime() : 0
+  const moves = planKeyTransitions(domain.keys, (key) => statusOfKey(check.checks, domain.domain, key), now)
   for (const move of moves) await moveKey(tx, move, new Date(now))
   await tx.query(
     sql`
@@ -89,23 +103,32 @@ async function write(ctx: Settling, tx: Queryable, { domain, look, proof }: Judg
     `,
     [
       domain.id,
-      JSON.stringify(look.checks),
-      new Date(look.begunAt),
-      dateOf(verdict.missingSinceMs),
-      dueAt(ctx, verdict, Math.min(waitOfKeys(domain.keys, moves, now), waitOfParts(verdict, ageMs, look.checks))),
-      partStatus(look.checks, 'mail_from', domain.mailFromStatus),
-      partStatus(look.checks, 'tracking', domain.trackingStatus),
+      JSON.stringify(check.checks),
+      new Date(check.startedAt),
+      dateOf(decision.missingSinceMs),
+      dueAt(
+        ctx,
+        decision,
+        Math.min(keyRecheckMs(domain.keys, moves, now), recordRecheckMs(decision, ageMs, check.checks)),
+      ),
+      partStatus(check.checks, 'mail_from', domain.mailFromStatus),
+      partStatus(check.checks, 'tracking', domain.trackingStatus),
     ],
   )
-  return verdict.status === domain.status ? NO_NEWS : turn(tx, domain, verdict, new Date(now))
+  return decision.status === domain.status ? NO_NOTIFICATIONS : changeStatus(tx, domain, decision, new Date(now))
 }
 
-function standingOf({ status, statusSince, missingSince, isTrusted }: Domain): Standing {
+function snapshotOf({ status, statusSince, missingSince, isTrusted }: Domain): StatusSnapshot {
   return { status, statusSinceMs: statusSince.getTime(), missingSinceMs: missingSince?.getTime() ?? null, isTrusted }
 }
 
-/** Apart from the facts: naming the column makes every process forget its API keys. */
-async function turn(tx: Queryable, domain: Domain, { status }: Verdict, now: Date): Promise<News> {
+/** A statement of its own: setting the status column makes every process drop its cached API keys. */
+async function changeStatus(
+  tx: Queryable,
+  domain: Domain,
+  { status }: StatusDecision,
+  now: Date,
+): Promise<CommitNotifications> {
   await tx.query(
     sql`
       UPDATE domains
@@ -124,10 +147,10 @@ async function turn(tx: Queryable, domain: Domain, { status }: Verdict, now: Dat
     data,
   })
   if (status === 'verified') return raiseEvents(tx, [event('domain.verified')], now)
-  return status === 'degraded' ? raiseEvents(tx, [event('domain.degraded')], now) : NO_NEWS
+  return status === 'degraded' ? raiseEvents(tx, [event('domain.degraded')], now) : NO_NOTIFICATIONS
 }
 
-async function moveKey(tx: Queryable, move: KeyMove, now: Date): Promise<void> {
+async function moveKey(tx: Queryable, move: KeyTransition, now: Date): Promise<void> {
   if (move.kind === 'saw') {
     await tx.query(`UPDATE dkim_keys SET seen_at = $2 WHERE id = $1 AND state = 'waiting'`, [move.id, dateOf(move.at)])
   } else if (move.kind === 'delete') {
@@ -144,8 +167,8 @@ async function moveKey(tx: Queryable, move: KeyMove, now: Date): Promise<void> {
   }
 }
 
-/** The RSA record that signs, or the next one where it is there already, is the proof that whoever added the domain can write its zone. */
-function proofOf({ keys, domain }: Domain, checks: readonly RecordCheck[]): Proof {
+/** The record of the active or the waiting RSA key proves that the owner of the domain can edit its zone. */
+function proofOf({ keys, domain }: Domain, checks: readonly RecordCheck[]): OwnershipProof {
   const proving = keys.filter(
     ({ algorithm, state }) => algorithm === 'rsa-sha256' && (state === 'active' || state === 'waiting'),
   )
@@ -156,20 +179,27 @@ function proofOf({ keys, domain }: Domain, checks: readonly RecordCheck[]): Proo
 
 function statusOfKey(checks: readonly RecordCheck[], domain: string, key: DkimKeyRow): RecordCheck['status'] {
   const name = dkimName(key.selector, domain)
-  // a key that came after the look began was not looked for
-  return checks.find((check) => check.purpose === 'dkim' && check.name === name)?.status ?? 'unknown'
+  // a key that was added after the check started was not checked
+  return checks.find((record) => record.purpose === 'dkim' && record.name === name)?.status ?? 'unknown'
 }
 
-/** All records of the part are there; something is wrong; or not there yet. DNS that does not answer changes nothing. */
-function partStatus(checks: readonly RecordCheck[], purpose: Purpose, before: PartStatus): PartStatus {
+/** The status of a group of records: all present, one wrong, or not there yet. An unanswered query changes nothing. */
+function partStatus(
+  checks: readonly RecordCheck[],
+  purpose: RecordPurpose,
+  before: OptionalRecordStatus,
+): OptionalRecordStatus {
   const found = checks.filter((check) => check.purpose === purpose).map(({ status }) => status)
   if (found.includes('wrong')) return 'failed'
   if (found.includes('missing') || found.length === 0) return 'pending'
   return found.includes('unknown') ? before : 'verified'
 }
 
-/** A waiting key is looked for like a pending domain; what has been seen, when it may begin to sign. */
-function waitOfKeys(keys: readonly DkimKeyRow[], moves: readonly KeyMove[], now: number): number {
+/**
+ * Time until the next check that a waiting key needs: like a pending domain until its record is seen, then when it may
+ * begin to sign.
+ */
+function keyRecheckMs(keys: readonly DkimKeyRow[], moves: readonly KeyTransition[], now: number): number {
   const moved = new Map(moves.map((move) => [move.id, move]))
   const waits = keys
     .filter(({ state }) => state === 'waiting')
@@ -177,25 +207,25 @@ function waitOfKeys(keys: readonly DkimKeyRow[], moves: readonly KeyMove[], now:
       const move = moved.get(key.id)
       if (move?.kind === 'to') return Infinity
       const seenMs = move?.kind === 'saw' ? move.at : key.seenMs
-      return seenMs === null ? growingWaitMs(now - key.sinceMs) : Math.max(1000, seenMs + SETTLE_MS - now)
+      return seenMs === null ? growingWaitMs(now - key.sinceMs) : Math.max(1000, seenMs + PROPAGATION_MS - now)
     })
   return Math.min(Infinity, ...waits)
 }
 
-const EAGER_MS = 72 * 60 * 60_000
+const NEW_DOMAIN_MS = 72 * 60 * 60_000
 
-/** Whoever enters records does so one after the other: in its first days a verified domain that lacks some is looked at more often. */
-function waitOfParts({ status }: Verdict, ageMs: number, checks: readonly RecordCheck[]): number {
-  const isEager = status === 'verified' && ageMs < EAGER_MS && checks.some((check) => check.status !== 'ok')
-  return isEager ? growingWaitMs(ageMs) : Infinity
+/** Owners add records one by one: in its first days, a verified domain that lacks some is checked more often. */
+function recordRecheckMs({ status }: StatusDecision, ageMs: number, checks: readonly RecordCheck[]): number {
+  const isNew = status === 'verified' && ageMs < NEW_DOMAIN_MS && checks.some((check) => check.status !== 'ok')
+  return isNew ? growingWaitMs(ageMs) : Infinity
 }
 
 const JITTER = 0.1
 
-/** The next look, spread by jitter so that what was added together is not looked at together. */
-function dueAt({ clock, config }: Settling, { dueInMs }: Verdict, soonerMs: number): Date | null {
-  if (dueInMs === null && soonerMs === Infinity) return null
-  const waitMs = Math.min(dueInMs ?? Infinity, soonerMs) * config.retryScale * (1 + JITTER * Math.random())
+/** The time of the next check, with jitter so that domains added together are not checked together. */
+function dueAt({ clock, config }: CheckContext, { dueInMs }: StatusDecision, recheckMs: number): Date | null {
+  if (dueInMs === null && recheckMs === Infinity) return null
+  const waitMs = Math.min(dueInMs ?? Infinity, recheckMs) * config.retryScale * (1 + JITTER * Math.random())
   return new Date(clock.now() + Math.max(1000, waitMs))
 }
 

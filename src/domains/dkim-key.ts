@@ -1,7 +1,7 @@
 /**
- * New DKIM keys for a domain: RSA-2048 (RFC 8301: every verifier takes it) and Ed25519
- * (RFC 8463: short, fast, known to some), with the TXT record that publishes each.
- * Makes keys and nothing else: sealing and storing them is the caller's.
+ * Generates DKIM keys for a domain: RSA-2048 (RFC 8301: every verifier accepts it) and Ed25519 (RFC 8463: short and
+ * fast, supported by some), with the TXT record that publishes each. Only generates; the caller encrypts and stores
+ * them.
  */
 import { generateKeyPair } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
@@ -11,18 +11,18 @@ export type DkimAlgorithm = 'rsa-sha256' | 'ed25519-sha256'
 
 export interface DkimKey {
   readonly algorithm: DkimAlgorithm
-  /** PKCS#8 DER, not sealed. */
+  /** PKCS#8 DER, not encrypted. */
   readonly privateKey: Buffer
   /** The value of `<selector>._domainkey.<domain>` TXT, in one piece; see `txtStrings`. */
   readonly dnsValue: string
 }
 
 const RSA_BITS = 2048
-/** RFC 1035 §3.3: a TXT record is a list of strings of at most 255 octets; RFC 6376 §3.6.2.2: they are read as one. */
+/** RFC 1035 3.3: a TXT record is a list of strings of at most 255 octets; RFC 6376 3.6.2.2: they are read as one. */
 const MAX_STRING = 255
 const generate = promisify(generateKeyPair)
 
-/** One key of each kind, the one to list first (and to sign with first) in front. About 0.1 s of work, off the main thread. */
+/** One key of each algorithm, RSA first: it is listed first and signs first. Takes about 0.1 s, off the main thread. */
 export async function generateDkimKeys(): Promise<readonly [rsa: DkimKey, ed25519: DkimKey]> {
   const [rsa, ed25519] = await Promise.all([generate('rsa', { modulusLength: RSA_BITS }), generate('ed25519', {})])
   return [
@@ -31,7 +31,9 @@ export async function generateDkimKeys(): Promise<readonly [rsa: DkimKey, ed2551
   ]
 }
 
-/** The strings that a TXT record holds the value in, for zone files and DNS interfaces that want them cut. */
+/**
+ * The strings of at most 255 octets that a TXT record holds the value in, for DNS interfaces that want them separate.
+ */
 export function txtStrings(value: string): string[] {
   return value.match(new RegExp(`.{1,${MAX_STRING}}`, 'gs')) ?? []
 }

@@ -1,5 +1,5 @@
 import { assert } from 'chai'
-import { findProblem } from './dkim-record.ts'
+import { findDkimProblem } from './dkim-record.ts'
 
 const P = 'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA1234'
 const OURS = `v=DKIM1; k=rsa; p=${P}`
@@ -12,16 +12,16 @@ const CASES: readonly [texts: readonly string[], problem: RegExp | null][] = [
   [[`${OURS}; t=y; h=sha1:sha256; s=email`], null],
   [['v=spf1 -all', 'google-site-verification=x', OURS], null],
   [[], /^there is no TXT record$/],
-  [['v=spf1 -all'], /it is no DKIM key/],
+  [['v=spf1 -all'], /it is not a DKIM key/],
   [[OURS, OURS], /there are 2 DKIM records/],
   [[OURS, 'v=DKIM1; p=abc'], /there are 2 DKIM records/],
   [[`"${OURS}"`], /quotation marks/],
   [['v=DKIM1; k=rsa; p='], /revoked/],
   [['v=DKIM1; k=rsa; p=; x=1'], /revoked/],
   [[OURS.slice(0, 40)], /cut off after 22 of 48 characters/],
-  [['v=DKIM1; k=rsa; p=MIIBother'], /another key/],
+  [['v=DKIM1; k=rsa; p=MIIBother'], /a different key/],
   [[`v=DKIM2; k=rsa; p=${P}`], /v=DKIM2/],
-  [[`v=DKIM1; k=ed25519; p=${P}`], /k=ed25519 and not k=rsa/],
+  [[`v=DKIM1; k=ed25519; p=${P}`], /k=ed25519 instead of k=rsa/],
   [[`${OURS}; h=sha1`], /h=sha1/],
   [[`${OURS}; s=other`], /s=other/],
 ]
@@ -29,14 +29,14 @@ const CASES: readonly [texts: readonly string[], problem: RegExp | null][] = [
 describe('a published DKIM key', () => {
   for (const [texts, problem] of CASES) {
     it(JSON.stringify(texts), () => {
-      const found = findProblem(texts, OURS)
+      const found = findDkimProblem(texts, OURS)
       if (problem === null) assert.strictEqual(found, null)
       else assert.match(found ?? 'no problem', problem)
     })
   }
 
-  it('of another kind must say which', () => {
-    assert.strictEqual(findProblem(['v=DKIM1; k=ed25519; p=abcd'], 'v=DKIM1; k=ed25519; p=abcd'), null)
-    assert.match(findProblem(['v=DKIM1; p=abcd'], 'v=DKIM1; k=ed25519; p=abcd') ?? '', /k=rsa and not k=ed25519/)
+  it('an Ed25519 key must have k=ed25519', () => {
+    assert.strictEqual(findDkimProblem(['v=DKIM1; k=ed25519; p=abcd'], 'v=DKIM1; k=ed25519; p=abcd'), null)
+    assert.match(findDkimProblem(['v=DKIM1; p=abcd'], 'v=DKIM1; k=ed25519; p=abcd') ?? '', /k=rsa instead of k=ed25519/)
   })
 })

@@ -1,14 +1,14 @@
-/** What DNS holds at `_dmarc` (RFC 7489 6.3), judged as a receiver would: it takes one valid record, or none. Pure. */
-import { type Finding, missing, ok, wrong } from './record-finding.ts'
+/** Checks the TXT records at `_dmarc` (RFC 7489 6.3) as a receiver would: exactly one valid record, or none. Pure. */
+import { type RecordFinding, missing, ok, wrong } from './record-finding.ts'
 
 const POLICIES = ['none', 'quarantine', 'reject']
-/** Something that was meant to be a policy. */
-const MEANT = /dmarc1?\b|^\s*["']?\s*v\s*=\s*dmarc/i
+/** Text that was probably meant to be a DMARC record. */
+const LOOKS_LIKE_DMARC = /dmarc1?\b|^\s*["']?\s*v\s*=\s*dmarc/i
 
-export function judgeDmarc(texts: readonly string[]): Finding {
+export function checkDmarcRecord(texts: readonly string[]): RecordFinding {
   const records = texts.filter((text) => /^v\s*=\s*DMARC1\s*(?:;|$)/.test(text))
   const [text, ...others] = records
-  if (text === undefined) return explainNone(texts)
+  if (text === undefined) return describeMissing(texts)
   if (others.length > 0)
     return wrong(`there are ${records.length} DMARC records, which counts as none (RFC 7489 6.6.3): keep one`)
   const tags = readTags(text)
@@ -17,19 +17,19 @@ export function judgeDmarc(texts: readonly string[]): Finding {
   for (const name of ['p', 'sp']) {
     const value = tags.get(name)
     if (value === undefined || POLICIES.includes(value)) continue
-    return wrong(`the DMARC record says ${name}=${value.slice(0, 40)}, which is not one of ${POLICIES.join(', ')}`)
+    return wrong(`the DMARC record has ${name}=${value.slice(0, 40)}, which is not one of ${POLICIES.join(', ')}`)
   }
-  return ok(`DMARC is there, with the policy ${policy}`)
+  return ok(`the DMARC record has the policy ${policy}`)
 }
 
-function explainNone(texts: readonly string[]): Finding {
-  const meant = texts.find((text) => MEANT.test(text))
-  if (meant === undefined) return missing('there is no DMARC record')
-  if (/^\s*["'“]/.test(meant)) return wrong('the value has quotation marks in it: enter it without them')
+function describeMissing(texts: readonly string[]): RecordFinding {
+  const malformed = texts.find((text) => LOOKS_LIKE_DMARC.test(text))
+  if (malformed === undefined) return missing('there is no DMARC record')
+  if (/^\s*["'“]/.test(malformed)) return wrong('the value contains quotation marks: enter it without them')
   return wrong('the DMARC record does not begin with v=DMARC1;')
 }
 
-/** Of a tag that stands twice the first counts. */
+/** Of a repeated tag the first counts. */
 function readTags(text: string): ReadonlyMap<string, string> {
   const tags = new Map<string, string>()
   for (const part of text.split(';')) {

@@ -1,8 +1,8 @@
-/** Who runs the zone of a domain, told by the names of its name servers. Pure. */
+/** Recognises who runs the zone of a domain by the names of its name servers. Pure. */
 import { getDomain } from 'tldts'
-import { tame } from './record-finding.ts'
+import { sanitizeText } from './record-finding.ts'
 
-/** By how the name of a name server ends. */
+/** Suffixes of name server names. */
 const PROVIDERS: readonly (readonly [provider: string, pattern: RegExp])[] = [
   ['Cloudflare', /\.ns\.cloudflare\.com$|\.cloudflare\.net$/],
   ['Amazon Route 53', /\.awsdns-\d+\.(?:com|net|org|co\.uk)$/],
@@ -28,10 +28,10 @@ const PROVIDERS: readonly (readonly [provider: string, pattern: RegExp])[] = [
   ['deSEC', /\.desec\.(?:io|org)$/],
 ]
 
-/** The provider's name; of one that is not in the table, the domain of its name servers. Null without name servers. */
+/** The provider's name; for an unknown one, the domain of its name servers. Null without name servers. */
 export function providerOf(nameServers: readonly string[]): string | null {
   const known = PROVIDERS.find(([, pattern]) => nameServers.some((name) => pattern.test(name)))
   if (known !== undefined) return known[0]
   const [first] = nameServers.toSorted()
-  return first === undefined ? null : tame(getDomain(first) ?? first)
+  return first === undefined ? null : sanitizeText(getDomain(first) ?? first)
 }

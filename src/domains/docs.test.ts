@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { assert } from 'chai'
 import { REGIONS } from '#config/regions.ts'
 import { KEY_STATES } from './key-state.ts'
-import { DOMAIN_STATES } from './status.ts'
+import { DOMAIN_STATES } from './domain-status.ts'
 
 describe('docs/guides/sending-domains.md', () => {
   const page = readFileSync(new URL('../../docs/guides/sending-domains.md', import.meta.url), 'utf8')

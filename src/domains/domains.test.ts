@@ -3,13 +3,13 @@ import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { assert } from 'chai'
 import { loadConfig } from '#config/load.ts'
 import { newId } from '#src/platform/id.ts'
-import { openVault } from '#src/crypto/encryption.ts'
+import { createEncryption } from '#src/crypto/encryption.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { startDns } from '#test/support/dns.ts'
-import { createDomainDns } from './dns.ts'
+import { createDomainDns } from './domain-dns.ts'
 import { addDomain, countDomains, type Domain, findDomain, listDomains, searchDomains, trustDomain } from './domains.ts'
-import { removeDomain } from './removal.ts'
-import { loadSendingDomain, type SigningKey } from './signing-keys.ts'
+import { removeDomain } from './domain-removal.ts'
+import { loadSendingDomain, type DomainSigningKey } from './signing-keys.ts'
 
 describe('sending domains', () => {
   let ctx: TestContext
@@ -32,7 +32,7 @@ describe('sending domains', () => {
     return added.kind === 'added' ? added.domain : assert.fail(added.kind)
   }
 
-  async function keysOf(id: string): Promise<readonly SigningKey[]> {
+  async function keysOf(id: string): Promise<readonly DomainSigningKey[]> {
     const sending = await loadSendingDomain(ctx, id)
     return sending.kind === 'ready' ? sending.keys : assert.fail(sending.kind)
   }
@@ -74,7 +74,7 @@ describe('sending domains', () => {
       )
       for (const { private_key: sealed } of rows) {
         assert.throws(() => createPrivateKey({ key: sealed, type: 'pkcs8', format: 'der' }))
-        assert.throws(() => openVault(Buffer.alloc(32, 8)).open('dkim', sealed), /MASTER_KEY/)
+        assert.throws(() => createEncryption(Buffer.alloc(32, 8)).decrypt('dkim', sealed), /MASTER_KEY/)
       }
       assert.strictEqual(rows.length, 2)
     })

@@ -1,8 +1,9 @@
 /**
- * Sending domains of a workspace: added with DKIM keys of their own, found, listed, trusted. Any workspace may claim a name, one can
- * hold it verified (the index domains_owner decides). Private keys are stored sealed and never read here.
+ * Sending domains of a workspace: add with DKIM keys of their own, find, list, trust. Several workspaces may claim a
+ * name, but only one can hold it verified (index domains_owner). Private keys are stored encrypted and never read here.
  *
- * Two add at once: the row of the workspace is locked, so the limit of the plan is exact and a name is there once.
+ * If two requests add a domain at once, the row of the workspace is locked, so the limit of the plan is exact and no
+ * name is added twice.
  */
 import { DEFAULT_REGION, type Region } from '#config/regions.ts'
 import type { Context } from '#src/context.ts'
@@ -10,13 +11,13 @@ import type { Queryable } from '#src/stores/db.ts'
 import { hexOf, isUuid, newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 import { type DkimKey, generateDkimKeys } from './dkim-key.ts'
-import type { RecordCheck } from './inspect.ts'
+import type { RecordCheck } from './inspect-records.ts'
 import type { DkimKeyRow, KeyState } from './key-state.ts'
-import { readDomainName, readNewName } from './name.ts'
-import { type DomainStatus, FIRST_WAIT_MS } from './status.ts'
+import { readDomainName, readNewDomainName } from './domain-name.ts'
+import { type DomainStatus, FIRST_WAIT_MS } from './domain-status.ts'
 
-/** Of the records that only add something: the bounce subdomain and the tracking name. */
-export type PartStatus = 'pending' | 'verified' | 'failed'
+/** Status of the optional records: the bounce subdomain and the tracking name. */
+export type OptionalRecordStatus = 'pending' | 'verified' | 'failed'
 
 export interface Domain {
   readonly id: string
@@ -27,10 +28,10 @@ export interface Domain {
   readonly statusSince: Date
   readonly isTrusted: boolean
   readonly missingSince: Date | null
-  readonly mailFromStatus: PartStatus
-  readonly trackingStatus: PartStatus
+  readonly mailFromStatus: OptionalRecordStatus
+  readonly trackingStatus: OptionalRecordStatus
   readonly region: Region
-  /** What the last look at DNS found; null before the first. */
+  /** Result of the last DNS check; null before the first. */
   readonly checks: readonly RecordCheck[] | null
   readonly checkedAt: Date | null
   readonly dnsProvider: string | null
@@ -39,22 +40,22 @@ export interface Domain {
   readonly registrarLastCheckedAt: Date | null
   readonly verifiedAt: Date | null
   readonly createdAt: Date
-  /** All of them; the ones that sign first, RSA in front. */
+  /** All keys; active ones first, RSA first. */
   readonly keys: readonly DkimKeyRow[]
 }
 
-export interface DomainOrder {
+export interface NewDomain {
   readonly workspaceId: string
-  /** As people write it. */
+  /** As the user writes it. */
   readonly name: string
   readonly region?: Region
-  /** How many the plan allows; null = any number. */
+  /** Limit of the plan; null = unlimited. */
   readonly max?: number | null
 }
 
 export type AddedDomain =
   | { readonly kind: 'added'; readonly domain: Domain }
-  /** The workspace has it already; nothing was changed. */
+  /** The workspace already has the domain; nothing was changed. */
   | { readonly kind: 'exists'; readonly domain: Domain }
   | { readonly kind: 'invalid'; readonly reason: string }
   | { readonly kind: 'too-many'; readonly max: number }
@@ -88,15 +89,15 @@ const INSERT_DOMAIN = sql`
   VALUES ($1, $2, $3, $4, $5, $6, $5, $5)
 `
 
-type Adding = Pick<Context, 'db' | 'vault' | 'config' | 'clock'>
+type AddDomainContext = Pick<Context, 'db' | 'encryption' | 'config' | 'clock'>
 
-/** Makes the keys (about 0.1 s, off the main thread) and stores both. */
-export async function addDomain(ctx: Adding, order: DomainOrder): Promise<AddedDomain> {
-  const read = readNewName(order.name, ctx.config.bounceDomain)
+/** Generates the keys (about 0.1 s, off the main thread) and stores the domain with them. */
+export async function addDomain(ctx: AddDomainContext, request: NewDomain): Promise<AddedDomain> {
+  const read = readNewDomainName(request.name, ctx.config.bounceDomain)
   if (!read.ok) return { kind: 'invalid', reason: read.reason }
-  const { workspaceId, region = DEFAULT_REGION, max = null } = order
-  const present = await findDomain(ctx.db, workspaceId, read.name)
-  if (present !== null) return { kind: 'exists', domain: present }
+  const { workspaceId, region = DEFAULT_REGION, max = null } = request
+  const existing = await findDomain(ctx.db, workspaceId, read.name)
+  if (existing !== null) return { kind: 'exists', domain: existing }
   const keys = await generateDkimKeys()
   const id = newId(ctx.clock.now())
   const outcome = await ctx.db.transaction(async (tx) => {
@@ -112,7 +113,7 @@ export async function addDomain(ctx: Adding, order: DomainOrder): Promise<AddedD
     const now = ctx.clock.now()
     const dueAt = new Date(now + FIRST_WAIT_MS * ctx.config.retryScale)
     await tx.query(INSERT_DOMAIN, [id, workspaceId, read.name, region, new Date(now), dueAt])
-    for (const key of keys) await storeKey(ctx, tx, { domainId: id, pairId: id, key, state: 'active' })
+    for (const key of keys) await storeDkimKey(ctx, tx, { domainId: id, pairId: id, key, state: 'active' })
     return 'added'
   })
   if (outcome === 'too-many') return { kind: outcome, max: max ?? 0 }
@@ -120,17 +121,24 @@ export async function addDomain(ctx: Adding, order: DomainOrder): Promise<AddedD
   return domain === null || outcome === 'no-workspace' ? { kind: 'no-workspace' } : { kind: outcome, domain }
 }
 
-interface NewKey {
+interface NewDkimKey {
   readonly domainId: string
-  /** Of the domain, or of the rotation. */
+  /** Id of the domain or of the rotation. */
   readonly pairId: string
   readonly key: DkimKey
   readonly state: KeyState
 }
 
-/** The selector carries a part of an id of ours: it collides with nothing in the zone, nor with another workspace's claim to the name. */
-export async function storeKey(ctx: Pick<Adding, 'vault' | 'clock'>, tx: Queryable, order: NewKey): Promise<void> {
-  const { domainId, pairId, key, state } = order
+/**
+ * The selector contains part of an id, so it collides neither with other selectors in the zone nor with those of
+ * another workspace that claims the name.
+ */
+export async function storeDkimKey(
+  ctx: Pick<AddDomainContext, 'encryption' | 'clock'>,
+  tx: Queryable,
+  newKey: NewDkimKey,
+): Promise<void> {
+  const { domainId, pairId, key, state } = newKey
   const selector = `ms-${hexOf(pairId).slice(-8)}${key.algorithm === 'ed25519-sha256' ? '-ed' : ''}`
   await tx.query(
     sql`
@@ -142,7 +150,7 @@ export async function storeKey(ctx: Pick<Adding, 'vault' | 'clock'>, tx: Queryab
       domainId,
       selector,
       key.algorithm,
-      ctx.vault.seal('dkim', key.privateKey),
+      ctx.encryption.encrypt('dkim', key.privateKey),
       key.dnsValue,
       state,
       new Date(ctx.clock.now()),
@@ -150,13 +158,15 @@ export async function storeKey(ctx: Pick<Adding, 'vault' | 'clock'>, tx: Queryab
   )
 }
 
-/** By id or name, in this workspace only. */
+/** Finds a domain by id or name in this workspace. */
 export async function findDomain(db: Queryable, workspaceId: string, idOrName: string): Promise<Domain | null> {
   const [domain] = await searchDomains(db, idOrName, workspaceId)
   return domain ?? null
 }
 
-/** By id or name, in one workspace or in all: several may claim one name. The verified one comes first. */
+/**
+ * Finds domains by id or name, in one workspace or in all: several may claim one name. The verified one comes first.
+ */
 export async function searchDomains(
   db: Queryable,
   idOrName: string,
@@ -176,7 +186,7 @@ export async function searchDomains(
   return rows
 }
 
-/** The oldest first, of one workspace or (null) of all. */
+/** Oldest first, of one workspace or (null) of all. */
 export async function listDomains(
   db: Queryable,
   workspaceId: string | null,
@@ -203,7 +213,10 @@ export async function countDomains(db: Queryable, workspaceId: string): Promise<
   return rows[0]?.n ?? 0
 }
 
-/** Makes a domain verified on the operator's word, whatever DNS says now or later. `taken`: another workspace holds it. */
+/**
+ * Marks a domain as verified by the operator's decision, whatever DNS says now or later. `taken`: another workspace
+ * holds it verified.
+ */
 export async function trustDomain(db: Queryable, id: string): Promise<TrustedDomain> {
   try {
     const { rowCount } = await db.query(
@@ -223,12 +236,12 @@ export async function trustDomain(db: Queryable, id: string): Promise<TrustedDom
     )
     return rowCount === 1 ? 'verified' : 'not-found'
   } catch (error) {
-    if (isHeldElsewhere(error)) return 'taken'
+    if (isVerifiedElsewhere(error)) return 'taken'
     throw error
   }
 }
 
-/** Another workspace holds the name verified. */
-export function isHeldElsewhere(error: unknown): boolean {
+/** True if another workspace holds the name verified. */
+export function isVerifiedElsewhere(error: unknown): boolean {
   return error instanceof Error && 'constraint' in error && error.constraint === 'domains_owner'
 }

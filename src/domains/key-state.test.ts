@@ -1,7 +1,7 @@
 import { assert } from 'chai'
 import fc from 'fast-check'
-import type { FindingStatus } from './record-finding.ts'
-import { type DkimKeyRow, KEY_STATES, type KeyMove, type KeyState, planKeys } from './key-state.ts'
+import type { RecordFindingStatus } from './record-finding.ts'
+import { type DkimKeyRow, KEY_STATES, type KeyTransition, type KeyState, planKeyTransitions } from './key-state.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
@@ -16,12 +16,17 @@ const key = (id: string, state: KeyState, ageMs = 0, seenAgoMs: number | null = 
   sinceMs: NOW - ageMs,
   seenMs: seenAgoMs === null ? null : NOW - seenAgoMs,
 })
-const promote: KeyMove[] = [
+const promote: KeyTransition[] = [
   { kind: 'to', id: 'old', from: 'active', to: 'retired' },
   { kind: 'to', id: 'new', from: 'waiting', to: 'active' },
 ]
 
-type Row = readonly [what: string, keys: DkimKeyRow[], seen: Record<string, FindingStatus>, moves: KeyMove[]]
+type Row = readonly [
+  what: string,
+  keys: DkimKeyRow[],
+  seen: Record<string, RecordFindingStatus>,
+  moves: KeyTransition[],
+]
 const ROWS: readonly Row[] = [
   [
     'the next key waits while it is not in DNS',
@@ -86,7 +91,7 @@ describe('the states of DKIM keys', () => {
   for (const [what, keys, seen, moves] of ROWS)
     it(what, () =>
       assert.deepEqual(
-        planKeys(keys, ({ id }) => seen[id] ?? 'unknown', NOW),
+        planKeyTransitions(keys, ({ id }) => seen[id] ?? 'unknown', NOW),
         moves,
       ),
     )
@@ -94,8 +99,8 @@ describe('the states of DKIM keys', () => {
   it('leave one key that signs, whatever DNS says and however long it takes', () => {
     const step = fc.record({
       afterMs: fc.nat(DAY),
-      old: fc.constantFrom<FindingStatus>('ok', 'missing', 'wrong', 'unknown'),
-      next: fc.constantFrom<FindingStatus>('ok', 'missing', 'wrong', 'unknown'),
+      old: fc.constantFrom<RecordFindingStatus>('ok', 'missing', 'wrong', 'unknown'),
+      next: fc.constantFrom<RecordFindingStatus>('ok', 'missing', 'wrong', 'unknown'),
     })
     fc.assert(
       fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
@@ -103,7 +108,7 @@ describe('the states of DKIM keys', () => {
         let now = NOW
         for (const { afterMs, old, next } of steps) {
           now += afterMs
-          const moves = planKeys(keys, ({ id }) => (id === 'old' ? old : next), now)
+          const moves = planKeyTransitions(keys, ({ id }) => (id === 'old' ? old : next), now)
           keys = moves.reduce((all, move) => apply(all, move, now), keys)
           assert.strictEqual(keys.filter(({ state }) => state === 'active').length, 1)
         }
@@ -112,7 +117,7 @@ describe('the states of DKIM keys', () => {
   })
 })
 
-function apply(keys: DkimKeyRow[], move: KeyMove, now: number): DkimKeyRow[] {
+function apply(keys: DkimKeyRow[], move: KeyTransition, now: number): DkimKeyRow[] {
   if (move.kind === 'delete') return keys.filter(({ id }) => id !== move.id)
   const change = move.kind === 'saw' ? { seenMs: move.at } : { state: move.to, sinceMs: now }
   assert.ok(

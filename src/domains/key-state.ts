@@ -1,9 +1,10 @@
 /**
- * The life of a DKIM key: waiting → active → retired → removable → gone. This is the only place that knows the states and what a look
- * at DNS makes of them; `check-result.ts` carries it out. Signing never waits for a rotation: the active key signs until the next one has
- * been seen in DNS and stayed there, or until its own record is gone while the next one is there. Pure.
+ * The life cycle of a DKIM key: waiting, active, retired, removable, deleted. This file alone defines the states and
+ * how a DNS check changes them; `check-result.ts` applies the transitions. A rotation never interrupts signing: the
+ * active key signs until the next one has been in DNS for a while, or until its own record is gone and the next one is
+ * published. Pure.
  */
-import type { FindingStatus } from './record-finding.ts'
+import type { RecordFindingStatus } from './record-finding.ts'
 
 export const KEY_STATES = {
   waiting: 'not in use yet: publish its record; it signs once the record has been in DNS for 10 minutes',
@@ -21,48 +22,57 @@ export interface DkimKeyRow {
   readonly state: KeyState
   /** Epoch ms. */
   readonly sinceMs: number
-  /** Waiting: since when it is in DNS; epoch ms. */
+  /** Of a waiting key: when its record was first seen in DNS; epoch ms. */
   readonly seenMs: number | null
 }
 
-/** `saw`: note when it was first seen, or (null) that it is gone again. */
-export type KeyMove =
+/** `saw`: record when the key was first seen, or (null) that it is gone again. */
+export type KeyTransition =
   | { readonly kind: 'to'; readonly id: string; readonly from: KeyState; readonly to: KeyState }
   | { readonly kind: 'saw'; readonly id: string; readonly at: number | null }
   | { readonly kind: 'delete'; readonly id: string; readonly from: KeyState }
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
-/** Other name servers of the zone, and resolvers behind them, may still be without it. */
-export const SETTLE_MS = 10 * MINUTE_MS
-/** Mail waits up to 5 days at others (RFC 5321 4.5.4.1). */
-export const KEEP_RETIRED_MS = 7 * DAY_MS
-/** How long we tell that a record may be removed. */
-const KEEP_REMOVABLE_MS = 30 * DAY_MS
+/** Time for the record to reach the zone's other name servers and the resolvers' caches. */
+export const PROPAGATION_MS = 10 * MINUTE_MS
+/** Other servers retry mail for up to 5 days (RFC 5321 4.5.4.1). */
+export const RETIRED_MS = 7 * DAY_MS
+/** How long a removable key is still listed. */
+const REMOVABLE_MS = 30 * DAY_MS
 
-type Seen = (key: DkimKeyRow) => FindingStatus
+type RecordStatusOf = (key: DkimKeyRow) => RecordFindingStatus
 
-/** What follows from a look at DNS; `seen` tells what was found for the record of a key. */
-export function planKeys(keys: readonly DkimKeyRow[], seen: Seen, nowMs: number): KeyMove[] {
-  return keys.flatMap((key): KeyMove[] => {
+/** The transitions that follow from a DNS check; `recordStatusOf` returns what was found for a key. */
+export function planKeyTransitions(
+  keys: readonly DkimKeyRow[],
+  recordStatusOf: RecordStatusOf,
+  nowMs: number,
+): KeyTransition[] {
+  return keys.flatMap((key): KeyTransition[] => {
     const { id, state } = key
     const ageMs = nowMs - key.sinceMs
-    if (state === 'waiting') return planWaiting(key, keys, seen, nowMs)
-    if (state === 'retired' && ageMs >= KEEP_RETIRED_MS) return [{ kind: 'to', id, from: 'retired', to: 'removable' }]
-    return state === 'removable' && ageMs >= KEEP_REMOVABLE_MS ? [{ kind: 'delete', id, from: 'removable' }] : []
+    if (state === 'waiting') return planWaiting(key, keys, recordStatusOf, nowMs)
+    if (state === 'retired' && ageMs >= RETIRED_MS) return [{ kind: 'to', id, from: 'retired', to: 'removable' }]
+    return state === 'removable' && ageMs >= REMOVABLE_MS ? [{ kind: 'delete', id, from: 'removable' }] : []
   })
 }
 
-function planWaiting(key: DkimKeyRow, keys: readonly DkimKeyRow[], seen: Seen, nowMs: number): KeyMove[] {
-  const found = seen(key)
+function planWaiting(
+  key: DkimKeyRow,
+  keys: readonly DkimKeyRow[],
+  recordStatusOf: RecordStatusOf,
+  nowMs: number,
+): KeyTransition[] {
+  const found = recordStatusOf(key)
   if (found === 'unknown') return []
   if (found !== 'ok') return key.seenMs === null ? [] : [{ kind: 'saw', id: key.id, at: null }]
-  const before = keys.filter(({ state, algorithm }) => state === 'active' && algorithm === key.algorithm)
-  const isNeeded = before.every((one) => seen(one) === 'missing' || seen(one) === 'wrong')
-  if (!isNeeded && (key.seenMs === null || nowMs - key.seenMs < SETTLE_MS))
+  const active = keys.filter(({ state, algorithm }) => state === 'active' && algorithm === key.algorithm)
+  const isActiveGone = active.every((one) => recordStatusOf(one) === 'missing' || recordStatusOf(one) === 'wrong')
+  if (!isActiveGone && (key.seenMs === null || nowMs - key.seenMs < PROPAGATION_MS))
     return key.seenMs === null ? [{ kind: 'saw', id: key.id, at: nowMs }] : []
   return [
-    ...before.map(({ id }): KeyMove => ({ kind: 'to', id, from: 'active', to: 'retired' })),
+    ...active.map(({ id }): KeyTransition => ({ kind: 'to', id, from: 'active', to: 'retired' })),
     { kind: 'to', id: key.id, from: 'waiting', to: 'active' },
   ]
 }

@@ -1,11 +1,12 @@
 /**
- * Who registered a domain, from RDAP (RFC 9083): asked of RDAP_URL, which redirects to the registry. Each step goes through the guarded
- * door, so a redirect reaches no private address; there are few of them, none from https to http, and all have one time. What comes back
- * is of a stranger: bounded in size, read by a schema, cut and cleaned before it is stored. Anything unexpected is "not known".
+ * Finds the registrar of a domain through RDAP (RFC 9083): queries RDAP_URL, which redirects to the registry. Every hop
+ * uses the guarded HTTP client, so no redirect reaches a private address. Redirects are limited in number, never lead
+ * from https to http, and share one timeout. The response is untrusted: limited in size, validated by a schema,
+ * sanitized and truncated. Anything unexpected counts as "not known".
  */
 import { z } from 'zod'
-import type { Outgoing } from '#src/net/http-client.ts'
-import { tame } from './record-finding.ts'
+import type { HttpClient } from '#src/net/http-client.ts'
+import { sanitizeText } from './record-finding.ts'
 
 export interface Registrar {
   readonly name: string | null
@@ -27,23 +28,23 @@ const entity = z.object({
 })
 const answer = z.object({ entities: z.array(z.unknown()) })
 
-/** `name` is a registrable domain. Null when nobody answered, or the answer says nothing. */
+/** `name` is a registrable domain. Null if nobody answers or the response names no registrar. */
 export async function findRegistrar(
-  outgoing: Pick<Outgoing, 'get'>,
+  outgoing: Pick<HttpClient, 'get'>,
   rdapUrl: string,
   name: string,
 ): Promise<Registrar | null> {
-  const endsAt = performance.now() + MAX_MS
+  const deadline = performance.now() + MAX_MS
   let url = `${rdapUrl}/${name}`
-  for (let steps = 0; steps <= MAX_REDIRECTS; steps++) {
-    const timeoutMs = Math.max(1, endsAt - performance.now())
-    const got = await outgoing.get(url, { headers: HEADERS, timeoutMs, maxBytes: MAX_BYTES })
-    if (!got.ok) return null
-    if (got.status === 200) return readRegistrar(got.body)
-    const next = got.location === null ? null : URL.parse(got.location, url)
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
+    const timeoutMs = Math.max(1, deadline - performance.now())
+    const response = await outgoing.get(url, { headers: HEADERS, timeoutMs, maxBytes: MAX_BYTES })
+    if (!response.ok) return null
+    if (response.status === 200) return readRegistrar(response.body)
+    const next = response.location === null ? null : URL.parse(response.location, url)
     if (
-      got.status < 300 ||
-      got.status > 399 ||
+      response.status < 300 ||
+      response.status > 399 ||
       next === null ||
       (url.startsWith('https:') && next.protocol !== 'https:')
     )
@@ -77,6 +78,6 @@ function parse(body: string): unknown {
 
 function clean(text: unknown): string | null {
   if (typeof text !== 'string') return null
-  const plain = tame(text).trim()
+  const plain = sanitizeText(text).trim()
   return plain === '' ? null : plain
 }

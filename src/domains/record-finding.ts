@@ -1,32 +1,32 @@
-/** What a look at one DNS record found: a value, with a sentence for the owner of the zone. Pure. */
+/** The result of checking one DNS record: a status, and a sentence for the owner of the zone. Pure. */
 
 /** `unknown`: DNS did not answer, which proves nothing. */
-export type FindingStatus = 'ok' | 'missing' | 'wrong' | 'unknown'
+export type RecordFindingStatus = 'ok' | 'missing' | 'wrong' | 'unknown'
 
-export interface Finding {
-  readonly status: FindingStatus
+export interface RecordFinding {
+  readonly status: RecordFindingStatus
   readonly message: string
 }
 
-export function ok(message: string): Finding {
+export function ok(message: string): RecordFinding {
   return { status: 'ok', message }
 }
 
-export function missing(message: string): Finding {
+export function missing(message: string): RecordFinding {
   return { status: 'missing', message }
 }
 
-export function wrong(message: string): Finding {
+export function wrong(message: string): RecordFinding {
   return { status: 'wrong', message }
 }
 
-export function unknown(reason: string): Finding {
-  return { status: 'unknown', message: `${reason}; it is looked at again` }
+export function unknown(reason: string): RecordFinding {
+  return { status: 'unknown', message: `${reason}; it will be checked again` }
 }
 
 const MAX_TEXT = 400
 
-/** Text of a stranger as it may be stored and shown: no control, invisible or direction characters, and not endless. */
-export function tame(text: string): string {
+/** Makes untrusted text safe to store and show: no control, invisible or direction characters, limited length. */
+export function sanitizeText(text: string): string {
   return text.replace(/\p{C}/gu, '?').slice(0, MAX_TEXT)
 }

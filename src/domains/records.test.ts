@@ -1,7 +1,7 @@
 import { assert } from 'chai'
 import { loadConfig } from '#config/load.ts'
 import type { DkimKeyRow, KeyState } from './key-state.ts'
-import { domainRecords, placeOf, removableRecords, returnPathRecords } from './records.ts'
+import { domainRecords, serviceHostsOf, removableRecords, returnPathRecords } from './records.ts'
 
 const PLACE = {
   bounceDomain: 'bounces.mail.example.net',
@@ -89,5 +89,5 @@ describe('DNS records to publish', () => {
   ]
   for (const [publicUrl, host] of hosts)
     it(`lead tracking links of ${publicUrl} to ${host}`, () =>
-      assert.strictEqual(placeOf(loadConfig({ PUBLIC_URL: publicUrl })).trackingHost, host))
+      assert.strictEqual(serviceHostsOf(loadConfig({ PUBLIC_URL: publicUrl })).trackingHost, host))
 })

@@ -1,13 +1,14 @@
 /**
- * The DNS records that make mail of a domain ours to sign, its bounces ours to receive and its links its own, each with what it is for.
- * Pure; names are absolute, with no final dot. The same domain and settings always give the same list in the same order.
+ * The DNS records that a domain publishes: for DKIM signatures, bounces and tracking links, each with its purpose.
+ * Pure. Names are absolute, without a final dot. The same domain and settings always give the same list in the same
+ * order.
  */
 import { isIP } from 'node:net'
 import type { Config } from '#config/load.ts'
 import { SANDBOX_MX } from '#src/sandbox/sandbox-host.ts'
-import { KEEP_RETIRED_MS, type DkimKeyRow, type KeyState } from './key-state.ts'
+import { RETIRED_MS, type DkimKeyRow, type KeyState } from './key-state.ts'
 
-export type Purpose = 'dkim' | 'spf' | 'dmarc' | 'mail_from' | 'tracking' | 'return_path'
+export type RecordPurpose = 'dkim' | 'spf' | 'dmarc' | 'mail_from' | 'tracking' | 'return_path'
 
 export interface DnsRecord {
   readonly type: 'TXT' | 'MX' | 'CNAME'
@@ -15,22 +16,24 @@ export interface DnsRecord {
   readonly value: string
   /** MX only. */
   readonly priority?: number
-  readonly purpose: Purpose
-  /** A sentence for whoever enters it. */
+  readonly purpose: RecordPurpose
+  /** A sentence for the person who enters the record. */
   readonly description: string
-  /** The domain is not verified without it. */
+  /** The domain cannot be verified without it. */
   readonly isRequired: boolean
 }
 
-/** Our side of the records. */
-export interface Place {
+/** The host names of this service that the records point to. */
+export interface ServiceHosts {
   readonly bounceDomain: string
   readonly serverName: string
-  /** Where tracking links of customers lead; null where nobody else can reach us. */
+  /** Target of customers' tracking names; null if the tracking host is not public. */
   readonly trackingHost: string | null
 }
 
-export function placeOf(config: Pick<Config, 'bounceDomain' | 'serverName' | 'trackingUrl' | 'isSandbox'>): Place {
+export function serviceHostsOf(
+  config: Pick<Config, 'bounceDomain' | 'serverName' | 'trackingUrl' | 'isSandbox'>,
+): ServiceHosts {
   const { hostname } = new URL(config.trackingUrl)
   const isPublic = hostname.includes('.') && isIP(hostname) === 0 && !hostname.startsWith('[')
   const serverName = config.isSandbox ? SANDBOX_MX : config.serverName
@@ -41,30 +44,31 @@ export function dkimName(selector: string, domain: string): string {
   return `${selector}._domainkey.${domain}`
 }
 
-/** The subdomain that takes a domain's bounces: its own envelope sender. */
-export function mailFromOf(domain: string): string {
+/** The subdomain that receives a domain's bounces: its own envelope sender domain. */
+export function mailFromDomainOf(domain: string): string {
   return `bounce.${domain}`
 }
 
-/** The subdomain that stands in tracking links of a domain's mail. */
+/** The subdomain used in tracking links of a domain's mail. */
 export function trackingNameOf(domain: string): string {
   return `track.${domain}`
 }
 
-type Keyed = { readonly domain: string; readonly keys: readonly DkimKeyRow[] }
+type DomainWithKeys = { readonly domain: string; readonly keys: readonly DkimKeyRow[] }
 
-/** In the zone of the sending domain. */
-export function domainRecords({ domain, keys }: Keyed, place: Place): DnsRecord[] {
+/** Records in the zone of the sending domain. */
+export function domainRecords({ domain, keys }: DomainWithKeys, service: ServiceHosts): DnsRecord[] {
   return [
     ...keys.filter(({ state }) => state !== 'removable').map((key) => dkimRecord(domain, key)),
     {
       type: 'TXT',
       name: domain,
-      value: `v=spf1 include:${place.bounceDomain} ~all`,
+      value: `v=spf1 include:${service.bounceDomain} ~all`,
       purpose: 'spf',
       isRequired: false,
       description:
-        'SPF: for receivers that look at it for the From domain. If there is an SPF record already, put the include into it.',
+        'SPF: for receivers that check it for the From domain. ' +
+        'If the domain already has an SPF record, add the include to it.',
     },
     {
       type: 'TXT',
@@ -73,26 +77,26 @@ export function domainRecords({ domain, keys }: Keyed, place: Place): DnsRecord[
       purpose: 'dmarc',
       isRequired: false,
       description:
-        'DMARC: what receivers do with mail that is not signed by you. Large receivers ask bulk senders for one.',
+        'DMARC: what receivers do with mail that fails authentication. Large receivers require it of bulk senders.',
     },
-    ...mailFromRecords(domain, place),
-    ...(place.trackingHost === null
+    ...mailFromRecords(domain, service),
+    ...(service.trackingHost === null
       ? []
       : [
           {
             type: 'CNAME',
             name: trackingNameOf(domain),
-            value: place.trackingHost,
+            value: service.trackingHost,
             purpose: 'tracking',
             isRequired: false,
-            description: 'Tracking: links and open pixels of your mail have your name in them.',
+            description: 'Tracking: links and open pixels in your mail use your own name.',
           } as const,
         ]),
   ]
 }
 
-/** Records of keys that were replaced long ago: they may be removed from the zone. */
-export function removableRecords({ domain, keys }: Keyed): Pick<DnsRecord, 'type' | 'name' | 'value'>[] {
+/** Records of keys that were replaced long ago; the owner may delete them from the zone. */
+export function removableRecords({ domain, keys }: DomainWithKeys): Pick<DnsRecord, 'type' | 'name' | 'value'>[] {
   const removable = keys.filter(({ state }) => state === 'removable')
   return removable.map(({ selector, dnsValue }) => ({ type: 'TXT', name: dkimName(selector, domain), value: dnsValue }))
 }
@@ -100,15 +104,15 @@ export function removableRecords({ domain, keys }: Keyed): Pick<DnsRecord, 'type
 const DKIM_TEXTS: Readonly<Record<KeyState, (key: DkimKeyRow) => string>> = {
   active: ({ algorithm }) =>
     algorithm === 'rsa-sha256'
-      ? 'DKIM: proves that the mail is yours. The domain is verified by this record.'
-      : 'DKIM, second signature: short and modern, for receivers that know Ed25519.',
+      ? 'DKIM: proves that the mail is yours. This record verifies the domain.'
+      : 'DKIM, second signature: for receivers that support Ed25519.',
   waiting: () =>
-    'DKIM, the next key: publish it beside the present one. It signs once it has been seen for 10 minutes.',
+    'DKIM, the next key: publish it beside the current one. It signs once it has been in DNS for 10 minutes.',
   retired: ({ sinceMs }) => {
-    const until = new Date(sinceMs + KEEP_RETIRED_MS).toISOString().slice(0, 10)
-    return `DKIM, the key before: keep it until ${until}, for mail that is under way.`
+    const until = new Date(sinceMs + RETIRED_MS).toISOString().slice(0, 10)
+    return `DKIM, the previous key: keep it until ${until}, for mail in transit.`
   },
-  removable: () => 'DKIM, an old key: it may be removed.',
+  removable: () => 'DKIM, an old key: you may delete this record.',
 }
 
 function dkimRecord(domain: string, key: DkimKeyRow): DnsRecord {
@@ -122,21 +126,23 @@ function dkimRecord(domain: string, key: DkimKeyRow): DnsRecord {
   }
 }
 
-function mailFromRecords(domain: string, place: Place): DnsRecord[] {
-  const name = mailFromOf(domain)
-  // where the operator's bounce domain has this very name, it has its own records
+function mailFromRecords(domain: string, service: ServiceHosts): DnsRecord[] {
+  const name = mailFromDomainOf(domain)
+  // the operator's bounce domain may have this very name: then its own SPF record applies
   const spf =
-    name === place.bounceDomain ? `v=spf1 a:${place.serverName} -all` : `v=spf1 include:${place.bounceDomain} ~all`
+    name === service.bounceDomain
+      ? `v=spf1 a:${service.serverName} -all`
+      : `v=spf1 include:${service.bounceDomain} ~all`
   return [
     {
       type: 'MX',
       name,
-      value: place.serverName,
+      value: service.serverName,
       priority: 10,
       purpose: 'mail_from',
       isRequired: false,
       description:
-        'MAIL FROM: bounces of your mail come to this name. With it and the next record, SPF passes in your name.',
+        'MAIL FROM: this name receives your bounces. With it and the next record, SPF passes for your domain.',
     },
     {
       type: 'TXT',
@@ -149,8 +155,11 @@ function mailFromRecords(domain: string, place: Place): DnsRecord[] {
   ]
 }
 
-/** In the zone of the bounce domain, once for all: MX so that bounces come home, SPF for the envelope sender (RFC 7208 2.4). */
-export function returnPathRecords({ bounceDomain, serverName }: Place): DnsRecord[] {
+/**
+ * Records in the zone of the bounce domain, once per installation: MX to receive bounces, SPF for the envelope sender
+ * (RFC 7208 2.4).
+ */
+export function returnPathRecords({ bounceDomain, serverName }: ServiceHosts): DnsRecord[] {
   const common = { name: bounceDomain, purpose: 'return_path', isRequired: false } as const
   return [
     {
@@ -158,7 +167,7 @@ export function returnPathRecords({ bounceDomain, serverName }: Place): DnsRecor
       type: 'MX',
       value: serverName,
       priority: 10,
-      description: 'For the operator, once: bounces come home.',
+      description: 'For the operator, once: receives bounces.',
     },
     {
       ...common,

@@ -1,40 +1,40 @@
 /**
- * Who runs the zone of a domain and who registered it: looked up by the worker soon after it was added and then once a month, never while
- * somebody waits. What cannot be reached stays as it was, null at first. Names that no registry gives out (test, internal ones) are not
- * asked for, nor is anything in sandbox mode.
+ * Looks up who runs the zone of a domain and who registered it: the worker does so soon after the domain is added and
+ * then once a month, never while a request waits. If a lookup fails, the stored value stays (null at first). RDAP is
+ * not queried for names that no registry assigns (test, internal names), nor in sandbox mode.
  */
 import { parse } from 'tldts'
 import type { Context } from '#src/context.ts'
-import type { Outgoing } from '#src/net/http-client.ts'
+import type { HttpClient } from '#src/net/http-client.ts'
 import { sql } from '#src/stores/sql.ts'
 import { providerOf } from './dns-provider.ts'
-import type { DomainDns } from './dns.ts'
+import type { DomainDns } from './domain-dns.ts'
 import { findRegistrar } from './rdap.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 const MONTH_MS = 30 * DAY_MS
 
-interface Means {
+interface RegistrationDeps {
   readonly dns: DomainDns
-  readonly outgoing: Pick<Outgoing, 'get'>
+  readonly outgoing: Pick<HttpClient, 'get'>
 }
 
-interface Named {
+interface NamedDomain {
   readonly id: string
   readonly domain: string
 }
 
-/** Looks up and stores; the domain may be gone by then. */
+/** Looks up and stores both. The domain may be removed meanwhile. */
 export async function updateRegistration(
   ctx: Pick<Context, 'db' | 'clock' | 'config'>,
-  means: Means,
-  domain: Named,
+  deps: RegistrationDeps,
+  domain: NamedDomain,
 ): Promise<void> {
   const { isIcann, domain: registrable } = parse(domain.domain)
-  const provider = await findProvider(means.dns, domain.domain, registrable ?? domain.domain)
+  const provider = await findProvider(deps.dns, domain.domain, registrable ?? domain.domain)
   const { rdapUrl, isSandbox } = ctx.config
   const isAsked = isIcann === true && registrable !== null && rdapUrl !== null && !isSandbox
-  const registrar = isAsked ? await findRegistrar(means.outgoing, rdapUrl, registrable) : null
+  const registrar = isAsked ? await findRegistrar(deps.outgoing, rdapUrl, registrable) : null
   const now = ctx.clock.now()
   const isDone = registrar !== null || !isAsked
   await ctx.db.query(
@@ -58,7 +58,7 @@ export async function updateRegistration(
   )
 }
 
-/** The zone may begin at the domain or at a name above it, up to the one that was registered. */
+/** The zone may start at the domain or at any parent, up to the registered one. */
 async function findProvider(dns: DomainDns, domain: string, registrable: string): Promise<string | null> {
   for (let name = domain; ; name = name.slice(name.indexOf('.') + 1)) {
     const answer = await dns.ns(name)

@@ -1,32 +1,32 @@
 /**
- * In whose name a domain signs now, where its bounces come to, and by which egress pool it leaves. Only the outbound process opens the keys;
- * the API never reads one back.
- * The cache answers for a few seconds without asking, so a removed domain stops sending, and a new key begins to sign, within that time.
+ * What sending needs to know of a domain: its DKIM keys, its bounce domain and its source pool. Only the outbound
+ * process decrypts the keys; the API never reads one. Results are cached for a few seconds, so a removed domain stops
+ * sending, and a new key starts to sign, within that time.
  */
 import { REGIONS, type Region } from '#config/regions.ts'
 import type { Context } from '#src/context.ts'
 import { prepared } from '#src/stores/db.ts'
-import { createKeptAnswers } from '#src/concurrency/loading-cache.ts'
+import { createLoadingCache } from '#src/concurrency/loading-cache.ts'
 import { sql } from '#src/stores/sql.ts'
-import { mailFromOf } from './records.ts'
+import { mailFromDomainOf } from './records.ts'
 
-export interface SigningKey {
+export interface DomainSigningKey {
   readonly keyId: string
   readonly domain: string
   readonly selector: string
   readonly algorithm: 'rsa-sha256' | 'ed25519-sha256'
-  /** Opens the seal; PKCS#8 DER. */
+  /** Decrypts the key; PKCS#8 DER. */
   readonly privateKey: () => Buffer
 }
 
 export type SendingDomain =
   | {
       readonly kind: 'ready'
-      /** RSA first, which every verifier knows. */
-      readonly keys: readonly SigningKey[]
-      /** The domain's own bounce subdomain, once its MX and SPF were seen; null: the operator's. */
+      /** RSA first, which every verifier supports. */
+      readonly keys: readonly DomainSigningKey[]
+      /** The domain's own bounce subdomain once its MX and SPF were seen; null: the operator's bounce domain. */
       readonly mailFrom: string | null
-      /** The egress pool that its mail leaves by: its own, else its workspace's, else that of its region. */
+      /** The source pool: the domain's own, else its workspace's, else that of its region. */
       readonly pool: string
     }
   | { readonly kind: 'gone' }
@@ -40,7 +40,7 @@ interface Row {
   readonly egressPool: string | null
   readonly id: string | null
   readonly selector: string
-  readonly algorithm: SigningKey['algorithm']
+  readonly algorithm: DomainSigningKey['algorithm']
   readonly private_key: Buffer
 }
 
@@ -58,7 +58,10 @@ const LOAD = prepared(
   `,
 )
 
-export async function loadSendingDomain(ctx: Pick<Context, 'db' | 'vault'>, domainId: string): Promise<SendingDomain> {
+export async function loadSendingDomain(
+  ctx: Pick<Context, 'db' | 'encryption'>,
+  domainId: string,
+): Promise<SendingDomain> {
   const { rows } = await ctx.db.query<Row>(LOAD, [domainId])
   const [first] = rows
   if (first === undefined) return { kind: 'gone' }
@@ -72,26 +75,26 @@ export async function loadSendingDomain(ctx: Pick<Context, 'db' | 'vault'>, doma
             domain,
             selector,
             algorithm,
-            privateKey: () => ctx.vault.open('dkim', sealed),
+            privateKey: () => ctx.encryption.decrypt('dkim', sealed),
           },
         ],
   )
   return {
     kind: 'ready',
     keys,
-    mailFrom: first.hasMailFrom ? mailFromOf(first.domain) : null,
+    mailFrom: first.hasMailFrom ? mailFromDomainOf(first.domain) : null,
     pool: first.egressPool ?? REGIONS[first.region].pool,
   }
 }
 
-const FRESH = { max: 10_000, ttlMs: 5000 }
+const CACHE_OPTIONS = { max: 10_000, ttlMs: 5000 }
 
 export interface SendingDomainCache {
   find(domainId: string): Promise<SendingDomain>
 }
 
-/** One question to PostgreSQL for each domain every few seconds, however many messages ask. */
-export function createSendingDomainCache(ctx: Pick<Context, 'db' | 'vault' | 'clock'>): SendingDomainCache {
-  const kept = createKeptAnswers<SendingDomain>(ctx.clock, FRESH)
-  return { find: (domainId) => kept.find(domainId, () => loadSendingDomain(ctx, domainId)) }
+/** At most one query per domain every few seconds, however many messages need it. */
+export function createSendingDomainCache(ctx: Pick<Context, 'db' | 'encryption' | 'clock'>): SendingDomainCache {
+  const cache = createLoadingCache<SendingDomain>(ctx.clock, CACHE_OPTIONS)
+  return { find: (domainId) => cache.get(domainId, () => loadSendingDomain(ctx, domainId)) }
 }

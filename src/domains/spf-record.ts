@@ -1,11 +1,14 @@
-/** An SPF record as its terms (RFC 7208 4.6.1). Pure; reads anything, and says what is wrong with it in words for the owner of the zone. */
+/**
+ * Parses an SPF record into its terms (RFC 7208 4.6.1). Pure; accepts any text, and describes errors for the owner of
+ * the zone.
+ */
 
 export interface SpfTerm {
-  /** Of mechanisms; + where none is written. */
+  /** Qualifier of a mechanism; + is the default. */
   readonly qualifier: '+' | '-' | '~' | '?'
   /** Lower case. */
   readonly name: string
-  /** Lower case, without a prefix length; null where none is written. */
+  /** Lower case, without a prefix length; null if absent. */
   readonly domain: string | null
 }
 
@@ -19,7 +22,7 @@ const MECHANISM = /^([+\-~?]?)([a-z][a-z0-9]*)(?::([^/]*))?((?:\/\d{1,3})?(?:\/\
 const ADDRESS = /^([+\-~?]?)(ip[46]):([0-9a-f.:]+)(\/\d{1,3})?$/
 const MODIFIER = /^([a-z][a-z0-9_.-]*)=(.*)$/
 
-/** Those of the TXT records of a name that are SPF: the version alone or with a space behind it (RFC 7208 4.5). */
+/** Selects the SPF records among TXT records: the version alone, or followed by a space (RFC 7208 4.5). */
 export function findSpf(texts: readonly string[]): string[] {
   return texts.filter((text) => /^v=spf1(?: |$)/i.test(text))
 }
@@ -29,7 +32,7 @@ export function readSpf(text: string): SpfRecord {
   for (const word of text.toLowerCase().split(' ').slice(1)) {
     if (word === '') continue
     const term = readTerm(word)
-    if (term === null) return { ok: false, reason: `${JSON.stringify(word.slice(0, 80))} in it cannot be read` }
+    if (term === null) return { ok: false, reason: `${JSON.stringify(word.slice(0, 80))} is not a valid term` }
     terms.push(term)
   }
   return { ok: true, terms }

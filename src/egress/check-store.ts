@@ -1,21 +1,25 @@
 /**
- * What was found out about sources, as it is kept: the last finding of each check, when it was made, and since when it says so. A claim
- * moves the due time of a source on, so that any number of workers share them and one that dies in between is only late.
+ * Stores the results of source checks: the last finding of each check, when it was made, and since when it has the same
+ * status. A claim moves the due time of a source forward, so any number of workers share the sources, and a worker that
+ * dies only delays one.
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
-import type { CheckName, Checked, Finding } from './checks.ts'
+import type { CheckName, CheckedSource, SourceFinding } from './source-checks.ts'
 
-/** Reputation does not change by the minute, and blocklists ask not to be asked more. */
-const EVERY_MS = 6 * 3600 * 1000
+/** Reputation does not change by the minute, and blocklists limit how often they may be queried. */
+const CHECK_INTERVAL_MS = 6 * 3600 * 1000
 
-export interface DueSource extends Checked {
+export interface DueSource extends CheckedSource {
   readonly id: string
 }
 
-export async function claimDue({ db, clock }: Pick<Context, 'db' | 'clock'>, limit: number): Promise<DueSource[]> {
+export async function claimDueSources(
+  { db, clock }: Pick<Context, 'db' | 'clock'>,
+  limit: number,
+): Promise<DueSource[]> {
   const now = clock.now()
   const { rows } = await db.query<DueSource>(
     sql`
@@ -31,20 +35,20 @@ export async function claimDue({ db, clock }: Pick<Context, 'db' | 'clock'>, lim
       )
       RETURNING id, name, host(address) AS address, ehlo_name AS "ehloName"
     `,
-    [new Date(now), new Date(now + EVERY_MS), limit],
+    [new Date(now), new Date(now + CHECK_INTERVAL_MS), limit],
   )
   return rows
 }
 
-export interface StoredFinding extends Finding {
+export interface StoredFinding extends SourceFinding {
   readonly check: CheckName
   readonly checkedAt: Date
   readonly since: Date
 }
 
-export type NewFinding = Finding & { readonly check: CheckName }
+export type NewFinding = SourceFinding & { readonly check: CheckName }
 
-/** Those whose status is another than before. A finding that is skipped does not take the place of one that told something. */
+/** Stores findings and returns the checks whose status changed. A skipped check does not replace an earlier result. */
 export async function storeFindings(
   db: Queryable,
   sourceId: string,
@@ -71,7 +75,7 @@ export async function storeFindings(
   return rows.filter(({ isNew }) => isNew).map(({ name }) => name)
 }
 
-/** By source. */
+/** All findings by source id. */
 export async function listFindings(db: Queryable): Promise<ReadonlyMap<string, readonly StoredFinding[]>> {
   const { rows } = await db.query<StoredFinding & { sourceId: string }>(sql`
     SELECT source_id AS "sourceId", name AS "check", status, detail, todo, since, checked_at AS "checkedAt"

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { assert } from 'chai'
 import { WARM_UP_RULES } from '#config/warm-up.ts'
-import { CHECK_NAMES } from './checks.ts'
+import { CHECK_NAMES } from './source-checks.ts'
 import { SOURCE_STATES } from './sources.ts'
 
 describe('docs/guides/sending-ips-and-pools.md', () => {

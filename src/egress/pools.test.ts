@@ -3,7 +3,7 @@ import { assert } from 'chai'
 import { addDomain, trustDomain } from '#src/domains/domains.ts'
 import { loadSendingDomain } from '#src/domains/signing-keys.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { addPool, listPools, removePool, usePool } from './pools.ts'
+import { addPool, listPools, removePool, setEgressPool } from './pools.ts'
 
 describe('the pool of a domain', function () {
   this.timeout(60_000)
@@ -25,9 +25,9 @@ describe('the pool of a domain', function () {
     }
     assert.strictEqual(await pool(), 'af-south')
     for (const name of ['of-workspace', 'of-domain']) assert.strictEqual(await addPool(ctx, name), null)
-    assert.strictEqual(await usePool(ctx.db, { table: 'workspaces', id: workspaceId }, 'of-workspace'), null)
+    assert.strictEqual(await setEgressPool(ctx.db, { table: 'workspaces', id: workspaceId }, 'of-workspace'), null)
     assert.strictEqual(await pool(), 'of-workspace')
-    assert.strictEqual(await usePool(ctx.db, { table: 'domains', id }, 'of-domain'), null)
+    assert.strictEqual(await setEgressPool(ctx.db, { table: 'domains', id }, 'of-domain'), null)
     assert.strictEqual(await pool(), 'of-domain')
     assert.deepEqual(
       (await listPools(ctx.db)).map(({ name, workspaces, domains }) => [name, workspaces, domains]),
@@ -38,8 +38,11 @@ describe('the pool of a domain', function () {
     )
     assert.strictEqual(await removePool(ctx.db, 'of-domain'), null)
     assert.strictEqual(await pool(), 'of-workspace')
-    assert.strictEqual(await usePool(ctx.db, { table: 'workspaces', id: workspaceId }, null), null)
+    assert.strictEqual(await setEgressPool(ctx.db, { table: 'workspaces', id: workspaceId }, null), null)
     assert.strictEqual(await pool(), 'af-south')
-    assert.strictEqual(await usePool(ctx.db, { table: 'domains', id }, 'none-such'), 'there is no pool none-such')
+    assert.strictEqual(
+      await setEgressPool(ctx.db, { table: 'domains', id }, 'none-such'),
+      'no pool named none-such exists',
+    )
   })
 })

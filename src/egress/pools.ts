@@ -1,15 +1,16 @@
 /**
- * Egress pools: named sets of sources. A domain's mail leaves by the pool of its region (config/regions.ts), or by the one that the domain,
- * or else its workspace, was given. A pool that is removed gives those back to their region; its sources stay.
+ * Source pools: named sets of sources. A domain's mail leaves through the pool assigned to the domain, else to its
+ * workspace, else that of its region (config/regions.ts). Removing a pool returns its users to their region's pool; its
+ * sources stay.
  */
 import { DatabaseError } from 'pg'
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
-import { judgeName } from './sources.ts'
+import { validateName } from './sources.ts'
 
 interface PoolMember {
-  /** Its name. */
+  /** Name of the source. */
   readonly source: string
   readonly weight: number
 }
@@ -17,22 +18,22 @@ interface PoolMember {
 export interface Pool {
   readonly name: string
   readonly members: readonly PoolMember[]
-  /** How many were given it. */
+  /** Number of workspaces assigned to the pool. */
   readonly workspaces: number
   readonly domains: number
 }
 
-/** Null when done; else why not. */
-type Refusal = string | null
+/** Null on success, else the error. */
+type PoolError = string | null
 
-export async function addPool({ db, clock }: Pick<Context, 'db' | 'clock'>, name: string): Promise<Refusal> {
-  const reason = judgeName(name)
+export async function addPool({ db, clock }: Pick<Context, 'db' | 'clock'>, name: string): Promise<PoolError> {
+  const reason = validateName(name)
   if (reason !== null) return reason
   const { rowCount } = await db.query(
     'INSERT INTO egress_pools (name, created_at) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING',
     [name, new Date(clock.now())],
   )
-  return rowCount === 1 ? null : `there is a pool ${name}`
+  return rowCount === 1 ? null : `a pool named ${name} already exists`
 }
 
 export async function listPools(db: Queryable): Promise<Pool[]> {
@@ -55,13 +56,13 @@ export async function listPools(db: Queryable): Promise<Pool[]> {
   return rows
 }
 
-export async function removePool(db: Queryable, name: string): Promise<Refusal> {
+export async function removePool(db: Queryable, name: string): Promise<PoolError> {
   const { rowCount } = await db.query('DELETE FROM egress_pools WHERE name = $1', [name])
-  return rowCount === 1 ? null : `there is no pool ${name}`
+  return rowCount === 1 ? null : `no pool named ${name} exists`
 }
 
-/** Puts a source into a pool, or changes its weight there. */
-export async function joinPool(db: Queryable, pool: string, member: PoolMember): Promise<Refusal> {
+/** Adds a source to a pool, or changes its weight there. */
+export async function addToPool(db: Queryable, pool: string, member: PoolMember): Promise<PoolError> {
   const { source, weight } = member
   if (!Number.isInteger(weight) || weight < 1 || weight > 1000) return 'a weight is a whole number from 1 to 1000'
   try {
@@ -76,19 +77,20 @@ export async function joinPool(db: Queryable, pool: string, member: PoolMember):
       `,
       [pool, source, weight],
     )
-    return rowCount === 1 ? null : `there is no source ${source}`
+    return rowCount === 1 ? null : `no source named ${source} exists`
   } catch (error) {
-    if (error instanceof DatabaseError && error.constraint === 'egress_members_pool') return `there is no pool ${pool}`
+    if (error instanceof DatabaseError && error.constraint === 'egress_members_pool')
+      return `no pool named ${pool} exists`
     throw error
   }
 }
 
-export async function leavePool(db: Queryable, pool: string, source: string): Promise<Refusal> {
+export async function removeFromPool(db: Queryable, pool: string, source: string): Promise<PoolError> {
   const { rowCount } = await db.query(
     'DELETE FROM egress_members WHERE pool = $1 AND source_id = (SELECT id FROM egress_sources WHERE name = $2)',
     [pool, source],
   )
-  return rowCount === 1 ? null : `${source} is not in ${pool}`
+  return rowCount === 1 ? null : `${source} is not in pool ${pool}`
 }
 
 export interface PoolUser {
@@ -96,14 +98,14 @@ export interface PoolUser {
   readonly id: string
 }
 
-/** Gives a workspace or a domain a pool of its own choice; null: that of the region again. */
-export async function usePool(db: Queryable, user: PoolUser, pool: string | null): Promise<Refusal> {
+/** Assigns a pool to a workspace or a domain; null: the pool of its region again. */
+export async function setEgressPool(db: Queryable, user: PoolUser, pool: string | null): Promise<PoolError> {
   try {
     const { rowCount } = await db.query(`UPDATE ${user.table} SET egress_pool = $2 WHERE id = $1`, [user.id, pool])
-    return rowCount === 1 ? null : 'it was removed meanwhile'
+    return rowCount === 1 ? null : 'it was removed in the meantime'
   } catch (error) {
     if (error instanceof DatabaseError && error.constraint === `${user.table}_egress_pool`)
-      return `there is no pool ${pool}`
+      return `no pool named ${pool} exists`
     throw error
   }
 }

@@ -1,13 +1,16 @@
-/** Whether a TCP port can be reached from one of our addresses. The connection is closed at once, with nothing said. */
+/**
+ * Tests whether a TCP port can be reached from one of our addresses. Closes the connection at once, without sending
+ * anything.
+ */
 import { connect } from 'node:net'
 
-export type Reached = 'yes' | 'no' | 'not-here'
+export type Reachability = 'yes' | 'no' | 'not-here'
 
 const TIMEOUT_MS = 5000
 
 /** `not-here`: the address is not on this machine. */
-export function connectFrom(localAddress: string, host: string, port: number): Promise<Reached> {
-  const { promise, resolve } = Promise.withResolvers<Reached>()
+export function probePort(localAddress: string, host: string, port: number): Promise<Reachability> {
+  const { promise, resolve } = Promise.withResolvers<Reachability>()
   const socket = connect({ host, port, localAddress, timeout: TIMEOUT_MS })
   socket.once('connect', () => resolve('yes'))
   socket.once('timeout', () => resolve('no'))

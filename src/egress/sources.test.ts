@@ -3,18 +3,18 @@ import { assert } from 'chai'
 import { Client } from 'pg'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { until } from '#test/support/until.ts'
-import { joinPool, leavePool, removePool } from './pools.ts'
+import { addToPool, removeFromPool, removePool } from './pools.ts'
 import {
   addSource,
   EGRESS_CHANNEL,
   findSource,
-  noteFound,
-  noteGone,
+  recordAddressFound,
+  recordAddressGone,
   pauseSource,
   removeSource,
   resumeSource,
   setWarmUp,
-  type Source,
+  type EgressSource,
 } from './sources.ts'
 
 const USUAL = { ehloName: 'out.example.net', region: 'us-east-1', pool: null, weight: 1, isWarmingUp: true } as const
@@ -27,7 +27,7 @@ describe('egress sources', function () {
   })
   after(() => ctx.close())
 
-  async function add(name: string, address: string): Promise<Source> {
+  async function add(name: string, address: string): Promise<EgressSource> {
     const added = await addSource(ctx, { name, address, ...USUAL })
     assert.ok(added.kind === 'added')
     return added.source
@@ -38,13 +38,13 @@ describe('egress sources', function () {
   it('are gone until found, and only the machine that has one can say that it left', async () => {
     const { id } = await add('a', '192.0.2.1')
     assert.strictEqual(await state('a'), 'gone')
-    await noteFound(ctx.db, id, 'machine-1')
+    await recordAddressFound(ctx.db, id, 'machine-1')
     assert.strictEqual(await state('a'), 'warming')
-    await noteGone(ctx, id, 'machine-2')
+    await recordAddressGone(ctx, id, 'machine-2')
     assert.strictEqual(await state('a'), 'warming')
-    await noteGone(ctx, id, 'machine-1')
+    await recordAddressGone(ctx, id, 'machine-1')
     assert.strictEqual(await state('a'), 'gone')
-    await noteFound(ctx.db, id, 'machine-2')
+    await recordAddressFound(ctx.db, id, 'machine-2')
     assert.strictEqual((await findSource(ctx.db, 'a'))?.machine, 'machine-2')
     await pauseSource(ctx, 'a')
     assert.strictEqual(await state('a'), 'paused')
@@ -61,7 +61,7 @@ describe('egress sources', function () {
     )
     assert.deepEqual(
       added.flatMap((one) => (one.kind === 'refused' ? [one.reason] : [])),
-      ['there is a source of this address'],
+      ['a source with this address already exists'],
     )
   })
 
@@ -84,12 +84,12 @@ describe('egress sources', function () {
       await isHeard('a pause', () => pauseSource(ctx, 'b'))
       await isHeard('a resumption', () => resumeSource(ctx.db, 'b'))
       await isHeard('the end of a warm-up', () => setWarmUp(ctx, 'b', false))
-      await isHeard('a weight', () => joinPool(ctx.db, 'us-east', { source: 'b', weight: 5 }))
-      await isHeard('leaving a pool', () => leavePool(ctx.db, 'us-east', 'b'))
+      await isHeard('a weight', () => addToPool(ctx.db, 'us-east', { source: 'b', weight: 5 }))
+      await isHeard('leaving a pool', () => removeFromPool(ctx.db, 'us-east', 'b'))
       await isHeard('the end of a pool', () => removePool(ctx.db, 'us-east'))
       const { id } = (await findSource(ctx.db, 'b')) ?? assert.fail()
       const before = heard
-      await noteFound(ctx.db, id, 'machine-1')
+      await recordAddressFound(ctx.db, id, 'machine-1')
       await isHeard('a removal', () => removeSource(ctx.db, 'b'))
       assert.strictEqual(heard, before + 2, 'the source and its (empty) memberships')
     } finally {

@@ -1,21 +1,22 @@
 /**
- * What warming sources sent and may still send, by receiver and day. The amount of a day is handed out to outbound processes in blocks, by
- * one guarded UPDATE, so that all of them together never exceed it whatever dies; a process that is killed takes the rest of its block
- * with it. How receivers answered is counted in batches; what was not written yet is lost with the process.
+ * Daily warm-up allowances: how much a source in warm-up sent and may still send, by receiver and day. Outbound
+ * processes claim the allowance in blocks by a guarded UPDATE, so that together they never exceed it; a process that is
+ * killed loses the rest of its block. Replies are counted in batches; counts that are not yet written are lost with the
+ * process.
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { receiverOf } from '#src/suppression/receiver.ts'
-import { stepOf, type Day, type DayRecord } from './warm-up.ts'
+import { stepOf, type UtcDay, type WarmUpDay } from './warm-up.ts'
 
 export interface DayKey {
   readonly sourceId: string
   readonly receiver: string
-  readonly day: Day
+  readonly day: UtcDay
 }
 
-const LAST = prepared(
+const LAST_DAY = prepared(
   'egress-day-last',
   sql`
     SELECT day::text AS day, step, sent, throttled, complaints
@@ -26,7 +27,7 @@ const LAST = prepared(
   `,
 )
 
-const OPEN = prepared(
+const OPEN_DAY = prepared(
   'egress-day-open',
   sql`
     INSERT INTO egress_days (source_id, receiver, day, step)
@@ -37,20 +38,23 @@ const OPEN = prepared(
   `,
 )
 
-/** The step of the day, which is opened by whoever asks first; two at once come to the same. Null: the source was removed. */
+/**
+ * The step of the day. The first caller opens the day; concurrent callers get the same step. Null: the source was
+ * removed.
+ */
 export async function openDay(db: Queryable, key: DayKey, schedule: readonly number[]): Promise<number | null> {
-  const before = await readLast(db, key)
-  if (before?.day === key.day) return before.step
-  await db.query(OPEN, [key.sourceId, key.receiver, key.day, stepOf(key.day, before, schedule)])
-  const now = await readLast(db, key)
-  return now?.day === key.day ? now.step : null
+  const last = await readLastDay(db, key)
+  if (last?.day === key.day) return last.step
+  await db.query(OPEN_DAY, [key.sourceId, key.receiver, key.day, stepOf(key.day, last, schedule)])
+  const opened = await readLastDay(db, key)
+  return opened?.day === key.day ? opened.step : null
 }
 
-async function readLast(db: Queryable, { sourceId, receiver, day }: DayKey): Promise<DayRecord | null> {
-  return (await db.query<DayRecord>(LAST, [sourceId, receiver, day])).rows[0] ?? null
+async function readLastDay(db: Queryable, { sourceId, receiver, day }: DayKey): Promise<WarmUpDay | null> {
+  return (await db.query<WarmUpDay>(LAST_DAY, [sourceId, receiver, day])).rows[0] ?? null
 }
 
-const TAKE = prepared(
+const CLAIM_ALLOWANCE = prepared(
   'egress-day-take',
   sql`
     WITH old AS (
@@ -67,20 +71,20 @@ const TAKE = prepared(
   `,
 )
 
-/** Takes up to `wanted` of the day's `amount`; how many it got. */
-export async function takeOfDay(
+/** Claims up to `requested` of the day's `amount`; returns how many were granted. */
+export async function claimAllowance(
   db: Queryable,
   { sourceId, receiver, day }: DayKey,
-  wanted: number,
+  requested: number,
   amount: number,
 ): Promise<number> {
   const {
     rows: [row],
-  } = await db.query<{ granted: number }>(TAKE, [sourceId, receiver, day, wanted, amount])
+  } = await db.query<{ granted: number }>(CLAIM_ALLOWANCE, [sourceId, receiver, day, requested, amount])
   return row?.granted ?? 0
 }
 
-const RETURN = prepared(
+const RETURN_ALLOWANCE = prepared(
   'egress-day-return',
   sql`
     UPDATE egress_days
@@ -89,9 +93,13 @@ const RETURN = prepared(
   `,
 )
 
-/** Gives back what was not used. */
-export async function returnToDay(db: Queryable, { sourceId, receiver, day }: DayKey, count: number): Promise<void> {
-  await db.query(RETURN, [sourceId, receiver, day, count])
+/** Returns the part that was not used. */
+export async function returnAllowance(
+  db: Queryable,
+  { sourceId, receiver, day }: DayKey,
+  count: number,
+): Promise<void> {
+  await db.query(RETURN_ALLOWANCE, [sourceId, receiver, day, count])
 }
 
 export interface DayCount extends DayKey {
@@ -99,7 +107,7 @@ export interface DayCount extends DayKey {
   readonly throttled: number
 }
 
-const COUNT = prepared(
+const COUNT_REPLIES = prepared(
   'egress-day-count',
   sql`
     UPDATE egress_days d
@@ -111,15 +119,15 @@ const COUNT = prepared(
   `,
 )
 
-export async function countDays(db: Queryable, counts: readonly DayCount[]): Promise<void> {
+export async function countReplies(db: Queryable, counts: readonly DayCount[]): Promise<void> {
   if (counts.length === 0) return
   await db.query(
-    COUNT,
+    COUNT_REPLIES,
     columnsOf(counts, [(c) => c.sourceId, (c) => c.receiver, (c) => c.day, (c) => c.sent, (c) => c.throttled]),
   )
 }
 
-/** By which warming source each mail went, and to whose server. */
+/** The warming source that each message left through, and the receiver it went to. */
 const SENT_BY = prepared(
   'egress-complaints-find',
   sql`
@@ -137,7 +145,7 @@ interface SentBy {
   readonly domain: string
 }
 
-const COMPLAIN = prepared(
+const COUNT_COMPLAINT = prepared(
   'egress-complaints-count',
   sql`
     UPDATE egress_days d
@@ -148,24 +156,27 @@ const COMPLAIN = prepared(
   `,
 )
 
-/** Complaints about mails came in: each counts against the source that sent it, on the last day it sent there. A warm one counts none. */
+/**
+ * Counts complaints against the source that sent each message, on the last day it sent to that receiver. A source that
+ * is not in warm-up counts none.
+ */
 export async function countComplaints(
   db: Queryable,
-  mails: readonly { readonly messageId: string; readonly n: number }[],
+  messages: readonly { readonly messageId: string; readonly n: number }[],
 ): Promise<void> {
-  if (mails.length === 0) return
-  const { rows } = await db.query<SentBy>(SENT_BY, columnsOf(mails, [(m) => m.messageId, (m) => m.n]))
-  // in one order, so that two batches cannot deadlock
-  const against = rows.map(({ sourceId, host, domain }) => [sourceId, receiverOf(host, domain)] as const)
-  for (const key of against.toSorted(([a, b], [c, d]) => (a === c ? compare(b, d) : compare(a, c))))
-    await db.query(COMPLAIN, key)
+  if (messages.length === 0) return
+  const { rows } = await db.query<SentBy>(SENT_BY, columnsOf(messages, [(m) => m.messageId, (m) => m.n]))
+  // in a fixed order, so that two batches cannot deadlock
+  const keys = rows.map(({ sourceId, host, domain }) => [sourceId, receiverOf(host, domain)] as const)
+  for (const key of keys.toSorted(([a, b], [c, d]) => (a === c ? compare(b, d) : compare(a, c))))
+    await db.query(COUNT_COMPLAINT, key)
 }
 
 function compare(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0
 }
 
-const END = sql`
+const END_WARM_UPS = sql`
   UPDATE egress_sources s
   SET warming_since = NULL
   WHERE warming_since < $1::timestamptz - $2 * interval '1 day'
@@ -179,7 +190,7 @@ const END = sql`
   RETURNING name
 `
 
-/** Ends the warm-ups whose schedule is over and that held back nothing for a week. The names of the sources. */
+/** Ends warm-ups whose schedule is over and that delayed nothing for a week. Returns the names of the sources. */
 export async function endWarmUps(db: Queryable, schedule: readonly number[], now: Date): Promise<string[]> {
-  return (await db.query<{ name: string }>(END, [now, schedule.length, schedule])).rows.map(({ name }) => name)
+  return (await db.query<{ name: string }>(END_WARM_UPS, [now, schedule.length, schedule])).rows.map(({ name }) => name)
 }

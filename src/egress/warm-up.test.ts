@@ -1,11 +1,11 @@
 import { assert } from 'chai'
 import fc from 'fast-check'
-import { amountOf, nextDayMs, stepOf, type DayRecord } from './warm-up.ts'
+import { allowanceOf, nextDayMs, stepOf, type WarmUpDay } from './warm-up.ts'
 
 const SCHEDULE = [50, 100, 200]
-const good: DayRecord = { day: '2026-03-01', step: 0, sent: 50, throttled: 0, complaints: 0 }
+const good: WarmUpDay = { day: '2026-03-01', step: 0, sent: 50, throttled: 0, complaints: 0 }
 
-const ROWS: readonly [what: string, last: DayRecord | null, today: string, step: number][] = [
+const ROWS: readonly [what: string, last: WarmUpDay | null, today: string, step: number][] = [
   ['nothing ever went there', null, '2026-03-02', 0],
   ['a good day', good, '2026-03-02', 1],
   ['half of the amount is proof enough', { ...good, sent: 25 }, '2026-03-02', 1],
@@ -53,7 +53,7 @@ describe('the step of a warm-up', () => {
 
   it('is free after the last', () =>
     assert.deepEqual(
-      [0, 2, 3].map((step) => amountOf(step, SCHEDULE)),
+      [0, 2, 3].map((step) => allowanceOf(step, SCHEDULE)),
       [50, 200, null],
     ))
   it('days are UTC', () =>

@@ -4,26 +4,26 @@
  */
 import { hexOf, idOfHex } from '#src/platform/id.ts'
 
-export interface Position {
+export interface FeedPosition {
   /** As PostgreSQL writes an xid8; null where only the event is known. */
   readonly tx: string | null
   readonly id: string
 }
 
 /** Before all events. */
-export const BEGINNING = { tx: '0', id: '00000000-0000-0000-0000-000000000000' } as const satisfies Position
+export const FEED_START = { tx: '0', id: '00000000-0000-0000-0000-000000000000' } as const satisfies FeedPosition
 
-const WRITTEN = /^(\d{1,20})\.([0-9a-f]{32})$/
+const CURSOR = /^(\d{1,20})\.([0-9a-f]{32})$/
 const EVENT = /^evt_([0-9a-f]{32})$/i
-const LARGEST = 2n ** 64n - 1n
+const MAX_XID8 = 2n ** 64n - 1n
 
-export function writeCursor({ tx, id }: Position & { readonly tx: string }): string {
+export function writeCursor({ tx, id }: FeedPosition & { readonly tx: string }): string {
   return Buffer.from(`${tx}.${hexOf(id)}`).toString('base64url')
 }
 
-export function readCursor(text: string): Position | null {
+export function readCursor(text: string): FeedPosition | null {
   const event = EVENT.exec(text)?.[1]
   if (event !== undefined) return { tx: null, id: idOfHex(event.toLowerCase()) }
-  const [, tx, hex] = WRITTEN.exec(Buffer.from(text, 'base64url').toString('latin1')) ?? []
-  return tx === undefined || hex === undefined || BigInt(tx) > LARGEST ? null : { tx, id: idOfHex(hex) }
+  const [, tx, hex] = CURSOR.exec(Buffer.from(text, 'base64url').toString('latin1')) ?? []
+  return tx === undefined || hex === undefined || BigInt(tx) > MAX_XID8 ? null : { tx, id: idOfHex(hex) }
 }

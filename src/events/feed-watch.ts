@@ -1,17 +1,17 @@
 /**
  * Waiting for events of a workspace, woken by Redis: one subscription for the whole process, whoever waits. While Redis is away the waiting
- * is no longer woken and must look by itself (`isDeaf`). How many may wait is bounded, for each workspace and in all.
+ * is no longer woken and must look by itself (`isDisconnected`). How many may wait is bounded, for each workspace and in all.
  */
 import type { Log } from '#src/platform/log.ts'
 import { EVENTS_CHANNEL } from '#src/queue/keys.ts'
-import { listenTo } from '#src/stores/redis.ts'
+import { subscribeToChannels } from '#src/stores/redis.ts'
 
-const MOST_OF_ONE = 50
-const MOST_IN_ALL = 2000
+const MAX_PER_WORKSPACE = 50
+const MAX_WAITERS = 2000
 /** A workspace that is busy wakes its readers no more often. */
 const SPACING_MS = 50
 
-export interface Waiter {
+export interface EventWaiter {
   /** Resolves on news since the last pause, after `ms`, or when the waiting is over. */
   pause(ms: number): Promise<void>
   /** Its client went away, or the process stops. */
@@ -21,9 +21,9 @@ export interface Waiter {
 
 export interface EventWatch {
   /** Null when too many wait. From now on news is kept for the next pause. */
-  open(workspaceId: string, gone: AbortSignal): Waiter | null
+  open(workspaceId: string, disconnected: AbortSignal): EventWaiter | null
   /** Nothing wakes now. */
-  readonly isDeaf: boolean
+  readonly isDisconnected: boolean
   /** Ends all waiting, now and later. */
   stop(): void
 }
@@ -38,26 +38,26 @@ export function createEventWatch(redisUrl: string, log: Log): EventWatch {
   const wakeReaders = (_channel: string, workspaces: string): void => {
     for (const id of workspaces.split(',')) for (const wake of waiting.get(id) ?? []) wake()
   }
-  const subscriber = listenTo(redisUrl, log, [EVENTS_CHANNEL], { heard: wakeReaders, isListening: wakeAll })
+  const subscriber = subscribeToChannels(redisUrl, log, [EVENTS_CHANNEL], { onMessage: wakeReaders, onSubscribed: wakeAll })
 
-  function open(workspaceId: string, gone: AbortSignal): Waiter | null {
+  function open(workspaceId: string, disconnected: AbortSignal): EventWaiter | null {
     const wakes = waiting.get(workspaceId) ?? new Set()
-    if (wakes.size >= MOST_OF_ONE || count >= MOST_IN_ALL) return null
-    const over = AbortSignal.any([gone, stopping.signal])
-    const bell = createBell()
-    const isOver = (): void => bell.ring(true)
-    over.addEventListener('abort', isOver)
-    waiting.set(workspaceId, wakes.add(bell.ring))
+    if (wakes.size >= MAX_PER_WORKSPACE || count >= MAX_WAITERS) return null
+    const ended = AbortSignal.any([disconnected, stopping.signal])
+    const signal = createWakeSignal()
+    const onEnded = (): void => signal.wake(true)
+    ended.addEventListener('abort', onEnded)
+    waiting.set(workspaceId, wakes.add(signal.wake))
     count++
     return {
-      pause: (ms) => (over.aborted ? Promise.resolve() : bell.wait(ms)),
+      pause: (ms) => (ended.aborted ? Promise.resolve() : signal.wait(ms)),
       get isOver() {
-        return over.aborted
+        return ended.aborted
       },
       close: () => {
-        over.removeEventListener('abort', isOver)
+        ended.removeEventListener('abort', onEnded)
         count--
-        wakes.delete(bell.ring)
+        wakes.delete(signal.wake)
         if (wakes.size === 0 && waiting.get(workspaceId) === wakes) waiting.delete(workspaceId)
       },
     }
@@ -65,7 +65,7 @@ export function createEventWatch(redisUrl: string, log: Log): EventWatch {
 
   return {
     open,
-    get isDeaf() {
+    get isDisconnected() {
       return subscriber.status !== 'ready'
     },
     stop: () => {
@@ -75,41 +75,41 @@ export function createEventWatch(redisUrl: string, log: Log): EventWatch {
   }
 }
 
-interface Bell {
+interface WakeSignal {
   /** `isLast`: without regard to the spacing. */
-  readonly ring: (isLast?: boolean) => void
+  readonly wake: (isLast?: boolean) => void
   wait(ms: number): Promise<void>
 }
 
 /** One who waits: rung before, it does not wait; and never answers twice within the spacing unless it is the last time. */
-function createBell(): Bell {
-  let isRung = false
-  let answeredAt = -Infinity
-  let answer = (): void => undefined
+function createWakeSignal(): WakeSignal {
+  let isPending = false
+  let finishedAt = -Infinity
+  let finish = (): void => undefined
   return {
-    ring: (isLast = false) => {
-      isRung = true
-      const early = answeredAt + SPACING_MS - performance.now()
-      if (isLast || early <= 0) answer()
+    wake: (isLast = false) => {
+      isPending = true
+      const delayMs = finishedAt + SPACING_MS - performance.now()
+      if (isLast || delayMs <= 0) finish()
     },
     wait: (ms) =>
       new Promise((resolve) => {
-        const early = Math.max(0, answeredAt + SPACING_MS - performance.now())
+        const delayMs = Math.max(0, finishedAt + SPACING_MS - performance.now())
         const timers: NodeJS.Timeout[] = []
-        answer = () => {
+        finish = () => {
           for (const timer of timers) clearTimeout(timer)
-          answer = () => undefined
-          isRung = false
-          answeredAt = performance.now()
+          finish = () => undefined
+          isPending = false
+          finishedAt = performance.now()
           resolve()
         }
         timers.push(
-          setTimeout(() => answer(), ms),
+          setTimeout(() => finish(), ms),
           setTimeout(
             () => {
-              if (isRung) answer()
+              if (isPending) finish()
             },
-            Math.min(early, ms),
+            Math.min(delayMs, ms),
           ),
         )
       }),

@@ -2,11 +2,11 @@ import { assert } from 'chai'
 import fc from 'fast-check'
 import { Client } from 'pg'
 import { newId } from '#src/platform/id.ts'
-import { adoptRestoredEvents } from '#src/stores/restored-events.ts'
+import { renumberRestoredEvents } from '#src/stores/restored-events.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { startPostgres, type TestServer } from '#test/support/stores.ts'
-import { BEGINNING, readCursor, writeCursor, type Position } from './cursor.ts'
+import { FEED_START, readCursor, writeCursor, type FeedPosition } from './cursor.ts'
 import { readFeed, type FeedFilter, type FeedPage } from './feed.ts'
 
 const ALL: FeedFilter = { types: null, messageId: null, recipient: null, from: null, to: null }
@@ -61,14 +61,14 @@ describe('the feed of events', () => {
     for (const id of ids) await ctx.db.query(INSERT, values(id, type, recipient))
     return ids
   }
-  async function read(after: Position = BEGINNING, limit = 100, filter: Partial<FeedFilter> = {}): Promise<FeedPage> {
+  async function read(after: FeedPosition = FEED_START, limit = 100, filter: Partial<FeedFilter> = {}): Promise<FeedPage> {
     const page = await readFeed(ctx.db, { workspaceId, after, limit, filter: { ...ALL, ...filter } })
     assert.ok(page !== null)
     return page
   }
   const idsOf = ({ events }: FeedPage): string[] => events.map(({ id }) => id)
   /** All that the feed comes to give, by pages. */
-  async function readOn(after: Position, limit: number): Promise<{ ids: string[]; at: Position }> {
+  async function readOn(after: FeedPosition, limit: number): Promise<{ ids: string[]; at: FeedPosition }> {
     const ids: string[] = []
     for (let at = after; ;) {
       const page = await read(at, limit)
@@ -80,8 +80,8 @@ describe('the feed of events', () => {
 
   it('is read in pages, in order, and on from where it ended', async () => {
     const first = await add(5)
-    assert.deepEqual((await readOn(BEGINNING, 2)).ids, first)
-    const { at } = await readOn(BEGINNING, 5)
+    assert.deepEqual((await readOn(FEED_START, 2)).ids, first)
+    const { at } = await readOn(FEED_START, 5)
     assert.deepEqual(idsOf(await read(at)), [])
     const second = await add(2)
     assert.deepEqual(idsOf(await read(at)), second)
@@ -122,7 +122,7 @@ describe('the feed of events', () => {
     )
     const committed: string[] = []
     const seen: string[] = []
-    let [at, isWriting]: [Position, boolean] = [BEGINNING, true]
+    let [at, isWriting]: [FeedPosition, boolean] = [FEED_START, true]
     const write = async (client: Client, seed: number): Promise<void> => {
       for (let round = 0; round < 12; round++) {
         const ids = Array.from({ length: 1 + ((seed + round) % 3) }, () => newId())
@@ -169,7 +169,7 @@ describe('the feed of events', () => {
       [others, workspaceId],
     )
     const [wanted] = await add(1, 'email.bounced', 'Anna@b.example')
-    const first = await read(BEGINNING, 10, { types: ['email.bounced'] })
+    const first = await read(FEED_START, 10, { types: ['email.bounced'] })
     assert.deepEqual([idsOf(first), first.hasMore], [[], true])
     const second = await read(first.next, 10, { types: ['email.bounced'] })
     assert.deepEqual([idsOf(second), second.hasMore], [[wanted], false])
@@ -184,7 +184,7 @@ describe('the feed of events', () => {
     // as a dump brings them: numbers that this cluster has not reached
     await ctx.db.query('UPDATE events SET tx = $2::xid8 WHERE workspace_id = $1', [workspaceId, far])
     assert.deepEqual(idsOf(await read()), [])
-    await adoptRestoredEvents((statement) => ctx.db.query(statement))
+    await renumberRestoredEvents((statement) => ctx.db.query(statement))
     const fresh = await add(2)
     assert.deepEqual(idsOf(await read()), [...old, ...fresh])
     assert.deepEqual(idsOf(await read({ tx: far, id: old[1] ?? '' })), [...old.slice(2), ...fresh])

@@ -14,12 +14,12 @@
 import type { Queryable } from '#src/stores/db.ts'
 import { idAt } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
-import { BEGINNING, type Position } from './cursor.ts'
+import { FEED_START, type FeedPosition } from './cursor.ts'
 import { REPORTED, reportedOf, type ReportedEvent, type ReportedRow } from './reported-event.ts'
 
-export interface FeedOrder {
+export interface FeedQuery {
   readonly workspaceId: string
-  readonly after: Position
+  readonly after: FeedPosition
   readonly limit: number
   readonly filter: FeedFilter
 }
@@ -36,7 +36,7 @@ export interface FeedFilter {
 
 export interface FeedPage {
   readonly events: readonly ReportedEvent[]
-  readonly next: Position & { readonly tx: string }
+  readonly next: FeedPosition & { readonly tx: string }
   /** There is more behind `next` already. */
   readonly hasMore: boolean
   /** Something is stored behind `next` that may not be given yet, for an older transaction is under way. */
@@ -44,9 +44,9 @@ export interface FeedPage {
 }
 
 /** Events that one reading with a filter looks at. */
-const MOST_LOOKED_AT = 5000
+const MAX_SCANNED = 5000
 /** Ids are made from the clock of the process, a moment before or after the time that an event is given. */
-const CLOCKS_APART_MS = 60_000
+const MAX_CLOCK_SKEW_MS = 60_000
 
 interface FeedRow extends ReportedRow {
   readonly tx: string | null
@@ -57,26 +57,26 @@ interface FeedRow extends ReportedRow {
 }
 
 /** Null when `after` names an event that is not there. */
-export async function readFeed(db: Queryable, order: FeedOrder): Promise<FeedPage | null> {
-  const after = await settlePosition(db, order)
+export async function readFeed(db: Queryable, query: FeedQuery): Promise<FeedPage | null> {
+  const after = await resolvePosition(db, query)
   if (after === null) return null
-  const { text, values, most } = statementOf(order, after)
+  const { text, values, most: maxScanned } = statementOf(query, after)
   const { rows } = await db.query<FeedRow>(text, values)
   const found = rows.filter(({ tx }) => tx !== null)
-  const given = found.slice(0, order.limit)
-  const [info, last] = [rows[0], given.at(-1)]
-  const events = given.map(reportedOf)
+  const page = found.slice(0, query.limit)
+  const [info, last] = [rows[0], page.at(-1)]
+  const events = page.map(reportedOf)
   const isHeldBack = info?.is_held_back ?? false
-  if (found.length > order.limit && last !== undefined)
-    return { events, next: { tx: last.tx ?? BEGINNING.tx, id: last.id }, hasMore: true, isHeldBack }
+  if (found.length > query.limit && last !== undefined)
+    return { events, next: { tx: last.tx ?? FEED_START.tx, id: last.id }, hasMore: true, isHeldBack }
   const next = info?.last_tx == null ? after : { tx: info.last_tx, id: info.last_id }
-  return { events, next, hasMore: (info?.looked_at ?? 0) >= most, isHeldBack }
+  return { events, next, hasMore: (info?.looked_at ?? 0) >= maxScanned, isHeldBack }
 }
 
 /** The number of a transaction of this cluster, for a cursor of another and for one that only names an event. */
-async function settlePosition(db: Queryable, { workspaceId, after }: FeedOrder): Promise<FeedPage['next'] | null> {
+async function resolvePosition(db: Queryable, { workspaceId, after }: FeedQuery): Promise<FeedPage['next'] | null> {
   const { tx, id } = after
-  if (tx === BEGINNING.tx) return { tx, id }
+  if (tx === FEED_START.tx) return { tx, id }
   const {
     rows: [row],
   } = await db.query<{ is_known: boolean }>('SELECT $1::xid8 < pg_snapshot_xmax(pg_current_snapshot()) AS is_known', [
@@ -87,41 +87,41 @@ async function settlePosition(db: Queryable, { workspaceId, after }: FeedOrder):
     rows: [event],
   } = await db.query<{ tx: string }>('SELECT tx FROM events WHERE workspace_id = $1 AND id = $2', [workspaceId, id])
   if (event !== undefined) return { tx: event.tx, id }
-  return tx === null ? null : BEGINNING
+  return tx === null ? null : FEED_START
 }
 
 /** Only conditions that are asked for stand in the statement, so that each is planned for what it is. */
 function statementOf(
-  { workspaceId, limit, filter }: FeedOrder,
-  after: Position,
+  { workspaceId, limit, filter }: FeedQuery,
+  after: FeedPosition,
 ): { text: string; values: unknown[]; most: number } {
   const values: unknown[] = [workspaceId, after.tx, after.id]
-  const given = (value: unknown): string => `$${values.push(value)}`
-  const looked: string[] = []
-  const wanted: string[] = []
-  if (filter.messageId !== null) looked.push(`e.message_id = ${given(filter.messageId)}`)
+  const parameter = (value: unknown): string => `$${values.push(value)}`
+  const scanned: string[] = []
+  const matching: string[] = []
+  if (filter.messageId !== null) scanned.push(`e.message_id = ${parameter(filter.messageId)}`)
   if (filter.from !== null) {
-    looked.push(`e.id >= ${given(idAt(Math.max(0, filter.from.getTime() - CLOCKS_APART_MS)))}`)
-    wanted.push(`created_at >= ${given(filter.from)}`)
+    scanned.push(`e.id >= ${parameter(idAt(Math.max(0, filter.from.getTime() - MAX_CLOCK_SKEW_MS)))}`)
+    matching.push(`created_at >= ${parameter(filter.from)}`)
   }
   if (filter.to !== null) {
-    looked.push(`e.id < ${given(idAt(Math.max(0, filter.to.getTime() + CLOCKS_APART_MS)))}`)
-    wanted.push(`created_at < ${given(filter.to)}`)
+    scanned.push(`e.id < ${parameter(idAt(Math.max(0, filter.to.getTime() + MAX_CLOCK_SKEW_MS)))}`)
+    matching.push(`created_at < ${parameter(filter.to)}`)
   }
-  if (filter.types !== null) wanted.push(`type = ANY (${given(filter.types)})`)
-  if (filter.recipient !== null) wanted.push(`lower(recipient) = lower(${given(filter.recipient)})`)
-  const most = wanted.length === 0 ? limit + 1 : Math.max(MOST_LOOKED_AT, limit + 1)
-  return { text: feedText({ looked, wanted, most, limit }), values, most }
+  if (filter.types !== null) matching.push(`type = ANY (${parameter(filter.types)})`)
+  if (filter.recipient !== null) matching.push(`lower(recipient) = lower(${parameter(filter.recipient)})`)
+  const maxScanned = matching.length === 0 ? limit + 1 : Math.max(MAX_SCANNED, limit + 1)
+  return { text: feedText({ scanned, matching, maxScanned, limit }), values, most: maxScanned }
 }
 
 interface FeedText {
-  readonly looked: readonly string[]
-  readonly wanted: readonly string[]
-  readonly most: number
+  readonly scanned: readonly string[]
+  readonly matching: readonly string[]
+  readonly maxScanned: number
   readonly limit: number
 }
 
-function feedText({ looked, wanted, most, limit }: FeedText): string {
+function feedText({ scanned, matching, maxScanned, limit }: FeedText): string {
   return sql`
     WITH looked AS MATERIALIZED (
       SELECT e.*
@@ -129,14 +129,14 @@ function feedText({ looked, wanted, most, limit }: FeedText): string {
       WHERE e.workspace_id = $1
         AND (e.tx, e.id) > ($2::xid8, $3::uuid)
         AND e.tx < pg_snapshot_xmin(pg_current_snapshot())
-        ${looked.map((condition) => `AND ${condition}`).join(' ')}
+        ${scanned.map((condition) => `AND ${condition}`).join(' ')}
       ORDER BY e.tx, e.id
-      LIMIT ${most}
+      LIMIT ${maxScanned}
     ),
     wanted AS (
       SELECT *
       FROM looked
-      ${wanted.length === 0 ? '' : `WHERE ${wanted.join(' AND ')}`}
+      ${matching.length === 0 ? '' : `WHERE ${matching.join(' AND ')}`}
       ORDER BY tx, id
       LIMIT ${limit + 1}
     ),

@@ -8,7 +8,7 @@ import { prepared, type Queryable } from '#src/stores/db.ts'
 import { newId } from '#src/platform/id.ts'
 import type { EventTypeRaisedBy } from './catalogue.ts'
 import { newDeliveries } from './deliveries.ts'
-import { NO_NEWS, type News } from '#src/queue/notifications.ts'
+import { NO_NOTIFICATIONS, type CommitNotifications } from '#src/queue/notifications.ts'
 import { sql } from '#src/stores/sql.ts'
 
 export interface WorkspaceEvent {
@@ -19,7 +19,7 @@ export interface WorkspaceEvent {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-const RAISE = prepared(
+const INSERT_EVENTS = prepared(
   'events-raise',
   sql`
     WITH new_events AS (
@@ -37,8 +37,8 @@ const RAISE = prepared(
 )
 
 /** Inside the transaction of the change. What it answers is for `announce`, after the commit. */
-export async function raiseEvents(tx: Queryable, events: readonly WorkspaceEvent[], now: Date): Promise<News> {
-  if (events.length === 0) return NO_NEWS
+export async function raiseEvents(tx: Queryable, events: readonly WorkspaceEvent[], now: Date): Promise<CommitNotifications> {
+  if (events.length === 0) return NO_NOTIFICATIONS
   const columns = columnsOf(events, [
     () => newId(now.getTime()),
     (e) => e.workspaceId,
@@ -46,7 +46,7 @@ export async function raiseEvents(tx: Queryable, events: readonly WorkspaceEvent
     (e) => e.recipient,
     (e) => jsonOrNull(e.data),
   ])
-  const { rows } = await tx.query<{ deliveries: number }>(RAISE, [...columns, now])
+  const { rows } = await tx.query<{ deliveries: number }>(INSERT_EVENTS, [...columns, now])
   return {
     hasDeliveries: (rows[0]?.deliveries ?? 0) > 0,
     workspaces: [...new Set(events.map(({ workspaceId }) => workspaceId))],

@@ -1,10 +1,10 @@
 import { assert } from 'chai'
 import fc from 'fast-check'
-import { readLayout, type LayoutOrder } from './column-layout.ts'
+import { readLayout, type LayoutOptions } from './column-layout.ts'
 
-const ORDER: LayoutOrder = { mapping: {}, unknownColumns: 'ignore' }
+const ORDER: LayoutOptions = { mapping: {}, unknownColumns: 'ignore' }
 
-function meanings(header: string, order: Partial<LayoutOrder> = {}): unknown {
+function meanings(header: string, order: Partial<LayoutOptions> = {}): unknown {
   const read = readLayout(header, { ...ORDER, ...order })
   return read.ok ? read.layout.columns.map(({ meaning }) => meaning) : read.details
 }
@@ -39,7 +39,7 @@ describe('the layout of a file', () => {
     ])
   })
 
-  const WRONG: readonly (readonly [string, Partial<LayoutOrder>, string, RegExp])[] = [
+  const WRONG: readonly (readonly [string, Partial<LayoutOptions>, string, RegExp])[] = [
     ['', {}, '', /no header line/],
     ['"email', {}, '', /no header line/],
     ['first,last', {}, 'mapping', /no column is the email address; the header has "first", "last"/],

@@ -1,31 +1,35 @@
 /**
- * What the columns of a file are: its delimiter is found out, its header line read, each column given a meaning, by the mapping of the
- * order first, then by its name. Read once, when the first bytes of the upload are there, and kept with the import. Whatever is wrong is
- * told with the name of the column. Pure; a hostile header costs no more than its 64 KB.
+ * Determines the columns of a file: finds the delimiter, reads the header line, and assigns each column a meaning, from
+ * the mapping in the request or else from the column's name. This happens once, when the first bytes of the upload have
+ * arrived; the layout is stored with the import. Errors name the column. Pure; a hostile header costs no more than its
+ * 64 KB.
  */
 import { parse } from 'csv-parse/sync'
-import { unguardCell } from '#src/platform/csv.ts'
+import { unescapeFormula } from '#src/platform/csv.ts'
 import type { Detail } from '#src/platform/errors.ts'
 
-/** A field of the contact, `name` (cut into first and last), `tags`, `status`, `customAttributes` (JSON), `attribute:<name>`, `ignore`. */
-export type Meaning = Single | `attribute:${string}` | 'ignore'
+/**
+ * The meaning of a column: a field of the contact, `name` (split into first and last), `tags`, `status`,
+ * `customAttributes` (JSON), `attribute:<name>`, or `ignore`.
+ */
+export type ColumnMeaning = StandardMeaning | `attribute:${string}` | 'ignore'
 
 export interface Layout {
   readonly delimiter: string
   /** In the order of the file. */
-  readonly columns: readonly Column[]
+  readonly columns: readonly LayoutColumn[]
 }
 
-export interface Column {
-  /** As the header has it. */
+export interface LayoutColumn {
+  /** The name in the header. */
   readonly name: string
-  readonly meaning: Meaning
+  readonly meaning: ColumnMeaning
 }
 
-export interface LayoutOrder {
-  /** Names of columns and what they are, as the caller wrote it; null for "leave it out". */
+export interface LayoutOptions {
+  /** Column names and their meanings, as the client sent them; null means ignore. */
   readonly mapping: Readonly<Record<string, string | null>>
-  /** What becomes of a column that neither the mapping nor its name explains. */
+  /** What to do with a column that neither the mapping nor its name explains. */
   readonly unknownColumns: 'ignore' | 'attributes'
 }
 
@@ -33,14 +37,14 @@ export type LayoutResult =
   | { readonly ok: true; readonly layout: Layout }
   | { readonly ok: false; readonly details: readonly Detail[] }
 
-/** Characters of the header line; what is longer is no header. */
+/** Longest header line, in characters. */
 const MAX_HEADER = 64 * 1024
 const MAX_COLUMNS = 200
 const DELIMITERS = [',', ';', '\t', '|'] as const
-export const ATTRIBUTE = 'attribute:'
+export const ATTRIBUTE_PREFIX = 'attribute:'
 const MAX_ATTRIBUTE_NAME = 100
 
-/** How each meaning may be written, in a header or a mapping: without regard to case and to anything but letters and digits. */
+/** Accepted spellings of each meaning in a header or mapping. Only letters and digits count; case is ignored. */
 const SPELLINGS = {
   email: ['email', 'emailaddress', 'mail', 'mailaddress'],
   name: ['name', 'fullname'],
@@ -55,8 +59,8 @@ const SPELLINGS = {
   status: ['status', 'subscriptionstatus'],
   customAttributes: ['customattributes', 'attributes'],
 } as const
-export type Single = keyof typeof SPELLINGS
-/** What our own export has and nobody may set. */
+export type StandardMeaning = keyof typeof SPELLINGS
+/** Columns of the contact export that cannot be set. */
 const READ_ONLY = new Set([
   'id',
   'contactid',
@@ -66,45 +70,45 @@ const READ_ONLY = new Set([
   'createdat',
   'updatedat',
 ])
-const MEANINGS: ReadonlyMap<string, Single> = new Map(
+const MEANINGS: ReadonlyMap<string, StandardMeaning> = new Map(
   Object.entries(SPELLINGS).flatMap(([meaning, spellings]) =>
-    spellings.map((spelling) => [spelling, meaning as Single]),
+    spellings.map((spelling) => [spelling, meaning as StandardMeaning]),
   ),
 )
 
-/** `start` is the beginning of the file, at least `MAX_HEADER` characters of it or all. */
-export function readLayout(start: string, order: LayoutOrder): LayoutResult {
+/** `start` is the beginning of the file: at least `MAX_HEADER` characters, or all of it. */
+export function readLayout(start: string, options: LayoutOptions): LayoutResult {
   const header = readHeader(start)
-  if (header === null) return wrong('', 'the file has no header line, or one that is no CSV')
+  if (header === null) return invalidLayout('', 'the file has no header line, or the line is not valid CSV')
   if (header.names.length > MAX_COLUMNS)
-    return wrong('', `the header has ${header.names.length} columns; at most ${MAX_COLUMNS}`)
-  const { given, details } = readMapping(order.mapping, header.names)
-  const columns = explainColumns(header.names, given, order.unknownColumns)
+    return invalidLayout('', `the header has ${header.names.length} columns; at most ${MAX_COLUMNS}`)
+  const { meanings: mapping, details } = readMapping(options.mapping, header.names)
+  const columns = assignMeanings(header.names, mapping, options.unknownColumns)
   if (!columns.some(({ meaning }) => meaning === 'email')) details.push(missingEmail(header.names))
   return details.length > 0 ? { ok: false, details } : { ok: true, layout: { delimiter: header.delimiter, columns } }
 }
 
-function wrong(path: string, message: string): LayoutResult {
+function invalidLayout(path: string, message: string): LayoutResult {
   return { ok: false, details: [{ path, message }] }
 }
 
-interface Header {
+interface HeaderLine {
   readonly names: readonly string[]
   readonly delimiter: string
 }
 
-/** By the delimiter that finds a column for the address, and among those the one that finds most columns. */
-function readHeader(start: string): Header | null {
+/** Chooses the delimiter that yields an email column; among several, the one that yields most columns. */
+function readHeader(start: string): HeaderLine | null {
   const headers = DELIMITERS.flatMap((delimiter) => {
-    const names = cutHeader(start.slice(0, MAX_HEADER + 2), delimiter)
+    const names = splitHeader(start.slice(0, MAX_HEADER + 2), delimiter)
     return names === null ? [] : [{ names, delimiter, weight: names.length + (names.some(isEmail) ? MAX_HEADER : 0) }]
   })
   return headers.toSorted((a, b) => b.weight - a.weight)[0] ?? null
 }
 
-const isEmail = (name: string): boolean => MEANINGS.get(plain(name)) === 'email'
+const isEmail = (name: string): boolean => MEANINGS.get(normalizeName(name)) === 'email'
 
-function cutHeader(text: string, delimiter: string): string[] | null {
+function splitHeader(text: string, delimiter: string): string[] | null {
   try {
     const options = {
       delimiter,
@@ -115,38 +119,38 @@ function cutHeader(text: string, delimiter: string): string[] | null {
       max_record_size: MAX_HEADER,
     }
     const [names] = parse(text, { ...options, record_delimiter: ['\r\n', '\n', '\r'] })
-    return names === undefined ? null : names.map((name) => unguardCell(name).trim())
+    return names === undefined ? null : names.map((name) => unescapeFormula(name).trim())
   } catch {
     return null
   }
 }
 
-function plain(name: string): string {
+function normalizeName(name: string): string {
   return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')
 }
 
-const UNKNOWN_MEANING = `must be one of ${Object.keys(SPELLINGS).join(', ')}, ${ATTRIBUTE}<name>, ignore`
+const UNKNOWN_MEANING = `must be one of ${Object.keys(SPELLINGS).join(', ')}, ${ATTRIBUTE_PREFIX}<name>, ignore`
 
 interface ReadMapping {
-  readonly given: ReadonlyMap<number, Meaning>
+  readonly meanings: ReadonlyMap<number, ColumnMeaning>
   readonly details: Detail[]
 }
 
-/** The mapping by the number of the column. A meaning that only one column can have is given once. */
-function readMapping(mapping: LayoutOrder['mapping'], names: readonly string[]): ReadMapping {
-  const given = new Map<number, Meaning>()
+/** The mapping by column index. Each meaning may be used once. */
+function readMapping(mapping: LayoutOptions['mapping'], names: readonly string[]): ReadMapping {
+  const meanings = new Map<number, ColumnMeaning>()
   const details: Detail[] = []
-  for (const [name, written] of Object.entries(mapping)) {
+  for (const [name, value] of Object.entries(mapping)) {
     const index = findColumn(names, name)
-    const meaning = readMeaning(written)
+    const meaning = readMeaning(value)
     const path = `mapping.${name.slice(0, 100)}`
     if (index < 0) details.push({ path, message: 'the file has no such column' })
     else if (meaning === null) details.push({ path, message: UNKNOWN_MEANING })
-    else if (meaning !== 'ignore' && [...given.values()].includes(meaning))
-      details.push({ path, message: 'another column is that already' })
-    else given.set(index, meaning)
+    else if (meaning !== 'ignore' && [...meanings.values()].includes(meaning))
+      details.push({ path, message: 'another column already has this meaning' })
+    else meanings.set(index, meaning)
   }
-  return { given, details }
+  return { meanings, details }
 }
 
 function findColumn(names: readonly string[], name: string): number {
@@ -154,41 +158,42 @@ function findColumn(names: readonly string[], name: string): number {
   return exact >= 0 ? exact : names.findIndex((other) => other.toLowerCase() === name.trim().toLowerCase())
 }
 
-function readMeaning(written: string | null): Meaning | null {
-  if (written === null || plain(written) === 'ignore') return 'ignore'
-  if (written.toLowerCase().startsWith(ATTRIBUTE)) return attributeOf(written.slice(ATTRIBUTE.length))
-  return MEANINGS.get(plain(written)) ?? null
+function readMeaning(value: string | null): ColumnMeaning | null {
+  if (value === null || normalizeName(value) === 'ignore') return 'ignore'
+  if (value.toLowerCase().startsWith(ATTRIBUTE_PREFIX)) return attributeOf(value.slice(ATTRIBUTE_PREFIX.length))
+  return MEANINGS.get(normalizeName(value)) ?? null
 }
 
-function attributeOf(name: string): Meaning | null {
+function attributeOf(name: string): ColumnMeaning | null {
   const trimmed = name.trim()
-  const mayBe =
+  const isValid =
     trimmed !== '' && trimmed !== '__proto__' && trimmed.length <= MAX_ATTRIBUTE_NAME && !trimmed.includes('\0')
-  return mayBe ? `${ATTRIBUTE}${trimmed}` : null
+  return isValid ? `${ATTRIBUTE_PREFIX}${trimmed}` : null
 }
 
-/** A second column of the same name or meaning is left out: what the first one says counts. */
-function explainColumns(
+/** A second column with the same name or meaning is ignored. */
+function assignMeanings(
   names: readonly string[],
-  given: ReadonlyMap<number, Meaning>,
-  unknown: LayoutOrder['unknownColumns'],
-): Column[] {
-  const taken = new Set<Meaning>(given.values())
+  mapping: ReadonlyMap<number, ColumnMeaning>,
+  unknown: LayoutOptions['unknownColumns'],
+): LayoutColumn[] {
+  const used = new Set<ColumnMeaning>(mapping.values())
   return names.map((name, i) => {
-    const told = given.get(i)
-    if (told !== undefined) return { name, meaning: told }
+    const mapped = mapping.get(i)
+    if (mapped !== undefined) return { name, meaning: mapped }
     const meaning = guess(name, unknown)
-    const isFree = !taken.has(meaning)
-    if (isFree) taken.add(meaning)
-    return { name, meaning: isFree ? meaning : 'ignore' }
+    const isUnused = !used.has(meaning)
+    if (isUnused) used.add(meaning)
+    return { name, meaning: isUnused ? meaning : 'ignore' }
   })
 }
 
-function guess(name: string, unknown: LayoutOrder['unknownColumns']): Meaning {
-  if (name.toLowerCase().startsWith(ATTRIBUTE)) return attributeOf(name.slice(ATTRIBUTE.length)) ?? 'ignore'
-  const known = MEANINGS.get(plain(name))
+function guess(name: string, unknown: LayoutOptions['unknownColumns']): ColumnMeaning {
+  if (name.toLowerCase().startsWith(ATTRIBUTE_PREFIX))
+    return attributeOf(name.slice(ATTRIBUTE_PREFIX.length)) ?? 'ignore'
+  const known = MEANINGS.get(normalizeName(name))
   if (known !== undefined) return known
-  return unknown === 'ignore' || READ_ONLY.has(plain(name)) ? 'ignore' : (attributeOf(name) ?? 'ignore')
+  return unknown === 'ignore' || READ_ONLY.has(normalizeName(name)) ? 'ignore' : (attributeOf(name) ?? 'ignore')
 }
 
 function missingEmail(names: readonly string[]): Detail {

@@ -4,13 +4,13 @@ import { createAudience } from '#src/contacts/audiences.ts'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { clearImports } from './purge-imports.ts'
+import { purgeImports } from './purge-imports.ts'
 import { cancelImport, findImport, listErrors, type Import, type RowError } from './imports.ts'
-import type { LayoutOrder } from './column-layout.ts'
-import { runImports } from './run.ts'
+import type { LayoutOptions } from './column-layout.ts'
+import { runImports } from './import-runner.ts'
 import { CHUNK_BYTES, storeUpload } from './upload.ts'
 
-type Order = Partial<LayoutOrder> & { readonly isDryRun?: boolean }
+type Order = Partial<LayoutOptions> & { readonly isDryRun?: boolean }
 
 describe('imports', () => {
   let ctx: TestContext
@@ -279,7 +279,7 @@ describe('imports', () => {
       assert.strictEqual(await cancelImport(ctx.db, newId(), importId), 'none')
       const { rowCount, state } = await finish(importId)
       assert.ok(state === 'cancelled' && rowCount > 0 && rowCount < 12_000)
-      while (await clearImports(ctx.db)) {
+      while (await purgeImports(ctx.db)) {
         /* all of it */
       }
       const {
@@ -308,7 +308,7 @@ describe('imports', () => {
       for (let i = 0; i < 5; i++) assert.strictEqual(await runImports(broken), true)
       assert.strictEqual(await runImports(broken), false)
       const { state, reason } = await finish(importId)
-      assert.deepEqual([state, reason], ['failed', 'a fault on our side; the log of the worker has it'])
+      assert.deepEqual([state, reason], ['failed', 'internal error; see the log of the worker'])
     })
   })
 

@@ -1,49 +1,50 @@
 /**
- * Imports of a workspace: listed, looked at, cancelled; always together with the workspace's id, so that tenants stay apart. Cancelling
- * waits for the batch under way, which counts; the next one finds its lease gone and writes nothing.
+ * Imports of a workspace: list, find, cancel. Every query names the workspace, so no tenant sees another's imports.
+ * Cancelling waits for the batch that is being written, which counts; the next batch finds its lease gone and writes
+ * nothing.
  */
 import type { Queryable } from '#src/stores/db.ts'
-import { readPage, type Page, type PageWish } from '#src/stores/page.ts'
+import { readPage, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { Layout } from './column-layout.ts'
 
-/** Where an import stands, a sentence each. */
+/** The states of an import, with their meaning. */
 export const IMPORT_STATES = {
-  uploading: 'the file is still coming in',
+  uploading: 'the file is being uploaded',
   waiting: 'the file is stored and waits for a worker',
-  running: 'rows are carried out',
-  done: 'all rows were carried out',
-  failed: 'it ended early; `reason` says why, and the rows before that place were carried out',
-  cancelled: 'somebody ended it; the rows before that were carried out',
+  running: 'rows are being imported',
+  done: 'all rows were processed',
+  failed: 'the import ended early; `reason` says why; the rows before that point were imported',
+  cancelled: 'the import was cancelled; the rows before that point were imported',
 } as const
 export type ImportState = keyof typeof IMPORT_STATES
 
-/** What was counted so far. Each row that is neither failed nor a duplicate is added or updated. */
-export interface Counts {
+/** Counts so far. Each row that is neither failed nor a duplicate is added or updated. */
+export interface ImportCounts {
   readonly rowCount: number
   /** New contacts. */
   readonly added: number
-  /** Contacts that were there before. */
+  /** Contacts that already existed. */
   readonly updated: number
-  /** Of both: those that were not in the audience before. */
+  /** Added and updated contacts that joined the audience. */
   readonly joined: number
-  /** Rows whose address the file has more than once: the last one wins, this counts the others. */
+  /** Rows whose address occurs in the file again: the last one wins, this counts the others. */
   readonly duplicates: number
   readonly failed: number
-  /** Of added and updated: on the suppression list, so nothing is sent to them. */
+  /** Added and updated contacts that are on the suppression list: they receive no mail. */
   readonly blocked: number
-  /** Of added and updated: unsubscribed in this audience, and they stay so. */
+  /** Added and updated contacts that are unsubscribed in this audience, and stay so. */
   readonly unsubscribed: number
 }
 
-export interface Import extends Counts {
+export interface Import extends ImportCounts {
   readonly id: string
   readonly audienceId: string
   readonly state: ImportState
   readonly isDryRun: boolean
   readonly layout: Layout
   readonly bytes: number
-  /** Bytes that are carried out. */
+  /** Bytes that were processed. */
   readonly position: number
   readonly reason: string | null
   readonly createdAt: Date
@@ -52,14 +53,14 @@ export interface Import extends Counts {
 
 export interface RowError {
   readonly line: number
-  /** Null: it is about the whole row. */
+  /** Null: the whole row. */
   readonly column: string | null
   readonly message: string
-  /** The beginning of the cell. */
+  /** The first characters of the cell. */
   readonly value: string | null
 }
 
-/** Kept of one import; all are counted. */
+/** Errors stored per import; all are counted. */
 export const MAX_ERRORS = 1000
 
 const COLUMNS = sql`
@@ -76,12 +77,12 @@ export async function findImport(db: Queryable, workspaceId: string, id: string)
   return rows[0] ?? null
 }
 
-/** The newest first. */
-export function listImports(db: Queryable, workspaceId: string, wish: PageWish): Promise<Page<Import>> {
+/** Newest first. */
+export function listImports(db: Queryable, workspaceId: string, page: PageRequest): Promise<Page<Import>> {
   return readPage(
     db,
     { columns: COLUMNS, from: 'imports', where: 'workspace_id = $1', order: 'id DESC', values: [workspaceId] },
-    wish,
+    page,
   )
 }
 
@@ -114,7 +115,7 @@ export async function cancelImport(db: Queryable, workspaceId: string, id: strin
   return (await findImport(db, workspaceId, id)) === null ? 'none' : 'ended before'
 }
 
-/** True while any import of any workspace waits or is carried out: what can wait may. */
+/** True while any import of any workspace waits or runs: work that is not urgent can wait. */
 export async function isImporting(db: Queryable): Promise<boolean> {
   const { rows } = await db.query(
     `SELECT 1 FROM imports WHERE NOT is_cleared AND state IN ('waiting', 'running') LIMIT 1`,

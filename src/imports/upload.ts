@@ -1,8 +1,10 @@
 /**
- * A file of contacts comes in: cut into chunks, each stored before more is read, so that neither the file's length nor a slow disk costs
- * memory. The header is judged when the first chunk is there: a file without addresses is refused before the rest comes.
- * The import may be carried out once all of it is stored. When the client goes away, what came is removed at once; when this process dies,
- * the worker removes it after an hour.
+ * Stores an uploaded file of contacts in chunks. Each chunk is stored before more is read, so neither a long file nor a
+ * slow disk costs memory. The header is checked with the first chunk: a file without an address column is rejected
+ * before the rest arrives.
+ *
+ * The import can run once the whole file is stored. If the client disconnects, the chunks are deleted at once; if this
+ * process dies, the worker deletes them after an hour.
  */
 import type { Readable } from 'node:stream'
 import type { Context } from '#src/context.ts'
@@ -10,15 +12,15 @@ import { prepared } from '#src/stores/db.ts'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
-import { readLayout, type LayoutOrder } from './column-layout.ts'
-import { cutEven } from './upload-chunks.ts'
+import { readLayout, type LayoutOptions } from './column-layout.ts'
+import { splitIntoChunks } from './upload-chunks.ts'
 
-/** Of the file, in one row of import_chunks. */
+/** Bytes of the file in one row of import_chunks. */
 export const CHUNK_BYTES = 256 * 1024
 /** Imports of one workspace that have not ended. */
 const MAX_OPEN = 20
 
-export interface UploadOrder extends LayoutOrder {
+export interface UploadRequest extends LayoutOptions {
   readonly workspaceId: string
   readonly audienceId: string
   readonly isDryRun: boolean
@@ -28,15 +30,20 @@ export type UploadResult =
   | { readonly kind: 'stored'; readonly importId: string }
   | { readonly kind: 'refused'; readonly refusal: Refusal }
 
-type Uploading = Pick<Context, 'db' | 'config' | 'clock'>
+type UploadContext = Pick<Context, 'db' | 'config' | 'clock'>
 
-/** The audience was looked for before. `source` is left as it is where it is not read to its end. */
-export async function storeUpload(ctx: Uploading, order: UploadOrder, source: Readable): Promise<UploadResult> {
+/**
+ * Stores the file. The caller has checked that the audience exists. A `source` that is not read to its end is not
+ * destroyed.
+ */
+export async function storeUpload(ctx: UploadContext, request: UploadRequest, source: Readable): Promise<UploadResult> {
   const importId = newId(ctx.clock.now())
   let n = 0
-  for await (const piece of cutEven(source, ctx.config.maxImportBytes, CHUNK_BYTES)) {
+  for await (const piece of splitIntoChunks(source, ctx.config.maxImportBytes, CHUNK_BYTES)) {
     const refusal =
-      piece.kind === 'refused' ? piece.refusal : await keep(ctx, order, { importId, n: n++, bytes: piece.bytes })
+      piece.kind === 'refused'
+        ? piece.refusal
+        : await storePiece(ctx, request, { importId, n: n++, bytes: piece.bytes })
     if (refusal === null) continue
     await ctx.db.query('DELETE FROM imports WHERE id = $1', [importId])
     return { kind: 'refused', refusal }
@@ -49,20 +56,24 @@ export async function storeUpload(ctx: Uploading, order: UploadOrder, source: Re
   return rowCount === 1 ? { kind: 'stored', importId } : { kind: 'refused', refusal: CANCELLED }
 }
 
-interface Chunk {
+interface UploadChunk {
   readonly importId: string
   readonly n: number
   readonly bytes: Buffer
 }
 
-/** The first chunk begins the import. Null when it is stored. */
-async function keep(ctx: Uploading, order: UploadOrder, chunk: Chunk): Promise<Refusal | null> {
-  const refusal = chunk.n === 0 ? await begin(ctx, order, chunk) : null
+/** Stores a piece; the first one creates the import. Returns the error, or null. */
+async function storePiece(ctx: UploadContext, request: UploadRequest, chunk: UploadChunk): Promise<Refusal | null> {
+  const refusal = chunk.n === 0 ? await createImport(ctx, request, chunk) : null
   return refusal ?? storeChunk(ctx, chunk)
 }
 
-async function begin(ctx: Uploading, order: UploadOrder, { importId, bytes }: Chunk): Promise<Refusal | null> {
-  const read = readLayout(bytes.toString('utf8'), order)
+async function createImport(
+  ctx: UploadContext,
+  request: UploadRequest,
+  { importId, bytes }: UploadChunk,
+): Promise<Refusal | null> {
+  const read = readLayout(bytes.toString('utf8'), request)
   if (!read.ok) return invalid(read.details)
   const { rowCount } = await ctx.db.query(
     sql`
@@ -74,11 +85,11 @@ async function begin(ctx: Uploading, order: UploadOrder, { importId, bytes }: Ch
         WHERE workspace_id = $2 AND state IN ('uploading', 'waiting', 'running')
       ) < ${MAX_OPEN}
     `,
-    [importId, order.workspaceId, order.audienceId, order.isDryRun, JSON.stringify(read.layout)],
+    [importId, request.workspaceId, request.audienceId, request.isDryRun, JSON.stringify(read.layout)],
   )
   return rowCount === 1
     ? null
-    : refuse('CONFLICT', `${MAX_OPEN} imports are waiting or under way; wait for one of them, or cancel it.`)
+    : refuse('CONFLICT', `${MAX_OPEN} imports are waiting or running. Wait for one of them to end, or cancel it.`)
 }
 
 const STORE_CHUNK = prepared(
@@ -96,9 +107,9 @@ const STORE_CHUNK = prepared(
   `,
 )
 
-const CANCELLED = refuse('CONFLICT', 'The import was cancelled while its file came in.')
+const CANCELLED = refuse('CONFLICT', 'The import was cancelled during the upload.')
 
-async function storeChunk(ctx: Uploading, { importId, n, bytes }: Chunk): Promise<Refusal | null> {
+async function storeChunk(ctx: UploadContext, { importId, n, bytes }: UploadChunk): Promise<Refusal | null> {
   const { rowCount } = await ctx.db.query(STORE_CHUNK, [importId, n, bytes])
   return rowCount === 1 ? null : CANCELLED
 }

@@ -1,4 +1,4 @@
-/** Base32 in the lower-case alphabet of RFC 4648 6, without padding: for tokens in local parts, which servers may change the case of. */
+/** Base32 in lower case without padding (RFC 4648 6), for tokens in local parts: servers may change their case. */
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567'
 
 export function toBase32(bytes: Buffer): string {
@@ -17,7 +17,7 @@ export function toBase32(bytes: Buffer): string {
   return bits > 0 ? text + ALPHABET[(value << (5 - bits)) & 31] : text
 }
 
-/** Null for what has other letters in it. */
+/** Null when the text has a character outside of the alphabet. */
 export function fromBase32(text: string): Buffer | null {
   const bytes: number[] = []
   let bits = 0

@@ -1,10 +1,10 @@
 import { assert } from 'chai'
 import fc from 'fast-check'
 import { simpleParser } from 'mailparser'
-import { type ReportFacts, writeReport } from './delivery-report.ts'
+import { type DeliveryReportFacts, composeDeliveryReport } from './delivery-report.ts'
 
 const AT = new Date('2031-05-04T10:00:00Z')
-const FACTS: ReportFacts = {
+const FACTS: DeliveryReportFacts = {
   id: '0'.repeat(32),
   at: AT,
   from: 'mailer-daemon@a.example',
@@ -17,14 +17,15 @@ const FACTS: ReportFacts = {
   subject: 'Hello',
   arrivedAt: AT,
   reason: 'no such user',
-  answer: { host: 'mx.b.example', status: '5.1.1', text: '550 no such user', at: AT },
+  reply: { host: 'mx.b.example', status: '5.1.1', text: '550 no such user', at: AT },
   original: { octets: Buffer.from('From: a@a.example\r\n\r\nbody\r\n'), isWhole: false },
 }
-const write = (facts: Partial<ReportFacts>): string => writeReport({ ...FACTS, ...facts }).toString('latin1')
+const write = (facts: Partial<DeliveryReportFacts>): string =>
+  composeDeliveryReport({ ...FACTS, ...facts }).toString('latin1')
 
 describe('delivery reports', () => {
   it('without an answer, an original, or a status', () => {
-    const text = write({ answer: null, original: null })
+    const text = write({ reply: null, original: null })
     assert.match(text, /Action: failed\r\nStatus: 5\.0\.0\r\n\r\n--/)
     assert.notMatch(text, /Diagnostic-Code|rfc822-headers/)
   })
@@ -55,14 +56,14 @@ describe('delivery reports', () => {
           subject: '',
           envid: 'x',
           orcpt: 'x',
-          answer: { host: 'x', status: null, text: 'x', at: AT },
+          reply: { host: 'x', status: null, text: 'x', at: AT },
         })
         const told = write({
           reason: text,
           subject: text,
           envid: text,
           orcpt: text,
-          answer: { host: text, status: null, text, at: AT },
+          reply: { host: text, status: null, text, at: AT },
         })
         const lines = (of: string): number => of.replaceAll(/\r\n [^\r]*\?=/g, '').split('\r\n').length
         assert.strictEqual(lines(told), lines(plain))

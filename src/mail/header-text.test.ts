@@ -1,6 +1,6 @@
 import { assert } from 'chai'
 import fc from 'fast-check'
-import { readHeaderText } from './header-text.ts'
+import { decodeHeaderText } from './header-text.ts'
 
 const octets = (text: string): string => Buffer.from(text).toString('latin1')
 
@@ -21,7 +21,7 @@ const CASES: readonly (readonly [what: string, value: string, text: string])[] =
 ]
 
 describe('text of header fields', () => {
-  for (const [what, value, text] of CASES) it(what, () => assert.strictEqual(readHeaderText(value), text))
+  for (const [what, value, text] of CASES) it(what, () => assert.strictEqual(decodeHeaderText(value), text))
   it('whatever comes, one short line comes out', () => {
     const hostile = fc.string({
       unit: fc.constantFrom('=?', '?=', '?', 'q', 'b', 'utf-8', '_', '=', '41', '\r\n ', '\xff', '\0', 'a', '*'),
@@ -29,13 +29,13 @@ describe('text of header fields', () => {
     })
     fc.assert(
       fc.property(hostile, (value) => {
-        const text = readHeaderText(value)
+        const text = decodeHeaderText(value)
         assert.notMatch(text, /[\p{Cc}\p{Zl}\p{Zp}]/u)
         assert.ok(text.length <= 998 && text.isWellFormed())
       }),
     )
   })
   it('a hostile value is read within the patience of a test', () => {
-    for (const piece of ['=?a?q?', '=?', '?= ', '=?utf-8?b?', ' '.repeat(50)]) readHeaderText(piece.repeat(100_000))
+    for (const piece of ['=?a?q?', '=?', '?= ', '=?utf-8?b?', ' '.repeat(50)]) decodeHeaderText(piece.repeat(100_000))
   })
 })

@@ -1,24 +1,24 @@
 /**
- * What the value of a header field says, for people: unfolded, its encoded words (RFC 2047) decoded, octets beyond ASCII read as UTF-8
- * where they are that. For showing and storing, never for sending on. Bounded: what is longer than any subject is cut, and what cannot be
- * decoded stays as it was written.
+ * Decodes the value of a header field for people: unfolds it, decodes encoded words (RFC 2047), and reads octets beyond
+ * ASCII as UTF-8 if they are valid UTF-8. For display and storage, never for forwarding. Text that is longer than any
+ * subject is truncated, and text that cannot be decoded is returned unchanged.
  */
 
 const MAX_OCTETS = 16_384
 const MAX_CHARACTERS = 998
-/** RFC 2047 2: charset (with a language, RFC 2231 5), encoding, text; white space between two of them is none. */
-const WORD = /=\?([!-<>@-~]{1,40}?)(?:\*[A-Za-z0-9-]{0,20})?\?([bq])\?([!->@-~]*)\?=/gi
-const BETWEEN_WORDS = /(\?=)[ \t]+(?==\?[!-<>@-~]{1,40}\?[bq]\?[!->@-~]*\?=)/gi
-const UNSHOWN = /[\p{Cc}\p{Zl}\p{Zp}]+/gu
+/** RFC 2047 2: charset (with a language, RFC 2231 5), encoding, text. White space between two encoded words is ignored. */
+const ENCODED_WORD = /=\?([!-<>@-~]{1,40}?)(?:\*[A-Za-z0-9-]{0,20})?\?([bq])\?([!->@-~]*)\?=/gi
+const SPACE_BETWEEN_WORDS = /(\?=)[ \t]+(?==\?[!-<>@-~]{1,40}\?[bq]\?[!->@-~]*\?=)/gi
+const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}]+/gu
 
-/** `octets` has one character for each octet. One line without control characters comes out. */
-export function readHeaderText(octets: string): string {
-  const text = readOctets(octets.slice(0, MAX_OCTETS).replaceAll(/\r?\n/g, ''))
-  return tidy(text.includes('=?') ? decodeWords(text) : text)
+/** `octets` has one character for each octet. Returns one line without control characters. */
+export function decodeHeaderText(octets: string): string {
+  const text = decodeOctets(octets.slice(0, MAX_OCTETS).replaceAll(/\r?\n/g, ''))
+  return toOneLine(text.includes('=?') ? decodeWords(text) : text)
 }
 
-/** The octets as characters: UTF-8 where they are (RFC 6532), else Latin-1. */
-export function readOctets(octets: string): string {
+/** The octets as characters: UTF-8 if valid (RFC 6532), otherwise Latin-1. */
+export function decodeOctets(octets: string): string {
   if (Buffer.byteLength(octets) === octets.length) return octets
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(octets, 'latin1'))
@@ -27,11 +27,11 @@ export function readOctets(octets: string): string {
   }
 }
 
-/** Decodes the encoded words of a text; a word that cannot be decoded stays. */
+/** Decodes the encoded words of a text. A word that cannot be decoded stays unchanged. */
 export function decodeWords(text: string): string {
   return text
-    .replaceAll(BETWEEN_WORDS, '$1')
-    .replaceAll(WORD, (word, charset: string, encoding: string, content: string) => {
+    .replaceAll(SPACE_BETWEEN_WORDS, '$1')
+    .replaceAll(ENCODED_WORD, (word, charset: string, encoding: string, content: string) => {
       const bytes = encoding.toLowerCase() === 'b' ? Buffer.from(content, 'base64') : readQ(content)
       try {
         return new TextDecoder(charset).decode(bytes)
@@ -47,6 +47,6 @@ function readQ(content: string): Buffer {
   return Buffer.from(content.replaceAll('_', ' ').replaceAll(/=([0-9A-F]{2})/gi, octetOf), 'latin1')
 }
 
-function tidy(text: string): string {
-  return text.replaceAll(UNSHOWN, ' ').toWellFormed().trim().slice(0, MAX_CHARACTERS).toWellFormed()
+function toOneLine(text: string): string {
+  return text.replaceAll(UNPRINTABLE, ' ').toWellFormed().trim().slice(0, MAX_CHARACTERS).toWellFormed()
 }

@@ -1,4 +1,4 @@
-/** Text that becomes part of HTML, as content or inside a quoted attribute. */
+/** Escapes text for HTML, as content or in a quoted attribute. */
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',

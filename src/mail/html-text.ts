@@ -1,16 +1,16 @@
 /**
- * The text part of a mail that was written in HTML only: what a person would
- * read, with links as `text [address]`, lists with bullets, table rows as lines.
+ * Generates the text part of a message that has only HTML: the visible text, links as `text [address]`, lists with
+ * bullets, table rows as lines.
  *
- * Reads tokens, builds no tree: one pass, linear in the length, no recursion, so neither depth
- * nor missing end tags nor size can hurt. Hidden elements are kept (a preheader is one); comments,
- * and with them what only Outlook would see, are not. Pure; never throws.
+ * Processes tokens in one pass without a tree or recursion, in linear time, so that depth, missing end tags and size are
+ * harmless. Hidden elements are included (a preheader is one); comments, and with them conditional content for Outlook,
+ * are not. Pure; never throws.
  */
 import { Tokenizer } from 'htmlparser2'
 import type { TokenizerCallbacks } from 'htmlparser2'
 import { TextFlow } from './text-flow.ts'
 
-/** The text of `html`: LF between lines, wrapped at 78, nothing at the end; '' where there is none to read. */
+/** The text of `html`: LF between lines, wrapped at 78 columns, no line end at the end; '' when there is no text. */
 export function textFromHtml(html: string): string {
   const reader = new Reader(html)
   const tokenizer = new Tokenizer({ decodeEntities: true }, reader)
@@ -34,7 +34,7 @@ const skipped: Element = { open: (reader) => reader.skip() }
 const closeList: Step = (reader) => reader.flow.closeList()
 const list = (isOrdered: boolean): Element => ({ open: (reader) => reader.flow.openList(isOrdered), close: closeList })
 
-/** An element that is not here only marks its text up. */
+/** Elements with a meaning for the text. Any other element is ignored, and its text is written. */
 const ELEMENTS: ReadonlyMap<string, Element> = new Map<string, Element>([
   ...[
     'address',
@@ -79,8 +79,8 @@ const ELEMENTS: ReadonlyMap<string, Element> = new Map<string, Element>([
   ['a', { open: (reader) => reader.openLink(), close: (reader) => reader.closeLink() }],
   ['head', { open: (reader) => reader.openHead(), close: (reader) => reader.closeHead() }],
 ])
-/** What may stand in a head; anything else means that its end tag is missing. */
-const IN_HEAD: ReadonlySet<string> = new Set([
+/** The elements of a head; any other element means that the end tag of the head is missing. */
+const HEAD_ELEMENTS: ReadonlySet<string> = new Set([
   'base',
   'link',
   'meta',
@@ -91,22 +91,22 @@ const IN_HEAD: ReadonlySet<string> = new Set([
   'title',
   'xml',
 ])
-/** The attributes that hold something to read. */
+/** The attributes that are read. */
 const ATTRIBUTES: ReadonlySet<string> = new Set(['href', 'alt'])
-/** Links that lead nowhere outside of a browser. */
+/** Links without a meaning outside of a browser. */
 const NO_TARGET = /^(?:#|javascript:|data:|cid:|about:)/i
 const BLANK = /^\s*$/
-/** Of a link's text, so much is compared with its address. */
-const COMPARED = 2000
+/** The part of a link's text that is compared with its address. */
+const MAX_COMPARED = 2000
 
-/** Answers the tokenizer's calls. One per document. */
+/** Receives the tokens of one document. */
 class Reader implements TokenizerCallbacks {
   readonly flow = new TextFlow()
   readonly #html: string
   #tag = ''
   #attribute = ''
   readonly #values = { href: '', alt: '' }
-  /** The element whose content is not read, and how often it was opened inside of itself. */
+  /** The element whose content is skipped, and how deeply it is nested in itself. */
   #skipped = ''
   #skippedDepth = 0
   #isInHead = false
@@ -156,7 +156,7 @@ class Reader implements TokenizerCallbacks {
       if (name === this.#skipped) this.#skippedDepth++
       return
     }
-    if (this.#isInHead && !IN_HEAD.has(name)) this.#isInHead = false
+    if (this.#isInHead && !HEAD_ELEMENTS.has(name)) this.#isInHead = false
     ELEMENTS.get(name)?.open?.(this)
   }
 
@@ -171,7 +171,7 @@ class Reader implements TokenizerCallbacks {
   }
 
   onattribend(): void {
-    /* the value is complete as it stands */
+    /* the value is already complete */
   }
   oncdata(): void {
     /* outside of SVG and MathML it is a comment */
@@ -186,7 +186,7 @@ class Reader implements TokenizerCallbacks {
     /* not for readers */
   }
   onend(): void {
-    /* finish() is called by the one who started */
+    /* the caller calls finish() */
   }
 
   skip(): void {
@@ -223,7 +223,7 @@ class Reader implements TokenizerCallbacks {
   }
 
   openLink(): void {
-    this.closeLink() // links do not nest: the end tag was forgotten
+    this.closeLink() // links do not nest: the end tag is missing
     const href = this.#values.href.replaceAll(/\s+/g, '')
     this.#link = { href: NO_TARGET.test(href) ? '' : href, text: '' }
   }
@@ -231,7 +231,7 @@ class Reader implements TokenizerCallbacks {
   closeLink(): void {
     const link = this.#link
     this.#link = null
-    if (link === null || link.href === '' || bare(link.text) === bare(link.href)) return
+    if (link === null || link.href === '' || normaliseLink(link.text) === normaliseLink(link.href)) return
     this.flow.writeWord(`[${link.href}]`)
   }
 
@@ -244,16 +244,16 @@ class Reader implements TokenizerCallbacks {
     if (this.#skipped !== '') return
     if (this.#isInHead) {
       if (BLANK.test(text)) return
-      this.#isInHead = false // text has no place in a head: its end tag was forgotten
+      this.#isInHead = false // a head has no text: its end tag is missing
     }
-    if (this.#link !== null && this.#link.text.length < COMPARED) this.#link.text += text
+    if (this.#link !== null && this.#link.text.length < MAX_COMPARED) this.#link.text += text
     if (this.#pres > 0) this.flow.writeAsIs(text)
     else this.flow.write(text)
   }
 }
 
-/** An address without what a reader would not miss, to tell whether the text of a link already says it. */
-function bare(text: string): string {
+/** A link without its scheme and final slash, to detect whether the text of the link already shows it. */
+function normaliseLink(text: string): string {
   return text
     .trim()
     .toLowerCase()

@@ -1,4 +1,4 @@
-/** The package ships no types. Only a test asks it for a second opinion. */
+/** The package has no types. A test compares its output with ours. */
 declare module 'html-to-text' {
   export function compile(options: object): (html: string) => string
 }

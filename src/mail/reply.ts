@@ -1,26 +1,24 @@
 /**
- * What an SMTP server says back: a reply is a three-digit code, perhaps an
- * enhanced code, and text on one or more lines (RFC 5321 4.2, RFC 3463).
+ * Parses SMTP replies from a byte stream: a three-digit code, an optional enhanced code, and text on one or more lines
+ * (RFC 5321 4.2, RFC 3463).
  *
- * Promises: any cutting of the byte stream into chunks gives the same replies;
- * a reply is handed on only when its last line is complete; nothing that is not
- * a reply is ever handed on as one.
- * On failure: bytes that are no reply, and a reply over 64 KB, are a fault. A
- * fault is for ever, because nobody can say where the next reply would begin.
+ * The result does not depend on how the stream is split into chunks, and a reply is returned only when its last line is
+ * complete. Bytes that are not a reply, and a reply over 64 KB, are an error. An error is final for the connection,
+ * because the start of the next reply is not known.
  */
 
-/** One complete reply. `text` is for people and for rules: all lines in one, codes taken off, control characters made U+FFFD. */
+/** A complete reply. `text` has all lines in one without the codes; control characters are replaced by U+FFFD. */
 export interface Reply {
   /** 200 to 599. */
   readonly code: number
-  /** As the server said it, e.g. `5.1.1`. Its class may contradict `code`: whoever judges the reply decides which of them to believe. */
+  /** As the server sent it, for example `5.1.1`. Its class may contradict `code`; the classifier decides which counts. */
   readonly enhanced: string | null
   readonly text: string
-  /** The lines as they came, without line ends. */
+  /** The lines as received, without line ends. */
   readonly lines: readonly string[]
 }
 
-/** The most that one reply may take, all its lines together, in bytes. RFC 5321 4.5.3.1.5 asks for 512 a line; EHLO answers and policies run longer. */
+/** Maximum bytes of a reply, all lines. RFC 5321 4.5.3.1.5 asks for 512 a line; EHLO replies and policies are longer. */
 export const MAX_REPLY_BYTES = 65_536
 
 const TOO_LONG = `a reply of more than ${MAX_REPLY_BYTES} bytes`
@@ -33,33 +31,33 @@ const ZERO = 48
 const NINE = 57
 const DOT = 46
 
-/** A reply that we give ourselves, in the server's stead, where the answer is known without asking. */
+/** A reply composed by this server, in place of one from the receiver. */
 export function composeReply(code: number, enhanced: string, text: string): Reply {
   return { code, enhanced, text, lines: [`${code} ${enhanced} ${text}`] }
 }
 
-/** The reply on one line, as a log or an event shows it: `550 5.1.1 no such user`. */
+/** The reply on one line, for logs and events: `550 5.1.1 no such user`. */
 export function formatReply(reply: Reply): string {
   return [reply.code, reply.enhanced, reply.text].filter(Boolean).join(' ')
 }
 
-/** Cuts a byte stream into replies. One reader per connection. */
+/** Splits a byte stream into replies. Use one reader per connection. */
 export class ReplyReader {
   #rest: Buffer | null = null
   #lines: string[] = []
   #bytes = 0
   #fault: string | null = null
 
-  /** Bytes of an unfinished reply are held back. */
+  /** Whether an incomplete reply is buffered. */
   get isMidReply(): boolean {
     return this.#rest !== null || this.#lines.length > 0
   }
 
   /**
-   * Takes the next bytes and calls `take` for each reply they complete. The chunk may be reused by the caller afterwards.
-   * @returns null, or the fault in one line; once there is a fault, all further bytes get the same.
+   * Parses the next bytes and calls `onReply` for each complete reply. The caller may reuse the chunk afterwards.
+   * @returns null, or the error in one line. After an error, every call returns the same error.
    */
-  push(chunk: Buffer, take: (reply: Reply) => void): string | null {
+  push(chunk: Buffer, onReply: (reply: Reply) => void): string | null {
     if (this.#fault !== null) return this.#fault
     const searched = this.#rest?.length ?? 0
     const bytes = this.#rest === null ? chunk : Buffer.concat([this.#rest, chunk])
@@ -67,7 +65,7 @@ export class ReplyReader {
     let start = 0
     let end = bytes.indexOf(LF, searched)
     while (end >= 0 && this.#fault === null) {
-      this.#fault = this.#takeLine(bytes, start, end, take)
+      this.#fault = this.#takeLine(bytes, start, end, onReply)
       start = end + 1
       end = bytes.indexOf(LF, start)
     }
@@ -77,7 +75,7 @@ export class ReplyReader {
     return this.#fault
   }
 
-  #takeLine(bytes: Buffer, start: number, lineFeed: number, take: (reply: Reply) => void): string | null {
+  #takeLine(bytes: Buffer, start: number, lineFeed: number, onReply: (reply: Reply) => void): string | null {
     const end = lineFeed > start && bytes[lineFeed - 1] === CR ? lineFeed - 1 : lineFeed
     this.#bytes += lineFeed + 1 - start
     if (this.#bytes > MAX_REPLY_BYTES) return TOO_LONG
@@ -91,12 +89,12 @@ export class ReplyReader {
     const reply = assemble(this.#lines)
     this.#lines = []
     this.#bytes = 0
-    take(reply)
+    onReply(reply)
     return null
   }
 }
 
-/** Three digits, the first 2 to 5, then a space, a hyphen or the end. The second digit is left free: 571 and 583 exist. */
+/** Three digits, the first 2 to 5, then a space, a hyphen or the end. Any second digit is accepted: 571 and 583 exist. */
 function isReplyLine(line: string): boolean {
   const first = line.charCodeAt(0) - ZERO
   if (!(first >= 2 && first <= 5 && isDigit(line.charCodeAt(1)) && isDigit(line.charCodeAt(2)))) return false
@@ -108,7 +106,7 @@ function isDigit(char: number): boolean {
   return char >= ZERO && char <= NINE
 }
 
-/** Most lines are plain ASCII, and those are decoded without a look at UTF-8. RFC 6531 3.7.4 allows UTF-8 in replies. */
+/** Most lines are printable ASCII and are decoded as Latin-1. RFC 6531 3.7.4 allows UTF-8 in replies. */
 function decode(bytes: Buffer, start: number, end: number): string {
   let isPlain = true
   for (let i = start; i < end && isPlain; i++) {
@@ -116,7 +114,7 @@ function decode(bytes: Buffer, start: number, end: number): string {
     isPlain = byte >= SPACE && byte < 127
   }
   if (isPlain) return bytes.toString('latin1', start, end)
-  // No database column and no log line takes a NUL, and none should get an escape sequence.
+  // PostgreSQL and logs cannot store NUL, and must not get terminal escape sequences
   return bytes.toString('utf8', start, end).replaceAll(/(?!\t)\p{Cc}/gu, '\u{fffd}')
 }
 
@@ -132,7 +130,10 @@ function assemble(lines: readonly string[]): Reply {
   return { code: Number(lines[0]?.slice(0, 3)), enhanced, text, lines }
 }
 
-/** The length of the enhanced code at `start`, 0 where there is none: class 2, 4 or 5, two numbers of up to three digits, then a space or the end (RFC 3463 2). */
+/**
+ * The length of the enhanced code at `start`, 0 if there is none: class 2, 4 or 5, two numbers of up to three digits,
+ * then a space or the end (RFC 3463 2).
+ */
 function measureEnhanced(line: string, start: number): number {
   const kind = line.charCodeAt(start) - ZERO
   if (kind !== 2 && kind !== 4 && kind !== 5) return 0
@@ -142,7 +143,7 @@ function measureEnhanced(line: string, start: number): number {
   return detail > 0 && (end === line.length || line.charCodeAt(end) === SPACE) ? end - start : 0
 }
 
-/** The length of a dot and one to three digits at `at`, else 0. */
+/** The length of a dot and one to three digits at `at`, otherwise 0. */
 function measureNumber(line: string, at: number): number {
   if (line.charCodeAt(at) !== DOT) return 0
   let end = at + 1

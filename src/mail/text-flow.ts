@@ -1,18 +1,21 @@
 /**
- * Sets plain text: words in, wrapped lines out. Knows white space, line breaks, list bullets,
- * indents and quote marks; knows nothing of HTML. Every call costs what its argument is long:
- * indents have a deepest level, so nesting without end cannot make lines without end.
+ * Formats plain text: words in, wrapped lines out. Handles white space, line breaks, list bullets, indents and quote
+ * marks, but no HTML. Each call takes linear time in the length of its argument: the depth of indents is limited, so
+ * unlimited nesting cannot create unlimited lines.
  */
 
 const WIDTH = 78
-const DEEPEST_LIST = 8
-const DEEPEST_QUOTE = 4
-/** Two blank lines at most, whatever the source piles up. */
-const MOST_BREAKS = 3
-/** Characters that take no room; senders pad preheaders with hundreds of them. Joiners (U+200C, U+200D) matter inside of a word only. */
-const NO_WIDTH = /[\u034f\u00ad\u200b-\u200d\u2060\ufeff]/
-const NO_WIDTH_DROPPED = /[\u034f\u00ad\u200b\u2060\ufeff]/g
-/** All but line feed and tab. */
+const MAX_LIST_DEPTH = 8
+const MAX_QUOTE_DEPTH = 4
+/** At most two blank lines. */
+const MAX_LINE_BREAKS = 3
+/**
+ * Zero-width characters; senders pad preheaders with hundreds of them. Joiners (U+200C, U+200D) have a meaning only inside
+ * of a word.
+ */
+const ZERO_WIDTH = /[\u034f\u00ad\u200b-\u200d\u2060\ufeff]/
+const ZERO_WIDTH_REMOVED = /[\u034f\u00ad\u200b\u2060\ufeff]/g
+/** All controls except line feed and tab. */
 const CONTROLS = /[\p{Cc}--[\n\t]]/gv
 const JOINERS = '\u200c\u200d'
 
@@ -26,9 +29,9 @@ interface List {
 export class TextFlow {
   #done = ''
   #line = ''
-  /** What stands before the text of the current line: quote marks, indent, bullet. */
+  /** The start of the current line: quote marks, indent, bullet. */
   #head = ''
-  /** The word being put together; markup inside of a word does not end it. */
+  /** The current word; markup inside of a word does not end it. */
   #word = ''
   #separator = ' '
   #breaks = 0
@@ -37,7 +40,7 @@ export class TextFlow {
   readonly #lists: List[] = []
   #deeperLists = 0
 
-  /** Running text: white space (NBSP too) collapses, words wrap. */
+  /** Writes running text: white space (with NBSP) collapses, words wrap. */
   write(text: string): void {
     let from = -1
     for (let i = 0; i < text.length; i++) {
@@ -54,7 +57,7 @@ export class TextFlow {
     if (from >= 0) this.#word += from === 0 ? text : text.slice(from)
   }
 
-  /** Preformatted text: spaces and line ends stay. */
+  /** Writes preformatted text: spaces and line ends stay. */
   writeAsIs(text: string): void {
     const lines = text.replace(CONTROLS, '').split('\n')
     for (const [i, line] of lines.entries()) {
@@ -63,19 +66,19 @@ export class TextFlow {
     }
   }
 
-  /** A word of its own that following text may still stick to (a full stop after a link). */
+  /** Starts a new word, which the following text may extend (a full stop after a link). */
   writeWord(word: string): void {
     this.#endWord()
     this.#word = word
   }
 
-  /** A line end where the author wrote one. */
+  /** Writes an explicit line break. */
   newLine(): void {
     this.#endWord()
-    this.#breaks = Math.min(this.#breaks + 1, MOST_BREAKS)
+    this.#breaks = Math.min(this.#breaks + 1, MAX_LINE_BREAKS)
   }
 
-  /** What follows starts on a line of its own, after a blank line if `lines` is 2. A bullet keeps its text beside it. */
+  /** The next text starts on a new line, after a blank line if `lines` is 2. Text after a bullet stays on its line. */
   separate(lines: 1 | 2): void {
     this.#endWord()
     if (this.#bullet === '') this.#breaks = Math.max(this.#breaks, lines)
@@ -89,7 +92,7 @@ export class TextFlow {
 
   openList(isOrdered: boolean): void {
     this.separate(this.#lists.length > 0 ? 1 : 2)
-    if (this.#lists.length === DEEPEST_LIST) {
+    if (this.#lists.length === MAX_LIST_DEPTH) {
       this.#deeperLists++
       return
     }
@@ -122,14 +125,14 @@ export class TextFlow {
     this.#quotes = Math.max(0, this.#quotes - 1)
   }
 
-  /** All of the text, LF between lines, no line end after the last. */
+  /** Returns the text: LF between lines, no line end after the last. */
   finish(): string {
     this.#endWord()
     this.#endLine()
     return this.#done.trimEnd()
   }
 
-  /** The bullet of an item that had nothing in it. */
+  /** Drops the bullet of an empty item. */
   #dropBullet(): void {
     this.#endWord()
     this.#bullet = ''
@@ -137,7 +140,7 @@ export class TextFlow {
 
   #endWord(): void {
     if (this.#word === '') return
-    const word = NO_WIDTH.test(this.#word) ? withoutNoWidth(this.#word) : this.#word
+    const word = ZERO_WIDTH.test(this.#word) ? removeZeroWidth(this.#word) : this.#word
     this.#word = ''
     if (word === '') return
     if (this.#breaks > 0) this.#startLine()
@@ -170,15 +173,15 @@ export class TextFlow {
     const list = this.#lists.at(-1)
     const indent = this.#bullet === '' ? (list?.body ?? '') : (list?.indent ?? '') + this.#bullet
     this.#bullet = ''
-    return '> '.repeat(Math.min(this.#quotes, DEEPEST_QUOTE)) + indent
+    return '> '.repeat(Math.min(this.#quotes, MAX_QUOTE_DEPTH)) + indent
   }
 }
 
-function withoutNoWidth(word: string): string {
-  const left = word.replace(NO_WIDTH_DROPPED, '')
+function removeZeroWidth(word: string): string {
+  const rest = word.replace(ZERO_WIDTH_REMOVED, '')
   let start = 0
-  let end = left.length
-  while (start < end && JOINERS.includes(left.charAt(start))) start++
-  while (end > start && JOINERS.includes(left.charAt(end - 1))) end--
-  return left.slice(start, end)
+  let end = rest.length
+  while (start < end && JOINERS.includes(rest.charAt(start))) start++
+  while (end > start && JOINERS.includes(rest.charAt(end - 1))) end--
+  return rest.slice(start, end)
 }

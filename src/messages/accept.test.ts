@@ -8,7 +8,7 @@ import { createContext, type TestContext } from '#test/support/context.ts'
 import { addressees, submissionOf } from '#test/support/submission.ts'
 import { createAcceptor } from './accept.ts'
 import { readMessage } from './read.ts'
-import type { Accepted } from './submission.ts'
+import type { AcceptResult } from './submission.ts'
 
 describe('accepting', () => {
   let ctx: TestContext
@@ -26,7 +26,7 @@ describe('accepting', () => {
     workspace = await ctx.newWorkspace()
   })
 
-  const kinds = (results: readonly Accepted[]): Record<string, number> =>
+  const kinds = (results: readonly AcceptResult[]): Record<string, number> =>
     Object.fromEntries(
       Object.entries(Object.groupBy(results, ({ kind }) => kind)).map(([kind, list]) => [kind, list?.length ?? 0]),
     )

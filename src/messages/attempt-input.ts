@@ -1,7 +1,7 @@
 /**
  * From an attempt to its row in the table `attempts`: what the statement of the transition (transition.ts) gets for it.
  */
-import type { Column } from '#src/stores/binary-columns.ts'
+import type { BinaryColumn } from '#src/stores/binary-columns.ts'
 import { publicNameOf, type Attempt } from './outcome.ts'
 
 export interface EndedAttempt extends Attempt {
@@ -11,7 +11,7 @@ export interface EndedAttempt extends Attempt {
 }
 
 /** `ord`, and the columns of the table. */
-export const ATTEMPT_INPUT: Readonly<Record<string, Column<EndedAttempt>>> = {
+export const ATTEMPT_INPUT: Readonly<Record<string, BinaryColumn<EndedAttempt>>> = {
   ord: ['bigint', (a) => a.ord],
   attempt: ['smallint', (a) => a.number],
   at: ['timestamptz', (a) => new Date(a.startedAt)],

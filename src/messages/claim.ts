@@ -8,28 +8,34 @@
  * it was accepted. One more query loads the contacts of all campaign and automation recipients in a claim.
  */
 import { loadMailContacts, type MailContact } from '#src/contacts/mail-contacts.ts'
-import { heldByOwner } from '#src/queue/suspensions.ts'
+import { suspendedByOwner } from '#src/queue/suspensions.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
-import { COLUMN_LIST, type ClaimedMessageRow, type ContentFields, type Part, type RecipientFields } from './columns.ts'
+import {
+  COLUMN_LIST,
+  type ClaimedMessageRow,
+  type ContentFields,
+  type ClaimedPart,
+  type RecipientFields,
+} from './columns.ts'
 import { MOVES } from './state.ts'
 import type { Attachment } from './submission.ts'
 
-export type { Recipe } from './columns.ts'
+export type { DeferredContentRef } from './columns.ts'
 
 /**
  * Characters and bytes. Larger content is not loaded with the claim but when it is sent, so that a batch of claims
  * stays small.
  */
-const LARGE = 131_072
+const MAX_LOADED_SIZE = 131_072
 
 const LOADED = COLUMN_LIST.filter(
   ([, { recipient, content, isPart }]) => recipient !== undefined || content !== undefined || isPart,
 )
 const LOADED_COLUMNS = LOADED.map(([name, { isBody }]) =>
-  isBody ? `CASE WHEN m.content_size <= ${LARGE} THEN m.${name} END AS ${name}` : `m.${name}`,
+  isBody ? `CASE WHEN m.content_size <= ${MAX_LOADED_SIZE} THEN m.${name} END AS ${name}` : `m.${name}`,
 ).join(', ')
 const BODY_COLUMNS = LOADED.flatMap(([name, { isBody, content }]) => (isBody ? [`${name} AS ${content}`] : [])).join(
   ', ',
@@ -45,7 +51,7 @@ const CLAIM = prepared(
         AND r.state = ANY ('{${MOVES.claim.from.join(',')}}')
         AND r.due_at <= $4::timestamptz + interval '1 second'
         AND EXISTS (SELECT FROM leases WHERE id = $3)
-        AND NOT ${heldByOwner('$4')}
+        AND NOT ${suspendedByOwner('$4')}
       RETURNING r.message_id, r.n, r.workspace_id, r.tier, r.address, r.domain, r.attempts, r.tries, r.due_at,
         r.campaign_id
     )
@@ -55,7 +61,7 @@ const CLAIM = prepared(
     LEFT JOIN suppressions s ON s.workspace_id = c.workspace_id AND s.address = lower(c.address)`,
 )
 
-const SUPPRESSED = prepared(
+const SUPPRESSIONS = prepared(
   'claim-suppressed',
   sql`
     SELECT i.place, s.cause, s.kind AS cause_kind
@@ -90,7 +96,7 @@ interface ClaimedRow extends ClaimedMessageRow {
 }
 
 /** A recipient that is ours to send, with its message. The fields of the message are those that `columns.ts` names. */
-export interface Claimed extends RecipientFields {
+export interface ClaimedRecipient extends RecipientFields {
   readonly messageId: string
   readonly n: number
   readonly workspaceId: string
@@ -109,10 +115,10 @@ export interface Claimed extends RecipientFields {
   readonly contact: MailContact | null
   /** Its address is suppressed: nothing may be sent to it. */
   readonly suppression: { readonly cause: string; readonly kind: string } | null
-  readonly content: Content
+  readonly content: LoadedContent
 }
 
-export interface Content extends ContentFields {
+export interface LoadedContent extends ContentFields {
   /** The bodies are not loaded yet: `loadTexts`. */
   readonly isLarge: boolean
 }
@@ -125,21 +131,23 @@ export interface Content extends ContentFields {
 export async function claimRecipients(
   db: Queryable,
   lease: number,
-  wanted: readonly { messageId: string; n: number }[],
+  recipients: readonly { messageId: string; n: number }[],
   now: Date,
-): Promise<Claimed[]> {
+): Promise<ClaimedRecipient[]> {
   const { rows } = await db.query<ClaimedRow>(CLAIM, [
-    ...columnsOf(wanted, [(w) => w.messageId, (w) => w.n]),
+    ...columnsOf(recipients, [(w) => w.messageId, (w) => w.n]),
     lease,
     now,
   ])
   const claimed = rows.map((row) => claimedOf(row, lease))
-  const refs = claimed.flatMap(({ workspaceId, recipe }) => (recipe === null ? [] : [{ workspaceId, ...recipe }]))
+  const refs = claimed.flatMap(({ workspaceId, deferredContent }) =>
+    deferredContent === null ? [] : [{ workspaceId, ...deferredContent }],
+  )
   const contacts = (await loadMailContacts(db, refs)).values()
-  return claimed.map((one) => (one.recipe === null ? one : { ...one, contact: contacts.next().value ?? null }))
+  return claimed.map((one) => (one.deferredContent === null ? one : { ...one, contact: contacts.next().value ?? null }))
 }
 
-function claimedOf(row: ClaimedRow, lease: number): Claimed {
+function claimedOf(row: ClaimedRow, lease: number): ClaimedRecipient {
   return {
     ...readFields(row),
     messageId: row.message_id,
@@ -155,7 +163,7 @@ function claimedOf(row: ClaimedRow, lease: number): Claimed {
     campaignId: row.campaign_id,
     contact: null,
     suppression: row.cause === null ? null : { cause: row.cause, kind: row.cause_kind ?? '' },
-    content: { ...readContent(row), isLarge: row.content_size > LARGE },
+    content: { ...readContent(row), isLarge: row.content_size > MAX_LOADED_SIZE },
   }
 }
 
@@ -164,7 +172,7 @@ const readContent = readerOf<ContentFields>('content')
 
 type Read = (value: unknown, row: ClaimedMessageRow) => unknown
 
-function readerOf<T extends object>(part: Part): (row: ClaimedMessageRow) => T {
+function readerOf<T extends object>(part: ClaimedPart): (row: ClaimedMessageRow) => T {
   const fields = LOADED.flatMap(([name, column]) => {
     const field = column[part]
     if (field === undefined) return []
@@ -177,32 +185,32 @@ function readerOf<T extends object>(part: Part): (row: ClaimedMessageRow) => T {
   }
 }
 
-export type Addressee = Pick<Claimed, 'workspaceId' | 'address'>
+export type WorkspaceAddress = Pick<ClaimedRecipient, 'workspaceId' | 'address'>
 
 /** Of recipients that were claimed a while ago: the suppression that a claim would find now, in their order. */
-export async function lookUpSuppressions(
+export async function findCurrentSuppressions(
   db: Queryable,
-  wanted: readonly Addressee[],
-): Promise<Claimed['suppression'][]> {
+  recipients: readonly WorkspaceAddress[],
+): Promise<ClaimedRecipient['suppression'][]> {
   const { rows } = await db.query<{ place: string | number; cause: string; cause_kind: string }>(
-    SUPPRESSED,
-    columnsOf(wanted, [(one) => one.workspaceId, (one) => one.address]),
+    SUPPRESSIONS,
+    columnsOf(recipients, [(one) => one.workspaceId, (one) => one.address]),
   )
   const found = new Map(rows.map((row) => [Number(row.place), { cause: row.cause, kind: row.cause_kind }]))
-  return wanted.map((_, i) => found.get(i + 1) ?? null)
+  return recipients.map((_, i) => found.get(i + 1) ?? null)
 }
 
 export async function loadAttachments(db: Queryable, messageId: string): Promise<Attachment[]> {
   return (await db.query<Attachment>(ATTACHMENTS, [messageId])).rows
 }
 
-export type Texts = Pick<Content, 'html' | 'text' | 'raw'>
+export type MessageBodies = Pick<LoadedContent, 'html' | 'text' | 'raw'>
 
 /** The bodies of a message that are too large to be loaded with its claim. @throws when the message was removed. */
-export async function loadTexts(db: Queryable, messageId: string): Promise<Texts> {
+export async function loadBodies(db: Queryable, messageId: string): Promise<MessageBodies> {
   const {
     rows: [row],
-  } = await db.query<Texts>(BODIES, [messageId])
+  } = await db.query<MessageBodies>(BODIES, [messageId])
   if (row === undefined) throw new Error('its content is gone')
   return row
 }

@@ -2,7 +2,7 @@
 import { assert } from 'chai'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { addressees, submissionOf } from '#test/support/submission.ts'
-import { claimRecipients, type Claimed } from './claim.ts'
+import { claimRecipients, type ClaimedRecipient } from './claim.ts'
 import { COLUMN_LIST, MESSAGE_COLUMNS, type ColumnName, type MessageRow } from './columns.ts'
 import { storeMessages } from './message-store.ts'
 import type { Submission } from './submission.ts'
@@ -97,7 +97,7 @@ describe('the columns of messages', () => {
   })
 
   describe('in a claim', () => {
-    const claim = async (replaced: Partial<Submission>): Promise<Claimed> => {
+    const claim = async (replaced: Partial<Submission>): Promise<ClaimedRecipient> => {
       const submission = submissionOf(await ctx.newWorkspace(), replaced)
       await ctx.db.transaction((tx) => storeMessages(tx, [submission]))
       const { rows } = await ctx.db.query<{ id: number }>(
@@ -140,7 +140,7 @@ describe('the columns of messages', () => {
         { raw, hasAttachments, size, isLarge },
         { raw: null, hasAttachments: false, size: 9, isLarge: false },
       )
-      assert.deepEqual([claimed.recipe, claimed.contact, claimed.submitted], [null, null, null])
+      assert.deepEqual([claimed.deferredContent, claimed.contact, claimed.submitted], [null, null, null])
     })
     it('have defaults where a submission has no value', async () => {
       const { content, beganAt } = await claim({ createdAt: AT })

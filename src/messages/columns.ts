@@ -9,9 +9,10 @@
  * Campaigns and automations store their mail by statements of their own (`src/campaigns/dispatch.ts`,
  * `src/automations/mail-queue.ts`); columns without `pick` and `computed` are theirs.
  */
+import type { Mailbox } from '#src/mail/address.ts'
 import type { ColumnType } from '#src/stores/binary-columns.ts'
 import type { Tier } from '#src/queue/tiers.ts'
-import { contentSizeOf, type Mailbox, type Submission, type SubmittedEnvelope, type TemplateUse } from './submission.ts'
+import { contentSizeOf, type Submission, type SubmittedEnvelope, type TemplateReference } from './submission.ts'
 
 /** A type of the database, and with it the type of the values that are read from it. */
 interface SqlType<T> {
@@ -64,7 +65,7 @@ function nullable<T>({ name }: SqlType<T>): SqlType<T | null> {
 /**
  * What the mail of a campaign or an automation is made of when it is sent: it has no subject and no body of its own.
  */
-export interface Recipe {
+export interface DeferredContentRef {
   readonly contentId: string
   readonly contactId: string
   /** As a member of which audience; null where there is none. */
@@ -73,7 +74,7 @@ export interface Recipe {
   readonly params: Readonly<Record<string, unknown>> | null
 }
 
-interface RecipeRow {
+interface DeferredContentRow {
   readonly contact_id: string
   readonly audience_id: string | null
   readonly params: Record<string, unknown> | null
@@ -148,11 +149,11 @@ export const MESSAGE_COLUMNS = {
     isOptional: true,
     recipient: 'submitted',
   },
-  template: { type: nullable(jsonb<TemplateUse>()), pick: (s) => s.template ?? null, isOptional: true },
+  template: { type: nullable(jsonb<TemplateReference>()), pick: (s) => s.template ?? null, isOptional: true },
   content_id: {
     type: nullable(uuid),
-    recipient: 'recipe',
-    read: (contentId: string | null, row: RecipeRow): Recipe | null =>
+    recipient: 'deferredContent',
+    read: (contentId: string | null, row: DeferredContentRow): DeferredContentRef | null =>
       contentId === null
         ? null
         : { contentId, contactId: row.contact_id, audienceId: row.audience_id, params: row.params },
@@ -170,9 +171,9 @@ type ValueOf<C> = C extends { readonly type: SqlType<infer T> } ? T : never
 /** A row of the table as it is read. */
 export type MessageRow = { readonly [Name in ColumnName]: ValueOf<Columns[Name]> }
 
-export type Part = 'recipient' | 'content'
+export type ClaimedPart = 'recipient' | 'content'
 type FieldOf<C> = C extends { readonly read: (...args: never[]) => infer T } ? T : ValueOf<C>
-type Fields<P extends Part> = {
+type Fields<P extends ClaimedPart> = {
   readonly [
     Name in ColumnName as Columns[Name] extends Readonly<Record<P, infer Field extends string>> ? Field : never
   ]: FieldOf<Columns[Name]>

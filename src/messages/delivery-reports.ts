@@ -10,10 +10,10 @@ import type { Config } from '#config/load.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { hexOf, newId } from '#src/platform/id.ts'
 import { parseAddress } from '#src/mail/address.ts'
-import { type ReportFacts, writeReport } from '#src/mail/delivery-report.ts'
+import { type DeliveryReportFacts, composeDeliveryReport } from '#src/mail/delivery-report.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { Acceptor } from './accept.ts'
-import { type Submission, type SubmittedEnvelope, wantsReport } from './submission.ts'
+import { type Submission, type SubmittedEnvelope, isReportRequested } from './submission.ts'
 
 interface Row {
   readonly id: string
@@ -40,15 +40,15 @@ interface Row {
 
 const BATCH = 100
 /** A mail that is larger is quoted by its header only, also for RET=FULL. */
-const MOST_QUOTED = 1_000_000
-const MOST_HEADER = 65_536
+const MAX_QUOTED = 1_000_000
+const MAX_HEADER = 65_536
 
 const READ = sql`
   SELECT e.id, e.tx, e.type, e.n, e.recipient, e.data, m.submitted, m.workspace_id AS "workspaceId",
     m.domain_id AS "domainId", m.from_email AS "from", m.subject, m.created_at AS "arrivedAt", length(m.raw) AS octets,
     CASE
       WHEN m.submitted ? 'reportTo'
-        THEN substring(m.raw FOR CASE WHEN m.submitted ->> 'ret' = 'FULL' THEN ${MOST_QUOTED} ELSE ${MOST_HEADER} END)
+        THEN substring(m.raw FOR CASE WHEN m.submitted ->> 'ret' = 'FULL' THEN ${MAX_QUOTED} ELSE ${MAX_HEADER} END)
     END AS original,
     a.host, a.reply_status AS status, a.reply_text AS reply, a.reply_code AS code, a.at AS "attemptAt"
   FROM (
@@ -72,7 +72,7 @@ const READ = sql`
 `
 
 /** A cursor of another cluster lies ahead of all that this one will write for long (src/events/feed.ts): it begins anew. */
-const MEND = sql`
+const RESET_FOREIGN_CURSOR = sql`
   UPDATE report_cursor
   SET tx = pg_snapshot_xmin(pg_current_snapshot()), id = '00000000-0000-0000-0000-000000000000'
   WHERE tx > pg_snapshot_xmax(pg_current_snapshot())
@@ -80,17 +80,17 @@ const MEND = sql`
 
 const ADVANCE = 'UPDATE report_cursor SET tx = $1, id = $2 WHERE (tx, id) < ($1::xid8, $2::uuid)'
 
-export interface Reporting {
+export interface DeliveryReporting {
   readonly db: Queryable
   readonly config: Pick<Config, 'serverName'>
   readonly acceptor: Acceptor
 }
 
 /** Writes the reports that are due; true when there may be more. */
-export async function writeReports({ db, config, acceptor }: Reporting, now: Date): Promise<boolean> {
-  await db.query(MEND)
+export async function sendDeliveryReports({ db, config, acceptor }: DeliveryReporting, now: Date): Promise<boolean> {
+  await db.query(RESET_FOREIGN_CURSOR)
   const { rows } = await db.query<Row>(READ)
-  const reports = rows.filter(isWanted).flatMap((row) => reportOf(row, config.serverName, now) ?? [])
+  const reports = rows.filter(isRequested).flatMap((row) => reportOf(row, config.serverName, now) ?? [])
   await Promise.all(reports.map((report) => acceptor.accept(report)))
   const last = rows.at(-1)
   if (last !== undefined) await db.query(ADVANCE, [last.tx, last.id])
@@ -98,15 +98,15 @@ export async function writeReports({ db, config, acceptor }: Reporting, now: Dat
 }
 
 /** What an event is to those who handed the mail in; others are of no interest to them. */
-const MEANING: Readonly<Record<string, 'FAILURE' | 'SUCCESS'>> = {
+const NOTIFY_BY_EVENT: Readonly<Record<string, 'FAILURE' | 'SUCCESS'>> = {
   'email.bounced': 'FAILURE',
   'email.failed': 'FAILURE',
   'email.delivered': 'SUCCESS',
 }
 
-function isWanted({ submitted, n, type }: Row): boolean {
-  const meaning = MEANING[type]
-  return submitted !== null && meaning !== undefined && wantsReport(submitted, n, meaning)
+function isRequested({ submitted, n, type }: Row): boolean {
+  const notify = NOTIFY_BY_EVENT[type]
+  return submitted !== null && notify !== undefined && isReportRequested(submitted, n, notify)
 }
 
 function reportOf(row: Row, serverName: string, now: Date): Submission | null {
@@ -141,23 +141,26 @@ function reportOf(row: Row, serverName: string, now: Date): Submission | null {
     createdAt: now,
     quota: null,
     idempotency: { key: `delivery report ${row.id}`, bodyHash: Buffer.from(row.id), answer: '' },
-    smtp: { raw: writeReport(facts), envelope: { from: '', isReport: true, isUtf8: true } },
+    smtp: { raw: composeDeliveryReport(facts), envelope: { from: '', isReport: true, isUtf8: true } },
   }
 }
 
-function factsOf(row: Row, about: Pick<ReportFacts, 'id' | 'at' | 'from' | 'to' | 'reporter'>): ReportFacts {
+function factsOf(
+  row: Row,
+  envelope: Pick<DeliveryReportFacts, 'id' | 'at' | 'from' | 'to' | 'reporter'>,
+): DeliveryReportFacts {
   const { submitted, host, reply, code, status, attemptAt, original, octets } = row
-  const isWhole = submitted?.ret === 'FULL' && (octets ?? 0) <= MOST_QUOTED
+  const isWhole = submitted?.ret === 'FULL' && (octets ?? 0) <= MAX_QUOTED
   return {
-    ...about,
-    action: MEANING[row.type] === 'SUCCESS' ? 'relayed' : 'failed',
+    ...envelope,
+    action: NOTIFY_BY_EVENT[row.type] === 'SUCCESS' ? 'relayed' : 'failed',
     recipient: row.recipient,
     orcpt: submitted?.wishes?.[row.n]?.orcpt ?? null,
     envid: submitted?.envid ?? null,
     subject: row.subject,
     arrivedAt: row.arrivedAt,
     reason: reasonOf(row),
-    answer:
+    reply:
       host === null || code === null || attemptAt === null
         ? null
         : { host, status, text: [code, status, reply].filter((word) => word !== null).join(' '), at: attemptAt },
@@ -166,6 +169,6 @@ function factsOf(row: Row, about: Pick<ReportFacts, 'id' | 'at' | 'from' | 'to' 
 }
 
 function reasonOf({ data, reply }: Row): string {
-  const told = data?.['bounce_message'] ?? data?.['message'] ?? data?.['reason'] ?? reply
-  return typeof told === 'string' ? told : ''
+  const reason = data?.['bounce_message'] ?? data?.['message'] ?? data?.['reason'] ?? reply
+  return typeof reason === 'string' ? reason : ''
 }

@@ -6,17 +6,17 @@
 import type { Plans } from '#config/plans.ts'
 import type { Db, Queryable } from '#src/stores/db.ts'
 import type { Redis } from '#src/stores/redis.ts'
-import { findPlace, type Place, type SiteState } from '#src/queue/site-state.ts'
-import { findStops } from '#src/queue/suspensions.ts'
-import { ANY_SOURCE, EVERYWHERE } from '#src/shaping/throttle-key.ts'
+import { findQueuePosition, type QueuePosition, type SiteState } from '#src/queue/site-state.ts'
+import { findSuspensions } from '#src/queue/suspensions.ts'
+import { ANY_SOURCE, WILDCARD } from '#src/shaping/throttle-key.ts'
 import {
   listReceiverSuspensions,
-  workspaceStopText,
+  workspaceSuspensionReason,
   type ReceiverSuspension,
 } from '#src/shaping/receiver-suspensions.ts'
 import { findSuppressions } from '#src/suppression/list.ts'
 import { nextMonth, readUsage } from '#src/workspaces/usage.ts'
-import { judgeGates, type Facts, type Gate, type GateName, type Usage } from './gates.ts'
+import { evaluateGates, type GateFacts, type Gate, type GateName, type QuotaUsage } from './gates.ts'
 import { readMessage, type MessageView, type RecipientView } from './read.ts'
 import { isWaiting, STATES } from './state.ts'
 
@@ -35,7 +35,7 @@ export interface ExplainedRecipient {
   readonly gates: readonly Gate[]
 }
 
-export interface Explaining {
+export interface ExplainDeps {
   readonly db: Db
   /** Null when there is none to ask. */
   readonly redis: Redis | null
@@ -46,7 +46,7 @@ export interface Explaining {
 
 /** Null when there is no such message. `workspaceId` null asks as the operator. */
 export async function explainMessage(
-  ctx: Explaining,
+  ctx: ExplainDeps,
   workspaceId: string | null,
   id: string,
   now: Date,
@@ -64,14 +64,14 @@ async function findOwner(db: Queryable, id: string): Promise<string | null> {
 }
 
 async function gatherFacts(
-  { db, redis, plans, retryScale }: Explaining,
+  { db, redis, plans, retryScale }: ExplainDeps,
   owner: string,
   message: MessageView,
   now: Date,
-): Promise<Facts[]> {
+): Promise<GateFacts[]> {
   const addresses = message.recipients.map(({ address }) => address)
   const [stopOf, suppressions, usage, receivers] = await Promise.all([
-    findStops(db, {
+    findSuspensions(db, {
       messageId: message.id,
       workspaceId: owner,
       domains: message.recipients.map(({ destination }) => destination),
@@ -81,13 +81,13 @@ async function gatherFacts(
     listReceiverSuspensions(db, now),
   ])
   return Promise.all(
-    message.recipients.map(async (recipient, n): Promise<Facts> => {
+    message.recipients.map(async (recipient, n): Promise<GateFacts> => {
       const domain = recipient.destination
       const isOpen = isWaiting(recipient.state) || recipient.state === 'sending'
       const place =
         redis === null || !isOpen
           ? null
-          : await findPlace(redis, { messageId: message.id, n, workspaceId: owner, domain, tier: message.tier })
+          : await findQueuePosition(redis, { messageId: message.id, n, workspaceId: owner, domain, tier: message.tier })
       return {
         message,
         recipient,
@@ -98,7 +98,7 @@ async function gatherFacts(
         suppression:
           suppressions.find(({ address }) => address.toLowerCase() === recipient.address.toLowerCase()) ?? null,
         suspension: stopOf(domain),
-        receiverSuspension: findStop(receivers, place, owner, recipient.reason),
+        receiverSuspension: findReceiverSuspension(receivers, place, owner, recipient.reason),
       }
     }),
   )
@@ -108,28 +108,30 @@ async function gatherFacts(
  * What stops it at its site, as outbound processes tell it: its workspace's mail there (its reason says so, too), or every source that it
  * may go by. One that is stopped beside another holds nothing.
  */
-function findStop(
-  stops: readonly ReceiverSuspension[],
-  place: Place | null,
+function findReceiverSuspension(
+  suspensions: readonly ReceiverSuspension[],
+  place: QueuePosition | null,
   owner: string,
   reason: string | null,
 ): ReceiverSuspension | null {
   const states = place?.states ?? []
-  const ofOwner = stops.find(
+  const ofOwner = suspensions.find(
     (stop) =>
       stop.workspaceId === owner &&
-      (reason === workspaceStopText(stop) || states.some((state) => state.pace === stop.pace)),
+      (reason === workspaceSuspensionReason(stop) || states.some((state) => state.pace === stop.pace)),
   )
-  const found = states.map((state) => stops.find((stop) => stop.workspaceId === null && isStopped(state, stop)))
+  const found = states.map((state) =>
+    suspensions.find((stop) => stop.workspaceId === null && isSuspendedAt(state, stop)),
+  )
   return ofOwner ?? (found.every((stop) => stop !== undefined) ? (found[0] ?? null) : null)
 }
 
-function isStopped({ pace, paceSource, source }: SiteState, stop: ReceiverSuspension): boolean {
-  if (stop.pace === EVERYWHERE) return stop.source === (source ?? ANY_SOURCE)
+function isSuspendedAt({ pace, paceSource, source }: SiteState, stop: ReceiverSuspension): boolean {
+  if (stop.pace === WILDCARD) return stop.source === (source ?? ANY_SOURCE)
   return stop.pace === pace && stop.source === paceSource
 }
 
-async function findUsage(db: Queryable, plans: Plans, workspaceId: string, now: Date): Promise<Usage> {
+async function findUsage(db: Queryable, plans: Plans, workspaceId: string, now: Date): Promise<QuotaUsage> {
   const [
     usage,
     {
@@ -143,20 +145,23 @@ async function findUsage(db: Queryable, plans: Plans, workspaceId: string, now: 
   return { plan, used: usage?.used ?? 0, quota: plans[plan]?.monthlyQuota ?? null, periodEndsAt: nextMonth(now) }
 }
 
-function explainRecipient(facts: Facts, ctx: Explaining): Omit<ExplainedRecipient, 'recipient'> {
-  const gates = judgeGates(facts)
+function explainRecipient(facts: GateFacts, ctx: ExplainDeps): Omit<ExplainedRecipient, 'recipient'> {
+  const gates = evaluateGates(facts)
   const { state, reason } = facts.recipient
   const sentence = `${state}: ${STATES[state]}`
   const holding = gates.find(({ holds }) => holds)
   if (holding !== undefined && state !== 'suppressed')
     return { says: `${sentence}; ${holding.says}`, heldBy: holding.gate, until: holding.until, gates }
   const because = reason === null ? '' : ` (${reason})`
-  const says = sentence + (isWaiting(state) ? `; ${nothingHolds(facts, ctx)}` : because)
+  const says = sentence + (isWaiting(state) ? `; ${describeProgress(facts, ctx)}` : because)
   return { says, heldBy: holding?.gate ?? null, until: null, gates }
 }
 
 /** Due, and held by nothing: where it is on its way. */
-function nothingHolds({ place, now, recipient: { nextTryAt } }: Facts, { reconcileSeconds }: Explaining): string {
+function describeProgress(
+  { place, now, recipient: { nextTryAt } }: GateFacts,
+  { reconcileSeconds }: ExplainDeps,
+): string {
   if (nextTryAt !== null && nextTryAt > now) return 'it is not due yet'
   if (place === null) return 'it is due; where it waits is not known, as Redis does not answer'
   if (place.site !== null) return `it is ready at ${place.site} and goes in its turn`

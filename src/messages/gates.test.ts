@@ -1,6 +1,6 @@
 import { assert } from 'chai'
-import type { Place } from '#src/queue/site-state.ts'
-import { GATE_NAMES, judgeGates, type Facts, type Gate, type GateName } from './gates.ts'
+import type { QueuePosition } from '#src/queue/site-state.ts'
+import { GATE_NAMES, evaluateGates, type GateFacts, type Gate, type GateName } from './gates.ts'
 import type { AttemptView, MessageView, RecipientView } from './read.ts'
 import { isOpen, STATES, type State } from './state.ts'
 
@@ -38,16 +38,16 @@ const message = (more: Partial<MessageView> = {}): MessageView => ({
   events: [],
   ...more,
 })
-const place = (more: Partial<Place> = {}): Place => ({
+const place = (more: Partial<QueuePosition> = {}): QueuePosition => ({
   site: 'mx.b.example',
   isScheduled: false,
   ahead: {},
   states: [],
   isWaiting: false,
-  trouble: null,
+  failure: null,
   ...more,
 })
-const facts = (more: Partial<Facts> = {}): Facts => ({
+const facts = (more: Partial<GateFacts> = {}): GateFacts => ({
   message: message(),
   recipient: recipient(),
   now: NOW,
@@ -59,8 +59,8 @@ const facts = (more: Partial<Facts> = {}): Facts => ({
   usage: { plan: 'free', used: 7, quota: 100, periodEndsAt: new Date('2031-02-01T00:00:00Z') },
   ...more,
 })
-const gate = (given: Facts, name: GateName): Gate => {
-  const found = judgeGates(given).find((one) => one.gate === name)
+const gate = (given: GateFacts, name: GateName): Gate => {
+  const found = evaluateGates(given).find((one) => one.gate === name)
   assert.ok(found !== undefined)
   return found
 }
@@ -106,7 +106,7 @@ const entry = {
 } as const
 
 /** What is so, the gates that then hold, and until when the first of them does. */
-const HELD: readonly (readonly [name: string, facts: Facts, holds: readonly GateName[], until: Date | null])[] = [
+const HELD: readonly (readonly [name: string, facts: GateFacts, holds: readonly GateName[], until: Date | null])[] = [
   ['nothing in the way', facts(), [], null],
   [
     'scheduled for later',
@@ -123,7 +123,7 @@ const HELD: readonly (readonly [name: string, facts: Facts, holds: readonly Gate
   [
     'none of our addresses may carry it',
     facts({
-      recipient: recipient({ nextTryAt: LATER, reason: 'no source of its pool can take it now (a is paused)' }),
+      recipient: recipient({ nextTryAt: LATER, reason: 'no source of its pool can send it now (a is paused)' }),
     }),
     ['egress'],
     LATER,
@@ -208,7 +208,7 @@ const HELD: readonly (readonly [name: string, facts: Facts, holds: readonly Gate
   ],
   ['deferred', facts({ recipient: recipient({ state: 'deferred', nextTryAt: LATER, tries: 1 }) }), ['backoff'], LATER],
   ['lost after the dot', facts({ recipient: recipient({ state: 'unknown', nextTryAt: LATER }) }), ['backoff'], LATER],
-  ['all servers failed', facts({ place: place({ trouble }) }), ['backoff'], LATER],
+  ['all servers failed', facts({ place: place({ failure: trouble }) }), ['backoff'], LATER],
   [
     'DNS',
     facts({ recipient: recipient({ state: 'deferred', nextTryAt: LATER, attempts: [dns('dns')] }) }),
@@ -236,7 +236,7 @@ const HELD: readonly (readonly [name: string, facts: Facts, holds: readonly Gate
 describe('gates', () => {
   for (const [name, given, holds, until] of HELD) {
     it(`${name}: ${holds.join(', ') || 'none'}`, () => {
-      const gates = judgeGates(given)
+      const gates = evaluateGates(given)
       assert.deepEqual(
         gates.map((one) => one.gate),
         GATE_NAMES,
@@ -257,7 +257,7 @@ describe('gates', () => {
         place: null,
       })
       assert.deepEqual(
-        judgeGates(given)
+        evaluateGates(given)
           .filter((one) => one.holds)
           .map((one) => one.gate),
         state === 'suppressed' ? ['suppression'] : [],

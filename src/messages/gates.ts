@@ -4,12 +4,12 @@
  *
  * A gate that waits for something without a time (a resumed destination, a free session, a turn) has no `until`.
  */
-import { accountAt } from '#src/providers/account-destination.ts'
-import { ITS_TURN, NO_SOURCE } from '#src/egress/sources.ts'
-import type { Place, SiteState } from '#src/queue/site-state.ts'
-import { PAUSED, type Suspension } from '#src/queue/suspensions.ts'
-import { rowOf, type Tier } from '#src/queue/tiers.ts'
-import { ANY_SOURCE, EVERYWHERE, fromText } from '#src/shaping/throttle-key.ts'
+import { accountIdOf } from '#src/providers/account-destination.ts'
+import { WAITS_FOR_SOURCE, NO_SOURCE_REASON } from '#src/egress/sources.ts'
+import type { QueuePosition, SiteState } from '#src/queue/site-state.ts'
+import { RATE_PAUSE_PREFIX, type Suspension } from '#src/queue/suspensions.ts'
+import { tierRow, type Tier } from '#src/queue/tiers.ts'
+import { ANY_SOURCE, WILDCARD, fromText } from '#src/shaping/throttle-key.ts'
 import type { ReceiverSuspension } from '#src/shaping/receiver-suspensions.ts'
 import type { Suppression } from '#src/suppression/list.ts'
 import type { MessageView, RecipientView } from './read.ts'
@@ -25,22 +25,22 @@ export interface Gate {
 }
 
 /** What is known of one recipient. */
-export interface Facts {
+export interface GateFacts {
   readonly message: MessageView
   readonly recipient: RecipientView
   readonly now: Date
   readonly suppression: Suppression | null
-  readonly usage: Usage
+  readonly usage: QuotaUsage
   readonly suspension: Suspension | null
   /** What its receiver's replies stopped. */
   readonly receiverSuspension: ReceiverSuspension | null
   /** RETRY_SCALE */
   readonly retryScale: number
   /** Null while Redis does not tell. */
-  readonly place: Place | null
+  readonly place: QueuePosition | null
 }
 
-export interface Usage {
+export interface QuotaUsage {
   readonly plan: string
   readonly used: number
   /** Null = unlimited. */
@@ -48,10 +48,10 @@ export interface Usage {
   readonly periodEndsAt: Date
 }
 
-type Judgement = Omit<Gate, 'gate' | 'rule' | 'until'> & Partial<Pick<Gate, 'rule' | 'until'>>
+type GateResult = Omit<Gate, 'gate' | 'rule' | 'until'> & Partial<Pick<Gate, 'rule' | 'until'>>
 
-const open = (says: string, rule: string | null = null): Judgement => ({ holds: false, says, rule })
-const held = (says: string, rule: string | null, until: Date | null = null): Judgement => ({
+const open = (says: string, rule: string | null = null): GateResult => ({ holds: false, says, rule })
+const held = (says: string, rule: string | null, until: Date | null = null): GateResult => ({
   holds: true,
   says,
   rule,
@@ -59,36 +59,36 @@ const held = (says: string, rule: string | null, until: Date | null = null): Jud
 })
 
 const GATES = {
-  schedule: judgeSchedule,
-  suppression: judgeSuppression,
-  quota: judgeQuota,
-  tier: judgeTier,
-  'site limit': judgeSite,
-  suspension: judgeSuspension,
-  backoff: judgeBackoff,
-  DNS: judgeDns,
-  egress: judgeEgress,
-} as const satisfies Record<string, (facts: Facts) => Judgement>
+  schedule: evaluateSchedule,
+  suppression: evaluateSuppression,
+  quota: evaluateQuota,
+  tier: evaluateTier,
+  'site limit': evaluateSite,
+  suspension: evaluateSuspension,
+  backoff: evaluateBackoff,
+  DNS: evaluateDns,
+  egress: evaluateEgress,
+} as const satisfies Record<string, (facts: GateFacts) => GateResult>
 
 export type GateName = keyof typeof GATES
 export const GATE_NAMES = Object.keys(GATES) as [GateName, ...GateName[]]
 
 /** Every gate, in order. For a recipient that is settled only the suppression that ended it holds. */
-export function judgeGates(facts: Facts): Gate[] {
+export function evaluateGates(facts: GateFacts): Gate[] {
   const { state } = facts.recipient
-  const isAsked = isWaiting(state) || state === 'sending' || state === 'unknown'
+  const isOpen = isWaiting(state) || state === 'sending' || state === 'unknown'
   return GATE_NAMES.map((gate) => {
-    const isMeant = isAsked || (gate === 'suppression' && state === 'suppressed')
+    const applies = isOpen || (gate === 'suppression' && state === 'suppressed')
     return {
       gate,
       rule: null,
       until: null,
-      ...(isMeant ? GATES[gate](facts) : open(`not asked any more; ${state}: ${STATES[state]}`)),
+      ...(applies ? GATES[gate](facts) : open(`not asked any more; ${state}: ${STATES[state]}`)),
     }
   })
 }
 
-function judgeSchedule({ message, recipient, now }: Facts): Judgement {
+function evaluateSchedule({ message, recipient, now }: GateFacts): GateResult {
   const { scheduledAt, timezone } = message
   if (scheduledAt === null) return open('its sender wants it sent at once')
   const rule = `scheduled_at ${scheduledAt.toISOString()}, written in ${timezone ?? 'UTC'}`
@@ -97,7 +97,7 @@ function judgeSchedule({ message, recipient, now }: Facts): Judgement {
   return held('it waits for the time that its sender set', rule, scheduledAt)
 }
 
-function judgeSuppression({ recipient, suppression }: Facts): Judgement {
+function evaluateSuppression({ recipient, suppression }: GateFacts): GateResult {
   if (suppression !== null) {
     const { kind, cause, createdAt } = suppression
     return held(`its address is on the suppression list since ${createdAt.toISOString()}`, `${kind}: ${cause}`)
@@ -108,7 +108,7 @@ function judgeSuppression({ recipient, suppression }: Facts): Judgement {
 }
 
 /** Counted when it was accepted: what is stored is never held for it. */
-function judgeQuota({ usage: { plan, used, quota, periodEndsAt } }: Facts): Judgement {
+function evaluateQuota({ usage: { plan, used, quota, periodEndsAt } }: GateFacts): GateResult {
   if (quota === null) return open('it was counted when it was accepted', `plan ${plan}: no quota`)
   const rule = `plan ${plan}: ${quota} recipients a month, ${used} used`
   if (used < quota) return open('it was counted when it was accepted', rule)
@@ -116,21 +116,21 @@ function judgeQuota({ usage: { plan, used, quota, periodEndsAt } }: Facts): Judg
   return { ...open(says, rule), until: periodEndsAt }
 }
 
-function isDue({ recipient, now }: Facts): boolean {
+function isDue({ recipient, now }: GateFacts): boolean {
   return recipient.nextTryAt !== null && recipient.nextTryAt <= now
 }
 
-const UNKNOWN_PLACE = 'not known: Redis does not answer'
+const SITE_STATE_UNKNOWN = 'not known: Redis does not answer'
 
 const TIER_RULE = 'strict priority of tiers at a site'
 
-function judgeTier(facts: Facts): Judgement {
+function evaluateTier(facts: GateFacts): GateResult {
   const {
     place,
     message: { tier },
   } = facts
   if (tier === 'instant') return open('instant mail comes first', TIER_RULE)
-  if (place === null) return open(UNKNOWN_PLACE)
+  if (place === null) return open(SITE_STATE_UNKNOWN)
   const ahead = Object.entries(place.ahead).map(([name, count]) => `${count} ${name}`)
   if (!isDue(facts) || ahead.length === 0) return open('nothing of a higher tier is ready before it', TIER_RULE)
   return held(
@@ -139,28 +139,28 @@ function judgeTier(facts: Facts): Judgement {
   )
 }
 
-function judgeSite(facts: Facts): Judgement {
+function evaluateSite(facts: GateFacts): GateResult {
   const {
     place,
     message: { tier },
     recipient: { state, reason, nextTryAt },
   } = facts
-  if (state === 'queued' && !isDue(facts) && reason?.endsWith(ITS_TURN) === true)
+  if (state === 'queued' && !isDue(facts) && reason?.endsWith(WAITS_FOR_SOURCE) === true)
     return held(reason, 'each source has the limits of a receiver to itself', nextTryAt)
-  if (place === null) return open(UNKNOWN_PLACE)
+  if (place === null) return open(SITE_STATE_UNKNOWN)
   if (place.states.length === 0) return open('no process reports to be at the limit of its site')
   const [sessions, waiting] = [
     sumOf(place.states.map((one) => one.sessions)),
     sumOf(place.states.map((one) => one.waiting)),
   ]
-  const rule = ruleOf(place.states)
+  const rule = limitOf(place.states)
   const says = `${sessions} connections to ${place.site ?? 'its site'} are in use, ${waiting} wait for one`
   const isFull = place.states.every((one) => (tier === 'instant' ? one.isFull.instant : one.isFull.others))
   return isFull && (place.isWaiting || isDue(facts)) ? held(says, rule) : open(says, rule)
 }
 
 /** Of each source that it may go by. */
-function ruleOf(states: readonly SiteState[]): string {
+function limitOf(states: readonly SiteState[]): string {
   return [
     ...new Set(
       states.map(
@@ -175,23 +175,23 @@ function sumOf(numbers: readonly number[]): number {
   return numbers.reduce((sum, one) => sum + one, 0)
 }
 
-function judgeSuspension({ suspension, receiverSuspension }: Facts): Judgement {
-  if (suspension === null) return judgeReceiverSuspension(receiverSuspension)
+function evaluateSuspension({ suspension, receiverSuspension }: GateFacts): GateResult {
+  if (suspension === null) return evaluateReceiverSuspension(receiverSuspension)
   const { createdAt, until, reason } = suspension
   const rule = `suspended since ${createdAt.toISOString()}, until it is resumed`
   // by whom, says the reason
-  if (accountAt(suspension.subject) !== null) return held(`its connected account is stopped: ${reason}`, rule, until)
+  if (accountIdOf(suspension.subject) !== null) return held(`its connected account is stopped: ${reason}`, rule, until)
   return held(
-    `${stoppedName(suspension)} suspended ${reason.startsWith(PAUSED) ? '' : 'by the operator: '}${reason}`,
+    `${describeSuspended(suspension)} suspended ${reason.startsWith(RATE_PAUSE_PREFIX) ? '' : 'by the operator: '}${reason}`,
     rule,
     until,
   )
 }
 
-function judgeReceiverSuspension(suspension: ReceiverSuspension | null): Judgement {
+function evaluateReceiverSuspension(suspension: ReceiverSuspension | null): GateResult {
   if (suspension === null) return open('its destination is not suspended')
   const { pace, source, rule, reply, until } = suspension
-  const what = pace === EVERYWHERE ? 'every receiver' : pace
+  const what = pace === WILDCARD ? 'every receiver' : pace
   return held(
     `${what} is left alone${fromText(source)}, as it answered: ${reply}`,
     `rule ${rule} of the shaping file`,
@@ -199,12 +199,12 @@ function judgeReceiverSuspension(suspension: ReceiverSuspension | null): Judgeme
   )
 }
 
-function stoppedName({ kind, subject }: Suspension): string {
+function describeSuspended({ kind, subject }: Suspension): string {
   if (kind !== 'domain') return `its ${kind} ${subject} is`
   return subject === '*' ? 'all mail is' : `${subject} is`
 }
 
-function judgeBackoff(facts: Facts): Judgement {
+function evaluateBackoff(facts: GateFacts): GateResult {
   const {
     recipient,
     message: { tier },
@@ -217,7 +217,7 @@ function judgeBackoff(facts: Facts): Judgement {
     const says = `the last try ended with: ${recipient.reason ?? 'no reason is known'}`
     return held(says, backoffRule(facts, tier), recipient.nextTryAt)
   }
-  const { breakerUntilMs, detail, failures } = place?.trouble ?? { breakerUntilMs: null, detail: '', failures: 0 }
+  const { breakerUntilMs, detail, failures } = place?.failure ?? { breakerUntilMs: null, detail: '', failures: 0 }
   if (breakerUntilMs !== null && breakerUntilMs > now.getTime())
     return held(
       `all servers of its site failed: ${detail}`,
@@ -227,38 +227,38 @@ function judgeBackoff(facts: Facts): Judgement {
   return open(
     recipient.tries === 0
       ? 'it was not refused yet'
-      : `${recipient.tries} of ${rowOf(tier).retries + 1} tries are used`,
+      : `${recipient.tries} of ${tierRow(tier).retries + 1} tries are used`,
   )
 }
 
 function unknownRule(tier: Tier): string {
-  const { unknownWaitSeconds, afterUnknown } = rowOf(tier)
+  const { unknownWaitSeconds, afterUnknown } = tierRow(tier)
   const then = afterUnknown === 'assume_sent' ? 'taken as sent' : 'sent again'
   return `tier ${tier}: ${unknownWaitSeconds} s after a link lost after the final dot, then ${then}`
 }
 
-function backoffRule({ recipient, retryScale }: Facts, tier: Tier): string {
-  const { retries, backoffSeconds } = rowOf(tier)
+function backoffRule({ recipient, retryScale }: GateFacts, tier: Tier): string {
+  const { retries, backoffSeconds } = tierRow(tier)
   const scale = retryScale === 1 ? '' : `, times ${retryScale}`
   return `tier ${tier}: ${recipient.tries} of ${retries + 1} tries used, waits of ${backoffSeconds.join(', ')} s${scale}`
 }
 
-function lastReason({ recipient }: Facts): string | null {
+function lastReason({ recipient }: GateFacts): string | null {
   return recipient.attempts.at(-1)?.reason ?? null
 }
 
-function judgeDns(facts: Facts): Judgement {
+function evaluateDns(facts: GateFacts): GateResult {
   const { recipient, place } = facts
   const rule = 'DNS that does not answer is no refusal: asked again, not counted as a try'
   if (recipient.state === 'deferred' && lastReason(facts) === 'dns' && !isDue(facts))
     return held(recipient.reason ?? 'DNS did not answer', rule, recipient.nextTryAt)
-  if (place?.trouble?.reason === 'dns' && isDue(facts)) return held(place.trouble.detail, rule)
+  if (place?.failure?.reason === 'dns' && isDue(facts)) return held(place.failure.detail, rule)
   return open('no trouble with DNS is known')
 }
 
-function judgeEgress(facts: Facts): Judgement {
+function evaluateEgress(facts: GateFacts): GateResult {
   const { state, reason, nextTryAt } = facts.recipient
-  if (state !== 'queued' || isDue(facts) || reason?.startsWith(NO_SOURCE) !== true)
+  if (state !== 'queued' || isDue(facts) || reason?.startsWith(NO_SOURCE_REASON) !== true)
     return open('it may leave by one of our addresses')
   return held(
     reason,

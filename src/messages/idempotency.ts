@@ -3,9 +3,9 @@
  * A twin in another process waits for that transaction by the unique index and then replays its answer. Claims last 24 hours.
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
-import { isNullRefused, prepared, type Queryable } from '#src/stores/db.ts'
+import { isNotNullViolation, prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
-import type { Accepted, Idempotency, Submission } from './submission.ts'
+import type { AcceptResult, Idempotency, Submission } from './submission.ts'
 
 const CLAIM = prepared(
   'idempotency-claim',
@@ -32,7 +32,7 @@ const FIND = prepared(
   `,
 )
 
-const FORGET = prepared(
+const RELEASE = prepared(
   'idempotency-forget',
   sql`
     DELETE FROM idempotency_keys k
@@ -45,7 +45,7 @@ const FORGET = prepared(
  * The same as a part of another statement, as `claimed`; its parameters from `first` on are those of `claimParameters`. A key that is taken
  * gets null for its hash, which the column refuses, and that takes the whole statement back.
  */
-export function claimAtOnce(first: number): string {
+export function claimKeysCte(first: number): string {
   const parameter = (n: number): string => `$${first + n}`
   return sql`
     claimed AS (
@@ -67,10 +67,10 @@ export function claimAtOnce(first: number): string {
 
 /** What `claimAtOnce` is refused with. */
 export function isKeyTaken(error: unknown): boolean {
-  return isNullRefused(error, 'idempotency_keys', 'body_hash')
+  return isNotNullViolation(error, 'idempotency_keys', 'body_hash')
 }
 
-export function claimParameters(submissions: readonly Keyed[]): unknown[][] {
+export function claimParameters(submissions: readonly KeyedSubmission[]): unknown[][] {
   return columnsOf(submissions, [
     (s) => s.workspaceId,
     (s) => s.idempotency.key,
@@ -84,52 +84,56 @@ interface KeyRow {
   readonly workspace_id: string
   readonly key: string
 }
-interface KeptRow extends KeyRow {
+interface StoredKeyRow extends KeyRow {
   readonly body_hash: Buffer
   readonly answer: string
 }
 
-type Keyed = Submission & { readonly idempotency: Idempotency }
+type KeyedSubmission = Submission & { readonly idempotency: Idempotency }
 
 /** Workspace and key as one text: the identity of a claim. */
-export function claimName(submission: {
+export function claimIdOf(submission: {
   readonly workspaceId: string
   readonly idempotency: { readonly key: string }
 }): string {
   return `${submission.workspaceId} ${submission.idempotency.key}`
 }
 
-export function isKeyed(submission: Submission): submission is Keyed {
+export function hasIdempotencyKey(submission: Submission): submission is KeyedSubmission {
   return submission.idempotency !== null
 }
 
-function namesOf(rows: readonly KeyRow[]): string[] {
+function claimIdsOf(rows: readonly KeyRow[]): string[] {
   return rows.map((row) => `${row.workspace_id} ${row.key}`)
 }
 
 /** Claims the keys of a batch (each at most once in it). Answers, by claim name, what those get that came second. */
-export async function claimKeys(tx: Queryable, submissions: readonly Submission[]): Promise<Map<string, Accepted>> {
-  const keyed = submissions.filter(isKeyed)
+export async function claimKeys(tx: Queryable, submissions: readonly Submission[]): Promise<Map<string, AcceptResult>> {
+  const keyed = submissions.filter(hasIdempotencyKey)
   if (keyed.length === 0) return new Map()
-  const won = new Set(namesOf((await tx.query<KeyRow>(CLAIM, claimParameters(keyed))).rows))
-  const lost = keyed.filter((submission) => !won.has(claimName(submission)))
+  const won = new Set(claimIdsOf((await tx.query<KeyRow>(CLAIM, claimParameters(keyed))).rows))
+  const lost = keyed.filter((submission) => !won.has(claimIdOf(submission)))
   if (lost.length === 0) return new Map()
-  const kept = (await tx.query<KeptRow>(FIND, columnsOf(lost, [(s) => s.workspaceId, (s) => s.idempotency.key]))).rows
-  const byName = new Map(kept.map((row) => [`${row.workspace_id} ${row.key}`, row]))
+  const stored = (await tx.query<StoredKeyRow>(FIND, columnsOf(lost, [(s) => s.workspaceId, (s) => s.idempotency.key])))
+    .rows
+  const byClaimId = new Map(stored.map((row) => [`${row.workspace_id} ${row.key}`, row]))
   return new Map(
-    lost.map((submission) => [claimName(submission), judge(submission, byName.get(claimName(submission)))]),
+    lost.map((submission) => [
+      claimIdOf(submission),
+      resultForDuplicate(submission, byClaimId.get(claimIdOf(submission))),
+    ]),
   )
 }
 
-function judge(submission: Keyed, kept: KeptRow | undefined): Accepted {
-  if (kept === undefined) return { kind: 'in-progress' } // it was there a moment ago and is just being removed: the caller comes again
-  return kept.body_hash.equals(submission.idempotency.bodyHash)
-    ? { kind: 'replayed', answer: kept.answer }
+function resultForDuplicate(submission: KeyedSubmission, stored: StoredKeyRow | undefined): AcceptResult {
+  if (stored === undefined) return { kind: 'in-progress' } // it was there a moment ago and is just being removed: the caller comes again
+  return stored.body_hash.equals(submission.idempotency.bodyHash)
+    ? { kind: 'replayed', answer: stored.answer }
     : { kind: 'mismatch' }
 }
 
 /** Takes back the claims of messages that are refused after all. */
-export async function forgetKeys(tx: Queryable, submissions: readonly Submission[]): Promise<void> {
-  const keyed = submissions.filter(isKeyed)
-  if (keyed.length > 0) await tx.query(FORGET, columnsOf(keyed, [(s) => s.workspaceId, (s) => s.idempotency.key]))
+export async function releaseKeys(tx: Queryable, submissions: readonly Submission[]): Promise<void> {
+  const keyed = submissions.filter(hasIdempotencyKey)
+  if (keyed.length > 0) await tx.query(RELEASE, columnsOf(keyed, [(s) => s.workspaceId, (s) => s.idempotency.key]))
 }

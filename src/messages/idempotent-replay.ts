@@ -1,9 +1,9 @@
 /** Looking at a claim on an idempotency key without making one: for a request that is refused now and may have been accepted before. */
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
-import type { Accepted } from './submission.ts'
+import type { AcceptResult } from './submission.ts'
 
-const PEEK = prepared(
+const FIND = prepared(
   'idempotency-peek',
   sql`
     SELECT key, body_hash, answer
@@ -13,15 +13,15 @@ const PEEK = prepared(
 )
 
 /** What was answered under these keys: by key, a replay, or a mismatch where the request was another. Unused keys are not in it. */
-export async function findClaims(
+export async function findStoredResults(
   db: Queryable,
   workspaceId: string,
   keys: readonly string[],
   bodyHash: Buffer,
-): Promise<Map<string, Accepted>> {
-  const { rows } = await db.query<{ key: string; body_hash: Buffer; answer: string }>(PEEK, [workspaceId, keys])
+): Promise<Map<string, AcceptResult>> {
+  const { rows } = await db.query<{ key: string; body_hash: Buffer; answer: string }>(FIND, [workspaceId, keys])
   return new Map(
-    rows.map(({ key, body_hash, answer }): [string, Accepted] => [
+    rows.map(({ key, body_hash, answer }): [string, AcceptResult] => [
       key,
       body_hash.equals(bodyHash) ? { kind: 'replayed', answer } : { kind: 'mismatch' },
     ]),

@@ -3,21 +3,23 @@
  * statement makes of it. Columns that most messages leave empty are optional: they share one JSON object, and a message
  * without any of them has none.
  */
-import type { Column } from '#src/stores/binary-columns.ts'
+import type { BinaryColumn } from '#src/stores/binary-columns.ts'
 import { jsonOrNull } from '#src/stores/column-arrays.ts'
 import { COLUMN_LIST, type MessageColumn } from './columns.ts'
 import type { Submission } from './submission.ts'
 
 /** The columns with a parameter of their own, and the JSON object of the optional ones. */
-export const MESSAGE_INPUT: Readonly<Record<string, Column<Submission>>> = {
+export const MESSAGE_INPUT: Readonly<Record<string, BinaryColumn<Submission>>> = {
   ...Object.fromEntries(COLUMN_LIST.flatMap(([name, column]) => inputOf(name, column))),
   optional_fields: ['jsonb', optionalFieldsOf],
 }
 
-function inputOf(name: string, { type, pick, isOptional }: MessageColumn): [string, Column<Submission>][] {
+function inputOf(name: string, { type, pick, isOptional }: MessageColumn): [string, BinaryColumn<Submission>][] {
   if (pick === undefined || isOptional) return []
   if (type.name === 'text[]') throw new Error(`messages.${name}: an array is only stored as an optional field`)
-  return [[name, [type.name, type.name === 'jsonb' ? (s) => jsonOrNull(pick(s)) : (pick as Column<Submission>[1])]]]
+  return [
+    [name, [type.name, type.name === 'jsonb' ? (s) => jsonOrNull(pick(s)) : (pick as BinaryColumn<Submission>[1])]],
+  ]
 }
 
 const OPTIONAL_FIELDS = COLUMN_LIST.flatMap(([name, { pick, isOptional }]) =>

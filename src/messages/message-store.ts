@@ -9,22 +9,22 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { newDeliveries } from '#src/events/deliveries.ts'
 import { newId } from '#src/platform/id.ts'
-import type { Column } from '#src/stores/binary-columns.ts'
+import type { BinaryColumn } from '#src/stores/binary-columns.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { defineInput } from '#src/stores/statement-input.ts'
-import { claimAtOnce, claimParameters, isKeyed, isKeyTaken } from './idempotency.ts'
+import { claimKeysCte, claimParameters, hasIdempotencyKey, isKeyTaken } from './idempotency.ts'
 import { INSERT_COLUMNS, INSERT_VALUES, MESSAGE_INPUT } from './message-input.ts'
-import { isOverQuota, quotaParameters, takeAtOnce } from './quota.ts'
-import { BEGINNINGS } from './state.ts'
-import { contentSizeOf, type Addressee, type Submission } from './submission.ts'
+import { isQuotaExceeded, quotaParameters, consumeQuotaCte } from './quota.ts'
+import { INITIAL_STATES } from './state.ts'
+import { contentSizeOf, type SubmittedRecipient, type Submission } from './submission.ts'
 
-interface NewRecipient extends Addressee {
+interface NewRecipient extends SubmittedRecipient {
   readonly submission: Submission
   readonly n: number
 }
 
-const RECIPIENT_INPUT: Readonly<Record<string, Column<NewRecipient>>> = {
+const RECIPIENT_INPUT: Readonly<Record<string, BinaryColumn<NewRecipient>>> = {
   message_id: ['uuid', (r) => r.submission.id],
   n: ['smallint', (r) => r.n],
   workspace_id: ['uuid', (r) => r.submission.workspaceId],
@@ -41,8 +41,8 @@ const RECIPIENT_INPUT: Readonly<Record<string, Column<NewRecipient>>> = {
 
 /** The parameters of the statements, in this order. */
 const MESSAGES = defineInput(1, MESSAGE_INPUT)
-const RECIPIENTS = defineInput(MESSAGES.next, RECIPIENT_INPUT)
-const FIRST_EVENTS_PARAMETER = RECIPIENTS.next
+const RECIPIENTS = defineInput(MESSAGES.nextParameter, RECIPIENT_INPUT)
+const FIRST_EVENTS_PARAMETER = RECIPIENTS.nextParameter
 const QUOTA_PARAMETERS = FIRST_EVENTS_PARAMETER + 1
 const KEY_PARAMETERS = QUOTA_PARAMETERS + 4
 
@@ -97,19 +97,19 @@ const STORE = prepared(
  * meanwhile.
  */
 const BEFORE_QUOTA = ['new_messages', 'new_recipients']
-const STORE_AT_ONCE = prepared(
+const STORE_IN_ONE_STATEMENT = prepared(
   'messages-store-at-once',
   sql`
     WITH ${STORED_ROWS},
-    ${takeAtOnce(QUOTA_PARAMETERS, BEFORE_QUOTA)}
+    ${consumeQuotaCte(QUOTA_PARAMETERS, BEFORE_QUOTA)}
     ${RESULT}`,
 )
 const STORE_KEYED = prepared(
   'messages-store-keyed',
   sql`
-    WITH ${claimAtOnce(KEY_PARAMETERS)},
+    WITH ${claimKeysCte(KEY_PARAMETERS)},
     ${STORED_ROWS},
-    ${takeAtOnce(QUOTA_PARAMETERS, ['claimed', ...BEFORE_QUOTA])}
+    ${consumeQuotaCte(QUOTA_PARAMETERS, ['claimed', ...BEFORE_QUOTA])}
     ${RESULT}`,
 )
 
@@ -123,10 +123,10 @@ const ATTACH = prepared(
 
 /** The one event of each first state, as JSON for the statement. */
 const FIRST_EVENTS = JSON.stringify(
-  Object.fromEntries(Object.entries(BEGINNINGS).map(([state, [type]]) => [state, type])),
+  Object.fromEntries(Object.entries(INITIAL_STATES).map(([state, [type]]) => [state, type])),
 )
 
-export interface Stored {
+export interface StoredBatch {
   readonly hasDeliveries: boolean
   /** `<message id>:<n>` of recipients that nothing is sent to. */
   readonly suppressed: ReadonlySet<string>
@@ -140,10 +140,10 @@ interface ResultRow {
 /**
  * Characters. Copying more into a parameter, and from there to the connection, takes long: other work runs in between.
  */
-const COPIED_IN_ONE_TURN = 4 * 1024 * 1024
+const MAX_COPIED_PER_TURN = 4 * 1024 * 1024
 
 /** Runs inside the accepting transaction. */
-export async function storeMessages(tx: Queryable, submissions: readonly Submission[]): Promise<Stored> {
+export async function storeMessages(tx: Queryable, submissions: readonly Submission[]): Promise<StoredBatch> {
   const { rows } = await tx.query<ResultRow>(STORE, storeParameters(submissions))
   for (const submission of submissions) await storeAttachments(tx, submission)
   return storedOf(rows)
@@ -158,28 +158,28 @@ async function storeAttachments(tx: Queryable, { id, attachments }: Submission):
  * Quota, keys and messages in one statement and one commit, for messages without attachments. Null: nothing was stored,
  * because a quota is reached or a key is taken. A key may be in the batch only once.
  */
-export async function storeAtOnce(
+export async function storeInOneStatement(
   db: Queryable,
   submissions: readonly Submission[],
   now: Date,
-): Promise<Stored | null> {
-  const keyed = submissions.filter(isKeyed)
+): Promise<StoredBatch | null> {
+  const keyed = submissions.filter(hasIdempotencyKey)
   const parameters = storeParameters(submissions)
-  if (submissions.some((submission) => contentSizeOf(submission) > COPIED_IN_ONE_TURN)) await nextTurn()
+  if (submissions.some((submission) => contentSizeOf(submission) > MAX_COPIED_PER_TURN)) await nextTurn()
   const values = [
     ...parameters,
     ...quotaParameters(submissions, now),
     ...(keyed.length > 0 ? claimParameters(keyed) : []),
   ]
   try {
-    return storedOf((await db.query<ResultRow>(keyed.length > 0 ? STORE_KEYED : STORE_AT_ONCE, values)).rows)
+    return storedOf((await db.query<ResultRow>(keyed.length > 0 ? STORE_KEYED : STORE_IN_ONE_STATEMENT, values)).rows)
   } catch (error) {
-    if (isOverQuota(error) || isKeyTaken(error)) return null
+    if (isQuotaExceeded(error) || isKeyTaken(error)) return null
     throw error
   }
 }
 
-function storedOf([row]: readonly ResultRow[]): Stored {
+function storedOf([row]: readonly ResultRow[]): StoredBatch {
   return { hasDeliveries: (row?.deliveries ?? 0) > 0, suppressed: new Set(row?.suppressed) }
 }
 

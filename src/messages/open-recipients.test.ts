@@ -3,7 +3,7 @@ import { assert } from 'chai'
 import { createAcceptor } from './accept.ts'
 import { addressees, submissionOf } from '#test/support/submission.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { failMailOf } from './domain-mail.ts'
+import { failQueuedMail } from './removed-domain-mail.ts'
 import { cursorText, listOpen, readCursor } from './queue-view.ts'
 import { readWaiting, type Cursor } from './open-recipients.ts'
 
@@ -78,7 +78,7 @@ describe('walks through what waits', () => {
       )
       // of a domain that has none of it: nothing moves, and so nothing but the cursor ends the walk
       const removed = { domainId: '00000000-0000-7000-8000-000000000000', workspaceId, domain: 'gone.example' }
-      assert.strictEqual(await failMailOf(ctx, removed), 0)
+      assert.strictEqual(await failQueuedMail(ctx, removed), 0)
     }).timeout(10_000)
   }
 })

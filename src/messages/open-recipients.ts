@@ -3,8 +3,8 @@
  * Nothing is held in memory but one slice.
  */
 import type { Queryable } from '#src/stores/db.ts'
-import type { Due } from '#src/queue/due-schedule.ts'
-import { heldByOwner } from '#src/queue/suspensions.ts'
+import type { DueRecipient } from '#src/queue/due-schedule.ts'
+import { suspendedByOwner } from '#src/queue/suspensions.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import { sql } from '#src/stores/sql.ts'
 
@@ -31,7 +31,7 @@ export interface Cursor {
 export const DUE_MICROS = '(extract(epoch FROM due_at) * 1000000)::bigint::text'
 
 /** In SQL: what comes after a cursor, whose `cursorValues` are the parameters from `first` on. */
-export function comesAfter(first: number): string {
+export function afterCursor(first: number): string {
   return `($${first}::bigint IS NULL OR (due_at, message_id, n) > (timestamptz 'epoch' + $${first}::bigint * interval '1 microsecond', $${first + 1}, $${first + 2}))`
 }
 
@@ -42,7 +42,7 @@ export function cursorValues(cursor: Cursor | null): (string | number | null)[] 
 const COLUMNS = 'message_id, n, workspace_id, tier, domain, due_at'
 const WAITING = `is_open AND state IN ('scheduled', 'queued', 'deferred')`
 
-function dueOf(row: OpenRow): Due {
+function dueOf(row: OpenRow): DueRecipient {
   return {
     messageId: row.message_id,
     n: row.n,
@@ -61,16 +61,16 @@ function cursorAfter(rows: readonly OpenRow[], limit: number): Cursor | null {
 }
 
 /** Whose mail. */
-export interface Owner {
+export interface MailOwner {
   readonly kind: 'workspace' | 'campaign'
   readonly id: string
 }
 
-interface Slice {
+interface WaitingSlice {
   readonly cursor: Cursor | null
   readonly limit: number
   /** Left out: everybody's. */
-  readonly owner?: Owner
+  readonly owner?: MailOwner
 }
 
 /**
@@ -81,18 +81,18 @@ export async function readWaiting(
   db: Queryable,
   tier: Tier,
   until: Date,
-  { cursor, limit, owner }: Slice,
-): Promise<{ due: Due[]; next: Cursor | null }> {
+  { cursor, limit, owner }: WaitingSlice,
+): Promise<{ due: DueRecipient[]; next: Cursor | null }> {
   const { rows } = await db.query<OpenRow & { readonly is_held: boolean }>(
     sql`
-      SELECT ${COLUMNS}, ${DUE_MICROS} AS due_micros, ${heldByOwner('now()')} AS is_held
+      SELECT ${COLUMNS}, ${DUE_MICROS} AS due_micros, ${suspendedByOwner('now()')} AS is_held
       FROM (
         SELECT ${COLUMNS}, campaign_id
         FROM recipients
         WHERE tier = $1
           AND ${WAITING}
           AND due_at <= $2
-          AND ${comesAfter(3)}
+          AND ${afterCursor(3)}
           ${owner === undefined ? '' : `AND ${owner.kind}_id = $7`}
         ORDER BY due_at, message_id, n
         LIMIT $6
@@ -109,7 +109,7 @@ export async function readLeased(
   db: Queryable,
   leases: readonly number[],
   limit: number,
-): Promise<(Due & { readonly lease: number })[]> {
+): Promise<(DueRecipient & { readonly lease: number })[]> {
   const { rows } = await db.query<OpenRow & { readonly lease: number }>(
     `SELECT ${COLUMNS}, lease FROM recipients WHERE is_open AND state = 'sending' AND lease = ANY ($1) LIMIT $2`,
     [leases, limit],
@@ -118,7 +118,10 @@ export async function readLeased(
 }
 
 /** What hangs in `sending` under a lease that no longer exists. */
-export async function readOrphans(db: Queryable, limit: number): Promise<(Due & { readonly lease: number })[]> {
+export async function readOrphaned(
+  db: Queryable,
+  limit: number,
+): Promise<(DueRecipient & { readonly lease: number })[]> {
   const { rows } = await db.query<OpenRow & { readonly lease: number }>(
     sql`
       SELECT ${COLUMNS}, lease
@@ -136,7 +139,7 @@ export async function readUnknown(
   db: Queryable,
   until: Date,
   limit: number,
-): Promise<(Due & { readonly tries: number })[]> {
+): Promise<(DueRecipient & { readonly tries: number })[]> {
   const { rows } = await db.query<OpenRow & { readonly tries: number }>(
     `SELECT ${COLUMNS}, tries FROM recipients WHERE is_open AND state = 'unknown' AND due_at <= $1 LIMIT $2`,
     [until, limit],

@@ -5,7 +5,7 @@
  */
 import type { Reply } from '#src/mail/reply.ts'
 
-export type Scope = 'recipient' | 'message' | 'host' | 'destination' | 'source'
+export type FailureScope = 'recipient' | 'message' | 'host' | 'destination' | 'source'
 
 export type Outcome =
   | { readonly kind: 'delivered'; readonly reply: Reply }
@@ -13,7 +13,7 @@ export type Outcome =
   | { readonly kind: 'relayed'; readonly reply: Reply }
   | {
       readonly kind: 'deferred'
-      readonly scope: Scope
+      readonly scope: FailureScope
       readonly reason: string
       readonly detail: string
       readonly reply: Reply | null
@@ -21,7 +21,7 @@ export type Outcome =
     }
   | {
       readonly kind: 'bounced'
-      readonly scope: Scope
+      readonly scope: FailureScope
       readonly reason: string
       readonly isHard: boolean
       readonly detail: string

@@ -7,7 +7,7 @@ import { hexOf, idOfHex } from '#src/platform/id.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { State } from './state.ts'
-import { comesAfter, cursorValues, DUE_MICROS, type Cursor } from './open-recipients.ts'
+import { afterCursor, cursorValues, DUE_MICROS, type Cursor } from './open-recipients.ts'
 
 /** Which open recipients are meant; what is given goes together, nothing given means all. */
 export interface QueueFilter {
@@ -34,7 +34,7 @@ export interface OpenRecipient extends Cursor {
 }
 
 /** Of a recipient `r`, with the values of `filterValues` from the first parameter on. */
-const MEANT = sql`
+const MATCHES_FILTER = sql`
   ($1::text IS NULL OR r.domain = $1)
   AND ($2::text IS NULL OR r.tier = $2)
   AND ($3::text IS NULL OR r.state = $3)
@@ -79,7 +79,7 @@ export async function listOpen(
     sql`
       SELECT ${COLUMNS}
       FROM recipients r
-      WHERE r.is_open AND ${MEANT} AND ${comesAfter(9)}
+      WHERE r.is_open AND ${MATCHES_FILTER} AND ${afterCursor(9)}
       ORDER BY r.due_at, r.message_id, r.n
       LIMIT $12
     `,
@@ -105,7 +105,7 @@ const AGE = sql`
 `
 
 /** By what may be counted, and where its name is. */
-const COUNTED_BY = {
+const GROUPINGS = {
   tier: 'r.tier',
   state: 'r.state',
   domain: 'r.domain',
@@ -124,8 +124,8 @@ const COUNTED_BY = {
   `,
 } as const satisfies Record<string, string>
 
-export type CountedBy = keyof typeof COUNTED_BY
-export const COUNTED_BY_NAMES = Object.keys(COUNTED_BY) as [CountedBy, ...CountedBy[]]
+export type Grouping = keyof typeof GROUPINGS
+export const GROUPING_NAMES = Object.keys(GROUPINGS) as [Grouping, ...Grouping[]]
 
 export interface QueueCount {
   readonly name: string
@@ -138,15 +138,15 @@ export interface QueueCount {
 export async function countOpen(
   db: Queryable,
   filter: QueueFilter,
-  by: CountedBy,
+  by: Grouping,
   limit: number,
 ): Promise<QueueCount[]> {
   return (
     await db.query<QueueCount>(
       sql`
-        SELECT ${COUNTED_BY[by]} AS name, count(*) AS count, min(r.due_at) AS "oldestDueAt"
+        SELECT ${GROUPINGS[by]} AS name, count(*) AS count, min(r.due_at) AS "oldestDueAt"
         FROM recipients r
-        WHERE r.is_open AND ${MEANT}
+        WHERE r.is_open AND ${MATCHES_FILTER}
         GROUP BY 1
         ORDER BY 2 DESC, 1
         LIMIT $9
@@ -176,12 +176,12 @@ export async function countTiers(db: Queryable): Promise<TierCount[]> {
 }
 
 /** Where a walk through what waits goes on: in this tier, after this recipient. Kept as JSON. */
-export interface Place {
+export interface WalkPosition {
   readonly tier: Tier
   readonly after: { readonly dueAt: string; readonly messageId: string; readonly n: number } | null
 }
 
-export interface SliceRow {
+export interface QueueSliceRow {
   /** As PostgreSQL writes it, to the last digit: a walk that rounded it would meet the same recipients again. */
   readonly dueAt: string
   readonly messageId: string
@@ -192,9 +192,9 @@ export interface SliceRow {
   readonly isMeant: boolean
 }
 
-export interface SliceOrder {
+export interface QueueSliceQuery {
   readonly filter: QueueFilter
-  readonly place: Place
+  readonly position: WalkPosition
   /** Those that may be moved. */
   readonly states: readonly State[]
   /** Not changed since. */
@@ -205,15 +205,15 @@ export interface SliceOrder {
 /** The next of a tier's open recipients, those that are meant and those that are not. A single message is found at once. */
 export async function readSlice(
   db: Queryable,
-  { filter, place, states, unchangedSince, limit }: SliceOrder,
-): Promise<SliceRow[]> {
-  const { tier, after } = place
+  { filter, position, states, unchangedSince, limit }: QueueSliceQuery,
+): Promise<QueueSliceRow[]> {
+  const { tier, after } = position
   const from = filter.message === undefined ? '' : 'AND message_id = $4'
   return (
-    await db.query<SliceRow>(
+    await db.query<QueueSliceRow>(
       sql`
         SELECT r.message_id AS "messageId", r.n, r.workspace_id AS "workspaceId", r.domain, r.tier,
-          r.due_at::text AS "dueAt", (r.state = ANY ($9) AND r.updated_at < $10 AND ${MEANT}) AS "isMeant"
+          r.due_at::text AS "dueAt", (r.state = ANY ($9) AND r.updated_at < $10 AND ${MATCHES_FILTER}) AS "isMeant"
         FROM (
           SELECT *
           FROM recipients

@@ -2,11 +2,11 @@
  * The monthly quota of a workspace, counted exactly: the counter's row is locked by its own update until the accepting transaction ends,
  * so two processes never both take the last place. Rows are locked in order of workspace, so batches cannot deadlock.
  */
-import { isNullRefused, prepared, type Queryable } from '#src/stores/db.ts'
+import { isNotNullViolation, prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { Submission } from './submission.ts'
 
-const TAKE = prepared(
+const CONSUME = prepared(
   'quota-take',
   sql`
     INSERT INTO usage AS u (workspace_id, period, used)
@@ -23,7 +23,7 @@ const TAKE = prepared(
  * The same as a part of another statement, after the parts named: workspaces, recipients and quotas are its parameters from `first` on, the
  * period the last. A sum beyond the quota is written as null, which the column refuses, and that takes the whole statement back.
  */
-export function takeAtOnce(first: number, after: readonly string[]): string {
+export function consumeQuotaCte(first: number, after: readonly string[]): string {
   const wanted = `unnest($${first}::uuid[], $${first + 1}::bigint[], $${first + 2}::bigint[]) AS q (workspace_id, wanted, quota)`
   return sql`
     taken AS (
@@ -43,11 +43,11 @@ export function takeAtOnce(first: number, after: readonly string[]): string {
 }
 
 /** What `takeAtOnce` is refused with. */
-export function isOverQuota(error: unknown): boolean {
-  return isNullRefused(error, 'usage', 'used')
+export function isQuotaExceeded(error: unknown): boolean {
+  return isNotNullViolation(error, 'usage', 'used')
 }
 
-const TAKE_SLICE = prepared(
+const CONSUME_SLICE = prepared(
   'quota-take-slice',
   sql`
     INSERT INTO usage AS u (workspace_id, period, used)
@@ -57,21 +57,21 @@ const TAKE_SLICE = prepared(
   `,
 )
 
-interface Slice {
+interface QuotaSlice {
   readonly workspaceId: string
   /** Recipients. */
-  readonly wanted: number
+  readonly count: number
   readonly quota: number | null
   readonly now: Date
 }
 
 /** @throws what `isOverQuota` knows: the transaction is to be given up. */
-export async function takeSlice(tx: Queryable, { workspaceId, wanted, quota, now }: Slice): Promise<void> {
-  await tx.query(TAKE_SLICE, [workspaceId, periodOf(now), wanted, quota])
+export async function consumeQuotaSlice(tx: Queryable, { workspaceId, count, quota, now }: QuotaSlice): Promise<void> {
+  await tx.query(CONSUME_SLICE, [workspaceId, periodOf(now), count, quota])
 }
 
 /** What is left of this month's quota; null = unlimited. By the time it is taken there may be less. */
-export async function readRoom(
+export async function readRemainingQuota(
   db: Queryable,
   workspaceId: string,
   quota: number | null,
@@ -85,10 +85,7 @@ export async function readRoom(
   return Math.max(0, quota - (rows[0]?.used ?? 0))
 }
 
-const GIVE_BACK = prepared(
-  'quota-give-back',
-  'UPDATE usage SET used = used - $3 WHERE workspace_id = $1 AND period = $2',
-)
+const REFUND = prepared('quota-give-back', 'UPDATE usage SET used = used - $3 WHERE workspace_id = $1 AND period = $2')
 
 function periodOf(at: Date): string {
   return `${at.toISOString().slice(0, 7)}-01`
@@ -125,14 +122,14 @@ function leastQuota(submissions: readonly Submission[]): number | null {
 }
 
 /** Counts the recipients of a batch against their workspaces' quotas; answers the submissions that do not fit any more. */
-export async function takeQuota(
+export async function consumeQuota(
   tx: Queryable,
   submissions: readonly Submission[],
   now: Date,
 ): Promise<Set<Submission>> {
   const groups = [...byWorkspace(submissions)]
   const period = periodOf(now)
-  const { rows } = await tx.query<{ workspace_id: string; used: number }>(TAKE, [
+  const { rows } = await tx.query<{ workspace_id: string; used: number }>(CONSUME, [
     groups.map(([id]) => id),
     groups.map(() => period),
     groups.map(([, group]) => countRecipients(group)),
@@ -140,15 +137,15 @@ export async function takeQuota(
   const refused = new Set<Submission>()
   for (const [workspaceId, group] of groups) {
     const used = rows.find((row) => row.workspace_id === workspaceId)?.used ?? 0
-    const tooMany = overflow(group, used)
-    if (tooMany.length > 0) await tx.query(GIVE_BACK, [workspaceId, period, countRecipients(tooMany)])
+    const tooMany = submissionsOverQuota(group, used)
+    if (tooMany.length > 0) await tx.query(REFUND, [workspaceId, period, countRecipients(tooMany)])
     for (const submission of tooMany) refused.add(submission)
   }
   return refused
 }
 
 /** First come, first served: those of a workspace's batch that do not fit, given the counter after all of them were added. */
-function overflow(group: readonly Submission[], usedAfter: number): Submission[] {
+function submissionsOverQuota(group: readonly Submission[], usedAfter: number): Submission[] {
   let used = usedAfter - countRecipients(group)
   const refused: Submission[] = []
   for (const submission of group) {

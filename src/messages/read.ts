@@ -2,6 +2,7 @@
  * A message as its owner sees it: what was submitted, the state of each recipient, every attempt and the timeline of
  * events. Only the owner's workspace finds it.
  */
+import type { Mailbox } from '#src/mail/address.ts'
 import { idAt, timeOf } from '#src/platform/id.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import type { Db, Queryable } from '#src/stores/db.ts'
@@ -9,7 +10,7 @@ import { sql } from '#src/stores/sql.ts'
 import type { ColumnName, MessageRow } from './columns.ts'
 import type { State } from './state.ts'
 import { statusOf } from './status.ts'
-import type { Mailbox, TemplateUse } from './submission.ts'
+import type { TemplateReference } from './submission.ts'
 
 export interface MessageView {
   readonly id: string
@@ -22,7 +23,7 @@ export interface MessageView {
   readonly tags: readonly string[]
   readonly metadata: Record<string, unknown> | null
   /** The template it was made from. */
-  readonly template: TemplateUse | null
+  readonly template: TemplateReference | null
   /** The campaign whose mail it is. */
   readonly campaignId: string | null
   readonly scheduledAt: Date | null

@@ -7,7 +7,7 @@ import { columnsOf, jsonOrNull } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import type { EventTypeRaisedBy } from '#src/events/catalogue.ts'
 import { newDeliveries } from '#src/events/deliveries.ts'
-import { NO_NEWS, type News } from '#src/queue/notifications.ts'
+import { NO_NOTIFICATIONS, type CommitNotifications } from '#src/queue/notifications.ts'
 import { sql } from '#src/stores/sql.ts'
 
 export interface RecipientEvent {
@@ -18,7 +18,7 @@ export interface RecipientEvent {
   readonly data: object
 }
 
-export interface Raised extends News {
+export interface RaisedEvents extends CommitNotifications {
   /** Ids of the events that were new. */
   readonly raised: ReadonlySet<string>
 }
@@ -96,8 +96,8 @@ export async function raiseRecipientEvents(
   tx: Queryable,
   events: readonly RecipientEvent[],
   now: Date,
-): Promise<Raised> {
-  if (events.length === 0) return { ...NO_NEWS, raised: new Set() }
+): Promise<RaisedEvents> {
+  if (events.length === 0) return { ...NO_NOTIFICATIONS, raised: new Set() }
   await tx.query(LOCK, columnsOf(events, [(e) => e.messageId, (e) => e.n]))
   const columns = columnsOf(events, [
     (e) => e.id,

@@ -4,12 +4,12 @@
  */
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
-import { announce } from '#src/queue/notifications.ts'
-import { readPage, type PageWish } from '#src/stores/page.ts'
+import { publishNotifications } from '#src/queue/notifications.ts'
+import { readPage, type PageRequest } from '#src/stores/page.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import { sql } from '#src/stores/sql.ts'
-import { moveRecipients, type Moving } from './transition.ts'
-import type { Mailbox } from './submission.ts'
+import { applyTransitions, type Transition } from './transition.ts'
+import type { Mailbox } from '#src/mail/address.ts'
 
 export interface ScheduledView {
   readonly id: string
@@ -51,7 +51,7 @@ const COLUMNS = sql`
 export async function listScheduled(
   db: Queryable,
   workspaceId: string,
-  wish: PageWish,
+  wish: PageRequest,
 ): Promise<{ emails: ScheduledView[]; total: number }> {
   const listing = {
     columns: COLUMNS,
@@ -92,7 +92,7 @@ export async function cancelScheduled(
   )
   if (rows.length === 0) return 'not-found'
   const waiting = rows.filter(({ state }) => state === 'scheduled')
-  const moves = waiting.map(({ n }): Moving => ({
+  const moves = waiting.map(({ n }): Transition => ({
     messageId: id,
     n,
     move: 'cancel',
@@ -104,7 +104,7 @@ export async function cancelScheduled(
     eventData: null,
   }))
   if (moves.length === 0) return 'gone'
-  const moved = await moveRecipients(ctx.db, moves, new Date(ctx.clock.now()))
-  announce(ctx, moved)
+  const moved = await applyTransitions(ctx.db, moves, new Date(ctx.clock.now()))
+  publishNotifications(ctx, moved)
   return moved.done.size === moves.length ? 'cancelled' : 'gone'
 }

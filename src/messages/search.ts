@@ -11,7 +11,7 @@ import type { Tier } from '#src/queue/tiers.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { State } from './state.ts'
 import { hasStatus, statusOf } from './status.ts'
-import type { Mailbox } from './submission.ts'
+import type { Mailbox } from '#src/mail/address.ts'
 
 export interface SearchFilter {
   /** An address, or a domain; case does not matter. */
@@ -28,7 +28,7 @@ export interface SearchFilter {
   readonly before: Date | null
 }
 
-export interface SearchOrder {
+export interface SearchQuery {
   readonly workspaceId: string
   readonly filter: SearchFilter
   /** Older than this message; null from the newest on. */
@@ -61,7 +61,7 @@ export interface SearchResult {
 const FIRST_SLICE = 100
 const LARGEST_SLICE = 4000
 /** After this no further slice is begun. */
-const PATIENCE_MS = 1500
+const TIME_BUDGET_MS = 1500
 /** An id is made a moment before or after its message is accepted. */
 const CLOCKS_APART_MS = 60_000
 
@@ -81,24 +81,24 @@ interface FoundRow {
   readonly created_at: Date
 }
 
-export async function searchMessages(db: Queryable, order: SearchOrder): Promise<SearchResult> {
-  const until = performance.now() + PATIENCE_MS
+export async function searchMessages(db: Queryable, query: SearchQuery): Promise<SearchResult> {
+  const until = performance.now() + TIME_BUDGET_MS
   const found: FoundRow[] = []
-  const wanted = order.skip + order.limit
-  let size = Math.min(LARGEST_SLICE, Math.max(FIRST_SLICE, wanted + 1))
-  for (let at = order.cursor; ;) {
-    const { text, values } = sliceOf(order, at, size)
+  const needed = query.skip + query.limit
+  let size = Math.min(LARGEST_SLICE, Math.max(FIRST_SLICE, needed + 1))
+  for (let at = query.cursor; ;) {
+    const { text, values } = statementFor(query, at, size)
     const { rows } = await db.query<FoundRow>(text, values)
     found.push(...rows.filter(({ id }) => id !== null))
-    if (found.length > wanted) return page(order, found, found[wanted - 1]?.id ?? null)
-    if ((rows[0]?.looked_at ?? 0) < size) return page(order, found, null)
+    if (found.length > needed) return page(query, found, found[needed - 1]?.id ?? null)
+    if ((rows[0]?.looked_at ?? 0) < size) return page(query, found, null)
     at = rows[0]?.last_id ?? at
-    if (performance.now() > until) return page(order, found, at)
+    if (performance.now() > until) return page(query, found, at)
     size = Math.min(LARGEST_SLICE, size * 2)
   }
 }
 
-function page({ skip, limit }: SearchOrder, found: readonly FoundRow[], next: string | null): SearchResult {
+function page({ skip, limit }: SearchQuery, found: readonly FoundRow[], next: string | null): SearchResult {
   return { messages: found.slice(skip, skip + limit).map(messageOf), next }
 }
 
@@ -118,8 +118,8 @@ function messageOf(row: FoundRow): FoundMessage {
 }
 
 /** One statement: candidates by the best index there is, then what of them fits. Only what is asked for stands in it. */
-function sliceOf(
-  { workspaceId, filter }: SearchOrder,
+function statementFor(
+  { workspaceId, filter }: SearchQuery,
   cursor: string | null,
   size: number,
 ): { text: string; values: unknown[] } {
@@ -170,9 +170,9 @@ function sliceOf(
   return { text, values }
 }
 
-type Given = (value: unknown) => string
+type AddParameter = (value: unknown) => string
 
-function listValues(workspaceId: string): { values: unknown[]; given: Given } {
+function listValues(workspaceId: string): { values: unknown[]; given: AddParameter } {
   const values: unknown[] = [workspaceId]
   return { values, given: (value) => `$${values.push(value)}` }
 }
@@ -183,7 +183,7 @@ interface Candidates {
   readonly where: string
 }
 
-function candidatesOf({ recipient, tag }: SearchFilter, given: Given): Candidates {
+function candidatesOf({ recipient, tag }: SearchFilter, given: AddParameter): Candidates {
   if (recipient?.includes('@') === true && !recipient.startsWith('@'))
     return {
       id: 'message_id',
@@ -204,11 +204,11 @@ function boundsOf({ after, before }: SearchFilter, cursor: string | null): (read
   ]
 }
 
-function conditionsOf(filter: SearchFilter, given: Given): string[] {
+function conditionsOf(filter: SearchFilter, given: AddParameter): string[] {
   return [
     filter.recipient === null ? null : 's.is_recipient',
     filter.sender === null ? null : matches(filter.sender, 'm.from_email', given),
-    filter.subject === null ? null : `m.subject ~ ${given(anyCase(filter.subject))}`,
+    filter.subject === null ? null : `m.subject ~ ${given(caseInsensitivePattern(filter.subject))}`,
     filter.tag === null ? null : `${given(filter.tag)} = ANY (m.tags)`,
     filter.status === null ? null : hasStatus(filter.status, 's.states'),
     filter.tier === null ? null : `m.tier = ${given(filter.tier)}`,
@@ -218,7 +218,7 @@ function conditionsOf(filter: SearchFilter, given: Given): string[] {
 }
 
 /** A pattern for this text in any case. What PostgreSQL takes for one letter in two cases depends on its locale, and C knows only ASCII. */
-function anyCase(text: string): string {
+function caseInsensitivePattern(text: string): string {
   const literal = (letters: string): string => letters.replace(/[^\p{L}\p{N}]/gu, String.raw`\$&`)
   return Array.from(text, (letter) => {
     const forms = [...new Set([letter, letter.toLowerCase(), letter.toUpperCase()])].map(literal)
@@ -227,19 +227,19 @@ function anyCase(text: string): string {
 }
 
 /** An address, or all of a domain. */
-function matches(wanted: string, column: string, given: Given): string {
-  const at = wanted.lastIndexOf('@')
-  if (at > 0) return `lower(${column}) = lower(${given(wanted)})`
-  const ending = `@${wanted.slice(at + 1)}`
+function matches(addressOrDomain: string, column: string, given: AddParameter): string {
+  const at = addressOrDomain.lastIndexOf('@')
+  if (at > 0) return `lower(${column}) = lower(${given(addressOrDomain)})`
+  const ending = `@${addressOrDomain.slice(at + 1)}`
   return `right(lower(${column}), ${ending.length}) = lower(${given(ending)})`
 }
 
-const MOST_COUNTED = 10_000
+const MAX_COUNTED = 10_000
 
 /** How many there are, up to 10,000; null where counting would mean to look at each message. */
 export async function countMessages(
   db: Queryable,
-  { workspaceId, filter }: Pick<SearchOrder, 'workspaceId' | 'filter'>,
+  { workspaceId, filter }: Pick<SearchQuery, 'workspaceId' | 'filter'>,
 ): Promise<{ total: number; isExact: boolean } | null> {
   const others = [filter.sender, filter.subject, filter.status, filter.tier]
   const isDomain = filter.recipient !== null && filter.recipient.lastIndexOf('@') < 1
@@ -259,11 +259,11 @@ export async function countMessages(
         WHERE ${where}
           ${bounds}
         GROUP BY ${id}
-        LIMIT ${MOST_COUNTED + 1}
+        LIMIT ${MAX_COUNTED + 1}
       ) few
     `,
     values,
   )
-  const total = Math.min(row?.total ?? 0, MOST_COUNTED)
-  return { total, isExact: (row?.total ?? 0) <= MOST_COUNTED && filter.after === null && filter.before === null }
+  const total = Math.min(row?.total ?? 0, MAX_COUNTED)
+  return { total, isExact: (row?.total ?? 0) <= MAX_COUNTED && filter.after === null && filter.before === null }
 }

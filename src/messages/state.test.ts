@@ -1,12 +1,12 @@
 import { assert } from 'chai'
 import { EVENT_TYPE_NAMES, EVENT_TYPES } from '#src/events/catalogue.ts'
-import { BEGINNINGS, isOpen, MOVES, STATES, type State } from './state.ts'
+import { INITIAL_STATES, isOpen, MOVES, STATES, type State } from './state.ts'
 
 const names = Object.keys(STATES) as State[]
 
 describe('the life of a recipient', () => {
   it('reaches every state from its beginnings', () => {
-    const reachable = new Set<string>(Object.keys(BEGINNINGS))
+    const reachable = new Set<string>(Object.keys(INITIAL_STATES))
     for (const _ of names)
       for (const move of Object.values(MOVES)) if (move.from.some((from) => reachable.has(from))) reachable.add(move.to)
     assert.deepEqual([...reachable].toSorted(), names.toSorted())
@@ -27,7 +27,7 @@ describe('the life of a recipient', () => {
   it('emits every event that the catalogue says a transition raises, and no others', () => {
     const emitted = [
       ...Object.values(MOVES).flatMap(({ emits }): readonly string[] => emits),
-      ...Object.values(BEGINNINGS),
+      ...Object.values(INITIAL_STATES),
     ]
     const raised = EVENT_TYPE_NAMES.filter((type) => EVENT_TYPES[type].raisedBy === 'transition')
     assert.deepEqual([...new Set(emitted.flat())].toSorted(), raised.toSorted())

@@ -2,7 +2,7 @@
 import type { State } from './state.ts'
 
 /** First one that any recipient is in is the message's status. */
-const ORDER: readonly State[] = [
+const PRECEDENCE: readonly State[] = [
   'scheduled',
   'queued',
   'sending',
@@ -18,14 +18,14 @@ const ORDER: readonly State[] = [
 ]
 
 /** Every status a message can have. */
-export const STATUSES = ORDER as readonly [State, ...State[]]
+export const STATUSES = PRECEDENCE as readonly [State, ...State[]]
 
 export function statusOf(states: readonly State[]): State {
-  return ORDER.find((state) => states.includes(state)) ?? 'queued'
+  return PRECEDENCE.find((state) => states.includes(state)) ?? 'queued'
 }
 
 /** The same rule as a condition on `states`, an SQL expression of type text[]. */
 export function hasStatus(status: State, states: string): string {
-  const before = ORDER.slice(0, ORDER.indexOf(status))
+  const before = PRECEDENCE.slice(0, PRECEDENCE.indexOf(status))
   return `('${status}' = ANY (${states}) AND NOT ${states} && '{${before.join(',')}}'::text[])`
 }

@@ -1,12 +1,8 @@
 /** A message as `accept` gets it: validated, addressed, rendered; only storing it is left. */
+import type { Mailbox } from '#src/mail/address.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 
-export interface Mailbox {
-  readonly email: string
-  readonly name: string | null
-}
-
-export interface Addressee {
+export interface SubmittedRecipient {
   readonly address: string
   /** A-labels, lower case. */
   readonly domain: string
@@ -38,14 +34,14 @@ export interface Submission {
   readonly to: readonly Mailbox[]
   readonly cc: readonly Mailbox[]
   /** Each address once, at least one. */
-  readonly recipients: readonly Addressee[]
+  readonly recipients: readonly SubmittedRecipient[]
   readonly subject: string
   readonly html: BodyText | null
   readonly text: BodyText | null
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly attachments: readonly Attachment[]
   /** Only of a message that was made from a stored template. */
-  readonly template?: TemplateUse | undefined
+  readonly template?: TemplateReference | undefined
   /** Only of a message that came by SMTP. */
   readonly smtp?: SmtpPart
   readonly tags: readonly string[]
@@ -62,7 +58,7 @@ export interface Submission {
 }
 
 /** As it is stored. */
-export interface TemplateUse {
+export interface TemplateReference {
   readonly id: string
   readonly version: number
   /** Sent to try the template. */
@@ -94,11 +90,11 @@ export interface SubmittedEnvelope {
   readonly ret?: 'FULL' | 'HDRS'
   readonly envid?: string
   /** By the index of the recipient, for those with DSN parameters. */
-  readonly wishes?: Readonly<Record<string, ReportWish>>
+  readonly wishes?: Readonly<Record<string, DsnRequest>>
 }
 
 /** RFC 3461 4.1, 4.2 */
-export interface ReportWish {
+export interface DsnRequest {
   readonly notify?: readonly string[]
   readonly orcpt?: string
 }
@@ -107,7 +103,11 @@ export interface ReportWish {
  * Whether the sender wants a report by mail of a recipient's failure or success; of failures unless the envelope says
  * otherwise.
  */
-export function wantsReport({ reportTo, wishes }: SubmittedEnvelope, n: number, of: 'FAILURE' | 'SUCCESS'): boolean {
+export function isReportRequested(
+  { reportTo, wishes }: SubmittedEnvelope,
+  n: number,
+  of: 'FAILURE' | 'SUCCESS',
+): boolean {
   return reportTo !== undefined && (wishes?.[n]?.notify ?? ['FAILURE']).includes(of)
 }
 
@@ -128,7 +128,7 @@ export interface Idempotency {
   readonly answer: string
 }
 
-export type Accepted =
+export type AcceptResult =
   | { readonly kind: 'stored' }
   | { readonly kind: 'replayed'; readonly answer: string }
   | { readonly kind: 'mismatch' }

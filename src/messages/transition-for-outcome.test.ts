@@ -1,11 +1,11 @@
 import { assert } from 'chai'
-import type { Claimed } from './claim.ts'
+import type { ClaimedRecipient } from './claim.ts'
 import type { Attempt, Outcome } from './outcome.ts'
-import { moveFor } from './transition-for-outcome.ts'
+import { transitionFor } from './transition-for-outcome.ts'
 
 const NOW = Date.UTC(2030, 0, 1)
 const HOUR = 3600_000
-const claimedOf = (replaced: Partial<Claimed>): Claimed =>
+const claimedOf = (replaced: Partial<ClaimedRecipient>): ClaimedRecipient =>
   ({
     messageId: 'm',
     n: 0,
@@ -16,7 +16,7 @@ const claimedOf = (replaced: Partial<Claimed>): Claimed =>
     beganAt: new Date(NOW),
     expiresAt: null,
     ...replaced,
-  }) as Claimed
+  }) as ClaimedRecipient
 const attemptOf = (outcome: Outcome): Attempt => ({
   outcome,
   host: null,
@@ -37,7 +37,13 @@ const deferred = (isCounted: boolean): Outcome => ({
   isCounted,
 })
 
-const CASES: readonly [what: string, claimed: Partial<Claimed>, outcome: Outcome, move: string, counted: boolean][] = [
+const CASES: readonly [
+  what: string,
+  claimed: Partial<ClaimedRecipient>,
+  outcome: Outcome,
+  move: string,
+  counted: boolean,
+][] = [
   ['a first 4xx is retried', {}, deferred(true), 'defer', true],
   ['the third 4xx is retried', { tries: 2, attempt: 3 }, deferred(true), 'defer', true],
   ['the fourth 4xx uses the last retry of three', { tries: 3, attempt: 4 }, deferred(true), 'fail', true],
@@ -67,15 +73,19 @@ const CASES: readonly [what: string, claimed: Partial<Claimed>, outcome: Outcome
 describe('what an outcome means for a recipient', () => {
   for (const [what, claimed, outcome, move, counted] of CASES) {
     it(what, () => {
-      const moving = moveFor(claimedOf(claimed), attemptOf(outcome), { scale: 1, lifetimeSeconds: null, nowMs: NOW })
+      const moving = transitionFor(claimedOf(claimed), attemptOf(outcome), {
+        scale: 1,
+        lifetimeSeconds: null,
+        nowMs: NOW,
+      })
       assert.strictEqual(moving.move, move)
       assert.strictEqual(moving.isCounted, counted)
     })
   }
   it('what the capture domain takes is captured, and says so; what it refuses bounces', () => {
     const rules = { scale: 1, lifetimeSeconds: null, captureDomain: 'capture.example', nowMs: NOW }
-    const at = (domain: string, outcome: Outcome): ReturnType<typeof moveFor> =>
-      moveFor(claimedOf({ domain, submitted: null }), attemptOf(outcome), rules)
+    const at = (domain: string, outcome: Outcome): ReturnType<typeof transitionFor> =>
+      transitionFor(claimedOf({ domain, submitted: null }), attemptOf(outcome), rules)
     const taken = at('capture.example', { kind: 'delivered', reply })
     assert.deepEqual(
       [taken.move, taken.eventData],
@@ -96,7 +106,7 @@ describe('what an outcome means for a recipient', () => {
   })
   it('waits grow with the tries, within their jitter, and scale', () => {
     const wait = (tries: number, scale = 1): number =>
-      (moveFor(claimedOf({ tries, attempt: tries + 1 }), attemptOf(deferred(true)), {
+      (transitionFor(claimedOf({ tries, attempt: tries + 1 }), attemptOf(deferred(true)), {
         scale,
         lifetimeSeconds: null,
         nowMs: NOW,
@@ -111,7 +121,7 @@ describe('what an outcome means for a recipient', () => {
     }
   })
   it('a configured lifetime overrules the tier', () => {
-    const moving = moveFor(claimedOf({ beganAt: new Date(NOW - 1000) }), attemptOf(deferred(true)), {
+    const moving = transitionFor(claimedOf({ beganAt: new Date(NOW - 1000) }), attemptOf(deferred(true)), {
       scale: 0.001,
       lifetimeSeconds: 1,
       nowMs: NOW,

@@ -4,11 +4,11 @@
  * from acceptance.
  */
 import { backoffMs } from '#src/platform/backoff.ts'
-import { rowOf } from '#src/queue/tiers.ts'
-import type { Claimed } from './claim.ts'
+import { tierRow } from '#src/queue/tiers.ts'
+import type { ClaimedRecipient } from './claim.ts'
 import type { Attempt, Outcome } from './outcome.ts'
-import { wantsReport } from './submission.ts'
-import type { Moving } from './transition.ts'
+import { isReportRequested } from './submission.ts'
+import type { Transition } from './transition.ts'
 
 export interface RetryRules {
   /** RETRY_SCALE */
@@ -19,8 +19,8 @@ export interface RetryRules {
   readonly captureDomain?: string
 }
 
-interface Ended {
-  readonly claimed: Claimed
+interface EndedAttemptContext {
+  readonly claimed: ClaimedRecipient
   /** The TLS version of the connection; null without TLS. */
   readonly tls: string | null
   readonly rules: RetryRules & { readonly nowMs: number }
@@ -28,9 +28,11 @@ interface Ended {
 
 type Kind = Outcome['kind']
 type OutcomeOf<K extends Kind> = Extract<Outcome, { kind: K }>
-type Decision = Pick<Moving, 'move' | 'reason' | 'dueAt' | 'isCounted' | 'eventData'>
+type Decision = Pick<Transition, 'move' | 'reason' | 'dueAt' | 'isCounted' | 'eventData'>
 
-const DECISIONS: { readonly [K in Exclude<Kind, 'postponed'>]: (outcome: OutcomeOf<K>, ended: Ended) => Decision } = {
+const DECISIONS: {
+  readonly [K in Exclude<Kind, 'postponed'>]: (outcome: OutcomeOf<K>, ended: EndedAttemptContext) => Decision
+} = {
   delivered: accepted,
   relayed: accepted,
   deferred: deferOrEnd,
@@ -44,7 +46,7 @@ const DECISIONS: { readonly [K in Exclude<Kind, 'postponed'>]: (outcome: Outcome
   unknown: ({ detail }, { claimed, rules }) => ({
     move: 'mark_unknown',
     reason: detail,
-    dueAt: new Date(rules.nowMs + rowOf(claimed.tier).unknownWaitSeconds * 1000 * rules.scale),
+    dueAt: new Date(rules.nowMs + tierRow(claimed.tier).unknownWaitSeconds * 1000 * rules.scale),
     isCounted: true,
     eventData: null,
   }),
@@ -65,10 +67,14 @@ const DECISIONS: { readonly [K in Exclude<Kind, 'postponed'>]: (outcome: Outcome
 }
 
 /** The transition that ends this attempt. `nowMs` is when the outcome was known. */
-export function moveFor(claimed: Claimed, attempt: Attempt, rules: RetryRules & { readonly nowMs: number }): Moving {
+export function transitionFor(
+  claimed: ClaimedRecipient,
+  attempt: Attempt,
+  rules: RetryRules & { readonly nowMs: number },
+): Transition {
   const { outcome } = attempt
   if (outcome.kind === 'postponed') return postpone(claimed, outcome, rules)
-  const decide = DECISIONS[outcome.kind] as (outcome: Outcome, ended: Ended) => Decision
+  const decide = DECISIONS[outcome.kind] as (outcome: Outcome, ended: EndedAttemptContext) => Decision
   return {
     messageId: claimed.messageId,
     n: claimed.n,
@@ -80,19 +86,19 @@ export function moveFor(claimed: Claimed, attempt: Attempt, rules: RetryRules & 
 
 /** It is due again when it may be sent, or right after its lifetime, when the next claim expires it. */
 function postpone(
-  claimed: Claimed,
+  claimed: ClaimedRecipient,
   { detail, untilMs }: OutcomeOf<'postponed'>,
   { lifetimeSeconds }: RetryRules,
-): Moving {
-  return releaseOf(claimed, new Date(Math.min(untilMs, lastMoment(claimed, lifetimeSeconds) + 1)), detail)
+): Transition {
+  return releaseTransition(claimed, new Date(Math.min(untilMs, endOfLifetime(claimed, lifetimeSeconds) + 1)), detail)
 }
 
 /** Released uncounted: no server was asked. */
-export function releaseOf(
+export function releaseTransition(
   claimed: { readonly messageId: string; readonly n: number; readonly lease: number },
   dueAt: Date,
   reason: string | null,
-): Moving {
+): Transition {
   return {
     messageId: claimed.messageId,
     n: claimed.n,
@@ -110,10 +116,11 @@ export function releaseOf(
  * Accepted by the receiver, the built-in receiver or a provider. What a provider does with it is not reported as
  * success.
  */
-function accepted(outcome: OutcomeOf<'delivered' | 'relayed'>, { claimed, tls, rules }: Ended): Decision {
+function accepted(outcome: OutcomeOf<'delivered' | 'relayed'>, { claimed, tls, rules }: EndedAttemptContext): Decision {
   const isDelivered = outcome.kind === 'delivered'
   const isCaptured = claimed.domain === rules.captureDomain
-  const isReported = isDelivered && claimed.submitted !== null && wantsReport(claimed.submitted, claimed.n, 'SUCCESS')
+  const isReported =
+    isDelivered && claimed.submitted !== null && isReportRequested(claimed.submitted, claimed.n, 'SUCCESS')
   return {
     move: isCaptured ? 'capture' : isDelivered ? 'deliver' : 'relay',
     reason: null,
@@ -144,23 +151,23 @@ function codeOf({ reply }: OutcomeOf<'bounced' | 'deferred'>): string | null {
 }
 
 /** The end of a recipient's lifetime, in epoch ms. */
-export function lastMoment(
-  claimed: Pick<Claimed, 'tier' | 'beganAt' | 'expiresAt'>,
+export function endOfLifetime(
+  claimed: Pick<ClaimedRecipient, 'tier' | 'beganAt' | 'expiresAt'>,
   lifetimeSeconds: number | null,
 ): number {
-  const age = (lifetimeSeconds ?? rowOf(claimed.tier).maxAgeSeconds) * 1000
+  const age = (lifetimeSeconds ?? tierRow(claimed.tier).maxAgeSeconds) * 1000
   return Math.min(claimed.beganAt.getTime() + age, claimed.expiresAt?.getTime() ?? Infinity)
 }
 
-function deferOrEnd(outcome: OutcomeOf<'deferred'>, { claimed, rules }: Ended): Decision {
-  const tier = rowOf(claimed.tier)
+function deferOrEnd(outcome: OutcomeOf<'deferred'>, { claimed, rules }: EndedAttemptContext): Decision {
+  const tier = tierRow(claimed.tier)
   const tries = claimed.tries + (outcome.isCounted ? 1 : 0)
   // waiting for a dead host is not a try, but its waits grow as those of tries do
   const step = outcome.isCounted ? tries : claimed.attempt
   const dueAt = new Date(rules.nowMs + backoffMs(tier.backoffSeconds, step, rules.scale))
   if (tries > tier.retries)
     return end(outcome, 'retries-used', `tried ${tries} times, the last answer was: ${outcome.detail}`)
-  if (dueAt.getTime() > lastMoment(claimed, rules.lifetimeSeconds))
+  if (dueAt.getTime() > endOfLifetime(claimed, rules.lifetimeSeconds))
     return end(outcome, 'too-old', `too old for another try, the last error was: ${outcome.detail}`)
   return {
     move: 'defer',

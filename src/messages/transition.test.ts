@@ -5,10 +5,10 @@ import { createContext, type TestContext } from '#test/support/context.ts'
 import { addressees, submissionOf } from '#test/support/submission.ts'
 import { createAcceptor } from './accept.ts'
 import { claimRecipients } from './claim.ts'
-import { moveRecipients, type Moving } from './transition.ts'
+import { applyTransitions, type Transition } from './transition.ts'
 import type { Attempt, Outcome } from './outcome.ts'
 import { readMessage } from './read.ts'
-import { moveFor } from './transition-for-outcome.ts'
+import { transitionFor } from './transition-for-outcome.ts'
 import { isWaiting, MOVES, STATES, type MoveName, type State } from './state.ts'
 
 const reply = { code: 250, enhanced: '2.0.0', text: 'queued as 1A', lines: [] }
@@ -22,7 +22,7 @@ const attemptOf = (outcome: Outcome): Attempt => ({
   durationMs: 12,
   conversation: 'S: 220 hi\n\\"{},NULL',
 })
-const moving = (messageId: string, move: MoveName, lease: number | null = null, n = 0): Moving => ({
+const moving = (messageId: string, move: MoveName, lease: number | null = null, n = 0): Transition => ({
   messageId,
   n,
   move,
@@ -82,13 +82,13 @@ describe('moves', () => {
     const id = await accepted()
     const [claimed] = await claimRecipients(ctx.db, 7, [{ messageId: id, n: 0 }], now())
     assert.ok(claimed)
-    const move = moveFor(claimed, attemptOf({ kind: 'delivered', reply }), {
+    const move = transitionFor(claimed, attemptOf({ kind: 'delivered', reply }), {
       scale: 1,
       lifetimeSeconds: null,
       nowMs: ctx.clock.now(),
     })
-    assert.deepEqual([...(await moveRecipients(ctx.db, [move], now())).done], [0])
-    assert.deepEqual([...(await moveRecipients(ctx.db, [move], now())).done], [], 'a repeated batch changes nothing')
+    assert.deepEqual([...(await applyTransitions(ctx.db, [move], now())).done], [0])
+    assert.deepEqual([...(await applyTransitions(ctx.db, [move], now())).done], [], 'a repeated batch changes nothing')
     const message = await readMessage(ctx.db, workspace, id)
     assert.strictEqual(message?.status, 'delivered')
     assert.deepEqual(
@@ -103,11 +103,11 @@ describe('moves', () => {
   it('a worker whose lease was given away changes nothing', async () => {
     const id = await accepted()
     await claimRecipients(ctx.db, 1, [{ messageId: id, n: 0 }], now())
-    await moveRecipients(ctx.db, [moving(id, 'release', 1)], now())
+    await applyTransitions(ctx.db, [moving(id, 'release', 1)], now())
     await claimRecipients(ctx.db, 2, [{ messageId: id, n: 0 }], now())
-    assert.deepEqual([...(await moveRecipients(ctx.db, [moving(id, 'deliver', 1)], now())).done], [])
+    assert.deepEqual([...(await applyTransitions(ctx.db, [moving(id, 'deliver', 1)], now())).done], [])
     assert.strictEqual(await stateOf(id), 'sending')
-    assert.deepEqual([...(await moveRecipients(ctx.db, [moving(id, 'deliver', 2)], now())).done], [0])
+    assert.deepEqual([...(await applyTransitions(ctx.db, [moving(id, 'deliver', 2)], now())).done], [0])
   })
 
   it('a release is not counted as an attempt', async () => {
@@ -115,7 +115,7 @@ describe('moves', () => {
     for (const lease of [1, 2]) {
       const [claimed] = await claimRecipients(ctx.db, lease, [{ messageId: id, n: 0 }], now())
       assert.strictEqual(claimed?.attempt, 1)
-      await moveRecipients(ctx.db, [moving(id, 'release', lease)], now())
+      await applyTransitions(ctx.db, [moving(id, 'release', lease)], now())
     }
   })
 
@@ -128,7 +128,7 @@ describe('moves', () => {
       now(),
     )
     const batches = [0, 1, 2, 3, 4].map((n) => ids.map((id) => moving(id, n % 2 === 0 ? 'deliver' : 'bounce', 1, n)))
-    await Promise.all(batches.map((batch) => repeat(() => moveRecipients(ctx.db, batch, now()))))
+    await Promise.all(batches.map((batch) => repeat(() => applyTransitions(ctx.db, batch, now()))))
     for (const id of ids) {
       const sequences = (await readMessage(ctx.db, workspace, id))?.events.map(({ sequence }) => sequence)
       assert.deepEqual(
@@ -144,7 +144,7 @@ describe('moves', () => {
         if (name === 'claim') continue
         const id = await accepted()
         await ctx.db.query('UPDATE recipients SET state = $2 WHERE message_id = $1', [id, state])
-        const { done } = await moveRecipients(ctx.db, [moving(id, name)], now())
+        const { done } = await applyTransitions(ctx.db, [moving(id, name)], now())
         const may = MOVES[name].from.some((from) => from === state)
         assert.strictEqual(done.size, may ? 1 : 0, `${name} from ${state}`)
         assert.strictEqual(await stateOf(id), may ? MOVES[name].to : state)
@@ -177,7 +177,10 @@ describe('moves', () => {
     const submission = submissionOf(mine)
     await createAcceptor(ctx).accept(submission)
     await claimRecipients(ctx.db, 1, [{ messageId: submission.id, n: 0 }], now())
-    assert.strictEqual((await moveRecipients(ctx.db, [moving(submission.id, 'deliver', 1)], now())).hasDeliveries, true)
+    assert.strictEqual(
+      (await applyTransitions(ctx.db, [moving(submission.id, 'deliver', 1)], now())).hasDeliveries,
+      true,
+    )
     const { rows } = await ctx.db.query<{ type: string }>(
       `SELECT e.type FROM webhook_deliveries d JOIN events e ON e.id = d.event_id WHERE d.workspace_id = $1 ORDER BY 1`,
       [mine],

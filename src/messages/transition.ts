@@ -9,8 +9,8 @@
  */
 import { newDeliveries } from '#src/events/deliveries.ts'
 import { newId } from '#src/platform/id.ts'
-import type { News } from '#src/queue/notifications.ts'
-import type { Column } from '#src/stores/binary-columns.ts'
+import type { CommitNotifications } from '#src/queue/notifications.ts'
+import type { BinaryColumn } from '#src/stores/binary-columns.ts'
 import { jsonOrNull } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable, type Statement } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -19,7 +19,7 @@ import { ATTEMPT_COLUMNS, ATTEMPT_INPUT, type EndedAttempt } from './attempt-inp
 import type { Attempt } from './outcome.ts'
 import { isOpen, MOVES, type MoveName } from './state.ts'
 
-export interface Moving {
+export interface Transition {
   readonly messageId: string
   readonly n: number
   readonly move: MoveName
@@ -39,7 +39,7 @@ export interface Moving {
   readonly eventId?: string
 }
 
-export interface Moved extends News {
+export interface TransitionResult extends CommitNotifications {
   /** The transitions that were made, by their index in the batch. The others had nothing to change. */
   readonly done: ReadonlySet<number>
 }
@@ -48,7 +48,7 @@ export interface Moved extends News {
  * Whether a batch may hold mail of campaigns, whose ledgers follow in the same statement. Mail without a campaign saves
  * that lookup.
  */
-export type Ledgers = 'follow' | 'none'
+export type LedgerUpdate = 'follow' | 'none'
 
 type Emitted = {
   readonly ord: number
@@ -58,7 +58,7 @@ type Emitted = {
   readonly data: string | null
 }
 
-const MOVE_INPUT: Readonly<Record<string, Column<Moving>>> = {
+const TRANSITION_INPUT: Readonly<Record<string, BinaryColumn<Transition>>> = {
   message_id: ['uuid', (m) => m.messageId],
   n: ['smallint', (m) => m.n],
   from_states: ['text', (m) => MOVES[m.move].from.join(',')],
@@ -72,7 +72,7 @@ const MOVE_INPUT: Readonly<Record<string, Column<Moving>>> = {
   event_count: ['smallint', (m) => eventsOf(m).length],
 }
 
-const EVENT_INPUT: Readonly<Record<string, Column<Emitted>>> = {
+const EVENT_INPUT: Readonly<Record<string, BinaryColumn<Emitted>>> = {
   ord: ['bigint', (e) => e.ord],
   k: ['smallint', (e) => e.k],
   id: ['uuid', (e) => e.id],
@@ -98,23 +98,23 @@ interface LedgerRow {
   readonly bounceType: string | null
 }
 
-const LEDGER_INPUT: Readonly<Record<string, Column<LedgerRow>>> = {
+const LEDGER_INPUT: Readonly<Record<string, BinaryColumn<LedgerRow>>> = {
   ledger_state: ['text', ({ state }) => state],
   bounce_type: ['text', ({ bounceType }) => bounceType],
 }
 
 /** The parameters of the statement, in this order; the ledger's only where it follows. */
-const TRANSITIONS = defineInput(1, MOVE_INPUT)
-const NOW = `$${TRANSITIONS.next}`
-const ATTEMPTS = defineInput(TRANSITIONS.next + 1, ATTEMPT_INPUT)
-const EVENTS = defineInput(ATTEMPTS.next, EVENT_INPUT)
-const LEDGER = defineInput(EVENTS.next, LEDGER_INPUT)
+const TRANSITIONS = defineInput(1, TRANSITION_INPUT)
+const NOW = `$${TRANSITIONS.nextParameter}`
+const ATTEMPTS = defineInput(TRANSITIONS.nextParameter + 1, ATTEMPT_INPUT)
+const EVENTS = defineInput(ATTEMPTS.nextParameter, EVENT_INPUT)
+const LEDGER = defineInput(EVENTS.nextParameter, LEDGER_INPUT)
 
 /**
  * What of a ledger row follows its recipient. A retry has another message, so the ledger no longer follows the one
  * before.
  */
-const FOLLOW = sql`
+const UPDATE_LEDGER = sql`
   , ledger AS (
     UPDATE campaign_recipients l SET
       state = v.ledger_state,
@@ -134,13 +134,13 @@ interface LedgerParts {
   readonly update: string
 }
 
-const LEDGER_PARTS: Readonly<Record<Ledgers, LedgerParts>> = {
+const LEDGER_PARTS: Readonly<Record<LedgerUpdate, LedgerParts>> = {
   none: { arrays: '', names: '', returned: '', update: '' },
   follow: {
     arrays: `, ${LEDGER.arrays}`,
     names: `, ${LEDGER.names}`,
     returned: ', r.reason, r.campaign_id, i.ledger_state, i.bounce_type',
-    update: FOLLOW,
+    update: UPDATE_LEDGER,
   },
 }
 
@@ -193,7 +193,7 @@ function statementOf({ arrays, names, returned, update }: LedgerParts): string {
       ARRAY(SELECT DISTINCT workspace_id::text FROM moved WHERE event_count > 0) AS workspaces`
 }
 
-const STATEMENTS: Readonly<Record<Ledgers, Statement>> = {
+const STATEMENTS: Readonly<Record<LedgerUpdate, Statement>> = {
   none: prepared('recipients-move', statementOf(LEDGER_PARTS.none)),
   follow: prepared('recipients-move-with-ledger', statementOf(LEDGER_PARTS.follow)),
 }
@@ -208,12 +208,12 @@ interface ResultRow {
  * Makes a batch of transitions in one statement, which is one transaction. A recipient may be in a batch once. The
  * ledgers of campaigns follow; a caller that knows the batch has no mail of a campaign passes `none`.
  */
-export async function moveRecipients(
+export async function applyTransitions(
   db: Queryable,
-  moves: readonly Moving[],
+  moves: readonly Transition[],
   now: Date,
-  ledgers: Ledgers = 'follow',
-): Promise<Moved> {
+  ledgers: LedgerUpdate = 'follow',
+): Promise<TransitionResult> {
   const values = [
     ...TRANSITIONS.parametersOf(moves),
     now,
@@ -232,16 +232,16 @@ export async function moveRecipients(
 }
 
 /** A deadlock or serialisation failure: PostgreSQL undid the batch whole and it may simply be done again. */
-export function isWorthRepeating(error: unknown): boolean {
+export function isTransactionConflict(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === '40P01' || error.code === '40001')
 }
 
-function eventsOf({ move }: Moving): readonly string[] {
+function eventsOf({ move }: Transition): readonly string[] {
   return MOVES[move].emits
 }
 
 /** Mail that is released for later waits as deferred mail does: a campaign does not wait for it. */
-function ledgerRowOf({ move, dueAt, eventData }: Moving, now: Date): LedgerRow {
+function ledgerRowOf({ move, dueAt, eventData }: Transition, now: Date): LedgerRow {
   const to = MOVES[move].to
   const isHard = eventData !== null && 'bounce_type' in eventData && eventData.bounce_type === 'hard'
   return {
@@ -250,13 +250,13 @@ function ledgerRowOf({ move, dueAt, eventData }: Moving, now: Date): LedgerRow {
   }
 }
 
-function attemptsOf(moves: readonly Moving[]): EndedAttempt[] {
+function attemptsOf(moves: readonly Transition[]): EndedAttempt[] {
   return moves.flatMap(({ attempt }, i) =>
     attempt === null ? [] : [{ ...attempt.record, ord: i + 1, number: attempt.number }],
   )
 }
 
-function emittedBy(moves: readonly Moving[], now: Date): Emitted[] {
+function emittedBy(moves: readonly Transition[], now: Date): Emitted[] {
   return moves.flatMap((moving, i) =>
     eventsOf(moving).map((type, k, { length }) => ({
       ord: i + 1,

@@ -6,7 +6,7 @@ import { createContext, type TestContext } from '#test/support/context.ts'
 import { checkExposition } from '#test/support/exposition.ts'
 import { checkSection } from '#test/support/generated-docs.ts'
 import { METRIC_NAMES, METRICS, rowOf, type MetricName } from './catalogue.ts'
-import { forgetFigures, hearFigures, isMyTurn, tellFigures, tellQueue } from './metric-exchange.ts'
+import { removeMetrics, readMetrics, claimQueueReport, publishMetrics, publishQueueMetrics } from './metric-exchange.ts'
 import { startProcessMetrics } from './process-metrics.ts'
 import { createRegistry, single } from './registry.ts'
 import { renderMetrics } from './exposition-format.ts'
@@ -81,13 +81,13 @@ describe('figures of several processes', () => {
   })
   after(() => ctx.close())
   const told = async (self: string): Promise<unknown[]> =>
-    (await hearFigures(ctx.redis, self)).map(({ process }) => process)
+    (await readMetrics(ctx.redis, self)).map(({ process }) => process)
 
   it("come together, each but one's own; those of the queues without a process", async () => {
     const one: Partial<Record<MetricName, never>> = {}
-    await tellFigures(ctx.redis, 'a', { ...one, mailstead_redis_up: single(1) })
-    await tellFigures(ctx.redis, 'b', { mailstead_redis_up: single(1) })
-    await tellQueue(ctx.redis, { mailstead_webhook_backlog: single(3) })
+    await publishMetrics(ctx.redis, 'a', { ...one, mailstead_redis_up: single(1) })
+    await publishMetrics(ctx.redis, 'b', { mailstead_redis_up: single(1) })
+    await publishQueueMetrics(ctx.redis, { mailstead_webhook_backlog: single(3) })
     assert.deepEqual(
       [await told('a'), await told('b'), await told('c')],
       [
@@ -96,7 +96,7 @@ describe('figures of several processes', () => {
         [null, 'a', 'b'],
       ],
     )
-    await forgetFigures(ctx.redis, 'b')
+    await removeMetrics(ctx.redis, 'b')
     assert.deepEqual(await told('c'), [null, 'a'])
   })
   it('of another version, or no figures at all, do no harm', async () => {
@@ -106,10 +106,13 @@ describe('figures of several processes', () => {
       'mailstead:{metrics}:queue',
       'no JSON',
     )
-    assert.strictEqual(renderMetrics(await hearFigures(ctx.redis, 'c')).trim(), '')
+    assert.strictEqual(renderMetrics(await readMetrics(ctx.redis, 'c')).trim(), '')
   })
   it('one worker tells of the queues at a time', async () => {
-    assert.deepEqual([await isMyTurn(ctx.redis, 60_000), await isMyTurn(ctx.redis, 60_000)], [true, false])
+    assert.deepEqual(
+      [await claimQueueReport(ctx.redis, 60_000), await claimQueueReport(ctx.redis, 60_000)],
+      [true, false],
+    )
   })
   it('a process tells of itself until it ends', async () => {
     const metrics = startProcessMetrics(ctx, 'test')
@@ -118,7 +121,7 @@ describe('figures of several processes', () => {
       [...families.keys()],
       METRIC_NAMES.filter((name) => rowOf(name).by === 'all'),
     )
-    await tellFigures(ctx.redis, metrics.process, metrics.snapshot())
+    await publishMetrics(ctx.redis, metrics.process, metrics.snapshot())
     assert.ok((await told('c')).includes(metrics.process))
     await metrics.stop()
     assert.ok(!(await told('c')).includes(metrics.process))

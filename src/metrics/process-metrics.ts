@@ -1,22 +1,22 @@
 /**
- * What every process tells of itself, and the beat in which it tells: CPU, memory, how late its event loop is, whether it reaches its
- * stores, its connections. The stores are asked in the beat, not when somebody looks.
+ * Metrics that every process reports about itself at a fixed interval: CPU, memory, event loop delay, availability of
+ * its stores, and its connections. The stores are checked at the interval, not at a scrape.
  */
 import { hostname } from 'node:os'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Context } from '#src/context.ts'
 import { isRedisReady } from '#src/stores/redis.ts'
-import { forgetFigures, TELL_MS, tellFigures } from './metric-exchange.ts'
-import { createRegistry, single, type Registry, type Snapshot } from './registry.ts'
+import { removeMetrics, PUBLISH_INTERVAL_MS, publishMetrics } from './metric-exchange.ts'
+import { createRegistry, single, type MetricRegistry, type MetricSnapshot } from './registry.ts'
 
-export interface ProcessMetrics extends Registry {
-  /** Names the process: role, machine, pid. */
+export interface ProcessMetrics extends MetricRegistry {
+  /** Identifies the process: role, machine, pid. */
   readonly process: string
   stop(): Promise<void>
 }
 
-/** A look at PostgreSQL that takes longer is none. */
-const PATIENCE_MS = 3000
+/** A query that takes longer counts as unavailable. */
+const QUERY_TIMEOUT_MS = 3000
 const NANO = 1e-9
 
 export function startProcessMetrics(ctx: Pick<Context, 'db' | 'redis' | 'log'>, role: string): ProcessMetrics {
@@ -27,15 +27,15 @@ export function startProcessMetrics(ctx: Pick<Context, 'db' | 'redis' | 'log'>, 
   let lag = { p99: 0, max: 0 }
   let isDatabaseUp = true
 
-  async function beat(): Promise<void> {
+  async function publish(): Promise<void> {
     lag = { p99: delay.percentile(99) * NANO, max: delay.max * NANO }
     delay.reset()
-    isDatabaseUp = await answers(ctx)
-    await tellFigures(ctx.redis, name, registry.snapshot())
+    isDatabaseUp = await isDatabaseReachable(ctx)
+    await publishMetrics(ctx.redis, name, registry.snapshot())
   }
 
   registry.collect(() => ({
-    ...ownFigures(),
+    ...ownMetrics(),
     mailstead_event_loop_lag_seconds: [
       { labels: ['p99'], value: lag.p99 },
       { labels: ['max'], value: lag.max },
@@ -48,10 +48,12 @@ export function startProcessMetrics(ctx: Pick<Context, 'db' | 'redis' | 'log'>, 
       { labels: [pool, 'waiting'], value: waiting },
     ]),
   }))
-  const tell = (): void =>
-    void beat().catch((error: unknown) => ctx.log.debug({ err: error }, 'figures could not be told; Redis is away'))
-  const timer = setInterval(tell, TELL_MS)
-  const first = setTimeout(tell, 100)
+  const publishSafely = (): void =>
+    void publish().catch((error: unknown) =>
+      ctx.log.debug({ err: error }, 'failed to publish metrics; Redis is unavailable'),
+    )
+  const timer = setInterval(publishSafely, PUBLISH_INTERVAL_MS)
+  const first = setTimeout(publishSafely, 100)
   return {
     ...registry,
     process: name,
@@ -59,12 +61,12 @@ export function startProcessMetrics(ctx: Pick<Context, 'db' | 'redis' | 'log'>, 
       clearInterval(timer)
       clearTimeout(first)
       delay.disable()
-      await forgetFigures(ctx.redis, name).catch(() => undefined)
+      await removeMetrics(ctx.redis, name).catch(() => undefined)
     },
   }
 }
 
-function ownFigures(): Snapshot {
+function ownMetrics(): MetricSnapshot {
   const { user, system } = process.cpuUsage()
   return {
     process_cpu_seconds_total: single((user + system) / 1e6),
@@ -73,8 +75,8 @@ function ownFigures(): Snapshot {
   }
 }
 
-async function answers({ db }: Pick<Context, 'db'>): Promise<boolean> {
-  const late = new Promise<boolean>((resolve) => setTimeout(resolve, PATIENCE_MS, false).unref())
+async function isDatabaseReachable({ db }: Pick<Context, 'db'>): Promise<boolean> {
+  const late = new Promise<boolean>((resolve) => setTimeout(resolve, QUERY_TIMEOUT_MS, false).unref())
   return Promise.race([
     db.query('SELECT 1').then(
       () => true,

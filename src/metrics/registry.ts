@@ -1,48 +1,50 @@
 /**
- * The figures of one process. Observing is an addition to a number; nothing is formatted before somebody asks. Labels are given as values,
- * in the order of the catalogue.
+ * The metrics of one process. Recording a value is one addition; nothing is formatted before a scrape. Label values are
+ * given in the order of the catalogue.
  */
 import { METRIC_NAMES, rowOf, type MetricName } from './catalogue.ts'
 
-export interface Series {
+export interface MetricSeries {
   readonly labels: readonly string[]
-  /** The value; of a histogram the sum of what was observed. */
+  /** The value; of a histogram, the sum of all observations. */
   readonly value: number
-  /** Of a histogram: observations by the first bound that holds them, the last for those above all. */
+  /**
+   * Of a histogram: observations by the first bound that includes them; the last entry counts those above all bounds.
+   */
   readonly counts?: readonly number[]
 }
 
-/** Of one process, or of the installation. */
-export type Snapshot = Readonly<Partial<Record<MetricName, readonly Series[]>>>
+/** Metrics of one process, or of the installation. */
+export type MetricSnapshot = Readonly<Partial<Record<MetricName, readonly MetricSeries[]>>>
 
-/** What is read when it is asked for: series by name. */
-export type Collector = () => Snapshot
+/** Called at a scrape; returns series by name. */
+export type MetricCollector = () => MetricSnapshot
 
-export interface Registry {
+export interface MetricRegistry {
   add(name: MetricName, labels: readonly string[], by?: number): void
   observe(name: MetricName, labels: readonly string[], value: number): void
-  collect(collector: Collector): void
-  snapshot(): Snapshot
+  collect(collector: MetricCollector): void
+  snapshot(): MetricSnapshot
 }
 
-interface Held {
+interface MutableSeries {
   readonly labels: readonly string[]
   value: number
   readonly counts?: number[]
 }
 
-export function createRegistry(): Registry {
-  const held = new Map<MetricName, Map<string, Held>>()
-  const collectors: Collector[] = []
+export function createRegistry(): MetricRegistry {
+  const seriesByName = new Map<MetricName, Map<string, MutableSeries>>()
+  const collectors: MetricCollector[] = []
 
-  function seriesOf(name: MetricName, labels: readonly string[]): Held {
-    const ofName = held.get(name) ?? new Map<string, Held>()
-    held.set(name, ofName)
+  function seriesOf(name: MetricName, labels: readonly string[]): MutableSeries {
+    const ofName = seriesByName.get(name) ?? new Map<string, MutableSeries>()
+    seriesByName.set(name, ofName)
     const key = labels.join('\0')
     const known = ofName.get(key)
     if (known !== undefined) return known
     const { buckets } = rowOf(name)
-    const made: Held =
+    const made: MutableSeries =
       buckets === undefined
         ? { labels, value: 0 }
         : { labels, value: 0, counts: Array.from({ length: buckets.length + 1 }, () => 0) }
@@ -58,14 +60,14 @@ export function createRegistry(): Registry {
       const series = seriesOf(name, labels)
       const bounds = rowOf(name).buckets ?? []
       const at = bounds.findIndex((bound) => value <= bound)
-      const place = at < 0 ? bounds.length : at
-      if (series.counts !== undefined) series.counts[place] = (series.counts[place] ?? 0) + 1
+      const bucket = at < 0 ? bounds.length : at
+      if (series.counts !== undefined) series.counts[bucket] = (series.counts[bucket] ?? 0) + 1
       series.value += value
     },
     collect: (collector) => void collectors.push(collector),
     snapshot: () => {
-      const parts: Snapshot[] = [
-        Object.fromEntries([...held].map(([name, series]) => [name, [...series.values()]])),
+      const parts: MetricSnapshot[] = [
+        Object.fromEntries([...seriesByName].map(([name, series]) => [name, [...series.values()]])),
         ...collectors.map((read) => read()),
       ]
       return mergeSnapshots(parts)
@@ -73,9 +75,9 @@ export function createRegistry(): Registry {
   }
 }
 
-/** All series of all of them. */
-function mergeSnapshots(parts: readonly Snapshot[]): Snapshot {
-  const merged: Partial<Record<MetricName, Series[]>> = {}
+/** All series of all snapshots. */
+function mergeSnapshots(parts: readonly MetricSnapshot[]): MetricSnapshot {
+  const merged: Partial<Record<MetricName, MetricSeries[]>> = {}
   for (const name of METRIC_NAMES) {
     const series = parts.flatMap((part) => part[name] ?? [])
     if (series.length > 0) merged[name] = series
@@ -84,6 +86,6 @@ function mergeSnapshots(parts: readonly Snapshot[]): Snapshot {
 }
 
 /** A gauge or counter with one value. */
-export function single(value: number): readonly Series[] {
+export function single(value: number): readonly MetricSeries[] {
   return [{ labels: [], value }]
 }

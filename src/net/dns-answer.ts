@@ -1,24 +1,24 @@
 /**
- * What a DNS question comes to: always a value. What nobody answered is `failed`, which is temporary, always.
- * `isSecure`: a validating resolver vouches for the answer, also for the answer that there is none (the AD bit, RFC 6840 5.7).
- * Only questions that are asked for it have it.
+ * The result of a DNS query as a value. A query without a response is `failed`, which is always temporary.
+ * `isSecure`: a validating resolver authenticated the response, or the absence of the record (the AD bit, RFC 6840 5.7).
+ * Only queries that request it have it.
  */
-interface Secured {
+interface DnsSecurity {
   readonly isSecure?: boolean
 }
 
-export type Lookup<T> =
-  | ({ readonly kind: 'found'; readonly records: readonly T[] } & Secured)
-  /** There is no such record: the name exists without one (NODATA), or there is no such name (NXDOMAIN). */
-  | ({ readonly kind: 'nothing'; readonly isName: boolean } & Secured)
+export type DnsAnswer<T> =
+  | ({ readonly kind: 'found'; readonly records: readonly T[] } & DnsSecurity)
+  /** No such record: the name exists without one (NODATA), or the name does not exist (NXDOMAIN). */
+  | ({ readonly kind: 'nothing'; readonly isName: boolean } & DnsSecurity)
   | { readonly kind: 'failed'; readonly text: string }
 
-/** What a question brings: the records, and how long they hold where DNS says so. */
-export interface Records<T> extends Secured {
+/** The records, and their TTL if it is known. */
+export interface DnsRecords<T> extends DnsSecurity {
   readonly records: readonly T[]
   readonly ttlSeconds: number | null
 }
-export type Asked<T> = Exclude<Lookup<T>, { kind: 'found' }> | ({ readonly kind: 'found' } & Records<T>)
+export type TimedDnsAnswer<T> = Exclude<DnsAnswer<T>, { kind: 'found' }> | ({ readonly kind: 'found' } & DnsRecords<T>)
 
 /** RFC 6698 2.1 */
 export interface TlsaRecord {

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { assert } from 'chai'
 import { cidrs } from '#config/settings/readers.ts'
-import { createOutgoing, type Posted } from './http-client.ts'
+import { createHttpClient, type HttpResult } from './http-client.ts'
 import { certificateFor } from '#test/support/certificate.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
 import { startReceiver, type Receiver } from '#test/support/webhook-receiver.ts'
@@ -15,7 +15,7 @@ import { startReceiver, type Receiver } from '#test/support/webhook-receiver.ts'
 const OPEN = { allowPrivateTargets: cidrs('127.0.0.0/8'), dnsServers: null, isSandbox: false, extraCaFile: null }
 const REQUEST = { headers: { 'content-type': 'application/json' }, body: '{}', timeoutMs: 5000 }
 
-function reasonOf(posted: Posted): string {
+function reasonOf(posted: HttpResult): string {
   return posted.ok ? `status ${posted.status}` : posted.reason
 }
 
@@ -39,7 +39,7 @@ describe('outgoing: TLS', () => {
   })
 
   const post = async (extraCaFile: string | null, host: string): Promise<string> => {
-    const outgoing = createOutgoing({ ...OPEN, dnsServers: [dns.server], extraCaFile })
+    const outgoing = createHttpClient({ ...OPEN, dnsServers: [dns.server], extraCaFile })
     const posted = await outgoing.post(`https://${host}:${receiver.port}/`, REQUEST)
     outgoing.close()
     return reasonOf(posted)
@@ -77,7 +77,7 @@ describe('outgoing: the environment', () => {
       no_proxy: '',
     }
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env })
-    assert.strictEqual((JSON.parse(stdout) as Posted).ok, true)
+    assert.strictEqual((JSON.parse(stdout) as HttpResult).ok, true)
     assert.strictEqual(isUsed, false)
     await new Promise((resolve) => proxy.close(resolve))
     await receiver.close()

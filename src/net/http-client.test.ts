@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { assert } from 'chai'
 import { cidrs } from '#config/settings/readers.ts'
-import { createOutgoing, type Outgoing, type Posted } from './http-client.ts'
+import { createHttpClient, type HttpClient, type HttpResult } from './http-client.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
 import { answer, drop, hang, startReceiver, type Receiver } from '#test/support/webhook-receiver.ts'
 
@@ -9,16 +9,16 @@ const LOOPBACK = cidrs('127.0.0.0/8')
 const OPEN = { allowPrivateTargets: LOOPBACK, dnsServers: null, isSandbox: false, extraCaFile: null }
 const REQUEST = { headers: { 'content-type': 'application/json' }, body: '{"a":"é"}', timeoutMs: 5000 }
 
-function reasonOf(posted: Posted): string {
+function reasonOf(posted: HttpResult): string {
   return posted.ok ? `status ${posted.status}` : posted.reason
 }
 
 describe('outgoing: addresses', () => {
   let receiver: Receiver
-  let outgoing: Outgoing
+  let outgoing: HttpClient
   before(async () => {
     receiver = await startReceiver()
-    outgoing = createOutgoing({ ...OPEN, allowPrivateTargets: [] })
+    outgoing = createHttpClient({ ...OPEN, allowPrivateTargets: [] })
   })
   after(async () => {
     outgoing.close()
@@ -73,11 +73,11 @@ describe('outgoing: addresses', () => {
 describe('outgoing: names', () => {
   let receiver: Receiver
   let dns: TestDns
-  let outgoing: Outgoing
+  let outgoing: HttpClient
   before(async () => {
     receiver = await startReceiver()
     dns = await startDns({})
-    outgoing = createOutgoing({ ...OPEN, allowPrivateTargets: cidrs('127.0.0.1'), dnsServers: [dns.server] })
+    outgoing = createHttpClient({ ...OPEN, allowPrivateTargets: cidrs('127.0.0.1'), dnsServers: [dns.server] })
   })
   after(async () => {
     outgoing.close()
@@ -98,7 +98,7 @@ describe('outgoing: names', () => {
   })
 
   it('are asked of the system in the sandbox: its own DNS server knows only itself', async () => {
-    const sandboxed = createOutgoing({ ...OPEN, dnsServers: [dns.server], isSandbox: true })
+    const sandboxed = createHttpClient({ ...OPEN, dnsServers: [dns.server], isSandbox: true })
     const asked = dns.queries.length
     assert.strictEqual(reasonOf(await sandboxed.post(`http://localhost:${receiver.port}/`, REQUEST)), 'status 200')
     assert.strictEqual(dns.queries.length, asked)
@@ -154,10 +154,10 @@ describe('outgoing: names', () => {
 
 describe('outgoing: exchanges', () => {
   let receiver: Receiver
-  let outgoing: Outgoing
+  let outgoing: HttpClient
   beforeEach(async () => {
     receiver = await startReceiver()
-    outgoing = createOutgoing(OPEN)
+    outgoing = createHttpClient(OPEN)
   })
   afterEach(async () => {
     outgoing.close()
@@ -216,7 +216,7 @@ describe('outgoing: exchanges', () => {
     const posted = await outgoing.post(receiver.url, { ...REQUEST, timeoutMs: 100 })
     assert.deepEqual(
       { ...posted, durationMs: 0 },
-      { ok: false, reason: 'timeout', detail: 'no answer within 0.1 s', durationMs: 0 },
+      { ok: false, reason: 'timeout', detail: 'no response within 0.1 s', durationMs: 0 },
     )
   })
 
@@ -277,7 +277,7 @@ describe('outgoing: raw answers', () => {
   for (const [name, said, expected] of cases) {
     it(name, async () => {
       text = said
-      const outgoing = createOutgoing(OPEN)
+      const outgoing = createHttpClient(OPEN)
       assert.strictEqual(
         reasonOf(await outgoing.post(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, REQUEST)),
         expected,
@@ -296,7 +296,7 @@ describe('outgoing: raw answers', () => {
         .write('HTTP/1.1 200 OK\r\n')
     })
     await new Promise<void>((resolve) => drip.listen(0, '127.0.0.1', resolve))
-    const outgoing = createOutgoing(OPEN)
+    const outgoing = createHttpClient(OPEN)
     assert.strictEqual(
       reasonOf(
         await outgoing.post(`http://127.0.0.1:${(drip.address() as AddressInfo).port}/`, {

@@ -1,11 +1,11 @@
 /**
- * The one door through which HTTP leaves on a customer's word: a guarded POST or GET. It promises that no connection goes to an address that is
- * not reachable (private, loopback, reserved, unless allowed), however the address is spelled and whatever DNS says by then; that redirects
- * are answers and not followed; that proxies of the environment are not used; and that an exchange ends within its time, also with a server
- * that drips.
+ * The HTTP client for URLs of customers: POST and GET with protection against SSRF. It never connects to an address that
+ * is not reachable (private, loopback, reserved, unless allowed), whatever the spelling of the address and whatever DNS
+ * returns at that moment. It does not follow redirects and does not use proxies of the environment. A request ends
+ * within its timeout, even if the server sends one byte at a time.
  *
- * Every result is a value. Once the status line has come the answer is known: a body that is too long or too slow only shortens what is
- * kept of it. A kept-alive connection that the server closed just as we used it is tried once more on a fresh one.
+ * Every result is a value. After the status line the result is known: a body that is too long or too slow is cut. If
+ * the server closes a keep-alive connection at the moment of reuse, the request is sent once more on a new connection.
  */
 import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
@@ -13,14 +13,14 @@ import { isIP } from 'node:net'
 import { createSecureContext, getCACertificates } from 'node:tls'
 import { readAuthorities } from '#config/setting-file.ts'
 import type { Config } from '#config/load.ts'
-import { createLookup } from './safe-dns-lookup.ts'
+import { createSafeLookup } from './safe-dns-lookup.ts'
 import { isReachable } from './address-policy.ts'
 
-export interface Outgoing {
-  /** `timeoutMs` bounds everything: name, connection, TLS, request, answer. */
-  post(url: string, request: PostRequest): Promise<Posted>
-  get(url: string, request: GetRequest): Promise<Posted>
-  /** Ends all connections; what is under way fails. */
+export interface HttpClient {
+  /** `timeoutMs` is the limit for all of it: DNS, connection, TLS, request and response. */
+  post(url: string, request: PostRequest): Promise<HttpResult>
+  get(url: string, request: GetRequest): Promise<HttpResult>
+  /** Closes all connections; running requests fail. */
   close(): void
 }
 
@@ -28,19 +28,19 @@ export interface PostRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Buffer
   readonly timeoutMs: number
-  /** How much of the answer is kept; its beginning when not said. */
+  /** The part of the response body that is returned; by default its first 4 KB. */
   readonly maxBytes?: number
 }
 
 export interface GetRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly timeoutMs: number
-  /** How much of the answer is kept. */
+  /** The part of the response body that is returned. */
   readonly maxBytes: number
 }
 
-export type Posted =
-  /** An answer of any status; `body` is its beginning, to a POST the first 4 KB unless more is wanted; `location` where a redirect leads, and `contentType`, as they were written. */
+export type HttpResult =
+  /** A response with any status. `body` is at most `maxBytes` of it; `location` and `contentType` are unparsed headers. */
   | {
       readonly ok: true
       readonly status: number
@@ -49,68 +49,68 @@ export type Posted =
       readonly contentType: string | null
       readonly durationMs: number
     }
-  | { readonly ok: false; readonly reason: Trouble; readonly detail: string; readonly durationMs: number }
+  | { readonly ok: false; readonly reason: HttpFailure; readonly detail: string; readonly durationMs: number }
 
-export type Trouble = 'bad-url' | 'forbidden' | 'name' | 'connect' | 'tls' | 'timeout' | 'broken'
+export type HttpFailure = 'bad-url' | 'forbidden' | 'name' | 'connect' | 'tls' | 'timeout' | 'broken'
 
-const KEPT_BYTES = 4096
-// read past what is kept, so that the connection can be used again; more than this is not worth it
+const DEFAULT_MAX_BYTES = 4096
+// the body is read to its end so that the connection can be reused; beyond this size it is cheaper to close it
 const MAX_BODY_BYTES = 64 * 1024
 const CONNECTION = { maxSockets: 256, autoSelectFamilyAttemptTimeout: 1000 }
 // idle connections end before the 5 s after which most servers close them
-const KEPT_ALIVE = { keepAlive: true, maxFreeSockets: 64, timeout: 4000 }
+const KEEP_ALIVE = { keepAlive: true, maxFreeSockets: 64, timeout: 4000 }
 
-type Settings = Pick<Config, 'allowPrivateTargets' | 'dnsServers' | 'isSandbox' | 'extraCaFile'>
+type HttpClientSettings = Pick<Config, 'allowPrivateTargets' | 'dnsServers' | 'isSandbox' | 'extraCaFile'>
 
-interface Door {
+interface ProtocolAgents {
   readonly request: typeof httpRequest
   readonly agent: HttpAgent
-  /** Opens a connection for each request. */
+  /** Opens a new connection for each request. */
   readonly fresh: HttpAgent
 }
 
-/** @throws ConfigError when EXTRA_CA_FILE cannot be read, or holds no certificate. */
-export function createOutgoing(config: Settings): Outgoing {
-  const lookup = createLookup(config)
+/** @throws ConfigError when EXTRA_CA_FILE cannot be read or has no certificate. */
+export function createHttpClient(config: HttpClientSettings): HttpClient {
+  const lookup = createSafeLookup(config)
   const http = { ...CONNECTION, lookup }
   const ca = [
     ...getCACertificates('default'),
     ...(config.extraCaFile === null ? [] : [readAuthorities('EXTRA_CA_FILE', config.extraCaFile)]),
   ]
-  // one context for all: parsing the authorities takes longer than a handshake
+  // one context for all connections: parsing the certificate authorities takes longer than a handshake
   const https = { ...http, secureContext: createSecureContext({ ca }), rejectUnauthorized: true }
-  const doors: Readonly<Record<string, Door>> = {
-    'http:': { request: httpRequest, agent: new HttpAgent({ ...http, ...KEPT_ALIVE }), fresh: new HttpAgent(http) },
+  const agentsByProtocol: Readonly<Record<string, ProtocolAgents>> = {
+    'http:': { request: httpRequest, agent: new HttpAgent({ ...http, ...KEEP_ALIVE }), fresh: new HttpAgent(http) },
     'https:': {
       request: httpsRequest,
-      agent: new HttpsAgent({ ...https, ...KEPT_ALIVE }),
+      agent: new HttpsAgent({ ...https, ...KEEP_ALIVE }),
       fresh: new HttpsAgent(https),
     },
   }
 
-  async function send(address: string, request: Sending): Promise<Posted> {
+  async function send(address: string, request: HttpRequest): Promise<HttpResult> {
     const startedAt = performance.now()
     const url = URL.parse(address)
-    const door = doors[url?.protocol ?? '']
-    if (url === null || door === undefined || url.username !== '' || url.password !== '')
-      return failed('bad-url', 'only http and https addresses without a user name can be reached', startedAt)
+    const agents = agentsByProtocol[url?.protocol ?? '']
+    if (url === null || agents === undefined || url.username !== '' || url.password !== '')
+      return failure('bad-url', 'only http and https URLs without user name and password are allowed', startedAt)
     const host = hostOf(url)
-    // net.connect does not ask `lookup` about an address; URL has already turned 0x7f.1, 2130706433 and the like into its plain form
+    // net.connect does not call `lookup` for an IP address; URL has already normalised 0x7f.1, 2130706433 and the like
     if (isIP(host) !== 0 && !isReachable(host, config.allowPrivateTargets))
-      return failed('forbidden', `${host} is a private or reserved address`, startedAt)
-    const exchange = { door, url, request, startedAt }
+      return failure('forbidden', `${host} is a private or reserved address`, startedAt)
+    const exchange = { agents, url, request, startedAt }
     return (
-      (await carryOut(exchange, door.agent)) ??
-      (await carryOut(exchange, door.fresh)) ??
-      failed('broken', 'the connection was lost', startedAt)
+      (await sendOnce(exchange, agents.agent)) ??
+      (await sendOnce(exchange, agents.fresh)) ??
+      failure('broken', 'the connection was lost', startedAt)
     )
   }
 
   return {
-    post: (url, request) => send(url, { maxBytes: KEPT_BYTES, ...request, method: 'POST' }),
+    post: (url, request) => send(url, { maxBytes: DEFAULT_MAX_BYTES, ...request, method: 'POST' }),
     get: (url, request) => send(url, { ...request, method: 'GET', body: '' }),
     close: () => {
-      for (const { agent, fresh } of Object.values(doors)) {
+      for (const { agent, fresh } of Object.values(agentsByProtocol)) {
         agent.destroy()
         fresh.destroy()
       }
@@ -118,29 +118,29 @@ export function createOutgoing(config: Settings): Outgoing {
   }
 }
 
-/** The host of an address without the brackets of IPv6. */
+/** The host of a URL without the brackets of IPv6. */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '')
 }
 
-function failed(reason: Trouble, detail: string, startedAt: number): Posted {
+function failure(reason: HttpFailure, detail: string, startedAt: number): HttpResult {
   return { ok: false, reason, detail, durationMs: Math.round(performance.now() - startedAt) }
 }
 
-type Sending = PostRequest & GetRequest & { readonly method: 'POST' | 'GET' }
+type HttpRequest = PostRequest & GetRequest & { readonly method: 'POST' | 'GET' }
 
 interface Exchange {
-  readonly door: Door
+  readonly agents: ProtocolAgents
   readonly url: URL
-  readonly request: Sending
+  readonly request: HttpRequest
   readonly startedAt: number
 }
 
-/** One request on one connection. Null when a kept-alive connection turned out to be closed before it said anything. */
-function carryOut({ door, url, request, startedAt }: Exchange, agent: HttpAgent): Promise<Posted | null> {
+/** Sends the request on one connection. Null when a reused connection was closed before any response. */
+function sendOnce({ agents, url, request, startedAt }: Exchange, agent: HttpAgent): Promise<HttpResult | null> {
   return new Promise((resolve) => {
     const { port, pathname, search } = url
-    const sent = door.request({
+    const sent = agents.request({
       agent,
       method: request.method,
       host: hostOf(url),
@@ -148,42 +148,42 @@ function carryOut({ door, url, request, startedAt }: Exchange, agent: HttpAgent)
       path: pathname + search,
       headers: request.headers,
     })
-    const answer = createAnswer(request.maxBytes)
+    const response = createResponseReader(request.maxBytes)
     const timer = setTimeout(
       () => {
-        finish(failed('timeout', `no answer within ${request.timeoutMs / 1000} s`, startedAt))
+        finish(failure('timeout', `no response within ${request.timeoutMs / 1000} s`, startedAt))
         sent.destroy()
       },
       Math.max(0, startedAt + request.timeoutMs - performance.now()),
     )
 
-    /** The end, unless the status came before it. */
-    function finish(otherwise: Posted | null): void {
+    /** Resolves with the response if its status has arrived, otherwise with `otherwise`. */
+    function finish(otherwise: HttpResult | null): void {
       clearTimeout(timer)
       const durationMs = Math.round(performance.now() - startedAt)
       resolve(
-        answer.status === null
+        response.status === null
           ? otherwise
           : {
               ok: true,
-              status: answer.status,
-              body: answer.text(),
-              location: answer.location,
-              contentType: answer.contentType,
+              status: response.status,
+              body: response.text(),
+              location: response.location,
+              contentType: response.contentType,
               durationMs,
             },
       )
     }
 
-    sent.on('response', (response) => answer.read(response, sent, () => finish(null)))
-    sent.on('error', (error) => finish(troubleOf(error, sent, startedAt)))
-    // a 101 closes without an error
-    sent.on('close', () => finish(failed('broken', 'the connection was closed without an answer', startedAt)))
+    sent.on('response', (message) => response.read(message, sent, () => finish(null)))
+    sent.on('error', (error) => finish(failureOf(error, sent, startedAt)))
+    // a 101 response closes the connection without an error
+    sent.on('close', () => finish(failure('broken', 'the connection was closed without a response', startedAt)))
     sent.end(request.body)
   })
 }
 
-interface Answer {
+interface ResponseReader {
   readonly status: number | null
   readonly location: string | null
   readonly contentType: string | null
@@ -191,9 +191,9 @@ interface Answer {
   text(): string
 }
 
-/** Reads the answer: its status, and the beginning of its body. */
-function createAnswer(maxBytes: number): Answer {
-  const kept: Buffer[] = []
+/** Reads the status, two headers and the beginning of the body. */
+function createResponseReader(maxBytes: number): ResponseReader {
+  const chunks: Buffer[] = []
   let bytes = 0
   let status: number | null = null
   let location: string | null = null
@@ -204,7 +204,7 @@ function createAnswer(maxBytes: number): Answer {
     location = response.headers.location ?? null
     contentType = response.headers['content-type'] ?? null
     response.on('data', (chunk: Buffer) => {
-      if (bytes < maxBytes) kept.push(chunk.subarray(0, maxBytes - bytes))
+      if (bytes < maxBytes) chunks.push(chunk.subarray(0, maxBytes - bytes))
       bytes += chunk.length
       if (bytes > Math.max(MAX_BODY_BYTES, maxBytes)) sent.destroy()
     })
@@ -214,7 +214,7 @@ function createAnswer(maxBytes: number): Answer {
 
   return {
     read,
-    text: () => readable(Buffer.concat(kept), maxBytes),
+    text: () => decodeBody(Buffer.concat(chunks), maxBytes),
     get status() {
       return status
     },
@@ -227,23 +227,23 @@ function createAnswer(maxBytes: number): Answer {
   }
 }
 
-/** As text that PostgreSQL stores: UTF-8 without NUL, and without half a character at the end. */
-function readable(bytes: Buffer, maxBytes: number): string {
+/** Decodes text that PostgreSQL can store: UTF-8 without NUL, and without a partial character at the end. */
+function decodeBody(bytes: Buffer, maxBytes: number): string {
   const text = bytes.toString('utf8').replaceAll('\0', '')
   return bytes.length === maxBytes ? text.replace(/\uFFFD+$/, '') : text
 }
 
-const TROUBLES: readonly (readonly [Trouble, RegExp])[] = [
+const FAILURE_PATTERNS: readonly (readonly [HttpFailure, RegExp])[] = [
   ['forbidden', /^EFORBIDDEN$/],
   ['name', /^(ENOTFOUND|ENODATA|EAI_|ESERVFAIL|EREFUSED|ETIMEOUT|EBADNAME|EFORMERR|EBADRESP|ECANCELLED)/],
   ['connect', /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|ETIMEDOUT|EACCES|EINVAL)$/],
   ['tls', /^(ERR_TLS|ERR_SSL|EPROTO|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_MISMATCH|INVALID_CA)/],
 ]
 
-function troubleOf(thrown: Error, sent: ClientRequest, startedAt: number): Posted | null {
-  // both families tried, both failed: the first failure speaks for them
+function failureOf(thrown: Error, sent: ClientRequest, startedAt: number): HttpResult | null {
+  // both address families failed: the first failure is reported
   const error = thrown instanceof AggregateError && thrown.errors[0] instanceof Error ? thrown.errors[0] : thrown
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   if (sent.reusedSocket && (code === 'ECONNRESET' || code === 'EPIPE')) return null
-  return failed(TROUBLES.find(([, pattern]) => pattern.test(code))?.[0] ?? 'broken', error.message, startedAt)
+  return failure(FAILURE_PATTERNS.find(([, pattern]) => pattern.test(code))?.[0] ?? 'broken', error.message, startedAt)
 }

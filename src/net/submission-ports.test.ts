@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert } from 'chai'
-import { forgetPorts, readPorts, tellPorts } from './submission-ports.ts'
+import { removePorts, readPorts, publishPorts } from './submission-ports.ts'
 
 const [OLD, NEW] = [
   { plain: 1, tls: 2, alt: 3 },
@@ -16,15 +16,15 @@ describe('the ports of submission, as they are told', () => {
   afterEach(() => rmSync(dataDir, { recursive: true }))
 
   it('are forgotten by whoever told them, and not by one that stops after another has begun', () => {
-    assert.strictEqual(tellPorts({ dataDir }, OLD), true)
-    tellPorts({ dataDir }, NEW)
-    forgetPorts({ dataDir }, OLD)
+    assert.strictEqual(publishPorts({ dataDir }, OLD), true)
+    publishPorts({ dataDir }, NEW)
+    removePorts({ dataDir }, OLD)
     assert.deepEqual(readPorts({ dataDir }), NEW)
-    forgetPorts({ dataDir }, NEW)
+    removePorts({ dataDir }, NEW)
     assert.strictEqual(readPorts({ dataDir }), null)
   })
   it('are not told where nothing can be written, which stops nobody', () => {
     writeFileSync(join(dataDir, 'run'), 'a file where the folder should be')
-    assert.strictEqual(tellPorts({ dataDir }, NEW), false)
+    assert.strictEqual(publishPorts({ dataDir }, NEW), false)
   })
 })

@@ -1,6 +1,7 @@
 /**
- * Which ports the submission role of this machine has: told in a file of DATA_DIR/run by whoever listens, for whoever prints or tests them.
- * A file that is not there or not whole is no answer, never a failure; the role that wrote it removes it at its stop.
+ * The ports of the submission server on this machine. The process that listens writes them to a file in DATA_DIR/run;
+ * commands read the file to print or test the ports. A missing or incomplete file means that the ports are not known;
+ * it is not an error. The process removes its file when it stops.
  */
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,46 +12,51 @@ export interface SubmissionPorts {
   readonly plain: number
   /** TLS from the first byte. */
   readonly tls: number
-  /** STARTTLS, for networks that block the first. */
+  /** STARTTLS, for networks that block the first port. */
   readonly alt: number
 }
 
-type Place = Pick<Config, 'dataDir'>
+type DataDirSetting = Pick<Config, 'dataDir'>
 
-function fileOf({ dataDir }: Place): string {
+function fileOf({ dataDir }: DataDirSetting): string {
   return join(dataDir, 'run', 'submission-ports.json')
 }
 
-/** Written whole or not at all: false when the folder cannot be written. */
-export function tellPorts(place: Place, ports: SubmissionPorts): boolean {
+/** Writes the file atomically; false when the folder is not writable. */
+export function publishPorts(config: DataDirSetting, ports: SubmissionPorts): boolean {
   try {
-    write(place, ports)
+    write(config, ports)
     return true
   } catch {
     return false
   }
 }
 
-function write(place: Place, ports: SubmissionPorts): void {
-  mkdirSync(join(place.dataDir, 'run'), { recursive: true })
-  const draft = `${fileOf(place)}.${process.pid}`
+function write(config: DataDirSetting, ports: SubmissionPorts): void {
+  mkdirSync(join(config.dataDir, 'run'), { recursive: true })
+  const draft = `${fileOf(config)}.${process.pid}`
   writeFileSync(draft, JSON.stringify(ports))
-  renameSync(draft, fileOf(place))
+  renameSync(draft, fileOf(config))
 }
 
-/** Null while none listens. */
-export function readPorts(place: Place): SubmissionPorts | null {
+/** Null while no submission server listens. */
+export function readPorts(config: DataDirSetting): SubmissionPorts | null {
   try {
-    const { plain, tls, alt } = JSON.parse(readFileSync(fileOf(place), 'utf8')) as Record<string, unknown>
+    const { plain, tls, alt } = JSON.parse(readFileSync(fileOf(config), 'utf8')) as Record<string, unknown>
     return typeof plain === 'number' && typeof tls === 'number' && typeof alt === 'number' ? { plain, tls, alt } : null
   } catch {
     return null
   }
 }
 
-/** Another process may have told its own since: those stay. */
-export function forgetPorts(place: Place, ports: SubmissionPorts): void {
-  const told = readPorts(place)
-  if (told !== null && told.plain === ports.plain && told.tls === ports.tls && told.alt === ports.alt)
-    rmSync(fileOf(place), { force: true })
+/** Removes the file, unless another process has written its own ports since. */
+export function removePorts(config: DataDirSetting, ports: SubmissionPorts): void {
+  const published = readPorts(config)
+  if (
+    published !== null &&
+    published.plain === ports.plain &&
+    published.tls === ports.tls &&
+    published.alt === ports.alt
+  )
+    rmSync(fileOf(config), { force: true })
 }

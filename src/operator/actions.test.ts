@@ -4,8 +4,8 @@ import type { Tier } from '#src/queue/tiers.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { addressees, submissionOf } from '#test/support/submission.ts'
-import { advance, beginAction, listLeftOver } from './actions.ts'
-import { findAction, type Action } from './audit-log.ts'
+import { continueAction, beginAction, listUnfinishedActions } from './actions.ts'
+import { findAction, type OperatorAction } from './audit-log.ts'
 
 describe('actions on mail', () => {
   let ctx: TestContext
@@ -29,7 +29,7 @@ describe('actions on mail', () => {
     )
     await ctx.db.query(`UPDATE recipients SET updated_at = updated_at - interval '1 minute'`)
   }
-  const begin = (verb: 'retry' | 'drop' | 'bounce'): Promise<Action> =>
+  const begin = (verb: 'retry' | 'drop' | 'bounce'): Promise<OperatorAction> =>
     beginAction(ctx, { verb, filter: { workspace: workspaceId }, reason: 'a test', by: 'me' })
   const told = async (id: string): Promise<readonly unknown[]> => {
     const found = await findAction(ctx.db, id)
@@ -40,8 +40,8 @@ describe('actions on mail', () => {
     await fill(2500)
     const { id } = await begin('drop')
     const slices: number[] = []
-    for (let hands = 0; hands < 20 && (await listLeftOver(ctx)).length > 0; hands++)
-      await advance(ctx, id, 0, (seen) => slices.push(seen))
+    for (let hands = 0; hands < 20 && (await listUnfinishedActions(ctx)).length > 0; hands++)
+      await continueAction(ctx, id, 0, (seen) => slices.push(seen))
     assert.deepEqual(await told(id), ['done', 2500, 2500])
     assert.deepEqual(
       slices.filter((seen) => seen > 0),
@@ -52,13 +52,17 @@ describe('actions on mail', () => {
     await fill(2500)
     await ctx.db.query(`UPDATE recipients SET due_at = timestamptz '2020-01-01 00:00:00.0005'`)
     const { id } = await beginAction(ctx, { verb: 'drop', filter: { domain: 'nobody.example' }, reason: '', by: '' })
-    await advance(ctx, id, 60_000)
+    await continueAction(ctx, id, 60_000)
     assert.deepEqual(await told(id), ['done', 0, 2500])
   })
   it('two at once: it is in one hand, and each mail is moved once', async () => {
     await fill(2000)
     const { id } = await begin('bounce')
-    await Promise.all([advance(ctx, id, 60_000), advance(ctx, id, 60_000), advance(ctx, id, 60_000)])
+    await Promise.all([
+      continueAction(ctx, id, 60_000),
+      continueAction(ctx, id, 60_000),
+      continueAction(ctx, id, 60_000),
+    ])
     assert.deepEqual(await told(id), ['done', 2000, 2000])
     const {
       rows: [events],
@@ -68,7 +72,7 @@ describe('actions on mail', () => {
   it('two actions at once share the mail between them', async () => {
     await fill(2000)
     const [drop, bounce] = [await begin('drop'), await begin('bounce')]
-    await Promise.all([advance(ctx, drop.id, 60_000), advance(ctx, bounce.id, 60_000)])
+    await Promise.all([continueAction(ctx, drop.id, 60_000), continueAction(ctx, bounce.id, 60_000)])
     const moved = await Promise.all([drop, bounce].map(async ({ id }) => (await findAction(ctx.db, id))?.moved ?? 0))
     assert.strictEqual(
       moved.reduce((sum, one) => sum + one, 0),
@@ -78,18 +82,18 @@ describe('actions on mail', () => {
   it('a process that died is followed by another once its time is over, and what it had done stays done', async () => {
     await fill(1500)
     const { id } = await begin('retry')
-    await advance(ctx, id, 0)
+    await continueAction(ctx, id, 0)
     // as if it had died with its lease, between a slice and its note
     await ctx.db.query(
       `UPDATE operator_actions SET leased_until = now() + interval '30 seconds', place = NULL WHERE id = $1`,
       [id],
     )
-    assert.deepEqual(await listLeftOver(ctx), [])
-    await advance(ctx, id, 60_000)
+    assert.deepEqual(await listUnfinishedActions(ctx), [])
+    await continueAction(ctx, id, 60_000)
     assert.strictEqual((await told(id))[0], 'running', 'it is in other hands')
     await ctx.db.query(`UPDATE operator_actions SET leased_until = now() - interval '1 second' WHERE id = $1`, [id])
-    assert.deepEqual(await listLeftOver(ctx), [id])
-    await advance(ctx, id, 60_000)
+    assert.deepEqual(await listUnfinishedActions(ctx), [id])
+    await continueAction(ctx, id, 60_000)
     const [state, moved] = await told(id)
     assert.deepEqual([state, moved], ['done', 1500])
   })
@@ -97,7 +101,7 @@ describe('actions on mail', () => {
     for (const tier of ['instant', 'bulk'] as const) await fill(50, tier)
     await ctx.redis.flushall()
     await ctx.db.query(`UPDATE recipients SET state = 'deferred', due_at = now() + interval '1 hour'`)
-    await advance(ctx, (await begin('retry')).id, 60_000)
+    await continueAction(ctx, (await begin('retry')).id, 60_000)
     assert.deepEqual(
       await Promise.all(['instant', 'bulk'].map((tier) => ctx.redis.zcard(`mailstead:{due}:${tier}`))),
       [50, 50],

@@ -6,24 +6,24 @@
  * Whoever began it carries it on for as long as it has time; what is left over, also when that process died, the worker goes on with. Dies
  * between a slice and its note: the slice is walked again and moves nothing. The rows stay: they are the record of what was changed.
  */
-import { announce } from '#src/queue/notifications.ts'
+import { publishNotifications } from '#src/queue/notifications.ts'
 import type { Context } from '#src/context.ts'
 import { timeOf } from '#src/platform/id.ts'
-import { moveRecipients, type Moving } from '#src/messages/transition.ts'
-import { readSlice, type Place, type QueueFilter, type SliceRow } from '#src/messages/queue-view.ts'
+import { applyTransitions, type Transition } from '#src/messages/transition.ts'
+import { readSlice, type WalkPosition, type QueueFilter, type QueueSliceRow } from '#src/messages/queue-view.ts'
 import { MOVES, type MoveName } from '#src/messages/state.ts'
 import { addToSchedule } from '#src/queue/due-schedule.ts'
 import { TIER_NAMES } from '#src/queue/tiers.ts'
 import { sql } from '#src/stores/sql.ts'
-import { recordAction, type Action, type Order, type Subject } from './audit-log.ts'
+import { recordAction, type OperatorAction, type ActionRequest, type ActionSubject } from './audit-log.ts'
 
 export type MailVerb = 'retry' | 'drop' | 'bounce'
 
-interface Row {
+interface MailAction {
   readonly move: MoveName
   readonly summary: string
   /** Why, where nobody says it. */
-  readonly usualReason: string
+  readonly defaultReason: string
   /** How what was moved is called. */
   readonly done: string
   /** Data of the event that it emits. */
@@ -36,26 +36,26 @@ export const MAIL_VERBS = {
     move: 'retry_now',
     summary: 'due now; what its sender scheduled keeps its time',
     done: 'retried',
-    usualReason: 'made due by the operator',
+    defaultReason: 'made due by the operator',
     eventData: () => null,
   },
   drop: {
     move: 'drop',
     summary: 'taken out for good: cancelled, with an email.cancelled event',
     done: 'dropped',
-    usualReason: 'dropped by the operator',
+    defaultReason: 'dropped by the operator',
     eventData: (reason) => ({ reason: 'dropped', message: reason }),
   },
   bounce: {
     move: 'fail_waiting',
     summary: 'given up: failed, with an email.failed event',
     done: 'bounced',
-    usualReason: 'given up by the operator',
+    defaultReason: 'given up by the operator',
     eventData: (reason) => ({ reason: 'given-up-by-operator', message: reason }),
   },
-} as const satisfies Record<MailVerb, Row>
+} as const satisfies Record<MailVerb, MailAction>
 
-type Wanted = Pick<Context, 'db' | 'redis' | 'clock' | 'log'>
+type ActionDeps = Pick<Context, 'db' | 'redis' | 'clock' | 'log'>
 
 const SLICE = 1000
 /** A process that has said nothing for so long does not go on with it. */
@@ -63,33 +63,33 @@ const LEASE = `interval '30 seconds'`
 
 /** Begins an action; `advance` does it. */
 export function beginAction(
-  ctx: Wanted,
-  order: Order & { readonly verb: MailVerb; readonly filter: QueueFilter },
-): Promise<Action> {
-  return recordAction(ctx, { ...order, subject: order.filter as Subject }, 'running')
+  ctx: ActionDeps,
+  request: ActionRequest & { readonly verb: MailVerb; readonly filter: QueueFilter },
+): Promise<OperatorAction> {
+  return recordAction(ctx, { ...request, subject: request.filter as ActionSubject }, 'running')
 }
 
-interface Work {
+interface ClaimedAction {
   readonly id: string
   readonly verb: MailVerb
   readonly filter: QueueFilter
   readonly reason: string
 }
 
-interface TakenRow {
+interface ClaimedActionRow {
   readonly verb: MailVerb
   readonly subject: QueueFilter
   readonly reason: string
-  readonly place: Place | null
+  readonly place: WalkPosition | null
 }
 
-const TAKE = sql`
+const CLAIM = sql`
   UPDATE operator_actions
   SET leased_until = now() + ${LEASE}
   WHERE id = $1 AND state = 'running' AND leased_until < now()
   RETURNING verb, subject, reason, place
 `
-const NOTE = sql`
+const RECORD_PROGRESS = sql`
   UPDATE operator_actions
   SET moved = moved + $2, seen = seen + $3, place = $4, leased_until = now() + ${LEASE}
   WHERE id = $1 AND state = 'running' AND leased_until > now()
@@ -99,27 +99,27 @@ const FINISH = sql`
   SET state = 'done', ended_at = now(), leased_until = '-infinity'
   WHERE id = $1 AND state = 'running'
 `
-const LET_GO = `UPDATE operator_actions SET leased_until = '-infinity' WHERE id = $1 AND state = 'running'`
+const RELEASE = `UPDATE operator_actions SET leased_until = '-infinity' WHERE id = $1 AND state = 'running'`
 
 /**
  * Carries an action on for about so long, and one slice at least; `onSlice` hears of each slice. Does nothing to one that is done or in
  * other hands.
  */
-export async function advance(
-  ctx: Wanted,
+export async function continueAction(
+  ctx: ActionDeps,
   id: string,
   budgetMs: number,
   onSlice: (seen: number, moved: number) => void = () => undefined,
 ): Promise<void> {
   const {
-    rows: [taken],
-  } = await ctx.db.query<TakenRow>(TAKE, [id])
-  if (taken === undefined) return
-  const work: Work = { id, verb: taken.verb, filter: taken.subject, reason: taken.reason }
+    rows: [claimed],
+  } = await ctx.db.query<ClaimedActionRow>(CLAIM, [id])
+  if (claimed === undefined) return
+  const action: ClaimedAction = { id, verb: claimed.verb, filter: claimed.subject, reason: claimed.reason }
   const until = performance.now() + budgetMs
-  for (let place: Place | null = placeOf(taken); place !== null;) {
-    const done = await carryOut(ctx, work, place)
-    const { rowCount } = await ctx.db.query(NOTE, [
+  for (let position: WalkPosition | null = positionOf(claimed); position !== null;) {
+    const done = await processSlice(ctx, action, position)
+    const { rowCount } = await ctx.db.query(RECORD_PROGRESS, [
       id,
       done.moved,
       done.seen,
@@ -127,45 +127,49 @@ export async function advance(
     ])
     onSlice(done.seen, done.moved)
     if (rowCount === 0) return // it took so long that another goes on with it
-    place = done.next
-    if (place !== null && performance.now() > until) return void (await ctx.db.query(LET_GO, [id]))
+    position = done.next
+    if (position !== null && performance.now() > until) return void (await ctx.db.query(RELEASE, [id]))
   }
   await ctx.db.query(FINISH, [id])
 }
 
 /** Those that nobody carries on; the oldest first. */
-export async function listLeftOver(ctx: Pick<Context, 'db'>): Promise<string[]> {
+export async function listUnfinishedActions(ctx: Pick<Context, 'db'>): Promise<string[]> {
   const { rows } = await ctx.db.query<{ id: string }>(
     `SELECT id FROM operator_actions WHERE state = 'running' AND leased_until < now() ORDER BY id LIMIT 10`,
   )
   return rows.map((row) => row.id)
 }
 
-function placeOf({ place, subject }: TakenRow): Place {
+function positionOf({ place, subject }: ClaimedActionRow): WalkPosition {
   return place ?? { tier: subject.tier ?? TIER_NAMES[0] ?? 'instant', after: null }
 }
 
-interface SliceDone {
+interface SliceResult {
   readonly seen: number
   readonly moved: number
-  readonly next: Place | null
+  readonly next: WalkPosition | null
 }
 
-async function carryOut(ctx: Wanted, work: Work, place: Place): Promise<SliceDone> {
-  const states = MOVES[MAIL_VERBS[work.verb].move].from
+async function processSlice(ctx: ActionDeps, action: ClaimedAction, position: WalkPosition): Promise<SliceResult> {
+  const states = MOVES[MAIL_VERBS[action.verb].move].from
   const rows = await readSlice(ctx.db, {
-    filter: work.filter,
-    place,
+    filter: action.filter,
+    position,
     states,
-    unchangedSince: new Date(timeOf(work.id)),
+    unchangedSince: new Date(timeOf(action.id)),
     limit: SLICE,
   })
-  const meant = rows.filter(({ isMeant }) => isMeant)
-  const moved = meant.length === 0 ? 0 : await move(ctx, work, meant)
-  return { seen: rows.length, moved, next: nextPlace(work.filter, place, rows) }
+  const matching = rows.filter(({ isMeant }) => isMeant)
+  const moved = matching.length === 0 ? 0 : await applyToRows(ctx, action, matching)
+  return { seen: rows.length, moved, next: nextPosition(action.filter, position, rows) }
 }
 
-function nextPlace(filter: QueueFilter, { tier }: Place, rows: readonly SliceRow[]): Place | null {
+function nextPosition(
+  filter: QueueFilter,
+  { tier }: WalkPosition,
+  rows: readonly QueueSliceRow[],
+): WalkPosition | null {
   const last = rows.at(-1)
   if (last !== undefined && rows.length === SLICE)
     return { tier, after: { dueAt: last.dueAt, messageId: last.messageId, n: last.n } }
@@ -173,11 +177,15 @@ function nextPlace(filter: QueueFilter, { tier }: Place, rows: readonly SliceRow
   return filter.tier !== undefined || following === undefined ? null : { tier: following, after: null }
 }
 
-async function move(ctx: Wanted, { verb, reason }: Work, rows: readonly SliceRow[]): Promise<number> {
+async function applyToRows(
+  ctx: ActionDeps,
+  { verb, reason }: ClaimedAction,
+  rows: readonly QueueSliceRow[],
+): Promise<number> {
   const now = new Date(ctx.clock.now())
-  const isHastened = verb === 'retry'
-  const row: Row = MAIL_VERBS[verb]
-  const moves = rows.map(({ messageId, n }): Moving => ({
+  const isRetry = verb === 'retry'
+  const row: MailAction = MAIL_VERBS[verb]
+  const moves = rows.map(({ messageId, n }): Transition => ({
     messageId,
     n,
     move: row.move,
@@ -186,16 +194,16 @@ async function move(ctx: Wanted, { verb, reason }: Work, rows: readonly SliceRow
     isCounted: false,
     attempt: null,
     eventData: row.eventData(reason),
-    dueAt: isHastened ? now : null,
+    dueAt: isRetry ? now : null,
   }))
-  const moved = await moveRecipients(ctx.db, moves, now)
+  const moved = await applyTransitions(ctx.db, moves, now)
   const done = rows.filter((_, i) => moved.done.has(i))
   // a Redis that is away is no reason to stop: what is overdue is found by the worker
-  if (isHastened)
+  if (isRetry)
     await addToSchedule(
       ctx,
       done.map((one) => ({ ...one, dueMs: now.getTime() })),
     ).catch(() => undefined)
-  else announce(ctx, moved)
+  else publishNotifications(ctx, moved)
   return done.length
 }

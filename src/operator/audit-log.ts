@@ -4,20 +4,20 @@ import type { Queryable } from '#src/stores/db.ts'
 import { newId, timeOf } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 
-export type Verb = 'retry' | 'drop' | 'bounce' | 'suspend' | 'resume' | 'pool' | 'dry-run'
+export type ActionVerb = 'retry' | 'drop' | 'bounce' | 'suspend' | 'resume' | 'pool' | 'dry-run'
 /** Which mail, or what was stopped: names and texts. */
-export type Subject = Readonly<Record<string, string>>
+export type ActionSubject = Readonly<Record<string, string>>
 
-export interface Order {
-  readonly verb: Verb
+export interface ActionRequest {
+  readonly verb: ActionVerb
   readonly reason: string
   /** Who, as far as it is known. */
   readonly by: string
 }
 
-export interface Action extends Order {
+export interface OperatorAction extends ActionRequest {
   readonly id: string
-  readonly subject: Subject
+  readonly subject: ActionSubject
   readonly state: 'running' | 'done'
   /** Recipients that were changed. */
   readonly moved: number
@@ -27,15 +27,15 @@ export interface Action extends Order {
   readonly endedAt: Date | null
 }
 
-const MOST_REASON = 500
+const MAX_REASON = 500
 
 export async function recordAction(
   ctx: Pick<Context, 'db' | 'clock'>,
-  order: Order & { readonly subject: Subject },
-  state: Action['state'],
-): Promise<Action> {
+  request: ActionRequest & { readonly subject: ActionSubject },
+  state: OperatorAction['state'],
+): Promise<OperatorAction> {
   const id = newId(ctx.clock.now())
-  const [reason, by] = [order.reason.slice(0, MOST_REASON), order.by.slice(0, MOST_REASON)]
+  const [reason, by] = [request.reason.slice(0, MAX_REASON), request.by.slice(0, MAX_REASON)]
   await ctx.db.query(
     sql`
       INSERT INTO operator_actions (id, verb, subject, reason, done_by, state, ended_at)
@@ -43,8 +43,8 @@ export async function recordAction(
     `,
     [
       id,
-      order.verb,
-      JSON.stringify(order.subject),
+      request.verb,
+      JSON.stringify(request.subject),
       reason,
       by,
       state,
@@ -54,8 +54,8 @@ export async function recordAction(
   const beganAt = new Date(timeOf(id))
   return {
     id,
-    verb: order.verb,
-    subject: order.subject,
+    verb: request.verb,
+    subject: request.subject,
     reason,
     by,
     state,
@@ -69,10 +69,11 @@ export async function recordAction(
 const COLUMNS = `id, verb, subject, reason, done_by AS by, state, moved, seen, ended_at AS "endedAt"`
 
 /** Null when there is none. */
-export async function findAction(db: Queryable, id: string): Promise<Action | null> {
-  const { rows } = await db.query<Omit<Action, 'beganAt'>>(`SELECT ${COLUMNS} FROM operator_actions WHERE id = $1`, [
-    id,
-  ])
+export async function findAction(db: Queryable, id: string): Promise<OperatorAction | null> {
+  const { rows } = await db.query<Omit<OperatorAction, 'beganAt'>>(
+    `SELECT ${COLUMNS} FROM operator_actions WHERE id = $1`,
+    [id],
+  )
   return rows[0] === undefined ? null : { ...rows[0], beganAt: new Date(timeOf(rows[0].id)) }
 }
 
@@ -80,8 +81,8 @@ export async function findAction(db: Queryable, id: string): Promise<Action | nu
 export async function listActions(
   db: Queryable,
   at: { readonly before: string | null; readonly limit: number },
-): Promise<Action[]> {
-  const { rows } = await db.query<Omit<Action, 'beganAt'>>(
+): Promise<OperatorAction[]> {
+  const { rows } = await db.query<Omit<OperatorAction, 'beganAt'>>(
     `SELECT ${COLUMNS} FROM operator_actions WHERE $1::uuid IS NULL OR id < $1 ORDER BY id DESC LIMIT $2`,
     [at.before, at.limit],
   )

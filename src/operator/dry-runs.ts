@@ -9,7 +9,7 @@ import type { Queryable } from '#src/stores/db.ts'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 
-export interface DryRunOrder {
+export interface DryRunRequest {
   readonly from: string
   readonly to: string
   /** An id; null: whichever has the sender's domain verified. */
@@ -38,12 +38,12 @@ export interface DryRunReport {
 }
 
 /** One process works on it for so long. */
-const TAKEN = `interval '90 seconds'`
-const OLD = `interval '1 hour'`
+const CLAIM_DURATION = `interval '90 seconds'`
+const RETENTION = `interval '1 hour'`
 
-export async function askDryRun(
+export async function requestDryRun(
   ctx: Pick<Context, 'db' | 'redis' | 'clock'>,
-  { raw, ...wanted }: DryRunOrder,
+  { raw, ...wanted }: DryRunRequest,
 ): Promise<string> {
   const id = newId(ctx.clock.now())
   await ctx.db.query('INSERT INTO dry_runs (id, wanted, raw) VALUES ($1, $2, $3)', [id, JSON.stringify(wanted), raw])
@@ -65,12 +65,14 @@ export async function findDryRun(db: Queryable, id: string): Promise<FoundDryRun
 }
 
 /** The next that nobody works on; null when there is none. */
-export async function takeDryRun(db: Queryable): Promise<{ readonly id: string; readonly order: DryRunOrder } | null> {
+export async function claimDryRun(
+  db: Queryable,
+): Promise<{ readonly id: string; readonly order: DryRunRequest } | null> {
   const {
     rows: [row],
-  } = await db.query<{ id: string; wanted: Omit<DryRunOrder, 'raw'>; raw: Buffer | null }>(sql`
+  } = await db.query<{ id: string; wanted: Omit<DryRunRequest, 'raw'>; raw: Buffer | null }>(sql`
     UPDATE dry_runs
-    SET taken_until = now() + ${TAKEN}
+    SET taken_until = now() + ${CLAIM_DURATION}
     WHERE id = (
       SELECT id
       FROM dry_runs
@@ -84,14 +86,14 @@ export async function takeDryRun(db: Queryable): Promise<{ readonly id: string; 
   return row === undefined ? null : { id: row.id, order: { ...row.wanted, raw: row.raw } }
 }
 
-export async function answerDryRun(db: Queryable, id: string, report: DryRunReport): Promise<void> {
+export async function storeDryRunReport(db: Queryable, id: string, report: DryRunReport): Promise<void> {
   await db.query('UPDATE dry_runs SET report = $2 WHERE id = $1 AND report IS NULL', [id, JSON.stringify(report)])
 }
 
-export async function clearDryRuns(db: Queryable): Promise<void> {
+export async function deleteOldDryRuns(db: Queryable): Promise<void> {
   await db.query(sql`
     DELETE FROM dry_runs
-    WHERE id < (lpad(to_hex((extract(epoch FROM now() - ${OLD}) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
+    WHERE id < (lpad(to_hex((extract(epoch FROM now() - ${RETENTION}) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
   `)
 }
 

@@ -8,7 +8,7 @@ import { isUuid, messageIdOf } from '#src/platform/id.ts'
 import { parseAddress } from '#src/mail/address.ts'
 import type { QueueFilter } from '#src/messages/queue-view.ts'
 import { isOpen, STATES, type State } from '#src/messages/state.ts'
-import type { Stopped } from '#src/queue/suspensions.ts'
+import type { SuspensionTarget } from '#src/queue/suspensions.ts'
 import { TIER_NAMES, TIERS } from '#src/queue/tiers.ts'
 import { findWorkspace } from '#src/workspaces/workspaces.ts'
 
@@ -26,50 +26,54 @@ export const FILTER_FIELDS = {
   older_than: 'accepted longer ago than this: 90s, 10m, 2h, 1d',
 } as const
 export type FilterField = keyof typeof FILTER_FIELDS
-export type GivenFilter = Readonly<Partial<Record<FilterField, string | undefined>>>
+export type FilterInput = Readonly<Partial<Record<FilterField, string | undefined>>>
 
-export type ReadFilter =
+export type ParsedFilter =
   | { readonly ok: true; readonly filter: QueueFilter }
   | { readonly ok: false; readonly details: readonly Detail[] }
 
-type Value = string | { readonly wrong: string }
-const wrong = (why: string): Value => ({ wrong: why })
+type FieldValue = string | { readonly wrong: string }
+const invalid = (why: string): FieldValue => ({ wrong: why })
 
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
 
 /** Text to the value that is stored, and the name of the field of QueueFilter. */
-const READERS: Readonly<
-  Record<FilterField, readonly [keyof QueueFilter, (text: string, world: World) => Value | Promise<Value>]>
+const PARSERS: Readonly<
+  Record<
+    FilterField,
+    readonly [keyof QueueFilter, (text: string, world: FilterContext) => FieldValue | Promise<FieldValue>]
+  >
 > = {
-  domain: ['domain', readDomain],
+  domain: ['domain', parseDomain],
   site: ['site', (text) => text.toLowerCase()],
-  workspace: ['workspace', (text, { db }) => readWorkspace(db, text)],
-  campaign: ['campaign', (text) => (isUuid(text) ? text.toLowerCase() : wrong('is no id of a campaign'))],
+  workspace: ['workspace', (text, { db }) => parseWorkspace(db, text)],
+  campaign: ['campaign', (text) => (isUuid(text) ? text.toLowerCase() : invalid('is no id of a campaign'))],
   tier: [
     'tier',
     (text) =>
       TIER_NAMES.find((tier) => tier === text || TIERS[tier].queue === text) ??
-      wrong(`must be one of ${FILTER_FIELDS.tier}`),
+      invalid(`must be one of ${FILTER_FIELDS.tier}`),
   ],
   state: [
     'state',
-    (text) => (FILTER_FIELDS.state.split(', ').includes(text) ? text : wrong(`must be one of ${FILTER_FIELDS.state}`)),
+    (text) =>
+      FILTER_FIELDS.state.split(', ').includes(text) ? text : invalid(`must be one of ${FILTER_FIELDS.state}`),
   ],
-  message: ['message', (text) => messageIdOf(text) ?? wrong('is no message id')],
-  older_than: ['before', readAge],
+  message: ['message', (text) => messageIdOf(text) ?? invalid('is no message id')],
+  older_than: ['before', parseAge],
 }
 
-interface World {
+interface FilterContext {
   readonly db: Queryable
   readonly nowMs: number
 }
 
-export async function readFilter(given: GivenFilter, world: World): Promise<ReadFilter> {
+export async function parseFilter(given: FilterInput, world: FilterContext): Promise<ParsedFilter> {
   const filter: Record<string, string> = {}
   const details: Detail[] = []
   for (const [field, text] of Object.entries(given) as [FilterField, string | undefined][]) {
     if (text === undefined) continue
-    const [name, read] = READERS[field]
+    const [name, read] = PARSERS[field]
     const value = await read(text.trim(), world)
     if (typeof value === 'string') filter[name] = value
     else details.push({ path: field, message: value.wrong })
@@ -77,41 +81,41 @@ export async function readFilter(given: GivenFilter, world: World): Promise<Read
   return details.length === 0 ? { ok: true, filter } : { ok: false, details }
 }
 
-export type ReadStopped =
-  | { readonly ok: true; readonly stopped: Stopped }
+export type ParsedSuspendable =
+  | { readonly ok: true; readonly stopped: SuspensionTarget }
   | { readonly ok: false; readonly details: readonly Detail[] }
 
 /** What is to be stopped or resumed: exactly one of the kinds; a domain may be `*`. */
-export async function readStopped(given: GivenFilter, db: Queryable): Promise<ReadStopped> {
+export async function parseSuspendable(given: FilterInput, db: Queryable): Promise<ParsedSuspendable> {
   const named = (['domain', 'site', 'workspace', 'campaign'] as const).filter((kind) => given[kind] !== undefined)
   const [kind] = named
   if (kind === undefined || named.length > 1)
     return { ok: false, details: [{ path: '', message: 'give one of domain, site, workspace, campaign' }] }
   const text = given[kind] ?? ''
   if (kind === 'domain' && text.trim() === '*') return { ok: true, stopped: { kind, subject: '*' } }
-  const read = await readFilter({ [kind]: text }, { db, nowMs: 0 })
+  const read = await parseFilter({ [kind]: text }, { db, nowMs: 0 })
   if (!read.ok) return read
   return { ok: true, stopped: { kind, subject: read.filter[kind] ?? '' } }
 }
 
-function readDomain(text: string): Value {
+function parseDomain(text: string): FieldValue {
   const parsed = parseAddress(`x@${text.replace(/\.$/, '')}`)
-  return parsed.ok ? parsed.address.domain : wrong('is no domain')
+  return parsed.ok ? parsed.address.domain : invalid('is no domain')
 }
 
-async function readWorkspace(db: Queryable, text: string): Promise<Value> {
-  if (text === '' || text.length > 255 || text.includes('\0')) return wrong('is no workspace')
+async function parseWorkspace(db: Queryable, text: string): Promise<FieldValue> {
+  if (text === '' || text.length > 255 || text.includes('\0')) return invalid('is no workspace')
   const found = await findWorkspace(db, text)
   if (found.kind === 'found') return found.workspace.id
-  return wrong(
+  return invalid(
     found.kind === 'none'
       ? 'there is no such workspace'
       : `several are called so: say which by its id: ${found.ids.join(', ')}`,
   )
 }
 
-function readAge(text: string, { nowMs }: World): Value {
+function parseAge(text: string, { nowMs }: FilterContext): FieldValue {
   const [, digits, unit] = /^(\d{1,6})([smhd]?)$/.exec(text) ?? []
-  if (digits === undefined) return wrong('is no age: 90s, 10m, 2h, 1d')
+  if (digits === undefined) return invalid('is no age: 90s, 10m, 2h, 1d')
   return new Date(Math.max(0, nowMs - Number(digits) * (SECONDS[unit ?? ''] ?? 1) * 1000)).toISOString()
 }

@@ -7,27 +7,27 @@ import type { Context } from '#src/context.ts'
 import { raiseNotices, type NewNotice } from './notices.ts'
 
 const WRITE_MS = 2000
-const MOST_GATHERED = 1000
+const MAX_BUFFERED = 1000
 
-export interface NoticeBook {
+export interface NoticeBuffer {
   raise(notice: Pick<NewNotice, 'kind' | 'subject' | 'text'>): void
   /** Writes what is gathered. */
   stop(): Promise<void>
 }
 
-export function openNoticeBook(ctx: Pick<Context, 'db' | 'clock' | 'log'>): NoticeBook {
-  let gathered = new Map<string, NewNotice>()
+export function createNoticeBuffer(ctx: Pick<Context, 'db' | 'clock' | 'log'>): NoticeBuffer {
+  let buffered = new Map<string, NewNotice>()
   function add(notice: NewNotice): void {
     const name = `${notice.kind} ${notice.subject}`
-    const known = gathered.get(name)
-    if (known === undefined && gathered.size >= MOST_GATHERED) return
+    const known = buffered.get(name)
+    if (known === undefined && buffered.size >= MAX_BUFFERED) return
     const latest = known === undefined || known.at <= notice.at ? notice : known
-    gathered.set(name, { ...latest, count: notice.count + (known?.count ?? 0) })
+    buffered.set(name, { ...latest, count: notice.count + (known?.count ?? 0) })
   }
   async function write(): Promise<void> {
-    const writing = gathered
+    const writing = buffered
     if (writing.size === 0) return
-    gathered = new Map()
+    buffered = new Map()
     await raiseNotices(ctx.db, 'happened', [...writing.values()]).catch((error: unknown) => {
       ctx.log.debug({ err: error, notices: writing.size }, 'notices could not be written; they are with the next')
       for (const notice of writing.values()) add(notice)

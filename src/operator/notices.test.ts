@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs'
 import { assert } from 'chai'
 import { noticeLoop } from '#worker/notices.ts'
-import { suspend, PAUSED } from '#src/queue/suspensions.ts'
+import { suspend, RATE_PAUSE_PREFIX } from '#src/queue/suspensions.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { openNoticeBook } from './notice-buffer.ts'
+import { createNoticeBuffer } from './notice-buffer.ts'
 import {
   acknowledgeNotices,
   clearOldNotices,
@@ -90,7 +90,7 @@ describe('notices', () => {
     assert.deepEqual([String(subject).length, String(text).length], [300, 1000])
   })
   it('a flood of the same is one row; of subjects, as many as fit', async () => {
-    const book = openNoticeBook(ctx)
+    const book = createNoticeBuffer(ctx)
     for (let i = 0; i < 100_000; i++) book.raise({ kind: 'reply', subject: 'gmail not-allowed', text: `550 no ${i}` })
     for (let i = 0; i < 5000; i++) book.raise({ kind: 'reply', subject: `site ${i}`, text: '550 no' })
     await book.stop()
@@ -110,7 +110,7 @@ describe('notices', () => {
         return ctx.db.query(...args)
       }) as typeof ctx.db.query,
     }
-    const book = openNoticeBook({ ...ctx, db })
+    const book = createNoticeBuffer({ ...ctx, db })
     book.raise({ kind: 'reply', subject: 's', text: 't' })
     await book.stop()
     assert.deepEqual(await open(), [])
@@ -121,7 +121,7 @@ describe('notices', () => {
   })
   it('what is stored already becomes notices, once, however many workers look', async () => {
     const workspaceId = await ctx.newWorkspace()
-    await suspend(ctx, { kind: 'workspace', subject: workspaceId }, `${PAUSED}12 % bounced`)
+    await suspend(ctx, { kind: 'workspace', subject: workspaceId }, `${RATE_PAUSE_PREFIX}12 % bounced`)
     await suspend(ctx, 'asked.example', 'the operator wanted it')
     await ctx.db.query(sql`
       INSERT INTO receiver_suspensions (id, pace, source, rule, reply, until)

@@ -34,7 +34,7 @@ export interface NewNotice {
   readonly at: Date
 }
 
-export interface Notice {
+export interface OperatorNotice {
   readonly id: string
   readonly kind: NoticeKind
   readonly subject: string
@@ -46,11 +46,11 @@ export interface Notice {
   readonly acknowledgedBy: string | null
 }
 
-const MOST_SUBJECT = 300
-const MOST_TEXT = 1000
-const MOST_BY = 500
+const MAX_SUBJECT = 300
+const MAX_TEXT = 1000
+const MAX_BY = 500
 /** Rows that are kept. */
-const MOST_NOTICES = 10_000
+const MAX_NOTICES = 10_000
 
 const RAISE = sql`
   INSERT INTO operator_notices AS o (id, kind, subject, text, count, first_seen, last_seen)
@@ -84,8 +84,8 @@ export async function raiseNotices(
     ...columnsOf(notices, [
       () => newId(),
       (one) => one.kind,
-      (one) => cut(one.subject, MOST_SUBJECT),
-      (one) => cut(one.text, MOST_TEXT),
+      (one) => truncate(one.subject, MAX_SUBJECT),
+      (one) => truncate(one.text, MAX_TEXT),
       (one) => one.count,
       (one) => one.at,
     ]),
@@ -94,7 +94,7 @@ export async function raiseNotices(
 }
 
 /** PostgreSQL keeps no NUL and no half of a pair. */
-function cut(text: string, most: number): string {
+function truncate(text: string, most: number): string {
   return text.slice(0, most).toWellFormed().replaceAll('\0', '\uFFFD')
 }
 
@@ -107,9 +107,9 @@ const COLUMNS = sql`
 export async function listNotices(
   db: Queryable,
   order: { readonly all: boolean; readonly limit: number },
-): Promise<Notice[]> {
+): Promise<OperatorNotice[]> {
   return (
-    await db.query<Notice>(
+    await db.query<OperatorNotice>(
       sql`
         SELECT ${COLUMNS}
         FROM operator_notices
@@ -141,7 +141,7 @@ export async function acknowledgeNotices(
       SET acknowledged_at = $2, acknowledged_by = $3
       WHERE acknowledged_at IS NULL AND ($1::uuid IS NULL OR id = $1)
     `,
-    [order.id, order.now, order.by.slice(0, MOST_BY)],
+    [order.id, order.now, order.by.slice(0, MAX_BY)],
   )
   return rowCount ?? 0
 }
@@ -156,7 +156,7 @@ export async function clearOldNotices(db: Queryable, now: Date): Promise<void> {
           SELECT id
           FROM operator_notices
           ORDER BY id DESC
-          OFFSET ${MOST_NOTICES - 1}
+          OFFSET ${MAX_NOTICES - 1}
           LIMIT 1
         )
     `,

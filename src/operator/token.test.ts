@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert } from 'chai'
 import { loadConfig } from '#config/load.ts'
-import { openOperatorToken, type OperatorToken } from './token.ts'
+import { loadOperatorToken, type OperatorToken } from './token.ts'
 
 const TOKEN = 'o'.repeat(40)
 const OTHERS = [
@@ -15,7 +15,7 @@ const OTHERS = [
 ]
 
 const log = { warn: () => undefined }
-const open = (env: Record<string, string>): OperatorToken => openOperatorToken({ config: loadConfig(env), log })
+const open = (env: Record<string, string>): OperatorToken => loadOperatorToken({ config: loadConfig(env), log })
 
 describe("the operator's token", () => {
   for (const [how, adminToken] of [

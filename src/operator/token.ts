@@ -5,7 +5,7 @@
  */
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { Config } from '#config/load.ts'
-import { keptSecret } from '#src/crypto/generated-secret.ts'
+import { loadOrGenerateSecret } from '#src/crypto/generated-secret.ts'
 import type { Log } from '#src/platform/log.ts'
 
 export interface OperatorToken {
@@ -14,19 +14,19 @@ export interface OperatorToken {
 
 const HASHED = /^sha256:([0-9a-f]{64})$/i
 
-interface Needs {
+interface TokenDeps {
   readonly config: Pick<Config, 'adminToken' | 'dataDir'>
   readonly log: Pick<Log, 'warn'>
 }
 
-export function openOperatorToken(needs: Needs): OperatorToken {
-  const wanted = findToken(needs)
-  return { matches: (given) => wanted !== null && timingSafeEqual(hash('sha256', given, 'buffer'), wanted) }
+export function loadOperatorToken(deps: TokenDeps): OperatorToken {
+  const expected = loadTokenHash(deps)
+  return { matches: (given) => expected !== null && timingSafeEqual(hash('sha256', given, 'buffer'), expected) }
 }
 
-function findToken({ config: { adminToken, dataDir }, log }: Needs): Buffer | null {
+function loadTokenHash({ config: { adminToken, dataDir }, log }: TokenDeps): Buffer | null {
   try {
-    return hashOf(adminToken ?? keptSecret(dataDir, 'admin.token'))
+    return hashOf(adminToken ?? loadOrGenerateSecret(dataDir, 'admin.token'))
   } catch (error) {
     log.warn({ err: error }, 'no operator can sign in: set ADMIN_TOKEN, or let DATA_DIR be written to')
     return null

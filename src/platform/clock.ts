@@ -1,4 +1,4 @@
-/** The time, handed down so that tests can set it. */
+/** The current time as a dependency, so that tests can set it. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number

@@ -1,7 +1,7 @@
 import { assert } from 'chai'
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
-import { guardCell, unguardCell, writeRows } from './csv.ts'
+import { escapeFormula, unescapeFormula, writeRows } from './csv.ts'
 
 const CELLS: readonly (readonly [string, string])[] = [
   ['Anna', 'Anna'],
@@ -24,8 +24,8 @@ const nasty = fc.string({
 describe('cells for spreadsheets', () => {
   for (const [value, cell] of CELLS) {
     it(`${JSON.stringify(value)} is written as ${JSON.stringify(cell)} and read back`, () => {
-      assert.strictEqual(guardCell(value), cell)
-      assert.strictEqual(unguardCell(cell), value)
+      assert.strictEqual(escapeFormula(value), cell)
+      assert.strictEqual(unescapeFormula(cell), value)
     })
   }
 
@@ -35,7 +35,7 @@ describe('cells for spreadsheets', () => {
         const read = parse(writeRows(rows), { record_delimiter: '\r\n', relax_column_count: true })
         assert.ok(read.flat().every((cell) => !/^[=+\-@\t\r]/.test(cell)))
         assert.deepEqual(
-          read.map((row) => row.map(unguardCell)),
+          read.map((row) => row.map(unescapeFormula)),
           rows,
         )
       }),

@@ -1,26 +1,26 @@
 /**
- * CSV as we write it (RFC 4180) and what a spreadsheet would do with it. A cell that begins like a formula gets an apostrophe in front, as
- * OWASP advises ("CSV injection"), so that opening a list of contacts runs nothing. Reading takes exactly that apostrophe off again: a
- * value that had apostrophes of its own in front of such a beginning gets one more and loses one, so what went out comes back as it was.
+ * Writes CSV (RFC 4180) that is safe to open in a spreadsheet. A cell that starts like a formula gets a leading
+ * apostrophe, as OWASP advises against CSV injection. Reading removes exactly one apostrophe; a value that already has
+ * apostrophes before a formula gets one more and loses one. An export followed by an import returns the same values.
  */
 import { stringify } from 'csv-stringify/sync'
 
-/** With the full-width forms that a spreadsheet reads like the others. */
-const FORMULA = /^'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/
-const GUARDED = /^'+[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/
+/** Includes the full-width characters that spreadsheets read as operators. */
+const FORMULA_START = /^'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/
+const ESCAPED = /^'+[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/
 
-export function guardCell(value: string): string {
-  return FORMULA.test(value) ? `'${value}` : value
+export function escapeFormula(value: string): string {
+  return FORMULA_START.test(value) ? `'${value}` : value
 }
 
-export function unguardCell(cell: string): string {
-  return GUARDED.test(cell) ? cell.slice(1) : cell
+export function unescapeFormula(cell: string): string {
+  return ESCAPED.test(cell) ? cell.slice(1) : cell
 }
 
-/** Rows as CSV with CRLF, each cell guarded. */
+/** Rows as CSV with CRLF line ends; formulas are escaped in each cell. */
 export function writeRows(rows: readonly (readonly string[])[]): string {
   return stringify(
-    rows.map((row) => row.map(guardCell)),
+    rows.map((row) => row.map(escapeFormula)),
     { record_delimiter: '\r\n' },
   )
 }

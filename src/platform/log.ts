@@ -1,7 +1,8 @@
 /**
- * JSON lines on stdout. Each line about mail carries id, from and to; secrets and bodies are never logged.
- * Lines are gathered and written off the path of the mail, at most half a second late; an orderly end loses none of them, a kill -9 may lose
- * that half second. What must be known of a mail is in the database. A reader of stdout that went away stops nothing.
+ * Logs JSON lines to stdout. Each line about mail has id, from and to; secrets and bodies are never logged.
+ * Lines are buffered and written at most half a second later, so that logging does not slow down delivery. A normal
+ * exit writes all of them; a kill -9 may lose that half second. The database, not the log, is the record of a message.
+ * If the reader of stdout goes away, the process continues.
  */
 import { writeSync } from 'node:fs'
 import { pino, stdTimeFunctions, type Logger } from 'pino'
@@ -9,22 +10,25 @@ import type { Config } from '#config/load.ts'
 
 export type Log = Logger
 
-const GATHER_BYTES = 16_384
-const GATHER_MS = 500
+const BUFFER_BYTES = 16_384
+const FLUSH_EVERY_MS = 500
 const STDOUT = 1
 
 export function openLog(config: Pick<Config, 'logLevel'>, process: string): Log {
   if (config.logLevel === 'silent') return pino({ level: 'silent' })
-  return pino({ level: config.logLevel, base: { process }, timestamp: stdTimeFunctions.isoTime }, gatherLines())
+  return pino(
+    { level: config.logLevel, base: { process }, timestamp: stdTimeFunctions.isoTime },
+    createBufferedStdout(),
+  )
 }
 
-/** Gathers lines for `process.stdout`, which waits for a slow reader by itself and complains of a lost one by an event. */
-function gatherLines(): { write(line: string): void } {
+/** Buffers lines for `process.stdout`, which handles a slow reader itself and emits `error` when the reader is gone. */
+function createBufferedStdout(): { write(line: string): void } {
   const { stdout } = process
   let lines = ''
   stdout.on('error', () => undefined)
-  setInterval(flush, GATHER_MS).unref()
-  process.once('exit', () => writeLast(lines))
+  setInterval(flush, FLUSH_EVERY_MS).unref()
+  process.once('exit', () => writeRemaining(lines))
   function flush(): void {
     if (lines === '') return
     if (stdout.writable) stdout.write(lines)
@@ -33,16 +37,16 @@ function gatherLines(): { write(line: string): void } {
   return {
     write: (line) => {
       lines += line
-      if (lines.length >= GATHER_BYTES) flush()
+      if (lines.length >= BUFFER_BYTES) flush()
     },
   }
 }
 
-/** The last lines of a process that ends now. */
-function writeLast(lines: string): void {
+/** Writes the buffered lines synchronously while the process exits. */
+function writeRemaining(lines: string): void {
   try {
     if (lines !== '') writeSync(STDOUT, lines)
   } catch {
-    // nobody reads any more
+    // the reader is gone
   }
 }

@@ -1,7 +1,7 @@
 import { assert } from 'chai'
 import fc from 'fast-check'
 import { DateTime } from 'luxon'
-import { isZone, readMoment } from './time-input.ts'
+import { isTimeZone, parseTime } from './time-input.ts'
 
 const RULES: readonly (readonly [rule: string, text: string, zone: string, expected: string | null])[] = [
   ['YYYY-MM-DD_HH:MM:SS', '2031-05-04_10:20:30', 'UTC', '2031-05-04T10:20:30.000Z'],
@@ -49,7 +49,7 @@ const RULES: readonly (readonly [rule: string, text: string, zone: string, expec
 
 describe('moments', () => {
   for (const [rule, text, zone, expected] of RULES)
-    it(`${rule}: ${text} in ${zone}`, () => assert.strictEqual(readMoment(text, zone)?.toISOString() ?? null, expected))
+    it(`${rule}: ${text} in ${zone}`, () => assert.strictEqual(parseTime(text, zone)?.toISOString() ?? null, expected))
 
   it('show the wall clock that was asked for, or the first one after a gap', () => {
     const zones = fc.constantFrom(
@@ -67,7 +67,7 @@ describe('moments', () => {
       .map((at) => at.toISOString().slice(0, 19))
     fc.assert(
       fc.property(walls, zones, (wall, zone) => {
-        const instant = readMoment(wall, zone)
+        const instant = parseTime(wall, zone)
         assert.ok(instant !== null)
         const shown = DateTime.fromJSDate(instant, { zone }).toFormat("yyyy-MM-dd'T'HH:mm:ss")
         const isAfterGap =
@@ -80,8 +80,8 @@ describe('moments', () => {
   })
 
   it('know the zones of IANA', () => {
-    for (const name of ['UTC', 'Europe/Berlin', 'America/Argentina/Buenos_Aires']) assert.ok(isZone(name), name)
+    for (const name of ['UTC', 'Europe/Berlin', 'America/Argentina/Buenos_Aires']) assert.ok(isTimeZone(name), name)
     for (const name of ['', 'Mars/Olympus', 'Europe/Berlin\n', '../../etc/passwd', 'x'.repeat(1000)])
-      assert.ok(!isZone(name), name)
+      assert.ok(!isTimeZone(name), name)
   })
 })

@@ -9,6 +9,6 @@ export function destinationOf(accountId: string): string {
 export const ACCOUNT_RECEIVER = 'connected-account'
 
 /** The account's id; null for a domain. No domain has a colon in it. */
-export function accountAt(destination: string): string | null {
+export function accountIdOf(destination: string): string | null {
   return destination.startsWith(PREFIX) ? destination.slice(PREFIX.length) : null
 }

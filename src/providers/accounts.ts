@@ -49,27 +49,28 @@ const COLUMNS = sql`
   created_at AS "createdAt", updated_at AS "updatedAt"
 `
 
-export interface SignIn extends Pick<Account, 'host' | 'port' | 'security' | 'username'> {
+export interface AccountCredentials extends Pick<Account, 'host' | 'port' | 'security' | 'username'> {
   /** The password or the refresh token. */
   readonly secret: string
 }
 
-export type NewAccount = SignIn & Pick<Account, 'workspaceId' | 'kind' | 'provider' | 'name' | 'addresses' | 'limits'>
+export type NewAccount = AccountCredentials &
+  Pick<Account, 'workspaceId' | 'kind' | 'provider' | 'name' | 'addresses' | 'limits'>
 
-type Storing = Pick<Context, 'db' | 'vault' | 'clock'>
+type StoreDeps = Pick<Context, 'db' | 'encryption' | 'clock'>
 
 export type CreatedAccount =
   | { readonly kind: 'created'; readonly account: Account }
   | { readonly kind: 'too-many' | 'no-workspace' }
 
-export function createAccount(ctx: Storing, order: NewAccount): Promise<CreatedAccount> {
+export function createAccount(ctx: StoreDeps, request: NewAccount): Promise<CreatedAccount> {
   return ctx.db.transaction(async (tx) => {
     const {
       rows: [workspace],
-    } = await tx.query('SELECT 1 FROM workspaces WHERE id = $1 FOR NO KEY UPDATE', [order.workspaceId])
+    } = await tx.query('SELECT 1 FROM workspaces WHERE id = $1 FOR NO KEY UPDATE', [request.workspaceId])
     if (workspace === undefined) return { kind: 'no-workspace' }
-    if ((await countAccounts(tx, order.workspaceId)) >= MAX_ACCOUNTS) return { kind: 'too-many' }
-    const { limits } = order
+    if ((await countAccounts(tx, request.workspaceId)) >= MAX_ACCOUNTS) return { kind: 'too-many' }
+    const { limits } = request
     const {
       rows: [account],
     } = await tx.query<Account>(
@@ -83,16 +84,16 @@ export function createAccount(ctx: Storing, order: NewAccount): Promise<CreatedA
       `,
       [
         newId(ctx.clock.now()),
-        order.workspaceId,
-        order.kind,
-        order.provider,
-        order.name,
-        order.host,
-        order.port,
-        order.security,
-        order.username,
-        order.addresses,
-        sealSecret(ctx, order.secret),
+        request.workspaceId,
+        request.kind,
+        request.provider,
+        request.name,
+        request.host,
+        request.port,
+        request.security,
+        request.username,
+        request.addresses,
+        encryptSecret(ctx, request.secret),
         limits.connections,
         limits.messagesPerConnection,
         limits.messagesPerMinute,
@@ -104,12 +105,12 @@ export function createAccount(ctx: Storing, order: NewAccount): Promise<CreatedA
   })
 }
 
-export function sealSecret({ vault }: Pick<Context, 'vault'>, secret: string): Buffer {
-  return vault.seal('account-secret', secret)
+export function encryptSecret({ encryption }: Pick<Context, 'encryption'>, secret: string): Buffer {
+  return encryption.encrypt('account-secret', secret)
 }
 
-export function openSecret({ vault }: Pick<Context, 'vault'>, sealed: Buffer): string {
-  return vault.open('account-secret', sealed).toString('utf8')
+export function decryptSecret({ encryption }: Pick<Context, 'encryption'>, encrypted: Buffer): string {
+  return encryption.decrypt('account-secret', encrypted).toString('utf8')
 }
 
 export async function countAccounts(db: Queryable, workspaceId: string): Promise<number> {
@@ -157,14 +158,14 @@ export interface AccountChange {
   readonly addresses?: readonly string[] | undefined
   readonly limits?: Partial<AccountLimits> | undefined
   /** What is used to sign in changes: all that an attempt with the old one found out is void, and a pause ends. */
-  readonly signIn?: SignIn | undefined
+  readonly credentials?: AccountCredentials | undefined
 }
 
 /** Null when there is no such account. */
 export async function changeAccount(
-  ctx: Storing & Pick<Context, 'redis'>,
+  ctx: StoreDeps & Pick<Context, 'redis'>,
   { id, workspaceId }: Pick<Account, 'id' | 'workspaceId'>,
-  { name, addresses, limits = {}, signIn }: AccountChange,
+  { name, addresses, limits = {}, credentials }: AccountChange,
 ): Promise<Account | null> {
   const {
     rows: [account],
@@ -192,14 +193,16 @@ export async function changeAccount(
       new Date(ctx.clock.now()),
     ],
   )
-  return account === undefined || signIn === undefined ? (account ?? null) : signInAnew(ctx, account, signIn)
+  return account === undefined || credentials === undefined
+    ? (account ?? null)
+    : replaceCredentials(ctx, account, credentials)
 }
 
 /** New credentials: a pause ends, and what waits goes on. Null when the account is gone. */
-export async function signInAnew(
-  ctx: Storing & Pick<Context, 'redis'>,
+export async function replaceCredentials(
+  ctx: StoreDeps & Pick<Context, 'redis'>,
   { id, workspaceId }: Pick<Account, 'id' | 'workspaceId'>,
-  { host, port, security, username, secret }: SignIn,
+  { host, port, security, username, secret }: AccountCredentials,
 ): Promise<Account | null> {
   const {
     rows: [account],
@@ -223,7 +226,7 @@ export async function signInAnew(
       WHERE id = $1 AND workspace_id = $2
       RETURNING ${COLUMNS}
     `,
-    [id, workspaceId, host, port, security, username, sealSecret(ctx, secret), new Date(ctx.clock.now())],
+    [id, workspaceId, host, port, security, username, encryptSecret(ctx, secret), new Date(ctx.clock.now())],
   )
   if (account === undefined) return null
   await resume(ctx, destinationOf(id))

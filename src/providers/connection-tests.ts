@@ -27,23 +27,23 @@ export interface TestResult {
   readonly at: string
 }
 
-type Testing = Pick<Context, 'db' | 'redis' | 'clock'>
+type TestDeps = Pick<Context, 'db' | 'redis' | 'clock'>
 
 /** A test ends before, whatever the server does. */
 export const TEST_LIMIT_MS = 25_000
-const GIVEN_UP_SECONDS = 30
-const LOOK_MS = 100
-const LOOKS_A_WORD = 10
-const LOOKS_FOR_NOBODY = 10
+const TIMEOUT_SECONDS = 30
+const POLL_MS = 100
+const POLLS_PER_NOTIFICATION = 10
+const POLLS_UNTIL_NO_PROCESS = 10
 
 /** The result; null when no outbound process made it in time, or none runs. */
 export async function testAccount(
-  ctx: Testing,
+  ctx: TestDeps,
   account: Pick<Account, 'id' | 'workspaceId'>,
 ): Promise<TestResult | null> {
-  await ask(ctx, account)
-  const end = performance.now() + GIVEN_UP_SECONDS * 1000
-  for (let looks = 0; performance.now() < end; looks++, await sleep(LOOK_MS)) {
+  await requestTest(ctx, account)
+  const end = performance.now() + TIMEOUT_SECONDS * 1000
+  for (let polls = 0; performance.now() < end; polls++, await sleep(POLL_MS)) {
     // a result that is there now is of a test that was asked for with ours, or after it
     const {
       rows: [row],
@@ -55,15 +55,15 @@ export async function testAccount(
     if (row.result !== null) return row.result
     // a word is lost while a process starts, or Redis is away
     // nobody is there to make it, and nobody has just started
-    if (looks === LOOKS_FOR_NOBODY && !(await hasOutbound(ctx.db))) return null
-    if (looks % LOOKS_A_WORD === 0)
+    if (polls === POLLS_UNTIL_NO_PROCESS && !(await hasOutbound(ctx.db))) return null
+    if (polls % POLLS_PER_NOTIFICATION === 0)
       await ctx.redis.publish(ACCOUNT_TESTS_CHANNEL, `${account.id} ${row.testId}`).catch(() => undefined)
   }
   return null
 }
 
 /** One that is under way is the one. */
-async function ask(ctx: Testing, { id, workspaceId }: Pick<Account, 'id' | 'workspaceId'>): Promise<void> {
+async function requestTest(ctx: TestDeps, { id, workspaceId }: Pick<Account, 'id' | 'workspaceId'>): Promise<void> {
   const now = ctx.clock.now()
   await ctx.db.query(
     sql`
@@ -74,12 +74,12 @@ async function ask(ctx: Testing, { id, workspaceId }: Pick<Account, 'id' | 'work
         test_result = NULL
       WHERE id = $1 AND workspace_id = $2
     `,
-    [id, workspaceId, newId(now), new Date(now - GIVEN_UP_SECONDS * 1000), new Date(now)],
+    [id, workspaceId, newId(now), new Date(now - TIMEOUT_SECONDS * 1000), new Date(now)],
   )
 }
 
 /** What a word on the channel names; true when nobody else took it. */
-export async function takeTest(ctx: Testing, { accountId, testId }: NamedTest): Promise<boolean> {
+export async function claimTest(ctx: TestDeps, { accountId, testId }: TestRequest): Promise<boolean> {
   const { rowCount } = await ctx.db.query(
     sql`
       UPDATE connected_accounts
@@ -91,18 +91,22 @@ export async function takeTest(ctx: Testing, { accountId, testId }: NamedTest): 
   return rowCount === 1
 }
 
-export interface NamedTest {
+export interface TestRequest {
   readonly accountId: string
   readonly testId: string
 }
 
 /** Null for a word that is none of ours. */
-export function readTestWord(word: string): NamedTest | null {
-  const [accountId = '', testId = ''] = word.split(' ')
+export function parseTestRequest(message: string): TestRequest | null {
+  const [accountId = '', testId = ''] = message.split(' ')
   return isUuid(accountId) && isUuid(testId) ? { accountId, testId } : null
 }
 
-export async function finishTest(ctx: Testing, { accountId, testId }: NamedTest, result: TestResult): Promise<void> {
+export async function storeTestResult(
+  ctx: TestDeps,
+  { accountId, testId }: TestRequest,
+  result: TestResult,
+): Promise<void> {
   await ctx.db.query('UPDATE connected_accounts SET test_result = $3 WHERE id = $1 AND test_id = $2', [
     accountId,
     testId,

@@ -3,15 +3,15 @@
  * account that was changed, paused or removed is used at most that long as it was; a question that fails is not remembered.
  */
 import type { Context } from '#src/context.ts'
-import { createKeptAnswers } from '#src/concurrency/loading-cache.ts'
-import { findAccount, openSecret, type Account } from './accounts.ts'
+import { createLoadingCache } from '#src/concurrency/loading-cache.ts'
+import { findAccount, decryptSecret, type Account } from './accounts.ts'
 
 export type FoundAccount =
   | { readonly kind: 'ready'; readonly account: Account }
   | { readonly kind: 'paused'; readonly account: Account; readonly reason: string }
   | { readonly kind: 'gone' }
 
-export interface Accounts {
+export interface AccountCache {
   find(id: string): Promise<FoundAccount>
   /** Forgets what is known of one, after its state was changed here. */
   forget(id: string): void
@@ -19,9 +19,9 @@ export interface Accounts {
 
 const FRESH = { max: 10_000, ttlMs: 2000 }
 
-export function createAccounts(ctx: Pick<Context, 'db' | 'clock'>): Accounts {
-  const kept = createKeptAnswers<FoundAccount>(ctx.clock, FRESH)
-  return { find: (id) => kept.find(id, () => load(ctx, id)), forget: (id) => kept.forget(id) }
+export function createAccountCache(ctx: Pick<Context, 'db' | 'clock'>): AccountCache {
+  const cache = createLoadingCache<FoundAccount>(ctx.clock, FRESH)
+  return { find: (id) => cache.get(id, () => load(ctx, id)), forget: (id) => cache.delete(id) }
 }
 
 async function load(ctx: Pick<Context, 'db'>, id: string): Promise<FoundAccount> {
@@ -33,7 +33,7 @@ async function load(ctx: Pick<Context, 'db'>, id: string): Promise<FoundAccount>
 
 /** Of an account with SMTP credentials; null when they were replaced, or it was removed, since it was found. */
 export async function loadPassword(
-  ctx: Pick<Context, 'db' | 'vault'>,
+  ctx: Pick<Context, 'db' | 'encryption'>,
   { id, generation }: Pick<Account, 'id' | 'generation'>,
 ): Promise<string | null> {
   const {
@@ -42,5 +42,5 @@ export async function loadPassword(
     'SELECT secret FROM connected_accounts WHERE id = $1 AND generation = $2',
     [id, generation],
   )
-  return row === undefined ? null : openSecret(ctx, row.secret)
+  return row === undefined ? null : decryptSecret(ctx, row.secret)
 }

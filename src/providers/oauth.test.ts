@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { assert } from 'chai'
 import fc from 'fast-check'
 import { loadOAuthProviders } from '#config/oauth-providers.ts'
-import { authorizeUrlOf, readGrant } from './oauth.ts'
+import { authorizeUrlOf, parseTokenResponse } from './oauth.ts'
 
 const idToken = (claims: object): string => `x.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.y`
 
@@ -63,12 +63,15 @@ describe('the token endpoint', () => {
   ]
   for (const [name, status, body, expected] of CASES)
     it(name, () =>
-      assert.deepEqual(readGrant(status, typeof body === 'string' ? body : JSON.stringify(body), 'own'), expected),
+      assert.deepEqual(
+        parseTokenResponse(status, typeof body === 'string' ? body : JSON.stringify(body), 'own'),
+        expected,
+      ),
     )
   it('whatever it says is read without a fault, and only a token is a grant', () => {
     fc.assert(
       fc.property(fc.integer({ min: 100, max: 599 }), fc.oneof(fc.string(), fc.json()), (status, body) => {
-        assert.ok(['trouble', 'revoked', 'granted'].includes(readGrant(status, body, 'own').kind))
+        assert.ok(['trouble', 'revoked', 'granted'].includes(parseTokenResponse(status, body, 'own').kind))
       }),
     )
   })

@@ -4,9 +4,9 @@
  */
 import { createHash } from 'node:crypto'
 import type { OAuthProvider } from '#config/oauth-providers.ts'
-import type { Outgoing } from '#src/net/http-client.ts'
+import type { HttpClient } from '#src/net/http-client.ts'
 
-export type Granted =
+export type TokenResponse =
   | {
       readonly kind: 'granted'
       readonly accessToken: string
@@ -21,14 +21,14 @@ export type Granted =
 
 const TIMEOUT_MS = 15_000
 /** Access, refresh and id token of some servers are 2 KB each. */
-const MAX_ANSWER_BYTES = 64 * 1024
+const MAX_RESPONSE_BYTES = 64 * 1024
 /** RFC 6749 5.1 only recommends to say it. */
 const DEFAULT_LIFETIME_SECONDS = 600
 const MAX_LIFETIME_SECONDS = 30 * 24 * 3600
 const MAX_TOKEN = 16 * 1024
-const MAX_SAID = 200
+const MAX_ERROR_TEXT = 200
 
-interface SignInRequest {
+interface AuthorizationRequest {
   readonly redirectUri: string
   readonly state: string
   readonly verifier: string
@@ -38,7 +38,7 @@ interface SignInRequest {
 
 export function authorizeUrlOf(
   provider: OAuthProvider,
-  { redirectUri, state, verifier, email }: SignInRequest,
+  { redirectUri, state, verifier, email }: AuthorizationRequest,
 ): string {
   const url = new URL(provider.authorizeUrl)
   const parameters = {
@@ -56,18 +56,18 @@ export function authorizeUrlOf(
   return url.href
 }
 
-interface Code {
+interface AuthorizationCode {
   readonly code: string
   readonly verifier: string
   readonly redirectUri: string
 }
 
 export function exchangeCode(
-  outgoing: Outgoing,
+  http: HttpClient,
   provider: OAuthProvider,
-  { code, verifier, redirectUri }: Code,
-): Promise<Granted> {
-  return askForToken(outgoing, provider, {
+  { code, verifier, redirectUri }: AuthorizationCode,
+): Promise<TokenResponse> {
+  return requestToken(http, provider, {
     grant_type: 'authorization_code',
     code,
     code_verifier: verifier,
@@ -75,33 +75,34 @@ export function exchangeCode(
   })
 }
 
-export function refreshToken(outgoing: Outgoing, provider: OAuthProvider, token: string): Promise<Granted> {
-  return askForToken(outgoing, provider, { grant_type: 'refresh_token', refresh_token: token })
+export function refreshToken(http: HttpClient, provider: OAuthProvider, token: string): Promise<TokenResponse> {
+  return requestToken(http, provider, { grant_type: 'refresh_token', refresh_token: token })
 }
 
-async function askForToken(
-  outgoing: Outgoing,
+async function requestToken(
+  http: HttpClient,
   provider: OAuthProvider,
   fields: Readonly<Record<string, string>>,
-): Promise<Granted> {
+): Promise<TokenResponse> {
   const { clientId, clientSecret } = provider
   const body = new URLSearchParams({
     ...fields,
     client_id: clientId,
     ...(clientSecret === null ? {} : { client_secret: clientSecret }),
   })
-  const posted = await outgoing.post(provider.tokenUrl, {
+  const response = await http.post(provider.tokenUrl, {
     headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
     body: body.toString(),
     timeoutMs: TIMEOUT_MS,
-    maxBytes: MAX_ANSWER_BYTES,
+    maxBytes: MAX_RESPONSE_BYTES,
   })
-  if (!posted.ok) return { kind: 'trouble', reason: `${provider.name} cannot be asked for a token: ${posted.detail}` }
-  return readGrant(posted.status, posted.body, provider.name)
+  if (!response.ok)
+    return { kind: 'trouble', reason: `${provider.name} cannot be asked for a token: ${response.detail}` }
+  return parseTokenResponse(response.status, response.body, provider.name)
 }
 
 /** RFC 6749 5.2; and what Microsoft says when the person has to sign in again. */
-const OVER: ReadonlySet<string> = new Set([
+const REVOKED_ERRORS: ReadonlySet<string> = new Set([
   'invalid_grant',
   'interaction_required',
   'consent_required',
@@ -109,23 +110,23 @@ const OVER: ReadonlySet<string> = new Set([
 ])
 
 /** RFC 6749 5.1 and 5.2. What a server says in its own words is cut short, and never holds a token of ours: it is an error. */
-export function readGrant(status: number, text: string, name: string): Granted {
-  const answer = parseObject(text)
-  const said = (field: string): string => textOf(answer?.[field])?.slice(0, MAX_SAID) ?? ''
-  if (answer !== null && status === 200) {
-    const accessToken = tokenOf(answer['access_token'])
+export function parseTokenResponse(status: number, text: string, name: string): TokenResponse {
+  const body = parseObject(text)
+  const errorText = (field: string): string => textOf(body?.[field])?.slice(0, MAX_ERROR_TEXT) ?? ''
+  if (body !== null && status === 200) {
+    const accessToken = tokenOf(body['access_token'])
     if (accessToken !== null)
       return {
         kind: 'granted',
         accessToken,
-        refreshToken: tokenOf(answer['refresh_token']),
-        expiresInSeconds: lifetimeOf(answer['expires_in']),
-        email: emailIn(textOf(answer['id_token'])),
+        refreshToken: tokenOf(body['refresh_token']),
+        expiresInSeconds: lifetimeOf(body['expires_in']),
+        email: emailIn(textOf(body['id_token'])),
       }
   }
-  const error = said('error')
-  const detail = [error, said('error_description')].filter((part) => part !== '').join(': ')
-  if (OVER.has(error)) return { kind: 'revoked', reason: `${name} does not grant it any more (${detail})` }
+  const error = errorText('error')
+  const detail = [error, errorText('error_description')].filter((part) => part !== '').join(': ')
+  if (REVOKED_ERRORS.has(error)) return { kind: 'revoked', reason: `${name} does not grant it any more (${detail})` }
   return { kind: 'trouble', reason: `${name} gave no token: ${detail === '' ? `status ${status}` : detail}` }
 }
 

@@ -8,26 +8,26 @@
  * of a pause and that of the suspension: `liftForgotten`, which the worker calls.
  */
 import type { Context } from '#src/context.ts'
-import { announce } from '#src/queue/notifications.ts'
+import { publishNotifications } from '#src/queue/notifications.ts'
 import { raiseEvents } from '#src/events/raise.ts'
 import { listSuspensions, resume, suspend } from '#src/queue/suspensions.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { Account } from './accounts.ts'
-import { accountAt, destinationOf } from './account-destination.ts'
+import { accountIdOf, destinationOf } from './account-destination.ts'
 
-type Pausing = Pick<Context, 'db' | 'redis' | 'clock'>
+type PauseDeps = Pick<Context, 'db' | 'redis' | 'clock'>
 
 const PREFIX = 'the connected account is paused: '
 const MAX_REASON = 500
 
 /** False when it is paused already, or its credentials were replaced meanwhile. */
 export async function pauseAccount(
-  ctx: Pausing,
+  ctx: PauseDeps,
   { id, generation }: Pick<Account, 'id' | 'generation'>,
   why: string,
 ): Promise<boolean> {
   const now = new Date(ctx.clock.now())
-  const reason = plainText(why)
+  const reason = removeControls(why)
   const news = await ctx.db.transaction(async (tx) => {
     const {
       rows: [account],
@@ -45,19 +45,19 @@ export async function pauseAccount(
     return raiseEvents(tx, [{ workspaceId: account.workspaceId, type: 'account.paused', recipient: null, data }], now)
   })
   if (news === null) return false
-  await keepAside(ctx, id, reason)
-  announce(ctx, news)
+  await suspendAccountMail(ctx, id, reason)
+  publishNotifications(ctx, news)
   return true
 }
 
 /** What is paused is not tried; again is no harm. */
-export function keepAside(ctx: Pick<Context, 'db' | 'redis'>, id: string, reason: string): Promise<void> {
+export function suspendAccountMail(ctx: Pick<Context, 'db' | 'redis'>, id: string, reason: string): Promise<void> {
   return suspend(ctx, destinationOf(id), PREFIX + reason)
 }
 
 /** Ends a pause with the credentials that are there. Null when there is no such account. */
 export async function resumeAccount(
-  ctx: Pausing,
+  ctx: PauseDeps,
   { id, workspaceId }: Pick<Account, 'id' | 'workspaceId'>,
 ): Promise<boolean> {
   const { rowCount } = await ctx.db.query(
@@ -74,10 +74,10 @@ export async function resumeAccount(
 }
 
 /** Ends suspensions of accounts that are not paused any more; those that the operator made stay. Answers how many. */
-export async function liftForgotten(ctx: Pick<Context, 'db' | 'redis'>): Promise<number> {
+export async function resumeForgottenAccounts(ctx: Pick<Context, 'db' | 'redis'>): Promise<number> {
   const ours = (await listSuspensions(ctx.db))
     .filter(({ reason }) => reason.startsWith(PREFIX))
-    .flatMap(({ subject }) => accountAt(subject) ?? [])
+    .flatMap(({ subject }) => accountIdOf(subject) ?? [])
   if (ours.length === 0) return 0
   const { rows } = await ctx.db.query<{ id: string }>(
     `SELECT id FROM connected_accounts WHERE id = ANY ($1::uuid[]) AND state = 'paused'`,
@@ -90,6 +90,6 @@ export async function liftForgotten(ctx: Pick<Context, 'db' | 'redis'>): Promise
 }
 
 /** What a server said is shown as it was, without what a terminal or a page would act on. */
-function plainText(text: string): string {
+function removeControls(text: string): string {
   return text.replaceAll(/\p{Cc}+/gu, ' ').slice(0, MAX_REASON)
 }

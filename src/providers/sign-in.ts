@@ -9,9 +9,9 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { OAuthProvider, OAuthProviders } from '#config/oauth-providers.ts'
 import type { Context } from '#src/context.ts'
 import { hexOf, idOfHex, newId } from '#src/platform/id.ts'
-import type { Outgoing } from '#src/net/http-client.ts'
+import type { HttpClient } from '#src/net/http-client.ts'
 import { sql } from '#src/stores/sql.ts'
-import { createAccount, findAccount, MAX_ACCOUNTS, signInAnew, type Account } from './accounts.ts'
+import { createAccount, findAccount, MAX_ACCOUNTS, replaceCredentials, type Account } from './accounts.ts'
 import { authorizeUrlOf, exchangeCode } from './oauth.ts'
 
 const LIFETIME_MS = 10 * 60 * 1000
@@ -19,7 +19,7 @@ const MAC_BYTES = 16
 
 export const CALLBACK_PATH = '/oauth/callback'
 
-export interface SignInOrder {
+export interface SignInRequest {
   readonly workspaceId: string
   readonly provider: OAuthProvider
   /** Whose mailbox; null: whoever signs in, where the provider says who it is. */
@@ -29,7 +29,7 @@ export interface SignInOrder {
   readonly accountId: string | null
 }
 
-export async function beginSignIn(ctx: Context, order: SignInOrder): Promise<{ url: string; expiresAt: Date }> {
+export async function beginSignIn(ctx: Context, request: SignInRequest): Promise<{ url: string; expiresAt: Date }> {
   const now = ctx.clock.now()
   const id = newId(now)
   const verifier = randomBytes(32).toString('base64url')
@@ -42,20 +42,20 @@ export async function beginSignIn(ctx: Context, order: SignInOrder): Promise<{ u
     `,
     [
       id,
-      order.workspaceId,
-      order.accountId,
-      order.provider.name,
-      order.name,
-      order.email,
-      ctx.vault.seal('oauth-verifier', verifier),
+      request.workspaceId,
+      request.accountId,
+      request.provider.name,
+      request.name,
+      request.email,
+      ctx.encryption.encrypt('oauth-verifier', verifier),
       expiresAt,
     ],
   )
-  const url = authorizeUrlOf(order.provider, {
+  const url = authorizeUrlOf(request.provider, {
     redirectUri: redirectUriOf(ctx),
     state: stateOf(ctx, id),
     verifier,
-    email: order.email,
+    email: request.email,
   })
   return { url, expiresAt }
 }
@@ -64,22 +64,22 @@ function redirectUriOf({ config }: Pick<Context, 'config'>): string {
   return new URL(CALLBACK_PATH, config.publicUrl).href
 }
 
-function stateOf(ctx: Pick<Context, 'vault'>, id: string): string {
+function stateOf(ctx: Pick<Context, 'encryption'>, id: string): string {
   return `${hexOf(id)}${macOf(ctx, hexOf(id)).toString('hex')}`
 }
 
-function macOf({ vault }: Pick<Context, 'vault'>, hex: string): Buffer {
-  return vault.mac('oauth-state', hex).subarray(0, MAC_BYTES)
+function macOf({ encryption }: Pick<Context, 'encryption'>, hex: string): Buffer {
+  return encryption.mac('oauth-state', hex).subarray(0, MAC_BYTES)
 }
 
 /** The id in a state of ours; null for any other text. */
-function readState(ctx: Pick<Context, 'vault'>, state: string): string | null {
+function readState(ctx: Pick<Context, 'encryption'>, state: string): string | null {
   const [, hex, mac] = /^([0-9a-f]{32})([0-9a-f]{32})$/.exec(state) ?? []
   if (hex === undefined || mac === undefined) return null
   return timingSafeEqual(Buffer.from(mac, 'hex'), macOf(ctx, hex)) ? idOfHex(hex) : null
 }
 
-interface Begun {
+interface PendingSignIn {
   readonly workspaceId: string
   readonly accountId: string | null
   readonly provider: string
@@ -88,53 +88,53 @@ interface Begun {
   readonly verifier: Buffer
 }
 
-export type SignedIn =
+export type SignInResult =
   | { readonly kind: 'connected'; readonly account: Account }
   | { readonly kind: 'bad-state' }
   | { readonly kind: 'failed'; readonly reason: string }
 
-interface Returned {
+interface CallbackParameters {
   readonly state: string
   /** Null: the person, or the provider, said no. */
   readonly code: string | null
   readonly error: string | null
 }
 
-export interface SignInParts {
+export interface SignInDeps {
   readonly providers: OAuthProviders
-  readonly outgoing: Outgoing
+  readonly http: HttpClient
 }
 
 export async function finishSignIn(
   ctx: Context,
-  parts: SignInParts,
-  { state, code, error }: Returned,
-): Promise<SignedIn> {
-  const { providers, outgoing } = parts
+  deps: SignInDeps,
+  { state, code, error }: CallbackParameters,
+): Promise<SignInResult> {
+  const { providers, http } = deps
   const id = readState(ctx, state)
-  const begun = id === null ? null : await takeBegun(ctx, id)
-  if (begun === null) return { kind: 'bad-state' }
-  if (code === null) return failed(`${begun.provider} says: ${error ?? 'nothing'}`)
-  const provider = providers.get(begun.provider)
-  if (provider === undefined) return failed(`The provider ${begun.provider} is not configured any more.`)
-  const verifier = ctx.vault.open('oauth-verifier', begun.verifier).toString('utf8')
-  const granted = await exchangeCode(outgoing, provider, { code, verifier, redirectUri: redirectUriOf(ctx) })
-  if (granted.kind !== 'granted') return failed(granted.reason)
-  if (granted.refreshToken === null) return failed(`${provider.name} gave no right that lasts (no refresh token).`)
-  const email = granted.email ?? begun.email
+  const pending = id === null ? null : await consumePending(ctx, id)
+  if (pending === null) return { kind: 'bad-state' }
+  if (code === null) return failed(`${pending.provider} says: ${error ?? 'nothing'}`)
+  const provider = providers.get(pending.provider)
+  if (provider === undefined) return failed(`The provider ${pending.provider} is not configured any more.`)
+  const verifier = ctx.encryption.decrypt('oauth-verifier', pending.verifier).toString('utf8')
+  const response = await exchangeCode(http, provider, { code, verifier, redirectUri: redirectUriOf(ctx) })
+  if (response.kind !== 'granted') return failed(response.reason)
+  if (response.refreshToken === null) return failed(`${provider.name} gave no right that lasts (no refresh token).`)
+  const email = response.email ?? pending.email
   if (email === null) return failed(`${provider.name} does not say who signed in: name the address at the start.`)
-  if (begun.email !== null && begun.email !== email)
-    return failed(`${email} signed in, and ${begun.email} was expected.`)
-  return store(ctx, begun, { provider, email, secret: granted.refreshToken })
+  if (pending.email !== null && pending.email !== email)
+    return failed(`${email} signed in, and ${pending.email} was expected.`)
+  return store(ctx, pending, { provider, email, secret: response.refreshToken })
 }
 
-function failed(reason: string): SignedIn {
+function failed(reason: string): SignInResult {
   return { kind: 'failed', reason }
 }
 
 /** Once. */
-async function takeBegun(ctx: Context, id: string): Promise<Begun | null> {
-  const { rows } = await ctx.db.query<Begun>(
+async function consumePending(ctx: Context, id: string): Promise<PendingSignIn | null> {
+  const { rows } = await ctx.db.query<PendingSignIn>(
     sql`
       DELETE FROM oauth_states
       WHERE id = $1 AND expires_at > $2
@@ -153,22 +153,22 @@ interface Grant {
 
 async function store(
   ctx: Context,
-  { workspaceId, accountId, name }: Begun,
+  { workspaceId, accountId, name }: PendingSignIn,
   { provider, email, secret }: Grant,
-): Promise<SignedIn> {
+): Promise<SignInResult> {
   const { smtpHost: host, smtpPort: port, security } = provider
-  const signIn = { host, port, security, username: email, secret }
+  const credentials = { host, port, security, username: email, secret }
   if (accountId !== null) {
     const before = await findAccount(ctx.db, workspaceId, accountId)
     // the keys of the account speak for its addresses
     if (before !== null && before.username !== email)
       return failed(`${email} signed in, and the account is ${before.username}.`)
-    const account = before === null ? null : await signInAnew(ctx, before, signIn)
+    const account = before === null ? null : await replaceCredentials(ctx, before, credentials)
     return account === null ? failed('The account was removed meanwhile.') : { kind: 'connected', account }
   }
   const { connections, messagesPerConnection, messagesPerMinute } = provider
   const created = await createAccount(ctx, {
-    ...signIn,
+    ...credentials,
     workspaceId,
     kind: 'oauth',
     provider: provider.name,

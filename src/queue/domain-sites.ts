@@ -10,28 +10,28 @@ import { sql } from '#src/stores/sql.ts'
 
 export interface DomainSites {
   /** This process found that the site takes mail for the domain. */
-  note(domain: string, site: string): void
+  record(domain: string, site: string): void
   siteOf(domain: string): string | undefined
   stop(): void
 }
 
-const EVERY_MS = 2000
+const WRITE_INTERVAL_MS = 2000
 const FRESH_MS = 24 * 3600 * 1000
 /** More, and the memory begins anew. */
-const MOST = 100_000
-const AT_ONCE = 1000
+const MAX_DOMAINS = 100_000
+const BATCH_SIZE = 1000
 
-interface Known {
+interface KnownSite {
   readonly site: string
   readonly writtenMs: number
 }
 
 export function createDomainSites(ctx: Pick<Context, 'db' | 'clock' | 'log'>): DomainSites {
-  const known = new Map<string, Known>()
+  const known = new Map<string, KnownSite>()
   const unwritten = new Map<string, string>()
 
   async function write(): Promise<void> {
-    const batch = [...unwritten].slice(0, AT_ONCE)
+    const batch = [...unwritten].slice(0, BATCH_SIZE)
     if (batch.length === 0) return
     const now = ctx.clock.now()
     await ctx.db.query(
@@ -50,15 +50,15 @@ export function createDomainSites(ctx: Pick<Context, 'db' | 'clock' | 'log'>): D
 
   const timer = setInterval(() => {
     write().catch((error: unknown) => ctx.log.debug({ err: error }, 'sites could not be written; PostgreSQL is away'))
-  }, EVERY_MS)
+  }, WRITE_INTERVAL_MS)
   return {
-    note: (domain, site) => {
+    record: (domain, site) => {
       const now = ctx.clock.now()
       const before = known.get(domain)
       if (before?.site === site && now - before.writtenMs < FRESH_MS) return
-      if (known.size >= MOST) known.clear()
+      if (known.size >= MAX_DOMAINS) known.clear()
       known.set(domain, { site, writtenMs: now })
-      if (unwritten.size < MOST) unwritten.set(domain, site)
+      if (unwritten.size < MAX_DOMAINS) unwritten.set(domain, site)
     },
     siteOf: (domain) => known.get(domain)?.site,
     stop: () => clearInterval(timer),

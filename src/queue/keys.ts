@@ -34,7 +34,7 @@ export function siteStateKey(site: string): string {
 }
 
 /** Why a domain could not be tried lately. */
-export function troubleKey(domain: string): string {
+export function domainFailureKey(domain: string): string {
   return `mailstead:{trouble:${domain}}`
 }
 
@@ -64,18 +64,18 @@ export const SHAPING_CHANNEL = 'mailstead:shaping'
 /** Published: the id of a dry run, after it was asked for. */
 export const DRY_RUN_CHANNEL = 'mailstead:dry-run'
 
-const ASIDE = 'suspended:'
+const SUSPENDED_PREFIX = 'suspended:'
 
 /** The site where recipients of a suspended domain are kept; no process claims from it. */
 export function suspendedSite(domain: string): string {
-  return `${ASIDE}${domain}`
+  return `${SUSPENDED_PREFIX}${domain}`
 }
 
 /** The domain of such a site. */
-export function domainAside(site: string): string {
-  return site.slice(ASIDE.length)
+export function domainOfSuspendedSite(site: string): string {
+  return site.slice(SUSPENDED_PREFIX.length)
 }
 
 export function isSuspendedSite(site: string): boolean {
-  return site.startsWith(ASIDE)
+  return site.startsWith(SUSPENDED_PREFIX)
 }

@@ -1,7 +1,7 @@
 import { assert } from 'chai'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { until } from '#test/support/until.ts'
-import { takeLease } from './lease.ts'
+import { acquireLease } from './lease.ts'
 
 describe('a lease', () => {
   let ctx: TestContext
@@ -17,7 +17,7 @@ describe('a lease', () => {
       await silence.promise
       return ctx.redis.zscore(...(asked as [string, string]))
     }
-    const lease = await takeLease({ ...ctx, redis })
+    const lease = await acquireLease({ ...ctx, redis })
     assert.strictEqual(lease.isHeld(), false)
     silence.resolve(undefined)
     await until(() => lease.isHeld())

@@ -19,10 +19,10 @@ import { sql } from '#src/stores/sql.ts'
 import { checkFence } from './restore-fence.ts'
 
 /** Our own clock gives up this share of a lease before its end, for clocks that run apart. */
-const SAFE_SHARE = 0.8
+const HELD_SHARE = 0.8
 const FENCE_RETRY_MS = 500
 /** A start waits no longer for a Redis that says nothing; nothing is sent until it does. */
-const FENCE_PATIENCE_MS = 2000
+const FENCE_TIMEOUT_MS = 2000
 
 export interface Lease {
   /** The fencing token now in force. It changes when the row was lost: what was held under the old one is no longer ours. */
@@ -33,7 +33,7 @@ export interface Lease {
   end(): Promise<void>
 }
 
-interface Beat {
+interface Heartbeat {
   id: number
   renewedAt: number
   /** The token was held against those that Redis remembers. */
@@ -42,19 +42,19 @@ interface Beat {
 }
 
 /** Takes a lease and keeps it by a heartbeat; it is held once Redis was asked, too. @throws when PostgreSQL is away. */
-export async function takeLease(ctx: Context): Promise<Lease> {
-  const beat: Beat = { id: await register(ctx), renewedAt: performance.now(), isFenced: false, isEnded: false }
-  await Promise.race([fence(ctx, beat), sleep(FENCE_PATIENCE_MS, undefined, { ref: false })])
+export async function acquireLease(ctx: Context): Promise<Lease> {
+  const heartbeat: Heartbeat = { id: await register(ctx), renewedAt: performance.now(), isFenced: false, isEnded: false }
+  await Promise.race([confirmFence(ctx, heartbeat), sleep(FENCE_TIMEOUT_MS, undefined, { ref: false })])
   const leaseMs = ctx.config.leaseSeconds * 1000
   const timer = setInterval(() => {
     const began = performance.now()
-    renew(ctx, beat).then(
+    renew(ctx, heartbeat).then(
       () => {
-        beat.renewedAt = began
+        heartbeat.renewedAt = began
       },
       (error: unknown) => {
         ctx.log.warn(
-          { err: error, lease: beat.id },
+          { err: error, lease: heartbeat.id },
           'the lease could not be renewed; no delivery is started until it is',
         )
       },
@@ -62,13 +62,13 @@ export async function takeLease(ctx: Context): Promise<Lease> {
   }, leaseMs / 6)
   return {
     get id() {
-      return beat.id
+      return heartbeat.id
     },
-    isHeld: () => beat.isFenced && performance.now() - beat.renewedAt < leaseMs * SAFE_SHARE,
+    isHeld: () => heartbeat.isFenced && performance.now() - heartbeat.renewedAt < leaseMs * HELD_SHARE,
     end: async () => {
       clearInterval(timer)
-      beat.isEnded = true
-      await ctx.db.query('DELETE FROM leases WHERE id = $1', [beat.id])
+      heartbeat.isEnded = true
+      await ctx.db.query('DELETE FROM leases WHERE id = $1', [heartbeat.id])
     },
   }
 }
@@ -83,34 +83,34 @@ async function register(ctx: Context): Promise<number> {
   return id
 }
 
-async function renew(ctx: Context, beat: Beat): Promise<void> {
+async function renew(ctx: Context, heartbeat: Heartbeat): Promise<void> {
   const { rowCount } = await ctx.db.query(
     `UPDATE leases SET expires_at = now() + $2 * interval '1 second' WHERE id = $1`,
-    [beat.id, ctx.config.leaseSeconds],
+    [heartbeat.id, ctx.config.leaseSeconds],
   )
   if (rowCount !== 0) return
-  const lost = beat.id
-  beat.isFenced = false
-  beat.id = await register(ctx)
-  void fence(ctx, beat)
+  const lost = heartbeat.id
+  heartbeat.isFenced = false
+  heartbeat.id = await register(ctx)
+  void confirmFence(ctx, heartbeat)
   ctx.log.warn(
-    { lost, lease: beat.id },
+    { lost, lease: heartbeat.id },
     'the lease had run out and its recipients were given to others; a new one was taken',
   )
 }
 
 /** Redis away: nothing could be claimed anyway, and it is looked again soon. */
-async function fence(ctx: Context, beat: Beat): Promise<void> {
-  const { id } = beat
+async function confirmFence(ctx: Context, heartbeat: Heartbeat): Promise<void> {
+  const { id } = heartbeat
   try {
     await checkFence(ctx)
-    beat.isFenced ||= beat.id === id
+    heartbeat.isFenced ||= heartbeat.id === id
   } catch (error) {
     ctx.log.debug(
       { err: error, lease: id },
       'it is not known whether the database is behind; nothing is sent until it is',
     )
-    if (!beat.isEnded) setTimeout(() => void fence(ctx, beat), FENCE_RETRY_MS).unref()
+    if (!heartbeat.isEnded) setTimeout(() => void confirmFence(ctx, heartbeat), FENCE_RETRY_MS).unref()
   }
 }
 
@@ -139,19 +139,19 @@ interface LeaseRow {
   readonly is_over: boolean
 }
 
-const DEAD = sql`
+const READ_LEASES = sql`
   SELECT id, machine, pid,
     expires_at < now() AND pg_postmaster_start_time() < now() - $1 * interval '1 second' AS is_over
   FROM leases
 `
 
 /** Finds, each time it is called, the leases whose process is gone. It remembers which had run out before. */
-export function createCoroner(leaseSeconds: number): (db: Queryable) => Promise<number[]> {
+export function createDeadLeaseFinder(leaseSeconds: number): (db: Queryable) => Promise<number[]> {
   const graceMs = leaseSeconds * 1000 * GRACE_SHARE
   const here = machineId()
   let suspects = new Map<number, number>()
   return async (db) => {
-    const { rows } = await db.query<LeaseRow>(DEAD, [leaseSeconds])
+    const { rows } = await db.query<LeaseRow>(READ_LEASES, [leaseSeconds])
     const now = performance.now()
     suspects = new Map(rows.filter((row) => row.is_over).map(({ id }) => [id, suspects.get(id) ?? now]))
     return rows.filter((row) => now - (suspects.get(row.id) ?? now) >= graceMs || isGone(row, here)).map(({ id }) => id)

@@ -1,7 +1,7 @@
 import { assert } from 'chai'
 import * as fc from 'fast-check'
 import { newId } from '#src/platform/id.ts'
-import { memberOf, ownerOf, parseMember } from './member.ts'
+import { memberOf, workspaceOfMember, parseMember } from './member.ts'
 
 describe('members of the schedule', () => {
   it('read back', () => {
@@ -11,7 +11,7 @@ describe('members of the schedule', () => {
         const member = { messageId: newId(), n, workspaceId: workspaceId.slice(-12), domain }
         assert.deepEqual(parseMember(memberOf({ ...member, workspaceId })), member)
         assert.strictEqual(memberOf(member), memberOf({ ...member, workspaceId }), 'the last digits are enough')
-        assert.strictEqual(ownerOf(memberOf(member)), member.workspaceId)
+        assert.strictEqual(workspaceOfMember(memberOf(member)), member.workspaceId)
       }),
     )
   })

@@ -4,7 +4,7 @@
  */
 import { hexOf, idOfHex } from '#src/platform/id.ts'
 
-export interface Member {
+export interface ScheduleMember {
   readonly messageId: string
   readonly n: number
   /** An id, or the last twelve digits of one. */
@@ -14,12 +14,12 @@ export interface Member {
 
 const DIGITS = 12
 
-export function memberOf(recipient: Member): string {
+export function memberOf(recipient: ScheduleMember): string {
   return `${hexOf(recipient.messageId)}:${recipient.n}:${recipient.workspaceId.slice(-DIGITS)}:${recipient.domain}`
 }
 
 /** Null for text that is no member: such an entry is dropped, never a reason to stop. */
-export function parseMember(text: string): Member | null {
+export function parseMember(text: string): ScheduleMember | null {
   const parts = /^([0-9a-f]{32}):(\d{1,5}):([0-9a-f]{12}):(.+)$/.exec(text)
   if (parts?.[1] === undefined || parts[2] === undefined || parts[3] === undefined || parts[4] === undefined)
     return null
@@ -27,7 +27,7 @@ export function parseMember(text: string): Member | null {
 }
 
 /** The workspace in a member, without reading the rest. */
-export function ownerOf(member: string): string {
+export function workspaceOfMember(member: string): string {
   const at = member.indexOf(':', member.indexOf(':') + 1) + 1
   return member.slice(at, at + DIGITS)
 }

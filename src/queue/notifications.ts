@@ -5,25 +5,25 @@
 import { EVENTS_CHANNEL, WEBHOOKS_CHANNEL } from './keys.ts'
 import type { Redis } from '#src/stores/redis.ts'
 
-export interface News {
+export interface CommitNotifications {
   /** A webhook waits for one of the events. */
   readonly hasDeliveries: boolean
   /** Whose events were stored, each once. */
   readonly workspaces: readonly string[]
 }
 
-export const NO_NEWS: News = { hasDeliveries: false, workspaces: [] }
+export const NO_NOTIFICATIONS: CommitNotifications = { hasDeliveries: false, workspaces: [] }
 
 /** Adds to a pipeline that goes out after the commit. */
-export function addNews(pipeline: ReturnType<Redis['pipeline']>, { hasDeliveries, workspaces }: News): void {
+export function addNotifications(pipeline: ReturnType<Redis['pipeline']>, { hasDeliveries, workspaces }: CommitNotifications): void {
   if (hasDeliveries) pipeline.publish(WEBHOOKS_CHANNEL, '')
   if (workspaces.length > 0) pipeline.publish(EVENTS_CHANNEL, workspaces.join(','))
 }
 
 /** After the commit, and without waiting. */
-export function announce({ redis }: { readonly redis: Redis }, news: News): void {
-  if (!news.hasDeliveries && news.workspaces.length === 0) return
+export function publishNotifications({ redis }: { readonly redis: Redis }, notifications: CommitNotifications): void {
+  if (!notifications.hasDeliveries && notifications.workspaces.length === 0) return
   const pipeline = redis.pipeline()
-  addNews(pipeline, news)
+  addNotifications(pipeline, notifications)
   pipeline.exec().catch(() => undefined)
 }

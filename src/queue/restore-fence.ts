@@ -22,17 +22,17 @@ const WAITING = sql`
 const RESTORED =
   'the database is older than what was sent: a backup was restored. Mail that was sent since may be sent again; see docs/guides/operations.md'
 
-type Wanted = Pick<Context, 'db' | 'redis' | 'log'>
+type FenceDeps = Pick<Context, 'db' | 'redis' | 'log'>
 
 /** Looks, and stops all mail where it is so. Rejects when a store is away: then it is not known, and nothing may be sent. */
-export async function checkFence(ctx: Wanted): Promise<void> {
+export async function checkFence(ctx: FenceDeps): Promise<void> {
   // in this order: what Redis tells was given out before PostgreSQL is asked
-  const told = await ctx.redis.zscore(FENCE_KEY, 'token')
+  const remembered = await ctx.redis.zscore(FENCE_KEY, 'token')
   const {
     rows: [row],
   } = await ctx.db.query<{ highest: number }>(HIGHEST)
   const highest = row?.highest ?? 0
-  if (told === null || Number(told) <= highest) {
+  if (remembered === null || Number(remembered) <= highest) {
     await ctx.redis.zadd(FENCE_KEY, 'GT', highest, 'token')
     return
   }
@@ -40,7 +40,7 @@ export async function checkFence(ctx: Wanted): Promise<void> {
     rows: [open],
   } = await ctx.db.query<{ isWaiting: boolean }>(WAITING)
   if (open?.isWaiting === true) {
-    ctx.log.error({ told: Number(told), highest }, RESTORED)
+    ctx.log.error({ told: Number(remembered), highest }, RESTORED)
     await suspend(ctx, { kind: 'domain', subject: '*' }, RESTORED)
   }
   // asked once: from here on the operator decides

@@ -3,9 +3,9 @@
  * Written every few seconds and gone soon after its process; nothing depends on it but explanations, so nobody waits for it: a reader gives
  * up after half a second and says that it is not known.
  */
-import { isRedisReady, whenReady, type Redis } from '#src/stores/redis.ts'
-import { dueKey, readyKey, siteStateKey, SITES_KEY, suspendedSite, troubleKey } from './keys.ts'
-import { memberOf, type Member } from './member.ts'
+import { isRedisReady, waitUntilReady, type Redis } from '#src/stores/redis.ts'
+import { dueKey, readyKey, siteStateKey, SITES_KEY, suspendedSite, domainFailureKey } from './keys.ts'
+import { memberOf, type ScheduleMember } from './member.ts'
 import { TIER_NAMES, type Tier } from './tiers.ts'
 
 /** One site, as it is reached by one source, as one process sees it. */
@@ -30,13 +30,13 @@ export interface SiteState {
   readonly waitingNames: readonly string[]
 }
 
-export interface ToldSite {
+export interface ReportedSite {
   readonly site: string
   readonly state: SiteState
 }
 
 /** Why a domain could not be tried lately. */
-export interface DomainTrouble {
+export interface DomainFailure {
   readonly reason: string
   readonly detail: string
   readonly atMs: number
@@ -46,40 +46,40 @@ export interface DomainTrouble {
   readonly failures: number
 }
 
-const STATE_MS = 10_000
-const TROUBLE_SECONDS = 300
-const PATIENCE_MS = 500
+const STATE_TTL_MS = 10_000
+const FAILURE_TTL_SECONDS = 300
+const TIMEOUT_MS = 500
 /** Of more sites nobody asks for the one. */
-const MOST_SITES = 5000
+const MAX_SITES = 5000
 
-export function nameOf({ messageId, n }: Pick<Member, 'messageId' | 'n'>): string {
+export function recipientName({ messageId, n }: Pick<ScheduleMember, 'messageId' | 'n'>): string {
   return `${messageId}:${n}`
 }
 
 /** One pipeline; lost when Redis is away. */
-export async function tellSites(
+export async function publishSiteStates(
   redis: Redis,
   process: string,
-  told: { readonly sites: readonly ToldSite[]; readonly troubles: ReadonlyMap<string, DomainTrouble> },
+  states: { readonly sites: readonly ReportedSite[]; readonly troubles: ReadonlyMap<string, DomainFailure> },
 ): Promise<void> {
-  if (!isRedisReady(redis) || told.sites.length + told.troubles.size === 0) return
+  if (!isRedisReady(redis) || states.sites.length + states.troubles.size === 0) return
   const pipeline = redis.pipeline()
-  const untilMs = Date.now() + STATE_MS
-  for (const { site, state } of told.sites)
+  const untilMs = Date.now() + STATE_TTL_MS
+  for (const { site, state } of states.sites)
     pipeline
       .hset(
         siteStateKey(site),
         state.source === null ? process : `${process} ${state.source}`,
         JSON.stringify({ ...state, untilMs }),
       )
-      .pexpire(siteStateKey(site), STATE_MS)
-  for (const [domain, trouble] of told.troubles)
-    pipeline.set(troubleKey(domain), JSON.stringify(trouble), 'EX', TROUBLE_SECONDS)
+      .pexpire(siteStateKey(site), STATE_TTL_MS)
+  for (const [domain, failure] of states.troubles)
+    pipeline.set(domainFailureKey(domain), JSON.stringify(failure), 'EX', FAILURE_TTL_SECONDS)
   await pipeline.exec()
 }
 
 /** Where a recipient stands in Redis, and how it is there. */
-export interface Place {
+export interface QueuePosition {
   /** Where it is ready, or held by a process that waits for a session; null when it is at no site. */
   readonly site: string | null
   /** On the schedule for its due time. */
@@ -90,36 +90,36 @@ export interface Place {
   readonly states: readonly SiteState[]
   /** A process holds it until a session is free. */
   readonly isWaiting: boolean
-  readonly trouble: DomainTrouble | null
+  readonly failure: DomainFailure | null
 }
 
 /** Null when Redis does not tell in time. */
-export async function findPlace(redis: Redis, recipient: Member & { readonly tier: Tier }): Promise<Place | null> {
-  const late = new Promise<null>((resolve) => setTimeout(resolve, PATIENCE_MS, null).unref())
-  const look = async (): Promise<Place | null> =>
-    (await whenReady(redis, PATIENCE_MS)) ? lookFor(redis, recipient) : null
-  return Promise.race([look().catch(() => null), late])
+export async function findQueuePosition(redis: Redis, recipient: ScheduleMember & { readonly tier: Tier }): Promise<QueuePosition | null> {
+  const timeout = new Promise<null>((resolve) => setTimeout(resolve, TIMEOUT_MS, null).unref())
+  const read = async (): Promise<QueuePosition | null> =>
+    (await waitUntilReady(redis, TIMEOUT_MS)) ? readPosition(redis, recipient) : null
+  return Promise.race([read().catch(() => null), timeout])
 }
 
-async function lookFor(redis: Redis, recipient: Member & { readonly tier: Tier }): Promise<Place> {
+async function readPosition(redis: Redis, recipient: ScheduleMember & { readonly tier: Tier }): Promise<QueuePosition> {
   const { tier, domain } = recipient
   const sites = [
-    ...new Set([...(await redis.zrange(SITES_KEY, '0', '-1')).slice(0, MOST_SITES), suspendedSite(domain)]),
+    ...new Set([...(await redis.zrange(SITES_KEY, '0', '-1')).slice(0, MAX_SITES), suspendedSite(domain)]),
   ]
-  const pipeline = redis.pipeline().zscore(dueKey(tier), memberOf(recipient)).get(troubleKey(domain))
+  const pipeline = redis.pipeline().zscore(dueKey(tier), memberOf(recipient)).get(domainFailureKey(domain))
   for (const site of sites) pipeline.zscore(readyKey(site, tier), memberOf(recipient)).hvals(siteStateKey(site))
-  const [due, trouble, ...bySite] = valuesOf(await pipeline.exec())
+  const [due, failure, ...bySite] = valuesOf(await pipeline.exec())
   const found = sites.map((site, i) => ({ site, isReady: bySite[2 * i] != null, states: statesOf(bySite[2 * i + 1]) }))
-  const name = nameOf(recipient)
-  const waits = found.find(({ states }) => states.some(({ waitingNames }) => waitingNames.includes(name)))
-  const here = found.find(({ isReady }) => isReady) ?? waits
+  const name = recipientName(recipient)
+  const holding = found.find(({ states }) => states.some(({ waitingNames }) => waitingNames.includes(name)))
+  const current = found.find(({ isReady }) => isReady) ?? holding
   return {
-    site: here?.site ?? null,
+    site: current?.site ?? null,
     isScheduled: due != null,
-    states: statesFor(name, here?.states ?? []),
-    isWaiting: waits !== undefined,
-    ahead: here === undefined ? {} : await countAhead(redis, here.site, tier),
-    trouble: parse<DomainTrouble>(trouble),
+    states: statesFor(name, current?.states ?? []),
+    isWaiting: holding !== undefined,
+    ahead: current === undefined ? {} : await countAhead(redis, current.site, tier),
+    failure: parse<DomainFailure>(failure),
   }
 }
 

@@ -9,7 +9,7 @@
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
-import { createLooks } from '#src/concurrency/coalesced-refresh.ts'
+import { createCoalescedRefresh } from '#src/concurrency/coalesced-refresh.ts'
 import { sql } from '#src/stores/sql.ts'
 import { findSites } from './domain-sites.ts'
 import { SUSPENSIONS_CHANNEL } from './keys.ts'
@@ -18,13 +18,13 @@ import { SUSPENSIONS_CHANNEL } from './keys.ts'
 export const SUSPENDABLE = ['domain', 'site', 'workspace', 'campaign'] as const
 export type SuspendableKind = (typeof SUSPENDABLE)[number]
 
-export interface Stopped {
+export interface SuspensionTarget {
   readonly kind: SuspendableKind
   /** A domain in lower case or `*`, a site, or an id. */
   readonly subject: string
 }
 
-export interface Suspension extends Stopped {
+export interface Suspension extends SuspensionTarget {
   readonly reason: string
   readonly createdAt: Date
   /** Null: until it is resumed. */
@@ -32,19 +32,19 @@ export interface Suspension extends Stopped {
 }
 
 /** Reasons of suspensions that nobody gave by hand begin so. */
-export const PAUSED = 'for its rates: '
+export const RATE_PAUSE_PREFIX = 'for its rates: '
 
 /** Their mail is kept aside in Redis. */
-const KEPT_ASIDE: ReadonlySet<SuspendableKind> = new Set(['domain', 'site'])
+const PARKED_KINDS: ReadonlySet<SuspendableKind> = new Set(['domain', 'site'])
 
 /** Every process looks so often at what is stopped. */
-export const LOOK_MS = 5000
+export const POLL_MS = 5000
 
 /**
  * In SQL: is a recipient `r` (workspace_id, campaign_id) of a workspace or campaign that is stopped at this time, or of a campaign that was
  * paused or cancelled by its owner? Mail that is of no campaign is asked no further.
  */
-export function heldByOwner(now: string): string {
+export function suspendedByOwner(now: string): string {
   const inForce = `(s.until IS NULL OR s.until > ${now}::timestamptz)`
   const of = (kind: SuspendableKind): string =>
     `SELECT s.subject::uuid FROM suspensions s WHERE s.kind = '${kind}' AND ${inForce}`
@@ -63,14 +63,14 @@ export function heldByOwner(now: string): string {
 }
 
 /** In SQL: is all mail stopped? */
-export const ALL_STOPPED = sql`
+export const ALL_SUSPENDED = sql`
   EXISTS (
     SELECT FROM suspensions s
     WHERE s.kind = 'domain' AND s.subject = '*' AND (s.until IS NULL OR s.until > now())
   )
 `
 
-type Wanted = Pick<Context, 'db' | 'redis'>
+type SuspensionDeps = Pick<Context, 'db' | 'redis'>
 
 /** Those in force. */
 export async function listSuspensions(db: Queryable): Promise<Suspension[]> {
@@ -86,12 +86,12 @@ export async function listSuspensions(db: Queryable): Promise<Suspension[]> {
 
 /** Stops mail; what is stopped already gets this reason and this time. */
 export async function suspend(
-  ctx: Wanted,
-  stopped: Stopped | string,
+  ctx: SuspensionDeps,
+  target: SuspensionTarget | string,
   reason: string,
   until: Date | null = null,
 ): Promise<void> {
-  const { kind, subject } = stoppedOf(stopped)
+  const { kind, subject } = targetOf(target)
   await ctx.db.query(
     sql`
       INSERT INTO suspensions (kind, subject, reason, until)
@@ -101,11 +101,11 @@ export async function suspend(
     `,
     [kind, subject, reason, until],
   )
-  await announce(ctx)
+  await publishChange(ctx)
 }
 
 /** Both in one statement: what is let go is never forgotten. */
-function letGo(which: string): string {
+function resumeStatement(which: string): string {
   return sql`
     WITH ended AS (
       DELETE FROM suspensions
@@ -121,7 +121,7 @@ function letGo(which: string): string {
 }
 
 /** What was held back without a suspension, such as a campaign that was paused, or by one that ended before: put on the schedule again. */
-export async function letGoAgain(tx: Queryable, held: readonly Stopped[]): Promise<void> {
+export async function rescheduleTargets(tx: Queryable, targets: readonly SuspensionTarget[]): Promise<void> {
   await tx.query(
     sql`
       INSERT INTO let_go (kind, subject, at)
@@ -130,32 +130,32 @@ export async function letGoAgain(tx: Queryable, held: readonly Stopped[]): Promi
       ON CONFLICT (kind, subject)
       DO UPDATE SET at = excluded.at
     `,
-    columnsOf(held, [({ kind }) => kind, ({ subject }) => subject]),
+    columnsOf(targets, [({ kind }) => kind, ({ subject }) => subject]),
   )
 }
 
 /** False when it was not suspended. */
-export async function resume(ctx: Wanted, stopped: Stopped | string): Promise<boolean> {
-  const { kind, subject } = stoppedOf(stopped)
-  const { rowCount } = await ctx.db.query(letGo('kind = $1 AND subject = $2'), [kind, subject])
+export async function resume(ctx: SuspensionDeps, target: SuspensionTarget | string): Promise<boolean> {
+  const { kind, subject } = targetOf(target)
+  const { rowCount } = await ctx.db.query(resumeStatement('kind = $1 AND subject = $2'), [kind, subject])
   if (rowCount === 0) return false
-  await announce(ctx)
+  await publishChange(ctx)
   return true
 }
 
 /** Ends those whose time is over; answers how many. */
-export async function resumeExpired(ctx: Wanted): Promise<number> {
-  const { rowCount } = await ctx.db.query(letGo('until <= now()'))
-  if (rowCount !== null && rowCount > 0) await announce(ctx)
+export async function resumeExpired(ctx: SuspensionDeps): Promise<number> {
+  const { rowCount } = await ctx.db.query(resumeStatement('until <= now()'))
+  if (rowCount !== null && rowCount > 0) await publishChange(ctx)
   return rowCount ?? 0
 }
 
-function stoppedOf(stopped: Stopped | string): Stopped {
-  const { kind, subject } = typeof stopped === 'string' ? { kind: 'domain' as const, subject: stopped } : stopped
+function targetOf(target: SuspensionTarget | string): SuspensionTarget {
+  const { kind, subject } = typeof target === 'string' ? { kind: 'domain' as const, subject: target } : target
   return { kind, subject: subject.toLowerCase() }
 }
 
-function announce(ctx: Wanted): Promise<unknown> {
+function publishChange(ctx: SuspensionDeps): Promise<unknown> {
   return ctx.redis.publish(SUSPENSIONS_CHANNEL, '').catch(() => undefined)
 }
 
@@ -172,19 +172,19 @@ export interface SuspensionWatch {
 /** @throws when PostgreSQL is away at the start. */
 export async function watchSuspensions(ctx: Context): Promise<SuspensionWatch> {
   let known = new Map<string, Suspension>()
-  const ended = new Map<string, Stopped>()
-  async function look(): Promise<void> {
+  const ended = new Map<string, SuspensionTarget>()
+  async function load(): Promise<void> {
     const found = new Map((await listSuspensions(ctx.db)).map((one) => [`${one.kind} ${one.subject}`, one]))
-    for (const [name, one] of known) if (!found.has(name) && KEPT_ASIDE.has(one.kind)) ended.set(name, one)
+    for (const [name, one] of known) if (!found.has(name) && PARKED_KINDS.has(one.kind)) ended.set(name, one)
     known = found
     if (ended.size === 0) return
     // until now its mail was kept aside here, and others may have looked for the last time
-    await letGoAgain(ctx.db, [...ended.values()])
+    await rescheduleTargets(ctx.db, [...ended.values()])
     ended.clear()
   }
-  const looks = createLooks(look, (error) => ctx.log.debug({ err: error }, 'suspensions could not be read'))
-  await look()
-  const timer = setInterval(() => void looks.again(), LOOK_MS)
+  const refresher = createCoalescedRefresh(load, (error) => ctx.log.debug({ err: error }, 'suspensions could not be read'))
+  await load()
+  const timer = setInterval(() => void refresher.refresh(), POLL_MS)
   return {
     find: (domain, site) =>
       (
@@ -192,23 +192,23 @@ export async function watchSuspensions(ctx: Context): Promise<SuspensionWatch> {
         known.get('domain *') ??
         (site === undefined ? undefined : known.get(`site ${site}`))
       )?.reason,
-    refresh: () => looks.again(),
-    settled: () => looks.settled(),
+    refresh: () => refresher.refresh(),
+    settled: () => refresher.settled(),
     stop: () => clearInterval(timer),
   }
 }
 
 /** Whose mail it is. */
-interface Mail {
+interface SuspendableMessage {
   readonly messageId: string
   readonly workspaceId: string
   readonly domains: readonly string[]
 }
 
 /** What holds a message's recipients of each domain: the narrowest of what is stopped; null when nothing is. */
-export async function findStops(
+export async function findSuspensions(
   db: Queryable,
-  { messageId, workspaceId, domains }: Mail,
+  { messageId, workspaceId, domains }: SuspendableMessage,
 ): Promise<(domain: string) => Suspension | null> {
   const suspensions = await listSuspensions(db)
   if (suspensions.length === 0) return () => null

@@ -1,7 +1,7 @@
 /** The names by which clients call a tier: `priority` of a scheduled message, `tier` of a batch, `X-Priority-Tier` of a mail. */
 import type { Tier } from './tiers.ts'
 
-const NAMES: Readonly<Record<string, Tier>> = {
+const TIER_BY_ALIAS: Readonly<Record<string, Tier>> = {
   instant: 'instant',
   high: 'high',
   normal: 'normal',
@@ -11,10 +11,10 @@ const NAMES: Readonly<Record<string, Tier>> = {
   low: 'bulk',
 }
 
-export const TIER_WORDS = Object.keys(NAMES)
+export const TIER_ALIASES = Object.keys(TIER_BY_ALIAS)
 
 /** In any case; null for a word that names none. */
 export function tierOf(word: string): Tier | null {
   const key = word.toLowerCase()
-  return Object.hasOwn(NAMES, key) ? (NAMES[key] ?? null) : null
+  return Object.hasOwn(TIER_BY_ALIAS, key) ? (TIER_BY_ALIAS[key] ?? null) : null
 }

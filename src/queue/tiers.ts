@@ -64,6 +64,6 @@ export type Tier = keyof typeof TIERS
 /** Highest first. */
 export const TIER_NAMES = Object.keys(TIERS) as readonly Tier[]
 
-export function rowOf(tier: Tier): TierRow {
+export function tierRow(tier: Tier): TierRow {
   return TIERS[tier]
 }

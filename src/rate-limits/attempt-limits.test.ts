@@ -2,7 +2,7 @@ import { assert } from 'chai'
 import { openLog } from '#src/platform/log.ts'
 import { openRedis, type Redis } from '#src/stores/redis.ts'
 import { openOwnRedis, type OwnRedis } from '#test/support/redis.ts'
-import { createAttempts } from './attempt-limits.ts'
+import { createAttemptLimiter } from './attempt-limits.ts'
 
 const log = openLog({ logLevel: 'silent' }, 'test')
 const LIMIT = { max: 2, windowMs: 60_000 }
@@ -19,43 +19,43 @@ describe('attempts', () => {
   const clock = { nowMs: 1_000_000, now: () => clock.nowMs }
 
   it('are counted over all processes, each name by itself', async () => {
-    const [one, two] = [createAttempts(redis, clock), createAttempts(redis, clock)]
-    assert.deepEqual([await one.take('a', LIMIT), await two.take('a', LIMIT)], [null, null])
-    const wait = await one.take('a', LIMIT)
+    const [one, two] = [createAttemptLimiter(redis, clock), createAttemptLimiter(redis, clock)]
+    assert.deepEqual([await one.consume('a', LIMIT), await two.consume('a', LIMIT)], [null, null])
+    const wait = await one.consume('a', LIMIT)
     assert.ok(wait !== null && wait >= 1 && wait <= 60)
-    assert.strictEqual(await two.take('b', LIMIT), null)
+    assert.strictEqual(await two.consume('b', LIMIT), null)
   })
   it('a hundred at once: as many as may', async () => {
-    const attempts = createAttempts(redis, clock)
+    const attempts = createAttemptLimiter(redis, clock)
     const taken = await Promise.all(
-      Array.from({ length: 100 }, () => attempts.take('crowd', { max: 7, windowMs: 60_000 })),
+      Array.from({ length: 100 }, () => attempts.consume('crowd', { max: 7, windowMs: 60_000 })),
     )
     assert.strictEqual(taken.filter((wait) => wait === null).length, 7)
   })
   it('are looked at without being counted, by all processes', async () => {
-    const [one, two] = [createAttempts(redis, clock), createAttempts(redis, clock)]
-    assert.strictEqual(await two.look('failures', LIMIT), null)
-    for (let i = 0; i < LIMIT.max; i++) await one.take('failures', LIMIT)
-    const wait = await two.look('failures', LIMIT)
+    const [one, two] = [createAttemptLimiter(redis, clock), createAttemptLimiter(redis, clock)]
+    assert.strictEqual(await two.peek('failures', LIMIT), null)
+    for (let i = 0; i < LIMIT.max; i++) await one.consume('failures', LIMIT)
+    const wait = await two.peek('failures', LIMIT)
     assert.ok(wait !== null && wait >= 1 && wait <= 60)
   })
   it('leave nothing in Redis when their time is over', async () => {
-    await createAttempts(redis, clock).take('short', { max: 1, windowMs: 1 })
+    await createAttemptLimiter(redis, clock).consume('short', { max: 1, windowMs: 1 })
     assert.ok((await redis.pttl('mailstead:attempts:{short}')) <= 1)
   })
   it('without Redis are counted by the process, in windows from the first', async () => {
     const away = openRedis('unix:///nonexistent/redis.sock', log)
-    const attempts = createAttempts(away, clock)
+    const attempts = createAttemptLimiter(away, clock)
     assert.deepEqual(
-      [await attempts.take('a', LIMIT), await attempts.take('a', LIMIT), await attempts.take('a', LIMIT)],
+      [await attempts.consume('a', LIMIT), await attempts.consume('a', LIMIT), await attempts.consume('a', LIMIT)],
       [null, null, 60],
     )
     clock.nowMs += 45_500
-    assert.strictEqual(await attempts.take('a', LIMIT), 15)
-    assert.strictEqual(await attempts.look('a', LIMIT), 15)
+    assert.strictEqual(await attempts.consume('a', LIMIT), 15)
+    assert.strictEqual(await attempts.peek('a', LIMIT), 15)
     clock.nowMs += 14_500
-    assert.strictEqual(await attempts.look('a', LIMIT), null)
-    assert.strictEqual(await attempts.take('a', LIMIT), null)
+    assert.strictEqual(await attempts.peek('a', LIMIT), null)
+    assert.strictEqual(await attempts.consume('a', LIMIT), null)
     away.disconnect()
   })
 })

@@ -1,7 +1,8 @@
 /**
- * How often something may be tried that costs nothing to try: a form without a key. Windows begin with the first attempt and are counted in
- * Redis, shared by all processes. Redis away, or slower than a person waits: each process goes by its own count, and nothing fails.
- * Names of attempts are hashed by the caller where they are somebody's: what is counted here is no list of addresses.
+ * Limits attempts at actions that need no key, such as submitting a public form. A window starts with the first
+ * attempt. Attempts are counted in Redis and shared by all processes. If Redis is unavailable or too slow, each process
+ * uses its own count, and nothing fails. Callers hash names that identify a person, so the keys are no list of
+ * addresses.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '#src/platform/clock.ts'
@@ -12,52 +13,52 @@ export interface AttemptLimit {
   readonly windowMs: number
 }
 
-export interface Attempts {
-  /** Counts one attempt. Whole seconds until the next may be made, at least 1; null when this one may. */
-  take(name: string, limit: AttemptLimit): Promise<number | null>
-  /** The same without counting one: for what is only counted when it fails. Null when one may be made. */
-  look(name: string, limit: AttemptLimit): Promise<number | null>
+export interface AttemptLimiter {
+  /** Counts one attempt. Returns null if it is allowed, else the whole seconds until the next one is, at least 1. */
+  consume(name: string, limit: AttemptLimit): Promise<number | null>
+  /** The same without counting an attempt, for actions that only count when they fail. */
+  peek(name: string, limit: AttemptLimit): Promise<number | null>
 }
 
-const PATIENCE_MS = 500
-/** Names counted without Redis; more, and the count begins anew. */
-const MAX_OWN = 50_000
+const REDIS_TIMEOUT_MS = 500
+/** Most names counted without Redis; beyond that the local counts are cleared. */
+const MAX_LOCAL = 50_000
 
-interface Count {
+interface AttemptCount {
   readonly made: number
   readonly leftMs: number
 }
 
-export function createAttempts(redis: Redis, clock: Clock): Attempts {
-  const own = new Map<string, { made: number; readonly endMs: number }>()
+export function createAttemptLimiter(redis: Redis, clock: Clock): AttemptLimiter {
+  const local = new Map<string, { made: number; readonly endMs: number }>()
 
-  function countOwn(name: string, windowMs: number): Count {
+  function countLocal(name: string, windowMs: number): AttemptCount {
     const now = clock.now()
-    const known = own.get(name)
+    const known = local.get(name)
     if (known !== undefined && known.endMs > now) return { made: ++known.made, leftMs: known.endMs - now }
-    if (own.size >= MAX_OWN) own.clear()
-    own.set(name, { made: 1, endMs: now + windowMs })
+    if (local.size >= MAX_LOCAL) local.clear()
+    local.set(name, { made: 1, endMs: now + windowMs })
     return { made: 1, leftMs: windowMs }
   }
 
-  function readOwn(name: string): Count {
-    const known = own.get(name)
+  function readLocal(name: string): AttemptCount {
+    const known = local.get(name)
     return known === undefined ? NONE : { made: known.made, leftMs: known.endMs - clock.now() }
   }
 
   return {
-    async take(name, { max, windowMs }) {
-      const { made, leftMs } = (await countShared(redis, name, windowMs)) ?? countOwn(name, windowMs)
+    async consume(name, { max, windowMs }) {
+      const { made, leftMs } = (await countShared(redis, name, windowMs)) ?? countLocal(name, windowMs)
       return made <= max ? null : wholeSeconds(leftMs)
     },
-    async look(name, { max }) {
-      const { made, leftMs } = (await readShared(redis, name)) ?? readOwn(name)
+    async peek(name, { max }) {
+      const { made, leftMs } = (await readShared(redis, name)) ?? readLocal(name)
       return made < max || leftMs <= 0 ? null : wholeSeconds(leftMs)
     },
   }
 }
 
-const NONE: Count = { made: 0, leftMs: 0 }
+const NONE: AttemptCount = { made: 0, leftMs: 0 }
 
 function wholeSeconds(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1000))
@@ -67,29 +68,29 @@ function keyOf(name: string): string {
   return `mailstead:attempts:{${name}}`
 }
 
-/** Null when Redis cannot be asked now. */
-async function countShared(redis: Redis, name: string, windowMs: number): Promise<Count | null> {
+/** Null if Redis is unavailable. */
+async function countShared(redis: Redis, name: string, windowMs: number): Promise<AttemptCount | null> {
   if (!isRedisReady(redis)) return null
   const key = keyOf(name)
-  // not PEXPIRE NX: that came with Redis 7
-  const replies = await inTime(redis.multi().set(key, 0, 'PX', windowMs, 'NX').incr(key).pttl(key).exec())
+  // not PEXPIRE NX, which needs Redis 7
+  const replies = await withTimeout(redis.multi().set(key, 0, 'PX', windowMs, 'NX').incr(key).pttl(key).exec())
   const [made, leftMs] = [replies?.[1]?.[1], replies?.[2]?.[1]]
   return typeof made === 'number' && typeof leftMs === 'number' ? { made, leftMs } : null
 }
 
-async function readShared(redis: Redis, name: string): Promise<Count | null> {
+async function readShared(redis: Redis, name: string): Promise<AttemptCount | null> {
   if (!isRedisReady(redis)) return null
-  const replies = await inTime(redis.multi().get(keyOf(name)).pttl(keyOf(name)).exec())
+  const replies = await withTimeout(redis.multi().get(keyOf(name)).pttl(keyOf(name)).exec())
   const [made, leftMs] = [replies?.[0]?.[1], replies?.[1]?.[1]]
   return typeof leftMs === 'number' ? { made: Number(made ?? 0), leftMs } : null
 }
 
-async function inTime<T>(asked: Promise<T>): Promise<T | null> {
-  const patience = new AbortController()
+async function withTimeout<T>(reply: Promise<T>): Promise<T | null> {
+  const timeout = new AbortController()
   const answer = await Promise.race([
-    asked.catch(() => null),
-    sleep(PATIENCE_MS, null, { signal: patience.signal }).catch(() => null),
+    reply.catch(() => null),
+    sleep(REDIS_TIMEOUT_MS, null, { signal: timeout.signal }).catch(() => null),
   ])
-  patience.abort()
+  timeout.abort()
   return answer
 }

@@ -4,7 +4,7 @@ import { openLog } from '#src/platform/log.ts'
 import { openRedis, type Redis } from '#src/stores/redis.ts'
 import { startRedis, type TestServer } from '#test/support/stores.ts'
 import { until } from '#test/support/until.ts'
-import { createRequestRate, type RequestRate } from './request-rate.ts'
+import { createRequestRateLimiter, type RequestRateLimiter } from './request-rate.ts'
 
 const log = openLog({ logLevel: 'silent' }, 'test')
 const WINDOW_MS = 10_000
@@ -15,9 +15,9 @@ describe('the request rate', () => {
   let other: Redis
   let nowMs = WINDOW_MS * 1000
   const clock = { now: () => nowMs }
-  const open: RequestRate[] = []
-  const start = (connection: Redis): RequestRate => {
-    const rate = createRequestRate(connection, clock)
+  const open: RequestRateLimiter[] = []
+  const start = (connection: Redis): RequestRateLimiter => {
+    const rate = createRequestRateLimiter(connection, clock)
     open.push(rate)
     return rate
   }
@@ -41,46 +41,64 @@ describe('the request rate', () => {
   it('counts down over a window, refuses over it, and begins anew with the next', () => {
     const rate = start(redis)
     nowMs = WINDOW_MS * 2000 + 4000
-    assert.deepEqual(rate.take('w', 0.2), { isAllowed: true, limit: 2, remaining: 1, resetAt: 20_010, retryAfter: 6 })
-    assert.deepEqual(rate.take('w', 0.2), { isAllowed: true, limit: 2, remaining: 0, resetAt: 20_010, retryAfter: 6 })
-    assert.deepEqual(rate.take('w', 0.2), { isAllowed: false, limit: 2, remaining: 0, resetAt: 20_010, retryAfter: 6 })
-    assert.strictEqual(rate.take('another', 0.2).isAllowed, true)
+    assert.deepEqual(rate.consume('w', 0.2), {
+      isAllowed: true,
+      limit: 2,
+      remaining: 1,
+      resetAt: 20_010,
+      retryAfter: 6,
+    })
+    assert.deepEqual(rate.consume('w', 0.2), {
+      isAllowed: true,
+      limit: 2,
+      remaining: 0,
+      resetAt: 20_010,
+      retryAfter: 6,
+    })
+    assert.deepEqual(rate.consume('w', 0.2), {
+      isAllowed: false,
+      limit: 2,
+      remaining: 0,
+      resetAt: 20_010,
+      retryAfter: 6,
+    })
+    assert.strictEqual(rate.consume('another', 0.2).isAllowed, true)
     nowMs += 6000
-    assert.strictEqual(rate.take('w', 0.2).isAllowed, true)
+    assert.strictEqual(rate.consume('w', 0.2).isAllowed, true)
   })
 
   it('an unlimited plan is never refused and is told a large number', () => {
-    const verdict = start(redis).take('w', null)
+    const verdict = start(redis).consume('w', null)
     assert.ok(verdict.isAllowed && verdict.limit === 2_147_483_647 && verdict.remaining === verdict.limit - 1)
   })
 
   /** Takes now and then, as a client that polls, until the process knows of `others` requests that it did not count itself. */
-  async function learn(rate: RequestRate, workspaceId: string, others: number): Promise<void> {
+  async function learn(rate: RequestRateLimiter, workspaceId: string, others: number): Promise<void> {
     let own = 0
     await until(() => {
       own++
-      const { limit, remaining } = rate.take(workspaceId, 100)
+      const { limit, remaining } = rate.consume(workspaceId, 100)
       return limit - remaining - own >= others
     })
   }
 
   it('is shared by all processes through Redis', async () => {
     const [one, two] = [start(redis), start(other)]
-    for (let i = 0; i < 900; i++) one.take('shared', 100)
+    for (let i = 0; i < 900; i++) one.consume('shared', 100)
     await learn(two, 'shared', 900)
     let taken = 0
-    while (two.take('shared', 100).isAllowed) taken++
+    while (two.consume('shared', 100).isAllowed) taken++
     assert.ok(taken < 100)
-    await until(() => !one.take('shared', 100).isAllowed)
+    await until(() => !one.consume('shared', 100).isAllowed)
   })
 
   it('goes on with its own count while Redis is away, and shares it on return', async () => {
     const rate = start(redis)
     await server.crash()
     await until(() => redis.status !== 'ready')
-    for (let i = 0; i < 500; i++) assert.strictEqual(rate.take('away', 100).remaining, 999 - i)
+    for (let i = 0; i < 500; i++) assert.strictEqual(rate.consume('away', 100).remaining, 999 - i)
     await sleep(250)
-    assert.strictEqual(rate.take('away', 100).remaining, 499)
+    assert.strictEqual(rate.consume('away', 100).remaining, 499)
     await server.restart()
     await until(() => redis.status === 'ready' && other.status === 'ready')
     await learn(start(other), 'away', 501)

@@ -1,48 +1,53 @@
 /**
- * How many requests a workspace makes, over windows of 10 seconds, shared by all processes through Redis without a round trip a request:
- * a process counts by itself and, about ten times a second, adds what is new to the shared counter and learns the total from the answer.
- * Between two exchanges the limit can be overshot by what the other processes took in meanwhile; it is a bound on load, not an account.
- * Redis away: each process goes on with its own count. Nothing here ever fails a request.
+ * Counts the requests of each workspace in windows of 10 seconds. The counts are shared by all processes through Redis,
+ * without a round trip per request: about ten times a second a process adds its new requests to the shared counter and
+ * reads the total. Between two exchanges the limit can be exceeded by the requests of other processes: it limits load,
+ * it is not an exact account.
+ *
+ * If Redis is unavailable, each process continues with its own count. Nothing here ever fails a request.
  */
 import type { Clock } from '#src/platform/clock.ts'
 import { isRedisReady, type Redis } from '#src/stores/redis.ts'
 
 const WINDOW_MS = 10_000
 const EXCHANGE_MS = 100
-/** What an unlimited plan is told: fits a signed 32-bit number of any client. */
-const UNLIMITED = 2_147_483_647
+/** The limit reported for an unlimited plan: fits a signed 32-bit integer. */
+const UNLIMITED_LIMIT = 2_147_483_647
 
-export interface RateVerdict {
+export interface RateLimitResult {
   readonly isAllowed: boolean
-  /** Requests in one window. */
+  /** Requests allowed in one window. */
   readonly limit: number
   readonly remaining: number
-  /** When the window ends: seconds since the epoch. */
+  /** When the window ends, in seconds since the epoch. */
   readonly resetAt: number
   /** Whole seconds until then, at least 1. */
   readonly retryAfter: number
 }
 
-export interface RequestRate {
-  /** Counts one request of the workspace and judges it; `perSecond` null = unlimited. A refused one is not counted. */
-  take(workspaceId: string, perSecond: number | null): RateVerdict
-  /** Adds what is not shared yet and forgets the rest. */
+export interface RequestRateLimiter {
+  /**
+   * Counts one request of the workspace and decides whether it is allowed; `perSecond` null = unlimited. A rejected
+   * request is not counted.
+   */
+  consume(workspaceId: string, perSecond: number | null): RateLimitResult
+  /** Adds the unshared counts to Redis and stops. */
   stop(): Promise<void>
 }
 
-interface Count {
-  /** Known of the whole window, ours included. */
+interface WindowCount {
+  /** Known requests of all processes in the window. */
   total: number
-  /** Ours, not yet added to the shared counter. */
+  /** Requests of this process that are not yet added to the shared counter. */
   unshared: number
 }
 
-export function createRequestRate(redis: Redis, clock: Clock): RequestRate {
+export function createRequestRateLimiter(redis: Redis, clock: Clock): RequestRateLimiter {
   let window = -1
-  let counts = new Map<string, Count>()
+  let counts = new Map<string, WindowCount>()
   let isExchanging = false
 
-  function countOf(workspaceId: string, now: number): Count {
+  function countOf(workspaceId: string, now: number): WindowCount {
     const current = Math.floor(now / WINDOW_MS)
     if (current !== window) {
       window = current
@@ -72,10 +77,10 @@ export function createRequestRate(redis: Redis, clock: Clock): RequestRate {
   const timer = setInterval(() => void exchange(), EXCHANGE_MS).unref()
 
   return {
-    take(workspaceId, perSecond) {
+    consume(workspaceId, perSecond) {
       const now = clock.now()
       const count = countOf(workspaceId, now)
-      const limit = perSecond === null ? UNLIMITED : Math.max(1, Math.floor((perSecond * WINDOW_MS) / 1000))
+      const limit = perSecond === null ? UNLIMITED_LIMIT : Math.max(1, Math.floor((perSecond * WINDOW_MS) / 1000))
       const isAllowed = count.total < limit
       if (isAllowed) {
         count.total++
@@ -97,8 +102,10 @@ export function createRequestRate(redis: Redis, clock: Clock): RequestRate {
   }
 }
 
-/** One pipeline for all workspaces; a count that could not be added stays unshared and is tried with the next. */
-async function share(redis: Redis, window: number, counts: readonly (readonly [string, Count])[]): Promise<void> {
+/**
+ * One pipeline for all workspaces. A count that could not be added stays unshared and is added with the next exchange.
+ */
+async function share(redis: Redis, window: number, counts: readonly (readonly [string, WindowCount])[]): Promise<void> {
   if (counts.length === 0) return
   const pipeline = redis.pipeline()
   const given = counts.map(([workspaceId, count]) => {
@@ -108,7 +115,7 @@ async function share(redis: Redis, window: number, counts: readonly (readonly [s
   })
   const replies = await pipeline.exec().catch(() => null)
   for (const [i, { count, amount }] of given.entries()) {
-    const [error, shared] = replies?.[2 * i] ?? [new Error('Redis is away'), null]
+    const [error, shared] = replies?.[2 * i] ?? [new Error('Redis is unavailable'), null]
     if (error !== null || typeof shared !== 'number') continue
     count.unshared -= amount
     count.total = shared + count.unshared

@@ -1,14 +1,17 @@
 /**
- * What the built-in receiver took: written by it, read by the command line, and by the workspace whose message it is. One row for each
- * recipient. It is kept for a week; nothing else depends on it.
+ * Mail captured by the built-in receiver: the receiver writes it; the command line and the workspace that sent it read
+ * it. One row for each recipient. Rows are kept for a week; nothing else depends on them.
  */
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { newId } from '#src/platform/id.ts'
-import { readPage, type Page, type PageWish } from '#src/stores/page.ts'
+import { readPage, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
 
-/** What one signature was worth. `result` is one of RFC 8601 2.7.1: pass, fail, neutral, policy, temperror, permerror. */
-export interface DkimVerdict {
+/**
+ * The result of one DKIM signature. `result` is one of RFC 8601 2.7.1: pass, fail, neutral, policy, temperror,
+ * permerror.
+ */
+export interface DkimResult {
   readonly domain: string
   readonly selector: string
   readonly algorithm: string
@@ -16,30 +19,30 @@ export interface DkimVerdict {
   readonly comment: string | null
 }
 
-export interface TakenMail {
+export interface CapturedMail {
   readonly mailFrom: string
   readonly headerFrom: string | null
   readonly subject: string | null
-  /** Ours, where it could be told. */
+  /** Id of our message, if it could be determined. */
   readonly messageId: string | null
-  /** Protocol and cipher; null = it came in plain text. */
+  /** Protocol and cipher; null = received without TLS. */
   readonly tls: string | null
-  readonly dkim: readonly DkimVerdict[]
+  readonly dkim: readonly DkimResult[]
   readonly raw: Buffer
 }
 
-export interface InboxLine extends Omit<TakenMail, 'raw'> {
+export interface InboxEntry extends Omit<CapturedMail, 'raw'> {
   readonly id: string
   readonly receivedAt: Date
   readonly rcptTo: string
 }
 
-export interface InboxMail extends InboxLine {
+export interface InboxMail extends InboxEntry {
   readonly raw: Buffer
 }
 
-const KEEP = prepared(
-  'sandbox-keep',
+const INSERT = prepared(
+  'sandbox-inbox-insert',
   sql`
     INSERT INTO sandbox_inbox (
       id, received_at, rcpt_to, mail_from, header_from, subject, message_id, tls, dkim, raw, workspace_id
@@ -54,39 +57,53 @@ const COLUMNS = sql`
   message_id AS "messageId", tls, dkim
 `
 
-/** Stores the mail for each of its recipients in one statement; answers their ids in the inbox. When it resolves, it is committed. */
-export async function keepMail(
+/**
+ * Stores the mail once for each recipient, in one statement. Returns the ids of the rows; they are committed when it
+ * resolves.
+ */
+export async function storeCapturedMail(
   db: Queryable,
-  mail: TakenMail,
+  mail: CapturedMail,
   recipients: readonly string[],
   at: Date,
 ): Promise<string[]> {
   const ids = recipients.map(() => newId(at.getTime()))
   const { mailFrom, headerFrom, subject, messageId, tls, dkim, raw } = mail
-  await db.query(KEEP, [ids, recipients, at, mailFrom, headerFrom, subject, messageId, tls, JSON.stringify(dkim), raw])
+  await db.query(INSERT, [
+    ids,
+    recipients,
+    at,
+    mailFrom,
+    headerFrom,
+    subject,
+    messageId,
+    tls,
+    JSON.stringify(dkim),
+    raw,
+  ])
   return ids
 }
 
-/** The newest mails, newest first. */
-export async function listInbox(db: Queryable, limit: number): Promise<InboxLine[]> {
-  const { rows } = await db.query<InboxLine>(
+/** Newest first. */
+export async function listInbox(db: Queryable, limit: number): Promise<InboxEntry[]> {
+  const { rows } = await db.query<InboxEntry>(
     `SELECT ${COLUMNS} FROM sandbox_inbox ORDER BY received_at DESC, id DESC LIMIT $1`,
     [limit],
   )
   return rows
 }
 
-/** The newest mail that fits: the inbox id or its last hex digits, or the id of our message. Null for none. */
+/** The newest mail that matches: the inbox id or its last hex digits, or the id of our message. Null if none does. */
 export async function findInboxMail(
   db: Queryable,
-  wanted: { readonly idEnd: string } | { readonly messageId: string } | 'last',
+  selector: { readonly idEnd: string } | { readonly messageId: string } | 'last',
 ): Promise<InboxMail | null> {
   const [where, value] =
-    wanted === 'last'
+    selector === 'last'
       ? ['true', null]
-      : 'messageId' in wanted
-        ? ['message_id = $1', wanted.messageId]
-        : [`replace(id::text, '-', '') LIKE '%' || $1`, wanted.idEnd]
+      : 'messageId' in selector
+        ? ['message_id = $1', selector.messageId]
+        : [`replace(id::text, '-', '') LIKE '%' || $1`, selector.idEnd]
   const {
     rows: [row],
   } = await db.query<InboxMail>(
@@ -96,20 +113,20 @@ export async function findInboxMail(
   return row ?? null
 }
 
-/** Forgets what was received before that moment; answers how much. */
+/** Deletes mail received before this time; returns the number. */
 export async function pruneInbox(db: Queryable, before: Date): Promise<number> {
   const { rowCount } = await db.query('DELETE FROM sandbox_inbox WHERE received_at < $1', [before])
   return rowCount ?? 0
 }
 
-/** A line of a workspace's own. */
-export interface CapturedLine extends InboxLine {
-  /** Bytes. */
+/** An entry of a workspace's own captured mail. */
+export interface CapturedEntry extends InboxEntry {
+  /** Size in bytes. */
   readonly size: number
 }
 
-/** What a workspace's messages brought here, the newest first. */
-export function listCaptured(db: Queryable, workspaceId: string, wish: PageWish): Promise<Page<CapturedLine>> {
+/** Mail captured from a workspace's messages, newest first. */
+export function listCaptured(db: Queryable, workspaceId: string, page: PageRequest): Promise<Page<CapturedEntry>> {
   return readPage(
     db,
     {
@@ -119,11 +136,11 @@ export function listCaptured(db: Queryable, workspaceId: string, wish: PageWish)
       order: 'id DESC',
       values: [workspaceId],
     },
-    wish,
+    page,
   )
 }
 
-/** Null: the workspace has none with this id. */
+/** Null if the workspace has no such mail. */
 export async function findCaptured(db: Queryable, workspaceId: string, id: string): Promise<InboxMail | null> {
   const { rows } = await db.query<InboxMail>(
     `SELECT ${COLUMNS}, raw FROM sandbox_inbox WHERE workspace_id = $1 AND id = $2`,
@@ -132,8 +149,8 @@ export async function findCaptured(db: Queryable, workspaceId: string, id: strin
   return rows[0] ?? null
 }
 
-/** Forgets one, or with null all of a workspace; answers how many. */
-export async function forgetCaptured(db: Queryable, workspaceId: string, id: string | null): Promise<number> {
+/** Deletes one mail, or (null) all of a workspace; returns the number. */
+export async function deleteCaptured(db: Queryable, workspaceId: string, id: string | null): Promise<number> {
   const { rowCount } = await db.query(
     'DELETE FROM sandbox_inbox WHERE workspace_id = $1 AND ($2::uuid IS NULL OR id = $2)',
     [workspaceId, id],

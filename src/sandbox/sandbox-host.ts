@@ -1,2 +1,2 @@
-/** The receiver of the sandbox by its name: every domain there has it as its MX, and so it is where bounces would come to. */
+/** Host name of the sandbox's receiver: the MX of every domain there, and therefore where bounces arrive. */
 export const SANDBOX_MX = 'mx.mailstead.test'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { assert } from 'chai'
-import { FACTORS } from './score-factors.ts'
+import { SCORE_FACTORS } from './score-factors.ts'
 
 describe('docs/guides/contacts-and-audiences.md', () => {
   it('has every factor of the score as it is', () => {
@@ -8,7 +8,7 @@ describe('docs/guides/contacts-and-audiences.md', () => {
     const rows = [...text.slice(text.indexOf('## How the score')).matchAll(/^\| (.+) \| ([\d.]+) \|$/gm)]
     assert.deepEqual(
       rows.map(([, when, times]) => [when, Number(times)]),
-      Object.values(FACTORS).map(({ when, times }) => [when, times]),
+      Object.values(SCORE_FACTORS).map(({ when, times }) => [when, times]),
     )
   })
 })

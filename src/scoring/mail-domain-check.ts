@@ -1,66 +1,66 @@
 /**
- * Does a domain take mail? Asked of DNS once for many contacts: answers are kept for an hour, a missing answer for a minute; at most 20
- * questions are under way. No answer is no evidence: the verdict is `unknown`, and whoever asked comes again. When nobody answers any more,
- * the rest is not asked.
+ * Checks whether domains accept mail. One DNS query serves many contacts: results are cached for an hour, a failure for
+ * a minute, and at most 20 queries run at once. No answer is no evidence: the result is `unknown`, and the caller tries
+ * again later. After too many failures in a row, the remaining domains are not queried.
  */
 import type { Clock } from '#src/platform/clock.ts'
-import type { DomainDns } from '#src/domains/dns.ts'
-import type { MailDomain } from './score-factors.ts'
+import type { DomainDns } from '#src/domains/domain-dns.ts'
+import type { MailDomainStatus } from './score-factors.ts'
 
-const PARALLEL = 20
-const KEEP_MS = 3600 * 1000
-const KEEP_UNKNOWN_MS = 60 * 1000
-const MAX_KEPT = 50_000
-/** So many domains without an answer, one after the other: it is DNS that is away. */
-const GIVE_UP_AFTER = 40
+const CONCURRENCY = 20
+const TTL_MS = 3600 * 1000
+const UNKNOWN_TTL_MS = 60 * 1000
+const MAX_CACHED = 50_000
+/** After this many failures in a row, DNS itself counts as unavailable. */
+const MAX_CONSECUTIVE_FAILURES = 40
 
-interface Kept {
-  readonly verdict: MailDomain
-  readonly untilMs: number
+interface CachedResult {
+  readonly result: MailDomainStatus
+  readonly expiresAtMs: number
 }
 
-/** Verdicts on all of them. */
-export type MailDomains = (domains: ReadonlySet<string>) => Promise<ReadonlyMap<string, MailDomain>>
+/** Returns the result for every domain. */
+export type MailDomainChecker = (domains: ReadonlySet<string>) => Promise<ReadonlyMap<string, MailDomainStatus>>
 
-export function createMailDomains(dns: Pick<DomainDns, 'mx' | 'addresses'>, clock: Clock): MailDomains {
-  const kept = new Map<string, Kept>()
+export function createMailDomainChecker(dns: Pick<DomainDns, 'mx' | 'addresses'>, clock: Clock): MailDomainChecker {
+  const cache = new Map<string, CachedResult>()
 
-  function remember(domain: string, verdict: MailDomain): void {
-    kept.delete(domain)
-    kept.set(domain, { verdict, untilMs: clock.now() + (verdict === 'unknown' ? KEEP_UNKNOWN_MS : KEEP_MS) })
-    // the oldest stands first
-    for (const oldest of kept.keys()) {
-      if (kept.size <= MAX_KEPT) break
-      kept.delete(oldest)
+  function store(domain: string, result: MailDomainStatus): void {
+    cache.delete(domain)
+    cache.set(domain, { result, expiresAtMs: clock.now() + (result === 'unknown' ? UNKNOWN_TTL_MS : TTL_MS) })
+    // the oldest entry is first
+    for (const oldest of cache.keys()) {
+      if (cache.size <= MAX_CACHED) break
+      cache.delete(oldest)
     }
   }
 
-  async function verdictOn(domain: string): Promise<MailDomain> {
-    const known = kept.get(domain)
-    if (known !== undefined && known.untilMs > clock.now()) return known.verdict
-    const verdict = await ask(dns, domain)
-    remember(domain, verdict)
-    return verdict
+  async function check(domain: string): Promise<MailDomainStatus> {
+    const known = cache.get(domain)
+    if (known !== undefined && known.expiresAtMs > clock.now()) return known.result
+    const result = await queryDns(dns, domain)
+    store(domain, result)
+    return result
   }
 
   return async (domains) => {
-    const verdicts = new Map<string, MailDomain>()
-    const waiting = domains.values()
-    let misses = 0
+    const results = new Map<string, MailDomainStatus>()
+    const remaining = domains.values()
+    let failures = 0
     const work = async (): Promise<void> => {
-      for (const domain of waiting) {
-        const verdict = misses < GIVE_UP_AFTER ? await verdictOn(domain) : 'unknown'
-        misses = verdict === 'unknown' ? misses + 1 : 0
-        verdicts.set(domain, verdict)
+      for (const domain of remaining) {
+        const result = failures < MAX_CONSECUTIVE_FAILURES ? await check(domain) : 'unknown'
+        failures = result === 'unknown' ? failures + 1 : 0
+        results.set(domain, result)
       }
     }
-    await Promise.all(Array.from({ length: PARALLEL }, work))
-    return verdicts
+    await Promise.all(Array.from({ length: CONCURRENCY }, work))
+    return results
   }
 }
 
 /** RFC 5321 section 5.1; a single MX of "." is a null MX (RFC 7505). */
-async function ask(dns: Pick<DomainDns, 'mx' | 'addresses'>, domain: string): Promise<MailDomain> {
+async function queryDns(dns: Pick<DomainDns, 'mx' | 'addresses'>, domain: string): Promise<MailDomainStatus> {
   const mx = await dns.mx(domain)
   if (mx.kind === 'failed') return 'unknown'
   if (mx.records.length > 0)

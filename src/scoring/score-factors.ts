@@ -1,8 +1,9 @@
 /**
- * The deliverability score of an address: 1, times the factor of everything in the table below that is true of it. docs/guides/contacts-and-audiences.md shows
- * the table, and a test keeps the two equal. Pure: whoever has the facts can do it by hand.
+ * The deliverability score of an address: 1 times the factor of every row in the table below that applies to it.
+ * docs/guides/contacts-and-audiences.md shows the table, and a test keeps the two equal. Pure: anyone with the facts
+ * can compute it by hand.
  */
-export const FACTORS = {
+export const SCORE_FACTORS = {
   malformed: { times: 0, when: 'it is not a valid address (RFC 5321)' },
   unreachable: { times: 0, when: 'its domain accepts no mail: no MX and no address record, or a null MX (RFC 7505)' },
   hardBounce: { times: 0, when: "it is on the workspace's suppression list after a hard bounce" },
@@ -15,28 +16,35 @@ export const FACTORS = {
   refusedOften: { times: 0.6, when: 'a third time, or more' },
   unproven: { times: 0.8, when: "none of the workspace's mail was delivered to it in the last 180 days" },
 } as const satisfies Record<string, { readonly times: number; readonly when: string }>
-export type Factor = keyof typeof FACTORS
+export type ScoreFactor = keyof typeof SCORE_FACTORS
 
-/** What a domain says about mail. `unknown` is no evidence of anything: nobody answered. */
-export type MailDomain = 'mx' | 'address' | 'none' | 'unknown'
+/** Whether a domain accepts mail. `unknown`: DNS did not answer, which proves nothing. */
+export type MailDomainStatus = 'mx' | 'address' | 'none' | 'unknown'
 
-export interface Facts {
+export interface AddressFacts {
   readonly isWellFormed: boolean
-  readonly domain: Exclude<MailDomain, 'unknown'>
+  readonly domain: Exclude<MailDomainStatus, 'unknown'>
   readonly isDisposable: boolean
   readonly isRole: boolean
-  /** Why it is on the suppression list, if it is. */
+  /** Reason on the suppression list, or null. */
   readonly suppression: string | null
-  /** How mail to it ended, the latest first; of the last 180 days. */
+  /** Outcomes of mail to it in the last 180 days, latest first. */
   readonly outcomes: readonly string[]
 }
 
 const REFUSALS = ['refusedOnce', 'refusedTwice', 'refusedOften'] as const
 
-export function factorsOf({ isWellFormed, domain, isDisposable, isRole, suppression, outcomes }: Facts): Factor[] {
+export function factorsOf({
+  isWellFormed,
+  domain,
+  isDisposable,
+  isRole,
+  suppression,
+  outcomes,
+}: AddressFacts): ScoreFactor[] {
   const lastDelivery = outcomes.indexOf('delivered')
   const refusals = lastDelivery < 0 ? outcomes.length : lastDelivery
-  const isTrue: Readonly<Record<Factor, boolean>> = {
+  const isTrue: Readonly<Record<ScoreFactor, boolean>> = {
     malformed: !isWellFormed,
     unreachable: domain === 'none',
     hardBounce: suppression === 'hard_bounce',
@@ -49,11 +57,11 @@ export function factorsOf({ isWellFormed, domain, isDisposable, isRole, suppress
     refusedOften: refusals >= REFUSALS.length,
     unproven: lastDelivery < 0,
   }
-  return (Object.keys(FACTORS) as Factor[]).filter((factor) => isTrue[factor])
+  return (Object.keys(SCORE_FACTORS) as ScoreFactor[]).filter((factor) => isTrue[factor])
 }
 
-/** 0 to 1, three digits. */
-export function scoreOf(facts: Facts): number {
-  const product = factorsOf(facts).reduce((score, factor) => score * FACTORS[factor].times, 1)
+/** 0 to 1, rounded to three digits. */
+export function scoreOf(facts: AddressFacts): number {
+  const product = factorsOf(facts).reduce((score, factor) => score * SCORE_FACTORS[factor].times, 1)
   return Math.round(product * 1000) / 1000
 }

@@ -1,18 +1,18 @@
 import { assert } from 'chai'
 import disposable from 'disposable-email-domains' with { type: 'json' }
-import { saveContacts } from '#src/contacts/save.ts'
-import { createDomainDns } from '#src/domains/dns.ts'
+import { saveContacts } from '#src/contacts/save-contacts.ts'
+import { createDomainDns } from '#src/domains/domain-dns.ts'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
-import { factorsOf, scoreOf, type Facts } from './score-factors.ts'
-import { isRole, loadDisposable } from './address-lists.ts'
-import { createMailDomains } from './mail-domain-check.ts'
-import { FIRST, scoreBatch, type ScoreMeans, type ScoreResult, type Sweep } from './scoring.ts'
+import { factorsOf, scoreOf, type AddressFacts } from './score-factors.ts'
+import { isRoleAddress, loadDisposableDomains } from './address-lists.ts'
+import { createMailDomainChecker } from './mail-domain-check.ts'
+import { FIRST_CONTACT_ID, scoreBatch, type ScoringDeps, type ScoreResult, type ScoreSweep } from './scoring.ts'
 
 const DAY_MS = 24 * 3600 * 1000
-const GOOD: Facts = {
+const GOOD: AddressFacts = {
   isWellFormed: true,
   domain: 'mx',
   isDisposable: false,
@@ -22,7 +22,7 @@ const GOOD: Facts = {
 }
 
 describe('the score', () => {
-  const CASES: readonly (readonly [string, Partial<Facts>, number])[] = [
+  const CASES: readonly (readonly [string, Partial<AddressFacts>, number])[] = [
     ['all is well', {}, 1],
     ['nothing was sent yet', { outcomes: [] }, 0.8],
     ['malformed', { isWellFormed: false }, 0],
@@ -49,8 +49,8 @@ describe('the score', () => {
   })
 
   it('roles and disposable domains are known', () => {
-    const isDisposable = loadDisposable()
-    assert.deepEqual(['postmaster', 'Info', 'sales+list', 'anna', 'information'].map(isRole), [
+    const isDisposable = loadDisposableDomains()
+    assert.deepEqual(['postmaster', 'Info', 'sales+list', 'anna', 'information'].map(isRoleAddress), [
       true,
       true,
       true,
@@ -64,7 +64,7 @@ describe('the score', () => {
   })
 
   it('each of the list is found, and nothing beside it: it is in order', () => {
-    const isDisposable = loadDisposable()
+    const isDisposable = loadDisposableDomains()
     const listed = [...new Set<string>(disposable)]
     assert.deepEqual(
       listed.filter((domain) => !isDisposable(domain)),
@@ -80,7 +80,7 @@ describe('the score', () => {
 describe('scores of contacts', () => {
   let ctx: TestContext
   let dns: TestDns
-  let means: ScoreMeans
+  let means: ScoringDeps
   let workspaceId: string
   before(async () => {
     dns = await startDns({
@@ -95,7 +95,7 @@ describe('scores of contacts', () => {
   })
   beforeEach(async () => {
     means = {
-      domains: createMailDomains(createDomainDns(ctx.config), ctx.clock),
+      domains: createMailDomainChecker(createDomainDns(ctx.config), ctx.clock),
       isDisposable: (domain) => domain === 'bare.example',
     }
     await ctx.db.query('DELETE FROM contacts')
@@ -116,7 +116,7 @@ describe('scores of contacts', () => {
       ),
     )
   }
-  async function run(sweep: Sweep, after = FIRST): Promise<ScoreResult> {
+  async function run(sweep: ScoreSweep, after = FIRST_CONTACT_ID): Promise<ScoreResult> {
     const result = await scoreBatch(ctx, means, sweep, after)
     return result.kind === 'batch' && result.scored + result.unanswered === 1000 ? run(sweep, result.last) : result
   }
@@ -200,7 +200,7 @@ describe('scores of contacts', () => {
       await Promise.resolve()
       return { kind: 'failed', reason: 'test' }
     }
-    const domains = createMailDomains({ mx: nobody, addresses: nobody }, ctx.clock)
+    const domains = createMailDomainChecker({ mx: nobody, addresses: nobody }, ctx.clock)
     const verdicts = await domains(new Set(Array.from({ length: 5000 }, (_, i) => `${i}.example`)))
     assert.ok(asked <= 60, String(asked))
     assert.deepEqual([verdicts.size, new Set(verdicts.values())], [5000, new Set(['unknown'])])
@@ -225,14 +225,17 @@ describe('scores of contacts', () => {
 
   it("two workers at once write each score once, and a contact that is deleted meanwhile is nobody's trouble", async () => {
     await save(...Array.from({ length: 50 }, (_, i) => `p${i}@good.example`))
-    const slow: ScoreMeans = {
+    const slow: ScoringDeps = {
       ...means,
       domains: async (domains) => {
         await ctx.db.query(`DELETE FROM contacts WHERE email = 'p1@good.example'`)
         return means.domains(domains)
       },
     }
-    await Promise.all([scoreBatch(ctx, slow, 'unscored', FIRST), scoreBatch(ctx, slow, 'unscored', FIRST)])
+    await Promise.all([
+      scoreBatch(ctx, slow, 'unscored', FIRST_CONTACT_ID),
+      scoreBatch(ctx, slow, 'unscored', FIRST_CONTACT_ID),
+    ])
     const found = Object.values(await scores())
     assert.deepEqual([found.length, found.every((score) => score === 0.8)], [49, true])
   })

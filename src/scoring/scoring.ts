@@ -1,7 +1,8 @@
 /**
- * Scores of contacts, a batch at a time: those that have none, those whose score is older than 30 days, those that came on the suppression
- * list since. A contact whose domain nobody answers for is left for the next sweep, and is never worse for it. Nothing is held while DNS is
- * asked; the score is written only where the contact is still as it was read, so two workers at once do the same once.
+ * Scores contacts in batches: those without a score, those whose score is older than 30 days, and those suppressed
+ * since they were scored. A contact whose domain gets no DNS answer keeps its score and is left for the next sweep. No
+ * lock is held during DNS queries; a score is written only if the contact has not been scored since it was read, so two
+ * workers at once write one score.
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Context } from '#src/context.ts'
@@ -9,25 +10,28 @@ import { prepared, type Queryable } from '#src/stores/db.ts'
 import { idAt } from '#src/platform/id.ts'
 import { parseAddress } from '#src/mail/address.ts'
 import { sql } from '#src/stores/sql.ts'
-import { scoreOf, type MailDomain } from './score-factors.ts'
-import { isRole, type IsDisposable } from './address-lists.ts'
-import type { MailDomains } from './mail-domain-check.ts'
+import { scoreOf, type MailDomainStatus } from './score-factors.ts'
+import { isRoleAddress, type IsDisposable } from './address-lists.ts'
+import type { MailDomainChecker } from './mail-domain-check.ts'
 
-export interface ScoreMeans {
-  readonly domains: MailDomains
+export interface ScoringDeps {
+  readonly domains: MailDomainChecker
   readonly isDisposable: IsDisposable
 }
 
-/** Why contacts are looked at; each is a sweep of its own. */
-export const SWEEPS = ['unscored', 'aged', 'suppressed'] as const
-export type Sweep = (typeof SWEEPS)[number]
+/** Reasons to score contacts; each has a sweep of its own. */
+export const SCORE_SWEEPS = ['unscored', 'aged', 'suppressed'] as const
+export type ScoreSweep = (typeof SCORE_SWEEPS)[number]
 
 export type ScoreResult =
   | { readonly kind: 'none left' }
-  /** The next batch begins behind `last`. `unanswered` are left for another sweep: nobody answers for their domains. */
+  /**
+   * The next batch starts after `last`. `unanswered` contacts are left for another sweep: DNS did not answer for their
+   * domains.
+   */
   | { readonly kind: 'batch'; readonly scored: number; readonly unanswered: number; readonly last: string }
 
-interface Picked {
+interface ScoreCandidate {
   readonly id: string
   readonly workspaceId: string
   readonly email: string
@@ -35,23 +39,29 @@ interface Picked {
 }
 
 const BATCH = 1000
-export const FIRST = '00000000-0000-0000-0000-000000000000'
+export const FIRST_CONTACT_ID = '00000000-0000-0000-0000-000000000000'
 const HISTORY_MS = 180 * 24 * 3600 * 1000
 const MAX_OUTCOMES = 20
 
-const PICKED = 'c.id, c.workspace_id AS "workspaceId", c.email, c.verified_at AS "verifiedAt"'
-/** Who is scored is out of the sweep; who is not is passed by. */
-const PICKS: Readonly<Record<Sweep, string>> = {
-  unscored: `SELECT ${PICKED} FROM contacts c WHERE c.verified_at IS NULL AND c.id > $1 ORDER BY c.id LIMIT ${BATCH}`,
+const CANDIDATE_COLUMNS = 'c.id, c.workspace_id AS "workspaceId", c.email, c.verified_at AS "verifiedAt"'
+/** A scored contact leaves the sweep; one that is not is passed over. */
+const SWEEP_QUERIES: Readonly<Record<ScoreSweep, string>> = {
+  unscored: sql`
+    SELECT ${CANDIDATE_COLUMNS}
+    FROM contacts c
+    WHERE c.verified_at IS NULL AND c.id > $1
+    ORDER BY c.id
+    LIMIT ${BATCH}
+  `,
   aged: sql`
-    SELECT ${PICKED}
+    SELECT ${CANDIDATE_COLUMNS}
     FROM contacts c
     WHERE c.verified_at < $2::timestamptz - interval '30 days' AND c.id > $1
     ORDER BY c.id
     LIMIT ${BATCH}
   `,
   suppressed: sql`
-    SELECT ${PICKED}
+    SELECT ${CANDIDATE_COLUMNS}
     FROM suppressions s
     JOIN contacts c ON c.workspace_id = s.workspace_id AND c.email = s.address
     WHERE s.created_at > $2::timestamptz - interval '1 day' AND c.verified_at < s.created_at AND c.id > $1
@@ -60,55 +70,55 @@ const PICKS: Readonly<Record<Sweep, string>> = {
   `,
 }
 
-/** One batch, behind the contact `after`. */
+/** Scores one batch after the contact `after`. */
 export async function scoreBatch(
   ctx: Pick<Context, 'db' | 'clock'>,
-  means: ScoreMeans,
-  sweep: Sweep,
+  deps: ScoringDeps,
+  sweep: ScoreSweep,
   after: string,
 ): Promise<ScoreResult> {
   const now = new Date(ctx.clock.now())
   const parameters = sweep === 'unscored' ? [after] : [after, now]
-  const { rows: picked } = await ctx.db.query<Picked>(PICKS[sweep], parameters)
-  const last = picked.at(-1)?.id
+  const { rows: candidates } = await ctx.db.query<ScoreCandidate>(SWEEP_QUERIES[sweep], parameters)
+  const last = candidates.at(-1)?.id
   if (last === undefined) return { kind: 'none left' }
-  const verdicts = await means.domains(new Set(picked.map(({ email }) => domainOf(email))))
-  const known = picked.filter(({ email }) => (verdicts.get(domainOf(email)) ?? 'unknown') !== 'unknown')
+  const domains = await deps.domains(new Set(candidates.map(({ email }) => domainOf(email))))
+  const known = candidates.filter(({ email }) => (domains.get(domainOf(email)) ?? 'unknown') !== 'unknown')
   const histories = known.length === 0 ? [] : await readHistories(ctx.db, known, now)
   const scores = known.map((contact, i) =>
-    judge(contact.email, verdicts, histories[i] ?? NO_HISTORY, means.isDisposable),
+    scoreContact(contact.email, domains, histories[i] ?? NO_HISTORY, deps.isDisposable),
   )
   if (known.length > 0) await writeScores(ctx.db, known, scores, now)
-  return { kind: 'batch', scored: known.length, unanswered: picked.length - known.length, last }
+  return { kind: 'batch', scored: known.length, unanswered: candidates.length - known.length, last }
 }
 
 function domainOf(email: string): string {
   return email.slice(email.lastIndexOf('@') + 1)
 }
 
-function judge(
+function scoreContact(
   email: string,
-  verdicts: ReadonlyMap<string, MailDomain>,
-  history: History,
+  domains: ReadonlyMap<string, MailDomainStatus>,
+  history: AddressHistory,
   isDisposable: IsDisposable,
 ): number {
   const domain = domainOf(email)
-  const verdict = verdicts.get(domain) ?? 'unknown'
-  if (verdict === 'unknown') throw new Error('a contact was judged without its domain')
+  const status = domains.get(domain) ?? 'unknown'
+  if (status === 'unknown') throw new Error('a contact cannot be scored without a result for its domain')
   return scoreOf({
     ...history,
-    domain: verdict,
+    domain: status,
     isWellFormed: parseAddress(email).ok,
     isDisposable: isDisposable(domain),
-    isRole: isRole(email.slice(0, email.lastIndexOf('@'))),
+    isRole: isRoleAddress(email.slice(0, email.lastIndexOf('@'))),
   })
 }
 
-interface History {
+interface AddressHistory {
   readonly suppression: string | null
   readonly outcomes: readonly string[]
 }
-const NO_HISTORY: History = { suppression: null, outcomes: [] }
+const NO_HISTORY: AddressHistory = { suppression: null, outcomes: [] }
 
 const HISTORIES = prepared(
   'score-histories',
@@ -130,12 +140,12 @@ const HISTORIES = prepared(
   `,
 )
 
-async function readHistories(db: Queryable, contacts: readonly Picked[], now: Date): Promise<History[]> {
+async function readHistories(db: Queryable, contacts: readonly ScoreCandidate[], now: Date): Promise<AddressHistory[]> {
   const columns = columnsOf(contacts, [(c) => c.workspaceId, (c) => c.email])
-  return (await db.query<History>(HISTORIES, [...columns, idAt(now.getTime() - HISTORY_MS)])).rows
+  return (await db.query<AddressHistory>(HISTORIES, [...columns, idAt(now.getTime() - HISTORY_MS)])).rows
 }
 
-/** Locked in the order of addresses, as everywhere; a trigger carries the score to the memberships. */
+/** Locks contacts in the order of addresses, as everywhere. A trigger copies the score to the memberships. */
 const WRITE = prepared(
   'score-write',
   sql`
@@ -159,7 +169,7 @@ const WRITE = prepared(
 
 async function writeScores(
   db: Queryable,
-  contacts: readonly Picked[],
+  contacts: readonly ScoreCandidate[],
   scores: readonly number[],
   now: Date,
 ): Promise<void> {

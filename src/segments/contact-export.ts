@@ -1,15 +1,16 @@
 /**
- * Contacts as CSV, slice by slice: no transaction and no memory grows with their number, and whoever stops reading stops the asking. Cells
- * are guarded against spreadsheets that would run them (src/platform/csv.ts); the import takes the guard off again, so a file comes back as it went.
+ * Exports contacts as CSV in batches: neither a transaction nor memory grows with their number, and reading stops when
+ * the client disconnects. Cells that a spreadsheet could run as a formula are escaped (src/platform/csv.ts); the import
+ * removes the escape, so an exported file can be imported unchanged.
  */
 import type { Queryable } from '#src/stores/db.ts'
 import { writeRows } from '#src/platform/csv.ts'
 import { sql } from '#src/stores/sql.ts'
-import { readSlice, type Selection, type SliceOrder } from './selection.ts'
+import { readSlice, type ContactSelection, type ContactSliceQuery } from './selection.ts'
 
-const SLICE = 1000
+const BATCH_SIZE = 1000
 
-interface Exported {
+interface ExportedContact {
   readonly id: string
   readonly email: string
   readonly names: readonly (string | null)[]
@@ -23,9 +24,9 @@ interface Exported {
   readonly updatedAt: Date
 }
 
-const PROFILE = ['first_name', 'last_name', 'company_name', 'job_title', 'phone_number', 'linkedin', 'timezone']
+const PROFILE_COLUMNS = ['first_name', 'last_name', 'company_name', 'job_title', 'phone_number', 'linkedin', 'timezone']
 const COLUMNS = sql`
-  c.id, c.email, ARRAY[${PROFILE.map((column) => `c.${column}`).join(', ')}] AS names,
+  c.id, c.email, ARRAY[${PROFILE_COLUMNS.map((column) => `c.${column}`).join(', ')}] AS names,
   m.is_subscribed AS "isSubscribed",
   EXISTS (SELECT 1 FROM suppressions s WHERE s.workspace_id = c.workspace_id AND s.address = c.email) AS "isBlocked",
   c.tags, c.custom_attributes::text AS attributes, c.score, c.verified_at AS "verifiedAt", c.created_at AS "createdAt",
@@ -34,7 +35,7 @@ const COLUMNS = sql`
 const HEADER = [
   'id',
   'email',
-  ...PROFILE,
+  ...PROFILE_COLUMNS,
   'status',
   'global_status',
   'tags',
@@ -45,19 +46,23 @@ const HEADER = [
   'updated_at',
 ]
 
-/** The header, then the rows of each slice. */
-export async function* exportContacts(db: Queryable, selection: Selection, nowMs: number): AsyncGenerator<string> {
+/** Yields the header line, then one text per batch. */
+export async function* exportContacts(
+  db: Queryable,
+  selection: ContactSelection,
+  nowMs: number,
+): AsyncGenerator<string> {
   yield writeRows([HEADER])
   for (let after: string | null = null; ;) {
-    const order: SliceOrder = { columns: COLUMNS, after, limit: SLICE, nowMs }
-    const rows = await readSlice<Exported>(db, selection, order)
+    const query: ContactSliceQuery = { columns: COLUMNS, after, limit: BATCH_SIZE, nowMs }
+    const rows = await readSlice<ExportedContact>(db, selection, query)
     if (rows.length > 0) yield writeRows(rows.map(cellsOf))
-    if (rows.length < SLICE) return
+    if (rows.length < BATCH_SIZE) return
     after = rows.at(-1)?.cursor ?? null
   }
 }
 
-function cellsOf(contact: Exported): string[] {
+function cellsOf(contact: ExportedContact): string[] {
   const { id, email, names, isSubscribed, isBlocked, tags, attributes, score, verifiedAt, createdAt, updatedAt } =
     contact
   return [

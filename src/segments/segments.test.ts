@@ -1,12 +1,12 @@
 import { assert } from 'chai'
 import fc from 'fast-check'
 import { createAudience } from '#src/contacts/audiences.ts'
-import { saveContacts, type ContactRow } from '#src/contacts/save.ts'
+import { saveContacts, type ContactRow } from '#src/contacts/save-contacts.ts'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { compileSegment } from './compile.ts'
-import { ACTIVITIES, FIELDS, OPERATORS, readFilter, STATUSES, type Filter } from './filter.ts'
+import { compileSegment } from './compile-filter.ts'
+import { ACTIVITIES, SEGMENT_FIELDS, OPERATORS, readFilter, STATUSES, type Filter } from './filter.ts'
 import { countSelection, readSlice } from './selection.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
@@ -99,7 +99,7 @@ describe('filters', () => {
 /** Filters of all kinds; names and values are drawn from `texts`. */
 function filters(texts: fc.Arbitrary<string>, audiences: fc.Arbitrary<string>): fc.Arbitrary<unknown> {
   const value = fc.oneof(texts, fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e9, max: 1e9 }), fc.boolean())
-  const textFields = Object.entries(FIELDS)
+  const textFields = Object.entries(SEGMENT_FIELDS)
     .filter(([, type]) => type === 'text')
     .map(([name]) => name)
   const leaf = fc.oneof(
@@ -111,7 +111,11 @@ function filters(texts: fc.Arbitrary<string>, audiences: fc.Arbitrary<string>): 
       op: fc.constantFrom('eq', 'ne', 'gt', 'lt', 'contains'),
       value: texts,
     }),
-    fc.record({ field: fc.constantFrom(...Object.keys(FIELDS)), op: fc.constant('exists'), value: fc.boolean() }),
+    fc.record({
+      field: fc.constantFrom(...Object.keys(SEGMENT_FIELDS)),
+      op: fc.constant('exists'),
+      value: fc.boolean(),
+    }),
     fc.record({
       field: fc.constant('score'),
       op: fc.constantFrom('eq', 'ne', 'gt', 'lt'),

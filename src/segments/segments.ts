@@ -1,35 +1,38 @@
-/** Segments of a workspace: a name for a filter; made, found, listed, changed, deleted; always together with the workspace's id. */
+/**
+ * Segments of a workspace, each a name for a saved filter: create, find, list, update, delete. Every query names the
+ * workspace, so no tenant sees another's segments.
+ */
 import type { Queryable } from '#src/stores/db.ts'
 import { newId } from '#src/platform/id.ts'
-import { readPage, type Page, type PageWish } from '#src/stores/page.ts'
+import { readPage, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { Filter } from './filter.ts'
 
 export const MAX_SEGMENTS = 500
 
-export interface SegmentOrder {
+export interface NewSegment {
   readonly name: string
   readonly description: string | null
-  /** Only its members; null: all contacts of the workspace. */
+  /** Only members of this audience; null: all contacts of the workspace. */
   readonly audienceId: string | null
   readonly filter: Filter
 }
 
-export interface Segment extends SegmentOrder {
+export interface Segment extends NewSegment {
   readonly id: string
   readonly createdAt: Date
   readonly updatedAt: Date
 }
 
-/** What is left out stays as it is. */
-export type SegmentChange = { readonly [K in keyof SegmentOrder]?: SegmentOrder[K] | undefined }
+/** An omitted field keeps its value. */
+export type SegmentChange = { readonly [K in keyof NewSegment]?: NewSegment[K] | undefined }
 
 const COLUMNS = sql`
   id, name, description, audience_id AS "audienceId", filter, created_at AS "createdAt", updated_at AS "updatedAt"
 `
 
-/** Null when the workspace has as many as it may. */
-export async function createSegment(db: Queryable, workspaceId: string, order: SegmentOrder): Promise<Segment | null> {
+/** Null if the workspace has reached MAX_SEGMENTS. */
+export async function createSegment(db: Queryable, workspaceId: string, segment: NewSegment): Promise<Segment | null> {
   const { rows } = await db.query<Segment>(
     sql`
       INSERT INTO segments (id, workspace_id, name, description, audience_id, filter)
@@ -37,7 +40,7 @@ export async function createSegment(db: Queryable, workspaceId: string, order: S
       WHERE (SELECT count(*) FROM segments WHERE workspace_id = $1) < ${MAX_SEGMENTS}
       RETURNING ${COLUMNS}
     `,
-    [workspaceId, newId(), order.name, order.description, order.audienceId, JSON.stringify(order.filter)],
+    [workspaceId, newId(), segment.name, segment.description, segment.audienceId, JSON.stringify(segment.filter)],
   )
   return rows[0] ?? null
 }
@@ -50,16 +53,16 @@ export async function findSegment(db: Queryable, workspaceId: string, id: string
   return rows[0] ?? null
 }
 
-/** The newest first. */
-export function listSegments(db: Queryable, workspaceId: string, wish: PageWish): Promise<Page<Segment>> {
+/** Newest first. */
+export function listSegments(db: Queryable, workspaceId: string, page: PageRequest): Promise<Page<Segment>> {
   return readPage(
     db,
     { columns: COLUMNS, from: 'segments', where: 'workspace_id = $1', order: 'id DESC', values: [workspaceId] },
-    wish,
+    page,
   )
 }
 
-/** Null when there is none. */
+/** Null if the workspace has no such segment. */
 export async function updateSegment(
   db: Queryable,
   workspaceId: string,
@@ -91,7 +94,7 @@ export async function updateSegment(
   return rows[0] ?? null
 }
 
-/** True when it was there. */
+/** True if it existed. */
 export async function deleteSegment(db: Queryable, workspaceId: string, id: string): Promise<boolean> {
   return (await db.query('DELETE FROM segments WHERE workspace_id = $1 AND id = $2', [workspaceId, id])).rowCount === 1
 }

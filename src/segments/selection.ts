@@ -1,45 +1,45 @@
 /**
- * Contacts that are chosen by audience, status and filter: counted, and read in slices, each a statement of its own, so that reading a
- * million holds no transaction and no memory. A slice begins behind the last contact of the one before (the cursor); who is added meanwhile
- * may or may not be seen, nobody is seen twice or left out who was there all the time.
+ * Contacts selected by audience, status and filter: counted, or read in batches. Each batch is a statement of its own,
+ * so reading a million contacts holds no transaction and little memory. A batch starts after the last contact of the
+ * one before (the cursor). Contacts that are added meanwhile may be missed; nobody else is returned twice or omitted.
  */
-import { GHOST } from '#src/contacts/orphaned-contacts.ts'
+import { IS_ORPHANED } from '#src/contacts/orphaned-contacts.ts'
 import type { Db, Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
-import { compileSegment } from './compile.ts'
+import { compileSegment } from './compile-filter.ts'
 import type { Filter } from './filter.ts'
 
-export interface Selection {
+export interface ContactSelection {
   readonly workspaceId: string
-  /** Members of one audience; null: all contacts of the workspace. */
+  /** Members of this audience; null: all contacts of the workspace. */
   readonly audienceId: string | null
   readonly filter: Filter | null
-  /** Of the audience; without one, nobody is left out. */
+  /** Applies to the audience; without one, all contacts are included. */
   readonly isSubscribedOnly: boolean
 }
 
-export interface SliceOrder {
-  /** What is read of `c` (contacts) and `m` (the membership, or the latest one), as a list of SELECT. */
+export interface ContactSliceQuery {
+  /** SELECT list over `c` (contacts) and `m` (the membership, or the latest one). */
   readonly columns: string
-  /** Null begins. */
+  /** Cursor of the last row read; null starts at the beginning. */
   readonly after: string | null
   readonly limit: number
   readonly nowMs: number
 }
 
-/** The cursor behind this row. */
-export interface Cursored {
+/** A row with the cursor that continues after it. */
+export interface WithCursor {
   readonly cursor: string
 }
 
 const BY_MEMBER = { key: 'm.contact_id', type: 'uuid', first: '00000000-0000-0000-0000-000000000000' }
 const BY_ADDRESS = { key: 'c.email', type: 'text', first: '' }
 
-function orderOf({ audienceId }: Selection): typeof BY_MEMBER {
+function cursorKeyOf({ audienceId }: ContactSelection): typeof BY_MEMBER {
   return audienceId === null ? BY_ADDRESS : BY_MEMBER
 }
 
-const LATEST = sql`
+const LATEST_MEMBERSHIP = sql`
   LEFT JOIN LATERAL (
     SELECT lm.*
     FROM memberships lm
@@ -50,23 +50,23 @@ const LATEST = sql`
   ) m ON true
 `
 
-interface Parts {
+interface QueryParts {
   readonly from: string
   readonly where: string
   readonly values: readonly unknown[]
 }
 
-/** $1 is the workspace, $2 the audience where there is one. */
-function partsOf(selection: Selection, nowMs: number, needsLatest: boolean): Parts {
+/** $1 is the workspace, $2 the audience if there is one. */
+function queryPartsOf(selection: ContactSelection, nowMs: number, needsLatest: boolean): QueryParts {
   const { workspaceId, audienceId, filter, isSubscribedOnly } = selection
-  const own = audienceId === null ? [workspaceId] : [workspaceId, audienceId]
+  const scope = audienceId === null ? [workspaceId] : [workspaceId, audienceId]
   const condition =
-    filter === null ? { sql: 'true', values: [] } : compileSegment(filter, { nowMs, first: own.length + 1 })
-  const values = [...own, ...condition.values]
+    filter === null ? { sql: 'true', values: [] } : compileSegment(filter, { nowMs, first: scope.length + 1 })
+  const values = [...scope, ...condition.values]
   if (audienceId === null)
     return {
-      from: `contacts c ${needsLatest ? LATEST : ''}`,
-      where: `c.workspace_id = $1 AND NOT ${GHOST} AND ${condition.sql}`,
+      from: `contacts c ${needsLatest ? LATEST_MEMBERSHIP : ''}`,
+      where: `c.workspace_id = $1 AND NOT ${IS_ORPHANED} AND ${condition.sql}`,
       values,
     }
   const status = isSubscribedOnly ? ' AND m.is_subscribed' : ''
@@ -77,40 +77,39 @@ function partsOf(selection: Selection, nowMs: number, needsLatest: boolean): Par
   }
 }
 
-/** True when it may stand in `after`. */
-export function isCursor(selection: Selection, text: string): boolean {
-  return orderOf(selection) === BY_ADDRESS ? text.length <= 400 : /^[0-9a-f-]{36}$/.test(text)
+/** True if the text is valid as `after`. */
+export function isCursor(selection: ContactSelection, text: string): boolean {
+  return cursorKeyOf(selection) === BY_ADDRESS ? text.length <= 400 : /^[0-9a-f-]{36}$/.test(text)
 }
 
 export async function readSlice<R extends object>(
   db: Queryable,
-  selection: Selection,
-  order: SliceOrder,
-): Promise<(R & Cursored)[]> {
-  const { from, where, values } = partsOf(selection, order.nowMs, true)
-  const { key, type, first } = orderOf(selection)
+  selection: ContactSelection,
+  query: ContactSliceQuery,
+): Promise<(R & WithCursor)[]> {
+  const { from, where, values } = queryPartsOf(selection, query.nowMs, true)
+  const { key, type, first } = cursorKeyOf(selection)
   const [after, limit] = [`$${values.length + 1}`, `$${values.length + 2}`]
-  const { rows } = await db.query<R & Cursored>(
+  const { rows } = await db.query<R & WithCursor>(
     sql`
-      SELECT ${key} AS cursor, ${order.columns}
+      SELECT ${key} AS cursor, ${query.columns}
       FROM ${from}
       WHERE ${where} AND ${key} > ${after}::${type}
       ORDER BY ${key}
       LIMIT ${limit}
     `,
-    [...values, order.after ?? first, order.limit],
+    [...values, query.after ?? first, query.limit],
   )
   return rows
 }
 
-/** How long a count may take. */
-const PATIENCE_MS = 20_000
+const STATEMENT_TIMEOUT_MS = 20_000
 const QUERY_CANCELED = '57014'
 
-/** Null when the filter takes longer than 20 seconds. */
-export function countSelection(db: Db, selection: Selection, nowMs: number): Promise<number | null> {
-  return bounded(db, async (tx) => {
-    const { from, where, values } = partsOf(selection, nowMs, false)
+/** Null if the count takes longer than 20 seconds. */
+export function countSelection(db: Db, selection: ContactSelection, nowMs: number): Promise<number | null> {
+  return withStatementTimeout(db, async (tx) => {
+    const { from, where, values } = queryPartsOf(selection, nowMs, false)
     const { rows } = await tx.query<{ total: number }>(`SELECT count(*) AS total FROM ${from} WHERE ${where}`, [
       ...values,
     ])
@@ -118,11 +117,11 @@ export function countSelection(db: Db, selection: Selection, nowMs: number): Pro
   })
 }
 
-/** Runs reads of a filter that somebody made up: null when they take longer than 20 seconds. */
-export async function bounded<T>(db: Db, work: (tx: Queryable) => Promise<T>): Promise<T | null> {
+/** Runs reads with a user's filter in one snapshot. Null if a statement takes longer than 20 seconds. */
+export async function withStatementTimeout<T>(db: Db, work: (tx: Queryable) => Promise<T>): Promise<T | null> {
   try {
     return await db.snapshot(async (tx) => {
-      await tx.query(`SET LOCAL statement_timeout = ${PATIENCE_MS}`)
+      await tx.query(`SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MS}`)
       return work(tx)
     })
   } catch (error) {

@@ -2,14 +2,14 @@ import { assert } from 'chai'
 import fc from 'fast-check'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import {
-  allowed,
+  allowedConnections,
   halve,
-  loadLearned,
+  loadLearnedLimits,
   recover,
-  startOver,
-  storeLearned,
+  startAfterSuspension,
+  storeLearnedLimits,
   UNLEARNED,
-  type Learned,
+  type LearnedLimit,
 } from './learned-limits.ts'
 
 const MINUTE = 60_000
@@ -19,19 +19,19 @@ describe('what is learned of a limit', () => {
 
   it('halves, and a burst of complaints counts once', () => {
     const first = halve(UNLEARNED, 10, at(MINUTE))
-    assert.strictEqual(allowed(first, 10), 5)
+    assert.strictEqual(allowedConnections(first, 10), 5)
     assert.strictEqual(halve(first, 10, at(MINUTE + 9000)), first)
-    assert.strictEqual(allowed(halve(first, 10, at(MINUTE + 10_000)), 10), 2)
+    assert.strictEqual(allowedConnections(halve(first, 10, at(MINUTE + 10_000)), 10), 2)
   })
   it('comes back slowly: nothing for a minute, then a connection for fifty deliveries, and at the limit it is forgotten', () => {
     const low = halve(UNLEARNED, 4, at(MINUTE))
     assert.strictEqual(recover(low, 1000, 4, at(2 * MINUTE - 1)), low)
-    assert.strictEqual(allowed(recover(low, 49, 4, at(2 * MINUTE)), 4), 2)
-    assert.strictEqual(allowed(recover(low, 50, 4, at(2 * MINUTE)), 4), 3)
+    assert.strictEqual(allowedConnections(recover(low, 49, 4, at(2 * MINUTE)), 4), 2)
+    assert.strictEqual(allowedConnections(recover(low, 50, 4, at(2 * MINUTE)), 4), 3)
     assert.strictEqual(recover(low, 100, 4, at(2 * MINUTE)), UNLEARNED)
   })
   it('after a suspension it begins with one', () => {
-    assert.strictEqual(allowed(startOver(MINUTE), 10), 1)
+    assert.strictEqual(allowedConnections(startAfterSuspension(MINUTE), 10), 1)
   })
   it('is never above the limit, never below one, and never stuck: without complaints it is whole again', () => {
     const step = fc.record({
@@ -44,18 +44,18 @@ describe('what is learned of a limit', () => {
         fc.integer({ min: 1, max: 100 }),
         fc.double({ min: 0.01, max: 1, noNaN: true }),
         (steps, limit, scale) => {
-          let learned: Learned = UNLEARNED
+          let learned: LearnedLimit = UNLEARNED
           let nowMs = MINUTE
           for (const { passMs, what } of steps) {
             nowMs += passMs
-            const before = allowed(learned, limit)
-            if (what === 'over') learned = startOver(nowMs)
+            const before = allowedConnections(learned, limit)
+            if (what === 'over') learned = startAfterSuspension(nowMs)
             else
               learned =
                 what === 'slow'
                   ? halve(learned, limit, { nowMs, scale })
                   : recover(learned, what, limit, { nowMs, scale })
-            const after = allowed(learned, limit)
+            const after = allowedConnections(learned, limit)
             assert.ok(after >= 1 && after <= limit && Number.isInteger(after))
             if (what === 'slow') assert.ok(after <= before)
             if (typeof what === 'number') assert.ok(after >= before)
@@ -75,28 +75,28 @@ describe('what was learned', () => {
   })
   after(() => ctx.close())
 
-  const row = (pace: string, connections: number, slowedAtMs: number) => ({
+  const row = (pace: string, connections: number, reducedAtMs: number) => ({
     pace,
     source: 'default',
     connections,
-    slowedAtMs,
-    knownAtMs: slowedAtMs,
+    reducedAtMs,
+    knownAtMs: reducedAtMs,
   })
 
   it('is kept, the later halving of two processes stays, and what came back is forgotten', async () => {
     const now = Date.now()
-    await storeLearned(ctx.db, [row('google', 2.5, now), row('yahoo', 1, now)])
+    await storeLearnedLimits(ctx.db, [row('google', 2.5, now), row('yahoo', 1, now)])
     await Promise.all([
-      storeLearned(ctx.db, [row('google', 1, now + 1000)]),
-      storeLearned(ctx.db, [row('yahoo', 5, now - 1000)]),
+      storeLearnedLimits(ctx.db, [row('google', 1, now + 1000)]),
+      storeLearnedLimits(ctx.db, [row('yahoo', 5, now - 1000)]),
     ])
     const read = async () =>
-      (await loadLearned(ctx.db)).map(({ pace, connections }) => `${pace} ${connections}`).toSorted()
+      (await loadLearnedLimits(ctx.db)).map(({ pace, connections }) => `${pace} ${connections}`).toSorted()
     assert.deepEqual(await read(), ['google 1', 'yahoo 1'])
     const whole = (knownAtMs: number) => ({ pace: 'google', source: 'default', ...UNLEARNED, knownAtMs })
-    await storeLearned(ctx.db, [whole(now)])
+    await storeLearnedLimits(ctx.db, [whole(now)])
     assert.deepEqual(await read(), ['google 1', 'yahoo 1'], 'known before the last halving')
-    await storeLearned(ctx.db, [whole(now + 2000)])
+    await storeLearnedLimits(ctx.db, [whole(now + 2000)])
     assert.deepEqual(await read(), ['yahoo 1'])
   })
 })

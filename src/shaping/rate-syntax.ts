@@ -1,4 +1,4 @@
-/** Rates and times as the shaping file writes them: `100/min`, `2h`. Pure; what cannot be read is null, and so is zero. */
+/** Rates and durations as written in the shaping file: `100/min`, `2h`. Pure; invalid text and zero give null. */
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -15,9 +15,9 @@ const UNITS: Readonly<Record<string, number>> = {
 }
 
 export interface Rate {
-  /** So many … */
+  /** Number of events … */
   readonly count: number
-  /** … in any such time. */
+  /** … in any period of this length. */
   readonly perMs: number
 }
 
@@ -35,14 +35,14 @@ export function readDuration(text: string): number | null {
   return ms > 0 ? ms : null
 }
 
-/** How a bucket keeps to a rate: it never gives more than `count` in any `perMs`, however long it was idle. */
+/** A token bucket that keeps to a rate: it never gives more than `count` in any `perMs`, however long it was idle. */
 export interface Bucket {
-  /** Most that may be taken at once. */
+  /** Most tokens that can be taken at once. */
   readonly size: number
   readonly refillPerMs: number
 }
 
-/** A tenth may come at once, the rest comes evenly; both together are the rate. */
+/** A tenth of the rate may come at once, the rest evenly; together they are the rate. */
 export function bucketOf({ count, perMs }: Rate): Bucket {
   const size = Math.max(1, Math.floor(count / 10))
   return { size, refillPerMs: Math.max(count - size, count / 2) / perMs }

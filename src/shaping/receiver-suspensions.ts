@@ -1,24 +1,27 @@
 /**
- * What receivers' replies stopped, by a rule of the shaping file, until a time. Kept in PostgreSQL, so that it outlives every process and
- * Redis; processes keep a copy, told by Redis at once and refreshed every few seconds. Mail that waits for one is not tried and nothing is
- * counted. Two processes that are refused at once store it once: the later end stays.
+ * Suspensions that rules of the shaping file start after a receiver's reply, each until a time. Stored in PostgreSQL,
+ * so they survive every process and Redis. Processes cache them; Redis announces changes, and each process reloads them
+ * every few seconds. Suspended mail is not attempted, and no attempt is counted. If two processes start the same
+ * suspension, it is stored once with the later end.
+ *
+ * A `pace` is the key of a throttle (throttle-key.ts).
  */
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { newId } from '#src/platform/id.ts'
-import { createLooks } from '#src/concurrency/coalesced-refresh.ts'
+import { createCoalescedRefresh } from '#src/concurrency/coalesced-refresh.ts'
 import { SHAPING_CHANNEL } from '#src/queue/keys.ts'
 import { sql } from '#src/stores/sql.ts'
-import { EVERYWHERE } from './throttle-key.ts'
+import { WILDCARD } from './throttle-key.ts'
 
-const LOOK_MS = 5000
+const REFRESH_MS = 5000
 const RETRY_MS = 1000
-const MOST_REPLY = 500
+const MAX_REPLY_LENGTH = 500
 
 export interface ReceiverSuspension {
   readonly pace: string
   readonly source: string
-  /** Null = all. */
+  /** Null = all workspaces. */
   readonly workspaceId: string | null
   readonly rule: string
   readonly reply: string
@@ -28,12 +31,15 @@ export interface ReceiverSuspension {
 
 const COLUMNS = 'pace, source, workspace_id AS "workspaceId", rule, reply, until, created_at AS "createdAt"'
 
-/** The reason of a recipient that waits because its workspace's mail is stopped at its receiver; explanations know it by that. */
-export function workspaceStopText({ pace }: Pick<ReceiverSuspension, 'pace'>): string {
-  return `its receiver (${pace}) takes no mail of its workspace now`
+/**
+ * The stored reason of a recipient that waits because its workspace is suspended at the receiver; explanations
+ * recognise it by that.
+ */
+export function workspaceSuspensionReason({ pace }: Pick<ReceiverSuspension, 'pace'>): string {
+  return `its receiver (${pace}) accepts no mail from its workspace now`
 }
 
-/** Those that hold at `now`, the first to end first. */
+/** Suspensions in force at `now`, the first to end first. */
 export async function listReceiverSuspensions(db: Queryable, now: Date): Promise<ReceiverSuspension[]> {
   return (
     await db.query<ReceiverSuspension>(`SELECT ${COLUMNS} FROM receiver_suspensions WHERE until > $1 ORDER BY until`, [
@@ -44,7 +50,7 @@ export async function listReceiverSuspensions(db: Queryable, now: Date): Promise
 
 async function suspendReceiver(
   ctx: Pick<Context, 'db' | 'redis'>,
-  order: Omit<ReceiverSuspension, 'createdAt'>,
+  suspension: Omit<ReceiverSuspension, 'createdAt'>,
 ): Promise<void> {
   await ctx.db.query(
     sql`
@@ -54,82 +60,93 @@ async function suspendReceiver(
       DO UPDATE SET rule = excluded.rule, reply = excluded.reply, until = excluded.until
       WHERE receiver_suspensions.until < excluded.until
     `,
-    [newId(), order.pace, order.source, order.workspaceId, order.rule, order.reply.slice(0, MOST_REPLY), order.until],
+    [
+      newId(),
+      suspension.pace,
+      suspension.source,
+      suspension.workspaceId,
+      suspension.rule,
+      suspension.reply.slice(0, MAX_REPLY_LENGTH),
+      suspension.until,
+    ],
   )
-  await announce(ctx)
+  await notifyProcesses(ctx)
 }
 
-/** Ends those of a pace, or of a receiver with all of its sites, before their time; answers how many. */
+/** Ends the suspensions of a throttle, or of a receiver with all its sites. Returns their number. */
 export async function resumeReceiver(ctx: Pick<Context, 'db' | 'redis'>, pace: string): Promise<number> {
   const { rowCount } = await ctx.db.query(
     `DELETE FROM receiver_suspensions WHERE (pace = $1 OR starts_with(pace, $1 || '/')) AND until > now()`,
     [pace],
   )
-  if (rowCount !== 0) await announce(ctx)
+  if (rowCount !== 0) await notifyProcesses(ctx)
   return rowCount ?? 0
 }
 
-function announce({ redis }: Pick<Context, 'redis'>): Promise<unknown> {
+function notifyProcesses({ redis }: Pick<Context, 'redis'>): Promise<unknown> {
   return redis.publish(SHAPING_CHANNEL, '').catch(() => undefined)
 }
 
 export interface ReceiverSuspensionWatch {
-  /** What stops this mail now. Null for `workspaceId` asks for what stops all of them. A workspace is stopped whatever the source. */
+  /**
+   * The suspension that stops this mail now. `workspaceId` null finds what stops all workspaces. A workspace is
+   * suspended for all sources.
+   */
   find(pace: string, source: string, workspaceId: string | null): ReceiverSuspension | null
-  /** Holds at once, and is stored as soon as that can be done. */
+  /** Takes effect at once, and is stored as soon as PostgreSQL is available. */
   add(suspension: ReceiverSuspension): void
-  /** Never rejects: what was known before then holds until the next look. */
+  /** Reloads from PostgreSQL. Never rejects: after a failure the cached suspensions stay in force. */
   refresh(): Promise<void>
   stop(): void
 }
 
-/** `onChange` is called after each later look that brought something else. @throws when PostgreSQL is away at the start. */
+/** `onChange` is called after each reload that changed something. @throws if PostgreSQL is unavailable at the start. */
 export async function watchReceiverSuspensions(ctx: Context, onChange: () => void): Promise<ReceiverSuspensionWatch> {
   const unstored = new Map<string, ReceiverSuspension>()
-  const look = async (): Promise<Map<string, ReceiverSuspension>> => {
-    // of before the question: what is stored while it is asked may be in neither
-    const mine = [...unstored]
+  const load = async (): Promise<Map<string, ReceiverSuspension>> => {
+    // copied before the query: a suspension stored during the query may be missing from its result
+    const pending = [...unstored]
     const stored = await listReceiverSuspensions(ctx.db, new Date(ctx.clock.now()))
-    return new Map([...stored.map((one) => [nameOf(one), one] as const), ...mine, ...unstored])
+    return new Map([...stored.map((one) => [keyOf(one), one] as const), ...pending, ...unstored])
   }
-  let known = await look()
-  const looks = createLooks(
+  let known = await load()
+  const refresher = createCoalescedRefresh(
     async () => {
-      const found = await look()
-      const isOther =
+      const found = await load()
+      const hasChanged =
         found.size !== known.size ||
         [...found].some(([name, one]) => known.get(name)?.until.getTime() !== one.until.getTime())
       known = found
-      if (isOther) onChange()
+      if (hasChanged) onChange()
     },
-    (error) => ctx.log.debug({ err: error }, 'suspensions of receivers could not be read'),
+    (error) => ctx.log.debug({ err: error }, 'failed to load receiver suspensions; the cached ones stay in force'),
   )
-  const timer = setInterval(() => void looks.again(), LOOK_MS)
+  const timer = setInterval(() => void refresher.refresh(), REFRESH_MS)
   return {
     find: (pace, source, workspaceId) => {
       if (known.size === 0) return null
-      const ofWorkspace = workspaceId === null ? [] : ([[pace, EVERYWHERE, workspaceId]] as const)
-      const places = [[pace, source, null], [EVERYWHERE, source, null], ...ofWorkspace] as const
-      const found = places.map(([key, by, owner]) => known.get(nameOf({ pace: key, source: by, workspaceId: owner })))
+      const ofWorkspace = workspaceId === null ? [] : ([[pace, WILDCARD, workspaceId]] as const)
+      const keys = [[pace, source, null], [WILDCARD, source, null], ...ofWorkspace] as const
+      const found = keys.map(([key, by, owner]) => known.get(keyOf({ pace: key, source: by, workspaceId: owner })))
       return found.find((one) => one !== undefined && one.until.getTime() > ctx.clock.now()) ?? null
     },
     add: (suspension) => {
-      known.set(nameOf(suspension), suspension)
-      unstored.set(nameOf(suspension), suspension)
+      known.set(keyOf(suspension), suspension)
+      unstored.set(keyOf(suspension), suspension)
       onChange()
-      void store(ctx, suspension).then(() => unstored.delete(nameOf(suspension)))
+      void storeWithRetry(ctx, suspension).then(() => unstored.delete(keyOf(suspension)))
     },
-    refresh: () => looks.again(),
+    refresh: () => refresher.refresh(),
     stop: () => clearInterval(timer),
   }
 }
 
-async function store(ctx: Context, suspension: ReceiverSuspension): Promise<void> {
+async function storeWithRetry(ctx: Context, suspension: ReceiverSuspension): Promise<void> {
   while (ctx.clock.now() < suspension.until.getTime()) {
     try {
       return await suspendReceiver(ctx, suspension)
     } catch (error) {
-      ctx.log.debug({ err: error }, 'a suspension could not be stored; tried again')
+      ctx.log.debug({ err: error }, 'failed to store a receiver suspension; retrying')
       await new Promise((resolve) => {
         setTimeout(resolve, RETRY_MS).unref()
       })
@@ -137,6 +154,6 @@ async function store(ctx: Context, suspension: ReceiverSuspension): Promise<void
   }
 }
 
-function nameOf({ pace, source, workspaceId }: Pick<ReceiverSuspension, 'pace' | 'source' | 'workspaceId'>): string {
+function keyOf({ pace, source, workspaceId }: Pick<ReceiverSuspension, 'pace' | 'source' | 'workspaceId'>): string {
   return JSON.stringify([pace, source, workspaceId])
 }

@@ -1,5 +1,5 @@
 import { assert } from 'chai'
-import { examine, readPattern } from './reply-pattern.ts'
+import { examinedPart, readPattern } from './reply-pattern.ts'
 
 const GOOD = [
   'too many',
@@ -37,17 +37,17 @@ describe('patterns of the shaping file', () => {
     it(`refuses ${source.slice(0, 20) || 'nothing'}`, () => {
       const read = readPattern(source)
       assert.ok(read.kind === 'refused')
-      assert.match(read.why, why)
+      assert.match(read.reason, why)
     })
   }
   it('ignore case', () => {
     const read = readPattern('Too many')
-    assert.ok(read.kind === 'pattern' && read.pattern.matches(examine('421 TOO MANY connections')))
+    assert.ok(read.kind === 'pattern' && read.pattern.matches(examinedPart('421 TOO MANY connections')))
   })
   it('are matched with the first 500 characters of a text', () => {
     const read = readPattern('^x*y')
     assert.ok(read.kind === 'pattern')
-    assert.ok(read.pattern.matches(examine(`${'x'.repeat(499)}y`)))
-    assert.ok(!read.pattern.matches(examine(`${'x'.repeat(500)}y`)))
+    assert.ok(read.pattern.matches(examinedPart(`${'x'.repeat(499)}y`)))
+    assert.ok(!read.pattern.matches(examinedPart(`${'x'.repeat(500)}y`)))
   })
 })

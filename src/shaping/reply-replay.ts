@@ -1,33 +1,33 @@
 /**
- * Runs the replies of the last days, as attempts have them, through two shaping files and counts what each would have done. Nothing is
- * changed. The same reply of the same host to many recipients is looked at once; what one slice of the days holds is in memory at a time.
- * Which domains the transport map has is as it is now.
+ * Replays the replies of the last days, as stored in attempts, through two shaping files and counts what each would
+ * have done. Changes nothing. The same reply of one host to many recipients is evaluated once, and only one slice of
+ * the period is in memory at a time. The transport map is the current one.
  */
 import type { Queryable } from '#src/stores/db.ts'
-import { ACCOUNT_RECEIVER, accountAt } from '#src/providers/account-destination.ts'
+import { ACCOUNT_RECEIVER, accountIdOf } from '#src/providers/account-destination.ts'
 import { sql } from '#src/stores/sql.ts'
-import type { Action, Shaping } from './shaping-file.ts'
+import type { RuleAction, Shaping } from './shaping-file.ts'
 import { findReceiver, findRule } from './rule-match.ts'
 
 const SLICE_MS = 3_600_000
-const MOST_CHANGES = 50
+const MAX_CHANGES = 50
 
-export type Did = Action | 'nothing'
-export type Counts = Readonly<Record<Did, number>>
+export type ReplayedAction = RuleAction | 'nothing'
+export type ActionCounts = Readonly<Record<ReplayedAction, number>>
 
 export interface ReceiverReplay {
   readonly receiver: string
   readonly replies: number
-  readonly before: Counts
-  readonly after: Counts
+  readonly before: ActionCounts
+  readonly after: ActionCounts
 }
 
-export interface Change {
-  /** In the changed file. */
+export interface ReplayChange {
+  /** Receiver in the changed file. */
   readonly receiver: string
   readonly reply: string
   readonly count: number
-  /** Names of rules; null = none. */
+  /** Names of rules; null = no rule. */
   readonly before: string | null
   readonly after: string | null
 }
@@ -35,8 +35,8 @@ export interface Change {
 export interface Replay {
   readonly replies: number
   readonly receivers: readonly ReceiverReplay[]
-  /** The most frequent. */
-  readonly changes: readonly Change[]
+  /** The most frequent changes. */
+  readonly changes: readonly ReplayChange[]
 }
 
 interface ReplyRow {
@@ -48,7 +48,7 @@ interface ReplyRow {
   readonly count: number
 }
 
-interface Order {
+interface ReplayOptions {
   readonly before: Shaping
   readonly after: Shaping
   /** Domains of the transport map; `*` for all. */
@@ -57,22 +57,28 @@ interface Order {
   readonly until: Date
 }
 
-export async function replayShaping(db: Queryable, { before, after, mapped, since, until }: Order): Promise<Replay> {
-  const receivers = new Map<string, { replies: number; before: Record<Did, number>; after: Record<Did, number> }>()
-  const changes = new Map<string, Change>()
+export async function replayShaping(
+  db: Queryable,
+  { before, after, mapped, since, until }: ReplayOptions,
+): Promise<Replay> {
+  const receivers = new Map<
+    string,
+    { replies: number; before: Record<ReplayedAction, number>; after: Record<ReplayedAction, number> }
+  >()
+  const changes = new Map<string, ReplayChange>()
   let replies = 0
   for (let from = since.getTime(); from < until.getTime(); from += SLICE_MS) {
     const rows = await readReplies(db, new Date(from), new Date(Math.min(from + SLICE_MS, until.getTime())))
     for (const row of rows) {
-      const isOurs = mapped.has('*') || mapped.has(row.domain)
-      const [was, is] = [judge(before, row, isOurs), judge(after, row, isOurs)]
+      const isMapped = mapped.has('*') || mapped.has(row.domain)
+      const [was, is] = [replayReply(before, row, isMapped), replayReply(after, row, isMapped)]
       const counts = receivers.get(is.receiver) ?? { replies: 0, before: noCounts(), after: noCounts() }
       receivers.set(is.receiver, counts)
       replies += row.count
       counts.replies += row.count
-      counts.before[was.did] += row.count
-      counts.after[is.did] += row.count
-      if (was.rule !== is.rule || was.did !== is.did)
+      counts.before[was.action] += row.count
+      counts.after[is.action] += row.count
+      if (was.rule !== is.rule || was.action !== is.action)
         addChange(changes, row, { receiver: is.receiver, before: was.rule, after: is.rule })
     }
   }
@@ -81,41 +87,41 @@ export async function replayShaping(db: Queryable, { before, after, mapped, sinc
     receivers: [...receivers]
       .map(([receiver, counts]) => ({ receiver, ...counts }))
       .toSorted((one, other) => other.replies - one.replies),
-    changes: [...changes.values()].toSorted((one, other) => other.count - one.count).slice(0, MOST_CHANGES),
+    changes: [...changes.values()].toSorted((one, other) => other.count - one.count).slice(0, MAX_CHANGES),
   }
 }
 
-function noCounts(): Record<Did, number> {
+function noCounts(): Record<ReplayedAction, number> {
   return { suspend: 0, slow: 0, tell: 0, nothing: 0 }
 }
 
-interface Judged {
+interface ReplayedReply {
   readonly receiver: string
   readonly rule: string | null
-  readonly did: Did
+  readonly action: ReplayedAction
 }
 
-function judge(shaping: Shaping, row: ReplyRow, isOurs: boolean): Judged {
-  const hosts = row.host === null ? [] : [{ name: row.host, isOurs }]
+function replayReply(shaping: Shaping, row: ReplyRow, isMapped: boolean): ReplayedReply {
+  const hosts = row.host === null ? [] : [{ name: row.host, isMapped }]
   const receiver =
-    accountAt(row.domain) === null ? findReceiver(shaping, { domain: row.domain, hosts }).name : ACCOUNT_RECEIVER
+    accountIdOf(row.domain) === null ? findReceiver(shaping, { domain: row.domain, hosts }).name : ACCOUNT_RECEIVER
   const rule = findRule(shaping, receiver, row)
-  return { receiver, rule: rule?.name ?? null, did: rule?.action ?? 'nothing' }
+  return { receiver, rule: rule?.name ?? null, action: rule?.action ?? 'nothing' }
 }
 
 function addChange(
-  changes: Map<string, Change>,
+  changes: Map<string, ReplayChange>,
   row: ReplyRow,
-  found: Pick<Change, 'receiver' | 'before' | 'after'>,
+  found: Pick<ReplayChange, 'receiver' | 'before' | 'after'>,
 ): void {
   const reply = `${row.code} ${row.enhanced === null ? '' : `${row.enhanced} `}${row.text.slice(0, 200)}`
-  // numbers and addresses differ, the reply is the same
+  // replies that differ only in numbers and addresses count as one
   const name = JSON.stringify([found, reply.replaceAll(/[0-9a-f.:]{4,}/gi, '#')])
   const known = changes.get(name)
   changes.set(name, { ...found, reply: known?.reply ?? reply, count: (known?.count ?? 0) + row.count })
 }
 
-/** Refusals of one slice, the same ones together. */
+/** The 4xx and 5xx replies of one slice, equal ones grouped. */
 async function readReplies(db: Queryable, from: Date, until: Date): Promise<ReplyRow[]> {
   const { rows } = await db.query<ReplyRow>(
     sql`

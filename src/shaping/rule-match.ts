@@ -1,28 +1,28 @@
-/** Which receiver a route leads to, and which rule a reply meets: the first of the file that matches. Pure. */
+/** Finds the receiver that a route leads to, and the rule that a reply matches: the first match in the file. Pure. */
 import type { Reply } from '#src/mail/reply.ts'
-import type { Characters } from './linear-pattern.ts'
-import { examine } from './reply-pattern.ts'
-import { FALLBACK, OWN_HOSTS, type Receiver, type ReplyRule, type Shaping } from './shaping-file.ts'
+import type { TextCharacters } from './linear-pattern.ts'
+import { examinedPart } from './reply-pattern.ts'
+import { FALLBACK, TRANSPORT_MAP, type ShapingReceiver, type ReplyRule, type Shaping } from './shaping-file.ts'
 
 export interface RouteNames {
   readonly domain: string
-  /** Lower case; `isOurs` where the operator named them. */
-  readonly hosts: readonly { readonly name: string; readonly isOurs: boolean }[]
+  /** Lower case; `isMapped`: named by the operator in the transport map. */
+  readonly hosts: readonly { readonly name: string; readonly isMapped: boolean }[]
 }
 
-export function findReceiver({ receivers }: Shaping, { domain, hosts }: RouteNames): Receiver {
-  const isOurs = hosts.length > 0 && hosts.every((host) => host.isOurs)
-  const found = isOurs
-    ? receivers.find(({ name }) => name === OWN_HOSTS)
-    : (receivers.find(({ domains }) => domains.some((one) => covers(one, domain))) ??
-      receivers.find(({ mx }) => mx.some((one) => hosts.some((host) => covers(one, host.name)))) ??
+export function findReceiver({ receivers }: Shaping, { domain, hosts }: RouteNames): ShapingReceiver {
+  const isMapped = hosts.length > 0 && hosts.every((host) => host.isMapped)
+  const found = isMapped
+    ? receivers.find(({ name }) => name === TRANSPORT_MAP)
+    : (receivers.find(({ domains }) => domains.some((one) => coversHost(one, domain))) ??
+      receivers.find(({ mx }) => mx.some((one) => hosts.some((host) => coversHost(one, host.name)))) ??
       receivers.find(({ name }) => name === FALLBACK))
-  if (found === undefined) throw new Error('a shaping file has the receivers default and transport-map')
+  if (found === undefined) throw new Error('the shaping file lacks the receivers "default" and "transport-map"')
   return found
 }
 
-/** `*.example.com` covers what is below example.com; any other pattern only itself. */
-export function covers(pattern: string, name: string): boolean {
+/** `*.example.com` matches every name below example.com; any other pattern only itself. */
+export function coversHost(pattern: string, name: string): boolean {
   return pattern.startsWith('*.')
     ? name.endsWith(pattern.slice(1)) && name.length > pattern.length - 1
     : name === pattern
@@ -33,14 +33,14 @@ export function findRule(
   receiver: string,
   reply: Pick<Reply, 'code' | 'enhanced' | 'text'>,
 ): ReplyRule | null {
-  const text = examine(reply.text)
-  return rules.find((rule) => meets(rule, receiver, { ...reply, text })) ?? null
+  const text = examinedPart(reply.text)
+  return rules.find((rule) => matchesRule(rule, receiver, { ...reply, text })) ?? null
 }
 
-function meets(
+function matchesRule(
   rule: ReplyRule,
   receiver: string,
-  { code, enhanced, text }: Pick<Reply, 'code' | 'enhanced'> & { readonly text: Characters },
+  { code, enhanced, text }: Pick<Reply, 'code' | 'enhanced'> & { readonly text: TextCharacters },
 ): boolean {
   return (
     (rule.receivers.length === 0 || rule.receivers.includes(receiver)) &&

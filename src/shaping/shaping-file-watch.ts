@@ -1,17 +1,18 @@
 /**
- * The shaping file in force: read at the start, where a wrong file is refused with everything that is wrong with it, and again whenever it
- * changes. A change that is wrong is told in the log and the rules before it stay in force: a slip of the pen stops no mail.
+ * The shaping file in force. It is read at the start, where an invalid file is an error that lists every problem, and
+ * again whenever it changes. A change that is invalid is logged, and the previous rules stay in force, so a typing
+ * error stops no mail.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type Config, ConfigError } from '#config/load.ts'
 import type { Log } from '#src/platform/log.ts'
-import { readShaping, type Problem, type Shaping } from './shaping-file.ts'
+import { readShaping, type ShapingProblem, type Shaping } from './shaping-file.ts'
 import { lintShaping } from './shaping-lint.ts'
 
-/** A look at the time of its change costs nothing. */
-const LOOK_MS = 1000
-const OWN_FILE = fileURLToPath(new URL('../../config/shaping.yaml', import.meta.url))
+/** Reading the modification time costs almost nothing. */
+const POLL_MS = 1000
+const DEFAULT_FILE = fileURLToPath(new URL('../../config/shaping.yaml', import.meta.url))
 
 export interface ShapingWatch {
   readonly current: Shaping
@@ -19,25 +20,25 @@ export interface ShapingWatch {
 }
 
 export function shapingFileOf({ shapingFile }: Pick<Config, 'shapingFile'>): string {
-  return shapingFile ?? OWN_FILE
+  return shapingFile ?? DEFAULT_FILE
 }
 
-/** @throws ConfigError when the file is wrong or not there: it says all that is. `onChange` follows each change that holds. */
+/** @throws ConfigError with every problem if the file is missing or invalid. `onChange` follows each valid change. */
 export function watchShaping(
   ctx: { readonly config: Pick<Config, 'shapingFile'>; readonly log: Log },
   onChange: () => void,
 ): ShapingWatch {
   const file = shapingFileOf(ctx.config)
-  // in this order: what is written meanwhile is read again
+  // in this order: a change made in between is read again
   let changedAt = changeTime(file)
   let current = loadFirst(file)
   const reload = (): void => {
     try {
       current = loadShaping(file)
-      ctx.log.info({ file }, 'the shaping file was read again')
+      ctx.log.info({ file }, 'shaping file reloaded')
       onChange()
     } catch (error) {
-      ctx.log.error({ err: error, file }, 'the shaping file cannot be used; the rules before the change stay in force')
+      ctx.log.error({ err: error, file }, 'shaping file is invalid; the previous rules stay in force')
     }
   }
   const timer = setInterval(() => {
@@ -45,7 +46,7 @@ export function watchShaping(
     if (found === changedAt) return
     changedAt = found
     reload()
-  }, LOOK_MS)
+  }, POLL_MS)
   return {
     get current() {
       return current
@@ -58,7 +59,7 @@ function loadFirst(file: string): Shaping {
   try {
     return loadShaping(file)
   } catch (error) {
-    throw new ConfigError(`SHAPING_FILE cannot be used: ${error instanceof Error ? error.message : String(error)}`, {
+    throw new ConfigError(`SHAPING_FILE is invalid: ${error instanceof Error ? error.message : String(error)}`, {
       cause: error,
     })
   }
@@ -73,11 +74,11 @@ export function loadShaping(file: string): Shaping {
   return read.shaping
 }
 
-function problemText({ line, text }: Problem): string {
+function problemText({ line, text }: ShapingProblem): string {
   return line === 0 ? text : `line ${line}: ${text}`
 }
 
-/** Null while it is not there, as in the moment in which an editor replaces it. */
+/** Null while the file does not exist, as when an editor replaces it. */
 function changeTime(file: string): number | null {
   return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? null
 }

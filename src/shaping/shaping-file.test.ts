@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { readShaping, type Shaping } from './shaping-file.ts'
 import { lintShaping } from './shaping-lint.ts'
 import { findReceiver, findRule } from './rule-match.ts'
-import { ANY_SOURCE, paceKeyOf, paceSourceOf } from './throttle-key.ts'
+import { ANY_SOURCE, throttleKeyOf, throttleSourceOf } from './throttle-key.ts'
 import { bucketOf, readDuration, readRate } from './rate-syntax.ts'
 
 const OWN = readFileSync(new URL('../../config/shaping.yaml', import.meta.url), 'utf8')
@@ -20,17 +20,21 @@ function shapingOf(text: string): Shaping {
   return read.shaping
 }
 
-const host = (name: string, isOurs = false) => ({ name, isOurs })
+const host = (name: string, isMapped = false) => ({ name, isMapped })
 
 describe('what shares a pace', () => {
   it('is a receiver or a site of it, from one source or from all', () => {
     const pace = { isProviderWide: false, isForAllSources: false }
     assert.deepEqual(
-      [paceKeyOf({ name: 'a', isProviderWide: true }, 'mx'), paceKeyOf({ name: 'a', ...pace }, 'mx')],
+      [throttleKeyOf({ name: 'a', isProviderWide: true }, 'mx'), throttleKeyOf({ name: 'a', ...pace }, 'mx')],
       ['a', 'a/mx'],
     )
     assert.deepEqual(
-      [paceSourceOf(pace, 'out1'), paceSourceOf(pace, null), paceSourceOf({ isForAllSources: true }, 'out1')],
+      [
+        throttleSourceOf(pace, 'out1'),
+        throttleSourceOf(pace, null),
+        throttleSourceOf({ isForAllSources: true }, 'out1'),
+      ],
       ['out1', ANY_SOURCE, ANY_SOURCE],
     )
     const { receivers } = shapingOf(BASE.replace('provider_wide: true', 'all_sources: true'))

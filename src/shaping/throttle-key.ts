@@ -1,25 +1,31 @@
 /**
- * What shares one pace: a receiver whose sites go together, or one site of any other, reached from one of our sources. Both names are kept
- * in Redis and PostgreSQL, so they are the same in every process.
+ * The key of a throttle: a receiver whose sites share their limits, or one site of any other receiver, and the source.
+ * The names are stored in Redis and PostgreSQL, so they are the same in every process.
  */
-import type { Receiver } from './shaping-file.ts'
+import type { ShapingReceiver } from './shaping-file.ts'
 
-/** Has the pace where the system chooses the address, and of receivers that count all of our addresses together. */
+/** The source of a throttle if the system chooses the address, or if the receiver counts all sources together. */
 export const ANY_SOURCE = 'default'
-/** Stands for every pace of a source, or for every source of a pace. */
-export const EVERYWHERE = '*'
+/** Stands for every throttle of a source, or for every source of a throttle. */
+export const WILDCARD = '*'
 
 /** `google`, or `default/mx.example.com`. */
-export function paceKeyOf({ name, isProviderWide }: Pick<Receiver, 'name' | 'isProviderWide'>, site: string): string {
+export function throttleKeyOf(
+  { name, isProviderWide }: Pick<ShapingReceiver, 'name' | 'isProviderWide'>,
+  site: string,
+): string {
   return isProviderWide ? name : `${name}/${site}`
 }
 
-/** @param source the name of an egress source; null = the system's choice */
-export function paceSourceOf({ isForAllSources }: Pick<Receiver, 'isForAllSources'>, source: string | null): string {
+/** @param source the name of an egress source; null = the system chooses the address */
+export function throttleSourceOf(
+  { isForAllSources }: Pick<ShapingReceiver, 'isForAllSources'>,
+  source: string | null,
+): string {
   return isForAllSources ? ANY_SOURCE : (source ?? ANY_SOURCE)
 }
 
-/** ` from <source>`, where a pace or what stops it is of one of ours; for people. */
+/** ` from <source>` if the throttle or suspension belongs to one source; for messages to people. */
 export function fromText(source: string): string {
-  return source === ANY_SOURCE || source === EVERYWHERE ? '' : ` from ${source}`
+  return source === ANY_SOURCE || source === WILDCARD ? '' : ` from ${source}`
 }

@@ -1,7 +1,7 @@
 import { assert } from 'chai'
 import fc from 'fast-check'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { binaryColumnsOf, type Column, type ColumnType } from './binary-columns.ts'
+import { binaryColumnsOf, type BinaryColumn, type ColumnType } from './binary-columns.ts'
 
 interface Row {
   readonly text: string | null
@@ -15,7 +15,7 @@ interface Row {
   readonly bytea: Buffer | null
 }
 
-const COLUMNS: readonly Column<Row>[] = [
+const COLUMNS: readonly BinaryColumn<Row>[] = [
   ['text', (row) => row.text],
   ['jsonb', (row) => (row.jsonb === null ? null : JSON.stringify(row.jsonb))],
   ['uuid', (row) => row.uuid],

@@ -1,13 +1,16 @@
 /**
- * Rows turned into the column arrays that `unnest` takes, in PostgreSQL's binary form (array_recv): nothing is escaped here and nothing
- * parsed there, which for texts of a few KB is a good part of what storing them costs. For the hottest statements; `column-arrays.ts` is simpler.
- * The statement must cast each parameter to an array of its type, or PostgreSQL refuses it. No type is checked at run time: a value that is
- * not of its column's type is a bug here.
+ * Encodes rows as column arrays for `unnest` in PostgreSQL's binary format (array_recv). The client escapes nothing and
+ * the server parses nothing, which saves a large part of the cost of storing texts of a few KB. Use it for the hottest
+ * statements; `column-arrays.ts` is simpler. The statement must cast each parameter to an array of its type, or
+ * PostgreSQL rejects it. Types are not checked at run time: a value of the wrong type is a bug of the caller.
  */
-type Value = string | Buffer | number | boolean | Date | null
+type ColumnValue = string | Buffer | number | boolean | Date | null
 
-/** A column: its type, and where its values are in a row. A text may be its UTF-8 bytes; jsonb is JSON text, uuid its usual 36 characters. */
-export type Column<T> = readonly [type: ColumnType, pick: (row: T) => Value]
+/**
+ * A column: its type, and the function that gets its value from a row. A text may be given as UTF-8 bytes, jsonb as JSON
+ * text, a uuid as its 36 characters.
+ */
+export type BinaryColumn<T> = readonly [type: ColumnType, pick: (row: T) => ColumnValue]
 
 export type ColumnType =
   | 'text'
@@ -20,21 +23,21 @@ export type ColumnType =
   | 'timestamptz'
   | 'bytea'
 
-/** How the values of a type travel. */
-interface Form {
+/** The binary encoding of a type. */
+interface Codec {
   readonly oid: number
-  sizeOf(value: Value): number
-  /** Writes at `at`; answers how many bytes that took. */
-  write(buffer: Buffer, value: Value, at: number): number
+  sizeOf(value: ColumnValue): number
+  /** Writes at offset `at` and returns the number of bytes. */
+  write(buffer: Buffer, value: ColumnValue, at: number): number
 }
 
-const TEXT: Form = {
+const TEXT: Codec = {
   oid: 25,
   sizeOf: (value) => Buffer.byteLength(value as string | Buffer),
   write: (buffer, value, at) => (Buffer.isBuffer(value) ? value.copy(buffer, at) : buffer.write(value as string, at)),
 }
 
-const FORMS: Readonly<Record<ColumnType, Form>> = {
+const CODECS: Readonly<Record<ColumnType, Codec>> = {
   text: TEXT,
   jsonb: { oid: 3802, sizeOf: (value) => 1 + TEXT.sizeOf(value), write: writeJsonb },
   uuid: { oid: 2950, sizeOf: () => 16, write: (buffer, value, at) => writeUuid(buffer, value as string, at) },
@@ -54,54 +57,54 @@ const FORMS: Readonly<Record<ColumnType, Form>> = {
   },
 }
 
-/** One parameter for each column. */
-export function binaryColumnsOf<T>(rows: readonly T[], columns: readonly Column<T>[]): Buffer[] {
-  return columns.map(([type, pick]) => arrayOf(FORMS[type], rows.map(pick)))
+/** Returns one parameter for each column. */
+export function binaryColumnsOf<T>(rows: readonly T[], columns: readonly BinaryColumn<T>[]): Buffer[] {
+  return columns.map(([type, pick]) => encodeArray(CODECS[type], rows.map(pick)))
 }
 
-/** Dimensions, "there may be nulls", element type; then, unless it is empty, length and lower bound. */
+/** Header of an array: dimensions, a flag for nulls, element type; unless it is empty also length and lower bound. */
 const EMPTY_BYTES = 12
 const HEAD_BYTES = 20
 const LENGTH_BYTES = 4
 const NULL_LENGTH = -1
 
-function arrayOf(form: Form, values: readonly Value[]): Buffer {
+function encodeArray(codec: Codec, values: readonly ColumnValue[]): Buffer {
   let bytes = HEAD_BYTES
-  for (const value of values) bytes += LENGTH_BYTES + (value === null ? 0 : form.sizeOf(value))
+  for (const value of values) bytes += LENGTH_BYTES + (value === null ? 0 : codec.sizeOf(value))
   const buffer = Buffer.allocUnsafe(bytes)
   buffer.writeInt32BE(values.length === 0 ? 0 : 1, 0)
   buffer.writeInt32BE(1, 4)
-  buffer.writeInt32BE(form.oid, 8)
+  buffer.writeInt32BE(codec.oid, 8)
   if (values.length === 0) return buffer.subarray(0, EMPTY_BYTES)
   buffer.writeInt32BE(values.length, 12)
   buffer.writeInt32BE(1, 16)
   let at = HEAD_BYTES
   for (const value of values) {
-    const length = value === null ? 0 : form.write(buffer, value, at + LENGTH_BYTES)
+    const length = value === null ? 0 : codec.write(buffer, value, at + LENGTH_BYTES)
     buffer.writeInt32BE(value === null ? NULL_LENGTH : length, at)
     at += LENGTH_BYTES + length
   }
   return buffer
 }
 
-/** Version 1 of the binary form is the text. */
-function writeJsonb(buffer: Buffer, value: Value, at: number): number {
+/** The binary format of jsonb is a version byte, 1, and the text. */
+function writeJsonb(buffer: Buffer, value: ColumnValue, at: number): number {
   buffer[at] = 1
   return 1 + TEXT.write(buffer, value, at + 1)
 }
 
-const PLACES_OF_DASHES = new Set([8, 13, 18, 23])
+const DASH_POSITIONS = new Set([8, 13, 18, 23])
 
 function writeUuid(buffer: Buffer, uuid: string, at: number): number {
   let to = at
   for (let i = 0; i < uuid.length; i += 2) {
-    if (PLACES_OF_DASHES.has(i)) i++
+    if (DASH_POSITIONS.has(i)) i++
     buffer[to++] = (digitOf(uuid.charCodeAt(i)) << 4) | digitOf(uuid.charCodeAt(i + 1))
   }
   return 16
 }
 
-/** Of a hexadecimal digit in either case. */
+/** The value of a hexadecimal digit in either case. */
 function digitOf(code: number): number {
   return code <= 0x39 ? code - 0x30 : (code | 0x20) - 0x57
 }

@@ -1,6 +1,7 @@
 /**
- * PostgreSQL: raw SQL with parameters over pooled connections. What is written here is what was promised, so every session commits synchronously.
- * A statement that must be planned once is `prepared`. A lost connection rejects the query; `isDatabaseAway` tells that from a mistake.
+ * PostgreSQL access: SQL with parameters over pooled connections. Every session commits synchronously, because a
+ * committed message is a promise to the client. `prepared` statements are planned once per connection. A lost
+ * connection rejects the query; `isDatabaseAway` distinguishes that from an error in the statement.
  */
 import { DatabaseError, Pool, types, type PoolClient, type QueryResult } from 'pg'
 import type { Log } from '#src/platform/log.ts'
@@ -21,34 +22,34 @@ export interface Statement {
 }
 
 export interface Db extends Queryable {
-  /** Runs `work` in one transaction on one connection; rolls back when it throws. Never await the network inside. */
+  /** Runs `work` in one transaction on one connection; rolls back when it throws. Never wait for the network in it. */
   transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>
-  /** Several reads of one moment. */
+  /** Runs several reads on one snapshot of the database. */
   snapshot<T>(work: (tx: Queryable) => Promise<T>): Promise<T>
-  /** Its connections now. */
-  pools(): readonly PoolView[]
+  /** The current state of the connection pools. */
+  pools(): readonly PoolStatus[]
   close(): Promise<void>
 }
 
-export interface PoolView {
+export interface PoolStatus {
   readonly pool: 'hot' | 'plain'
   readonly inUse: number
   readonly idle: number
-  /** Callers that wait for a connection. */
+  /** Callers waiting for a connection. */
   readonly waiting: number
 }
 
-/** A statement that is parsed once a connection. Its name must be unique in the project. */
+/** A statement that is parsed once per connection. Its name must be unique in the project. */
 export function prepared(name: string, text: string): Statement {
   return { name, text }
 }
 
 types.setTypeParser(types.builtins.INT8, Number)
 
-// A server that goes away, refuses, is starting, only reads (a failover), or has no room or disk; the statement may or may not have been
-// carried out.
-const AWAY_SQLSTATES = /^(08|53|58|57P0[1-5]|25006)/
-const AWAY_ERRNO = new Set([
+// The server shuts down, refuses connections, is starting, is read-only (a failover), or is out of connections or disk
+// space. The statement may or may not have been executed.
+const UNAVAILABLE_SQLSTATES = /^(08|53|58|57P0[1-5]|25006)/
+const UNAVAILABLE_ERRNO = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
@@ -59,32 +60,35 @@ const AWAY_ERRNO = new Set([
   'EAI_AGAIN',
 ])
 
-/** True when the database cannot be reached now: try again later, nothing is wrong with the statement. */
+const CONNECTION_ERROR = new RegExp(
+  '^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error' +
+    '|Client was closed|Query read timeout)',
+)
+
+/** Whether the database is unavailable now. The statement is correct: retry later. */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   return (
-    AWAY_SQLSTATES.test(code) ||
-    AWAY_ERRNO.has(code) ||
-    isSocketGone(error, code) ||
-    /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed|Query read timeout)/.test(
-      error.message,
-    )
+    UNAVAILABLE_SQLSTATES.test(code) ||
+    UNAVAILABLE_ERRNO.has(code) ||
+    isSocketMissing(error, code) ||
+    CONNECTION_ERROR.test(error.message)
   )
 }
 
-/** A socket file that is not there: its server does not run. Of any other file it would be a fault of ours, or of a setting. */
-function isSocketGone(error: Error, code: string): boolean {
+/** A socket file that does not exist: its server is not running. ENOENT for any other file is a bug or a wrong setting. */
+function isSocketMissing(error: Error, code: string): boolean {
   return code === 'ENOENT' && 'syscall' in error && error.syscall === 'connect'
 }
 
-/** True when a table or column is not there: the database was not brought to this version yet. */
+/** Whether a table or column does not exist: the database is not migrated to this version yet. */
 export function isUnmigrated(error: unknown): boolean {
   return error instanceof DatabaseError && (error.code === '42P01' || error.code === '42703')
 }
 
-/** True when a column that may not be null refused one: how a statement that writes null on purpose takes itself back. */
-export function isNullRefused(error: unknown, table: string, column: string): boolean {
+/** Whether a NOT NULL column rejected null. Some statements write null on purpose to roll themselves back. */
+export function isNotNullViolation(error: unknown, table: string, column: string): boolean {
   return error instanceof DatabaseError && error.code === '23502' && error.table === table && error.column === column
 }
 
@@ -101,11 +105,11 @@ function run<R extends object>(
 async function inTransaction<T>(pool: Pool, begin: string, work: (tx: Queryable) => Promise<T>): Promise<T> {
   const client = await pool.connect()
   let broken: Error | undefined
-  // between two statements nobody else listens, and a loss that nobody hears ends the process
-  const hearLoss = (error: Error): void => {
+  // between two statements nothing else handles 'error', and an unhandled 'error' event ends the process
+  const onConnectionLost = (error: Error): void => {
     broken = error
   }
-  client.on('error', hearLoss)
+  client.on('error', onConnectionLost)
   try {
     await client.query(begin)
     const result = await work({ query: (statement, values) => run(client, statement, values) })
@@ -118,15 +122,16 @@ async function inTransaction<T>(pool: Pool, begin: string, work: (tx: Queryable)
     throw error
   } finally {
     client.release(broken)
-    client.off('error', hearLoss)
+    client.off('error', onConnectionLost)
   }
 }
 
 /**
- * Prepared statements are the hot ones: batches by key on partitioned tables. They are planned once for any parameters and always go in by index:
- * planning them for each batch cost more than running them, and a plan made while a table was small would scan it when it is large.
+ * Prepared statements are the hot ones: batches by key on partitioned tables. They use one generic plan and always an
+ * index. Planning for each batch would cost more than executing it, and a plan made while a table is small would scan
+ * the table when it is large.
  */
-const HOT = [
+const HOT_SETTINGS = [
   'plan_cache_mode=force_generic_plan',
   'enable_seqscan=off',
   'enable_hashjoin=off',
@@ -135,18 +140,18 @@ const HOT = [
 ]
 
 /**
- * Hot statements take milliseconds, with large attachments seconds. A server that is silent for so long is away, and the result unknown,
- * as with a connection that was lost.
+ * Hot statements take milliseconds, with large attachments seconds. A server that does not respond within this time
+ * counts as unavailable, and the result is unknown, as after a lost connection.
  */
-const PATIENCE_MS = 60_000
+const QUERY_TIMEOUT_MS = 60_000
 
-interface PoolOrder {
+interface PoolOptions {
   readonly max: number
-  readonly patienceMs: number
+  readonly queryTimeoutMs: number
   readonly settings: readonly string[]
 }
 
-function openPool(url: string, log: Log, { max, patienceMs, settings }: PoolOrder): Pool {
+function openPool(url: string, log: Log, { max, queryTimeoutMs, settings }: PoolOptions): Pool {
   const options = ['synchronous_commit=on', ...settings].map((setting) => `-c ${setting}`).join(' ')
   const pool = new Pool({
     connectionString: url,
@@ -154,21 +159,23 @@ function openPool(url: string, log: Log, { max, patienceMs, settings }: PoolOrde
     connectionTimeoutMillis: 5000,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
-    query_timeout: patienceMs,
+    query_timeout: queryTimeoutMs,
     options,
     application_name: 'mailstead',
   })
-  pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'))
+  pool.on('error', (error) =>
+    log.warn({ err: error }, 'an idle PostgreSQL connection was lost; it is opened again on demand'),
+  )
   return pool
 }
 
 /**
- * Opens the pools, one for prepared statements and transactions, one for the rest; they connect on first use. `max` is the connections
- * of each. Plain statements, housekeeping among them, may take five times as long.
+ * Opens two pools, which connect on first use: `hot` for prepared statements and transactions, `plain` for all others.
+ * `max` is the number of connections of each. Plain statements, such as housekeeping, may take five times as long.
  */
-export function openDb(url: string, log: Log, max = 8, patienceMs = PATIENCE_MS): Db {
-  const hot = openPool(url, log, { max, patienceMs, settings: HOT })
-  const plain = openPool(url, log, { max, patienceMs: 5 * patienceMs, settings: [] })
+export function openDb(url: string, log: Log, max = 8, queryTimeoutMs = QUERY_TIMEOUT_MS): Db {
+  const hot = openPool(url, log, { max, queryTimeoutMs, settings: HOT_SETTINGS })
+  const plain = openPool(url, log, { max, queryTimeoutMs: 5 * queryTimeoutMs, settings: [] })
   return {
     query: (statement, values) => run(typeof statement === 'string' ? plain : hot, statement, values),
     transaction: (work) => inTransaction(hot, 'BEGIN', work),

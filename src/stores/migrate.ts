@@ -1,15 +1,16 @@
 /**
- * Brings a database to this version: the migrations in `migrations/`, in order, once, under a lock that survives a crash of its holder,
- * then the partitions of the coming weeks, and the events that a dump brought. Running it again changes nothing.
+ * Migrates a database to this version: runs the pending migrations of `migrations/` in order, creates the partitions of
+ * the coming weeks and renumbers restored events. An advisory lock, which ends with its session, lets one process do
+ * this at a time. Running it again changes nothing.
  */
 import { join } from 'node:path'
 import createKnex, { type Knex } from 'knex'
 import { Client } from 'pg'
 import { listMigrations, MIGRATIONS } from './migrations.ts'
 import { ensurePartitions } from './partitions.ts'
-import { adoptRestoredEvents } from './restored-events.ts'
+import { renumberRestoredEvents } from './restored-events.ts'
 
-// any number of processes may start together: one migrates, the others wait for it. "MAIL" in ASCII.
+// Any number of processes may start together: one migrates, the others wait. "MAIL" in ASCII.
 const LOCK = 0x4d41494c
 
 interface Migration {
@@ -25,18 +26,18 @@ const source: Knex.MigrationSource<string> = {
 
 const SETTINGS = { migrationSource: source, tableName: 'migrations' }
 
-/** @throws with the cause when the database cannot be reached or a migration fails; a failed migration leaves nothing behind. */
+/** @throws when the database cannot be reached or a migration fails; a failed migration is rolled back. */
 export async function migrate(databaseUrl: string): Promise<void> {
   const holder = new Client({ connectionString: databaseUrl })
   const knex = createKnex({ client: 'pg', connection: databaseUrl, pool: { min: 0, max: 2 } })
   await holder.connect()
   try {
     await holder.query(`SELECT pg_advisory_lock(${LOCK})`)
-    // our advisory lock goes with its session; knex's own lock table stays locked after a crash, so it is freed first
+    // the advisory lock ends with its session; knex's own lock table stays locked after a crash, so it is unlocked first
     await knex.migrate.forceFreeMigrationsLock(SETTINGS)
     await knex.migrate.latest(SETTINGS)
     await ensurePartitions((statement) => holder.query(statement), Date.now())
-    await adoptRestoredEvents((statement) => holder.query(statement))
+    await renumberRestoredEvents((statement) => holder.query(statement))
   } finally {
     await knex.destroy()
     await holder.end()

@@ -1,8 +1,8 @@
-/** The migrations that this version has. Apart from what runs them: a process that only asks which are pending needs no query builder. */
+/** Lists the migrations of this version without loading knex, for processes that only need to know which are pending. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Where they are. */
+/** The folder with the migrations. */
 export const MIGRATIONS = join(import.meta.dirname, '../..', 'migrations')
 
 /** File names in the order they run. */

@@ -1,10 +1,10 @@
 /**
- * One page of a list, and how many are in all of it: two statements side by side, so in a list that changes the total may be a moment off.
- * For lists that a person looks through; what may be long and read to its end has a cursor.
+ * Reads one page of a list and the total number of items, in two concurrent statements: while the list changes, the
+ * total may differ slightly. For lists that people browse; long lists that programs read to the end use a cursor.
  */
 import type { Queryable } from './db.ts'
 
-export interface PageWish {
+export interface PageRequest {
   /** From 1. */
   readonly page: number
   readonly limit: number
@@ -12,29 +12,29 @@ export interface PageWish {
 
 export interface Page<T> {
   readonly items: readonly T[]
-  /** Of all pages. */
+  /** The number of items on all pages. */
   readonly total: number
 }
 
-/** The parts of a SELECT, as SQL. */
-export interface Listing {
+/** The parts of the SELECT statement, as SQL. */
+export interface PageQuery {
   readonly columns: string
-  /** A table, with its alias where there are joins. */
+  /** The table, with an alias if there are joins. */
   readonly from: string
-  /** What the rows of the page bring with them: looked up for these alone, and not counted. */
+  /** Joined only to the rows of the page, and not counted. */
   readonly joins?: string
   readonly where: string
   readonly order: string
-  /** What `where` speaks of. */
+  /** The parameters of `where`. */
   readonly values: readonly unknown[]
 }
 
 export async function readPage<T extends object>(
   db: Queryable,
-  listing: Listing,
-  { page, limit }: PageWish,
+  query: PageQuery,
+  { page, limit }: PageRequest,
 ): Promise<Page<T>> {
-  const { columns, from, joins, where, order, values } = listing
+  const { columns, from, joins, where, order, values } = query
   const slice = `FROM ${from} WHERE ${where} ORDER BY ${order} LIMIT $${values.length + 1} OFFSET $${values.length + 2}`
   const text =
     joins === undefined

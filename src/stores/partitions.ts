@@ -1,6 +1,6 @@
 /**
- * Weekly partitions of the tables that grow, by the time inside their UUIDv7.
- * They are made three weeks ahead at every migration, and by the worker every few minutes, so that an insert never meets a missing one.
+ * Creates weekly partitions of the tables that grow, by the time in their UUIDv7 keys. Every migration and, every few
+ * minutes, the worker create them three weeks ahead, so that an insert always finds its partition.
  */
 import { idAt } from '#src/platform/id.ts'
 import { sql } from './sql.ts'
@@ -12,7 +12,8 @@ const MONDAY_MS = 4 * 24 * 3600 * 1000
 
 /** Tables and the storage settings of their partitions. */
 const PARTITIONED = {
-  messages: 'toast_tuple_target = 8160, autovacuum_vacuum_insert_scale_factor = 0.2', // a mail of a few KB stays in its row, uncompressed: cheaper to write and to read
+  // a message of a few KB stays in its row, uncompressed: cheaper to write and to read
+  messages: 'toast_tuple_target = 8160, autovacuum_vacuum_insert_scale_factor = 0.2',
   attachments: '',
   recipients: 'fillfactor = 70, autovacuum_vacuum_scale_factor = 0.1',
   attempts: '',
@@ -28,7 +29,7 @@ function partitionName(table: string, ms: number): string {
   return `${table}_${new Date(ms).toISOString().slice(0, 10).replaceAll('-', '')}`
 }
 
-/** Makes the partitions from last week (clocks differ) to three weeks ahead; those that exist are left alone. */
+/** Creates the partitions from last week (clocks differ) to three weeks ahead. Existing partitions are not changed. */
 export async function ensurePartitions(run: (statement: string) => Promise<unknown>, nowMs: number): Promise<void> {
   const first = weekOf(nowMs) - WEEK_MS
   for (const [table, storage] of Object.entries(PARTITIONED)) {

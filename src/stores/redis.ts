@@ -1,13 +1,14 @@
 /**
- * Redis: the schedule and counters, never the truth. Commands fail at once while Redis is away (no queue of commands builds up in memory);
- * the connection comes back by itself. Understands redis://, rediss:// and unix:///path/to/socket?db=1.
+ * Redis access. Redis has the schedule and counters; PostgreSQL is the source of truth. While Redis is unavailable,
+ * commands fail immediately (no queue of commands grows in memory), and the client reconnects by itself. URLs:
+ * redis://, rediss:// and unix:///path/to/socket?db=1.
  */
 import { Redis } from 'ioredis'
 import type { Log } from '#src/platform/log.ts'
 
 export type { Redis } from 'ioredis'
 
-/** `subscriber` connections are used for nothing but SUBSCRIBE. */
+/** A `subscriber` connection is used only for SUBSCRIBE. */
 export function openRedis(url: string, log: Log, use: 'commands' | 'subscriber' = 'commands'): Redis {
   const options = {
     maxRetriesPerRequest: 0,
@@ -19,7 +20,8 @@ export function openRedis(url: string, log: Log, use: 'commands' | 'subscriber' 
   const redis = url.startsWith('unix:') ? new Redis({ ...options, ...socketOf(url) }) : new Redis(url, options)
   let isAway = false
   redis.on('error', (error: Error) => {
-    if (!isAway) log.warn({ err: error }, 'Redis is away; mail is still accepted and is scheduled when it returns')
+    if (!isAway)
+      log.warn({ err: error }, 'Redis is unavailable; mail is still accepted and is scheduled when Redis is back')
     isAway = true
   })
   redis.on('ready', () => {
@@ -39,26 +41,33 @@ function socketOf(url: string): { path: string; db: number; password?: string } 
   }
 }
 
-export interface Hearing {
-  readonly heard: (channel: string, message: string) => void
-  /** From now on messages are heard: at first, and after Redis was away. What was published before was not. */
-  readonly isListening: () => void
+export interface SubscriptionHandlers {
+  readonly onMessage: (channel: string, message: string) => void
+  /** Called after each subscription, also after a reconnection. Messages that were published before are lost. */
+  readonly onSubscribed: () => void
 }
 
-/** A connection that hears what is published; `disconnect` ends it. */
-export function listenTo(url: string, log: Log, channels: readonly string[], { heard, isListening }: Hearing): Redis {
+/** Subscribes a new connection to channels; `disconnect` ends it. */
+export function subscribeToChannels(
+  url: string,
+  log: Log,
+  channels: readonly string[],
+  { onMessage, onSubscribed }: SubscriptionHandlers,
+): Redis {
   const subscriber = openRedis(url, log, 'subscriber')
-  subscriber.on('message', heard)
+  subscriber.on('message', onMessage)
   subscriber.on('ready', () => {
     subscriber
       .subscribe(...channels)
-      .then(isListening, (error: unknown) => log.debug({ err: error }, 'subscribing waits for Redis'))
+      .then(onSubscribed, (error: unknown) =>
+        log.debug({ err: error }, 'Redis subscription failed; it is repeated after the reconnection'),
+      )
   })
   return subscriber
 }
 
-/** Waits for a fresh connection; false when Redis does not answer in time. */
-export function whenReady(redis: Redis, ms: number): Promise<boolean> {
+/** Waits until the connection is ready; false when Redis does not respond in time. */
+export function waitUntilReady(redis: Redis, ms: number): Promise<boolean> {
   if (redis.status === 'ready') return Promise.resolve(true)
   return new Promise((resolve) => {
     const timer = setTimeout(() => finish(false), ms)
@@ -72,7 +81,7 @@ export function whenReady(redis: Redis, ms: number): Promise<boolean> {
   })
 }
 
-/** False while Redis is away: a command would fail at once. */
+/** False while Redis is unavailable: a command would fail immediately. */
 export function isRedisReady(redis: Redis): boolean {
   return redis.status === 'ready'
 }

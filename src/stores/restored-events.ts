@@ -1,7 +1,8 @@
 /**
- * Events that came from another PostgreSQL cluster, with a dump, may carry numbers of transactions that this cluster has not reached. They
- * would be hidden from the feed until it has. At every migration they are given the number of one transaction of now: they keep their order
- * among themselves, and stand before all that is written from now on. Costs one look at the index a workspace where there is none.
+ * Renumbers events that were restored from a dump of another PostgreSQL cluster. They may have transaction ids that
+ * this cluster has not reached, and the feed would hide them until it has. Every migration gives them the id of one
+ * current transaction: they keep their order and come before all later events. Without such events it costs one index
+ * lookup per workspace.
  */
 import { sql } from './sql.ts'
 const RENUMBER = sql`
@@ -18,6 +19,6 @@ const RENUMBER = sql`
   WHERE d.event_id = ahead.id
 `
 
-export async function adoptRestoredEvents(run: (statement: string) => Promise<unknown>): Promise<void> {
+export async function renumberRestoredEvents(run: (statement: string) => Promise<unknown>): Promise<void> {
   await run(RENUMBER)
 }

@@ -1,8 +1,8 @@
 /**
- * The tag of every SQL statement that is longer than one line. It returns the statement's text, without the indentation that all of its
- * lines share, so that the database's logs and query plans show the statement as the source does.
- * A fragment is SQL text that this project wrote: a list of columns, a condition, a limit. A value is never a fragment: statements refer
- * to values as parameters ($1, $2, ...), and the caller passes the values beside the text.
+ * The template tag of every SQL statement longer than one line. It returns the text without the indentation that all
+ * lines share, so that the logs and query plans of PostgreSQL show the statement as the source does.
+ * A fragment is SQL of this project: a list of columns, a condition, a limit. A value is never a fragment: statements
+ * use parameters ($1, $2, ...), and the caller passes the values beside the text.
  */
 
 /** Joins the text and its fragments. The text of a fragment is not changed. */
@@ -12,7 +12,7 @@ export function sql(parts: TemplateStringsArray, ...fragments: readonly (string 
   return String.raw({ raw: dedented }, ...fragments).trim()
 }
 
-/** The shortest indentation of a line that has text or a fragment. Text on the line of the opening backtick does not count. */
+/** The shortest indentation of a line with text or a fragment, except the line of the opening backtick. */
 function findCommonIndentation(parts: readonly string[]): string {
   const last = parts.length - 1
   const indentations = parts.flatMap((part, i) =>

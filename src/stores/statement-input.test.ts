@@ -20,7 +20,7 @@ describe('the input of a statement', () => {
 
   it('counts the parameters from the first', () => {
     assert.strictEqual(input.from('i'), 'unnest($4::uuid[], $5::integer[]) AS i (id, size)')
-    assert.strictEqual(input.next, 6)
+    assert.strictEqual(input.nextParameter, 6)
   })
   it('gives some of the columns under their own parameters', () => {
     assert.strictEqual(input.only('size').from('s'), 'unnest($5::integer[]) AS s (size)')

@@ -1,9 +1,9 @@
 /**
- * The rows that a statement gets as parameters, one binary array for each column (binary-columns.ts). Columns have
- * names here, and the positions of their parameters ($1, $2, ...) are counted, not written: a new column is one line.
- * Any number of rows is the same statement with the same number of parameters, so that it can be prepared once.
+ * Rows as parameters of a statement: one binary array for each column (binary-columns.ts). Columns are named, and the
+ * positions of their parameters ($1, $2, ...) are computed, so a new column is one line. Any number of rows uses the
+ * same statement with the same number of parameters, so it is prepared once.
  */
-import { binaryColumnsOf, type Column } from './binary-columns.ts'
+import { binaryColumnsOf, type BinaryColumn } from './binary-columns.ts'
 
 /** A part of a FROM clause. */
 interface InputRows {
@@ -16,21 +16,21 @@ interface InputRows {
 }
 
 export interface StatementInput<T, Name extends string> extends InputRows {
-  /** Some of the columns. */
+  /** A subset of the columns. */
   only(...names: readonly Name[]): InputRows
   /** The number of the first parameter after these. */
-  readonly next: number
-  /** In the order of the statement. */
+  readonly nextParameter: number
+  /** The parameters in the order of the statement. */
   parametersOf(rows: readonly T[]): Buffer[]
 }
 
 /** `first`: the number of the first parameter. */
 export function defineInput<T, Name extends string>(
   first: number,
-  columns: Readonly<Record<Name, Column<T>>>,
+  columns: Readonly<Record<Name, BinaryColumn<T>>>,
 ): StatementInput<T, Name> {
   const names = Object.keys(columns) as Name[]
-  const list = Object.values<Column<T>>(columns)
+  const list = Object.values<BinaryColumn<T>>(columns)
   const arrays = new Map(names.map((name, i) => [name, `$${first + i}::${columns[name][0]}[]`]))
   const rowsOf = (chosen: readonly Name[]): InputRows => {
     const parts = { arrays: chosen.map((name) => arrays.get(name)).join(', '), names: chosen.join(', ') }
@@ -39,7 +39,7 @@ export function defineInput<T, Name extends string>(
   return {
     ...rowsOf(names),
     only: (...chosen) => rowsOf(chosen),
-    next: first + names.length,
+    nextParameter: first + names.length,
     parametersOf: (rows) => binaryColumnsOf(rows, list),
   }
 }

@@ -1,7 +1,8 @@
 /**
- * The letter that asks somebody to confirm, sent like any mail of the workspace: tier instant, from its oldest domain that may send. It
- * says nothing that whoever filled in the form has written: a form that repeats texts to strangers would be a way to send spam.
- * It counts in the month's usage of the workspace, but is never refused for it: a form must not stop because a newsletter went out.
+ * The message that asks a person to confirm a subscription. It is sent like any mail of the workspace, with tier
+ * instant, from its oldest verified domain. It contains nothing that the visitor typed: a form that repeats such text
+ * to strangers would be a way to send spam. It counts in the workspace's monthly usage but is never rejected for the
+ * quota: a newsletter must not disable a form.
  */
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
@@ -11,9 +12,9 @@ import { escapeHtml } from '#src/mail/html-escape.ts'
 import type { Submission } from '#src/messages/submission.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { SubscribeForm } from './form.ts'
-import { makeProof, type Wish } from './confirmation-token.ts'
+import { createConfirmationToken, type SubscriptionRequest } from './confirmation-token.ts'
 
-export interface Sender {
+export interface ConfirmationSender {
   readonly domainId: string
   readonly domain: string
   readonly replyTo: string | null
@@ -28,18 +29,23 @@ const SENDER = sql`
   LIMIT 1
 `
 
-/** Null when the workspace has no domain that may send: then nobody can confirm. */
-export async function findSender(db: Queryable, workspaceId: string): Promise<Sender | null> {
-  const { rows } = await db.query<Sender>(SENDER, [workspaceId])
+/** Null if the workspace has no verified domain: then nobody can confirm. */
+export async function findConfirmationSender(db: Queryable, workspaceId: string): Promise<ConfirmationSender | null> {
+  const { rows } = await db.query<ConfirmationSender>(SENDER, [workspaceId])
   return rows[0] ?? null
 }
 
-type Writing = Pick<Context, 'config' | 'vault' | 'clock'>
+type ConfirmationContext = Pick<Context, 'config' | 'encryption' | 'clock'>
 
-export function confirmationLetter(ctx: Writing, form: SubscribeForm, sender: Sender, wish: Wish): Submission {
+export function buildConfirmationMail(
+  ctx: ConfirmationContext,
+  form: SubscribeForm,
+  sender: ConfirmationSender,
+  request: SubscriptionRequest,
+): Submission {
   const now = ctx.clock.now()
-  const name = plainName(form.name)
-  const link = `${ctx.config.subscribeBaseUrl}/s/confirm/${makeProof(ctx, wish)}`
+  const name = headerText(form.name)
+  const link = `${ctx.config.subscribeBaseUrl}/s/confirm/${createConfirmationToken(ctx, request)}`
   return {
     id: newId(now),
     workspaceId: form.workspaceId,
@@ -48,9 +54,9 @@ export function confirmationLetter(ctx: Writing, form: SubscribeForm, sender: Se
     tier: 'instant',
     from: { email: `no-reply@${sender.domain}`, name },
     replyTo: sender.replyTo === null ? null : { email: sender.replyTo, name: null },
-    to: [{ email: wish.email, name: null }],
+    to: [{ email: request.email, name: null }],
     cc: [],
-    recipients: [{ address: wish.email, domain: domainOf(wish.email), kind: 'to' }],
+    recipients: [{ address: request.email, domain: domainOf(request.email), kind: 'to' }],
     subject: `Please confirm: ${name}`,
     ...contentOf(name, link),
     headers: [['Auto-Submitted', 'auto-generated']],
@@ -68,29 +74,29 @@ export function confirmationLetter(ctx: Writing, form: SubscribeForm, sender: Se
   }
 }
 
-/** One line without what cannot be seen, as a header wants it. */
-function plainName(name: string): string {
+/** One line of visible characters, for a header. */
+function headerText(name: string): string {
   return name.replace(/[\p{C}\p{Z}]+/gu, ' ').trim() || 'our list'
 }
 
 function domainOf(email: string): string {
   const parsed = parseAddress(email)
-  if (!parsed.ok) throw new Error('a wish was made for what is no address')
+  if (!parsed.ok) throw new Error('the subscription request has an invalid address')
   return parsed.address.domain
 }
 
 function contentOf(name: string, link: string): { readonly html: string; readonly text: string } {
-  const asked = `You, or somebody in your name, asked to be subscribed to “${name}”.`
-  const ignore =
+  const intro = `You, or somebody in your name, asked to be subscribed to “${name}”.`
+  const footer =
     'If it was not you, do nothing: without your confirmation nothing is stored. The link works for 7 days.'
   return {
-    text: `${asked}\n\nTo confirm, open this address and press the button there:\n\n${link}\n\n${ignore}\n`,
+    text: `${intro}\n\nTo confirm, open this address and press the button there:\n\n${link}\n\n${footer}\n`,
     html: [
       '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Please confirm</title></head>',
       '<body style="font-family:sans-serif;font-size:16px;line-height:1.5">',
-      `<p>${escapeHtml(asked)}</p>`,
+      `<p>${escapeHtml(intro)}</p>`,
       `<p><a href="${escapeHtml(link)}" style="font-weight:bold">Confirm the subscription</a></p>`,
-      `<p>${escapeHtml(ignore)}</p>`,
+      `<p>${escapeHtml(footer)}</p>`,
       '</body></html>',
     ].join('\n'),
   }

@@ -1,12 +1,13 @@
 /**
- * What the link in a confirmation letter carries: who asked to join which audience, until when. It is sealed, so that nobody makes one,
- * and nobody who sees the link in a log reads an address in it. Nothing is stored: whoever can read the letter brings the proof.
+ * The token in a confirmation link: who asked to join which audience, and when it expires. It is encrypted, so nobody
+ * can forge one, and a link in a log reveals no address. Nothing is stored: whoever can read the message holds the
+ * proof.
  */
 import { z } from 'zod'
 import type { Context } from '#src/context.ts'
 import { isUuid } from '#src/platform/id.ts'
 
-export interface Wish {
+export interface SubscriptionRequest {
   readonly workspaceId: string
   readonly audienceId: string
   readonly email: string
@@ -15,38 +16,44 @@ export interface Wish {
 }
 
 const PURPOSE = 'subscribe-proof'
-const LIFETIME_MS = 7 * 24 * 3600 * 1000
-/** The longest names and address in base64. */
+const TOKEN_TTL_MS = 7 * 24 * 3600 * 1000
+/** The longest names and address, in base64. */
 const MAX_LENGTH = 4096
 const TEXT = /^[A-Za-z0-9_-]+$/
 
 const uuid = z.string().refine(isUuid)
 const content = z.tuple([uuid, uuid, z.string(), z.string().nullable(), z.string().nullable(), z.number()])
 
-/** Letters, digits, `-` and `_`. */
-export function makeProof(ctx: Pick<Context, 'vault' | 'clock'>, wish: Wish): string {
-  const until = ctx.clock.now() + LIFETIME_MS
-  const { workspaceId, audienceId, email, firstName, lastName } = wish
-  return ctx.vault
-    .seal(PURPOSE, JSON.stringify([workspaceId, audienceId, email, firstName, lastName, until]))
+/** Returns a token of letters, digits, `-` and `_`. */
+export function createConfirmationToken(
+  ctx: Pick<Context, 'encryption' | 'clock'>,
+  request: SubscriptionRequest,
+): string {
+  const expiresAt = ctx.clock.now() + TOKEN_TTL_MS
+  const { workspaceId, audienceId, email, firstName, lastName } = request
+  return ctx.encryption
+    .encrypt(PURPOSE, JSON.stringify([workspaceId, audienceId, email, firstName, lastName, expiresAt]))
     .toString('base64url')
 }
 
-/** Null for anything that we did not make, and when its time is over. */
-export function readProof(ctx: Pick<Context, 'vault' | 'clock'>, proof: string): Wish | null {
-  if (proof.length > MAX_LENGTH || !TEXT.test(proof)) return null
-  const opened = open(ctx, Buffer.from(proof, 'base64url'))
+/** Null if the token was not created here, or has expired. */
+export function readConfirmationToken(
+  ctx: Pick<Context, 'encryption' | 'clock'>,
+  token: string,
+): SubscriptionRequest | null {
+  if (token.length > MAX_LENGTH || !TEXT.test(token)) return null
+  const opened = decryptToken(ctx, Buffer.from(token, 'base64url'))
   if (opened === null) return null
   const read = content.safeParse(JSON.parse(opened))
-  if (!read.success) return null // made by another version
-  const [workspaceId, audienceId, email, firstName, lastName, until] = read.data
-  return until < ctx.clock.now() ? null : { workspaceId, audienceId, email, firstName, lastName }
+  if (!read.success) return null // created by another version
+  const [workspaceId, audienceId, email, firstName, lastName, expiresAt] = read.data
+  return expiresAt < ctx.clock.now() ? null : { workspaceId, audienceId, email, firstName, lastName }
 }
 
-function open({ vault }: Pick<Context, 'vault'>, sealed: Buffer): string | null {
+function decryptToken({ encryption }: Pick<Context, 'encryption'>, sealed: Buffer): string | null {
   try {
-    return vault.open(PURPOSE, sealed).toString('utf8')
+    return encryption.decrypt(PURPOSE, sealed).toString('utf8')
   } catch {
-    return null // not ours
+    return null // not created here
   }
 }

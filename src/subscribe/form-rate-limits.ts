@@ -1,42 +1,47 @@
 /**
- * How often the public forms may be used: by one network, for one address, and how often one address is asked to confirm. Only digests
- * of addresses are counted. A customer's server that posts for its visitors is one network too: the bound of a network is a setting.
+ * Rate limits of the public forms: by network, by email address, and how often one address is asked to confirm. Only
+ * digests of addresses are counted. A customer's server that submits for its visitors is one network too, so the limit
+ * of a network is a setting.
  */
 import type { Context } from '#src/context.ts'
-import type { AttemptLimit, Attempts } from '#src/rate-limits/attempt-limits.ts'
+import type { AttemptLimit, AttemptLimiter } from '#src/rate-limits/attempt-limits.ts'
 import { networkOf } from '#src/net/address-policy.ts'
 
-export interface Pacing extends Pick<Context, 'config' | 'vault'> {
-  readonly attempts: Attempts
+export interface FormLimitContext extends Pick<Context, 'config' | 'encryption'> {
+  readonly attempts: AttemptLimiter
 }
 
 const TEN_MINUTES_MS = 10 * 60 * 1000
 const HOUR_MS = 60 * 60 * 1000
 const PER_EMAIL: AttemptLimit = { max: 10, windowMs: HOUR_MS }
-const PER_LETTER: AttemptLimit = { max: 1, windowMs: TEN_MINUTES_MS }
+const PER_CONFIRMATION: AttemptLimit = { max: 1, windowMs: TEN_MINUTES_MS }
 
-/** Seconds to wait; null when it may go on. `address` is an IP address. */
-export function paceNetwork(ctx: Pacing, address: string): Promise<number | null> {
-  return ctx.attempts.take(nameOf(ctx, `network ${networkOf(address)}`), {
+/** Seconds to wait; null if the request is allowed. `address` is an IP address. */
+export function limitNetwork(ctx: FormLimitContext, address: string): Promise<number | null> {
+  return ctx.attempts.consume(limitKey(ctx, `network ${networkOf(address)}`), {
     max: ctx.config.subscribesPerNetwork,
     windowMs: TEN_MINUTES_MS,
   })
 }
 
-/** The address for all forms together; `a+anything@b` is `a@b`: it is one inbox that would be flooded. */
-export function paceEmail(ctx: Pacing, email: string): Promise<number | null> {
-  return ctx.attempts.take(nameOf(ctx, `email ${inboxOf(email)}`), PER_EMAIL)
+/**
+ * Limits an email address over all forms. `a+anything@b` counts as `a@b`: it is the same mailbox that would be flooded.
+ */
+export function limitEmail(ctx: FormLimitContext, email: string): Promise<number | null> {
+  return ctx.attempts.consume(limitKey(ctx, `email ${mailboxOf(email)}`), PER_EMAIL)
 }
 
-/** True when the address has not been asked to confirm for this audience lately. */
-export async function mayAsk(ctx: Pacing, audienceId: string, email: string): Promise<boolean> {
-  return (await ctx.attempts.take(nameOf(ctx, `letter ${audienceId} ${inboxOf(email)}`), PER_LETTER)) === null
+/** True if the address was not asked to confirm this audience recently. */
+export async function maySendConfirmation(ctx: FormLimitContext, audienceId: string, email: string): Promise<boolean> {
+  return (
+    (await ctx.attempts.consume(limitKey(ctx, `letter ${audienceId} ${mailboxOf(email)}`), PER_CONFIRMATION)) === null
+  )
 }
 
-function nameOf(ctx: Pacing, what: string): string {
-  return `subscribe:${ctx.vault.mac('subscribe-pace', what).toString('base64url').slice(0, 22)}`
+function limitKey(ctx: FormLimitContext, what: string): string {
+  return `subscribe:${ctx.encryption.mac('subscribe-pace', what).toString('base64url').slice(0, 22)}`
 }
 
-function inboxOf(email: string): string {
+function mailboxOf(email: string): string {
   return email.toLowerCase().replace(/\+[^@]*(?=@)/, '')
 }

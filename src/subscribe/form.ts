@@ -1,13 +1,13 @@
-/** The public form of an audience: found by the token in its address, gone with the audience. */
+/** The public form of an audience: found by the token in its URL, gone when the audience is deleted. */
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 
 export interface SubscribeForm {
   readonly workspaceId: string
   readonly audienceId: string
-  /** Of the audience, as its owner wrote it. */
+  /** Name of the audience, as its owner wrote it. */
   readonly name: string
-  /** Joining takes a second step: the link in a letter. */
+  /** Joining needs a second step: the link in a confirmation message. */
   readonly isDoubleOptIn: boolean
 }
 
@@ -26,14 +26,14 @@ const FIND_BY_ID = prepared(
   `,
 )
 
-/** Null for a token that is not known, or whose audience was deleted. */
+/** Null if the token is unknown or its audience was deleted. */
 export async function findForm(db: Queryable, token: string): Promise<SubscribeForm | null> {
   if (!TOKEN.test(token)) return null
   const { rows } = await db.query<SubscribeForm>(FIND, [token])
   return rows[0] ?? null
 }
 
-export async function findFormOf(
+export async function findFormByAudience(
   db: Queryable,
   at: Pick<SubscribeForm, 'workspaceId' | 'audienceId'>,
 ): Promise<SubscribeForm | null> {

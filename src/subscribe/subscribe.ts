@@ -1,96 +1,111 @@
 /**
- * Somebody subscribes by the public form of an audience: at once, or by the link in a letter where the audience asks for a second step.
+ * Subscribes a person through the public form of an audience: at once, or through the link in a confirmation message
+ * (double opt-in).
  *
- * Whether the address was known before shows nowhere: the outcome is the same, and it is told no sooner than FLOOR_MS after the beginning,
- * when either kind of work is over. A bot that fills in the trap gets the same outcome, and nothing is stored.
- * Dies before the commit: nothing happened. Two at once: one membership, one event. Mail scanners follow links: a link only shows a page,
- * and the button on it confirms. Confirming twice is confirming once.
+ * The response never reveals whether the address was known: the outcome is the same, and it is returned no sooner than
+ * MIN_RESPONSE_MS after the start, when either kind of work has finished. A bot that fills in the honeypot field gets
+ * the same outcome, and nothing is stored.
+ *
+ * If the process dies before the commit, nothing happened. Two requests at once create one membership and one event.
+ * Mail scanners follow links, so the link only shows a page, and the button on it confirms. Confirming twice has no
+ * further effect.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { subscribe as join, type Subscriber } from '#src/contacts/membership.ts'
 import type { Context } from '#src/context.ts'
-import { announce } from '#src/queue/notifications.ts'
+import { publishNotifications } from '#src/queue/notifications.ts'
 import type { Acceptor } from '#src/messages/accept.ts'
-import { findForm, findFormOf, type SubscribeForm } from './form.ts'
-import { confirmationLetter, findSender } from './confirmation-mail.ts'
-import { mayAsk, paceEmail, paceNetwork, type Pacing } from './form-rate-limits.ts'
-import { readProof, type Wish } from './confirmation-token.ts'
+import { findForm, findFormByAudience, type SubscribeForm } from './form.ts'
+import { buildConfirmationMail, findConfirmationSender } from './confirmation-mail.ts'
+import { maySendConfirmation, limitEmail, limitNetwork, type FormLimitContext } from './form-rate-limits.ts'
+import { readConfirmationToken, type SubscriptionRequest } from './confirmation-token.ts'
 
-export interface Subscribing extends Context, Pacing {
+export interface SubscribeContext extends Context, FormLimitContext {
   readonly acceptor: Acceptor
 }
 
-export interface Entry {
+export interface FormSubmission {
   readonly token: string
-  /** IP address of whoever posts. */
+  /** IP address of the client. */
   readonly address: string
   readonly person: Required<Subscriber>
-  /** The field that people do not see was filled in. */
-  readonly isTrapped: boolean
+  /** The honeypot field, which people do not see, was filled in. */
+  readonly isHoneypotFilled: boolean
 }
 
-export type Outcome =
+export type SubscribeOutcome =
   | { readonly kind: 'taken'; readonly form: SubscribeForm }
   | { readonly kind: 'no form' }
   | { readonly kind: 'too often'; readonly retryAfter: number }
-  /** A second step is asked for, and the workspace has no domain to send it from. */
+  /** Confirmation is required, and the workspace has no domain to send it from. */
   | { readonly kind: 'no sender' }
 
-/** Longer than a commit takes, shorter than a person waits. */
-const FLOOR_MS = 200
+/** Longer than a commit takes, shorter than a person notices. */
+const MIN_RESPONSE_MS = 200
 
-/** @throws when PostgreSQL is away: nothing is known to be stored. */
-export async function enter(ctx: Subscribing, entry: Entry): Promise<Outcome> {
-  const network = await paceNetwork(ctx, entry.address)
+/** @throws if PostgreSQL is unavailable: nothing is known to be stored. */
+export async function submitForm(ctx: SubscribeContext, submission: FormSubmission): Promise<SubscribeOutcome> {
+  const network = await limitNetwork(ctx, submission.address)
   if (network !== null) return { kind: 'too often', retryAfter: network }
-  const form = await findForm(ctx.db, entry.token)
+  const form = await findForm(ctx.db, submission.token)
   if (form === null) return { kind: 'no form' }
-  if (entry.isTrapped) return { kind: 'taken', form }
-  const inbox = await paceEmail(ctx, entry.person.email)
+  if (submission.isHoneypotFilled) return { kind: 'taken', form }
+  const inbox = await limitEmail(ctx, submission.person.email)
   if (inbox !== null) return { kind: 'too often', retryAfter: inbox }
   const [outcome] = await Promise.all([
-    form.isDoubleOptIn ? ask(ctx, form, entry.person) : store(ctx, form, entry.person),
-    sleep(FLOOR_MS),
+    form.isDoubleOptIn ? sendConfirmation(ctx, form, submission.person) : addSubscriber(ctx, form, submission.person),
+    sleep(MIN_RESPONSE_MS),
   ])
   return outcome
 }
 
-async function store(ctx: Subscribing, form: SubscribeForm, person: Subscriber): Promise<Outcome> {
+async function addSubscriber(
+  ctx: SubscribeContext,
+  form: SubscribeForm,
+  person: Subscriber,
+): Promise<SubscribeOutcome> {
   const at = { workspaceId: form.workspaceId, audienceId: form.audienceId, now: new Date(ctx.clock.now()) }
   const result = await ctx.db.transaction((tx) => join(tx, at, person))
   if (result.kind === 'no audience') return { kind: 'no form' }
-  announce(ctx, result.news)
+  publishNotifications(ctx, result.notifications)
   return { kind: 'taken', form }
 }
 
-/** Known or not, subscribed or not: everybody is asked alike, and not again for a while. */
-async function ask(ctx: Subscribing, form: SubscribeForm, person: Required<Subscriber>): Promise<Outcome> {
-  const sender = await findSender(ctx.db, form.workspaceId)
+/** Everyone gets the same confirmation message, known or not, and not again for a while. */
+async function sendConfirmation(
+  ctx: SubscribeContext,
+  form: SubscribeForm,
+  person: Required<Subscriber>,
+): Promise<SubscribeOutcome> {
+  const sender = await findConfirmationSender(ctx.db, form.workspaceId)
   if (sender === null) {
     ctx.log.warn(
       { workspaceId: form.workspaceId, audienceId: form.audienceId },
-      'a form asks for confirmation, and no domain may send it',
+      'subscribe form cannot send a confirmation: the workspace has no verified domain',
     )
     return { kind: 'no sender' }
   }
-  if (!(await mayAsk(ctx, form.audienceId, person.email))) return { kind: 'taken', form }
-  const wish: Wish = { workspaceId: form.workspaceId, audienceId: form.audienceId, ...person }
-  await ctx.acceptor.accept(confirmationLetter(ctx, form, sender, wish))
+  if (!(await maySendConfirmation(ctx, form.audienceId, person.email))) return { kind: 'taken', form }
+  const request: SubscriptionRequest = { workspaceId: form.workspaceId, audienceId: form.audienceId, ...person }
+  await ctx.acceptor.accept(buildConfirmationMail(ctx, form, sender, request))
   return { kind: 'taken', form }
 }
 
-/** Whose confirmation a link asks for; null when it is not ours, its time is over, or the audience is gone. Changes nothing. */
-export async function readLink(
+/**
+ * The request that a link confirms; null if the token is invalid or expired, or the audience was deleted. Changes
+ * nothing.
+ */
+export async function readConfirmation(
   ctx: Context,
-  proof: string,
-): Promise<{ readonly form: SubscribeForm; readonly wish: Wish } | null> {
-  const wish = readProof(ctx, proof)
-  const form = wish === null ? null : await findFormOf(ctx.db, wish)
-  return wish === null || form === null ? null : { form, wish }
+  token: string,
+): Promise<{ readonly form: SubscribeForm; readonly wish: SubscriptionRequest } | null> {
+  const request = readConfirmationToken(ctx, token)
+  const form = request === null ? null : await findFormByAudience(ctx.db, request)
+  return request === null || form === null ? null : { form, wish: request }
 }
 
-/** The button behind the link. @throws as `enter`. */
-export async function confirm(ctx: Subscribing, proof: string): Promise<Outcome> {
-  const found = await readLink(ctx, proof)
-  return found === null ? { kind: 'no form' } : store(ctx, found.form, found.wish)
+/** Confirms a request, by the button on the page behind the link. @throws like `submitForm`. */
+export async function confirmSubscription(ctx: SubscribeContext, token: string): Promise<SubscribeOutcome> {
+  const found = await readConfirmation(ctx, token)
+  return found === null ? { kind: 'no form' } : addSubscriber(ctx, found.form, found.wish)
 }

@@ -32,7 +32,7 @@ export const PROOF_GAP_MS = 24 * 3600 * 1000
 const POLICY = /^[45]\.7\./
 
 /** The rule for a hard failure; null where it does not condemn the address. */
-export function ruleFor(failureClass: string, status: string | null): BounceClass | null {
+export function bounceRuleFor(failureClass: string, status: string | null): BounceClass | null {
   if (!isBounceClass(failureClass) || (status !== null && POLICY.test(status))) return null
   return failureClass
 }
@@ -42,6 +42,6 @@ function isBounceClass(name: string): name is BounceClass {
 }
 
 /** As it is kept with an entry. */
-export function ruleName(failureClass: BounceClass): string {
+export function bounceRuleName(failureClass: BounceClass): string {
   return `${failureClass}@${BOUNCE_RULES[failureClass].version}`
 }

@@ -31,7 +31,7 @@ export interface CauseReply {
 }
 
 /** An address to be suppressed, with its whole cause. */
-export interface Suppressing {
+export interface NewSuppression {
   readonly workspaceId: string
   /** As `parseAddress` gives it; case does not matter. */
   readonly address: string

@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream'
 import { assert } from 'chai'
 import fc from 'fast-check'
-import { HEADER, readList, writeList, type ListRow } from './csv.ts'
+import { CSV_HEADER, readListCsv, writeListCsv, type ListRow } from './csv.ts'
 import type { Suppression } from './list.ts'
 import { gather } from '#test/support/collect.ts'
 
-const read = (text: string): Promise<ListRow[]> => gather(readList(Readable.from([Buffer.from(text)])))
+const read = (text: string): Promise<ListRow[]> => gather(readListCsv(Readable.from([Buffer.from(text)])))
 const brief = (row: ListRow): string =>
   row.kind === 'broken' ? 'broken' : `${row.line} ${row.entry.address} ${row.entry.kind} ${row.entry.reason ?? '-'}`
 
@@ -46,7 +46,7 @@ describe('files of suppressions', () => {
           createdAt: at,
           updatedAt: at,
         }))
-        const rows = await read(`${HEADER.join(',')}\r\n${writeList(list)}`)
+        const rows = await read(`${CSV_HEADER.join(',')}\r\n${writeListCsv(list)}`)
         assert.deepEqual(
           rows.map((row) => row.kind === 'entry' && [row.entry.address, row.entry.reason, row.entry.kind]),
           pairs.map(([address, cause]) => [address, cause, 'complaint']),
@@ -58,7 +58,7 @@ describe('files of suppressions', () => {
   it('nothing that is in a file is an exception', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), async (bytes) => {
-        await gather(readList(Readable.from([Buffer.from(bytes)])))
+        await gather(readListCsv(Readable.from([Buffer.from(bytes)])))
       }),
     )
   })

@@ -7,7 +7,7 @@
  */
 import type { Readable } from 'node:stream'
 import { Parser, type Info } from 'csv-parse'
-import { unguardCell, writeRows } from '#src/platform/csv.ts'
+import { unescapeFormula, writeRows } from '#src/platform/csv.ts'
 import { CAUSE_KINDS, type CauseKind } from './cause.ts'
 import type { Suppression } from './list.ts'
 
@@ -33,7 +33,7 @@ interface Columns {
 }
 
 /** Ends where the file does, or after a broken row. */
-export async function* readList(source: Readable): AsyncGenerator<ListRow> {
+export async function* readListCsv(source: Readable): AsyncGenerator<ListRow> {
   const rows: ListRow[] = []
   const parser = openParser(rows)
   let isWhole = true
@@ -72,9 +72,9 @@ function openParser(rows: ListRow[]): Parser {
 }
 
 /** False where the parser cannot go on. */
-function step(take: (done: (error?: Error | null) => void) => void): Promise<boolean> {
+function step(run: (done: (error?: Error | null) => void) => void): Promise<boolean> {
   return new Promise((resolve) => {
-    take((error) => resolve(error === undefined || error === null))
+    run((error) => resolve(error === undefined || error === null))
   })
 }
 
@@ -88,12 +88,12 @@ function isHeader(record: readonly string[]): boolean {
 
 function columnsOf(first: readonly string[]): Columns {
   const names = namesOf(first)
-  const place = (known: readonly string[]): number => names.findIndex((name) => known.includes(name))
-  return { address: Math.max(0, place(ADDRESS_NAMES)), reason: place(REASON_NAMES), kind: place(KIND_NAMES) }
+  const indexOf = (known: readonly string[]): number => names.findIndex((name) => known.includes(name))
+  return { address: Math.max(0, indexOf(ADDRESS_NAMES)), reason: indexOf(REASON_NAMES), kind: indexOf(KIND_NAMES) }
 }
 
 function entryOf(record: readonly string[], columns: Columns): ListedAddress {
-  const cell = (at: number): string => unguardCell(record[at] ?? '').trim()
+  const cell = (at: number): string => unescapeFormula(record[at] ?? '').trim()
   return { address: cell(columns.address), reason: cell(columns.reason) || null, kind: kindOf(cell(columns.kind)) }
 }
 
@@ -103,7 +103,7 @@ export function kindOf(text: string): CauseKind {
   return CAUSE_KINDS.find((kind) => kind === name) ?? 'import'
 }
 
-export const HEADER = [
+export const CSV_HEADER = [
   'email',
   'kind',
   'reason',
@@ -116,7 +116,7 @@ export const HEADER = [
 ] as const
 
 /** Rows of a file that begins with HEADER. */
-export function writeList(suppressions: readonly Suppression[]): string {
+export function writeListCsv(suppressions: readonly Suppression[]): string {
   return writeRows(
     suppressions.map(({ address, kind, cause, reply, rule, messageId, createdAt }) => [
       address,

@@ -4,7 +4,7 @@
  */
 import type { Context } from '#src/context.ts'
 import { parseAddress } from '#src/mail/address.ts'
-import type { Suppressing } from './cause.ts'
+import type { NewSuppression } from './cause.ts'
 import type { ListRow } from './csv.ts'
 import { suppress } from './suppress.ts'
 
@@ -20,7 +20,7 @@ export interface ImportReport {
 
 const BATCH = 1000
 const MAX_ERRORS = 100
-const MAX_SHOWN = 100
+const MAX_VALUE_LENGTH = 100
 export const MAX_REASON = 500
 
 export async function importList(
@@ -29,7 +29,7 @@ export async function importList(
   rows: AsyncIterable<ListRow> | Iterable<ListRow>,
 ): Promise<ImportReport> {
   const report: ImportReport = { added: 0, strengthened: 0, unchanged: 0, invalid: 0, errors: [] }
-  let batch: Suppressing[] = []
+  let batch: NewSuppression[] = []
   const flush = async (): Promise<void> => {
     const { added, strengthened, unchanged } = await suppress(ctx.db, batch, new Date(ctx.clock.now()))
     report.added += added
@@ -39,26 +39,26 @@ export async function importList(
   }
   for await (const row of rows) {
     const parsed = row.kind === 'entry' ? parseAddress(row.entry.address) : { ok: false as const, reason: row.reason }
-    if (!parsed.ok || row.kind === 'broken') complain(report, row, parsed.ok ? '' : parsed.reason)
-    else batch.push({ ...to, ...row.entry, address: parsed.address.address, reason: tidy(row.entry.reason) })
+    if (!parsed.ok || row.kind === 'broken') addError(report, row, parsed.ok ? '' : parsed.reason)
+    else batch.push({ ...to, ...row.entry, address: parsed.address.address, reason: cleanReason(row.entry.reason) })
     if (batch.length >= BATCH) await flush()
   }
   await flush()
   return report
 }
 
-function tidy(reason: string | null): string | null {
+function cleanReason(reason: string | null): string | null {
   return reason?.slice(0, MAX_REASON).replaceAll('\0', ' ') ?? null
 }
 
-function complain(report: ImportReport, row: ListRow, message: string): void {
+function addError(report: ImportReport, row: ListRow, message: string): void {
   report.invalid++
   if (report.errors.length >= MAX_ERRORS) return
   if (row.kind === 'broken') report.errors.push({ line: null, value: '', message })
   else
     report.errors.push({
       line: row.line,
-      value: row.entry.address.slice(0, MAX_SHOWN).replaceAll(/\p{Cc}/gu, '?'),
+      value: row.entry.address.slice(0, MAX_VALUE_LENGTH).replaceAll(/\p{Cc}/gu, '?'),
       message,
     })
 }

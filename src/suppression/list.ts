@@ -3,7 +3,7 @@
  * address, so that a list of any length is exported with one slice in memory.
  */
 import type { Queryable } from '#src/stores/db.ts'
-import { readPage, type PageWish } from '#src/stores/page.ts'
+import { readPage, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { CauseKind, CauseReply } from './cause.ts'
 
@@ -23,7 +23,7 @@ export interface Suppression {
   readonly updatedAt: Date
 }
 
-export interface ListFilter {
+export interface SuppressionFilter {
   /** What the address begins with; case does not matter. */
   readonly prefix: string | null
   readonly kind: CauseKind | null
@@ -32,7 +32,7 @@ export interface ListFilter {
   readonly before: Date | null
 }
 
-interface Row {
+interface SuppressionRow {
   readonly address: string
   readonly kind: CauseKind
   readonly cause: string
@@ -65,8 +65,8 @@ export interface SuppressionPage {
 export async function listSuppressions(
   db: Queryable,
   workspaceId: string,
-  filter: ListFilter,
-  wish: PageWish,
+  filter: SuppressionFilter,
+  wish: PageRequest,
 ): Promise<SuppressionPage> {
   const values = [workspaceId, filter.prefix, filter.kind, filter.after, filter.before]
   const listing = {
@@ -76,7 +76,7 @@ export async function listSuppressions(
     order: 'created_at DESC, address DESC',
     values,
   }
-  const { items, total } = await readPage<Row>(db, listing, wish)
+  const { items, total } = await readPage<SuppressionRow>(db, listing, wish)
   return { suppressions: items.map(suppressionOf), total }
 }
 
@@ -86,7 +86,7 @@ export async function findSuppressions(
   workspaceId: string,
   addresses: readonly string[],
 ): Promise<Suppression[]> {
-  const { rows } = await db.query<Row>(
+  const { rows } = await db.query<SuppressionRow>(
     sql`
       SELECT ${COLUMNS}
       FROM suppressions
@@ -104,11 +104,11 @@ const SLICE = 1000
 export async function* readSuppressions(
   db: Queryable,
   workspaceId: string,
-  filter: ListFilter,
+  filter: SuppressionFilter,
 ): AsyncGenerator<readonly Suppression[]> {
   const which = [workspaceId, filter.prefix, filter.kind, filter.after, filter.before]
   for (let last = ''; ;) {
-    const { rows } = await db.query<Row>(
+    const { rows } = await db.query<SuppressionRow>(
       `SELECT ${COLUMNS} FROM suppressions WHERE ${WHERE} AND address > $6 ORDER BY address LIMIT $7`,
       [...which, last, SLICE],
     )
@@ -118,7 +118,7 @@ export async function* readSuppressions(
   }
 }
 
-function suppressionOf(row: Row): Suppression {
+function suppressionOf(row: SuppressionRow): Suppression {
   return {
     address: row.address,
     kind: row.kind,

@@ -1,14 +1,14 @@
 import { assert } from 'chai'
-import { endOf, type Ending, type HeldState } from './pending-suppressions.ts'
-import { createDeliveries, isJump, type Hours } from './outage.ts'
+import { decidePending, type PendingDecision, type PendingState } from './pending-suppressions.ts'
+import { createDeliveryCounts, isOutage, type BounceCounts } from './outage.ts'
 import { receiverOf } from './receiver.ts'
-import { ruleFor, ruleName } from './bounce-rules.ts'
+import { bounceRuleFor, bounceRuleName } from './bounce-rules.ts'
 
 const HOUR_MS = 3_600_000
-const hours = (hard: number, delivered: number): Hours => ({ hard, delivered })
+const hours = (hard: number, delivered: number): BounceCounts => ({ hard, delivered })
 
 describe('outages of receivers', () => {
-  const JUMPS: readonly (readonly [what: string, now: Hours, week: Hours, isSo: boolean])[] = [
+  const JUMPS: readonly (readonly [what: string, now: BounceCounts, week: BounceCounts, isSo: boolean])[] = [
     ['few hard bounces', hours(19, 0), hours(0, 1000), false],
     ['all refused, where nearly none was', hours(20, 0), hours(5, 1000), true],
     ['a fifth refused, where nearly none was', hours(20, 80), hours(5, 1000), false],
@@ -22,32 +22,32 @@ describe('outages of receivers', () => {
     ['nothing at all', hours(0, 0), hours(0, 0), false],
   ]
   for (const [what, now, week, isSo] of JUMPS)
-    it(`${what}: ${isSo ? 'a jump' : 'none'}`, () => assert.strictEqual(isJump(now, week), isSo))
+    it(`${what}: ${isSo ? 'a jump' : 'none'}`, () => assert.strictEqual(isOutage(now, week), isSo))
 
-  const held = (change: Partial<HeldState> = {}): HeldState => ({
+  const held = (change: Partial<PendingState> = {}): PendingState => ({
     hold: 'outage',
     ageMs: HOUR_MS,
-    tookMail: false,
-    isJump: true,
-    wasJump: true,
+    acceptedMail: false,
+    isOutage: true,
+    wasOutage: true,
     ...change,
   })
-  const ENDS: readonly (readonly [what: string, state: HeldState, ending: Ending])[] = [
+  const ENDS: readonly (readonly [what: string, state: PendingState, ending: PendingDecision])[] = [
     ['the outage goes on', held(), 'keep'],
     ['the outage goes on for a day', held({ ageMs: 24 * HOUR_MS }), 'write'],
-    ['the outage is over', held({ isJump: false }), 'ask-again'],
-    ['there was none, by what is counted by now', held({ wasJump: false }), 'write'],
-    ['the address took mail', held({ tookMail: true }), 'drop'],
+    ['the outage is over', held({ isOutage: false }), 'ask-again'],
+    ['there was none, by what is counted by now', held({ wasOutage: false }), 'write'],
+    ['the address took mail', held({ acceptedMail: true }), 'drop'],
     ['a proof is awaited', held({ hold: 'proof' }), 'keep'],
-    ['a proof is awaited, and mail was taken', held({ hold: 'proof', tookMail: true }), 'drop'],
+    ['a proof is awaited, and mail was taken', held({ hold: 'proof', acceptedMail: true }), 'drop'],
     ['a proof is awaited for a month', held({ hold: 'proof', ageMs: 31 * 24 * HOUR_MS }), 'drop'],
   ]
-  for (const [what, state, ending] of ENDS) it(`${what}: ${ending}`, () => assert.strictEqual(endOf(state), ending))
+  for (const [what, state, ending] of ENDS) it(`${what}: ${ending}`, () => assert.strictEqual(decidePending(state), ending))
 
   it('deliveries are counted until they are taken, and go back when they cannot be written', () => {
-    const deliveries = createDeliveries()
+    const deliveries = createDeliveryCounts()
     for (const receiver of ['a', 'b', 'a']) deliveries.count(receiver)
-    const taken = deliveries.take()
+    const taken = deliveries.drain()
     assert.deepEqual(
       [...taken],
       [
@@ -58,13 +58,13 @@ describe('outages of receivers', () => {
     deliveries.count('a')
     deliveries.restore(taken)
     assert.deepEqual(
-      [...deliveries.take()],
+      [...deliveries.drain()],
       [
         ['a', hours(0, 3)],
         ['b', hours(0, 1)],
       ],
     )
-    assert.strictEqual(deliveries.take().size, 0)
+    assert.strictEqual(deliveries.drain().size, 0)
   })
 
   const RECEIVERS: readonly (readonly [host: string | null, receiver: string])[] = [
@@ -92,8 +92,8 @@ describe('rules of bounces', () => {
   ]
   for (const [name, status, rule] of ROWS) {
     it(`${name || 'nothing'} with ${status ?? 'no status'}: ${rule ?? 'none'}`, () => {
-      const found = ruleFor(name, status)
-      assert.strictEqual(found === null ? null : ruleName(found), rule)
+      const found = bounceRuleFor(name, status)
+      assert.strictEqual(found === null ? null : bounceRuleName(found), rule)
     })
   }
 })

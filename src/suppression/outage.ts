@@ -11,28 +11,28 @@ import { sql } from '#src/stores/sql.ts'
 
 const BASELINE_HOURS = 7 * 24
 
-export interface Hours {
+export interface BounceCounts {
   readonly hard: number
   readonly delivered: number
 }
 
 /** Hard bounces from which a share can be told. */
-const LEAST_HARD = 20
+const MIN_HARD = 20
 /** Results that make a baseline. */
-const LEAST_BASELINE = 200
+const MIN_BASELINE = 200
 /** The share of hard bounces that is taken for usual where a receiver has no baseline, and never thought less of. */
-const USUAL_SHARE = 0.05
-const JUMP = 4
+const DEFAULT_SHARE = 0.05
+const OUTAGE_FACTOR = 4
 
-function shareOf({ hard, delivered }: Hours): number {
+function shareOf({ hard, delivered }: BounceCounts): number {
   return hard + delivered === 0 ? 0 : hard / (hard + delivered)
 }
 
 /** Pure. `now` is the last hour or two, `week` what was before. */
-export function isJump(now: Hours, week: Hours): boolean {
-  if (now.hard < LEAST_HARD) return false
-  const usual = week.hard + week.delivered >= LEAST_BASELINE ? Math.max(shareOf(week), USUAL_SHARE) : USUAL_SHARE
-  return shareOf(now) > Math.min(JUMP * usual, (1 + usual) / 2)
+export function isOutage(now: BounceCounts, week: BounceCounts): boolean {
+  if (now.hard < MIN_HARD) return false
+  const usual = week.hard + week.delivered >= MIN_BASELINE ? Math.max(shareOf(week), DEFAULT_SHARE) : DEFAULT_SHARE
+  return shareOf(now) > Math.min(OUTAGE_FACTOR * usual, (1 + usual) / 2)
 }
 
 const COUNT = prepared(
@@ -48,7 +48,7 @@ const COUNT = prepared(
 )
 
 /** Adds to the hour. Rows are touched in one order, so that two batches cannot deadlock. */
-export async function countResults(tx: Queryable, results: ReadonlyMap<string, Hours>, now: Date): Promise<void> {
+export async function countResults(tx: Queryable, results: ReadonlyMap<string, BounceCounts>, now: Date): Promise<void> {
   if (results.size === 0) return
   const rows = [...results].map(([receiver, hours]) => ({ receiver, ...hours }))
   await tx.query(COUNT, [...columnsOf(rows, [(r) => r.receiver, (r) => r.delivered, (r) => r.hard]), now])
@@ -79,38 +79,38 @@ interface HoursRow {
 }
 
 /** Those of the receivers whose hard bounces jumped at that moment: this hour and the one before it, against the week before them. */
-export async function findJumps(db: Queryable, receivers: readonly string[], at: Date): Promise<ReadonlySet<string>> {
+export async function findOutages(db: Queryable, receivers: readonly string[], at: Date): Promise<ReadonlySet<string>> {
   if (receivers.length === 0) return new Set()
   const { rows } = await db.query<HoursRow>(HOURS, [[...new Set(receivers)], at])
-  const jumped = rows.filter((row) =>
-    isJump(
+  const inOutage = rows.filter((row) =>
+    isOutage(
       { hard: row.hard_now, delivered: row.delivered_now },
       { hard: row.hard_week, delivered: row.delivered_week },
     ),
   )
-  return new Set(jumped.map(({ receiver }) => receiver))
+  return new Set(inOutage.map(({ receiver }) => receiver))
 }
 
 /** Deliveries of this process that are not yet written. */
-export interface Deliveries {
+export interface DeliveryCounts {
   count(receiver: string): void
   /** What was counted since; it is the caller's now, who gives it back (`restore`) when it cannot be written. */
-  take(): ReadonlyMap<string, Hours>
-  restore(counts: ReadonlyMap<string, Hours>): void
+  drain(): ReadonlyMap<string, BounceCounts>
+  restore(counts: ReadonlyMap<string, BounceCounts>): void
 }
 
-export function createDeliveries(): Deliveries {
+export function createDeliveryCounts(): DeliveryCounts {
   let counts = new Map<string, number>()
   const add = (receiver: string, by: number): void => {
     counts.set(receiver, (counts.get(receiver) ?? 0) + by)
   }
   return {
     count: (receiver) => add(receiver, 1),
-    take: () => {
-      const taken = counts
+    drain: () => {
+      const drained = counts
       counts = new Map()
-      return new Map([...taken].map(([receiver, delivered]) => [receiver, { delivered, hard: 0 }]))
+      return new Map([...drained].map(([receiver, delivered]) => [receiver, { delivered, hard: 0 }]))
     },
-    restore: (taken) => taken.forEach(({ delivered }, receiver) => add(receiver, delivered)),
+    restore: (drained) => drained.forEach(({ delivered }, receiver) => add(receiver, delivered)),
   }
 }

@@ -7,39 +7,39 @@ import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Db, Queryable } from '#src/stores/db.ts'
 import { idAt } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
-import { findJumps } from './outage.ts'
+import { findOutages } from './outage.ts'
 import { suppress } from './suppress.ts'
 
 const DAY_MS = 24 * 3600 * 1000
-const LONGEST_MS = 30 * DAY_MS
+const MAX_HOLD_MS = 30 * DAY_MS
 const OUTAGE_MS = DAY_MS
 const SLICE = 500
 /** A message is at most so much older than its bounce. */
 const MESSAGE_AGE_MS = 14 * DAY_MS
 
-export type Ending = 'write' | 'drop' | 'ask-again' | 'keep'
+export type PendingDecision = 'write' | 'drop' | 'ask-again' | 'keep'
 
-export interface HeldState {
+export interface PendingState {
   readonly hold: 'proof' | 'outage'
   readonly ageMs: number
   /** Mail to it was taken since. */
-  readonly tookMail: boolean
+  readonly acceptedMail: boolean
   /** The receiver's hard bounces are far above its usual share now. */
-  readonly isJump: boolean
+  readonly isOutage: boolean
   /** They were so when it was held, by all that is counted by now. */
-  readonly wasJump: boolean
+  readonly wasOutage: boolean
 }
 
 /** Pure. */
-export function endOf({ hold, ageMs, tookMail, isJump, wasJump }: HeldState): Ending {
-  if (tookMail || ageMs > LONGEST_MS) return 'drop'
+export function decidePending({ hold, ageMs, acceptedMail, isOutage, wasOutage }: PendingState): PendingDecision {
+  if (acceptedMail || ageMs > MAX_HOLD_MS) return 'drop'
   if (hold === 'proof') return 'keep'
-  if (!wasJump) return 'write'
-  if (!isJump) return 'ask-again'
+  if (!wasOutage) return 'write'
+  if (!isOutage) return 'ask-again'
   return ageMs >= OUTAGE_MS ? 'write' : 'keep'
 }
 
-interface HeldRow {
+interface PendingRow {
   readonly workspaceId: string
   readonly address: string
   readonly hold: 'proof' | 'outage'
@@ -52,7 +52,7 @@ interface HeldRow {
   readonly eventId: string | null
   readonly messageId: string | null
   readonly heldAt: Date
-  readonly tookMail: boolean
+  readonly acceptedMail: boolean
 }
 
 const READ = sql`
@@ -80,7 +80,7 @@ const END = sql`
   RETURNING h.workspace_id AS "workspaceId", h.address
 `
 
-const ASK_AGAIN = sql`
+const REQUIRE_PROOF = sql`
   UPDATE held_suppressions h
   SET hold = 'proof'
   FROM unnest($1::uuid[], $2::text[]) AS i (workspace_id, address)
@@ -88,55 +88,55 @@ const ASK_AGAIN = sql`
 `
 
 /** Looks at all that waits. Answers how many were written. */
-export async function endHolds(db: Db, now: Date): Promise<number> {
+export async function resolvePending(db: Db, now: Date): Promise<number> {
   let written = 0
-  for (let at: [Date, string, string] = [new Date(0), NOBODY, '']; ;) {
-    const { rows } = await db.query<HeldRow>(READ, [
-      idAt(Math.max(0, now.getTime() - LONGEST_MS - MESSAGE_AGE_MS)),
+  for (let at: [Date, string, string] = [new Date(0), NIL_UUID, '']; ;) {
+    const { rows } = await db.query<PendingRow>(READ, [
+      idAt(Math.max(0, now.getTime() - MAX_HOLD_MS - MESSAGE_AGE_MS)),
       ...at,
     ])
-    written += await endSlice(db, rows, now)
+    written += await resolveSlice(db, rows, now)
     const last = rows.at(-1)
     if (last === undefined || rows.length < SLICE) return written
     at = [last.heldAt, last.workspaceId, last.address]
   }
 }
 
-const NOBODY = '00000000-0000-0000-0000-000000000000'
+const NIL_UUID = '00000000-0000-0000-0000-000000000000'
 
-async function endSlice(db: Db, rows: readonly HeldRow[], now: Date): Promise<number> {
+async function resolveSlice(db: Db, rows: readonly PendingRow[], now: Date): Promise<number> {
   const outages = rows.filter(({ hold }) => hold === 'outage')
-  const jumps = await findJumps(
+  const inOutage = await findOutages(
     db,
     outages.map(({ receiver }) => receiver),
     now,
   )
-  const endings = new Map<Ending, HeldRow[]>()
-  const before = new Map<string, boolean>()
+  const byDecision = new Map<PendingDecision, PendingRow[]>()
+  const outageHours = new Map<string, boolean>()
   for (const row of rows) {
     const hour = `${row.receiver} ${row.heldAt.toISOString().slice(0, 13)}`
-    if (row.hold === 'outage' && !before.has(hour))
-      before.set(hour, (await findJumps(db, [row.receiver], row.heldAt)).has(row.receiver))
-    const wasJump = before.get(hour) ?? false
-    const ending = endOf({
+    if (row.hold === 'outage' && !outageHours.has(hour))
+      outageHours.set(hour, (await findOutages(db, [row.receiver], row.heldAt)).has(row.receiver))
+    const wasOutage = outageHours.get(hour) ?? false
+    const decision = decidePending({
       ...row,
       ageMs: now.getTime() - row.heldAt.getTime(),
-      isJump: jumps.has(row.receiver),
-      wasJump,
+      isOutage: inOutage.has(row.receiver),
+      wasOutage,
     })
-    endings.set(ending, [...(endings.get(ending) ?? []), row])
+    byDecision.set(decision, [...(byDecision.get(decision) ?? []), row])
   }
-  await askAgain(db, endings.get('ask-again') ?? [])
-  await end(db, endings.get('drop') ?? [])
-  return write(db, endings.get('write') ?? [], now)
+  await requireProof(db, byDecision.get('ask-again') ?? [])
+  await endHold(db, byDecision.get('drop') ?? [])
+  return suppressHeld(db, byDecision.get('write') ?? [], now)
 }
 
-async function askAgain(db: Queryable, rows: readonly HeldRow[]): Promise<void> {
-  if (rows.length > 0) await db.query(ASK_AGAIN, columnsOf(rows, [(r) => r.workspaceId, (r) => r.address]))
+async function requireProof(db: Queryable, rows: readonly PendingRow[]): Promise<void> {
+  if (rows.length > 0) await db.query(REQUIRE_PROOF, columnsOf(rows, [(r) => r.workspaceId, (r) => r.address]))
 }
 
 /** Answers those that nobody else ended before. */
-async function end(db: Queryable, rows: readonly HeldRow[]): Promise<HeldRow[]> {
+async function endHold(db: Queryable, rows: readonly PendingRow[]): Promise<PendingRow[]> {
   if (rows.length === 0) return []
   const columns = columnsOf(rows, [(r) => r.workspaceId, (r) => r.address, (r) => r.heldAt])
   const { rows: ended } = await db.query<{ workspaceId: string; address: string }>(END, columns)
@@ -144,10 +144,10 @@ async function end(db: Queryable, rows: readonly HeldRow[]): Promise<HeldRow[]> 
   return rows.filter(({ workspaceId, address }) => keys.has(`${workspaceId} ${address}`))
 }
 
-function write(db: Db, rows: readonly HeldRow[], now: Date): Promise<number> {
+function suppressHeld(db: Db, rows: readonly PendingRow[], now: Date): Promise<number> {
   if (rows.length === 0) return Promise.resolve(0)
   return db.transaction(async (tx) => {
-    const ended = await end(tx, rows)
+    const ended = await endHold(tx, rows)
     await suppress(
       tx,
       ended.map((row) => ({
@@ -167,15 +167,15 @@ function write(db: Db, rows: readonly HeldRow[], now: Date): Promise<number> {
 }
 
 /** What waits, by receiver, for the operator. */
-export interface HeldCount {
+export interface PendingCount {
   readonly hold: 'proof' | 'outage'
   readonly receiver: string
   readonly count: number
   readonly since: Date
 }
 
-export async function countHeld(db: Queryable): Promise<HeldCount[]> {
-  const { rows } = await db.query<HeldCount>(sql`
+export async function countPending(db: Queryable): Promise<PendingCount[]> {
+  const { rows } = await db.query<PendingCount>(sql`
     SELECT hold, receiver, count(*) AS count, min(held_at) AS since
     FROM held_suppressions
     GROUP BY hold, receiver

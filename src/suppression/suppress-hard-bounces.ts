@@ -8,13 +8,13 @@
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
-import { BOUNCE_RULES, PROOF_GAP_MS, ruleFor, ruleName, type BounceClass } from './bounce-rules.ts'
-import type { CauseReply, Suppressing } from './cause.ts'
-import { countResults, findJumps, type Hours } from './outage.ts'
+import { BOUNCE_RULES, PROOF_GAP_MS, bounceRuleFor, bounceRuleName, type BounceClass } from './bounce-rules.ts'
+import type { CauseReply, NewSuppression } from './cause.ts'
+import { countResults, findOutages, type BounceCounts } from './outage.ts'
 import { suppress } from './suppress.ts'
 
 /** A hard bounce. */
-export interface Refused {
+export interface HardBounce {
   readonly workspaceId: string
   readonly address: string
   /** receiver.ts */
@@ -26,38 +26,38 @@ export interface Refused {
   readonly messageId: string
 }
 
-type Judged = Refused & { readonly rule: BounceClass }
+type MatchedBounce = HardBounce & { readonly rule: BounceClass }
 
-export interface Results {
-  readonly refused: readonly Refused[]
+export interface DeliveryResults {
+  readonly hardBounces: readonly HardBounce[]
   /** Counted with them: by receiver. */
-  readonly deliveries: ReadonlyMap<string, Hours>
+  readonly deliveries: ReadonlyMap<string, BounceCounts>
 }
 
 /** Inside a transaction. */
-export async function condemn(tx: Queryable, { refused, deliveries }: Results, now: Date): Promise<void> {
-  const judged = distinct(
-    refused.flatMap((one): Judged[] => {
-      const rule = ruleFor(one.class, one.reply.status)
+export async function suppressHardBounces(tx: Queryable, { hardBounces, deliveries }: DeliveryResults, now: Date): Promise<void> {
+  const matched = distinct(
+    hardBounces.flatMap((one): MatchedBounce[] => {
+      const rule = bounceRuleFor(one.class, one.reply.status)
       return rule === null ? [] : [{ ...one, rule }]
     }),
   )
-  await countResults(tx, addHard(deliveries, judged), now)
-  const jumped = await findJumps(
+  await countResults(tx, addHard(deliveries, matched), now)
+  const inOutage = await findOutages(
     tx,
-    judged.map(({ receiver }) => receiver),
+    matched.map(({ receiver }) => receiver),
     now,
   )
-  const isAtOnce = (one: Judged): boolean => BOUNCE_RULES[one.rule].proofs === 1 && !jumped.has(one.receiver)
-  const proved = await hold(
+  const isImmediate = (one: MatchedBounce): boolean => BOUNCE_RULES[one.rule].proofs === 1 && !inOutage.has(one.receiver)
+  const secondProofs = await holdBounces(
     tx,
-    judged.filter((one) => !isAtOnce(one)),
-    jumped,
+    matched.filter((one) => !isImmediate(one)),
+    inOutage,
     now,
   )
-  const condemned = judged.filter((one) => isAtOnce(one) || proved.has(keyOf(one)))
-  if (condemned.length > 0) await tx.query(FREE, columnsOf(condemned, [(c) => c.workspaceId, (c) => c.address]))
-  await suppress(tx, condemned.map(entryOf), now)
+  const proven = matched.filter((one) => isImmediate(one) || secondProofs.has(keyOf(one)))
+  if (proven.length > 0) await tx.query(END_HOLD, columnsOf(proven, [(c) => c.workspaceId, (c) => c.address]))
+  await suppress(tx, proven.map(entryOf), now)
 }
 
 function keyOf({ workspaceId, address }: { readonly workspaceId: string; readonly address: string }): string {
@@ -65,27 +65,27 @@ function keyOf({ workspaceId, address }: { readonly workspaceId: string; readonl
 }
 
 /** One for each address, in the order of their keys. */
-function distinct(judged: readonly Judged[]): Judged[] {
-  return [...new Map(judged.map((one) => [keyOf(one), one])).values()]
+function distinct(bounces: readonly MatchedBounce[]): MatchedBounce[] {
+  return [...new Map(bounces.map((one) => [keyOf(one), one])).values()]
 }
 
-function addHard(deliveries: ReadonlyMap<string, Hours>, judged: readonly Judged[]): ReadonlyMap<string, Hours> {
+function addHard(deliveries: ReadonlyMap<string, BounceCounts>, bounces: readonly MatchedBounce[]): ReadonlyMap<string, BounceCounts> {
   const counts = new Map(deliveries)
-  for (const { receiver } of judged) {
+  for (const { receiver } of bounces) {
     const { hard, delivered } = counts.get(receiver) ?? { hard: 0, delivered: 0 }
     counts.set(receiver, { hard: hard + 1, delivered })
   }
   return counts
 }
 
-function entryOf(one: Judged): Suppressing {
+function entryOf(one: MatchedBounce): NewSuppression {
   return {
     workspaceId: one.workspaceId,
     address: one.address,
     kind: 'hard_bounce',
     reason: `hard bounce: ${one.reply.text}`.slice(0, MAX_REASON),
     reply: one.reply,
-    rule: ruleName(one.rule),
+    rule: bounceRuleName(one.rule),
     eventId: one.eventId,
     messageId: one.messageId,
   }
@@ -115,7 +115,7 @@ const HOLD = prepared(
   `,
 )
 
-const FREE = prepared(
+const END_HOLD = prepared(
   'suppressions-unhold',
   sql`
     DELETE FROM held_suppressions h
@@ -125,16 +125,16 @@ const FREE = prepared(
 )
 
 /** Writes down what waits; answers those that this was the second proof of, which wait no more. */
-async function hold(
+async function holdBounces(
   tx: Queryable,
-  judged: readonly Judged[],
-  jumped: ReadonlySet<string>,
+  bounces: readonly MatchedBounce[],
+  inOutage: ReadonlySet<string>,
   now: Date,
 ): Promise<ReadonlySet<string>> {
-  if (judged.length === 0) return new Set()
-  const rows = judged.map((one) => ({
+  if (bounces.length === 0) return new Set()
+  const rows = bounces.map((one) => ({
     ...one,
-    hold: jumped.has(one.receiver) ? 'outage' : 'proof',
+    hold: inOutage.has(one.receiver) ? 'outage' : 'proof',
     entry: entryOf(one),
   }))
   const columns = columnsOf(rows, [
@@ -151,6 +151,6 @@ async function hold(
     (r) => r.messageId,
   ])
   const { rows: held } = await tx.query<{ workspaceId: string; address: string; heldAt: Date }>(HOLD, [...columns, now])
-  const proved = held.filter(({ heldAt }) => now.getTime() - heldAt.getTime() >= PROOF_GAP_MS)
-  return new Set(proved.map(keyOf))
+  const provenRows = held.filter(({ heldAt }) => now.getTime() - heldAt.getTime() >= PROOF_GAP_MS)
+  return new Set(provenRows.map(keyOf))
 }

@@ -1,14 +1,14 @@
 import { assert } from 'chai'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { claimRecipients } from '#src/messages/claim.ts'
-import { moveRecipients } from '#src/messages/transition.ts'
+import { applyTransitions } from '#src/messages/transition.ts'
 import { readMessage } from '#src/messages/read.ts'
-import { moveFor } from '#src/messages/transition-for-outcome.ts'
+import { transitionFor } from '#src/messages/transition-for-outcome.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { gather } from '#test/support/collect.ts'
 import { addressees, submissionOf } from '#test/support/submission.ts'
-import { CAUSE_KINDS, type CauseKind, type Suppressing } from './cause.ts'
+import { CAUSE_KINDS, type CauseKind, type NewSuppression } from './cause.ts'
 import { findSuppressions, listSuppressions, readSuppressions } from './list.ts'
 import { suppress, unsuppress } from './suppress.ts'
 
@@ -25,7 +25,7 @@ describe('the suppression list', () => {
   })
   after(() => ctx.close())
 
-  const entry = (address: string, kind: CauseKind = 'manual', more: Partial<Suppressing> = {}): Suppressing => ({
+  const entry = (address: string, kind: CauseKind = 'manual', more: Partial<NewSuppression> = {}): NewSuppression => ({
     workspaceId,
     address,
     kind,
@@ -178,9 +178,9 @@ describe('the suppression list', () => {
         durationMs: 0,
         conversation: '',
       }
-      await moveRecipients(
+      await applyTransitions(
         ctx.db,
-        [moveFor(one, attempt, { scale: 1, lifetimeSeconds: null, nowMs: ctx.clock.now() })],
+        [transitionFor(one, attempt, { scale: 1, lifetimeSeconds: null, nowMs: ctx.clock.now() })],
         now(),
       )
       const message = await readMessage(ctx.db, workspaceId, submission.id)

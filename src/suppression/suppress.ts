@@ -8,9 +8,9 @@
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
-import { CAUSE_KINDS, CAUSES, type Suppressing } from './cause.ts'
+import { CAUSE_KINDS, CAUSES, type NewSuppression } from './cause.ts'
 
-export interface Suppressed {
+export interface SuppressResult {
   /** Were not on the list. */
   readonly added: number
   /** Were on it for a weaker cause. */
@@ -65,7 +65,7 @@ const SUPPRESS = prepared(
 )
 
 /** Inside a transaction of the caller's, or alone. `entries` may be of several workspaces. */
-export async function suppress(tx: Queryable, entries: readonly Suppressing[], now: Date): Promise<Suppressed> {
+export async function suppress(tx: Queryable, entries: readonly NewSuppression[], now: Date): Promise<SuppressResult> {
   if (entries.length === 0) return { added: 0, strengthened: 0, unchanged: 0 }
   const columns = columnsOf(entries, [
     (e) => e.workspaceId,

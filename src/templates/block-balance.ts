@@ -1,11 +1,12 @@
 /**
- * Whether the blocks of a template hold whole elements. Where one opens an element that another closes (`{{#if a}}<div class="x">{{/if}}`),
- * what surrounds the rest is only known when the mail is rendered.
+ * Checks that every block of a template contains complete HTML elements. If a block opens an element that another block
+ * closes (`{{#if a}}<div class="x">{{/if}}`), the ancestors of the remaining elements are known only when the message
+ * is rendered, so CSS cannot be inlined.
  */
 import type { Expression } from './expressions.ts'
-import type { Tags } from './tags.ts'
+import type { ParsedTags } from './html-tags.ts'
 
-const VOID: ReadonlySet<string> = new Set([
+const VOID_ELEMENTS: ReadonlySet<string> = new Set([
   'area',
   'base',
   'br',
@@ -20,8 +21,8 @@ const VOID: ReadonlySet<string> = new Set([
   'track',
   'wbr',
 ])
-/** Their end tags are often left out. */
-const OPTIONAL: ReadonlySet<string> = new Set([
+/** Elements whose end tags authors often omit. */
+const OPTIONAL_END_TAGS: ReadonlySet<string> = new Set([
   'p',
   'li',
   'dt',
@@ -36,39 +37,42 @@ const OPTIONAL: ReadonlySet<string> = new Set([
   'colgroup',
 ])
 
-interface Step {
+interface MarkupToken {
   readonly at: number
   readonly kind: 'tag' | 'end' | Expression['kind']
   readonly name: string
 }
 
-/** A block that is open, among the elements. */
-const BLOCK = '{{'
+/** Marks an open Handlebars block in the stack of open elements. */
+const BLOCK_MARKER = '{{'
 
-export function isBalanced({ tags, ends }: Pick<Tags, 'tags' | 'ends'>, expressions: readonly Expression[]): boolean {
-  const steps: Step[] = [
+export function isBalanced(
+  { tags, endTags: ends }: Pick<ParsedTags, 'tags' | 'endTags'>,
+  expressions: readonly Expression[],
+): boolean {
+  const tokens: MarkupToken[] = [
     ...tags
-      .filter(({ name, isClosed }) => !isClosed && !VOID.has(name))
+      .filter(({ name, isSelfClosing: isClosed }) => !isClosed && !VOID_ELEMENTS.has(name))
       .map(({ name, start }) => ({ at: start, kind: 'tag' as const, name })),
     ...ends.map(({ name, start }) => ({ at: start, kind: 'end' as const, name })),
     ...expressions
       .filter(({ start }) => !tags.some((tag) => start > tag.start && start < tag.end))
-      .map(({ start, kind }) => ({ at: start, kind, name: BLOCK })),
+      .map(({ start, kind }) => ({ at: start, kind, name: BLOCK_MARKER })),
   ].toSorted((a, b) => a.at - b.at)
   const open: string[] = []
-  return steps.every((step) => take(open, step))
+  return tokens.every((token) => acceptToken(open, token))
 }
 
-/** False where a step meets what it may not. */
-function take(open: string[], { kind, name }: Step): boolean {
+/** Returns false if the token closes something that the current block did not open. */
+function acceptToken(open: string[], { kind, name }: MarkupToken): boolean {
   if (kind === 'tag' || kind === 'open') {
     open.push(name)
     return true
   }
   if (kind !== 'end' && kind !== 'else' && kind !== 'close') return true
-  while (open.length > 0 && OPTIONAL.has(open.at(-1) ?? '') && open.at(-1) !== name) open.pop()
-  // without a block around, it is for the mail program to make sense of it
-  if (open.at(-1) !== name) return kind === 'end' && (OPTIONAL.has(name) || !open.includes(BLOCK))
+  while (open.length > 0 && OPTIONAL_END_TAGS.has(open.at(-1) ?? '') && open.at(-1) !== name) open.pop()
+  // outside any block the HTML parser of the mail program repairs the markup
+  if (open.at(-1) !== name) return kind === 'end' && (OPTIONAL_END_TAGS.has(name) || !open.includes(BLOCK_MARKER))
   if (kind !== 'else') open.pop()
   return true
 }

@@ -1,56 +1,61 @@
 /**
- * From what an author wrote to what is rendered: partials put in, MJML compiled, CSS inlined, all of it compiled once to know that it can
- * be. Runs only in the workshop's thread, because none of these steps can be trusted to end. Pure: the same input yields the same result.
+ * Compiles an authored template to the form that is stored and rendered: expands partials, compiles MJML, inlines CSS,
+ * and compiles the result once with Handlebars to prove that it is valid. Runs only in the compile thread, because no
+ * step is guaranteed to end. Pure: the same input gives the same result.
  */
 import { isHtml } from '#src/mail/html-detection.ts'
-import { inspectWritten } from './check.ts'
+import { validateAuthoredSource } from './source-validator.ts'
 import type { Engine } from './engine.ts'
 import { TemplateError } from './helpers.ts'
-import { inlineCss } from './inline.ts'
-import { type Expanded, expandPartials, type Partials } from './partials.ts'
+import { inlineCss } from './inline-css.ts'
+import { type ExpandedSource, expandPartials, type PartialBodies } from './partials.ts'
 import type { TemplateFormat } from './versions.ts'
 
-export interface Written {
+export interface AuthoredTemplate {
   readonly subject: string
-  /** HTML, MJML or text. */
+  /** HTML, MJML or plain text. */
   readonly body: string
-  /** The text part; null: none. */
+  /** The text part; null if there is none. */
   readonly text: string | null
-  /** Null: to be detected. */
+  /** Null: detect the format from the body. */
   readonly format: TemplateFormat | null
 }
 
-export interface Finished {
+export interface CompiledTemplate {
   readonly ok: true
   readonly format: TemplateFormat
   readonly subject: string
   readonly html: string | null
   readonly text: string | null
-  /** Names of those that were put in. */
+  /** Names of the partials that were expanded. */
   readonly partials: readonly string[]
 }
 
-export type FinishResult = Finished | { readonly ok: false; readonly reason: string }
+export type CompileResult = CompiledTemplate | { readonly ok: false; readonly reason: string }
 
-/** With its partials. */
-const MAX_FINISHED = 2_000_000
+/** Limit for a source after its partials are expanded. */
+const MAX_COMPILED_CHARS = 2_000_000
 
-export async function finish(engine: Engine, written: Written, partials: Partials): Promise<FinishResult> {
+export async function compileTemplate(
+  engine: Engine,
+  authored: AuthoredTemplate,
+  partials: PartialBodies,
+): Promise<CompileResult> {
   try {
-    const body = read('body', written.body, partials)
-    const text = written.text === null ? null : read('text part', written.text, partials)
-    const format = written.format ?? detect(body.text)
-    // a text needs no other beside it
+    const body = expandPart('body', authored.body, partials)
+    const text = authored.text === null ? null : expandPart('text part', authored.text, partials)
+    const format = authored.format ?? detectFormat(body.text)
+    // a plain-text body has no separate text part
     const parts =
       format === 'text'
         ? { html: null, text: body.text }
         : { html: await toHtml(format, body), text: text?.text ?? null }
-    const wrong = engine.compile({ key: 'finish', subject: written.subject, ...parts })
-    if (wrong !== null) return { ok: false, reason: wrong }
+    const problem = engine.compile({ key: 'compile', subject: authored.subject, ...parts })
+    if (problem !== null) return { ok: false, reason: problem }
     return {
       ok: true,
       format,
-      subject: written.subject,
+      subject: authored.subject,
       ...parts,
       partials: [...new Set([...body.uses, ...(text?.uses ?? [])])],
     }
@@ -60,52 +65,51 @@ export async function finish(engine: Engine, written: Written, partials: Partial
   }
 }
 
-/** Whether a source is MJML. */
 function isMjml(body: string): boolean {
   return /<mjml[\s>]/i.test(body)
 }
 
-/** MJML by its root element, HTML by its tags. */
-function detect(body: string): TemplateFormat {
+/** Recognises MJML by its root element and HTML by its tags. */
+function detectFormat(body: string): TemplateFormat {
   if (isMjml(body)) return 'mjml'
   return isHtml(body) ? 'html' : 'text'
 }
 
-function read(
+function expandPart(
   part: 'body' | 'text part',
   source: string,
-  partials: Partials,
-): Expanded & { readonly uses: readonly string[] } {
-  return within(part, () => {
-    const uses = inspectWritten(source)
+  partials: PartialBodies,
+): ExpandedSource & { readonly uses: readonly string[] } {
+  return runForPart(part, () => {
+    const uses = validateAuthoredSource(source)
     const expanded = expandPartials(source, uses, partials)
-    if (expanded.text.length > MAX_FINISHED)
-      throw new TemplateError(`is longer than ${MAX_FINISHED} characters with its partials`)
+    if (expanded.text.length > MAX_COMPILED_CHARS)
+      throw new TemplateError(`is longer than ${MAX_COMPILED_CHARS} characters with its partials`)
     return { ...expanded, uses: uses.map(({ name }) => name) }
   })
 }
 
-async function toHtml(format: TemplateFormat, { text, sayLine }: Expanded): Promise<string> {
+async function toHtml(format: TemplateFormat, { text, formatLine: sayLine }: ExpandedSource): Promise<string> {
   if (format === 'html') return inlineCss(text)
-  // large, and most workshops never need it
+  // MJML is large and most processes never compile it, so it is loaded on demand
   const { compileMjml } = await import('./mjml.ts')
   try {
     return await compileMjml(text, sayLine)
   } catch (error) {
-    throw named('body', error)
+    throw prefixPart('body', error)
   }
 }
 
-function within<T>(part: string, work: () => T): T {
+function runForPart<T>(part: string, work: () => T): T {
   try {
     return work()
   } catch (error) {
-    throw named(part, error)
+    throw prefixPart(part, error)
   }
 }
 
-function named(part: string, error: unknown): unknown {
+function prefixPart(part: string, error: unknown): unknown {
   if (!(error instanceof TemplateError)) return error
-  const sign = error.message.startsWith('line ') ? ',' : error.message.startsWith('is ') ? '' : ':'
-  return new TemplateError(`the ${part}${sign} ${error.message}`)
+  const separator = error.message.startsWith('line ') ? ',' : error.message.startsWith('is ') ? '' : ':'
+  return new TemplateError(`the ${part}${separator} ${error.message}`)
 }

@@ -1,84 +1,93 @@
 /**
- * Where templates are made ready: MJML, CSS and parsing run in a thread of their own, one job at a time, so that rendering mail never
- * waits for them, and workspaces in turn, so that no workspace waits for all that another brought. A job that takes too much time or memory is ended with its thread, and answers so; those behind it go on in a new one.
- * The thread starts when it is needed and goes when it was idle for a while: these libraries are large. Rejects only through our fault.
+ * Runs template compilation (MJML, CSS inlining, parsing) in a thread of its own, one job at a time, so that rendering
+ * messages never waits for it. Jobs of different workspaces take turns, so no workspace waits for another workspace's
+ * backlog.
+ *
+ * A job that exceeds its CPU time or memory is terminated together with the thread and returns a reason; the jobs
+ * behind it continue in a new thread. The thread starts on demand and stops after a minute without jobs, because its
+ * libraries are large. Promises reject only on internal errors.
  */
 import { createFairQueue } from '#src/concurrency/fair-queue.ts'
-import type { FinishResult, Written } from './compile-template.ts'
-import type { Partials } from './partials.ts'
-import { type Limits, MEMORY, startThread, type Thread } from './render-thread.ts'
-import type { Finding, Review, ReviewJob } from './review.ts'
-import type { Source } from './source.ts'
-import type { WorkshopAnswer, WorkshopJob } from './compile-thread-jobs.ts'
+import type { CompileResult, AuthoredTemplate } from './compile-template.ts'
+import type { PartialBodies } from './partials.ts'
+import { type CpuLimits, DEFAULT_MEMORY_LIMITS, startThread, type WorkerThread } from './render-thread.ts'
+import type { ReviewFinding, Review, ReviewJob } from './review.ts'
+import type { TemplateSource } from './template-source.ts'
+import type { CompileJobResult, CompileJob } from './compile-protocol.ts'
 
-export interface Workshop {
-  readonly finish: (workspaceId: string, written: Written, partials: Partials) => Promise<FinishResult>
+export interface CompileThread {
+  readonly compile: (workspaceId: string, authored: AuthoredTemplate, partials: PartialBodies) => Promise<CompileResult>
   readonly review: (workspaceId: string, job: ReviewJob) => Promise<Review>
-  readonly judge: (workspaceId: string, source: Omit<Source, 'key'>) => Promise<readonly Finding[]>
+  readonly validateForCampaign: (
+    workspaceId: string,
+    source: Omit<TemplateSource, 'key'>,
+  ) => Promise<readonly ReviewFinding[]>
   stop(): Promise<void>
 }
 
 const WORKER = new URL('./compile-thread-worker.ts', import.meta.url)
-/** Milliseconds of processor time for all of a job. */
-const LIMITS: Limits = { compile: 3000, render: 3000 }
-const ROOM = { ...MEMORY, maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 }
+/** CPU milliseconds for one complete job. */
+const CPU_LIMITS: CpuLimits = { compile: 3000, render: 3000 }
+const MEMORY_LIMITS = { ...DEFAULT_MEMORY_LIMITS, maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 }
 const IDLE_MS = 60_000
 const MAX_CRASHES = 2
 
-type Hands = Thread<WorkshopJob, WorkshopAnswer>
-type Failed = { readonly ok: false; readonly reason: string }
+type CompileWorker = WorkerThread<CompileJob, CompileJobResult>
+type FailedJob = { readonly ok: false; readonly reason: string }
 
-export function createWorkshop(limits = LIMITS): Workshop {
-  let thread: Hands | null = null
-  let idle: NodeJS.Timeout | undefined
+export function createCompileThread(limits = CPU_LIMITS): CompileThread {
+  let thread: CompileWorker | null = null
+  let idleTimer: NodeJS.Timeout | undefined
   let isStopped = false
 
-  async function dismiss(): Promise<void> {
-    clearTimeout(idle)
-    const leaving = thread
+  async function stopThread(): Promise<void> {
+    clearTimeout(idleTimer)
+    const stopping = thread
     thread = null
-    await leaving?.stop()
+    await stopping?.stop()
   }
 
-  async function attempt(job: WorkshopJob): Promise<WorkshopAnswer | Failed | Error> {
+  async function runOnce(job: CompileJob): Promise<CompileJobResult | FailedJob | Error> {
     if (isStopped) throw new Error('the renderer was stopped')
-    clearTimeout(idle)
-    thread ??= startThread(WORKER, limits, ROOM)
-    const ended = await thread.run(job)
-    if (ended.kind !== 'done') thread = null
-    idle = setTimeout(() => void dismiss(), IDLE_MS).unref()
-    if (ended.kind === 'done') return ended.results[0] ?? new Error('the workshop answered nothing')
-    return ended.kind === 'killed' ? { ok: false, reason: ended.reason } : ended.error
+    clearTimeout(idleTimer)
+    thread ??= startThread(WORKER, limits, MEMORY_LIMITS)
+    const outcome = await thread.run(job)
+    if (outcome.kind !== 'done') thread = null
+    idleTimer = setTimeout(() => void stopThread(), IDLE_MS).unref()
+    if (outcome.kind === 'done') return outcome.results[0] ?? new Error('the compile thread returned no result')
+    return outcome.kind === 'killed' ? { ok: false, reason: outcome.reason } : outcome.error
   }
 
-  async function work(job: WorkshopJob): Promise<WorkshopAnswer | Failed> {
+  async function runJob(job: CompileJob): Promise<CompileJobResult | FailedJob> {
     for (let crashes = 1; ; crashes++) {
-      const answer = await attempt(job)
-      if (!(answer instanceof Error)) return answer
-      if (crashes === MAX_CRASHES) throw answer
+      const result = await runOnce(job)
+      if (!(result instanceof Error)) return result
+      if (crashes === MAX_CRASHES) throw result
     }
   }
 
-  const queue = createFairQueue(work)
+  const queue = createFairQueue(runJob)
 
   return {
-    finish: async (workspaceId, written, partials) =>
-      (await queue.add(workspaceId, { kind: 'finish', written, partials })) as FinishResult,
+    compile: async (workspaceId, authored, partials) =>
+      (await queue.add(workspaceId, { kind: 'compile', authored, partials })) as CompileResult,
     review: async (workspaceId, job) => {
-      const answer = (await queue.add(workspaceId, { kind: 'review', ...job })) as Review | Failed
-      return 'ok' in answer ? { findings: [endedOf(answer)], text: null, size: 0 } : answer
+      const result = (await queue.add(workspaceId, { kind: 'review', ...job })) as Review | FailedJob
+      return 'ok' in result ? { findings: [failureFinding(result)], text: null, size: 0 } : result
     },
-    judge: async (workspaceId, source) => {
-      const answer = (await queue.add(workspaceId, { kind: 'judge', source })) as readonly Finding[] | Failed
-      return 'ok' in answer ? [endedOf(answer)] : answer
+    validateForCampaign: async (workspaceId, source) => {
+      const result = (await queue.add(workspaceId, { kind: 'validate', source })) as
+        | readonly ReviewFinding[]
+        | FailedJob
+      return 'ok' in result ? [failureFinding(result)] : result
     },
     async stop() {
       isStopped = true
-      await dismiss()
+      await stopThread()
     },
   }
 }
 
-function endedOf({ reason }: Failed): Finding {
+function failureFinding({ reason }: FailedJob): ReviewFinding {
   return { rule: 'cannot-be-saved', level: 'error', part: null, line: null, message: reason }
 }

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { assert } from 'chai'
 import { HELPERS } from './helpers.ts'
-import { RULES } from './rules.ts'
-import { snakeOf, VARIABLES } from './variables.ts'
+import { REVIEW_RULES } from './review-rules.ts'
+import { toSnakeCase, VARIABLES } from './variables.ts'
 
 const page = readFileSync(new URL('../../docs/guides/templates.md', import.meta.url), 'utf8')
 
@@ -18,10 +18,14 @@ const TABLES: readonly [heading: string, rows: string[]][] = [
   [
     'Variables',
     Object.entries(VARIABLES).map(
-      ([name, { does }]) => `| \`${name}\` | ${snakeOf(name) === name ? '' : `\`${snakeOf(name)}\``} | ${does} |`,
+      ([name, { does }]) =>
+        `| \`${name}\` | ${toSnakeCase(name) === name ? '' : `\`${toSnakeCase(name)}\``} | ${does} |`,
     ),
   ],
-  ['Before it is sent', Object.entries(RULES).map(([name, { level, does }]) => `| \`${name}\` | ${level} | ${does} |`)],
+  [
+    'Before it is sent',
+    Object.entries(REVIEW_RULES).map(([name, { level, does }]) => `| \`${name}\` | ${level} | ${does} |`),
+  ],
 ]
 
 describe('docs/guides/templates.md', () => {

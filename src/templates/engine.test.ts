@@ -1,11 +1,11 @@
 /** Rendering, by table: the helpers, what is escaped, and params that want to reach what they should not. No threads here. */
 import { assert } from 'chai'
 import { createEngine } from './engine.ts'
-import type { Source } from './source.ts'
+import type { TemplateSource } from './template-source.ts'
 
 let versions = 0
 
-function source(body: string, more: Partial<Source> = {}): Source {
+function source(body: string, more: Partial<TemplateSource> = {}): TemplateSource {
   return { key: `t:${versions++}`, subject: 's', html: body, text: null, ...more }
 }
 
@@ -107,18 +107,18 @@ const HOSTILE: readonly [body: string, params: string, output: string][] = [
   ['[{{#with constructor}}x{{name}}{{/with}}][{{#with (lookup this "__proto__")}}x{{/with}}]', '{}', '[][]'],
   ['[{{a.x}}][{{__proto__.x}}][{{x}}]', '{"__proto__":{"x":1},"a":{"__proto__":{"x":2}}}', '[][][]'],
   ['{{#with a}}{{#each this}}{{@key}}{{/each}}{{/with}}', '{"a":{"__proto__":{"x":1},"b":1}}', 'b'],
-  ['{{a}}', '{"a":{"toString":"x"}}', 'FAILED the body prints a value that is an object and cannot be a text'],
+  ['{{a}}', '{"a":{"toString":"x"}}', 'FAILED the body prints an object, which has no text form'],
   [
     '{{a}}',
     '{"a":{"toString":1,"valueOf":2}}',
-    'FAILED the body prints a value that is an object and cannot be a text',
+    'FAILED the body prints an object, which has no text form',
   ],
   ['{{a}}', '{"a":{"b":1}}', '[object Object]'],
   ['{{#each a}}{{this}}{{/each}}', '{"a":{"length":1000000000}}', '1000000000'],
   [
     '{{lookup a b}}',
     '{"a":{"x":1},"b":{"toString":"x"}}',
-    'FAILED the body prints a value that is an object and cannot be a text',
+    'FAILED the body prints an object, which has no text form',
   ],
   ['{{a}}', '{"a":"{{b}}","b":"not rendered again"}', '{{b}}'],
   ['{{a}} {{{a}}}', `{"a":"<script>\\"'\`=&"}`, '&lt;script&gt;&quot;&#x27;&#x60;&#x3D;&amp; <script>"\'`=&'],
@@ -164,11 +164,11 @@ describe('rendering', () => {
     assert.strictEqual(
       engine
         .compile(source('fine', { subject: '{{foo bar}}' }))
-        ?.startsWith('the subject, line 1: there is no helper "foo"'),
+        ?.startsWith('the subject, line 1: unknown helper "foo"'),
       true,
     )
     assert.strictEqual(
-      engine.compile(source('\n\n{{foo bar}}'))?.startsWith('the body, line 3: there is no helper "foo"'),
+      engine.compile(source('\n\n{{foo bar}}'))?.startsWith('the body, line 3: unknown helper "foo"'),
       true,
     )
     assert.strictEqual(
@@ -178,7 +178,7 @@ describe('rendering', () => {
     assert.strictEqual(
       engine
         .compile(source('fine', { text: '\n{{foo bar}}' }))
-        ?.startsWith('the text part, line 2: there is no helper "foo"'),
+        ?.startsWith('the text part, line 2: unknown helper "foo"'),
       true,
     )
     assert.strictEqual(engine.compile(source('{{fine}}')), null)
@@ -221,12 +221,12 @@ describe('rendering', () => {
   })
 
   it('a text part is made of the HTML where that is asked for, and there is none', () => {
-    const textOf = (more: Partial<Source>): string | null => {
+    const textOf = (more: Partial<TemplateSource>): string | null => {
       const result = createEngine().render(source('<p>Hello &amp; <b>{{a}}</b></p>', more), '{"a":"<x>"}')
       return result.ok ? result.text : result.reason
     }
     assert.deepEqual(
-      [textOf({}), textOf({ makesText: true }), textOf({ makesText: true, text: 'Own {{a}}' })],
+      [textOf({}), textOf({ generatesText: true }), textOf({ generatesText: true, text: 'Own {{a}}' })],
       [null, 'Hello & <x>', 'Own <x>'],
     )
   })

@@ -1,83 +1,84 @@
 /**
- * Handlebars, fenced in: compiles sources that passed `inspect`, keeps what was compiled, and renders. Runs in the worker thread only,
- * because neither parsing nor rendering can be trusted to end. Params arrive as JSON text, so they are plain data without getters.
+ * Runs Handlebars with restrictions: compiles sources that passed `validateSource`, caches the compiled functions, and
+ * renders them. Runs only in a worker thread, because neither parsing nor rendering is guaranteed to end. Params arrive
+ * as JSON text, so they are plain data without getters.
  */
 import { Script } from 'node:vm'
 import Handlebars from 'handlebars'
 import { textFromHtml } from '#src/mail/html-text.ts'
-import { inspect } from './check.ts'
-import { type Hash, type Helper, HELPERS, TemplateError } from './helpers.ts'
-import { isSame, type Rendered, type Source } from './source.ts'
+import { validateSource } from './source-validator.ts'
+import { type HashArguments, type Helper, HELPERS, TemplateError } from './helpers.ts'
+import { isSameSource, type RenderResult, type TemplateSource } from './template-source.ts'
 
 export interface Engine {
-  /** True when `render` of this source need not compile. */
-  has(source: Source): boolean
-  /** Null, or what is wrong with the source. What is right is kept. */
-  compile(source: Source): string | null
-  /** Compiles where needed. `params` is a JSON object. */
-  render(source: Source, params: string): Rendered
+  /** True if the compiled source is cached. */
+  has(source: TemplateSource): boolean
+  /** Compiles and caches the source. Returns null, or the reason why it is invalid. */
+  compile(source: TemplateSource): string | null
+  /** Compiles the source if it is not cached. `params` is a JSON object. */
+  render(source: TemplateSource, params: string): RenderResult
 }
 
 const MAX_OUTPUT = 5_000_000
-/** Compiled code takes some 20 times its source: the memory of the worker has room for this much. */
-const MAX_KEPT_CHARS = 2_000_000
-const MAX_KEPT = 500
+/** Compiled code takes about 20 times the memory of its source; this much fits into a worker. */
+const MAX_CACHED_CHARS = 2_000_000
+const MAX_CACHED_SOURCES = 500
 
-interface Compiled {
-  readonly source: Source
-  readonly subject: Template
-  readonly html: Template | null
-  readonly text: Template | null
+interface CompiledSource {
+  readonly source: TemplateSource
+  readonly subject: TemplateFunction
+  readonly html: TemplateFunction | null
+  readonly text: TemplateFunction | null
 }
 
-type Template = Handlebars.TemplateDelegate<unknown>
-type Part = 'subject' | 'body' | 'text part'
+type TemplateFunction = Handlebars.TemplateDelegate<unknown>
+type PartName = 'subject' | 'body' | 'text part'
 
 export function createEngine(): Engine {
-  const handlebars = fence(Handlebars.create())
-  const kept = new Map<string, Compiled>()
-  let keptChars = 0
+  const handlebars = configureHandlebars(Handlebars.create())
+  const cache = new Map<string, CompiledSource>()
+  let cachedChars = 0
 
-  function recall(source: Source): Compiled | undefined {
-    const compiled = kept.get(source.key)
-    if (compiled === undefined || !isSame(compiled.source, source)) return undefined
-    kept.delete(source.key) // to the young end
-    kept.set(source.key, compiled)
+  function findCached(source: TemplateSource): CompiledSource | undefined {
+    const compiled = cache.get(source.key)
+    if (compiled === undefined || !isSameSource(compiled.source, source)) return undefined
+    cache.delete(source.key) // move to the most recently used end
+    cache.set(source.key, compiled)
     return compiled
   }
 
-  function drop(key: string): void {
-    keptChars -= lengthOf(kept.get(key)?.source)
-    kept.delete(key)
+  function evict(key: string): void {
+    cachedChars -= sourceLength(cache.get(key)?.source)
+    cache.delete(key)
   }
 
-  function keep(compiled: Compiled): Compiled {
-    drop(compiled.source.key)
-    kept.set(compiled.source.key, compiled)
-    keptChars += lengthOf(compiled.source)
-    for (const key of kept.keys()) {
-      if (kept.size <= MAX_KEPT && (keptChars <= MAX_KEPT_CHARS || kept.size === 1)) break
-      drop(key)
+  function store(compiled: CompiledSource): CompiledSource {
+    evict(compiled.source.key)
+    cache.set(compiled.source.key, compiled)
+    cachedChars += sourceLength(compiled.source)
+    for (const key of cache.keys()) {
+      if (cache.size <= MAX_CACHED_SOURCES && (cachedChars <= MAX_CACHED_CHARS || cache.size === 1)) break
+      evict(key)
     }
     return compiled
   }
 
-  function compile(source: Source): Compiled {
-    const part = (name: Part, text: string | null, noEscape: boolean): Template | null =>
-      text === null ? null : within(name, () => build(handlebars, text, noEscape))
-    const subject = within('subject', () => build(handlebars, source.subject, true))
-    return keep({
+  function compile(source: TemplateSource): CompiledSource {
+    const part = (name: PartName, text: string | null, noEscape: boolean): TemplateFunction | null =>
+      text === null ? null : runForPart(name, () => compilePart(handlebars, text, noEscape))
+    const subject = runForPart('subject', () => compilePart(handlebars, source.subject, true))
+    return store({
       source,
       subject,
       html: part('body', source.html, false),
-      text: part(nameOfText(source), source.text, true),
+      text: part(textPartName(source), source.text, true),
     })
   }
 
   return {
-    has: (source) => recall(source) !== undefined,
+    has: (source) => findCached(source) !== undefined,
     compile: (source) =>
-      attempt(
+      catchTemplateError(
         () => {
           compile(source)
         },
@@ -85,41 +86,41 @@ export function createEngine(): Engine {
         (reason) => reason,
       ),
     render: (source, params) =>
-      attempt(
-        () => renderBoth(recall(source) ?? compile(source), readParams(params)),
+      catchTemplateError(
+        () => renderParts(findCached(source) ?? compile(source), readParams(params)),
         (rendered) => rendered,
         (reason) => ({ ok: false, reason }),
       ),
   }
 }
 
-function renderBoth(compiled: Compiled, params: unknown): Rendered {
-  const part = (name: Part, template: Template | null): string | null =>
-    template === null ? null : within(name, () => bounded(run(template, params)))
-  const subject = within('subject', () => bounded(run(compiled.subject, params)))
-  const [html, text] = [part('body', compiled.html), part(nameOfText(compiled.source), compiled.text)]
-  const isTextMade = compiled.source.makesText === true && html !== null && (text === null || text === '')
-  return { ok: true, subject, html, text: isTextMade ? textFromHtml(html) : text }
+function renderParts(compiled: CompiledSource, params: unknown): RenderResult {
+  const part = (name: PartName, template: TemplateFunction | null): string | null =>
+    template === null ? null : runForPart(name, () => checkLength(runTemplate(template, params)))
+  const subject = runForPart('subject', () => checkLength(runTemplate(compiled.subject, params)))
+  const [html, text] = [part('body', compiled.html), part(textPartName(compiled.source), compiled.text)]
+  const needsText = compiled.source.generatesText === true && html !== null && (text === null || text === '')
+  return { ok: true, subject, html, text: needsText ? textFromHtml(html) : text }
 }
 
-/** A text alone is what its author calls the body. */
-function nameOfText(source: Source): Part {
+/** The author of a plain-text template calls its text the body. */
+function textPartName(source: TemplateSource): PartName {
   return source.html === null ? 'body' : 'text part'
 }
 
-function lengthOf(source: Source | undefined): number {
+function sourceLength(source: TemplateSource | undefined): number {
   return source === undefined ? 0 : source.subject.length + (source.html?.length ?? 0) + (source.text?.length ?? 0)
 }
 
-/** Our helpers in, `log` out (it writes to our own log). */
-function fence(handlebars: typeof Handlebars): typeof Handlebars {
+/** Registers our helpers and removes `log`, which would write to the process log. */
+function configureHandlebars(handlebars: typeof Handlebars): typeof Handlebars {
   handlebars.unregisterHelper('log')
   for (const [name, helper] of Object.entries(HELPERS)) handlebars.registerHelper(name, adapt(name, helper))
   return handlebars
 }
 
 interface CallOptions {
-  readonly hash: Hash
+  readonly hash: HashArguments
   readonly fn?: (context: unknown) => string
   readonly inverse?: (context: unknown) => string
   readonly lookupProperty: (parent: unknown, name: string) => unknown
@@ -129,7 +130,7 @@ interface CallOptions {
 function adapt(name: string, helper: Helper): Handlebars.HelperDelegate {
   return function (this: unknown, ...args: unknown[]): unknown {
     const options = args.pop() as CallOptions
-    // {{date}} with nothing behind it is the variable of that name, which a helper must not hide
+    // `{{date}}` without values reads the variable of that name; a helper must not hide it
     if (args.length === 0)
       return typeof this === 'object' && this !== null ? options.lookupProperty(this, name) : undefined
     try {
@@ -143,40 +144,40 @@ function adapt(name: string, helper: Helper): Handlebars.HelperDelegate {
   }
 }
 
-function build(handlebars: typeof Handlebars, text: string, noEscape: boolean): Template {
-  inspect(text)
+function compilePart(handlebars: typeof Handlebars, text: string, noEscape: boolean): TemplateFunction {
+  validateSource(text)
   const code: unknown = handlebars.precompile(text, { noEscape })
   return handlebars.template<unknown>(
     new Script(`(${String(code)})`, { filename: 'template' }).runInThisContext() as TemplateSpecification,
   )
 }
 
-function run(template: Template, params: unknown): string {
+function runTemplate(template: TemplateFunction, params: unknown): string {
   return template(params, { allowProtoPropertiesByDefault: false, allowProtoMethodsByDefault: false })
 }
 
-/** A long output is a tree of pieces until it is read: its length is known before it costs anything. */
-function bounded(text: string): string {
+/** V8 builds a long string as a rope, so its length is known before it is flattened. */
+function checkLength(text: string): string {
   if (text.length > MAX_OUTPUT) throw new TemplateError(`is longer than ${MAX_OUTPUT} characters when rendered`)
   return text
 }
 
-/** Own keys called `__proto__` are dropped: where an object is copied they would become its prototype. */
+/** Drops own keys named `__proto__`; copying an object would turn them into its prototype. */
 function readParams(json: string): unknown {
   if (!json.includes('"__proto__"')) return JSON.parse(json)
   return JSON.parse(json, (key, value: unknown) => (key === '__proto__' ? undefined : value))
 }
 
-/** Says which part a problem is in. */
-function within<T>(part: Part, work: () => T): T {
+/** Prefixes an error with the name of the part. */
+function runForPart<T>(part: PartName, work: () => T): T {
   try {
     return work()
   } catch (error) {
-    throw new TemplateError(`the ${part}${reasonOf(error)}`)
+    throw new TemplateError(`the ${part}${describeError(error)}`)
   }
 }
 
-function reasonOf(error: unknown): string {
+function describeError(error: unknown): string {
   if (error instanceof TemplateError)
     return error.message.startsWith('line ') ? `, ${error.message}` : ` ${error.message}`
   const message = error instanceof Error ? error.message : String(error)
@@ -184,11 +185,11 @@ function reasonOf(error: unknown): string {
     return ` is longer than ${MAX_OUTPUT} characters when rendered`
   if (error instanceof RangeError) return ' is nested too deeply'
   if (/convert object to primitive|toHTML|toString|valueOf/.test(message))
-    return ' prints a value that is an object and cannot be a text'
+    return ' prints an object, which has no text form'
   return `: ${message}`
 }
 
-function attempt<T, R>(work: () => T, done: (value: T) => R, failed: (reason: string) => R): R {
+function catchTemplateError<T, R>(work: () => T, done: (value: T) => R, failed: (reason: string) => R): R {
   try {
     return done(work())
   } catch (error) {

@@ -2,7 +2,7 @@
 import { assert } from 'chai'
 import fc from 'fast-check'
 import Handlebars from 'handlebars'
-import { inspect } from './check.ts'
+import { validateSource } from './source-validator.ts'
 import { findExpressions, lineAt, maskExpressions } from './expressions.ts'
 
 const CASES: readonly [source: string, found: string][] = [
@@ -57,7 +57,7 @@ describe('expressions in a source', () => {
         fc.array(piece, { maxLength: 10 }).map((pieces) => pieces.join('')),
         (source) => {
           try {
-            inspect(source)
+            validateSource(source)
           } catch {
             return
           }

@@ -1,24 +1,24 @@
 /**
- * Where the Handlebars expressions of a source stand, so that tools which know only HTML, CSS or MJML can work around them. Reads as
- * Handlebars' own lexer does: strings in expressions may hold braces, `\{{` is plain text, a comment ends where a comment ends. Only for
- * sources that `inspect` took. One pass, linear.
+ * Finds the Handlebars expressions of a source, so that tools for HTML, CSS or MJML can work around them. Follows
+ * Handlebars' lexer: strings in expressions may contain braces, `\{{` is plain text, a comment ends at its own
+ * terminator. Use only for sources that passed validation. One linear pass.
  */
 
 export type ExpressionKind = 'value' | 'raw-value' | 'open' | 'else' | 'close' | 'comment' | 'partial' | 'raw-block'
 
 export interface Expression {
   readonly kind: ExpressionKind
-  /** Offsets; the end is behind the last brace. */
+  /** Offsets in the source; `end` is exclusive. */
   readonly start: number
   readonly end: number
 }
 
-const OPEN = '{{'
-/** What an expression is made of: strings, segments in brackets, its end, anything else. */
-const PIECE = /"(?:\\"|[^"])*"|'(?:\\'|[^'])*'|\[(?:\\\]|[^\]])*\]|\}~?\}\}|~?\}\}|[\s\S]/y
-const END = /^\}?~?\}\}$/
-/** The first that fits what stands behind the braces. */
-const KINDS: readonly (readonly [sign: RegExp, kind: ExpressionKind])[] = [
+const OPEN_BRACES = '{{'
+/** The tokens of an expression: strings, bracketed segments, the closing braces, any other character. */
+const TOKEN = /"(?:\\"|[^"])*"|'(?:\\'|[^'])*'|\[(?:\\\]|[^\]])*\]|\}~?\}\}|~?\}\}|[\s\S]/y
+const END_TOKEN = /^\}?~?\}\}$/
+/** The first pattern that matches the text after the braces decides the kind. */
+const KIND_PATTERNS: readonly (readonly [sign: RegExp, kind: ExpressionKind])[] = [
   [/^>/, 'partial'],
   [/^#/, 'open'],
   [/^\//, 'close'],
@@ -30,19 +30,19 @@ const KINDS: readonly (readonly [sign: RegExp, kind: ExpressionKind])[] = [
 
 export function findExpressions(source: string): Expression[] {
   const found: Expression[] = []
-  for (let at = source.indexOf(OPEN); at >= 0;) {
+  for (let at = source.indexOf(OPEN_BRACES); at >= 0;) {
     if (isEscaped(source, at)) {
-      at = source.indexOf(OPEN, at + OPEN.length)
+      at = source.indexOf(OPEN_BRACES, at + OPEN_BRACES.length)
       continue
     }
     const expression = readAt(source, at)
     found.push(expression)
-    at = source.indexOf(OPEN, expression.end)
+    at = source.indexOf(OPEN_BRACES, expression.end)
   }
   return found
 }
 
-/** One backslash makes text of it, two are one backslash before an expression. */
+/** `\{{` is literal text; `\\{{` is a backslash followed by an expression. */
 function isEscaped(source: string, at: number): boolean {
   return source[at - 1] === '\\' && source[at - 2] !== '\\'
 }
@@ -53,7 +53,7 @@ function readAt(source: string, start: number): Expression {
   if (source[inner] === '!') return { kind: 'comment', start, end: endOfComment(source, inner) }
   const end = endOfExpression(source, inner)
   const text = source.slice(inner, end)
-  return { kind: KINDS.find(([sign]) => sign.test(text))?.[1] ?? 'value', start, end }
+  return { kind: KIND_PATTERNS.find(([sign]) => sign.test(text))?.[1] ?? 'value', start, end }
 }
 
 function endOfComment(source: string, inner: number): number {
@@ -63,9 +63,9 @@ function endOfComment(source: string, inner: number): number {
 }
 
 function endOfExpression(source: string, inner: number): number {
-  PIECE.lastIndex = inner
-  for (let piece = PIECE.exec(source); piece !== null; piece = PIECE.exec(source)) {
-    if (END.test(piece[0])) return PIECE.lastIndex
+  TOKEN.lastIndex = inner
+  for (let piece = TOKEN.exec(source); piece !== null; piece = TOKEN.exec(source)) {
+    if (END_TOKEN.test(piece[0])) return TOKEN.lastIndex
   }
   return source.length
 }
@@ -78,8 +78,8 @@ function endOfRawBlock(source: string, start: number): number {
 }
 
 /**
- * The source with letters in place of each expression, of the same length, so that every offset stays; lines stay too. Letters mean
- * nothing to HTML, CSS and MJML.
+ * Replaces each expression with letters of the same length. Offsets and line numbers stay the same, and the letters
+ * have no meaning in HTML, CSS or MJML.
  */
 export function maskExpressions(source: string, expressions: readonly Expression[]): string {
   let masked = ''
@@ -91,10 +91,10 @@ export function maskExpressions(source: string, expressions: readonly Expression
   return masked + source.slice(from)
 }
 
-/** What stands for each character of an expression. */
+/** Replaces each character of an expression. */
 export const MASK = 'x'
 
-/** Counts from 1. */
+/** Line number of an offset, counting from 1. */
 export function lineAt(source: string, offset: number): number {
   let line = 1
   for (let at = source.indexOf('\n'); at >= 0 && at < offset; at = source.indexOf('\n', at + 1)) line++

@@ -1,29 +1,30 @@
 /**
- * The helpers that templates may call, one row each; docs/guides/templates.md lists the same rows. Handlebars' own (if, unless, each, with,
- * lookup) come on top. A helper is pure: values in, a value out, no property of a value is ever looked up by a name from outside.
- * Wrong use throws TemplateError in words for the author; the engine adds the line.
+ * The helpers that templates may call, one row each; docs/guides/templates.md lists the same rows. Handlebars' built-in
+ * helpers (if, unless, each, with, lookup) are also available. A helper is a pure function of its values and never
+ * reads a property whose name comes from the params. Wrong use throws TemplateError with a text for the author; the
+ * engine adds the line number.
  */
 import { DateTime } from 'luxon'
 
-/** What the author of a template, or of its params, did wrong. */
+/** An error made by the author of a template or of its params. */
 export class TemplateError extends Error {
   override readonly name = 'TemplateError'
 }
 
-export type Hash = Readonly<Record<string, unknown>>
+export type HashArguments = Readonly<Record<string, unknown>>
 
 export interface Helper {
-  /** How it is written. */
+  /** An example of its use. */
   readonly use: string
   readonly does: string
-  /** How many values it takes. */
+  /** Minimum and maximum number of values. */
   readonly arity: readonly [least: number, most: number]
-  /** A test may also stand as a block: `{{#eq a b}}…{{else}}…{{/eq}}`. */
+  /** A test can also open a block: `{{#eq a b}}…{{else}}…{{/eq}}`. */
   readonly isTest?: boolean
-  run(values: readonly unknown[], hash: Hash): unknown
+  run(values: readonly unknown[], hash: HashArguments): unknown
 }
 
-function test(use: string, does: string, run: (a: unknown, b: unknown) => boolean): Helper {
+function comparison(use: string, does: string, run: (a: unknown, b: unknown) => boolean): Helper {
   return { use, does, arity: [2, 2], isTest: true, run: ([a, b]) => run(a, b) }
 }
 
@@ -32,32 +33,48 @@ function textHelper(use: string, does: string, run: (text: string) => string): H
 }
 
 export const HELPERS: Readonly<Record<string, Helper>> = {
-  eq: test('{{#if (eq status "paid")}}', 'both are the same text, number or boolean', (a, b) => plain(a) === plain(b)),
-  ne: test('{{#if (ne status "paid")}}', 'they are not the same', (a, b) => plain(a) !== plain(b)),
-  gt: test('{{#if (gt total 100)}}', 'the first number is greater', (a, b) => numberOf(a) > numberOf(b)),
-  gte: test('{{#if (gte total 100)}}', 'the first number is greater or equal', (a, b) => numberOf(a) >= numberOf(b)),
-  lt: test('{{#if (lt total 100)}}', 'the first number is smaller', (a, b) => numberOf(a) < numberOf(b)),
-  lte: test('{{#if (lte total 100)}}', 'the first number is smaller or equal', (a, b) => numberOf(a) <= numberOf(b)),
+  eq: comparison(
+    '{{#if (eq status "paid")}}',
+    'both are the same text, number or boolean',
+    (a, b) => nullToUndefined(a) === nullToUndefined(b),
+  ),
+  ne: comparison(
+    '{{#if (ne status "paid")}}',
+    'they are not the same',
+    (a, b) => nullToUndefined(a) !== nullToUndefined(b),
+  ),
+  gt: comparison('{{#if (gt total 100)}}', 'the first number is greater', (a, b) => numberOf(a) > numberOf(b)),
+  gte: comparison(
+    '{{#if (gte total 100)}}',
+    'the first number is greater or equal',
+    (a, b) => numberOf(a) >= numberOf(b),
+  ),
+  lt: comparison('{{#if (lt total 100)}}', 'the first number is smaller', (a, b) => numberOf(a) < numberOf(b)),
+  lte: comparison(
+    '{{#if (lte total 100)}}',
+    'the first number is smaller or equal',
+    (a, b) => numberOf(a) <= numberOf(b),
+  ),
   and: {
     use: '{{#if (and paid shipped)}}',
     does: 'all values are present (not empty, not zero, not false)',
     arity: [1, 20],
     isTest: true,
-    run: (values) => values.every(isThere),
+    run: (values) => values.every(isPresent),
   },
   or: {
     use: '{{#if (or phone mobile)}}',
     does: 'at least one value is present',
     arity: [1, 20],
     isTest: true,
-    run: (values) => values.some(isThere),
+    run: (values) => values.some(isPresent),
   },
   not: {
     use: '{{#if (not paid)}}',
     does: 'the value is not present',
     arity: [1, 1],
     isTest: true,
-    run: ([value]) => !isThere(value),
+    run: ([value]) => !isPresent(value),
   },
   default: {
     use: '{{default firstName "friend"}}',
@@ -93,12 +110,12 @@ export const HELPERS: Readonly<Record<string, Helper>> = {
   },
 }
 
-/** As `if` sees it: an empty list is not there. */
-function isThere(value: unknown): boolean {
+/** Truthiness as in `if`: an empty list is not present. */
+function isPresent(value: unknown): boolean {
   return Array.isArray(value) ? value.length > 0 : Boolean(value)
 }
 
-function plain(value: unknown): unknown {
+function nullToUndefined(value: unknown): unknown {
   return value === null ? undefined : value
 }
 
@@ -112,17 +129,17 @@ function textOf(value: unknown): string {
 function numberOf(value: unknown): number {
   if (value === undefined || value === null || value === '') return Number.NaN
   const number = typeof value === 'number' || typeof value === 'string' ? Number(value) : Number.NaN
-  if (Number.isNaN(number)) throw new TemplateError(`takes a number, not ${show(value)}`)
+  if (Number.isNaN(number)) throw new TemplateError(`takes a number, not ${quoteValue(value)}`)
   return number
 }
 
-function show(value: unknown): string {
+function quoteValue(value: unknown): string {
   return (JSON.stringify(value) ?? 'undefined').slice(0, 60)
 }
 
 function truncate(text: string, length: number): string {
   if (Number.isNaN(length)) return text
-  const letters = Array.from(text.slice(0, 2 * length + 2)) // whole characters, of one or two units
+  const letters = Array.from(text.slice(0, 2 * length + 2)) // whole code points, one or two UTF-16 units each
   return letters.length <= length
     ? text
     : `${letters
@@ -131,21 +148,21 @@ function truncate(text: string, length: number): string {
         .trimEnd()}…`
 }
 
-function optionOf(hash: Hash, name: string): string | undefined {
+function optionOf(hash: HashArguments, name: string): string | undefined {
   const value = hash[name]
   return value === undefined || value === null || value === '' ? undefined : textOf(value)
 }
 
-function localeOf(hash: Hash): string {
+function localeOf(hash: HashArguments): string {
   const locale = optionOf(hash, 'locale') ?? 'en-US'
   try {
     return Intl.getCanonicalLocales(locale)[0] ?? 'en-US'
   } catch {
-    throw new TemplateError(`does not know the locale ${show(locale)}`)
+    throw new TemplateError(`does not know the locale ${quoteValue(locale)}`)
   }
 }
 
-function formatNumber(value: unknown, hash: Hash): string {
+function formatNumber(value: unknown, hash: HashArguments): string {
   const number = numberOf(value)
   if (Number.isNaN(number)) return ''
   const currency = optionOf(hash, 'currency')
@@ -159,11 +176,13 @@ function formatNumber(value: unknown, hash: Hash): string {
     }).format(number)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    throw new TemplateError(`cannot write a number with currency=${show(currency)} decimals=${show(decimals)}`)
+    throw new TemplateError(
+      `cannot write a number with currency=${quoteValue(currency)} decimals=${quoteValue(decimals)}`,
+    )
   }
 }
 
-function formatDate(value: unknown, format: unknown, hash: Hash): string {
+function formatDate(value: unknown, format: unknown, hash: HashArguments): string {
   if (value === undefined || value === null || value === '') return ''
   const zone = optionOf(hash, 'zone') ?? 'UTC'
   const moment =
@@ -173,8 +192,8 @@ function formatDate(value: unknown, format: unknown, hash: Hash): string {
   if (!moment.isValid)
     throw new TemplateError(
       moment.invalidReason === 'unsupported zone'
-        ? `does not know the zone ${show(zone)}`
-        : `takes a time such as 2031-05-04T10:00:00Z, not ${show(value)}`,
+        ? `does not know the zone ${quoteValue(zone)}`
+        : `takes a time such as 2031-05-04T10:00:00Z, not ${quoteValue(value)}`,
     )
   const localised = moment.setLocale(localeOf(hash))
   const pattern = textOf(format)

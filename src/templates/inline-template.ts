@@ -1,20 +1,22 @@
-/** What somebody wrote in place of a stored template, such as a campaign's own body, made ready as a saved one is. */
+/**
+ * Compiles a template that is written inline, such as the body of a campaign, the way a stored template is compiled.
+ */
 import type { Queryable } from '#src/stores/db.ts'
-import type { FinishResult, Written } from './compile-template.ts'
+import type { CompileResult, AuthoredTemplate } from './compile-template.ts'
 import { loadPartials } from './partial-store.ts'
-import { guessPartials } from './partials.ts'
-import type { Renderer } from './render.ts'
+import { findPartialNames } from './partials.ts'
+import type { Renderer } from './renderer.ts'
 
-interface Means {
+interface InlineTemplateDeps {
   readonly db: Queryable
-  readonly renderer: Pick<Renderer, 'finish'>
+  readonly renderer: Pick<Renderer, 'compile'>
 }
 
-export async function finishWritten(
-  { db, renderer }: Means,
+export async function compileInlineTemplate(
+  { db, renderer }: InlineTemplateDeps,
   workspaceId: string,
-  written: Written,
-): Promise<FinishResult> {
-  const partials = await loadPartials(db, workspaceId, guessPartials(written.body, written.text))
-  return renderer.finish(workspaceId, written, partials.bodies)
+  authored: AuthoredTemplate,
+): Promise<CompileResult> {
+  const partials = await loadPartials(db, workspaceId, findPartialNames(authored.body, authored.text))
+  return renderer.compile(workspaceId, authored, partials.bodies)
 }

@@ -1,4 +1,4 @@
-/** The parts of MJML that are used; its packages bring no types. */
+/** Types for the parts of MJML in use; its packages ship none. */
 declare module 'mjml-core' {
   interface Options {
     readonly presets: readonly unknown[]

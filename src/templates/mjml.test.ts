@@ -1,7 +1,7 @@
 /** MJML with Handlebars in it: what goes through, in its place, and what is refused with its line. */
 import { assert } from 'chai'
 import { createEngine } from './engine.ts'
-import { finish } from './compile-template.ts'
+import { compileTemplate } from './compile-template.ts'
 
 const mail = (inside: string, head = ''): string => `<mjml>${head}<mj-body>${inside}</mj-body></mjml>`
 const column = (inside: string): string => `<mj-section><mj-column>${inside}</mj-column></mj-section>`
@@ -17,7 +17,7 @@ const PARAMS = JSON.stringify({
 
 async function render(body: string, partials: Record<string, string> = {}): Promise<string> {
   const engine = createEngine()
-  const finished = await finish(engine, { subject: 's', body, text: null, format: null }, partials)
+  const finished = await compileTemplate(engine, { subject: 's', body, text: null, format: null }, partials)
   if (!finished.ok) return finished.reason
   assert.strictEqual(finished.format, 'mjml')
   const rendered = engine.render({ key: 'k', subject: 's', html: finished.html, text: null }, PARAMS)
@@ -138,12 +138,12 @@ const REFUSED: readonly [rule: string, body: string, reason: RegExp][] = [
   [
     'an expression between attributes',
     mail('\n<mj-section {{#if a}}full-width="full-width"{{/if}}></mj-section>'),
-    /^the body, line 2: \{\{#if a\}\} stands in an MJML tag, outside of an attribute's value; line 2: /,
+    /^the body, line 2: \{\{#if a\}\} is inside an MJML tag but not in an attribute value; line 2: /,
   ],
   [
     'an expression that MJML computes with',
     mail('\n<mj-section padding="{{p}}"></mj-section>'),
-    /^the body, line 2: an expression cannot stand in padding: MJML computes with it$/,
+    /^the body, line 2: padding cannot contain an expression: MJML computes with it$/,
   ],
   ['one outside of the body', `<mjml>\n{{#if a}}<mj-body></mj-body>{{/if}}</mjml>`, /^the body, line 2: /],
   [

@@ -1,85 +1,88 @@
 /**
- * MJML to HTML. Expressions are names while MJML works; those that stand between MJML's own tags (a block around sections or columns) go
- * through as mj-raw. What MJML cannot keep, or must compute with, is refused with its line, and so is mj-include: nothing is read from
- * files or the network. Fonts are only those that the author names with mj-font.
+ * Compiles MJML to HTML. Placeholders replace expressions while MJML runs; expressions between MJML tags (a block
+ * around sections or columns) pass through as mj-raw. An expression that MJML would drop or compute with is rejected
+ * with its line. So is mj-include: nothing is read from files or the network. Only fonts declared with mj-font are
+ * used.
  */
 import core from 'mjml-core'
 import preset from 'mjml-preset-core'
-import { createPlaceholders, type Edit, write } from './text-edits.ts'
+import { createPlaceholders, type TextEdit, applyEdits } from './text-edits.ts'
 import { type Expression, findExpressions, lineAt, maskExpressions } from './expressions.ts'
 import { TemplateError } from './helpers.ts'
-import { type Range, readTags, type Tag } from './tags.ts'
+import { type SourceRange, parseTags, type Tag } from './html-tags.ts'
 
-/** What stands in these is HTML, CSS or text, which MJML hands on. */
+/** MJML passes the content of these tags through: HTML, CSS or text. */
 const CONTENT_TAGS: ReadonlySet<string> = new Set(
   preset.components.filter(({ endingTag }) => endingTag === true).map(({ componentName }) => componentName),
 )
 const MAX_ERRORS = 10
-/** MJML computes with them. */
-const COMPUTED = /^Attribute (\S*(?:width|padding|border)\S*) has invalid value: .* for type Unit/
+/** MJML computes with the values of these attributes. */
+const COMPUTED_ATTRIBUTE = /^Attribute (\S*(?:width|padding|border)\S*) has invalid value: .* for type Unit/
 
-type Place = 'text' | 'attribute' | 'tag' | 'structure'
+type ExpressionContext = 'text' | 'attribute' | 'tag' | 'structure'
 
-interface Found extends Expression {
-  readonly place: Place
-  /** Its line, as it is said. */
-  readonly where: string
+interface LocatedExpression extends Expression {
+  readonly context: ExpressionContext
+  /** The line label for error messages. */
+  readonly lineLabel: string
   readonly text: string
 }
 
-/** How a line is named to the author. */
-export type SayLine = (line: number) => string
+/** Formats a line number for the author. */
+export type FormatLine = (line: number) => string
 
-/** @throws TemplateError that lists the problems with their lines. */
-export async function compileMjml(source: string, sayLine: SayLine): Promise<string> {
-  const expressions = locate(source, sayLine)
+/** @throws TemplateError that lists up to ten problems with their lines. */
+export async function compileMjml(source: string, formatLine: FormatLine): Promise<string> {
+  const expressions = locateExpressions(source, formatLine)
   const placeholders = createPlaceholders(source)
-  const { html, errors } = await compile(
-    write(
+  const { html, errors } = await runMjml(
+    applyEdits(
       source,
-      expressions.map(({ start, end, place, text }): Edit => {
-        const name = placeholders.keep(text)
-        return { start, end, text: place === 'structure' ? `<mj-raw>${name}</mj-raw>` : name }
+      expressions.map(({ start, end, context, text }): TextEdit => {
+        const name = placeholders.create(text)
+        return { start, end, text: context === 'structure' ? `<mj-raw>${name}</mj-raw>` : name }
       }),
     ),
   )
   const names = expressions.map(({ text }) => text)
-  report(errors.flatMap(({ line, message }) => explain(placeholders.restore(message), sayLine(line), names)))
-  report(listLost(source, expressions, placeholders.lostIn(html)))
+  throwProblems(
+    errors.flatMap(({ line, message }) => describeProblem(placeholders.restore(message), formatLine(line), names)),
+  )
+  throwProblems(listDropped(source, expressions, placeholders.findMissing(html)))
   if (html.includes('NaN') && !source.includes('NaN'))
-    throw new TemplateError('an expression stands in an attribute that MJML computes with')
+    throw new TemplateError('an attribute that MJML computes with contains an expression')
   return placeholders.restore(html)
 }
 
-function locate(source: string, sayLine: SayLine): Found[] {
+function locateExpressions(source: string, formatLine: FormatLine): LocatedExpression[] {
   const expressions = findExpressions(source)
   const masked = maskExpressions(source, expressions)
-  const { tags, comments } = readTags(masked)
+  const { tags, comments } = parseTags(masked)
   const include = tags.find(({ name }) => name === 'mj-include')
   if (include !== undefined)
-    throw new TemplateError(`${sayLine(lineAt(source, include.start))}: mj-include is not supported; use a partial`)
-  const texts = [...listContents(masked, tags), ...comments]
-  const found = expressions.map((expression): Found => {
-    const place = placeOf(expression, tags, texts)
+    throw new TemplateError(`${formatLine(lineAt(source, include.start))}: mj-include is not supported; use a partial`)
+  const texts = [...listContentRanges(masked, tags), ...comments]
+  const found = expressions.map((expression): LocatedExpression => {
+    const context = contextOf(expression, tags, texts)
     return {
       ...expression,
-      place,
-      where: sayLine(lineAt(source, expression.start)),
+      context,
+      lineLabel: formatLine(lineAt(source, expression.start)),
       text: source.slice(expression.start, expression.end),
     }
   })
-  report(
+  throwProblems(
     found
-      .filter(({ place }) => place === 'tag')
-      .map(({ where, text }) => `${where}: ${text} stands in an MJML tag, outside of an attribute's value`),
+      .filter(({ context }) => context === 'tag')
+      .map(({ lineLabel, text }) => `${lineLabel}: ${text} is inside an MJML tag but not in an attribute value`),
   )
   return found
 }
 
-function listContents(masked: string, tags: readonly Tag[]): Range[] {
-  const contents: Range[] = []
+function listContentRanges(masked: string, tags: readonly Tag[]): SourceRange[] {
+  const contents: SourceRange[] = []
   let past = 0
-  for (const { name, start, end, isClosed } of tags) {
+  for (const { name, start, end, isSelfClosing: isClosed } of tags) {
     if (start < past || !CONTENT_TAGS.has(name) || isClosed) continue
     const close = masked.toLowerCase().indexOf(`</${name}`, end)
     past = close < 0 ? masked.length : close
@@ -88,8 +91,12 @@ function listContents(masked: string, tags: readonly Tag[]): Range[] {
   return contents
 }
 
-function placeOf({ start, end }: Range, tags: readonly Tag[], texts: readonly Range[]): Place {
-  const holds = (range: Range): boolean => start >= range.start && end <= range.end
+function contextOf(
+  { start, end }: SourceRange,
+  tags: readonly Tag[],
+  texts: readonly SourceRange[],
+): ExpressionContext {
+  const holds = (range: SourceRange): boolean => start >= range.start && end <= range.end
   if (texts.some(holds)) return 'text'
   const tag = tags.find(holds)
   if (tag === undefined) return 'structure'
@@ -101,7 +108,7 @@ interface MjmlProblem {
   readonly message: string
 }
 
-async function compile(mjml: string): Promise<{ html: string; errors: readonly MjmlProblem[] }> {
+async function runMjml(mjml: string): Promise<{ html: string; errors: readonly MjmlProblem[] }> {
   try {
     return await core.default(mjml, {
       presets: [preset],
@@ -121,32 +128,38 @@ async function compile(mjml: string): Promise<{ html: string; errors: readonly M
   }
 }
 
-/** What is wrong, in words; nothing where a value is only unknown yet. */
-function explain(message: string, where: string, expressions: readonly string[]): string[] {
-  const said = message.trim()
-  const computed = COMPUTED.exec(said)?.[1]
-  if (/^Attribute .* has invalid value/.test(said) && expressions.some((text) => said.includes(text)))
-    return computed === undefined ? [] : [`${where}: an expression cannot stand in ${computed}: MJML computes with it`]
-  const place = /^mj-raw cannot be used inside (\S+),/.exec(said)?.[1]
+/** Describes an MJML error for the author. Returns nothing if only the value of an expression is unknown. */
+function describeProblem(message: string, lineLabel: string, expressions: readonly string[]): string[] {
+  const text = message.trim()
+  const attribute = COMPUTED_ATTRIBUTE.exec(text)?.[1]
+  if (/^Attribute .* has invalid value/.test(text) && expressions.some((text) => text.includes(text)))
+    return attribute === undefined
+      ? []
+      : [`${lineLabel}: ${attribute} cannot contain an expression: MJML computes with it`]
+  const container = /^mj-raw cannot be used inside (\S+),/.exec(text)?.[1]
   return [
-    place === undefined
-      ? `${where}: ${said}`
-      : `${where}: an expression cannot stand here, between the tags of ${place}`,
+    container === undefined
+      ? `${lineLabel}: ${text}`
+      : `${lineLabel}: an expression is not allowed here, between the tags of ${container}`,
   ]
 }
 
-/** A value of the head that nothing uses is no loss. */
-function listLost(source: string, expressions: readonly Found[], lost: ReadonlySet<number>): string[] {
+/** Lists the expressions that MJML dropped. An attribute value in the head that nothing uses is no loss. */
+function listDropped(
+  source: string,
+  expressions: readonly LocatedExpression[],
+  missing: ReadonlySet<number>,
+): string[] {
   const headEnd = source.indexOf('</mj-head')
   return expressions
-    .filter(({ place, kind, start }, i) => {
-      if (!lost.has(i) || kind === 'comment') return false
-      return place !== 'attribute' || kind !== 'value' || start > headEnd
+    .filter(({ context, kind, start }, i) => {
+      if (!missing.has(i) || kind === 'comment') return false
+      return context !== 'attribute' || kind !== 'value' || start > headEnd
     })
-    .map(({ where, text }) => `${where}: MJML leaves ${text} out here`)
+    .map(({ lineLabel, text }) => `${lineLabel}: MJML drops ${text} here`)
 }
 
-function report(problems: readonly string[]): void {
+function throwProblems(problems: readonly string[]): void {
   if (problems.length === 0) return
   const more = problems.length > MAX_ERRORS ? [`and ${problems.length - MAX_ERRORS} more`] : []
   throw new TemplateError([...problems.slice(0, MAX_ERRORS), ...more].join('; '))

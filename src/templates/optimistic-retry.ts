@@ -1,25 +1,25 @@
 /**
- * A template or a partial is made ready outside a transaction and stored under locks. Outrun: what it was made of was changed meanwhile, so
- * nothing was stored, and it is made anew of what there is then.
+ * Optimistic concurrency for templates and partials. They are compiled outside a transaction and stored under locks. If
+ * an input changed in between, nothing is stored, and the operation starts again with the new input.
  */
-export interface Outrun {
-  readonly kind: 'outrun'
+export interface ConcurrentChange {
+  readonly kind: 'concurrent-change'
 }
 
-const TRIES = 5
+const MAX_ATTEMPTS = 5
 
-/** @throws when it is outrun again and again. */
-export async function untilStored<R extends { readonly kind: string }>(
+/** @throws an error after five attempts that all met a concurrent change. */
+export async function retryOnConcurrentChange<R extends { readonly kind: string }>(
   what: string,
-  tryOnce: () => Promise<R | Outrun>,
+  tryOnce: () => Promise<R | ConcurrentChange>,
 ): Promise<R> {
-  for (let tries = 0; tries < TRIES; tries++) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const result = await tryOnce()
-    if (!isOutrun(result)) return result
+    if (!isConcurrentChange(result)) return result
   }
-  throw new Error(`${what} was outrun by changes ${TRIES} times`)
+  throw new Error(`cannot save ${what}: concurrent changes in ${MAX_ATTEMPTS} consecutive attempts`)
 }
 
-function isOutrun(result: { readonly kind: string }): result is Outrun {
-  return result.kind === 'outrun'
+function isConcurrentChange(result: { readonly kind: string }): result is ConcurrentChange {
+  return result.kind === 'concurrent-change'
 }

@@ -1,15 +1,16 @@
 /**
- * Partials of a workspace, by name. Who stores something that has them in it holds them as they are until it is stored (`lockPartials`, in
- * the order of their names), so none changes or goes unseen. One that a template needs is not deleted.
+ * Partials of a workspace, by name. A transaction that stores a template first locks its partials (`lockPartials`,
+ * ordered by name), so none can change or be deleted before the commit. A partial that a template uses cannot be
+ * deleted.
  */
 import { z } from 'zod'
 import type { Db, Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
-import { PARTIAL_NAME, type Partials } from './partials.ts'
+import { PARTIAL_NAME, type PartialBodies } from './partials.ts'
 
 export const MAX_PARTIALS = 100
-/** Templates that one partial is put into. */
-export const MAX_USERS = 500
+/** Maximum number of templates that use one partial. */
+export const MAX_TEMPLATES_PER_PARTIAL = 500
 const MAX_BODY = 200_000
 
 export const partialFields = z.object({
@@ -20,7 +21,7 @@ export const partialFields = z.object({
     .regex(/^[^\0]*$/, 'must not contain NUL'),
 })
 
-/** By name. */
+/** Version numbers by name of the partial. */
 export type PartialVersions = Readonly<Record<string, number>>
 
 export interface PartialRow {
@@ -42,7 +43,7 @@ const COLUMNS = sql`
   ) AS uses
 `
 
-/** In the order of their names. */
+/** Ordered by name. */
 export async function listPartials(db: Queryable, workspaceId: string): Promise<PartialRow[]> {
   const { rows } = await db.query<PartialRow>(
     `SELECT ${COLUMNS} FROM template_partials p WHERE p.workspace_id = $1 ORDER BY p.name`,
@@ -62,10 +63,10 @@ export async function findPartial(db: Queryable, workspaceId: string, name: stri
 }
 
 export interface LoadedPartials {
-  readonly bodies: Partials
+  readonly bodies: PartialBodies
   readonly versions: PartialVersions
-  /** One that is in as many templates as it may be. */
-  readonly full: string | null
+  /** Name of a partial that reached the template limit. */
+  readonly atLimit: string | null
 }
 
 export async function loadPartials(
@@ -73,7 +74,7 @@ export async function loadPartials(
   workspaceId: string,
   names: readonly string[],
 ): Promise<LoadedPartials> {
-  if (names.length === 0) return { bodies: {}, versions: {}, full: null }
+  if (names.length === 0) return { bodies: {}, versions: {}, atLimit: null }
   const { rows } = await db.query<PartialRow>(
     `SELECT ${COLUMNS} FROM template_partials p WHERE p.workspace_id = $1 AND p.name = ANY ($2::text[])`,
     [workspaceId, names],
@@ -81,11 +82,11 @@ export async function loadPartials(
   return {
     bodies: Object.fromEntries(rows.map(({ name, body }) => [name, body])),
     versions: Object.fromEntries(rows.map(({ name, version }) => [name, version])),
-    full: rows.find(({ uses }) => uses >= MAX_USERS)?.name ?? null,
+    atLimit: rows.find(({ uses }) => uses >= MAX_TEMPLATES_PER_PARTIAL)?.name ?? null,
   }
 }
 
-/** Holds partials as they are until the end of the transaction. False when one of them is not the version that was used. */
+/** Locks partials until the end of the transaction. Returns false if a version differs from the one used. */
 export async function lockPartials(
   tx: Queryable,
   workspaceId: string,
@@ -107,34 +108,41 @@ export async function lockPartials(
   return rows.length === names.length && rows.every(({ name, version }) => used[name] === version)
 }
 
-export type DeletedPartial =
+export type DeletePartialResult =
   | { readonly kind: 'deleted' | 'not-found' }
   | { readonly kind: 'used'; readonly template: string }
 
-/** A template that is being saved with it is waited for. Versions of templates that are not the latest do not count: they are finished. */
-export async function deletePartial(db: Db, workspaceId: string, name: string): Promise<DeletedPartial> {
+/**
+ * Waits for concurrent saves of templates that use the partial. Older versions of templates do not count: they are
+ * already compiled.
+ */
+export async function deletePartial(db: Db, workspaceId: string, name: string): Promise<DeletePartialResult> {
   return db.transaction(async (tx) => {
     const { rowCount } = await tx.query(
       'SELECT FROM template_partials WHERE workspace_id = $1 AND name = $2 FOR UPDATE',
       [workspaceId, name],
     )
     if (rowCount === 0) return { kind: 'not-found' }
-    const [user] = await listUsers(tx, workspaceId, name)
-    if (user !== undefined) return { kind: 'used', template: user.name }
+    const [template] = await listTemplatesUsing(tx, workspaceId, name)
+    if (template !== undefined) return { kind: 'used', template: template.name }
     await tx.query('DELETE FROM template_partials WHERE workspace_id = $1 AND name = $2', [workspaceId, name])
     return { kind: 'deleted' }
   })
 }
 
-export interface PartialUser {
+export interface TemplateUsingPartial {
   readonly id: string
   readonly name: string
   readonly version: number
 }
 
 /** Templates whose latest version has it. */
-export async function listUsers(db: Queryable, workspaceId: string, name: string): Promise<PartialUser[]> {
-  const { rows } = await db.query<PartialUser>(
+export async function listTemplatesUsing(
+  db: Queryable,
+  workspaceId: string,
+  name: string,
+): Promise<TemplateUsingPartial[]> {
+  const { rows } = await db.query<TemplateUsingPartial>(
     sql`
       SELECT id, name, version
       FROM templates

@@ -1,54 +1,57 @@
 /**
- * A template as somebody would get it, before it is sent: stored or only just written, filled in for a contact or with sample data. Its
- * links lead nowhere: whoever looks at a preview must not unsubscribe anybody. Nothing is stored.
+ * Renders a template before it is used: stored or inline, filled in for a contact or with sample data. Its links lead
+ * to example.com, so nobody who opens a preview can unsubscribe a contact. Nothing is stored.
  */
-import type { ContactFacts } from '#src/contacts/facts.ts'
+import type { ContactFields } from '#src/contacts/contact-fields.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { textFromHtml } from '#src/mail/html-text.ts'
 import { sql } from '#src/stores/sql.ts'
 import { loadPartials } from './partial-store.ts'
-import { guessPartials } from './partials.ts'
-import type { Renderer } from './render.ts'
+import { findPartialNames } from './partials.ts'
+import type { Renderer } from './renderer.ts'
 import type { Review } from './review.ts'
-import type { Written } from './compile-template.ts'
-import type { Source } from './source.ts'
+import type { AuthoredTemplate } from './compile-template.ts'
+import type { TemplateSource } from './template-source.ts'
 import { findTemplate } from './store.ts'
 import { sampleVariables, variablesOf } from './variables.ts'
-import { findWrittenVersion } from './version-list.ts'
+import { findAuthoredVersion } from './version-list.ts'
 import { findTemplateVersion } from './versions.ts'
-import { finishWritten } from './inline-template.ts'
+import { compileInlineTemplate } from './inline-template.ts'
 
 type Data = Readonly<Record<string, unknown>>
 
-/** What is looked at: a version of a stored template (null: the latest), or what an author has before him. */
-export type Draft =
+/** What to preview: a version of a stored template (null: the latest) or an inline template. */
+export type TemplateDraft =
   | { readonly kind: 'stored'; readonly id: string; readonly version: number | null }
-  | { readonly kind: 'written'; readonly written: Written; readonly sampleData: Data | null }
+  | { readonly kind: 'authored'; readonly authored: AuthoredTemplate; readonly sampleData: Data | null }
 
-/** What it is filled in with; later ones win: sample values, the template's sample data, the contact, `params`. */
-export interface Filling {
-  readonly contact: ContactFacts | null
+/**
+ * The params of the preview. Precedence, lowest first: sample values, the template's sample data, the contact,
+ * `params`.
+ */
+export interface PreviewParams {
+  readonly contact: ContactFields | null
   readonly params: Data
 }
 
-export interface Preview {
+export interface TemplatePreview {
   readonly template: { readonly id: string; readonly version: number } | null
   readonly subject: string
   readonly html: string | null
-  /** The author's, or what is made of the HTML. */
+  /** The author's text part, or the text generated from the HTML. */
   readonly text: string
-  readonly isTextMade: boolean
+  readonly isTextGenerated: boolean
 }
 
-export type PreviewResult =
-  | ({ readonly kind: 'rendered' } & Preview)
+export type TemplatePreviewResult =
+  | ({ readonly kind: 'rendered' } & TemplatePreview)
   | { readonly kind: 'not-found' }
-  /** `reason` is for the author. */
+  /** `reason` is a text for the author. */
   | { readonly kind: 'invalid'; readonly reason: string }
 
-interface Means {
+interface PreviewDeps {
   readonly db: Queryable
-  readonly renderer: Pick<Renderer, 'finish' | 'renderMany' | 'review'>
+  readonly renderer: Pick<Renderer, 'compile' | 'renderMany' | 'review'>
 }
 
 const SAMPLE_LINKS = {
@@ -58,43 +61,48 @@ const SAMPLE_LINKS = {
 }
 
 export async function previewTemplate(
-  ctx: Means,
+  ctx: PreviewDeps,
   workspaceId: string,
-  draft: Draft,
-  filling: Filling,
-): Promise<PreviewResult> {
-  const opened = await open(ctx, workspaceId, draft)
-  if (opened.kind !== 'opened') return opened
-  const params = await fill(ctx.db, workspaceId, opened.sampleData, filling)
-  const [rendered] = await ctx.renderer.renderMany({ key: `preview:${workspaceId}`, ...opened.source }, [params])
+  draft: TemplateDraft,
+  previewParams: PreviewParams,
+): Promise<TemplatePreviewResult> {
+  const compiled = await compileDraft(ctx, workspaceId, draft)
+  if (compiled.kind !== 'compiled') return compiled
+  const params = await buildParams(ctx.db, workspaceId, compiled.sampleData, previewParams)
+  const [rendered] = await ctx.renderer.renderMany({ key: `preview:${workspaceId}`, ...compiled.source }, [params])
   if (rendered === undefined || !rendered.ok) return { kind: 'invalid', reason: rendered?.reason ?? '' }
   const { subject, html, text } = rendered
-  const shown = { subject: oneLine(subject), html, text: text ?? textFromHtml(html ?? ''), isTextMade: text === null }
-  return { kind: 'rendered', template: opened.template, ...shown }
+  const preview = {
+    subject: oneLine(subject),
+    html,
+    text: text ?? textFromHtml(html ?? ''),
+    isTextGenerated: text === null,
+  }
+  return { kind: 'rendered', template: compiled.template, ...preview }
 }
 
 export type ReviewResult = { readonly kind: 'reviewed'; readonly review: Review } | { readonly kind: 'not-found' }
 
-/** What is worth knowing of it before it is sent. */
+/** Reviews a template: findings that its author should know before sending. */
 export async function reviewTemplate(
-  ctx: Means,
+  ctx: PreviewDeps,
   workspaceId: string,
-  draft: Draft,
-  filling: Filling,
+  draft: TemplateDraft,
+  previewParams: PreviewParams,
 ): Promise<ReviewResult> {
   const found = await readDraft(ctx.db, workspaceId, draft)
   if (found === null) return { kind: 'not-found' }
-  const { written, sampleData } = found
+  const { authored, sampleData } = found
   const [partials, attributes, params] = await Promise.all([
-    loadPartials(ctx.db, workspaceId, guessPartials(written.body, written.text)),
+    loadPartials(ctx.db, workspaceId, findPartialNames(authored.body, authored.text)),
     listAttributes(ctx.db, workspaceId),
-    fill(ctx.db, workspaceId, sampleData, filling),
+    buildParams(ctx.db, workspaceId, sampleData, previewParams),
   ])
-  const declared = [...Object.keys(sampleData ?? {}), ...Object.keys(filling.params)]
+  const declared = [...Object.keys(sampleData ?? {}), ...Object.keys(previewParams.params)]
   return {
     kind: 'reviewed',
     review: await ctx.renderer.review(workspaceId, {
-      written,
+      authored,
       partials: partials.bodies,
       attributes,
       declared,
@@ -103,69 +111,73 @@ export async function reviewTemplate(
   }
 }
 
-type Opened =
+type CompiledDraft =
   | {
-      readonly kind: 'opened'
-      readonly source: Omit<Source, 'key'>
+      readonly kind: 'compiled'
+      readonly source: Omit<TemplateSource, 'key'>
       readonly sampleData: Data | null
-      readonly template: Preview['template']
+      readonly template: TemplatePreview['template']
     }
   | { readonly kind: 'not-found' }
   | { readonly kind: 'invalid'; readonly reason: string }
 
-/** In its finished form. */
-async function open({ db, renderer }: Means, workspaceId: string, draft: Draft): Promise<Opened> {
+/** Loads or compiles the draft. */
+async function compileDraft(
+  { db, renderer }: PreviewDeps,
+  workspaceId: string,
+  draft: TemplateDraft,
+): Promise<CompiledDraft> {
   if (draft.kind === 'stored') {
-    const [finished, written] = await Promise.all([
+    const [compiled, authored] = await Promise.all([
       findTemplateVersion(db, workspaceId, draft.id, draft.version),
       readDraft(db, workspaceId, draft),
     ])
-    if (finished === null) return { kind: 'not-found' }
-    const { id, version, subject, html, text } = finished
+    if (compiled === null) return { kind: 'not-found' }
+    const { id, version, subject, html, text } = compiled
     return {
-      kind: 'opened',
+      kind: 'compiled',
       source: { subject, html, text },
-      sampleData: written?.sampleData ?? null,
+      sampleData: authored?.sampleData ?? null,
       template: { id, version },
     }
   }
-  const { written, sampleData } = draft
-  const finished = await finishWritten({ db, renderer }, workspaceId, written)
-  if (!finished.ok) return { kind: 'invalid', reason: finished.reason }
-  const { subject, html, text } = finished
-  return { kind: 'opened', source: { subject, html, text }, sampleData, template: null }
+  const { authored, sampleData } = draft
+  const compiled = await compileInlineTemplate({ db, renderer }, workspaceId, authored)
+  if (!compiled.ok) return { kind: 'invalid', reason: compiled.reason }
+  const { subject, html, text } = compiled
+  return { kind: 'compiled', source: { subject, html, text }, sampleData, template: null }
 }
 
-/** As its author wrote it. */
+/** Loads the draft in its authored form. */
 async function readDraft(
   db: Queryable,
   workspaceId: string,
-  draft: Draft,
-): Promise<{ written: Written; sampleData: Data | null } | null> {
-  if (draft.kind === 'written') return draft
+  draft: TemplateDraft,
+): Promise<{ authored: AuthoredTemplate; sampleData: Data | null } | null> {
+  if (draft.kind === 'authored') return draft
   const { id, version } = draft
   const found =
-    version === null ? await findTemplate(db, workspaceId, id) : await findWrittenVersion(db, workspaceId, id, version)
-  return found === null ? null : { written: found, sampleData: found.sampleData }
+    version === null ? await findTemplate(db, workspaceId, id) : await findAuthoredVersion(db, workspaceId, id, version)
+  return found === null ? null : { authored: found, sampleData: found.sampleData }
 }
 
-/** As JSON. */
-async function fill(
+/** The params as JSON. */
+async function buildParams(
   db: Queryable,
   workspaceId: string,
   sampleData: Data | null,
-  { contact, params }: Filling,
+  { contact, params }: PreviewParams,
 ): Promise<string> {
   const {
     rows: [workspace],
   } = await db.query<{ name: string }>('SELECT name FROM workspaces WHERE id = $1', [workspaceId])
-  const facts = { ...SAMPLE_LINKS, workspace: { name: workspace?.name ?? '' } }
-  const known = contact === null ? { workspace: facts.workspace } : variablesOf(contact, facts)
-  return JSON.stringify({ ...sampleVariables(), ...sampleData, ...known, ...params })
+  const mailFacts = { ...SAMPLE_LINKS, workspace: { name: workspace?.name ?? '' } }
+  const variables = contact === null ? { workspace: mailFacts.workspace } : variablesOf(contact, mailFacts)
+  return JSON.stringify({ ...sampleVariables(), ...sampleData, ...variables, ...params })
 }
 
-/** So many contacts are asked which attributes there are. */
-const ASKED = 5000
+/** Custom attributes are collected from this many contacts. */
+const SAMPLED_CONTACTS = 5000
 const ATTRIBUTES = sql`
   SELECT DISTINCT jsonb_object_keys(custom_attributes) AS name
   FROM (
@@ -173,7 +185,7 @@ const ATTRIBUTES = sql`
     FROM contacts
     WHERE workspace_id = $1
     ORDER BY email
-    LIMIT ${ASKED}
+    LIMIT ${SAMPLED_CONTACTS}
   ) asked
 `
 
@@ -182,7 +194,7 @@ async function listAttributes(db: Queryable, workspaceId: string): Promise<strin
   return rows.map(({ name }) => name)
 }
 
-/** What a variable brings into a subject must not end the line. */
+/** A line break in a variable must not end the subject header. */
 function oneLine(subject: string): string {
   return subject.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()
 }

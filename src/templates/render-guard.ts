@@ -1,60 +1,66 @@
 /**
- * What stands between those who want something rendered and the threads: params that are too large are not even sent, and a template that
- * was killed several times in a row is left alone for a while, because each time costs everybody else a thread.
+ * Protects the render threads: rejects params that are too large before they reach a thread, and pauses a template for
+ * a while after it was terminated several times in a row, because each termination costs all other jobs a thread.
  */
-import type { Failure, RenderJob } from './render-jobs.ts'
+import type { RenderFailure, RenderJob } from './render-protocol.ts'
 import { type PoolOptions, RenderPool } from './render-pool.ts'
-import type { Source } from './source.ts'
+import type { TemplateSource } from './template-source.ts'
 
 export interface RenderGuard<Job extends RenderJob, Result> {
-  /** Params that are null are too deep to be any. Rejects only when rendering is broken on our side. */
-  make(source: Source, job: Omit<Job, 'params'> & { readonly params: string | null }): Promise<Result | Failure>
+  /** `params: null` means that they are nested too deeply. Rejects only on internal errors. */
+  render(
+    source: TemplateSource,
+    job: Omit<Job, 'params'> & { readonly params: string | null },
+  ): Promise<Result | RenderFailure>
   stop(): Promise<void>
 }
 
 const MAX_PARAMS = 1_000_000
-const STRIKES = 3
+const KILLS_BEFORE_PAUSE = 3
 const PAUSE_MS = 10_000
-const MAX_STRUCK = 1000
-const TOO_LARGE: Failure = { ok: false, reason: `params are nested too deeply or larger than ${MAX_PARAMS} characters` }
-const PAUSED = `it took too long ${STRIKES} times in a row and is not tried again for ${PAUSE_MS / 1000} s`
+const MAX_TRACKED_TEMPLATES = 1000
+const TOO_LARGE: RenderFailure = {
+  ok: false,
+  reason: `params are nested too deeply or larger than ${MAX_PARAMS} characters`,
+}
+const PAUSED = `rendering was terminated ${KILLS_BEFORE_PAUSE} times in a row; retry after ${PAUSE_MS / 1000} s`
 
-/** Threads start when they are first needed. */
+/** Threads start on demand. */
 export function createRenderGuard<Job extends RenderJob, Result extends object>(
   options: PoolOptions,
 ): RenderGuard<Job, Result> {
   const pool = new RenderPool<Job, Result>(options)
-  const strikes = new Strikes()
+  const kills = new KillCounter()
   return {
-    make: async (source, job) => {
-      const pausedMs = strikes.pausedMs(source.key)
+    render: async (source, job) => {
+      const pausedMs = kills.pausedMs(source.key)
       if (pausedMs > 0) return { ok: false, reason: PAUSED, pausedMs }
       if (job.params === null || job.params.length > MAX_PARAMS) return TOO_LARGE
-      const answer = await pool.add(source, job as Job)
-      const wasKilled = 'wasKilled' in answer
-      strikes.count(source.key, wasKilled)
-      return wasKilled ? { ok: false, reason: answer.reason } : answer
+      const result = await pool.add(source, job as Job)
+      const wasKilled = 'wasKilled' in result
+      kills.record(source.key, wasKilled)
+      return wasKilled ? { ok: false, reason: result.reason } : result
     },
     stop: () => pool.stop(),
   }
 }
 
-/** How often in a row a template was killed. */
-class Strikes {
-  private readonly struck = new Map<string, { count: number; untilMs: number }>()
+/** Counts how often in a row a template was terminated. */
+class KillCounter {
+  private readonly entries = new Map<string, { record: number; untilMs: number }>()
 
-  count(key: string, wasKilled: boolean): void {
+  record(key: string, wasKilled: boolean): void {
     if (!wasKilled) {
-      this.struck.delete(key)
+      this.entries.delete(key)
       return
     }
-    if (this.struck.size >= MAX_STRUCK) this.struck.clear()
-    const count = (this.struck.get(key)?.count ?? 0) + 1
-    this.struck.set(key, { count, untilMs: count >= STRIKES ? performance.now() + PAUSE_MS : 0 })
+    if (this.entries.size >= MAX_TRACKED_TEMPLATES) this.entries.clear()
+    const count = (this.entries.get(key)?.record ?? 0) + 1
+    this.entries.set(key, { record: count, untilMs: count >= KILLS_BEFORE_PAUSE ? performance.now() + PAUSE_MS : 0 })
   }
 
-  /** For how long it is left alone from now on; 0: it is not. */
+  /** Remaining pause in milliseconds; 0 if the template is not paused. */
   pausedMs(key: string): number {
-    return Math.max(0, (this.struck.get(key)?.untilMs ?? 0) - performance.now())
+    return Math.max(0, (this.entries.get(key)?.untilMs ?? 0) - performance.now())
   }
 }

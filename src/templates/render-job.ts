@@ -1,23 +1,30 @@
-/** One job of a batch, in a worker thread: compiled where that was not done yet, and rendered, each step written down before it begins. */
+/**
+ * Runs one job of a batch in a worker thread: compiles the source if it is not cached, then renders it. The progress
+ * counter is updated before each step.
+ */
 import type { Engine } from './engine.ts'
-import { type Batch, type RenderJob, stepOf } from './render-jobs.ts'
-import type { Rendered } from './source.ts'
+import { type RenderBatch, type RenderJob, encodeProgress } from './render-protocol.ts'
+import type { RenderResult } from './template-source.ts'
 
-interface Hands {
+interface RenderThreadState {
   readonly engine: Engine
-  /** Where the thread is (`stepOf`). */
+  /** Current step of the thread (`encodeProgress`). */
   readonly progress: Int32Array
 }
 
-export function renderJob({ engine, progress }: Hands, batch: Batch<RenderJob>, index: number): Rendered {
+export function renderJob(
+  { engine, progress }: RenderThreadState,
+  batch: RenderBatch<RenderJob>,
+  index: number,
+): RenderResult {
   const entry = batch.jobs[index]
   const source = entry === undefined ? undefined : batch.sources[entry.source]
   if (entry === undefined || source === undefined) throw new Error(`job ${index} of the batch has no source`)
   if (!engine.has(source)) {
-    Atomics.store(progress, 0, stepOf(index, 'compile'))
+    Atomics.store(progress, 0, encodeProgress(index, 'compile'))
     const reason = engine.compile(source)
     if (reason !== null) return { ok: false, reason }
   }
-  Atomics.store(progress, 0, stepOf(index, 'render'))
+  Atomics.store(progress, 0, encodeProgress(index, 'render'))
   return engine.render(source, entry.job.params)
 }

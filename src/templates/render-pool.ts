@@ -1,39 +1,40 @@
 /**
- * The queue in front of the worker threads. What waits travels to a free thread together; a second thread starts only when the first
- * is busy. When a thread dies, the job to blame is answered, and the others that were with it go to a new one, each alone: so a good
- * job is lost at most once through another's fault. Rejects only what failed twice without anybody's fault but ours.
+ * The queue in front of the render threads. Waiting jobs go to a free thread as one batch; a second thread starts only
+ * when the first is busy. When a thread dies, the job that caused it fails, and every other job of the batch runs again
+ * alone in a new thread, so a good job is interrupted at most once by another job. A promise rejects only after two
+ * crashes that no job caused.
  */
-import type { Batch, Failure, RenderJob } from './render-jobs.ts'
-import { type Ended, type Limits, startThread, type Thread } from './render-thread.ts'
-import { isSame, type Source } from './source.ts'
+import type { RenderBatch, RenderFailure, RenderJob } from './render-protocol.ts'
+import { type BatchOutcome, type CpuLimits, startThread, type WorkerThread } from './render-thread.ts'
+import { isSameSource, type TemplateSource } from './template-source.ts'
 
 const MAX_BATCH = 32
 const MAX_CRASHES = 2
 
-/** The thread was killed for it. */
-export interface Killed extends Failure {
+/** The job's thread was terminated because of this job. */
+export interface KilledJob extends RenderFailure {
   readonly wasKilled: true
 }
 
 interface Task<Job, Result> {
-  readonly source: Source
+  readonly source: TemplateSource
   readonly job: Job
-  readonly resolve: (answer: Result | Killed) => void
+  readonly resolve: (answer: Result | KilledJob) => void
   readonly reject: (error: Error) => void
-  isLoner: boolean
+  runsAlone: boolean
   crashes: number
 }
 
 interface Slot<Job extends RenderJob, Result> {
-  thread: Thread<Batch<Job>, Result> | null
+  thread: WorkerThread<RenderBatch<Job>, Result> | null
   isBusy: boolean
 }
 
 export interface PoolOptions {
-  /** The code of the threads: answers a `Batch` with a result for each of its jobs. */
+  /** The worker script: answers a `RenderBatch` with one result for each job. */
   readonly worker: URL
   readonly threads: number
-  readonly limits: Limits
+  readonly limits: CpuLimits
 }
 
 export class RenderPool<Job extends RenderJob, Result> {
@@ -47,11 +48,11 @@ export class RenderPool<Job extends RenderJob, Result> {
     this.options = options
   }
 
-  add(source: Source, job: Job): Promise<Result | Killed> {
+  add(source: TemplateSource, job: Job): Promise<Result | KilledJob> {
     if (this.isStopped) return Promise.reject(new Error('the renderer was stopped'))
-    const { promise, resolve, reject } = Promise.withResolvers<Result | Killed>()
-    this.queue.push({ source, job, resolve, reject, isLoner: false, crashes: 0 })
-    // all that is asked for in this turn of the event loop travels together
+    const { promise, resolve, reject } = Promise.withResolvers<Result | KilledJob>()
+    this.queue.push({ source, job, resolve, reject, runsAlone: false, crashes: 0 })
+    // jobs added in the same turn of the event loop travel in one batch
     if (this.queue.length === 1) setImmediate(() => this.dispatch())
     return promise
   }
@@ -65,24 +66,24 @@ export class RenderPool<Job extends RenderJob, Result> {
   private dispatch(): void {
     for (const slot of this.slots) {
       if (this.queue.length === 0) return
-      if (!slot.isBusy) void this.serve(slot, this.take())
+      if (!slot.isBusy) void this.runBatch(slot, this.nextBatch())
     }
   }
 
-  private take(): Task<Job, Result>[] {
-    const loner = this.queue.findIndex((task) => task.isLoner)
-    const count = loner === 0 ? 1 : Math.min(MAX_BATCH, loner < 0 ? this.queue.length : loner)
+  private nextBatch(): Task<Job, Result>[] {
+    const firstAlone = this.queue.findIndex((task) => task.runsAlone)
+    const count = firstAlone === 0 ? 1 : Math.min(MAX_BATCH, firstAlone < 0 ? this.queue.length : firstAlone)
     const batch = this.queue.slice(0, count)
     this.queue = this.queue.slice(count)
     return batch
   }
 
-  private async serve(slot: Slot<Job, Result>, tasks: readonly Task<Job, Result>[]): Promise<void> {
+  private async runBatch(slot: Slot<Job, Result>, tasks: readonly Task<Job, Result>[]): Promise<void> {
     slot.isBusy = true
     slot.thread ??= startThread(this.options.worker, this.options.limits)
-    const ended = await slot.thread.run(pack(tasks))
-    if (ended.kind !== 'done') slot.thread = null
-    this.queue = [...settle(tasks, ended), ...this.queue]
+    const outcome = await slot.thread.run(buildBatch(tasks))
+    if (outcome.kind !== 'done') slot.thread = null
+    this.queue = [...resolveTasks(tasks, outcome), ...this.queue]
     slot.isBusy = false
     if (this.isStopped) this.rejectAll()
     else this.dispatch()
@@ -94,34 +95,40 @@ export class RenderPool<Job extends RenderJob, Result> {
   }
 }
 
-/** Answers what can be answered, and returns what must be tried again. */
-function settle<Job, Result>(tasks: readonly Task<Job, Result>[], ended: Ended<Result>): Task<Job, Result>[] {
-  if (ended.kind === 'done') {
-    for (const [i, result] of ended.results.entries()) tasks[i]?.resolve(result)
+/** Resolves the finished tasks and returns those that must run again. */
+function resolveTasks<Job, Result>(
+  tasks: readonly Task<Job, Result>[],
+  outcome: BatchOutcome<Result>,
+): Task<Job, Result>[] {
+  if (outcome.kind === 'done') {
+    for (const [i, result] of outcome.results.entries()) tasks[i]?.resolve(result)
     return []
   }
-  for (const task of tasks) task.isLoner = true
-  if (ended.kind === 'crashed') return tasks.filter((task) => mayTryAgain(task, ended.error))
-  tasks[ended.job]?.resolve({ ok: false, reason: ended.reason, wasKilled: true })
-  return tasks.filter((_, i) => i !== ended.job)
+  for (const task of tasks) task.runsAlone = true
+  if (outcome.kind === 'crashed') return tasks.filter((task) => mayRetry(task, outcome.error))
+  tasks[outcome.job]?.resolve({ ok: false, reason: outcome.reason, wasKilled: true })
+  return tasks.filter((_, i) => i !== outcome.job)
 }
 
-function mayTryAgain<Job, Result>(task: Task<Job, Result>, error: Error): boolean {
+function mayRetry<Job, Result>(task: Task<Job, Result>, error: Error): boolean {
   task.crashes++
   if (task.crashes < MAX_CRASHES) return true
   task.reject(error)
   return false
 }
 
-function pack<Job extends RenderJob>(tasks: readonly Task<Job, never>[]): Batch<Job> {
-  const sources: Source[] = []
-  const places = new Map<string, number>()
+function buildBatch<Job extends RenderJob>(tasks: readonly Task<Job, never>[]): RenderBatch<Job> {
+  const sources: TemplateSource[] = []
+  const indexes = new Map<string, number>()
   const jobs = tasks.map(({ source, job }) => {
-    const known = places.get(source.key)
-    const twin = known === undefined ? undefined : sources[known]
-    const place = known !== undefined && twin !== undefined && isSame(twin, source) ? known : sources.push(source) - 1
-    places.set(source.key, place)
-    return { source: place, job }
+    const knownIndex = indexes.get(source.key)
+    const knownSource = knownIndex === undefined ? undefined : sources[knownIndex]
+    const index =
+      knownIndex !== undefined && knownSource !== undefined && isSameSource(knownSource, source)
+        ? knownIndex
+        : sources.push(source) - 1
+    indexes.set(source.key, index)
+    return { source: index, job }
   })
   return { sources, jobs }
 }

@@ -1,113 +1,128 @@
 /**
- * One worker thread and the watch over it. A batch either comes back, or the thread has died: of a job that took too much time or
- * memory (named, so that the others can be tried again elsewhere), or of something that is our own fault.
- * Time is the processor time of the thread, so that a busy machine does not make good templates fail; a thread that makes no headway
- * for many times that long is given up too.
+ * Owns one worker thread and watches it. A batch either returns its results or the thread dies: because one job used
+ * too much CPU time or memory (the outcome names the job, so the others can run elsewhere), or because of an internal
+ * error.
+ *
+ * The limit is CPU time of the thread, so that a busy machine does not fail good templates. A thread that makes no
+ * progress for 20 times its limit in wall-clock time is terminated as well.
  */
 import { Worker } from 'node:worker_threads'
 import { THREAD_ENV } from '#src/platform/thread-env.ts'
-import { type Answers, type Phase, readStep } from './render-jobs.ts'
+import { type BatchResults, type Phase, decodeProgress } from './render-protocol.ts'
 
-export type Ended<Result> =
+export type BatchOutcome<Result> =
   | { readonly kind: 'done'; readonly results: readonly Result[] }
-  /** The thread is gone because of this job. */
+  /** The thread was terminated because of this job. */
   | { readonly kind: 'killed'; readonly job: number; readonly reason: string }
   | { readonly kind: 'crashed'; readonly error: Error }
 
-export interface Thread<Batch, Result> {
-  /** One batch at a time. After anything but `done` the thread is of no more use. */
-  run(batch: Batch): Promise<Ended<Result>>
+export interface WorkerThread<Batch, Result> {
+  /** Runs one batch at a time. After any outcome other than `done` the thread cannot be used again. */
+  run(batch: Batch): Promise<BatchOutcome<Result>>
   stop(): Promise<void>
 }
 
-/** Milliseconds of processor time for one step of one job. */
-export interface Limits extends Readonly<Record<Exclude<Phase, 'write'>, number>> {
-  /** Where the thread writes. */
+/** CPU milliseconds for one step of one job. */
+export interface CpuLimits extends Readonly<Record<Exclude<Phase, 'write'>, number>> {
+  /** Limit of the `write` phase, if the thread has one. */
   readonly write?: number
 }
 
-export const MEMORY = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 }
+export const DEFAULT_MEMORY_LIMITS = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 }
 const WATCH_EVERY_MS = 25
-/** How much longer than its limit a step may take on the wall clock. */
-const PATIENCE = 20
-const START_MS = 30_000
-const DOING: Readonly<Record<Phase, string>> = { compile: 'compiling', render: 'rendering', write: 'writing' }
+/** A step may take this many times its CPU limit in wall-clock time. */
+const WALL_CLOCK_FACTOR = 20
+const START_TIMEOUT_MS = 30_000
+const PHASE_LABELS: Readonly<Record<Phase, string>> = { compile: 'compiling', render: 'rendering', write: 'writing' }
 
-/** `file`: the code of the thread, which answers a batch with results in the order of its jobs. */
-export function startThread<Batch, Result>(file: URL, limits: Limits, memory = MEMORY): Thread<Batch, Result> {
+/** `file` is the worker script. It answers a batch with results in the order of its jobs. */
+export function startThread<Batch, Result>(
+  file: URL,
+  limits: CpuLimits,
+  memory = DEFAULT_MEMORY_LIMITS,
+): WorkerThread<Batch, Result> {
   const progress = new Int32Array(new SharedArrayBuffer(4))
   const options = { workerData: progress, resourceLimits: memory, env: THREAD_ENV, execArgv: [] }
   const worker = new Worker(file, options)
   worker.unref()
-  let settle: ((ended: Ended<Result>) => void) | null = null
-  let death: Ended<never> | null = null
+  let settle: ((outcome: BatchOutcome<Result>) => void) | null = null
+  let failure: BatchOutcome<never> | null = null
 
-  const die = (ended: Ended<never>): void => {
-    death ??= ended
+  const fail = (outcome: BatchOutcome<never>): void => {
+    failure ??= outcome
     void worker.terminate()
-    settle?.(death)
+    settle?.(failure)
   }
-  worker.on('message', ({ results }: Answers<Result>) => settle?.({ kind: 'done', results }))
-  worker.on('error', (error) => die(blame(error, Atomics.load(progress, 0))))
-  worker.on('exit', (code) => die({ kind: 'crashed', error: new Error(`the template worker ended with code ${code}`) }))
+  worker.on('message', ({ results }: BatchResults<Result>) => settle?.({ kind: 'done', results }))
+  worker.on('error', (error) => fail(classifyThreadError(error, Atomics.load(progress, 0))))
+  worker.on('exit', (code) =>
+    fail({ kind: 'crashed', error: new Error(`the template worker ended with code ${code}`) }),
+  )
 
   return {
     async run(batch) {
-      const { promise, resolve } = Promise.withResolvers<Ended<Result>>()
+      const { promise, resolve } = Promise.withResolvers<BatchOutcome<Result>>()
       settle = resolve
-      if (death !== null) return death
+      if (failure !== null) return failure
       worker.ref()
-      const watch = setInterval(createWatch(worker, progress, limits, die), WATCH_EVERY_MS)
+      const watch = setInterval(createWatch(worker, progress, limits, fail), WATCH_EVERY_MS)
       worker.postMessage(batch, [])
-      const ended = await promise
+      const outcome = await promise
       clearInterval(watch)
       worker.unref()
       settle = null
-      return ended
+      return outcome
     },
     async stop() {
-      death ??= { kind: 'crashed', error: new Error('the renderer was stopped') }
+      failure ??= { kind: 'crashed', error: new Error('the renderer was stopped') }
       await worker.terminate()
     },
   }
 }
 
-/** Who is to blame for the end of a thread: the job at hand when the memory ran out, else we. */
-function blame(error: unknown, step: number): Ended<never> {
-  const at = readStep(step)
+/** Classifies a thread error: the current job if memory ran out, otherwise an internal error. */
+function classifyThreadError(error: unknown, step: number): BatchOutcome<never> {
+  const at = decodeProgress(step)
   const isMemory = error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
   if (isMemory && at !== null) return { kind: 'killed', job: at.job, reason: 'it needs too much memory' }
   return { kind: 'crashed', error: error instanceof Error ? error : new Error(String(error)) }
 }
 
-/** Called every few milliseconds while a batch is out. Most batches are back before the first time. */
+/**
+ * Returns the function that checks a running batch every few milliseconds. Most batches finish before the first check.
+ */
 function createWatch(
   worker: Worker,
   progress: Int32Array,
-  limits: Limits,
-  die: (ended: Ended<never>) => void,
+  limits: CpuLimits,
+  fail: (ended: BatchOutcome<never>) => void,
 ): () => void {
   let step = 0
   let sinceMs = performance.now()
   let usedMs: number | null = null
-  let isAsking = false
+  let isChecking = false
   const limitOf = (phase: Phase): number => limits[phase] ?? limits.render
 
-  async function askProcessorTime(): Promise<void> {
-    isAsking = true
+  async function checkCpuTime(): Promise<void> {
+    isChecking = true
     const { user, system } = await worker.cpuUsage()
-    isAsking = false
+    isChecking = false
     const nowMs = (user + system) / 1000
-    const at = readStep(step)
+    const at = decodeProgress(step)
     if (at === null || Atomics.load(progress, 0) !== step) return
     usedMs ??= nowMs
-    if (nowMs - usedMs >= limitOf(at.phase)) giveUp()
+    if (nowMs - usedMs >= limitOf(at.phase)) failStuckJob()
   }
 
-  function giveUp(): void {
-    const at = readStep(step)
-    if (at === null) die({ kind: 'crashed', error: new Error('the template worker did not start') })
-    else die({ kind: 'killed', job: at.job, reason: `${DOING[at.phase]} it takes longer than ${limitOf(at.phase)} ms` })
+  function failStuckJob(): void {
+    const at = decodeProgress(step)
+    if (at === null) fail({ kind: 'crashed', error: new Error('the template worker did not start') })
+    else
+      fail({
+        kind: 'killed',
+        job: at.job,
+        reason: `${PHASE_LABELS[at.phase]} it takes longer than ${limitOf(at.phase)} ms`,
+      })
   }
 
   return () => {
@@ -117,8 +132,9 @@ function createWatch(
       sinceMs = performance.now()
       usedMs = null
     }
-    const at = readStep(step)
-    if (performance.now() - sinceMs > (at === null ? START_MS : PATIENCE * limitOf(at.phase))) giveUp()
-    else if (!isAsking && at !== null) askProcessorTime().catch(() => {}) // the thread ended in between
+    const at = decodeProgress(step)
+    if (performance.now() - sinceMs > (at === null ? START_TIMEOUT_MS : WALL_CLOCK_FACTOR * limitOf(at.phase)))
+      failStuckJob()
+    else if (!isChecking && at !== null) checkCpuTime().catch(() => {}) // the thread has ended
   }
 }

@@ -1,8 +1,8 @@
 /** What a review finds, by table; most of all whether each mail says how to unsubscribe. */
 import { assert } from 'chai'
 import { createEngine } from './engine.ts'
-import { findNames } from './variable-names.ts'
-import { judge, review, type Review } from './review.ts'
+import { findVariables } from './variable-names.ts'
+import { validateForCampaign, review, type Review } from './review.ts'
 
 const URL_CASES: readonly [html: string, isGood: boolean][] = [
   ['<a href="{{unsubscribeUrl}}">x</a>', true],
@@ -51,7 +51,7 @@ const NAME_CASES: readonly [source: string, names: string][] = [
 const AUTHOR = { attributes: ['plan'], declared: ['code'], params: '{"code":"X"}' }
 const check = (body: string, more: object = {}): Promise<Review> =>
   review(createEngine(), {
-    written: { subject: 's', body, text: 'text', format: null, ...more },
+    authored: { subject: 's', body, text: 'text', format: null, ...more },
     partials: { foot: '\n{{who}}<img src=x>' },
     ...AUTHOR,
   })
@@ -107,14 +107,14 @@ describe('a review', () => {
   for (const [html, isGood] of URL_CASES) {
     it(`${isGood ? 'lets' : 'does not let'} a campaign be ${html}`, () => {
       assert.deepEqual(
-        judge(createEngine(), { subject: 's', html, text: null }).map(({ rule }) => rule),
+        validateForCampaign(createEngine(), { subject: 's', html, text: null }).map(({ rule }) => rule),
         isGood ? [] : ['missing-unsubscribe-url'],
       )
     })
   }
   it('looks at a text where there is no HTML', () => {
     const rules = (html: string | null, text: string): string[] =>
-      judge(createEngine(), { subject: 's', html, text }).map(({ rule }) => rule)
+      validateForCampaign(createEngine(), { subject: 's', html, text }).map(({ rule }) => rule)
     assert.deepEqual(
       [rules(null, '<!-- {{unsubscribeUrl}}'), rules('{{unsubscribeUrl}}', 'x'), rules('x', '{{unsubscribeUrl}}')],
       [[], [], ['missing-unsubscribe-url']],
@@ -125,7 +125,7 @@ describe('a review', () => {
   for (const [source, names] of NAME_CASES)
     it(`reads the names of ${source}`, () =>
       assert.strictEqual(
-        findNames(source)
+        findVariables(source)
           .map(({ path }) => path.join('.'))
           .join(' '),
         names,

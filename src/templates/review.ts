@@ -1,79 +1,87 @@
 /**
- * What an author may want to know of a template before it is sent: a list of findings with their places, a rule each (rules.ts). Some of
- * them keep a campaign from being sent. Runs only in the workshop's thread. Pure.
+ * Reviews a template before it is sent and lists findings with their positions, one rule each (review-rules.ts). Some
+ * findings prevent a campaign from being sent. Runs only in the compile thread. Pure.
  */
 import { textFromHtml } from '#src/mail/html-text.ts'
-import { inspectWritten } from './check.ts'
+import { validateAuthoredSource } from './source-validator.ts'
 import type { Engine } from './engine.ts'
 import { findExpressions, lineAt, maskExpressions } from './expressions.ts'
-import { finish, type Finished, type Written } from './compile-template.ts'
-import { mayBeInlined } from './inline.ts'
-import { judgePrinted, findNames, type NameUse } from './variable-names.ts'
-import type { Partials } from './partials.ts'
-import { RULES, type Rule } from './rules.ts'
-import type { Source } from './source.ts'
-import { readTags } from './tags.ts'
+import { compileTemplate, type CompiledTemplate, type AuthoredTemplate } from './compile-template.ts'
+import { canInlineCss } from './inline-css.ts'
+import { outputFrequency, findVariables, type VariableUse } from './variable-names.ts'
+import type { PartialBodies } from './partials.ts'
+import { REVIEW_RULES, type ReviewRule } from './review-rules.ts'
+import type { TemplateSource } from './template-source.ts'
+import { parseTags } from './html-tags.ts'
 import { VARIABLE_NAMES, VARIABLES } from './variables.ts'
 
-export interface Finding {
-  readonly rule: Rule
-  /** `error`: cannot be used; `campaign`: cannot be sent as a campaign. */
-  readonly level: (typeof RULES)[Rule]['level']
-  /** `subject`, `body`, `text`, or `partial <name>`; null: the whole. */
+export interface ReviewFinding {
+  readonly rule: ReviewRule
+  /** `error`: the template cannot be used; `campaign`: a campaign cannot send it. */
+  readonly level: (typeof REVIEW_RULES)[ReviewRule]['level']
+  /** `subject`, `body`, `text` or `partial <name>`; null: the template as a whole. */
   readonly part: string | null
   readonly line: number | null
   readonly message: string
 }
 
 export interface Review {
-  readonly findings: readonly Finding[]
-  /** The text part: the author's, or what would be made of the HTML; with the sample data in. Null where it cannot be rendered. */
+  readonly findings: readonly ReviewFinding[]
+  /** The text part, rendered with sample data: the author's, or generated from the HTML. Null if rendering fails. */
   readonly text: string | null
-  /** Octets of the encoded HTML; 0 without one. */
+  /** Size of the encoded HTML in octets; 0 without HTML. */
   readonly size: number
 }
 
 export interface ReviewJob {
-  readonly written: Written
-  readonly partials: Partials
-  /** Attributes that contacts have. */
+  readonly authored: AuthoredTemplate
+  readonly partials: PartialBodies
+  /** Names of custom attributes of the workspace's contacts. */
   readonly attributes: readonly string[]
-  /** Names that the author's sample data declare. */
+  /** Variable names declared by the author's sample data. */
   readonly declared: readonly string[]
-  /** JSON to render it with. */
+  /** JSON params for rendering. */
   readonly params: string
 }
 
-const CLIP = 102 * 1024
+const GMAIL_CLIP_BYTES = 102 * 1024
 const MAX_FINDINGS = 200
-const URL_NAMES: ReadonlySet<string> = new Set(['unsubscribeUrl', 'unsubscribe_url'])
+const UNSUBSCRIBE_URL_NAMES: ReadonlySet<string> = new Set(['unsubscribeUrl', 'unsubscribe_url'])
 
-interface Piece {
+interface AuthoredPart {
   readonly part: string
   readonly source: string
 }
 
 export async function review(engine: Engine, job: ReviewJob): Promise<Review> {
-  const finished = await finish(engine, job.written, job.partials)
-  if (!finished.ok) return { findings: [found('cannot-be-saved', finished.reason)], text: null, size: 0 }
-  const pieces = listPieces(job, finished)
-  const { findings, text, size } = judgeRendered(engine, finished, job.params)
+  const compiled = await compileTemplate(engine, job.authored, job.partials)
+  if (!compiled.ok) return { findings: [createFinding('cannot-be-saved', compiled.reason)], text: null, size: 0 }
+  const parts = listAuthoredParts(job, compiled)
+  const { findings, text, size } = checkRendered(engine, compiled, job.params)
   const all = [
     ...findings,
-    ...judgeUnsubscribe(finished),
-    ...judgeInlining(finished),
-    ...pieces.flatMap((piece) => listUndeclared(piece, job)),
-    ...pieces.filter(({ part }) => part !== 'subject' && part !== 'text').flatMap(listImages),
+    ...checkUnsubscribeLink(compiled),
+    ...checkCssInlining(compiled),
+    ...parts.flatMap((part) => checkVariables(part, job)),
+    ...parts.filter(({ part }) => part !== 'subject' && part !== 'text').flatMap(checkImages),
   ]
   return { findings: all.slice(0, MAX_FINDINGS), text, size }
 }
 
-function found(rule: Rule, message: string, part: string | null = null, line: number | null = null): Finding {
-  return { rule, level: RULES[rule].level, part, line, message }
+function createFinding(
+  rule: ReviewRule,
+  message: string,
+  part: string | null = null,
+  line: number | null = null,
+): ReviewFinding {
+  return { rule, level: REVIEW_RULES[rule].level, part, line, message }
 }
 
-/** What people wrote, each with its own lines. */
-function listPieces({ written: { subject, body, text }, partials }: ReviewJob, finished: Finished): Piece[] {
+/** The authored parts, each with its own line numbers. */
+function listAuthoredParts(
+  { authored: { subject, body, text }, partials }: ReviewJob,
+  finished: CompiledTemplate,
+): AuthoredPart[] {
   return [
     { part: 'subject', source: subject },
     { part: 'body', source: body },
@@ -82,68 +90,80 @@ function listPieces({ written: { subject, body, text }, partials }: ReviewJob, f
   ]
 }
 
-function judgeRendered(engine: Engine, { subject, html, text }: Finished, params: string): Review {
-  const rendered = engine.render({ key: 'finish', subject, html, text }, params)
-  if (!rendered.ok) return { findings: [found('cannot-be-rendered', rendered.reason)], text: null, size: 0 }
+function checkRendered(engine: Engine, { subject, html, text }: CompiledTemplate, params: string): Review {
+  const rendered = engine.render({ key: 'compile', subject, html, text }, params)
+  if (!rendered.ok) return { findings: [createFinding('cannot-be-rendered', rendered.reason)], text: null, size: 0 }
   if (rendered.html === null) return { findings: [], text: rendered.text, size: 0 }
   const size = encodedSize(rendered.html)
   const kilobytes = (size / 1024).toFixed(1)
   return {
     findings: [
-      ...(size > CLIP
+      ...(size > GMAIL_CLIP_BYTES
         ? [
-            found(
+            createFinding(
               'too-large',
-              `the HTML has ${kilobytes} KB when it is rendered and encoded; Gmail shows 102 KB`,
+              `the HTML is ${kilobytes} KB when it is rendered and encoded; Gmail clips it at 102 KB`,
               'body',
             ),
           ]
         : []),
-      ...(rendered.text === null ? [found('missing-text-part', 'there is no text part; one is made of the HTML')] : []),
+      ...(rendered.text === null
+        ? [createFinding('missing-text-part', 'there is no text part; one is generated from the HTML')]
+        : []),
     ],
     text: rendered.text ?? textFromHtml(rendered.html),
     size,
   }
 }
 
-/** Of a finished source: whether a campaign may send it. */
-export function judge(engine: Engine, source: Omit<Source, 'key'>): Finding[] {
-  const broken = engine.compile({ key: 'judge', ...source })
-  return broken === null ? judgeUnsubscribe(source) : [found('cannot-be-saved', broken)]
+/** Lists what prevents a campaign from sending a compiled source. */
+export function validateForCampaign(engine: Engine, source: Omit<TemplateSource, 'key'>): ReviewFinding[] {
+  const problem = engine.compile({ key: 'validate', ...source })
+  return problem === null ? checkUnsubscribeLink(source) : [createFinding('cannot-be-saved', problem)]
 }
 
-/** Text beside HTML may do without: whoever reads it has the list-unsubscribe of the mail program. */
-function judgeUnsubscribe({ html, text }: Pick<Finished, 'html' | 'text'>): Finding[] {
+/**
+ * Checks that every message contains the unsubscribe link. A text part beside HTML may omit it: its reader has the mail
+ * program's List-Unsubscribe button.
+ */
+function checkUnsubscribeLink({ html, text }: Pick<CompiledTemplate, 'html' | 'text'>): ReviewFinding[] {
   const source = html ?? text ?? ''
-  const hidden = html === null ? [] : readTags(maskExpressions(html, findExpressions(html))).comments
-  const printed = judgePrinted(
+  const comments = html === null ? [] : parseTags(maskExpressions(html, findExpressions(html))).comments
+  const frequency = outputFrequency(
     source,
-    URL_NAMES,
-    (offset) => !hidden.some(({ start, end }) => offset >= start && offset < end),
+    UNSUBSCRIBE_URL_NAMES,
+    (offset) => !comments.some(({ start, end }) => offset >= start && offset < end),
   )
-  if (printed === 'always') return []
-  const where = printed === 'never' ? 'is missing' : 'stands only in a block that may be left out'
-  return [found('missing-unsubscribe-url', `{{unsubscribeUrl}} ${where}`)]
+  if (frequency === 'always') return []
+  const problem = frequency === 'never' ? 'is missing' : 'is only in a block that may not be rendered'
+  return [createFinding('missing-unsubscribe-url', `{{unsubscribeUrl}} ${problem}`)]
 }
 
-function judgeInlining({ format, html }: Finished): Finding[] {
-  return format !== 'html' || html === null || mayBeInlined(html)
+function checkCssInlining({ format, html }: CompiledTemplate): ReviewFinding[] {
+  return format !== 'html' || html === null || canInlineCss(html)
     ? []
-    : [found('css-not-inlined', 'CSS is not inlined: a block opens elements that it does not close')]
+    : [createFinding('css-not-inlined', 'CSS is not inlined: a block opens elements that it does not close')]
 }
 
-function listUndeclared({ part, source }: Piece, job: ReviewJob): Finding[] {
-  inspectWritten(source)
+function checkVariables({ part, source }: AuthoredPart, job: ReviewJob): ReviewFinding[] {
+  validateAuthoredSource(source)
   const attributes = new Set(job.attributes)
   const declared = new Set(job.declared)
   const seen = new Set<string>()
-  return findNames(source)
+  return findVariables(source)
     .filter(({ path }) => !isDeclared(path, attributes, declared))
-    .flatMap(({ path, line }: NameUse) => {
+    .flatMap(({ path, line }: VariableUse) => {
       const name = path.join('.')
       if (seen.has(`${name} ${line}`)) return []
       seen.add(`${name} ${line}`)
-      return [found('undeclared-variable', `nothing says what {{${name}}} is`, part, line)]
+      return [
+        createFinding(
+          'undeclared-variable',
+          `{{${name}}} is neither a variable, a contact attribute, nor declared in sample_data`,
+          part,
+          line,
+        ),
+      ]
     })
 }
 
@@ -160,15 +180,15 @@ function isDeclared(
   return !hasMembers || member === undefined || Object.hasOwn(sample as object, member)
 }
 
-function listImages({ part, source }: Piece): Finding[] {
-  const { tags } = readTags(maskExpressions(source, findExpressions(source)))
+function checkImages({ part, source }: AuthoredPart): ReviewFinding[] {
+  const { tags } = parseTags(maskExpressions(source, findExpressions(source)))
   return tags
     .filter(({ name }) => /^(?:mj-)?(?:img|image)$/.test(name))
     .filter(({ attributes }) => !attributes.some((attribute) => attribute.name === 'alt'))
-    .map(({ start }) => found('image-without-alt', 'an image has no alt text', part, lineAt(source, start)))
+    .map(({ start }) => createFinding('image-without-alt', 'an image has no alt text', part, lineAt(source, start)))
 }
 
-/** As it travels: lines of plain characters as they are, else quoted-printable. */
+/** Size on the wire: short ASCII lines unencoded, everything else quoted-printable. */
 function encodedSize(html: string): number {
   const octets = Buffer.from(html)
   // oxlint-disable-next-line no-control-regex

@@ -3,12 +3,12 @@ import type { Db } from '#src/stores/db.ts'
 import { newId } from '#src/platform/id.ts'
 import { createWorkspace } from '#src/workspaces/workspaces.ts'
 import { openDatabase, type OpenDatabase } from '#test/support/database.ts'
-import { createRenderer, type Renderer } from './render.ts'
+import { createRenderer, type Renderer } from './renderer.ts'
 import {
   deleteTemplate,
   findTemplate,
   listTemplates,
-  type SavedTemplate,
+  type SaveTemplateResult,
   saveTemplate,
   type Template,
   templateFields,
@@ -38,7 +38,7 @@ describe('stored templates', () => {
     theirs = (await createWorkspace(db, { name: 'Theirs', plan: 'free' })).id
   })
 
-  function save(workspaceId: string, fields: object): Promise<SavedTemplate> {
+  function save(workspaceId: string, fields: object): Promise<SaveTemplateResult> {
     return saveTemplate(
       { db, renderer },
       workspaceId,
@@ -146,7 +146,7 @@ describe('stored templates', () => {
   it('a text beside a text is refused', async () => {
     assert.deepEqual(await save(mine, { body: 'plain', text: 'other' }), {
       kind: 'invalid',
-      reason: 'the body is text: there is no text part beside it',
+      reason: 'a plain-text body cannot have a separate text part',
     })
   })
 
@@ -179,7 +179,7 @@ describe('stored templates', () => {
   it('are not stored when they cannot be compiled', async () => {
     const result = await save(mine, { body: '\n{{foo bar}}' })
     assert.strictEqual(
-      result.kind === 'invalid' && result.reason.startsWith('the body, line 2: there is no helper "foo"'),
+      result.kind === 'invalid' && result.reason.startsWith('the body, line 2: unknown helper "foo"'),
       true,
     )
     assert.strictEqual((await listTemplates(db, mine, { page: 1, limit: 10 })).total, 0)

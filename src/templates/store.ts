@@ -1,27 +1,27 @@
 /**
- * Stored templates of a workspace. Saving with an id makes the next version of that template; the one before is kept. What the author wrote
- * is made ready once, when it is saved, outside of any transaction; if a partial was changed meanwhile, it is done again. A save is one
- * transaction: one that dies leaves what was there. Two who save at once make two versions. Another workspace's
- * template is as good as none.
+ * Stored templates of a workspace. Saving with an id creates the next version; earlier versions stay. A template is
+ * compiled once, when it is saved, outside any transaction; if one of its partials changes meanwhile, the save starts
+ * again. The save itself is one transaction, so a crash leaves the previous version intact. Concurrent saves create one
+ * version each. Templates of other workspaces are reported as not found.
  */
 import { z } from 'zod'
 import type { Db, Queryable } from '#src/stores/db.ts'
 import { isUuid, newId } from '#src/platform/id.ts'
-import { readPage, type PageWish } from '#src/stores/page.ts'
+import { readPage, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
-import type { Finished } from './compile-template.ts'
-import { untilStored, type Outrun } from './optimistic-retry.ts'
-import { loadPartials, lockPartials, MAX_USERS, type PartialVersions } from './partial-store.ts'
-import { guessPartials } from './partials.ts'
-import type { Renderer } from './render.ts'
+import type { CompiledTemplate } from './compile-template.ts'
+import { retryOnConcurrentChange, type ConcurrentChange } from './optimistic-retry.ts'
+import { loadPartials, lockPartials, MAX_TEMPLATES_PER_PARTIAL, type PartialVersions } from './partial-store.ts'
+import { findPartialNames } from './partials.ts'
+import type { Renderer } from './renderer.ts'
 import { FORMATS, formatOf, type TemplateFormat } from './versions.ts'
 
-/** As a template is listed: without what it became. */
+/** A template in its authored form. */
 export interface Template {
   readonly id: string
   readonly name: string
   readonly subject: string
-  /** As it was written. */
+  /** The body in its authored form. */
   readonly body: string
   readonly text: string | null
   readonly format: TemplateFormat
@@ -34,138 +34,143 @@ export interface Template {
   readonly updatedAt: Date
 }
 
-// a NUL cannot be stored as text by PostgreSQL
-const line = (max: number): z.ZodString =>
+// PostgreSQL cannot store NUL in a text column
+const singleLine = (max: number): z.ZodString =>
   z
     .string()
     .max(max)
     .regex(/^[^\p{Cc}]*$/u, 'must be one line without control characters')
-const filled = (max: number): z.ZodString => line(max).regex(/\S/, 'must not be empty')
-const plain = (max: number): z.ZodString =>
+const nonEmptyLine = (max: number): z.ZodString => singleLine(max).regex(/\S/, 'must not be empty')
+const textWithoutNul = (max: number): z.ZodString =>
   z
     .string()
     .max(max)
     .regex(/^[^\0]*$/, 'must not contain NUL')
-const MAX_SAMPLE = 100_000
-const format = z.enum(FORMATS).nullish().meta({ description: 'detected where it is left out' })
-const sample = z
+const MAX_SAMPLE_DATA_CHARS = 100_000
+const format = z.enum(FORMATS).nullish().meta({ description: 'detected when omitted' })
+const sampleData = z
   .record(z.string(), z.unknown())
   .nullish()
-  .refine((data) => isStorable(data), `must be an object of at most ${MAX_SAMPLE} characters as JSON, without NUL`)
+  .refine(
+    (data) => isStorable(data),
+    `must be an object of at most ${MAX_SAMPLE_DATA_CHARS} characters as JSON, without NUL`,
+  )
 
 function isStorable(data: unknown): boolean {
   try {
     const text = JSON.stringify(data ?? null)
-    return text.length <= MAX_SAMPLE && !text.includes('\\u0000')
+    return text.length <= MAX_SAMPLE_DATA_CHARS && !text.includes('\\u0000')
   } catch {
-    return false // too deep
+    return false // nested too deeply
   }
 }
 
-/** What a template says. */
-export const writtenFields = {
-  subject: filled(998),
-  body: plain(1_000_000).min(1, 'must not be empty').meta({ description: 'HTML, MJML or text' }),
-  text: plain(1_000_000)
+/** Request fields with the content of a template. */
+export const authoredFields = {
+  subject: nonEmptyLine(998),
+  body: textWithoutNul(1_000_000).min(1, 'must not be empty').meta({ description: 'HTML, MJML or text' }),
+  text: textWithoutNul(1_000_000)
     .nullish()
-    .meta({ description: 'the text part beside HTML; where there is none, one is made of the HTML' }),
+    .meta({ description: 'the text part beside HTML; generated from the HTML when omitted' }),
   format,
-  sample_data: sample.meta({ description: 'params for previews; declares their names' }),
+  sample_data: sampleData.meta({ description: 'params for previews; declares their names' }),
 }
 
-/** What POST /templates/save takes. */
+/** Request body of POST /templates/save. */
 export const templateFields = z.object({
   id: z.string().refine(isUuid, 'must be the id of a template').nullish(),
-  name: filled(255),
-  ...writtenFields,
-  description: plain(2000).nullish(),
-  category: line(255).nullish(),
+  name: nonEmptyLine(255),
+  ...authoredFields,
+  description: textWithoutNul(2000).nullish(),
+  category: singleLine(255).nullish(),
 })
 
 export type TemplateFields = z.output<typeof templateFields>
 
-export type SavedTemplate =
-  | { readonly kind: 'saved'; readonly template: Template; readonly finished: Finished }
-  /** `reason` is for the author. */
+export type SaveTemplateResult =
+  | { readonly kind: 'saved'; readonly template: Template; readonly compiled: CompiledTemplate }
+  /** `reason` is a text for the author. */
   | { readonly kind: 'invalid'; readonly reason: string }
-  /** There is no template with this id in this workspace. */
+  /** The workspace has no template with this id. */
   | { readonly kind: 'not-found' }
 
-export interface TemplateStore {
+export interface SaveTemplateDeps {
   readonly db: Db
-  readonly renderer: Pick<Renderer, 'finish'>
+  readonly renderer: Pick<Renderer, 'compile'>
 }
 
-export const CONTENT = `name, subject, body, text_body AS text, format, sample_data AS "sampleData", partials, version`
-const COLUMNS = `id, ${CONTENT}, description, category, created_at AS "createdAt", updated_at AS "updatedAt"`
+export const CONTENT_COLUMNS = `name, subject, body, text_body AS text, format, sample_data AS "sampleData", partials, version`
+const COLUMNS = `id, ${CONTENT_COLUMNS}, description, category, created_at AS "createdAt", updated_at AS "updatedAt"`
 const FIND = `SELECT ${COLUMNS} FROM templates WHERE id = $1 AND workspace_id = $2`
 
 export type TemplateRow = Omit<Template, 'format'> & { readonly format: TemplateFormat | null }
 
-export function fromRow(row: TemplateRow): Template {
+export function toTemplate(row: TemplateRow): Template {
   return { ...row, format: formatOf(row.format, row.body) }
 }
 
-/** Makes a template, or with an id its next version; of that, what is left out stays and null clears. */
+/**
+ * Creates a template, or the next version of the one with the given id: omitted fields keep their value, null clears.
+ */
 export function saveTemplate(
-  store: TemplateStore,
+  store: SaveTemplateDeps,
   workspaceId: string,
   fields: TemplateFields,
-): Promise<SavedTemplate> {
-  return untilStored('a template', () => trySave(store, workspaceId, fields))
+): Promise<SaveTemplateResult> {
+  return retryOnConcurrentChange('a template', () => trySave(store, workspaceId, fields))
 }
 
 async function trySave(
-  { db, renderer }: TemplateStore,
+  { db, renderer }: SaveTemplateDeps,
   workspaceId: string,
   fields: TemplateFields,
-): Promise<SavedTemplate | Outrun> {
+): Promise<SaveTemplateResult | ConcurrentChange> {
   const old = fields.id === undefined || fields.id === null ? null : await findTemplate(db, workspaceId, fields.id)
   if (fields.id && old === null) return { kind: 'not-found' }
   const text = fields.text === undefined ? (old?.text ?? null) : fields.text
-  const partials = await loadPartials(db, workspaceId, guessPartials(fields.body, text))
-  const written = { subject: fields.subject, body: fields.body, text, format: fields.format ?? null }
-  const finished = await renderer.finish(workspaceId, written, partials.bodies)
-  if (!finished.ok) return { kind: 'invalid', reason: finished.reason }
-  if (finished.format === 'text' && fields.text)
-    return { kind: 'invalid', reason: 'the body is text: there is no text part beside it' }
-  if (partials.full !== null && old?.partials[partials.full] === undefined)
+  const partials = await loadPartials(db, workspaceId, findPartialNames(fields.body, text))
+  const authored = { subject: fields.subject, body: fields.body, text, format: fields.format ?? null }
+  const compiled = await renderer.compile(workspaceId, authored, partials.bodies)
+  if (!compiled.ok) return { kind: 'invalid', reason: compiled.reason }
+  if (compiled.format === 'text' && fields.text)
+    return { kind: 'invalid', reason: 'a plain-text body cannot have a separate text part' }
+  if (partials.atLimit !== null && old?.partials[partials.atLimit] === undefined)
     return {
       kind: 'invalid',
-      reason: `the partial ${partials.full} is in ${MAX_USERS} templates, which is as many as may have it`,
+      reason: `the partial ${partials.atLimit} is already used by ${MAX_TEMPLATES_PER_PARTIAL} templates, which is the limit`,
     }
-  const used = Object.fromEntries(finished.partials.map((name) => [name, partials.versions[name] ?? 0]))
+  const usedVersions = Object.fromEntries(compiled.partials.map((name) => [name, partials.versions[name] ?? 0]))
   return db.transaction(async (tx) => {
-    if (!(await lockPartials(tx, workspaceId, used))) return { kind: 'outrun' }
+    if (!(await lockPartials(tx, workspaceId, usedVersions))) return { kind: 'concurrent-change' }
     const {
-      rows: [now],
+      rows: [locked],
     } = old === null ? { rows: [] } : await tx.query<{ text: string | null }>(LOCK, [old.id, workspaceId])
-    if (old !== null && now === undefined) return { kind: 'not-found' }
-    if (old !== null && fields.text === undefined && now?.text !== old.text) return { kind: 'outrun' }
-    const stored = { ...fields, text: finished.format === 'text' ? null : text }
-    const values = [old?.id ?? newId(), workspaceId, ...columnsOf(stored, finished, used)]
+    if (old !== null && locked === undefined) return { kind: 'not-found' }
+    if (old !== null && fields.text === undefined && locked?.text !== old.text) return { kind: 'concurrent-change' }
+    const stored = { ...fields, text: compiled.format === 'text' ? null : text }
+    const values = [old?.id ?? newId(), workspaceId, ...columnValues(stored, compiled, usedVersions)]
     const {
       rows: [row],
     } =
       old === null
-        ? await tx.query<TemplateRow>(keepVersion(INSERT), values)
-        : await tx.query<TemplateRow>(keepVersion(UPDATE), [...values, ...givenOf(fields)])
-    if (row === undefined) throw new Error('a saved template is not there')
-    return { kind: 'saved', template: fromRow(row), finished }
+        ? await tx.query<TemplateRow>(withVersionInsert(INSERT), values)
+        : await tx.query<TemplateRow>(withVersionInsert(UPDATE), [...values, ...presenceFlags(fields)])
+    if (row === undefined) throw new Error('the saved template was not found')
+    return { kind: 'saved', template: toTemplate(row), compiled }
   })
 }
 
 const LOCK = 'SELECT text_body AS text FROM templates WHERE id = $1 AND workspace_id = $2 FOR UPDATE'
 
-function columnsOf(fields: TemplateFields, finished: Finished, partials: PartialVersions): unknown[] {
+function columnValues(fields: TemplateFields, compiled: CompiledTemplate, partials: PartialVersions): unknown[] {
   const { name, subject, body, text, description, category, sample_data: sampleData } = fields
   return [
     name,
     subject,
     body,
     text,
-    finished.format,
-    ...finishedColumns(body, text ?? null, finished),
+    compiled.format,
+    ...compiledColumns(body, text ?? null, compiled),
     JSON.stringify(partials),
     json(sampleData),
     description ?? null,
@@ -173,8 +178,8 @@ function columnsOf(fields: TemplateFields, finished: Finished, partials: Partial
   ]
 }
 
-/** What was not left out. */
-function givenOf({ sample_data: sampleData, description, category }: TemplateFields): boolean[] {
+/** Which optional fields the request contains. */
+function presenceFlags({ sample_data: sampleData, description, category }: TemplateFields): boolean[] {
   return [sampleData !== undefined, description !== undefined, category !== undefined]
 }
 
@@ -182,9 +187,13 @@ function json(value: unknown): string | null {
   return value === undefined || value === null ? null : JSON.stringify(value)
 }
 
-/** Of `finished` and `finished_text`: null where it is what was written. */
-export function finishedColumns(body: string, text: string | null, finished: Finished): [string | null, string | null] {
-  const [first, second] = finished.format === 'text' ? [finished.text, null] : [finished.html, finished.text]
+/** Values of the columns `finished` and `finished_text`; null if equal to the authored form. */
+export function compiledColumns(
+  body: string,
+  text: string | null,
+  compiled: CompiledTemplate,
+): [string | null, string | null] {
+  const [first, second] = compiled.format === 'text' ? [compiled.text, null] : [compiled.html, compiled.text]
   return [first === body ? null : first, second === text ? null : second]
 }
 
@@ -216,8 +225,8 @@ const UPDATE = sql`
   RETURNING *
 `
 
-/** What a statement saved also becomes a version. */
-export const keepVersion = (save: string): string => sql`
+/** Wraps a statement that saves a template so that it also inserts the version row. */
+export const withVersionInsert = (save: string): string => sql`
   WITH saved AS (
     ${save}
   ),
@@ -234,18 +243,18 @@ export const keepVersion = (save: string): string => sql`
   FROM saved
 `
 
-/** Null when this workspace has none with this id; text that is no id finds none either. */
+/** Null if the workspace has no template with this id, or if `id` is not a UUID. */
 export async function findTemplate(db: Queryable, workspaceId: string, id: string): Promise<Template | null> {
   if (!isUuid(id)) return null
   const {
     rows: [row],
   } = await db.query<TemplateRow>(FIND, [id, workspaceId])
-  return row === undefined ? null : fromRow(row)
+  return row === undefined ? null : toTemplate(row)
 }
 
 const DELETE = 'DELETE FROM templates WHERE id = $1 AND workspace_id = $2'
 
-/** False when this workspace has none with this id. Mail that was rendered from it stays as it is. */
+/** False if the workspace has no template with this id. Messages that use it stay unchanged. */
 export async function deleteTemplate(db: Queryable, workspaceId: string, id: string): Promise<boolean> {
   if (!isUuid(id)) return false
   const { rowCount } = await db.query(DELETE, [id, workspaceId])
@@ -254,12 +263,12 @@ export async function deleteTemplate(db: Queryable, workspaceId: string, id: str
 
 export interface TemplatePage {
   readonly templates: Template[]
-  /** Of all pages. */
+  /** Number of templates on all pages. */
   readonly total: number
 }
 
 /** Newest first. */
-export async function listTemplates(db: Queryable, workspaceId: string, wish: PageWish): Promise<TemplatePage> {
+export async function listTemplates(db: Queryable, workspaceId: string, page: PageRequest): Promise<TemplatePage> {
   const listing = {
     columns: COLUMNS,
     from: 'templates',
@@ -267,6 +276,6 @@ export async function listTemplates(db: Queryable, workspaceId: string, wish: Pa
     order: 'created_at DESC, id DESC',
     values: [workspaceId],
   }
-  const { items, total } = await readPage<TemplateRow>(db, listing, wish)
-  return { templates: items.map(fromRow), total }
+  const { items, total } = await readPage<TemplateRow>(db, listing, page)
+  return { templates: items.map(toTemplate), total }
 }

@@ -1,18 +1,18 @@
 /** What mails may name: of whom, under which spellings, and that a contact's own attributes never hide what the table promises. */
 import { assert } from 'chai'
-import type { ContactFacts } from '#src/contacts/facts.ts'
+import type { ContactFields } from '#src/contacts/contact-fields.ts'
 import { createEngine } from './engine.ts'
 import {
-  mentionsOf,
+  createVariableFilter,
   sampleVariables,
-  snakeOf,
+  toSnakeCase,
   VARIABLE_NAMES,
   VARIABLES,
   variablesOf,
   type MailFacts,
 } from './variables.ts'
 
-const CONTACT: ContactFacts = {
+const CONTACT: ContactFields = {
   id: 'c',
   email: 'ada@x.example',
   firstName: 'Ada',
@@ -77,18 +77,20 @@ describe('the variables of a mail', () => {
 
   it('have each spelling, and a sample', () => {
     for (const name of Object.keys(VARIABLES))
-      assert.ok(VARIABLE_NAMES.has(name) && VARIABLE_NAMES.has(snakeOf(name)), name)
+      assert.ok(VARIABLE_NAMES.has(name) && VARIABLE_NAMES.has(toSnakeCase(name)), name)
     assert.deepEqual(new Set(Object.keys(sampleVariables())), VARIABLE_NAMES)
   })
 
   it('are left out where a mail cannot print them, and no others are', () => {
     for (const [text] of CASES) {
-      const few = JSON.stringify(variablesOf(CONTACT, MAIL, mentionsOf([text, null])))
+      const few = JSON.stringify(variablesOf(CONTACT, MAIL, createVariableFilter([text, null])))
       const rendered = createEngine().render({ key: 'k', subject: '', html: null, text }, few)
       assert.strictEqual(rendered.ok && rendered.text, render(text), text)
     }
     assert.deepEqual(
-      Object.keys(variablesOf(CONTACT, MAIL, mentionsOf(['Hi {{firstName}}', '{{plan}} {{#if event.x}}1{{/if}}']))),
+      Object.keys(
+        variablesOf(CONTACT, MAIL, createVariableFilter(['Hi {{firstName}}', '{{plan}} {{#if event.x}}1{{/if}}'])),
+      ),
       ['plan', 'firstName', 'event'],
     )
     for (const any of [
@@ -97,7 +99,7 @@ describe('the variables of a mail', () => {
       '{{#with @root}}{{/with}}',
       '{{#each . }}{{/each}}',
     ])
-      assert.deepEqual(variablesOf(CONTACT, MAIL, mentionsOf([any])), variablesOf(CONTACT, MAIL), any)
+      assert.deepEqual(variablesOf(CONTACT, MAIL, createVariableFilter([any])), variablesOf(CONTACT, MAIL), any)
   })
 
   it('come through attributes that are named to do harm', () => {

@@ -1,25 +1,26 @@
 /**
- * What the mail of a campaign or an automation may name: the table below is the list that authors are shown (docs/guides/templates.md says the
- * same, a test compares them) and that `check` judges by. A contact's own attributes stand under `attributes` and, where no variable of
- * the table has their name, also by their bare name. Every name of two words may also be written with an underscore.
+ * The variables of campaign and automation messages. docs/guides/templates.md lists the same table (a test compares
+ * them), and the review validates templates against it. A contact's custom attributes are available under `attributes`
+ * and, unless a variable has the same name, directly by name. Names of two words also have a spelling with an
+ * underscore.
  */
-import type { ContactFacts } from '#src/contacts/facts.ts'
+import type { ContactFields } from '#src/contacts/contact-fields.ts'
 
-/** What the mail itself brings. */
+/** Variables that belong to the message, not to the contact. */
 export interface MailFacts {
   readonly unsubscribeUrl: string
   readonly preferencesUrl: string
   readonly viewInBrowserUrl: string
   readonly campaign?: { readonly id: string; readonly name: string } | undefined
   readonly workspace: { readonly name: string }
-  /** Properties of the event that set an automation off. */
+  /** Properties of the event that started the automation. */
   readonly event?: Readonly<Record<string, unknown>> | undefined
 }
 
 interface Variable {
   readonly does: string
   readonly sample: unknown
-  readonly read: (contact: ContactFacts, mail: MailFacts) => unknown
+  readonly read: (contact: ContactFields, mail: MailFacts) => unknown
 }
 
 export const VARIABLES: Readonly<Record<string, Variable>> = {
@@ -72,60 +73,66 @@ export const VARIABLES: Readonly<Record<string, Variable>> = {
 }
 
 /** `firstName` → `first_name`. */
-export function snakeOf(name: string): string {
+export function toSnakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
 const READERS: readonly (readonly [name: string, read: Variable['read']])[] = Object.entries(VARIABLES).flatMap(
-  ([name, { read }]) => [...new Set([name, snakeOf(name)])].map((spelling) => [spelling, read] as const),
+  ([name, { read }]) => [...new Set([name, toSnakeCase(name)])].map((spelling) => [spelling, read] as const),
 )
 
-/** Every name that a mail may use without the attributes of its contact. */
+/** All variable names, without custom attributes. */
 export const VARIABLE_NAMES: ReadonlySet<string> = new Set(READERS.map(([name]) => name))
 
-/** The params of one mail: plain data for `renderMany`, once it is JSON. `isWanted`: only those are made (`mentionsOf`). */
+/**
+ * The params of one message, for `renderMany` after conversion to JSON. `isUsed` selects the variables to compute
+ * (`createVariableFilter`).
+ */
 export function variablesOf(
-  contact: ContactFacts,
+  contact: ContactFields,
   mail: MailFacts,
-  isWanted: IsWanted = () => true,
+  isUsed: VariableFilter = () => true,
 ): Record<string, unknown> {
   const params: Record<string, unknown> = Object.fromEntries(
-    Object.entries(contact.customAttributes).filter(([name]) => isWanted(name)),
+    Object.entries(contact.customAttributes).filter(([name]) => isUsed(name)),
   )
-  for (const [name, read] of READERS) if (isWanted(name)) params[name] = read(contact, mail)
+  for (const [name, read] of READERS) if (isUsed(name)) params[name] = read(contact, mail)
   return params
 }
 
-type IsWanted = (name: string) => boolean
+type VariableFilter = (name: string) => boolean
 
-/** What names a variable other than by its name: these may want any of them. */
-const ANY = /\b(?:lookup|this)\b|@root|\{\{[^}]*[\s({#~&^]\.{1,2}[\s)}/]/
+/** Access to variables other than by name; such a template may read any of them. */
+const DYNAMIC_ACCESS = /\b(?:lookup|this)\b|@root|\{\{[^}]*[\s({#~&^]\.{1,2}[\s)}/]/
 
-/** Which variables sources may print: those whose name stands in them. A mail that is made a million times carries no others. */
-export function mentionsOf(sources: readonly (string | null)[]): IsWanted {
+/**
+ * Returns a filter for the variables that the sources mention, so that a campaign of a million messages computes no
+ * others.
+ */
+export function createVariableFilter(sources: readonly (string | null)[]): VariableFilter {
   const text = sources.join('\n')
-  if (ANY.test(text)) return () => true
-  const known = new Map<string, boolean>()
+  if (DYNAMIC_ACCESS.test(text)) return () => true
+  const cache = new Map<string, boolean>()
   return (name) => {
-    const is = known.get(name) ?? text.includes(name)
-    if (known.size < MOST_KNOWN) known.set(name, is)
+    const is = cache.get(name) ?? text.includes(name)
+    if (cache.size < MAX_CACHED_NAMES) cache.set(name, is)
     return is
   }
 }
 
-/** Attributes of contacts have any names. */
-const MOST_KNOWN = 1000
+/** Limits the cache, because custom attributes can have any name. */
+const MAX_CACHED_NAMES = 1000
 
 /** Params for a preview without a contact. */
 export function sampleVariables(): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(VARIABLES).flatMap(([name, { sample }]) => [
       [name, sample],
-      [snakeOf(name), sample],
+      [toSnakeCase(name), sample],
     ]),
   )
 }
 
-function fullNameOf({ firstName, lastName }: ContactFacts): string {
+function fullNameOf({ firstName, lastName }: ContactFields): string {
   return [firstName, lastName].filter((part) => part !== null && part !== '').join(' ')
 }

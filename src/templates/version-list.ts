@@ -1,14 +1,14 @@
-/** The versions of a template as their author wrote them. Another workspace's template has none. */
+/** The versions of a template in their authored form. A template of another workspace has no versions. */
 import type { Queryable } from '#src/stores/db.ts'
-import { readPage, type PageWish } from '#src/stores/page.ts'
-import { CONTENT, fromRow, type Template, type TemplateRow } from './store.ts'
+import { readPage, type PageRequest } from '#src/stores/page.ts'
+import { CONTENT_COLUMNS, toTemplate, type Template, type TemplateRow } from './store.ts'
 
-/** A version as it was saved. */
+/** One saved version. */
 export type TemplateVersion = Omit<Template, 'description' | 'category' | 'updatedAt'>
 
-const VERSION = `template_id AS id, ${CONTENT}, created_at AS "createdAt"`
+const VERSION = `template_id AS id, ${CONTENT_COLUMNS}, created_at AS "createdAt"`
 
-export async function findWrittenVersion(
+export async function findAuthoredVersion(
   db: Queryable,
   workspaceId: string,
   id: string,
@@ -20,7 +20,7 @@ export async function findWrittenVersion(
     `SELECT ${VERSION} FROM template_versions WHERE template_id = $1 AND workspace_id = $2 AND version = $3`,
     [id, workspaceId, version],
   )
-  return row === undefined ? null : fromRow(row)
+  return row === undefined ? null : toTemplate(row)
 }
 
 export interface VersionPage {
@@ -33,7 +33,7 @@ export async function listVersions(
   db: Queryable,
   workspaceId: string,
   id: string,
-  wish: PageWish,
+  page: PageRequest,
 ): Promise<VersionPage> {
   const where = 'template_id = $1 AND workspace_id = $2'
   const listing = {
@@ -43,6 +43,6 @@ export async function listVersions(
     order: 'version DESC',
     values: [id, workspaceId],
   }
-  const { items, total } = await readPage<TemplateRow>(db, listing, wish)
-  return { versions: items.map(fromRow), total }
+  const { items, total } = await readPage<TemplateRow>(db, listing, page)
+  return { versions: items.map(toTemplate), total }
 }

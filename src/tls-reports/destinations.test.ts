@@ -1,6 +1,6 @@
 import { assert } from 'chai'
 import fc from 'fast-check'
-import { readDestinations } from './destinations.ts'
+import { parseDestinations } from './destinations.ts'
 
 const ROWS: readonly (readonly [records: string[], expected: string[]])[] = [
   [['v=TLSRPTv1; rua=mailto:reports@in.example'], ['reports@in.example']],
@@ -27,7 +27,7 @@ describe('TLS reports: where to', () => {
   for (const [records, expected] of ROWS) {
     it(JSON.stringify(records).slice(0, 90), () => {
       assert.deepEqual(
-        readDestinations(records).map((one) => (one.kind === 'mail' ? one.address : one.url)),
+        parseDestinations(records).map((one) => (one.kind === 'mail' ? one.address : one.url)),
         expected,
       )
     })
@@ -35,7 +35,7 @@ describe('TLS reports: where to', () => {
   it('is read from anything, and never a line break', () => {
     fc.assert(
       fc.property(fc.string(), (text) =>
-        assert.notMatch(JSON.stringify(readDestinations([`v=TLSRPTv1; rua=mailto:${text}`])), /\\[rn]/),
+        assert.notMatch(JSON.stringify(parseDestinations([`v=TLSRPTv1; rua=mailto:${text}`])), /\\[rn]/),
       ),
     )
   })

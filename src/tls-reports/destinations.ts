@@ -4,32 +4,32 @@
  */
 import { parseAddress } from '#src/mail/address.ts'
 
-export type Destination =
+export type ReportDestination =
   | { readonly kind: 'mail'; readonly address: string; readonly domain: string }
   | { readonly kind: 'https'; readonly url: string }
 
 const RECORD = /^v=TLSRPTv1[ \t]*;/
-const MOST = 4
+const MAX_DESTINATIONS = 4
 /** The report is plain ASCII, and so are the fields that name its receiver. */
 const PLAIN = /^[\x21-\x7e]+$/
 
-export function asksForReports(records: readonly string[]): boolean {
+export function hasReportRecord(records: readonly string[]): boolean {
   return records.filter((text) => RECORD.test(text)).length === 1
 }
 
 /** None where there is no record, or more than one. */
-export function readDestinations(records: readonly string[]): Destination[] {
-  if (!asksForReports(records)) return []
+export function parseDestinations(records: readonly string[]): ReportDestination[] {
+  if (!hasReportRecord(records)) return []
   const record = records.find((text) => RECORD.test(text)) ?? ''
   const uris =
     /;\s*rua\s*=([^;]*)/
       .exec(record)?.[1]
       ?.split(',')
       .map((uri) => uri.trim()) ?? []
-  return uris.flatMap(readUri).slice(0, MOST)
+  return uris.flatMap(parseUri).slice(0, MAX_DESTINATIONS)
 }
 
-function readUri(uri: string): Destination[] {
+function parseUri(uri: string): ReportDestination[] {
   if (/^https:\/\//i.test(uri)) return URL.canParse(uri) ? [{ kind: 'https', url: uri }] : []
   const [, path] = /^mailto:([^?]*)/i.exec(uri) ?? []
   const parsed = parseAddress(decode(path ?? ''))

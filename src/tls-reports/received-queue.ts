@@ -6,7 +6,7 @@ import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { newId } from '#src/platform/id.ts'
-import type { AttemptLimit, Attempts } from '#src/rate-limits/attempt-limits.ts'
+import type { AttemptLimit, AttemptLimiter } from '#src/rate-limits/attempt-limits.ts'
 import { networkOf } from '#src/net/address-policy.ts'
 import { sql } from '#src/stores/sql.ts'
 
@@ -15,7 +15,7 @@ export const TLS_REPORT_LOCAL = 'tls-reports'
 /** Of a post, gzip or not. Those of the largest senders are a few KB. */
 export const MAX_POST_OCTETS = 64 * 1024
 const PER_NETWORK: AttemptLimit = { max: 60, windowMs: 3_600_000 }
-const MOST_WAITING = 1000
+const MAX_WAITING = 1000
 /** A process that died over one gives it back after so long. */
 const CLAIM = `interval '5 minutes'`
 
@@ -26,17 +26,17 @@ export interface TlsReportArrival {
 }
 
 /** Seconds to wait when the network of this address has sent too many. Only digests of networks are counted. */
-export function paceTlsReports(
-  { vault }: Pick<Context, 'vault'>,
-  attempts: Attempts,
+export function limitTlsReports(
+  { encryption }: Pick<Context, 'encryption'>,
+  attempts: AttemptLimiter,
   address: string,
 ): Promise<number | null> {
-  const name = vault.mac('tls-reports-pace', networkOf(address)).toString('base64url').slice(0, 22)
-  return attempts.take(`tls-reports:${name}`, PER_NETWORK)
+  const name = encryption.mac('tls-reports-pace', networkOf(address)).toString('base64url').slice(0, 22)
+  return attempts.consume(`tls-reports:${name}`, PER_NETWORK)
 }
 
 /** False while too many wait to be read. */
-export async function takeTlsReport(
+export async function enqueueTlsReport(
   { db, clock }: Pick<Context, 'db' | 'clock'>,
   arrival: TlsReportArrival,
 ): Promise<boolean> {
@@ -46,22 +46,22 @@ export async function takeTlsReport(
     sql`
       INSERT INTO tls_report_arrivals (id, via, peer, raw, due_at)
       SELECT $1, $2, $3, $4, $5
-      WHERE (SELECT count(*) FROM tls_report_arrivals) < ${MOST_WAITING}
+      WHERE (SELECT count(*) FROM tls_report_arrivals) < ${MAX_WAITING}
     `,
     [newId(now), via, peer, raw, new Date(now)],
   )
   return rowCount === 1
 }
 
-export interface DueArrival extends TlsReportArrival {
+export interface ClaimedArrival extends TlsReportArrival {
   readonly id: string
   /** This one included. */
   readonly tries: number
 }
 
 /** Taken for five minutes: nobody else reads them meanwhile. */
-export async function claimArrivals(db: Queryable, now: Date, most: number): Promise<DueArrival[]> {
-  const { rows } = await db.query<DueArrival>(
+export async function claimArrivals(db: Queryable, now: Date, most: number): Promise<ClaimedArrival[]> {
+  const { rows } = await db.query<ClaimedArrival>(
     sql`
       UPDATE tls_report_arrivals
       SET due_at = $1::timestamptz + ${CLAIM}, tries = tries + 1
@@ -80,6 +80,6 @@ export async function claimArrivals(db: Queryable, now: Date, most: number): Pro
   return rows
 }
 
-export async function dropArrivals(tx: Queryable, ids: readonly string[]): Promise<void> {
+export async function deleteArrivals(tx: Queryable, ids: readonly string[]): Promise<void> {
   await tx.query('DELETE FROM tls_report_arrivals WHERE id = ANY ($1::uuid[])', columnsOf(ids, [(id) => id]))
 }

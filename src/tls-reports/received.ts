@@ -17,9 +17,9 @@ export interface ReceivedTlsReport extends TlsReport {
   readonly failures: number
 }
 
-export type Kept = Omit<ReceivedTlsReport, 'successes' | 'failures'>
+export type NewTlsReport = Omit<ReceivedTlsReport, 'successes' | 'failures'>
 
-const KEEP = sql`
+const STORE = sql`
   INSERT INTO received_tls_reports (
     id, organization, report_id, signer, via, peer, contact, begins_at, ends_at, policies, successes, failures
   )
@@ -27,12 +27,12 @@ const KEEP = sql`
   WHERE $4 <> '' OR NOT EXISTS (SELECT FROM received_tls_reports WHERE organization = $2 AND report_id = $3)
   ON CONFLICT ON CONSTRAINT received_tls_reports_once DO NOTHING
 `
-const GIVE_WAY = `DELETE FROM received_tls_reports WHERE organization = $1 AND report_id = $2 AND signer = ''`
+const DELETE_UNSIGNED = `DELETE FROM received_tls_reports WHERE organization = $1 AND report_id = $2 AND signer = ''`
 
 /** Inside a transaction. False when it was known. */
-export async function keepTlsReport(tx: Queryable, one: Kept): Promise<boolean> {
-  if (one.signer !== '') await tx.query(GIVE_WAY, [one.organization, one.reportId])
-  const { rowCount } = await tx.query(KEEP, [
+export async function storeTlsReport(tx: Queryable, one: NewTlsReport): Promise<boolean> {
+  if (one.signer !== '') await tx.query(DELETE_UNSIGNED, [one.organization, one.reportId])
+  const { rowCount } = await tx.query(STORE, [
     one.id,
     one.organization,
     one.reportId,
@@ -61,7 +61,7 @@ export function sumOf(policies: readonly TlsReportPolicy[], what: 'successes' | 
 const BOUNCE = /^bounce\./
 
 /** Mail domains among these that are ours: the bounce domain, this server, and the bounce subdomains of sending domains. */
-export async function ownDomains(
+export async function findOwnDomains(
   db: Queryable,
   names: readonly string[],
   always: readonly string[],
@@ -80,7 +80,10 @@ interface ReportFilter {
 }
 
 /** The newest first. */
-export async function listReceived(db: Queryable, { isFailing, limit }: ReportFilter): Promise<ReceivedTlsReport[]> {
+export async function listReceivedTlsReports(
+  db: Queryable,
+  { isFailing, limit }: ReportFilter,
+): Promise<ReceivedTlsReport[]> {
   const { rows } = await db.query<ReceivedTlsReport>(
     sql`
       SELECT id, organization, report_id AS "reportId", signer, via, peer, contact, begins_at AS "beginsAt",
@@ -96,7 +99,7 @@ export async function listReceived(db: Queryable, { isFailing, limit }: ReportFi
 }
 
 /** As programs are told of it, by the api and the command line. */
-export function tellTlsReport({
+export function serializeTlsReport({
   reportId,
   beginsAt,
   endsAt,

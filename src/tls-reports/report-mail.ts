@@ -1,11 +1,11 @@
 /** A report by mail (RFC 8460 5.3): signed and sent like any other, with the null sender, and whatever TLS its receiver can do. */
 import type { Submission } from '#src/messages/submission.ts'
-import type { Destination } from './destinations.ts'
-import { reportId, type ReportAbout } from './report.ts'
+import type { ReportDestination } from './destinations.ts'
+import { reportId, type TlsReportHeader } from './report.ts'
 
-export interface Letter {
-  readonly about: ReportAbout
-  readonly to: Extract<Destination, { kind: 'mail' }>
+export interface TlsReportMail {
+  readonly about: TlsReportHeader
+  readonly to: Extract<ReportDestination, { kind: 'mail' }>
   /** The report, gzip. */
   readonly content: Buffer
   readonly sender: { readonly workspaceId: string; readonly domainId: string; readonly address: string }
@@ -13,9 +13,9 @@ export interface Letter {
 
 const LINE = /.{1,76}/g
 
-export function writeLetter({ about, to, content, sender }: Letter, id: string, now: Date): Submission {
+export function composeReportMail({ about, to, content, sender }: TlsReportMail, id: string, now: Date): Submission {
   const subject = `Report Domain: ${about.domain} Submitter: ${about.organization} Report-ID: <${reportId(about)}>`
-  const raw = writeRaw({ about, to, content, sender }, { id, subject, date: now })
+  const raw = composeRaw({ about, to, content, sender }, { id, subject, date: now })
   return {
     id,
     workspaceId: sender.workspaceId,
@@ -50,8 +50,8 @@ export function writeLetter({ about, to, content, sender }: Letter, id: string, 
   }
 }
 
-function writeRaw(
-  { about, to, content, sender }: Letter,
+function composeRaw(
+  { about, to, content, sender }: TlsReportMail,
   { id, subject, date }: { id: string; subject: string; date: Date },
 ): Buffer {
   const boundary = `=_${id.replaceAll('-', '')}`

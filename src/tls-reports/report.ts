@@ -22,7 +22,7 @@ export interface TlsResult {
   readonly count: number
 }
 
-export interface ReportAbout {
+export interface TlsReportHeader {
   readonly domain: string
   /** YYYY-MM-DD, UTC. */
   readonly day: string
@@ -30,22 +30,22 @@ export interface ReportAbout {
   readonly contact: string
 }
 
-export function reportId({ domain, day, organization }: ReportAbout): string {
+export function reportId({ domain, day, organization }: TlsReportHeader): string {
   return `${day}.${domain}@${organization}`
 }
 
-export function writeReport(about: ReportAbout, results: readonly TlsResult[]): object {
+export function composeTlsReport(about: TlsReportHeader, results: readonly TlsResult[]): object {
   const byPolicy = Map.groupBy(results, ({ policy }) => JSON.stringify(policy))
   return {
     'organization-name': about.organization,
     'date-range': { 'start-datetime': `${about.day}T00:00:00Z`, 'end-datetime': `${about.day}T23:59:59Z` },
     'contact-info': about.contact,
     'report-id': reportId(about),
-    policies: [...byPolicy.values()].map((same) => writePolicy(about.domain, same)),
+    policies: [...byPolicy.values()].map((same) => composePolicy(about.domain, same)),
   }
 }
 
-function writePolicy(domain: string, results: readonly TlsResult[]): object {
+function composePolicy(domain: string, results: readonly TlsResult[]): object {
   const [{ policy } = { policy: { type: 'no-policy-found', lines: [], mx: [] } }] = results
   const failures = results.filter(({ result }) => result !== 'success')
   const sum = (of: readonly TlsResult[]): number => of.reduce((total, { count }) => total + count, 0)
@@ -60,11 +60,11 @@ function writePolicy(domain: string, results: readonly TlsResult[]): object {
       'total-successful-session-count': sum(results) - sum(failures),
       'total-failure-session-count': sum(failures),
     },
-    ...(failures.length > 0 && { 'failure-details': failures.map(writeFailure) }),
+    ...(failures.length > 0 && { 'failure-details': failures.map(composeFailure) }),
   }
 }
 
-function writeFailure({ result, count, sendingIp, mxHost, mxHelo, mxAddress, reason }: TlsResult): object {
+function composeFailure({ result, count, sendingIp, mxHost, mxHelo, mxAddress, reason }: TlsResult): object {
   const known = Object.entries({
     'sending-mta-ip': sendingIp,
     'receiving-mx-hostname': mxHost,

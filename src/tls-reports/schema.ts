@@ -4,40 +4,40 @@
  */
 import { z } from 'zod'
 
-const MOST_POLICIES = 50
-const MOST_DETAILS = 200
-const MOST_LINES = 100
+const MAX_POLICIES = 50
+const MAX_DETAILS = 200
+const MAX_LINES = 100
 
 /** Text of strangers, cut to so many characters. */
-const words = (most: number): z.ZodType<string> =>
+const boundedText = (most: number): z.ZodType<string> =>
   z.string().transform((text) =>
     text
       .slice(0, most)
       .toWellFormed()
       .replaceAll(/\p{Cc}/gu, '?'),
   )
-const named = words(255).refine((text) => text.trim() !== '', 'is empty')
-const maybe = words(255)
+const requiredText = boundedText(255).refine((text) => text.trim() !== '', 'is empty')
+const optionalText = boundedText(255)
   .nullish()
   .transform((text) => text ?? null)
 const count = z.int().min(0)
 /** The standard says a list of strings and its own example is one string. */
 const list = z
-  .union([words(255).transform((one) => [one]), z.array(words(255))])
+  .union([boundedText(255).transform((one) => [one]), z.array(boundedText(255))])
   .nullish()
-  .transform((lines) => (lines ?? []).slice(0, MOST_LINES))
+  .transform((lines) => (lines ?? []).slice(0, MAX_LINES))
 const moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text))
 
 const detail = z
   .object({
-    'result-type': words(100),
+    'result-type': boundedText(100),
     'failed-session-count': count,
-    'sending-mta-ip': maybe,
-    'receiving-mx-hostname': maybe,
-    'receiving-mx-helo': maybe,
-    'receiving-ip': maybe,
-    'failure-reason-code': maybe,
-    'additional-information': maybe,
+    'sending-mta-ip': optionalText,
+    'receiving-mx-hostname': optionalText,
+    'receiving-mx-helo': optionalText,
+    'receiving-ip': optionalText,
+    'failure-reason-code': optionalText,
+    'additional-information': optionalText,
   })
   .transform((one) => ({
     result: one['result-type'],
@@ -54,7 +54,7 @@ const policy = z
   .object({
     policy: z.object({
       'policy-type': z.enum(['tlsa', 'sts', 'no-policy-found']),
-      'policy-domain': named,
+      'policy-domain': requiredText,
       'policy-string': list,
       'mx-host': list,
     }),
@@ -62,7 +62,7 @@ const policy = z
     'failure-details': z
       .array(z.unknown())
       .nullish()
-      .transform((all) => (all ?? []).slice(0, MOST_DETAILS))
+      .transform((all) => (all ?? []).slice(0, MAX_DETAILS))
       .pipe(z.array(detail)),
   })
   .transform(({ policy: about, summary, 'failure-details': failureDetails }) => ({
@@ -77,14 +77,14 @@ const policy = z
 
 const report = z
   .object({
-    'organization-name': named,
-    'report-id': named,
-    'contact-info': maybe,
+    'organization-name': requiredText,
+    'report-id': requiredText,
+    'contact-info': optionalText,
     'date-range': z.object({ 'start-datetime': moment, 'end-datetime': moment }),
     policies: z
       .array(z.unknown())
       .min(1)
-      .transform((all) => all.slice(0, MOST_POLICIES))
+      .transform((all) => all.slice(0, MAX_POLICIES))
       .pipe(z.array(policy)),
   })
   .transform((one) => ({
@@ -100,10 +100,10 @@ export type TlsReport = z.output<typeof report>
 export type TlsReportPolicy = TlsReport['policies'][number]
 
 /** Or in words what is wrong with it. */
-type ReadReport = { readonly ok: true; readonly report: TlsReport } | { readonly ok: false; readonly why: string }
+type ParsedReport = { readonly ok: true; readonly report: TlsReport } | { readonly ok: false; readonly why: string }
 
 /** `text` as it came. */
-export function readTlsReport(text: string): ReadReport {
+export function parseTlsReport(text: string): ParsedReport {
   let json: unknown
   try {
     json = JSON.parse(text)

@@ -6,37 +6,37 @@
  */
 import { gzipSync } from 'node:zlib'
 import type { Context } from '#src/context.ts'
-import type { Answer, DomainDns } from '#src/domains/dns.ts'
+import type { DnsAnswer, DomainDns } from '#src/domains/domain-dns.ts'
 import { newId } from '#src/platform/id.ts'
 import { parseAddress } from '#src/mail/address.ts'
 import type { Acceptor } from '#src/messages/accept.ts'
-import type { Outgoing } from '#src/net/http-client.ts'
+import type { HttpClient } from '#src/net/http-client.ts'
 import { sql } from '#src/stores/sql.ts'
-import { readDestinations, type Destination } from './destinations.ts'
-import { writeLetter, type Letter } from './report-mail.ts'
-import { writeReport, type ReportAbout, type TlsResult } from './report.ts'
+import { parseDestinations, type ReportDestination } from './destinations.ts'
+import { composeReportMail, type TlsReportMail } from './report-mail.ts'
+import { composeTlsReport, type TlsReportHeader, type TlsResult } from './report.ts'
 
 export interface TlsReporting {
   readonly ctx: Pick<Context, 'db' | 'clock' | 'config' | 'log'>
   readonly acceptor: Acceptor
-  readonly outgoing: Outgoing
+  readonly http: HttpClient
   readonly dns: Pick<DomainDns, 'txt'>
 }
 
-interface Due {
+interface DueReport {
   readonly day: string
   readonly domain: string
   readonly tries: number
 }
 
 const BATCH = 20
-const MOST_TRIES = 6
+const MAX_TRIES = 6
 const POST_MS = 30_000
 /** Reports of all senders at midnight would be a flood (RFC 8460 4.1). */
 const SPREAD = '4 hours'
 
-const FORGET_RESULTS = `DELETE FROM tls_results WHERE day < $1::date - 3`
-const FORGET_REPORTS = `DELETE FROM tls_reports WHERE day < $1::date - 30`
+const DELETE_OLD_RESULTS = `DELETE FROM tls_results WHERE day < $1::date - 3`
+const DELETE_OLD_REPORTS = `DELETE FROM tls_reports WHERE day < $1::date - 30`
 const PLAN = sql`
   INSERT INTO tls_reports (day, domain, due_at)
   SELECT DISTINCT day, domain, $2::timestamptz + random() * $3::float8 * interval '${SPREAD}'
@@ -81,19 +81,19 @@ export async function sendTlsReports(reporting: TlsReporting, from: string): Pro
   const now = new Date(clock.now())
   const today = now.toISOString().slice(0, 10)
   await db.query(PLAN, [today, now, config.retryScale])
-  await db.query(FORGET_RESULTS, [today])
-  await db.query(FORGET_REPORTS, [today])
+  await db.query(DELETE_OLD_RESULTS, [today])
+  await db.query(DELETE_OLD_REPORTS, [today])
   const sender = await findSender(reporting, from)
   if (sender === null) {
     log.warn({ from }, 'TLS reports wait: TLS_REPORT_FROM is no address of a verified sending domain')
     return false
   }
-  const { rows } = await db.query<Due>(CLAIM, [now, config.retryScale])
-  await Promise.all(rows.map((due) => sendOne(reporting, due, sender)))
+  const { rows } = await db.query<DueReport>(CLAIM, [now, config.retryScale])
+  await Promise.all(rows.map((due) => sendReport(reporting, due, sender)))
   return rows.length === BATCH
 }
 
-async function findSender({ ctx: { db } }: TlsReporting, from: string): Promise<Letter['sender'] | null> {
+async function findSender({ ctx: { db } }: TlsReporting, from: string): Promise<TlsReportMail['sender'] | null> {
   const parsed = parseAddress(from)
   if (!parsed.ok) return null
   const {
@@ -102,42 +102,46 @@ async function findSender({ ctx: { db } }: TlsReporting, from: string): Promise<
   return row === undefined ? null : { ...row, address: parsed.address.address }
 }
 
-async function sendOne(reporting: TlsReporting, { day, domain, tries }: Due, sender: Letter['sender']): Promise<void> {
+async function sendReport(
+  reporting: TlsReporting,
+  { day, domain, tries }: DueReport,
+  sender: TlsReportMail['sender'],
+): Promise<void> {
   const {
     ctx: { db, config, log },
     dns,
   } = reporting
-  const about: ReportAbout = { day, domain, organization: config.serverName, contact: sender.address }
+  const about: TlsReportHeader = { day, domain, organization: config.serverName, contact: sender.address }
   const { rows: results } = await db.query<TlsResult>(RESULTS, [day, domain])
-  const wanted = destinationsOf(await dns.txt(`_smtp._tls.${domain}`))
-  const content = gzipSync(JSON.stringify(writeReport(about, results)))
-  const sent = await Promise.all((wanted ?? []).map((to) => deliver(reporting, { about, content, sender }, to)))
-  const isDone = wanted !== null && sent.every((isSent) => isSent)
-  if (!isDone && tries < MOST_TRIES) return
+  const destinations = destinationsOf(await dns.txt(`_smtp._tls.${domain}`))
+  const content = gzipSync(JSON.stringify(composeTlsReport(about, results)))
+  const sent = await Promise.all((destinations ?? []).map((to) => deliver(reporting, { about, content, sender }, to)))
+  const isDone = destinations !== null && sent.every((isSent) => isSent)
+  if (!isDone && tries < MAX_TRIES) return
   await db.query('UPDATE tls_reports SET state = $3 WHERE day = $1 AND domain = $2', [
     day,
     domain,
     isDone ? 'sent' : 'given_up',
   ])
-  log.info({ domain, day, to: wanted?.length ?? 0 }, isDone ? 'TLS report sent' : 'TLS report given up')
+  log.info({ domain, day, to: destinations?.length ?? 0 }, isDone ? 'TLS report sent' : 'TLS report given up')
 }
 
 /** Null while DNS fails. None where nobody asks any more. */
-function destinationsOf(record: Answer<string>): Destination[] | null {
-  return record.kind === 'failed' ? null : readDestinations(record.records)
+function destinationsOf(record: DnsAnswer<string>): ReportDestination[] | null {
+  return record.kind === 'failed' ? null : parseDestinations(record.records)
 }
 
 async function deliver(
-  { ctx, acceptor, outgoing }: TlsReporting,
-  letter: Omit<Letter, 'to'>,
-  to: Destination,
+  { ctx, acceptor, http }: TlsReporting,
+  mail: Omit<TlsReportMail, 'to'>,
+  to: ReportDestination,
 ): Promise<boolean> {
   if (to.kind === 'https') {
     const headers = { 'content-type': 'application/tlsrpt+gzip' }
-    const posted = await outgoing.post(to.url, { headers, body: letter.content, timeoutMs: POST_MS })
+    const posted = await http.post(to.url, { headers, body: mail.content, timeoutMs: POST_MS })
     return posted.ok && posted.status >= 200 && posted.status < 300
   }
   const now = new Date(ctx.clock.now())
-  const { kind } = await acceptor.accept(writeLetter({ ...letter, to }, newId(now.getTime()), now))
+  const { kind } = await acceptor.accept(composeReportMail({ ...mail, to }, newId(now.getTime()), now))
   return kind === 'stored' || kind === 'replayed'
 }

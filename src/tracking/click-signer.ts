@@ -5,7 +5,7 @@
  */
 import { createHmac } from 'node:crypto'
 
-export interface ClickPen {
+export interface ClickLinkSigner {
   /** Scheme and host that the links lead to, with no slash at the end. */
   readonly base: string
   /** What the tokens name, one character for each octet. */
@@ -16,7 +16,7 @@ export interface ClickPen {
 export const CLICK_MAC_BYTES = 12
 
 /** `url` is http or https and absolute. */
-export function writeClick({ base, mail, key }: ClickPen, url: string): string {
+export function signClickLink({ base, mail, key }: ClickLinkSigner, url: string): string {
   const token = Buffer.concat([Buffer.from(mail, 'latin1'), clickDigest(Buffer.from(key, 'latin1'), url)])
   return `${base}/c/${token.toString('base64url')}/${Buffer.from(url).toString('base64url')}`
 }

@@ -4,8 +4,8 @@ import { createAcceptor } from '#src/messages/accept.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { addressees, submissionOf } from '#test/support/submission.ts'
-import { createHits, type Hits, type TakenHit } from './hits.ts'
-import { tellHits } from './hit-recorder.ts'
+import { createHitQueue, type HitQueue, type ReceivedHit } from './hit-queue.ts'
+import { recordHits } from './hit-recorder.ts'
 
 const LATER_MS = 6000
 interface EventRow {
@@ -19,14 +19,14 @@ interface EventRow {
 describe('recording of opens and clicks', () => {
   let ctx: TestContext
   let workspaceId: string
-  let hits: Hits
+  let hits: HitQueue
   before(async () => {
     ctx = await createContext()
   })
   after(() => ctx.close())
   beforeEach(async () => {
     workspaceId = await ctx.newWorkspace()
-    hits = createHits(ctx)
+    hits = createHitQueue(ctx)
   })
 
   /** Accepted, and sent a minute ago. */
@@ -47,7 +47,7 @@ describe('recording of opens and clicks', () => {
       )
     return submission.id
   }
-  const hit = (messageId: string, said: Partial<TakenHit> = {}): TakenHit => ({
+  const hit = (messageId: string, said: Partial<ReceivedHit> = {}): ReceivedHit => ({
     messageId,
     n: 0,
     url: null,
@@ -58,7 +58,7 @@ describe('recording of opens and clicks', () => {
   })
   async function tell(): Promise<void> {
     ctx.advance(LATER_MS)
-    while (await tellHits(ctx)) {
+    while (await recordHits(ctx)) {
       /* more */
     }
   }
@@ -78,8 +78,8 @@ describe('recording of opens and clicks', () => {
 
   it('is told some seconds later, numbered behind what was told before', async () => {
     const id = await sent()
-    await Promise.all([hits.take(hit(id)), hits.take(hit(id, { url: 'https://a.example/' }))])
-    assert.strictEqual(await tellHits(ctx), false)
+    await Promise.all([hits.add(hit(id)), hits.add(hit(id, { url: 'https://a.example/' }))])
+    assert.strictEqual(await recordHits(ctx), false)
     assert.deepEqual([await eventsOf(id), await waiting()], [[], 2])
     await tell()
     const events = await eventsOf(id)
@@ -102,7 +102,7 @@ describe('recording of opens and clicks', () => {
   })
   it("says which rule made it a machine's", async () => {
     const id = await sent()
-    await hits.take(hit(id, { machine: 'head' }))
+    await hits.add(hit(id, { machine: 'head' }))
     await tell()
     assert.deepEqual((await eventsOf(id))[0]?.data, {
       machine: true,
@@ -114,12 +114,12 @@ describe('recording of opens and clicks', () => {
   })
   it("all links at once are a machine's, also the one that came first and alone", async () => {
     const id = await sent()
-    await hits.take(hit(id, { url: 'https://a.example/' }))
+    await hits.add(hit(id, { url: 'https://a.example/' }))
     ctx.advance(4000)
-    await hits.take(hit(id, { url: 'https://b.example/' }))
-    await hits.take(hit(id, { url: 'https://c.example/' }))
+    await hits.add(hit(id, { url: 'https://b.example/' }))
+    await hits.add(hit(id, { url: 'https://c.example/' }))
     ctx.advance(2000)
-    await tellHits(ctx)
+    await recordHits(ctx)
     assert.deepEqual(
       (await eventsOf(id)).map(({ data }) => data['machine_rule']),
       ['all-links'],
@@ -132,7 +132,7 @@ describe('recording of opens and clicks', () => {
   })
   it('recipients of one message are numbered together', async () => {
     const id = await sent(3)
-    await Promise.all([0, 1, 2].map((n) => hits.take(hit(id, { n }))))
+    await Promise.all([0, 1, 2].map((n) => hits.add(hit(id, { n }))))
     await tell()
     const events = await eventsOf(id)
     assert.deepEqual(
@@ -152,7 +152,7 @@ describe('recording of opens and clicks', () => {
     it(`keeps of the address what the workspace wishes: ${privacy}`, async () => {
       await ctx.db.query('UPDATE workspaces SET tracking_privacy = $2 WHERE id = $1', [workspaceId, privacy])
       const id = await sent()
-      await hits.take(hit(id))
+      await hits.add(hit(id))
       await tell()
       assert.deepEqual(
         (await eventsOf(id)).map(({ data }) => [data['ip'], data['user_agent']]),
@@ -169,7 +169,7 @@ describe('recording of opens and clicks', () => {
       [newId(), workspaceId],
     )
     const id = await sent()
-    await Promise.all([hits.take(hit(id)), hits.take(hit(id, { url: 'https://a.example/' }))])
+    await Promise.all([hits.add(hit(id)), hits.add(hit(id, { url: 'https://a.example/' }))])
     await tell()
     const { rows } = await ctx.db.query(
       'SELECT e.type FROM webhook_deliveries d JOIN events e ON e.id = d.event_id WHERE d.workspace_id = $1',
@@ -199,7 +199,7 @@ describe('recording of opens and clicks', () => {
       )
       return rows[0] ?? {}
     }
-    await hits.take(hit(id, { machine: 'head' }))
+    await hits.add(hit(id, { machine: 'head' }))
     await tell()
     const first = await ledger()
     assert.deepEqual(
@@ -208,7 +208,7 @@ describe('recording of opens and clicks', () => {
         .map(([name]) => name),
       ['machine_opened_at'],
     )
-    await hits.take(hit(id, { url: 'https://a.example/' }))
+    await hits.add(hit(id, { url: 'https://a.example/' }))
     await tell()
     const second = await ledger()
     assert.deepEqual(
@@ -217,34 +217,34 @@ describe('recording of opens and clicks', () => {
     )
     assert.ok(second['clicked_at'] instanceof Date)
     ctx.advance(60_000)
-    await hits.take(hit(id, { url: 'https://a.example/' }))
+    await hits.add(hit(id, { url: 'https://a.example/' }))
     await tell()
     assert.deepEqual(await ledger(), second)
   })
   it('two workers at once tell each once', async () => {
     const ids = await Promise.all(Array.from({ length: 20 }, () => sent()))
     await Promise.all(
-      ids.flatMap((id) => [hits.take(hit(id)), hits.take(hit(id)), hits.take(hit(id, { url: 'https://a.example/' }))]),
+      ids.flatMap((id) => [hits.add(hit(id)), hits.add(hit(id)), hits.add(hit(id, { url: 'https://a.example/' }))]),
     )
     ctx.advance(LATER_MS)
-    await Promise.all([tellHits(ctx), tellHits(ctx), tellHits(ctx)])
-    while (await tellHits(ctx)) {
+    await Promise.all([recordHits(ctx), recordHits(ctx), recordHits(ctx)])
+    while (await recordHits(ctx)) {
       /* more */
     }
     for (const id of ids)
       assert.deepEqual((await eventsOf(id)).map(({ type }) => type).toSorted(), ['email.clicked', 'email.opened'])
   })
   it('of a message that is no longer stored nothing is left', async () => {
-    await hits.take(hit(newId()))
+    await hits.add(hit(newId()))
     await tell()
     assert.strictEqual(await waiting(), 0)
   })
   it("one recipient's link brings a minute no more than sixty rows", async () => {
     const id = await sent()
-    await Promise.all(Array.from({ length: 500 }, () => hits.take(hit(id, { userAgent: 'x\0y'.repeat(1000) }))))
+    await Promise.all(Array.from({ length: 500 }, () => hits.add(hit(id, { userAgent: 'x\0y'.repeat(1000) }))))
     assert.strictEqual(await waiting(), 60)
     ctx.advance(60_000)
-    await hits.take(hit(id))
+    await hits.add(hit(id))
     assert.strictEqual(await waiting(), 61)
     await tell()
   })

@@ -1,5 +1,5 @@
 /**
- * Tells of opens and clicks, some seconds after they came: judged (machine-hits.ts), written as events with the numbers of their message and the
+ * Tells of opens and clicks, some seconds after they came: judged (hit-classifier.ts), written as events with the numbers of their message and the
  * webhook deliveries they cause, noted in the ledger of their campaign, and taken out of the queue, all in one transaction. Two workers skip
  * each other's hits, and the recipients are locked while their events are looked at. Dies before the commit: all of it comes again. A
  * message that is no longer stored has no events: its hits are dropped.
@@ -8,15 +8,15 @@ import { columnsOf, jsonOrNull } from '#src/stores/column-arrays.ts'
 import type { Context } from '#src/context.ts'
 import { prepared, type Queryable, type Statement } from '#src/stores/db.ts'
 import { newDeliveries } from '#src/events/deliveries.ts'
-import { announce, NO_NEWS, type News } from '#src/queue/notifications.ts'
+import { publishNotifications, NO_NOTIFICATIONS, type CommitNotifications } from '#src/queue/notifications.ts'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
-import { judgeHits, JUDGED_AFTER_MS, type About, type Hit, type Past, type Told } from './machine-hits.ts'
-import { keptAddress } from './privacy.ts'
+import { classifyHits, CLASSIFY_AFTER_MS, type DeliveryFacts, type Hit, type EarlierHit, type ClassifiedHit } from './hit-classifier.ts'
+import { maskAddress } from './privacy.ts'
 import type { Privacy } from './settings.ts'
 
 /** Hits that one transaction takes. */
-const MOST = 1000
+const BATCH_SIZE = 1000
 
 interface HitRow {
   readonly message_id: string
@@ -29,7 +29,7 @@ interface HitRow {
 }
 
 const HIT_COLUMNS = 'h.message_id, h.n, h.at, h.url, h.address, h.user_agent, h.machine'
-const TAKE = prepared(
+const CLAIM_DUE = prepared(
   'tracking-take-due',
   sql`
     DELETE FROM tracking_hits h
@@ -98,41 +98,41 @@ const PAST = prepared(
 )
 
 /** Tells what is due. True when there may be more. @throws when PostgreSQL is away. */
-export async function tellHits(
+export async function recordHits(
   ctx: Pick<Context, 'db' | 'redis' | 'clock'>,
-  judgedAfterMs = JUDGED_AFTER_MS,
+  classifyAfterMs = CLASSIFY_AFTER_MS,
 ): Promise<boolean> {
-  const due = new Date(ctx.clock.now() - judgedAfterMs)
-  const { news, taken } = await ctx.db.transaction(async (tx) => {
-    const { rows } = await tx.query<HitRow>(TAKE, [due, MOST])
-    return { news: rows.length === 0 ? NO_NEWS : await tell(tx, rows), taken: rows.length }
+  const due = new Date(ctx.clock.now() - classifyAfterMs)
+  const { news, taken: count } = await ctx.db.transaction(async (tx) => {
+    const { rows } = await tx.query<HitRow>(CLAIM_DUE, [due, BATCH_SIZE])
+    return { news: rows.length === 0 ? NO_NOTIFICATIONS : await recordBatch(tx, rows), taken: rows.length }
   })
-  announce(ctx, news)
-  return taken === MOST
+  publishNotifications(ctx, news)
+  return count === BATCH_SIZE
 }
 
-interface ToldHit extends Told {
+interface RecordedHit extends ClassifiedHit {
   readonly row: RecipientRow
 }
 
-async function tell(tx: Queryable, hits: readonly HitRow[]): Promise<News> {
+async function recordBatch(tx: Queryable, hits: readonly HitRow[]): Promise<CommitNotifications> {
   const byRecipient = Map.groupBy(hits, keyOf)
   const recipients = await load<RecipientRow>(tx, RECIPIENTS, hits)
   const later = Map.groupBy(await load<HitRow>(tx, LATER, recipients), keyOf)
   const past = Map.groupBy(await load<PastRow>(tx, PAST, recipients), keyOf)
-  const told = recipients.flatMap((row): ToldHit[] => {
+  const recorded = recipients.flatMap((row): RecordedHit[] => {
     const key = keyOf(row)
     const own = (byRecipient.get(key) ?? []).map(hitOf).toSorted((one, other) => one.atMs - other.atMs)
     const before = past.get(key) ?? []
-    return judgeHits(own, (later.get(key) ?? []).map(hitOf), before.flatMap(pastOf), aboutOf(row, before)).map(
+    return classifyHits(own, (later.get(key) ?? []).map(hitOf), before.flatMap(pastOf), deliveryOf(row, before)).map(
       (one) => ({ ...one, row }),
     )
   })
-  if (told.length === 0) return NO_NEWS
-  const news = await raise(tx, told)
-  await note(
+  if (recorded.length === 0) return NO_NOTIFICATIONS
+  const news = await raiseHitEvents(tx, recorded)
+  await updateLedger(
     tx,
-    told.filter(({ row }) => row.campaign_id !== null),
+    recorded.filter(({ row }) => row.campaign_id !== null),
   )
   return news
 }
@@ -145,9 +145,9 @@ function keyOf({ message_id: messageId, n }: { readonly message_id: string; read
 async function load<R extends object>(
   tx: Queryable,
   statement: Statement,
-  of: readonly Pick<HitRow, 'message_id' | 'n'>[],
+  refs: readonly Pick<HitRow, 'message_id' | 'n'>[],
 ): Promise<R[]> {
-  const each = [...new Map(of.map((one) => [keyOf(one), one])).values()]
+  const each = [...new Map(refs.map((one) => [keyOf(one), one])).values()]
   if (each.length === 0) return []
   return (await tx.query<R>(statement, columnsOf(each, [(one) => one.message_id, (one) => one.n]))).rows
 }
@@ -157,16 +157,16 @@ function hitOf({ at, url, address, user_agent: userAgent, machine }: HitRow): Hi
 }
 
 /** Rules of time and pace, which are judged here and not at the door. */
-const BY_TIME: ReadonlySet<string> = new Set(['before-delivery', 'too-soon', 'all-links'])
+const TIMING_RULES: ReadonlySet<string> = new Set(['before-delivery', 'too-soon', 'all-links'])
 
-function pastOf({ type, at, url, machine, rule }: PastRow): Past[] {
+function pastOf({ type, at, url, machine, rule }: PastRow): EarlierHit[] {
   if (type === 'email.sent') return []
   return [
-    { atMs: at.getTime(), url, isMachine: machine === true, isMachineByRequest: rule !== null && !BY_TIME.has(rule) },
+    { atMs: at.getTime(), url, isMachine: machine === true, isMachineByRequest: rule !== null && !TIMING_RULES.has(rule) },
   ]
 }
 
-function aboutOf({ is_open: isOpen }: RecipientRow, past: readonly PastRow[]): About {
+function deliveryOf({ is_open: isOpen }: RecipientRow, past: readonly PastRow[]): DeliveryFacts {
   const sent = past.filter(({ type }) => type === 'email.sent').map(({ at }) => at.getTime())
   return { sentAtMs: sent.length === 0 ? null : Math.min(...sent), isOpen }
 }
@@ -216,8 +216,8 @@ const RAISE = prepared(
   `,
 )
 
-async function raise(tx: Queryable, told: readonly ToldHit[]): Promise<News> {
-  const inOrder = told.toSorted((one, other) => one.atMs - other.atMs)
+async function raiseHitEvents(tx: Queryable, recorded: readonly RecordedHit[]): Promise<CommitNotifications> {
+  const inOrder = recorded.toSorted((one, other) => one.atMs - other.atMs)
   const columns = columnsOf(inOrder, [
     (t) => newId(t.atMs),
     (t) => t.row.message_id,
@@ -232,13 +232,13 @@ async function raise(tx: Queryable, told: readonly ToldHit[]): Promise<News> {
   return { hasDeliveries: (row?.deliveries ?? 0) > 0, workspaces: row?.workspaces ?? [] }
 }
 
-function dataOf({ url, address, userAgent, machine, isFirst, row }: ToldHit): object {
+function dataOf({ url, address, userAgent, machine, isFirst, row }: RecordedHit): object {
   return {
     ...(url === null ? {} : { url }),
     machine: machine !== null,
     ...(machine === null ? {} : { machine_rule: machine }),
     first: isFirst,
-    ip: keptAddress(address, row.privacy),
+    ip: maskAddress(address, row.privacy),
     user_agent: row.privacy === 'none' ? null : userAgent,
   }
 }
@@ -273,11 +273,11 @@ const LEDGER = prepared(
   `,
 )
 
-async function note(tx: Queryable, told: readonly ToldHit[]): Promise<void> {
-  if (told.length === 0) return
+async function updateLedger(tx: Queryable, recorded: readonly RecordedHit[]): Promise<void> {
+  if (recorded.length === 0) return
   await tx.query(
     LEDGER,
-    columnsOf(told, [
+    columnsOf(recorded, [
       (t) => t.row.message_id,
       (t) => t.row.campaign_id,
       (t) => new Date(t.atMs),

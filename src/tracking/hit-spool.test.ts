@@ -1,27 +1,27 @@
 import { assert } from 'chai'
 import { openLog } from '#src/platform/log.ts'
 import { until } from '#test/support/until.ts'
-import { createSpool, type Spool } from './hit-spool.ts'
+import { createHitSpool, type HitSpool } from './hit-spool.ts'
 
-const BOUNDS = { patienceMs: 50, retryMs: 10, mostHeld: 5 }
+const BOUNDS = { answerAfterMs: 50, retryMs: 10, maxHeld: 5 }
 const AWAY = Object.assign(new Error('no server'), { code: 'ECONNREFUSED' })
 
 describe('the spool of opens and clicks', () => {
   let stored: number[]
   let store: (hits: readonly number[]) => Promise<void>
-  let spool: Spool<number>
+  let spool: HitSpool<number>
   const works = (hits: readonly number[]): Promise<void> => Promise.resolve(void stored.push(...hits))
   const isAway = (): Promise<void> => Promise.reject(AWAY)
   beforeEach(() => {
     stored = []
     store = works
-    spool = createSpool<number>((hits) => store(hits), openLog({ logLevel: 'silent' }, 'test'), BOUNDS)
+    spool = createHitSpool<number>((hits) => store(hits), openLog({ logLevel: 'silent' }, 'test'), BOUNDS)
   })
   afterEach(() => spool.drain())
-  const take = (...hits: number[]): Promise<unknown> => Promise.all(hits.map((hit) => spool.take(hit)))
+  const take = (...hits: number[]): Promise<unknown> => Promise.all(hits.map((hit) => spool.add(hit)))
 
   it('a hit is stored when it may be answered', async () => {
-    await spool.take(1)
+    await spool.add(1)
     assert.deepEqual([stored, spool.counts], [[1], { stored: 1, held: 0, lost: 0 }])
   })
   it('without PostgreSQL hits are answered, held, and stored in order when it is back', async () => {
@@ -32,7 +32,7 @@ describe('the spool of opens and clicks', () => {
     store = works
     await until(() => stored.length > 0)
     assert.deepEqual([stored, spool.counts.stored], [[1, 2, 3], 3])
-    await spool.take(4)
+    await spool.add(4)
     assert.deepEqual([stored, spool.counts], [[1, 2, 3, 4], { stored: 4, held: 3, lost: 0 }])
   })
   it('no more are held than there is room for; those beyond are lost, and told', async () => {
@@ -59,9 +59,9 @@ describe('the spool of opens and clicks', () => {
   })
   it('what cannot be stored by a fault of ours holds up nothing', async () => {
     store = () => Promise.reject(new Error('a bug'))
-    await spool.take(1)
+    await spool.add(1)
     store = works
-    await spool.take(2)
+    await spool.add(2)
     assert.deepEqual([stored, spool.counts], [[2], { stored: 1, held: 0, lost: 1 }])
   })
   it('the end stores what is held, and else says that it is lost', async () => {
@@ -70,8 +70,8 @@ describe('the spool of opens and clicks', () => {
     store = works
     await spool.drain()
     assert.deepEqual([stored, spool.counts], [[1, 2], { stored: 2, held: 2, lost: 0 }])
-    const other = createSpool<number>(isAway, openLog({ logLevel: 'silent' }, 'test'), BOUNDS)
-    await other.take(1)
+    const other = createHitSpool<number>(isAway, openLog({ logLevel: 'silent' }, 'test'), BOUNDS)
+    await other.add(1)
     await other.drain()
     assert.deepEqual(other.counts, { stored: 0, held: 1, lost: 1 })
   })

@@ -2,7 +2,7 @@
  * Hits on their way to PostgreSQL. Each is committed with those of the same few milliseconds, and may be answered then. Where PostgreSQL is
  * away, or silent for PATIENCE_MS, nobody who opens or clicks is kept waiting: hits may be answered at once, and are held in memory, so many
  * at most, until it is back; those beyond are lost. Dies meanwhile: what was held is lost, and nothing else. What broke off may be stored
- * twice, and is told once (machine-hits.ts).
+ * twice, and is told once (hit-classifier.ts).
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createBatcher } from '#src/concurrency/batcher.ts'
@@ -10,45 +10,45 @@ import { isDatabaseAway } from '#src/stores/db.ts'
 import type { Log } from '#src/platform/log.ts'
 
 /** `held`: may be answered before it is stored; counted among the stored, too, once it is. */
-export type Fate = 'stored' | 'held' | 'lost'
+export type HitFate = 'stored' | 'held' | 'lost'
 
-export interface Spool<T> {
+export interface HitSpool<T> {
   /** Resolves when it may be answered; never rejects. */
-  take(hit: T): Promise<void>
-  readonly counts: Readonly<Record<Fate, number>>
+  add(hit: T): Promise<void>
+  readonly counts: Readonly<Record<HitFate, number>>
   /** Stores what it can; what is held while PostgreSQL is away is lost. */
   drain(): Promise<void>
 }
 
-export interface SpoolBounds {
+export interface SpoolLimits {
   /** Longer than a commit takes under load, shorter than a person waits. */
-  readonly patienceMs: number
+  readonly answerAfterMs: number
   readonly retryMs: number
   /** Some hundred bytes each; one with the longest of links 5 KB. */
-  readonly mostHeld: number
+  readonly maxHeld: number
 }
 
-export const SPOOL_BOUNDS: SpoolBounds = { patienceMs: 3000, retryMs: 1000, mostHeld: 20_000 }
-const BATCH = { max: 1000, lanes: 2, gatherMs: 3 }
+export const SPOOL_LIMITS: SpoolLimits = { answerAfterMs: 3000, retryMs: 1000, maxHeld: 20_000 }
+const BATCH = { max: 1000, concurrency: 2, lingerMs: 3 }
 
 type Store<T> = (hits: readonly T[]) => Promise<void>
-type Counts = Record<Fate, number>
+type Counts = Record<HitFate, number>
 
 /** `store` commits some, none among them too. @throws where it could not. */
-export function createSpool<T>(store: Store<T>, log: Log, bounds = SPOOL_BOUNDS): Spool<T> {
+export function createHitSpool<T>(store: Store<T>, log: Log, limits = SPOOL_LIMITS): HitSpool<T> {
   const counts: Counts = { stored: 0, held: 0, lost: 0 }
   const batcher = createBatcher<T, null>(async (batch) => {
     await store(batch)
     counts.stored += batch.length
     return batch.map(() => null)
   }, BATCH)
-  const hold = createHold({ store, log, bounds, counts })
+  const backlog = createBacklog({ store, log, limits, counts })
 
-  function keep(hit: T, error: unknown, isAnswered: boolean): void {
+  function handleFailure(hit: T, error: unknown, isAnswered: boolean): void {
     if (isDatabaseAway(error)) {
-      hold.begin(error)
+      backlog.begin(error)
       if (isAnswered) counts.held-- // it is counted anew
-      return hold.add(hit, batcher.waiting)
+      return backlog.add(hit, batcher.waiting)
     }
     counts.lost++
     log.error({ err: error }, 'an open or a click could not be stored by a fault of ours')
@@ -57,42 +57,42 @@ export function createSpool<T>(store: Store<T>, log: Log, bounds = SPOOL_BOUNDS)
   async function storeSoon(hit: T): Promise<void> {
     let timer: NodeJS.Timeout | undefined
     let isAnswered = false
-    const silence = new Promise<void>((resolve) => {
+    const timeout = new Promise<void>((resolve) => {
       timer = setTimeout(() => {
         isAnswered = true
         counts.held++
-        hold.begin(new Error('it took too long'))
+        backlog.begin(new Error('it took too long'))
         resolve()
-      }, bounds.patienceMs)
+      }, limits.answerAfterMs)
     })
     await Promise.race([
       batcher.add(hit).then(
         () => undefined,
-        (error: unknown) => keep(hit, error, isAnswered),
+        (error: unknown) => handleFailure(hit, error, isAnswered),
       ),
-      silence,
+      timeout,
     ])
     clearTimeout(timer)
   }
 
   return {
     counts,
-    take: (hit) => (hold.isAway ? Promise.resolve(hold.add(hit, batcher.waiting)) : storeSoon(hit)),
+    add: (hit) => (backlog.isAway ? Promise.resolve(backlog.add(hit, batcher.waiting)) : storeSoon(hit)),
     drain: async () => {
       await batcher.drain()
-      await hold.end()
+      await backlog.end()
     },
   }
 }
 
-interface HoldParts<T> {
+interface BacklogDeps<T> {
   readonly store: Store<T>
   readonly log: Log
-  readonly bounds: SpoolBounds
+  readonly limits: SpoolLimits
   readonly counts: Counts
 }
 
-interface Hold<T> {
+interface HitBacklog<T> {
   /** Hits are to be held. */
   readonly isAway: boolean
   /** Until what is held can be stored. */
@@ -103,7 +103,7 @@ interface Hold<T> {
   end(): Promise<void>
 }
 
-function createHold<T>({ store, log, bounds, counts }: HoldParts<T>): Hold<T> {
+function createBacklog<T>({ store, log, limits, counts }: BacklogDeps<T>): HitBacklog<T> {
   let held: T[] = []
   let isAway = false
   let isEnded = false
@@ -119,9 +119,9 @@ function createHold<T>({ store, log, bounds, counts }: HoldParts<T>): Hold<T> {
     isAway = false
   }
 
-  async function returning(): Promise<void> {
+  async function storeWhenBack(): Promise<void> {
     while (isAway) {
-      await sleep(bounds.retryMs)
+      await sleep(limits.retryMs)
       if (isEnded) return // the rest is for who ends it
       await storeHeld().catch((error: unknown) => log.debug({ err: error }, 'PostgreSQL is still away'))
     }
@@ -136,10 +136,10 @@ function createHold<T>({ store, log, bounds, counts }: HoldParts<T>): Hold<T> {
       if (isAway) return
       isAway = true
       log.warn({ err: error }, 'PostgreSQL is away: opens and clicks are answered, and held in memory')
-      ending = returning()
+      ending = storeWhenBack()
     },
     add: (hit, waiting) => {
-      const hasRoom = held.length + waiting < bounds.mostHeld
+      const hasRoom = held.length + waiting < limits.maxHeld
       counts[hasRoom ? 'held' : 'lost']++
       if (hasRoom) held.push(hit)
     },

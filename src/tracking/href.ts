@@ -5,16 +5,16 @@
 import { Parser } from 'htmlparser2'
 
 /** Only the wrapped address of a link so long is understood by all programs and proxies. */
-const LONGEST = 4096
+const MAX_URL_LENGTH = 4096
 
 /** The address that is opened, in ASCII; null where it is not http or https, or no absolute URL at all. */
-export function openedBy(value: string): string | null {
+export function resolveHref(value: string): string | null {
   const text = decode(value)
     .replace(/^[\0-\x20]+/, '')
     .replaceAll(/[\t\n\r]/g, '')
   if (!/^https?:\/\/[^/\\]/i.test(text)) return null
   const url = URL.parse(text)
-  return url === null || !isWeb(url) || url.href.length > LONGEST ? null : url.href
+  return url === null || !isWeb(url) || url.href.length > MAX_URL_LENGTH ? null : url.href
 }
 
 function isWeb({ protocol, hostname }: URL): boolean {
@@ -22,8 +22,8 @@ function isWeb({ protocol, hostname }: URL): boolean {
 }
 
 /** Whether a redirect may lead there: what `openedBy` gives, and nothing else. */
-export function mayLeadTo(url: string): boolean {
-  return openedBy(url.replaceAll('&', '&amp;')) === url
+export function isRedirectTarget(url: string): boolean {
+  return resolveHref(url.replaceAll('&', '&amp;')) === url
 }
 
 function decode(value: string): string {

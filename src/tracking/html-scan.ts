@@ -46,12 +46,12 @@ const RAW_TEXT: ReadonlySet<string> = new Set([
 ])
 const LINKS: ReadonlySet<string> = new Set(['a', 'area'])
 /** Attributes of one tag that are looked at. */
-const MOST_ATTRIBUTES = 200
+const MAX_ATTRIBUTES = 200
 
 export function scanHtml(html: string): Scan {
   const links: Link[] = []
   let bodyEnd = -1
-  const take = (tag: Tag, from: number): void => {
+  const onTag = (tag: Tag, from: number): void => {
     if (tag.isEnd) {
       if (tag.name === 'body' || (tag.name === 'html' && bodyEnd < 0)) bodyEnd = from
       return
@@ -59,66 +59,66 @@ export function scanHtml(html: string): Scan {
     const link = LINKS.has(tag.name) ? linkOf(tag) : null
     if (link !== null) links.push(link)
   }
-  const stopped = scanRegion(html, { from: 0, to: html.length }, take)
+  const stopped = scanRegion(html, { from: 0, to: html.length }, onTag)
   return { links, end: bodyEnd >= 0 ? bodyEnd : stopped }
 }
 
-type Take = (tag: Tag, from: number) => void
+type OnTag = (tag: Tag, from: number) => void
 
 /** Answers where it stopped: the end, or the beginning of what never ends. */
-function scanRegion(html: string, { from, to }: Span, take: Take): number {
+function scanRegion(html: string, { from, to }: Span, onTag: OnTag): number {
   let at = from
   for (;;) {
     const open = html.indexOf('<', at)
     if (open < 0 || open >= to) return to
-    const next = passOne(html, { from: open, to }, take)
+    const next = scanConstruct(html, { from: open, to }, onTag)
     if (next === null) return open
     at = next
   }
 }
 
 /** Past what begins with the `<` at `from`; null when it does not end before `to`. */
-function passOne(html: string, region: Span, take: Take): number | null {
+function scanConstruct(html: string, region: Span, onTag: OnTag): number | null {
   const { from, to } = region
   const second = html.charAt(from + 1)
-  if (second === '!') return passMarked(html, region, take)
-  if (second === '?') return within(html.indexOf('>', from), to, 1)
+  if (second === '!') return scanDeclaration(html, region, onTag)
+  if (second === '?') return endWithin(html.indexOf('>', from), to, 1)
   const isEnd = second === '/'
   const first = isEnd ? html.charAt(from + 2) : second
-  if (!/[a-z]/i.test(first)) return isEnd ? within(html.indexOf('>', from), to, 1) : from + 1
+  if (!/[a-z]/i.test(first)) return isEnd ? endWithin(html.indexOf('>', from), to, 1) : from + 1
   const tag = readTag(html, from + (isEnd ? 2 : 1), to)
   if (tag === null) return null
-  take({ ...tag, isEnd }, from)
-  return isEnd ? tag.end : passRawText(html, tag, to)
+  onTag({ ...tag, isEnd }, from)
+  return isEnd ? tag.end : skipRawText(html, tag, to)
 }
 
-function within(found: number, to: number, length: number): number | null {
+function endWithin(found: number, to: number, length: number): number | null {
   return found < 0 || found + length > to ? null : found + length
 }
 
 /** Comments, CDATA, doctype. */
-function passMarked(html: string, { from, to }: Span, take: Take): number | null {
-  if (html.startsWith('<!--', from)) return passComment(html, { from, to }, take)
+function scanDeclaration(html: string, { from, to }: Span, onTag: OnTag): number | null {
+  if (html.startsWith('<!--', from)) return scanComment(html, { from, to }, onTag)
   // one that does not end: nothing behind it is sure
-  if (html.startsWith('<![CDATA[', from)) return within(html.indexOf(']]>', from), to, 3)
-  return within(html.indexOf('>', from), to, 1)
+  if (html.startsWith('<![CDATA[', from)) return endWithin(html.indexOf(']]>', from), to, 3)
+  return endWithin(html.indexOf('>', from), to, 1)
 }
 
 const COMMENT_END = /--!?>/g
 const OUTLOOK = /^<!--\[if [^\]>]{1,200}\]>/i
 
-function passComment(html: string, { from, to }: Span, take: Take): number | null {
+function scanComment(html: string, { from, to }: Span, onTag: OnTag): number | null {
   const short = /^<!--(?:-?>)/.exec(html.slice(from, from + 6))
   if (short !== null) return from + short[0].length
   COMMENT_END.lastIndex = from + 4
   const found = COMMENT_END.exec(html)
-  const end = found === null ? null : within(found.index, to, found[0].length)
+  const end = found === null ? null : endWithin(found.index, to, found[0].length)
   if (found === null || end === null) return null
   const outlook = OUTLOOK.exec(html.slice(from, from + 220))
   // what stands in it may not be the end of the body
   if (outlook !== null)
     scanRegion(html, { from: from + outlook[0].length, to: found.index }, (tag, at) => {
-      if (!tag.isEnd) take(tag, at)
+      if (!tag.isEnd) onTag(tag, at)
     })
   return end
 }
@@ -135,7 +135,7 @@ function readTag(html: string, at: number, to: number): Omit<Tag, 'isEnd'> | nul
     if (html[i] === '>') return { name, attributes, end: i + 1 }
     const read = readAttribute(html, i, to)
     if (read === null) return null
-    if (attributes.length < MOST_ATTRIBUTES) attributes.push(read.attribute)
+    if (attributes.length < MAX_ATTRIBUTES) attributes.push(read.attribute)
     i = read.next
   }
 }
@@ -169,7 +169,7 @@ function isSpace(html: string, i: number): boolean {
 }
 
 /** Past the content of an element that has text in it and no tags. */
-function passRawText(html: string, { name, end }: Omit<Tag, 'isEnd'>, to: number): number | null {
+function skipRawText(html: string, { name, end }: Omit<Tag, 'isEnd'>, to: number): number | null {
   if (name === 'plaintext') return null
   if (!RAW_TEXT.has(name)) return end
   const closing = new RegExp(`</${name}(?=[\\s/>])`, 'gi')
@@ -177,10 +177,10 @@ function passRawText(html: string, { name, end }: Omit<Tag, 'isEnd'>, to: number
   const found = closing.exec(html)
   if (found === null || found.index >= to) return null
   // a script in a comment in a script: its end tag does not end the outer one
-  return name === 'script' && isTwofold(html.slice(end, found.index)) ? null : found.index
+  return name === 'script' && isDoubleEscaped(html.slice(end, found.index)) ? null : found.index
 }
 
-function isTwofold(script: string): boolean {
+function isDoubleEscaped(script: string): boolean {
   const comment = script.indexOf('<!--')
   return comment >= 0 && /<script/i.test(script.slice(comment))
 }

@@ -1,12 +1,12 @@
 import { assert } from 'chai'
 import fc from 'fast-check'
 import { Parser } from 'htmlparser2'
-import { mayLeadTo } from './href.ts'
-import { trackHtml, type Marks } from './html-tracking.ts'
+import { isRedirectTarget } from './href.ts'
+import { trackHtml, type TrackingMarkup } from './html-tracking.ts'
 
 const WRAPPED = 'https://t.example/c/'
 const wrap = (url: string): string => WRAPPED + Buffer.from(url).toString('base64url')
-const MARKS: Marks = { pixel: null, link: wrap }
+const MARKS: TrackingMarkup = { pixel: null, link: wrap }
 const unwrap = (html: string): string =>
   html.replaceAll(
     /https:\/\/t\.example\/c\/([\w-]+)/g,
@@ -227,7 +227,7 @@ describe('tracked HTML, whatever it was', () => {
     fc.array(piece, { maxLength: 40 }).map((pieces) => pieces.join('')),
     fc.string(),
   )
-  const marks: Marks = { pixel: 'https://t.example/o/x', link: wrap }
+  const marks: TrackingMarkup = { pixel: 'https://t.example/o/x', link: wrap }
 
   it('is the same but for href values and one image', () => {
     fc.assert(
@@ -276,7 +276,7 @@ describe('tracked HTML, whatever it was', () => {
     )
   })
   it('a redirect may lead where a link led, and nowhere else', () => {
-    for (const url of ['http://a.example/', 'https://a.example/?b&c=1&amp;d']) assert.ok(mayLeadTo(url), url)
+    for (const url of ['http://a.example/', 'https://a.example/?b&c=1&amp;d']) assert.ok(isRedirectTarget(url), url)
     for (const url of [
       'javascript:alert(1)',
       'http://a.example/\r\nX: y',
@@ -286,6 +286,6 @@ describe('tracked HTML, whatever it was', () => {
       'data:text/html,x',
       '',
     ])
-      assert.ok(!mayLeadTo(url), url)
+      assert.ok(!isRedirectTarget(url), url)
   })
 })

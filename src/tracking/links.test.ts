@@ -1,13 +1,13 @@
 import { assert } from 'chai'
 import fc from 'fast-check'
 import { newId } from '#src/platform/id.ts'
-import { openVault } from '#src/crypto/encryption.ts'
+import { createEncryption } from '#src/crypto/encryption.ts'
 import { createLinks, isOurLink, UNSUBSCRIBE_PREFIX, type MailRef } from './links.ts'
-import { createTokens } from './tokens.ts'
+import { createTrackingTokens } from './tokens.ts'
 
-const vault = openVault(Buffer.alloc(32, 7))
-const links = createLinks({ vault, config: { bounceDomain: 'bounces.op.example' } })
-const tokens = createTokens(vault)
+const encryption = createEncryption(Buffer.alloc(32, 7))
+const links = createLinks({ encryption, config: { bounceDomain: 'bounces.op.example' } })
+const tokens = createTrackingTokens(encryption)
 const REF: MailRef = {
   base: 'https://track.shop.example',
   messageId: newId(),
@@ -69,7 +69,7 @@ describe('tokens of links', () => {
       }
     }
     assert.strictEqual(tokens.readClick(clickToken(REF, URL_OF_MAIL), `${URL_OF_MAIL}x`), null)
-    assert.strictEqual(createTokens(openVault(Buffer.alloc(32, 8))).readHit('open', tokens.hit('open', REF)), null)
+    assert.strictEqual(createTrackingTokens(createEncryption(Buffer.alloc(32, 8))).readHit('open', tokens.hit('open', REF)), null)
     fc.assert(fc.property(fc.string(), (text) => assert.deepEqual(read(text), [])))
   })
 })

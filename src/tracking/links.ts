@@ -4,9 +4,9 @@
  * may stand in any attribute, quoted or not, as they are.
  */
 import type { Config } from '#config/load.ts'
-import type { Vault } from '#src/crypto/encryption.ts'
-import { writeClick, type ClickPen } from './click-signer.ts'
-import { createTokens, type ListRef } from './tokens.ts'
+import type { Encryption } from '#src/crypto/encryption.ts'
+import { signClickLink, type ClickLinkSigner } from './click-signer.ts'
+import { createTrackingTokens, type ListRef } from './tokens.ts'
 
 export interface MailRef extends ListRef {
   /** Scheme and host that the links lead to, with no slash at the end: `MailTracking.base` (settings.ts). */
@@ -21,7 +21,7 @@ export interface Links {
   /** Leads to `url`, which is http or https and absolute. */
   click(ref: MailRef, url: string): string
   /** What writes all of them. */
-  clickPen(ref: MailRef): ClickPen
+  clickSigner(ref: MailRef): ClickLinkSigner
   unsubscribe(ref: MailRef): string
   preferences(ref: MailRef): string
   view(ref: MailRef): string
@@ -34,13 +34,13 @@ const OUR_PATH = /^\/(?:o|c|u|p|v)\/[A-Za-z0-9_-]{40,}/
 export const UNSUBSCRIBE_PREFIX = 'u-'
 
 export function createLinks({
-  vault,
+  encryption,
   config,
 }: {
-  readonly vault: Pick<Vault, 'mac'>
+  readonly encryption: Pick<Encryption, 'mac'>
   readonly config: Pick<Config, 'bounceDomain'>
 }): Links {
-  const tokens = createTokens(vault)
+  const tokens = createTrackingTokens(encryption)
   // several links of a mail hold the same one
   const lists = new WeakMap<MailRef, string>()
   const listToken = (ref: MailRef): string => {
@@ -57,14 +57,14 @@ export function createLinks({
       `<mailto:${UNSUBSCRIBE_PREFIX}${tokens.mailbox({ contactId, audienceId })}@${config.bounceDomain}?subject=${listToken(ref)}>`,
     ]
   }
-  const clickPen = (ref: MailRef): ClickPen => {
+  const clickSigner = (ref: MailRef): ClickLinkSigner => {
     const { mail, key } = tokens.clickKey(ref)
     return { base: ref.base, mail: mail.toString('latin1'), key: key.toString('latin1') }
   }
   return {
     open: (ref) => `${ref.base}/o/${tokens.hit('open', ref)}`,
-    click: (ref, url) => writeClick(clickPen(ref), url),
-    clickPen,
+    click: (ref, url) => signClickLink(clickSigner(ref), url),
+    clickSigner,
     unsubscribe,
     preferences: (ref) => `${ref.base}/p/${listToken(ref)}`,
     view: (ref) => `${ref.base}/v/${tokens.hit('view', ref)}`,

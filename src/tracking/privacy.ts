@@ -2,12 +2,12 @@
 import ipaddr from 'ipaddr.js'
 import type { Privacy } from './settings.ts'
 
-const KEPT_BYTES = { ipv4: 3, ipv6: 6 } as const
+const PREFIX_BYTES = { ipv4: 3, ipv6: 6 } as const
 
-export function keptAddress(address: string, privacy: Privacy): string | null {
+export function maskAddress(address: string, privacy: Privacy): string | null {
   if (privacy === 'none' || !ipaddr.isValid(address)) return null
   const ip = ipaddr.process(address)
   if (privacy === 'full') return ip.toString()
   const bytes = ip.toByteArray()
-  return ipaddr.fromByteArray(bytes.fill(0, KEPT_BYTES[ip.kind()])).toString()
+  return ipaddr.fromByteArray(bytes.fill(0, PREFIX_BYTES[ip.kind()])).toString()
 }

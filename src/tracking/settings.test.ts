@@ -1,12 +1,12 @@
 import { assert } from 'chai'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { newId } from '#src/platform/id.ts'
-import { judgeTracking, loadTracking, type Origin, type TrackingWish } from './settings.ts'
+import { resolveTracking, loadTracking, type MailOrigin, type TrackingPreference } from './settings.ts'
 
-const wish = (said: boolean | null): TrackingWish => ({ opens: said, clicks: said })
+const wish = (said: boolean | null): TrackingPreference => ({ opens: said, clicks: said })
 
 describe('what is tracked', () => {
-  const cases: readonly (readonly [Origin, mail: boolean | null, workspace: boolean | null, isTracked: boolean])[] = [
+  const cases: readonly (readonly [MailOrigin, mail: boolean | null, workspace: boolean | null, isTracked: boolean])[] = [
     ['api', null, null, false],
     ['api', true, false, true],
     ['api', false, true, false],
@@ -22,11 +22,11 @@ describe('what is tracked', () => {
   ]
   for (const [origin, mail, workspace, isTracked] of cases) {
     it(`${origin}: the mail says ${mail}, the workspace ${workspace}: ${isTracked}`, () => {
-      assert.deepEqual(judgeTracking(origin, wish(mail), wish(workspace)), { opens: isTracked, clicks: isTracked })
+      assert.deepEqual(resolveTracking(origin, wish(mail), wish(workspace)), { opens: isTracked, clicks: isTracked })
     })
   }
   it('opens and clicks are apart', () => {
-    assert.deepEqual(judgeTracking('api', { opens: true, clicks: null }, { opens: null, clicks: false }), {
+    assert.deepEqual(resolveTracking('api', { opens: true, clicks: null }, { opens: null, clicks: false }), {
       opens: true,
       clicks: false,
     })

@@ -6,11 +6,11 @@ import type { Config } from '#config/load.ts'
 import type { Context } from '#src/context.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { trackingNameOf } from '#src/domains/records.ts'
-import { createKeptAnswers } from '#src/concurrency/loading-cache.ts'
+import { createLoadingCache } from '#src/concurrency/loading-cache.ts'
 import { sql } from '#src/stores/sql.ts'
 
 /** Null: not said. */
-export interface TrackingWish {
+export interface TrackingPreference {
   readonly opens: boolean | null
   readonly clicks: boolean | null
 }
@@ -18,32 +18,32 @@ export interface TrackingWish {
 /** How much of an IP address is kept with an open or a click. */
 export type Privacy = 'full' | 'truncated' | 'none'
 
-export interface WorkspaceTracking extends TrackingWish {
+export interface WorkspaceTracking extends TrackingPreference {
   readonly privacy: Privacy
   /** Scheme and host in the links, with no slash at the end. */
   readonly base: string
 }
 
 /** Where a mail comes from: the API, an SMTP client, a campaign or automation. */
-export type Origin = 'api' | 'submission' | 'marketing'
+export type MailOrigin = 'api' | 'submission' | 'marketing'
 
-const USUAL: Readonly<Record<Origin, boolean>> = { api: false, submission: false, marketing: true }
+const DEFAULTS: Readonly<Record<MailOrigin, boolean>> = { api: false, submission: false, marketing: true }
 
-export interface Tracked {
+export interface ResolvedTracking {
   readonly opens: boolean
   readonly clicks: boolean
 }
 
 /** SMTP clients have their mail left as it is: only what the mail itself asks for counts. */
-export function judgeTracking(origin: Origin, mail: TrackingWish, workspace: TrackingWish): Tracked {
+export function resolveTracking(origin: MailOrigin, mail: TrackingPreference, workspace: TrackingPreference): ResolvedTracking {
   const ofWorkspace = origin === 'submission' ? { opens: null, clicks: null } : workspace
   return {
-    opens: mail.opens ?? ofWorkspace.opens ?? USUAL[origin],
-    clicks: mail.clicks ?? ofWorkspace.clicks ?? USUAL[origin],
+    opens: mail.opens ?? ofWorkspace.opens ?? DEFAULTS[origin],
+    clicks: mail.clicks ?? ofWorkspace.clicks ?? DEFAULTS[origin],
   }
 }
 
-interface Row {
+interface TrackingRow {
   readonly opens: boolean | null
   readonly clicks: boolean | null
   readonly privacy: Privacy
@@ -75,13 +75,13 @@ export async function loadTracking(
 ): Promise<WorkspaceTracking> {
   const {
     rows: [row],
-  } = await ctx.db.query<Row>(LOAD, [workspaceId])
+  } = await ctx.db.query<TrackingRow>(LOAD, [workspaceId])
   if (row === undefined) return { opens: false, clicks: false, privacy: 'none', base: ctx.config.trackingUrl }
   const { opens, clicks, privacy } = row
   return { opens, clicks, privacy, base: baseOf(ctx.config, row) }
 }
 
-function baseOf(config: Config, { domain, isUsable }: Row): string {
+function baseOf(config: Config, { domain, isUsable }: TrackingRow): string {
   return domain !== null && isUsable ? ownBase(config, domain) : config.trackingUrl
 }
 
@@ -106,7 +106,7 @@ export async function readTrackingSettings(
 ): Promise<TrackingSettings | null> {
   const {
     rows: [row],
-  } = await ctx.db.query<Row>(LOAD, [workspaceId])
+  } = await ctx.db.query<TrackingRow>(LOAD, [workspaceId])
   if (row === undefined) return null
   const { opens, clicks, privacy, replyTo, domain } = row
   return { opens, clicks, privacy, replyTo, trackingDomain: domain, base: baseOf(ctx.config, row) }
@@ -140,7 +140,7 @@ export async function changeTrackingSettings(
   await db.query(`UPDATE workspaces SET ${sets} WHERE id = $1`, [workspaceId, ...given.map((field) => change[field])])
 }
 
-const IS_OURS = sql`
+const IS_TRACKING_DOMAIN = sql`
   SELECT 1
   FROM domains
   WHERE domain = $1 AND tracking_status = 'verified' AND verification_status IN ('verified', 'degraded')
@@ -150,10 +150,10 @@ const IS_OURS = sql`
 /** Whether a host is the tracking name of a verified domain and leads to us. */
 export async function isTrackingName(db: Queryable, host: string): Promise<boolean> {
   const domain = host.slice(host.indexOf('.') + 1)
-  return trackingNameOf(domain) === host && ((await db.query(IS_OURS, [domain])).rowCount ?? 0) > 0
+  return trackingNameOf(domain) === host && ((await db.query(IS_TRACKING_DOMAIN, [domain])).rowCount ?? 0) > 0
 }
 
-const FRESH = { max: 10_000, ttlMs: 5000 }
+const CACHE_LIMITS = { max: 10_000, ttlMs: 5000 }
 
 export interface TrackingCache {
   find(workspaceId: string): Promise<WorkspaceTracking>
@@ -161,6 +161,6 @@ export interface TrackingCache {
 
 /** One question to PostgreSQL for each workspace every few seconds. */
 export function createTrackingCache(ctx: Pick<Context, 'db' | 'config' | 'clock'>): TrackingCache {
-  const kept = createKeptAnswers<WorkspaceTracking>(ctx.clock, FRESH)
-  return { find: (workspaceId) => kept.find(workspaceId, () => loadTracking(ctx, workspaceId)) }
+  const cache = createLoadingCache<WorkspaceTracking>(ctx.clock, CACHE_LIMITS)
+  return { find: (workspaceId) => cache.get(workspaceId, () => loadTracking(ctx, workspaceId)) }
 }

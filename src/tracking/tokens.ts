@@ -9,7 +9,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { hexOf, idOfHex } from '#src/platform/id.ts'
 import { fromBase32, toBase32 } from '#src/mail/base32.ts'
-import type { Vault } from '#src/crypto/encryption.ts'
+import type { Encryption } from '#src/crypto/encryption.ts'
 import { CLICK_MAC_BYTES, clickDigest } from './click-signer.ts'
 
 export interface HitRef {
@@ -31,7 +31,7 @@ export type MailboxRef = Pick<ListRef, 'audienceId'> & { readonly contactId: str
 
 type HitUse = 'open' | 'view'
 
-export interface Tokens {
+export interface TrackingTokens {
   hit(use: HitUse, ref: HitRef): string
   /** Null for what we did not make. */
   readHit(use: HitUse, token: string): HitRef | null
@@ -52,20 +52,20 @@ const MAILBOX_BYTES = 32
 const MAC_BYTES = 12
 /** A local part has at most 64 octets (RFC 5321 4.5.3.1.1). */
 const MAILBOX_MAC_BYTES = 6
-const NOBODY = '0'.repeat(32)
+const NO_ID = '0'.repeat(32)
 const BASE64URL = /^[A-Za-z0-9_-]+$/
 
-export function createTokens(vault: Pick<Vault, 'mac'>): Tokens {
+export function createTrackingTokens(encryption: Pick<Encryption, 'mac'>): TrackingTokens {
   const digest = (purpose: string, data: Buffer, bytes = MAC_BYTES): Buffer =>
-    vault.mac(purpose, data).subarray(0, bytes)
-  const clickKeyOf = (mail: Buffer): Buffer => vault.mac('tracking-click', mail)
+    encryption.mac(purpose, data).subarray(0, bytes)
+  const clickKeyOf = (mail: Buffer): Buffer => encryption.mac('tracking-click', mail)
   return {
     hit: (use, ref) => {
       const plain = writeHit(ref)
       return Buffer.concat([plain, digest(`tracking-${use}`, plain)]).toString('base64url')
     },
     readHit: (use, token) => {
-      const plain = proved(bytesOf(token, HIT_BYTES + MAC_BYTES), HIT_BYTES, (data) => digest(`tracking-${use}`, data))
+      const plain = verified(bytesOf(token, HIT_BYTES + MAC_BYTES), HIT_BYTES, (data) => digest(`tracking-${use}`, data))
       return plain === null ? null : readHit(plain)
     },
     clickKey: (ref) => {
@@ -73,7 +73,7 @@ export function createTokens(vault: Pick<Vault, 'mac'>): Tokens {
       return { mail, key: clickKeyOf(mail) }
     },
     readClick: (token, url) => {
-      const plain = proved(bytesOf(token, HIT_BYTES + CLICK_MAC_BYTES), HIT_BYTES, (mail) =>
+      const plain = verified(bytesOf(token, HIT_BYTES + CLICK_MAC_BYTES), HIT_BYTES, (mail) =>
         clickDigest(clickKeyOf(mail), url),
       )
       return plain === null ? null : readHit(plain)
@@ -88,7 +88,7 @@ export function createTokens(vault: Pick<Vault, 'mac'>): Tokens {
       return Buffer.concat([plain, digest('unsubscribe', plain)]).toString('base64url')
     },
     readList: (token) => {
-      const plain = proved(bytesOf(token, LIST_BYTES + MAC_BYTES), LIST_BYTES, (data) => digest('unsubscribe', data))
+      const plain = verified(bytesOf(token, LIST_BYTES + MAC_BYTES), LIST_BYTES, (data) => digest('unsubscribe', data))
       if (plain === null) return null
       return {
         ...readHit(plain),
@@ -104,7 +104,7 @@ export function createTokens(vault: Pick<Vault, 'mac'>): Tokens {
     readMailbox: (token) => {
       const bytes = fromBase32(token.toLowerCase())
       const isOneOfOurs = bytes !== null && toBase32(bytes) === token.toLowerCase()
-      const plain = proved(isOneOfOurs ? bytes : null, MAILBOX_BYTES, (data) =>
+      const plain = verified(isOneOfOurs ? bytes : null, MAILBOX_BYTES, (data) =>
         digest('unsubscribe-mailbox', data, MAILBOX_MAC_BYTES),
       )
       const contactId = plain === null ? null : idAt(plain, 0)
@@ -125,12 +125,12 @@ function readHit(plain: Buffer): HitRef {
 }
 
 function idBytes(id: string | null): Buffer {
-  return Buffer.from(id === null ? NOBODY : hexOf(id), 'hex')
+  return Buffer.from(id === null ? NO_ID : hexOf(id), 'hex')
 }
 
 function idAt(plain: Buffer, at: number): string | null {
   const hex = plain.toString('hex', at, at + 16)
-  return hex === NOBODY ? null : idOfHex(hex)
+  return hex === NO_ID ? null : idOfHex(hex)
 }
 
 /** One text for each token: what decodes to the same bytes but is written otherwise is none of ours. */
@@ -140,10 +140,10 @@ function bytesOf(token: string, length: number): Buffer | null {
   return bytes.length === length && bytes.toString('base64url') === token ? bytes : null
 }
 
-function proved(bytes: Buffer | null, length: number, digest: (plain: Buffer) => Buffer): Buffer | null {
+function verified(bytes: Buffer | null, length: number, digest: (plain: Buffer) => Buffer): Buffer | null {
   if (bytes === null || bytes.length <= length) return null
   const plain = bytes.subarray(0, length)
-  const wanted = digest(plain)
+  const expected = digest(plain)
   const given = bytes.subarray(length)
-  return given.length === wanted.length && timingSafeEqual(given, wanted) ? plain : null
+  return given.length === expected.length && timingSafeEqual(given, expected) ? plain : null
 }

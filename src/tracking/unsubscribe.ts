@@ -8,26 +8,26 @@
  */
 import { z } from 'zod'
 import {
-  choose,
-  findPerson,
-  findPersonByEmail,
+  applyPreferences,
+  findPreferenceContact,
+  findPreferenceContactByEmail,
   listPreferences,
-  type Choice,
-  type Person,
+  type PreferenceChange,
+  type PreferenceContact,
   type Preference,
 } from '#src/contacts/preferences.ts'
 import type { Context } from '#src/context.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
-import { announce, NO_NEWS, type News } from '#src/queue/notifications.ts'
+import { publishNotifications, NO_NOTIFICATIONS, type CommitNotifications } from '#src/queue/notifications.ts'
 import { isUuid, newId } from '#src/platform/id.ts'
 import { raiseRecipientEvents } from '#src/messages/recipient-events.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { ListRef, MailboxRef } from './tokens.ts'
 
-export type Leaving = Pick<Context, 'db' | 'redis' | 'clock' | 'vault'>
+export type UnsubscribeContext = Pick<Context, 'db' | 'redis' | 'clock' | 'encryption'>
 
 /** By which mail; null where a letter does not say. */
-export type Leaver = ListRef | (MailboxRef & { readonly messageId?: undefined })
+export type UnsubscribeRef = ListRef | (MailboxRef & { readonly messageId?: undefined })
 
 const ADDRESS = prepared(
   'leaving-address',
@@ -39,25 +39,25 @@ const AUDIENCE = prepared(
 )
 
 /** Who it is about; null for a contact that was deleted. */
-async function findLeaver(db: Queryable, ref: Leaver): Promise<Person | null> {
+async function findRecipient(db: Queryable, ref: UnsubscribeRef): Promise<PreferenceContact | null> {
   const isMail = ref.messageId !== undefined
-  const person = ref.contactId === null ? null : await findPerson(db, ref.contactId, isMail ? ref.workspaceId : null)
+  const person = ref.contactId === null ? null : await findPreferenceContact(db, ref.contactId, isMail ? ref.workspaceId : null)
   if (person !== null || !isMail) return person
   const {
     rows: [recipient],
   } = await db.query<{ address: string }>(ADDRESS, [ref.messageId, ref.n, ref.workspaceId])
-  return recipient === undefined ? null : findPersonByEmail(db, ref.workspaceId, recipient.address)
+  return recipient === undefined ? null : findPreferenceContactByEmail(db, ref.workspaceId, recipient.address)
 }
 
-export interface Asked {
-  readonly person: Person
+export interface UnsubscribeTarget {
+  readonly person: PreferenceContact
   /** The name of the audience; null: all mail of campaigns and automations. */
   readonly list: string | null
 }
 
 /** What the page asks about; changes nothing. Null for a contact that was deleted. */
-export async function readLeaving(db: Queryable, ref: Leaver): Promise<Asked | null> {
-  const person = await findLeaver(db, ref)
+export async function findUnsubscribeTarget(db: Queryable, ref: UnsubscribeRef): Promise<UnsubscribeTarget | null> {
+  const person = await findRecipient(db, ref)
   if (person === null) return null
   if (ref.audienceId === null) return { person, list: null }
   const {
@@ -66,27 +66,27 @@ export async function readLeaving(db: Queryable, ref: Leaver): Promise<Asked | n
   return { person, list: audience?.name ?? null }
 }
 
-export type Left =
+export type UnsubscribeResult =
   | { readonly kind: 'nobody' }
   /** `undo` brings back what was changed; null where nothing was. */
-  | { readonly kind: 'left'; readonly asked: Asked; readonly undo: string | null }
+  | { readonly kind: 'left'; readonly target: UnsubscribeTarget; readonly undo: string | null }
 
 /** @throws when PostgreSQL is away: nothing is known to be changed. */
-export async function leave(ctx: Leaving, ref: Leaver): Promise<Left> {
+export async function unsubscribe(ctx: UnsubscribeContext, ref: UnsubscribeRef): Promise<UnsubscribeResult> {
   const now = new Date(ctx.clock.now())
-  const asked = await readLeaving(ctx.db, ref)
-  if (asked === null) return { kind: 'nobody' }
-  const { person } = asked
-  const choice: Choice =
-    ref.audienceId === null ? { leave: [], comeBack: [], isOptedOut: true } : { leave: [ref.audienceId], comeBack: [] }
-  const { chosen, told } = await ctx.db.transaction(async (tx) => {
-    const made = await choose(tx, person, choice, now)
-    return { chosen: made, told: await tell(tx, ref, now) }
+  const target = await findUnsubscribeTarget(ctx.db, ref)
+  if (target === null) return { kind: 'nobody' }
+  const { person } = target
+  const choice: PreferenceChange =
+    ref.audienceId === null ? { unsubscribe: [], resubscribe: [], isOptedOut: true } : { unsubscribe: [ref.audienceId], resubscribe: [] }
+  const { chosen, told: reported } = await ctx.db.transaction(async (tx) => {
+    const made = await applyPreferences(tx, person, choice, now)
+    return { chosen: made, told: await recordUnsubscribe(tx, ref, now) }
   })
-  for (const news of [chosen.news, told]) announce(ctx, news)
+  for (const news of [chosen.notifications, reported]) publishNotifications(ctx, news)
   const optedOut = choice.isOptedOut === true && !person.isOptedOut
-  const isChanged = optedOut || chosen.left.length > 0
-  return { kind: 'left', asked, undo: isChanged ? sealUndo(ctx, person, { audiences: chosen.left, optedOut }) : null }
+  const isChanged = optedOut || chosen.unsubscribed.length > 0
+  return { kind: 'left', target, undo: isChanged ? encryptUndo(ctx, person, { audiences: chosen.unsubscribed, optedOut }) : null }
 }
 
 const LEDGER = prepared(
@@ -105,8 +105,8 @@ const LEDGER = prepared(
 )
 
 /** The mail that it was done by. */
-async function tell(tx: Queryable, ref: Leaver, now: Date): Promise<News> {
-  if (ref.messageId === undefined) return NO_NEWS
+async function recordUnsubscribe(tx: Queryable, ref: UnsubscribeRef, now: Date): Promise<CommitNotifications> {
+  if (ref.messageId === undefined) return NO_NOTIFICATIONS
   const { messageId, n, audienceId } = ref
   const event = {
     id: newId(now.getTime()),
@@ -126,57 +126,57 @@ const TEXT = /^[A-Za-z0-9_-]{1,8192}$/
 const uuid = z.string().refine(isUuid)
 const undoContent = z.tuple([uuid, uuid, z.array(uuid), z.boolean(), z.number()])
 
-interface Undoing {
+interface UndoChange {
   readonly audiences: readonly string[]
   readonly optedOut: boolean
 }
 
-function sealUndo(
-  { vault, clock }: Leaving,
-  { workspaceId, contactId }: Person,
-  { audiences, optedOut }: Undoing,
+function encryptUndo(
+  { encryption, clock }: UnsubscribeContext,
+  { workspaceId, contactId }: PreferenceContact,
+  { audiences, optedOut }: UndoChange,
 ): string {
-  return vault
-    .seal(PURPOSE, JSON.stringify([workspaceId, contactId, audiences, optedOut, clock.now() + UNDO_MS]))
+  return encryption
+    .encrypt(PURPOSE, JSON.stringify([workspaceId, contactId, audiences, optedOut, clock.now() + UNDO_MS]))
     .toString('base64url')
 }
 
 /** False for an undo that is not ours or too old, and for a contact that was deleted meanwhile. @throws as `leave`. */
-export async function undoLeaving(ctx: Leaving, undo: string): Promise<boolean> {
-  const content = TEXT.test(undo) ? openUndo(ctx, Buffer.from(undo, 'base64url')) : null
+export async function undoUnsubscribe(ctx: UnsubscribeContext, undo: string): Promise<boolean> {
+  const content = TEXT.test(undo) ? decryptUndo(ctx, Buffer.from(undo, 'base64url')) : null
   if (content === null) return false
   const [workspaceId, contactId, audiences, optedOut, untilMs] = content
-  const person = untilMs < ctx.clock.now() ? null : await findPerson(ctx.db, contactId, workspaceId)
+  const person = untilMs < ctx.clock.now() ? null : await findPreferenceContact(ctx.db, contactId, workspaceId)
   if (person === null) return false
-  const choice: Choice = { leave: [], comeBack: audiences, ...(optedOut ? { isOptedOut: false } : {}) }
-  const { news } = await ctx.db.transaction((tx) => choose(tx, person, choice, new Date(ctx.clock.now())))
-  announce(ctx, news)
+  const choice: PreferenceChange = { unsubscribe: [], resubscribe: audiences, ...(optedOut ? { isOptedOut: false } : {}) }
+  const { notifications: news } = await ctx.db.transaction((tx) => applyPreferences(tx, person, choice, new Date(ctx.clock.now())))
+  publishNotifications(ctx, news)
   return true
 }
 
-function openUndo({ vault }: Leaving, sealed: Buffer): z.output<typeof undoContent> | null {
+function decryptUndo({ encryption }: UnsubscribeContext, sealed: Buffer): z.output<typeof undoContent> | null {
   try {
-    return undoContent.safeParse(JSON.parse(vault.open(PURPOSE, sealed).toString('utf8'))).data ?? null
+    return undoContent.safeParse(JSON.parse(encryption.decrypt(PURPOSE, sealed).toString('utf8'))).data ?? null
   } catch {
     return null // not ours
   }
 }
 
 /** Audiences that one page shows. */
-const MOST_SHOWN = 90
+const MAX_LISTED = 90
 
 export interface Preferences {
-  readonly person: Person
+  readonly person: PreferenceContact
   readonly lists: readonly Preference[]
 }
 
 /** What a person may choose from. Null for a contact that was deleted. */
-export async function readPreferences(db: Queryable, ref: Leaver): Promise<Preferences | null> {
-  const person = await findLeaver(db, ref)
-  return person === null ? null : { person, lists: await listPreferences(db, person, MOST_SHOWN) }
+export async function readPreferences(db: Queryable, ref: UnsubscribeRef): Promise<Preferences | null> {
+  const person = await findRecipient(db, ref)
+  return person === null ? null : { person, lists: await listPreferences(db, person, MAX_LISTED) }
 }
 
-export interface Wanted {
+export interface PreferenceForm {
   /** What there was to choose from; all else stays as it is. */
   readonly shown: ReadonlySet<string>
   readonly audiences: ReadonlySet<string>
@@ -184,26 +184,26 @@ export interface Wanted {
 }
 
 /** Takes over what was chosen of what the page shows; null for a contact that was deleted. @throws as `leave`. */
-export async function savePreferences(ctx: Leaving, ref: Leaver, wanted: Wanted): Promise<Preferences | null> {
+export async function savePreferences(ctx: UnsubscribeContext, ref: UnsubscribeRef, form: PreferenceForm): Promise<Preferences | null> {
   const now = new Date(ctx.clock.now())
   const before = await readPreferences(ctx.db, ref)
   if (before === null) return null
-  const isWanted = ({ audienceId }: Preference): boolean => !wanted.isOptedOut && wanted.audiences.has(audienceId)
+  const isChosen = ({ audienceId }: Preference): boolean => !form.isOptedOut && form.audiences.has(audienceId)
   const idsOf = (lists: readonly Preference[]): string[] => lists.map(({ audienceId }) => audienceId)
-  const leaving = before.lists.filter(
-    (one) => one.isSubscribed && !isWanted(one) && (wanted.isOptedOut || wanted.shown.has(one.audienceId)),
+  const toLeave = before.lists.filter(
+    (one) => one.isSubscribed && !isChosen(one) && (form.isOptedOut || form.shown.has(one.audienceId)),
   )
-  const returning = before.lists.filter((one) => !one.isSubscribed && isWanted(one))
-  const { chosen, told } = await ctx.db.transaction(async (tx) => {
-    const made = await choose(
+  const toJoin = before.lists.filter((one) => !one.isSubscribed && isChosen(one))
+  const { chosen, told: reported } = await ctx.db.transaction(async (tx) => {
+    const made = await applyPreferences(
       tx,
       before.person,
-      { leave: idsOf(leaving), comeBack: idsOf(returning), isOptedOut: wanted.isOptedOut },
+      { unsubscribe: idsOf(toLeave), resubscribe: idsOf(toJoin), isOptedOut: form.isOptedOut },
       now,
     )
-    const hasLeft = made.left.length > 0 || (wanted.isOptedOut && !before.person.isOptedOut)
-    return { chosen: made, told: hasLeft ? await tell(tx, ref, now) : NO_NEWS }
+    const hasLeft = made.unsubscribed.length > 0 || (form.isOptedOut && !before.person.isOptedOut)
+    return { chosen: made, told: hasLeft ? await recordUnsubscribe(tx, ref, now) : NO_NOTIFICATIONS }
   })
-  for (const news of [chosen.news, told]) announce(ctx, news)
+  for (const news of [chosen.notifications, reported]) publishNotifications(ctx, news)
   return readPreferences(ctx.db, ref)
 }

@@ -2,52 +2,52 @@
  * One try of one delivery: signed now, posted, judged. A value in every case; what could not even be sent is a failed try with its reason.
  */
 import type { Clock } from '#src/platform/clock.ts'
-import type { Outgoing, Posted } from '#src/net/http-client.ts'
-import type { Delivery } from './delivery-content.ts'
+import type { HttpClient, HttpResult } from '#src/net/http-client.ts'
+import type { WebhookDelivery } from './delivery-content.ts'
 import { eventName } from './payload.ts'
-import type { Tried } from './result-writer.ts'
+import type { WebhookAttempt } from './result-writer.ts'
 import { signatureHeaders } from './sign.ts'
-import { judge, TRY_TIMEOUT_MS, type Verdict } from './response-policy.ts'
+import { evaluateResponse, ATTEMPT_TIMEOUT_MS, type AttemptVerdict } from './response-policy.ts'
 
-export interface Means {
-  readonly outgoing: Outgoing
+export interface AttemptDeps {
+  readonly outgoing: HttpClient
   readonly clock: Clock
   readonly retryScale: number
 }
 
 const HEADERS = { 'content-type': 'application/json', 'user-agent': 'Mailstead-Webhooks/1' } as const
 
-export async function attemptDelivery(delivery: Delivery, means: Means): Promise<Tried> {
-  const at = new Date(means.clock.now())
+export async function attemptDelivery(delivery: WebhookDelivery, deps: AttemptDeps): Promise<WebhookAttempt> {
+  const at = new Date(deps.clock.now())
   const url = delivery.target?.url ?? ''
   const body = delivery.body ?? ''
   const headers = headersOf(delivery, body, at)
-  const posted =
-    headers === null ? obstacle(delivery) : await means.outgoing.post(url, { headers, body, timeoutMs: TRY_TIMEOUT_MS })
+  const response =
+    headers === null ? notSent(delivery) : await deps.outgoing.post(url, { headers, body, timeoutMs: ATTEMPT_TIMEOUT_MS })
   return {
     delivery,
-    verdict: verdictOn(delivery, posted, means.retryScale),
+    verdict: verdictFor(delivery, response, deps.retryScale),
     record: {
       at,
       url,
       headers: headers ?? {},
       body,
-      durationMs: posted.durationMs,
-      status: posted.ok ? posted.status : null,
-      response: posted.ok ? posted.body : null,
+      durationMs: response.durationMs,
+      status: response.ok ? response.status : null,
+      response: response.ok ? response.body : null,
     },
   }
 }
 
 /** Null when it cannot be signed: nothing leaves without a signature. */
-function headersOf(delivery: Delivery, body: string, at: Date): Record<string, string> | null {
+function headersOf(delivery: WebhookDelivery, body: string, at: Date): Record<string, string> | null {
   const keys = delivery.target?.keys ?? null
   if (keys === null || delivery.body === null) return null
   const signed = { id: eventName(delivery.eventId), timestampSeconds: Math.floor(at.getTime() / 1000), body }
   return { ...HEADERS, ...signatureHeaders(keys, signed) }
 }
 
-function obstacle(delivery: Delivery): Posted {
+function notSent(delivery: WebhookDelivery): HttpResult {
   const detail =
     delivery.body === null
       ? 'not sent: the event is no longer stored'
@@ -56,7 +56,7 @@ function obstacle(delivery: Delivery): Posted {
 }
 
 /** An event that is gone does not come back; everything else is worth another try. */
-function verdictOn(delivery: Delivery, posted: Posted, retryScale: number): Verdict {
-  const verdict = judge(posted, delivery.tries, retryScale)
+function verdictFor(delivery: WebhookDelivery, response: HttpResult, retryScale: number): AttemptVerdict {
+  const verdict = evaluateResponse(response, delivery.attempts, retryScale)
   return delivery.body === null ? { ...verdict, state: 'failed', nextInMs: null } : verdict
 }

@@ -8,25 +8,25 @@
  */
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
-import { fullLanes, type Room } from './endpoint-concurrency.ts'
+import { saturatedEndpoints, type QueueCapacity } from './endpoint-concurrency.ts'
 
 /** Waiting in the process, the try itself (10 s) and settling must fit; a crash delays what was held by this. */
 export const LEASE_SECONDS = 60
 
-export interface Claimed {
+export interface ClaimedWebhook {
   readonly eventId: string
   readonly endpointId: string
   readonly workspaceId: string
   /** The transaction that wrote it together with its event. */
   readonly tx: string
   /** Made before this one, since it was queued or replayed. */
-  readonly tries: number
+  readonly attempts: number
   /** The fence: whoever settles must name it. */
   readonly leasedUntil: Date
 }
 
-export interface Claim {
-  readonly deliveries: readonly Claimed[]
+export interface WebhookClaim {
+  readonly deliveries: readonly ClaimedWebhook[]
   /** Endpoints that got all they had room for, or had none, and may have more. */
   readonly unfinished: ReadonlySet<string>
   /** Until something else is due, ms; null when nothing is. */
@@ -121,22 +121,22 @@ interface ClaimRow {
 }
 
 /** Claims what is due, the oldest first. The lanes of `room` are endpoints. */
-export async function claimDeliveries(db: Queryable, room: Room): Promise<Claim> {
-  const endpoints = [[...room.lanes.keys()], [...room.lanes.values()]]
-  const { rows } = await db.query<ClaimRow>(CLAIM, [...endpoints, room.each, room.total, LEASE_SECONDS])
-  const taken = rows.filter((row) => row.event_id !== null)
+export async function claimDeliveries(db: Queryable, capacity: QueueCapacity): Promise<WebhookClaim> {
+  const endpoints = [[...capacity.byEndpoint.keys()], [...capacity.byEndpoint.values()]]
+  const { rows } = await db.query<ClaimRow>(CLAIM, [...endpoints, capacity.defaultPerEndpoint, capacity.total, LEASE_SECONDS])
+  const claimed = rows.filter((row) => row.event_id !== null)
   return {
-    deliveries: taken.map((row) => ({
+    deliveries: claimed.map((row) => ({
       eventId: row.event_id ?? '',
       endpointId: row.endpoint_id,
       workspaceId: row.workspace_id,
       tx: row.tx,
-      tries: row.tries,
+      attempts: row.tries,
       leasedUntil: row.leased_until,
     })),
-    unfinished: fullLanes(
-      room,
-      taken.map((row) => ({ lane: row.endpoint_id, room: row.room })),
+    unfinished: saturatedEndpoints(
+      capacity,
+      claimed.map((row) => ({ lane: row.endpoint_id, room: row.room })),
     ),
     nextInMs: rows[0]?.next_in_ms ?? null,
     hasAbandoned: rows[0]?.has_abandoned ?? false,

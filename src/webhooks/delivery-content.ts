@@ -7,21 +7,21 @@ import { columnsOf } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { REPORTED, reportedOf, type ReportedRow } from '#src/events/reported-event.ts'
 import { sql } from '#src/stores/sql.ts'
-import type { Claimed } from './claim.ts'
+import type { ClaimedWebhook } from './claim.ts'
 import { payloadOf } from './payload.ts'
-import type { Opener, SigningKey } from './secret.ts'
+import type { SecretDecryptor, WebhookSigningKey } from './secret.ts'
 
-export interface Target {
+export interface WebhookTarget {
   readonly id: string
   readonly url: string
   /** The newest first; null when they cannot be opened. */
-  readonly keys: readonly SigningKey[] | null
+  readonly keys: readonly WebhookSigningKey[] | null
 }
 
 /** A delivery that is ready to be tried. */
-export interface Delivery extends Claimed {
+export interface WebhookDelivery extends ClaimedWebhook {
   /** Null when the endpoint is gone. */
-  readonly target: Target | null
+  readonly target: WebhookTarget | null
   /** Null when the event is no longer stored, or is no event. */
   readonly body: string | null
 }
@@ -53,14 +53,14 @@ interface TargetRow {
   readonly previous_secret: Buffer | null
 }
 
-export async function loadDeliveries(db: Queryable, claimed: readonly Claimed[], open: Opener): Promise<Delivery[]> {
+export async function loadDeliveries(db: Queryable, claimed: readonly ClaimedWebhook[], decrypt: SecretDecryptor): Promise<WebhookDelivery[]> {
   const events = [...new Map(claimed.map((one) => [one.eventId, one])).values()]
   const [found, targets] = await Promise.all([
     db.query<ReportedRow>(EVENTS, columnsOf(events, [(e) => e.eventId, (e) => e.workspaceId, (e) => e.tx])),
     db.query<TargetRow>(TARGETS, [[...new Set(claimed.map((one) => one.endpointId))]]),
   ])
   const bodies = new Map(found.rows.map((row) => [row.id, bodyOf(row)]))
-  const known = new Map(targets.rows.map((row) => [row.id, { id: row.id, url: row.url, keys: keysOf(row, open) }]))
+  const known = new Map(targets.rows.map((row) => [row.id, { id: row.id, url: row.url, keys: keysOf(row, decrypt) }]))
   return claimed.map((one) => ({
     ...one,
     target: known.get(one.endpointId) ?? null,
@@ -77,9 +77,9 @@ function bodyOf(row: ReportedRow): string | null {
   }
 }
 
-function keysOf(row: TargetRow, open: Opener): SigningKey[] | null {
+function keysOf(row: TargetRow, decrypt: SecretDecryptor): WebhookSigningKey[] | null {
   try {
-    return [row.secret, row.previous_secret].filter((sealed) => sealed !== null).map(open)
+    return [row.secret, row.previous_secret].filter((sealed) => sealed !== null).map(decrypt)
   } catch {
     return null
   }

@@ -4,9 +4,9 @@
  */
 import type { Queryable } from '#src/stores/db.ts'
 import { idOfHex, isUuid } from '#src/platform/id.ts'
-import { readPage, type PageWish } from '#src/stores/page.ts'
+import { readPage, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
-import { wakeSender, type Endpoint, type Wakeable } from './endpoints.ts'
+import { notifySender, type Endpoint, type NotifyDeps } from './endpoints.ts'
 
 export interface DeliveryView {
   readonly eventId: string
@@ -18,10 +18,10 @@ export interface DeliveryView {
   readonly createdAt: Date
   /** Null when there is no next try. */
   readonly nextTryAt: Date | null
-  readonly attempts: readonly AttemptView[]
+  readonly attempts: readonly WebhookAttemptView[]
 }
 
-export interface AttemptView {
+export interface WebhookAttemptView {
   readonly attempt: number
   readonly at: Date
   readonly url: string
@@ -37,7 +37,7 @@ export interface AttemptView {
 export const DELIVERY_STATES = ['pending', 'delivered', 'failed'] as const
 export type DeliveryState = (typeof DELIVERY_STATES)[number]
 
-export interface LogFilter extends PageWish {
+export interface DeliveryFilter extends PageRequest {
   readonly state: DeliveryState | null
   readonly eventId: string | null
 }
@@ -51,13 +51,13 @@ export function eventIdOf(text: string): string | null {
 
 const WHERE = 'd.endpoint_id = $1 AND ($2::text IS NULL OR d.state = $2) AND ($3::uuid IS NULL OR d.event_id = $3)'
 
-export interface LogPage {
+export interface DeliveryPage {
   readonly deliveries: readonly DeliveryView[]
   readonly total: number
 }
 
 /** The newest event first. */
-export async function listDeliveries(db: Queryable, endpoint: Endpoint, filter: LogFilter): Promise<LogPage> {
+export async function listDeliveries(db: Queryable, endpoint: Endpoint, filter: DeliveryFilter): Promise<DeliveryPage> {
   const { items, total } = await readPage<Omit<DeliveryView, 'attempts'>>(
     db,
     {
@@ -85,8 +85,8 @@ async function listAttempts(
   db: Queryable,
   endpointId: string,
   eventIds: readonly string[],
-): Promise<Map<string, AttemptView[]>> {
-  const { rows } = await db.query<AttemptView & { eventId: string }>(
+): Promise<Map<string, WebhookAttemptView[]>> {
+  const { rows } = await db.query<WebhookAttemptView & { eventId: string }>(
     sql`
       SELECT event_id AS "eventId", attempt, at, url, request_headers AS "requestHeaders",
         request_body AS "requestBody", status, response_body AS "responseBody", error, duration_ms AS "durationMs"
@@ -101,7 +101,7 @@ async function listAttempts(
 
 /** Queues an event again, at once and with all its tries. One that is under way just now is not sent twice. */
 export async function replayDelivery(
-  ctx: Wakeable,
+  ctx: NotifyDeps,
   endpoint: Endpoint,
   eventId: string,
 ): Promise<'queued' | 'not-found' | 'switched-off'> {
@@ -122,6 +122,6 @@ export async function replayDelivery(
   )
   if (rows[0] === undefined) return 'not-found'
   if (!rows[0].is_active) return 'switched-off'
-  wakeSender(ctx)
+  notifySender(ctx)
   return 'queued'
 }

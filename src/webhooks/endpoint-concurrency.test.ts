@@ -1,14 +1,14 @@
 import { assert } from 'chai'
-import { Lanes, type Bounds, type Pace } from './endpoint-concurrency.ts'
+import { EndpointQueues, type ConcurrencyLimits, type ResponseSpeed } from './endpoint-concurrency.ts'
 
 interface Job {
   readonly lane: string
   readonly nr: number
-  end(pace: Pace): Promise<void>
+  end(pace: ResponseSpeed): Promise<void>
 }
 
 interface Bench {
-  readonly lanes: Lanes<Job>
+  readonly lanes: EndpointQueues<Job>
   readonly running: Job[]
   readonly hungry: string[]
   readonly fill: (lane: string, count: number) => void
@@ -16,13 +16,13 @@ interface Bench {
 }
 
 /** Lanes whose jobs run until the test ends them. */
-function build(bounds: Bounds): Bench {
+function build(bounds: ConcurrencyLimits): Bench {
   const running: Job[] = []
   const hungry: string[] = []
-  const lanes = new Lanes<Job>(bounds, {
+  const lanes = new EndpointQueues<Job>(bounds, {
     run: (job) =>
       new Promise((resolve) => {
-        const end = async (pace: Pace): Promise<void> => {
+        const end = async (pace: ResponseSpeed): Promise<void> => {
           running.splice(
             running.findIndex((one) => one.nr === job.nr && one.lane === job.lane),
             1,
@@ -32,7 +32,7 @@ function build(bounds: Bounds): Bench {
         }
         running.push({ ...job, end })
       }),
-    onHungry: (lane) => hungry.push(lane),
+    onLow: (lane) => hungry.push(lane),
   })
   return {
     lanes,
@@ -55,13 +55,13 @@ describe('webhook lanes', () => {
       running.map((job) => job.nr),
       [0, 1, 2, 3],
     )
-    assert.strictEqual(lanes.held, 10)
+    assert.strictEqual(lanes.size, 10)
     await running[1]?.end('slow')
     assert.deepEqual(
       running.map((job) => job.nr),
       [0, 2, 3, 4],
     )
-    assert.strictEqual(lanes.held, 9)
+    assert.strictEqual(lanes.size, 9)
   })
 
   it('widen with quick good answers, up to the maximum', async () => {
@@ -106,7 +106,7 @@ describe('webhook lanes', () => {
     const { lanes, running, fill } = build({ slots: 10, firstWindow: 4, maxWindow: 4 })
     for (let lane = 0; lane < 50; lane++) fill(`lane ${lane}`, 2)
     const served = new Set<string>()
-    while (lanes.held > 0) {
+    while (lanes.size > 0) {
       assert.ok(running.length > 0 && running.length <= 10)
       const job = running[0]
       served.add(`${job?.lane} ${job?.nr}`)
@@ -120,14 +120,14 @@ describe('webhook lanes', () => {
     fill('a', 3)
     fill('b', 20)
     assert.deepEqual(
-      [...lanes.rooms()],
+      [...lanes.capacities()],
       [
         ['a', 5],
         ['b', 0],
       ],
     )
     await running[0]?.end('quick')
-    assert.strictEqual(lanes.rooms().get('a'), 8)
+    assert.strictEqual(lanes.capacities().get('a'), 8)
   })
 
   it('say when they run dry', async () => {
@@ -148,7 +148,7 @@ describe('webhook lanes', () => {
       lanes.clear().map((job) => job.nr),
       [4, 5],
     )
-    assert.strictEqual(lanes.held, 4)
+    assert.strictEqual(lanes.size, 4)
     let isIdle = false
     const idle = lanes.idle().then(() => {
       isIdle = true

@@ -7,56 +7,56 @@
  */
 
 /** How a job went, for the window of its lane: `slow` leaves it as it is. */
-export type Pace = 'quick' | 'slow' | 'bad'
+export type ResponseSpeed = 'quick' | 'slow' | 'bad'
 
-export interface Bounds {
+export interface ConcurrencyLimits {
   readonly slots: number
   readonly firstWindow: number
   readonly maxWindow: number
 }
 
-interface Lane<J> {
+interface EndpointQueue<J> {
   readonly waiting: J[]
   running: number
   window: number
   usedAt: number
 }
 
-export interface LaneWork<J> {
+export interface EndpointWork<J> {
   /** Must not reject. */
-  readonly run: (job: J) => Promise<Pace>
+  readonly run: (job: J) => Promise<ResponseSpeed>
   /** A lane has little left to start. */
-  readonly onHungry: (lane: string) => void
+  readonly onLow: (lane: string) => void
 }
 
 /** How much the caller can take. */
-export interface Room {
+export interface QueueCapacity {
   readonly total: number
   /** Of lanes not named below. */
-  readonly each: number
-  readonly lanes: ReadonlyMap<string, number>
+  readonly defaultPerEndpoint: number
+  readonly byEndpoint: ReadonlyMap<string, number>
 }
 
 // Lanes at rest are forgotten after this; what their window had learned is old by then.
-const REST_MS = 600_000
+const FORGET_AFTER_MS = 600_000
 
-export class Lanes<J> {
-  readonly #bounds: Bounds
-  readonly #work: LaneWork<J>
-  readonly #lanes = new Map<string, Lane<J>>()
+export class EndpointQueues<J> {
+  readonly #bounds: ConcurrencyLimits
+  readonly #work: EndpointWork<J>
+  readonly #lanes = new Map<string, EndpointQueue<J>>()
   /** Names of lanes with waiting jobs; who has started one goes to the end. */
   readonly #queue = new Set<string>()
   #running = 0
   #waiting = 0
   #idle: (() => void)[] = []
 
-  constructor(bounds: Bounds, work: LaneWork<J>) {
+  constructor(bounds: ConcurrencyLimits, work: EndpointWork<J>) {
     this.#bounds = bounds
     this.#work = work
   }
 
   /** Jobs that run or wait. */
-  get held(): number {
+  get size(): number {
     return this.#running + this.#waiting
   }
 
@@ -69,12 +69,12 @@ export class Lanes<J> {
   }
 
   /** How many more each known lane should hold, so that it does not run dry before the next claim: twice its window in all. */
-  rooms(): Map<string, number> {
+  capacities(): Map<string, number> {
     const now = performance.now()
-    for (const [name, lane] of this.#lanes)
-      if (lane.running === 0 && lane.waiting.length === 0 && now - lane.usedAt > REST_MS) this.#lanes.delete(name)
+    for (const [name, queue] of this.#lanes)
+      if (queue.running === 0 && queue.waiting.length === 0 && now - queue.usedAt > FORGET_AFTER_MS) this.#lanes.delete(name)
     return new Map(
-      [...this.#lanes].map(([name, lane]) => [name, Math.max(0, 2 * lane.window - lane.running - lane.waiting.length)]),
+      [...this.#lanes].map(([name, queue]) => [name, Math.max(0, 2 * queue.window - queue.running - queue.waiting.length)]),
     )
   }
 
@@ -82,7 +82,7 @@ export class Lanes<J> {
   clear(): J[] {
     this.#queue.clear()
     this.#waiting = 0
-    return [...this.#lanes.values()].flatMap((lane) => lane.waiting.splice(0))
+    return [...this.#lanes.values()].flatMap((queue) => queue.waiting.splice(0))
   }
 
   /** Resolves when nothing runs. */
@@ -90,34 +90,34 @@ export class Lanes<J> {
     return this.#running === 0 ? Promise.resolve() : new Promise((resolve) => this.#idle.push(resolve))
   }
 
-  #laneOf(name: string): Lane<J> {
-    const lane = this.#lanes.get(name) ?? { waiting: [], running: 0, window: this.#bounds.firstWindow, usedAt: 0 }
-    lane.usedAt = performance.now()
-    this.#lanes.set(name, lane)
-    return lane
+  #laneOf(name: string): EndpointQueue<J> {
+    const queue = this.#lanes.get(name) ?? { waiting: [], running: 0, window: this.#bounds.firstWindow, usedAt: 0 }
+    queue.usedAt = performance.now()
+    this.#lanes.set(name, queue)
+    return queue
   }
 
   #startAll(): void {
     for (const name of this.#queue) {
-      const lane = this.#laneOf(name)
-      if (lane.running >= Math.min(lane.window, this.#bounds.slots - this.#running)) continue
-      const job = lane.waiting.shift()
+      const queue = this.#laneOf(name)
+      if (queue.running >= Math.min(queue.window, this.#bounds.slots - this.#running)) continue
+      const job = queue.waiting.shift()
       this.#queue.delete(name)
-      if (lane.waiting.length > 0) this.#queue.add(name) // this very loop comes to it again, after the others
-      if (job !== undefined) void this.#start(name, lane, job)
+      if (queue.waiting.length > 0) this.#queue.add(name) // this very loop comes to it again, after the others
+      if (job !== undefined) void this.#start(name, queue, job)
     }
   }
 
-  async #start(name: string, lane: Lane<J>, job: J): Promise<void> {
+  async #start(name: string, queue: EndpointQueue<J>, job: J): Promise<void> {
     this.#waiting--
     this.#running++
-    lane.running++
-    const pace = await this.#work.run(job)
+    queue.running++
+    const speed = await this.#work.run(job)
     this.#running--
-    lane.running--
-    lane.window = adjusted(lane.window, pace, this.#bounds.maxWindow)
+    queue.running--
+    queue.window = adjustedWindow(queue.window, speed, this.#bounds.maxWindow)
     this.#startAll()
-    if (lane.waiting.length < lane.window / 2) this.#work.onHungry(name)
+    if (queue.waiting.length < queue.window / 2) this.#work.onLow(name)
     if (this.#running > 0) return
     for (const resolve of this.#idle) resolve()
     this.#idle = []
@@ -125,16 +125,16 @@ export class Lanes<J> {
 }
 
 /** Lanes that got all they had room for, or had none: they may have more. */
-export function fullLanes(room: Room, taken: readonly { readonly lane: string; readonly room: number }[]): Set<string> {
+export function saturatedEndpoints(capacity: QueueCapacity, claimed: readonly { readonly lane: string; readonly room: number }[]): Set<string> {
   const counts = new Map<string, number>()
-  for (const { lane } of taken) counts.set(lane, (counts.get(lane) ?? 0) + 1)
+  for (const { lane } of claimed) counts.set(lane, (counts.get(lane) ?? 0) + 1)
   return new Set([
-    ...[...room.lanes].filter(([, most]) => most === 0).map(([lane]) => lane),
-    ...taken.filter((one) => counts.get(one.lane) === one.room).map(({ lane }) => lane),
+    ...[...capacity.byEndpoint].filter(([, most]) => most === 0).map(([lane]) => lane),
+    ...claimed.filter((one) => counts.get(one.lane) === one.room).map(({ lane }) => lane),
   ])
 }
 
-function adjusted(window: number, pace: Pace, max: number): number {
-  if (pace === 'quick') return Math.min(max, window + 1)
-  return pace === 'bad' ? Math.max(1, Math.floor(window / 2)) : window
+function adjustedWindow(window: number, speed: ResponseSpeed, max: number): number {
+  if (speed === 'quick') return Math.min(max, window + 1)
+  return speed === 'bad' ? Math.max(1, Math.floor(window / 2)) : window
 }

@@ -8,10 +8,10 @@
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { newId } from '#src/platform/id.ts'
-import { readPage, type Page, type PageWish } from '#src/stores/page.ts'
+import { readPage, type Page, type PageRequest } from '#src/stores/page.ts'
 import { WEBHOOKS_CHANNEL } from '#src/queue/keys.ts'
 import { sql } from '#src/stores/sql.ts'
-import { newSecret, ROTATION_HOURS, sealSecret } from './secret.ts'
+import { newSecret, ROTATION_HOURS, encryptSecret } from './secret.ts'
 
 /** Each event is stored once for each endpoint that wants it. */
 export const MAX_ENDPOINTS = 100
@@ -31,7 +31,7 @@ export interface Endpoint {
   readonly updatedAt: Date
 }
 
-export interface EndpointOrder {
+export interface NewEndpoint {
   readonly url: string
   readonly description: string | null
   readonly eventTypes: readonly string[]
@@ -46,12 +46,12 @@ export interface EndpointChange {
 }
 
 /** The one time a secret is given out. */
-export interface Shown {
+export interface EndpointWithSecret {
   readonly endpoint: Endpoint
   readonly secret: string
 }
 
-type Sealing = Pick<Context, 'db' | 'vault'>
+type EndpointDeps = Pick<Context, 'db' | 'encryption'>
 
 const DELETED = 'deleted'
 const COLUMNS = sql`
@@ -59,34 +59,34 @@ const COLUMNS = sql`
   CASE WHEN previous_until > now() THEN previous_until END AS "previousUntil", created_at AS "createdAt",
   updated_at AS "updatedAt"
 `
-const OWN = `workspace_id = $1 AND disabled_reason IS DISTINCT FROM '${DELETED}'`
+const OWN_ENDPOINTS = `workspace_id = $1 AND disabled_reason IS DISTINCT FROM '${DELETED}'`
 
 /** The endpoint and its secret; null when the workspace has as many as it may. `url` has passed `judgeTarget`. */
-export async function createEndpoint(ctx: Sealing, workspaceId: string, order: EndpointOrder): Promise<Shown | null> {
+export async function createEndpoint(ctx: EndpointDeps, workspaceId: string, endpoint: NewEndpoint): Promise<EndpointWithSecret | null> {
   const secret = newSecret()
   const { rows } = await ctx.db.query<Endpoint>(
     sql`
       INSERT INTO webhook_endpoints (id, workspace_id, url, description, event_types, secret)
       SELECT $2, $1, $3, $4, $5, $6
-      WHERE (SELECT count(*) FROM webhook_endpoints WHERE ${OWN}) < ${MAX_ENDPOINTS}
+      WHERE (SELECT count(*) FROM webhook_endpoints WHERE ${OWN_ENDPOINTS}) < ${MAX_ENDPOINTS}
       RETURNING ${COLUMNS}
     `,
-    [workspaceId, newId(), order.url, order.description, order.eventTypes, sealSecret(ctx.vault, secret)],
+    [workspaceId, newId(), endpoint.url, endpoint.description, endpoint.eventTypes, encryptSecret(ctx.encryption, secret)],
   )
   return rows[0] === undefined ? null : { endpoint: rows[0], secret }
 }
 
 /** The newest first. */
-export function listEndpoints(db: Queryable, workspaceId: string, wish: PageWish): Promise<Page<Endpoint>> {
+export function listEndpoints(db: Queryable, workspaceId: string, wish: PageRequest): Promise<Page<Endpoint>> {
   return readPage(
     db,
-    { columns: COLUMNS, from: 'webhook_endpoints', where: OWN, order: 'id DESC', values: [workspaceId] },
+    { columns: COLUMNS, from: 'webhook_endpoints', where: OWN_ENDPOINTS, order: 'id DESC', values: [workspaceId] },
     wish,
   )
 }
 
 export async function findEndpoint(db: Queryable, workspaceId: string, id: string): Promise<Endpoint | null> {
-  const { rows } = await db.query<Endpoint>(`SELECT ${COLUMNS} FROM webhook_endpoints WHERE ${OWN} AND id = $2`, [
+  const { rows } = await db.query<Endpoint>(`SELECT ${COLUMNS} FROM webhook_endpoints WHERE ${OWN_ENDPOINTS} AND id = $2`, [
     workspaceId,
     id,
   ])
@@ -95,7 +95,7 @@ export async function findEndpoint(db: Queryable, workspaceId: string, id: strin
 
 /** Switching it on again clears the reason why it was off. Null when there is none. */
 export async function updateEndpoint(
-  ctx: Wakeable,
+  ctx: NotifyDeps,
   workspaceId: string,
   id: string,
   change: EndpointChange,
@@ -113,7 +113,7 @@ export async function updateEndpoint(
           WHEN false THEN coalesce(disabled_reason, 'switched off by its owner')
           ELSE disabled_reason
         END
-      WHERE ${OWN} AND id = $2
+      WHERE ${OWN_ENDPOINTS} AND id = $2
       RETURNING ${COLUMNS}
     `,
     [
@@ -126,12 +126,12 @@ export async function updateEndpoint(
       change.isActive ?? null,
     ],
   )
-  if (change.isActive === false) wakeSender(ctx)
+  if (change.isActive === false) notifySender(ctx)
   return rows[0] ?? null
 }
 
 /** A new secret; the one before signs too for 24 hours. Null when there is no such endpoint. */
-export async function rotateSecret(ctx: Sealing, workspaceId: string, id: string): Promise<Shown | null> {
+export async function rotateSecret(ctx: EndpointDeps, workspaceId: string, id: string): Promise<EndpointWithSecret | null> {
   const secret = newSecret()
   const { rows } = await ctx.db.query<Endpoint>(
     sql`
@@ -140,25 +140,25 @@ export async function rotateSecret(ctx: Sealing, workspaceId: string, id: string
         previous_until = now() + interval '${ROTATION_HOURS} hours',
         secret = $3,
         updated_at = now()
-      WHERE ${OWN} AND id = $2
+      WHERE ${OWN_ENDPOINTS} AND id = $2
       RETURNING ${COLUMNS}
     `,
-    [workspaceId, id, sealSecret(ctx.vault, secret)],
+    [workspaceId, id, encryptSecret(ctx.encryption, secret)],
   )
   return rows[0] === undefined ? null : { endpoint: rows[0], secret }
 }
 
 /** True when it was there. What waits for it is ended by the worker. */
-export async function deleteEndpoint(ctx: Wakeable, workspaceId: string, id: string): Promise<boolean> {
+export async function deleteEndpoint(ctx: NotifyDeps, workspaceId: string, id: string): Promise<boolean> {
   const { rowCount } = await ctx.db.query(
     sql`
       UPDATE webhook_endpoints
       SET is_active = false, disabled_reason = '${DELETED}', secret = '', previous_secret = NULL, updated_at = now()
-      WHERE ${OWN} AND id = $2
+      WHERE ${OWN_ENDPOINTS} AND id = $2
     `,
     [workspaceId, id],
   )
-  wakeSender(ctx)
+  notifySender(ctx)
   return rowCount === 1
 }
 
@@ -191,10 +191,10 @@ export async function removeDeleted(db: Queryable): Promise<boolean> {
   return false
 }
 
-export type Wakeable = Pick<Context, 'db' | 'redis' | 'log'>
+export type NotifyDeps = Pick<Context, 'db' | 'redis' | 'log'>
 
 /** Tells the workers that there is something to send or to end. They find it by themselves when Redis is away. */
-export function wakeSender(ctx: Wakeable): void {
+export function notifySender(ctx: NotifyDeps): void {
   ctx.redis.publish(WEBHOOKS_CHANNEL, '').catch((error: unknown) => {
     ctx.log.debug({ err: error }, 'the webhook sender could not be woken; it looks by itself')
   })

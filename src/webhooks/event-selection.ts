@@ -1,12 +1,12 @@
 /** Which types an endpoint wants, as clients write it: a list, or a text with commas; `*` for all. */
 import { ALL_TYPES, EVENT_TYPE_NAMES, isEventType } from '#src/events/catalogue.ts'
 
-export type Selection =
+export type EventSelection =
   | { readonly ok: true; readonly types: readonly string[] }
   | { readonly ok: false; readonly reason: string }
 
 /** Each type once, in the order given; `*` stands alone. */
-export function readSelection(given: string | readonly string[]): Selection {
+export function readEventSelection(given: string | readonly string[]): EventSelection {
   const names = new Set(
     (typeof given === 'string' ? given.split(',') : given).map((name) => name.trim()).filter((name) => name !== ''),
   )

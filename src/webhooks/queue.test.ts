@@ -2,7 +2,7 @@
 import { assert } from 'chai'
 import { sql } from '#src/stores/sql.ts'
 import { createWebhookWorld, type WebhookWorld } from '#test/support/webhook-world.ts'
-import { claimDeliveries, type Claim, type Claimed } from './claim.ts'
+import { claimDeliveries, type WebhookClaim, type ClaimedWebhook } from './claim.ts'
 import { listDeliveries, replayDelivery } from './delivery-log.ts'
 import {
   deleteEndpoint,
@@ -13,20 +13,20 @@ import {
   type Endpoint,
 } from './endpoints.ts'
 import { loadDeliveries } from './delivery-content.ts'
-import { createOpener } from './secret.ts'
-import { endAbandoned, releaseDeliveries, settleTries, type Tried } from './result-writer.ts'
-import type { Verdict } from './response-policy.ts'
+import { createSecretDecryptor } from './secret.ts'
+import { endAbandoned, releaseDeliveries, recordAttempts, type WebhookAttempt } from './result-writer.ts'
+import type { AttemptVerdict } from './response-policy.ts'
 
-const OK: Verdict = { state: 'delivered', nextInMs: null, isGone: false, error: null }
-const LATER: Verdict = { state: 'pending', nextInMs: 3_600_000, isGone: false, error: 'answered 500' }
-const GONE: Verdict = {
+const OK: AttemptVerdict = { state: 'delivered', nextInMs: null, isGone: false, error: null }
+const LATER: AttemptVerdict = { state: 'pending', nextInMs: 3_600_000, isGone: false, error: 'answered 500' }
+const GONE: AttemptVerdict = {
   state: 'failed',
   nextInMs: null,
   isGone: true,
   error: 'answered 410 Gone: the endpoint is switched off',
 }
 
-function tried(delivery: Claimed, verdict: Verdict, at = Date.now()): Tried {
+function tried(delivery: ClaimedWebhook, verdict: AttemptVerdict, at = Date.now()): WebhookAttempt {
   const record = {
     at: new Date(at),
     url: 'http://127.0.0.1/',
@@ -52,9 +52,9 @@ describe('webhook queue', () => {
     endpoint = (await world.register('http://127.0.0.1/')).endpoint
   })
 
-  const claim = (total = 100, each = 100, lanes: ReadonlyMap<string, number> = new Map()): Promise<Claim> =>
-    claimDeliveries(world.ctx.db, { total, each, lanes })
-  const claimOne = async (): Promise<Claimed> => {
+  const claim = (total = 100, each = 100, lanes: ReadonlyMap<string, number> = new Map()): Promise<WebhookClaim> =>
+    claimDeliveries(world.ctx.db, { total, defaultPerEndpoint: each, byEndpoint: lanes })
+  const claimOne = async (): Promise<ClaimedWebhook> => {
     const [delivery] = (await claim()).deliveries
     assert.ok(delivery)
     return delivery
@@ -144,7 +144,7 @@ describe('webhook queue', () => {
       const again = await claimOne()
       assert.strictEqual(again.eventId, id)
       assert.notDeepEqual(again.leasedUntil, lost.leasedUntil)
-      assert.strictEqual(again.tries, 0)
+      assert.strictEqual(again.attempts, 0)
     })
 
     it('given back are due at once and not counted', async () => {
@@ -152,7 +152,7 @@ describe('webhook queue', () => {
       await releaseDeliveries(world.ctx.db, (await claim()).deliveries)
       const { deliveries } = await claim()
       assert.deepEqual(
-        deliveries.map((delivery) => delivery.tries),
+        deliveries.map((delivery) => delivery.attempts),
         [0, 0, 0],
       )
     })
@@ -161,12 +161,12 @@ describe('webhook queue', () => {
   describe('settling', () => {
     it('writes the state and a line for each try', async () => {
       const [id = ''] = await world.emit(1)
-      await settleTries(world.ctx.db, [tried(await claimOne(), LATER)])
+      await recordAttempts(world.ctx.db, [tried(await claimOne(), LATER)])
       assert.deepEqual(await world.states(id), ['pending'])
       await world.ctx.db.query('UPDATE webhook_deliveries SET due_at = now()')
       const second = await claimOne()
-      assert.strictEqual(second.tries, 1)
-      await settleTries(world.ctx.db, [tried(second, OK)])
+      assert.strictEqual(second.attempts, 1)
+      await recordAttempts(world.ctx.db, [tried(second, OK)])
       assert.deepEqual(await world.states(id), ['delivered'])
       assert.deepEqual(
         (await world.attempts(id)).map(({ attempt, error }) => [attempt, error]),
@@ -180,10 +180,10 @@ describe('webhook queue', () => {
     it('can be repeated', async () => {
       const [id = ''] = await world.emit(1)
       const once = tried(await claimOne(), LATER)
-      for (let i = 0; i < 3; i++) await settleTries(world.ctx.db, [once])
+      for (let i = 0; i < 3; i++) await recordAttempts(world.ctx.db, [once])
       assert.strictEqual((await world.attempts(id)).length, 1)
       await world.ctx.db.query('UPDATE webhook_deliveries SET due_at = now()')
-      assert.strictEqual((await claimOne()).tries, 1)
+      assert.strictEqual((await claimOne()).attempts, 1)
     })
 
     it('of a lost lease changes nothing but the log', async () => {
@@ -191,11 +191,11 @@ describe('webhook queue', () => {
       const lost = await claimOne()
       await expireLeases()
       const held = await claimOne()
-      await settleTries(world.ctx.db, [tried(lost, { ...LATER, state: 'failed', nextInMs: null }, 1)])
+      await recordAttempts(world.ctx.db, [tried(lost, { ...LATER, state: 'failed', nextInMs: null }, 1)])
       assert.deepEqual(await world.states(id), ['pending'])
       await releaseDeliveries(world.ctx.db, [lost])
       assert.strictEqual((await claim()).deliveries.length, 0, 'still held by the other')
-      await settleTries(world.ctx.db, [tried(held, OK, 2)])
+      await recordAttempts(world.ctx.db, [tried(held, OK, 2)])
       assert.deepEqual(await world.states(id), ['delivered'])
       assert.strictEqual((await world.attempts(id)).length, 2)
     })
@@ -205,15 +205,15 @@ describe('webhook queue', () => {
       const lost = await claimOne()
       await expireLeases()
       const held = await claimOne()
-      await settleTries(world.ctx.db, [tried(lost, OK, 1)])
-      await settleTries(world.ctx.db, [tried(held, LATER, 2)])
+      await recordAttempts(world.ctx.db, [tried(lost, OK, 1)])
+      await recordAttempts(world.ctx.db, [tried(held, LATER, 2)])
       assert.deepEqual(await world.states(id), ['delivered'])
     })
 
     it('of 410 switches the endpoint off; what waits for it ends with the reason', async () => {
       const [first = '', second = ''] = await world.emit(2)
       const { deliveries } = await claim(1)
-      await settleTries(
+      await recordAttempts(
         world.ctx.db,
         deliveries.map((delivery) => tried(delivery, GONE)),
       )
@@ -237,7 +237,7 @@ describe('webhook queue', () => {
     it('makes one body for an event, with what its message has', async () => {
       await world.register('http://127.0.0.1/b')
       await world.emit(1)
-      const loaded = await loadDeliveries(world.ctx.db, (await claim()).deliveries, createOpener(world.ctx.vault))
+      const loaded = await loadDeliveries(world.ctx.db, (await claim()).deliveries, createSecretDecryptor(world.ctx.encryption))
       assert.strictEqual(loaded.length, 2)
       assert.strictEqual(loaded[0]?.body, loaded[1]?.body)
       const body = JSON.parse(loaded[0]?.body ?? '') as Record<string, unknown>
@@ -253,7 +253,7 @@ describe('webhook queue', () => {
       const [gone = ''] = await world.emit(1)
       const [kept = ''] = await world.emit(1, { type: 'email.bounced' })
       await world.ctx.db.query('DELETE FROM events WHERE id = $1', [gone])
-      const loaded = await loadDeliveries(world.ctx.db, (await claim()).deliveries, createOpener(world.ctx.vault))
+      const loaded = await loadDeliveries(world.ctx.db, (await claim()).deliveries, createSecretDecryptor(world.ctx.encryption))
       const of = (event: string, target: string): unknown => {
         const one = loaded.find((delivery) => delivery.eventId === event && delivery.endpointId === target)
         return [one?.body !== null, one?.target?.keys !== null]
@@ -286,7 +286,7 @@ describe('webhook queue', () => {
       assert.strictEqual(await deleteEndpoint(world.ctx, world.workspaceId, endpoint.id), false)
       assert.strictEqual(await findEndpoint(world.ctx.db, world.workspaceId, endpoint.id), null)
       assert.strictEqual(await updateEndpoint(world.ctx, world.workspaceId, endpoint.id, { isActive: true }), null)
-      await settleTries(world.ctx.db, [tried(held, LATER)])
+      await recordAttempts(world.ctx.db, [tried(held, LATER)])
       await expireLeases()
       await endAbandoned(world.ctx.db)
       assert.deepEqual(await world.states(id), ['failed'])
@@ -314,7 +314,7 @@ describe('webhook queue', () => {
     it('tells each event with its tries, the newest first, in pages', async () => {
       const ids = await world.emit(3)
       const { deliveries } = await claim(2)
-      await settleTries(
+      await recordAttempts(
         world.ctx.db,
         deliveries.map((delivery, i) => tried(delivery, i === 0 ? OK : LATER)),
       )
@@ -337,11 +337,11 @@ describe('webhook queue', () => {
 
     it('replays with all tries; its lines go on counting', async () => {
       const [id = ''] = await world.emit(1)
-      await settleTries(world.ctx.db, [tried(await claimOne(), { ...LATER, state: 'failed', nextInMs: null })])
+      await recordAttempts(world.ctx.db, [tried(await claimOne(), { ...LATER, state: 'failed', nextInMs: null })])
       assert.strictEqual(await replayDelivery(world.ctx, endpoint, id), 'queued')
       const again = await claimOne()
-      assert.strictEqual(again.tries, 0)
-      await settleTries(world.ctx.db, [tried(again, OK)])
+      assert.strictEqual(again.attempts, 0)
+      await recordAttempts(world.ctx.db, [tried(again, OK)])
       assert.deepEqual(
         (await world.attempts(id)).map(({ attempt }) => attempt),
         [1, 2],

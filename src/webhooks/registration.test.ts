@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { assert } from 'chai'
 import { cidrs } from '#config/settings/readers.ts'
 import { EVENT_TYPES } from '#src/events/catalogue.ts'
-import { readSelection } from './event-selection.ts'
-import { judgeTarget } from './target-url.ts'
+import { readEventSelection } from './event-selection.ts'
+import { validateTargetUrl } from './target-url.ts'
 
 describe('webhook event types', () => {
   it('are those of the contract, and one for connected accounts', () => {
@@ -61,7 +61,7 @@ describe('webhook event types', () => {
   ]
   for (const [given, expected] of selections) {
     it(`${JSON.stringify(given)} is ${expected instanceof RegExp ? 'refused' : expected.join()}`, () => {
-      const read = readSelection(given)
+      const read = readEventSelection(given)
       if (expected instanceof RegExp) assert.match(read.ok ? '' : read.reason, expected)
       else assert.deepEqual(read, { ok: true, types: expected })
     })
@@ -79,7 +79,7 @@ describe('webhook addresses', () => {
     'https://bücher.example/ü',
     'https://localhost.example.com/',
   ]
-  for (const url of good) it(`${url} may be registered`, () => assert.strictEqual(judgeTarget(url, []), null))
+  for (const url of good) it(`${url} may be registered`, () => assert.strictEqual(validateTargetUrl(url, []), null))
 
   const bad: readonly (readonly [string, RegExp])[] = [
     ...[
@@ -134,13 +134,13 @@ describe('webhook addresses', () => {
     ].map((host) => [`http://${host}:8080/hook`, /private, loopback or reserved/] as const),
   ]
   for (const [url, expected] of bad)
-    it(`${JSON.stringify(url.slice(0, 60))} is refused`, () => assert.match(judgeTarget(url, []) ?? 'taken', expected))
+    it(`${JSON.stringify(url.slice(0, 60))} is refused`, () => assert.match(validateTargetUrl(url, []) ?? 'taken', expected))
 
   it('allowed networks may be registered, and no more than them', () => {
     const allowed = cidrs('127.0.0.0/8,10.1.0.0/16')
     for (const host of ['127.0.0.1', '0x7f.1', 'localhost', '10.1.2.3'])
-      assert.strictEqual(judgeTarget(`http://${host}/`, allowed), null, host)
+      assert.strictEqual(validateTargetUrl(`http://${host}/`, allowed), null, host)
     for (const host of ['10.2.0.1', '[::1]', '192.168.0.1'])
-      assert.notStrictEqual(judgeTarget(`http://${host}/`, allowed), null, host)
+      assert.notStrictEqual(validateTargetUrl(`http://${host}/`, allowed), null, host)
   })
 })

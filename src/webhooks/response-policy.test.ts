@@ -1,8 +1,8 @@
 import { assert } from 'chai'
-import type { Posted } from '#src/net/http-client.ts'
-import { judge, MAX_TRIES } from './response-policy.ts'
+import type { HttpResult } from '#src/net/http-client.ts'
+import { evaluateResponse, MAX_ATTEMPTS } from './response-policy.ts'
 
-const answered = (status: number): Posted => ({
+const answered = (status: number): HttpResult => ({
   ok: true,
   status,
   body: '',
@@ -10,10 +10,10 @@ const answered = (status: number): Posted => ({
   contentType: null,
   durationMs: 1,
 })
-const LOST: Posted = { ok: false, reason: 'connect', detail: 'connect ECONNREFUSED 192.0.2.1:443', durationMs: 1 }
+const LOST: HttpResult = { ok: false, reason: 'connect', detail: 'connect ECONNREFUSED 192.0.2.1:443', durationMs: 1 }
 
 describe('webhook verdicts', () => {
-  const cases: readonly (readonly [string, Posted, string, RegExp | null])[] = [
+  const cases: readonly (readonly [string, HttpResult, string, RegExp | null])[] = [
     ...[200, 201, 202, 204, 299].map((status) => [String(status), answered(status), 'delivered', null] as const),
     ...[300, 301, 302, 307, 308].map(
       (status) => [String(status), answered(status), 'pending', /redirects are not followed/] as const,
@@ -26,7 +26,7 @@ describe('webhook verdicts', () => {
   ]
   for (const [name, posted, state, error] of cases) {
     it(`${name} at the first try is ${state}`, () => {
-      const verdict = judge(posted, 0, 1)
+      const verdict = evaluateResponse(posted, 0, 1)
       assert.strictEqual(verdict.state, state)
       assert.strictEqual(verdict.isGone, name === '410')
       assert.strictEqual(verdict.nextInMs !== null, state === 'pending')
@@ -40,25 +40,25 @@ describe('webhook verdicts', () => {
   for (const [tries, seconds] of waits.entries()) {
     it(`after failed try ${tries + 1} comes another in ${seconds} s, more or less a tenth`, () => {
       for (let i = 0; i < 100; i++) {
-        const { nextInMs } = judge(answered(500), tries, 1)
+        const { nextInMs } = evaluateResponse(answered(500), tries, 1)
         assert.ok(nextInMs !== null && nextInMs >= seconds * 900 && nextInMs <= seconds * 1100, String(nextInMs))
       }
     })
   }
 
   it('the eighth try is the last', () => {
-    assert.strictEqual(MAX_TRIES, waits.length + 1)
-    assert.deepEqual(judge(answered(500), MAX_TRIES - 1, 1), {
+    assert.strictEqual(MAX_ATTEMPTS, waits.length + 1)
+    assert.deepEqual(evaluateResponse(answered(500), MAX_ATTEMPTS - 1, 1), {
       state: 'failed',
       nextInMs: null,
       isGone: false,
       error: 'answered 500',
     })
-    assert.strictEqual(judge(answered(200), MAX_TRIES - 1, 1).state, 'delivered')
+    assert.strictEqual(evaluateResponse(answered(200), MAX_ATTEMPTS - 1, 1).state, 'delivered')
   })
 
   it('RETRY_SCALE multiplies the waits', () => {
-    const { nextInMs } = judge(LOST, 0, 0.01)
+    const { nextInMs } = evaluateResponse(LOST, 0, 0.01)
     assert.ok(nextInMs !== null && nextInMs >= 45 && nextInMs <= 55)
   })
 })

@@ -3,18 +3,18 @@
  * off. A failed try comes again on the schedule of the contract: at once, then after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h.
  */
 import { backoffMs } from '#src/platform/backoff.ts'
-import type { Posted } from '#src/net/http-client.ts'
+import type { HttpResult } from '#src/net/http-client.ts'
 
 /** After the first, second, … failed try. */
-export const WAITS_SECONDS = [5, 300, 1800, 7200, 18_000, 36_000, 36_000] as const
+export const RETRY_DELAYS_SECONDS = [5, 300, 1800, 7200, 18_000, 36_000, 36_000] as const
 
-export const MAX_TRIES = WAITS_SECONDS.length + 1
+export const MAX_ATTEMPTS = RETRY_DELAYS_SECONDS.length + 1
 /** For everything from the name to the answer. */
-export const TRY_TIMEOUT_MS = 10_000
+export const ATTEMPT_TIMEOUT_MS = 10_000
 
 const GONE = 410
 
-export interface Verdict {
+export interface AttemptVerdict {
   readonly state: 'delivered' | 'pending' | 'failed'
   /** From now on; null when there is no next try. */
   readonly nextInMs: number | null
@@ -25,15 +25,15 @@ export interface Verdict {
 }
 
 /** @param tries how many were made before this one. */
-export function judge(posted: Posted, tries: number, retryScale: number): Verdict {
-  const error = posted.ok ? troubleWith(posted.status) : posted.detail
+export function evaluateResponse(response: HttpResult, attempts: number, retryScale: number): AttemptVerdict {
+  const error = response.ok ? responseError(response.status) : response.detail
   if (error === null) return { state: 'delivered', nextInMs: null, isGone: false, error }
-  if (posted.ok && posted.status === GONE) return { state: 'failed', nextInMs: null, isGone: true, error }
-  if (tries + 1 >= MAX_TRIES) return { state: 'failed', nextInMs: null, isGone: false, error }
-  return { state: 'pending', nextInMs: backoffMs(WAITS_SECONDS, tries + 1, retryScale), isGone: false, error }
+  if (response.ok && response.status === GONE) return { state: 'failed', nextInMs: null, isGone: true, error }
+  if (attempts + 1 >= MAX_ATTEMPTS) return { state: 'failed', nextInMs: null, isGone: false, error }
+  return { state: 'pending', nextInMs: backoffMs(RETRY_DELAYS_SECONDS, attempts + 1, retryScale), isGone: false, error }
 }
 
-function troubleWith(status: number): string | null {
+function responseError(status: number): string | null {
   if (status >= 200 && status < 300) return null
   if (status >= 300 && status < 400) return `answered ${status}: redirects are not followed`
   return status === GONE ? 'answered 410 Gone: the endpoint is switched off' : `answered ${status}`

@@ -8,11 +8,11 @@
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
-import type { Claimed } from './claim.ts'
-import type { Verdict } from './response-policy.ts'
+import type { ClaimedWebhook } from './claim.ts'
+import type { AttemptVerdict } from './response-policy.ts'
 
 /** One try, as the log keeps it. */
-export interface Try {
+export interface AttemptRecord {
   readonly at: Date
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -23,13 +23,13 @@ export interface Try {
   readonly durationMs: number
 }
 
-export interface Tried {
-  readonly delivery: Claimed
-  readonly verdict: Verdict
-  readonly record: Try
+export interface WebhookAttempt {
+  readonly delivery: ClaimedWebhook
+  readonly verdict: AttemptVerdict
+  readonly record: AttemptRecord
 }
 
-const SETTLE = prepared(
+const RECORD_ATTEMPTS = prepared(
   'webhooks-settle',
   sql`
     WITH input AS MATERIALIZED (
@@ -76,8 +76,8 @@ const SETTLE = prepared(
 )
 
 /** Safe to repeat. */
-export async function settleTries(db: Queryable, tried: readonly Tried[]): Promise<void> {
-  const columns = columnsOf(tried, [
+export async function recordAttempts(db: Queryable, attempts: readonly WebhookAttempt[]): Promise<void> {
+  const columns = columnsOf(attempts, [
     (t) => t.delivery.eventId,
     (t) => t.delivery.endpointId,
     (t) => t.delivery.leasedUntil,
@@ -92,9 +92,9 @@ export async function settleTries(db: Queryable, tried: readonly Tried[]): Promi
     (t) => t.verdict.error,
     (t) => t.record.durationMs,
   ])
-  await db.query(SETTLE, [
+  await db.query(RECORD_ATTEMPTS, [
     ...columns,
-    [...new Set(tried.filter((t) => t.verdict.isGone).map((t) => t.delivery.endpointId))],
+    [...new Set(attempts.filter((t) => t.verdict.isGone).map((t) => t.delivery.endpointId))],
   ])
 }
 
@@ -113,12 +113,12 @@ const RELEASE = prepared(
 )
 
 /** Gives rows back that were not tried: due as before, not counted. */
-export async function releaseDeliveries(db: Queryable, deliveries: readonly Claimed[]): Promise<void> {
+export async function releaseDeliveries(db: Queryable, deliveries: readonly ClaimedWebhook[]): Promise<void> {
   if (deliveries.length > 0)
     await db.query(RELEASE, columnsOf(deliveries, [(d) => d.eventId, (d) => d.endpointId, (d) => d.leasedUntil]))
 }
 
-const ABANDONED_AT_ONCE = 1000
+const ABANDONED_BATCH = 1000
 
 // The last line of a log says why a delivery ended, so this one gets a line too, though nothing was sent.
 const END_ABANDONED = prepared(
@@ -168,6 +168,6 @@ const END_ABANDONED = prepared(
 
 /** Ends what waits for endpoints that are switched off. Answers how many; call again while it is the full number. */
 export async function endAbandoned(db: Queryable): Promise<{ readonly ended: number; readonly mayHaveMore: boolean }> {
-  const { rowCount } = await db.query(END_ABANDONED, [ABANDONED_AT_ONCE])
-  return { ended: rowCount ?? 0, mayHaveMore: rowCount === ABANDONED_AT_ONCE }
+  const { rowCount } = await db.query(END_ABANDONED, [ABANDONED_BATCH])
+  return { ended: rowCount ?? 0, mayHaveMore: rowCount === ABANDONED_BATCH }
 }

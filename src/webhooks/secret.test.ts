@@ -1,9 +1,9 @@
 import { assert } from 'chai'
-import { openVault } from '#src/crypto/encryption.ts'
-import { createOpener, keyOf, newSecret, sealSecret } from './secret.ts'
+import { createEncryption } from '#src/crypto/encryption.ts'
+import { createSecretDecryptor, signingKeyOf, newSecret, encryptSecret } from './secret.ts'
 
 describe('webhook secrets', () => {
-  const vault = openVault(Buffer.alloc(32, 1))
+  const encryption = createEncryption(Buffer.alloc(32, 1))
 
   it('are whsec_ and 32 random bytes in base64', () => {
     const secrets = Array.from({ length: 50 }, newSecret)
@@ -13,18 +13,18 @@ describe('webhook secrets', () => {
 
   it('come out of the seal as they went in', () => {
     const secret = newSecret()
-    const sealed = sealSecret(vault, secret)
+    const sealed = encryptSecret(encryption, secret)
     assert.ok(!sealed.includes(secret) && !sealed.includes(Buffer.from(secret.slice(6), 'base64')))
-    const open = createOpener(vault)
-    assert.ok(open(sealed).standard.equals(keyOf(secret).standard))
+    const open = createSecretDecryptor(encryption)
+    assert.ok(open(sealed).standard.equals(signingKeyOf(secret).standard))
     assert.strictEqual(open(sealed), open(Buffer.from(sealed)), 'and are remembered')
   })
 
   it('do not open under another master key, nor when changed', () => {
-    const sealed = sealSecret(vault, newSecret())
-    assert.throws(() => createOpener(openVault(Buffer.alloc(32, 2)))(sealed))
+    const sealed = encryptSecret(encryption, newSecret())
+    assert.throws(() => createSecretDecryptor(createEncryption(Buffer.alloc(32, 2)))(sealed))
     sealed[sealed.length - 1]! ^= 1
-    assert.throws(() => createOpener(vault)(sealed))
-    assert.throws(() => createOpener(vault)(Buffer.alloc(0)))
+    assert.throws(() => createSecretDecryptor(encryption)(sealed))
+    assert.throws(() => createSecretDecryptor(encryption)(Buffer.alloc(0)))
   })
 })

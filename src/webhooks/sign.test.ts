@@ -2,14 +2,14 @@ import { createHmac } from 'node:crypto'
 import { assert } from 'chai'
 import * as fc from 'fast-check'
 import { Webhook } from 'standardwebhooks'
-import { keyOf, newSecret } from './secret.ts'
+import { signingKeyOf, newSecret } from './secret.ts'
 import { signatureHeaders } from './sign.ts'
 
 const now = (): number => Math.floor(Date.now() / 1000)
 
 describe('webhook signatures', () => {
   it('are those of the example in the Standard Webhooks documents', () => {
-    const headers = signatureHeaders([keyOf('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')], {
+    const headers = signatureHeaders([signingKeyOf('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')], {
       id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
       timestampSeconds: 1614265330,
       body: '{"test": 2432232314}',
@@ -22,7 +22,7 @@ describe('webhook signatures', () => {
       fc.property(fc.json(), fc.string({ unit: 'grapheme' }), (json, text) => {
         const body = JSON.stringify({ json, text })
         const secret = newSecret()
-        const headers = signatureHeaders([keyOf(secret)], { id: 'evt_1', timestampSeconds: now(), body })
+        const headers = signatureHeaders([signingKeyOf(secret)], { id: 'evt_1', timestampSeconds: now(), body })
         assert.deepEqual(new Webhook(secret).verify(body, headers), JSON.parse(body))
         assert.throws(() => new Webhook(newSecret()).verify(body, headers))
         assert.throws(() => new Webhook(secret).verify(`${body} `, headers))
@@ -34,7 +34,7 @@ describe('webhook signatures', () => {
 
   it('hold for both secrets during a rotation, and the simple one is the newest', () => {
     const [newest, previous] = [newSecret(), newSecret()]
-    const headers = signatureHeaders([keyOf(newest), keyOf(previous)], {
+    const headers = signatureHeaders([signingKeyOf(newest), signingKeyOf(previous)], {
       id: 'evt_1',
       timestampSeconds: now(),
       body: '{}',
@@ -51,7 +51,7 @@ describe('webhook signatures', () => {
   it('the simple one takes the secret as it was shown, and the raw body', () => {
     const secret = newSecret()
     const body = '{"subject":"Grüße 🎉"}'
-    const headers = signatureHeaders([keyOf(secret)], { id: 'evt_1', timestampSeconds: 1, body })
+    const headers = signatureHeaders([signingKeyOf(secret)], { id: 'evt_1', timestampSeconds: 1, body })
     assert.strictEqual(
       headers['X-Webhook-Signature'],
       `sha256=${createHmac('sha256', secret).update(Buffer.from(body)).digest('hex')}`,

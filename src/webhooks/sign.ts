@@ -5,9 +5,9 @@
  * once.
  */
 import { createHmac } from 'node:crypto'
-import type { SigningKey } from './secret.ts'
+import type { WebhookSigningKey } from './secret.ts'
 
-export interface Signed {
+export interface SignedContent {
   /** `evt_…`, the same at every try. */
   readonly id: string
   readonly timestampSeconds: number
@@ -17,8 +17,8 @@ export interface Signed {
 
 /** @param keys all that are valid now, the newest first; at least one. */
 export function signatureHeaders(
-  keys: readonly SigningKey[],
-  { id, timestampSeconds, body }: Signed,
+  keys: readonly WebhookSigningKey[],
+  { id, timestampSeconds, body }: SignedContent,
 ): Record<string, string> {
   const [newest] = keys
   if (newest === undefined) throw new Error('a webhook is never sent without a signature')

@@ -10,7 +10,7 @@ import { hostOf } from '#src/net/http-client.ts'
 const MAX_LENGTH = 2048
 
 /** A sentence about what is wrong with it, or null. */
-export function judgeTarget(address: string, allowed: readonly Network[]): string | null {
+export function validateTargetUrl(address: string, allowed: readonly Network[]): string | null {
   if (address.length > MAX_LENGTH) return `must be at most ${MAX_LENGTH} characters long`
   const url = /^https?:\/\/[^/\\?#]/i.test(address) ? URL.parse(address) : null
   if (url === null || /[\s\0]/.test(address)) return 'must be an address that starts with https:// or http://'

@@ -5,18 +5,18 @@
 import { ALL_TYPES, EVENT_TYPES, isEventType, type EventType } from '#src/events/catalogue.ts'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
-import { wakeSender, type Endpoint, type Wakeable } from './endpoints.ts'
+import { notifySender, type Endpoint, type NotifyDeps } from './endpoints.ts'
 
 const RECIPIENT = 'recipient@example.com'
 
 /** The type that is sent when none is asked for. */
-export function sampleTypeOf(endpoint: Endpoint): EventType {
+export function testEventTypeOf(endpoint: Endpoint): EventType {
   return endpoint.eventTypes.filter((type) => type !== ALL_TYPES).find(isEventType) ?? 'email.delivered'
 }
 
 /** The id of the event; null when the endpoint is switched off. */
-export async function sendSample(
-  ctx: Wakeable,
+export async function sendTestEvent(
+  ctx: NotifyDeps,
   workspaceId: string,
   endpoint: Endpoint,
   type: EventType,
@@ -50,6 +50,6 @@ export async function sendSample(
     ],
   )
   if (rowCount !== 1) return null
-  wakeSender(ctx)
+  notifySender(ctx)
   return id
 }

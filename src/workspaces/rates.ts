@@ -7,19 +7,19 @@ import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 
-const KEEP_HOURS = 48
+const RETAIN_HOURS = 48
 
-export interface Counts {
+export interface ResultCounts {
   readonly delivered: number
   readonly hard: number
   readonly complaints: number
 }
 
-export interface WorkspaceCounts extends Counts {
+export interface WorkspaceCounts extends ResultCounts {
   readonly workspaceId: string
 }
 
-export interface Thresholds {
+export interface RateThresholds {
   /** Shares from 0 to 1. */
   readonly bounces: number
   readonly complaints: number
@@ -34,7 +34,10 @@ export interface BadRate {
 }
 
 /** Null while there is nothing to object to. */
-export function judgeRates({ delivered, hard, complaints }: Counts, thresholds: Thresholds): BadRate | null {
+export function evaluateRates(
+  { delivered, hard, complaints }: ResultCounts,
+  thresholds: RateThresholds,
+): BadRate | null {
   const results = delivered + hard
   if (results < thresholds.minimum) return null
   const of = (count: number, all: number, what: string): string =>
@@ -102,10 +105,13 @@ export async function readCounts(db: Queryable, since: Date, minimum: number): P
 }
 
 /** It was judged by these: it begins anew, so that one who lets it go on is not overruled by what was. */
-export async function forgetCounts(db: Queryable, workspaceId: string): Promise<void> {
+export async function deleteCounts(db: Queryable, workspaceId: string): Promise<void> {
   await db.query('DELETE FROM workspace_hours WHERE workspace_id = $1', [workspaceId])
 }
 
 export async function removeOldCounts(db: Queryable, now: Date): Promise<void> {
-  await db.query(`DELETE FROM workspace_hours WHERE hour < $1::timestamptz - $2 * interval '1 hour'`, [now, KEEP_HOURS])
+  await db.query(`DELETE FROM workspace_hours WHERE hour < $1::timestamptz - $2 * interval '1 hour'`, [
+    now,
+    RETAIN_HOURS,
+  ])
 }

@@ -2,7 +2,7 @@
 import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 
-export interface Usage {
+export interface WorkspaceUsage {
   readonly name: string
   readonly keyPart: string
   readonly createdAt: Date
@@ -33,8 +33,8 @@ const READ = sql`
 `
 
 /** Null when there is no such workspace. */
-export async function readUsage(db: Queryable, workspaceId: string, now: Date): Promise<Usage | null> {
-  const { rows } = await db.query<Usage>(READ, [workspaceId, now])
+export async function readUsage(db: Queryable, workspaceId: string, now: Date): Promise<WorkspaceUsage | null> {
+  const { rows } = await db.query<WorkspaceUsage>(READ, [workspaceId, now])
   return rows[0] ?? null
 }
 

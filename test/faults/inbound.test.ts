@@ -14,7 +14,7 @@ import { openDb } from '#src/stores/db.ts'
 import { newId } from '#src/platform/id.ts'
 import { openLog } from '#src/platform/log.ts'
 import { openRedis } from '#src/stores/redis.ts'
-import { openVault } from '#src/crypto/encryption.ts'
+import { createEncryption } from '#src/crypto/encryption.ts'
 import { Child } from '#test/support/child.ts'
 import { handOver, type HandedOver } from '#test/support/delivered-messages.ts'
 import { bombOf, dsnOf } from '#test/support/reports.ts'
@@ -56,7 +56,7 @@ describe('inbound faults', function () {
       db: openDb(postgres.url, log, 4),
       redis: openRedis(redis.url, log),
       clock: systemClock,
-      vault: openVault(Buffer.alloc(32, 0x5a)),
+      encryption: createEncryption(Buffer.alloc(32, 0x5a)),
     }
     workspaceId = newId()
     await ctx.db.query('INSERT INTO workspaces (id, key_part, name, plan) VALUES ($1, $2, $3, $4)', [

@@ -58,7 +58,7 @@ describe('opens and clicks under faults', function () {
   }
   /** Each hit differs from all others. They are of few mails, which both processes meet, and fewer of each than one may have in a minute. */
   function hitsOf(count: number): Asked[] {
-    const links = createLinks({ vault: system.vault, config: { bounceDomain: 'b.example' } })
+    const links = createLinks({ encryption: system.encryption, config: { bounceDomain: 'b.example' } })
     const mails = Array.from({ length: Math.ceil(count / 30) }, () => newId())
     return Array.from({ length: count }, (_, i): Asked => {
       const messageId = mails[i % mails.length] ?? ''

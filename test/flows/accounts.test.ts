@@ -315,7 +315,7 @@ describe('connected accounts', function () {
       const key = await keyOf(id)
       await office.system.db.query(
         'UPDATE connected_accounts SET access_token = $2, access_expires_at = $3 WHERE id = $1',
-        [id, office.system.vault.seal('account-secret', 'a token of no worth'), new Date(Date.now() + 3_600_000)],
+        [id, office.system.encryption.encrypt('account-secret', 'a token of no worth'), new Date(Date.now() + 3_600_000)],
       )
       await office.settle(await sent(key, {}), 'sent')
     })

@@ -7,14 +7,14 @@ import { startAutomations } from '#worker/automation-runs.ts'
 import { startAutomationCalls } from '#worker/automation-calls.ts'
 import { automationUpkeepLoop } from '#worker/automations.ts'
 import { startLoop, type Loop } from '#worker/loop.ts'
-import { changeAutomation, createAutomation, type AutomationChange } from '#src/automations/edit.ts'
+import { changeAutomation, createAutomation, type AutomationChange } from '#src/automations/change-automation.ts'
 import { enrolContact, listEnrolments, trackEvent } from '#src/automations/enrol.ts'
 import { readStepCounts } from '#src/automations/inspect.ts'
-import { remindAutomations } from '#src/automations/wake-workers.ts'
+import { wakeAutomationWorkers } from '#src/automations/wake-workers.ts'
 import { runSlice } from '#src/automations/run.ts'
 import { readSteps } from '#src/automations/steps.ts'
 import type { Automation } from '#src/automations/store.ts'
-import { saveContacts } from '#src/contacts/save.ts'
+import { saveContacts } from '#src/contacts/save-contacts.ts'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
@@ -110,7 +110,7 @@ describe('automations, end to end', () => {
       ).kind,
       'enrolled',
     )
-    remindAutomations(ctx)
+    wakeAutomationWorkers(ctx)
   }
   const subjects = async (): Promise<string[]> =>
     (
@@ -234,7 +234,7 @@ describe('automations, end to end', () => {
       ),
       0,
     )
-    remindAutomations(ctx)
+    wakeAutomationWorkers(ctx)
     assert.deepEqual((await ended(long))[0]?.state, 'completed')
     await ended(short)
     assert.deepEqual([await tagsOf('ada@people.example'), await tagsOf('bea@people.example')], [['paid'], ['reminded']])
@@ -268,7 +268,7 @@ describe('automations, end to end', () => {
     )
     const second = { steps: read([{ type: 'delay', id: 'd', seconds: 1 }, mail('m', { subject: 'new' })]) }
     await changeAutomation(ctx, workspaceId, stay.id, second)
-    await changeAutomation(ctx, workspaceId, move.id, { ...second, isMoving: true })
+    await changeAutomation(ctx, workspaceId, move.id, { ...second, movesEnrolled: true })
     await ended(stay)
     await ended(move)
     assert.deepEqual(
@@ -285,7 +285,7 @@ describe('automations, end to end', () => {
       () => states(automation),
       ([one]) => one?.step === 'm',
     )
-    await changeAutomation(ctx, workspaceId, automation.id, { steps: read([tag('x')]), isMoving: true })
+    await changeAutomation(ctx, workspaceId, automation.id, { steps: read([tag('x')]), movesEnrolled: true })
     assert.match((await ended(automation))[0]?.reason ?? '', /not there any more/)
   })
 
@@ -302,7 +302,7 @@ describe('automations, end to end', () => {
     assert.match(held?.reason ?? '', /not an address of a verified domain/)
     await ctx.db.query(`UPDATE domains SET verification_status = 'verified' WHERE workspace_id = $1`, [workspaceId])
     await ctx.db.query('UPDATE enrolments SET due_at = now() WHERE automation_id = $1', [automation.id])
-    remindAutomations(ctx)
+    wakeAutomationWorkers(ctx)
     assert.deepEqual(await ended(automation), [{ state: 'completed', step: null, reason: null }])
     assert.deepEqual(await subjects(), ['S m'])
   })
@@ -361,7 +361,7 @@ describe('automations, end to end', () => {
       triggerType: 'date_time',
       triggerConfig: { at: new Date(ctx.clock.now() + 700).toISOString(), audience_id: audience },
     })
-    remindAutomations(ctx)
+    wakeAutomationWorkers(ctx)
     assert.deepEqual(await states(automation), [])
     const count = async () =>
       (
@@ -409,7 +409,7 @@ describe('automations, end to end', () => {
     await until(call, (one) => one?.tries === 1)
     assert.deepEqual(await call(), { state: 'pending', tries: 1, answer: '503 hm' })
     await ctx.db.query('UPDATE automation_calls SET due_at = now() WHERE automation_id = $1', [automation.id])
-    remindAutomations(ctx)
+    wakeAutomationWorkers(ctx)
     await until(call, (one) => one?.state === 'delivered')
     assert.strictEqual(heard.length, 2)
     assert.strictEqual(heard[0]?.id, heard[1]?.id)
@@ -491,7 +491,7 @@ describe('automations, end to end', () => {
     for (let i = 1; i <= 5; i++) {
       await until(bea, (one) => one?.troubles === i)
       await ctx.db.query('UPDATE enrolments SET due_at = now() WHERE automation_id = $1', [automation.id])
-      remindAutomations(ctx)
+      wakeAutomationWorkers(ctx)
     }
     assert.deepEqual(await bea(), {
       state: 'exited',

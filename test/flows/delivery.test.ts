@@ -2,7 +2,7 @@
 import { assert } from 'chai'
 import { simpleParser } from 'mailparser'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
-import { readReturnPath } from '#src/mail/verp.ts'
+import { parseReturnPath } from '#src/mail/verp.ts'
 import { idOfHex } from '#src/platform/id.ts'
 import { TIER_NAMES } from '#src/queue/tiers.ts'
 import { checkBooks } from '#test/support/consistency-checks.ts'
@@ -69,10 +69,10 @@ describe('delivery', function () {
     const mx = await office.open('verp.example')
     const id = await office.send({ to: ['a@verp.example', 'b@verp.example'] })
     await office.settle(id)
-    const mac = (data: Buffer): Buffer => office.system.vault.mac('return-path', data)
+    const mac = (data: Buffer): Buffer => office.system.encryption.mac('return-path', data)
     for (const { from, to } of mx.messages) {
       assert.ok(from.endsWith('@bounces.mta.sender.example'), from)
-      assert.deepEqual(readReturnPath(from, mac), {
+      assert.deepEqual(parseReturnPath(from, mac), {
         messageId: idOfHex(id.replace('em_', '')),
         n: to[0] === 'a@verp.example' ? 0 : 1,
       })

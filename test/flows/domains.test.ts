@@ -3,9 +3,9 @@ import { assert } from 'chai'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { systemClock } from '#src/platform/clock.ts'
 import { generateDkimKeys } from '#src/domains/dkim-key.ts'
-import { storeKey } from '#src/domains/domains.ts'
+import { storeDkimKey } from '#src/domains/domains.ts'
 import { idOfHex, newId } from '#src/platform/id.ts'
-import { readReturnPath } from '#src/mail/verp.ts'
+import { parseReturnPath } from '#src/mail/verp.ts'
 import { resume, suspend } from '#src/queue/suspensions.ts'
 import { listOf, textOf, type Json, type TestAnswer } from '#test/support/api.ts'
 import { openPostOffice, type PostOffice } from '#test/support/mail-world.ts'
@@ -23,8 +23,8 @@ describe('sending domains', function () {
   after(() => office.stop())
 
   const newSender = (): Promise<Sender> => {
-    const { db, vault, config } = office.system
-    return createSender({ db, vault, keyPrefix: config.keyPrefix }, { domain: `from${names++}.example` })
+    const { db, encryption, config } = office.system
+    return createSender({ db, encryption, keyPrefix: config.keyPrefix }, { domain: `from${names++}.example` })
   }
   type Sending = Pick<Sender, 'domain' | 'regular'>
   async function send(sender: Sending, to: string): Promise<string> {
@@ -103,7 +103,7 @@ describe('sending domains', function () {
   it('have bounces come to their own name once it was seen in DNS, with the same token', async () => {
     const mx = await office.open('ours.example')
     const sender = await newSender()
-    const { db, vault, config } = office.system
+    const { db, encryption, config } = office.system
     const before = await arrival(mx, sender, 'ann@ours.example')
     assert.ok(before.from.endsWith(`@${config.bounceDomain}`))
     const second = await newSender()
@@ -111,7 +111,7 @@ describe('sending domains', function () {
     const { id, from } = await arrival(mx, second, 'ann@ours.example')
     assert.ok(from.endsWith(`@bounce.${second.domain}`), from)
     assert.deepEqual(
-      readReturnPath(from, (data) => vault.mac('return-path', data)),
+      parseReturnPath(from, (data) => encryption.mac('return-path', data)),
       { messageId: idOfHex(id), n: 0 },
     )
   })
@@ -119,10 +119,10 @@ describe('sending domains', function () {
   it('sign with the active pair, not with one that waits or was retired', async () => {
     const mx = await office.open('rotated.example')
     const sender = await newSender()
-    const { db, vault } = office.system
+    const { db, encryption } = office.system
     const pairId = newId()
     for (const key of await generateDkimKeys())
-      await storeKey({ vault, clock: systemClock }, db, { domainId: sender.domainId, pairId, key, state: 'waiting' })
+      await storeDkimKey({ encryption, clock: systemClock }, db, { domainId: sender.domainId, pairId, key, state: 'waiting' })
     const selectors = async ({ bytes }: { readonly bytes: Buffer }): Promise<string[]> =>
       (await dkimVerify(bytes, { resolver: () => Promise.resolve([['']]) })).results
         .map(({ selector }) => String(selector))

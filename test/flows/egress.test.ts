@@ -2,8 +2,8 @@
 import { execFileSync } from 'node:child_process'
 import { assert } from 'chai'
 import { systemClock } from '#src/platform/clock.ts'
-import { addPool, joinPool, usePool } from '#src/egress/pools.ts'
-import { addSource, findSource, pauseSource, removeSource, setWarmUp, type SourceOrder } from '#src/egress/sources.ts'
+import { addPool, addToPool, setEgressPool } from '#src/egress/pools.ts'
+import { addSource, findSource, pauseSource, removeSource, setWarmUp, type NewSource } from '#src/egress/sources.ts'
 import { explainMessage } from '#src/messages/explain.ts'
 import { idOfHex } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -46,7 +46,7 @@ describe('egress', function () {
   })
 
   /** Added, and found by the outbound process. */
-  async function add(name: string, address: string, order: Partial<SourceOrder> = {}): Promise<void> {
+  async function add(name: string, address: string, order: Partial<NewSource> = {}): Promise<void> {
     const usual = {
       ehloName: `${name}.out.example`,
       region: 'us-east-1',
@@ -125,7 +125,7 @@ describe('egress', function () {
     const { db, workspaceId } = office.system
     const mx = await office.open('own.example')
     await office.settle(await office.send({ to: 'a@own.example' }))
-    assert.strictEqual(await usePool(db, { table: 'workspaces', id: workspaceId }, 'vip'), null)
+    assert.strictEqual(await setEgressPool(db, { table: 'workspaces', id: workspaceId }, 'vip'), null)
     await until(
       async () => {
         await office.settle(await office.send({ to: 'a@own.example' }))
@@ -134,7 +134,7 @@ describe('egress', function () {
       () => 'the pool of the workspace is not used',
     )
     assert.strictEqual(mx.messages[0]?.peer, '127.0.0.2')
-    await usePool(db, { table: 'workspaces', id: workspaceId }, null)
+    await setEgressPool(db, { table: 'workspaces', id: workspaceId }, null)
   })
 
   it("an IPv6 source takes what has an IPv6 address, the IPv4 one the rest, and neither the other's", async function () {
@@ -154,7 +154,7 @@ describe('egress', function () {
     const told = await office.settle(id, 'deferred')
     assert.match(
       told.recipients[0]?.reason ?? '',
-      /has only 127\.0\.1\.\d+, and no source that may send now is of that family/,
+      /has only 127\.0\.1\.\d+, and no available source has that address family/,
     )
     assert.strictEqual(told.recipients[0]?.tries, 0)
     await six.stop()
@@ -227,7 +227,7 @@ describe('egress', function () {
     assert.strictEqual((await findSource(office.system.db, 'leaving'))?.state, 'gone')
     assert.deepEqual(new Set(mx.messages.slice(1).map(({ peer }) => peer)), new Set(['127.0.0.3']))
     ip('addr', 'add', `${leaving}/32`, 'dev', 'lo')
-    await joinPool(office.system.db, 'us-east', { source: 'leaving', weight: 999 }) // any change makes it look
+    await addToPool(office.system.db, 'us-east', { source: 'leaving', weight: 999 }) // any change makes it look
     await until(
       async () => (await findSource(office.system.db, 'leaving'))?.state === 'active',
       () => 'it is not back',
@@ -244,6 +244,6 @@ describe('egress', function () {
     await removeSource(office.system.db, 'a')
     for (const id of ids) assert.strictEqual((await office.settle(id)).status, 'delivered')
     assert.strictEqual(mx.messages.length, 30)
-    assert.strictEqual(await addPool(means(), 'us-east'), 'there is a pool us-east')
+    assert.strictEqual(await addPool(means(), 'us-east'), 'a pool named us-east already exists')
   })
 })

@@ -3,11 +3,11 @@ import { assert } from 'chai'
 import { createResultWriter, type ResultWriter } from '#mta/delivery/result-writer.ts'
 import { withSuppressionCandidate } from '#mta/delivery/hard-bounce.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
-import { claimRecipients, type Claimed } from '#src/messages/claim.ts'
+import { claimRecipients, type ClaimedRecipient } from '#src/messages/claim.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
-import { moveFor } from '#src/messages/transition-for-outcome.ts'
+import { transitionFor } from '#src/messages/transition-for-outcome.ts'
 import { sql } from '#src/stores/sql.ts'
-import { endHolds } from '#src/suppression/pending-suppressions.ts'
+import { resolvePending } from '#src/suppression/pending-suppressions.ts'
 import { findSuppressions } from '#src/suppression/list.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { submissionOf } from '#test/support/submission.ts'
@@ -53,7 +53,7 @@ describe('refusals and the suppression list', function () {
   })
   const TAKEN: Outcome = { kind: 'delivered', reply: replyOf(250, '2.0.0', 'Ok') }
 
-  async function claim(addresses: readonly string[]): Promise<Claimed[]> {
+  async function claim(addresses: readonly string[]): Promise<ClaimedRecipient[]> {
     const acceptor = createAcceptor(ctx)
     const submissions = addresses.map((address) =>
       submissionOf(workspaceId, {
@@ -84,7 +84,7 @@ describe('refusals and the suppression list', function () {
           durationMs: 1,
           conversation: '',
         }
-        const moving = moveFor(claimed, attempt, { scale: 1, lifetimeSeconds: null, nowMs: ctx.clock.now() })
+        const moving = transitionFor(claimed, attempt, { scale: 1, lifetimeSeconds: null, nowMs: ctx.clock.now() })
         return writer.write({ claimed, ...withSuppressionCandidate(ctx.config, claimed, attempt, moving) })
       }),
     )
@@ -143,7 +143,7 @@ describe('refusals and the suppression list', function () {
     await send(['back@returned.example'], gone({ reason: 'no-such-domain', reply: null }))
     ctx.advance(HOUR_MS)
     await send(['back@returned.example'], TAKEN)
-    await endHolds(ctx.db, new Date(ctx.clock.now()))
+    await resolvePending(ctx.db, new Date(ctx.clock.now()))
     assert.deepEqual(await held('returned.example'), [])
   })
 
@@ -171,12 +171,12 @@ describe('refusals and the suppression list', function () {
     it('when it knows everybody again, those are let go', async () => {
       ctx.advance(3 * HOUR_MS)
       await send(broken, TAKEN)
-      await endHolds(ctx.db, new Date(ctx.clock.now()))
+      await resolvePending(ctx.db, new Date(ctx.clock.now()))
       assert.deepEqual(await held(domain), [])
     })
     it('when it is quiet again, one more proof is needed', async () => {
       ctx.advance(5 * HOUR_MS)
-      await endHolds(ctx.db, new Date(ctx.clock.now()))
+      await resolvePending(ctx.db, new Date(ctx.clock.now()))
       assert.deepEqual(await held(domain), ['proof'])
       ctx.advance(20 * HOUR_MS)
       await send([`r59@${domain}`], gone())
@@ -211,7 +211,7 @@ describe('refusals and the suppression list', function () {
       durationMs: 0,
       conversation: '',
     }
-    const moving = moveFor(claimed, attempt, { scale: 1, lifetimeSeconds: null, nowMs: ctx.clock.now() })
+    const moving = transitionFor(claimed, attempt, { scale: 1, lifetimeSeconds: null, nowMs: ctx.clock.now() })
     assert.strictEqual(
       withSuppressionCandidate({ isSandbox: true, captureDomain: 'capture.example' }, claimed, attempt, moving)
         .hardBounce,

@@ -15,9 +15,9 @@ describe('the whole way back', function () {
   let inbound: Inbound
   before(async () => {
     office = await openPostOffice()
-    const { config, db, redis, vault } = office.system
+    const { config, db, redis, encryption } = office.system
     const log = openLog({ logLevel: 'silent' }, 'test')
-    inbound = await startInbound({ config: { ...config, inboundPort: 0 }, db, redis, vault, clock: systemClock, log })
+    inbound = await startInbound({ config: { ...config, inboundPort: 0 }, db, redis, encryption, clock: systemClock, log })
   })
   after(async () => {
     await inbound.stop()

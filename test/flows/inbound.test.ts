@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert } from 'chai'
 import { startInbound, type Inbound } from '#mta/inbound/inbound.ts'
-import { listReports, readBacklog, readRaw } from '#mta/inbound/report-list.ts'
-import { review } from '#mta/inbound/review.ts'
+import { listReports, readBacklog, readRawReport } from '#mta/inbound/report-list.ts'
+import { reviewSuppressions } from '#mta/inbound/suppression-review.ts'
 import { readMessage } from '#src/messages/read.ts'
 import { sql } from '#src/stores/sql.ts'
 import { findSuppressions } from '#src/suppression/list.ts'
@@ -216,7 +216,7 @@ describe('inbound', function () {
     const replies = await Promise.all(
       copies.map(async ({ port, to, content }) => (await submit(port, { from: '', to, content })).at(-1)),
     )
-    assert.deepEqual([...new Set(replies)], ['250 2.6.0 Taken'])
+    assert.deepEqual([...new Set(replies)], ['250 2.6.0 Accepted'])
     await applied()
     await second.stop()
     const { rows } = await ctx.db.query<{ type: string; n: number }>(
@@ -395,10 +395,10 @@ describe('inbound', function () {
 
   describe('a second look', () => {
     const doubtful = async (isLifting: boolean): Promise<string[]> =>
-      (await gather(review(ctx.db, isLifting)))
+      (await gather(reviewSuppressions(ctx.db, isLifting)))
         .flat()
         .filter((one) => one.workspaceId === workspaceId)
-        .map(({ address, reading }) => `${address} ${reading}`)
+        .map(({ address, reading: reading }) => `${address} ${reading}`)
 
     it('finds nothing to lift where the rules are the same', async () => {
       assert.deepEqual(await doubtful(true), [])
@@ -446,9 +446,9 @@ describe('inbound', function () {
       assert.strictEqual((await suppressionOf('right@receiver.example'))?.kind, 'hard_bounce')
     })
     it('the operator sees reports and letters, and one of them whole', async () => {
-      const [newest] = await listReports(ctx.db, { hasLetters: false, limit: 1 })
+      const [newest] = await listReports(ctx.db, { isForPostmaster: false, limit: 1 })
       assert.deepEqual([newest?.recipient, newest?.result], ['wrong@receiver.example', 'bounced'])
-      assert.match((await readRaw(ctx.db, newest?.id ?? ''))?.toString() ?? '', /^From: Mail Delivery System/)
+      assert.match((await readRawReport(ctx.db, newest?.id ?? ''))?.toString() ?? '', /^From: Mail Delivery System/)
       assert.strictEqual((await readBacklog(ctx.db)).waiting, 0)
     })
   })

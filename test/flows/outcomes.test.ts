@@ -209,10 +209,10 @@ describe('outcomes', function () {
   it('the sending domain is removed while its mail is queued: failed with that reason', async () => {
     const {
       system,
-      system: { db, vault, config },
+      system: { db, encryption, config },
     } = office
     const mx = await office.open('orphan.example')
-    const sender = await createSender({ db, vault, keyPrefix: config.keyPrefix }, { domain: 'removed.example' })
+    const sender = await createSender({ db, encryption, keyPrefix: config.keyPrefix }, { domain: 'removed.example' })
     await suspend(system, 'orphan.example', 'to hold it')
     const { status, body } = await system.call('POST', '/send-email/high', {
       key: sender.regular,

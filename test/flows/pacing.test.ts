@@ -199,7 +199,7 @@ describe('the pace of a receiver', function () {
     const { system } = office
     const receiver = await office.open('shared.example', { on: { dot: { delayMs: 20 } } })
     const other = await createSender(
-      { db: system.db, vault: system.vault, keyPrefix: system.config.keyPrefix },
+      { db: system.db, encryption: system.encryption, keyPrefix: system.config.keyPrefix },
       { domain: 'few.example' },
     )
     await sendMany(['shared.example'], 400)

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { connect, type TLSSocket } from 'node:tls'
 import { assert } from 'chai'
 import { startInbound, type Inbound } from '#mta/inbound/inbound.ts'
-import { startSubmission, type Submission } from '#mta/submission/submission.ts'
+import { startSubmission, type SubmissionRole } from '#mta/submission/submission.ts'
 import { createRegistry } from '#src/metrics/registry.ts'
 import { certificateFor } from '#test/support/certificate.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
@@ -18,7 +18,7 @@ describe('a renewed certificate', function () {
   const folder = mkdtempSync('/tmp/mailstead-test-renewal-')
   const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
   let ctx: TestContext
-  let submission: Submission
+  let submission: SubmissionRole
   let inbound: Inbound
   before(async () => {
     await write('first.example')

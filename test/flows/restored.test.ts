@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
 import { startOutbound, type Outbound } from '#mta/outbound/outbound.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
-import { takeLease } from '#src/queue/lease.ts'
+import { acquireLease } from '#src/queue/lease.ts'
 import { listSuspensions, resume } from '#src/queue/suspensions.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
-import { letGoLoop } from '#worker/resume-suspended.ts'
+import { resumeSuspendedLoop } from '#worker/resume-suspended.ts'
 import { startLoop } from '#worker/loop.ts'
 import { submissionOf } from '#test/support/submission.ts'
 import { until } from '#test/support/until.ts'
@@ -32,7 +32,7 @@ describe('a database that is behind', () => {
 
   /** As after a restore: the tokens that were given out since are unknown. */
   async function restore(): Promise<void> {
-    for (let i = 0; i < 3; i++) await (await takeLease(ctx)).end()
+    for (let i = 0; i < 3; i++) await (await acquireLease(ctx)).end()
     await ctx.db.query('ALTER SEQUENCE leases_id_seq RESTART')
   }
   const stopped = async (): Promise<string[]> =>
@@ -43,7 +43,7 @@ describe('a database that is behind', () => {
 
   it('without mail that waits there is nothing to ask about', async () => {
     await restore()
-    const lease = await takeLease(ctx)
+    const lease = await acquireLease(ctx)
     assert.deepEqual([await stopped(), lease.isHeld()], [[], true])
     await lease.end()
   })
@@ -60,7 +60,7 @@ describe('a database that is behind', () => {
     assert.strictEqual(await resume(ctx, '*'), true)
     await accept()
     // what it kept aside before it heard is put back by the worker
-    const worker = startLoop(ctx.log, letGoLoop(ctx))
+    const worker = startLoop(ctx.log, resumeSuspendedLoop(ctx))
     await until(() => mx.messages.length >= 2)
     await worker.stop()
     assert.deepEqual(await stopped(), [])
@@ -71,7 +71,7 @@ describe('a database that is behind', () => {
     await ctx.db.query('DELETE FROM leases')
     await ctx.redis.zadd('mailstead:fence', 1_000_000, 'token')
     await accept()
-    const lease = await takeLease(ctx)
+    const lease = await acquireLease(ctx)
     assert.match((await stopped()).join(), /older than what was sent/)
     await lease.end()
     await resume(ctx, '*')
@@ -80,7 +80,7 @@ describe('a database that is behind', () => {
   it('a Redis that knows nothing asks nothing', async () => {
     await ctx.redis.flushall()
     await accept()
-    const lease = await takeLease(ctx)
+    const lease = await acquireLease(ctx)
     assert.deepEqual([await stopped(), lease.isHeld()], [[], true])
     await lease.end()
   })

@@ -76,7 +76,7 @@ describe('sandbox, end to end', () => {
           INSERT INTO dkim_keys (id, domain_id, selector, algorithm, private_key, dns_value)
           VALUES ($1, $2, $3, $4, $5, $6)
         `,
-        [newId(), domainId, `s${i}`, algorithm, ctx.vault.seal('dkim', privateKey), dnsValue],
+        [newId(), domainId, `s${i}`, algorithm, ctx.encryption.encrypt('dkim', privateKey), dnsValue],
       )
     }
   })

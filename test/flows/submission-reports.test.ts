@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
 import { simpleParser } from 'mailparser'
-import { readReport, type Report } from '#mta/classify/report.ts'
+import { parseReport, type ParsedReport } from '#mta/classify/report.ts'
 import { OPERATOR, textOf } from '#test/support/api.ts'
 import { openPostOffice, type PostOffice } from '#test/support/mail-world.ts'
 import type { Receiver } from '#test/support/receiver.ts'
@@ -60,14 +60,14 @@ describe('delivery reports of submission', function () {
   }
   const about = (subject: string): ReceivedMessage[] =>
     home.messages.filter(({ bytes }) => bytes.includes(`: ${subject}\r\n`))
-  const reportOf = async (subject: string): Promise<{ message: ReceivedMessage; report: Report }> => {
+  const reportOf = async (subject: string): Promise<{ message: ReceivedMessage; report: ParsedReport }> => {
     await until(
       () => about(subject).length > 0,
       () => `no report about ${subject}`,
     )
     const [message] = about(subject)
     assert.ok(message !== undefined)
-    return { message, report: readReport(message.bytes) }
+    return { message, report: parseReport(message.bytes) }
   }
 
   it('a failure is reported to the envelope sender, with the null sender and signed', async () => {

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import { assert } from 'chai'
 import { run } from '#bin/commands/tls-reports.ts'
 import { type Inbound, startInbound } from '#mta/inbound/inbound.ts'
-import { createRegistry, type Registry } from '#src/metrics/registry.ts'
+import { createRegistry, type MetricRegistry } from '#src/metrics/registry.ts'
 import { sql } from '#src/stores/sql.ts'
 import { housekeepingLoop } from '#worker/housekeeping.ts'
 import { listOf, OPERATOR, startApi, textOf, type Json, type TestApi } from '#test/support/api.ts'
@@ -30,7 +30,7 @@ describe('reports on TLS that come', function () {
   let ctx: TestContext
   let api: TestApi
   let inbound: Inbound
-  let registry: Registry
+  let registry: MetricRegistry
   before(async () => {
     dns = await startDns({
       's1._domainkey.receiver.example': { TXT: [SIGNERS_KEY] },

@@ -11,14 +11,14 @@ import { createResolver } from '#mta/route/resolve.ts'
 import type { TlsPolicy } from '#mta/security/policy.ts'
 import {
   createTlsResults,
-  factsOf,
+  failureFactsOf,
   resultOfFailure,
   resultOfSession,
   type TlsResults,
 } from '#mta/security/tls-results.ts'
-import { createDomainDns } from '#src/domains/dns.ts'
+import { createDomainDns } from '#src/domains/domain-dns.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
-import { createOutgoing } from '#src/net/http-client.ts'
+import { createHttpClient } from '#src/net/http-client.ts'
 import { createAuthority } from '#test/support/certificate.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
@@ -44,7 +44,7 @@ describe('TLS reports', () => {
     dane: 'no',
     isPending: false,
     sts,
-    stsTrouble: null,
+    stsFailure: null,
   })
 
   before(async () => {
@@ -59,7 +59,7 @@ describe('TLS reports', () => {
       HOSTNAME: 'mta.sender.example',
       RETRY_SCALE: '0.000001',
     })
-    await createSender({ db: ctx.db, vault: ctx.vault, keyPrefix: 'ms' }, { domain: 'sender.example' })
+    await createSender({ db: ctx.db, encryption: ctx.encryption, keyPrefix: 'ms' }, { domain: 'sender.example' })
     const resolver = createResolver({ config: ctx.config, clock: ctx.clock })
     results = createTlsResults(ctx, (name) => resolver.txt(name))
     const server = createServer(await authority.issue(['reports.example']), (request, response) => {
@@ -71,8 +71,8 @@ describe('TLS reports', () => {
       })
     }).listen(0, '127.0.0.1')
     await once(server, 'listening')
-    const outgoing = createOutgoing(ctx.config)
-    reporting = { ctx, acceptor: createAcceptor(ctx), outgoing, dns: createDomainDns(ctx.config) }
+    const outgoing = createHttpClient(ctx.config)
+    reporting = { ctx, acceptor: createAcceptor(ctx), http: outgoing, dns: createDomainDns(ctx.config) }
     const url = `https://reports.example:${(server.address() as AddressInfo).port}/tls`
     dns.zone['_smtp._tls.mail.example'] = { TXT: ['v=TLSRPTv1; rua=mailto:reports@elsewhere.example'] }
     dns.zone['_smtp._tls.post.example'] = { TXT: [`v=TLSRPTv1; rua=${url}`] }
@@ -100,23 +100,23 @@ describe('TLS reports', () => {
     )
     const sts = policyOf('mail.example', POLICY)
     for (let i = 0; i < 3; i++)
-      results.note({ policy: sts, host: 'mx.in.example', address: ADDRESS, result: 'success' })
-    results.note({
+      results.record({ policy: sts, host: 'mx.in.example', address: ADDRESS, result: 'success' })
+    results.record({
       policy: sts,
       host: 'mx.in.example',
       address: ADDRESS,
       result: 'certificate-expired',
       about: { sendingIp: '192.0.2.9', helo: 'mx.in.example', reason: 'CERT_HAS_EXPIRED' },
     })
-    results.note({ policy: policyOf('silent.example'), host: 'mx.silent.example', address: ADDRESS, result: 'success' })
-    results.note({ policy: policyOf(''), host: 'mx.in.example', address: ADDRESS, result: 'success' })
-    results.note({
+    results.record({ policy: policyOf('silent.example'), host: 'mx.silent.example', address: ADDRESS, result: 'success' })
+    results.record({ policy: policyOf(''), host: 'mx.in.example', address: ADDRESS, result: 'success' })
+    results.record({
       policy: policyOf('post.example'),
       host: 'mx.post.example',
       address: ADDRESS,
       result: 'starttls-not-supported',
     })
-    other.note({ policy: sts, host: 'mx.in.example', address: ADDRESS, result: 'success' })
+    other.record({ policy: sts, host: 'mx.in.example', address: ADDRESS, result: 'success' })
     await Promise.all([results.flush(), other.stop()])
     const { rows } = await ctx.db.query('SELECT domain, result, count::int FROM tls_results ORDER BY domain, result')
     assert.deepEqual(rows, [
@@ -199,7 +199,7 @@ describe('TLS reports', () => {
   })
 
   it('that nobody takes are given up, and old counts are forgotten', async () => {
-    results.note({ policy: policyOf('post.example'), host: 'mx.post.example', address: ADDRESS, result: 'success' })
+    results.record({ policy: policyOf('post.example'), host: 'mx.post.example', address: ADDRESS, result: 'success' })
     await results.flush()
     status = 500
     for (let i = 0; i < 9; i++) {
@@ -256,7 +256,7 @@ describe('TLS reports', () => {
     ],
     [
       'a policy that cannot be fetched',
-      { ...policyOf('in.example'), stsTrouble: { kind: 'failed', code: 'sts-webpki-invalid', text: '' } },
+      { ...policyOf('in.example'), stsFailure: { kind: 'failed', code: 'sts-webpki-invalid', text: '' } },
       session,
       true,
       'sts-webpki-invalid',
@@ -298,5 +298,5 @@ describe('TLS reports', () => {
   ]
   for (const [lines, trouble, [helo, reason]] of FACTS)
     it(`tell of a failure: ${helo} ${reason.slice(0, 40)}`, () =>
-      assert.deepEqual(factsOf(lines, '192.0.2.9', trouble), { sendingIp: '192.0.2.9', helo, reason }))
+      assert.deepEqual(failureFactsOf(lines, '192.0.2.9', trouble), { sendingIp: '192.0.2.9', helo, reason }))
 })

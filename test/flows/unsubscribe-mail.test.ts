@@ -1,7 +1,7 @@
 /** Letters to the address in List-Unsubscribe, through the inbound port: who unsubscribes, and who does not. */
 import { assert } from 'chai'
 import { startInbound, type Inbound } from '#mta/inbound/inbound.ts'
-import { saveContacts } from '#src/contacts/save.ts'
+import { saveContacts } from '#src/contacts/save-contacts.ts'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createLinks } from '#src/tracking/links.ts'

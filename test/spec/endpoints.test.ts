@@ -3,7 +3,7 @@
  * and its errors. The rows are copied by hand: what the table of routes says is not asked for what it should say.
  */
 import { assert } from 'chai'
-import { errorsOf } from '#api/openapi/error-answers.ts'
+import { listErrors } from '#api/openapi/error-responses.ts'
 import { pathsOf, type Access, type AnyRoute } from '#api/http/route.ts'
 import { ROUTES } from '#api/table.ts'
 import { ERRORS, type ErrorCode } from '#src/platform/errors.ts'
@@ -167,7 +167,7 @@ describe('specification: endpoints', () => {
         const spec = find(method, path)
         assert.ok(spec !== undefined, 'it is in the table')
         assert.deepEqual([spec.access, spec.status], [access, status])
-        const codes = errorsOf(spec)
+        const codes = listErrors(spec)
         const wanted: ErrorCode[] = [...errors, ...errorsOfAccess(access), 'INTERNAL_ERROR']
         for (const code of wanted) assert.ok(codes.includes(code), `${code} is declared`)
       })

@@ -1,6 +1,6 @@
 /** "Events": the types, and the fields of a body, that the specification and the contract name. Their way is in test/flows. */
 import { assert } from 'chai'
-import { describe as describeApi } from '#api/openapi/openapi.ts'
+import { buildOpenApi as describeApi } from '#api/openapi/openapi.ts'
 import { ROUTES } from '#api/table.ts'
 import { EVENT_TYPES } from '#src/events/catalogue.ts'
 import { startApi, type TestApi } from '#test/support/api.ts'

@@ -2,14 +2,14 @@
 import { assert } from 'chai'
 import { createKey, MAX_ADMIN_KEYS } from '#src/auth/keys.ts'
 import { deactivateKey } from '#src/auth/key-list.ts'
-import { ALL_SCOPES, type Scope } from '#src/auth/scopes.ts'
+import { ALL_SCOPES, type KeyScope } from '#src/auth/scopes.ts'
 import { startApi, type TestAnswer, type TestApi } from '#test/support/api.ts'
 import { until } from '#test/support/until.ts'
 
 const ID = '00000000-0000-7000-8000-000000000000'
 
 /** The table of scopes, and the one that the contract adds: what each opens. */
-const SCOPES: readonly (readonly [scope: Scope, method: string, path: string])[] = [
+const SCOPES: readonly (readonly [scope: KeyScope, method: string, path: string])[] = [
   ['contacts:read', 'GET', '/public/contacts/get-contacts'],
   ['contacts:read', 'GET', '/public/contacts/get-contact'],
   ['contacts:write', 'POST', '/public/contacts/add-contact'],
@@ -38,7 +38,7 @@ const SENDING = ['instant', 'high', 'async', 'bulk', 'schedule', 'batch'].map((n
 
 describe('specification: authentication', () => {
   let api: TestApi
-  const keys = new Map<Scope, string>()
+  const keys = new Map<KeyScope, string>()
   before(async () => {
     api = await startApi()
     for (const scope of new Set(SCOPES.map(([one]) => one))) {

@@ -5,8 +5,8 @@
 import addFormats from 'ajv-formats'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { assert } from 'chai'
-import { errorsOf } from '#api/openapi/error-answers.ts'
-import { describe } from '#api/openapi/openapi.ts'
+import { listErrors } from '#api/openapi/error-responses.ts'
+import { buildOpenApi } from '#api/openapi/openapi.ts'
 import { pathsOf, type AnyRoute } from '#api/http/route.ts'
 import { ROUTES } from '#api/table.ts'
 import { ERRORS, type ErrorCode } from '#src/platform/errors.ts'
@@ -57,10 +57,10 @@ export function assertDescribed(observed: Observed): void {
   if (place === undefined) {
     if (status !== 204) assertError(body, status, ANYWHERE, told)
   } else if (isError(body)) {
-    assertError(body, status, errorsOf(place.spec), told)
+    assertError(body, status, listErrors(place.spec), told)
   } else if (isRefusalPage(place.spec, observed)) {
     assert.ok(
-      errorsOf(place.spec).some((code) => ERRORS[code].status === status),
+      listErrors(place.spec).some((code) => ERRORS[code].status === status),
       `${told}: the endpoint has no such status`,
     )
   } else {
@@ -91,8 +91,8 @@ function assertError(body: unknown, status: number, codes: readonly ErrorCode[],
 }
 
 function assertSuccess({ spec, path }: Place, { status, type, body }: Observed, told: string): void {
-  const answer = status === spec.status ? spec.answer : spec.further?.[status]?.answer
-  assert.ok(status === spec.status || spec.further?.[status] !== undefined, `${told}: the endpoint has no such status`)
+  const answer = status === spec.status ? spec.response : spec.additionalResponses?.[status]?.schema
+  assert.ok(status === spec.status || spec.additionalResponses?.[status] !== undefined, `${told}: the endpoint has no such status`)
   if (body === null || body === '') return
   const media = type?.split(';')[0]?.trim() ?? ''
   if (media !== 'application/json') assert.ok(spec.produces?.includes(media), `${told}: the endpoint has no ${media}`)
@@ -120,7 +120,7 @@ function validatorOf(pointer: string): ValidateFunction {
 function openDocument(): Ajv2020 {
   const opened = new Ajv2020({ strict: false, allErrors: false })
   addFormats.default(opened)
-  opened.addSchema(close(describe(ROUTES, 'http://localhost')) as Node, 'openapi')
+  opened.addSchema(close(buildOpenApi(ROUTES, 'http://localhost')) as Node, 'openapi')
   return opened
 }
 

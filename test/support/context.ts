@@ -7,7 +7,7 @@ import { openDb } from '#src/stores/db.ts'
 import { newId } from '#src/platform/id.ts'
 import { openLog } from '#src/platform/log.ts'
 import { openRedis } from '#src/stores/redis.ts'
-import { openVault } from '#src/crypto/encryption.ts'
+import { createEncryption } from '#src/crypto/encryption.ts'
 import { createDatabase, startRedis, type TestServer } from './stores.ts'
 
 export interface TestContext extends Context {
@@ -41,7 +41,7 @@ export async function createContext(env: Record<string, string> = {}, databaseUr
     db,
     redis,
     log,
-    vault: openVault(Buffer.alloc(32, 7)),
+    encryption: createEncryption(Buffer.alloc(32, 7)),
     clock: { now: () => Date.now() + offset },
     databaseUrl: database.url,
     redisUrl: redisServer.url,

@@ -6,9 +6,9 @@ import type { Context } from '#src/context.ts'
 import { returnPathOf } from '#src/mail/verp.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { claimRecipients } from '#src/messages/claim.ts'
-import { moveRecipients } from '#src/messages/transition.ts'
+import { applyTransitions } from '#src/messages/transition.ts'
 import type { Outcome } from '#src/messages/outcome.ts'
-import { moveFor } from '#src/messages/transition-for-outcome.ts'
+import { transitionFor } from '#src/messages/transition-for-outcome.ts'
 import { sql } from '#src/stores/sql.ts'
 import { type addressees, submissionOf } from './submission.ts'
 
@@ -54,9 +54,9 @@ export async function handOver(
       conversation: '',
     }
     const rules = { scale: 1, lifetimeSeconds: null, nowMs }
-    await moveRecipients(
+    await applyTransitions(
       ctx.db,
-      claimed.map((one) => moveFor(one, { ...attempt, host: `mx.${one.domain}` }, rules)),
+      claimed.map((one) => transitionFor(one, { ...attempt, host: `mx.${one.domain}` }, rules)),
       now,
     )
   }
@@ -66,7 +66,7 @@ export async function handOver(
     address: to[i] ?? '',
     returnPath: returnPathOf(
       { messageId: id, n: 0 },
-      (data) => ctx.vault.mac('return-path', data),
+      (data) => ctx.encryption.mac('return-path', data),
       ctx.config.bounceDomain,
     ),
   }))

@@ -2,12 +2,12 @@
 import { pino } from 'pino'
 import { loadConfig, type Config } from '#config/load.ts'
 import type { ClaimedDelivery, SelectedSource } from '#mta/delivery/session-grant.ts'
-import type { Claimed } from '#src/messages/claim.ts'
+import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import { attemptWithoutSession, type Attempt, type Outcome } from '#src/messages/outcome.ts'
 import { newId } from '#src/platform/id.ts'
 import type { Log } from '#src/platform/log.ts'
 import { memberOf } from '#src/queue/member.ts'
-import { paceWith } from './throttle.ts'
+import { throttleWith } from './throttle.ts'
 
 export const LEASE = 7
 const HOUR_MS = 3_600_000
@@ -32,8 +32,8 @@ export function silentContext(env: Record<string, string> = {}): SilentContext {
 
 /** A small transactional message to one recipient, claimed under `LEASE`; any field can be replaced. */
 export function claimedOf(
-  fields: Partial<Omit<Claimed, 'content'>> & { content?: Partial<Claimed['content']> } = {},
-): Claimed {
+  fields: Partial<Omit<ClaimedRecipient, 'content'>> & { content?: Partial<ClaimedRecipient['content']> } = {},
+): ClaimedRecipient {
   const now = Date.UTC(2026, 0, 1)
   const { content, ...rest } = fields
   return {
@@ -53,7 +53,7 @@ export function claimedOf(
     campaignId: null,
     contact: null,
     suppression: null,
-    recipe: null,
+    deferredContent: null,
     submitted: null,
     trackOpens: false,
     trackClicks: false,
@@ -85,7 +85,7 @@ export function selectedSource(
   fields: Partial<SelectedSource> = {},
 ): SelectedSource & { readonly finished: FinishedWith } {
   const finished: FinishedWith = []
-  const throttle = fields.throttle ?? paceWith({ share: { instant: 2, others: 8 } })
+  const throttle = fields.throttle ?? throttleWith({ share: { instant: 2, others: 8 } })
   return {
     source: null,
     throttle,
@@ -99,7 +99,7 @@ export function selectedSource(
 }
 
 export function deliveryOf(
-  claimed: Claimed = claimedOf(),
+  claimed: ClaimedRecipient = claimedOf(),
   selected: SelectedSource = selectedSource(),
 ): ClaimedDelivery {
   return { claimed, selected, heldSinceMs: performance.now() }
@@ -115,7 +115,7 @@ export function attemptOf(outcome: Outcome = ACCEPTED, fields: Partial<Attempt> 
 }
 
 /** The ready queue's entry of a claimed recipient. */
-export function entryOf(claimed: Claimed): { readonly member: string; readonly tier: Claimed['tier'] } {
+export function entryOf(claimed: ClaimedRecipient): { readonly member: string; readonly tier: ClaimedRecipient['tier'] } {
   return { member: memberOf(claimed), tier: claimed.tier }
 }
 

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer, DecodedPacket, Packet, RecordType } from 'dns-packet'
 import { AUTHENTIC_DATA, TRUNCATED_RESPONSE } from 'dns-packet'
 import type { TlsaRecord } from '#src/net/dns-answer.ts'
-import { answerTo, listenDns, type Via } from '#mta/sandbox/dns-listener.ts'
+import { answerTo, listenDns, type DnsTransport } from '#mta/sandbox/dns-listener.ts'
 
 export type Trouble = 'servfail' | 'refused' | 'nxdomain' | 'silence' | 'truncate' | 'wrong-id' | 'wrong-question'
 
@@ -38,7 +38,7 @@ export interface TestDns {
   readonly server: string
   readonly zone: Zone
   /** All questions so far, in order. */
-  readonly queries: { readonly name: string; readonly type: string; readonly via: Via }[]
+  readonly queries: { readonly name: string; readonly type: string; readonly via: DnsTransport }[]
   /** The most questions that waited for their answer at the same time. */
   mostAtOnce(): number
   stop(): Promise<void>
@@ -72,7 +72,7 @@ export async function startDns(zone: Zone): Promise<TestDns> {
 interface Asked {
   readonly name: string
   readonly type: RecordType
-  readonly via: Via
+  readonly via: DnsTransport
 }
 
 function answer(zone: Zone, query: DecodedPacket, { name, type, via }: Asked): Packet | null {

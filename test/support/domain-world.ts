@@ -3,10 +3,10 @@
  * records are in DNS; a domain's records are published by name and value, as its owner would.
  */
 import { assert } from 'chai'
-import { createDomainDns, type DomainDns } from '#src/domains/dns.ts'
+import { createDomainDns, type DomainDns } from '#src/domains/domain-dns.ts'
 import { addDomain, findDomain, type Domain } from '#src/domains/domains.ts'
-import { domainRecords, placeOf, returnPathRecords, type DnsRecord } from '#src/domains/records.ts'
-import { verifyDomain, type Verification } from '#src/domains/verify.ts'
+import { domainRecords, serviceHostsOf, returnPathRecords, type DnsRecord } from '#src/domains/records.ts'
+import { verifyDomain, type Verification } from '#src/domains/verify-domain.ts'
 import { createContext, type TestContext } from './context.ts'
 import { startDns, type TestDns, type Zone } from './dns.ts'
 
@@ -32,7 +32,7 @@ const HOST = 'mail.operator.example'
 export async function createDomainWorld(env: Record<string, string> = {}): Promise<DomainWorld> {
   const dns = await startDns({ [HOST]: { A: ['192.0.2.1'] } })
   const ctx = await createContext({ DNS_SERVERS: dns.server, HOSTNAME: HOST, PUBLIC_URL: `https://${HOST}`, ...env })
-  const place = placeOf(ctx.config)
+  const place = serviceHostsOf(ctx.config)
   const asker = createDomainDns(ctx.config)
   let names = 0
   enter(dns.zone, returnPathRecords(place))

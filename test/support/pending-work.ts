@@ -206,7 +206,7 @@ export async function leaveWork(world: World, { opened, bouncing }: Ended): Prom
     rows: [off],
   } = await db.query<{ id: string }>(`SELECT id FROM webhook_endpoints WHERE url LIKE '%/off'`)
   await asAdmin(world, 'PATCH', `/webhooks/${off?.id}`, { is_active: false })
-  const links = createLinks({ vault: system.vault, config: system.config })
+  const links = createLinks({ encryption: system.encryption, config: system.config })
   const pixel = links.open({
     base: system.url,
     messageId: opened,

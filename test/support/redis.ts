@@ -1,6 +1,6 @@
 /** A Redis of its own that is connected, for tests that need no more of the world. */
 import { openLog } from '#src/platform/log.ts'
-import { openRedis, whenReady, type Redis } from '#src/stores/redis.ts'
+import { openRedis, waitUntilReady, type Redis } from '#src/stores/redis.ts'
 import { startRedis } from './stores.ts'
 
 export interface OwnRedis {
@@ -11,7 +11,7 @@ export interface OwnRedis {
 export async function openOwnRedis(): Promise<OwnRedis> {
   const server = await startRedis()
   const redis = openRedis(server.url, openLog({ logLevel: 'silent' }, 'test'))
-  await whenReady(redis, 5000)
+  await waitUntilReady(redis, 5000)
   return {
     redis,
     close: async () => {

@@ -7,7 +7,7 @@ import { ALL_SCOPES } from '#src/auth/scopes.ts'
 import type { Db } from '#src/stores/db.ts'
 import { generateDkimKeys } from '#src/domains/dkim-key.ts'
 import { newId } from '#src/platform/id.ts'
-import type { Vault } from '#src/crypto/encryption.ts'
+import type { Encryption } from '#src/crypto/encryption.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createWorkspace } from '#src/workspaces/workspaces.ts'
 
@@ -22,7 +22,7 @@ export interface Sender {
   readonly dkimRecords: Readonly<Record<string, string>>
 }
 
-type Place = { readonly db: Db; readonly vault: Vault; readonly keyPrefix: string }
+type Place = { readonly db: Db; readonly encryption: Encryption; readonly keyPrefix: string }
 
 export async function createSender(
   place: Place,
@@ -52,7 +52,7 @@ export async function createSender(
   }
 }
 
-async function addDkimKeys({ db, vault }: Place, domainId: string, domain: string): Promise<Record<string, string>> {
+async function addDkimKeys({ db, encryption }: Place, domainId: string, domain: string): Promise<Record<string, string>> {
   const records: Record<string, string> = {}
   for (const [i, { algorithm, privateKey, dnsValue }] of (await generateDkimKeys()).entries()) {
     await db.query(
@@ -60,7 +60,7 @@ async function addDkimKeys({ db, vault }: Place, domainId: string, domain: strin
         INSERT INTO dkim_keys (id, domain_id, selector, algorithm, private_key, dns_value)
         VALUES ($1, $2, $3, $4, $5, $6)
       `,
-      [newId(), domainId, `s${i + 1}`, algorithm, vault.seal('dkim', privateKey), dnsValue],
+      [newId(), domainId, `s${i + 1}`, algorithm, encryption.encrypt('dkim', privateKey), dnsValue],
     )
     records[`s${i + 1}._domainkey.${domain}`] = dnsValue
   }

@@ -5,7 +5,7 @@
  */
 import { assert } from 'chai'
 import { systemClock } from '#src/platform/clock.ts'
-import { usePool } from '#src/egress/pools.ts'
+import { setEgressPool } from '#src/egress/pools.ts'
 import { addSource, pauseSource } from '#src/egress/sources.ts'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -87,7 +87,7 @@ export async function sendAs({ office }: World, key: string, mail: object): Prom
 export async function stopByHand(world: World): Promise<Held[]> {
   const { office } = world
   const {
-    system: { db, vault, config },
+    system: { db, encryption, config },
   } = office
   await office.open(['one.example', 'two.example'])
   await office.settle(await office.send({ to: 'first@one.example' }))
@@ -95,7 +95,7 @@ export async function stopByHand(world: World): Promise<Held[]> {
   const {
     rows: [row],
   } = await db.query<{ site: string }>(`SELECT site FROM domain_sites WHERE domain = 'one.example'`)
-  const other = await createSender({ db, vault, keyPrefix: config.keyPrefix }, { domain: 'paused.example' })
+  const other = await createSender({ db, encryption, keyPrefix: config.keyPrefix }, { domain: 'paused.example' })
   await office.open('stopped.example')
   await suspend(world, { domain: 'stopped.example' }, 'their postmaster asked')
   await suspend(world, { site: row?.site }, 'their machine burns')
@@ -125,7 +125,7 @@ export async function stopByReplies(world: World): Promise<Held[]> {
     office,
     office: { system },
   } = world
-  const { db, vault, config } = system
+  const { db, encryption, config } = system
   await office.open('ts.example', { on: { mail: '421 4.7.0 [TSS04] Messages from 192.0.2.1 temporarily deferred' } })
   await office.open('picky.example')
   await office.open('cold.example')
@@ -159,8 +159,8 @@ export async function stopByReplies(world: World): Promise<Held[]> {
     `,
     [newId(), newId(), system.workspaceId],
   )
-  const lone = await createSender({ db, vault, keyPrefix: config.keyPrefix }, { domain: 'lone.example' })
-  assert.strictEqual(await usePool(db, { table: 'workspaces', id: lone.workspaceId }, 'lone'), null)
+  const lone = await createSender({ db, encryption, keyPrefix: config.keyPrefix }, { domain: 'lone.example' })
+  assert.strictEqual(await setEgressPool(db, { table: 'workspaces', id: lone.workspaceId }, 'lone'), null)
   await until(async () => (await office.tell(receiver)).recipients[0]?.attempts.length === 1)
   return [
     { what: 'a receiver', id: receiver, why: /yahoo is left alone, as it answered: .*TSS04/ },
@@ -173,7 +173,7 @@ export async function stopByReplies(world: World): Promise<Held[]> {
       what: 'every source of a pool',
       id: await sendAs(world, lone.regular, { from: 'a@lone.example', to: 'a@cold.example' }),
       // in the order of the message's own
-      why: /no source of its pool(?=.*away is not on this machine)(?=.*out is paused)(?=.*refused leaves this receiver alone)(?=.*young is warming)/,
+      why: /no source of its pool(?=.*away is not on this machine)(?=.*out is paused)(?=.*refused is suspended at this receiver)(?=.*young is warming)/,
     },
   ]
 }

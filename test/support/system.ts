@@ -13,7 +13,7 @@ import { loadConfig, type Config } from '#config/load.ts'
 import { openDb, type Db } from '#src/stores/db.ts'
 import { openLog } from '#src/platform/log.ts'
 import { openRedis, type Redis } from '#src/stores/redis.ts'
-import { openVault, type Vault } from '#src/crypto/encryption.ts'
+import { createEncryption, type Encryption } from '#src/crypto/encryption.ts'
 import { OPERATOR, request, type TestAnswer, type TestCall } from './api.ts'
 import { Child } from './child.ts'
 import { createSender, type Sender } from './sender.ts'
@@ -39,7 +39,7 @@ export interface SystemOrder {
 export interface System extends Sender {
   readonly url: string
   readonly config: Config
-  readonly vault: Vault
+  readonly encryption: Encryption
   readonly db: Db
   readonly redis: Redis
   readonly redisServer: TestServer
@@ -104,8 +104,8 @@ async function build(order: SystemOrder, undo: Undo, stop: () => Promise<void>):
   undo.push(() => db.close())
   const redis = openRedis(redisServer.url, log)
   undo.push(() => redis.disconnect())
-  const vault = openVault(Buffer.from(ENV.MASTER_KEY, 'hex'))
-  const sender = await createSender({ db, vault, keyPrefix: config.keyPrefix }, { domain: 'sender.example' })
+  const encryption = createEncryption(Buffer.from(ENV.MASTER_KEY, 'hex'))
+  const sender = await createSender({ db, encryption, keyPrefix: config.keyPrefix }, { domain: 'sender.example' })
   const roles = makeRoles(dir, env)
   for (const role of Object.values(roles)) undo.push(() => role.stop())
   const heal = async (): Promise<void> => {
@@ -119,7 +119,7 @@ async function build(order: SystemOrder, undo: Undo, stop: () => Promise<void>):
     ...sender,
     url,
     config,
-    vault,
+    encryption,
     db,
     redis,
     redisServer,

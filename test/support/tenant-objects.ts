@@ -4,7 +4,7 @@
  */
 import { assert } from 'chai'
 import { messageIdOf, newId } from '#src/platform/id.ts'
-import { keepMail } from '#src/sandbox/inbox.ts'
+import { storeCapturedMail } from '#src/sandbox/inbox.ts'
 import { sql } from '#src/stores/sql.ts'
 import { listOf, textOf, type Json, type Tenant, type TestApi } from './api.ts'
 
@@ -101,7 +101,7 @@ export async function fillTenant(api: TestApi, tenant: Tenant, mark: string): Pr
     `Seg ${mark}`,
     JSON.stringify({ tag: `tag-${mark}`, has: true }),
   ])
-  const [captured = ''] = await keepMail(
+  const [captured = ''] = await storeCapturedMail(
     api.db,
     {
       mailFrom: '',

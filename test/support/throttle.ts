@@ -1,9 +1,9 @@
 /** A pace with a share that is said, for tests that need no Redis. */
-import { Pace } from '#mta/shaping/throttle.ts'
-import type { Receiver } from '#src/shaping/shaping-file.ts'
-import { UNLEARNED, type Learned } from '#src/shaping/learned-limits.ts'
+import { Throttle } from '#mta/shaping/throttle.ts'
+import type { ShapingReceiver } from '#src/shaping/shaping-file.ts'
+import { UNLEARNED, type LearnedLimit } from '#src/shaping/learned-limits.ts'
 
-const RECEIVER: Receiver = {
+const RECEIVER: ShapingReceiver = {
   name: 'default',
   title: 'any receiver',
   mx: [],
@@ -16,13 +16,13 @@ const RECEIVER: Receiver = {
   connectionRate: null,
 }
 
-interface Order extends Partial<Pick<Receiver, 'messageRate' | 'connectionRate' | 'connections'>> {
+interface ThrottleOptions extends Partial<Pick<ShapingReceiver, 'messageRate' | 'connectionRate' | 'connections'>> {
   readonly share: { readonly instant: number; readonly others: number }
-  readonly learned?: Learned
+  readonly learned?: LearnedLimit
 }
 
-export function paceWith({ share, learned = UNLEARNED, ...receiver }: Order): Pace {
-  const pace = new Pace('default/mx.test', 'default', { receiver: { ...RECEIVER, ...receiver }, learned })
-  pace.grant({ ...share, processes: 1, learned, version: 1, messages: 0, connections: 0, waitMs: 0 }, 0)
-  return pace
+export function throttleWith({ share, learned = UNLEARNED, ...receiver }: ThrottleOptions): Throttle {
+  const throttle = new Throttle('default/mx.test', 'default', { receiver: { ...RECEIVER, ...receiver }, learned })
+  throttle.applyGrant({ ...share, processes: 1, learned, version: 1, messages: 0, connections: 0, waitMs: 0 }, 0)
+  return throttle
 }

@@ -10,10 +10,10 @@ import { openDb } from '#src/stores/db.ts'
 import { newDeliveries } from '#src/events/deliveries.ts'
 import { newId } from '#src/platform/id.ts'
 import { openRedis } from '#src/stores/redis.ts'
-import { openVault } from '#src/crypto/encryption.ts'
+import { createEncryption } from '#src/crypto/encryption.ts'
 import { storeMessages } from '#src/messages/message-store.ts'
 import { sql } from '#src/stores/sql.ts'
-import { createEndpoint, wakeSender, type Endpoint } from '#src/webhooks/endpoints.ts'
+import { createEndpoint, notifySender, type Endpoint } from '#src/webhooks/endpoints.ts'
 import { createWorkspace } from '#src/workspaces/workspaces.ts'
 import { createDatabase, startRedis, type TestDatabase, type TestServer } from './stores.ts'
 
@@ -61,8 +61,8 @@ export async function createWebhookWorld(
   const log = pino({ level: 'silent' })
   const stores = { DATABASE_URL: database.url, REDIS_URL: redis.url }
   const config = loadConfig({ ALLOW_PRIVATE_TARGETS: '127.0.0.0/8', RETRY_SCALE: '0.001', ...stores, ...env })
-  const [db, vault] = [openDb(database.url, log), openVault(Buffer.from(MASTER_KEY, 'hex'))]
-  const ctx: Context = { config, db, redis: openRedis(redis.url, log), clock: systemClock, log, vault }
+  const [db, encryption] = [openDb(database.url, log), createEncryption(Buffer.from(MASTER_KEY, 'hex'))]
+  const ctx: Context = { config, db, redis: openRedis(redis.url, log), clock: systemClock, log, encryption }
   const { id: workspaceId } = await createWorkspace(ctx.db, { name: 'test', plan: 'launch' })
   const messageId = await storeLetter(ctx, workspaceId)
   return {
@@ -164,6 +164,6 @@ async function emit(ctx: Context, { workspaceId, messageId, count, type, data }:
     `,
     [ids, workspaceId, type, messageId, data],
   )
-  wakeSender(ctx)
+  notifySender(ctx)
   return ids
 }

@@ -1,0 +1,84 @@
+/**
+ * Answers open pixels and tracked links before koa sees the request. After a campaign these are most of all requests,
+ * and they need no key, body or router; through koa each of them costs twice as much. Only a GET of a path with a valid
+ * token is answered here. Everything else goes to `routes/tracking.ts`, which gives the same responses.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { HitRef } from '#src/tracking/tokens.ts'
+import type { LinkHit } from '#src/tracking/hit-handler.ts'
+import { clientAddress } from './client-address.ts'
+import type { ApiContext } from './context.ts'
+import { RESPONSE_HEADERS, HSTS } from './headers.ts'
+import { recordRequest, requestIdOf } from './request-log.ts'
+
+/** A transparent GIF of one pixel. */
+export const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
+/** Webmail embeds the pixel in pages of other sites. */
+export const PIXEL_HEADERS = { 'Cross-Origin-Resource-Policy': 'cross-origin', 'X-Robots-Tag': 'noindex' } as const
+export const LINK_HEADERS = { 'X-Robots-Tag': 'noindex' } as const
+
+/** Returns true if it answers the request. */
+export type HitResponder = (req: IncomingMessage, res: ServerResponse) => boolean
+
+/** Paths as Mailstead writes them: no percent-encoding, no query. */
+const OPEN = /^\/o\/([\w-]+)$/
+const CLICK = /^\/c\/([\w-]+)\/([\w-]+)$/
+// Node sends a string in one packet with the headers, but not a buffer
+const PIXEL_TEXT = PIXEL.toString('latin1')
+
+export function createHitResponder(ctx: ApiContext): HitResponder {
+  const common = {
+    ...RESPONSE_HEADERS,
+    ...(ctx.config.publicUrl.startsWith('https:') ? { 'Strict-Transport-Security': HSTS } : {}),
+  }
+  const pixelHeaders = flatten({
+    ...common,
+    ...PIXEL_HEADERS,
+    'Content-Type': 'image/gif',
+    'Content-Length': String(PIXEL.length),
+  })
+  const linkHeaders = flatten({ ...common, ...LINK_HEADERS, 'Content-Length': '0' })
+
+  async function answer(req: IncomingMessage, res: ServerResponse, hit: HitRef | LinkHit): Promise<void> {
+    const startedAt = performance.now()
+    const requestId = requestIdOf(req)
+    await ctx.tracking.record(hit, {
+      headers: req.headers,
+      address: clientAddress(req, ctx.config.trustProxy),
+      isHead: false,
+    })
+    if ('url' in hit) res.writeHead(302, ['X-Request-Id', requestId, 'Location', hit.url, ...linkHeaders]).end()
+    else res.writeHead(200, ['X-Request-Id', requestId, ...pixelHeaders]).end(PIXEL_TEXT, 'latin1')
+    recordRequest(ctx, {
+      requestId,
+      route: 'url' in hit ? 'follow-link' : 'open-pixel',
+      method: 'GET',
+      status: res.statusCode,
+      startedAt,
+    })
+  }
+
+  return (req, res) => {
+    const hit = req.method === 'GET' ? readHit(ctx, req.url ?? '') : null
+    if (hit === null) return false
+    answer(req, res, hit).catch((error: unknown) => {
+      ctx.log.error({ err: error }, 'failed to answer an open or a click')
+      res.destroy()
+    })
+    return true
+  }
+}
+
+function readHit({ tracking }: ApiContext, path: string): HitRef | LinkHit | null {
+  if (path.startsWith('/o/')) {
+    const [, token] = OPEN.exec(path) ?? []
+    return token === undefined ? null : tracking.readOpen(token)
+  }
+  if (!path.startsWith('/c/')) return null
+  const [, token, encodedUrl] = CLICK.exec(path) ?? []
+  return token === undefined || encodedUrl === undefined ? null : tracking.readClick(token, encodedUrl)
+}
+
+function flatten(headers: Readonly<Record<string, string>>): string[] {
+  return Object.entries(headers).flat()
+}

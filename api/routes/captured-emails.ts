@@ -1,0 +1,222 @@
+/**
+ * Captured mail: what a workspace sent to the capture domain, or to anyone in sandbox mode, as the built-in
+ * receiver stored it. List, get, download and delete it. It is stored for seven days. Mail of another workspace is
+ * not found. The content comes from the sender: it is returned as JSON or as a download, never as a page.
+ */
+import { Readable } from 'node:stream'
+import type { ParsedMail } from 'mailparser'
+import { z } from 'zod'
+import { refuse } from '#src/platform/errors.ts'
+import { hexOf, isUuid } from '#src/platform/id.ts'
+import { findCaptured, deleteCaptured, listCaptured, type CapturedEntry, type InboxMail } from '#src/sandbox/inbox.ts'
+import type { ApiContext } from '#api/http/context.ts'
+import { pageData, paging } from '#api/http/paging.ts'
+import { route, type AnyRoute } from '#api/http/route.ts'
+import { envelope, timestamp, pagedList } from '#api/http/response-schemas.ts'
+
+/** Longer messages are not parsed, because that would delay other requests; they can be downloaded. */
+const MAX_PARSED_BYTES = 256 * 1024
+
+const summaryFields = {
+  id: z.uuid(),
+  received_at: timestamp,
+  mail_from: z.string(),
+  recipient: z.string(),
+  from: z.string().nullable(),
+  subject: z.string().nullable(),
+  email_id: z.string().nullable(),
+  tls: z.string().nullable(),
+  size: z.int().meta({ description: 'bytes' }),
+  dkim: z.array(
+    z.object({
+      domain: z.string(),
+      selector: z.string(),
+      algorithm: z.string(),
+      result: z.string(),
+      comment: z.string().nullable(),
+    }),
+  ),
+}
+const capturedSummarySchema = z.object(summaryFields).meta({ id: 'CapturedEmail' })
+const capturedEmailSchema = z.object({
+  ...summaryFields,
+  headers: z.string(),
+  text: z.string().nullable(),
+  html: z.string().nullable(),
+  attachments: z
+    .array(z.object({ filename: z.string().nullable(), content_type: z.string(), size: z.int() }))
+    .nullable()
+    .meta({
+      description: `null, like text and html, for messages above ${MAX_PARSED_BYTES / 1024} KB: download them`,
+    }),
+})
+const byId = z.object({ id: z.string() })
+const deletedResponse = envelope(z.object({ deleted: z.int() }))
+const NO_CAPTURED_EMAIL = refuse(
+  'NOT_FOUND',
+  'There is no such captured email. Captured emails are stored for seven days.',
+)
+
+const list = route({
+  name: 'get-captured-emails',
+  summary: 'List the emails that were captured instead of delivered, newest first',
+  description:
+    'Mail to the capture domain (see `capture` of the workspace) is processed like any other, but delivered to ' +
+    'a built-in receiver. It ends in the state `captured` and is stored for seven days. The local part of the ' +
+    'address may request another outcome.',
+  method: 'GET',
+  paths: ['/public/emails/captured'],
+  access: 'any',
+  query: paging,
+  status: 200,
+  response: pagedList('emails', capturedSummarySchema),
+  errors: [],
+  handle: async (ctx, { caller, query }) => {
+    const { items, total } = await listCaptured(ctx.db, caller.workspaceId, query)
+    return {
+      body: {
+        success: true,
+        message: `${total} captured emails.`,
+        data: pageData('emails', { items: items.map(presentSummary), total }, query),
+      },
+    }
+  },
+})
+
+const get = route({
+  name: 'get-captured-email',
+  summary: 'Get a captured email: headers, text, HTML, signatures',
+  method: 'GET',
+  paths: ['/public/emails/captured/:id'],
+  access: 'any',
+  params: byId,
+  status: 200,
+  response: envelope(capturedEmailSchema),
+  errors: ['NOT_FOUND'],
+  handle: async (ctx, { caller, params }) => {
+    const mail = await findOwnCaptured(ctx, caller.workspaceId, params.id)
+    return mail === null
+      ? NO_CAPTURED_EMAIL
+      : { body: { success: true, message: 'Captured email found.', data: await presentCapturedEmail(mail) } }
+  },
+})
+
+const getRaw = route({
+  name: 'get-captured-email-raw',
+  summary: 'Download a captured email, byte for byte',
+  method: 'GET',
+  paths: ['/public/emails/captured/:id/raw'],
+  access: 'any',
+  params: byId,
+  status: 200,
+  produces: ['message/rfc822'],
+  errors: ['NOT_FOUND'],
+  handle: async (ctx, { caller, params }) => {
+    const mail = await findOwnCaptured(ctx, caller.workspaceId, params.id)
+    if (mail === null) return NO_CAPTURED_EMAIL
+    return {
+      body: Readable.from([mail.raw]),
+      type: 'message/rfc822',
+      headers: { 'Content-Disposition': `attachment; filename="${mail.id}.eml"` },
+    }
+  },
+})
+
+const deleteOne = route({
+  name: 'delete-captured-email',
+  summary: 'Delete a captured email',
+  method: 'DELETE',
+  paths: ['/public/emails/captured/:id'],
+  access: 'any',
+  params: byId,
+  status: 200,
+  response: deletedResponse,
+  errors: ['NOT_FOUND'],
+  handle: async (ctx, { caller, params }) => {
+    const deleted = isUuid(params.id) ? await deleteCaptured(ctx.db, caller.workspaceId, params.id) : 0
+    return deleted === 0
+      ? NO_CAPTURED_EMAIL
+      : { body: { success: true, message: 'Captured email deleted.', data: { deleted } } }
+  },
+})
+
+const deleteAll = route({
+  name: 'delete-captured-emails',
+  summary: 'Delete all captured emails',
+  method: 'DELETE',
+  paths: ['/public/emails/captured'],
+  access: 'any',
+  status: 200,
+  response: deletedResponse,
+  errors: [],
+  handle: async (ctx, { caller }) => {
+    const deleted = await deleteCaptured(ctx.db, caller.workspaceId, null)
+    return { body: { success: true, message: `${deleted} captured emails deleted.`, data: { deleted } } }
+  },
+})
+
+export const CAPTURED_ROUTES: readonly AnyRoute[] = [list, get, getRaw, deleteOne, deleteAll]
+
+function findOwnCaptured(ctx: ApiContext, workspaceId: string, id: string): Promise<InboxMail | null> {
+  return isUuid(id) ? findCaptured(ctx.db, workspaceId, id) : Promise.resolve(null)
+}
+
+function presentSummary({
+  id,
+  receivedAt,
+  mailFrom,
+  rcptTo,
+  headerFrom,
+  subject,
+  messageId,
+  tls,
+  size,
+  dkim,
+}: CapturedEntry): Record<string, unknown> {
+  return {
+    id,
+    received_at: receivedAt.toISOString(),
+    mail_from: mailFrom,
+    recipient: rcptTo,
+    from: headerFrom,
+    subject,
+    email_id: messageId === null ? null : `em_${hexOf(messageId)}`,
+    tls,
+    size,
+    dkim,
+  }
+}
+
+async function presentCapturedEmail(mail: InboxMail): Promise<Record<string, unknown>> {
+  const { raw: bytes } = mail
+  const end = bytes.indexOf('\r\n\r\n')
+  const head = bytes.subarray(0, Math.min(end < 0 ? bytes.length : end, MAX_PARSED_BYTES)).toString('utf8')
+  return { ...presentSummary({ ...mail, size: bytes.length }), headers: head, ...(await presentParts(bytes)) }
+}
+
+async function presentParts(bytes: Buffer): Promise<Record<string, unknown>> {
+  const parsed = bytes.length > MAX_PARSED_BYTES ? null : await parseMessage(bytes)
+  if (parsed === null) return { text: null, html: null, attachments: null }
+  const attachments = parsed.attachments.map(({ filename, contentType, size }) => ({
+    filename: filename ?? null,
+    content_type: contentType,
+    size,
+  }))
+  return { text: parsed.text ?? null, html: parsed.html === false ? null : parsed.html, attachments }
+}
+
+/** Null for a message that cannot be parsed. */
+async function parseMessage(bytes: Buffer): Promise<ParsedMail | null> {
+  // mailparser is large, and most processes never need it
+  const { simpleParser } = await import('mailparser')
+  try {
+    return await simpleParser(bytes, {
+      skipHtmlToText: true,
+      skipTextToHtml: true,
+      skipTextLinks: true,
+      skipImageLinks: true,
+    })
+  } catch {
+    return null
+  }
+}

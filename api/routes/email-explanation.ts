@@ -1,0 +1,78 @@
+/**
+ * The explanation of a message: for each recipient all gates in order and the first gate that holds it; for the
+ * message, the first gate that holds any recipient.
+ */
+import { z } from 'zod'
+import { hexOf } from '#src/platform/id.ts'
+import type { ExplainedRecipient, Explanation } from '#src/messages/explain.ts'
+import { GATE_NAMES } from '#src/messages/gates.ts'
+import { STATES } from '#src/messages/state.ts'
+import { TIER_NAMES } from '#src/queue/tiers.ts'
+import { envelope, timestamp } from '#api/http/response-schemas.ts'
+import { emailStatus } from './email-view.ts'
+
+const gateName = z.enum(GATE_NAMES)
+const nullableText = z.string().nullable()
+const nullableTime = timestamp.nullable()
+const holdFields = z.object({
+  held_by: gateName.nullable().meta({ description: 'the first gate that holds it; null if none does' }),
+  says: z.string().meta({ description: 'where it is and why, as a sentence' }),
+  until: nullableTime,
+})
+const gateSchema = z.object({
+  gate: gateName,
+  holds: z.boolean(),
+  says: z.string(),
+  rule: nullableText,
+  until: nullableTime,
+})
+const recipientSchema = holdFields.extend({
+  address: z.string(),
+  email: z.string(),
+  state: z.enum(Object.keys(STATES) as [keyof typeof STATES, ...(keyof typeof STATES)[]]),
+  tries: z.int().min(0),
+  next_try_at: nullableTime,
+  gates: z.array(gateSchema).meta({ description: 'in the order in which they are evaluated' }),
+})
+
+export const explanationResponse = envelope(
+  holdFields.extend({
+    email_id: z.string(),
+    status: emailStatus,
+    tier: z.enum(TIER_NAMES),
+    recipients: z.array(recipientSchema),
+  }),
+).meta({ id: 'EmailExplanation' })
+
+/** The summary of the message is that of its first held recipient; if none is held, of its first recipient. */
+export function presentExplanation({ message, recipients }: Explanation): Record<string, unknown> {
+  const leading = recipients.find(({ heldBy }) => heldBy !== null) ?? recipients[0]
+  const overall = leading === undefined ? { held_by: null, says: '', until: null } : presentHold(leading)
+  const head = { email_id: `em_${hexOf(message.id)}`, status: message.status, tier: message.tier }
+  return {
+    success: true,
+    message: overall.says,
+    data: { ...head, ...overall, recipients: recipients.map(presentRecipient) },
+  }
+}
+
+function presentHold({ heldBy, says, until }: ExplainedRecipient): {
+  held_by: string | null
+  says: string
+  until: string | null
+} {
+  return { held_by: heldBy, says, until: until?.toISOString() ?? null }
+}
+
+function presentRecipient(explained: ExplainedRecipient): Record<string, unknown> {
+  const { address, state, tries, nextTryAt } = explained.recipient
+  return {
+    address,
+    email: address,
+    state,
+    ...presentHold(explained),
+    tries,
+    next_try_at: nextTryAt?.toISOString() ?? null,
+    gates: explained.gates.map((one) => ({ ...one, until: one.until?.toISOString() ?? null })),
+  }
+}

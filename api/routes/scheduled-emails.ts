@@ -1,0 +1,172 @@
+/**
+ * Scheduled messages: POST /send-email/schedule, the list of messages that wait, and the cancellation of one before
+ * its time.
+ */
+import { z } from 'zod'
+import { refuse } from '#src/platform/errors.ts'
+import { messageIdOf } from '#src/platform/id.ts'
+import { cancelScheduled, listScheduled, type ScheduledView } from '#src/messages/scheduled-messages.ts'
+import { isTimeZone, parseTime } from '#src/platform/time-input.ts'
+import type { Tier } from '#src/queue/tiers.ts'
+import { TIER_ALIASES } from '#src/queue/tier-aliases.ts'
+import { pageData, paging } from '#api/http/paging.ts'
+import { parseWith } from '#api/http/parse-body.ts'
+import { route } from '#api/http/route.ts'
+import { SCHEDULED_ESTIMATE, formatIds } from '#api/sending/send-response.ts'
+import { cancelledResponse, scheduledResponse, scheduledList } from '#api/sending/response-schemas.ts'
+import { MESSAGE_REF, sendBody, type SendBody } from '#api/sending/body.ts'
+import { digestOf } from '#api/sending/request-digest.ts'
+import { idempotencyKeyOf, send } from '#api/sending/send.ts'
+import { tierName } from '#api/sending/tier.ts'
+import { respondToSend, SENDING_ERRORS, sendingPaths } from './send.ts'
+
+interface ScheduledSend {
+  readonly body: SendBody
+  readonly tier: Tier
+  readonly at: Date
+  readonly timezone: string
+}
+
+const timeFields = z.looseObject({
+  scheduled_at: z.string().nullish(),
+  scheduled_for: z.string().nullish(),
+  timezone: z.string().nullish(),
+  priority: z.unknown().optional(),
+  email: z.looseObject({}).nullish(),
+})
+
+const TIME_SCHEMAS = {
+  scheduled_at: {
+    type: 'string',
+    description: '`YYYY-MM-DD_HH:MM:SS` or ISO 8601; an offset takes precedence over `timezone`',
+  },
+  scheduled_for: { type: 'string', description: 'alias of scheduled_at', deprecated: true },
+  timezone: { type: 'string', description: 'IANA time zone; by default UTC' },
+  priority: { type: 'string', enum: TIER_ALIASES, description: 'the tier it enters when due; by default normal' },
+}
+const FLAT = {
+  allOf: [MESSAGE_REF, { type: 'object', properties: TIME_SCHEMAS }],
+  description: 'the fields of a message next to its time',
+}
+const NESTED = {
+  type: 'object',
+  properties: { ...TIME_SCHEMAS, email: MESSAGE_REF },
+  required: ['email'],
+  description: 'the message in `email`',
+}
+const EXAMPLE = {
+  scheduled_at: '2031-05-05_08:00:00',
+  timezone: 'Europe/Berlin',
+  email: { from: 'shop@example.com', to: ['anna@example.org'], subject: 'Your order', html: '<p>Did it arrive?</p>' },
+}
+
+/** Flat or nested: the message may be in `email`, and the time next to it or in it. */
+const parsedBody = timeFields.transform((given, sink): ScheduledSend => {
+  const email = given.email ?? given
+  const prefix = given.email === undefined || given.email === null ? [] : ['email']
+  const nestedTimes = timeFields.safeParse(email).data
+  const message = parseWith(sendBody, email)
+  if (!message.ok)
+    for (const { path, message: text } of message.details)
+      sink.addIssue({ code: 'custom', path: [...prefix, path], message: text })
+  const tier = parseWith(tierName, given.priority ?? nestedTimes?.priority)
+  if (!tier.ok)
+    sink.addIssue({ code: 'custom', path: ['priority'], message: tier.details[0]?.message ?? 'is not valid' })
+  const timezone = given.timezone || nestedTimes?.timezone || 'UTC'
+  if (!isTimeZone(timezone))
+    sink.addIssue({ code: 'custom', path: ['timezone'], message: 'must be an IANA time zone such as Europe/Berlin' })
+  const timeText = given.scheduled_at || given.scheduled_for || nestedTimes?.scheduled_at || nestedTimes?.scheduled_for
+  const at = timeText && isTimeZone(timezone) ? parseTime(timeText, timezone) : null
+  if (!timeText) sink.addIssue({ code: 'custom', path: ['scheduled_at'], message: 'is required' })
+  else if (at === null && isTimeZone(timezone))
+    sink.addIssue({ code: 'custom', path: ['scheduled_at'], message: 'must be YYYY-MM-DD_HH:MM:SS or ISO 8601' })
+  return message.ok && tier.ok && at !== null ? { body: message.value, tier: tier.value, at, timezone } : z.NEVER
+})
+const scheduleBody = parsedBody.meta({ id: 'ScheduledMessage', anyOf: [FLAT, NESTED], examples: [EXAMPLE] })
+
+export const scheduleEmail = route({
+  name: 'schedule-email',
+  summary: 'Schedule one message, from 1 minute to 365 days ahead',
+  method: 'POST',
+  paths: sendingPaths('schedule'),
+  access: 'regular',
+  needsLaunch: true,
+  body: scheduleBody,
+  status: 200,
+  response: scheduledResponse,
+  errors: SENDING_ERRORS,
+  handle: async (ctx, { caller, body, headers }) => {
+    const found = idempotencyKeyOf(headers['idempotency-key'])
+    if (!found.ok) return found.refusal
+    const claim = found.key === null ? null : { key: found.key, bodyHash: digestOf('schedule', body) }
+    return respondToSend(
+      await send(
+        ctx,
+        caller,
+        { body: body.body, tier: body.tier, scheduledAt: body.at, timezone: body.timezone },
+        claim,
+      ),
+    )
+  },
+})
+
+export const listScheduledEmails = route({
+  name: 'list-scheduled',
+  summary: 'List the scheduled messages, soonest first',
+  method: 'GET',
+  paths: sendingPaths('scheduled'),
+  access: 'regular',
+  query: paging,
+  status: 200,
+  response: scheduledList,
+  errors: ['SERVICE_UNAVAILABLE'],
+  handle: async (ctx, { caller, query }) => {
+    const { emails, total } = await listScheduled(ctx.db, caller.workspaceId, query)
+    return {
+      body: {
+        success: true,
+        message: `${total} scheduled emails.`,
+        data: pageData('emails', { items: emails.map(presentScheduled), total }, query),
+      },
+    }
+  },
+})
+
+function presentScheduled(email: ScheduledView): Record<string, unknown> {
+  const ids = formatIds(email.id, email.createdAt)
+  return {
+    id: ids.scheduled,
+    email_id: ids.email,
+    object: 'scheduled_email',
+    status: 'scheduled',
+    scheduled_at: email.scheduledAt.toISOString(),
+    timezone: email.timezone,
+    from: email.from.email,
+    to: email.to.map((one) => one.email),
+    subject: email.subject,
+    created_at: email.createdAt.toISOString(),
+    metadata: { priority: email.tier, estimated_delivery: SCHEDULED_ESTIMATE, recipients_count: email.recipientsCount },
+  }
+}
+
+export const cancelScheduledEmail = route({
+  name: 'cancel-scheduled',
+  summary: 'Cancel a scheduled message before its time',
+  method: 'DELETE',
+  paths: sendingPaths('schedule/:id', 'scheduled/:id'),
+  access: 'regular',
+  params: z.object({ id: z.string() }),
+  status: 200,
+  response: cancelledResponse,
+  errors: ['NOT_FOUND', 'CONFLICT', 'SERVICE_UNAVAILABLE'],
+  handle: async (ctx, { caller, params }) => {
+    const id = messageIdOf(params.id)
+    const result = id === null ? 'not-found' : await cancelScheduled(ctx, caller.workspaceId, id)
+    if (result === 'not-found') return refuse('NOT_FOUND', 'There is no such scheduled email.')
+    if (result === 'gone')
+      return refuse('CONFLICT', 'The email is no longer scheduled: it is already queued, or it was cancelled.')
+    return {
+      body: { success: true, message: 'Scheduled email cancelled.', data: { id: params.id, status: 'cancelled' } },
+    }
+  },
+})

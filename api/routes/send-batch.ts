@@ -1,0 +1,155 @@
+/**
+ * POST /send-email/batch: up to 500 different messages in one request. Each is accepted or refused on its own; the
+ * response lists the results in order. The messages are submitted together, so that they share commits. With an
+ * Idempotency-Key each message has its own key below it: a client that repeats an interrupted batch completes it,
+ * and no message is sent twice.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { z } from 'zod'
+import type { Caller } from '#src/auth/keys.ts'
+import { isDatabaseAway } from '#src/stores/db.ts'
+import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
+import { findStoredResults } from '#src/messages/idempotent-replay.ts'
+import type { Tier } from '#src/queue/tiers.ts'
+import { isRefusal, refusalBody } from '#api/http/response.ts'
+import type { ApiContext } from '#api/http/context.ts'
+import { parseWith, type SchemaResult } from '#api/http/parse-body.ts'
+import { route, type ApiResponse } from '#api/http/route.ts'
+import { batchResponse } from '#api/sending/response-schemas.ts'
+import { MESSAGE_REF, sendBody, type SendBody } from '#api/sending/body.ts'
+import { digestOf } from '#api/sending/request-digest.ts'
+import {
+  idempotencyKeyOf,
+  IDEMPOTENCY_MISMATCH,
+  send,
+  type IdempotencyClaim,
+  type SendResult,
+} from '#api/sending/send.ts'
+import { tierName } from '#api/sending/tier.ts'
+import { SENDING_ERRORS, sendingPaths } from './send.ts'
+
+const MAX_MESSAGES = 500
+
+const batchBody = z.object({
+  messages: z
+    .array(
+      z
+        .unknown()
+        .meta(MESSAGE_REF)
+        .transform((message) => parseWith(sendBody, message)),
+    )
+    .min(1, 'at least one message')
+    .max(MAX_MESSAGES, `at most ${MAX_MESSAGES} messages`)
+    .meta({ description: 'each like the body of a single send' }),
+  tier: tierName,
+})
+
+export const sendBatch = route({
+  name: 'send-batch',
+  summary: `Send up to ${MAX_MESSAGES} different messages, each accepted or refused by itself`,
+  method: 'POST',
+  paths: sendingPaths('batch'),
+  access: 'regular',
+  body: batchBody,
+  status: 200,
+  response: batchResponse,
+  errors: SENDING_ERRORS,
+  handle: async (ctx, { caller, body, headers }) => {
+    const found = idempotencyKeyOf(headers['idempotency-key'])
+    if (!found.ok) return found.refusal
+    const claims = found.key === null ? null : claimsFor(found.key, await digestBatch(body))
+    if (claims !== null && (await isKeyOfAnotherBatch(ctx, caller, claims))) return IDEMPOTENCY_MISMATCH
+    const items = body.messages.map((read, i): BatchItem => ({
+      caller,
+      read,
+      tier: body.tier,
+      claim: claims?.[i] ?? null,
+    }))
+    const results = await sendAll(ctx, items)
+    return results.every((result) => result === STORE_UNAVAILABLE) ? STORE_UNAVAILABLE : respondWithResults(results)
+  },
+})
+
+/** The digest of the tier and of the digests of all messages. */
+async function digestBatch({ messages, tier }: z.output<typeof batchBody>): Promise<Buffer> {
+  const digests: Buffer[] = []
+  await forEachInSlices(messages, (message) => digests.push(digestOf('message', message)))
+  return digestOf('batch', { tier, messages: Buffer.concat(digests) })
+}
+
+/** An idempotency key for each position in a batch. No header can contain the arrow, so no client key is equal. */
+function claimsFor(key: string, bodyHash: Buffer): IdempotencyClaim[] {
+  return Array.from({ length: MAX_MESSAGES }, (_, i) => ({ key: `${key}→${i}`, bodyHash }))
+}
+
+/** Whether the key was used with another batch. */
+async function isKeyOfAnotherBatch(
+  ctx: ApiContext,
+  caller: Caller,
+  claims: readonly IdempotencyClaim[],
+): Promise<boolean> {
+  const found = await findStoredResults(
+    ctx.db,
+    caller.workspaceId,
+    claims.map(({ key }) => key),
+    claims[0]?.bodyHash ?? Buffer.alloc(0),
+  )
+  return [...found.values()].some(({ kind }) => kind === 'mismatch')
+}
+
+interface BatchItem {
+  readonly caller: Caller
+  readonly read: SchemaResult<SendBody>
+  readonly tier: Tier
+  readonly claim: IdempotencyClaim | null
+}
+
+const STORE_UNAVAILABLE = refuse('SERVICE_UNAVAILABLE', 'The service cannot store anything right now. Try again.', 2)
+
+async function sendAll(ctx: ApiContext, items: readonly BatchItem[]): Promise<(SendResult | Refusal)[]> {
+  const started: Promise<SendResult | Refusal>[] = []
+  await forEachInSlices(items, (item) => {
+    const sent = sendItem(ctx, item)
+    sent.catch(() => undefined) // handled by Promise.all below, when all are started
+    started.push(sent)
+  })
+  return Promise.all(started)
+}
+
+const SLICE_SIZE = 25
+
+/** Other requests are handled between the slices. */
+async function forEachInSlices<T>(items: readonly T[], work: (item: T) => void): Promise<void> {
+  for (let from = 0; from < items.length; from += SLICE_SIZE) {
+    items.slice(from, from + SLICE_SIZE).forEach(work)
+    await nextTurn()
+  }
+}
+
+async function sendItem(ctx: ApiContext, { caller, read, tier, claim }: BatchItem): Promise<SendResult | Refusal> {
+  if (!read.ok) return invalid(read.details)
+  try {
+    return await send(ctx, caller, { body: read.value, tier, scheduledAt: null, timezone: null }, claim)
+  } catch (error) {
+    if (isDatabaseAway(error)) return STORE_UNAVAILABLE // other messages of this batch stay accepted
+    throw error
+  }
+}
+
+function respondWithResults(results: readonly (SendResult | Refusal)[]): ApiResponse {
+  const sent = results.filter((result): result is SendResult => !isRefusal(result))
+  const items = results.map((result, i) =>
+    isRefusal(result)
+      ? JSON.stringify({ index: i, ...refusalBody(result) })
+      : `{"index":${i},${result.answer.slice(1)}`,
+  )
+  const head = JSON.stringify({
+    success: true,
+    message: `${sent.length} of ${results.length} messages accepted.`,
+  }).slice(0, -1)
+  const counts = `"total":${results.length},"accepted":${sent.length},"refused":${results.length - sent.length}`
+  const body = `${head},"data":{${counts},"results":[${items.join(',')}]}}`
+  return sent.length > 0 && sent.every(({ isReplay }) => isReplay)
+    ? { body, headers: { 'Idempotent-Replayed': 'true' } }
+    : { body }
+}

@@ -1,0 +1,185 @@
+/**
+ * The public signup form of an audience at SUBSCRIBE_BASE_URL/s/<token>: a page for people, JSON for programs, and
+ * the confirmation behind the link in a mail. A browser gets pages, also for errors. src/subscribe/subscribe.ts
+ * decides what a response may reveal.
+ */
+import { z } from 'zod'
+import { refuse, type Refusal } from '#src/platform/errors.ts'
+import { parseAddress } from '#src/mail/address.ts'
+import { findForm } from '#src/subscribe/form.ts'
+import { confirmSubscription, submitForm, readConfirmation, type SubscribeOutcome } from '#src/subscribe/subscribe.ts'
+import type { ApiContext } from '#api/http/context.ts'
+import {
+  confirmedPage,
+  confirmPage,
+  formPage,
+  refusedPage,
+  thanksPage,
+  HONEYPOT_FIELD,
+  invalidFormPage,
+} from '#api/pages/subscribe.ts'
+import { route, type ApiResponse, type AnyRoute, type RejectedInput } from '#api/http/route.ts'
+import { envelope } from '#api/http/response-schemas.ts'
+
+const byToken = z.object({ token: z.string() })
+const byProof = z.object({ proof: z.string() })
+const MAX_NAME = 100
+
+const nameField = z
+  .string()
+  .trim()
+  .max(MAX_NAME, `at most ${MAX_NAME} characters`)
+  .refine((text) => !/\p{Cc}/u.test(text), 'has control characters')
+  .nullish()
+const emailField = z.string().transform((text, sink) => {
+  const parsed = parseAddress(text.trim())
+  if (!parsed.ok) sink.addIssue({ code: 'custom', message: parsed.reason })
+  return parsed.ok ? parsed.address.address.toLowerCase() : z.NEVER
+})
+
+const subscribeBody = z
+  .object({
+    email: emailField,
+    first_name: nameField,
+    last_name: nameField,
+    firstName: nameField.meta({ description: 'alias of first_name' }),
+    lastName: nameField.meta({ description: 'alias of last_name' }),
+    [HONEYPOT_FIELD]: z
+      .unknown()
+      .optional()
+      .meta({ description: 'a honeypot for programs that fill in every field: omit it' }),
+  })
+  .transform((given) => ({
+    person: {
+      email: given.email,
+      firstName: (given.first_name ?? given.firstName) || null,
+      lastName: (given.last_name ?? given.lastName) || null,
+    },
+    isHoneypotFilled:
+      given[HONEYPOT_FIELD] !== undefined && given[HONEYPOT_FIELD] !== null && given[HONEYPOT_FIELD] !== '',
+  }))
+
+const subscribedResponse = envelope(
+  z.object({
+    status: z.literal('subscribed'),
+    confirmation_required: z
+      .boolean()
+      .meta({ description: 'true: a mail was sent, and the subscription starts when its link is confirmed' }),
+  }),
+)
+
+/** Also for the form of a deleted audience. */
+const NO_FORM = refuse('NOT_FOUND', 'There is no such form.')
+/** The workspace has no domain that can send the confirmation. Someone must set one up: retry in an hour. */
+const NO_SENDER = refuse('SERVICE_UNAVAILABLE', 'This form cannot accept subscriptions now.', 3600)
+const NO_LINK = refuse('NOT_FOUND', 'The link is invalid or older than 7 days.')
+
+const showForm = route({
+  name: 'subscribe-form',
+  summary: 'Show the public signup form of an audience',
+  method: 'GET',
+  paths: ['/s/:token'],
+  atRoot: true,
+  access: 'public',
+  params: byToken,
+  status: 200,
+  produces: ['text/html'],
+  errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+  refusalPage: (_, refusal) => Promise.resolve(refusedPage(refusal)),
+  handle: async (ctx, { params }) => {
+    const form = await findForm(ctx.db, params.token)
+    return form === null ? NO_FORM : formPage(form)
+  },
+})
+
+const postForm = route({
+  name: 'subscribe',
+  summary: 'Subscribe by the public form; the response does not reveal whether the address was known',
+  method: 'POST',
+  paths: ['/s/:token'],
+  atRoot: true,
+  access: 'public',
+  allowsCrossOrigin: true,
+  params: byToken,
+  body: subscribeBody,
+  accepts: ['json', 'form'],
+  status: 200,
+  response: subscribedResponse,
+  produces: ['text/html'],
+  errors: ['NOT_FOUND', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE'],
+  refusalPage,
+  handle: async (ctx, { params, body, address, wantsPage }) =>
+    respondWithOutcome(
+      await submitForm(ctx, { token: params.token, address, ...body }),
+      { wantsPage, none: NO_FORM },
+      thanksPage,
+    ),
+})
+
+const showConfirmation = route({
+  name: 'subscribe-confirmation',
+  summary: 'Show the page behind the link of a confirmation mail; changes nothing',
+  method: 'GET',
+  paths: ['/s/confirm/:proof'],
+  atRoot: true,
+  access: 'public',
+  params: byProof,
+  status: 200,
+  produces: ['text/html'],
+  errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+  refusalPage: (_, refusal) => Promise.resolve(refusedPage(refusal)),
+  handle: async (ctx, { params }) => {
+    const found = await readConfirmation(ctx, params.proof)
+    return found === null ? NO_LINK : confirmPage(found.form, found.wish.email)
+  },
+})
+
+const postConfirmation = route({
+  name: 'subscribe-confirm',
+  summary: 'Confirm a subscription: the button of the confirmation page',
+  method: 'POST',
+  paths: ['/s/confirm/:proof'],
+  atRoot: true,
+  access: 'public',
+  params: byProof,
+  status: 200,
+  response: subscribedResponse,
+  produces: ['text/html'],
+  errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+  refusalPage: (_, refusal) => Promise.resolve(refusedPage(refusal)),
+  handle: async (ctx, { params, wantsPage }) => {
+    const outcome = await confirmSubscription(ctx, params.proof)
+    const done: SubscribeOutcome =
+      outcome.kind === 'taken' ? { ...outcome, form: { ...outcome.form, isDoubleOptIn: false } } : outcome
+    return respondWithOutcome(done, { wantsPage, none: NO_LINK }, confirmedPage)
+  },
+})
+
+export const SUBSCRIBE_ROUTES: readonly AnyRoute[] = [showForm, postForm, showConfirmation, postConfirmation]
+
+type AcceptedOutcome = Extract<SubscribeOutcome, { kind: 'taken' }>
+
+function respondWithOutcome(
+  outcome: SubscribeOutcome,
+  options: { readonly wantsPage: boolean; readonly none: Refusal },
+  pageOf: (form: AcceptedOutcome['form']) => ApiResponse,
+): ApiResponse | Refusal {
+  if (outcome.kind === 'no form') return options.none
+  if (outcome.kind === 'too often') return refuse('RATE_LIMITED', 'Too many attempts.', outcome.retryAfter)
+  if (outcome.kind === 'no sender') return NO_SENDER
+  return options.wantsPage ? pageOf(outcome.form) : { body: subscribedBody(outcome.form.isDoubleOptIn) }
+}
+
+function subscribedBody(isConfirmationRequired: boolean): object {
+  const message = isConfirmationRequired ? 'Almost done: open the link in the mail that was sent.' : 'Subscribed.'
+  return { success: true, message, data: { status: 'subscribed', confirmation_required: isConfirmationRequired } }
+}
+
+/** Shows validation errors in the form itself. */
+async function refusalPage(ctx: ApiContext, refusal: Refusal, given: RejectedInput): Promise<ApiResponse> {
+  if (refusal.error !== 'VALIDATION_ERROR') return refusedPage(refusal)
+  const form = await findForm(ctx.db, given.params['token'] ?? '')
+  return form === null
+    ? { ...refusedPage(NO_FORM), status: 404 }
+    : invalidFormPage(form, given.body, refusal.details ?? [])
+}

@@ -1,0 +1,71 @@
+/**
+ * The addresses that the inbound port accepts: return-paths and unsubscribe addresses that we issued, the addresses for
+ * complaints and TLS reports, and postmaster. RCPT rejects every other address before any data arrives. A MAC protects
+ * each token, so mail to a forged address is never stored.
+ */
+import type { Config } from '#config/load.ts'
+import { type Mac, parseReturnPath } from '#src/mail/verp.ts'
+import { TLS_REPORT_LOCAL } from '#src/tls-reports/received-queue.ts'
+import { UNSUBSCRIBE_PREFIX } from '#src/tracking/links.ts'
+import type { MailboxRef, TrackingTokens } from '#src/tracking/tokens.ts'
+
+export type InboundTarget =
+  /** The token names the recipient. Any domain is valid, because a return-path may be below a sending domain. */
+  | { readonly kind: 'return-path'; readonly messageId: string; readonly n: number }
+  /** An address from the List-Unsubscribe field of one of our messages. */
+  | { readonly kind: 'unsubscribe'; readonly ref: MailboxRef }
+  /** Feedback loops, and people. The content of the mail names its subject. */
+  | { readonly kind: 'complaint' }
+  /** TLS reports of other servers about our mail domains (RFC 8460). */
+  | { readonly kind: 'tls-report' }
+  /** RFC 5321 4.5.1 */
+  | { readonly kind: 'postmaster' }
+
+/** Role addresses at the bounce domain and at the name of this server. */
+const ROLES: ReadonlyMap<string, 'complaint' | 'tls-report' | 'postmaster'> = new Map([
+  ['abuse', 'complaint'],
+  ['fbl', 'complaint'],
+  [TLS_REPORT_LOCAL, 'tls-report'],
+  ['postmaster', 'postmaster'],
+])
+
+export interface InboundTargetDeps {
+  readonly config: Pick<Config, 'bounceDomain' | 'serverName'>
+  readonly mac: Mac
+  readonly tokens: Pick<TrackingTokens, 'readMailbox'>
+}
+
+/** Returns null for an address that this server does not accept. */
+export function resolveTarget(address: string, { config, mac, tokens }: InboundTargetDeps): InboundTarget | null {
+  const recipient = parseReturnPath(address, mac)
+  if (recipient !== null) return { kind: 'return-path', ...recipient }
+  const at = address.lastIndexOf('@')
+  const [local, domain] = at < 0 ? [address, null] : [address.slice(0, at), address.slice(at + 1).toLowerCase()]
+  const isOurDomain = domain === config.bounceDomain || domain === config.serverName
+  const mailbox =
+    isOurDomain && local.toLowerCase().startsWith(UNSUBSCRIBE_PREFIX)
+      ? tokens.readMailbox(local.slice(UNSUBSCRIBE_PREFIX.length))
+      : null
+  if (mailbox !== null) return { kind: 'unsubscribe', ref: mailbox }
+  const role = ROLES.get(local.toLowerCase())
+  // RFC 5321 4.1.1.3: postmaster is the only address without a domain
+  const isOurs = domain === null ? role === 'postmaster' : isOurDomain
+  return role === undefined || !isOurs ? null : { kind: role }
+}
+
+const RETURN_PATH_TOKEN = /\bb-[a-z2-7]{45}(?=@)/gi
+/** Maximum number of tokens to verify in one mail. */
+const MAX_TOKENS = 20
+
+/** Finds the first of our return-paths that a mail quotes. It identifies the subject of a complaint to a role address. */
+export function findQuotedReturnPath(raw: Buffer, mac: Mac): { readonly messageId: string; readonly n: number } | null {
+  // quoted-printable soft line breaks may split a token
+  const text = raw.toString('latin1').replaceAll(/=\r?\n/g, '')
+  let left = MAX_TOKENS
+  for (const [token] of text.matchAll(RETURN_PATH_TOKEN)) {
+    if (left-- === 0) return null
+    const recipient = parseReturnPath(token, mac)
+    if (recipient !== null) return recipient
+  }
+  return null
+}

@@ -1,0 +1,149 @@
+import { gzipSync } from 'node:zlib'
+import { assert } from 'chai'
+import fc from 'fast-check'
+import { packed, SIGNERS_KEY, signLetter, tlsLetterOf, tlsReportOf } from '#test/support/tls-report-mail.ts'
+import { parseTlsReportMail, type ResolveDns } from './tls-report-parser.ts'
+
+const REPORT = tlsReportOf({ domain: 'bounces.mta.sender.example' })
+const content = packed(REPORT)
+const dns: ResolveDns = (name) => {
+  if (name === 's1._domainkey.receiver.example' || name === 's1._domainkey.evil.example')
+    return Promise.resolve([[SIGNERS_KEY]])
+  const code = name.includes('away') ? 'ESERVFAIL' : 'ENOTFOUND'
+  return Promise.reject(Object.assign(new Error(code), { code }))
+}
+const read = async (raw: Buffer): Promise<string> => {
+  const reading = await parseTlsReportMail(raw, dns)
+  if (reading.kind === 'report') return `by ${reading.signer === '' ? 'anybody' : reading.signer}`
+  return reading.kind === 'none' ? `none: ${reading.why}` : 'later'
+}
+const letter = tlsLetterOf({ content })
+const change = (raw: Buffer): Buffer => Buffer.from(raw.toString('latin1').replace('aggregate', 'AGGREGATE'), 'latin1')
+
+describe('a report on TLS', () => {
+  const ROWS: readonly (readonly [what: string, raw: () => Buffer | Promise<Buffer>, reading: string | RegExp])[] = [
+    ['posted, packed', () => content, 'by anybody'],
+    ['posted as JSON', () => Buffer.from(JSON.stringify(REPORT)), 'by anybody'],
+    ['mailed, and not signed', () => letter, 'by anybody'],
+    [
+      'mailed as JSON',
+      () => tlsLetterOf({ content: Buffer.from(JSON.stringify(REPORT)), type: 'application/tlsrpt+json' }),
+      'by anybody',
+    ],
+    ['mailed, and signed by its sender', () => signLetter(letter), 'by receiver.example'],
+    [
+      "signed by its sender's organisation",
+      () => signLetter(tlsLetterOf({ content, from: 'x@mail.receiver.example' })),
+      'by receiver.example',
+    ],
+    ['signed by another', () => signLetter(letter, 'evil.example'), 'by anybody'],
+    ['changed after it was signed', async () => change(await signLetter(letter)), 'by anybody'],
+    ['signed at its beginning only', () => signLetter(letter, 'receiver.example', 10), 'by anybody'],
+    ['signed with a key that DNS does not know', () => signLetter(letter, 'gone.receiver.example'), 'by anybody'],
+    ['signed with a key that DNS does not tell now', () => signLetter(letter, 'away.receiver.example'), 'later'],
+    [
+      'with two senders',
+      () => signLetter(Buffer.concat([Buffer.from('From: <a@evil.example>\r\n'), letter])),
+      'by anybody',
+    ],
+    [
+      'with very many signatures',
+      async () => Buffer.concat([Buffer.from('DKIM-Signature: v=1\r\n'.repeat(6)), await signLetter(letter)]),
+      'by anybody',
+    ],
+    [
+      'a letter without one',
+      () => Buffer.from('From: a@b.example\r\n\r\nHello\r\n'),
+      'none: it has no part with a report',
+    ],
+    ['nothing', () => Buffer.alloc(0), 'none: it has no part with a report'],
+    [
+      'a gzip bomb',
+      () => gzipSync(Buffer.alloc(64 * 1024 * 1024)),
+      'none: it cannot be unpacked, or is too large unpacked',
+    ],
+    [
+      'a gzip bomb by mail',
+      () => tlsLetterOf({ content: gzipSync(Buffer.alloc(64 * 1024 * 1024)) }),
+      'none: it cannot be unpacked, or is too large unpacked',
+    ],
+    [
+      'half of a gzip',
+      () => content.subarray(0, content.length / 2),
+      'none: it cannot be unpacked, or is too large unpacked',
+    ],
+    ['no JSON', () => Buffer.from('{nothing'), 'none: it is no JSON'],
+    ['deep JSON', () => Buffer.from(`{"a":${'['.repeat(500_000)}`), 'none: it is no JSON'],
+    ['another kind of JSON', () => Buffer.from('{}'), /none: organization-name: /],
+    ['a report without policies', () => Buffer.from(JSON.stringify({ ...REPORT, policies: [] })), /none: policies: /],
+    [
+      'counts below zero',
+      () => Buffer.from(JSON.stringify(tlsReportOf({ domain: 'x', failures: -1 }))),
+      /none: policies\.0\.summary/,
+    ],
+    [
+      '__proto__',
+      () => Buffer.from('{"__proto__": {"organization-name": "x"}, "constructor": 1}'),
+      /none: organization-name: /,
+    ],
+  ]
+  for (const [what, raw, reading] of ROWS) {
+    it(`${what}: ${String(reading)}`, async () => {
+      const said = await read(await raw())
+      if (typeof reading === 'string') assert.strictEqual(said, reading)
+      else assert.match(said, reading)
+    })
+  }
+
+  it('is read as the standard has it', async () => {
+    const reading = await parseTlsReportMail(content, dns)
+    assert.ok(reading.kind === 'report')
+    assert.containsSubset(reading.report, {
+      organization: 'Receiver Inc.',
+      reportId: 'day-1',
+      contact: 'smtp-tls-reporting@receiver.example',
+      beginsAt: new Date('2026-04-01T00:00:00Z'),
+      policies: [
+        {
+          domain: 'bounces.mta.sender.example',
+          type: 'sts',
+          lines: ['version: STSv1', 'mode: testing'],
+          mx: ['*.sender.example'],
+          successes: 5326,
+          failures: 3,
+          details: [
+            {
+              result: 'certificate-expired',
+              count: 3,
+              sendingIp: '2001:db8::1',
+              mxHost: 'mx1.sender.example',
+              mxHelo: null,
+              mxIp: null,
+              reason: 'X509_V_ERR_CERT_HAS_EXPIRED',
+              more: null,
+            },
+          ],
+        },
+      ],
+    })
+    assert.deepNestedInclude(reading.report, { 'policies[0].lines': ['version: STSv1', 'mode: testing'] })
+  })
+  it('has a bounded size and no control characters', async () => {
+    const [policy] = REPORT['policies'] as object[]
+    const policies = Array.from({ length: 3000 }, () => policy)
+    const odd = { ...REPORT, 'organization-name': `\u001b[2J\0${'x'.repeat(10_000)}\ud800`, policies }
+    const reading = await parseTlsReportMail(packed(odd), dns)
+    assert.ok(reading.kind === 'report')
+    assert.deepEqual([reading.report.policies.length, reading.report.organization.length], [50, 255])
+    assert.match(reading.report.organization, /^\?\[2J\?x+$/)
+  })
+  it('of any bytes is a reading, and nothing else happens', async () => {
+    const leads = fc.constantFrom('', '{', '\u001f\u008b', 'From: a@b.c\nDKIM-Signature: ')
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), leads, async (octets, lead) => {
+        await parseTlsReportMail(Buffer.concat([Buffer.from(lead, 'latin1'), octets]), dns)
+      }),
+      { numRuns: 200 },
+    )
+  })
+})

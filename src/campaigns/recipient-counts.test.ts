@@ -1,0 +1,47 @@
+/** How many a campaign would go to: exact, or by a sample that says so. */
+import { assert } from 'chai'
+import { addAudience, addMembers } from '#test/support/campaign.ts'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import { countRecipients, sampleNeverMailed, type RecipientCounts } from './recipient-counts.ts'
+import { createCampaign } from './store.ts'
+
+describe('who a campaign would go to', function () {
+  this.timeout(30_000)
+  let ctx: TestContext
+  before(async () => {
+    ctx = await createContext()
+  })
+  after(() => ctx.close())
+
+  /** Audiences of a campaign, with the size that is noted of it. */
+  async function countOf(members: number, noted: number): Promise<RecipientCounts> {
+    const workspaceId = await ctx.newWorkspace()
+    const audienceId = await addAudience({ db: ctx.db, workspaceId })
+    await addMembers({ db: ctx.db, workspaceId }, audienceId, { count: members, domain: 'a.example' })
+    await ctx.db.query('UPDATE audiences SET subscribed_count = $2 WHERE id = $1', [audienceId, noted])
+    const campaign = await createCampaign(ctx.db, workspaceId, { name: 'C', audienceIds: [audienceId] })
+    if (campaign === null) return assert.fail()
+    const nowMs = Date.now()
+    const recipientCounts = await countRecipients(ctx.db, workspaceId, campaign, nowMs)
+    const { sampled, neverMailed } = await sampleNeverMailed(ctx.db, { workspaceId, recipientCounts, nowMs }, campaign)
+    assert.ok(sampled > 0 && sampled <= 500 && neverMailed === sampled, `${sampled} ${neverMailed}`)
+    return recipientCounts
+  }
+
+  it('of a large audience it is estimated, and that is said', async () => {
+    const { isEstimate, total, receivers, largest } = await countOf(24_000, 200_000)
+    assert.ok(isEstimate)
+    // 1,500 of the sample, give or take seven times the deviation
+    assert.ok(Math.abs(total - 24_000) < 16 * 7 * Math.sqrt(1500), String(total))
+    assert.deepEqual([receivers, largest], [1, [{ receiver: 'a.example', recipients: total }]])
+  })
+
+  it('few are counted one by one, however large the audience', async () => {
+    assert.deepEqual(await countOf(300, 200_000), {
+      isEstimate: false,
+      total: 300,
+      receivers: 1,
+      largest: [{ receiver: 'a.example', recipients: 300 }],
+    })
+  })
+})

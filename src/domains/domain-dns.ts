@@ -1,0 +1,77 @@
+/**
+ * DNS queries about the names of a domain: to DNS_SERVERS (in sandbox mode the sandbox's DNS server), else to the
+ * system's resolvers. "No such record" and "no answer" are different results: only the first is evidence. Never throws
+ * for a DNS failure.
+ */
+import { Resolver } from 'node:dns/promises'
+import type { Config } from '#config/load.ts'
+
+export type DnsAnswer<T> =
+  /** No records: the name has none, does not exist, or is not valid. */
+  { readonly kind: 'answered'; readonly records: readonly T[] } | { readonly kind: 'failed'; readonly reason: string }
+
+export interface MxRecord {
+  readonly exchange: string
+  readonly priority: number
+}
+
+/** Names in answers are lower case, without a final dot. */
+export interface DomainDns {
+  /** One text per record, its strings joined (RFC 6376 3.6.2.2). */
+  txt(name: string): Promise<DnsAnswer<string>>
+  mx(name: string): Promise<DnsAnswer<MxRecord>>
+  cname(name: string): Promise<DnsAnswer<string>>
+  ns(name: string): Promise<DnsAnswer<string>>
+  /** IPv4 addresses, or IPv6 if there are none. */
+  addresses(name: string): Promise<DnsAnswer<string>>
+  /** Addresses of one family. */
+  ofFamily(name: string, family: 4 | 6): Promise<DnsAnswer<string>>
+  ptr(name: string): Promise<DnsAnswer<string>>
+}
+
+const TIMEOUT_MS = 3000
+const ATTEMPTS = 2
+const NO_RECORDS = new Set(['ENODATA', 'ENOTFOUND', 'EBADNAME'])
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ['ETIMEOUT', 'no DNS server answered in time'],
+  ['ECONNREFUSED', 'no DNS server can be reached'],
+  ['ESERVFAIL', 'the DNS server failed (SERVFAIL)'],
+  ['EREFUSED', 'the DNS server refused'],
+])
+
+export function createDomainDns(config: Pick<Config, 'dnsServers'>): DomainDns {
+  const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: ATTEMPTS })
+  if (config.dnsServers !== null) resolver.setServers(config.dnsServers)
+  return {
+    txt: (name) => query(async () => (await resolver.resolveTxt(name)).map((strings) => strings.join(''))),
+    mx: (name) =>
+      query(async () => {
+        const records = await resolver.resolveMx(name)
+        return records.map(({ exchange, priority }) => ({ exchange: normalizeName(exchange), priority }))
+      }),
+    cname: (name) => query(async () => (await resolver.resolveCname(name)).map(normalizeName)),
+    ns: (name) => query(async () => (await resolver.resolveNs(name)).map(normalizeName)),
+    ofFamily: (name, family) => query(() => (family === 4 ? resolver.resolve4(name) : resolver.resolve6(name))),
+    ptr: (name) => query(async () => (await resolver.resolvePtr(name)).map(normalizeName)),
+    addresses: async (name) => {
+      const four = await query(() => resolver.resolve4(name))
+      return four.kind === 'answered' && four.records.length === 0 ? query(() => resolver.resolve6(name)) : four
+    },
+  }
+}
+
+async function query<T>(resolve: () => Promise<T[]>): Promise<DnsAnswer<T>> {
+  try {
+    return { kind: 'answered', records: await resolve() }
+  } catch (error) {
+    const code =
+      error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : String(error)
+    return NO_RECORDS.has(code)
+      ? { kind: 'answered', records: [] }
+      : { kind: 'failed', reason: REASONS.get(code) ?? `DNS: ${code}` }
+  }
+}
+
+function normalizeName(name: string): string {
+  return name.toLowerCase().replace(/\.$/, '')
+}

@@ -1,0 +1,138 @@
+/**
+ * Checks each DNS record of a domain and describes what is missing or wrong, and how to fix it. Each kind of record has
+ * one inspector in the table. A missing record is then searched where people often put it by mistake. Only queries DNS;
+ * changes nothing. The messages contain text from the zone, so they are sanitized before they are returned.
+ */
+import { getDomain } from 'tldts'
+import { findDkimProblem } from './dkim-record.ts'
+import { checkDmarcRecord } from './dmarc-record.ts'
+import type { DomainDns } from './domain-dns.ts'
+import {
+  type RecordFinding,
+  type RecordFindingStatus,
+  missing,
+  ok,
+  sanitizeText,
+  unknown,
+  wrong,
+} from './record-finding.ts'
+import type { DkimKeyRow } from './key-state.ts'
+import { type DnsRecord, domainRecords, type ServiceHosts, type RecordPurpose } from './records.ts'
+import { inspectSpf } from './spf-evaluation.ts'
+
+export interface RecordCheck {
+  readonly purpose: RecordPurpose
+  readonly type: DnsRecord['type']
+  readonly name: string
+  readonly isRequired: boolean
+  readonly status: RecordFindingStatus
+  /** A sentence that starts with the name. */
+  readonly message: string
+}
+
+/** The expected record, the name to query, and our host names. */
+interface ExpectedRecord {
+  readonly record: DnsRecord
+  readonly name: string
+  readonly service: ServiceHosts
+}
+
+type Inspector = (dns: DomainDns, wanted: ExpectedRecord) => Promise<RecordFinding>
+
+/** Inspectors by purpose and type. */
+const INSPECTORS: Readonly<Record<string, Inspector>> = {
+  'dkim TXT': inspectDkim,
+  'spf TXT': (dns, { name, service }) => inspectSpf(dns, name, spfTargetOf(service)),
+  'dmarc TXT': inspectDmarc,
+  'mail_from MX': inspectMx,
+  'mail_from TXT': (dns, { name, service }) => inspectSpf(dns, name, spfTargetOf(service)),
+  'tracking CNAME': inspectCname,
+}
+
+/** Checks every record of the domain; returns the results in the same order. */
+export function inspectDomain(
+  dns: DomainDns,
+  domain: { readonly domain: string; readonly keys: readonly DkimKeyRow[] },
+  service: ServiceHosts,
+): Promise<RecordCheck[]> {
+  return Promise.all(
+    domainRecords(domain, service).map(async (record): Promise<RecordCheck> => {
+      const { purpose, type, name, isRequired } = record
+      const { status, message } = await inspectRecord(dns, record, domain.domain, service)
+      return { purpose, type, name, isRequired, status, message: sanitizeText(`${name}: ${message}`) }
+    }),
+  )
+}
+
+async function inspectRecord(
+  dns: DomainDns,
+  record: DnsRecord,
+  domain: string,
+  service: ServiceHosts,
+): Promise<RecordFinding> {
+  const inspect = INSPECTORS[`${record.purpose} ${record.type}`]
+  if (inspect === undefined) throw new Error(`no inspector for ${record.purpose} ${record.type}`)
+  const { name } = record
+  const finding = await inspect(dns, { record, name, service })
+  if (finding.status === 'ok' || finding.status === 'unknown') return finding
+  const doubledName = `${name}.${domain}`
+  if (finding.status === 'missing' && (await inspect(dns, { record, name: doubledName, service })).status === 'ok')
+    return missing(
+      `the record is at ${doubledName}: enter its name as ${shortOf(name, domain)}; your provider appends the domain`,
+    )
+  const alias = record.type === 'CNAME' ? null : await dns.cname(name)
+  const [target] = alias?.kind === 'answered' ? alias.records : []
+  if (target === undefined) return finding
+  return wrong(`a CNAME to ${target} hides all other records of this name: remove it`)
+}
+
+/** The name as entered at a provider that appends the domain. */
+function shortOf(name: string, domain: string): string {
+  return name === domain ? '@' : name.slice(0, -domain.length - 1)
+}
+
+function spfTargetOf({ bounceDomain, serverName }: ServiceHosts): { include: string; server: string } {
+  return { include: bounceDomain, server: serverName }
+}
+
+async function inspectDkim(dns: DomainDns, { record, name }: ExpectedRecord): Promise<RecordFinding> {
+  const answer = await dns.txt(name)
+  if (answer.kind === 'failed') return unknown(answer.reason)
+  const problem = findDkimProblem(answer.records, record.value)
+  if (problem === null) return ok('the DKIM key is published')
+  return answer.records.length > 0 ? wrong(problem) : missing(problem)
+}
+
+async function inspectDmarc(dns: DomainDns, { name }: ExpectedRecord): Promise<RecordFinding> {
+  const answer = await dns.txt(name)
+  if (answer.kind === 'failed') return unknown(answer.reason)
+  const finding = checkDmarcRecord(answer.records)
+  const parent = getDomain(name.slice('_dmarc.'.length))
+  if (finding.status !== 'missing' || parent === null || name === `_dmarc.${parent}`) return finding
+  // RFC 7489 6.6.3: without a record of its own, a subdomain has the policy of the organisation
+  const above = await dns.txt(`_dmarc.${parent}`)
+  return above.kind === 'answered' && checkDmarcRecord(above.records).status === 'ok'
+    ? ok(`the DMARC policy of ${parent} applies`)
+    : finding
+}
+
+async function inspectMx(dns: DomainDns, { record, name }: ExpectedRecord): Promise<RecordFinding> {
+  const answer = await dns.mx(name)
+  if (answer.kind === 'failed') return unknown(answer.reason)
+  if (answer.records.length === 0) return missing('there is no MX record')
+  const others = answer.records.map(({ exchange }) => exchange).filter((exchange) => exchange !== record.value)
+  if (others.length === 0) return ok('the MX record is published')
+  return wrong(`the MX is ${others.join(', ').slice(0, 200)}: it must be ${record.value} only, or bounces are lost`)
+}
+
+async function inspectCname(dns: DomainDns, { record, name }: ExpectedRecord): Promise<RecordFinding> {
+  const answer = await dns.cname(name)
+  if (answer.kind === 'failed') return unknown(answer.reason)
+  const [target] = answer.records
+  if (target === record.value) return ok('the CNAME record is published')
+  if (target !== undefined) return wrong(`the CNAME points to ${target}: it must point to ${record.value}`)
+  const addresses = await dns.addresses(name)
+  const isHost = addresses.kind === 'answered' && addresses.records.length > 0
+  if (!isHost) return missing('there is no CNAME record')
+  return wrong(`the name has an address record: it must be a CNAME to ${record.value}, not proxied`)
+}

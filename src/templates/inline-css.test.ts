@@ -1,0 +1,301 @@
+/** CSS inlined around Handlebars: what is written, what stays, and that no byte of the author's is lost whatever he mixes. */
+import { assert } from 'chai'
+import fc from 'fast-check'
+import { validateSource } from './source-validator.ts'
+import { createEngine } from './engine.ts'
+import { findExpressions } from './expressions.ts'
+import { inlineCss } from './inline-css.ts'
+
+/** Of the second part of each source, behind its `</style>`. */
+const CASES: readonly [rule: string, css: string, html: string, inlined: string][] = [
+  ['a class', '.a{color:red}', '<p class="a">x</p>', '<p style="color: red;" class="a">x</p>'],
+  [
+    'an id, a tag, a descendant',
+    '#i{top:0} p b{color:red}',
+    '<p id=i><b>x</b></p>',
+    '<p style="top: 0;" id=i><b style="color: red;">x</b></p>',
+  ],
+  [
+    'the style of the element wins',
+    'p{color:red;margin:0}',
+    '<p style="color:blue">x</p>',
+    '<p style="margin: 0; color: blue;">x</p>',
+  ],
+  [
+    'unless the sheet is important',
+    'p{color:red !important}',
+    '<p style="color:blue">x</p>',
+    '<p style="color: red;">x</p>',
+  ],
+  [
+    'the stronger selector wins',
+    '#i{color:red} p{color:blue}',
+    '<p id="i">x</p>',
+    '<p style="color: red;" id="i">x</p>',
+  ],
+  [
+    'media queries and pseudo classes stay in the sheet',
+    '@media (max-width:9px){p{color:red}} p:hover{color:red}',
+    '<p>x</p>',
+    '<p>x</p>',
+  ],
+  [
+    'structure is counted where nothing repeats',
+    'p:first-child{color:red}',
+    '<div><p>x</p><p>y</p></div>',
+    '<div><p style="color: red;">x</p><p>y</p></div>',
+  ],
+  [
+    'and not where something does',
+    'td:first-child{color:red}',
+    '{{#each l}}<td>x</td>{{/each}}',
+    '{{#each l}}<td>x</td>{{/each}}',
+  ],
+  ['single quotes', 'p{font-family:"A B"}', `<p style='x:y'>x</p>`, `<p style="font-family: 'A B'; x: y;">x</p>`],
+  [
+    'upper case, self-closing, odd spaces stay',
+    'P,br{color:red}',
+    '<P  CLASS=a >x<BR/>',
+    '<P style="color: red;"  CLASS=a >x<BR style="color: red;"/>',
+  ],
+  [
+    'what has no closing tag',
+    'li{color:red}',
+    '<ul><li>a<li>b</ul>',
+    '<ul><li style="color: red;">a<li style="color: red;">b</ul>',
+  ],
+  [
+    'comments, entities and what only Outlook reads stay',
+    'p{color:red}',
+    '<!--[if mso]><p>x</p><![endif]--><p>&nbsp;&amp;<p>',
+    '<!--[if mso]><p>x</p><![endif]--><p style="color: red;">&nbsp;&amp;<p style="color: red;">',
+  ],
+  [
+    'an expression in text and attributes',
+    'p{color:red}',
+    '<p title="{{t}}">{{> x}}{{{y}}}</p>',
+    '<p style="color: red;" title="{{t}}">{{> x}}{{{y}}}</p>',
+  ],
+  [
+    'an expression in the style of an element stays there, last',
+    'p{color:red}',
+    '<p style="top:{{a}}">x</p>',
+    '<p style="color: red; top:{{a}}">x</p>',
+  ],
+  [
+    'with its quotes',
+    'p{font:"x"}',
+    `<p style='top:{{default a "1"}}'>x</p>`,
+    `<p style='font: &#39;x&#39;; top:{{default a "1"}}'>x</p>`,
+  ],
+  [
+    'a value of the sheet that is an expression',
+    'p{color:{{default c "red"}} ;top:0}',
+    '<p>x</p>',
+    '<p style="color: {{default c "red"}}; top: 0;">x</p>',
+  ],
+  ['a sheet with blocks is left alone', '{{#if a}}p{color:red}{{/if}}', '<p>x</p>', '<p>x</p>'],
+  ['so is one with values that are put in as they are', 'p{color:{{{c}}} ;}', '<p>x</p>', '<p>x</p>'],
+  [
+    'a style that is none stays',
+    'p{color:red}',
+    '<p style="<p class=">x</p><p style="top:0">y</p>',
+    '<p style="color: red; <p class=">x</p><p style="color: red; top:0">y</p>',
+  ],
+  [
+    'where one is none, the others stay too',
+    'p{color:red}',
+    '<p style="<p class=">x</p><p style=top:0>y</p><p style>z</p>',
+    '<p style="color: red; <p class=">x</p><p style="color: red; top:0">y</p><p style="color: red; ">z</p>',
+  ],
+  [
+    'a class that depends',
+    '.a{color:red}',
+    '<p class="{{#if x}} a {{/if}}">x</p><p class="a {{k}}">y</p>',
+    '<p class="{{#if x}} a {{/if}}">x</p><p style="color: red;" class="a {{k}}">y</p>',
+  ],
+  [
+    'a tag with a block between its attributes',
+    'p{color:red}',
+    '<p {{#if x}}class="a"{{else}}class="b"{{/if}}>x</p>',
+    '<p {{#if x}}class="a"{{else}}class="b"{{/if}}>x</p>',
+  ],
+  [
+    'rows in a loop',
+    'td{color:red}',
+    '<table>{{#each r}}<tr><td>{{this}}</td></tr>{{/each}}</table>',
+    '<table>{{#each r}}<tr><td style="color: red;">{{this}}</td></tr>{{/each}}</table>',
+  ],
+  ['CSS that does not end', 'p{color:red', '<p>x</p>', '<p>x</p>'],
+  [
+    'variables of CSS',
+    ':root{--c:red} p{color:var(--c)}',
+    '<html><p>x</p></html>',
+    '<html><p style="color: red;">x</p></html>',
+  ],
+  [
+    'nothing is fetched',
+    '@import url(https://evil.example/a.css); p{background:url(https://evil.example/b.png)}',
+    '<p>x</p>',
+    '<p style="background: url(https://evil.example/b.png);">x</p>',
+  ],
+]
+
+describe('CSS inlined', () => {
+  for (const [rule, css, html, inlined] of CASES) {
+    it(rule, () => {
+      const sheet = `<style>${css}</style>`
+      assert.strictEqual(inlineCss(sheet + html), sheet + inlined)
+    })
+  }
+
+  const WHOLE: readonly [rule: string, html: string, inlined: string][] = [
+    ['no style sheet: nothing is written', '<p class="a"  >x<br></P>', '<p class="a"  >x<br></P>'],
+    [
+      'a sheet in a block',
+      '{{#if a}}<style>p{color:red}</style>{{/if}}<p>x</p>',
+      '{{#if a}}<style>p{color:red}</style>{{/if}}<p>x</p>',
+    ],
+    [
+      'a block that opens what another closes',
+      '<style>.x p{top:0}</style>{{#if a}}<div class="x">{{else}}<div class="y">{{/if}}<p>x</p></div>',
+      '<style>.x p{top:0}</style>{{#if a}}<div class="x">{{else}}<div class="y">{{/if}}<p>x</p></div>',
+    ],
+    [
+      'a block that closes what stands outside',
+      '<style>p{top:0}</style><div>{{#if a}}</div><p>{{/if}}',
+      '<style>p{top:0}</style><div>{{#if a}}</div><p>{{/if}}',
+    ],
+    [
+      'blocks with whole elements, or with end tags left out',
+      '<style>li{top:0}</style><ul>{{#each l}}<li>{{#if a}}<b>x</b><br>{{else}}<img/>{{/if}}{{/each}}</ul>',
+      '<style>li{top:0}</style><ul>{{#each l}}<li style="top: 0;">{{#if a}}<b>x</b><br>{{else}}<img/>{{/if}}{{/each}}</ul>',
+    ],
+    [
+      'tags that nobody closes, outside of blocks',
+      '<style>p{top:0}</style><div></b>{{#if a}}<p>x</p>{{/if}}',
+      '<style>p{top:0}</style><div></b>{{#if a}}<p style="top: 0;">x</p>{{/if}}',
+    ],
+    [
+      'selectors of neighbours where a block may bring one',
+      '<style>p + p{top:0}</style>{{#if a}}<p>x</p>{{/if}}<p>y</p>',
+      '<style>p + p{top:0}</style>{{#if a}}<p>x</p>{{/if}}<p>y</p>',
+    ],
+    [
+      'selectors of neighbours elsewhere',
+      '<style>p + p{top:0}</style><p>x</p><p>y</p>',
+      '<style>p + p{top:0}</style><p>x</p><p style="top: 0;">y</p>',
+    ],
+    [
+      'a sheet behind a block',
+      '{{#if a}}b{{/if}}<style>p{top:0}</style><p>x</p>',
+      '{{#if a}}b{{/if}}<style>p{top:0}</style><p style="top: 0;">x</p>',
+    ],
+    [
+      'a sheet for print',
+      '<style media="print">p{color:red}</style><p>x</p>',
+      '<style media="print">p{color:red}</style><p>x</p>',
+    ],
+    [
+      'two sheets: the later wins',
+      '<style>p{top:0}</style><style>p{top:1px}</style><p>x</p>',
+      '<style>p{top:0}</style><style>p{top:1px}</style><p style="top: 1px;">x</p>',
+    ],
+    [
+      'a link is not followed',
+      '<link rel="stylesheet" href="https://evil.example"><style>p{top:0}</style><p>',
+      '<link rel="stylesheet" href="https://evil.example"><style>p{top:0}</style><p style="top: 0;">',
+    ],
+  ]
+  for (const [rule, html, inlined] of WHOLE) it(rule, () => assert.strictEqual(inlineCss(html), inlined))
+
+  const piece = fc.constantFrom(
+    '<p class="a">',
+    '</p>',
+    '<td style="x:{{y}}">',
+    '<b class="{{c}} a"',
+    '>',
+    '<i {{#if a}}style="top:0"{{/if}}>',
+    "<u style='a:b'>",
+    '<br/>',
+    '<img src={{u}} class=a>',
+    '{{a}}',
+    '{{{a}}}',
+    '{{#if a}}',
+    '{{else}}',
+    '{{/if}}',
+    '{{#each l}}',
+    '{{/each}}',
+    '{{! c }}',
+    '{{upper "}}"}}',
+    'text',
+    '<!-- {{a}} -->',
+    '\n',
+    ' ',
+    '"',
+    '<style>.b{top:1px}</style>',
+    '<style>.a{left:{{l}} }</style>',
+    '<style>{{#if a}}.a{x:y}{{/if}}</style>',
+    '<',
+    '&lt;',
+    '<a href="{{u}}?x={{default y "z"}}">',
+    'style="',
+    '</style>',
+  )
+  const source = fc
+    .array(piece, { maxLength: 14 })
+    .map((pieces) => `<style>.a{color:red}p{margin:0}*{left:1px}</style>${pieces.join('')}`)
+    .filter((text) => {
+      try {
+        validateSource(text)
+        return true
+      } catch {
+        return false
+      }
+    })
+
+  it('loses no byte of what was written, and adds only styles', () => {
+    fc.assert(
+      fc.property(source, (written) => {
+        const inlined = inlineCss(written)
+        // every expression, in its order; those of sheets may come again in a style
+        const expressions = (text: string): string[] =>
+          findExpressions(text).map(({ start, end }) => text.slice(start, end))
+        const [before, after] = [expressions(written), expressions(inlined)]
+        let at = 0
+        for (const expression of after) if (expression === before[at]) at++
+        assert.strictEqual(at, before.length, inlined)
+        assert.doesNotThrow(() => validateSource(inlined))
+        const bare = (text: string): string => text.replaceAll(/\sstyle=(?:"[^"]*"|'[^']*')/g, '').replaceAll(/\s/g, '')
+        if (!/style="(?![^<]*>)|\{\{[^}]*"/.test(written))
+          assert.strictEqual(bare(inlined).length >= bare(written).length, true)
+      }),
+      { numRuns: 600 },
+    )
+  }).timeout(60_000)
+
+  it('renders the same text as before, whatever the params are', () => {
+    const engine = createEngine()
+    const textOf = (html: string, params: string): string => {
+      const rendered = engine.render({ key: html, subject: '', html, text: null }, params)
+      return rendered.ok ? (rendered.html ?? '').replaceAll(/\sstyle=(?:"[^"]*"|'[^']*')/g, '') : rendered.reason
+    }
+    const plain = fc.array(
+      fc.constantFrom(
+        '<p class="a">{{a}}</p>',
+        '{{#if a}}<b class="a">x</b>{{else}}y{{/if}}',
+        '{{#each l}}<i>{{this}}</i>{{/each}}',
+        '<td style="x:{{a}}">z</td>',
+        '{{{a}}}',
+      ),
+      { maxLength: 8 },
+    )
+    fc.assert(
+      fc.property(plain, fc.constantFrom('{}', '{"a":"<x>","l":[1,2]}', '{"a":"b","l":[]}'), (pieces, params) => {
+        const written = `<style>.a{color:red}*{left:1px}</style>${pieces.join('')}`
+        assert.strictEqual(textOf(inlineCss(written), params), textOf(written, params))
+      }),
+      { numRuns: 200 },
+    )
+  })
+})

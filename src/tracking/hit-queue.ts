@@ -1,0 +1,112 @@
+/**
+ * Takes opens and clicks: what is stored here waits some seconds to be judged and told (hit-recorder.ts), and how it gets there is the spool's
+ * business (hit-spool.ts). Of one recipient so many are stored in a minute by one process; those beyond are answered like the others, and are
+ * nothing.
+ */
+import { binaryColumnsOf, type BinaryColumn } from '#src/stores/binary-columns.ts'
+import type { Context } from '#src/context.ts'
+import { prepared } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
+import { createHitSpool, SPOOL_LIMITS, type HitFate } from './hit-spool.ts'
+import type { HitRef } from './tokens.ts'
+
+export interface ReceivedHit extends HitRef {
+  /** Null: the open pixel. */
+  readonly url: string | null
+  readonly address: string
+  readonly userAgent: string
+  readonly machine: string | null
+}
+
+export interface HitQueue {
+  /** Resolves when it may be answered: it is committed, or need not be, or cannot be. */
+  add(hit: ReceivedHit): Promise<void>
+  /** `surplus`: one too many of its recipient. */
+  readonly counts: Readonly<Record<HitFate | 'surplus', number>>
+  drain(): Promise<void>
+}
+
+const MAX_IN_WINDOW = 60
+const WINDOW_MS = 60_000
+const MAX_AGENT = 500
+
+interface TimedHit {
+  readonly hit: ReceivedHit
+  readonly at: Date
+}
+
+const INSERT = prepared(
+  'tracking-hits-take',
+  sql`
+    INSERT INTO tracking_hits (at, message_id, n, url, address, user_agent, machine)
+    SELECT *
+    FROM unnest($1::timestamptz[], $2::uuid[], $3::smallint[], $4::text[], $5::text[], $6::text[], $7::text[])
+  `,
+)
+const COLUMNS: readonly BinaryColumn<TimedHit>[] = [
+  ['timestamptz', ({ at }) => at],
+  ['uuid', ({ hit }) => hit.messageId],
+  ['smallint', ({ hit }) => hit.n],
+  ['text', ({ hit }) => hit.url],
+  ['text', ({ hit }) => hit.address],
+  ['text', ({ hit }) => cleanText(hit.userAgent)],
+  ['text', ({ hit }) => hit.machine],
+]
+
+const CONTROL_CHARACTER = /\p{Cc}|\p{Cs}/u
+
+/** PostgreSQL takes no NUL in a text. */
+function cleanText(text: string): string {
+  const cut = text.length > MAX_AGENT ? text.slice(0, MAX_AGENT) : text
+  return CONTROL_CHARACTER.test(cut) ? cut.replaceAll(new RegExp(CONTROL_CHARACTER, 'gu'), '?') : cut
+}
+
+export function createHitQueue(ctx: Pick<Context, 'db' | 'clock' | 'log'>, bounds = SPOOL_LIMITS): HitQueue {
+  const spool = createHitSpool<TimedHit>(
+    async (batch) => {
+      await ctx.db.query(INSERT, binaryColumnsOf(batch, COLUMNS))
+    },
+    ctx.log,
+    bounds,
+  )
+  const isOverLimit = createHitLimiter(ctx)
+  let surplus = 0
+  return {
+    add: async (hit) => {
+      if (isOverLimit(hit)) surplus++
+      else await spool.add({ hit, at: new Date(ctx.clock.now()) })
+    },
+    get counts() {
+      return { ...spool.counts, surplus }
+    },
+    drain: () => spool.drain(),
+  }
+}
+
+const BUCKETS = 1 << 20
+
+/**
+ * Counts by places in a table of fixed size, of which a recipient has one: no memory is taken for a hit. Another in the same place, one in
+ * a million, is counted with it.
+ */
+function createHitLimiter({ clock }: Pick<Context, 'clock'>): (ref: HitRef) => boolean {
+  const counts = new Uint8Array(BUCKETS)
+  let endMs = 0
+  return (ref) => {
+    const now = clock.now()
+    if (now >= endMs || now < endMs - WINDOW_MS) {
+      counts.fill(0)
+      endMs = now + WINDOW_MS
+    }
+    const bucket = bucketOf(ref)
+    const count = counts[bucket] ?? 0
+    if (count >= MAX_IN_WINDOW) return true
+    counts[bucket] = count + 1
+    return false
+  }
+}
+
+/** The last digits of an id are random. */
+function bucketOf({ messageId, n }: HitRef): number {
+  return (Number.parseInt(messageId.slice(-5), 16) + n) % BUCKETS
+}

@@ -1,0 +1,122 @@
+/**
+ * Which opens and clicks are made by programs, as far as the request alone tells: its method, its headers, where it comes from. The names
+ * and networks stand in a file (config/machines.yaml, or the operator's own), the rest here. What only time tells is in hit-classifier.ts.
+ */
+import { readFileSync } from 'node:fs'
+import type { IncomingHttpHeaders } from 'node:http'
+import ipaddr from 'ipaddr.js'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { ConfigError } from '#config/load.ts'
+
+export interface HitRequest {
+  readonly isHead: boolean
+  readonly headers: IncomingHttpHeaders
+  /** IP address of whoever asks. */
+  readonly address: string
+}
+
+export interface MachineRules {
+  /** The name of the rule that tells it from a person; null: it may be one. */
+  classify(request: HitRequest): string | null
+}
+
+const names = z.record(z.string().regex(/^[a-z0-9-]{1,40}$/, 'letters, digits and hyphens'), z.array(z.string().min(1)))
+const file = z.object({ agents: names.default({}), networks: names.default({}) })
+
+const DEFAULT_FILE = new URL('../../config/machines.yaml', import.meta.url)
+
+/** @throws ConfigError where the file cannot be read or says what it cannot; the text names it. */
+export function loadMachineRules(path: string | null): MachineRules {
+  const source = path ?? DEFAULT_FILE
+  try {
+    return createMachineRules(file.parse(parse(readFileSync(source, 'utf8'))))
+  } catch (error) {
+    const why = error instanceof z.ZodError ? z.prettifyError(error) : String(error)
+    throw new ConfigError(`MACHINES_FILE cannot be used: ${String(source)}: ${why}`, { cause: error })
+  }
+}
+
+function createMachineRules({ agents, networks }: z.output<typeof file>): MachineRules {
+  const byAgent = Object.entries(agents).flatMap(([name, words]) =>
+    words.map((word) => ({ name, fits: agentMatcher(word.toLowerCase()) })),
+  )
+  const findNetwork = createRanges(
+    Object.entries(networks).flatMap(([name, ranges]) => ranges.map((range) => rangeOf(name, range))),
+  )
+  return {
+    classify: ({ isHead, headers, address }) => {
+      if (isHead) return 'head'
+      if (isPrefetch(headers)) return 'prefetch'
+      const agent = (headers['user-agent'] ?? '').trim().toLowerCase()
+      if (agent === '') return 'no-user-agent'
+      return byAgent.find(({ fits }) => fits(agent))?.name ?? findNetwork(address)
+    },
+  }
+}
+
+/** Browsers and mail programs that load ahead say so in one of these. */
+const PREFETCH_HEADERS = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'] as const
+
+function isPrefetch(headers: IncomingHttpHeaders): boolean {
+  return PREFETCH_HEADERS.some((name) => /prefetch|prerender|preview|instant/i.test(String(headers[name] ?? '')))
+}
+
+function agentMatcher(word: string): (agent: string) => boolean {
+  return word.startsWith('=') ? (agent) => agent === word.slice(1) : (agent) => agent.includes(word)
+}
+
+/** Both ends as hex digits, so that all addresses of a family are in order as texts. */
+interface Range {
+  readonly name: string
+  readonly from: string
+  readonly to: string
+}
+
+function rangeOf(name: string, range: string): Range {
+  try {
+    const [ip, bits] = ipaddr.parseCIDR(range)
+    const first = Buffer.from(ip.toByteArray())
+    const last = Buffer.from(first)
+    for (let bit = 0; bit < first.length * 8; bit++) {
+      const mask = 0x80 >> (bit % 8)
+      const at = bit >> 3
+      if (bit >= bits) [first[at], last[at]] = [(first[at] ?? 0) & ~mask, (last[at] ?? 0) | mask]
+    }
+    return { name, from: first.toString('hex'), to: last.toString('hex') }
+  } catch {
+    throw new TypeError(`${range} of ${name} is no network such as 192.0.2.0/24`)
+  }
+}
+
+/** However many networks there are, a few comparisons find the one that an address is in. */
+function createRanges(ranges: readonly Range[]): (address: string) => string | null {
+  // IPv4 has 8 digits, IPv6 32: each family is a list of its own. Of networks inside each other the outer one answers.
+  const lists = new Map<number, Range[]>()
+  for (const range of ranges.toSorted((one, other) => compare(one.from, other.from) || -compare(one.to, other.to))) {
+    const list = lists.get(range.from.length) ?? []
+    lists.set(range.from.length, list)
+    const before = list.at(-1)
+    if (before === undefined || before.to < range.to) list.push(range)
+  }
+  return (address) => {
+    if (!ipaddr.isValid(address)) return null
+    const digits = Buffer.from(ipaddr.process(address).toByteArray()).toString('hex')
+    const range = lastRangeFrom(lists.get(digits.length) ?? [], digits)
+    return range !== undefined && digits <= range.to ? range.name : null
+  }
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other)
+}
+
+function lastRangeFrom(list: readonly Range[], digits: string): Range | undefined {
+  let [low, high] = [0, list.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((list[middle]?.from ?? '') <= digits) low = middle + 1
+    else high = middle
+  }
+  return list[low - 1]
+}
