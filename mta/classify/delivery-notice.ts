@@ -167,7 +167,7 @@ function collectEntries(lines: readonly string[], patterns: readonly AddressPatt
 }
 
 function findEntryAddress(line: string, before: string, patterns: readonly AddressPattern[]): string | null {
-  for (const { pattern: pattern } of patterns) {
+  for (const { pattern } of patterns) {
     const match = pattern.exec(line)
     const address = match?.[1]
     if (match === null || address === undefined) continue

@@ -75,7 +75,7 @@ const CASES: readonly [stage: ReplyStage, reply: string, kind: string, reason: s
   ['dot', '554 5.7.1 Message contains a virus', 'bounced', 'virus', 'message', false],
   [
     'mail',
-    '550 5.6.7 SMTPUTF8 is needed for this message and is not offered by the host',
+    '550 5.6.7 The message requires SMTPUTF8, which the host does not offer',
     'bounced',
     'no-smtputf8',
     'message',

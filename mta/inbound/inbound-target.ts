@@ -57,7 +57,9 @@ const RETURN_PATH_TOKEN = /\bb-[a-z2-7]{45}(?=@)/gi
 /** Maximum number of tokens to verify in one mail. */
 const MAX_TOKENS = 20
 
-/** Finds the first of our return-paths that a mail quotes. It identifies the subject of a complaint to a role address. */
+/**
+ * Finds the first of our return-paths that a mail quotes. It identifies the subject of a complaint to a role address.
+ */
 export function findQuotedReturnPath(raw: Buffer, mac: Mac): { readonly messageId: string; readonly n: number } | null {
   // quoted-printable soft line breaks may split a token
   const text = raw.toString('latin1').replaceAll(/=\r?\n/g, '')

@@ -1,8 +1,8 @@
 /**
- * Evaluates the effect of a report on a recipient. The token in the return-path identifies the recipient; the content of
- * the report only says what happened. A bounce changes the state of a sent recipient, a complaint raises an event, and
- * every other report is only counted. Pure; report-processor.ts applies the effect. Nothing here replies to a mail, so
- * no mail loop can start.
+ * Evaluates the effect of a report on a recipient. The token in the return-path identifies the recipient; the content
+ * of the report only says what happened. A bounce changes the state of a sent recipient, a complaint raises an event,
+ * and every other report is only counted. Pure; report-processor.ts applies the effect. Nothing here replies to a mail,
+ * so no mail loop can start.
  */
 import { getDomain } from 'tldts'
 import type { ParsedReport, ReportedRecipient } from '#mta/classify/report.ts'

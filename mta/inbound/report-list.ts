@@ -1,4 +1,6 @@
-/** Queries that list stored reports for the operator. The diagnostic text is untrusted and truncated to 300 characters. */
+/**
+ * Queries that list stored reports for the operator. The diagnostic text is untrusted and truncated to 300 characters.
+ */
 import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 

@@ -87,7 +87,9 @@ interface ParseTimeouts {
   readonly nextMs: number
 }
 
-/** Collects results until the thread has sent all or died; null if it sent none. Terminates a thread that is too slow. */
+/**
+ * Collects results until the thread has sent all or died; null if it sent none. Terminates a thread that is too slow.
+ */
 async function collectReports<T>(
   worker: Worker,
   mails: readonly Buffer[],

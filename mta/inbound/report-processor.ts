@@ -1,8 +1,8 @@
 /**
  * Applies due reports, one batch in one transaction: parses and evaluates them, changes states, raises events, updates
  * the suppression list and records the results. Concurrent processes skip each other's locked reports. A crash before
- * the commit changes nothing, and the batch is processed again. A repeated report, or a second report of the same event,
- * changes nothing: the state guards each transition, and these events are unique per recipient.
+ * the commit changes nothing, and the batch is processed again. A repeated report, or a second report of the same
+ * event, changes nothing: the state guards each transition, and these events are unique per recipient.
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Context } from '#src/context.ts'

@@ -1,7 +1,7 @@
 /**
  * Stores inbound reports: batches of inserts share a commit, and each due report is locked by one process at a time.
- * The number of reports per recipient is limited, because anybody who has a return-path can send to it without end. Mail
- * without a valid token (to postmaster, or a complaint that quotes none of our messages) is kept for the operator.
+ * The number of reports per recipient is limited, because anybody who has a return-path can send to it without end.
+ * Mail without a valid token (to postmaster, or a complaint that quotes none of our messages) is kept for the operator.
  */
 import { createBatcher, type Batcher } from '#src/concurrency/batcher.ts'
 import { binaryColumnsOf, type BinaryColumn } from '#src/stores/binary-columns.ts'
@@ -57,7 +57,10 @@ const COLUMNS: readonly BinaryColumn<ReportRow>[] = [
   ['smallint', (t) => t.batchIndex],
 ]
 
-/** `add` resolves when the report is committed, or dropped because its recipient has too many. `recent` caches its bytes. */
+/**
+ * `add` resolves when the report is committed, or dropped because its recipient has too many. `recent` caches its
+ * bytes.
+ */
 export function createReportBatcher(
   ctx: Context,
   recent: RecentReportCache,
@@ -77,7 +80,9 @@ export function createReportBatcher(
   )
 }
 
-/** How many reports of the same recipient precede each in the batch, because the statement does not see its own rows. */
+/**
+ * How many reports of the same recipient precede each in the batch, because the statement does not see its own rows.
+ */
 function batchIndexes(batch: readonly ReceivedReport[]): number[] {
   const counts = new Map<string, number>()
   return batch.map(({ recipient }) => {
@@ -117,8 +122,8 @@ const SELECT_DUE = prepared(
 const SELECT_RAW = prepared('inbound-raws', 'SELECT id, raw FROM inbound_reports WHERE id = ANY ($1::uuid[])')
 
 /**
- * Locks due reports for this transaction and skips those that another process has locked. If a process dies, its reports
- * become available again. The cache supplies the bytes of reports that this process has just accepted.
+ * Locks due reports for this transaction and skips those that another process has locked. If a process dies, its
+ * reports become available again. The cache supplies the bytes of reports that this process has just accepted.
  */
 export async function lockDueReports(
   tx: Queryable,

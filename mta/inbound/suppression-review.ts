@@ -1,8 +1,8 @@
 /**
- * Reviews the hard bounces on the suppression list with the current rules. It classifies the report again if it is still
- * stored, otherwise the reply in the entry. An entry that the current rules would not create was a mistake. Manual
- * entries, complaints and imports are not reviewed. The review reads slices by address, so the list may have any length.
- * It does not remove an entry that has changed in the meantime.
+ * Reviews the hard bounces on the suppression list with the current rules. It classifies the report again if it is
+ * still stored, otherwise the reply in the entry. An entry that the current rules would not create was a mistake.
+ * Manual entries, complaints and imports are not reviewed. The review reads slices by address, so the list may have any
+ * length. It does not remove an entry that has changed in the meantime.
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Db } from '#src/stores/db.ts'

@@ -1,6 +1,6 @@
 /**
- * The thread that parses TLS reports, one after the other, and queries DNS for their DKIM keys. It has no secrets and may
- * be killed at any time.
+ * The thread that parses TLS reports, one after the other, and queries DNS for their DKIM keys. It has no secrets and
+ * may be killed at any time.
  */
 import { Resolver } from 'node:dns/promises'
 import { parentPort, workerData } from 'node:worker_threads'

@@ -54,23 +54,23 @@ describe('a report on TLS', () => {
     [
       'a letter without one',
       () => Buffer.from('From: a@b.example\r\n\r\nHello\r\n'),
-      'none: it has no part with a report',
+      'none: the mail has no TLS report part',
     ],
-    ['nothing', () => Buffer.alloc(0), 'none: it has no part with a report'],
+    ['nothing', () => Buffer.alloc(0), 'none: the mail has no TLS report part'],
     [
       'a gzip bomb',
       () => gzipSync(Buffer.alloc(64 * 1024 * 1024)),
-      'none: it cannot be unpacked, or is too large unpacked',
+      'none: decompression failed, or the report is too large',
     ],
     [
       'a gzip bomb by mail',
       () => tlsLetterOf({ content: gzipSync(Buffer.alloc(64 * 1024 * 1024)) }),
-      'none: it cannot be unpacked, or is too large unpacked',
+      'none: decompression failed, or the report is too large',
     ],
     [
       'half of a gzip',
       () => content.subarray(0, content.length / 2),
-      'none: it cannot be unpacked, or is too large unpacked',
+      'none: decompression failed, or the report is too large',
     ],
     ['no JSON', () => Buffer.from('{nothing'), 'none: it is no JSON'],
     ['deep JSON', () => Buffer.from(`{"a":${'['.repeat(500_000)}`), 'none: it is no JSON'],

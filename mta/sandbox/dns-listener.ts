@@ -1,6 +1,7 @@
 /**
- * A small DNS server on one loopback port, UDP and TCP: sockets, framing and truncation; what is answered is the responder's business.
- * What cannot be read is dropped without an answer, a responder that throws becomes SERVFAIL, and one broken client disturbs nobody.
+ * A small DNS server on one loopback port, UDP and TCP. It owns sockets, framing and truncation; the responder supplies
+ * the answers. A query that cannot be decoded gets no answer. If the responder throws, the answer is SERVFAIL. A broken
+ * client does not affect others.
  */
 import { createSocket, type Socket as UdpSocket } from 'node:dgram'
 import { once } from 'node:events'
@@ -20,11 +21,11 @@ import {
 
 export type DnsTransport = 'udp' | 'tcp'
 
-/** Answers one query (always with one question); null stays silent. */
+/** Answers one query, which always has one question. Null: send no answer. */
 export type Responder = (query: DecodedPacket, via: DnsTransport) => Promise<Packet | null>
 
 export interface DnsListener {
-  /** The same for UDP and TCP. */
+  /** The port of both UDP and TCP. */
   readonly port: number
   stop(): Promise<void>
 }
@@ -34,13 +35,13 @@ export const RCODES = { NOERROR: 0, FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, NOTIMP
 export type Rcode = keyof typeof RCODES
 
 const HOST = '127.0.0.1'
-/** RFC 1035 4.2.1: what a UDP answer may hold where the client does not say more (RFC 6891). */
+/** RFC 1035 4.2.1: size limit of a UDP answer if the client does not offer more (RFC 6891). */
 const PLAIN_UDP_BYTES = 512
 const MAX_UDP_BYTES = 1232
 const TCP_IDLE_MS = 10_000
 const PORT_TRIES = 20
 
-/** Starts to listen on loopback; port 0 takes a free one. Rejects when the port is taken. */
+/** Starts to listen on loopback; port 0 selects a free port. Rejects if the port is in use. */
 export async function listenDns(port: number, respond: Responder): Promise<DnsListener> {
   for (let tries = PORT_TRIES; ; tries--) {
     const udp = await bindUdp(port, respond)
@@ -49,13 +50,13 @@ export async function listenDns(port: number, respond: Responder): Promise<DnsLi
       return { port: udp.address().port, stop: () => stop(udp, tcp) }
     } catch (error) {
       udp.close()
-      // a free UDP port may be taken for TCP: another one, where we may choose
+      // a free UDP port may be in use for TCP: try another one if the caller allows any port
       if (port !== 0 || tries <= 1) throw error
     }
   }
 }
 
-/** The answer to a query. */
+/** Builds the answer to a query. */
 export function answerTo(query: DecodedPacket, rcode: Rcode, answers: readonly Answer[] = []): Packet {
   const flags = AUTHORITATIVE_ANSWER | RECURSION_AVAILABLE | (query.flag_rd ? RECURSION_DESIRED : 0) | RCODES[rcode]
   return { type: 'response', id: query.id ?? 0, flags, questions: query.questions ?? [], answers: [...answers] }
@@ -88,7 +89,7 @@ async function bindTcp(port: number, respond: Responder): Promise<Server & { rea
   return Object.assign(server, { clients })
 }
 
-/** RFC 1035 4.2.2: two bytes of length in front of each message. */
+/** RFC 1035 4.2.2: a two-byte length precedes each message. */
 function readFrames(socket: Socket, receive: (bytes: Buffer) => void): void {
   let pending = Buffer.alloc(0)
   socket.on('data', (chunk) => {
@@ -111,7 +112,7 @@ async function handle(bytes: Buffer, via: DnsTransport, respond: Responder, send
   try {
     send(packet, query)
   } catch {
-    // the socket was closed while the answer was looked for
+    // the socket was closed before the answer was ready
   }
 }
 
@@ -124,7 +125,7 @@ function decodeQuery(bytes: Buffer): DecodedPacket | null {
   }
 }
 
-/** The bytes of a UDP answer: cut to an empty one with the TC bit where it is too long (RFC 2181 9). */
+/** Encodes a UDP answer. If it is too long, the answer is empty and has the TC bit (RFC 2181 9). */
 function encodeUdp(packet: Packet, query: DecodedPacket): Buffer {
   const edns = query.additionals?.find((record) => record.type === 'OPT')
   const maxBytes = edns !== undefined && 'udpPayloadSize' in edns ? edns.udpPayloadSize : PLAIN_UDP_BYTES

@@ -1,7 +1,8 @@
 /**
- * The DNS of the sandbox: every domain has the built-in receiver as its MX, and the DKIM keys that were made here are published, so that
- * verdicts are real. A few domains under mailstead.test make what DNS and hosts can do to mail; `docs/guides/sandbox.md` lists them, a test keeps them equal.
- * A database that is away is SERVFAIL, as it would be for any name server.
+ * The DNS zone of the sandbox. Every domain has the built-in receiver as its MX. The DKIM keys of this system are
+ * published, so DKIM results are real. A few domains under mailstead.test simulate failures of DNS and hosts;
+ * `docs/guides/sandbox.md` lists them, and a test compares both. While PostgreSQL is unavailable, key queries return
+ * SERVFAIL.
  */
 import type { Answer, DecodedPacket, Packet, RecordType } from 'dns-packet'
 import { isDatabaseAway, prepared, type Queryable } from '#src/stores/db.ts'
@@ -13,12 +14,12 @@ const TTL_SECONDS = 60
 const MX_DOWN = 'mx-down.mailstead.test'
 const MX_TLS_FAIL = 'mx-tls-fail.mailstead.test'
 
-/** Loopback addresses: of the receiver, of the one whose TLS handshake fails, and one where nobody listens. */
+/** Loopback addresses: the receiver, the receiver whose TLS handshake fails, and an address without a listener. */
 export const HOSTS = { [SANDBOX_MX]: '127.0.0.1', [MX_TLS_FAIL]: '127.0.0.2', [MX_DOWN]: '127.0.0.3' } as const
 
 interface SimulatedDomain {
   readonly domain: string
-  /** One sentence: what mail to it meets. */
+  /** One sentence for the documentation: how the domain behaves. */
   readonly description: string
   readonly rcode?: Rcode
   readonly mx?: readonly (readonly [preference: number, exchange: string])[]
@@ -43,7 +44,11 @@ export const SIMULATED_DOMAINS: readonly SimulatedDomain[] = [
     description: 'has a broken name server: deferred, not counted as an attempt.',
     rcode: 'SERVFAIL',
   },
-  { domain: 'down.mailstead.test', description: 'has one MX, which accepts no connection: deferred.', mx: [[10, MX_DOWN]] },
+  {
+    domain: 'down.mailstead.test',
+    description: 'has one MX, which accepts no connection: deferred.',
+    mx: [[10, MX_DOWN]],
+  },
   {
     domain: 'next-mx.mailstead.test',
     description: 'has a first MX that accepts no connection, and a second that accepts the mail.',
@@ -61,7 +66,7 @@ export const SIMULATED_DOMAINS: readonly SimulatedDomain[] = [
 
 const DOMAINS_BY_NAME = new Map(SIMULATED_DOMAINS.map((row) => [row.domain, row]))
 
-// a name that two workspaces claim has one owner; without one the newest key is as good as any
+// if two workspaces claim a domain, the verified one owns it; if none is verified, use the newest key
 const SELECT_DKIM_KEY = prepared(
   'sandbox-dkim-key',
   sql`
@@ -74,7 +79,7 @@ const SELECT_DKIM_KEY = prepared(
   `,
 )
 
-/** Answers for all names. */
+/** Creates a responder that is authoritative for all names. */
 export function createZone(db: Queryable): Responder {
   return async (query) => {
     const [question] = query.questions ?? []
@@ -109,7 +114,10 @@ function addressOf(name: string): string {
   return Object.entries(HOSTS).find(([host]) => host === name)?.[1] ?? HOSTS[SANDBOX_MX]
 }
 
-type DkimKeyLookup = { readonly kind: 'key'; readonly text: string } | { readonly kind: 'none' } | { readonly kind: 'away' }
+type DkimKeyLookup =
+  | { readonly kind: 'key'; readonly text: string }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'unavailable' }
 
 async function findKey(db: Queryable, domain: string, selector: string): Promise<DkimKeyLookup> {
   try {
@@ -118,15 +126,15 @@ async function findKey(db: Queryable, domain: string, selector: string): Promise
     } = await db.query<{ dns_value: string }>(SELECT_DKIM_KEY, [domain, selector])
     return row === undefined ? { kind: 'none' } : { kind: 'key', text: row.dns_value }
   } catch (error) {
-    if (isDatabaseAway(error)) return { kind: 'away' }
+    if (isDatabaseAway(error)) return { kind: 'unavailable' }
     throw error
   }
 }
 
 function answerKey(query: DecodedPacket, name: string, key: DkimKeyLookup): Packet {
-  if (key.kind === 'away') return answerTo(query, 'SERVFAIL')
+  if (key.kind === 'unavailable') return answerTo(query, 'SERVFAIL')
   if (key.kind === 'none') return answerTo(query, 'NXDOMAIN')
-  // RFC 1035 3.3.14: a TXT record is strings of at most 255 bytes; readers join them (RFC 6376 3.6.2.2)
+  // RFC 1035 3.3.14: a TXT record has strings of at most 255 bytes; verifiers join them (RFC 6376 3.6.2.2)
   const answer: Answer = { name, type: 'TXT', ttl: TTL_SECONDS, data: key.text.match(/.{1,255}/gs) ?? [''] }
   return answerTo(query, 'NOERROR', [answer])
 }

@@ -1,8 +1,7 @@
 /**
- * What there is to know about a mail that was taken: whose message it is, its From and Subject (the headers are parsed once),
- * and what each of its signatures is worth, judged by mailauth with the keys that the sandbox DNS publishes.
- * A mail that nobody can make sense of is still taken: what cannot be told is null. The parser and the verifier are large and are loaded
- * with the first mail: outside of sandbox mode there may be none.
+ * Inspects a captured mail: its message id, From and Subject, and the DKIM result of each signature. mailauth verifies
+ * the signatures with the keys that the sandbox DNS publishes. An unparsable mail is accepted too; unknown fields are
+ * null. The parser and the verifier are large, so the first mail loads them: outside sandbox mode there may be none.
  */
 import { Resolver } from 'node:dns/promises'
 import type { ParsedMail } from 'mailparser'
@@ -17,7 +16,7 @@ export interface MailInspector {
   stop(): void
 }
 
-/** Longer than any header that mail has; what follows is not read. */
+/** Longer than any real header section; the rest is ignored. */
 const MAX_HEADER_BYTES = 512 * 1024
 const DNS_TIMEOUT_MS = 2000
 
@@ -47,13 +46,13 @@ async function parseHeaders(raw: Buffer): Promise<ParsedMail | null> {
   }
 }
 
-/** Ours is the message id (a UUIDv7 of our age) in hex, left of the "@". */
+/** The local part of our Message-ID is the message id (a UUIDv7) in hex. */
 function parseMessageId(field: string | undefined): string | null {
   const hex = /^<(0[1-9a-f][0-9a-f]{10}7[0-9a-f]{19})@/.exec(field ?? '')?.[1]
   return hex === undefined ? null : idOfHex(hex)
 }
 
-/** One verdict for each signature; none for a mail without. */
+/** Returns one result for each signature. */
 async function verifySignatures(raw: Buffer, resolver: Resolver): Promise<DkimResult[]> {
   const { dkimVerify } = await import('mailauth/lib/dkim/verify.js')
   try {

@@ -1,7 +1,8 @@
 /**
- * The built-in receiver: an MX that takes mail for everybody, and does what the simulator addresses say. STARTTLS with a certificate of its own.
- * 250 after the final dot means that the mail is committed; a database that is away is 451, an oversized mail 552, bare CR, LF or NUL 554.
- * One broken client, handshake or mail disturbs no other.
+ * The built-in receiver of the sandbox: an MX that accepts mail for every address, simulates the outcome that a
+ * simulator address names, and offers STARTTLS with its own certificate. 250 after the final dot means that the mail is
+ * committed. An unavailable database is 451, an oversized mail 552, and bare CR, bare LF or NUL is 554. A broken
+ * client, handshake or mail does not affect other connections.
  */
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
@@ -30,19 +31,19 @@ export interface SandboxReceiver {
 export interface SandboxReceiverDeps {
   readonly ctx: Pick<Context, 'config' | 'db' | 'clock' | 'log'>
   readonly inspector: MailInspector
-  /** How often each recipient of each message was turned away or dropped. */
+  /** How often each recipient of each message was deferred or dropped. */
   readonly counts: RecentCounts
-  /** Brings back what a simulator asks for. */
+  /** Sends the bounces and complaints that a simulator address asks for. */
   readonly reports: SimulatedReportSender
   /** PEM. */
   readonly certificate: { readonly key: string; readonly cert: string }
   readonly host: string
   readonly port: number
-  /** Offers STARTTLS and then fails the handshake: it asks for a client certificate, which no sender has. */
+  /** Offers STARTTLS and fails the handshake, because it requires a client certificate, which no sender has. */
   readonly failsTls?: boolean
 }
 
-/** A reply in the words of smtp-server: an error with the code in front of the text. */
+/** An SMTP reply in the form that smtp-server expects: an error with a response code. */
 class SmtpReplyError extends Error {
   override readonly name = 'Reply'
   readonly responseCode: number
@@ -54,10 +55,10 @@ class SmtpReplyError extends Error {
 
 const IDLE_MS = 300_000
 const CLOSE_MS = 500
-/** base64 makes 4 of 3 and adds line ends; the rest is headers. */
+/** base64 encodes 3 octets as 4 and adds line ends; the rest is for headers. */
 const ENCODED_FACTOR = 1.4
 
-/** Starts to listen. Rejects when the port is taken. */
+/** Starts to listen. Rejects if the port is in use. */
 export async function startSandboxReceiver(deps: SandboxReceiverDeps): Promise<SandboxReceiver> {
   const stopping = new AbortController()
   const sockets = new Map<string, Socket>()
@@ -74,7 +75,7 @@ export async function startSandboxReceiver(deps: SandboxReceiverDeps): Promise<S
         reply,
       ),
   })
-  server.on('error', (error) => deps.ctx.log.debug({ err: error }, 'a client of the sandbox receiver failed'))
+  server.on('error', (error) => deps.ctx.log.debug({ err: error }, 'sandbox SMTP connection failed'))
   server.server.on('connection', (socket: Socket) => {
     const key = `${socket.remoteAddress}:${socket.remotePort}`
     sockets.set(key, socket)
@@ -104,7 +105,7 @@ function serverOptions({ ctx, certificate, failsTls }: SandboxReceiverDeps): SMT
     authOptional: true,
     disableReverseLookup: true,
     logger: false,
-    // our replies bring their own enhanced codes; smtp-server would put one of its own before them
+    // our replies contain their own enhanced codes; smtp-server would prepend a second one
     hideENHANCEDSTATUSCODES: true,
     size: Math.ceil(ctx.config.maxMessageBytes * ENCODED_FACTOR) + 65_536,
     socketTimeout: IDLE_MS,
@@ -116,18 +117,18 @@ function senderOf({ envelope }: SMTPServerSession): string {
   return envelope.mailFrom === false ? '' : envelope.mailFrom.address
 }
 
-/** What our EHLO offers: RFC 1870, RFC 6152, RFC 6531. */
+/** MAIL parameters that our EHLO offers: RFC 1870, RFC 6152, RFC 6531. */
 const MAIL_PARAMETERS: readonly string[] = ['SIZE', 'BODY', 'SMTPUTF8']
 
-/** RFC 5321 4.1.1.11: a parameter that nobody offered is refused; smtp-server lets it pass. */
+/** RFC 5321 4.1.1.11: rejects MAIL parameters that EHLO did not offer. smtp-server accepts them. */
 function validateMailParameters({ args }: SMTPServerAddress): SmtpReplyError | null {
   const unsupported = Object.keys(args === false ? {} : args).find((name) => !MAIL_PARAMETERS.includes(name))
-  return unsupported === undefined ? null : new SmtpReplyError(555, '5.5.4 A parameter of MAIL that was not offered')
+  return unsupported === undefined ? null : new SmtpReplyError(555, '5.5.4 MAIL parameter not supported')
 }
 
 /**
- * The refusal of a recipient, or null. A deferral is counted by return-path and recipient: the return-path is one for each recipient
- * of each message and stays the same over its tries.
+ * Returns the reply that rejects or defers a recipient, or null. Deferrals are counted per return-path and recipient: a
+ * return-path is unique per recipient and message, and stays the same for all attempts.
  */
 function simulateRcpt(counts: RecentCounts, sender: string, recipient: string): SmtpReplyError | null {
   const action = simulate(recipient)
@@ -135,10 +136,8 @@ function simulateRcpt(counts: RecentCounts, sender: string, recipient: string): 
   if (action.kind !== 'defer') return null
   const earlier = counts.increment(`defer ${sender} ${recipient}`)
   if (earlier >= action.times) return null
-  return new SmtpReplyError(
-    450,
-    `4.2.1 The mailbox is busy, refusal ${earlier + 1}${action.times === Infinity ? '' : ` of ${action.times}`} (simulated)`,
-  )
+  const limit = action.times === Infinity ? '' : ` of ${action.times}`
+  return new SmtpReplyError(450, `4.2.1 Mailbox busy, deferral ${earlier + 1}${limit} (simulated)`)
 }
 
 interface IncomingData {
@@ -147,8 +146,11 @@ interface IncomingData {
   readonly signal: AbortSignal
 }
 
-/** Reads, judges and keeps one mail. Answers the text of the 250, or null to cut the connection; throws a Reply for every other end. */
-async function acceptMail(deps: SandboxReceiverDeps, { stream, session, signal }: IncomingData): Promise<string | null> {
+/** Returns the text of the 250, or null to close the connection without a reply. Throws an SmtpReplyError otherwise. */
+async function acceptMail(
+  deps: SandboxReceiverDeps,
+  { stream, session, signal }: IncomingData,
+): Promise<string | null> {
   const raw = await readStream(stream)
   const sender = senderOf(session)
   const recipients = session.envelope.rcptTo.map(({ address }) => address)
@@ -175,14 +177,14 @@ function isFirst(counts: RecentCounts, key: string): boolean {
 async function readStream(stream: SMTPServerDataStream): Promise<Buffer> {
   const chunks: Buffer[] = []
   for await (const chunk of stream as AsyncIterable<Buffer>) if (!stream.sizeExceeded) chunks.push(chunk)
-  if (stream.sizeExceeded) throw new SmtpReplyError(552, '5.3.4 The message is too big')
+  if (stream.sizeExceeded) throw new SmtpReplyError(552, '5.3.4 Message too big')
   const raw = Buffer.concat(chunks)
   const flaw = findFlaw(raw)
   if (flaw !== null) throw new SmtpReplyError(554, `5.6.0 The message has a ${flaw}`)
   return raw
 }
 
-/** RFC 5321 2.3.8 and 4.1.1.4: lines end with CRLF, and neither half may stand alone. */
+/** RFC 5321 2.3.8 and 4.1.1.4: lines end with CRLF; a bare CR or LF is invalid. */
 function findFlaw(raw: Buffer): string | null {
   if (raw.includes(0)) return 'NUL'
   const text = raw.toString('latin1')
@@ -190,21 +192,26 @@ function findFlaw(raw: Buffer): string | null {
   return /(?<!\r)\n/.test(text) ? 'bare LF' : null
 }
 
-async function storeAccepted({ ctx, inspector }: SandboxReceiverDeps, session: SMTPServerSession, raw: Buffer): Promise<string> {
+async function storeAccepted(
+  { ctx, inspector }: SandboxReceiverDeps,
+  session: SMTPServerSession,
+  raw: Buffer,
+): Promise<string> {
   const mailFrom = senderOf(session)
   const recipients = session.envelope.rcptTo.map(({ address }) => address)
   const { tlsOptions } = session
   try {
     const inspection = await inspector.inspect(raw, mailFrom)
     const tls = tlsOptions === false ? null : `${tlsOptions.version} ${tlsOptions.standardName}`
-    const [id = ''] = await storeCapturedMail(ctx.db, { ...inspection, mailFrom, tls, raw }, recipients, new Date(ctx.clock.now()))
-    ctx.log.info({ id: inspection.messageId, from: mailFrom, to: recipients, inbox: id }, 'the sandbox took a mail')
-    return `2.6.0 Kept as ${id}`
+    const mail = { ...inspection, mailFrom, tls, raw }
+    const [id = ''] = await storeCapturedMail(ctx.db, mail, recipients, new Date(ctx.clock.now()))
+    ctx.log.info({ id: inspection.messageId, from: mailFrom, to: recipients, inbox: id }, 'the sandbox captured a mail')
+    return `2.6.0 Captured as ${id}`
   } catch (error) {
     ctx.log[isDatabaseAway(error) ? 'warn' : 'error'](
       { err: error, from: mailFrom, to: recipients },
-      'the sandbox could not keep a mail',
+      'the sandbox failed to store a mail; the sender was told to retry',
     )
-    throw new SmtpReplyError(451, '4.3.0 The mail cannot be kept now')
+    throw new SmtpReplyError(451, '4.3.0 Temporary storage failure, try again later')
   }
 }

@@ -1,6 +1,6 @@
-/** Counts by key, for as many keys as memory is given for: the least recently counted goes, and begins at nothing when it comes again. */
+/** Counts by key for a limited number of keys. The least recently counted key is evicted and restarts at zero. */
 export interface RecentCounts {
-  /** Counts one more; answers how often it was before. */
+  /** Adds one and returns the previous count. */
   increment(key: string): number
 }
 

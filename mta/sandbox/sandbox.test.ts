@@ -62,7 +62,7 @@ describe('sandbox', () => {
         text: 'Hello',
       })
       transport.close()
-      assert.match(sent.response, /^250 2\.6\.0 Kept as [0-9a-f-]{36}$/)
+      assert.match(sent.response, /^250 2\.6\.0 Captured as [0-9a-f-]{36}$/)
       const lines = await listInbox(db, 10)
       assert.deepEqual(lines.map(({ rcptTo }) => rcptTo).toSorted(), ['bob@a.test', 'eve@b.test'])
       for (const { mailFrom, headerFrom, subject, tls, dkim, messageId } of lines) {

@@ -1,6 +1,7 @@
 /**
- * What runs in sandbox mode in place of the internet: a DNS server and an MX, both on loopback, where the configuration says
- * (SANDBOX_DNS_PORT, SANDBOX_SMTP_PORT). Mail goes to it by the same path as to anybody else. What it took is kept for seven days.
+ * The sandbox role replaces the internet in sandbox mode: a DNS server and an MX on loopback (SANDBOX_DNS_PORT,
+ * SANDBOX_SMTP_PORT). Mail reaches it by the same delivery path as any other MX. Captured mail is deleted after seven
+ * days.
  */
 import { join } from 'node:path'
 import { ConfigError } from '#config/load.ts'
@@ -24,7 +25,7 @@ export interface Sandbox {
 const HOUR_MS = 3_600_000
 const RETENTION_MS = 7 * 24 * HOUR_MS
 
-/** Starts both servers; port 0 takes a free one. Rejects, with nothing left running, when a port is taken. */
+/** Starts both servers; port 0 selects a free port. If a port is in use, it stops everything and rejects. */
 export async function startSandbox(ctx: Omit<Context, 'redis'>): Promise<Sandbox> {
   const undo: (() => Promise<void> | void)[] = []
   const stop = async (): Promise<void> => {
@@ -37,7 +38,8 @@ export async function startSandbox(ctx: Omit<Context, 'redis'>): Promise<Sandbox
     undo.unshift(() => dns.stop())
     const inspector = createMailInspector(dns.port, (data) => ctx.encryption.mac('return-path', data))
     undo.unshift(() => inspector.stop())
-    const certificate = await loadSelfSignedCertificate(join(ctx.config.dataDir, 'sandbox-tls.json'), SANDBOX_MX, ctx.clock.now())
+    const certificateFile = join(ctx.config.dataDir, 'sandbox-tls.json')
+    const certificate = await loadSelfSignedCertificate(certificateFile, SANDBOX_MX, ctx.clock.now())
     const reports = createSimulatedReportSender(ctx)
     undo.unshift(() => reports.stop())
     const deps = {
@@ -60,22 +62,22 @@ export async function startSandbox(ctx: Omit<Context, 'redis'>): Promise<Sandbox
   }
 }
 
-/** The receiver whose TLS handshake fails; where a machine has one loopback address only, that simulator is missing. */
+/** Starts the receiver whose TLS handshake fails. Unavailable on a machine with only one loopback address. */
 async function startTlsFailReceiver(deps: SandboxReceiverDeps): Promise<SandboxReceiver | null> {
   try {
     return await startSandboxReceiver({ ...deps, host: HOSTS['mx-tls-fail.mailstead.test'], failsTls: true })
   } catch (error) {
-    deps.ctx.log.info({ err: error }, 'tls-fail.mailstead.test is not simulated here')
+    deps.ctx.log.info({ err: error }, 'tls-fail.mailstead.test is not available: 127.0.0.2 is not a local address')
     return null
   }
 }
 
-/** Forgets old mail, now and every hour; answers how to end that. */
+/** Deletes old mail now and every hour. Returns a function that stops this. */
 function startPruning({ db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>): () => Promise<void> {
   let last: Promise<unknown> = Promise.resolve()
   const prune = (): void => {
     last = pruneInbox(db, new Date(clock.now() - RETENTION_MS)).catch((error: unknown) =>
-      log.warn({ err: error }, 'the sandbox inbox was not tidied'),
+      log.warn({ err: error }, 'failed to prune the sandbox inbox'),
     )
   }
   const timer = setInterval(prune, HOUR_MS)
@@ -91,7 +93,7 @@ function explainPortInUse(server: string, setting: string): (error: unknown) => 
     const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
     throw isTaken
       ? new ConfigError(
-          `the port of the sandbox ${server} is taken by another program: choose another one with ${setting}`,
+          `the port of the sandbox ${server} is in use by another program; set ${setting} to a free port`,
           { cause: error },
         )
       : error

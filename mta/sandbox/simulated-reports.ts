@@ -1,6 +1,7 @@
 /**
- * What a real receiver would send back later, from the sandbox to our own inbound port: a bounce or a complaint to the return-path of the
- * mail that was taken. A play: what cannot be brought (no inbound role runs) is tried a few times and forgotten, as at a stop.
+ * Sends simulated bounces and complaints from the sandbox to our own inbound port, to the return-path of a captured
+ * mail. If no inbound role is running, each report is retried a few times and dropped. A stop or a crash drops pending
+ * reports.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '#src/context.ts'
@@ -8,21 +9,21 @@ import { SANDBOX_MX } from '#src/sandbox/sandbox-host.ts'
 
 export interface SimulatedReport {
   readonly type: 'bounce' | 'complaint' | 'opt-out'
-  /** RFC 3463, of a bounce. */
+  /** Enhanced status code of a bounce (RFC 3463). */
   readonly status: string
-  /** What a server says with it. */
+  /** The SMTP reply that the bounce quotes. */
   readonly text: string
   readonly recipient: string
   readonly returnPath: string
 }
 
 export interface SimulatedReportSender {
-  /** Does not wait. */
+  /** Returns immediately and sends in the background. */
   send(report: SimulatedReport): void
   stop(): Promise<void>
 }
 
-/** Where the inbound role is when its own port could not be had. */
+/** The port of the inbound role if its configured port is not available. */
 const FALLBACK_PORT = 2526
 const MAX_ATTEMPTS = 5
 const RETRY_MS = 1000
@@ -32,7 +33,7 @@ export function createSimulatedReportSender({ config, log }: Pick<Context, 'conf
   const pending = new Set<Promise<void>>()
 
   async function deliver(report: SimulatedReport): Promise<void> {
-    // large, and seldom needed outside of sandbox mode
+    // a large module, rarely needed outside sandbox mode
     const { createTransport } = await import('nodemailer')
     for (let i = 0; i < MAX_ATTEMPTS && !stopping.signal.aborted; i++) {
       const port = i % 2 === 0 ? config.inboundPort : FALLBACK_PORT
@@ -41,7 +42,7 @@ export function createSimulatedReportSender({ config, log }: Pick<Context, 'conf
         await transport.sendMail({ envelope: { from: '', to: [report.returnPath] }, raw: mailOf(report) })
         return
       } catch (error) {
-        log.debug({ err: error, port }, 'a simulated report could not be brought')
+        log.debug({ err: error, port }, 'failed to deliver a simulated report')
         await sleep(RETRY_MS, undefined, { signal: stopping.signal }).catch(() => undefined)
       } finally {
         transport.close()

@@ -62,7 +62,8 @@ describe('simulator addresses', () => {
         ),
         (address) => {
           const action = simulate(address)
-          if (action.kind === 'reject') assert.match(`${action.code} ${action.text}`, /^55\d 5\.\d{1,3}\.\d{1,3} |^503 5\.5\./)
+          if (action.kind === 'reject')
+            assert.match(`${action.code} ${action.text}`, /^55\d 5\.\d{1,3}\.\d{1,3} |^503 5\.5\./)
         },
       ),
     )

@@ -1,18 +1,18 @@
 /**
- * Addresses that make an outcome happen: one row each, found by the local part, at any domain (`bounce-5.1.1@anything`).
- * A sub-address and case make no difference (`Defer-3+monday@`). `docs/guides/sandbox.md` is written from this table; a test keeps them equal.
+ * Simulator addresses: the local part selects the outcome, at any domain (`bounce-5.1.1@anything`). Case and
+ * sub-address do not matter (`Defer-3+monday@`). `docs/guides/sandbox.md` lists this table; a test compares both.
  */
 import type { Config } from '#config/load.ts'
 
 export type SimulatedAction =
-  /** Says no to the recipient: `code` and `text` are the reply. */
+  /** Rejects the recipient with this reply. */
   | { readonly kind: 'reject'; readonly code: number; readonly text: string }
-  /** Says no so many times to each recipient of each message. */
+  /** Defers each recipient of each message this many times. */
   | { readonly kind: 'defer'; readonly times: number }
-  /** Cuts the connection instead of the last reply, once for each recipient of each message. */
+  /** Closes the connection instead of the final reply, once for each recipient of each message. */
   | { readonly kind: 'drop'; readonly isStored: boolean }
   | { readonly kind: 'delay'; readonly seconds: number }
-  /** Takes the mail, and a report about it comes back; `text` is what a server would have said. */
+  /** Accepts the mail and sends a report about it later; `text` is the SMTP reply that the report quotes. */
   | {
       readonly kind: 'report'
       readonly type: 'bounce' | 'complaint' | 'opt-out'
@@ -107,7 +107,7 @@ export const SIMULATORS: readonly Simulator[] = [
   },
 ]
 
-/** What the receiver does with this recipient; without a simulator it takes the mail. */
+/** Returns the action for a recipient; `accept` if the address is not a simulator. */
 export function simulate(recipient: string): SimulatedAction {
   const [local = ''] = recipient
     .slice(0, Math.max(recipient.lastIndexOf('@'), 0))
@@ -120,12 +120,12 @@ export function simulate(recipient: string): SimulatedAction {
   return { kind: 'accept' }
 }
 
-/** Nothing that comes of it may go on the suppression list: it is meant to be seen again and again. */
+/** A simulated outcome never adds the address to the suppression list, so that a test can repeat it. */
 export function isSimulatedOutcome(config: Pick<Config, 'isSandbox' | 'captureDomain'>, address: string): boolean {
   return address.toLowerCase().endsWith(`@${config.captureDomain}`) || (config.isSandbox && isSimulatedAddress(address))
 }
 
-/** Addresses and domains of the sandbox that play an outcome. */
+/** True for simulator addresses and simulated domains. */
 function isSimulatedAddress(address: string): boolean {
   const [local = ''] = address
     .slice(0, Math.max(address.lastIndexOf('@'), 0))
@@ -134,7 +134,7 @@ function isSimulatedAddress(address: string): boolean {
   return address.toLowerCase().endsWith('.mailstead.test') || SIMULATORS.some(({ pattern }) => pattern.test(local))
 }
 
-/** The reply code and words that receivers use with an enhanced code (RFC 3463, RFC 5321 4.2.3); the first row that fits. */
+/** Reply code and text for an enhanced code (RFC 3463, RFC 5321 4.2.3). The first matching row applies. */
 const REPLIES: readonly (readonly [status: RegExp, code: number, text: string])[] = [
   [/^5\.1\.1$/, 550, 'No such user'],
   [/^5\.1\.2$/, 550, 'No such host'],
