@@ -226,7 +226,8 @@ function listMessages(
 ): AutomationMessage[] {
   return listEffects(runs, 'mail').map(({ enrolment, contact, effect: { step, event } }) => {
     const mailStep = mailStepFor(enrolment, step.id)
-    if (mailStep.kind !== 'ready') throw new Error(`an automation run passed a mail step that cannot be sent: ${mailStep.reason}`)
+    if (mailStep.kind !== 'ready')
+      throw new Error(`an automation run passed a mail step that cannot be sent: ${mailStep.reason}`)
     return {
       id: newId(now.getTime()),
       eventId: newId(now.getTime()),

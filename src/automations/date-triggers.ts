@@ -55,7 +55,8 @@ const ENROL_MEMBERS = prepared(
       GROUP BY w.id
     )
     UPDATE automations a
-    SET is_enrolled = r.n < (SELECT ${MAX_MEMBERS} / count(*) FROM wanted), enrolled_to = coalesce(r.last, a.enrolled_to)
+    SET is_enrolled = r.n < (SELECT ${MAX_MEMBERS} / count(*) FROM wanted),
+      enrolled_to = coalesce(r.last, a.enrolled_to)
     FROM reached r
     WHERE a.id = r.id
   `,

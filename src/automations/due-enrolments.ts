@@ -43,7 +43,8 @@ export interface DueEnrolment {
 
 const COLUMNS = sql`
   SELECT e.id, a.id AS "automationId", a.workspace_id AS "workspaceId", e.contact_id AS "contactId",
-    greatest(e.version, a.moves_below) AS version, e.step, e.properties, e.waits_for AS "waitsFor", e.heard AS "receivedEvents", e.troubles AS failures,
+    greatest(e.version, a.moves_below) AS version, e.step, e.properties, e.waits_for AS "waitsFor",
+    e.heard AS "receivedEvents", e.troubles AS failures,
     a.trigger_type AS "triggerType", a.trigger_key AS "triggerKey"
 `
 const CLAIM_DUE = prepared(
@@ -65,7 +66,8 @@ const CLAIM_DUE = prepared(
     shared AS MATERIALIZED (
       SELECT *,
         least(
-          ${MAX_PER_AUTOMATION}, ${MAX_PER_SLICE} / (count(*) FILTER (WHERE turn = 1) OVER () * count(*) OVER (PARTITION BY workspace_id))
+          ${MAX_PER_AUTOMATION},
+          ${MAX_PER_SLICE} / (count(*) FILTER (WHERE turn = 1) OVER () * count(*) OVER (PARTITION BY workspace_id))
         ) AS room
       FROM picked
     )
@@ -193,7 +195,7 @@ const CONTACTS = prepared(
   sql`
     SELECT i.ord::int AS ord, ${CONTACT_COLUMNS},
       CASE
-        WHEN c.opted_out_at IS NOT NULL THEN 'the contact takes no mail any more'
+        WHEN c.opted_out_at IS NOT NULL THEN 'the contact opted out of all messages'
         WHEN i.audience_id IS NOT NULL AND m.contact_id IS NULL THEN '${NOT_SUBSCRIBED}'
       END AS refusal
     FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) WITH ORDINALITY AS i (workspace_id, contact_id, audience_id, ord)

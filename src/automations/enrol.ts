@@ -10,7 +10,7 @@ import { IS_ORPHANED } from '#src/contacts/orphaned-contacts.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { readPage, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
-import { MAX_RECEIVED_EVENTS, type EventProperties as EventProperties } from './wait-events.ts'
+import { MAX_RECEIVED_EVENTS, type EventProperties } from './wait-events.ts'
 import type { EnrolmentState, Status } from './state.ts'
 
 /** A contact of a workspace; the address is in lower case. */
@@ -56,7 +56,8 @@ const RECORD_EVENT = sql`
       AND e.state = 'active'
       AND (
         e.waits_for = $5 AND NOT coalesce(e.heard, '[]') @> jsonb_build_array(jsonb_build_object('name', $5::text))
-        OR (e.due_at <= $4 OR e.reason IS NOT NULL) AND jsonb_array_length(coalesce(e.heard, '[]')) < ${MAX_RECEIVED_EVENTS}
+        OR (e.due_at <= $4 OR e.reason IS NOT NULL)
+          AND jsonb_array_length(coalesce(e.heard, '[]')) < ${MAX_RECEIVED_EVENTS}
       )
   )
 `

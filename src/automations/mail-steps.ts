@@ -24,7 +24,7 @@ export interface MailStepRef {
 
 export type MailStepState =
   | { readonly kind: 'ready'; readonly contentId: string; readonly domainId: string; readonly subject: string }
-  /** For people. */
+  /** A text for the user. */
   | { readonly kind: 'obstacle'; readonly reason: string }
 
 /** One state for each step, in the same order. */

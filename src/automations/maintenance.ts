@@ -79,7 +79,7 @@ export async function applyStepCounterDeltas(db: Queryable): Promise<boolean> {
   return row?.n === SLICE
 }
 
-/** True when there may be more. */
+/** Processes one slice. Returns true if there may be more. */
 export async function applyCounterDeltas(db: Queryable): Promise<boolean> {
   const {
     rows: [row],
@@ -110,7 +110,7 @@ const EXIT_ARCHIVED = prepared(
   `,
 )
 
-/** True when there may be more. */
+/** Processes one slice. Returns true if there may be more. */
 export async function exitArchived(db: Queryable, now: Date): Promise<boolean> {
   const { rowCount } = await db.query(EXIT_ARCHIVED, [now])
   return rowCount === SLICE
@@ -143,7 +143,7 @@ const DELETE_ENDED = prepared(
   `,
 )
 
-/** True when there may be more. */
+/** Processes one slice. Returns true if there may be more. */
 export async function deleteEnded(db: Queryable, now: Date): Promise<boolean> {
   const {
     rows: [row],

@@ -106,10 +106,7 @@ const POSTPONE = prepared(
 )
 
 async function postpone({ db, clock }: RunContext, { automationId, id }: EnrolmentKey, error: unknown): Promise<void> {
-  const reason = `the step failed: ${error instanceof Error ? error.message : String(error)}`.slice(
-    0,
-    MAX_REASON_CHARS,
-  )
+  const reason = `the step failed: ${error instanceof Error ? error.message : String(error)}`.slice(0, MAX_REASON_CHARS)
   await db.query(POSTPONE, [automationId, id, reason, new Date(clock.now()), FAILURE_DELAYS_MS])
 }
 

@@ -29,7 +29,8 @@ const recipientsQuery = (rows: string, slow: string): string => sql`
     ${rows}
   )
   SELECT p.contact_id AS "contactId", p.audience_id AS "audienceId", p.variant, c.email,
-    m.contact_id IS NOT NULL AS "isSubscribed", c.opted_out_at IS NOT NULL AS "isOptedOut", s.cause, ${slow} AS "slowReceiver"
+    m.contact_id IS NOT NULL AS "isSubscribed", c.opted_out_at IS NOT NULL AS "isOptedOut", s.cause,
+    ${slow} AS "slowReceiver"
   FROM picked p
   LEFT JOIN contacts c ON c.id = p.contact_id AND c.workspace_id = $2
   LEFT JOIN memberships m ON m.audience_id = p.audience_id AND m.contact_id = p.contact_id AND m.is_subscribed

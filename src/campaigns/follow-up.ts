@@ -15,7 +15,7 @@ export type FollowUpResult =
   | { readonly kind: 'created'; readonly campaign: Campaign }
   | { readonly kind: 'not-found' }
   | { readonly kind: 'too-many' }
-  | { readonly kind: 'elsewhere'; readonly status: CampaignState }
+  | { readonly kind: 'wrong-state'; readonly status: CampaignState }
 
 /** `name` and `subject`: null copies the values of the first campaign. */
 export async function createFollowUp(
@@ -25,7 +25,7 @@ export async function createFollowUp(
 ): Promise<FollowUpResult> {
   const first = await findCampaign(db, workspaceId, id)
   if (first === null) return { kind: 'not-found' }
-  if (!SENT_STATES.includes(first.status)) return { kind: 'elsewhere', status: first.status }
+  if (!SENT_STATES.includes(first.status)) return { kind: 'wrong-state', status: first.status }
   const { templateId, body, text, fromEmail, fromName, replyTo, audienceIds, segmentId, trackOpens, trackClicks } =
     first
   const campaign = await createCampaign(db, workspaceId, {

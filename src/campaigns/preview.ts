@@ -134,7 +134,7 @@ const PREVIEW_RULES: readonly PreviewRule[] = [
     return full.length > 0
       ? yellow(
           'warm-up',
-          `warm-up limits do not allow the whole campaign today to ${full.join(', ')}; the rest follows in the next days`,
+          `the warm-up limit for ${full.join(', ')} is below the number of recipients; the rest follows on later days`,
         )
       : null
   },
@@ -170,7 +170,8 @@ const PREVIEW_RULES: readonly PreviewRule[] = [
     subjects.some((subject) => REPLY_PREFIX.test(subject))
       ? yellow(
           'subject',
-          'the subject begins like a reply or a forwarded message: spam filters, and the law in some countries, treat that as deceptive',
+          'the subject begins like a reply or a forwarded message: ' +
+            'spam filters, and the law in some countries, treat that as deceptive',
         )
       : null,
   ({ testPercent, total }) =>

@@ -26,7 +26,9 @@ export interface PlannedStart {
   readonly localTime: string | null
 }
 
-export type PlanStartResult = PlannedStart | { readonly kind: 'invalid'; readonly path: string; readonly message: string }
+export type PlanStartResult =
+  | PlannedStart
+  | { readonly kind: 'invalid'; readonly path: string; readonly message: string }
 
 export function planStart({ text, timezone, isRecipientTime, nowMs }: ScheduleInput): PlanStartResult {
   if (!isTimeZone(timezone)) return { kind: 'invalid', path: 'timezone', message: 'must be an IANA time zone' }

@@ -9,7 +9,7 @@ export async function startScheduledCampaign(ctx: StartDeps, name: CampaignKey):
   await validateAndMove(ctx, name, async (tx, campaign, { sendable, blockers: blocks }) => {
     const { status, startsAt, isRecipientTime, isForced } = campaign
     const now = new Date(ctx.clock.now())
-    if (status !== 'SCHEDULED' || startsAt === null || startsAt > now) return { kind: 'elsewhere', status }
+    if (status !== 'SCHEDULED' || startsAt === null || startsAt > now) return { kind: 'wrong-state', status }
     if (sendable !== null && (isForced || blocks.length === 0))
       return sendNow(ctx, tx, campaign, { name, sendable, isRecipientTime })
     return moveCampaign(tx, name, 'fail', {

@@ -46,7 +46,10 @@ export interface CampaignValidation {
 /** A blocker that cannot be forced. */
 const unforceable = (code: string, message: string): StartBlocker => ({ code, message, mayForce: false })
 
-const NO_CONTENT = unforceable('no-content', 'the campaign has no content: set an existing template, or subject and body')
+const NO_CONTENT = unforceable(
+  'no-content',
+  'the campaign has no content: set an existing template, or subject and body',
+)
 
 export function startCampaign(ctx: StartDeps, name: CampaignKey): Promise<StartResult> {
   return validateAndMove(ctx, name, async (tx, campaign, { sendable, blockers }) => {

@@ -1,6 +1,6 @@
 /**
- * The life of a campaign. This table is the only place that knows which states and moves exist; the check of the database and
- * docs/guides/campaigns.md say the same (a test compares them).
+ * The states of a campaign. This table is the only definition of states and moves; the CHECK constraint of the database
+ * and docs/guides/campaigns.md list the same names (a test compares them).
  *
  *   DRAFT ─schedule→ SCHEDULED ─start→ SENDING ─dispatch→ SENT ─complete→ COMPLETED
  *     ▲─────recall──────┘                │ ▲▲           │           │
@@ -8,7 +8,8 @@
  *                                  pause ▼ │ resume     │
  *                                      PAUSED ←───pause─┘
  *
- * fail ends one that cannot begin at its time; cancel takes back what has not left; retry sends again to those whose mail failed.
+ * fail ends a campaign that cannot start at its scheduled time; cancel withdraws what has not been sent; retry sends
+ * again to the recipients whose message failed.
  */
 export const CAMPAIGN_STATES = {
   DRAFT: 'was created, and is neither sent nor scheduled',

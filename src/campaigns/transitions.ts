@@ -39,7 +39,7 @@ export type CampaignMoveResult =
   | { readonly kind: 'moved'; readonly status: CampaignState }
   | { readonly kind: 'not-found' }
   /** The campaign is in a state that the move cannot leave. */
-  | { readonly kind: 'elsewhere'; readonly status: CampaignState }
+  | { readonly kind: 'wrong-state'; readonly status: CampaignState }
 
 export async function moveCampaign(
   db: Queryable,
@@ -65,5 +65,5 @@ export async function moveCampaign(
     workspaceId,
     id,
   ])
-  return row === undefined ? { kind: 'not-found' } : { kind: 'elsewhere', status: row.status }
+  return row === undefined ? { kind: 'not-found' } : { kind: 'wrong-state', status: row.status }
 }

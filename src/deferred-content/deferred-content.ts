@@ -193,7 +193,8 @@ export async function renderDeferredMessage(
   })
   if (resolved.kind !== 'filled') return resolved
   const [rendered] = await renderer.renderMany(resolved.source, [resolved.params])
-  if (rendered?.ok !== true) return { kind: 'cannot-render', reason: rendered?.reason ?? 'the renderer returned no result' }
+  if (rendered?.ok !== true)
+    return { kind: 'cannot-render', reason: rendered?.reason ?? 'the renderer returned no result' }
   const { subject, html, text } = rendered
   return { kind: 'mail', subject: oneLine(subject), html, text, ref: resolved.ref }
 }

@@ -130,16 +130,16 @@ async function runMjml(mjml: string): Promise<{ html: string; errors: readonly M
 
 /** Describes an MJML error for the author. Returns nothing if only the value of an expression is unknown. */
 function describeProblem(message: string, lineLabel: string, expressions: readonly string[]): string[] {
-  const text = message.trim()
-  const attribute = COMPUTED_ATTRIBUTE.exec(text)?.[1]
-  if (/^Attribute .* has invalid value/.test(text) && expressions.some((text) => text.includes(text)))
+  const problem = message.trim()
+  const attribute = COMPUTED_ATTRIBUTE.exec(problem)?.[1]
+  if (/^Attribute .* has invalid value/.test(problem) && expressions.some((text) => problem.includes(text)))
     return attribute === undefined
       ? []
       : [`${lineLabel}: ${attribute} cannot contain an expression: MJML computes with it`]
-  const container = /^mj-raw cannot be used inside (\S+),/.exec(text)?.[1]
+  const container = /^mj-raw cannot be used inside (\S+),/.exec(problem)?.[1]
   return [
     container === undefined
-      ? `${lineLabel}: ${text}`
+      ? `${lineLabel}: ${problem}`
       : `${lineLabel}: an expression is not allowed here, between the tags of ${container}`,
   ]
 }

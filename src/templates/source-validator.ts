@@ -121,10 +121,8 @@ class SourceValidator extends Handlebars.Visitor {
     const expected = `${min === max ? min : `${min} to ${max}`} value${max === 1 ? '' : 's'}`
     if (count < min || count > max) reject(call, `${name} takes ${expected}, not ${count}`)
     if (rule.forms.includes(form)) return
-    reject(
-      call,
-      form === 'value' ? `${name} is a block: {{#${name} …}}…{{/${name}}}` : `${name} is not a block: {{${name} …}}`,
-    )
+    const isBlock = form === 'value'
+    reject(call, isBlock ? `${name} is a block: {{#${name} …}}…{{/${name}}}` : `${name} is not a block: {{${name} …}}`)
   }
 }
 

@@ -48,7 +48,7 @@ const textWithoutNul = (max: number): z.ZodString =>
     .regex(/^[^\0]*$/, 'must not contain NUL')
 const MAX_SAMPLE_DATA_CHARS = 100_000
 const format = z.enum(FORMATS).nullish().meta({ description: 'detected when omitted' })
-const sampleData = z
+const sampleDataField = z
   .record(z.string(), z.unknown())
   .nullish()
   .refine(
@@ -73,7 +73,7 @@ export const authoredFields = {
     .nullish()
     .meta({ description: 'the text part beside HTML; generated from the HTML when omitted' }),
   format,
-  sample_data: sampleData.meta({ description: 'params for previews; declares their names' }),
+  sample_data: sampleDataField.meta({ description: 'params for previews; declares their names' }),
 }
 
 /** Request body of POST /templates/save. */
@@ -99,7 +99,9 @@ export interface SaveTemplateDeps {
   readonly renderer: Pick<Renderer, 'compile'>
 }
 
-export const CONTENT_COLUMNS = `name, subject, body, text_body AS text, format, sample_data AS "sampleData", partials, version`
+export const CONTENT_COLUMNS = sql`
+  name, subject, body, text_body AS text, format, sample_data AS "sampleData", partials, version
+`
 const COLUMNS = `id, ${CONTENT_COLUMNS}, description, category, created_at AS "createdAt", updated_at AS "updatedAt"`
 const FIND = `SELECT ${COLUMNS} FROM templates WHERE id = $1 AND workspace_id = $2`
 
@@ -137,7 +139,7 @@ async function trySave(
   if (partials.atLimit !== null && old?.partials[partials.atLimit] === undefined)
     return {
       kind: 'invalid',
-      reason: `the partial ${partials.atLimit} is already used by ${MAX_TEMPLATES_PER_PARTIAL} templates, which is the limit`,
+      reason: `the partial ${partials.atLimit} is used by ${MAX_TEMPLATES_PER_PARTIAL} templates, which is the limit`,
     }
   const usedVersions = Object.fromEntries(compiled.partials.map((name) => [name, partials.versions[name] ?? 0]))
   return db.transaction(async (tx) => {

@@ -206,7 +206,7 @@ describe('automations, end to end', () => {
     await until(subjects, (all) => all.length === 1)
     await ctx.db.query('UPDATE memberships SET is_subscribed = false WHERE audience_id = $1', [audience])
     assert.deepEqual(await ended(automation), [
-      { state: 'exited', step: null, reason: 'the contact is not subscribed to the audience any more' },
+      { state: 'exited', step: null, reason: 'the contact is no longer subscribed to the audience' },
     ])
     assert.deepEqual(await subjects(), ['S one'])
   })
@@ -496,7 +496,7 @@ describe('automations, end to end', () => {
     assert.deepEqual(await bea(), {
       state: 'exited',
       troubles: 5,
-      reason: 'its step could not be carried out: not this one',
+      reason: 'the step failed: not this one',
     })
     await ctx.db.query('DROP TRIGGER refuse_bea ON contacts')
   })
