@@ -18,7 +18,7 @@ interface Case {
   readonly leased: LeasedRecipients
   readonly released: { readonly ids: readonly string[]; readonly postponement: Postponement | undefined }[]
   readonly finished: { readonly delivery: ClaimedDelivery; readonly attempt: Attempt }[]
-  readonly putBack: ReadyEntry[]
+  readonly requeued: ReadyEntry[]
   claim(): Promise<void>
 }
 
@@ -31,7 +31,7 @@ function siteWith(
   const site = new SiteQueue('site')
   const leased = new LeasedRecipients()
   const throttle = throttleWith({ share: { instant: 2, others: 8 } })
-  const [released, finished, putBack]: [Case['released'], Case['finished'], ReadyEntry[]] = [[], [], []]
+  const [released, finished, requeued]: [Case['released'], Case['finished'], ReadyEntry[]] = [[], [], []]
   const release = (claimed: readonly ClaimedRecipient[], postponement?: Postponement): Promise<void> => {
     released.push({ ids: claimed.map(({ messageId }) => messageId), postponement })
     leased.drop(claimed)
@@ -42,7 +42,7 @@ function siteWith(
     leased,
     readyQueue: {
       claim: () => Promise.resolve(ready.map(entryOf)),
-      requeue: (_, entries) => Promise.resolve(void putBack.push(...entries)),
+      requeue: (_, entries) => Promise.resolve(void requeued.push(...entries)),
     },
     claimRecipients: () => Promise.resolve(ready),
     sources: {
@@ -67,18 +67,18 @@ function siteWith(
     finish: (delivery, attempt) => finished.push({ delivery, attempt }),
     ...others,
   })
-  return { site, leased, released, finished, putBack, claim: () => claimer.claim(site, LIMIT) }
+  return { site, leased, released, finished, requeued, claim: () => claimer.claim(site, LIMIT) }
 }
 
-describe('claiming', () => {
-  it('puts what is ready in the queue of its source, and knows when that was all', async () => {
+describe('claimer', () => {
+  it('adds ready recipients to the queue of their source, and records when the site has no more', async () => {
     const ready = [claimedOf(), claimedOf({ tier: 'instant' })]
     const one = siteWith(ready)
     await one.claim()
     assert.strictEqual(one.site.held, 2)
     assert.strictEqual(one.site.isEmpty, true)
   })
-  it('does not count a claim as all when something became ready while it ran', async () => {
+  it('does not record the site as empty when recipients became ready during the claim', async () => {
     const one: Case = siteWith([claimedOf()], {
       readyQueue: {
         claim: () => {
@@ -91,22 +91,22 @@ describe('claiming', () => {
     await one.claim()
     assert.strictEqual(one.site.isEmpty, false)
   })
-  it('drops what PostgreSQL does not return: it was settled, or another process has it', async () => {
+  it('drops recipients that PostgreSQL does not return: they are finished, or another process has them', async () => {
     const one = siteWith([claimedOf()], { claimRecipients: () => Promise.resolve([]) })
     await one.claim()
-    assert.deepEqual([one.site.held, one.released.length, one.putBack.length], [0, 0, 0])
+    assert.deepEqual([one.site.held, one.released.length, one.requeued.length], [0, 0, 0])
   })
-  it('begins a recipient once that was ready twice', async () => {
+  it('claims a recipient once that was ready twice', async () => {
     const twice = claimedOf()
     const one = siteWith([twice, twice], { claimRecipients: () => Promise.resolve([twice]) })
     await one.claim()
     assert.strictEqual(one.site.held, 1)
   })
-  it('puts back what PostgreSQL could not be asked for, and checks later what it may have committed', async () => {
+  it('requeues recipients whose claim failed in PostgreSQL, and checks later what was committed', async () => {
     const ready = [claimedOf(), claimedOf({ tier: 'instant' })]
     const one = siteWith(ready, { claimRecipients: () => Promise.reject(new Error('PostgreSQL is away')) })
     await assert.isRejected(one.claim(), /2 recipients could not be claimed/)
-    assert.deepEqual(one.putBack, ready.map(entryOf))
+    assert.deepEqual(one.requeued, ready.map(entryOf))
     assert.deepEqual([one.site.isEmpty, one.site.hasReadyInstant, one.leased.isUncertain], [false, true, true])
   })
   it('releases mail of a domain that was suspended after it became ready', async () => {
@@ -116,11 +116,11 @@ describe('claiming', () => {
     assert.deepEqual(one.released, [{ ids: [suspended.messageId], postponement: undefined }])
     assert.strictEqual(one.site.held, 1)
   })
-  it('leaves mail ready while the receiver has suspended every source', async () => {
+  it('requeues mail while the receiver has suspended every source', async () => {
     const ready = [claimedOf()]
     const one = siteWith(ready, { sources: { usesSystemAddress: () => false, allSuspended: () => ['a', 'b'] } })
     await one.claim()
-    assert.deepEqual(one.putBack, ready.map(entryOf))
+    assert.deepEqual(one.requeued, ready.map(entryOf))
     assert.deepEqual([...one.site.sourceQueues.keys()], ['a', 'b'], 'their throttles wake the site later')
   })
   it('postpones the mail of a workspace that the receiver suspended, for ten minutes at most', async () => {
@@ -132,7 +132,7 @@ describe('claiming', () => {
     assert.strictEqual(one.released[0]?.postponement?.until.getTime(), ctx.nowMs + 600_000)
     assert.strictEqual(one.site.held, 0)
   })
-  it('writes that no source may carry it now', async () => {
+  it('writes a postponed result when no source may send now', async () => {
     const selection: SourceSelectionResult = {
       kind: 'postponed',
       attempt: attemptOf(POSTPONED),
@@ -142,7 +142,7 @@ describe('claiming', () => {
     await one.claim()
     assert.deepEqual([one.finished.length, one.finished[0]?.attempt.outcome], [1, POSTPONED])
   })
-  it('releases what it claimed when no source can be selected because a store is away', async () => {
+  it('releases a claimed recipient when a store goes away during source selection', async () => {
     const claimed = claimedOf()
     const one = siteWith([claimed], { sources: { select: () => Promise.reject(new Error('away')) } })
     await one.claim()
@@ -154,10 +154,13 @@ describe('claiming', () => {
     const selected = selectedSource({ source: 'out1', throttle })
     const one = siteWith([claimedOf(), claimedOf()], { sources: { select: () => ({ kind: 'selected', selected }) } })
     one.site.queueFor('out1', throttle)
-    // the system's own queue has a share, so the claim begins
+    // the queue without a source has a share, so the claim begins
     await one.claim()
     assert.strictEqual(one.released.flatMap(({ ids }) => ids).length, 2)
-    assert.match(one.released[0]?.postponement?.reason ?? '', /out1 has more for this receiver than it takes now/)
+    assert.match(
+      one.released[0]?.postponement?.reason ?? '',
+      /out1 has more mail for this receiver than it may send now/,
+    )
     assert.ok(one.site.pausedUntilMs > 0)
   })
 })

@@ -1,9 +1,10 @@
 /**
- * Claims recipients for a site: removes ready recipients from Redis, claims them in PostgreSQL (many sites in one statement), selects a
- * source for each and adds it to that source's queue.
+ * Claims recipients for a site: removes ready recipients from Redis, claims them in PostgreSQL (many sites in one
+ * statement), selects a source for each and adds it to that source's queue.
  *
- * Redis away: nothing more is claimed. PostgreSQL away: recipients removed from Redis are requeued there, or the worker finds them again. A
- * recipient that PostgreSQL does not return is finished, or another process has it: it is dropped.
+ * Redis away: nothing more is claimed. PostgreSQL away: recipients removed from Redis are requeued there, or the
+ * worker finds them again. A recipient that PostgreSQL does not return is finished, or another process has it: it is
+ * dropped.
  */
 import type { ClaimedDelivery } from '#mta/delivery/session-grant.ts'
 import type { Throttle } from '#mta/shaping/throttle.ts'
@@ -96,7 +97,7 @@ export class Claimer {
 
   /** False when no source may send to the site now. Its source queues are notified when that ends. */
   async #mayBegin(site: SiteQueue, destination: SiteDestination): Promise<boolean> {
-    const { sources, awaitShare: awaitShare } = this.#deps
+    const { sources, awaitShare } = this.#deps
     if (sources.usesSystemAddress(destination)) {
       const { throttle } = site.queueFor(null, sources.throttleOf(destination, null))
       await awaitShare(throttle)
@@ -133,7 +134,10 @@ export class Claimer {
     return claimed.filter((one) => !suspended.has(one))
   }
 
-  /** Adds a recipient to the queue of its source. If PostgreSQL goes away meanwhile, it is released as soon as that can be written. */
+  /**
+   * Adds a recipient to the queue of its source. If PostgreSQL goes away meanwhile, it is released as soon as that
+   * can be written.
+   */
   async #enqueue(site: SiteQueue, destination: SiteDestination, claimed: ClaimedRecipient): Promise<void> {
     try {
       await this.#selectSource(site, destination, claimed)
@@ -144,7 +148,7 @@ export class Claimer {
   }
 
   async #selectSource(site: SiteQueue, destination: SiteDestination, claimed: ClaimedRecipient): Promise<void> {
-    const { sources, releaseClaimed, finish, awaitShare: awaitShare } = this.#deps
+    const { sources, releaseClaimed, finish, awaitShare } = this.#deps
     const selecting = sources.select(destination, claimed)
     const selection = selecting instanceof Promise ? await selecting : selecting
     if (selection.kind === 'suspended') return releaseClaimed([claimed], this.#postponementFor(selection.by))
@@ -162,7 +166,10 @@ export class Claimer {
     return { until: new Date(Math.min(by.until.getTime(), soon)), reason: workspaceSuspensionReason(by) }
   }
 
-  /** Releases the surplus of the source queues; each recipient returns to the schedule until about its turn. Resolves with the count. */
+  /**
+   * Releases the surplus of the source queues; each recipient returns to the schedule until about its turn. Resolves
+   * with the count.
+   */
   async #releaseSurplus(site: SiteQueue): Promise<number> {
     const now = this.#ctx.clock.now()
     const releases = [...site.sourceQueues.values()].flatMap((queue) =>

@@ -1,91 +1,180 @@
+/**
+ * Rules of the dispatcher on a schedule in memory. The Redis scripts have their own tests (ready-queue.redis.test.ts).
+ */
 import { assert } from 'chai'
 import { newId } from '#src/platform/id.ts'
-import { dueKey, EPOCH_KEY, readyKey } from '#src/queue/keys.ts'
+import { EPOCH_KEY } from '#src/queue/keys.ts'
 import { memberOf } from '#src/queue/member.ts'
-import { addToSchedule } from '#src/queue/due-schedule.ts'
-import { createContext, type TestContext } from '#test/support/context.ts'
+import type { Tier } from '#src/queue/tiers.ts'
+import { settleTurns, silentContext } from '#test/support/delivery.ts'
 import { until } from '#test/support/until.ts'
 import { Dispatcher } from './dispatcher.ts'
-import { createReadyQueue } from './ready-queue.ts'
+import type { DueEntry } from './ready-queue.ts'
 
-const one = () => ({
-  messageId: newId(),
-  n: 0,
-  workspaceId: newId(),
-  domain: 'a.example',
-  tier: 'high' as const,
-  dueMs: Date.now() - 1000,
-})
+interface Case {
+  /** Puts recipients of a domain on the schedule. */
+  add(tier: Tier, domain: string, options?: { readonly count?: number; readonly dueInMs?: number }): void
+  /** What was made ready, in order: tier, domain and site. */
+  readonly ready: string[]
+  /** How many sites each write to the ready queue had. */
+  readonly writes: number[]
+  /** Commands sent to Redis other than those of the ready queue. */
+  readonly commands: string[]
+  readonly popped: Tier[]
+  /** Errors that the next reads of the schedule and writes to the ready queue fail with. */
+  readonly failures: { popDue: number; addReady: number }
+  nowMs(ms: number): void
+  start(siteOf?: (domain: string) => Promise<string>): Dispatcher
+}
+
+/** Sites of domains that share hosts; every other domain is its own site. */
+const SITES: Readonly<Record<string, string>> = { 'a.example': 'shared', 'b.example': 'shared' }
+const siteOf = (domain: string): Promise<string> => Promise.resolve(SITES[domain] ?? domain)
+const UNRESOLVED = new Promise<string>(() => undefined)
+
+function scheduleInMemory(): Case {
+  const ctx = silentContext()
+  const due = new Map<Tier, DueEntry[]>()
+  const [ready, writes, commands, popped]: [string[], number[], string[], Tier[]] = [[], [], [], []]
+  const failures = { popDue: 0, addReady: 0 }
+  const command =
+    (name: string) =>
+    (...args: unknown[]): unknown => {
+      commands.push([name, ...args].join(' '))
+      return redis.pipelined
+    }
+  const redis = {
+    status: 'ready',
+    del: (key: string) => Promise.resolve(commands.push(`del ${key}`)),
+    pipeline: () => redis.pipelined,
+    pipelined: { zadd: command('zadd'), publish: command('publish'), exec: () => Promise.resolve([]) },
+  }
+  const readyQueue = {
+    popDue: (tier: Tier, nowMs: number, limit: number) => {
+      popped.push(tier)
+      if (failures.popDue-- > 0) return Promise.reject(new Error('Redis is away'))
+      const entries = (due.get(tier) ?? []).toSorted((one, other) => one.dueMs - other.dueMs)
+      const end = Math.min(limit, entries.filter(({ dueMs }) => dueMs <= nowMs).length)
+      due.set(tier, entries.slice(end))
+      return Promise.resolve({ due: entries.slice(0, end), nextMs: entries[end]?.dueMs ?? null })
+    },
+    addReady: (bySite: ReadonlyMap<string, readonly { readonly member: string; readonly tier: Tier }[]>) => {
+      if (failures.addReady-- > 0) return Promise.reject(new Error('Redis is away'))
+      writes.push(bySite.size)
+      for (const [site, entries] of bySite)
+        for (const { member, tier } of entries) ready.push(`${tier} ${member.split(':')[3]} at ${site}`)
+      return Promise.resolve()
+    },
+  }
+  return {
+    add: (tier, domain, { count = 1, dueInMs = 0 } = {}) => {
+      const added = Array.from({ length: count }, () => ({
+        member: memberOf({ messageId: newId(), n: 0, workspaceId: newId(), domain }),
+        dueMs: ctx.nowMs + dueInMs,
+      }))
+      due.set(tier, [...(due.get(tier) ?? []), ...added])
+    },
+    ready,
+    writes,
+    commands,
+    popped,
+    failures,
+    nowMs: (ms) => {
+      ctx.nowMs += ms
+    },
+    start: (find = siteOf) =>
+      new Dispatcher({ ...ctx, redis } as unknown as ConstructorParameters<typeof Dispatcher>[0], {
+        readyQueue,
+        siteOf: find,
+        onReady: (site, hasInstant) => ready.push(`wake ${site}${hasInstant ? ' for instant mail' : ''}`),
+      }),
+  }
+}
 
 describe('dispatcher', () => {
-  let ctx: TestContext
+  let schedule: Case
   let dispatcher: Dispatcher
-  beforeEach(async () => {
-    ctx = await createContext()
-    await ctx.redis.set(EPOCH_KEY, 'filled')
+  beforeEach(() => {
+    schedule = scheduleInMemory()
   })
-  afterEach(async () => {
+  afterEach(() => dispatcher.stop())
+
+  it('makes due recipients ready at the site of their domain, and wakes the site', async () => {
+    schedule.add('normal', 'c.example')
+    schedule.add('normal', 'c.example', { dueInMs: 60_000 })
+    dispatcher = schedule.start()
+    await until(() => schedule.ready.length > 0)
+    assert.deepEqual(schedule.ready, ['normal c.example at c.example', 'wake c.example'])
+  })
+  it('dispatches the highest tier first, and instant mail before the next batch of bulk mail', async () => {
+    schedule.add('bulk', 'c.example', { count: 1100 })
+    dispatcher = schedule.start((domain) => {
+      if (domain === 'c.example' && schedule.popped.length === 4) {
+        schedule.add('instant', 'code.example')
+        dispatcher.wakeTier('instant')
+      }
+      return siteOf(domain)
+    })
+    await until(() => schedule.ready.filter((text) => text.startsWith('bulk')).length === 1100)
+    assert.deepEqual(schedule.popped.slice(0, 7), ['instant', 'high', 'normal', 'bulk', 'instant', 'bulk', 'bulk'])
+  })
+  it('makes the recipients of domains that share a site ready in one write', async () => {
+    schedule.add('high', 'a.example')
+    schedule.add('high', 'b.example')
+    dispatcher = schedule.start()
+    await until(() => schedule.ready.length > 0)
+    assert.deepEqual(schedule.writes, [1])
+    assert.deepEqual(schedule.ready, ['high a.example at shared', 'high b.example at shared', 'wake shared'])
+  })
+  it('a slow DNS reply delays its own domain only', async () => {
+    schedule.add('normal', 'slow.example')
+    schedule.add('normal', 'c.example')
+    dispatcher = schedule.start((domain) => (domain === 'slow.example' ? UNRESOLVED : siteOf(domain)))
+    await until(() => schedule.ready.length > 0)
+    assert.deepEqual(schedule.ready, ['normal c.example at c.example', 'wake c.example'])
+  })
+  it('stops reading bulk mail when 20,000 recipients wait for DNS, and still reads instant mail', async () => {
+    schedule.add('bulk', 'slow.example', { count: 21_000 })
+    dispatcher = schedule.start((domain) => (domain === 'slow.example' ? UNRESOLVED : siteOf(domain)))
+    await until(() => schedule.popped.filter((tier) => tier === 'bulk').length === 40)
+    schedule.add('instant', 'c.example')
+    dispatcher.wakeTier('instant')
+    await until(() => schedule.ready.length > 0)
+    assert.deepEqual(schedule.ready, ['instant c.example at c.example', 'wake c.example for instant mail'])
+    assert.strictEqual(schedule.popped.filter((tier) => tier === 'bulk').length, 40)
+  })
+  it('wakes at the next due time', async () => {
+    schedule.add('normal', 'c.example', { dueInMs: 30 })
+    dispatcher = schedule.start()
+    await settleTurns()
+    assert.deepEqual(schedule.ready, [])
+    schedule.nowMs(30)
+    await until(() => schedule.ready.length > 0)
+  })
+  it('tries again when Redis is away', async () => {
+    schedule.failures.popDue = 1
+    schedule.add('instant', 'c.example')
+    dispatcher = schedule.start()
+    await until(() => schedule.ready.length > 0)
+  })
+  it('schedules recipients again when Redis goes away before they are ready', async () => {
+    schedule.failures.addReady = 1
+    schedule.add('normal', 'c.example')
+    dispatcher = schedule.start()
+    await until(() => schedule.commands.some((text) => text.startsWith('zadd')))
+    assert.deepEqual(schedule.ready, [])
+  })
+  it('has the schedule filled again when it stops while recipients wait for DNS', async () => {
+    schedule.add('normal', 'slow.example')
+    dispatcher = schedule.start(() => UNRESOLVED)
+    await until(() => schedule.popped.includes('normal'))
     await dispatcher.stop()
-    await ctx.close()
+    assert.ok(schedule.commands.includes(`del ${EPOCH_KEY}`))
   })
-
-  it('makes what is due ready at its site, and leaves what is not', async () => {
-    const [now, later] = [one(), { ...one(), dueMs: Date.now() + 60_000 }]
-    await addToSchedule(ctx, [now, later])
-    const ready = Promise.withResolvers<string>()
-    dispatcher = new Dispatcher(ctx, {
-      readyQueue: createReadyQueue(ctx.redis),
-      siteOf: (domain) => Promise.resolve(`site of ${domain}`),
-      onReady: ready.resolve,
-    })
-    assert.strictEqual(await ready.promise, 'site of a.example')
-    assert.deepEqual(await ctx.redis.zrange(readyKey('site of a.example', 'high'), '0', '-1'), [memberOf(now)])
-    assert.deepEqual(await ctx.redis.zrange(dueKey('high'), '0', '-1'), [memberOf(later)])
-  })
-
-  it('a site that is not known yet holds back its own domain only', async () => {
-    await addToSchedule(ctx, [{ ...one(), domain: 'slow.example' }, one()])
-    const ready = Promise.withResolvers<string>()
-    const siteOf = (domain: string): Promise<string> =>
-      domain === 'slow.example' ? new Promise(() => undefined) : Promise.resolve(domain)
-    dispatcher = new Dispatcher(ctx, {
-      readyQueue: createReadyQueue(ctx.redis),
-      siteOf,
-      onReady: ready.resolve,
-    })
-    assert.strictEqual(await ready.promise, 'a.example')
-  })
-
-  it('stopped while the site is not known: the schedule is asked to be filled again', async () => {
-    await addToSchedule(ctx, [one()])
-    const asked = Promise.withResolvers<undefined>()
-    const siteOf = (): Promise<string> => {
-      asked.resolve(undefined)
-      return new Promise(() => undefined)
-    }
-    dispatcher = new Dispatcher(ctx, {
-      readyQueue: createReadyQueue(ctx.redis),
-      siteOf,
-      onReady: () => undefined,
-    })
-    await asked.promise
+  it('leaves the schedule alone when it stops and nothing waits', async () => {
+    dispatcher = schedule.start()
+    await settleTurns()
     await dispatcher.stop()
-    assert.strictEqual(await ctx.redis.get(EPOCH_KEY), null)
-  })
-
-  it('Redis goes away when it is to be made ready, and comes back with all it had: the schedule is asked to be filled again', async () => {
-    await addToSchedule(ctx, [one()])
-    const siteOf = (domain: string): Promise<string> => {
-      ctx.redis.disconnect(true)
-      return Promise.resolve(domain)
-    }
-    dispatcher = new Dispatcher(ctx, {
-      readyQueue: createReadyQueue(ctx.redis),
-      siteOf,
-      onReady: () => undefined,
-    })
-    await until(
-      async () => ctx.redis.status === 'ready' && (await ctx.redis.get(EPOCH_KEY).catch(() => 'away')) === null,
-    )
+    assert.deepEqual(schedule.commands, [])
   })
 })

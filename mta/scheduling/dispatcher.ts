@@ -1,10 +1,10 @@
 /**
- * Makes due recipients ready: removes them from the schedule, the highest tier first, finds the site of each by its domain, and adds them to
- * that site's ready queue. It wakes when something is scheduled, and by a timer at the next due time. A slow DNS reply delays its own
- * domain only.
+ * Makes due recipients ready: removes them from the schedule, the highest tier first, finds the site of each by its
+ * domain, and adds them to that site's ready queue. It wakes when something is scheduled, and by a timer at the next
+ * due time. A slow DNS reply delays its own domain only.
  *
- * The process dies between the two steps: in PostgreSQL the recipients still wait, and the worker schedules them again. Redis away: nothing
- * is removed, and recipients already removed go back on the schedule.
+ * The process dies between the two steps: in PostgreSQL the recipients still wait, and the worker schedules them
+ * again. Redis away: nothing is removed, and recipients already removed go back on the schedule.
  */
 import type { Context } from '#src/context.ts'
 import { schedule, type DueRecipient } from '#src/queue/due-schedule.ts'
@@ -15,8 +15,8 @@ import type { DueEntry, ReadyQueue } from './ready-queue.ts'
 
 const BATCH = 500
 /**
- * The most recipients that wait for DNS. Above this no more are removed from the schedule (instant mail: above twice this), so memory stays
- * bounded while DNS is slow.
+ * The most recipients that wait for DNS. Above this no more are removed from the schedule (instant mail: above twice
+ * this), so memory stays bounded while DNS is slow.
  */
 const MAX_ROUTING = 20_000
 /** The most that a wake-up lost with a Redis connection delays. */

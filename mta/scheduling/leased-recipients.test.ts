@@ -13,7 +13,7 @@ const member = (): LeasedRecipient => ({
   lease: LEASE,
 })
 
-/** A PostgreSQL that counts these as ours. */
+/** A PostgreSQL that has these recipients under the lease. */
 function holding(held: readonly LeasedRecipient[]): Queryable {
   const rows = held.map(({ messageId, n, workspaceId, domain, tier }) => ({
     message_id: messageId,
@@ -28,7 +28,7 @@ function holding(held: readonly LeasedRecipient[]): Queryable {
 }
 
 describe('leased recipients', () => {
-  it('releases what PostgreSQL counts as ours and this process does not know, and nothing else', async () => {
+  it('releases only recipients that PostgreSQL has under the lease and this process does not know', async () => {
     const [held, forgotten, dropped] = [member(), member(), member()]
     const leased = new LeasedRecipients()
     leased.add([held, dropped])
@@ -41,7 +41,7 @@ describe('leased recipients', () => {
     assert.deepEqual(released, [forgotten.messageId, dropped.messageId])
   })
 
-  it('a recipient that was added twice and dropped once is still ours', async () => {
+  it('still knows a recipient that was added twice and dropped once', async () => {
     const one = member()
     const leased = new LeasedRecipients()
     leased.add([one])
@@ -50,7 +50,7 @@ describe('leased recipients', () => {
     await leased.check(holding([one]), LEASE, () => assert.fail('it is being sent'))
   })
 
-  it('what is being released must not be claimed until that is done', async () => {
+  it('a recipient that is being released must not be claimed until the release is done', async () => {
     const one = member()
     const leased = new LeasedRecipients()
     await leased.check(holding([one]), LEASE, () => {
@@ -60,7 +60,7 @@ describe('leased recipients', () => {
     assert.ok(!leased.isBeingReleased(one))
   })
 
-  it('is uncertain for some checks after a failed claim, and checks that PostgreSQL did not answer do not count', async () => {
+  it('is uncertain for some checks after a failed claim; checks without a reply do not count', async () => {
     const leased = new LeasedRecipients()
     assert.ok(!leased.isUncertain)
     leased.markUncertain()

@@ -1,10 +1,11 @@
 /**
- * The recipients that this process holds under its lease, by its own count: those that it is claiming from PostgreSQL, and those that it
- * sends.
+ * The recipients that this process holds under its lease, by its own count: those that it is claiming from
+ * PostgreSQL, and those that it sends.
  *
- * The reply to a claim can be lost with its connection after PostgreSQL committed the claim. PostgreSQL then counts recipients as leased to
- * this process that it does not know, and they would stay leased for as long as the process lives. So a failed claim makes the count
- * uncertain, and for some rounds the process reads what PostgreSQL has under its lease and releases the unknown ones.
+ * The reply to a claim can be lost with its connection after PostgreSQL committed the claim. PostgreSQL then counts
+ * recipients as leased to this process that it does not know, and they would stay leased for as long as the process
+ * lives. So a failed claim makes the count uncertain, and for some rounds the process reads what PostgreSQL has under
+ * its lease and releases the unknown ones.
  */
 import { readLeased } from '#src/messages/open-recipients.ts'
 import type { ScheduleMember } from '#src/queue/member.ts'
@@ -33,7 +34,10 @@ export class LeasedRecipients {
     return this.#checksLeft > 0
   }
 
-  /** Call this before the claim. `drop` must follow for each, except for a recipient that this process must not send again. */
+  /**
+   * Call this before the claim. `drop` must follow for each, except for a recipient that this process must not send
+   * again.
+   */
   add(recipients: readonly ScheduleMember[]): void {
     for (const one of recipients) this.#counts.set(nameOf(one), (this.#counts.get(nameOf(one)) ?? 0) + 1)
   }
@@ -56,7 +60,10 @@ export class LeasedRecipients {
     this.#checksLeft = CHECKS_AFTER_FAILURE
   }
 
-  /** Releases recipients under this lease that this process does not know. Rejects when PostgreSQL is away; repeat the check then. */
+  /**
+   * Releases recipients under this lease that this process does not know. Rejects when PostgreSQL is away; repeat the
+   * check then.
+   */
   async check(
     db: Queryable,
     lease: number,

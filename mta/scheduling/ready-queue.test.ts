@@ -1,114 +1,133 @@
+/**
+ * What the ready queue sends to Redis. The scripts themselves are tested on a real Redis (ready-queue.redis.test.ts).
+ */
 import { assert } from 'chai'
+import { newId } from '#src/platform/id.ts'
+import { READY_CHANNEL, SITES_KEY } from '#src/queue/keys.ts'
+import { memberOf } from '#src/queue/member.ts'
+import type { Tier } from '#src/queue/tiers.ts'
 import type { Redis } from '#src/stores/redis.ts'
-import { dueKey, SITES_KEY } from '#src/queue/keys.ts'
-import { openOwnRedis, type OwnRedis } from '#test/support/redis.ts'
-import { createReadyQueue, type ReadyEntry, type ReadyQueue } from './ready-queue.ts'
+import { createReadyQueue, type ReadyEntry } from './ready-queue.ts'
 
-describe('the schedule in Redis', () => {
-  let own: OwnRedis
-  let redis: Redis
-  let queue: ReadyQueue
-  before(async () => {
-    own = await openOwnRedis()
-    redis = own.redis
-    queue = createReadyQueue(redis)
-  })
-  after(() => own.close())
-  beforeEach(() => redis.flushall())
+type Command = readonly (string | number)[]
 
-  const entry = (member: string, tier: ReadyEntry['tier'] = 'bulk', owner = 'a'): ReadyEntry => ({
-    member: `${member}:0:${owner.repeat(12)}:d.example`,
-    tier,
-  })
-  const namesOf = (entries: readonly ReadyEntry[]): string[] => entries.map(({ member }) => member.split(':')[0] ?? '')
+/** A Redis that records commands. `counts`: the sizes of ready sets; `failure`: the error of a pipelined command. */
+function recordingRedis({ counts = 0, failure = null as Error | null } = {}): { redis: Redis; sent: Command[] } {
+  const sent: Command[] = []
+  const record =
+    <T>(name: string, reply: T) =>
+    (...args: (string | number)[]): T => {
+      sent.push([name, ...args])
+      return reply
+    }
+  const pipelined = {
+    zadd: (...args: (string | number)[]) => record('zadd', pipelined)(...args),
+    publish: (...args: (string | number)[]) => record('publish', pipelined)(...args),
+    exec: () => Promise.resolve([[failure, null]]),
+  }
+  const redis = {
+    pipeline: () => pipelined,
+    zadd: record('zadd', Promise.resolve(1)),
+    zrem: record('zrem', Promise.resolve(1)),
+    zcard: record('zcard', Promise.resolve(counts)),
+    popDue: record('popDue', Promise.resolve([['b', '10', 'a', '20'], '30'])),
+    addReady: record('addReady', Promise.resolve(null)),
+    requeueReady: record('requeueReady', Promise.resolve(null)),
+    claimReady: record('claimReady', Promise.resolve([['i'], [], ['n1', 'n2'], []])),
+  }
+  return { redis: redis as unknown as Redis, sent }
+}
 
-  it('gives what is due, soonest first, once, and tells when the next one is', async () => {
-    await redis.zadd(dueKey('high'), 30, 'c', 10, 'a', 20, 'b', 500, 'later')
-    assert.deepEqual(await queue.popDue('high', 100, 2), {
-      taken: [
-        { member: 'a', dueMs: 10 },
-        { member: 'b', dueMs: 20 },
+const entry = (tier: Tier = 'bulk', workspaceId = newId()): ReadyEntry => ({
+  member: memberOf({ messageId: newId(), n: 0, workspaceId, domain: 'a.example' }),
+  tier,
+})
+const named = (sent: readonly Command[], name: string): Command[] => sent.filter(([first]) => first === name)
+
+describe('ready queue', () => {
+  it('returns due recipients with their due times, and when the next is due', async () => {
+    const { redis } = recordingRedis()
+    assert.deepEqual(await createReadyQueue(redis).popDue('high', 25, 10), {
+      due: [
+        { member: 'b', dueMs: 10 },
+        { member: 'a', dueMs: 20 },
       ],
       nextMs: 30,
     })
-    assert.deepEqual(await queue.popDue('high', 100, 2), { taken: [{ member: 'c', dueMs: 30 }], nextMs: 500 })
-    assert.deepEqual(await queue.popDue('high', 100, 2), { taken: [], nextMs: 500 })
-    assert.deepEqual(await queue.popDue('instant', 100, 2), { taken: [], nextMs: null })
   })
-  it('claims strictly by tier within the room for instant and for all others', async () => {
-    await queue.addReady(
-      new Map([
-        [
-          'site',
-          [
-            entry('b1'),
-            entry('n1', 'normal'),
-            entry('i1', 'instant'),
-            entry('h1', 'high'),
-            entry('i2', 'instant'),
-            entry('b2'),
-          ],
-        ],
-      ]),
-    )
-    const claimed = await queue.claim('site', { instant: 1, others: 3 })
+  it('returns claimed recipients with their tier', async () => {
+    const { redis } = recordingRedis()
+    const claimed = await createReadyQueue(redis).claim('site', { instant: 1, others: 2 })
     assert.deepEqual(
-      claimed.map(({ tier }, i) => `${tier} ${namesOf(claimed)[i]}`),
-      ['instant i1', 'high h1', 'normal n1', 'bulk b1'],
-    )
-    assert.deepEqual((await queue.claim('site', { instant: 0, others: 0 })).length, 0)
-    assert.deepEqual(namesOf(await queue.claim('site', { instant: 9, others: 9 })), ['i2', 'b2'])
-  })
-  it('an entry that is added twice stands once, and keeps its turn', async () => {
-    for (const batch of [['m', 'n'], ['m']]) await queue.addReady(new Map([['site', batch.map((name) => entry(name))]]))
-    assert.deepEqual(namesOf(await queue.claim('site', { instant: 9, others: 9 })), ['m', 'n'])
-  })
-  it('what is put back goes first', async () => {
-    await queue.addReady(new Map([['site', ['a', 'b', 'c', 'd'].map((name) => entry(name))]]))
-    const claimed = await queue.claim('site', { instant: 0, others: 2 })
-    await queue.addReady(new Map([['site', [entry('e', 'bulk', 'b')]]]))
-    await queue.requeue('site', claimed)
-    assert.deepEqual(namesOf(await queue.claim('site', { instant: 0, others: 9 })).slice(0, 2), ['a', 'b'])
-  })
-  it("a workspace's many do not delay another's few, whenever they come; each keeps its own order", async () => {
-    const many = (count: number, owner: string, prefix = owner): ReadyEntry[] =>
-      Array.from({ length: count }, (_, i) => entry(`${prefix}${String(i).padStart(5, '0')}`, 'bulk', owner))
-    await queue.addReady(new Map([['site', many(5000, 'a')]]))
-    await queue.claim('site', { instant: 0, others: 1000 })
-    await queue.addReady(new Map([['site', many(100, 'b')]]))
-    await queue.addReady(new Map([['site', many(50, 'c')]]))
-    const claimed = namesOf(await queue.claim('site', { instant: 0, others: 260 }))
-    const of = (prefix: string): string[] => claimed.filter((name) => name.startsWith(prefix))
-    assert.deepEqual([of('b').length, of('c').length, of('a').length], [100, 50, 110])
-    for (const prefix of ['a', 'b', 'c']) assert.deepEqual(of(prefix), of(prefix).toSorted())
-    await queue.addReady(new Map([['site', many(10, 'b', 'b-again')]]))
-    assert.strictEqual(
-      namesOf(await queue.claim('site', { instant: 0, others: 22 })).filter((name) => name.startsWith('b-again'))
-        .length,
-      10,
-      'it waits for nothing that it had before',
+      claimed.map(({ member, tier }) => `${tier} ${member}`),
+      ['instant i', 'normal n1', 'normal n2'],
     )
   })
-  it('two claims at once never get the same, and nothing stays when all is claimed', async () => {
-    await queue.addReady(
-      new Map([['site', Array.from({ length: 1000 }, (_, i) => entry(`m${i}`, 'bulk', i % 2 === 0 ? 'a' : 'b'))]]),
+  it('groups the recipients of a site by tier and workspace', async () => {
+    const { redis, sent } = recordingRedis()
+    const [one, other] = ['1'.repeat(12), '2'.repeat(12)]
+    const entries = [entry('bulk', one), entry('bulk', other), entry('instant', one), entry('bulk', one)]
+    await createReadyQueue(redis).addReady(new Map([['site', entries]]))
+    const members = entries.map(({ member }) => member)
+    assert.deepEqual(
+      named(sent, 'addReady').map((command) => command.slice(3)),
+      [
+        [one, 1, members[2]],
+        [one, 2, members[0], members[3], other, 1, members[1]],
+      ],
     )
-    const claims = await Promise.all(Array.from({ length: 20 }, () => queue.claim('site', { instant: 5, others: 60 })))
-    const members = claims.flat().map(({ member }) => member)
-    assert.strictEqual(members.length, 1000)
-    assert.strictEqual(new Set(members).size, 1000)
-    await redis.del(SITES_KEY)
-    assert.deepEqual(await redis.keys('*'), [])
   })
-  it('forgets a site only when it is empty', async () => {
-    await queue.addReady(
+  it('adds at most 1,000 recipients in one call, because a Lua script has a small stack', async () => {
+    const { redis, sent } = recordingRedis()
+    const workspaceId = '1'.repeat(12)
+    const entries = Array.from({ length: 2500 }, () => entry('bulk', workspaceId))
+    await createReadyQueue(redis).addReady(new Map([['site', entries]]))
+    assert.deepEqual(
+      named(sent, 'addReady').map(([, , , , count]) => count),
+      [1000, 1000, 500],
+    )
+  })
+  it('lists each site and notifies the other processes once', async () => {
+    const { redis, sent } = recordingRedis()
+    await createReadyQueue(redis).addReady(
       new Map([
-        ['full', [entry('m')]],
-        ['empty', []],
+        ['one', [entry(), entry('high')]],
+        ['two', [entry()]],
       ]),
     )
-    await queue.dropSite('full')
-    await queue.dropSite('empty')
-    assert.deepEqual(await queue.listSites(), ['full'])
+    assert.deepEqual(
+      named(sent, 'zadd').map(([, key, , site]) => [key, site]),
+      [
+        [SITES_KEY, 'one'],
+        [SITES_KEY, 'two'],
+      ],
+    )
+    assert.deepEqual(named(sent, 'publish'), [
+      ['publish', READY_CHANNEL, 'one'],
+      ['publish', READY_CHANNEL, 'two'],
+    ])
   })
+  it('rejects when Redis could not list the site', async () => {
+    const { redis } = recordingRedis({ failure: new Error('READONLY') })
+    const adding = createReadyQueue(redis).addReady(new Map([['site', [entry()]]]))
+    assert.strictEqual(await adding.catch((error: Error) => error.message), 'READONLY')
+  })
+  it('requeues recipients without a notification', async () => {
+    const { redis, sent } = recordingRedis()
+    await createReadyQueue(redis).requeue('site', [entry('high'), entry('high'), entry('bulk')])
+    assert.deepEqual(
+      named(sent, 'requeueReady').map((command) => command.length - 3),
+      [2, 1],
+    )
+    assert.strictEqual(named(sent, 'publish').length, 0)
+  })
+  for (const [what, counts, isListed] of [
+    ['drops an empty site', 0, false],
+    ['keeps a site in the list that filled while it was dropped', 1, true],
+  ] as const)
+    it(what, async () => {
+      const { redis, sent } = recordingRedis({ counts })
+      await createReadyQueue(redis).dropSite('site')
+      assert.deepEqual([named(sent, 'zrem').length, named(sent, 'zadd').length > 0], [1, isListed])
+    })
 })

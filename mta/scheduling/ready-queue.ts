@@ -1,14 +1,15 @@
 /**
- * The outbound side of the schedule in Redis: pops due recipients, keeps the ready recipients of each site, and claims them from a site by
- * tier.
+ * The outbound side of the schedule in Redis: pops due recipients, keeps the ready recipients of each site, and
+ * claims them from a site by tier.
  *
- * Within a tier, workspaces take turns. Each recipient gets a turn number, one more than the last of its workspace and never less than the
- * current turn, and the lowest number goes next. So a workspace with a million recipients and one that arrives with a hundred alternate from
- * then on. The cost is one hash field for each workspace that has ready mail there.
+ * Within a tier, workspaces take turns. Each recipient gets a turn number, one more than the last of its workspace
+ * and never less than the current turn, and the lowest number goes next. So a workspace with a million recipients and
+ * one that arrives with a hundred alternate from then on. The cost is one hash field for each workspace that has
+ * ready mail there.
  *
- * Each script touches one slot of a Redis Cluster. Recipients that a script removed and a dying process lost are found again from PostgreSQL,
- * and a recipient that is here twice is claimed there once: this file never decides that a message is sent. Every function rejects while
- * Redis is away.
+ * Each script touches one slot of a Redis Cluster. Recipients that a script removed and a dying process lost are
+ * found again from PostgreSQL, and a recipient that is here twice is claimed there once: this file never decides that
+ * a message is sent. Every function rejects while Redis is away.
  */
 import { dueKey, READY_CHANNEL, readyKey, SITES_KEY, turnsKey } from '#src/queue/keys.ts'
 import { workspaceOfMember } from '#src/queue/member.ts'
@@ -26,7 +27,10 @@ end
 local following = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
 return {popped, following[2] or ''}`
 
-/** KEYS ready set, turns; ARGV for each workspace its name, how many, and its members. A member that is already there keeps its turn. */
+/**
+ * KEYS ready set, turns; ARGV for each workspace its name, how many, and its members. A member that is already there
+ * keeps its turn.
+ */
 const ADD_READY = `
 local now = tonumber(redis.call('HGET', KEYS[2], 'now') or '0')
 local at = 1
@@ -44,13 +48,13 @@ while at <= #ARGV do
 end`
 
 /** KEYS ready set, turns; ARGV members, which go next. */
-const PUT_BACK = `
+const REQUEUE = `
 local now = redis.call('HGET', KEYS[2], 'now') or '0'
 for _, member in ipairs(ARGV) do redis.call('ZADD', KEYS[1], 'NX', now, member) end`
 
 /**
- * KEYS ready set and turns of each tier, the highest first; ARGV limit for the highest tier, limit for all others together → one list of
- * members for each tier.
+ * KEYS ready set and turns of each tier, the highest first; ARGV limit for the highest tier, limit for all others
+ * together → one list of members for each tier.
  */
 const CLAIM_READY = `
 local limits = {tonumber(ARGV[1]), tonumber(ARGV[2])}
@@ -59,10 +63,10 @@ for rank = 1, #KEYS / 2 do
   local kind = rank == 1 and 1 or 2
   local members = {}
   if limits[kind] > 0 then
-    local members_and_turns = redis.call('ZPOPMIN', KEYS[2 * rank - 1], limits[kind])
-    for i = 1, #members_and_turns, 2 do members[#members + 1] = members_and_turns[i] end
+    local popped = redis.call('ZPOPMIN', KEYS[2 * rank - 1], limits[kind])
+    for i = 1, #popped, 2 do members[#members + 1] = popped[i] end
     if #members < limits[kind] then redis.call('DEL', KEYS[2 * rank])
-    else redis.call('HSET', KEYS[2 * rank], 'now', members_and_turns[#members_and_turns]) end
+    else redis.call('HSET', KEYS[2 * rank], 'now', popped[#popped]) end
     limits[kind] = limits[kind] - #members
   end
   claimed[rank] = members
@@ -75,7 +79,7 @@ const MAX_ADDED = 1000
 interface Scripts {
   popDue(key: string, now: number, limit: number): Promise<[string[], string]>
   addReady(...args: (string | number)[]): Promise<null>
-  putBackReady(...args: string[]): Promise<null>
+  requeueReady(...args: string[]): Promise<null>
   claimReady(...args: string[]): Promise<string[][]>
 }
 
@@ -97,9 +101,15 @@ export interface ClaimLimit {
 }
 
 export interface ReadyQueue {
-  /** Removes at most `limit` due recipients of a tier, the earliest first; `nextMs`: when the next is due (epoch ms), or null. */
+  /**
+   * Removes at most `limit` due recipients of a tier, the earliest first; `nextMs`: when the next is due (epoch ms),
+   * or null.
+   */
   popDue(tier: Tier, nowMs: number, limit: number): Promise<{ due: DueEntry[]; nextMs: number | null }>
-  /** Makes recipients ready at their sites, behind other mail of their workspaces, and notifies the other outbound processes. */
+  /**
+   * Makes recipients ready at their sites, behind other mail of their workspaces, and notifies the other outbound
+   * processes.
+   */
   addReady(bySite: ReadonlyMap<string, readonly ReadyEntry[]>): Promise<void>
   /** Claims ready recipients of a site, strictly by tier. */
   claim(site: string, limit: ClaimLimit): Promise<ReadyEntry[]>
@@ -128,7 +138,7 @@ export function createReadyQueue(redis: Redis): ReadyQueue {
       await Promise.all(
         TIER_NAMES.flatMap((tier) => {
           const members = membersOf(entries, tier)
-          return members.length === 0 ? [] : [scripts.putBackReady(...keysOf(site, tier), ...members)]
+          return members.length === 0 ? [] : [scripts.requeueReady(...keysOf(site, tier), ...members)]
         }),
       )
       await redis.zadd(SITES_KEY, Date.now(), site)
@@ -147,7 +157,7 @@ function defineScripts(redis: Redis): Redis & Scripts {
   redis.defineCommand('popDue', { numberOfKeys: 1, lua: POP_DUE })
   redis.defineCommand('claimReady', { numberOfKeys: 2 * TIER_NAMES.length, lua: CLAIM_READY })
   redis.defineCommand('addReady', { numberOfKeys: 2, lua: ADD_READY })
-  redis.defineCommand('putBackReady', { numberOfKeys: 2, lua: PUT_BACK })
+  redis.defineCommand('requeueReady', { numberOfKeys: 2, lua: REQUEUE })
   if (!isScripted(redis)) throw new Error('ioredis did not define the scripts of the ready queue')
   return redis
 }

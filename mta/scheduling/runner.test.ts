@@ -14,7 +14,7 @@ const throughGate = async (gate: SessionGate): Promise<Attempt | null> => {
   }
 }
 
-describe('running a delivery', () => {
+describe('runner', () => {
   const queueOf = (throttle = throttleWith({ share: { instant: 1, others: 1 } })): SourceQueue =>
     new SourceQueue({ hasReadyInstant: false, isEmpty: true }, null, throttle)
   const depsOf = (deps: Partial<RunnerDeps> = {}): RunnerDeps => ({
@@ -25,7 +25,7 @@ describe('running a delivery', () => {
     ...deps,
   })
 
-  it('takes one session of its source and gives it back', async () => {
+  it('uses one session of its source and releases it', async () => {
     const queue = queueOf()
     const delivery = deliveryOf(claimedOf({ tier: 'bulk' }), selectedSource({ throttle: queue.throttle }))
     const attempt = await runDelivery(depsOf(), queue, delivery)
@@ -47,7 +47,7 @@ describe('running a delivery', () => {
     ['the source may not be used any more', {}, false],
   ]
   for (const [why, deps, isUsable] of REFUSALS) {
-    it(`does not begin when ${why}, and gives its session back`, async () => {
+    it(`does not begin when ${why}, and releases its session`, async () => {
       const queue = queueOf()
       const selected = selectedSource({ throttle: queue.throttle, isUsable: () => isUsable })
       assert.strictEqual(
@@ -57,7 +57,7 @@ describe('running a delivery', () => {
       assert.strictEqual(queue.throttle.sessions, 0)
     })
   }
-  it('asks again right before the receiver can have the message whether the lease is held', async () => {
+  it('checks the lease again right before the message is transmitted', async () => {
     let isLeased = true
     const deliver: RunnerDeps['deliver'] = (_, gate) => {
       isLeased = false
@@ -66,7 +66,7 @@ describe('running a delivery', () => {
     }
     await runDelivery(depsOf({ isLeased: () => isLeased, deliver }), queueOf(), deliveryOf())
   })
-  it('counts right after a fault of ours, too', async () => {
+  it('keeps the counts right after an internal error', async () => {
     const queue = queueOf()
     await assert.isRejected(
       runDelivery(depsOf({ deliver: () => Promise.reject(new Error('bug')) }), queue, deliveryOf()),
@@ -74,7 +74,7 @@ describe('running a delivery', () => {
     )
     assert.strictEqual(queue.active, 0)
   })
-  it('knows that a delivery waited long, so that its suppression is read again', async () => {
+  it('reports that a delivery waited long, so that its suppression is loaded again', async () => {
     const late: boolean[] = []
     const deliver: RunnerDeps['deliver'] = (_, gate) => {
       late.push(gate.isLate())

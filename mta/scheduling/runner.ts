@@ -1,6 +1,6 @@
 /**
- * Runs one delivery: through the gate of its source queue, to the end of its conversation. The source queue is free for the next delivery as
- * soon as the conversation is over; the caller writes the result meanwhile.
+ * Runs one delivery: through the gate of its source queue, to the end of its conversation. The source queue is free
+ * for the next delivery as soon as the conversation is over; the caller writes the result meanwhile.
  */
 import type { ClaimedDelivery, SessionGate } from '#mta/delivery/session-grant.ts'
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
@@ -22,7 +22,10 @@ export interface RunnerDeps {
   readonly now: () => number
 }
 
-/** Resolves with the attempt; null: no attempt was made. Rejects only for an internal error; the queue's counts are always right. */
+/**
+ * Resolves with the attempt; null: no attempt was made. Rejects only for an internal error; the queue's counts are
+ * always right.
+ */
 export async function runDelivery(
   deps: RunnerDeps,
   queue: SourceQueue,
@@ -41,7 +44,10 @@ export async function runDelivery(
   }
 }
 
-/** Waiting at the gate takes time, and so does a receiver: a recipient that lost its lease meanwhile must not begin or go on. */
+/**
+ * Waiting at the gate takes time, and so does a receiver: a recipient that lost its lease meanwhile must not begin or
+ * go on.
+ */
 function gateFor(deps: RunnerDeps, queue: SourceQueue, delivery: ClaimedDelivery): SessionGate {
   const { claimed, selected, heldSinceMs } = delivery
   const mayProceed = (): boolean => deps.isLeased(claimed)

@@ -11,7 +11,7 @@ interface Site {
   readonly queue: SourceQueue
 }
 
-describe('the session budget of a process', () => {
+describe('session budget', () => {
   const siteOf = (name: string): Site => {
     const site = new SiteQueue(name)
     return { site, queue: site.queueFor(null, throttleWith({ share: { instant: 20, others: 80 } })) }
@@ -47,7 +47,7 @@ describe('the session budget of a process', () => {
     }
     assert.ok(fill(budget, quick) > fill(budget, hanging))
   })
-  it('has sessions on top for instant mail when bulk mail has taken all others', () => {
+  it('has extra sessions for instant mail when bulk mail uses all others', () => {
     const budget = new SessionBudget(20, () => false)
     for (let i = 0; budget.active < 20; i++) fill(budget, siteOf(`bulk ${i}`))
     const bulk = siteOf('more bulk')
@@ -57,7 +57,7 @@ describe('the session budget of a process', () => {
     code.queue.push(deliveryOf(claimedOf({ tier: 'instant' })))
     assert.strictEqual(budget.mayBegin(code.site, code.queue), true)
   })
-  it('begins nothing while too many results wait to be written', () => {
+  it('starts nothing while too many results wait to be written', () => {
     let isBehind = true
     const budget = new SessionBudget(10, () => isBehind)
     const { site, queue } = siteOf('a')
@@ -65,7 +65,7 @@ describe('the session budget of a process', () => {
     isBehind = false
     assert.strictEqual(budget.mayBegin(site, queue), true)
   })
-  it('wakes starved sites in turn; one that is starved again goes behind the others', () => {
+  it('wakes starved sites in turn; a site that is starved again waits behind the others', () => {
     const budget = new SessionBudget(10, () => false)
     for (const name of ['a', 'b', 'c']) budget.addStarved(siteOf(name).site)
     const woken: string[] = []
@@ -75,7 +75,7 @@ describe('the session budget of a process', () => {
     })
     assert.deepEqual(woken, ['a', 'b', 'c', 'a', 'b', 'c'])
   })
-  it('wakes nobody while all sessions are taken', () => {
+  it('wakes no site while all sessions are in use', () => {
     const budget = new SessionBudget(10, () => false)
     for (let i = 0; i < 11; i++) budget.started()
     budget.addStarved(siteOf('a').site)

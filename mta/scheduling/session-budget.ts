@@ -1,7 +1,8 @@
 /**
- * The sessions of the process, shared between sites: some are always left for sites that have none, however many others hang. On a busy
- * process a site gets more sessions as its deliveries finish, but never more than a part of the free ones, and none of the last tenth unless
- * it is idle. A further tenth is for instant mail only: a process that is full of bulk mail can still send a one-time code. Pure bookkeeping.
+ * The sessions of the process, shared between sites: some are always left for sites that have none, however many
+ * others hang. On a busy process a site gets more sessions as its deliveries finish, but never more than a part of
+ * the free ones, and none of the last tenth unless it is idle. A further tenth is for instant mail only: a process
+ * that is full of bulk mail can still send a one-time code. Pure bookkeeping.
  */
 import type { SiteQueue } from './site-queue.ts'
 import type { SourceQueue } from './source-queue.ts'
@@ -10,7 +11,9 @@ import type { SourceQueue } from './source-queue.ts'
 const FREE_SHARE = 0.25
 /** While this part of all sessions is free, a site may get more before any of its deliveries has finished. */
 const AMPLE_SHARE = 0.8
-/** The part of all sessions that is reserved: the last ones for idle sites, and as many again, on top, for instant mail. */
+/**
+ * The part of all sessions that is reserved: the last ones for idle sites, and as many again, on top, for instant mail.
+ */
 const RESERVED_SHARE = 0.1
 /** How many starved sites are woken when one session becomes free. */
 const MAX_WOKEN = 20
@@ -44,7 +47,10 @@ export class SessionBudget {
     this.#active--
   }
 
-  /** Whether one more delivery may begin. Deliveries that hang at one source do not count against the site's other sources. */
+  /**
+   * Whether one more delivery may begin. Deliveries that hang at one source do not count against the site's other
+   * sources.
+   */
   mayBegin(site: SiteQueue, queue: SourceQueue): boolean {
     if (this.isBehind) return false
     const free = this.#total - this.#active

@@ -7,7 +7,7 @@ import type { ClaimedDelivery } from '#mta/delivery/session-grant.ts'
 const bulk = (): ClaimedDelivery => ({ claimed: { tier: 'bulk' } as ClaimedRecipient }) as ClaimedDelivery
 const SHARE = { instant: 2, others: 8 }
 
-describe('a site queue', () => {
+describe('site queue', () => {
   function siteWith(...sources: (string | null)[]): SiteQueue {
     const site = new SiteQueue('s')
     for (const source of sources) site.queueFor(source, throttleWith({ share: SHARE }))
@@ -17,7 +17,7 @@ describe('a site queue', () => {
     for (let i = 0; i < 20; i++) site.sourceQueues.get(source)?.push(bulk())
   }
 
-  it('claims a little while it knows no source, then what its source queues have room for together', () => {
+  it('claims a little until it knows a source, then as much as its source queues can hold together', () => {
     assert.deepEqual(siteWith().claimLimit(0), { instant: 10, others: 10 })
     const [one, two] = [siteWith('a'), siteWith('a', 'b')]
     assert.strictEqual(two.claimLimit(0).others, 2 * one.claimLimit(0).others)
@@ -50,7 +50,7 @@ describe('a site queue', () => {
     site.recordClaim(1, 3000)
     assert.ok(site.claimLimit(3000).others > 0)
   })
-  it('drops an unused source queue, but not the last one, nor one that the receiver suspended', () => {
+  it('drops an unused source queue, except the last one and one that the receiver suspended', () => {
     const site = siteWith('a', 'b')
     site.sourceQueues.get('b')?.throttle.setSuspended(true)
     site.dropUnused(1)

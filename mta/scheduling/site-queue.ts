@@ -1,6 +1,6 @@
 /**
- * The work of this process for one site. It claims recipients for the site as a whole; each claimed recipient waits in the queue of its
- * source. Pure bookkeeping, as in source queues.
+ * The work of this process for one site. It claims recipients for the site as a whole; each claimed recipient waits
+ * in the queue of its source. Pure bookkeeping, as in source queues.
  */
 import type { ClaimedDelivery } from '#mta/delivery/session-grant.ts'
 import type { Throttle } from '#mta/shaping/throttle.ts'
@@ -112,7 +112,9 @@ export class SiteQueue implements ReadyHints {
     for (const queue of this.sourceQueues.values()) queue.throttle.onShareNeeded()
   }
 
-  /** Drops source queues that were not used since `sinceMs`, except the last one and those that the receiver suspended. */
+  /**
+   * Drops source queues that were not used since `sinceMs`, except the last one and those that the receiver suspended.
+   */
   dropUnused(sinceMs: number): void {
     for (const [source, queue] of this.sourceQueues) {
       if (this.sourceQueues.size === 1 || !queue.isIdle || queue.throttle.isSuspended || queue.usedAtMs >= sinceMs)
@@ -122,7 +124,10 @@ export class SiteQueue implements ReadyHints {
     }
   }
 
-  /** The status of the sources that have work or are suspended. `hasSession`: the process has a session for one more delivery. */
+  /**
+   * The status of the sources that have work or are suspended. `hasSession`: the process has a session for one more
+   * delivery.
+   */
   status(hasSession: (queue: SourceQueue) => boolean): ReportedSite[] {
     return [...this.sourceQueues.values()]
       .filter((queue) => !queue.isIdle || queue.throttle.isSuspended)

@@ -86,7 +86,7 @@ function processWith(share = { instant: 2, others: 8 }, deps: Partial<SchedulerD
 const mails = (count: number, tier: Tier = 'bulk'): ClaimedRecipient[] =>
   Array.from({ length: count }, () => claimedOf({ tier }))
 
-describe('the scheduler of a process', () => {
+describe('scheduler', () => {
   const worlds: World[] = []
   const start = (...args: Parameters<typeof processWith>): World => {
     const world = processWith(...args)
@@ -100,7 +100,7 @@ describe('the scheduler of a process', () => {
     }
   })
 
-  it('delivers what becomes ready and writes its result', async () => {
+  it('delivers ready recipients and writes their results', async () => {
     const world = start()
     const [mail] = mails(1) as [ClaimedRecipient]
     world.ready(mail)
@@ -110,7 +110,7 @@ describe('the scheduler of a process', () => {
     assert.deepEqual(world.written, [mail.messageId])
     assert.strictEqual(world.queues.active, 0)
   })
-  it('begins no more than the receiver has sessions for, the rest as sessions become free', async () => {
+  it('starts no more deliveries than the throttle has sessions, and the rest as sessions become free', async () => {
     const world = start({ instant: 0, others: 3 })
     world.ready(...mails(5))
     await settleTurns()
@@ -119,7 +119,7 @@ describe('the scheduler of a process', () => {
     await settleTurns()
     assert.strictEqual(world.begun.length, 5)
   })
-  it('begins a one-time code at a site that is full of bulk mail', async () => {
+  it('starts a one-time code at a site that is full of bulk mail', async () => {
     const world = start({ instant: 1, others: 2 })
     world.ready(...mails(10))
     await settleTurns()
@@ -127,25 +127,25 @@ describe('the scheduler of a process', () => {
     await settleTurns()
     assert.strictEqual(world.begun.at(-1)?.tier, 'instant')
   })
-  it('begins nothing, and claims nothing, without a lease that is held', async () => {
+  it('starts and claims nothing without a held lease', async () => {
     const world = start(undefined, { lease: { id: LEASE, isHeld: () => false } })
     world.ready(...mails(1))
     await settleTurns()
     assert.strictEqual(world.begun.length, 0)
   })
-  it('drops what was claimed under a lease that was lost: another process may have it', async () => {
+  it('drops recipients claimed under a lost lease: another process may have them', async () => {
     const world = start()
     world.ready(claimedOf({ lease: LEASE - 1 }))
     await settleTurns()
     assert.deepEqual([world.begun.length, world.released.length], [0, 0])
   })
-  it('begins nothing while too many results wait to be written', async () => {
+  it('starts nothing while too many results wait to be written', async () => {
     const world = start(undefined, { isBehind: () => true })
     world.ready(...mails(1))
     await settleTurns()
     assert.strictEqual(world.begun.length, 0)
   })
-  it('stops: releases what has not begun at once, and waits for what is under way', async () => {
+  it('stop releases deliveries that have not begun, and waits for those under way', async () => {
     const world = start({ instant: 0, others: 2 })
     world.ready(...mails(30))
     await settleTurns()
@@ -157,7 +157,7 @@ describe('the scheduler of a process', () => {
     await stopped
     assert.strictEqual(world.written.length, 2)
   })
-  it('a delivery that fails by a fault of ours writes nothing and takes no session for ever', async () => {
+  it('a delivery that fails by an internal error writes nothing and frees its session', async () => {
     const world = start(undefined, { deliver: () => Promise.reject(new Error('bug')) })
     world.ready(...mails(3))
     await settleTurns()
@@ -174,7 +174,7 @@ describe('the scheduler of a process', () => {
     await settleTurns()
     assert.strictEqual(world.begun.length, 2)
   })
-  it('shows what is busy: sessions, what waits, and which tiers are full', async () => {
+  it('reports the status of busy sites: sessions, waiting recipients, and full tiers', async () => {
     const world = start({ instant: 0, others: 2 })
     world.ready(...mails(4))
     await settleTurns()

@@ -1,10 +1,11 @@
 /**
- * The scheduler of one outbound process. It claims ready recipients of a site (claimer.ts) when the site's queues can hold more, and starts
- * a delivery (runner.ts) when the process has a session for it (session-budget.ts). Read it from top to bottom: wake, claim, start, finish.
- * Nothing begins without a held lease.
+ * The scheduler of one outbound process. It claims ready recipients of a site (claimer.ts) when the site's queues can
+ * hold more, and starts a delivery (runner.ts) when the process has a session for it (session-budget.ts). Read it
+ * from top to bottom: wake, claim, start, finish. Nothing begins without a held lease.
  *
- * Redis away: held deliveries go on, nothing more is claimed. Stopping: nothing more begins, deliveries that have not begun are released
- * immediately, and those under way may end. The process dies: its lease expires, and the worker releases its recipients, uncounted.
+ * Redis away: held deliveries go on, nothing more is claimed. Stopping: nothing more begins, deliveries that have not
+ * begun are released immediately, and those under way may end. The process dies: its lease expires, and the worker
+ * releases its recipients, uncounted.
  */
 import type { ClaimedDelivery, SelectedSource } from '#mta/delivery/session-grant.ts'
 import type { Context } from '#src/context.ts'
@@ -182,8 +183,8 @@ export class SiteQueues {
   }
 
   /**
-   * The share of a throttle changed. Deliveries without a share are released: for immediate retry where another source may send them, and
-   * with a short wait where another process has the share.
+   * The share of a throttle changed. Deliveries without a share are released: for immediate retry where another
+   * source may send them, and with a short wait where another process has the share.
    */
   #throttleChanged(site: SiteQueue, queue: SourceQueue): void {
     if (queue.throttle.connections !== 0) return this.#pump(site)
@@ -217,7 +218,10 @@ export class SiteQueues {
   }
 
   #logFault({ messageId: id, address: to }: ClaimedRecipient, error: unknown): undefined {
-    this.#ctx.log.error({ err: error, id, to }, 'a delivery failed by an internal error; its recipient is released with the lease')
+    this.#ctx.log.error(
+      { err: error, id, to },
+      'a delivery failed by an internal error; its recipient is released with the lease',
+    )
   }
 
   /** Finds sites that a process filled before it died, or whose wake-up was lost; drops sites that stay empty. */

@@ -18,8 +18,8 @@ const queueWith = (share: { instant: number; others: number }, source: string | 
 const tiersOf = (surplus: readonly { readonly delivery: ClaimedDelivery }[]): Tier[] =>
   surplus.map((one) => one.delivery.claimed.tier)
 
-describe('a source queue', () => {
-  it('begins strictly by tier', () => {
+describe('source queue', () => {
+  it('starts deliveries strictly by tier', () => {
     const { queue } = queueWith({ instant: 2, others: 8 })
     for (const tier of ['bulk', 'normal', 'instant', 'high', 'bulk'] as const) queue.push(mail(tier))
     assert.deepEqual(
@@ -27,7 +27,7 @@ describe('a source queue', () => {
       ['instant', 'high', 'normal', 'bulk', 'bulk', undefined],
     )
   })
-  it('begins at most two deliveries for each session, counted separately for instant mail', () => {
+  it('starts at most two deliveries for each session, counted separately for instant mail', () => {
     const { queue } = queueWith({ instant: 2, others: 8 })
     for (const tier of ['instant', 'bulk'] as const) for (let i = 0; i < 100; i++) queue.push(mail(tier))
     const begun: Tier[] = []
@@ -64,7 +64,7 @@ describe('a source queue', () => {
     const pace = throttleWith({ share: { instant: 2, others: 8 }, messageRate: { count: 60, perMs: 60_000 } })
     assert.ok(new SourceQueue({ hasReadyInstant: true, isEmpty: false }, null, pace).claimLimit().others <= 3)
   })
-  it('lets more begin as deliveries finish, and fewer when the site hangs', () => {
+  it('permits more deliveries as others finish, and fewer when the site hangs', () => {
     const { queue } = queueWith({ instant: 2, others: 8 })
     const first = queue.window
     for (let i = 0; i < 10; i++) queue.finished('bulk', 0)
@@ -72,7 +72,7 @@ describe('a source queue', () => {
     for (let i = 0; i < 10; i++) queue.finished('bulk', 0, true)
     assert.strictEqual(queue.window, first)
   })
-  it('demands sessions for what waits and what may be ready, and none when the site is empty', () => {
+  it('demands sessions for waiting and ready recipients, and none when the site is empty', () => {
     const { queue, hints } = queueWith({ instant: 2, others: 8 })
     assert.ok(queue.demand().others > 1000)
     hints.isEmpty = true
@@ -87,8 +87,8 @@ describe('a source queue', () => {
   })
 })
 
-describe('the surplus of a source queue', () => {
-  it('loses nothing, doubles nothing and leaves a bounded queue, whatever is pushed and removed', () => {
+describe('surplus of a source queue', () => {
+  it('loses and duplicates no delivery, and leaves a bounded queue', () => {
     const step = fc.oneof(fc.constantFrom(...TIER_NAMES), fc.constantFrom('next', 'surplus'))
     fc.assert(
       fc.property(fc.array(step, { maxLength: 400 }), fc.nat(8), (steps, others) => {
@@ -111,7 +111,7 @@ describe('the surplus of a source queue', () => {
       }),
     )
   })
-  it('is removed from the lowest tier first, the latest first; instant mail does not count for it', () => {
+  it('comes from the lowest tier first, the latest first, and does not count instant mail', () => {
     const { queue } = queueWith({ instant: 2, others: 8 }, 'a')
     for (const tier of ['high', 'bulk', 'instant', 'normal', 'bulk'] as const)
       for (let i = 0; i < 15; i++) queue.push(mail(tier))
@@ -133,7 +133,7 @@ describe('the surplus of a source queue', () => {
     assert.deepEqual(turns(2), [6000, 7000], 'behind those before')
     assert.strictEqual(turns(1000).at(-1), 600_000)
   })
-  it('is everything when the receiver suspended the source; without a share it stays, and a share is requested', () => {
+  it('is the whole queue of a suspended source; without a share the queue stays and requests one', () => {
     const { queue } = queueWith({ instant: 0, others: 0 }, 'a')
     let asked = 0
     queue.throttle.onShareNeeded = () => {
@@ -147,7 +147,7 @@ describe('the surplus of a source queue', () => {
     assert.strictEqual(queue.removeSurplus(0).length, 2)
     assert.strictEqual(queue.held, 0)
   })
-  it('is nothing where the system chooses the address', () => {
+  it('is empty where the system chooses the address', () => {
     const { queue } = queueWith({ instant: 0, others: 0 })
     for (let i = 0; i < 1000; i++) queue.push(mail('bulk'))
     assert.deepEqual(queue.removeSurplus(0), [])

@@ -1,11 +1,12 @@
 /**
- * The deliveries of this process for one site from one source, under the receiver's throttle for that source. It decides how many recipients
- * to claim, how many to prepare ahead, and which delivery is next, strictly by tier. Sessions come from the throttle, which other sites may
- * share. Pure bookkeeping: no Redis, no network, and no clock except the times passed in.
+ * The deliveries of this process for one site from one source, under the receiver's throttle for that source. It
+ * decides how many recipients to claim, how many to prepare ahead, and which delivery is next, strictly by tier.
+ * Sessions come from the throttle, which other sites may share. Pure bookkeeping: no Redis, no network, and no clock
+ * except the times passed in.
  *
- * A claim for a site brings recipients of all its sources. A source queue holds no more than a few moments' worth of work. It returns the
- * surplus, the lowest tier first, each with the time when its turn may come. So mail of a slow source neither fills the process nor delays
- * the mail of another source.
+ * A claim for a site brings recipients of all its sources. A source queue holds no more than a few moments' worth of
+ * work. It returns the surplus, the lowest tier first, each with the time when its turn may come. So mail of a slow
+ * source neither fills the process nor delays the mail of another source.
  */
 import type { ClaimedDelivery } from '#mta/delivery/session-grant.ts'
 import type { Throttle, ThrottleUser } from '#mta/shaping/throttle.ts'
@@ -115,7 +116,10 @@ export class SourceQueue implements ThrottleUser {
     return this.#instantHeld > 0 && this.#mayBeginInstant
   }
 
-  /** How many deliveries may be under way. It grows as they finish and halves when one hangs, so that others keep their sessions. */
+  /**
+   * How many deliveries may be under way. It grows as they finish and halves when one hangs, so that others keep
+   * their sessions.
+   */
   get window(): number {
     return this.#window
   }
@@ -135,8 +139,9 @@ export class SourceQueue implements ThrottleUser {
   }
 
   /**
-   * Removes the next delivery to begin; undefined when enough are under way. As many are prepared ahead as hold sessions, counted for
-   * instant mail and for all other mail: more would use sessions of the process that other sites need while they wait here.
+   * Removes the next delivery to begin; undefined when enough are under way. As many are prepared ahead as hold
+   * sessions, counted for instant mail and for all other mail: more would use sessions of the process that other
+   * sites need while they wait here.
    */
   next(): ClaimedDelivery | undefined {
     const instant = this.#mayBeginInstant ? this.#byTier[0]?.shift() : undefined
@@ -193,8 +198,8 @@ export class SourceQueue implements ThrottleUser {
   }
 
   /**
-   * Removes the surplus, the lowest tier and the latest deliveries first. Where the system chooses the address, a site has one source queue,
-   * and a claim brings no more than it can hold.
+   * Removes the surplus, the lowest tier and the latest deliveries first. Where the system chooses the address, a
+   * site has one source queue, and a claim brings no more than it can hold.
    */
   removeSurplus(nowMs: number): Surplus[] {
     if (this.source === null) return []
@@ -257,5 +262,5 @@ export class SourceQueue implements ThrottleUser {
 
 /** The reason stored with a recipient that a source queue released because it holds enough. */
 export function surplusReason({ source }: Pick<SourceQueue, 'source'>): string {
-  return `${source ?? 'our address'} has more for this receiver than it takes now: ${WAITS_FOR_SOURCE}`
+  return `${source ?? 'our address'} has more mail for this receiver than it may send now: ${WAITS_FOR_SOURCE}`
 }

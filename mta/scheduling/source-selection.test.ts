@@ -23,7 +23,7 @@ interface World {
   readonly sources?: readonly string[]
   readonly choice?: SourceChoice
   readonly suspended?: (source: string | null, workspaceId: string | null) => boolean
-  readonly isGone?: boolean
+  readonly isUnavailable?: boolean
   readonly domain?: 'ready' | 'gone'
 }
 
@@ -32,7 +32,7 @@ function selectionIn({
   sources = [],
   choice,
   suspended = () => false,
-  isGone = false,
+  isUnavailable = false,
   domain = 'ready',
 }: World): SourceSelection {
   const route = { kind: 'hosts', site: 'mx1.a.example', hosts } as unknown as Route
@@ -52,7 +52,7 @@ function selectionIn({
       hasSources: sources.length > 0,
       sources,
       choose: () => choice ?? { kind: 'endpoints', endpoints: [OUT1], finish: () => undefined },
-      isGone: () => isGone,
+      isUnavailable: () => isUnavailable,
     },
     throttles: {
       receiverOf: () => ({}) as ShapingReceiver,
@@ -70,18 +70,18 @@ async function select(world: World, claimed = claimedOf()): Promise<SourceSelect
   return selection.select(await selection.destinationOf(claimed.domain), claimed)
 }
 
-describe('selecting a source', () => {
-  it('leaves the address to the system where there are no sources', async () => {
+describe('source selection', () => {
+  it('lets the system choose the address where there are no sources', async () => {
     const selection = await select({})
     assert.ok(selection.kind === 'selected')
     assert.deepEqual([selection.selected.source, selection.selected.endpoints], [null, [SYSTEM]])
   })
-  it("leaves the address to the system on the way to the operator's own next hop", async () => {
+  it('lets the system choose the address to a host of the transport map', async () => {
     const selection = await select({ sources: ['out1'], hosts: [{ ...HOST, isMapped: true }] })
     assert.ok(selection.kind === 'selected')
     assert.strictEqual(selection.selected.source, null)
   })
-  it('makes a connected account a site of its own', async () => {
+  it('treats a connected account as its own site', async () => {
     const destination = await selectionIn({ sources: ['out1'] }).destinationOf('account:7')
     assert.deepEqual([destination.site, destination.isSystemOnly], ['account:7', true])
   })
@@ -90,12 +90,12 @@ describe('selecting a source', () => {
     assert.ok(selection.kind === 'selected')
     assert.deepEqual([selection.selected.source, selection.selected.isUsable()], ['out1', true])
   })
-  it('does not use a source any more that the operator removed', async () => {
-    const selection = await select({ sources: ['out1'], isGone: true })
+  it('stops using a source that the operator removed', async () => {
+    const selection = await select({ sources: ['out1'], isUnavailable: true })
     assert.ok(selection.kind === 'selected')
     assert.strictEqual(selection.selected.isUsable(), false)
   })
-  it('postpones what no source may carry, with the reason', async () => {
+  it('postpones mail that no source may send, with the reason', async () => {
     const choice: SourceChoice = { kind: 'wait', detail: 'no source may send now', untilMs: 5 }
     const selection = await select({ sources: ['out1'], choice })
     assert.ok(selection.kind === 'postponed')
@@ -119,14 +119,14 @@ describe('selecting a source', () => {
     ['its address is suppressed', {}, { suppression: { cause: 'a hard bounce', kind: 'bounce' } }],
   ]
   for (const [why, world, fields] of NOT_SENT) {
-    it(`takes no warm-up and no endpoint for what is not to be sent: ${why}`, async () => {
+    it(`reserves no warm-up allowance for mail that is not to be sent: ${why}`, async () => {
       const choose = { kind: 'wait', detail: 'asked', untilMs: 0 } as const
       const selection = await select({ sources: ['out1'], choice: choose, ...world }, claimedOf(fields))
       assert.ok(selection.kind === 'selected')
       assert.deepEqual(selection.selected.endpoints, [])
     })
   }
-  it('knows when the receiver has suspended all sources', async () => {
+  it('reports when the receiver has suspended all sources', async () => {
     const some = selectionIn({ sources: ['a', 'b'], suspended: (source) => source === 'a' })
     const all = selectionIn({ sources: ['a', 'b'], suspended: (source) => source === 'a' || source === 'b' })
     assert.strictEqual(some.allSuspended(await some.destinationOf('a.example')), null)

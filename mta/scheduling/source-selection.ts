@@ -1,9 +1,11 @@
 /**
- * Selects the source that a claimed recipient leaves from, before it waits for its turn, and the receiver's throttle for that source. The
- * system chooses the address where there are no sources, to hosts of the transport map, and for connected accounts; that costs nothing.
+ * Selects the source that a claimed recipient leaves from, before it waits for its turn, and the receiver's throttle
+ * for that source. The system chooses the address where there are no sources, to hosts of the transport map, and for
+ * connected accounts; that costs nothing.
  *
- * A busy source is waited for: load that a receiver refuses from one address does not move to another. A source that the receiver suspended,
- * by a rule about its replies, is skipped, and the next in the message's own ranking sends it. If no source may send it, it is postponed.
+ * A busy source is waited for: load that a receiver refuses from one address does not move to another. A source that
+ * the receiver suspended, by a rule about its replies, is skipped, and the next in the message's own ranking sends
+ * it. If no source may send it, it is postponed.
  */
 import { findCancellation } from '#mta/delivery/cancellation.ts'
 import type { DeliveryPipeline } from '#mta/delivery/delivery-pipeline.ts'

@@ -133,7 +133,7 @@ const HELD: readonly (readonly [name: string, facts: GateFacts, holds: readonly 
     facts({
       recipient: recipient({
         nextTryAt: LATER,
-        reason: 'a has more for this receiver than it takes now: it waits for its turn',
+        reason: 'a has more mail for this receiver than it may send now: it waits for its turn',
       }),
     }),
     ['site limit'],
