@@ -1,17 +1,19 @@
 /**
- * Large bodies are read in a thread beside the event loop: a message of 25 MB, or a batch of 500, takes a tenth of a second of JSON, base64
- * and schema, in which nobody else would be answered. The thread does what `request-reader.ts` does with a small body (large-bodies-thread.ts), so the
- * outcome is the same; bytes travel without being copied. One thread, one body at a time: large bodies wait for each other, not small ones
- * for them. It is started by the first large body and ended when none has come for a while.
+ * Parses large JSON bodies in a worker thread. A message of 25 MB, or a batch of 500, takes 0.1 s of JSON, base64 and
+ * schema validation, which would block the event loop. The thread (`large-bodies-thread.ts`) runs the same code as
+ * `request-reader.ts` for small bodies, and buffers are transferred, not copied. There is one thread, which parses one
+ * body at a time: large bodies wait for each other, small bodies never wait. The first large body starts the thread; it
+ * ends after a minute without work.
  *
- * The thread dies (memory, a fault of ours): the requests in it are told to come again, and the next one gets a new thread.
+ * If the thread dies (out of memory, or a bug), its requests get 503 with Retry-After, and the next body starts a new
+ * thread.
  */
 import { Worker } from 'node:worker_threads'
 import { refuse } from '#src/platform/errors.ts'
 import type { Log } from '#src/platform/log.ts'
 import type { LargeBodyReader, LargeBodyResult, ParsedBody } from '#api/http/parse-body.ts'
 
-/** What travels to the thread, and back. */
+/** The messages to the thread and back. */
 export interface LargeBodyRequest {
   readonly id: number
   readonly route: string
@@ -22,12 +24,12 @@ export interface LargeBodyReply {
   readonly parsed: ParsedBody
 }
 
-/** The largest body, as text and as values, several times over. */
+/** Enough for several copies of the largest body, as text and as values. */
 const THREAD_LIMITS = { maxOldGenerationSizeMb: 1024 }
 const IDLE_MS = 60_000
 const UNAVAILABLE: LargeBodyResult = {
   ok: false,
-  refusal: refuse('SERVICE_UNAVAILABLE', 'The body could not be read right now. Try again.', 1),
+  refusal: refuse('SERVICE_UNAVAILABLE', 'The service cannot read the body right now. Try again.', 1),
 }
 
 interface ReaderThread {
@@ -52,13 +54,15 @@ export function createLargeBodyReader(log: Log): LargeBodyReader {
       opened.pending.delete(id)
       if (opened.pending.size === 0) opened.idleTimer = setTimeout(() => close(opened), IDLE_MS).unref()
     })
-    opened.worker.on('error', (error) => log.error({ err: error }, 'the thread that reads large bodies died'))
+    opened.worker.on('error', (error) =>
+      log.error({ err: error }, 'the thread for large bodies died; its requests get 503'),
+    )
     opened.worker.on('exit', onExit)
     return opened
   }
 
   function close(opened: ReaderThread): void {
-    if (thread === opened) thread = null // the next body does not go to one that is ending
+    if (thread === opened) thread = null // the next body must not go to a thread that is ending
     void opened.worker.terminate()
   }
 
@@ -80,17 +84,17 @@ export function createLargeBodyReader(log: Log): LargeBodyReader {
 
 function startWorker(): Worker {
   const worker = new Worker(new URL('./large-bodies-thread.ts', import.meta.url), { resourceLimits: THREAD_LIMITS })
-  worker.unref() // an open request holds the process, not this
+  worker.unref() // open requests keep the process alive, not the thread
   return worker
 }
 
-/** Bodies of this size are never part of Node's pool of small buffers. */
+/** Buffers of this size never share Node's pool for small buffers. */
 function ownMemoryOf(bytes: Buffer): ArrayBuffer {
   if (bytes.buffer instanceof ArrayBuffer && bytes.length === bytes.buffer.byteLength) return bytes.buffer
-  throw new Error('a large body shares its memory')
+  throw new Error('the buffer of a large body shares its memory and cannot be transferred')
 }
 
-/** Buffers come out of the thread as plain bytes. */
+/** Buffers arrive from the thread as Uint8Array; converts them back. */
 function withBuffers(value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
   if (typeof value !== 'object' || value === null || value instanceof Date) return value

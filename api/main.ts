@@ -35,7 +35,7 @@ export interface ApiProcess {
   stop(): Promise<void>
 }
 
-/** @throws when a setting is missing or wrong, or the port is in use. */
+/** @throws if a setting is missing or invalid, or the port is in use. */
 export async function main(config: Config): Promise<ApiProcess> {
   const plans = loadPlans(config.plansFile)
   const context = openContext(config, 'api')
@@ -60,7 +60,7 @@ export async function main(config: Config): Promise<ApiProcess> {
       config.httpPort,
       config.httpHost,
     )
-    ctx.log.info({ port: server.port }, 'the api listens')
+    ctx.log.info({ port: server.port }, 'api listening')
     return { port: server.port, stop: () => stop(server) }
   } catch (error) {
     await close()

@@ -1,6 +1,7 @@
 /**
- * The application: one outer step that every request passes (id, headers, faults, figures), the router with all routes of the table, and
- * one answer for what no route took. In a route: authorise, read, handle, answer; the body is not touched before the key is known.
+ * The koa application: an outer middleware for all requests (id, headers, errors, metrics), the router with all routes
+ * of the table, and 404 or 405 for the rest. A route authorises, reads the input, calls the handler and sends the
+ * response, in this order: the body is not read before the key is known.
  */
 import type { ServerResponse } from 'node:http'
 import { Router, type RouterContext } from '@koa/router'
@@ -20,7 +21,7 @@ import { pathsOf, type AnyRequest, type AnyRoute } from '#api/http/route.ts'
 
 interface RequestState {
   requestId: string
-  /** The one that took the request. */
+  /** The matched route. */
   spec: AnyRoute | null
   wantsPage: boolean
 }
@@ -39,16 +40,16 @@ export function mount(ctx: ApiContext, routes: readonly AnyRoute[]): App {
     .use(matchStaticPaths(router, routes, (spec, koa) => serveRoute(ctx, spec, koa, readers)))
     .use(router.routes())
     .use(refuseUnmatched(routes))
-  app.on('error', (error: unknown) => ctx.log.debug({ err: error }, 'a connection broke'))
+  app.on('error', (error: unknown) => ctx.log.debug({ err: error }, 'connection lost while sending a response'))
   return app
 }
 
-/** What makes more of a path than its words. */
+/** Characters that make a path a pattern. */
 const PATH_PATTERN = /[:*{]/
 
 /**
- * Most requests name a path word for word: these are found in a map, where the router tries one path after the other. Only where the router
- * would choose the same; everything else (parameters, other spellings, other methods) is the router's.
+ * Finds routes without parameters in a map, since the router tries one path after the other. The map has only paths for
+ * which the router would choose the same route. Parameters, other spellings and other methods are left to the router.
  */
 function matchStaticPaths(
   router: Router<RequestState>,
@@ -110,13 +111,16 @@ function closeSignal(res: ServerResponse): AbortSignal {
 
 const FORM = /^application\/x-www-form-urlencoded\s*(?:;|$)/i
 
-/** Asked before anything is read. A program that posts JSON is answered in JSON; for the rest, Accept decides, and the page comes first. */
+/**
+ * Decided before the body is read. A client that posts JSON gets JSON; for others Accept decides, and HTML is
+ * preferred.
+ */
 function isBrowser(koa: RouteContext): boolean {
   if (koa.method === 'POST' && !FORM.test(koa.req.headers['content-type'] ?? '')) return false
   return koa.accepts('html', 'json') === 'html'
 }
 
-/** A refusal in the form that the client understands. */
+/** Sends an error as the client wants it: an HTML page or JSON. */
 async function sendRefusalFor(
   ctx: ApiContext,
   koa: Koa.ParameterizedContext<RequestState>,
@@ -139,7 +143,7 @@ function wrapRequest(ctx: ApiContext): Koa.Middleware<RequestState> {
     setHeaders(koa, RESPONSE_HEADERS)
     if (isTls) koa.res.setHeader('Strict-Transport-Security', HSTS)
     try {
-      // what is thrown by the page of a refusal ends as the page of a fault, which asks nobody
+      // if rendering an error page throws, the page of INTERNAL_ERROR follows, which queries no store
       await next().catch((error: unknown) => sendRefusalFor(ctx, koa, refusalForError(ctx, error, koa.state)))
     } catch (error) {
       sendRefusal(koa, refusalForError(ctx, error, koa.state))
@@ -152,7 +156,7 @@ function setHeaders(koa: { readonly res: ServerResponse }, headers: Readonly<Rec
   for (const name in headers) koa.res.setHeader(name, headers[name] ?? '')
 }
 
-/** For figures and the log. */
+/** For metrics and the log. */
 function nameOf({ spec }: RequestState): string {
   return spec === null ? 'none' : spec.name
 }
@@ -161,30 +165,32 @@ function refusalForError(ctx: ApiContext, error: unknown, state: RequestState): 
   const { requestId } = state
   const route = nameOf(state)
   if (isDatabaseAway(error)) {
-    ctx.log.warn({ err: error, requestId, route }, 'PostgreSQL is away')
+    ctx.log.warn({ err: error, requestId, route }, 'PostgreSQL is unavailable; the request gets 503')
     return refuse('SERVICE_UNAVAILABLE', 'The service cannot store anything right now. Try again.', 2)
   }
-  ctx.log.error({ err: error, requestId, route }, 'a request failed by a fault of ours')
+  ctx.log.error({ err: error, requestId, route }, 'a request failed with an internal error')
   return refuse('INTERNAL_ERROR', `Something went wrong on our side. Try again, or report the request id ${requestId}.`)
 }
 
 const IMPLICIT_METHODS = ['OPTIONS']
 
 interface RouterMatch {
-  /** Set by the router: what the path fits. */
+  /** Set by the router: the routes that match the path. */
   matched?: readonly { readonly path: string | RegExp; readonly methods: readonly string[] }[]
 }
 
-/** 404; or, where the path is known, 405 (204 to OPTIONS, which asks for a program in a browser) with the methods that it has. */
-function refuseUnmatched(routes: readonly AnyRoute[]): (koa: Koa.ParameterizedContext<RequestState, RouterMatch>) => void {
+/** Sends 404; if the path exists with other methods, 405 with Allow, or 204 to OPTIONS (CORS preflight). */
+function refuseUnmatched(
+  routes: readonly AnyRoute[],
+): (koa: Koa.ParameterizedContext<RequestState, RouterMatch>) => void {
   const open = new Set<string | RegExp>(routes.filter((spec) => spec.allowsCrossOrigin === true).flatMap(pathsOf))
   return (koa) => {
     const layers = koa.matched ?? []
-    if (layers.length === 0) return sendRefusal(koa, refuse('NOT_FOUND', 'There is no such endpoint.'))
+    if (layers.length === 0) return sendRefusal(koa, refuse('NOT_FOUND', 'This endpoint does not exist.'))
     const allow = [...new Set(layers.flatMap(({ methods }) => methods)), ...IMPLICIT_METHODS].join(', ')
     koa.res.setHeader('Allow', allow)
     if (koa.method !== 'OPTIONS')
-      return sendRefusal(koa, refuse('METHOD_NOT_ALLOWED', `This endpoint has the methods ${allow}.`))
+      return sendRefusal(koa, refuse('METHOD_NOT_ALLOWED', `This endpoint accepts ${allow}.`))
     if (layers.some(({ path }) => open.has(path))) setHeaders(koa, PREFLIGHT_HEADERS)
     koa.status = 204
   }

@@ -1,7 +1,8 @@
 /**
- * The HTTP server around the application: bounds on slow and endless clients, answers in our shape to what is no HTTP, and an orderly end.
- * What two servers might read differently (two lengths, two hosts, white space where none may be) is refused, and the connection closed.
- * A client that is answered before it has sent everything (401, 413) may go on sending for a few seconds, so that it reads the answer.
+ * The HTTP server around the application: limits for slow clients, JSON errors for invalid HTTP, and a graceful stop.
+ * Requests that two servers might parse differently (two lengths, two hosts, invalid white space) are refused and the
+ * connection is closed. A client that gets its response before it has sent the whole body (401, 413) may go on sending
+ * for a few seconds, so that it reads the response.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
@@ -13,7 +14,7 @@ import { RESPONSE_HEADERS } from '#api/http/headers.ts'
 
 export interface HttpServer {
   readonly port: number
-  /** Takes nothing new, finishes what is under way (at most `graceMs`), then cuts what is left. */
+  /** Stops accepting, waits for open requests (at most `graceMs`), then closes the remaining connections. */
   stop(graceMs: number): Promise<void>
 }
 
@@ -21,32 +22,37 @@ export type Handler = (req: IncomingMessage, res: ServerResponse) => void
 
 /** Milliseconds; bytes. */
 export const SERVER_LIMITS = {
-  /** All headers must be there by then: a browser on a bad line needs 3 s, an attacker would like minutes. */
+  /** For all headers. A browser on a slow connection needs 3 s; slow-header attacks try to take minutes. */
   headersTimeout: 15_000,
-  /** A whole request: 35 MB of JSON at 1 Mbit/s. */
+  /** For a whole request: 35 MB of JSON at 1 Mbit/s. */
   requestTimeout: 300_000,
-  /** Longer than the idle time of common load balancers (60 s), or they would send into a connection that we just closed. */
+  /** Longer than the idle time of common load balancers (60 s), which otherwise reuse a connection that just closed. */
   keepAliveTimeout: 75_000,
-  /** How often the above are looked at. */
+  /** How often Node checks the timeouts above. */
   connectionsCheckingInterval: 2000,
   maxHeaderSize: 16 * 1024,
-  /** Looked at by us, so that the refusal has our shape. */
+  /** `isAmbiguous` checks Host, so that the error has the shape of the API. */
   requireHostHeader: false,
-  /** A client that does not stop sending after it was answered. */
+  /** How long a client may go on sending after it got its response. */
   lingerMs: 5000,
 }
 
 /**
- * Listens on the port (0: the system chooses).
- * @throws with the port and its setting in the message when it is taken or may not be used.
+ * Listens on the port; 0 = any free port.
+ * @throws an error that names the port and its setting, if the port is in use or not permitted.
  */
-export async function listen(handle: Handler, port: number, host: string | null, bounds = SERVER_LIMITS): Promise<HttpServer> {
+export async function listen(
+  handle: Handler,
+  port: number,
+  host: string | null,
+  bounds = SERVER_LIMITS,
+): Promise<HttpServer> {
   const server = createServer(bounds)
   const openResponses = new Set<ServerResponse>()
   const sockets = new Set<Socket>()
   let isStopping = false
   const onRequest: Handler = (req, res) => {
-    const { socket } = req // whoever stops reading a body half way takes it from the request
+    const { socket } = req // a handler that stops reading the body destroys the request, and `req.socket` is null then
     openResponses.add(res)
     res.once('close', () => {
       openResponses.delete(res)
@@ -61,8 +67,8 @@ export async function listen(handle: Handler, port: number, host: string | null,
     socket.once('close', () => sockets.delete(socket))
   })
   server.on('request', onRequest)
-  server.on('checkContinue', onRequest) // "100 Continue" is sent when the body is wanted, by the reader of bodies
-  server.on('checkExpectation', onRequest) // nothing else can be expected of us: such a request is one like any other (RFC 9110 10.1.1)
+  server.on('checkContinue', onRequest) // the body reader sends "100 Continue"
+  server.on('checkExpectation', onRequest) // other expectations are ignored (RFC 9110 §10.1.1)
   server.on('clientError', answerClientError)
   await open(server, port, host)
   return {
@@ -73,7 +79,7 @@ export async function listen(handle: Handler, port: number, host: string | null,
         server.close(() => resolve())
       })
       for (const res of openResponses) res.shouldKeepAlive = false // answers "Connection: close"
-      // opened ahead and never used: Node counts them as busy
+      // preconnected and never used: Node counts these as busy
       for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
       const timer = setTimeout(() => server.closeAllConnections(), graceMs)
       await closed
@@ -93,11 +99,11 @@ function describeListenError(error: NodeJS.ErrnoException, port: number): Error 
   if (error.code === 'EADDRINUSE')
     return new ConfigError(`port ${port} is in use; choose another with HTTP_PORT`, { cause: error })
   if (error.code === 'EACCES')
-    return new ConfigError(`port ${port} may not be used by this user; choose another with HTTP_PORT`, { cause: error })
+    return new ConfigError(`this user may not listen on port ${port}; choose another with HTTP_PORT`, { cause: error })
   return error
 }
 
-/** RFC 9112 3.2: of HTTP/1.1 one Host, and never two. */
+/** RFC 9112 §3.2: HTTP/1.1 needs exactly one Host; older versions at most one. */
 function isAmbiguous({ rawHeaders, httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean {
   let hosts = 0
   for (let i = 0; i < rawHeaders.length; i += 2)
@@ -110,7 +116,10 @@ function rejectRequest(res: ServerResponse): void {
   res.writeHead(status, headers).end(body)
 }
 
-/** After the answer: lets the rest of a request come in, within bounds. Where nobody can take it any more, this is the last answer here. */
+/**
+ * Reads the rest of a request after the response, for at most `ms`. If the request stream is destroyed already, the
+ * connection ends with this response.
+ */
 function linger(req: IncomingMessage, socket: Socket, ms: number): void {
   const timer = setTimeout(() => socket.destroy(), ms).unref()
   if (req.destroyed) socket.end()
@@ -124,7 +133,7 @@ const PARSER_ERRORS: Readonly<Record<string, ErrorCode>> = {
   HPE_HEADER_OVERFLOW: 'HEADERS_TOO_LARGE',
 }
 
-/** What could not even be read as a request is answered by hand: there is no response object for it. */
+/** Answers what Node could not parse as a request. There is no response object, so this writes to the socket. */
 function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === 'ECONNRESET' || (socket as Socket).bytesWritten > 0) {
     socket.destroy()
@@ -138,7 +147,7 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
 
 function rawResponse(code: ErrorCode): { status: number; headers: Record<string, string | number>; body: string } {
   const { status, when } = ERRORS[code]
-  const message = code === 'VALIDATION_ERROR' ? 'This is not a valid HTTP request.' : `The request is refused: ${when}.`
+  const message = code === 'VALIDATION_ERROR' ? 'The request is not valid HTTP.' : `The request is refused: ${when}.`
   const body = JSON.stringify(refusalBody(refuse(code, message)))
   const headers = {
     'Content-Type': 'application/json; charset=utf-8',

@@ -1,4 +1,4 @@
-/** Every endpoint of the API, one line each. What an endpoint is stands in its file in `routes/`. */
+/** Every endpoint of the API, one line per file of `routes/`. */
 import type { AnyRoute } from '#api/http/route.ts'
 import { ACCOUNT_ROUTES } from '#api/routes/accounts.ts'
 import { ADMIN_DRY_RUN_ROUTES } from '#api/routes/admin-dry-run.ts'
@@ -71,7 +71,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...DOMAIN_ROUTES,
   ...ACCOUNT_ROUTES,
   ...OAUTH_ROUTES,
-  // before the routes with an address in the path
+  // before the routes that have an email address in the path
   ...SUPPRESSION_FILE_ROUTES,
   ...SUPPRESSION_ROUTES,
   ...IMPORT_ROUTES,

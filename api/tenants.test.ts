@@ -1,7 +1,7 @@
 /**
- * Tenants are apart: with every key of workspace A, every id of workspace B is tried wherever a route takes one. The answer is that there
- * is no such thing, or says nothing of B, and afterwards not a row of B is different. Each request succeeds with A's own belongings, so
- * that it is the id that is refused.
+ * Tenants are apart: with every key of workspace A, every id of workspace B is tried wherever a route takes one. The
+ * answer is that there is no such thing, or says nothing of B, and afterwards not a row of B is different. Each request
+ * succeeds with A's own belongings, so that it is the id that is refused.
  */
 import { assert } from 'chai'
 import { z, type ZodType } from 'zod'
@@ -21,7 +21,9 @@ const NOT_NAMING = new Set(['content_id', 'contentId'])
 const ELSEWHERE = ['test-account id']
 /** Names that the caller gives, and cursors that are good for one segment only: `route field`. */
 const OWN_NAMES = new Set(['create-automation id', 'list-segment-contacts cursor', ...ELSEWHERE])
-/** Names that everybody may use: another workspace's address is written to, suppressed or made a contact like any other. */
+/**
+ * Names that everybody may use: another workspace's address is written to, suppressed or made a contact like any other.
+ */
 const NAMES: readonly Kind[] = ['email', 'suppression', 'tag', 'event']
 /** Drafts, whose sender is judged when they are sent: `route kind`. */
 const LATER = new Set(['create-campaign sender', 'update-campaign sender'])

@@ -19,7 +19,7 @@ export function readForm(text: string): FormResult {
 
 function toForm(fields: readonly (readonly [name: string, value: string])[]): FormResult {
   if (fields.some(([name, value]) => INVALID_CHARACTERS.test(name) || INVALID_CHARACTERS.test(value)))
-    return { ok: false, reason: 'the form contains NUL characters or invalid UTF-8' }
+    return { ok: false, reason: 'the form contains characters that cannot be stored' }
   return { ok: true, value: Object.fromEntries(fields) } // own properties, also for __proto__
 }
 

@@ -96,7 +96,8 @@ describe('the headers of answers', () => {
     const claimed = await say(
       api.port,
       'GET /openapi.json HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\n' +
-        'X-Forwarded-Proto: http\r\nForwarded: host=evil.example\r\nX-Original-URL: /metrics\r\nX-HTTP-Method-Override: DELETE\r\n' +
+        'X-Forwarded-Proto: http\r\nForwarded: host=evil.example\r\n' +
+        'X-Original-URL: /metrics\r\nX-HTTP-Method-Override: DELETE\r\n' +
         'X-Request-Id: x\r\nConnection: close\r\n\r\n',
     )
     const bare = (heard: string): string => heard.replace(/^Date: .*\r\n/m, '')

@@ -103,7 +103,8 @@ describe('strict JSON', () => {
     )
     fc.assert(
       fc.property(pairs, (given) => {
-        const written = `{${given.map(([key, colon, value]) => JSON.stringify(key) + colon + JSON.stringify(value)).join(',')}}`
+        const members = given.map(([key, colon, value]) => JSON.stringify(key) + colon + JSON.stringify(value))
+        const written = `{${members.join(',')}}`
         assert.strictEqual(readJson(written).ok, new Set(given.map(([key]) => key)).size === given.length, written)
       }),
       { numRuns: 2000 },

@@ -1,7 +1,7 @@
 /**
- * The files of the reference page: Swagger UI as its package brings it, our script that starts it, and the page itself. All come from this
- * server: nothing is fetched from elsewhere. Their addresses have a digest of their content in them, so browsers may keep them for good.
- * Read from the disk once, when the page is first asked for.
+ * The files of the API reference: Swagger UI from its package, the script that starts it, and the page. This server
+ * serves all of them; nothing is loaded from other sites. Their URLs contain a digest of the content, so browsers may
+ * cache them forever. They are read from disk once, at the first request.
  */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -10,7 +10,7 @@ import { withEtag, type TaggedText } from '#api/http/etag.ts'
 
 export interface DocsFiles {
   readonly page: TaggedText
-  /** By name, as it stands in the address. */
+  /** By the name in the URL. */
   readonly assets: ReadonlyMap<string, TaggedText>
 }
 
@@ -23,7 +23,7 @@ const ASSET_SOURCES = {
   start: { name: 'start.js', type: JS, at: import.meta.resolve('./docs-start.js') },
 } as const
 
-/** Below /docs. */
+/** The path of the files below /docs. */
 export const ASSETS = '/docs/assets'
 
 interface DocsAsset {
@@ -31,18 +31,18 @@ interface DocsAsset {
   readonly file: TaggedText
 }
 
-/** @throws when the installation is broken. */
+/** @throws if a file of the installation is missing. */
 export async function readDocsFiles(): Promise<DocsFiles> {
   const [style, bundle, start] = await Promise.all(
     [ASSET_SOURCES.style, ASSET_SOURCES.bundle, ASSET_SOURCES.start].map(readAsset),
   )
   if (style === undefined || bundle === undefined || start === undefined)
-    throw new Error('a file of the reference page is missing')
+    throw new Error('a file of the API reference page is missing; reinstall the packages')
   const assets = new Map([style, bundle, start].map(({ name, file }) => [name, file]))
   return { page: withEtag(renderPage(style.name, [bundle.name, start.name]), 'text/html; charset=utf-8'), assets }
 }
 
-/** `start.js` becomes `start.<digest>.js`. A map of the source is not served, so nothing shall ask for it. */
+/** `start.js` becomes `start.<digest>.js`. Source maps are not served, so their reference is removed. */
 async function readAsset({
   name,
   type,
@@ -68,7 +68,9 @@ function renderPage(style: string, scripts: readonly string[]): string {
 <link rel="stylesheet" href="${ASSETS}/${style}">
 </head>
 <body>
-<noscript><p>This page needs JavaScript. The same description, for programs: <a href="/openapi.json">openapi.json</a>.</p></noscript>
+<noscript>
+<p>This page needs JavaScript. The same description for programs: <a href="/openapi.json">openapi.json</a>.</p>
+</noscript>
 <main id="reference"></main>
 ${scripts.map((name) => `<script src="${ASSETS}/${name}" defer></script>`).join('\n')}
 </body>

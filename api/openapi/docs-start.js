@@ -1,4 +1,4 @@
-// Starts the reference page. Calls go to the server that the page came from, under whatever name it was reached.
+// Starts the API reference. Calls go to the origin that served the page.
 async function start() {
   const answer = await fetch('/openapi.json')
   const spec = await answer.json()
@@ -12,10 +12,10 @@ async function start() {
     defaultModelsExpandDepth: 0,
     displayRequestDuration: true,
     filter: true,
-    validatorUrl: null, // no stranger is asked whether the description is valid
+    validatorUrl: null, // no external validation service
   })
 }
 
 start().catch((error) => {
-  document.querySelector('#reference').textContent = `The description could not be loaded: ${error.message}`
+  document.querySelector('#reference').textContent = `The API description could not be loaded: ${error.message}`
 })

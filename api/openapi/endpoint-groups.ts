@@ -1,10 +1,10 @@
-/** The groups of the reference page. An endpoint belongs to one by the first word of its path; `public` does not count. */
+/** The groups of the API reference. The first segment of an endpoint's path, without `public`, decides its group. */
 import { pathsOf, type AnyRoute } from '#api/http/route.ts'
 
 export interface EndpointGroup {
   readonly name: string
   readonly description: string
-  /** First words of paths. */
+  /** First segments of paths. */
   readonly pathPrefixes: readonly string[]
 }
 
@@ -12,26 +12,26 @@ export const ENDPOINT_GROUPS: readonly EndpointGroup[] = [
   {
     name: 'Sending',
     pathPrefixes: ['send-email'],
-    description: 'Messages, now or later. The answer comes once the message is stored.',
+    description: 'Send messages, immediately or at a scheduled time. The response comes once the message is stored.',
   },
-  { name: 'Emails', pathPrefixes: ['emails'], description: 'What became of messages.' },
-  { name: 'Events', pathPrefixes: ['events'], description: 'What happened in the workspace, in order.' },
+  { name: 'Emails', pathPrefixes: ['emails'], description: 'Messages, their recipients and their delivery status.' },
+  { name: 'Events', pathPrefixes: ['events'], description: 'The event feed of the workspace, in order.' },
   { name: 'Templates', pathPrefixes: ['templates'], description: 'Subjects and bodies with variables (Handlebars).' },
   {
     name: 'Audiences',
     pathPrefixes: ['audiences'],
-    description: 'Named lists of contacts, each with a public subscribe form.',
+    description: 'Lists of contacts, each with a public subscribe form.',
   },
   {
     name: 'Contacts',
     pathPrefixes: ['contacts'],
-    description: 'People, once each in a workspace; subscribed or not in each audience.',
+    description: 'The people of a workspace, each subscribed to any number of audiences.',
   },
-  { name: 'Segments', pathPrefixes: ['segments'], description: 'Contacts of an audience that meet conditions.' },
+  { name: 'Segments', pathPrefixes: ['segments'], description: 'Contacts of an audience that match conditions.' },
   {
     name: 'Suppressions',
     pathPrefixes: ['suppressions'],
-    description: 'Addresses that get nothing, each with its cause.',
+    description: 'Addresses that get no mail, each with its reason.',
   },
   {
     name: 'Domains',
@@ -41,40 +41,40 @@ export const ENDPOINT_GROUPS: readonly EndpointGroup[] = [
   {
     name: 'Accounts',
     pathPrefixes: ['accounts', 'oauth'],
-    description: 'Mailboxes and SMTP servers of your own that mail leaves through.',
+    description: 'Your own mailboxes and SMTP servers to send through.',
   },
   {
     name: 'Automations',
     pathPrefixes: ['automations'],
-    description: 'Steps that a contact goes through after an event.',
+    description: 'Sequences of steps that start with an event, such as a series of mails.',
   },
-  { name: 'Campaigns', pathPrefixes: ['campaigns'], description: 'One mail to an audience.' },
+  { name: 'Campaigns', pathPrefixes: ['campaigns'], description: 'One mail to a whole audience.' },
   {
     name: 'Webhooks',
     pathPrefixes: ['webhooks'],
-    description: 'Addresses of yours that hear of events, and the log of what they were told.',
+    description: 'Endpoints of yours that receive events, and their delivery log.',
   },
-  { name: 'Keys', pathPrefixes: ['integrations'], description: 'The key that asks.' },
-  { name: 'Workspace', pathPrefixes: ['workspace'], description: 'Settings, plan and use of the workspace.' },
+  { name: 'Keys', pathPrefixes: ['integrations'], description: 'The API key of the request.' },
+  { name: 'Workspace', pathPrefixes: ['workspace'], description: 'Settings, plan and usage of the workspace.' },
   {
     name: 'Public pages',
     pathPrefixes: ['s', 'o', 'c', 'u', 'p', 'v'],
-    description: 'For the people who get the mail; no key.',
+    description: 'For the recipients of mail. No key.',
   },
   {
     name: 'Operation',
     pathPrefixes: ['healthz', 'readyz', 'metrics', 'tls-reports', 'tracking-name'],
-    description: 'For whoever runs the service, and for other mail servers; no key.',
+    description: 'Health, metrics and TLS reports, for operators and for other mail servers. No key.',
   },
   {
     name: 'Operator',
     pathPrefixes: ['admin'],
-    description: 'All queues of the service, for whoever runs it; with the token of the operator, not a key.',
+    description: 'Queues and state of the whole service. With the operator token, not an API key.',
   },
   {
     name: 'Reference',
     pathPrefixes: ['openapi.json', 'docs', 'api'],
-    description: 'This description, for programs and for people.',
+    description: 'This API reference, for programs and for people.',
   },
 ]
 

@@ -1,11 +1,11 @@
-/** The refusals of an endpoint in the OpenAPI document: those of its table row and those that its access and schemas bring. */
+/** The errors of an endpoint in the OpenAPI document: its own, and those that its access and schemas imply. */
 import { ERRORS, type ErrorCode } from '#src/platform/errors.ts'
 import { headersOf, RATE_HEADERS } from './response-headers.ts'
 import type { Json, SchemaRegistry } from './schemas.ts'
 import type { AnyRoute } from '#api/http/route.ts'
 import { errorBody } from '#api/http/response-schemas.ts'
 
-/** What the endpoint may answer besides success. */
+/** Every error that the endpoint may return. */
 export function listErrors(spec: AnyRoute): ErrorCode[] {
   const { access } = spec
   const isKeyed = access !== 'public' && access !== 'operator'
@@ -25,13 +25,13 @@ export function listErrors(spec: AnyRoute): ErrorCode[] {
   return [...new Set(implied.flatMap(([applies, codes]) => (applies ? codes : [])))]
 }
 
-/** Errors of one status share a response; a set of them that several endpoints have is written once. */
+/** Errors with the same status share a response. A set of errors that several endpoints have becomes one component. */
 export interface ErrorResponses {
   responsesOf(spec: AnyRoute): Json
   readonly components: Readonly<Record<string, Json>>
 }
 
-/** Whoever has no valid key is told nothing of its rate. */
+/** Responses without a valid key have no rate-limit headers. */
 const WITHOUT_RATE: readonly ErrorCode[] = ['UNAUTHORIZED', 'INTERNAL_ERROR']
 const WITH_RETRY_AFTER: readonly ErrorCode[] = ['RATE_LIMITED', 'SERVICE_UNAVAILABLE', 'IDEMPOTENCY_IN_PROGRESS']
 

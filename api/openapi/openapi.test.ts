@@ -1,4 +1,7 @@
-/** The OpenAPI document: valid, complete, with examples that fit their own schemas, and served so that clients can keep it. */
+/**
+ * The OpenAPI document: valid, complete, with examples that fit their own schemas, and served so that clients can keep
+ * it.
+ */
 import { Validator } from '@seriousme/openapi-schema-validator'
 import addFormats from 'ajv-formats'
 import { Ajv2020 } from 'ajv/dist/2020.js'

@@ -1,6 +1,6 @@
 /**
- * The OpenAPI 3.1 description, made from the table of routes: paths, schemas as clients may write them and as answers are, statuses,
- * errors, security, headers, and the webhooks that we send. Nothing is written here that the table or a schema says.
+ * Builds the OpenAPI 3.1 document from the table of routes: paths, request and response schemas, statuses, errors,
+ * security, headers, and webhooks. Facts about an endpoint come from the table or a schema, never from this file.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { ZodType } from 'zod'
@@ -20,7 +20,7 @@ const SECURITY_SCHEMES = {
   operator: {
     type: 'http',
     scheme: 'bearer',
-    description: 'The token of whoever runs the service (ADMIN_TOKEN). No key of a workspace is taken for it.',
+    description: 'The operator token (ADMIN_TOKEN). API keys of workspaces are not accepted.',
   },
 }
 const IDEMPOTENCY_KEY = {
@@ -28,13 +28,15 @@ const IDEMPOTENCY_KEY = {
   in: 'header',
   required: false,
   description:
-    'Kept for 24 hours. The same key with the same request repeats the first answer; with another request it is 409.',
+    'Valid for 24 hours. The same key with the same request returns the first response again; with another request ' +
+    'it returns 409.',
   schema: { type: 'string', minLength: 1, maxLength: 256 },
 }
-const API_DESCRIPTION = `Send mail, see what became of it, and look after the people and domains behind it.
+const API_DESCRIPTION = `Send mail, follow its delivery, and manage contacts, audiences and sending domains.
 
-Every answer is \`{success: true, message, data}\`, every error \`{success: false, error, message}\` with one of the codes listed at each
-endpoint; a VALIDATION_ERROR has \`details\` that name each field. A Regular key sends; an Admin key with the scope named does the rest.`
+Every response is \`{success: true, message, data}\`, every error \`{success: false, error, message}\` with one of the
+codes listed at each endpoint. A VALIDATION_ERROR has \`details\` with a message for each field. A Regular key sends
+mail; everything else needs an Admin key with the scope named at the endpoint.`
 
 interface DocumentParts {
   readonly schemas: SchemaRegistry
@@ -48,7 +50,7 @@ export function buildOpenApi(routes: readonly AnyRoute[], publicUrl: string): Js
   return step.value
 }
 
-/** The same for a process that serves meanwhile: other requests have their turn between any two endpoints. */
+/** The same, but yields to the event loop after each endpoint, for a process that serves requests meanwhile. */
 export async function buildOpenApiInSteps(routes: readonly AnyRoute[], publicUrl: string): Promise<Json> {
   const steps = buildSteps(routes, publicUrl)
   let step = steps.next()
@@ -93,7 +95,7 @@ function tagsOf(routes: readonly AnyRoute[]): Json[] {
   return ENDPOINT_GROUPS.filter(({ name }) => used.has(name)).map(({ name, description }) => ({ name, description }))
 }
 
-/** `nth` path of the route: the first is the documented one, the others are aliases. */
+/** Describes the `nth` path of the route. The first is the documented one, the others are aliases. */
 function describeRoute(spec: AnyRoute, nth: number, parts: DocumentParts): Json {
   const alias = nth === 0 ? undefined : `Alias of ${pathsOf(spec)[0]}.`
   const description = [alias, spec.description, accessOf(spec)].filter((line) => line !== undefined).join('\n\n')
@@ -119,15 +121,15 @@ function securityOf({ access }: AnyRoute): Json[] {
   return [access === 'operator' ? { operator: [] } : { key: [] }]
 }
 
-const KEYS = { operator: 'The token of the operator.', any: 'Either kind of key.', regular: 'A Regular key.' }
+const KEYS = { operator: 'Needs the operator token.', any: 'Needs any API key.', regular: 'Needs a Regular key.' }
 
 function accessOf({ access, needsLaunch }: AnyRoute): string | undefined {
   if (access === 'public') return undefined
-  const key = typeof access === 'object' ? `An Admin key with the scope \`${access.admin}\`.` : KEYS[access]
-  return needsLaunch === true ? `${key} The plan LAUNCH or higher.` : key
+  const key = typeof access === 'object' ? `Needs an Admin key with the scope \`${access.admin}\`.` : KEYS[access]
+  return needsLaunch === true ? `${key} Needs the plan LAUNCH or higher.` : key
 }
 
-/** `send-instant` is `sendInstant`: a name for a method of a client. */
+/** `send-instant` becomes `sendInstant`, the method name in clients. */
 function operationIdOf(spec: AnyRoute): string {
   return spec.name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
@@ -194,7 +196,7 @@ function jsonOf(answer: ZodType | undefined, name: string, schemas: SchemaRegist
   return answer === undefined ? {} : { 'application/json': contentFor(answer, 'output', name, schemas) }
 }
 
-/** The reference page shows the example of a schema only where it stands beside it. */
+/** Swagger UI shows the example of a schema only if it stands beside the reference to it. */
 function contentFor(schema: ZodType, io: 'input' | 'output', name: string, schemas: SchemaRegistry): Json {
   const examples = schema.meta()?.['examples']
   const example = Array.isArray(examples) ? { example: examples[0] as unknown } : {}

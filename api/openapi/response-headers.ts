@@ -1,20 +1,23 @@
-/** The headers of answers in the OpenAPI document. */
+/** The response headers in the OpenAPI document. */
 import type { Json } from './schemas.ts'
 import type { AnyRoute } from '#api/http/route.ts'
 
-/** What answers carry beside their body. */
+/** All headers that a response may have. */
 export const HEADERS = {
-  'X-Request-Id': header('string', 'Names this request in our log; quote it when you report a fault.'),
+  'X-Request-Id': header(
+    'string',
+    'The id of this request in the log of the service. Quote it when you report a problem.',
+  ),
   'X-RateLimit-Limit': header(
     'integer',
-    'Requests that the plan allows in the window. On every answer to a known key.',
+    'Requests that the plan allows in the window. In every response to a valid key.',
   ),
   'X-RateLimit-Remaining': header('integer', 'Requests left in the window.'),
-  'X-RateLimit-Reset': header('integer', 'When the window ends, in seconds since 1970.'),
-  'Retry-After': header('integer', 'Whole seconds to wait before the next try.'),
+  'X-RateLimit-Reset': header('integer', 'When the window ends, in Unix seconds.'),
+  'Retry-After': header('integer', 'Whole seconds to wait before you try again.'),
   'Idempotent-Replayed': header(
     'string',
-    '`true` on the repeated answer to a request that was done before under this Idempotency-Key.',
+    '`true` if this is the stored response to an earlier request with the same Idempotency-Key.',
   ),
 }
 
@@ -34,7 +37,7 @@ export function listSuccessHeaders(spec: AnyRoute): Json {
   return headersOf(['X-Request-Id', ...rate, ...(isIdempotent(spec) ? (['Idempotent-Replayed'] as const) : [])])
 }
 
-/** It reads the Idempotency-Key: only such an endpoint can refuse one. */
+/** Whether the endpoint accepts an Idempotency-Key: only such an endpoint can report a mismatch. */
 export function isIdempotent(spec: AnyRoute): boolean {
   return spec.errors.includes('IDEMPOTENCY_MISMATCH')
 }

@@ -1,7 +1,7 @@
 /**
- * From zod to the JSON Schema of the OpenAPI document. A schema that has an id (`.meta({ id })`), and every body and answer, becomes a
- * named component that is written once and referred to; the rest stands where it is used.
- * @throws when two different schemas have one name: that is a mistake in the table of routes, and every test of the document shows it.
+ * Converts zod schemas to the JSON Schemas of the OpenAPI document. Schemas with an id (`.meta({ id })`), and all
+ * bodies and responses, become named components that are referred to; other schemas are inlined.
+ * @throws if two different schemas have the same name, which is a mistake in the table of routes.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { z, type ZodType } from 'zod'
@@ -9,11 +9,11 @@ import { z, type ZodType } from 'zod'
 export type Json = Record<string, unknown>
 
 export interface SchemaRegistry {
-  /** The schema as it stands: what has an id is a reference, the rest is written out. */
+  /** The schema inlined; parts that have an id are references. */
   inline(schema: ZodType, io: 'input' | 'output'): Json
-  /** A reference to the schema as a component: by its own id, or by `name` where it has none. */
+  /** A reference to the schema as a component, under its own id or else under `name`. */
   refer(schema: ZodType, io: 'input' | 'output', name: string): Json
-  /** What was referred to so far, by name. */
+  /** All components so far, by name. */
   readonly components: Readonly<Record<string, Json>>
 }
 
@@ -28,7 +28,7 @@ export function createSchemaRegistry(): SchemaRegistry {
   const add = (name: string, json: Json): void => {
     const before = components[name]
     if (before !== undefined && !isDeepStrictEqual(before, json))
-      throw new Error(`two schemas of the API are called ${name}`)
+      throw new Error(`two different schemas of the API are named ${name}`)
     components[name] = json
   }
   const inline = (schema: ZodType, io: 'input' | 'output'): Json => {
@@ -63,7 +63,7 @@ function toJson(schema: ZodType, io: 'input' | 'output'): Json {
   return simplify(JSON.parse(JSON.stringify(json).replaceAll('"#/$defs/', `"${COMPONENTS}`))) as Json
 }
 
-/** A `.meta` with one of these describes the whole: the checks in zod read more than JSON Schema can tell. */
+/** A `.meta` with one of these keys replaces the generated JSON Schema, which cannot express all that zod checks. */
 const TYPE_KEYS = ['type', 'oneOf', 'anyOf', '$ref']
 
 function applyMeta(schema: z.core.$ZodType, json: z.core.JSONSchema.BaseSchema): void {
@@ -74,14 +74,14 @@ function applyMeta(schema: z.core.$ZodType, json: z.core.JSONSchema.BaseSchema):
   Object.assign(json, whole)
 }
 
-/** Forms that say what their pattern, a page long, would say again. */
+/** Formats that make their long regular expression redundant. */
 const KNOWN_FORMATS: readonly unknown[] = ['date-time', 'uuid', 'email', 'uri']
-/** So begins the description of a field that is another name of one. */
+/** How the description of an alias begins. */
 const ALIAS = /^alias of /
-/** Values, not schemas. */
+/** Keys with values in them, not schemas. */
 const VALUE_KEYS = ['examples', 'example', 'default', 'const', 'enum']
 
-/** Without what says nothing, and with aliases marked; all the way down. */
+/** Removes keywords that add nothing, and marks aliases as deprecated, recursively. */
 function simplify(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(simplify)
   if (typeof node !== 'object' || node === null) return node
@@ -92,7 +92,7 @@ function simplify(node: unknown): unknown {
   if (typeof json['description'] === 'string' && ALIAS.test(json['description'])) json['deprecated'] = true
   if (json['minimum'] === Number.MIN_SAFE_INTEGER) delete json['minimum']
   if (json['maximum'] === Number.MAX_SAFE_INTEGER) delete json['maximum']
-  if (json['additionalProperties'] === false) delete json['additionalProperties'] // clients shall bear fields that come later
+  if (json['additionalProperties'] === false) delete json['additionalProperties'] // clients must tolerate new fields
   if (isDeepStrictEqual(json['propertyNames'], { type: 'string' })) delete json['propertyNames']
   return json
 }

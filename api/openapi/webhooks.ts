@@ -28,7 +28,7 @@ function bodyOf(type: EventType): ZodType {
   const own = Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, schemaOf(field)]))
   return z
     .object({
-      id: z.string().meta({ description: 'evt_…, the same at every try' }),
+      id: z.string().meta({ description: 'evt_…, the same at every attempt' }),
       type: z.literal(type),
       event: z.literal(type).meta({ description: 'the same as type' }),
       timestamp: timestamp,
@@ -36,12 +36,14 @@ function bodyOf(type: EventType): ZodType {
       email_id: z.string().nullable(),
       message_id: z.string().nullable(),
       recipient: z.string().nullable().meta({ description: 'the address the event is about' }),
-      to: z.array(z.string()).nullable().meta({ description: 'what the message was addressed to' }),
+      to: z.array(z.string()).nullable().meta({ description: 'the addresses in the To header of the message' }),
       subject: z.string().nullable(),
       sequence: z.int().nullable().meta({ description: 'orders the events of one message' }),
-      metadata: z.record(z.string(), z.unknown()).meta({ description: 'what the sender gave with the message' }),
+      metadata: z
+        .record(z.string(), z.unknown())
+        .meta({ description: 'the metadata that the sender gave with the message' }),
       ...own,
-      data: z.record(z.string(), z.unknown()).meta({ description: 'what else is known of the event' }),
+      data: z.record(z.string(), z.unknown()).meta({ description: 'further fields of the event' }),
     })
     .meta({ id: `${pascalOf(type)}Event`, description: EVENT_TYPES[type].meaning, examples: [exampleOf(type)] })
 }
@@ -53,7 +55,7 @@ function pascalOf(type: EventType): string {
 const AT = new Date('2031-01-02T03:04:05.678Z')
 const WORKSPACE = '019a9a00-0000-7000-8000-000000000001'
 
-/** A body as it is sent; its data are those of the test event. */
+/** An example body, with the data of the test event. */
 function exampleOf(type: EventType): unknown {
   const isAboutMail = type.startsWith('email.')
   const id = '01c1f5a1-38ae-7000-8000-0000000000aa'
@@ -81,14 +83,14 @@ function exampleOf(type: EventType): unknown {
 }
 
 const WEBHOOK_HEADERS: Readonly<Record<string, string>> = {
-  'webhook-id': 'evt_…, the same at every try',
-  'webhook-timestamp': 'seconds since 1970, of this try',
+  'webhook-id': 'evt_…, the same at every attempt',
+  'webhook-timestamp': 'Unix seconds of this attempt',
   'webhook-signature':
     '`v1,<base64>` of HMAC-SHA256 over `id.timestamp.body` (Standard Webhooks); two during a rotation',
   'X-Webhook-Signature': '`sha256=<hex>` of HMAC-SHA256 over the body',
 }
 
-/** By type, as OpenAPI 3.1 has them. */
+/** The `webhooks` object of OpenAPI 3.1, by event type. */
 export function webhooksOf(schemas: SchemaRegistry): Json {
   return Object.fromEntries(EVENT_TYPE_NAMES.map((type) => [type, { post: operationOf(type, schemas) }]))
 }
@@ -111,8 +113,8 @@ function operationOf(type: EventType, schemas: SchemaRegistry): Json {
       content: { 'application/json': { schema: schemas.refer(bodyOf(type), 'output', name) } },
     },
     responses: {
-      '2XX': { description: 'Taken. Anything else is a failed try, and there are seven more.' },
-      '410': { description: 'Switches the endpoint off.' },
+      '2XX': { description: 'Accepted. After any other status the delivery is retried, up to seven times.' },
+      '410': { description: 'Disables the endpoint.' },
     },
   }
 }

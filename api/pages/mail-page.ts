@@ -1,6 +1,6 @@
 /**
- * A mail as a page. What stands in it is somebody else's: it runs in a sandbox of its own, where no script does, no form goes anywhere and
- * nothing of ours can be read; images, styles and links work, and tell nobody where the reader comes from.
+ * The page of a "view in browser" link. The HTML comes from a customer, so the page is sandboxed: no scripts, no forms,
+ * no access to this origin. Images, styles and links work and send no referrer.
  */
 import type { ApiResponse } from '#api/http/route.ts'
 import type { ViewedMail } from '#api/http/mail-view.ts'

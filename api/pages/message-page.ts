@@ -1,16 +1,17 @@
-/** Pages behind the links of a mail that are neither forms nor mails: what is not there. */
+/** Pages with one title and one sentence, such as those of invalid and expired links. */
 import type { Refusal } from '#src/platform/errors.ts'
 import type { ApiResponse } from '#api/http/route.ts'
 import { html, page } from './page.ts'
 import { TEXTS } from './texts.ts'
 
-/** For a link that leads nowhere. */
+/** The error page of the links in a mail. */
 export function invalidLinkPage({ error }: Refusal): ApiResponse {
-  const { title, text } = error === 'NOT_FOUND' ? TEXTS.invalidLink : error === 'RATE_LIMITED' ? TEXTS.rateLimited : TEXTS.serverError
+  const { title, text } =
+    error === 'NOT_FOUND' ? TEXTS.invalidLink : error === 'RATE_LIMITED' ? TEXTS.rateLimited : TEXTS.serverError
   return messagePage(title, text)
 }
 
-/** For a mail that nobody can be shown any more. */
+/** For "view in browser" links of mail whose content is no longer stored. */
 export function mailGonePage(): ApiResponse {
   return messagePage(TEXTS.mailGone.title, TEXTS.mailGone.text)
 }

@@ -1,13 +1,14 @@
 /**
- * The frame of every page that people see: HTML that works without script, on a phone, with a screen reader, in the dark and in print.
- * One style element, whose hash stands in the header: nothing else is run or loaded. Whatever is put in has been escaped by `html`.
+ * The layout of every public page: HTML that works without scripts, on a phone, with a screen reader, in dark mode and
+ * in print. Its only style element is allowed by hash in the Content-Security-Policy; nothing else is loaded or
+ * executed. The template tag `html` escapes every value.
  */
 import { createHash } from 'node:crypto'
 import { escapeHtml } from '#src/mail/html-escape.ts'
 import { pageHeaders } from '#api/http/headers.ts'
 import type { ApiResponse } from '#api/http/route.ts'
 
-/** HTML that may be put into a page as it is. */
+/** HTML that is inserted without escaping. */
 export class Markup {
   readonly text: string
   constructor(text: string) {
@@ -17,7 +18,7 @@ export class Markup {
 
 type HtmlValue = string | Markup | null | readonly Markup[]
 
-/** Every value is escaped, except what is Markup already. */
+/** Escapes every value except Markup. */
 export function html(texts: TemplateStringsArray, ...values: readonly HtmlValue[]): Markup {
   return new Markup(texts.map((text, i) => (i === 0 ? text : renderValue(values[i - 1] ?? null) + text)).join(''))
 }
@@ -28,7 +29,7 @@ function renderValue(value: HtmlValue): string {
   return typeof value === 'string' ? escapeHtml(value) : value.map(({ text }) => text).join('')
 }
 
-// Contrast of every pair is above 7:1, of borders above 3:1 (WCAG 2.2 1.4.6, 1.4.11); what is pressed is 44 px high (2.5.5).
+// Contrast of text is above 7:1, of borders above 3:1 (WCAG 2.2, 1.4.6 and 1.4.11); buttons are 44 px high (2.5.5).
 const STYLE = `
 :root{color-scheme:light dark}
 *{box-sizing:border-box}
@@ -65,7 +66,7 @@ input:focus-visible,button:focus-visible,a:focus-visible{outline-color:#a9c7ff}
 `
 const HEADERS = pageHeaders(createHash('sha256').update(STYLE).digest('base64'))
 
-/** The answer that shows a page. */
+/** The response with a page. */
 export function page(title: string, content: Markup): ApiResponse {
   const body = html`<!doctype html>
 <html lang="en">

@@ -1,10 +1,12 @@
-/** The pages of the public form: the form itself, again with what is wrong, thanks, the second step, and refusals. */
+/**
+ * The pages of the public subscribe form: form, form with errors, thanks, confirmation (double opt-in) and refusals.
+ */
 import type { Detail, Refusal } from '#src/platform/errors.ts'
 import type { SubscribeForm } from '#src/subscribe/form.ts'
 import type { ApiResponse } from '#api/http/route.ts'
 import { html, page, type Markup } from './page.ts'
 
-/** The field that people do not see: whoever fills it in is a program. */
+/** A hidden field that only bots fill in. */
 export const HONEYPOT_FIELD = 'homepage'
 
 interface FormField {
@@ -37,12 +39,12 @@ const FORM_FIELDS: readonly FormField[] = [
   },
 ]
 
-/** Posts to its own address. */
+/** The form posts to its own URL. */
 export function formPage(form: SubscribeForm): ApiResponse {
   return page(`Subscribe to ${form.name}`, renderForm(form, {}, []))
 }
 
-/** The form as it was filled in, and above it what is wrong with it. */
+/** The form with the values that were sent, and a list of their errors above it. */
 export function invalidFormPage(form: SubscribeForm, input: unknown, details: readonly Detail[]): ApiResponse {
   return page(`Error: Subscribe to ${form.name}`, renderForm(form, { ...(input as object | null) }, details))
 }
@@ -54,9 +56,13 @@ function renderForm(form: SubscribeForm, input: Readonly<Record<string, unknown>
   })
   const messages = new Map(problems.map(({ field, message }) => [field.name, message]))
   const first = problems[0]?.field.name ?? null
+  const inputs = FORM_FIELDS.map((field) => {
+    const message = messages.get(field.name) ?? null
+    return renderInput(field, valueOf(field, input), { message, isFirst: field.name === first })
+  })
   return html`${details.length === 0 ? null : renderSummary(problems)}<h1>Subscribe to ${form.name}</h1>
 <form method="post">
-${FORM_FIELDS.map((field) => renderInput(field, valueOf(field, input), { message: messages.get(field.name) ?? null, isFirst: field.name === first }))}
+${inputs}
 <div class="aside" aria-hidden="true">
 <label for="${HONEYPOT_FIELD}">Leave this field empty</label>
 <input id="${HONEYPOT_FIELD}" name="${HONEYPOT_FIELD}" type="text" tabindex="-1" autocomplete="off">
@@ -74,14 +80,14 @@ function renderSummary(problems: readonly FieldProblem[]): Markup {
   const lines = problems.map(({ field, message }) => html`<li><a href="#${field.name}">${message}</a></li>`)
   return html`<div class="problems" role="alert" aria-labelledby="problems">
 <h2 id="problems">There is a problem</h2>
-<ul>${lines.length === 0 ? html`<li>The form could not be read. Fill it in again.</li>` : lines}</ul>
+<ul>${lines.length === 0 ? html`<li>We couldn't read the form. Please fill it in again.</li>` : lines}</ul>
 </div>
 `
 }
 
 interface FieldState {
   readonly message: string | null
-  /** The first wrong field has the focus. */
+  /** The first invalid field gets the focus. */
   readonly isFirst: boolean
 }
 
@@ -116,23 +122,23 @@ function describeProblem({ name, label }: FormField, { message }: Detail): strin
     : `${label.replace(' (optional)', '')}: ${message}.`
 }
 
-/** The same for everybody who fills in the form of this audience. */
+/** The same page for every visitor, so it does not reveal who is subscribed. */
 export function thanksPage(form: SubscribeForm): ApiResponse {
   if (!form.isDoubleOptIn) return messagePage('Thank you', `You are subscribed to ${form.name}.`)
   return messagePage(
-    'One more step',
-    `We have sent you a mail with a link. Open it to confirm your subscription to ${form.name}.`,
+    'Check your inbox',
+    `We sent you an email. Open the link in it to confirm your subscription to ${form.name}.`,
   )
 }
 
-/** Behind the link of the letter: nothing has happened yet. */
+/** The page of the link in the confirmation mail. Opening it changes nothing; the button confirms. */
 export function confirmPage(form: SubscribeForm, email: string): ApiResponse {
   return page(
-    `Confirm: ${form.name}`,
+    `Confirm your subscription to ${form.name}`,
     html`<h1>Confirm your subscription</h1>
 <p>Subscribe ${email} to ${form.name}?</p>
 <form method="post">
-<button type="submit">Yes, subscribe</button>
+<button type="submit">Confirm subscription</button>
 </form>`,
   )
 }
@@ -141,19 +147,19 @@ export function confirmedPage(form: SubscribeForm): ApiResponse {
   return messagePage('Thank you', `You are subscribed to ${form.name}.`)
 }
 
-/** What a person is told of a refusal. */
+/** The error page of the form. */
 export function refusedPage(refusal: Refusal): ApiResponse {
   const [title, text] = REFUSAL_TEXTS[refusal.error] ?? DEFAULT_REFUSAL_TEXT
   return messagePage(title, text)
 }
 
 type PageText = readonly [title: string, text: string]
-const DEFAULT_REFUSAL_TEXT: PageText = ['That did not work', 'Something went wrong on our side. Please try again later.']
+const DEFAULT_REFUSAL_TEXT: PageText = ['Something went wrong', 'The problem is on our side. Please try again later.']
 const REFUSAL_TEXTS: Partial<Readonly<Record<Refusal['error'], PageText>>> = {
-  NOT_FOUND: ['Nothing here', 'This address is not valid, or not any more. Check it, or ask whoever gave it to you.'],
-  RATE_LIMITED: ['Please wait', 'There were too many attempts. Try again in a while.'],
-  VALIDATION_ERROR: ['That did not work', 'The request could not be read.'],
-  PAYLOAD_TOO_LARGE: ['That did not work', 'The form has too much text in it.'],
+  NOT_FOUND: ['Page not found', 'This link is invalid or has expired. Check the address, or ask for a new link.'],
+  RATE_LIMITED: ['Too many attempts', 'Please wait a few minutes and try again.'],
+  VALIDATION_ERROR: ['Something went wrong', "We couldn't read your request. Please go back and try again."],
+  PAYLOAD_TOO_LARGE: ['Form too long', 'The form contains too much text. Please shorten it and try again.'],
 }
 
 function messagePage(title: string, text: string): ApiResponse {

@@ -1,6 +1,5 @@
 /**
- * What the pages behind the links of a mail say. All of it stands here, one row for each thing that is said, so that another language is
- * another table of the same shape.
+ * All texts of the pages behind the links in a mail. Another language is another object of the same type.
  */
 interface PageText {
   readonly title: string
@@ -12,11 +11,11 @@ export interface PageTexts {
   readonly rateLimited: PageText
   readonly serverError: PageText
   readonly mailGone: PageText
-  /** A contact that was deleted. */
+  /** The contact was deleted. */
   readonly contactGone: PageText
   readonly unsubscribe: {
     readonly title: string
-    /** `list` is null for all mail of the sender. */
+    /** `list` is null if the mail belongs to no audience: then the question is about all mail of the sender. */
     readonly question: (email: string, list: string | null) => string
     readonly button: string
     readonly choose: string
@@ -33,8 +32,8 @@ export interface PageTexts {
     readonly intro: (email: string) => string
     readonly lists: string
     readonly none: string
-    readonly mailGone: string
-    readonly noMailHint: string
+    readonly unsubscribeAll: string
+    readonly unsubscribeAllHint: string
     readonly save: string
     readonly saved: string
   }
@@ -42,40 +41,42 @@ export interface PageTexts {
 
 const ENGLISH: PageTexts = {
   invalidLink: {
-    title: 'Nothing here',
-    text: 'This link is not complete, or not valid any more. Open it again from the mail that it came with.',
+    title: 'Link not valid',
+    text: 'This link is incomplete or has expired. Please open it again from the email that you received.',
   },
-  rateLimited: { title: 'Please wait', text: 'There were too many attempts. Try again in a while.' },
-  serverError: { title: 'That did not work', text: 'Something went wrong on our side. Please try again later.' },
-  mailGone: { title: 'Not there any more', text: 'This mail is not kept any longer, so it cannot be shown here.' },
+  rateLimited: { title: 'Too many attempts', text: 'Please wait a few minutes and try again.' },
+  serverError: { title: 'Something went wrong', text: 'The problem is on our side. Please try again later.' },
+  mailGone: { title: 'Email no longer available', text: 'We no longer store this email, so we cannot show it here.' },
   contactGone: {
-    title: 'You get no more mail',
-    text: 'Your address is not on our lists any more. There is nothing left to do.',
+    title: 'Already unsubscribed',
+    text: 'Your address is no longer on our lists. You do not need to do anything.',
   },
   unsubscribe: {
     title: 'Unsubscribe',
     question: (email, list) =>
-      list === null ? `Shall ${email} get no more mail of this kind?` : `Shall ${email} get no more mail of “${list}”?`,
+      list === null ? `Unsubscribe ${email} from these emails?` : `Unsubscribe ${email} from ${list}?`,
     button: 'Unsubscribe',
-    choose: 'Choose what you get instead',
+    choose: 'Choose which emails you receive instead',
   },
   unsubscribed: {
     title: 'You are unsubscribed',
     text: (email, list) =>
-      list === null ? `${email} gets no more mail of this kind.` : `${email} gets no more mail of “${list}”.`,
-    undoQuestion: 'Was that a mistake?',
-    undo: 'Undo',
+      list === null
+        ? `We have unsubscribed ${email} from these emails.`
+        : `We have unsubscribed ${email} from ${list}.`,
+    undoQuestion: 'Unsubscribed by mistake?',
+    undo: 'Subscribe again',
   },
-  restored: { title: 'You are subscribed again', text: 'Everything is as it was before.' },
+  restored: { title: 'You are subscribed again', text: 'Your previous settings are restored.' },
   preferences: {
-    title: 'What you get',
-    intro: (email) => `Mail to ${email}:`,
+    title: 'Email preferences',
+    intro: (email) => `Choose which emails we send to ${email}.`,
     lists: 'Send me',
-    none: 'You are on none of our lists.',
-    mailGone: 'No mail at all',
-    noMailHint: 'Also none that belongs to no list. Letters about orders, accounts and the like still come.',
-    save: 'Save',
-    saved: 'Your choice was saved.',
+    none: 'You are not subscribed to any of our lists.',
+    unsubscribeAll: 'Unsubscribe from all emails',
+    unsubscribeAllHint: 'You will still receive emails about your orders and your account.',
+    save: 'Save preferences',
+    saved: 'Your preferences are saved.',
   },
 }
 

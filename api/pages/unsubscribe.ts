@@ -1,6 +1,6 @@
 /**
- * The pages behind the unsubscribe and preference links of a mail. They work without script, and a look at them changes nothing: what
- * changes anything is a button. Addresses are shown in part, for mail is sent on.
+ * The pages of the unsubscribe and preferences links in a mail. They work without scripts. Opening a page changes
+ * nothing, only its button does, because mail scanners open links. Mail gets forwarded, so addresses are masked.
  */
 import type { UnsubscribeTarget, Preferences } from '#src/tracking/unsubscribe.ts'
 import type { ApiResponse } from '#api/http/route.ts'
@@ -8,10 +8,10 @@ import { messagePage } from './message-page.ts'
 import { html, page, type Markup } from './page.ts'
 import { TEXTS } from './texts.ts'
 
-/** In front of an audience's id, in the names of checkboxes. */
+/** The prefix of an audience's id in the names of checkboxes. */
 export const LIST_FIELD = 'list-'
 
-/** The question. */
+/** Asks for confirmation. */
 export function unsubscribePage({ person, list }: UnsubscribeTarget, token: string): ApiResponse {
   const { title, question, button, choose } = TEXTS.unsubscribe
   return withNoIndex(
@@ -59,7 +59,7 @@ export function contactGonePage(): ApiResponse {
 }
 
 export function preferencesPage({ person, lists }: Preferences, isSaved: boolean): ApiResponse {
-  const { title, intro, lists: legend, none, mailGone: noMail, noMailHint, save, saved } = TEXTS.preferences
+  const { title, intro, lists: legend, none, unsubscribeAll, unsubscribeAllHint, save, saved } = TEXTS.preferences
   const boxes = lists.map(({ audienceId, name, isSubscribed }) =>
     renderCheckbox({
       name: `${LIST_FIELD}${audienceId}`,
@@ -68,6 +68,12 @@ export function preferencesPage({ person, lists }: Preferences, isSaved: boolean
       hint: null,
     }),
   )
+  const unsubscribeAllBox = renderCheckbox({
+    name: 'all',
+    label: unsubscribeAll,
+    isChecked: person.isOptedOut,
+    hint: unsubscribeAllHint,
+  })
   return withNoIndex(
     page(
       title,
@@ -85,7 +91,7 @@ ${
     : html`<fieldset><legend>${legend}</legend>
 ${boxes}</fieldset>`
 }
-${renderCheckbox({ name: 'all', label: noMail, isChecked: person.isOptedOut, hint: noMailHint })}<button type="submit">${save}</button>
+${unsubscribeAllBox}<button type="submit">${save}</button>
 </form>`,
     ),
   )
@@ -98,7 +104,7 @@ interface PreferenceCheckbox {
   readonly hint: string | null
 }
 
-/** With a hidden `0` before it: what was shown and not checked is said too. */
+/** A hidden `0` precedes the checkbox: the form then also sends the checkboxes that are shown but not checked. */
 function renderCheckbox({ name, label, isChecked, hint }: PreferenceCheckbox): Markup {
   const attributes = [
     ...(isChecked ? [html` checked`] : []),

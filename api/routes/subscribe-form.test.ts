@@ -8,7 +8,7 @@ import { startApi, textOf, type Json, type TestApi } from '#test/support/api.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
 
-describe('the public form', () => {
+describe('the public signup form', () => {
   let api: TestApi
   before(async () => {
     api = await startApi({ TRUST_PROXY: 'true', SUBSCRIBE_BASE_URL: 'http://join.example' })
@@ -16,7 +16,7 @@ describe('the public form', () => {
   after(() => api.stop())
 
   let host = 0
-  /** Another network each time, so that tests do not count against each other. */
+  /** A different network each time, so that tests do not share rate limits. */
   const newNetwork = (): string => `198.51.${Math.floor(++host / 250)}.${host % 250}`
 
   const audience = (
@@ -89,7 +89,7 @@ describe('the public form', () => {
   }
 
   describe('the page', () => {
-    it('has the form, for people and their programs, and says whom it is for', async () => {
+    it('has an accessible form and names the audience', async () => {
       const { subscribeToken } = await audience({ name: 'Tea & <b>Biscuits</b> "daily"' })
       const { status, headers, text } = await ask(`/s/${subscribeToken}`)
       assert.deepEqual([status, headers.get('content-type')], [200, 'text/html; charset=utf-8'])
@@ -110,12 +110,15 @@ describe('the public form', () => {
         true,
       )
     })
-    it('runs nothing, loads nothing, is framed by nobody and sets no cookie', async () => {
+    it('has no script, loads nothing, cannot be framed and sets no cookie', async () => {
       const { subscribeToken } = await audience()
       const { headers } = await ask(`/s/${subscribeToken}`)
       assert.match(
         headers.get('content-security-policy') ?? '',
-        /^default-src 'none'; style-src 'sha256-[A-Za-z0-9+/=]+'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
+        new RegExp(
+          "^default-src 'none'; style-src 'sha256-[A-Za-z0-9+/=]+'; form-action 'self'; " +
+            "base-uri 'none'; frame-ancestors 'none'$",
+        ),
       )
       assert.deepEqual(
         ['set-cookie', 'referrer-policy', 'cache-control', 'x-content-type-options'].map((name) => headers.get(name)),
@@ -123,7 +126,7 @@ describe('the public form', () => {
       )
       assert.ok(headers.get('permissions-policy') !== null)
     })
-    it('is 404 for what is no token, one that nobody has, and that of a deleted audience: as a page, or as JSON', async () => {
+    it('is 404, as a page or as JSON, for an invalid or unknown token and for a deleted audience', async () => {
       const gone = await audience()
       await deleteAudience(api.db, api.workspaceId, gone.id)
       for (const token of ['x', '0'.repeat(32), gone.subscribeToken, '%00', "'"]) {
@@ -135,7 +138,7 @@ describe('the public form', () => {
       }
       for (const email of ['a@b.example', '']) {
         const said = await postForm(gone.subscribeToken, { email })
-        assert.deepEqual([said.status, said.text.includes('<h1>Nothing here</h1>')], [404, true])
+        assert.deepEqual([said.status, said.text.includes('<h1>Page not found</h1>')], [404, true])
       }
       const data = await postJson(gone.subscribeToken, { email: 'a@b.example' })
       assert.deepEqual([data.status, json(data)['error']], [404, 'NOT_FOUND'])
@@ -143,7 +146,7 @@ describe('the public form', () => {
   })
 
   describe('a subscription', () => {
-    it('as a form: a page of thanks, a contact, a membership, one event', async () => {
+    it('as a form: shows a thank-you page and stores a contact, a membership and one event', async () => {
       const { id, subscribeToken } = await audience()
       const before = await events()
       const said = await postForm(subscribeToken, {
@@ -158,7 +161,7 @@ describe('the public form', () => {
       ])
       assert.strictEqual(await events(), before + 1)
     })
-    it('as JSON, by each spelling of the names', async () => {
+    it('as JSON, with each alias of the names', async () => {
       const { id, subscribeToken } = await audience()
       const said = await postJson(subscribeToken, { email: 'a@json.example', firstName: 'A', lastName: null })
       assert.deepEqual(
@@ -174,7 +177,7 @@ describe('the public form', () => {
         ],
       )
     })
-    it('tells the same of an address that is new, subscribed, unsubscribed, in another audience, or suppressed', async () => {
+    it('responds alike for a new, subscribed, unsubscribed or suppressed address, and one of another audience', async () => {
       const [here, there] = [await audience(), await audience({ name: 'Other' })]
       await postJson(here.subscribeToken, { email: 'known@x.example' })
       await postJson(here.subscribeToken, { email: 'left@x.example' })
@@ -200,7 +203,7 @@ describe('the public form', () => {
       const { rows } = await api.db.query(`SELECT 1 FROM suppressions WHERE address = 'blocked@x.example'`)
       assert.strictEqual(rows.length, 1)
     })
-    it('is never answered before the work of either kind is over', async () => {
+    it('responds only after the same work, for known and unknown addresses', async () => {
       const { subscribeToken } = await audience()
       for (const email of ['slow@x.example', 'slow@x.example']) {
         const began = performance.now()
@@ -208,7 +211,7 @@ describe('the public form', () => {
         assert.ok(performance.now() - began >= 195)
       }
     })
-    it('a second time changes nothing and tells nobody', async () => {
+    it('a second time changes nothing and records no event', async () => {
       const { id, subscribeToken } = await audience()
       await postJson(subscribeToken, { email: 'twice@x.example', first_name: 'First' })
       const before = await events()
@@ -221,7 +224,7 @@ describe('the public form', () => {
       ])
       assert.strictEqual(await events(), before)
     })
-    it('ten at once of one new address are one membership and one event', async () => {
+    it('ten concurrent requests for a new address create one membership and one event', async () => {
       const { id, subscribeToken } = await audience()
       const before = await events()
       const said = await Promise.all(
@@ -230,7 +233,7 @@ describe('the public form', () => {
       assert.ok(said.every(({ status }) => status === 200))
       assert.deepEqual([(await members(id)).length, await events()], [1, before + 1])
     })
-    it('with the hidden field filled in gets the same answer, and nothing is stored', async () => {
+    it('with the honeypot filled in gets the same response, and nothing is stored', async () => {
       const { id, subscribeToken } = await audience()
       const person = await postForm(subscribeToken, { email: 'person@x.example' })
       const trapped = await postForm(subscribeToken, { email: 'bot@x.example', homepage: 'http://spam.example' })
@@ -240,7 +243,7 @@ describe('the public form', () => {
         ['person@x.example'],
       )
     })
-    const written = (value: string): string =>
+    const escapeHtml = (value: string): string =>
       value
         .replaceAll('&', '&amp;')
         .replaceAll('<', '&lt;')
@@ -250,13 +253,13 @@ describe('the public form', () => {
     const WRONG: readonly (readonly [why: string, fields: Record<string, string>, path: string])[] = [
       ['no address', { first_name: '"><script>alert(1)</script>' }, 'email'],
       ['an empty address', { email: '', last_name: 'O\'Neill & "sons"' }, 'email'],
-      ['what is no address', { email: '<img src=x>@' }, 'email'],
+      ['an invalid address', { email: '<img src=x>@' }, 'email'],
       ['an address with a name', { email: 'A <a@b.example>' }, 'email'],
       ['a name without end', { email: 'a@b.example', first_name: 'x'.repeat(101) }, 'first_name'],
       ['a name with a line break', { email: 'a@b.example', last_name: 'a\r\nBcc: c@d.example' }, 'last_name'],
     ]
     for (const [why, fields, path] of WRONG)
-      it(`with ${why}: 400, the form again with what was filled in, details in JSON`, async () => {
+      it(`with ${why}: 400, the form with its values, or details in JSON`, async () => {
         const { id, subscribeToken } = await audience()
         const page = await postForm(subscribeToken, fields)
         assert.strictEqual(page.status, 400)
@@ -266,7 +269,7 @@ describe('the public form', () => {
           page.text,
           new RegExp(`id="${path}"[^>]* aria-invalid="true" aria-describedby="${path}-wrong" autofocus>`),
         )
-        for (const value of Object.values(fields)) assert.ok(page.text.includes(`value="${written(value)}"`), value)
+        for (const value of Object.values(fields)) assert.ok(page.text.includes(`value="${escapeHtml(value)}"`), value)
         assert.ok(!/<script|<img/.test(page.text))
         const data = await postJson(subscribeToken, fields)
         assert.deepEqual(
@@ -275,7 +278,7 @@ describe('the public form', () => {
         )
         assert.deepEqual(await members(id), [])
       })
-    it('refuses what is too large and what is neither a form nor JSON, also without a length', async () => {
+    it('refuses a body that is too large or neither a form nor JSON, also without Content-Length', async () => {
       const { subscribeToken } = await audience()
       const large = await postForm(subscribeToken, { email: 'a@b.example', first_name: 'x'.repeat(70_000) })
       assert.deepEqual([large.status, large.headers.get('content-type')], [413, 'text/html; charset=utf-8'])
@@ -298,15 +301,15 @@ describe('the public form', () => {
       })
       assert.strictEqual(other.status, 415)
     })
-    it('a form that asks for JSON is answered in JSON', async () => {
+    it('a form post that accepts JSON gets JSON', async () => {
       const { subscribeToken } = await audience()
       const said = await postForm(subscribeToken, { email: 'wants@json.example' }, { accept: 'application/json' })
       assert.strictEqual(json(said)['success'], true)
     })
   })
 
-  describe('the pace', () => {
-    it('one network: 429 with Retry-After when it has posted too often, whatever X-Forwarded-For it claims', async () => {
+  describe('the rate limit', () => {
+    it('per network: 429 with Retry-After, whatever X-Forwarded-For claims', async () => {
       const { subscribeToken } = await audience()
       const posts = await Promise.all(
         Array.from({ length: 61 }, (_, i) =>
@@ -318,10 +321,10 @@ describe('the public form', () => {
       assert.strictEqual(json(refused[0] ?? (posts[0] as Said))['error'], 'RATE_LIMITED')
       assert.ok(Number(refused[0]?.headers.get('retry-after')) > 0)
       const page = await postForm(subscribeToken, { email: 'n@pace.example' }, { 'x-forwarded-for': '192.0.2.7' })
-      assert.deepEqual([page.status, page.text.includes('<h1>Please wait</h1>')], [429, true])
+      assert.deepEqual([page.status, page.text.includes('<h1>Too many attempts</h1>')], [429, true])
       assert.strictEqual((await postJson(subscribeToken, { email: 'n@pace.example' })).status, 200)
     })
-    it('one IPv6 customer is one network', async () => {
+    it('an IPv6 /64 is one network', async () => {
       const { subscribeToken } = await audience()
       const posts = await Promise.all(
         Array.from({ length: 61 }, (_, i) =>
@@ -334,7 +337,7 @@ describe('the public form', () => {
       )
       assert.strictEqual(posts.filter(({ status }) => status === 429).length, 1)
     })
-    it('one address from many networks, with and without a plus', async () => {
+    it('per address: from many networks, with and without a plus', async () => {
       const { subscribeToken } = await audience()
       const posts = await Promise.all(
         Array.from({ length: 11 }, (_, i) =>
@@ -344,7 +347,7 @@ describe('the public form', () => {
       assert.strictEqual(posts.filter(({ status }) => status === 429).length, 1)
       assert.strictEqual((await postJson(subscribeToken, { email: 'other@x.example' })).status, 200)
     })
-    it('keeps no address in Redis', async () => {
+    it('stores no address in Redis', async () => {
       const { subscribeToken } = await audience()
       await postJson(subscribeToken, { email: 'secret@x.example' })
       const { openRedis } = await import('#src/stores/redis.ts')
@@ -361,11 +364,11 @@ describe('the public form', () => {
   })
 
   describe('from another site', () => {
-    it('a program may post JSON and read the answer, refusals too; nothing else is open', async () => {
+    it('CORS allows posting JSON and reading the response, also errors; nothing else', async () => {
       const { subscribeToken } = await audience()
       const origin = { origin: 'https://customer.example' }
-      const wish = { 'access-control-request-method': 'POST', 'access-control-request-headers': 'content-type' }
-      const asked = await ask(`/s/${subscribeToken}`, { method: 'OPTIONS', headers: { ...origin, ...wish } })
+      const preflight = { 'access-control-request-method': 'POST', 'access-control-request-headers': 'content-type' }
+      const asked = await ask(`/s/${subscribeToken}`, { method: 'OPTIONS', headers: { ...origin, ...preflight } })
       assert.deepEqual(
         [
           asked.status,
@@ -392,8 +395,8 @@ describe('the public form', () => {
     })
   })
 
-  describe('with a second step', () => {
-    interface Letter {
+  describe('with double opt-in', () => {
+    interface SentMail {
       tier: string
       from_email: string
       from_name: string
@@ -401,8 +404,8 @@ describe('the public form', () => {
       html: string
       body_text: string
     }
-    async function letters(email: string): Promise<Letter[]> {
-      const { rows } = await api.db.query<Letter>(
+    async function sentMails(email: string): Promise<SentMail[]> {
+      const { rows } = await api.db.query<SentMail>(
         sql`
           SELECT m.tier, m.from_email, m.from_name, m.subject, m.html, m.body_text
           FROM recipients r
@@ -413,31 +416,31 @@ describe('the public form', () => {
       )
       return rows
     }
-    const linkOf = (letter: Letter | undefined): string =>
-      textOf(/http:\/\/join\.example(\/s\/confirm\/[\w-]+)/.exec(letter?.body_text ?? '')?.[1])
+    const linkOf = (mail: SentMail | undefined): string =>
+      textOf(/http:\/\/join\.example(\/s\/confirm\/[\w-]+)/.exec(mail?.body_text ?? '')?.[1])
 
-    it('sends a letter, stores nothing, and joins when the button is pressed, not when the link is opened', async () => {
+    it('sends a mail, stores nothing, and subscribes on the button, not on opening the link', async () => {
       const { id, subscribeToken } = await audience({ name: 'Tea\r\n<i>', isDoubleOptIn: true })
       const before = await events()
       const said = await postForm(subscribeToken, { email: 'Double@x.example', first_name: 'Buy http://spam.example' })
-      assert.deepEqual([said.status, said.text.includes('One more step')], [200, true])
-      const [letter, ...more] = await letters('double@x.example')
+      assert.deepEqual([said.status, said.text.includes('Check your inbox')], [200, true])
+      const [mail, ...more] = await sentMails('double@x.example')
       assert.strictEqual(more.length, 0)
       assert.deepEqual(
-        [letter?.tier, letter?.from_email, letter?.from_name, letter?.subject],
+        [mail?.tier, mail?.from_email, mail?.from_name, mail?.subject],
         ['instant', `no-reply@${api.domain}`, 'Tea <i>', 'Please confirm: Tea <i>'],
       )
       assert.ok(
-        !`${letter?.html}${letter?.body_text}${letter?.subject}`.includes('spam'),
-        'the letter says nothing that the form said',
+        !`${mail?.html}${mail?.body_text}${mail?.subject}`.includes('spam'),
+        'the mail contains no text from the form',
       )
-      assert.ok(!letter?.html.includes('<i>'))
+      assert.ok(!mail?.html.includes('<i>'))
       const { rows } = await api.db.query(`SELECT 1 FROM contacts WHERE email = 'double@x.example'`)
       assert.strictEqual(rows.length, 0)
-      const link = linkOf(letter)
+      const link = linkOf(mail)
       assert.ok(
         !Buffer.from(link.slice('/s/confirm/'.length), 'base64url').toString('latin1').includes('double@'),
-        'the link can be read',
+        'the link is readable',
       )
       const opened = await ask(link)
       assert.deepEqual([opened.status, opened.text.includes('<button type="submit">')], [200, true])
@@ -453,11 +456,11 @@ describe('the public form', () => {
       )
       assert.strictEqual(await events(), before + 1)
     })
-    it('as JSON says that a step is left, for known addresses too', async () => {
+    it('as JSON reports that a confirmation is required, for known addresses too', async () => {
       const { subscribeToken, id } = await audience({ isDoubleOptIn: true })
       const first = await postJson(subscribeToken, { email: 'j@x.example' })
       assert.deepEqual(json(first)['data'], { status: 'subscribed', confirmation_required: true })
-      const link = linkOf((await letters('j@x.example'))[0])
+      const link = linkOf((await sentMails('j@x.example'))[0])
       const done = await ask(link, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' })
       assert.deepEqual(json(done), {
         success: true,
@@ -467,35 +470,38 @@ describe('the public form', () => {
       assert.strictEqual((await members(id)).length, 1)
       assert.strictEqual((await postJson(subscribeToken, { email: 'j@x.example' })).text, first.text)
     })
-    it('asks an address once in ten minutes for one audience', async () => {
+    it('mails an address once in ten minutes per audience', async () => {
       const [one, two] = [await audience({ isDoubleOptIn: true }), await audience({ isDoubleOptIn: true })]
       const answers: Said[] = []
       for (const { subscribeToken } of [one, one, two])
         answers.push(await postJson(subscribeToken, { email: 'calm@x.example' }))
       assert.ok(answers.every(({ status, text }) => status === 200 && text === answers[0]?.text))
       await postJson(one.subscribeToken, { email: 'calm+2@x.example' })
-      assert.deepEqual([(await letters('calm@x.example')).length, (await letters('calm+2@x.example')).length], [2, 0])
+      assert.deepEqual(
+        [(await sentMails('calm@x.example')).length, (await sentMails('calm+2@x.example')).length],
+        [2, 0],
+      )
     })
-    it('is 404 for links that we did not make, that are over, changed, or lead to a deleted audience', async () => {
+    it('is 404 for forged, expired and altered links, and for a deleted audience', async () => {
       const { id } = await audience({ isDoubleOptIn: true })
       const gone = await audience({ isDoubleOptIn: true })
       await deleteAudience(api.db, api.workspaceId, gone.id)
       const encryption = createEncryption(loadMasterKey(api.config))
-      const wish = (audienceId: string, now = Date.now()): string =>
+      const proofFor = (audienceId: string, now = Date.now()): string =>
         createConfirmationToken(
           { encryption, clock: { now: () => now } },
           { workspaceId: api.workspaceId, audienceId, email: 'x@x.example', firstName: null, lastName: null },
         )
-      const good = wish(id)
+      const good = proofFor(id)
       assert.strictEqual((await ask(`/s/confirm/${good}`)).status, 200)
       const changed = good.replace(/^(.{40})./, (_, head: string) => `${head}${good[40] === 'A' ? 'B' : 'A'}`)
       const foreign = createEncryption(Buffer.alloc(32, 7)).encrypt('subscribe-proof', '[]').toString('base64url')
       const otherUse = encryption.encrypt('webhook', '[]').toString('base64url')
-      const over = wish(id, Date.now() - 7 * 24 * 3600 * 1000 - 1)
+      const over = proofFor(id, Date.now() - 7 * 24 * 3600 * 1000 - 1)
       for (const proof of [
         changed,
         over,
-        wish(gone.id),
+        proofFor(gone.id),
         foreign,
         otherUse,
         good.slice(1),
@@ -513,7 +519,7 @@ describe('the public form', () => {
         }
       assert.deepEqual(await members(id), [])
     })
-    it('without a domain that may send, nobody can confirm: the form says that it is closed', async () => {
+    it('without a verified domain the form is closed, because no confirmation can be sent', async () => {
       const tenant = await api.addTenant({ status: 'pending' })
       const { subscribeToken } = await audience({ isDoubleOptIn: true, workspaceId: tenant.workspaceId })
       const said = await postJson(subscribeToken, { email: 'a@x.example' })
@@ -522,7 +528,7 @@ describe('the public form', () => {
         [503, 'SERVICE_UNAVAILABLE', '3600'],
       )
     })
-    it('an address on the suppression list is answered alike and sent nothing', async () => {
+    it('a suppressed address gets the same response and no mail', async () => {
       const { subscribeToken } = await audience({ isDoubleOptIn: true })
       await suppress('never@x.example')
       assert.strictEqual((await postJson(subscribeToken, { email: 'never@x.example' })).status, 200)
@@ -531,7 +537,7 @@ describe('the public form', () => {
     })
   })
 
-  it('Redis away: the form goes on, and each process counts by itself', async () => {
+  it('without Redis the form works, and each process limits the rate on its own', async () => {
     const { id, subscribeToken } = await audience()
     await api.redis.crash()
     try {

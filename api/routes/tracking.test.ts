@@ -45,7 +45,7 @@ describe('open pixels and tracked links', () => {
     ).rows
   }
 
-  it('the pixel is an image that pages of others may show and nobody keeps, and is stored when it is answered', async () => {
+  it('the pixel is a cross-origin image that is never cached; its hit is stored before the response', async () => {
     const answer = await ask(links.open(ref), { headers: { 'x-forwarded-for': '81.2.69.160' } })
     assert.deepEqual(
       [
@@ -65,7 +65,7 @@ describe('open pixels and tracked links', () => {
     'http://xn--bcher-kva.example/',
     'https://a.example/?q=%0d%0aSet-Cookie:%20x',
   ])
-    it(`leads to ${url}, which is stored`, async () => {
+    it(`redirects to ${url} and stores the click`, async () => {
       const answer = await ask(links.click(ref, url))
       assert.deepEqual(
         [answer.status, answer.headers.get('location'), answer.headers.get('referrer-policy')],
@@ -76,7 +76,7 @@ describe('open pixels and tracked links', () => {
         [url],
       )
     })
-  it('the direct way and the usual one (here for a query) answer alike, and are counted alike', async () => {
+  it('the fast path and the route (used here for a query) respond and count alike', async () => {
     const own = new Set(['x-request-id', 'date', 'content-type', 'content-length'])
     const headersOf = (answer: Response): string[] =>
       [...answer.headers]
@@ -106,7 +106,7 @@ describe('open pixels and tracked links', () => {
     }
     assert.strictEqual((await stored()).length, 4)
   })
-  it('HEAD and prefetch are answered alike, as machines', async () => {
+  it('HEAD and prefetch get the same response and count as machines', async () => {
     const head = await ask(links.click(ref, 'https://a.example/'), { method: 'HEAD' })
     assert.strictEqual(head.headers.get('location'), 'https://a.example/')
     assert.strictEqual((await ask(links.open(ref), { headers: { purpose: 'prefetch' } })).status, 200)
@@ -115,7 +115,7 @@ describe('open pixels and tracked links', () => {
       ['head', 'prefetch'],
     )
   })
-  it('what we did not make leads nowhere and is stored nowhere', async () => {
+  it('a forged link redirects nowhere and stores nothing', async () => {
     const own = links.click(ref, 'https://a.example/')
     const coded = (url: string): string => Buffer.from(url).toString('base64url')
     const swap = (url: string): string => own.replace(/[^/]+$/, coded(url))
@@ -138,10 +138,10 @@ describe('open pixels and tracked links', () => {
     }
     assert.deepEqual(await stored(), [])
   })
-  it('a person is told with a page, a program in JSON', async () => {
+  it('an invalid link shows a page to a browser and JSON to a program', async () => {
     const wrong = `${api.url}/c/x/eA`
     const page = await ask(wrong, { headers: { accept: 'text/html' } })
-    assert.match(await page.text(), /<h1>Nothing here<\/h1>/)
+    assert.match(await page.text(), /<h1>Link not valid<\/h1>/)
     const json = await api.call('GET', '//c/x/eA', { key: null, headers: { accept: 'application/json' } })
     assert.deepEqual([json.status, json.body['error']], [404, 'NOT_FOUND'])
   })
@@ -165,13 +165,13 @@ describe('open pixels and tracked links', () => {
       const text = await (await ask(await store({ text: 'One <i>\nTwo' }))).text()
       assert.match(text, /<h1>Hi &lt;b&gt;<\/h1>\n<p>One &lt;i&gt;<br>\nTwo<br>/)
     })
-    it('a mail that is not kept any more has a friendly page, a wrong link none', async () => {
-      assert.match(await (await ask(links.view(ref))).text(), /Not there any more/)
+    it('an expired mail has a page that says so; an invalid link does not', async () => {
+      assert.match(await (await ask(links.view(ref))).text(), /Email no longer available/)
       assert.strictEqual((await ask(links.view(ref).slice(0, -1))).status, 404)
       assert.strictEqual((await ask(links.open(ref).replace('/o/', '/v/'))).status, 404)
     })
   })
-  it('a header of any length does no harm', async () => {
+  it('headers of any length are harmless', async () => {
     const url = new URL(links.open(ref))
     const status = await new Promise<number | undefined>((resolve) =>
       httpRequest(

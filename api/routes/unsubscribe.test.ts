@@ -54,7 +54,7 @@ describe('unsubscribing', () => {
     const got = await answer
     return { status: got.status, headers: got.headers, text: await got.text() }
   }
-  /** Subscribed to [news, offers], and wants no mail at all. */
+  /** Whether the contact is subscribed to [news, offers], and whether it opted out of all mail. */
   async function status(): Promise<(boolean | undefined)[]> {
     const { rows } = await api.db.query<{ audience_id: string; is_subscribed: boolean }>(
       'SELECT audience_id, is_subscribed FROM memberships WHERE contact_id = $1',
@@ -81,11 +81,11 @@ describe('unsubscribing', () => {
       )
     ).rows.map(({ type, audience }) => `${type} ${audience}`)
 
-  it('a look changes nothing, keeps nothing, tells nobody where it came from', async () => {
+  it('GET changes nothing, is not cached and sends no referrer', async () => {
     const { status: code, text, headers } = await page(fetch(links.unsubscribe(ref)))
     assert.strictEqual(code, 200)
     assert.match(text, /<form method="post">\n<input type="hidden" name="List-Unsubscribe" value="One-Click">/)
-    assert.match(text, /a…@x\.example get no more mail of “News &amp; more”\?/)
+    assert.match(text, /Unsubscribe a…@x\.example from News &amp; more\?/)
     assert.notMatch(text, /anna|<script/)
     assert.deepEqual(
       [
@@ -99,12 +99,12 @@ describe('unsubscribing', () => {
     for (const method of ['HEAD', 'OPTIONS']) await fetch(links.unsubscribe(ref), { method })
     assert.deepEqual(await status(), [true, true, false])
   })
-  it('a post acts at once, on this audience alone, without a cookie or a redirect, and twice is once', async () => {
+  it('POST unsubscribes from this audience only, without cookie or redirect, and is idempotent', async () => {
     for (let time = 0; time < 2; time++) assert.strictEqual((await post(links.unsubscribe(ref), ONE_CLICK)).status, 200)
     assert.deepEqual(await status(), [false, true, false])
     assert.deepEqual(await eventsOf(), [`contact.unsubscribed ${news}`])
   })
-  it('as multipart, in other letters, as JSON', async () => {
+  it('POST as multipart, in other letter case, and as JSON', async () => {
     const form = new FormData()
     form.set('List-Unsubscribe', 'One-Click')
     assert.strictEqual((await post(links.unsubscribe(ref), form)).status, 200)
@@ -124,16 +124,16 @@ describe('unsubscribing', () => {
     ['something else', 'List-Unsubscribe=No'],
     ['another field', 'x=One-Click'],
   ] as const) {
-    it(`a post of ${what} does nothing`, async () => {
+    it(`POST of ${what} has no effect`, async () => {
       const answer = await post(links.unsubscribe(ref), body, { ...FORM, accept: 'application/json' })
       assert.deepEqual([answer.status, await status()], [400, [true, true, false]])
     })
   }
-  it('a program is answered in JSON', async () => {
+  it('a program gets JSON', async () => {
     const answer = await post(links.unsubscribe(ref), ONE_CLICK, { ...FORM, accept: 'application/json' })
     assert.deepEqual(await answer.json(), { success: true, message: 'Unsubscribed.', data: { status: 'unsubscribed' } })
   })
-  it('the page that tells of it undoes it; the link of the mail alone does not', async () => {
+  it('the confirmation page can undo it; the link in the mail alone cannot', async () => {
     const { text } = await page(post(links.unsubscribe(ref), ONE_CLICK))
     const undo = /name="undo" value="([\w-]+)"/.exec(text)?.[1] ?? ''
     assert.match((await page(post(links.unsubscribe(ref), `undo=${undo}`))).text, /subscribed again/)
@@ -144,17 +144,17 @@ describe('unsubscribing', () => {
     const again = await page(post(links.unsubscribe(ref), ONE_CLICK))
     assert.notMatch(again.text, /name="undo"/)
   })
-  it('mail of no audience: no more such mail at all, and the lists stay', async () => {
+  it('mail without an audience: opts out of all such mail, and memberships stay', async () => {
     const { text } = await page(post(links.unsubscribe({ ...ref, audienceId: null }), ONE_CLICK))
     assert.deepEqual(await status(), [true, true, true])
     await post(links.unsubscribe(ref), `undo=${/name="undo" value="([\w-]+)"/.exec(text)?.[1]}`)
     assert.deepEqual(await status(), [true, true, false])
   })
-  it('an audience that is gone is no fault', async () => {
+  it('a deleted audience is not an error', async () => {
     await api.db.query('UPDATE audiences SET deleted_at = now() WHERE id = $1', [news])
     assert.strictEqual((await post(links.unsubscribe(ref), ONE_CLICK)).status, 200)
   })
-  it('a contact that was deleted gets a friendly page', async () => {
+  it('a deleted contact gets a page', async () => {
     const gone = { ...ref, contactId: newId() }
     for (const answer of [
       fetch(links.unsubscribe(gone)),
@@ -164,10 +164,10 @@ describe('unsubscribing', () => {
     ]) {
       const { status: code, text } = await page(answer)
       assert.strictEqual(code, 200)
-      assert.match(text, /You get no more mail/)
+      assert.match(text, /Already unsubscribed/)
     }
   })
-  it('one that was deleted and made again is found by the mail, which gets its event once, and its ledger row', async () => {
+  it('a contact that was deleted and created again is found by the mail; event and ledger row once', async () => {
     const { body } = await api.call('POST', '/send-email/async', {
       body: { to: 'Anna@x.example', from: `a@${api.domain}`, subject: 'x', body: 'x' },
     })
@@ -191,7 +191,7 @@ describe('unsubscribing', () => {
     )
     assert.deepEqual(rows, [{ is: true }])
   })
-  it('tokens of others and made-up ones open nothing', async () => {
+  it('foreign and forged tokens are refused', async () => {
     for (const url of [
       `${api.url}/u/${'a'.repeat(104)}`,
       links.unsubscribe(ref).slice(0, -1),
@@ -204,10 +204,10 @@ describe('unsubscribing', () => {
     const other = await api.addTenant()
     assert.match(
       (await page(fetch(links.unsubscribe({ ...ref, workspaceId: other.workspaceId })))).text,
-      /You get no more mail/,
+      /Already unsubscribed/,
     )
   })
-  it('is bounded by link', async () => {
+  it('has a rate limit per link', async () => {
     const mine = { ...ref, messageId: newId() }
     const codes = await Promise.all(
       Array.from({ length: 70 }, async () => (await fetch(links.unsubscribe(mine))).status),
@@ -219,7 +219,7 @@ describe('unsubscribing', () => {
   describe('preferences', () => {
     const save = (fields: Record<string, string>): Promise<Response> =>
       post(links.preferences(ref), String(new URLSearchParams(fields)))
-    it('show the lists of the contact, and who gets what', async () => {
+    it('show the audiences of the workspace that the contact was in', async () => {
       await addAudience('Of others')
       await post(links.unsubscribe(ref), ONE_CLICK)
       const { text, status: code } = await page(fetch(links.preferences(ref)))
@@ -230,18 +230,18 @@ describe('unsubscribing', () => {
       assert.deepEqual(boxes, [
         [news, false, 'News &amp; more'],
         [offers, true, 'Offers'],
-        ['all', false, 'No mail at all'],
+        ['all', false, 'Unsubscribe from all emails'],
       ])
       assert.deepEqual(await status(), [false, true, false])
     })
-    it('are saved as they were chosen, and no list that was not shown changes', async () => {
-      assert.match((await page(save({ [`list-${news}`]: '0' }))).text, /role="status">Your choice was saved/)
+    it('are saved as chosen; audiences that were not shown do not change', async () => {
+      assert.match((await page(save({ [`list-${news}`]: '0' }))).text, /role="status">Your preferences are saved/)
       assert.deepEqual(await status(), [false, true, false])
       await save({ [`list-${news}`]: '1', [`list-${offers}`]: '0', 'list-x': '1', [`list-${newId()}`]: '1' })
       assert.deepEqual(await status(), [true, false, false])
       assert.deepEqual(await eventsOf(), [`contact.unsubscribed ${news}`, `contact.unsubscribed ${offers}`])
     })
-    it('no mail at all takes out of all lists, and whoever subscribes again gets mail again', async () => {
+    it('opting out ends all memberships; subscribing again ends the opt-out', async () => {
       await save({ [`list-${news}`]: '1', all: '1' })
       assert.deepEqual(await status(), [false, false, true])
       await post(`${api.url}/s/${await tokenOf(news)}`, 'email=anna@x.example')

@@ -1,5 +1,6 @@
 /**
- * Attachments: base64 checked strictly and decoded once, names made harmless, types and ids only in the form that a MIME header can hold.
+ * The attachments of a send: strict base64, decoded once; sanitised filenames; types and content ids that are valid in
+ * MIME headers.
  */
 import { z } from 'zod'
 import type { Attachment } from '#src/messages/submission.ts'
@@ -8,7 +9,7 @@ const MAX_ATTACHMENTS = 100
 const MAX_NAME_BYTES = 200
 const TOKEN = "[A-Za-z0-9!#$&^_.+'-]{1,100}"
 const PARAMETER = `\\s*;\\s*[A-Za-z0-9_-]{1,40}=(?:[A-Za-z0-9!#$&^_.+:/'-]{1,100}|"[A-Za-z0-9!#$&^_.+:/ '-]{0,100}")`
-/** multipart/* may not be sent in base64 (RFC 2046 §5.1): it would be a body, not a file. */
+/** Excludes multipart/*, which must not be base64-encoded (RFC 2046 §5.1). */
 const CONTENT_TYPE = new RegExp(`^(?!multipart/)${TOKEN}/${TOKEN}(?:${PARAMETER}){0,8}$`, 'i')
 const CONTENT_ID = /^<?([\w.!#$%&'*+/=?^`{|}~@-]{1,200})>?$/
 
@@ -42,17 +43,17 @@ export const attachments = z
   .nullish()
   .transform((list) => list ?? [])
 
-/** Standard alphabet and padding (RFC 4648 §4); line breaks, which many encoders put in, are let through. Null when it is anything else. */
+/** Standard alphabet and padding (RFC 4648 §4), with or without line breaks. Null if the text is not valid base64. */
 export function decodeBase64(text: string): Buffer | null {
   const compact = text.includes('\n') ? text.replace(/\r?\n/g, '') : text
-  // Buffer skips what it does not know and takes the URL alphabet too: the length tells of the first, a look of the second
+  // Buffer.from skips invalid characters, which the length check at the end finds, and accepts the URL alphabet
   if (compact.length % 4 !== 0 || compact.includes('-') || compact.includes('_')) return null
   const padding = compact.endsWith('==') ? 2 : compact.endsWith('=') ? 1 : 0
   const bytes = Buffer.from(compact, 'base64')
   return bytes.length === (compact.length / 4) * 3 - padding ? bytes : null
 }
 
-/** The last part of a path, without what cannot be seen or means something to a file system; never empty. */
+/** The last segment of a path, without invisible characters and those with a meaning in file systems. Never empty. */
 export function sanitizeFilename(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? ''
   const visible = last
@@ -63,7 +64,7 @@ export function sanitizeFilename(name: string): string {
   return shorten(visible) || 'attachment'
 }
 
-/** Cuts before the extension, which says what it is, and between characters. */
+/** Shortens the part before the extension, between characters. */
 function shorten(name: string): string {
   if (Buffer.byteLength(name) <= MAX_NAME_BYTES) return name
   const extension = /\.[A-Za-z0-9]{1,10}$/.exec(name)?.[0] ?? ''
@@ -71,7 +72,7 @@ function shorten(name: string): string {
   return stem.toString('utf8').replace(/\uFFFD+$/, '') + extension
 }
 
-/** What mail clients should open it with, when the sender did not say. */
+/** The media type by extension, for attachments without a type. */
 const TYPES_BY_EXTENSION: Readonly<Record<string, string>> = {
   pdf: 'application/pdf',
   txt: 'text/plain',

@@ -1,6 +1,6 @@
 /**
- * The body of a send: every alias and form of the contract, folded into one canonical message. Nothing behind this file knows an alias.
- * Only what can be judged from the body alone is judged here; sender, limits, time and templates are `prepare.ts`.
+ * The body of a send: converts every alias and form of the API contract to one canonical message. The code after this
+ * file knows no alias. Validates what depends on the body alone; `prepare.ts` checks sender, limits, time and template.
  */
 import { z } from 'zod'
 import type { Mailbox } from '#src/mail/address.ts'
@@ -22,16 +22,16 @@ export interface SendBody {
   readonly cc: readonly Mailbox[]
   readonly bcc: readonly Mailbox[]
   readonly from: Mailbox | null
-  /** `tracking`: the one in the workspace's settings. */
+  /** `tracking`: the reply-to address in the tracking settings of the workspace. */
   readonly replyTo: Mailbox | 'tracking' | null
   readonly subject: string | null
   readonly html: BodyText | null
   readonly text: BodyText | null
-  /** What the client says of a body that a template renders. */
+  /** `is_html` of the request: whether a template renders HTML. */
   readonly isHtml: boolean | null
   readonly templateId: string | null
   readonly params: Readonly<Record<string, unknown>>
-  /** What the content was made from already. */
+  /** The template that the content was rendered from already. */
   readonly template?: TemplateReference
   readonly attachments: readonly Attachment[]
   readonly headers: readonly CustomHeader[]
@@ -49,7 +49,7 @@ const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/u
 const subject = z
   .string()
   .max(MAX_SUBJECT, `at most ${MAX_SUBJECT} characters`)
-  .refine((value) => !CONTROL.test(value), 'has a line break or a control character')
+  .refine((value) => !CONTROL.test(value), 'contains a line break or a control character')
   .nullish()
 const tag = z
   .string()
@@ -59,7 +59,7 @@ const tag = z
 const tags = z
   .union(
     [z.array(tag).max(MAX_TAGS), tag.transform((one) => [one])],
-    `must be a list of texts, each of 1 to ${MAX_TAG} characters, at most ${MAX_TAGS}`,
+    `must be a list of at most ${MAX_TAGS} strings of 1 to ${MAX_TAG} characters`,
   )
   .nullish()
 const metadata = z
@@ -67,7 +67,7 @@ const metadata = z
     z.string().min(1).max(MAX_TAG),
     z.union(
       [z.string().max(MAX_METADATA_TEXT), z.number(), z.boolean(), z.null()],
-      'must be a text, a number or a boolean: metadata is flat',
+      'must be a string, a number or a boolean; metadata cannot be nested',
     ),
   )
   .refine((value) => Object.keys(value).length <= MAX_METADATA, `at most ${MAX_METADATA} entries`)
@@ -108,10 +108,10 @@ const fields = z.object({
   fromName: text.meta({ description: 'alias of from_name' }),
   reply_to: replyTo,
   subject,
-  body: text.meta({ description: 'HTML or text, detected' }),
+  body: text.meta({ description: 'HTML or plain text; the service detects which' }),
   html: text,
   text,
-  is_html: flag.meta({ description: 'overrules the detection' }),
+  is_html: flag.meta({ description: 'overrides the detection: true = HTML, false = plain text' }),
   template_id: text,
   params,
   template_data: params.meta({ description: 'alias of params' }),
@@ -162,10 +162,10 @@ const canonicalBody = fields.transform((given, sink): SendBody => {
 })
 
 export const sendBody = canonicalBody.meta({ id: 'Message', required: ['to'], examples: [EXAMPLE] })
-/** For schemas that hold a message which they read themselves. */
+/** For schemas that contain a message and parse it separately. */
 export const MESSAGE_REF = { $ref: '#/components/schemas/Message' }
 
-/** An optional text that is empty says as much as one that is left out. */
+/** An empty optional string counts as absent. */
 function orNull(value: string | null | undefined): string | null {
   return value === undefined || value === null || value === '' ? null : value
 }
@@ -174,7 +174,7 @@ function reportIssue(sink: IssueSink, path: string, message: string): void {
   sink.addIssue({ code: 'custom', path: [path], message })
 }
 
-/** A template brings its body, and its subject unless one is given; without a template both are needed. */
+/** A template supplies the body, and the subject unless one is given. Without a template both are required. */
 function checkTemplate(given: SendFields, templateId: string | null, sink: IssueSink): void {
   const contents = (['body', 'html', 'text'] as const).filter((field) => orNull(given[field]) !== null)
   if (templateId !== null) {
@@ -197,14 +197,14 @@ function readContent(given: SendFields, sink: IssueSink): { html: BodyText | nul
   return { html: null, text: null }
 }
 
-/** Characters; a longer text goes on as bytes. */
+/** Characters. A longer text is passed on as bytes. */
 const LONG_TEXT = 64 * 1024
 
 function asBodyText(given: string | null): BodyText | null {
   return given === null || given.length <= LONG_TEXT ? given : Buffer.from(given)
 }
 
-/** A name given apart wins over the one inside `from`. */
+/** `from_name` overrides the name in `from`. */
 function readFrom(given: SendFields, sink: IssueSink): Mailbox | null {
   const name = orNull(given.from_name) ?? orNull(given.fromName)
   if (given.from === null || name === null) return given.from

@@ -1,4 +1,6 @@
-/** What a message says: `body` (HTML or text, detected or told by `is_html`), `html`, `text`, folded into one HTML and one text part. */
+/**
+ * Resolves `body` (HTML or text, detected or declared by `is_html`), `html` and `text` to one HTML and one text part.
+ */
 import { isHtml } from '#src/mail/html-detection.ts'
 
 export interface MessageParts {
@@ -6,7 +8,7 @@ export interface MessageParts {
   readonly text: string | null
 }
 
-/** A body by its kind. `told` is what the client says of it. */
+/** Assigns `body` to its part. The client's `is_html` overrides the detection. */
 function assignPart(body: string, isHtmlByClient: boolean | null): MessageParts {
   return (isHtmlByClient ?? isHtml(body)) ? { html: body, text: null } : { html: null, text: body }
 }
@@ -15,7 +17,7 @@ export type ResolvedContent =
   | { readonly ok: true; readonly content: MessageParts }
   | { readonly ok: false; readonly path: 'html' | 'text'; readonly reason: string }
 
-/** `body` fills the part of its kind; where `html` or `text` says something else for the same part, the message is contradictory. */
+/** `body` fills the HTML or the text part. A different `html` or `text` for the same part is an error. */
 export function resolveContent(
   given: MessageParts & { readonly body: string | null; readonly isHtml: boolean | null },
 ): ResolvedContent {

@@ -1,13 +1,14 @@
 /**
- * Headers that a sender may add: names as RFC 5322 §3.6.8 has them, values on one line. What identifies, routes, dates, signs or
- * structures the message is ours and cannot be given, nor what has a field of its own or may stand only once.
+ * The custom headers of a send: names by RFC 5322 §3.6.8, values on one line. Mailstead sets the headers that identify,
+ * route, date, sign or structure the message. These cannot be set here, and neither can headers that have a field of
+ * their own in the request.
  */
 import { z } from 'zod'
 
 const MAX_HEADERS = 100
 const MAX_NAME = 100
 const MAX_VALUE = 4000
-/** A line may have 998 octets (RFC 5322 §2.1.1) and can only be folded at a space. */
+/** A line has at most 998 octets (RFC 5322 §2.1.1) and can be folded only at white space. */
 const MAX_WORD = 900
 
 const FORBIDDEN = new Set([
@@ -28,20 +29,20 @@ const FORBIDDEN = new Set([
   'authentication-results',
 ])
 const FORBIDDEN_PREFIXES = ['content-', 'resent-', 'arc-']
-/** ftext: printable ASCII but the colon. */
+/** ftext: printable ASCII except the colon. */
 const HEADER_NAME = /^[!-9;-~]+$/
 
 export type CustomHeader = readonly [name: string, value: string]
 
 const headerObject = z
-  .record(z.string(), z.union([z.string(), z.number(), z.boolean()], 'must be a text'))
+  .record(z.string(), z.union([z.string(), z.number(), z.boolean()], 'must be a string'))
   .transform((given) => Object.entries(given))
 const headerList = z
   .array(z.object({ name: z.string(), value: z.string() }))
   .transform((given) => given.map(({ name, value }) => [name, value] as const))
 
 export const headers = z
-  .union([headerObject, headerList], 'must be an object of names and texts')
+  .union([headerObject, headerList], 'must be an object with names and values')
   .nullish()
   .transform((given, sink): CustomHeader[] => {
     const found = (given ?? []).map(([name, value]): CustomHeader => [name, String(value)])
@@ -55,7 +56,7 @@ export const headers = z
 
 function validateName(name: string): string | null {
   if (!HEADER_NAME.test(name) || name.length > MAX_NAME)
-    return `is not the name of a header (printable ASCII without a colon, at most ${MAX_NAME} characters)`
+    return `is not a valid header name (printable ASCII without a colon, at most ${MAX_NAME} characters)`
   const lower = name.toLowerCase()
   return FORBIDDEN.has(lower) || FORBIDDEN_PREFIXES.some((prefix) => lower.startsWith(prefix))
     ? 'cannot be set or overridden'
@@ -63,7 +64,7 @@ function validateName(name: string): string | null {
 }
 
 function validateValue(value: string): string | null {
-  if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(value.replaceAll('\t', ' '))) return 'has a line break or a control character'
+  if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(value.replaceAll('\t', ' '))) return 'contains a line break or a control character'
   if (value.length > MAX_VALUE) return `is longer than ${MAX_VALUE} characters`
   return value.split(/[ \t]/).some((word) => Buffer.byteLength(word) > MAX_WORD)
     ? `has more than ${MAX_WORD} octets without a space`

@@ -1,7 +1,7 @@
 /**
- * The forms in which people write addresses, folded into mailboxes: `a@b`, `Name <a@b>`, `{email, name?}`, for lists also an array of these
- * or one text with commas. What an address is, and what a name may be, is decided by src/mail/address.ts alone.
- * Commas cut only where the whole list is one text: an entry of an array with a comma in it is a list that wants to pass for one address.
+ * Parses mailboxes in all accepted forms: `a@b`, `Name <a@b>`, `{email, name?}`; for lists also an array of these or
+ * one string with commas. src/mail/address.ts alone decides which addresses and names are valid. Commas separate
+ * addresses only in such a string; in an entry of an array they make the address invalid.
  */
 import { z } from 'zod'
 import { parseMailbox, splitMailboxes, type Mailbox } from '#src/mail/address.ts'
@@ -17,27 +17,27 @@ const MAILBOX_OBJECT = {
 }
 const MAILBOX_FORMS = [{ type: 'string', description: '`a@b` or `Name <a@b>`' }, MAILBOX_OBJECT]
 
-/** One mailbox; null when it is left out. */
+/** One mailbox; null if absent. */
 export const mailbox = z
   .unknown()
   .optional()
   .meta({ oneOf: MAILBOX_FORMS })
   .transform((value, sink) => (isAbsent(value) ? null : readMailbox(value, [], sink)))
 
-/** A list of mailboxes; empty when it is left out. */
+/** A list of mailboxes; empty if absent. */
 export const mailboxList = z
   .unknown()
   .optional()
   .meta({
     oneOf: [
       { type: 'array', items: { oneOf: MAILBOX_FORMS } },
-      { type: 'string', description: 'one address, or several with commas between' },
+      { type: 'string', description: 'one address, or several separated by commas' },
       MAILBOX_OBJECT,
     ],
   })
   .transform((value, sink) => readList(value, sink))
 
-/** What is left out: clients also write null, or an empty text. */
+/** Null and an empty string also count as absent. */
 export function isAbsent(value: unknown): boolean {
   return value === undefined || value === null || value === ''
 }
@@ -53,7 +53,7 @@ function withoutNulls(found: readonly (Mailbox | null)[]): Mailbox[] {
   return found.filter((one) => one !== null)
 }
 
-/** Null after an issue was told. */
+/** Returns null after it has reported an issue. */
 export function readMailbox(value: unknown, path: number[], sink: MailboxIssueSink): Mailbox | null {
   if (typeof value === 'string') return parseText(value, path, sink)
   if (typeof value !== 'object' || value === null || Array.isArray(value))
@@ -61,11 +61,11 @@ export function readMailbox(value: unknown, path: number[], sink: MailboxIssueSi
   const { email, name } = value as { email?: unknown; name?: unknown }
   if (typeof email !== 'string') return reportIssue([...path, 'email'], 'is required', sink)
   if (isAbsent(name)) return parseText(email, [...path, 'email'], sink)
-  if (typeof name !== 'string') return reportIssue([...path, 'name'], 'must be a text', sink)
+  if (typeof name !== 'string') return reportIssue([...path, 'name'], 'must be a string', sink)
   return parseText(`${quoteName(name)} <${email}>`, path, sink)
 }
 
-/** A name as the address rule reads it back unchanged. */
+/** Quotes a name so that the address parser returns it unchanged. */
 export function quoteName(name: string): string {
   return `"${name.replace(/["\\]/g, '\\$&')}"`
 }

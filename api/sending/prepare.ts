@@ -1,6 +1,6 @@
 /**
- * From a folded body to a submission that only has to be stored: sender, recipients, limits, time, template, in this order.
- * The first that does not fit is the refusal; nothing is written here.
+ * Turns a canonical body into a submission that is ready to store. Checks sender, recipients, limits, time and
+ * template, in this order, and returns the first failure. Writes nothing.
  */
 import type { Caller } from '#src/auth/keys.ts'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
@@ -14,7 +14,7 @@ import type { SendBody } from './body.ts'
 import { defaultSender, destinationFor, checkSender } from './sender.ts'
 import { renderContent, type RenderedContent } from './template.ts'
 
-/** What is wanted: the message, the tier it goes through, and when. */
+/** A message to send, with its tier and time. */
 export interface SendRequest {
   readonly body: SendBody
   readonly tier: Tier
@@ -37,7 +37,7 @@ export async function prepare(ctx: ApiContext, caller: Caller, request: SendRequ
   return validateSize(ctx, body, content) ?? createSubmission(ctx, caller, request, { recipients, content })
 }
 
-/** Each address once, whatever its case, as the first of to, cc, bcc. */
+/** Each address once, whatever its case, in the first of to, cc and bcc that names it. */
 function listRecipients(caller: Caller, { to, cc, bcc }: SendBody): SubmittedRecipient[] {
   const found = new Map<string, SubmittedRecipient>()
   for (const [kind, list] of [
@@ -62,7 +62,7 @@ function validateCount(ctx: ApiContext, recipients: readonly SubmittedRecipient[
 
 const MINUTE_MS = 60 * 1000
 const DAY_MS = 24 * 3600 * 1000
-/** "One minute from now" was written a moment ago, often without its fraction of a second. */
+/** Clients compute "one minute from now" before they send, often rounded down to a second. */
 const GRACE_MS = 1000
 
 function validateScheduledTime(ctx: ApiContext, { scheduledAt }: SendRequest): Refusal | null {
@@ -133,7 +133,7 @@ function createSubmission(
   }
 }
 
-/** The headers To and Cc name each address once too. */
+/** The headers To and Cc, also with each address once. */
 function uniqueHeaderLists(
   { to, cc }: SendBody,
   recipients: readonly SubmittedRecipient[],

@@ -1,7 +1,7 @@
-/** One digest for all ways to write the same request: of the folded form, with the keys of objects in order. */
+/** The digest for an Idempotency-Key, over the canonical request with sorted keys: all forms of a request are equal. */
 import { createHash, type Hash } from 'node:crypto'
 
-/** SHA-256 over the endpoint (tier, or what else it does) and the canonical request. */
+/** SHA-256 over the endpoint (such as its tier) and the canonical request. */
 export function digestOf(endpoint: string, request: unknown): Buffer {
   const hash = createHash('sha256').update(`${endpoint}\n`)
   update(hash, request)

@@ -1,4 +1,4 @@
-/** What sends answer, as schemas: `answer.ts` makes the values. */
+/** The schemas of the responses to sends. `send-response.ts` creates the values. */
 import { z } from 'zod'
 import { TIERS, TIER_NAMES } from '#src/queue/tiers.ts'
 import { envelope, errorBody, timestamp, pagedList } from '#api/http/response-schemas.ts'
@@ -7,7 +7,7 @@ const queue = z.enum(Object.values(TIERS).map((row) => row.queue))
 const count = z.int().min(0)
 const estimate = z.string().meta({ description: 'such as 0-5 seconds' })
 
-/** Common to everything that stands for a message. */
+/** The fields that all representations of a message share. */
 const messageHead = z.object({
   id: z
     .string()
@@ -109,7 +109,7 @@ export const scheduledResponse = messageHead
     ],
   })
 
-/** The list of what waits. */
+/** The list of scheduled messages. */
 export const scheduledList = pagedList(
   'emails',
   messageHead.extend({ ...scheduledFields, timezone: z.string().nullable() }).meta({ id: 'WaitingEmail' }),
@@ -117,9 +117,9 @@ export const scheduledList = pagedList(
 
 export const cancelledResponse = envelope(z.object({ id: z.string(), status: z.literal('cancelled') }))
 
-const item = { index: z.int().min(0).meta({ description: 'its place in `messages`' }) }
+const item = { index: z.int().min(0).meta({ description: 'its index in `messages`' }) }
 
-/** One line for each message of a batch, in order: as a send of its own would have answered. */
+/** One entry per message of a batch, in order: the response that a single send would have got. */
 export const batchResponse = envelope(
   z.object({
     total: count,

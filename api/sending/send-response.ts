@@ -1,4 +1,7 @@
-/** What a send answers: one superset that serves every variant of the specification. It is stored and repeated word by word. */
+/**
+ * The response to a send: a superset of all variants that the API contract names. With an Idempotency-Key it is stored
+ * and repeated unchanged.
+ */
 import { hexOf } from '#src/platform/id.ts'
 import type { Submission } from '#src/messages/submission.ts'
 import { TIERS } from '#src/queue/tiers.ts'
@@ -10,7 +13,7 @@ export interface SendResponse {
   readonly [field: string]: unknown
 }
 
-/** The three spellings of one identity. */
+/** The three public forms of a message id. */
 export function formatIds(
   id: string,
   createdAt: Date,

@@ -1,6 +1,7 @@
 /**
- * One send from a folded body to its answer: prepare, accept, tell. With an Idempotency-Key the first answer is repeated, also when the
- * same request would be refused by now (its time has come, its template is gone): it was accepted, and the client only wants to hear it.
+ * One send, from the canonical body to the response: prepares the submission and accepts it. With an Idempotency-Key a
+ * repeated request gets the first response again, even if it would be refused now (its scheduled time has passed, its
+ * template was deleted), because the message was accepted then.
  */
 import type { Caller } from '#src/auth/keys.ts'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
@@ -17,13 +18,13 @@ export interface SendResult {
   readonly isReplay: boolean
 }
 
-/** The client's key and what it stands for. */
+/** The Idempotency-Key of a request and the digest of its body. */
 export interface IdempotencyClaim {
   readonly key: string
   readonly bodyHash: Buffer
 }
 
-/** @throws when PostgreSQL is away: nothing is known to be stored. */
+/** @throws if PostgreSQL is unavailable. The message may or may not be stored. */
 export async function send(
   ctx: ApiContext,
   caller: Caller,

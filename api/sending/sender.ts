@@ -1,8 +1,8 @@
 /**
- * In whose name a key may send, and where its mail goes. A Regular key speaks for exactly one sender: a verified domain, or a connected
- * account. A subdomain of a domain is another name with records and an owner of its own, so it is outside unless it is itself the key's
- * domain; a domain that lost its records (degraded) still sends. An account speaks for its own addresses; mail of a mailbox that does not
- * say whom it is from comes from the mailbox. A paused account's mail is taken: it waits.
+ * Which header From a key may use, and which destination its mail gets. A Regular key is bound to one sender: a
+ * verified domain or a connected account. A subdomain has its own records and owner, so a key of the parent domain does
+ * not cover it. A domain that lost its records (degraded) still sends. An account sends for its own addresses; with an
+ * OAuth mailbox, From defaults to the mailbox. Mail of a paused account is accepted and waits.
  */
 import type { Caller, CallerAccount } from '#src/auth/keys.ts'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
@@ -11,7 +11,7 @@ import { destinationOf } from '#src/providers/account-destination.ts'
 
 const SENDING_STATUSES = new Set(['verified', 'degraded'])
 
-/** Null when the caller may send as this. */
+/** Null if the caller may send from this address. */
 export function checkSender(caller: Caller, from: Mailbox | null): Refusal | null {
   return caller.account === null ? checkDomain(caller, from) : checkAccountAddress(caller.account, from)
 }
@@ -31,17 +31,17 @@ function checkAccountAddress({ kind, addresses }: CallerAccount, from: Mailbox |
     : refuse('FORBIDDEN', `This key sends for ${addresses.join(', ')} only.`)
 }
 
-/** Whom mail is from that does not say so: the mailbox of the key. */
+/** The From of mail without one: the mailbox of the key. */
 export function defaultSender({ account }: Caller): Mailbox | null {
   return account?.kind === 'oauth' ? { email: account.addresses[0] ?? '', name: null } : null
 }
 
-/** Where the mail to an address goes: to the domain, or through the account of the key. */
+/** The destination of mail to an address: its domain, or the account of the key. */
 export function destinationFor({ account }: Caller, address: string): string {
   return account === null ? domainOf(address) : destinationOf(account.id)
 }
 
-/** Of an address that was read by src/mail/address.ts: after its last "@", lower case. */
+/** The lower-case domain of an address that src/mail/address.ts has parsed. */
 function domainOf(address: string): string {
   return address.slice(address.lastIndexOf('@') + 1)
 }

@@ -1,4 +1,6 @@
-/** Subject and parts of a message: as given, or rendered from a stored template. Whatever a template does wrong is INVALID_TEMPLATE. */
+/**
+ * The subject and parts of a message, given or rendered from a stored template. Template errors are INVALID_TEMPLATE.
+ */
 import { refuse, type Refusal } from '#src/platform/errors.ts'
 import { findTemplateVersion, type CompiledTemplateVersion } from '#src/templates/versions.ts'
 import type { BodyText, TemplateReference } from '#src/messages/submission.ts'
@@ -23,7 +25,7 @@ export async function renderContent(
   if (templateId === null)
     return { subject: subject ?? '', html, text, ...(body.template === undefined ? {} : { template: body.template }) }
   const template = await findTemplateVersion(ctx.db, workspaceId, templateId, null)
-  if (template === null) return refuse('INVALID_TEMPLATE', 'There is no template with this template_id.')
+  if (template === null) return refuse('INVALID_TEMPLATE', 'No template with this template_id exists.')
   const rendered = await ctx.renderer.render({ template: overrideKind(template, body.isHtml), params: body.params })
   if (!rendered.ok) return refuse('INVALID_TEMPLATE', `The template cannot be rendered: ${rendered.reason}`)
   const line = subject ?? oneLine(rendered.subject)
@@ -37,13 +39,13 @@ export async function renderContent(
   }
 }
 
-/** `is_html` says how the body is meant, whatever it looks like. */
+/** `is_html` overrides the kind of the template's body. */
 function overrideKind(template: CompiledTemplateVersion, asHtml: boolean | null): CompiledTemplateVersion {
   if (asHtml === null || asHtml === (template.html !== null)) return template
   return asHtml ? { ...template, html: template.text, text: null } : { ...template, html: null, text: template.html }
 }
 
-/** What a variable brings into a subject must not end the line. */
+/** A variable in a subject must not add a line break. */
 function oneLine(subject: string): string {
   return subject.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()
 }

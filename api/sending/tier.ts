@@ -1,9 +1,9 @@
-/** A tier in a body. */
+/** The tier in a request body. */
 import { z } from 'zod'
 import { TIER_ALIASES, tierOf } from '#src/queue/tier-aliases.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 
-/** `normal` when it is left out. */
+/** `normal` by default. */
 export const tierName = z
   .string()
   .nullish()
