@@ -1,4 +1,7 @@
-/** Connected accounts over HTTP: created, changed, tested, resumed, removed; sign-ins that are not ours. How mail goes is in test/flows. */
+/**
+ * Connected accounts over HTTP: create, update, test, resume and delete; and sign-ins with a foreign state. The
+ * delivery of their mail is tested in test/flows.
+ */
 import { assert } from 'chai'
 import { openLog } from '#src/platform/log.ts'
 import { storeTestResult, parseTestRequest, claimTest } from '#src/providers/connection-tests.ts'
@@ -45,7 +48,7 @@ describe('connected accounts over HTTP', () => {
   }
   const idOf = async (): Promise<string> => textOf((await connect())['id'])
 
-  it('is created from any spelling and never shows its password', async () => {
+  it('create accepts every alias and never returns the password', async () => {
     const plain = await connect({ from: 'Office@example.com, sales@example.com' })
     assert.deepEqual([plain['addresses'], plain['status'], plain['messages_per_minute']] as unknown, [
       ['office@example.com', 'sales@example.com'],
@@ -81,16 +84,16 @@ describe('connected accounts over HTTP', () => {
     ['no host', { host: undefined }, 'host'],
     ['no password', { password: undefined }, 'password'],
     ['no user name', { username: undefined }, 'username'],
-    ['a host that is none', { host: 'a b' }, 'host'],
+    ['an invalid host', { host: 'a b' }, 'host'],
     ['a command in the host', { host: 'x\r\nQUIT' }, 'host'],
     ['loopback', { host: '127.0.0.1' }, 'host'],
     ['a private address in another form', { host: '::ffff:192.168.1.1' }, 'host'],
-    ['a port that is none', { port: 0 }, 'port'],
+    ['an invalid port', { port: 0 }, 'port'],
     ['an unknown security', { security: 'ssl' }, 'security'],
     ['plain text to a public address', { host: '9.9.9.9', security: 'none' }, 'security'],
     ['a password with a line break', { password: 'a\r\nb' }, 'password'],
-    ['a user name that is no address, and no address', { username: 'user' }, 'from'],
-    ['an address that is none', { from: ['a@b.example', 'nobody'] }, 'from'],
+    ['no from, and a user name that is not an address', { username: 'user' }, 'from'],
+    ['an invalid address', { from: ['a@b.example', 'nobody'] }, 'from'],
     ['no connections', { connections: 0 }, 'connections'],
   ]
   for (const [name, more, path] of WRONG)
@@ -102,10 +105,10 @@ describe('connected accounts over HTTP', () => {
         JSON.stringify(body),
       )
     })
-  it('plain text inside a network that the operator allows', async () => {
+  it('allows plain text in a network of ALLOW_PRIVATE_TARGETS', async () => {
     assert.strictEqual((await connect({ host: '10.9.1.1', port: undefined, security: 'none' }))['port'], 25)
   })
-  it('a hundred to a workspace', async () => {
+  it('a workspace has at most 100 accounts', async () => {
     const tenant = await api.addTenant()
     const answers = await Promise.all(Array.from({ length: 103 }, () => ask('POST', '', SMTP, tenant.admin)))
     assert.deepEqual(
@@ -114,7 +117,7 @@ describe('connected accounts over HTTP', () => {
     )
   })
 
-  it('credentials go nowhere else: what is signed in with changes only with the password', async () => {
+  it('the server or user name changes only with the password, so that credentials reach no other server', async () => {
     const id = await idOf()
     for (const change of [
       { host: 'evil.example' },
@@ -145,7 +148,7 @@ describe('connected accounts over HTTP', () => {
     const moved = await ask('PATCH', `/${id}`, { host: 'smtp2.example.com', password: 'new' })
     assert.strictEqual(moved.body['data']?.['host'], 'smtp2.example.com')
   })
-  it('a paused account says why, and goes on when it is resumed', async () => {
+  it('a paused account shows its reason, and resume makes it active', async () => {
     const id = await idOf()
     const ctx = { db: api.db, redis, clock: { now: () => Date.now() } }
     assert.strictEqual(await pauseAccount(ctx, { id, generation: 9 }, 'of older credentials'), false)
@@ -168,10 +171,10 @@ describe('connected accounts over HTTP', () => {
       0,
     )
   })
-  it('a test is made by one outbound process, once for all who ask together', async () => {
+  it('one outbound process runs a connection test, once for concurrent requests', async () => {
     const id = await idOf()
     const ctx = { db: api.db, redis, clock: { now: () => Date.now() } }
-    let taken = 0
+    let testCount = 0
     subscriber.on(
       'message',
       (_channel: string, word: string) =>
@@ -182,7 +185,7 @@ describe('connected accounts over HTTP', () => {
             (await Promise.all([1, 2].map(() => claimTest(ctx, named)))).filter(Boolean).length === 0
           )
             return
-          taken++
+          testCount++
           await storeTestResult(ctx, named, {
             ok: false,
             steps: [{ step: 'dns', ok: false, detail: 'no such name' }],
@@ -197,10 +200,10 @@ describe('connected accounts over HTTP', () => {
     assert.strictEqual((await ask('POST', `/${id}/test`, undefined, stranger.admin)).status, 404)
     const answers = await Promise.all([1, 2, 3].map(() => ask('POST', `/${id}/test`)))
     for (const { status, body } of answers) assert.deepEqual([status, body['data']?.['ok']] as unknown, [200, false])
-    assert.ok(taken >= 1 && taken <= 3)
+    assert.ok(testCount >= 1 && testCount <= 3)
     assert.match(textOf(answers[0]?.body['message']), /no such name/)
   })
-  it("what is not there, or another's, is not there", async () => {
+  it('an unknown account and an account of another workspace are 404', async () => {
     const stranger = await api.addTenant()
     const id = await idOf()
     for (const [method, path] of [
@@ -231,7 +234,7 @@ describe('connected accounts over HTTP', () => {
     const stateOf = async (query = 'provider=corp'): Promise<string> =>
       new URL(textOf((await start(query)).body['data']?.['authorize_url'])).searchParams.get('state') ?? ''
 
-    it('begins at a provider that is configured, and only there', async () => {
+    it('starts at a configured provider only', async () => {
       const { status, body } = await start('provider=google&email=Me@Example.com')
       assert.strictEqual(status, 200)
       const url = new URL(textOf(body['data']?.['authorize_url']))
@@ -243,7 +246,7 @@ describe('connected accounts over HTTP', () => {
         assert.strictEqual((await start(query)).status, 400, query)
       for (const id of ['x', await idOf()]) assert.strictEqual((await start(`account_id=${id}`)).status, 404)
     })
-    it('a state is good once, in its time, and cannot be made', async () => {
+    it('a state is valid once, within 10 minutes, and cannot be forged', async () => {
       const state = await stateOf()
       const said = await back({ state, error: 'access_denied', error_description: '<script>no</script>' })
       assert.deepEqual([said.status, said.body['message']] as unknown, [
@@ -258,14 +261,14 @@ describe('connected accounts over HTTP', () => {
         assert.deepEqual([status, /not begun here/.test(textOf(body['message']))], [409, true], wrong)
       }
     })
-    it('what the provider says is shown to people as text', async () => {
+    it('error text of the provider is shown escaped', async () => {
       const page = await back({ state: await stateOf(), error: '<img src=x onerror=alert(1)>' }, 'text/html')
       assert.strictEqual(page.status, 409)
       const shown = textOf(page.body)
       assert.ok(!shown.includes('<img'))
       assert.match(shown, /not connected[^]*&lt;img/)
     })
-    it('a provider that cannot be reached connects nothing, and no secret is in the answer', async () => {
+    it('an unreachable provider connects nothing, and the response contains no secret', async () => {
       const { status, body } = await back({ state: await stateOf(), code: 'the code' })
       assert.strictEqual(status, 409)
       assert.match(textOf(body['message']), /corp cannot be asked for a token/)

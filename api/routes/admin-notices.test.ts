@@ -1,4 +1,4 @@
-/** The operator's notices over HTTP and at the command line. */
+/** The operator's notices over HTTP and on the command line. */
 import { assert } from 'chai'
 import { run as runNotices } from '#bin/commands/notices.ts'
 import { newId } from '#src/platform/id.ts'
@@ -38,7 +38,7 @@ describe('notices', () => {
   const run = (...args: string[]): Promise<Ended> =>
     runCommand(runNotices, args, { DATABASE_URL: api.config.databaseUrl ?? '', REDIS_URL: 'redis://127.0.0.1:1' })
 
-  it('are listed, the latest first, and acknowledged one by one or all', async () => {
+  it('are listed latest first, and acknowledged one by one or all together', async () => {
     const first = listOf((await call('GET', '')).body['data']?.['notices'])
     assert.deepEqual(
       first.map(({ subject, count, text }) => [subject, count, text]),
@@ -63,13 +63,13 @@ describe('notices', () => {
     assert.deepEqual(listOf((await call('GET', '')).body['data']?.['notices']), [])
   })
   for (const body of [{}, { id: 'x', all: true }, { all: false }, { id: 7 }])
-    it(`${JSON.stringify(body)} is refused`, async () =>
+    it(`refuses ${JSON.stringify(body)}`, async () =>
       assert.strictEqual((await call('POST', '/acknowledge', body)).status, 400))
   for (const id of ['x', newId()])
-    it(`${id.length} characters that name none: not found`, async () =>
+    it(`an unknown id of ${id.length} characters is 404`, async () =>
       assert.strictEqual((await call('POST', '/acknowledge', { id })).status, 404))
 
-  it('at the command line: no word of a stranger steers the terminal', async () => {
+  it('the command line prints no control characters from remote text', async () => {
     const { code, out } = await run()
     assert.strictEqual(code, 0)
     assert.match(out, /reply +3 +2026-01-02T00:00:00\.000Z +yahoo +550 \?\[31m/)

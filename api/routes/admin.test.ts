@@ -1,4 +1,4 @@
-/** The operator's hand on the queue over HTTP: what is open, by what it has in common; made due, dropped, given up, stopped. */
+/** The operator's queue endpoints: list and count by filter; retry, drop, bounce and suspend. */
 import { assert } from 'chai'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -58,7 +58,7 @@ describe("the operator's endpoints", () => {
   }
 
   const campaign = newId()
-  /** A mail of each kind: two workspaces, three domains of two sites, a campaign. */
+  /** Mail of two workspaces, three domains on two sites, and a campaign. */
   async function fill(): Promise<Record<'one' | 'two' | 'three' | 'old', string>> {
     await api.db.query(sql`
       INSERT INTO domain_sites (domain, site, seen_at)
@@ -96,7 +96,7 @@ describe("the operator's endpoints", () => {
     ['older_than=0s', ['one', 'two', 'three', 'old']],
     ['limit=1', ['one']],
   ]
-  it('list open mail by what it has in common', async () => {
+  it('list open mail by filter', async () => {
     const ids = await fill()
     for (const [query, found] of FILTERS) {
       const data = await ok(call('GET', `/queue?${query.replace('OTHER', other.workspaceId)}`))
@@ -107,7 +107,7 @@ describe("the operator's endpoints", () => {
       )
     }
   })
-  it('list in pages that follow each other', async () => {
+  it('list in pages without gaps or duplicates', async () => {
     const ids = await fill()
     const seen: unknown[] = []
     for (let next: string | null = ''; next !== null;) {
@@ -117,7 +117,7 @@ describe("the operator's endpoints", () => {
     }
     assert.deepEqual(seen, Object.values(ids))
   })
-  it('count it', async () => {
+  it('count open mail by each group', async () => {
     await fill()
     const COUNTS: readonly [by: string, Record<string, number>][] = [
       ['tier', { instant: 1, normal: 2, bulk: 1 }],
@@ -149,7 +149,7 @@ describe("the operator's endpoints", () => {
       assert.deepEqual([status, listOf(body['details'])[0]?.['path']], [400, query.split('=')[0]])
     })
 
-  it('drop takes out what is meant and nothing else, with its event; again, it changes nothing', async () => {
+  it('drop removes only the selected mail and records its event; a repeat changes nothing', async () => {
     const ids = await fill()
     for (const moved of [2, 0]) {
       const data = await ok(call('POST', '/queue/drop', { site: 'mx.shared.example', reason: 'a test' }))
@@ -167,7 +167,7 @@ describe("the operator's endpoints", () => {
       assert.strictEqual((await stateOf(id)).state, wanted)
     assert.deepEqual((await stateOf(ids.one)).events, ['email.queued', 'email.cancelled'])
   })
-  it('bounce tells the sender that it failed; what is being sent is left alone', async () => {
+  it('bounce notifies the sender and does not change mail that is being sent', async () => {
     const ids = await fill()
     await api.db.query(`UPDATE recipients SET state = 'sending' WHERE domain = 'a.example'`)
     const data = await ok(call('POST', '/queue/bounce', { all: true }))
@@ -175,7 +175,7 @@ describe("the operator's endpoints", () => {
     assert.deepEqual(await stateOf(ids.three), { state: 'failed', events: ['email.queued', 'email.failed'] })
     assert.deepEqual((await stateOf(ids.one)).state, 'sending')
   })
-  it('retry makes due what was tried; what its sender scheduled keeps its time', async () => {
+  it('retry makes deferred mail due; scheduled mail keeps its time', async () => {
     const ids = await fill()
     await api.db.query(
       `UPDATE recipients SET state = 'deferred', due_at = now() + interval '1 hour' WHERE domain = 'a.example'`,
@@ -194,13 +194,13 @@ describe("the operator's endpoints", () => {
     ])
     assert.strictEqual((await stateOf(ids.one)).events.length, 1)
   })
-  it('without a filter it must be said that all is meant', async () => {
+  it('an action without a filter needs all: true', async () => {
     await fill()
     for (const verb of ['retry', 'drop', 'bounce'])
       assert.strictEqual((await call('POST', `/queue/${verb}`, {})).status, 400)
     assert.strictEqual((await ok(call('POST', '/queue/drop', { all: true })))['moved'], 4)
   })
-  it('what was changed is kept, with who and why', async () => {
+  it('actions are stored with operator and reason', async () => {
     await fill()
     const dropped = await ok(call('POST', '/queue/drop', { domain: 'c.example', reason: 'spam' }))
     await ok(call('POST', '/suspensions', { domain: 'c.example', reason: 'asked' }))
@@ -219,7 +219,7 @@ describe("the operator's endpoints", () => {
     assert.strictEqual((await call('GET', `/actions/${newId()}`)).status, 404)
   })
 
-  it('suspensions of each kind come and go', async () => {
+  it('suspend and resume each kind', async () => {
     const later = new Date(Date.now() + 3_600_000).toISOString()
     const SUBJECTS: readonly [given: Record<string, string>, subject: string][] = [
       [{ domain: 'D.example' }, 'd.example'],
@@ -259,7 +259,7 @@ describe("the operator's endpoints", () => {
     ]
     for (const given of wrong) assert.strictEqual((await call('POST', '/suspensions', given)).status, 400)
   })
-  it('a receiver that a rule has stopped is listed, and let go', async () => {
+  it('a receiver that a reply rule suspended is listed and can be resumed', async () => {
     await api.db.query(
       sql`
         INSERT INTO receiver_suspensions (id, pace, source, rule, reply, until)
@@ -280,7 +280,7 @@ describe("the operator's endpoints", () => {
       [200, 404],
     )
   })
-  it('mail is moved to another pool, that of a workspace or of one domain', async () => {
+  it('the mail of a workspace or of one domain moves to another pool', async () => {
     await api.db.query(`INSERT INTO egress_pools (name, created_at) VALUES ('vip', now()) ON CONFLICT DO NOTHING`)
     const usersOf = async (): Promise<unknown[]> => {
       const [pool] = listOf((await ok(call('GET', '/pools')))['pools'])

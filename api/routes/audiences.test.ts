@@ -1,4 +1,7 @@
-/** /public/audiences over HTTP: the rows of the specification's tables, both variants of names and answers, and tenants that never meet. */
+/**
+ * /public/audiences over HTTP: the tables of the specification, both variants of names and responses, and the
+ * isolation of workspaces.
+ */
 import { assert } from 'chai'
 import { purgeDeletedAudiences } from '#src/contacts/purge-contacts.ts'
 import { newId } from '#src/platform/id.ts'
@@ -36,7 +39,7 @@ describe('/public/audiences', () => {
   const names = (answer: TestAnswer): unknown[] =>
     listOf((answer.body['data'] as Json)['audiences']).map((one) => one['name'])
 
-  it('POST /add-audience: 201, the superset of both variants', async () => {
+  it('POST /add-audience: 201 with the fields of both variants', async () => {
     const made = (await create({ name: ' News ', description: 'weekly' })) as unknown as Record<string, string>
     const { id, createdAt, updatedAt, subscribeUrl, ...rest } = made
     assert.match(subscribeUrl ?? '', /^https:\/\/join\.example\/s\/[0-9a-f]{32}$/)
@@ -78,12 +81,12 @@ describe('/public/audiences', () => {
       assert.deepEqual(names(await call('GET', '/get-audiences')), [])
     })
 
-  it('name: at most 255 characters, unknown fields are ignored', async () => {
+  it('a name has at most 255 characters; unknown fields are ignored', async () => {
     const made = await create({ name: 'x'.repeat(255), colour: 'red', double_opt_in: true })
     assert.strictEqual(JSON.stringify(made['double_opt_in']), 'true')
   })
 
-  it('GET /get-audience: one by id, 200', async () => {
+  it('GET /get-audience: 200 by id', async () => {
     const made = await create({ name: 'a' })
     await addContact(made, 'a@x.example')
     const { status, body } = await call('GET', `/get-audience?id=${textOf(made['id']).toUpperCase()}`)
@@ -111,7 +114,7 @@ describe('/public/audiences', () => {
         assert.deepEqual([answer.status, answer.body['error']], [status, error])
       })
 
-  it('GET /get-audiences: both shapes of a list, the newest first', async () => {
+  it('GET /get-audiences: both variants of a list, newest first', async () => {
     for (const name of ['b', 'C', 'a']) await create({ name })
     const { status, body } = await call('GET', '/get-audiences?page=1&limit=2')
     const { audiences: _, ...rest } = body['data'] as unknown as Record<string, unknown>
@@ -167,7 +170,7 @@ describe('/public/audiences', () => {
       assert.deepEqual([answer.status, answer.body['error']], [400, 'VALIDATION_ERROR'])
     })
 
-  it('a list has what was made before it was asked for, also when many ask at once', async () => {
+  it('a list contains every audience created before the request, also with concurrent requests', async () => {
     for (let i = 0; i < 5; i++) {
       const asking = Array.from({ length: 10 }, () => call('GET', '/get-audiences'))
       await create({ name: `n${i}` })
@@ -176,7 +179,7 @@ describe('/public/audiences', () => {
     }
   })
 
-  it('PATCH /update-audience: changes what is given', async () => {
+  it('PATCH /update-audience: changes only the given fields', async () => {
     const made = await create({ name: 'a', description: 'd' })
     const at = `/update-audience?id=${textOf(made['id'])}`
     const first = (await call('PATCH', at, { name: 'b', doubleOptIn: true })).body['data'] as unknown as Record<
@@ -192,14 +195,14 @@ describe('/public/audiences', () => {
     assert.strictEqual((await call('PATCH', at, { name: '' })).status, 400)
   })
 
-  it('DELETE /delete-audience: 204; memberships are gone, contacts in no other audience too, at once and for good', async () => {
+  it('DELETE /delete-audience: 204; removes its memberships, and contacts in no other audience', async () => {
     const [gone, stays] = [await create({ name: 'gone' }), await create({ name: 'stays' })]
     const only = await addContact(gone, 'only@x.example')
     const both = await addContact(gone, 'both@x.example')
     await addContact(stays, 'both@x.example')
     const answer = await call('DELETE', `/delete-audience?id=${textOf(gone['id'])}`)
     assert.deepEqual([answer.status, answer.body], [204, null])
-    const look = async (): Promise<number[]> => {
+    const statuses = async (): Promise<number[]> => {
       const contacts = '/public/contacts'
       const paths = [
         `${BASE}/get-audience?id=${textOf(gone['id'])}`,
@@ -210,12 +213,12 @@ describe('/public/audiences', () => {
       ]
       return Promise.all(paths.map(async (path) => (await api.call('GET', path, { key: tenant.admin })).status))
     }
-    assert.deepEqual(await look(), [404, 404, 404, 404, 200])
+    assert.deepEqual(await statuses(), [404, 404, 404, 404, 200])
     assert.strictEqual((await call('DELETE', `/delete-audience?id=${textOf(gone['id'])}`)).status, 404)
     assert.deepEqual(names(await call('GET', '/get-audiences')), ['stays'])
     assert.notStrictEqual(await addContact(stays, 'only@x.example'), only, 'the address begins anew')
     while (await purgeDeletedAudiences(api.db)) continue
-    assert.deepEqual(await look(), [404, 404, 404, 200, 200])
+    assert.deepEqual(await statuses(), [404, 404, 404, 200, 200])
     const { rows } = await api.db.query('SELECT email FROM contacts WHERE workspace_id = $1 ORDER BY 1', [
       tenant.workspaceId,
     ])
@@ -236,7 +239,7 @@ describe('/public/audiences', () => {
     }
   })
 
-  it('another workspace sees and changes nothing', async () => {
+  it('another workspace can neither read nor change it', async () => {
     const other = await api.addTenant()
     const made = await create({ name: 'mine' })
     const id = textOf(made['id'])

@@ -68,7 +68,7 @@ describe('automations', () => {
     for (const field of ['created_at', 'updated_at']) assert.ok(!Number.isNaN(Date.parse(textOf(data[field]))), field)
   })
 
-  it('get-automation knows the active ones only; the list and its own address know all', async () => {
+  it('get-automation finds active ones only; the list and /:id find all', async () => {
     const id = idOf(await create({ steps: EXIT }))
     assert.deepEqual(errorOf(await call('GET', `/get-automation/${id}`)), [404, 'NOT_FOUND'])
     assert.strictEqual((await call('GET', `/${id}`)).body['data']?.['status'], 'draft')
@@ -119,7 +119,7 @@ describe('automations', () => {
     ],
   ]
   for (const [what, fields, type, config] of ALIASES) {
-    it(`a trigger is written as ${what}`, async () => {
+    it(`a trigger can be given as ${what}`, async () => {
       const { status, body } = await create(fields)
       const { trigger_type: storedType, trigger_config: stored } = body['data'] ?? {}
       assert.deepEqual([status, storedType, stored], [201, type, config], JSON.stringify(body))
@@ -128,7 +128,7 @@ describe('automations', () => {
 
   const REFUSED: readonly (readonly [why: string, fields: object, path: string])[] = [
     ['no name', { name: undefined }, 'name'],
-    ['a name of two lines', { name: 'a\nb' }, 'name'],
+    ['a name with a line break', { name: 'a\nb' }, 'name'],
     ['a long name', { name: 'x'.repeat(256) }, 'name'],
     ['another trigger', { trigger_type: 'full_moon' }, 'trigger_type'],
     ['another status', { status: 'asleep' }, 'status'],
@@ -154,10 +154,10 @@ describe('automations', () => {
       { trigger_type: 'date_time', trigger_config: { at: '2031-07-01', timezone: 'Mars' } },
       'trigger_config.timezone',
     ],
-    ['steps that are no list', { steps: {} }, 'steps'],
+    ['steps that are not a list', { steps: {} }, 'steps'],
     ['a step of no kind', { steps: [{ type: 'dance' }] }, 'steps.0.type'],
     ['active without steps', { status: 'active' }, 'steps'],
-    ['paused from the beginning', { status: 'paused' }, 'status'],
+    ['created as paused', { status: 'paused' }, 'status'],
   ]
   for (const [why, fields, path] of REFUSED) {
     it(`${why}: 400 that names ${path}`, async () => {
@@ -167,7 +167,7 @@ describe('automations', () => {
     })
   }
 
-  it('are activated only when all that they name is there, in this workspace', async () => {
+  it('are activated only if everything they name exists in this workspace', async () => {
     const other = await api.addTenant()
     const theirs = await addAudience(other.workspaceId)
     const steps = [
@@ -212,7 +212,7 @@ describe('automations', () => {
     assert.deepEqual([fixed.status, status, version], [200, 'active', 2], JSON.stringify(fixed.body))
   })
 
-  it('a moment that has passed begins nothing', async () => {
+  it('a date trigger in the past is refused', async () => {
     const past = await create({
       trigger: { type: 'date_time', at: '2020-01-01T00:00:00Z' },
       steps: EXIT,
@@ -221,14 +221,14 @@ describe('automations', () => {
     assert.deepEqual([errorOf(past), pathsOf(past)], [[400, 'VALIDATION_ERROR'], ['trigger_config.at']])
   })
 
-  it('one whose moment has come is still renamed, paused and resumed', async () => {
+  it('one whose date has passed can still be renamed, paused and resumed', async () => {
     const id = idOf(await create({ trigger: { type: 'date_time', at: '2031-07-01' }, steps: EXIT, status: 'active' }))
     await api.db.query(`UPDATE automations SET starts_at = now() - interval '1 day' WHERE id = $1`, [id])
     for (const fields of [{ name: 'Other' }, { status: 'paused' }, { status: 'active' }])
       assert.strictEqual((await update(id, fields)).status, 200)
     assert.deepEqual(pathsOf(await update(id, { trigger_config: { at: '2020-01-01' } })), ['trigger_config.at'])
   })
-  it('a workspace has at most 1000 that are not archived, however many create at once', async () => {
+  it('a workspace has at most 1000 that are not archived, also with concurrent requests', async () => {
     const other = await api.addTenant()
     await api.db.query(
       sql`
@@ -255,7 +255,7 @@ describe('automations', () => {
     )
   })
 
-  it('new steps are a new version, the same steps are none', async () => {
+  it('new steps create a new version; equal steps do not', async () => {
     const id = idOf(await create({ steps: EXIT }))
     const { body } = await call('GET', `/${id}`)
     const same = await update(id, { steps: body['data']?.['steps'], name: 'Other' })
@@ -289,12 +289,12 @@ describe('automations', () => {
       })
     }
   }
-  it('an archived one is not changed any more', async () => {
+  it('an archived automation cannot be changed', async () => {
     const id = idOf(await create({ status: 'archived' }))
     for (const fields of [{ name: 'x' }, { steps: EXIT }, {}])
       assert.deepEqual(errorOf(await update(id, fields)), [409, 'CONFLICT'])
   })
-  it('a draft is deleted, anything else is not', async () => {
+  it('only a draft can be deleted', async () => {
     const [draft, active] = [idOf(await create({})), await waiting('delete')]
     assert.strictEqual((await call('DELETE', `/delete-automation/${draft}`)).status, 204)
     assert.deepEqual(errorOf(await call('DELETE', `/delete-automation/${draft}`)), [404, 'NOT_FOUND'])
@@ -302,7 +302,7 @@ describe('automations', () => {
   })
 
   describe('events', () => {
-    it('enrol a known contact in every active automation that waits for this name, exactly', async () => {
+    it('enrol a known contact in every active automation with exactly this event name', async () => {
       await addContact('ann@x.example')
       const [one, two] = [await waiting('bought'), await waiting('bought')]
       await waiting('Bought')
@@ -328,12 +328,12 @@ describe('automations', () => {
       )
       assert.deepEqual(rows, [{ properties: { price: 7 }, isDue: true, hasStep: true }])
     })
-    it('of an unknown email do nothing', async () => {
+    it('of an unknown address have no effect', async () => {
       await waiting('unknown')
       const { status, body } = await track('nobody@x.example', 'unknown')
       assert.deepEqual([status, body['data']], [200, { enrolled: 0 }])
     })
-    it('fifty at once enrol a contact once; another contact each time', async () => {
+    it('fifty concurrent events enrol one contact once, and fifty contacts once each', async () => {
       await addContact('fifty@x.example')
       const id = await waiting('fifty')
       const answers = await Promise.all(Array.from({ length: 50 }, () => track('fifty@x.example', 'fifty')))
@@ -349,7 +349,7 @@ describe('automations', () => {
       )
       assert.strictEqual((await call('GET', `/get-automation/${id}`)).body['data']?.['enrolled_count'], 51)
     })
-    it('take all names of their fields, and refuse what is no event', async () => {
+    it('accept every alias, and refuse invalid events', async () => {
       await addContact('names@x.example')
       for (const field of ['event_name', 'eventName', 'event', 'name'])
         assert.strictEqual(
@@ -374,7 +374,7 @@ describe('automations', () => {
         )
       }
     })
-    it('who has ended may begin again', async () => {
+    it('a contact that has finished can enrol again', async () => {
       await addContact('again@x.example')
       const id = await waiting('again')
       await track('again@x.example', 'again')
@@ -386,7 +386,7 @@ describe('automations', () => {
         [2, 1, 1],
       )
     })
-    it('who is in keeps the version it began with', async () => {
+    it('an enrolled contact keeps its version', async () => {
       await addContact('version@x.example')
       const id = await waiting('version')
       await track('version@x.example', 'version')
@@ -402,7 +402,7 @@ describe('automations', () => {
     const unenrol = (id: string, email: string, key?: string): Promise<TestAnswer> =>
       call('DELETE', `/delete-automation/${id}/subscribers`, { email }, key)
 
-    it('a contact is enrolled, once, and taken out', async () => {
+    it('a contact is enrolled once and removed', async () => {
       await addContact('hand@x.example')
       const id = await waiting('hand')
       const first = await enrol(id, 'hand@x.example')
@@ -423,7 +423,7 @@ describe('automations', () => {
         [['hand@x.example', 'unenrolled', null, null]],
       )
     })
-    it('nobody unknown, and only while it is active', async () => {
+    it('only a known contact, and only while the automation is active', async () => {
       await addContact('only@x.example')
       const id = idOf(await create({ steps: EXIT }))
       assert.deepEqual(errorOf(await enrol(id, 'only@x.example')), [409, 'CONFLICT'])
@@ -433,7 +433,7 @@ describe('automations', () => {
       assert.deepEqual(errorOf(await enrol('x', 'only@x.example')), [404, 'NOT_FOUND'])
       assert.deepEqual(errorOf(await unenrol(id, 'only@x.example')), [404, 'NOT_FOUND'])
     })
-    it('one of a moment begins at that moment', async () => {
+    it('one with a date trigger starts at that date', async () => {
       await addContact('later@x.example')
       const id = idOf(
         await create({ trigger: { type: 'date_time', at: '2031-07-01T10:00:00Z' }, steps: EXIT, status: 'active' }),
@@ -444,7 +444,7 @@ describe('automations', () => {
     })
   })
 
-  it('of another workspace are not there, and nothing changes', async () => {
+  it('of another workspace are 404 and do not change', async () => {
     const other = await api.addTenant()
     await addContact('theirs@x.example', other.workspaceId)
     await addContact('theirs@x.example')
@@ -468,14 +468,14 @@ describe('automations', () => {
     assert.deepEqual([body['data']?.['name'], body['data']?.['active_count']], ['Welcome', 1])
   })
 
-  it('a mail that cannot be rendered is told by its place', async () => {
+  it('an error in a mail step names its path', async () => {
     const broken = { type: 'send_email', subject: 'S', body: '<p>{{#if}}</p>', from: `me@${api.domain}` }
     assert.deepEqual(pathsOf(await create({ steps: [{ type: 'exit' }, broken] })), ['steps.1.body'])
     const id = idOf(await create({}))
     assert.deepEqual(pathsOf(await update(id, { steps: [broken] })), ['steps.0.body'])
   })
 
-  it('a mail has a text part beside its HTML; a text alone is its body', async () => {
+  it('a mail step has HTML and a text part; text alone is its body', async () => {
     const from = `me@${api.domain}`
     const answer = await create({
       steps: [
@@ -501,7 +501,7 @@ describe('automations', () => {
     assert.strictEqual((await call('DELETE', `/delete-automation/${idOf(answer)}`)).status, 204)
   })
 
-  it('own bodies are made ready as templates are, once for each version, and go with the draft', async () => {
+  it('inline bodies are compiled once per version, and deleted with the draft', async () => {
     await api.call('POST', '/templates/partials/save', { body: { name: 'foot', body: '<p class="f">Foot</p>' } })
     await api.call('POST', '/templates/partials/save', { body: { name: 'bye', body: 'Bye {{name}}' } })
     const mail = (body: string): object => ({
@@ -561,7 +561,7 @@ describe('automations', () => {
     )
   })
 
-  it('a rehearsal walks one contact through and does nothing', async () => {
+  it('a dry run walks one contact through without effects', async () => {
     await addContact('dry@people.example')
     const steps = [
       { type: 'send_email', id: 'm', subject: 'S', body: 'B', from: 'me@elsewhere.example' },

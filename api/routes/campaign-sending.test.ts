@@ -1,4 +1,4 @@
-/** Campaigns by the API alone, with no worker: what is judged before they leave, and which moves are refused. */
+/** Campaigns over the API, without a worker: the checks before a start, and the moves that are refused. */
 import { assert } from 'chai'
 import { hexOf, newId } from '#src/platform/id.ts'
 import { CAMPAIGN_MOVES } from '#src/campaigns/state.ts'
@@ -9,7 +9,7 @@ import { sql } from '#src/stores/sql.ts'
 import { addAudience, addMembers, BODY, campaignsOf } from '#test/support/campaign.ts'
 import { listOf, startApi, textOf, type TestApi } from '#test/support/api.ts'
 
-describe('campaigns before they leave', () => {
+describe('campaigns before they are sent', () => {
   let api: TestApi
   let campaigns: ReturnType<typeof campaignsOf>
   before(async () => {
@@ -24,24 +24,26 @@ describe('campaigns before they leave', () => {
   }
   const preview = async (id: string): Promise<Readonly<Record<string, unknown>>> =>
     (await campaigns.call('GET', `/${id}/preview`)).body['data'] ?? {}
-  const codes = (seen: Readonly<Record<string, unknown>>, level: string): string[] =>
-    (seen['findings'] as { code: string; level: string }[]).filter((one) => one.level === level).map(({ code }) => code)
+  const codes = (previewed: Readonly<Record<string, unknown>>, level: string): string[] =>
+    (previewed['findings'] as { code: string; level: string }[])
+      .filter((one) => one.level === level)
+      .map(({ code }) => code)
 
-  it('a preview counts recipients by receiver, and says what room there is', async () => {
+  it('a preview counts recipients by receiver and shows the remaining quota', async () => {
     const id = await create(12)
-    const seen = await preview(id)
+    const previewed = await preview(id)
     assert.deepEqual(
-      [seen['recipients'], seen['receiver_count'], seen['never_mailed_share'], seen['is_red']],
+      [previewed['recipients'], previewed['receiver_count'], previewed['never_mailed_share'], previewed['is_red']],
       [12, 1, 1, false],
     )
-    assert.strictEqual((seen['receivers'] as { recipients: number }[])[0]?.recipients, 12)
-    assert.deepEqual(codes(seen, 'yellow').toSorted(), ['dmarc', 'list-unsubscribe', 'never-mailed', 'spf'])
+    assert.strictEqual((previewed['receivers'] as { recipients: number }[])[0]?.recipients, 12)
+    assert.deepEqual(codes(previewed, 'yellow').toSorted(), ['dmarc', 'list-unsubscribe', 'never-mailed', 'spf'])
     assert.ok(
-      (seen['findings'] as { may_force: boolean }[]).every((one) => one.may_force),
-      'what is not red stops nothing',
+      (previewed['findings'] as { may_force: boolean }[]).every((one) => one.may_force),
+      'a finding that is not red does not block',
     )
   })
-  it('when it would be done is told by hours that were full, not by those in which there was little to send', async () => {
+  it('the expected end is computed from busy hours, not from hours with little mail', async () => {
     const audience = await addAudience(api)
     const domain = `${newId()}.example`
     await addMembers(api, audience, { count: 12, domain })
@@ -67,7 +69,7 @@ describe('campaigns before they leave', () => {
     const tested = await finish(36_000, { spread_minutes: 90, test: { subject_b: 'Other', minutes: 60 } })
     assert.ok(tested !== null && tested > 140 && tested <= 150, String(tested))
   })
-  it('what the headers say is looked at, of a test in both subjects', async () => {
+  it('headers are checked, and both subjects of a test', async () => {
     const template = await api.call('POST', '/templates/save', {
       key: api.regular,
       body: { name: 'T', subject: 'Fwd: x', body: BODY },
@@ -80,33 +82,33 @@ describe('campaigns before they leave', () => {
       [{ subject: 'Regards: spring' }, 'none'],
     ]
     for (const [fields, level] of cases) {
-      const seen = await preview(await create(1, fields))
-      const found = ['red', 'yellow'].filter((one) => codes(seen, one).includes('subject'))
+      const previewed = await preview(await create(1, fields))
+      const found = ['red', 'yellow'].filter((one) => codes(previewed, one).includes('subject'))
       assert.deepEqual(found, level === 'none' ? [] : [level], JSON.stringify(fields))
     }
   })
-  it('a test that both subjects cannot be in is told', async () => {
-    for (const [count, isTold] of [
+  it('a test with too few recipients for both subjects is reported', async () => {
+    for (const [count, isReported] of [
       [9, true],
       [10, false],
     ] as const) {
-      const seen = await preview(await create(count, { test: { subject_b: 'Other', percent: 20 } }))
-      assert.strictEqual(codes(seen, 'yellow').includes('test'), isTold, String(count))
+      const previewed = await preview(await create(count, { test: { subject_b: 'Other', percent: 20 } }))
+      assert.strictEqual(codes(previewed, 'yellow').includes('test'), isReported, String(count))
     }
   })
-  it('red blocks the start, unless it is forced', async () => {
+  it('a red finding blocks the start unless it is forced', async () => {
     const id = await create(0)
     assert.deepEqual(codes(await preview(id), 'red'), ['nobody'])
     assert.strictEqual((await campaigns.call('POST', `/${id}/start`)).status, 409)
     assert.strictEqual((await campaigns.call('POST', `/${id}/start`, { force: true })).status, 200)
   })
-  it('what must not be sent is not, however much it is wished', async () => {
+  it('force does not start a campaign that must not be sent', async () => {
     const id = await create(1, { html: '<p>no way out</p>' })
     const answer = await campaigns.call('POST', `/${id}/start`, { force: true })
     assert.strictEqual(answer.status, 409)
     assert.deepEqual(codes(await preview(id), 'red'), ['no-unsubscribe-link'])
   })
-  it('the time goes by the names that it has elsewhere', async () => {
+  it('the time is accepted under all of its aliases', async () => {
     const at = new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 19)
     for (const body of [{ scheduled_for: at }, { scheduledAt: at, recipientTime: true }]) {
       const { body: answer } = await campaigns.call('POST', `/${await create(1)}/schedule`, body)
@@ -119,7 +121,7 @@ describe('campaigns before they leave', () => {
     const { status, body } = await campaigns.call('POST', `/${await create(1)}/schedule`, {})
     assert.deepEqual([status, listOf(body['details']).map((detail) => textOf(detail['path']))], [400, ['scheduled_at']])
   })
-  it("a time is in the future, in a zone that exists, and without an offset where it is the recipient's", async () => {
+  it('a time must be in the future and in a known zone; recipient time has no offset', async () => {
     const id = await create(1)
     const wrong: readonly (readonly [body: object, path: string])[] = [
       [{ scheduled_at: 'soon' }, 'scheduled_at'],
@@ -149,7 +151,7 @@ describe('campaigns before they leave', () => {
     const { from, to } = CAMPAIGN_MOVES[move as keyof typeof PATHS]
     for (const status of ['DRAFT', 'SCHEDULED', 'SENDING', 'PAUSED', 'SENT', 'COMPLETED', 'FAILED', 'CANCELLED']) {
       const isFrom = (from as readonly string[]).includes(status)
-      it(`${path} of one that is ${status}: ${isFrom ? to : '409'}`, async () => {
+      it(`${path} of a ${status} campaign: ${isFrom ? to : '409'}`, async () => {
         const id = await create(1)
         await api.db.query('UPDATE campaigns SET status = $2, scheduled_at = now() WHERE id = $1', [id, status])
         const answer = await campaigns.call('POST', `/${id}/${path}`)
@@ -158,7 +160,7 @@ describe('campaigns before they leave', () => {
       })
     }
   }
-  it("resumed, its own mail is put on the schedule again, and nobody else's", async () => {
+  it('resume puts only the mail of this campaign back on the schedule', async () => {
     const redis = openRedis(api.redis.url, openLog({ logLevel: 'silent' }, 'test'))
     try {
       assert.ok(await waitUntilReady(redis, 5000))
@@ -175,7 +177,7 @@ describe('campaigns before they leave', () => {
       redis.disconnect()
     }
   })
-  it('of nobody, or of another workspace: 404', async () => {
+  it('an unknown campaign and one of another workspace are 404', async () => {
     const other = await api.addTenant()
     const id = await create(1)
     for (const path of [...Object.values(PATHS), 'resend'])
@@ -187,7 +189,7 @@ describe('campaigns before they leave', () => {
         assert.strictEqual((await api.call('POST', `/public/campaigns/${name}/${path}`, { key })).status, 404, path)
   })
 
-  it('a ledger is listed in pages, by what became of each, and as CSV that runs no formula', async () => {
+  it('the recipients are listed in pages, by state, and as CSV without formulas', async () => {
     const id = await create(1)
     const rows = ['delivered', 'failed', 'skipped', 'delivered'].map((state, i) => ({
       id: newId(),

@@ -260,7 +260,7 @@ async function respondWithMove(
   message: string,
 ): HandlerResult {
   if (result.kind === 'not-found') return NO_CAMPAIGN
-  if (result.kind === 'elsewhere') return refuse('CONFLICT', `The campaign is ${result.status}.`)
+  if (result.kind === 'wrong-state') return refuse('CONFLICT', `The campaign is ${result.status}.`)
   const campaign = await findCampaign(ctx.db, name.workspaceId, name.id)
   return campaign === null ? NO_CAMPAIGN : respondWithCampaign(ctx, campaign, message)
 }

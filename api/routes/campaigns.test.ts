@@ -34,7 +34,7 @@ describe('campaigns', () => {
     return textOf(saved.body['data']?.['id'])
   }
 
-  it('are created as drafts, with figures of nobody', async () => {
+  it('are created as drafts, with all metrics 0', async () => {
     const audience = await addAudience()
     const answer = await create({ subject: 'Hi', html: '<p>x</p>', from: 'Me <me@a.example>', audience_id: audience })
     const data = answer.body['data'] as Json
@@ -55,7 +55,7 @@ describe('campaigns', () => {
     )
     assert.deepEqual(data['metrics'], NONE)
   })
-  it('count what became of their recipients', async () => {
+  it('count the states of their recipients', async () => {
     const id = idOf(await create({}))
     const then = new Date()
     const shared = {
@@ -91,7 +91,7 @@ describe('campaigns', () => {
       failed: 1,
     })
   })
-  it('are changed field by field; a template takes the place of a body', async () => {
+  it('are updated field by field; a template replaces a body', async () => {
     const id = idOf(await create({ subject: 'Hi', body: 'x' }))
     const template = await addTemplate()
     const changed = await call('PATCH', `/${id}`, { template_id: template, from_name: 'Me' })
@@ -108,7 +108,7 @@ describe('campaigns', () => {
     )
     assert.deepEqual((await call('PATCH', `/${id}`, { audience_ids: null })).body['data']?.['audience_ids'], [])
   })
-  it('are listed, the newest first, by state', async () => {
+  it('are listed newest first, by state', async () => {
     const other = await api.addTenant()
     const ids = [
       idOf(await create({}, other.admin)),
@@ -124,7 +124,7 @@ describe('campaigns', () => {
     assert.deepEqual(errorOf(await call('GET', '?status=lost')), [400, 'VALIDATION_ERROR'])
   })
 
-  it('have a text part beside HTML; a text alone is the body', async () => {
+  it('have HTML and a text part; text alone is the body', async () => {
     const parts = ({ body }: TestAnswer): unknown[] => [body['data']?.['body'], body['data']?.['text']]
     const both = await create({ subject: 'S', html: '<p>x</p>', text: 'x' })
     assert.deepEqual(parts(both), ['<p>x</p>', 'x'])
@@ -138,7 +138,7 @@ describe('campaigns', () => {
     await patch(both, { text: 'y' })
     assert.deepEqual(parts(await patch(both, { template_id: await addTemplate() })), [null, null])
   })
-  it('a workspace has at most 10,000 that are not over', async () => {
+  it('a workspace has at most 10,000 that have not ended', async () => {
     const other = await api.addTenant()
     const fill = (count: number, status: string): Promise<unknown> =>
       api.db.query(
@@ -157,27 +157,27 @@ describe('campaigns', () => {
   const REFUSED: readonly (readonly [why: string, fields: () => Promise<object> | object, path: string])[] = [
     ['no name', () => ({ name: undefined }), 'name'],
     ['a template and a body', () => ({ template_id: newId(), html: 'x' }), 'template_id'],
-    ['a template of nobody', () => ({ template_id: newId() }), 'template_id'],
+    ['an unknown template', () => ({ template_id: newId() }), 'template_id'],
     [
-      'a template of another',
+      'a template of another workspace',
       async () => ({ template_id: await addTemplate((await api.addTenant()).regular) }),
       'template_id',
     ],
     [
-      'an audience of another',
+      'an audience of another workspace',
       async () => ({ audience_ids: [await addAudience((await api.addTenant()).workspaceId)] }),
       'audience_ids.0',
     ],
-    ['an audience that is none', () => ({ audience_ids: ['x'] }), 'audience_ids'],
-    ['a segment of nobody', () => ({ segment_id: newId() }), 'segment_id'],
-    ['a sender that is none', () => ({ from: 'me' }), 'from'],
-    ['a name of two lines', () => ({ from: { email: 'me@a.example', name: 'a\r\nBcc: b@c.example' } }), 'from'],
+    ['an invalid audience', () => ({ audience_ids: ['x'] }), 'audience_ids'],
+    ['an unknown segment', () => ({ segment_id: newId() }), 'segment_id'],
+    ['an invalid sender', () => ({ from: 'me' }), 'from'],
+    ['a name with a line break', () => ({ from: { email: 'me@a.example', name: 'a\r\nBcc: b@c.example' } }), 'from'],
     [
       'a reply-to whose name is too long',
       () => ({ reply_to: { email: 'me@a.example', name: 'x'.repeat(256) } }),
       'reply_to',
     ],
-    ['a subject of two lines', () => ({ subject: 'a\nb' }), 'subject'],
+    ['a subject with a line break', () => ({ subject: 'a\nb' }), 'subject'],
   ]
   for (const [why, fields, path] of REFUSED) {
     it(`${why}: 400 that names ${path}`, async () => {
@@ -191,7 +191,7 @@ describe('campaigns', () => {
   }
 
   for (const status of Object.keys(CAMPAIGN_STATES)) {
-    it(`${status}: ${status === 'DRAFT' ? 'changed and deleted' : '409 CONFLICT, and nothing changes'}`, async () => {
+    it(`${status}: update and delete ${status === 'DRAFT' ? 'succeed' : 'are 409 CONFLICT'}`, async () => {
       const id = idOf(await create({}))
       await api.db.query('UPDATE campaigns SET status = $2, scheduled_at = now() WHERE id = $1', [id, status])
       const changed = await call('PATCH', `/${id}`, { name: 'Other' })
@@ -214,7 +214,7 @@ describe('campaigns', () => {
       )
     })
   }
-  it('of another workspace are not there, and nothing changes', async () => {
+  it('of another workspace are 404 and do not change', async () => {
     const other = await api.addTenant()
     const id = idOf(await create({}, other.admin))
     for (const [method, body] of [['GET'], ['PATCH', { name: 'mine' }], ['DELETE']] as const)

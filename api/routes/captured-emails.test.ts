@@ -1,4 +1,4 @@
-/** Captured mail over the API: listed, looked at, fetched whole, forgotten. */
+/** Captured emails over the API: list, get, download and delete. */
 import { assert } from 'chai'
 import { messageIdOf, newId } from '#src/platform/id.ts'
 import { storeCapturedMail, pruneInbox } from '#src/sandbox/inbox.ts'
@@ -52,7 +52,7 @@ describe('captured emails', () => {
   const call = (method: string, path: string) =>
     api.call(method, `/public/emails/captured${path}`, { key: api.regular })
 
-  it('lists, shows and forgets them', async () => {
+  it('lists, returns and deletes them', async () => {
     const [first, second] = [
       await capture(Buffer.from(RAW), new Date(Date.now() - 1000)),
       await capture(Buffer.from(RAW)),
@@ -73,7 +73,7 @@ describe('captured emails', () => {
     assert.strictEqual((await call('GET', '')).body['data']?.['total'], 0)
   })
 
-  it('gives the octets back as a download', async () => {
+  it('downloads the message byte for byte', async () => {
     const raw = Buffer.from(`${RAW}\xff`, 'latin1')
     const id = await capture(raw)
     const answer = await fetch(`${api.url}/api/v1/public/emails/captured/${id}/raw`, {
@@ -84,13 +84,13 @@ describe('captured emails', () => {
     assert.deepEqual(Buffer.from(await answer.arrayBuffer()), raw)
   })
 
-  it('does not take apart what is large, or no mail at all', async () => {
+  it('does not parse a large message or invalid data', async () => {
     const large = await call('GET', `/${await capture(Buffer.alloc(300_000, 'a'))}`)
     assert.deepEqual([large.status, large.body['data']?.['attachments']], [200, null])
     assert.strictEqual((await call('GET', `/${await capture(Buffer.from([0, 255, 13]))}`)).status, 200)
   })
 
-  it('knows none of others, none by another name, and none after a week', async () => {
+  it('finds none of another workspace, none by an unknown id, and none after seven days', async () => {
     assert.strictEqual((await call('GET', `/${newId()}`)).status, 404)
     assert.strictEqual((await call('DELETE', '/nonsense')).status, 404)
     const id = await capture(Buffer.from(RAW), new Date(Date.now() - 8 * 86_400_000))
@@ -98,7 +98,7 @@ describe('captured emails', () => {
     assert.strictEqual((await call('GET', `/${id}`)).status, 404)
   })
 
-  it('the workspace tells where to send to', async () => {
+  it('the workspace shows its capture address', async () => {
     const { body } = await api.call('GET', '/public/workspace', { key: api.regular })
     const keyPart = /_([0-9a-f]+)\./.exec(api.regular)?.[1]
     assert.deepEqual(body['data']?.['capture'], {

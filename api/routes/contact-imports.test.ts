@@ -10,7 +10,7 @@ import { until } from '#test/support/until.ts'
 
 const CSV = { 'content-type': 'text/csv' }
 
-describe('imports of contacts by the API', () => {
+describe('imports of contacts over the API', () => {
   let api: TestApi
   let audienceId: string
   before(async () => {
@@ -35,7 +35,7 @@ describe('imports of contacts by the API', () => {
     }
   }
 
-  it('takes a file, tells how far it is, what it counted and which rows are wrong', async () => {
+  it('imports a file and shows progress, counts and row errors', async () => {
     const { status, body } = await post(
       'email,Vorname,Plan\na@x.example,Anna,=pro\nwrong,,\n',
       `&unknown_columns=attributes&mapping=${encodeURIComponent('{"vorname":"first_name"}')}`,
@@ -73,7 +73,7 @@ describe('imports of contacts by the API', () => {
     assert.strictEqual((await ask('DELETE', `/${id}`)).status, 409)
   })
 
-  it('a dry run writes no contact; a waiting import can be cancelled', async () => {
+  it('a dry run stores no contact; a waiting import can be cancelled', async () => {
     const dry = textOf((await post('email\nb@x.example\n', '&dryRun=true')).body['data']?.['id'])
     await work()
     assert.strictEqual((await ask('GET', `/${dry}`)).body['data']?.['rows']?.['added'], 1)
@@ -107,9 +107,9 @@ describe('imports of contacts by the API', () => {
       'UNSUPPORTED_MEDIA_TYPE',
       /UTF-8/,
     ],
-    ['a mapping that is no JSON', () => post('email', '&mapping=x'), 400, 'VALIDATION_ERROR', /mapping/],
+    ['a mapping that is not JSON', () => post('email', '&mapping=x'), 400, 'VALIDATION_ERROR', /mapping/],
     [
-      'a mapping of what is not there',
+      'a mapping of an unknown column',
       () => post('email', '&mapping={"b":"email"}'),
       400,
       'VALIDATION_ERROR',
@@ -118,7 +118,7 @@ describe('imports of contacts by the API', () => {
     ['no address', () => post('name\nx'), 400, 'VALIDATION_ERROR', /no column is the email address/],
     ['nothing', () => post(''), 400, 'VALIDATION_ERROR', /empty/],
     ['too much', () => post(`email\n${'x@x.example\n'.repeat(100_000)}`), 413, 'PAYLOAD_TOO_LARGE', /1000000 bytes/],
-    ['an import that is none', () => ask('GET', '/nonsense'), 404, 'NOT_FOUND', /import/],
+    ['an invalid import', () => ask('GET', '/nonsense'), 404, 'NOT_FOUND', /import/],
   ]
   for (const [name, call, status, error, message] of REFUSED) {
     it(`${name}: ${status}`, async () => {
@@ -128,7 +128,7 @@ describe('imports of contacts by the API', () => {
     })
   }
 
-  it('too much that does not tell its length: 413 while it comes in, and nothing is kept', async () => {
+  it('a body of unknown length above the limit: 413 during the upload, and nothing is stored', async () => {
     const block = Buffer.from('x@x.example\n'.repeat(5000))
     const status = await new Promise((resolve, reject) => {
       const request = openRequest(
@@ -150,7 +150,7 @@ describe('imports of contacts by the API', () => {
     assert.deepEqual((await api.db.query(`SELECT 1 FROM imports WHERE state = 'uploading'`)).rows, [])
   })
 
-  it('a client that goes away in the middle leaves nothing', async () => {
+  it('an upload that the client aborts leaves nothing', async () => {
     const request = openRequest(`${api.url}/api/v1/public/contacts/import?audienceId=${audienceId}`, {
       method: 'POST',
       headers: { ...CSV, authorization: `Bearer ${api.admin}` },
@@ -164,7 +164,7 @@ describe('imports of contacts by the API', () => {
     await until(async () => (await left()) === 0)
   })
 
-  it('other workspaces have other imports', async () => {
+  it('an import of another workspace is 404', async () => {
     const other = await api.addTenant()
     const id = textOf((await post('email\nd@x.example\n')).body['data']?.['id'])
     for (const [method, path] of [

@@ -1,6 +1,6 @@
 /**
- * /public/contacts over HTTP: the rows of the specification's tables, both styles of names, hostile values, many at once, and tenants that
- * never meet.
+ * /public/contacts over HTTP: the tables of the specification, both styles of names, hostile values, concurrent
+ * requests, and the isolation of workspaces.
  */
 import { assert } from 'chai'
 import { createKey } from '#src/auth/keys.ts'
@@ -73,7 +73,7 @@ describe('/public/contacts', () => {
   const unsubscribe = (id: string): Promise<TestAnswer> =>
     call('PATCH', `/update-contact?id=${id}`, { status: 'unsubscribed', audience_id: audienceId })
 
-  it('GET /get-contact: the full contact, camelCase and the twins of what add-contact takes', async () => {
+  it('GET /get-contact: the full contact, in camelCase and with the snake_case fields of add-contact', async () => {
     const id = await add({ email: 'Ann@X.example', ...FULL })
     const { createdAt, updatedAt, ...rest } = await get(`id=${id}`)
     assert.ok(
@@ -123,7 +123,7 @@ describe('/public/contacts', () => {
     })
   })
 
-  const written: readonly (readonly [string, Fields, Fields])[] = [
+  const accepted: readonly (readonly [string, Fields, Fields])[] = [
     [
       'both styles of names',
       {
@@ -145,7 +145,7 @@ describe('/public/contacts', () => {
     ],
     ['name, split', { name: ' Ann  van der Lee ' }, { firstName: 'Ann', lastName: 'van der Lee' }],
     ['name of one word', { name: 'Ann' }, { firstName: 'Ann', lastName: null }],
-    ['name beside first_name', { name: 'Ann Lee', first_name: 'Bea' }, { firstName: 'Bea', lastName: 'Lee' }],
+    ['name next to first_name', { name: 'Ann Lee', first_name: 'Bea' }, { firstName: 'Bea', lastName: 'Lee' }],
     ['tags with |', { tags: ' a | b||a ' }, { tags: ['a', 'b'] }],
     ['tags as a list', { tags: ['a', 'b,c', '{"}'] }, { tags: ['a', 'b,c', '{"}'] }],
     ['empty texts', { first_name: '', tags: '', linkedin: ' ' }, { firstName: null, tags: [], linkedin: null }],
@@ -167,13 +167,13 @@ describe('/public/contacts', () => {
     ],
     ["a prototype's name", { custom_attributes: { constructor: 'x' } }, { customAttributes: { constructor: 'x' } }],
   ]
-  for (const [what, body, expected] of written)
-    it(`POST /add-contact takes ${what}`, async () => {
+  for (const [what, body, expected] of accepted)
+    it(`POST /add-contact accepts ${what}`, async () => {
       const contact = await get(`id=${await add({ email: 'a@x.example', ...body })}`)
       assert.deepEqual(Object.fromEntries(Object.keys(expected).map((key) => [key, contact[key]])), expected)
     })
 
-  it('POST /add-contact takes audienceId for audience_id', async () => {
+  it('POST /add-contact accepts audienceId as an alias of audience_id', async () => {
     const { status } = await call('POST', '/add-contact', { email: 'a@x.example', audienceId })
     assert.deepEqual([status, await countOf()], [201, 1])
   })
@@ -212,7 +212,7 @@ describe('/public/contacts', () => {
     [{ custom_attributes: { a: 'x'.repeat(33_000) } }, 'custom_attributes'],
   ]
   for (const [body, path] of refused)
-    it(`POST /add-contact refuses ${JSON.stringify(body).slice(0, 70)} of ${path}, and stores nothing`, async () => {
+    it(`POST /add-contact refuses ${JSON.stringify(body).slice(0, 70)} at ${path} and stores nothing`, async () => {
       refusedWith(
         await call('POST', '/add-contact', { email: 'a@x.example', audience_id: audienceId, ...(body as object) }),
         path,
@@ -221,12 +221,12 @@ describe('/public/contacts', () => {
       assert.strictEqual(await countOf(), 0)
     })
 
-  it('POST /add-contact tells all that is wrong at once', async () => {
+  it('POST /add-contact reports all errors in one response', async () => {
     const answer = await call('POST', '/add-contact', { email: 'x', tags: 5, timezone: 'x', linkedin: 'x' })
     assert.deepEqual(pathsOf(answer), ['email', 'linkedin', 'tags', 'timezone'])
   })
 
-  it('POST /add-contact for an address that exists: profile updated, added to the audience, 201', async () => {
+  it('POST /add-contact with a known address: 201, updates the profile and joins the audience', async () => {
     const id = await add({ email: 'a@x.example', first_name: 'Ann', last_name: 'Lee' })
     const first = audienceId
     audienceId = await newAudience()
@@ -237,7 +237,7 @@ describe('/public/contacts', () => {
     assert.strictEqual(await countOf(), 1)
   })
 
-  it('a membership that is unsubscribed stays so', async () => {
+  it('an unsubscribed membership stays unsubscribed', async () => {
     const id = await add({ email: 'a@x.example' })
     assert.strictEqual((await unsubscribe(id)).status, 200)
     await add({ email: 'a@x.example' })
@@ -250,7 +250,7 @@ describe('/public/contacts', () => {
     assert.deepEqual(rows, [{ type: 'contact.subscribed' }, { type: 'contact.unsubscribed' }])
   })
 
-  it('GET /get-contact: status in the audience asked for, else the latest; in none null', async () => {
+  it('GET /get-contact: status in the requested audience, or the latest one; null in none', async () => {
     const id = await add({ email: 'a@x.example' })
     await unsubscribe(id)
     const first = audienceId
@@ -267,15 +267,15 @@ describe('/public/contacts', () => {
       assert.strictEqual((await call('GET', `/get-contact?id=${id}&audienceId=${unknown}`)).status, 404)
   })
 
-  it('GET /get-contact: tells who wants no mail at all, of whatever audience', async () => {
+  it('GET /get-contact: shows that a contact opted out of all mail', async () => {
     const id = await add({ email: 'none@x.example' })
-    const told = async (): Promise<unknown[]> => {
+    const optOutFields = async (): Promise<unknown[]> => {
       const contact = await get(`id=${id}`)
       return [contact['optedOut'], contact['opted_out'], contact['globalStatus'], contact['status']]
     }
-    assert.deepEqual(await told(), [false, false, 'subscribed', 'subscribed'])
+    assert.deepEqual(await optOutFields(), [false, false, 'subscribed', 'subscribed'])
     await api.db.query('UPDATE contacts SET opted_out_at = now() WHERE id = $1', [id])
-    assert.deepEqual(await told(), [true, true, 'subscribed', 'subscribed'])
+    assert.deepEqual(await optOutFields(), [true, true, 'subscribed', 'subscribed'])
   })
   it('GET /get-contact: globalStatus blocked while the address is suppressed', async () => {
     const id = await add({ email: 'a@x.example' })
@@ -286,7 +286,7 @@ describe('/public/contacts', () => {
     assert.deepEqual([contact['globalStatus'], contact['status']], ['blocked', 'subscribed'])
   })
 
-  it('deliverabilityScore and emailVerificationDate are shown and sorted by', async () => {
+  it('deliverabilityScore and emailVerificationDate are returned, and lists can be sorted by them', async () => {
     for (const [email, score] of [
       ['low@x.example', 0.25],
       ['high@x.example', 0.75],
@@ -341,20 +341,20 @@ describe('/public/contacts', () => {
       }
     })
 
-  it('an address with a plus is found, encoded or not', async () => {
+  it('an address with a plus is found, URL-encoded or not', async () => {
     const id = await add({ email: 'a+tag@x.example' })
     for (const query of ['email=a%2Btag%40x.example', 'email=a+tag@x.example'])
       assert.strictEqual((await get(query))['id'], id, query)
   })
 
-  it('GET /get-contacts: pages, totals, orders in every spelling', async () => {
+  it('GET /get-contacts: pages, totals, and every alias of the sort parameters', async () => {
     for (const [email, firstName, lastName] of [
       ['c', 'bob', 'Z'],
       ['a', 'Ann', ''],
       ['b', '', 'y'],
     ] as const)
       await add({ email: `${email}@x.example`, firstName, lastName })
-    const letters = async (query: string): Promise<string> =>
+    const firstLetters = async (query: string): Promise<string> =>
       (await list(query)).map(({ email }) => String(email)[0]).join('')
     for (const [query, expected] of [
       ['', 'cab'],
@@ -374,7 +374,7 @@ describe('/public/contacts', () => {
       ['limit=2&page=2&sortDir=desc', 'c'],
       ['subscribedOnly=false', 'cab'],
     ] as const)
-      assert.strictEqual(await letters(query), expected, query)
+      assert.strictEqual(await firstLetters(query), expected, query)
     const [second] = await list('limit=1&page=2')
     await unsubscribe(String(second?.['id']))
     for (const [query, expected] of [
@@ -382,7 +382,7 @@ describe('/public/contacts', () => {
       ['subscribed_only=1&sortBy=email', 'bc'],
       ['subscribedOnly=false', 'cab'],
     ] as const)
-      assert.strictEqual(await letters(query), expected, query)
+      assert.strictEqual(await firstLetters(query), expected, query)
     const { body } = await call('GET', `/get-contacts?audience_id=${audienceId}&limit=2`)
     const { contacts: _, ...rest } = body['data'] as unknown as Fields
     assert.deepEqual(rest, {
@@ -411,13 +411,13 @@ describe('/public/contacts', () => {
         query,
       ))
 
-  it('GET /get-contacts: audienceId is required, and must be one of the workspace', async () => {
+  it('GET /get-contacts: audienceId is required and must belong to the workspace', async () => {
     refusedWith(await call('GET', '/get-contacts'), 'audienceId', 'none')
     for (const id of [newId(), 'nonsense'])
       assert.strictEqual((await call('GET', `/get-contacts?audienceId=${id}`)).status, 404)
   })
 
-  it('PATCH /update-contact: null clears, omitted keeps, tags are replaced, attributes added to', async () => {
+  it('PATCH /update-contact: null clears, omitted fields stay, tags are replaced, attributes merged', async () => {
     const id = await add({ email: 'a@x.example', ...FULL })
     const answer = await call('PATCH', '/update-contact?email=A@x.example', {
       first_name: null,
@@ -436,7 +436,7 @@ describe('/public/contacts', () => {
     assert.strictEqual((await call('PATCH', `/update-contact?id=${id}`, {})).status, 200)
   })
 
-  it('PATCH /update-contact: audience_id adds, an unknown one changes nothing', async () => {
+  it('PATCH /update-contact: audience_id joins the audience; an unknown one changes nothing', async () => {
     const id = await add({ email: 'a@x.example' })
     audienceId = await newAudience()
     assert.strictEqual((await call('PATCH', `/update-contact?id=${id}`, { audienceId })).status, 200)
@@ -450,12 +450,15 @@ describe('/public/contacts', () => {
     await add({ email: 'b@x.example' })
     assert.strictEqual((await call('PATCH', `/update-contact?id=${id}`, { email: 'C@x.example' })).status, 200)
     assert.strictEqual((await get('email=c@x.example'))['id'], id)
-    const taken = await call('PATCH', `/update-contact?id=${id}`, { email: 'b@x.example', first_name: 'x' })
-    assert.deepEqual([taken.status, taken.body['error'], (await get(`id=${id}`))['firstName']], [409, 'CONFLICT', null])
+    const conflict = await call('PATCH', `/update-contact?id=${id}`, { email: 'b@x.example', first_name: 'x' })
+    assert.deepEqual(
+      [conflict.status, conflict.body['error'], (await get(`id=${id}`))['firstName']],
+      [409, 'CONFLICT', null],
+    )
     refusedWith(await call('PATCH', `/update-contact?id=${id}`, { email: 'nobody' }), 'email', 'update')
   })
 
-  it('PATCH /update-contact: attributes that grow beyond bounds are refused', async () => {
+  it('PATCH /update-contact: refuses attributes that grow beyond the limit', async () => {
     const id = await add({ email: 'a@x.example' })
     const grow = (key: string): Promise<TestAnswer> =>
       call('PATCH', `/update-contact?id=${id}`, { custom_attributes: { [key]: 'x'.repeat(30_000) } })
@@ -472,7 +475,7 @@ describe('/public/contacts', () => {
     assert.strictEqual(rows.length, 0)
   })
 
-  it('DELETE /delete-contact: 204, gone from everywhere', async () => {
+  it('DELETE /delete-contact: 204, removed from all audiences', async () => {
     const id = await add({ email: 'a@x.example' })
     const other = await add({ email: 'b@x.example' })
     const answer = await call('DELETE', `/delete-contact?id=${id}`)
@@ -482,14 +485,14 @@ describe('/public/contacts', () => {
     assert.deepEqual([await list(), (await call('DELETE', `/delete-contact?id=${other}`)).status], [[], 404])
   })
 
-  it('fifty who add the same address at once make one contact', async () => {
+  it('fifty concurrent requests with one address create one contact', async () => {
     const ids = await Promise.all(
       Array.from({ length: 50 }, (_, i) => add({ email: 'same@x.example', first_name: `n${i}` })),
     )
     assert.deepEqual([new Set(ids).size, await countOf(), (await list()).length], [1, 1, 1])
   })
 
-  it('what was written is read, also when many ask at once', async () => {
+  it('a write is visible to the next read, also with concurrent requests', async () => {
     const id = await add({ email: 'a@x.example', first_name: '0' })
     for (let i = 1; i <= 5; i++) {
       const asking = Array.from({ length: 10 }, () => get(`id=${id}`))
@@ -501,14 +504,14 @@ describe('/public/contacts', () => {
 
   it('keys: 401 without, 403 FORBIDDEN for a Regular one, 403 INSUFFICIENT_SCOPE without the scope', async () => {
     const make = async (scope: 'contacts:read' | 'contacts:write'): Promise<string> => {
-      const order = {
+      const keyFields = {
         kind: 'admin',
         prefix: api.config.keyPrefix,
         workspaceId: tenant.workspaceId,
         name: 'k',
         scopes: [scope],
       } as const
-      const made = await createKey(api.db, order)
+      const made = await createKey(api.db, keyFields)
       assert.ok(made.kind === 'created')
       return made.secretKey
     }
@@ -524,9 +527,9 @@ describe('/public/contacts', () => {
       const body = method === 'GET' || method === 'DELETE' ? undefined : {}
       assert.strictEqual((await api.call(method, `${BASE}${path}`, { key: null, body })).status, 401, path)
       const answers = [await call(method, path, body, tenant.regular), await call(method, path, body, withoutScope)]
-      const told = answers.map((answer) => [answer.status, answer.body['error']])
+      const results = answers.map((answer) => [answer.status, answer.body['error']])
       assert.deepEqual(
-        told,
+        results,
         [
           [403, 'FORBIDDEN'],
           [403, 'INSUFFICIENT_SCOPE'],
@@ -536,7 +539,7 @@ describe('/public/contacts', () => {
     }
   })
 
-  it('another workspace sees and changes nothing', async () => {
+  it('another workspace can neither read nor change it', async () => {
     const id = await add({ email: 'a@x.example', first_name: 'Ann' })
     const other = await api.addTenant()
     const theirs = await newAudience(other)

@@ -219,7 +219,7 @@ async function applyChange(
     if (changed.kind !== 'changed') return changed
     news.push(changed.notifications)
     const ended = fields.isUnsubscribed ? await unsubscribe(tx, at, id) : null
-    if (ended !== null) news.push(ended.news)
+    if (ended !== null) news.push(ended.notifications)
     return changed
   })
   for (const one of news) publishNotifications(ctx, one)

@@ -1,4 +1,7 @@
-/** The reference page without a browser: what it needs is there, comes from here, and may be run under its own policy. */
+/**
+ * The reference page without a browser: its files exist, come from this service, and comply with its Content-
+ * Security-Policy.
+ */
 import { Script } from 'node:vm'
 import { assert } from 'chai'
 import { parseDocument } from 'htmlparser2'
@@ -34,7 +37,7 @@ describe('the reference page', () => {
       .flatMap(({ attribs }) => [attribs?.['src'] ?? '', attribs?.['href'] ?? ''])
       .filter((one) => /^(?!data:)./.test(one))
 
-  it('has no script in itself and nothing from elsewhere', () => {
+  it('has no inline script and no external resource', () => {
     const scripts = html.filter(({ name }) => name === 'script')
     assert.strictEqual(scripts.length, 2)
     for (const script of scripts)
@@ -47,7 +50,7 @@ describe('the reference page', () => {
     )
     assert.strictEqual(addresses().length, 4)
   })
-  it('has a policy that lets in what it needs and no more', () => {
+  it('has a Content-Security-Policy that allows only what it needs', () => {
     assert.deepEqual(Object.fromEntries(policy), {
       'default-src': "'none'",
       'script-src': "'self'",
@@ -59,7 +62,7 @@ describe('the reference page', () => {
       'frame-ancestors': "'none'",
     })
   })
-  it('brings its files itself, to be kept for good', async () => {
+  it('serves its own files, cacheable without expiry', async () => {
     for (const address of addresses().filter((one) => one !== '/openapi.json')) {
       const file = await fetch(api.url + address)
       const type = address.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8'
@@ -75,14 +78,14 @@ describe('the reference page', () => {
       assert.strictEqual(again.status, 304)
     }
   })
-  it('has scripts that parse, and asks no validator', async () => {
+  it('has scripts that parse, and calls no external validator', async () => {
     const start = await fetch(api.url + (addresses().find((one) => one.includes('start.')) ?? '')).then((file) =>
       file.text(),
     )
     assert.doesNotThrow(() => new Script(start))
     assert.match(start, /validatorUrl: null/)
   })
-  it('is found where people look for it', async () => {
+  it('is reachable by redirects from common addresses', async () => {
     for (const path of ['/docs/', '/docs?x=1']) assert.strictEqual((await fetch(api.url + path)).status, 200, path)
     for (const path of ['/api/docs', '/api/v1/docs', '/swagger']) {
       const answer = await fetch(api.url + path, { redirect: 'manual' })

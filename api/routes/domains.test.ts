@@ -1,4 +1,7 @@
-/** /public/domains over HTTP on a real server with a real DNS server: the specification's flow, refusals, limits, and tenants apart. */
+/**
+ * /public/domains over HTTP with a real DNS server: the flow of the specification, refusals, limits, and the
+ * isolation of workspaces.
+ */
 import { assert } from 'chai'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -56,12 +59,12 @@ describe('/public/domains', () => {
       key,
       body: { from, to: ['ann@receiver.example'], subject: 'Hello', body: 'Hello' },
     })
-  /** Lets the next look be one: in between two, the first is the answer. */
+  /** Lets the next request check DNS: for a few seconds the endpoint returns the last result. */
   const forgetLook = (domain: Json): Promise<unknown> =>
     api.db.query('UPDATE domains SET check_begun_at = NULL WHERE id = $1', [domain['id']])
   const refused = ({ status: code, body }: TestAnswer): unknown[] => [code, body['success'], body['error']]
 
-  it('leads from nothing to a sending key', async () => {
+  it('go from add-domain to a sending key', async () => {
     const domain = await add({ domain: 'Shop.Example.', region: 'af-south-1' })
     assert.deepEqual(
       [
@@ -171,7 +174,7 @@ describe('/public/domains', () => {
     assert.deepEqual(refused(await send(secret, 'me@other.example')), [403, false, 'FORBIDDEN'])
   })
 
-  it('tells webhooks that a domain is verified', async () => {
+  it('verification sends domain.verified to webhooks', async () => {
     const domain = await add()
     publish(domain)
     await verify(domain)
@@ -185,14 +188,14 @@ describe('/public/domains', () => {
     )
   })
 
-  it('answers polling from the last look, and looks once for many that ask together', async () => {
+  it('polling returns the last result; concurrent requests share one check', async () => {
     const domain = await add()
     const name = textOf(listOf(domain['dns_records'])[0]?.['name'])
     const answers = await Promise.all(Array.from({ length: 30 }, () => verify(domain)))
     assert.ok(answers.every((answer) => answer.status === 200 && textOf(answer.body['data']?.['status']) === 'pending'))
-    // one look; another for every two seconds that this may take
-    const looks = dns.queries.filter((query) => query.name === name && query.type === 'TXT').length
-    assert.ok(looks >= 1 && looks <= 5, `${looks} looks`)
+    // one check, and another for every two seconds that this may take
+    const lookups = dns.queries.filter((query) => query.name === name && query.type === 'TXT').length
+    assert.ok(lookups >= 1 && lookups <= 5, `${lookups} lookups`)
   })
 
   describe('add-domain', () => {
@@ -203,7 +206,7 @@ describe('/public/domains', () => {
       ['UPPER.EXAMPLE', 'upper.example'],
     ]
     for (const [given, name] of spellings)
-      it(`reads ${given}`, async () => assert.strictEqual((await add({ domain: given }))['domain'], name))
+      it(`normalises ${given}`, async () => assert.strictEqual((await add({ domain: given }))['domain'], name))
 
     const wrong: readonly [body: unknown, path: string, message: RegExp][] = [
       [{}, 'domain', /is required/],
@@ -229,7 +232,7 @@ describe('/public/domains', () => {
       })
     }
 
-    it('answers 409 to the same domain again, in any spelling', async () => {
+    it('returns 409 for an existing domain, in any spelling', async () => {
       await add({ domain: 'twice.example' })
       assert.deepEqual(refused(await call('POST', '/add-domain', { domain: 'Twice.Example.' })), [
         409,
@@ -238,7 +241,7 @@ describe('/public/domains', () => {
       ])
     })
 
-    it('answers PLAN_REQUIRED beyond the plan, exactly, also in parallel', async () => {
+    it('returns PLAN_REQUIRED exactly at the limit of the plan, also with concurrent requests', async () => {
       const tenant = await api.addTenant({ plan: 'free' })
       await api.db.query(
         sql`
@@ -261,7 +264,7 @@ describe('/public/domains', () => {
     })
   })
 
-  it('lists the domains as an array, page by page where asked', async () => {
+  it('lists the domains as an array, in pages if requested', async () => {
     const tenant = await api.addTenant()
     const added = [await add({ domain: 'l1.example' }, tenant.admin), await add({ domain: 'l2.example' }, tenant.admin)]
     const all = await call('GET', '/get-domains', undefined, tenant.admin)
@@ -282,7 +285,7 @@ describe('/public/domains', () => {
     ])
   })
 
-  it('lets two workspaces claim a name and one hold it', async () => {
+  it('two workspaces can add a domain, but only one can verify it', async () => {
     const [mine, theirs] = [
       await add({ domain: 'contested.example' }),
       await add({ domain: 'contested.example' }, other.admin),
@@ -296,7 +299,7 @@ describe('/public/domains', () => {
   })
 
   describe('delete-domain', () => {
-    it('ends its keys at once and fails its mail', async () => {
+    it('disables its keys immediately and fails its mail', async () => {
       const domain = await add()
       publish(domain)
       await verify(domain)
@@ -317,7 +320,7 @@ describe('/public/domains', () => {
   })
 
   describe('rotate-dkim', () => {
-    it('shows the next records beside the present ones, once', async () => {
+    it('shows the next records next to the present ones, once', async () => {
       const domain = await add()
       assert.deepEqual(refused(await call('POST', `/rotate-dkim/${textOf(domain['id'])}`)), [409, false, 'CONFLICT'])
       publish(domain)
@@ -373,16 +376,16 @@ describe('/public/domains', () => {
           read,
         )
     })
-    it('answers 404 to a domain that is not there', async () => {
+    it('returns 404 for an unknown domain', async () => {
       assert.deepEqual(refused(await createKey({ name: 'k', custom_domain_id: newId() })), [404, false, 'NOT_FOUND'])
     })
-    it('makes 50 keys in parallel, each its own', async () => {
+    it('creates 50 different keys concurrently', async () => {
       const answers = await Promise.all(
         Array.from({ length: 50 }, (_, i) => createKey({ name: `k${i}`, custom_domain_id: api.domainId })),
       )
       assert.strictEqual(new Set(answers.map((answer) => textOf(answer.body['data']?.['secret_key']))).size, 50)
     })
-    it('needs its own scope', async () => {
+    it('requires its own scope', async () => {
       await api.db.query(`UPDATE api_keys SET scopes = '{domains:manage}' WHERE workspace_id = $1 AND kind = 'admin'`, [
         other.workspaceId,
       ])
@@ -393,7 +396,7 @@ describe('/public/domains', () => {
     })
   })
 
-  it("keeps workspaces apart: another's domain is not there, and nothing changes", async () => {
+  it('a domain of another workspace is 404 and does not change', async () => {
     const stranger = await api.addTenant()
     const domain = await add()
     publish(domain)
@@ -414,7 +417,7 @@ describe('/public/domains', () => {
   })
 
   for (const state of ['pending', 'failed', 'degraded'] as const) {
-    it(`a domain that is ${state} ${state === 'degraded' ? 'still sends' : 'does not send: 403'}`, async () => {
+    it(`a ${state} domain ${state === 'degraded' ? 'can still send' : 'cannot send: 403'}`, async () => {
       const tenant = await api.addTenant({ status: state })
       const answer = await send(tenant.regular, `me@${tenant.domain}`)
       if (state === 'degraded') assert.strictEqual(answer.status, 200)

@@ -8,13 +8,13 @@ describe('GET /public/emails', () => {
   before(async () => {
     api = await startApi()
     other = await api.addTenant()
-    for (const letter of [
+    for (const message of [
       { to: ['Anna@b.example', 'bob@c.example'], subject: 'Your order', tags: ['order'] },
       { to: 'anna@b.example', subject: 'Reset' },
       { to: 'carl@bücher.example', subject: 'News', tags: ['news', 'order'] },
     ]) {
       const { status, body } = await api.call('POST', '/send-email/high', {
-        body: { from: `shop@${api.domain}`, text: 't', ...letter },
+        body: { from: `shop@${api.domain}`, text: 't', ...message },
       })
       assert.strictEqual(status, 200)
       ids.unshift(textOf(body['email_id']))
@@ -57,7 +57,7 @@ describe('GET /public/emails', () => {
     it(`${query.toString().slice(6)} finds ${wanted.join(', ') || 'nothing'}`, async () =>
       assert.deepEqual(found(await search(query())), wanted))
 
-  it('a line has the head of the message; the page tells where to go on', async () => {
+  it('an item has the head of the message; the page has the next cursor', async () => {
     const { body } = await search('?limit=1', api.admin)
     const data = body['data']
     const {
@@ -102,13 +102,13 @@ describe('GET /public/emails', () => {
     ['page=0', 'page'],
   ]
   for (const [query, field] of WRONG) {
-    it(`${query} is refused`, async () => {
+    it(`refuses ${query}`, async () => {
       const { status, body } = await search(`?${query}`)
       assert.deepEqual([status, body['error'], listOf(body['details'])[0]?.['path']], [400, 'VALIDATION_ERROR', field])
     })
   }
 
-  it('tenants are apart', async () => {
+  it('finds no message of another workspace', async () => {
     for (const query of ['', '?recipient=anna@b.example', '?tag=order', '?subject=order', `?cursor=${ids[0] ?? ''}`])
       assert.deepEqual(found(await search(query, other.regular)), [])
   })

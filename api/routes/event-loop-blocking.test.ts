@@ -1,6 +1,7 @@
 /**
- * How long one request keeps the event loop from everybody else. The client is a process of its own; what counts is the processor time of
- * the main thread between two looks, so that a busy machine is not taken for a slow server, and the best of a few tries.
+ * How long one request blocks the event loop. The client is a process of its own. The measure is the CPU time of
+ * the main thread between two turns, best of several attempts, so that a busy machine does not look like a slow
+ * server.
  */
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -11,20 +12,24 @@ import { promisify } from 'node:util'
 import { assert } from 'chai'
 import { startApi, type TestApi } from '#test/support/api.ts'
 
-const MOST_MS = 50
-const TRIES = 4
+const MAX_BLOCK_MS = 50
+const ATTEMPTS = 4
 
 const CLIENT = `
 import { readFileSync } from 'node:fs'
 const [url, key, file] = process.argv.slice(1)
-const headers = { 'content-type': 'application/json', 'authorization': 'Bearer ' + key, 'idempotency-key': String(Math.random()) }
+const headers = {
+  'content-type': 'application/json',
+  authorization: 'Bearer ' + key,
+  'idempotency-key': String(Math.random()),
+}
 const response = await fetch(url, { method: 'POST', headers, body: readFileSync(file) })
 console.log(response.status, (await response.text()).slice(0, 200))`
 
 const LARGEST = randomBytes(25 * 1024 * 1024 - 2000).toString('base64')
-const LETTER = 'hello '.repeat(700)
+const TEXT = 'hello '.repeat(700)
 const message = (from: string): object => ({ to: ['ada@receiver.example'], from, subject: 's', text: 't' })
-const crowd = Array.from({ length: 50 }, (_, i) => ({ email: `r${i}@receiver.example`, name: 'Reader' }))
+const recipients = Array.from({ length: 50 }, (_, i) => ({ email: `r${i}@receiver.example`, name: 'Reader' }))
 const BODIES: readonly (readonly [name: string, path: string, make: (from: string) => object])[] = [
   [
     'an attachment of 25 MB',
@@ -39,7 +44,7 @@ const BODIES: readonly (readonly [name: string, path: string, make: (from: strin
   [
     '500 messages to 50 recipients each',
     'batch',
-    (from) => ({ messages: Array.from({ length: 500 }, () => ({ ...message(from), to: crowd, text: LETTER })) }),
+    (from) => ({ messages: Array.from({ length: 500 }, () => ({ ...message(from), to: recipients, text: TEXT })) }),
   ],
 ]
 
@@ -56,7 +61,7 @@ describe('the event loop', () => {
   })
 
   for (const [name, path, make] of BODIES) {
-    it(`is never blocked for more than ${MOST_MS} ms by ${name}`, async () => {
+    it(`is never blocked for more than ${MAX_BLOCK_MS} ms by ${name}`, async () => {
       const file = join(dir, 'body.json')
       writeFileSync(file, JSON.stringify(make(`x@${api.domain}`)))
       const send = async (): Promise<void> => {
@@ -72,25 +77,25 @@ describe('the event loop', () => {
         assert.match(stdout, /^200 /)
       }
       const tries: number[] = []
-      while (tries.length < TRIES && !tries.some((ms) => ms < MOST_MS)) tries.push(await longestTurn(send))
+      while (tries.length < ATTEMPTS && !tries.some((ms) => ms < MAX_BLOCK_MS)) tries.push(await longestTurn(send))
       assert.ok(
-        tries.some((ms) => ms < MOST_MS),
+        tries.some((ms) => ms < MAX_BLOCK_MS),
         `blocked for ${tries.map((ms) => ms.toFixed(0)).join(', ')} ms`,
       )
     })
   }
 })
 
-/** The most processor time of this thread between two turns while `work` is under way, in milliseconds. */
+/** The longest CPU time of this thread between two turns of the event loop while `work` runs, in milliseconds. */
 async function longestTurn(work: () => Promise<void>): Promise<number> {
   let [last, longest] = [cpuMs(), 0]
-  const look = setInterval(() => {
+  const timer = setInterval(() => {
     const now = cpuMs()
     longest = Math.max(longest, now - last)
     last = now
   }, 1)
   await work()
-  clearInterval(look)
+  clearInterval(timer)
   return longest
 }
 

@@ -33,13 +33,13 @@ describe('GET /public/events', () => {
     assert.strictEqual(status, 200)
     return textOf(body['email_id'])
   }
-  /** Other tests write to the same cluster: until all that is stored may be given. */
+  /** Waits until no older transaction of the cluster holds events back; other tests write to it too. */
   const ready = async (): Promise<void> => {
     const held = 'SELECT count(*) AS n FROM events WHERE tx >= pg_snapshot_xmin(pg_current_snapshot())'
     await until(async () => (await api.db.query<{ n: number }>(held)).rows[0]?.n === 0)
   }
 
-  it('gives what a webhook would get, and a cursor to go on', async () => {
+  it('returns the payloads of webhooks and the next cursor', async () => {
     const id = await send('anna@b.example')
     await ready()
     for (const key of [api.regular, api.admin]) {
@@ -72,7 +72,7 @@ describe('GET /public/events', () => {
     }
   })
 
-  it('pages, and filters', async () => {
+  it('returns pages and applies filters', async () => {
     const first = await send(['anna@b.example', 'bob@b.example'])
     await send('anna@b.example')
     await api.db.query(`INSERT INTO suppressions (workspace_id, address, cause) VALUES ($1, 'gone@b.example', 'x')`, [
@@ -102,13 +102,13 @@ describe('GET /public/events', () => {
     ['limit=1001', 'limit'],
   ]
   for (const [query, field] of WRONG) {
-    it(`${query} is refused`, async () => {
+    it(`refuses ${query}`, async () => {
       const { status, body } = await read(`?${query}`)
       assert.deepEqual([status, body['error'], listOf(body['details'])[0]?.['path']], [400, 'VALIDATION_ERROR', field])
     })
   }
 
-  it('tenants are apart, also by cursor and by message', async () => {
+  it('returns nothing of another workspace, also by cursor and by message', async () => {
     const id = await send('anna@b.example')
     await ready()
     const event = listOf((await read()).body['data']?.['events'])[0] as Json
@@ -118,7 +118,7 @@ describe('GET /public/events', () => {
   })
 
   describe('waiting', () => {
-    it('is answered by what happens, of this workspace and of no other', async () => {
+    it('returns as soon as this workspace has an event, and ignores other workspaces', async () => {
       await ready()
       let isAnswered = false
       const waiting = read('?wait=20').finally(() => {
@@ -131,11 +131,11 @@ describe('GET /public/events', () => {
       await send('anna@b.example')
       assert.deepEqual(typesOf(await waiting), ['email.queued'])
     })
-    it('ends with its time, with nothing', async () => {
+    it('returns nothing when the time is over', async () => {
       const { body } = await read('?wait=0.2')
       assert.deepEqual([listOf(body['data']?.['events']), body['data']?.['has_more']], [[], false])
     })
-    it('goes on where what happens does not fit the filter', async () => {
+    it('continues if an event does not match the filter', async () => {
       const waiting = read('?wait=20&type=email.failed')
       await send('anna@b.example')
       await api.db.query(`INSERT INTO suppressions (workspace_id, address, cause) VALUES ($1, 'no@b.example', 'x')`, [
@@ -144,7 +144,7 @@ describe('GET /public/events', () => {
       await send('no@b.example')
       assert.deepEqual(typesOf(await waiting), ['email.failed'])
     })
-    it('is bounded for a workspace, and ends when the client goes away', async () => {
+    it('is limited per workspace, and ends when the client disconnects', async () => {
       const going = new AbortController()
       const url = `${api.url}/api/v1/public/events?wait=30`
       const statuses: number[] = []
@@ -156,13 +156,13 @@ describe('GET /public/events', () => {
       )
       await until(() => statuses.length === 10)
       assert.deepEqual(new Set(statuses), new Set([429]))
-      const kept = read('?wait=0.1', other.regular)
-      assert.strictEqual((await kept).status, 200)
+      const answered = read('?wait=0.1', other.regular)
+      assert.strictEqual((await answered).status, 200)
       going.abort()
       await Promise.all(waiting)
       await until(async () => (await read('?wait=0.01')).status === 200)
     })
-    it('looks by itself while Redis is away', async () => {
+    it('polls while Redis is unavailable', async () => {
       const alone = await startApi()
       try {
         await alone.redis.crash()
@@ -176,10 +176,10 @@ describe('GET /public/events', () => {
         await alone.stop()
       }
     })
-    it('ends at once when the process stops', async () => {
+    it('ends immediately when the process stops', async () => {
       const alone = await startApi()
       const waiting = request('GET', `${alone.url}/api/v1/public/events?wait=30`, { key: alone.regular })
-      // it waits by the time that a later request is answered
+      // the request waits by the time a later request returns
       await alone.call('GET', '/public/events?wait=0.1')
       await alone.stop()
       assert.deepEqual([(await waiting).status, typesOf(await waiting)], [200, []])

@@ -23,7 +23,7 @@ describe('Idempotency-Key', () => {
     Number((await api.db.query<{ n: number }>('SELECT count(*) AS n FROM messages')).rows[0]?.n)
   const isReplay = (answer: TestAnswer): boolean => answer.headers.get('idempotent-replayed') === 'true'
 
-  it('same key and same body replays the first answer, word by word', async () => {
+  it('same key and same body replays the first response byte for byte', async () => {
     const key = newKey()
     const first = await send(key, message())
     const before = await countMessages()
@@ -47,7 +47,7 @@ describe('Idempotency-Key', () => {
     ['an alias of the path', () => message(), '../public/send-email/high'],
   ]
   for (const [how, body, path] of SAME) {
-    it(`the same message with ${how} is the same`, async () => {
+    it(`the same message with ${how} is the same request`, async () => {
       const key = newKey()
       const first = await send(key, message())
       const second = await send(key, body(), path)
@@ -73,7 +73,7 @@ describe('Idempotency-Key', () => {
     })
   }
 
-  it('50 twins at once: one message, and every answer is it or 409 IDEMPOTENCY_IN_PROGRESS', async () => {
+  it('50 concurrent duplicates: one message; every response is its result or 409 IDEMPOTENCY_IN_PROGRESS', async () => {
     const before = await countMessages()
     const key = newKey()
     const answers = await Promise.all(Array.from({ length: 50 }, () => send(key, message())))
@@ -88,7 +88,7 @@ describe('Idempotency-Key', () => {
       )
   })
 
-  it('another workspace may use the same key', async () => {
+  it('another workspace can use the same key', async () => {
     const key = newKey()
     const other = await api.addTenant()
     await send(key, message())
@@ -100,7 +100,7 @@ describe('Idempotency-Key', () => {
     assert.deepEqual([answer.status, isReplay(answer)], [200, false])
   })
 
-  it('a refused request does not use its key up', async () => {
+  it('a refused request does not consume its key', async () => {
     const key = newKey()
     assert.strictEqual((await send(key, message({ to: 'nobody' }))).status, 400)
     assert.strictEqual((await send(key, message({ from: 'me@other.example' }))).status, 403)
@@ -108,7 +108,7 @@ describe('Idempotency-Key', () => {
     assert.deepEqual([answer.status, isReplay(answer)], [200, false])
   })
 
-  it('what was accepted is replayed although it would be refused by now', async () => {
+  it('an accepted request is replayed even if it would be refused now', async () => {
     const tenant = await api.addTenant()
     const body = message({ from: `me@${tenant.domain}` })
     const call = (fields: object): Promise<TestAnswer> =>
@@ -150,7 +150,7 @@ describe('Idempotency-Key', () => {
     const ids = (answer: TestAnswer): Json[] =>
       listOf(answer.body['data']?.['results']).map((result) => result['id'] as Json)
 
-    it('replays all of it', async () => {
+    it('replays the whole batch', async () => {
       const key = newKey()
       const first = await batch(key, ['a', 'bad', 'c'])
       const before = await countMessages()
@@ -159,7 +159,7 @@ describe('Idempotency-Key', () => {
       assert.deepEqual(second.body, first.body)
       assert.strictEqual(await countMessages(), before)
     })
-    it('another batch under the key is 409, whatever its length', async () => {
+    it('another batch with the same key is 409, whatever its length', async () => {
       const key = newKey()
       await batch(key, ['bad', 'b', 'c'])
       const before = await countMessages()
@@ -167,15 +167,15 @@ describe('Idempotency-Key', () => {
         assert.strictEqual((await batch(key, other)).body['error'], 'IDEMPOTENCY_MISMATCH')
       assert.strictEqual(await countMessages(), before)
     })
-    it('twins at once: each message once, the same ids in both answers', async () => {
+    it('concurrent duplicates: each message once, the same ids in both responses', async () => {
       const key = newKey()
       const before = await countMessages()
       const subjects = Array.from({ length: 100 }, (_, i) => `s${i}`)
       await Promise.all([batch(key, subjects), batch(key, subjects), batch(key, subjects)])
       assert.strictEqual(await countMessages(), before + 100)
       const [one, two] = await Promise.all([batch(key, subjects), batch(key, subjects)])
-      const told = ids(one).map((id, i) => id ?? ids(two)[i])
-      assert.strictEqual(new Set(told).size, 100)
+      const messageIds = ids(one).map((id, i) => id ?? ids(two)[i])
+      assert.strictEqual(new Set(messageIds).size, 100)
     })
   })
 })

@@ -22,7 +22,7 @@ describe('scheduling', () => {
   const schedule = (body: object, path = '/send-email/schedule'): Promise<TestAnswer> =>
     api.call('POST', path, { body })
 
-  it('answers the scheduled object inside the superset', async () => {
+  it('returns the scheduled object with the fields of both variants', async () => {
     const at = inMs(DAY_MS)
     const { status, body } = await schedule(
       message({ to: ['a@b.example', 'c@d.example'], cc: ['e@f.example'], scheduled_at: at, timezone: 'Europe/Berlin' }),
@@ -133,14 +133,14 @@ describe('scheduling', () => {
 
   const REFUSED: readonly (readonly [why: string, body: () => object, path: string])[] = [
     ['no time', () => message(), 'scheduled_at'],
-    ['a time that is none', () => message({ scheduled_at: 'tomorrow' }), 'scheduled_at'],
+    ['an invalid time', () => message({ scheduled_at: 'tomorrow' }), 'scheduled_at'],
     ['a time that is a number', () => message({ scheduled_at: 1_930_000_000 }), 'scheduled_at'],
-    ['a zone that is none', () => message({ scheduled_at: `${soon}Z`, timezone: 'Mars/Olympus' }), 'timezone'],
+    ['an invalid zone', () => message({ scheduled_at: `${soon}Z`, timezone: 'Mars/Olympus' }), 'timezone'],
     ['a zone that is a number', () => message({ scheduled_at: `${soon}Z`, timezone: 1 }), 'timezone'],
-    ['a priority that is none', () => message({ scheduled_at: `${soon}Z`, priority: 'fast' }), 'priority'],
+    ['an invalid priority', () => message({ scheduled_at: `${soon}Z`, priority: 'fast' }), 'priority'],
     ['a bad message, nested', () => ({ scheduled_at: `${soon}Z`, email: message({ to: ['nobody'] }) }), 'email.to.0'],
     ['a bad message, flat', () => message({ scheduled_at: `${soon}Z`, to: ['nobody'] }), 'to.0'],
-    ['an email that is a text', () => ({ scheduled_at: `${soon}Z`, email: 'x' }), 'email'],
+    ['an email that is a string', () => ({ scheduled_at: `${soon}Z`, email: 'x' }), 'email'],
     ['an expiry before its time', () => message({ scheduled_at: `${soon}Z`, expires_at: inMs(DAY_MS) }), 'expires_at'],
   ]
   for (const [why, body, path] of REFUSED) {
@@ -176,7 +176,7 @@ describe('scheduling', () => {
         })
     })
 
-    it('has both shapes of a list, soonest first', async () => {
+    it('has both variants of a list, soonest first', async () => {
       const { status, body } = await list('')
       const data = body['data'] as Json
       assert.deepEqual(
@@ -193,7 +193,7 @@ describe('scheduling', () => {
         [1, 2, 3].map((days) => [`in ${days}`, 'scheduled_email', 'scheduled', 1]),
       )
     })
-    it('comes in pages', async () => {
+    it('has pages', async () => {
       const { body } = await list('?page=2&limit=2')
       const data = body['data'] as Json
       assert.deepEqual(
@@ -216,7 +216,7 @@ describe('scheduling', () => {
         assert.deepEqual([status, body['error'], body['details']?.['0']?.['path']], [400, 'VALIDATION_ERROR', path])
       })
     }
-    it('is of the own workspace only', async () =>
+    it('contains only the messages of this workspace', async () =>
       assert.strictEqual(
         (await api.call('GET', '/send-email/scheduled', { key: (await api.addTenant()).regular })).body['data']?.[
           'total'
@@ -225,24 +225,24 @@ describe('scheduling', () => {
       ))
   })
 
-  describe('taking back', () => {
-    const take = (id: string, key = api.regular): Promise<TestAnswer> =>
+  describe('cancelling', () => {
+    const cancel = (id: string, key = api.regular): Promise<TestAnswer> =>
       api.call('DELETE', `/send-email/schedule/${id}`, { key })
-    it('answers 200 with the id and cancelled, by any of its ids, and 409 CONFLICT the second time', async () => {
+    it('returns 200 with the id and cancelled, by any of its ids, and 409 CONFLICT the second time', async () => {
       for (const name of ['id', 'email_id'] as const) {
         const { body } = await schedule(message({ scheduled_at: inMs(DAY_MS) }))
         const id = textOf(body[name])
-        const taken = await take(id)
+        const cancelled = await cancel(id)
         assert.deepEqual(
-          [taken.status, taken.body['success'], taken.body['data']],
+          [cancelled.status, cancelled.body['success'], cancelled.body['data']],
           [200, true, { id, status: 'cancelled' }],
         )
-        const again = await take(id)
+        const again = await cancel(id)
         assert.deepEqual([again.status, again.body['error']], [409, 'CONFLICT'])
         assert.strictEqual((await api.call('GET', `/public/emails/get-email?id=${id}`)).body['status'], 'cancelled')
       }
     })
-    it('of another workspace, of a message that was not scheduled, of nothing: 404 NOT_FOUND', async () => {
+    it('of another workspace, of an unscheduled message, of an unknown id: 404 NOT_FOUND', async () => {
       const { body } = await schedule(message({ scheduled_at: inMs(DAY_MS) }))
       const sent = await api.call('POST', '/send-email/bulk', { body: message() })
       const other = await api.addTenant()
@@ -252,7 +252,7 @@ describe('scheduling', () => {
         ['em_00000000000070008000000000000000', api.regular],
         ['x', api.regular],
       ] as const) {
-        const answer = await take(id, key)
+        const answer = await cancel(id, key)
         assert.deepEqual([answer.status, answer.body['error']], [404, 'NOT_FOUND'])
       }
     })

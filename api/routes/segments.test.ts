@@ -1,4 +1,7 @@
-/** Segments and exports by the API: what is kept, what is found, what a file has, and that it comes back as it went. */
+/**
+ * Segments and exports over the API: what a segment stores and finds, what a file contains, and that an exported
+ * file imports unchanged.
+ */
 import { Readable } from 'node:stream'
 import { assert } from 'chai'
 import { systemClock } from '#src/platform/clock.ts'
@@ -38,7 +41,7 @@ const NASTY: readonly ContactRow[] = [
   { email: 'cleo@x.example' },
 ]
 
-describe('segments and exports by the API', () => {
+describe('segments and exports over the API', () => {
   let api: TestApi
   let audienceId: string
   before(async () => {
@@ -65,7 +68,7 @@ describe('segments and exports by the API', () => {
     textOf((await call('POST', '/segments', { name: 's', ...body })).body['data']?.['id'])
   const emailsIn = (data: Json | undefined): string[] => listOf(data?.['contacts']).map(({ email }) => textOf(email))
 
-  it('are made, listed, counted, changed and deleted', async () => {
+  it('are created, listed, counted, updated and deleted', async () => {
     const made = await call('POST', '/segments', { name: ' VIPs ', audienceId, filter: { tag: 'vip' } })
     assert.strictEqual(made.status, 201, JSON.stringify(made.body))
     const id = textOf(made.body['data']?.['id'])
@@ -91,7 +94,7 @@ describe('segments and exports by the API', () => {
     assert.strictEqual((await call('GET', `/segments/${id}`)).status, 404)
   })
 
-  it('a preview counts and shows some', async () => {
+  it('a preview returns the count and a sample', async () => {
     const { body } = await call('POST', '/segments/preview', {
       filter: { field: 'email', op: 'contains', value: 'n@x' },
     })
@@ -99,7 +102,7 @@ describe('segments and exports by the API', () => {
   })
 
   for (const within of ['an audience', 'the workspace']) {
-    it(`pages of ${within} have everybody once, in whatever size`, async () => {
+    it(`pages of ${within} contain each contact once, at any page size`, async () => {
       const id = await make({ filter: { all: [] }, ...(within === 'an audience' ? { audience_id: audienceId } : {}) })
       const seen: string[] = []
       for (let after: string | null = ''; after !== null;) {
@@ -136,8 +139,8 @@ describe('segments and exports by the API', () => {
       /audience/,
     ],
     ['a malformed id', 'GET', '/segments/x', undefined, 404, /segment/],
-    ['an export of no segment', 'GET', `/contacts/export?segmentId=${newId()}`, undefined, 404, /segment/],
-    ['an export of no audience', 'GET', `/contacts/export?audienceId=x`, undefined, 404, /audience/],
+    ['an export of an unknown segment', 'GET', `/contacts/export?segmentId=${newId()}`, undefined, 404, /segment/],
+    ['an export of an unknown audience', 'GET', `/contacts/export?audienceId=x`, undefined, 404, /audience/],
   ]
   for (const [name, method, path, body, status, message] of REFUSED) {
     it(`${name}: ${status}`, async () => {
@@ -147,12 +150,12 @@ describe('segments and exports by the API', () => {
     })
   }
 
-  it('a cursor that is none is refused', async () => {
+  it('an invalid cursor is refused', async () => {
     const id = await make({ filter: { all: [] }, audienceId })
     assert.strictEqual((await call('GET', `/segments/${id}/contacts?after=x`)).status, 400)
   })
 
-  it('other workspaces have other segments', async () => {
+  it('a segment of another workspace is 404', async () => {
     const other = await api.addTenant()
     const id = await make({ filter: { all: [] } })
     for (const [method, path, body] of [
@@ -173,7 +176,7 @@ describe('segments and exports by the API', () => {
     )
   })
 
-  it('an export of one audience, imported into another workspace, makes the same contacts', async () => {
+  it('an export imported into another workspace creates equal contacts', async () => {
     const { body, headers } = await call('GET', `/contacts/export?audienceId=${audienceId}`)
     assert.strictEqual(headers.get('content-type'), 'text/csv; charset=utf-8')
     const file = textOf(body)
@@ -207,7 +210,7 @@ describe('segments and exports by the API', () => {
     return rows
   }
 
-  it('an export has only the subscribed, or only a segment, when asked', async () => {
+  it('an export can be limited to subscribed contacts or to a segment', async () => {
     const subscribed = textOf((await call('GET', `/contacts/export?audience_id=${audienceId}&subscribed_only=1`)).body)
     assert.ok(!subscribed.includes('ben@x.example') && subscribed.includes('cleo@x.example'))
     const id = await make({ filter: { tag: 'vip' } })
@@ -221,7 +224,7 @@ describe('segments and exports by the API', () => {
     )
   })
 
-  it('an export of many slices has everybody once; one that nobody reads on with ends', async () => {
+  it('a large export contains each contact once; an export that the client abandons ends', async () => {
     const many = await newAudience(api)
     const emails = Array.from({ length: 4321 }, (_, i) => `p${i}@many.example`)
     await save(

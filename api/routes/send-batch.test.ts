@@ -18,7 +18,7 @@ describe('POST /send-email/batch', () => {
   const batch = (body: object, path = '/send-email/batch'): Promise<TestAnswer> => api.call('POST', path, { body })
   const results = (answer: TestAnswer): Json[] => listOf(answer.body['data']?.['results'])
 
-  it('each is accepted or refused by itself, and the answer lists them in order', async () => {
+  it('accepts or refuses each message on its own and lists the results in order', async () => {
     const messages = [
       message({ subject: 'one' }),
       message({ to: 'nobody' }),
@@ -76,7 +76,7 @@ describe('POST /send-email/batch', () => {
     [undefined, 'normal'],
   ]
   for (const [tier, priority] of TIERS) {
-    it(`tier ${String(tier)} is ${priority}`, async () => {
+    it(`tier ${String(tier)} sends as ${priority}`, async () => {
       const answer = await batch({ messages: [message()], tier }, '/public/send-email/batch')
       assert.deepEqual(
         results(answer).map((result) => result['metadata']?.['priority']),
@@ -85,7 +85,7 @@ describe('POST /send-email/batch', () => {
     })
   }
 
-  it('up to 500 go with few commits', async () => {
+  it('stores 500 messages in few commits', async () => {
     const before = await commits()
     const answer = await batch({ messages: Array.from({ length: 500 }, (_, i) => message({ subject: `m${i}` })) })
     assert.strictEqual(answer.body['data']?.['accepted'], 500)
@@ -104,8 +104,8 @@ describe('POST /send-email/batch', () => {
     ['no messages', {}, 'messages'],
     ['an empty list', { messages: [] }, 'messages'],
     ['501 messages', { messages: Array.from({ length: 501 }, () => ({})) }, 'messages'],
-    ['messages that are no list', { messages: {} }, 'messages'],
-    ['a tier that is none', { messages: [{}], tier: 'fast' }, 'tier'],
+    ['messages that are not a list', { messages: {} }, 'messages'],
+    ['an invalid tier', { messages: [{}], tier: 'fast' }, 'tier'],
     ['a tier that is a number', { messages: [{}], tier: 1 }, 'tier'],
   ]
   for (const [why, body, path] of REFUSED) {

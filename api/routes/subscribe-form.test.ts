@@ -177,7 +177,7 @@ describe('the public signup form', () => {
         ],
       )
     })
-    it('responds alike for a new, subscribed, unsubscribed or suppressed address, and one of another audience', async () => {
+    it('responds alike for any address: new, subscribed, unsubscribed, suppressed or in another audience', async () => {
       const [here, there] = [await audience(), await audience({ name: 'Other' })]
       await postJson(here.subscribeToken, { email: 'known@x.example' })
       await postJson(here.subscribeToken, { email: 'left@x.example' })

@@ -40,7 +40,7 @@ describe('/public/suppressions', () => {
     ['an international domain', { email: 'anna@bücher.example' }, ['anna@xn--bcher-kva.example']],
   ]
   for (const [name, body, addresses] of FORMS) {
-    it(`adds ${name}, and takes it off in the same form`, async () => {
+    it(`adds and removes ${name} in the same form`, async () => {
       const added = await call('POST', '', body)
       assert.deepEqual([added.status, added.body['data']?.['added']], [201, addresses.length])
       assert.deepEqual(sorted(await listed()), addresses)
@@ -50,7 +50,7 @@ describe('/public/suppressions', () => {
     })
   }
 
-  it('an entry tells its cause: kind, sentence, who and when', async () => {
+  it('an entry has its cause: kind, sentence, key and time', async () => {
     await call('POST', '', { email: 'anna@b.example', reason: 'asked by telephone' })
     const { body } = await call('GET', '/Anna%40b.example')
     const {
@@ -75,7 +75,7 @@ describe('/public/suppressions', () => {
     assert.strictEqual(rows[0]?.kind, 'admin')
   })
 
-  it('what is wrong is named, and nothing of it is stored', async () => {
+  it('errors name the field, and nothing is stored', async () => {
     assert.deepEqual(fields(await call('POST', '', {})), ['email'])
     assert.deepEqual(fields(await call('POST', '', { emails: ['anna@b.example', 'nobody'] })), ['emails.1'])
     assert.deepEqual(fields(await call('POST', '', { suppressions: [{ reason: 'x' }] })), ['suppressions.0.email'])
@@ -94,7 +94,7 @@ describe('/public/suppressions', () => {
     assert.deepEqual(await listed(), [])
   })
 
-  it('one that is not there is not found', async () => {
+  it('an unlisted address is 404', async () => {
     for (const [method, path] of [
       ['GET', '/anna%40b.example'],
       ['DELETE', '/anna%40b.example'],
@@ -103,7 +103,7 @@ describe('/public/suppressions', () => {
       assert.deepEqual((await call(method, path)).body['error'], 'NOT_FOUND')
   })
 
-  it('is listed in pages and narrowed', async () => {
+  it('is listed in pages and filtered', async () => {
     await call('POST', '', { emails: ['a1@b.example', 'a2@b.example'] })
     await call('POST', '', { email: 'c@b.example', kind: 'complaint' })
     const { body } = await call('GET', '?limit=2')
@@ -117,7 +117,7 @@ describe('/public/suppressions', () => {
     assert.deepEqual(await listed(`?before=${new Date(Date.now() - 60_000).toISOString()}`), [])
   })
 
-  it('imports a file, tells the rows that are none, and can be repeated', async () => {
+  it('imports a file, reports invalid rows, and can be repeated', async () => {
     const file = 'email,reason,kind\r\nanna@b.example,left,unsubscribe\r\nnobody,,\r\nBob@b.example,,\r\n'
     const first = await upload(file)
     assert.strictEqual(first.status, 200)
@@ -140,12 +140,12 @@ describe('/public/suppressions', () => {
     assert.deepEqual(fields(await call('POST', '/import', {})), ['suppressions'])
   })
 
-  it('a file that breaks off is imported up to there', async () => {
+  it('a truncated file is imported up to its end', async () => {
     const { body } = await upload('email\nanna@b.example\n"bob')
     assert.deepEqual([body['data']?.['added'], body['data']?.['invalid']], [1, 1])
   })
 
-  it('exports all of it as CSV without formulas, which can be imported again', async () => {
+  it('exports the list as CSV without formulas, which can be imported again', async () => {
     const rows = Array.from({ length: 2300 }, (_, i) => `${i}@b.example,=cmd|' /C calc'!A0`).join('\n')
     assert.strictEqual((await upload(`email,reason\n=1+1@b.example,x\n${rows}`)).body['data']?.['added'], 2301)
     const { headers, body } = await call('GET', '/export')
@@ -160,7 +160,7 @@ describe('/public/suppressions', () => {
     assert.match(textOf((await call('GET', '/7%40b.example')).body['data']?.['cause']), /^=cmd/)
   })
 
-  it('tenants are apart', async () => {
+  it('the list of another workspace is separate', async () => {
     await call('POST', '', { email: 'anna@b.example' })
     assert.deepEqual(await listed('', other.admin), [])
     assert.strictEqual((await call('GET', '/anna%40b.example', undefined, other.admin)).status, 404)
@@ -171,15 +171,15 @@ describe('/public/suppressions', () => {
     assert.deepEqual([await listed(), await listed('', other.admin)], [['anna@b.example'], ['anna@b.example']])
   })
 
-  it('a send names the cause in its failure', async () => {
+  it('a send to a suppressed address fails with its cause', async () => {
     await call('POST', '', { email: 'anna@b.example', reason: 'asked' })
     const sent = await api.call('POST', '/send-email/instant', {
       body: { from: `a@${api.domain}`, to: 'Anna@b.example', subject: 's', text: 't' },
     })
     const { body } = await api.call('GET', `/public/emails/get-email?id=${sent.body['email_id'] as unknown as string}`)
-    const told = listOf(body['data']?.['events']).map((event) => [event['type'], event['data']])
+    const events = listOf(body['data']?.['events']).map((event) => [event['type'], event['data']])
     assert.deepEqual(
-      [body['status'], told],
+      [body['status'], events],
       ['suppressed', [['email.failed', { reason: 'suppressed', cause: 'asked', cause_kind: 'manual' }]]],
     )
   })

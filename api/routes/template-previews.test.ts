@@ -1,4 +1,4 @@
-/** Templates over HTTP beyond saving and sending: versions, partials, previews, checks, tests. */
+/** Templates over HTTP: versions, partials, previews, checks and test messages. */
 import { assert } from 'chai'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -6,7 +6,8 @@ import { listOf, startApi, textOf, type Json, type TestAnswer, type TestApi } fr
 
 const MJML = `<mjml><mj-body>
 {{#if vip}}<mj-section><mj-column><mj-text>For the best</mj-text></mj-column></mj-section>{{/if}}
-<mj-section background-color="{{colour}}"><mj-column><mj-text>Hi {{default firstName "you"}}</mj-text><mj-button href="{{unsubscribeUrl}}">Bye</mj-button></mj-column></mj-section>
+<mj-section background-color="{{colour}}"><mj-column><mj-text>Hi {{default firstName "you"}}</mj-text>
+<mj-button href="{{unsubscribeUrl}}">Bye</mj-button></mj-column></mj-section>
 </mj-body></mjml>`
 
 describe('templates before they are sent', () => {
@@ -29,7 +30,7 @@ describe('templates before they are sent', () => {
   }
   const get = (path: string, key = api.admin): Promise<TestAnswer> => api.call('GET', `/templates${path}`, { key })
 
-  it('keep every version, and say which were made of what', async () => {
+  it('store every version with the versions of its partials', async () => {
     const id = idOf(await save({ text: 'Hi', sample_data: { a: 1 } }))
     await save({ id, name: 'Second', body: MJML })
     const list = dataOf(await get(`/${id}/versions`))
@@ -62,7 +63,7 @@ describe('templates before they are sent', () => {
       assert.strictEqual((await get(path)).status, 404)
   })
 
-  it('are refused with the line where MJML is wrong', async () => {
+  it('are refused with the line of the MJML error', async () => {
     const { status, body } = await save({
       body: '<mjml><mj-body>\n<mj-section><mj-colum></mj-colum></mj-section></mj-body></mjml>',
     })
@@ -70,7 +71,7 @@ describe('templates before they are sent', () => {
     assert.match(textOf(body['message']), /the body, line 2: Element mj-colum doesn't exist/)
   })
 
-  it('share partials: a change of one is a next version of each, the one before stays', async () => {
+  it('share partials: a changed partial creates a next version of each template; the previous one stays', async () => {
     assert.strictEqual((await save({ body: '<p>x</p>{{> nothing}}' })).body['error'], 'INVALID_TEMPLATE')
     assert.strictEqual(
       dataOf(await post('/partials/save', { name: 'footer', body: '<p>Old {{company}}</p>' }))['version'],
@@ -99,7 +100,7 @@ describe('templates before they are sent', () => {
     assert.strictEqual(await html(2), '<p>Hi</p>\n<p>New</p>')
   })
 
-  it('partials are wrong by themselves, or by what they would do to a template', async () => {
+  it('a partial is refused for its own errors and for errors it causes in a template', async () => {
     await post('/partials/save', {
       name: 'head',
       body: '<mj-section><mj-column><mj-text>x</mj-text></mj-column></mj-section>',
@@ -127,7 +128,7 @@ describe('templates before they are sent', () => {
     assert.strictEqual((await post('/partials/save', { name: 'no name', body: 'x' })).body['error'], 'VALIDATION_ERROR')
   })
 
-  it('are previewed with sample data or a contact, stored or only written', async () => {
+  it('are previewed with sample data or a contact, stored or unsaved', async () => {
     const audience = await api.call('POST', '/public/audiences/add-audience', { key: api.admin, body: { name: 'A' } })
     const audience_id = textOf((audience.body['data'] as Json)['id'])
     const contact = { email: 'grace@x.example', first_name: 'Grace', audience_id, custom_attributes: { plan: 'gold' } }
@@ -169,8 +170,10 @@ describe('templates before they are sent', () => {
     assert.deepEqual(names, ['there is no text part; one is generated from the HTML'])
   })
 
-  it('are checked: all that is found, with its place', async () => {
-    const body = `<p>{{firstName}}\n{{nobody}}</p><img src="x">{{#if a}}<a href="{{unsubscribeUrl}}">x</a>{{/if}}${'x'.repeat(110_000)}`
+  it('are checked: every finding has its location', async () => {
+    const body =
+      '<p>{{firstName}}\n{{nobody}}</p><img src="x">{{#if a}}<a href="{{unsubscribeUrl}}">x</a>{{/if}}' +
+      'x'.repeat(110_000)
     const data = dataOf(await post('/check', { subject: '{{who}}', body }))
     assert.deepEqual(
       listOf(data['findings']).map(({ rule, level, part, line }) => [rule, level, part, line]),
@@ -191,7 +194,7 @@ describe('templates before they are sent', () => {
     )
   })
 
-  it('are sent as a test, the way of all mail, and the mail says so', async () => {
+  it('are sent as a test message like any other, marked as a test', async () => {
     const id = idOf(await save({ body: '<p>{{firstName}}</p>' }))
     await save({ id, body: '<p>Second {{firstName}}</p>' })
     const test = (body: object, key = api.regular): Promise<TestAnswer> =>
@@ -221,11 +224,13 @@ describe('templates before they are sent', () => {
       key: api.regular,
       body: { from: `me@${api.domain}`, to: 'a@b.example', template_id: id },
     })
-    const seen = await api.call('GET', `/public/emails/get-email?id=${textOf(normal.body['id'])}`, { key: api.regular })
-    assert.deepEqual((seen.body['data'] as Json)['template'], { id, version: 2, is_test: false })
+    const stored = await api.call('GET', `/public/emails/get-email?id=${textOf(normal.body['id'])}`, {
+      key: api.regular,
+    })
+    assert.deepEqual((stored.body['data'] as Json)['template'], { id, version: 2, is_test: false })
   })
 
-  it('are named by mail that is a recipe, too', async () => {
+  it('are named by mail with deferred content, too', async () => {
     const sent = await api.call('POST', '/send-email/instant', {
       key: api.regular,
       body: { from: `me@${api.domain}`, to: 'a@b.example', subject: 's', body: 'b' },
@@ -254,7 +259,7 @@ describe('templates before they are sent', () => {
     assert.deepEqual(await template(), { id, version: 7, is_test: false })
   })
 
-  it('of another workspace are not there', async () => {
+  it('of another workspace are 404', async () => {
     const other = await api.addTenant()
     const id = idOf(await save({ name: 'Mine' }))
     await post('/partials/save', { name: 'mine', body: 'secret' })

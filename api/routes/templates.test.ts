@@ -53,14 +53,14 @@ describe('templates', () => {
       )
     }
   })
-  it('are of the own workspace only', async () => {
+  it('belong to one workspace', async () => {
     const other = await api.addTenant()
     const template_id = idOf(await save({}, other.admin))
     assert.strictEqual((await send({ template_id })).body['error'], 'INVALID_TEMPLATE')
     assert.strictEqual((await save({ id: template_id })).status, 404)
   })
 
-  it('are shown and deleted with either key type; another workspace has none of them', async () => {
+  it('are read and deleted with either key type, in their workspace only', async () => {
     const other = await api.addTenant()
     for (const key of [api.regular, api.admin]) {
       const id = idOf(await save({}))
@@ -78,7 +78,7 @@ describe('templates', () => {
       )
     }
   })
-  it('are kept while an automation or a campaign needs them: 409 CONFLICT', async () => {
+  it('cannot be deleted while an automation or a campaign uses them: 409 CONFLICT', async () => {
     const id = idOf(await save({}))
     const remove = async (): Promise<number> => (await api.call('DELETE', `/templates/${id.toUpperCase()}`)).status
     const mail = { type: 'send_email', template_id: id, from: `me@${api.domain}` }
@@ -104,19 +104,19 @@ describe('templates', () => {
     ['params', {}, { params: { name: 'Ann' } }, ['Hello Ann', '<p>Hi Ann</p>', null]],
     ['template_data', {}, { template_data: { name: 'Ann' } }, ['Hello Ann', '<p>Hi Ann</p>', null]],
     ['no params', {}, {}, ['Hello', '<p>Hi </p>', null]],
-    ['a subject given wins', {}, { subject: 'Mine', params: { name: 'Ann' } }, ['Mine', '<p>Hi Ann</p>', null]],
     [
-      'an empty body beside template_id is none',
+      'a given subject takes precedence',
+      {},
+      { subject: 'Mine', params: { name: 'Ann' } },
+      ['Mine', '<p>Hi Ann</p>', null],
+    ],
+    [
+      'an empty body next to template_id is ignored',
       {},
       { body: '', html: null, params: { name: 'Ann' } },
       ['Hello Ann', '<p>Hi Ann</p>', null],
     ],
-    [
-      'what params bring into HTML is escaped',
-      {},
-      { params: { name: '<b>&' } },
-      ['Hello <b>&', '<p>Hi &lt;b&gt;&amp;</p>', null],
-    ],
+    ['params are escaped in HTML', {}, { params: { name: '<b>&' } }, ['Hello <b>&', '<p>Hi &lt;b&gt;&amp;</p>', null]],
     [
       'a line break in a param does not end the subject',
       {},
@@ -130,13 +130,13 @@ describe('templates', () => {
       ['Hello A & B', null, 'Hi A & B, 1 < 2'],
     ],
     [
-      'a text part is rendered beside the HTML',
+      'a text part is rendered in addition to the HTML',
       { text: 'T {{name}} &' },
       { params: { name: '<A>' } },
       ['Hello <A>', '<p>Hi &lt;A&gt;</p>', 'T <A> &'],
     ],
     [
-      'is_html overrules that',
+      'is_html takes precedence',
       { body: 'Hi {{name}}' },
       { is_html: true, params: { name: '<' } },
       ['Hello <', 'Hi &lt;', null],
@@ -152,7 +152,7 @@ describe('templates', () => {
     })
   }
 
-  it('saving with an id makes the next version, which the next send uses', async () => {
+  it('saving with an id creates the next version, which the next send uses', async () => {
     const id = idOf(await save({}))
     await send({ template_id: id, params: { name: 'Ann' } })
     const second = await save({ id, body: '<p>Bye {{name}}</p>' })
@@ -164,7 +164,7 @@ describe('templates', () => {
     ])
   })
 
-  it('one that throws, never ends, or renders no subject is 400 INVALID_TEMPLATE with the reason, and nothing is stored', async () => {
+  it('a template that throws, never ends or renders no subject: 400 INVALID_TEMPLATE, nothing is stored', async () => {
     const nested = Array.from({ length: 9 }, () => '{{#each ../list}}').join('')
     const cases: readonly (readonly [template: object, params: object])[] = [
       [{ subject: '{{name}}' }, {}],
@@ -187,10 +187,10 @@ describe('templates', () => {
     ['no name', { name: undefined }, 'VALIDATION_ERROR'],
     ['no subject', { subject: undefined }, 'VALIDATION_ERROR'],
     ['no body', { body: '' }, 'VALIDATION_ERROR'],
-    ['a name of two lines', { name: 'a\nb' }, 'VALIDATION_ERROR'],
-    ['an id that is none', { id: 'x' }, 'VALIDATION_ERROR'],
-    ['a block that is not closed', { body: '{{#if a}}' }, 'INVALID_TEMPLATE'],
-    ['a helper that does not exist', { body: '{{explode a}}' }, 'INVALID_TEMPLATE'],
+    ['a name with a line break', { name: 'a\nb' }, 'VALIDATION_ERROR'],
+    ['an invalid id', { id: 'x' }, 'VALIDATION_ERROR'],
+    ['an unclosed block', { body: '{{#if a}}' }, 'INVALID_TEMPLATE'],
+    ['an unknown helper', { body: '{{explode a}}' }, 'INVALID_TEMPLATE'],
   ]
   for (const [why, fields, error] of REFUSED) {
     it(`${why}: 400 ${error}`, async () => {

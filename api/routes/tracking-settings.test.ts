@@ -7,10 +7,10 @@ import { startDns, type TestDns } from '#test/support/dns.ts'
 
 const PATH = '/public/workspace/tracking'
 
-describe('tracking of a workspace', () => {
+describe('tracking settings of a workspace', () => {
   let api: TestApi
   let dns: TestDns
-  /** Stands in front of the api, as a proxy would. */
+  /** A proxy in front of the api. */
   let front: Server
   let isFrontOurs = true
   before(async () => {
@@ -40,7 +40,7 @@ describe('tracking of a workspace', () => {
   const get = async (): Promise<Json> => (await api.call('GET', PATH, { key: api.admin })).body['data'] as Json
   const change = (body: unknown): Promise<TestAnswer> => api.call('PATCH', PATH, { key: api.admin, body })
 
-  it('is what its kind of mail is used to, until somebody says otherwise', async () => {
+  it('have the default of each kind of mail until they are changed', async () => {
     const shared = api.config.trackingUrl
     assert.match(shared, /^http:\/\/app\.op\.example:\d+$/)
     assert.deepEqual(await get(), {
@@ -76,29 +76,29 @@ describe('tracking of a workspace', () => {
     assert.strictEqual((await change({})).status, 200)
   })
   for (const [what, body, path] of [
-    ['another word', { track_opens: 'yes' }, 'track_opens'],
+    ['a string as a flag', { track_opens: 'yes' }, 'track_opens'],
     ['another privacy', { privacy: 'half' }, 'privacy'],
-    ['no address', { reply_to: 'x' }, 'reply_to'],
-    ['no domain', { tracking_domain: 5 }, 'tracking_domain'],
+    ['an invalid address', { reply_to: 'x' }, 'reply_to'],
+    ['an invalid domain', { tracking_domain: 5 }, 'tracking_domain'],
   ] as const) {
-    it(`${what} is refused`, async () => {
+    it(`refuse ${what}`, async () => {
       const { status, body: said } = await change(body)
       assert.deepEqual([status, said['error'], listOf(said['details'])[0]?.['path']], [400, 'VALIDATION_ERROR', path])
     })
   }
-  it('needs the scope', async () => {
+  it('require the scope', async () => {
     assert.strictEqual((await api.call('GET', PATH)).status, 403)
     assert.strictEqual((await api.call('GET', PATH, { key: null })).status, 401)
   })
 
-  describe('a name of its own', () => {
+  describe('a tracking host name', () => {
     const setDomain = (columns: string): Promise<unknown> =>
       api.db.query(`UPDATE domains SET ${columns} WHERE id = $1`, [api.domainId])
     const refusal = async (body: unknown): Promise<string> => {
       const answer = await change(body)
       return `${answer.status}, ${JSON.stringify(answer.body['details'])}`
     }
-    it('is taken when the domain is verified, its record was found and a request to it comes back', async () => {
+    it('needs a verified domain, its tracking record and a request that reaches this service', async () => {
       const name = `track.${api.domain}`
       const { port } = new URL(api.config.trackingUrl)
       assert.match(await refusal({ tracking_domain: api.domain }), /^400,.*was not found in the last check/)
@@ -119,12 +119,12 @@ describe('tracking of a workspace', () => {
       assert.match(await refusal({ tracking_domain: api.domain }), /^400,.*is not verified/)
       assert.strictEqual((await change({ tracking_domain: null })).body['data']?.['tracking_domain'], null)
     })
-    it('of nobody and of another workspace is not there', async () => {
+    it('of an unknown domain or another workspace is 404', async () => {
       const other = await api.addTenant()
       for (const domain of ['nowhere.example', newId(), other.domain, other.domainId])
         assert.strictEqual((await change({ tracking_domain: domain })).status, 404)
     })
-    it('a proxy may ask whether a host is one', async () => {
+    it('a proxy can check whether a host is one', async () => {
       await setDomain(`tracking_status = 'verified', verification_status = 'verified'`)
       const ask = async (host: string): Promise<number> =>
         (await api.call('GET', `//tracking-name?domain=${host}`, { key: null })).status

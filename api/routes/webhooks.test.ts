@@ -1,4 +1,4 @@
-/** /public/webhooks over HTTP on a real server: the contract's shapes, aliases, refusals, and tenants that never meet. */
+/** /public/webhooks over HTTP: response schemas, aliases, refusals, and the isolation of workspaces. */
 import { assert } from 'chai'
 import { createKey } from '#src/auth/keys.ts'
 import { newId } from '#src/platform/id.ts'
@@ -7,7 +7,7 @@ import { sql } from '#src/stores/sql.ts'
 import { createSecretDecryptor, signingKeyOf } from '#src/webhooks/secret.ts'
 import { startApi, type Tenant, type TestAnswer, type TestApi } from '#test/support/api.ts'
 
-/** What is read of an answer; deepEqual looks at what it really is. */
+/** The fields that the tests read; deepEqual compares the complete object. */
 type Fields = Readonly<Record<string, string>>
 
 const URL_A = 'https://hooks.example.com/a'
@@ -33,7 +33,7 @@ describe('/public/webhooks', () => {
   }
   const id = (endpoint: Fields): string => endpoint['id'] ?? ''
 
-  it('POST registers and shows the secret once', async () => {
+  it('POST creates an endpoint and shows the secret once', async () => {
     const answer = await call('POST', '', {
       url: URL_A,
       events: ['email.delivered', 'email.bounced'],
@@ -68,7 +68,7 @@ describe('/public/webhooks', () => {
     const open = createSecretDecryptor(createEncryption(Buffer.from('5a'.repeat(32), 'hex')))
     assert.ok(
       rows[0] !== undefined && open(rows[0].secret).standard.equals(signingKeyOf(secret).standard),
-      'it is sealed, and opens',
+      'the secret is encrypted and can be decrypted',
     )
   })
 
@@ -81,7 +81,7 @@ describe('/public/webhooks', () => {
     [{ url: URL_A, events: null, description: null, unknown: 1 }, ['*']],
   ]
   for (const [body, events] of aliases)
-    it(`takes ${JSON.stringify(body)}`, async () =>
+    it(`accepts ${JSON.stringify(body)}`, async () =>
       assert.deepEqual(await create(body).then((made) => [made['url'], made['events']]), [URL_A, events]))
 
   const refused: readonly (readonly [unknown, string])[] = [
@@ -120,7 +120,7 @@ describe('/public/webhooks', () => {
     })
   }
 
-  it('GET lists in pages, the newest first', async () => {
+  it('GET lists in pages, newest first', async () => {
     const made: string[] = []
     for (let i = 0; i < 5; i++) made.unshift(id(await create({ url: `${URL_A}/${i}` })))
     const answer = await call('GET', '?page=2&limit=2')
@@ -177,7 +177,7 @@ describe('/public/webhooks', () => {
     assert.strictEqual((await call('DELETE', '')).status, 400)
   })
 
-  it('rotation answers another secret, and until when the old one holds', async () => {
+  it('rotation returns a new secret, and until when the old one is valid', async () => {
     const made = await create()
     const rotated = await call('POST', `/${id(made)}/rotate-secret`)
     const data = rotated.body['data'] as unknown as Fields
@@ -187,7 +187,7 @@ describe('/public/webhooks', () => {
     assert.ok(hours > 23.9 && hours <= 24, String(hours))
   })
 
-  it('a test event is queued and stands in the log; it can be replayed', async () => {
+  it('a test event is queued, appears in the log and can be replayed', async () => {
     const made = await create({ url: URL_A, events: ['email.clicked'] })
     const sent = await call('POST', `/${id(made)}/test`)
     const { event_id: eventId = '', type } = sent.body['data'] as unknown as Fields
@@ -216,7 +216,7 @@ describe('/public/webhooks', () => {
     assert.strictEqual((await call('POST', `/${id(made)}/test`)).status, 409)
   })
 
-  it('the log shows the request with its signature and the answer, never the secret', async () => {
+  it('the log shows the request with its signature and the response, never the secret', async () => {
     const made = await create()
     const sent = await call('POST', `/${id(made)}/test`)
     await api.db.query(
@@ -248,7 +248,7 @@ describe('/public/webhooks', () => {
     ])
   })
 
-  describe('who may', () => {
+  describe('authorisation', () => {
     const calls: readonly (readonly [string, (uuid: string) => string])[] = [
       ['GET', (uuid) => `/${uuid}`],
       ['GET', (uuid) => `?id=${uuid}`],
@@ -262,7 +262,7 @@ describe('/public/webhooks', () => {
       ['POST', (uuid) => `/${uuid}/deliveries/evt_${'0'.repeat(32)}/replay`],
     ]
     for (const [method, path] of calls) {
-      it(`${method} ${path('ID')}: the owner with the scope, nobody else`, async () => {
+      it(`${method} ${path('ID')}: only a key of the workspace with the scope`, async () => {
         const made = id(await create())
         const body = method === 'PATCH' ? { description: 'stolen' } : undefined
         const limited = await createKey(api.db, {
@@ -298,7 +298,7 @@ describe('/public/webhooks', () => {
       })
     }
 
-    it("lists hold the workspace's own only", async () => {
+    it('lists contain only endpoints of the workspace', async () => {
       await create()
       const answer = await call('GET', '', undefined, other.admin)
       assert.strictEqual((answer.body['data'] as unknown as Fields)['total'], 0)

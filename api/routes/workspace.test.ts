@@ -1,4 +1,7 @@
-/** Plans over HTTP: what a workspace is told about itself, and that two api processes on one database give out a quota exactly. */
+/**
+ * Plans over HTTP: what a workspace sees of its own plan, and that two api processes on one database enforce a
+ * quota exactly.
+ */
 import { rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,7 +32,7 @@ describe('a workspace', () => {
   const dataOf = async (key: string): Promise<Json> =>
     (await apis[0].call('GET', '/public/workspace', { key })).body['data'] as Json
 
-  it('is told its plan, quota and keys, with either key type', async () => {
+  it('sees its plan, quota and keys with either key type', async () => {
     const [api] = apis
     for (const key of [api.regular, api.admin]) {
       const data = await dataOf(key)
@@ -67,7 +70,7 @@ describe('a workspace', () => {
     ['four recipients each: as many whole messages as fit', 4, Math.floor(QUOTA / 4)],
   ]
   for (const [what, recipients, accepted] of CROWDS) {
-    it(`fifty senders at once through two processes, ${what}`, async () => {
+    it(`fifty concurrent senders through two processes, ${what}`, async () => {
       const tenant = await apis[0].addTenant({ plan: 'tiny' })
       const send = (i: number): Promise<TestAnswer> =>
         apis[i % 2 === 0 ? 0 : 1].call('POST', '/send-email/bulk', {
@@ -92,7 +95,7 @@ describe('a workspace', () => {
       assert.deepEqual([quota?.['used'], quota?.['remaining']], [accepted * recipients, QUOTA - accepted * recipients])
     })
   }
-  it('fifty who create Admin keys at once get as many as are free', async () => {
+  it('fifty concurrent requests for Admin keys get exactly the free ones', async () => {
     const { workspaceId } = await apis[0].addTenant()
     const made = await Promise.all(
       Array.from({ length: 50 }, (_, i) =>
