@@ -181,7 +181,7 @@ export type AcceptedBatchItem = {
     readonly recipients: number
     readonly status: "queued"
   }
-  /** its place in `messages` */
+  /** its index in `messages` */
   readonly index: number
 }
 
@@ -189,14 +189,14 @@ export type Account = {
   readonly id: string
   readonly object: "account"
   readonly type: "smtp" | "oauth"
-  /** of a mailbox over OAuth */
+  /** the OAuth provider; null for SMTP credentials */
   readonly provider: string | null
   readonly name: string
   readonly host: string
   readonly port: number
   readonly security: "tls" | "starttls" | "none"
   readonly username: string
-  /** that mail may come from */
+  /** the addresses allowed in From */
   readonly addresses: readonly string[]
   readonly status: "active" | "paused"
   readonly paused_reason: string | null
@@ -216,7 +216,7 @@ export type AccountAnswer = {
 
 /** A connected account can no longer sign in; its mail waits until it is connected again. */
 export type AccountPausedEvent = {
-  /** evt_…, the same at every try */
+  /** evt_…, the same at every attempt */
   readonly id: string
   readonly type: "account.paused"
   /** the same as type */
@@ -227,26 +227,26 @@ export type AccountPausedEvent = {
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
-  /** what the message was addressed to */
+  /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
-  /** what the sender gave with the message */
+  /** the metadata that the sender gave with the message */
   readonly metadata: Readonly<Record<string, unknown>>
-  /** what else is known of the event */
+  /** further fields of the event */
   readonly data: Readonly<Record<string, unknown>>
 }
 
 export type AccountTest = {
   readonly ok: boolean
-  /** in order; the last one failed where it is not ok */
+  /** in order; if `ok` is false, the last one failed */
   readonly steps: readonly ({
     readonly step: "dns" | "connect" | "greeting" | "tls" | "auth" | "mail"
     readonly ok: boolean
     readonly detail: string
   })[]
-  /** what was said, without secrets */
+  /** the SMTP conversation, without secrets */
   readonly conversation: string
   readonly duration_ms: number
   readonly tested_at: string
@@ -255,7 +255,7 @@ export type AccountTest = {
 export type AddAudienceBody = {
   readonly name: string
   readonly description?: string | null
-  /** who subscribes by the form confirms by a link in a mail */
+  /** subscribers of the form confirm by a link in a mail */
   readonly double_opt_in?: boolean | null
 }
 
@@ -268,29 +268,29 @@ export type AddContactAnswer = {
 }
 
 export type AddContactBody = {
-  /** an e-mail address; kept in lower case */
+  /** an email address; stored in lower case */
   readonly email: string
   readonly audience_id: string | null
   readonly first_name?: string | null
   readonly last_name?: string | null
-  /** split into first and last name, where these are not given */
+  /** split into first and last name, unless these are given */
   readonly name?: string | null
   readonly company_name?: string | null
   readonly job_title?: string | null
   readonly phone_number?: string | number | null
-  /** address of the profile, http or https */
+  /** URL of the profile, http or https */
   readonly linkedin?: string | null
-  /** IANA name */
+  /** IANA time zone */
   readonly timezone?: string | null
   readonly tags?: string | readonly string[] | null
-  /** added to those that are stored, key by key */
+  /** merged into the stored attributes, key by key */
   readonly custom_attributes?: Readonly<Record<string, unknown>> | null
 }
 
 export type AddDomainBody = {
-  /** such as example.com; any spelling, also international */
+  /** such as example.com; in any case, also an internationalised name */
   readonly domain: string
-  /** fixed for life; us-east-1 when not given */
+  /** cannot be changed later; by default us-east-1 */
   readonly region?: "us-east-1" | "ap-southeast-1" | "af-south-1" | null
 }
 
@@ -324,7 +324,7 @@ export type Audience = {
   readonly contact_count: number
   /** the public signup form */
   readonly subscribeUrl: string
-  /** who subscribes by the form confirms by a link in a mail */
+  /** subscribers of the form confirm by a link in a mail */
   readonly double_opt_in: boolean
   readonly createdAt: string
   readonly created_at: string
@@ -360,7 +360,7 @@ export type AutomationAnswer = {
       readonly id: string
       readonly type: string
     } & Readonly<Record<string, unknown>>)[]
-    /** how often each step was passed, and how many wait at it now; those of older versions too */
+    /** for each step, how often it was passed and how many contacts wait at it; includes older versions */
     readonly step_counts: readonly {
       readonly step: string
       readonly passed: number
@@ -376,7 +376,7 @@ export type AutomationStep = {
   readonly subject?: string | null
   /** HTML or text, detected */
   readonly body?: string | null
-  /** the text part beside HTML; alone it is the body */
+  /** the text part beside HTML; without a body it is the body */
   readonly text?: string | null
   readonly from?: string | {
     readonly email: string
@@ -530,7 +530,7 @@ export type CampaignAnswer = {
       readonly machine_opened: number
       readonly machine_clicked: number
     }
-    /** of a test of subjects: the two sides */
+    /** the metrics of both subjects of a test */
     readonly variants: {
       readonly a: {
         readonly recipients: number
@@ -617,7 +617,7 @@ export type ChangeTrackingBody = {
   readonly track_clicks?: boolean | null
   readonly privacy?: "full" | "truncated" | "none"
   readonly reply_to?: string | null
-  /** name or id of a verified domain whose tracking record was found; null: the shared name */
+  /** name or id of a verified domain whose tracking record was found; null: the shared host name */
   readonly tracking_domain?: string | null
 }
 
@@ -636,15 +636,15 @@ export type Contact = {
   readonly phone_number: string | null
   readonly linkedin: string | null
   readonly timezone: string | null
-  /** 0 to 1; null until it is computed */
+  /** 0 to 1; null before the first calculation */
   readonly deliverabilityScore: number | null
   readonly emailVerificationDate: string | null
   readonly customHeaders: Readonly<Record<string, unknown>> | null
-  /** in the audience that was asked for, else the latest; null in none */
+  /** in the requested audience, or the latest one; null if it is in no audience */
   readonly status: "subscribed" | "unsubscribed" | null
   /** blocked: on the suppression list */
   readonly globalStatus: "subscribed" | "blocked"
-  /** wants no mail of campaigns and automations at all, whatever its memberships say */
+  /** opted out of all campaign and automation mail, whatever its memberships say */
   readonly optedOut: boolean
   readonly opted_out: boolean
   readonly tags: readonly string[]
@@ -662,12 +662,12 @@ export type ContactImport = {
   readonly audience_id: string
   readonly dryRun: boolean
   readonly dry_run: boolean
-  /** what each column of the file is taken for */
+  /** what each column of the file means */
   readonly columns: readonly {
     readonly column: string
     readonly meaning: string
   }[]
-  /** 0 to 1, of the bytes of the file */
+  /** 0 to 1: the processed share of the bytes of the file */
   readonly progress: number
   readonly bytes: number
   readonly rows: {
@@ -696,7 +696,7 @@ export type ContactImportAnswer = {
 
 /** A contact joined an audience. */
 export type ContactSubscribedEvent = {
-  /** evt_…, the same at every try */
+  /** evt_…, the same at every attempt */
   readonly id: string
   readonly type: "contact.subscribed"
   /** the same as type */
@@ -707,20 +707,20 @@ export type ContactSubscribedEvent = {
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
-  /** what the message was addressed to */
+  /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
-  /** what the sender gave with the message */
+  /** the metadata that the sender gave with the message */
   readonly metadata: Readonly<Record<string, unknown>>
-  /** what else is known of the event */
+  /** further fields of the event */
   readonly data: Readonly<Record<string, unknown>>
 }
 
 /** A contact left an audience. */
 export type ContactUnsubscribedEvent = {
-  /** evt_…, the same at every try */
+  /** evt_…, the same at every attempt */
   readonly id: string
   readonly type: "contact.unsubscribed"
   /** the same as type */
@@ -731,14 +731,14 @@ export type ContactUnsubscribedEvent = {
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
-  /** what the message was addressed to */
+  /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
-  /** what the sender gave with the message */
+  /** the metadata that the sender gave with the message */
   readonly metadata: Readonly<Record<string, unknown>>
-  /** what else is known of the event */
+  /** further fields of the event */
   readonly data: Readonly<Record<string, unknown>>
 }
 
@@ -766,15 +766,15 @@ export type CreateAccountBody = {
   readonly name?: string | null
   readonly host: string | null
   readonly port?: number | null
-  /** tls from the first octet, starttls, or none (only inside allowed networks) */
+  /** `tls` from the first byte, `starttls`, or `none` (only in networks that ALLOW_PRIVATE_TARGETS names) */
   readonly security?: "tls" | "starttls" | "none" | null
   readonly username: string | null
   readonly password: string | null
-  /** the addresses that mail may come from; the user name where it is an address */
+  /** the addresses allowed in From; by default the user name, if it is an address */
   readonly from?: string | readonly string[] | null
   readonly connections?: number | null
   readonly messages_per_connection?: number | null
-  /** null: as fast as the server takes them */
+  /** null: no limit */
   readonly messages_per_minute?: number | null
 }
 
@@ -785,13 +785,13 @@ export type CreateAutomationBody = {
   /** contact_event: an event with this name is tracked for a contact; contact_added_to_audience: a contact joins the audience as a subscribed member, in any way; date_time: the given time comes: members of the audience, if one is given, and contacts enrolled earlier start then; manual: a contact is enrolled by the API */
   readonly trigger_type?: string | null
   readonly trigger_config?: Readonly<Record<string, unknown>> | null
-  /** both in one: {type, config} */
+  /** type and configuration together: {type, config} */
   readonly trigger?: {
     readonly type: string
     readonly config?: Readonly<Record<string, unknown>> | null
   } & Readonly<Record<string, unknown>> | string | null
   readonly steps?: readonly AutomationStep[] | null
-  /** with new steps: those who are in it `finish` the version they began (unless said), or `move` to the new one at their next step */
+  /** with new steps: enrolled contacts `finish` the version they started (the default), or `move` to the new one at their next step */
   readonly enrolled?: "finish" | "move" | null
 }
 
@@ -801,7 +801,7 @@ export type CreateCampaignBody = {
   readonly subject?: string | null
   /** HTML or text, detected */
   readonly body?: string | null
-  /** the text part beside HTML; alone it is the body */
+  /** the text part beside HTML; without a body it is the body */
   readonly text?: string | null
   readonly from?: string | {
     readonly email: string
@@ -813,18 +813,18 @@ export type CreateCampaignBody = {
     readonly name?: string
   } | null
   readonly audience_ids?: readonly string[] | string | null
-  /** only those of the audiences who are in it */
+  /** send only to contacts of the audiences that are in this segment */
   readonly segment_id?: string | null
-  /** of two subjects */
+  /** a test of two subjects */
   readonly test?: {
-    /** the other subject */
+    /** the second subject */
     readonly subject_b: string
-    /** of the recipients, half for each subject; the rest gets the winner */
+    /** share of the recipients in the test, half for each subject; the rest receives the winner */
     readonly percent?: number
-    /** after the start the winner is chosen: by clicks, then by opens */
+    /** time after the start at which the winner is chosen: by clicks, then by opens */
     readonly minutes?: number
   } | null
-  /** the mails leave evenly over so long */
+  /** spread the mail evenly over this time */
   readonly spread_minutes?: number | null
   readonly track_opens?: boolean | null
   readonly track_clicks?: boolean | null
@@ -842,7 +842,7 @@ export type CreateDomainKeyAnswer = {
       readonly expires_at: string | null
       readonly created_at: string
     }
-    /** shown this once */
+    /** shown only once */
     readonly secret_key: string
   }
 }
@@ -850,7 +850,7 @@ export type CreateDomainKeyAnswer = {
 export type CreateDomainKeyBody = {
   readonly name: string
   readonly custom_domain_id?: string | null
-  /** for a key of a connected account, instead of custom_domain_id */
+  /** for a key of a connected account; instead of custom_domain_id */
   readonly account_id?: string | null
   readonly expires_at?: string | null
 }
@@ -859,13 +859,13 @@ export type CreateSegmentBody = {
   readonly name: string
   readonly description?: string | null
   readonly audience_id?: string | null
-  /** Groups: {"all": […]}, {"any": […]}, {"not": {…}}. Conditions: {"tag": "vip", "has": true}; {"attribute": "plan", "op": "eq", "value": "pro"}; {"field": "firstName", "op": "contains", "value": "an"} with email, firstName, lastName, companyName, jobTitle, phoneNumber, linkedin, timezone, score, createdAt, updatedAt; {"status": "subscribed", "audienceId": "…"} with subscribed, unsubscribed, member, blocked; {"activity": "opened", "withinDays": 30} with opened, clicked, delivered, bounced, mailed. Operators: eq, ne, gt, lt, contains, exists; before and after for moments. */
+  /** Groups: {"all": […]}, {"any": […]}, {"not": {…}}. Conditions: {"tag": "vip", "has": true}; {"attribute": "plan", "op": "eq", "value": "pro"}; {"field": "firstName", "op": "contains", "value": "an"} with email, firstName, lastName, companyName, jobTitle, phoneNumber, linkedin, timezone, score, createdAt, updatedAt; {"status": "subscribed", "audienceId": "…"} with subscribed, unsubscribed, member, blocked; {"activity": "opened", "withinDays": 30} with opened, clicked, delivered, bounced, mailed. Operators: eq, ne, gt, lt, contains, exists; before and after for times. */
   readonly filter: Readonly<Record<string, unknown>>
 }
 
 export type CreateWebhookBody = {
   readonly url: string | null
-  /** email.queued, email.scheduled, email.sent, email.delivered, email.deferred, email.bounced, email.failed, email.opened, email.clicked, email.complained, email.unsubscribed, email.cancelled, contact.subscribed, contact.unsubscribed, domain.verified, domain.degraded, account.paused; * or nothing for all */
+  /** email.queued, email.scheduled, email.sent, email.delivered, email.deferred, email.bounced, email.failed, email.opened, email.clicked, email.complained, email.unsubscribed, email.cancelled, contact.subscribed, contact.unsubscribed, domain.verified, domain.degraded, account.paused; by default, or with *, all */
   readonly events?: string | readonly string[] | null
   readonly description?: string | null
   readonly is_active?: boolean | null
@@ -902,15 +902,15 @@ export type DnsRecord = {
   readonly type: "TXT" | "MX" | "CNAME"
   readonly name: string
   readonly value: string
-  /** of an MX record */
+  /** the preference of an MX record */
   readonly priority: number | null
   readonly purpose: "dkim" | "spf" | "dmarc" | "mail_from" | "tracking"
   readonly description: string
-  /** the domain is not verified without it */
+  /** true: the domain is verified only with this record */
   readonly required: boolean
-  /** found at the last look; pending before the first */
+  /** the result of the last check; pending before the first */
   readonly status: "ok" | "missing" | "wrong" | "unknown" | "pending"
-  /** what to mend */
+  /** what to correct */
   readonly message: string | null
 }
 
@@ -923,10 +923,10 @@ export type Domain = {
   readonly mail_from_status: "pending" | "verified" | "failed"
   readonly tracking_status: "pending" | "verified" | "failed"
   readonly region: "us-east-1" | "ap-southeast-1" | "af-south-1"
-  /** the name that may stand in tracking links once tracking_status is verified; null where the service has no public name */
+  /** the host name that tracking links may use once tracking_status is verified; null if the service has no public host name */
   readonly tracking_host: string | null
   readonly dns_records: readonly DnsRecord[]
-  /** records of replaced DKIM keys that may be taken out of the zone */
+  /** records of replaced DKIM keys that can be removed from the zone */
   readonly dns_records_to_remove: readonly {
     readonly type: string
     readonly name: string
@@ -950,7 +950,7 @@ export type DomainAnswer = {
 
 /** The DNS records of a verified domain are gone; it may send for 24 more hours. */
 export type DomainDegradedEvent = {
-  /** evt_…, the same at every try */
+  /** evt_…, the same at every attempt */
   readonly id: string
   readonly type: "domain.degraded"
   /** the same as type */
@@ -961,20 +961,20 @@ export type DomainDegradedEvent = {
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
-  /** what the message was addressed to */
+  /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
-  /** what the sender gave with the message */
+  /** the metadata that the sender gave with the message */
   readonly metadata: Readonly<Record<string, unknown>>
-  /** what else is known of the event */
+  /** further fields of the event */
   readonly data: Readonly<Record<string, unknown>>
 }
 
 /** The DNS records of a sending domain were found. */
 export type DomainVerifiedEvent = {
-  /** evt_…, the same at every try */
+  /** evt_…, the same at every attempt */
   readonly id: string
   readonly type: "domain.verified"
   /** the same as type */
@@ -985,14 +985,14 @@ export type DomainVerifiedEvent = {
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
-  /** what the message was addressed to */
+  /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
-  /** what the sender gave with the message */
+  /** the metadata that the sender gave with the message */
   readonly metadata: Readonly<Record<string, unknown>>
-  /** what else is known of the event */
+  /** further fields of the event */
   readonly data: Readonly<Record<string, unknown>>
 }
 
@@ -1004,9 +1004,9 @@ export type DryRunAutomationAnswer = {
       readonly id: string
       readonly type: "send_email" | "delay" | "condition" | "wait_for_event" | "add_tag" | "remove_tag" | "add_to_audience" | "remove_from_audience" | "webhook" | "exit"
       readonly at: string
-      /** of a condition, or whether the event that is waited for came */
+      /** the result of a condition, or whether the awaited event occurred */
       readonly answer: boolean | null
-      /** why the mail could not be sent now; it would wait at this step */
+      /** why the mail cannot be sent now; the contact would wait at this step */
       readonly obstacle: string | null
     })[]
     readonly ends: "completed" | "exited"
@@ -1018,11 +1018,11 @@ export type DryRunAutomationAnswer = {
 export type DryRunAutomationBody = {
   readonly email: string
   readonly properties?: Readonly<Record<string, unknown>> | null
-  /** take its mails as opened */
+  /** assume that its mails are opened */
   readonly opened?: boolean | null
-  /** take their links as followed */
+  /** assume that their links are clicked */
   readonly clicked?: boolean | null
-  /** names of events that come as soon as they are waited for */
+  /** names of events; assume that each occurs as soon as a step waits for it */
   readonly events?: readonly string[] | null
 }
 
@@ -1089,7 +1089,7 @@ export type Email = {
         } | null
         readonly host: string | null
         readonly address: string | null
-        /** the egress source it left from; null: the system chose the address */
+        /** the egress source it left from; null: the operating system chose the address */
         readonly source: string | null
         readonly tls: string | null
         readonly duration_ms: number
@@ -1109,7 +1109,7 @@ export type Email = {
       } | null
       readonly host: string | null
       readonly address: string | null
-      /** the egress source it left from; null: the system chose the address */
+      /** the egress source it left from; null: the operating system chose the address */
       readonly source: string | null
       readonly tls: string | null
       readonly duration_ms: number
@@ -1129,7 +1129,7 @@ export type Email = {
 
 /** The receiver refused the message permanently: hard if the address is bad, soft if it may be good. */
 export type EmailBouncedEvent = {
-  /** evt_…, the same at every try */
+  /** evt_…, the same at every attempt */
   readonly id: string
   readonly type: "email.bounced"
   /** the same as type */
@@ -1140,12 +1140,12 @@ export type EmailBouncedEvent = {
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
-  /** what the message was addressed to */
+  /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
-  /** what the sender gave with the message */
+  /** the metadata that the sender gave with the message */
   readonly metadata: Readonly<Record<string, unknown>>
   /** hard: for good; soft: given up for now */
   readonly bounce_type: "hard" | "soft" | null
@@ -1155,13 +1155,13 @@ export type EmailBouncedEvent = {
   readonly bounce_class: string | null
   /** the words of the remote server */
   readonly bounce_message: string | null
-  /** what else is known of the event */
+  /** further fields of the event */
   readonly data: Readonly<Record<string, unknown>>
 }
 
 /** The message was cancelled before it left. */
 export type EmailCancelledEvent = {
-  /** evt_…, the same at every try */
+  /** evt_…, the same at every attempt */
   readonly id: string
   readonly type: "email.cancelled"
   /** the same as type */
@@ -1172,20 +1172,20 @@ export type EmailCancelledEvent = {
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
-  /** what the message was addressed to */
+  /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
-  /** what the sender gave with the message */
+  /** the metadata that the sender gave with the message */
   readonly metadata: Readonly<Record<string, unknown>>
-  /** what else is known of the event */
+  /** further fields of the event */
   readonly data: Readonly<Record<string, unknown>>
 }
 
 /** A tracked link was clicked. */
 export type EmailClickedEvent = {
-  /** evt_…, the same at every try */
+  /** evt_…, the same at every attempt */
   readonly id: string
   readonly type: "email.clicked"
   /** the same as type */
@@ -1196,24 +1196,24 @@ export type EmailClickedEvent = {
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
-  /** what the message was addressed to */
+  /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
-  /** what the sender gave with the message */
+  /** the metadata that the sender gave with the message */
   readonly metadata: Readonly<Record<string, unknown>>
   /** the link that was followed */
   readonly url: string | null
   /** true: a scanner or a proxy, not the person */
   readonly machine: boolean | null
-  /** what else is known of the event */
+  /** further fields of the event */
   readonly data: Readonly<Record<string, unknown>>
 }
 
 /** The recipient reported the message as spam. */
 export type EmailComplainedEvent = {
-  /** evt_…, the same at every try */
+  /** evt_…, the same at every attempt */
   readonly id: string
   readonly type: "email.complained"
   /** the same as type */
@@ -1224,20 +1224,20 @@ export type EmailComplainedEvent = {
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
-  /** what the message was addressed to */
+  /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
-  /** what the sender gave with the message */
+  /** the metadata that the sender gave with the message */
   readonly metadata: Readonly<Record<string, unknown>>
-  /** what else is known of the event */
+  /** further fields of the event */
   readonly data: Readonly<Record<string, unknown>>
 }
 
 /** The message could not be delivered now, and is tried again later. */
 export type EmailDeferredEvent = {
-  /** evt_…, the same at every try */
+  /** evt_…, the same at every attempt */
   readonly id: string
   readonly type: "email.deferred"
   /** the same as type */
@@ -1248,20 +1248,20 @@ export type EmailDeferredEvent = {
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
-  /** what the message was addressed to */
+  /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
-  /** what the sender gave with the message */
+  /** the metadata that the sender gave with the message */
   readonly metadata: Readonly<Record<string, unknown>>
-  /** what else is known of the event */
+  /** further fields of the event */
   readonly data: Readonly<Record<string, unknown>>
 }
 
 /** The remote server accepted the message: 250 on the final dot, or the provider's report. */
 export type EmailDeliveredEvent = {
-  /** evt_…, the same at every try */
+  /** evt_…, the same at every attempt */
   readonly id: string
   readonly type: "email.delivered"
   /** the same as type */
@@ -1272,14 +1272,14 @@ export type EmailDeliveredEvent = {
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
-  /** what the message was addressed to */
+  /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
-  /** what the sender gave with the message */
+  /** the metadata that the sender gave with the message */
   readonly metadata: Readonly<Record<string, unknown>>
-  /** what else is known of the event */
+  /** further fields of the event */
   readonly data: Readonly<Record<string, unknown>>
 }
 
@@ -1287,7 +1287,7 @@ export type EmailExplanation = {
   readonly success: true
   readonly message: string
   readonly data: {
-    /** the first gate that holds it; null when none does */
+    /** the first gate that holds it; null if none does */
     readonly held_by: "schedule" | "suppression" | "quota" | "tier" | "site limit" | "suspension" | "backoff" | "DNS" | "egress" | null
     /** where it is and why, as a sentence */
     readonly says: string
@@ -1296,7 +1296,7 @@ export type EmailExplanation = {
     readonly status: "scheduled" | "queued" | "sending" | "deferred" | "unknown" | "bounced" | "failed" | "sent" | "delivered" | "captured" | "suppressed" | "cancelled"
     readonly tier: "instant" | "high" | "normal" | "bulk"
     readonly recipients: readonly ({
-      /** the first gate that holds it; null when none does */
+      /** the first gate that holds it; null if none does */
       readonly held_by: "schedule" | "suppression" | "quota" | "tier" | "site limit" | "suspension" | "backoff" | "DNS" | "egress" | null
       /** where it is and why, as a sentence */
       readonly says: string
@@ -1306,7 +1306,7 @@ export type EmailExplanation = {
       readonly state: "scheduled" | "queued" | "sending" | "deferred" | "sent" | "unknown" | "delivered" | "captured" | "bounced" | "failed" | "suppressed" | "cancelled"
       readonly tries: number
       readonly next_try_at: string | null
-      /** in the order in which they are met */
+      /** in the order in which they are evaluated */
       readonly gates: readonly ({
         readonly gate: "schedule" | "suppression" | "quota" | "tier" | "site limit" | "suspension" | "backoff" | "DNS" | "egress"
         readonly holds: boolean
@@ -1320,7 +1320,7 @@ export type EmailExplanation = {
 
 /** The message could not or must not be sent, or its attempts or time ran out. */
 export type EmailFailedEvent = {
-  /** evt_…, the same at every try */
+  /** evt_…, the same at every attempt */
   readonly id: string
   readonly type: "email.failed"
   /** the same as type */
@@ -1331,20 +1331,20 @@ export type EmailFailedEvent = {
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
-  /** what the message was addressed to */
+  /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
-  /** what the sender gave with the message */
+  /** the metadata that the sender gave with the message */
   readonly metadata: Readonly<Record<string, unknown>>
-  /** what else is known of the event */
+  /** further fields of the event */
   readonly data: Readonly<Record<string, unknown>>
 }
 
 /** The tracking pixel was loaded. */
 export type EmailOpenedEvent = {
-  /** evt_…, the same at every try */
+  /** evt_…, the same at every attempt */
   readonly id: string
   readonly type: "email.opened"
   /** the same as type */
@@ -1355,22 +1355,22 @@ export type EmailOpenedEvent = {
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
-  /** what the message was addressed to */
+  /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
-  /** what the sender gave with the message */
+  /** the metadata that the sender gave with the message */
   readonly metadata: Readonly<Record<string, unknown>>
   /** true: a scanner or a proxy, not the person */
   readonly machine: boolean | null
-  /** what else is known of the event */
+  /** further fields of the event */
   readonly data: Readonly<Record<string, unknown>>
 }
 
 /** The message is stored and waits for its turn. */
 export type EmailQueuedEvent = {
-  /** evt_…, the same at every try */
+  /** evt_…, the same at every attempt */
   readonly id: string
   readonly type: "email.queued"
   /** the same as type */
@@ -1381,20 +1381,20 @@ export type EmailQueuedEvent = {
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
-  /** what the message was addressed to */
+  /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
-  /** what the sender gave with the message */
+  /** the metadata that the sender gave with the message */
   readonly metadata: Readonly<Record<string, unknown>>
-  /** what else is known of the event */
+  /** further fields of the event */
   readonly data: Readonly<Record<string, unknown>>
 }
 
 /** The message is stored and waits for the time its sender set. */
 export type EmailScheduledEvent = {
-  /** evt_…, the same at every try */
+  /** evt_…, the same at every attempt */
   readonly id: string
   readonly type: "email.scheduled"
   /** the same as type */
@@ -1405,20 +1405,20 @@ export type EmailScheduledEvent = {
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
-  /** what the message was addressed to */
+  /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
-  /** what the sender gave with the message */
+  /** the metadata that the sender gave with the message */
   readonly metadata: Readonly<Record<string, unknown>>
-  /** what else is known of the event */
+  /** further fields of the event */
   readonly data: Readonly<Record<string, unknown>>
 }
 
 /** The message was handed to the remote SMTP conversation, or to the provider. */
 export type EmailSentEvent = {
-  /** evt_…, the same at every try */
+  /** evt_…, the same at every attempt */
   readonly id: string
   readonly type: "email.sent"
   /** the same as type */
@@ -1429,20 +1429,20 @@ export type EmailSentEvent = {
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
-  /** what the message was addressed to */
+  /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
-  /** what the sender gave with the message */
+  /** the metadata that the sender gave with the message */
   readonly metadata: Readonly<Record<string, unknown>>
-  /** what else is known of the event */
+  /** further fields of the event */
   readonly data: Readonly<Record<string, unknown>>
 }
 
 /** The recipient used the unsubscribe link or header of the message. */
 export type EmailUnsubscribedEvent = {
-  /** evt_…, the same at every try */
+  /** evt_…, the same at every attempt */
   readonly id: string
   readonly type: "email.unsubscribed"
   /** the same as type */
@@ -1453,14 +1453,14 @@ export type EmailUnsubscribedEvent = {
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
-  /** what the message was addressed to */
+  /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
-  /** what the sender gave with the message */
+  /** the metadata that the sender gave with the message */
   readonly metadata: Readonly<Record<string, unknown>>
-  /** what else is known of the event */
+  /** further fields of the event */
   readonly data: Readonly<Record<string, unknown>>
 }
 
@@ -1481,7 +1481,7 @@ export type ErrorBody = {
   }[]
 }
 
-/** what a webhook gets; fields of some types stand beside these */
+/** the payload of a webhook; some types have more fields */
 export type Event = {
   readonly id: string
   readonly type: string
@@ -1675,7 +1675,7 @@ export type GetCapturedEmailAnswer = {
     readonly headers: string
     readonly text: string | null
     readonly html: string | null
-    /** null, as text and html, for more than 256 KB: fetch it whole */
+    /** null, like text and html, for messages above 256 KB: download them */
     readonly attachments: readonly ({
       readonly filename: string | null
       readonly content_type: string
@@ -1781,9 +1781,9 @@ export type GetWorkspaceAnswer = {
       readonly regular: number
     }
     readonly capture: {
-      /** what is sent there takes the whole path and never leaves: get-captured-emails */
+      /** mail to this address is captured instead of delivered: see get-captured-emails */
       readonly address: string
-      /** so does what is sent to any address of it */
+      /** mail to any address of this domain is captured too */
       readonly domain: string
     }
     readonly created_at: string
@@ -1901,7 +1901,7 @@ export type ListPartialsAnswer = {
     readonly partials: readonly {
       readonly name: string
       readonly version: number
-      /** templates that have it */
+      /** the number of templates that use it */
       readonly uses: number
       readonly created_at: string
       readonly updated_at: string
@@ -1939,10 +1939,10 @@ export type ListSegmentContactsAnswer = {
       readonly job_title: string | null
       readonly phoneNumber: string | null
       readonly phone_number: string | null
-      /** in the audience of the segment, else the latest; null in none */
+      /** in the audience of the segment, or the latest one; null if it is in no audience */
       readonly status: "subscribed" | "unsubscribed" | null
       readonly tags: readonly string[]
-      /** 0 to 1; null until it is computed */
+      /** 0 to 1; null before the first calculation */
       readonly deliverabilityScore: number | null
       readonly createdAt: string
     })[]
@@ -2097,11 +2097,11 @@ export type Message = {
     readonly name?: string
   }
   readonly subject?: string | null
-  /** HTML or text, detected */
+  /** HTML or plain text; the service detects which */
   readonly body?: string | null
   readonly html?: string | null
   readonly text?: string | null
-  /** overrules the detection */
+  /** overrides the detection: true = HTML, false = plain text */
   readonly is_html?: boolean | null
   readonly template_id?: string | null
   readonly params?: Readonly<Record<string, unknown>> | null
@@ -2135,7 +2135,7 @@ export type PartialAnswer = {
   readonly data: {
     readonly name: string
     readonly version: number
-    /** templates that have it */
+    /** the number of templates that use it */
     readonly uses: number
     readonly created_at: string
     readonly updated_at: string
@@ -2197,10 +2197,10 @@ export type PreviewSegmentAnswer = {
       readonly job_title: string | null
       readonly phoneNumber: string | null
       readonly phone_number: string | null
-      /** in the audience of the segment, else the latest; null in none */
+      /** in the audience of the segment, or the latest one; null if it is in no audience */
       readonly status: "subscribed" | "unsubscribed" | null
       readonly tags: readonly string[]
-      /** 0 to 1; null until it is computed */
+      /** 0 to 1; null before the first calculation */
       readonly deliverabilityScore: number | null
       readonly createdAt: string
     })[]
@@ -2209,14 +2209,14 @@ export type PreviewSegmentAnswer = {
 
 export type PreviewSegmentBody = {
   readonly audience_id?: string | null
-  /** Groups: {"all": […]}, {"any": […]}, {"not": {…}}. Conditions: {"tag": "vip", "has": true}; {"attribute": "plan", "op": "eq", "value": "pro"}; {"field": "firstName", "op": "contains", "value": "an"} with email, firstName, lastName, companyName, jobTitle, phoneNumber, linkedin, timezone, score, createdAt, updatedAt; {"status": "subscribed", "audienceId": "…"} with subscribed, unsubscribed, member, blocked; {"activity": "opened", "withinDays": 30} with opened, clicked, delivered, bounced, mailed. Operators: eq, ne, gt, lt, contains, exists; before and after for moments. */
+  /** Groups: {"all": […]}, {"any": […]}, {"not": {…}}. Conditions: {"tag": "vip", "has": true}; {"attribute": "plan", "op": "eq", "value": "pro"}; {"field": "firstName", "op": "contains", "value": "an"} with email, firstName, lastName, companyName, jobTitle, phoneNumber, linkedin, timezone, score, createdAt, updatedAt; {"status": "subscribed", "audienceId": "…"} with subscribed, unsubscribed, member, blocked; {"activity": "opened", "withinDays": 30} with opened, clicked, delivered, bounced, mailed. Operators: eq, ne, gt, lt, contains, exists; before and after for times. */
   readonly filter: Readonly<Record<string, unknown>>
 }
 
 export type PreviewTemplateBody = {
-  /** of a stored template; without it `subject` and `body` are looked at */
+  /** the id of a stored template; without it, give `subject` and `body` */
   readonly id?: string | null
-  /** the latest where it is left out */
+  /** by default the latest */
   readonly version?: number | null
   readonly subject?: string | null
   readonly body?: string | null
@@ -2226,9 +2226,9 @@ export type PreviewTemplateBody = {
   readonly format?: "html" | "text" | "mjml" | null
   /** params for previews; declares their names */
   readonly sample_data?: Readonly<Record<string, unknown>> | null
-  /** filled in for this contact; with sample data where it is left out */
+  /** render for this contact; by default with sample data */
   readonly contact_id?: string | null
-  /** win over everything else */
+  /** override all other values */
   readonly params?: Readonly<Record<string, unknown>> | null
 }
 
@@ -2273,7 +2273,7 @@ export type RefusedBatchItem = {
     readonly path: string
     readonly message: string
   }[]
-  /** its place in `messages` */
+  /** its index in `messages` */
   readonly index: number
 }
 
@@ -2316,12 +2316,12 @@ export type SaveTemplateBody = {
 }
 
 export type ScheduleCampaignBody = {
-  /** `YYYY-MM-DD_HH:MM:SS` or ISO 8601; without an offset it is read in `timezone` */
+  /** `YYYY-MM-DD_HH:MM:SS` or ISO 8601; without an offset, in `timezone` */
   readonly scheduled_at: string
   readonly timezone?: string
-  /** at this time where each recipient is; `timezone` is for those who name none */
+  /** send at this local time of each recipient; `timezone` is used for recipients without one */
   readonly recipient_time?: boolean
-  /** although the preview is red */
+  /** send although the preview has red findings */
   readonly force?: boolean
 }
 
@@ -2361,18 +2361,18 @@ export type ScheduledEmail = {
 }
 
 export type ScheduledMessage = Message & ({
-  /** `YYYY-MM-DD_HH:MM:SS` or ISO 8601; an offset in it wins over `timezone` */
+  /** `YYYY-MM-DD_HH:MM:SS` or ISO 8601; an offset takes precedence over `timezone` */
   readonly scheduled_at?: string
-  /** IANA name; UTC when left out */
+  /** IANA time zone; by default UTC */
   readonly timezone?: string
-  /** the tier it enters when due; normal when left out */
+  /** the tier it enters when due; by default normal */
   readonly priority?: "instant" | "high" | "normal" | "async" | "queue" | "bulk" | "low"
 }) | {
-  /** `YYYY-MM-DD_HH:MM:SS` or ISO 8601; an offset in it wins over `timezone` */
+  /** `YYYY-MM-DD_HH:MM:SS` or ISO 8601; an offset takes precedence over `timezone` */
   readonly scheduled_at?: string
-  /** IANA name; UTC when left out */
+  /** IANA time zone; by default UTC */
   readonly timezone?: string
-  /** the tier it enters when due; normal when left out */
+  /** the tier it enters when due; by default normal */
   readonly priority?: "instant" | "high" | "normal" | "async" | "queue" | "bulk" | "low"
   readonly email: Message
 }
@@ -2418,7 +2418,7 @@ export type SegmentAnswer = {
 }
 
 export type SendBatchBody = {
-  /** each as the body of a send */
+  /** each like the body of a single send */
   readonly messages: readonly Message[]
   readonly tier?: "instant" | "high" | "normal" | "async" | "queue" | "bulk" | "low"
 }
@@ -2438,13 +2438,13 @@ export type SlimContact = {
   readonly phone_number: string | null
   readonly status: "subscribed" | "unsubscribed"
   readonly tags: readonly string[]
-  /** 0 to 1; null until it is computed */
+  /** 0 to 1; null before the first calculation */
   readonly deliverabilityScore: number | null
   readonly createdAt: string
 }
 
 export type StartCampaignBody = {
-  /** although the preview is red */
+  /** send although the preview has red findings */
   readonly force?: boolean
 }
 
@@ -2500,7 +2500,7 @@ export type TemplateAnswer = {
     readonly category: string | null
     readonly updated_at: string
     readonly updatedAt: string
-    /** what is rendered: partials in, MJML compiled, CSS inlined */
+    /** what is rendered: partials included, MJML compiled, CSS inlined */
     readonly compiled: {
       readonly subject: string
       readonly html: string | null
@@ -2539,7 +2539,7 @@ export type TemplatePreview = {
     readonly subject: string
     readonly html: string | null
     readonly text: string
-    /** the text is made of the HTML */
+    /** true: the text was generated from the HTML */
     readonly text_is_made: boolean
   }
 }
@@ -2563,7 +2563,7 @@ export type TemplateVersionAnswer = {
     readonly version: number
     readonly created_at: string
     readonly createdAt: string
-    /** what is rendered: partials in, MJML compiled, CSS inlined */
+    /** what is rendered: partials included, MJML compiled, CSS inlined */
     readonly compiled: {
       readonly subject: string
       readonly html: string | null
@@ -2590,11 +2590,11 @@ export type TestTemplateBody = {
     readonly email: string
     readonly name?: string
   }
-  /** the latest where it is left out */
+  /** by default the latest */
   readonly version?: number | null
-  /** filled in for this contact; with sample data where it is left out */
+  /** render for this contact; by default with sample data */
   readonly contact_id?: string | null
-  /** win over everything else */
+  /** override all other values */
   readonly params?: Readonly<Record<string, unknown>> | null
 }
 
@@ -2630,17 +2630,17 @@ export type TrackEventBody = {
 }
 
 export type TrackingSettings = {
-  /** null: of campaigns and automations, not of other mail */
+  /** null: track mail of campaigns and automations only */
   readonly track_opens: boolean | null
-  /** null: of campaigns and automations, not of other mail */
+  /** null: track mail of campaigns and automations only */
   readonly track_clicks: boolean | null
-  /** how much of the IP address is kept with an open or a click */
+  /** how much of the IP address is stored with an open or a click */
   readonly privacy: "full" | "truncated" | "none"
-  /** what `reply_to: true` puts into a mail */
+  /** the address that `reply_to: true` in a message stands for */
   readonly reply_to: string | null
-  /** the domain whose tracking name stands in links; null: the shared one */
+  /** the domain whose tracking host name the links use; null: the shared host name */
   readonly tracking_domain: string | null
-  /** what links begin with now */
+  /** the present base URL of tracking links */
   readonly tracking_url: string
 }
 
@@ -2652,22 +2652,22 @@ export type UpdateAccountBody = {
   readonly name?: string | null
   readonly host?: string | null
   readonly port?: number | null
-  /** tls from the first octet, starttls, or none (only inside allowed networks) */
+  /** `tls` from the first byte, `starttls`, or `none` (only in networks that ALLOW_PRIVATE_TARGETS names) */
   readonly security?: "tls" | "starttls" | "none" | null
   readonly username?: string | null
   readonly password?: string | null
-  /** the addresses that mail may come from; the user name where it is an address */
+  /** the addresses allowed in From; by default the user name, if it is an address */
   readonly from?: string | readonly string[] | null
   readonly connections?: number | null
   readonly messages_per_connection?: number | null
-  /** null: as fast as the server takes them */
+  /** null: no limit */
   readonly messages_per_minute?: number | null
 }
 
 export type UpdateAudienceBody = {
   readonly name?: string | null
   readonly description?: string | null
-  /** who subscribes by the form confirms by a link in a mail */
+  /** subscribers of the form confirm by a link in a mail */
   readonly double_opt_in?: boolean | null
 }
 
@@ -2678,13 +2678,13 @@ export type UpdateAutomationBody = {
   /** contact_event: an event with this name is tracked for a contact; contact_added_to_audience: a contact joins the audience as a subscribed member, in any way; date_time: the given time comes: members of the audience, if one is given, and contacts enrolled earlier start then; manual: a contact is enrolled by the API */
   readonly trigger_type?: string | null
   readonly trigger_config?: Readonly<Record<string, unknown>> | null
-  /** both in one: {type, config} */
+  /** type and configuration together: {type, config} */
   readonly trigger?: {
     readonly type: string
     readonly config?: Readonly<Record<string, unknown>> | null
   } & Readonly<Record<string, unknown>> | string | null
   readonly steps?: readonly AutomationStep[] | null
-  /** with new steps: those who are in it `finish` the version they began (unless said), or `move` to the new one at their next step */
+  /** with new steps: enrolled contacts `finish` the version they started (the default), or `move` to the new one at their next step */
   readonly enrolled?: "finish" | "move" | null
 }
 
@@ -2694,7 +2694,7 @@ export type UpdateCampaignBody = {
   readonly subject?: string | null
   /** HTML or text, detected */
   readonly body?: string | null
-  /** the text part beside HTML; alone it is the body */
+  /** the text part beside HTML; without a body it is the body */
   readonly text?: string | null
   readonly from?: string | {
     readonly email: string
@@ -2706,42 +2706,42 @@ export type UpdateCampaignBody = {
     readonly name?: string
   } | null
   readonly audience_ids?: readonly string[] | string | null
-  /** only those of the audiences who are in it */
+  /** send only to contacts of the audiences that are in this segment */
   readonly segment_id?: string | null
-  /** of two subjects */
+  /** a test of two subjects */
   readonly test?: {
-    /** the other subject */
+    /** the second subject */
     readonly subject_b: string
-    /** of the recipients, half for each subject; the rest gets the winner */
+    /** share of the recipients in the test, half for each subject; the rest receives the winner */
     readonly percent?: number
-    /** after the start the winner is chosen: by clicks, then by opens */
+    /** time after the start at which the winner is chosen: by clicks, then by opens */
     readonly minutes?: number
   } | null
-  /** the mails leave evenly over so long */
+  /** spread the mail evenly over this time */
   readonly spread_minutes?: number | null
   readonly track_opens?: boolean | null
   readonly track_clicks?: boolean | null
 }
 
 export type UpdateContactBody = {
-  /** a new address; left out, it stays */
+  /** a new address; by default it is not changed */
   readonly email?: string
   readonly audience_id?: string | null
   readonly first_name?: string | null
   readonly last_name?: string | null
-  /** split into first and last name, where these are not given */
+  /** split into first and last name, unless these are given */
   readonly name?: string | null
   readonly company_name?: string | null
   readonly job_title?: string | null
   readonly phone_number?: string | number | null
-  /** address of the profile, http or https */
+  /** URL of the profile, http or https */
   readonly linkedin?: string | null
-  /** IANA name */
+  /** IANA time zone */
   readonly timezone?: string | null
   readonly tags?: string | readonly string[] | null
-  /** added to those that are stored, key by key */
+  /** merged into the stored attributes, key by key */
   readonly custom_attributes?: Readonly<Record<string, unknown>> | null
-  /** `unsubscribed` ends the subscription: of the audience in audience_id, or of all; nobody is subscribed by it */
+  /** `unsubscribed` ends the subscription to the audience in audience_id, or to all; no value subscribes a contact */
   readonly status?: string
 }
 
@@ -2749,13 +2749,13 @@ export type UpdateSegmentBody = {
   readonly name?: string
   readonly description?: string | null
   readonly audience_id?: string | null
-  /** Groups: {"all": […]}, {"any": […]}, {"not": {…}}. Conditions: {"tag": "vip", "has": true}; {"attribute": "plan", "op": "eq", "value": "pro"}; {"field": "firstName", "op": "contains", "value": "an"} with email, firstName, lastName, companyName, jobTitle, phoneNumber, linkedin, timezone, score, createdAt, updatedAt; {"status": "subscribed", "audienceId": "…"} with subscribed, unsubscribed, member, blocked; {"activity": "opened", "withinDays": 30} with opened, clicked, delivered, bounced, mailed. Operators: eq, ne, gt, lt, contains, exists; before and after for moments. */
+  /** Groups: {"all": […]}, {"any": […]}, {"not": {…}}. Conditions: {"tag": "vip", "has": true}; {"attribute": "plan", "op": "eq", "value": "pro"}; {"field": "firstName", "op": "contains", "value": "an"} with email, firstName, lastName, companyName, jobTitle, phoneNumber, linkedin, timezone, score, createdAt, updatedAt; {"status": "subscribed", "audienceId": "…"} with subscribed, unsubscribed, member, blocked; {"activity": "opened", "withinDays": 30} with opened, clicked, delivered, bounced, mailed. Operators: eq, ne, gt, lt, contains, exists; before and after for times. */
   readonly filter?: Readonly<Record<string, unknown>>
 }
 
 export type UpdateWebhookBody = {
   readonly url?: string | null
-  /** email.queued, email.scheduled, email.sent, email.delivered, email.deferred, email.bounced, email.failed, email.opened, email.clicked, email.complained, email.unsubscribed, email.cancelled, contact.subscribed, contact.unsubscribed, domain.verified, domain.degraded, account.paused; * or nothing for all */
+  /** email.queued, email.scheduled, email.sent, email.delivered, email.deferred, email.bounced, email.failed, email.opened, email.clicked, email.complained, email.unsubscribed, email.cancelled, contact.subscribed, contact.unsubscribed, domain.verified, domain.degraded, account.paused; by default, or with *, all */
   readonly events?: string | readonly string[] | null
   readonly description?: string | null
   readonly is_active?: boolean | null
@@ -2774,14 +2774,14 @@ export type VerifiedKey = {
       readonly id: string
       readonly plan: string
     }
-    /** of an Admin key; a Regular key has none */
+    /** the scopes of an Admin key; a Regular key has none */
     readonly scopes: readonly string[]
     /** the sending domain that a Regular key is bound to */
     readonly domain: string | null
     readonly domain_status: string | null
     /** the connected account that a Regular key is bound to */
     readonly account_id: string | null
-    /** that mail of this account may come from */
+    /** the addresses that this account allows in From */
     readonly addresses: readonly string[]
     readonly plan: string
   }
@@ -2798,7 +2798,7 @@ export type VerifyDomainAnswer = {
     readonly mail_from_status: string
     readonly message: string
     readonly verified_at: string | null
-    /** by what the records are for */
+    /** the checks by purpose of the records */
     readonly checks: Readonly<Record<string, {
       readonly status: "ok" | "missing" | "wrong" | "unknown"
       readonly message: string
@@ -2843,9 +2843,9 @@ export type Webhook = {
   readonly events: readonly string[]
   readonly event_types: readonly string[]
   readonly is_active: boolean
-  /** why it is switched off */
+  /** why it is disabled */
   readonly disabled_reason: string | null
-  /** until when the secret before the last rotation signs too */
+  /** until when the previous secret also signs */
   readonly previous_secret_until: string | null
   readonly created_at: string
   readonly updated_at: string
@@ -2878,7 +2878,7 @@ export type WebhookAttempt = {
 export type WebhookDelivery = {
   readonly id: string
   readonly event_id: string
-  /** null when the event is no longer stored */
+  /** null if the event is no longer stored */
   readonly type: string | null
   readonly event: string | null
   readonly state: "pending" | "delivered" | "failed"
@@ -2901,13 +2901,13 @@ export type WebhookSecret = {
     readonly events: readonly string[]
     readonly event_types: readonly string[]
     readonly is_active: boolean
-    /** why it is switched off */
+    /** why it is disabled */
     readonly disabled_reason: string | null
-    /** until when the secret before the last rotation signs too */
+    /** until when the previous secret also signs */
     readonly previous_secret_until: string | null
     readonly created_at: string
     readonly updated_at: string
-    /** whsec_…, shown this once */
+    /** whsec_…, shown only once */
     readonly secret: string
   }
 }
@@ -2939,49 +2939,49 @@ export class Mailstead {
     this.#transport = new Transport(options)
   }
 
-  /** Send one message, tier instant: 0-5 seconds. A Regular key. */
+  /** Send one message, tier instant: 0-5 seconds. Needs a Regular key. */
   sendInstant(input: {
     readonly body: Message
   }, options?: CallOptions): Promise<QueuedEmail> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/send-email/instant', isIdempotent: true }, input, options)
   }
 
-  /** Send one message, tier high: 0-30 seconds. A Regular key. */
+  /** Send one message, tier high: 0-30 seconds. Needs a Regular key. */
   sendHigh(input: {
     readonly body: Message
   }, options?: CallOptions): Promise<QueuedEmail> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/send-email/high', isIdempotent: true }, input, options)
   }
 
-  /** Send one message, tier normal: 0-5 minutes. A Regular key. */
+  /** Send one message, tier normal: 0-5 minutes. Needs a Regular key. */
   sendAsync(input: {
     readonly body: Message
   }, options?: CallOptions): Promise<QueuedEmail> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/send-email/async', isIdempotent: true }, input, options)
   }
 
-  /** Send one message, tier bulk: when the queue is idle. A Regular key. */
+  /** Send one message, tier bulk: when the queue is idle. Needs a Regular key. */
   sendBulk(input: {
     readonly body: Message
   }, options?: CallOptions): Promise<QueuedEmail> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/send-email/bulk', isIdempotent: true }, input, options)
   }
 
-  /** Send up to 500 different messages, each accepted or refused by itself. A Regular key. */
+  /** Send up to 500 different messages, each accepted or refused by itself. Needs a Regular key. */
   sendBatch(input: {
     readonly body: SendBatchBody
   }, options?: CallOptions): Promise<BatchAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/send-email/batch', isIdempotent: true }, input, options)
   }
 
-  /** Send one message later, from 1 minute to 365 days ahead. A Regular key. The plan LAUNCH or higher. */
+  /** Schedule one message, from 1 minute to 365 days ahead. Needs a Regular key. Needs the plan LAUNCH or higher. */
   scheduleEmail(input: {
     readonly body: ScheduledMessage
   }, options?: CallOptions): Promise<ScheduledEmail> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/send-email/schedule', isIdempotent: true }, input, options)
   }
 
-  /** What waits for its time, soonest first. A Regular key. */
+  /** List the scheduled messages, soonest first. Needs a Regular key. */
   listScheduled(input: {
     readonly query?: {
       readonly page?: number
@@ -2991,7 +2991,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/send-email/scheduled' }, input, options)
   }
 
-  /** Take a scheduled message back before its time. A Regular key. */
+  /** Cancel a scheduled message before its time. Needs a Regular key. */
   cancelScheduled(input: {
     readonly params: {
       readonly id: string
@@ -3000,7 +3000,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/send-email/schedule/{id}' }, input, options)
   }
 
-  /** Emails that were captured instead of being sent, the newest first. Whatever is sent to the capture domain (`capture` of the workspace tells it) takes the whole real path to a built-in receiver, ends in the state `captured`, and is kept for seven days. The part before the "@" may ask for another outcome. Either kind of key. */
+  /** List the emails that were captured instead of delivered, newest first. Mail to the capture domain (see `capture` of the workspace) is processed like any other, but delivered to a built-in receiver. It ends in the state `captured` and is stored for seven days. The local part of the address may request another outcome. Needs any API key. */
   getCapturedEmails(input: {
     readonly query?: {
       readonly page?: number
@@ -3010,12 +3010,12 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/emails/captured' }, input, options)
   }
 
-  /** Forget all captured emails. Either kind of key. */
+  /** Delete all captured emails. Needs any API key. */
   deleteCapturedEmails(options?: CallOptions): Promise<DeleteCapturedEmailAnswer> {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/emails/captured' }, {}, options)
   }
 
-  /** One captured email: headers, text, HTML, signatures. Either kind of key. */
+  /** Get a captured email: headers, text, HTML, signatures. Needs any API key. */
   getCapturedEmail(input: {
     readonly params: {
       readonly id: string
@@ -3024,7 +3024,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/emails/captured/{id}' }, input, options)
   }
 
-  /** Forget one captured email. Either kind of key. */
+  /** Delete a captured email. Needs any API key. */
   deleteCapturedEmail(input: {
     readonly params: {
       readonly id: string
@@ -3033,7 +3033,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/emails/captured/{id}' }, input, options)
   }
 
-  /** One captured email, octet for octet. Either kind of key. */
+  /** Download a captured email, byte for byte. Needs any API key. */
   getCapturedEmailRaw(input: {
     readonly params: {
       readonly id: string
@@ -3042,31 +3042,31 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/emails/captured/{id}/raw' }, input, options)
   }
 
-  /** Find messages, the newest first. The answer has `next`, a cursor for what follows, and is never late: a search that would have to look at very many messages answers what it has found, perhaps nothing, with `next` to go on. `total` is counted up to 10,000 and where counting is cheap; else it is what is known, and `total_is_exact` is false. Either kind of key. */
+  /** Search messages, newest first. `next` of the response is the cursor of the next page. A search examines a limited number of messages: the response has what it found, perhaps nothing, and `next` continues it. `total` is counted up to 10,000 and where counting is cheap; otherwise it is a lower bound, and `total_is_exact` is false. Needs any API key. */
   searchEmails(input: {
     readonly query?: {
       readonly page?: number
       readonly limit?: number
-      /** to, cc or bcc: an address, or a domain for all of it */
+      /** in to, cc or bcc: an address, or a domain for all of its addresses */
       readonly recipient?: string
       /** an address, or a domain */
       readonly sender?: string
-      /** a part of it; case does not matter */
+      /** a part of the subject; case does not matter */
       readonly subject?: string
       readonly tag?: string
       readonly status?: "scheduled" | "queued" | "sending" | "deferred" | "unknown" | "bounced" | "failed" | "sent" | "delivered" | "captured" | "suppressed" | "cancelled"
       readonly tier?: "instant" | "high" | "normal" | "bulk" | "async"
-      /** accepted since then */
+      /** accepted at or after this time */
       readonly after?: string
       readonly before?: string
-      /** `next` of an earlier answer; instead of page */
+      /** `next` of an earlier response; instead of page */
       readonly cursor?: string
     }
   } = {}, options?: CallOptions): Promise<SearchEmailsAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/emails' }, input, options)
   }
 
-  /** Status, recipients, attempts and timeline of one message. Either kind of key. */
+  /** Get a message: status, recipients, attempts and event timeline. Needs any API key. */
   getEmail(input: {
     readonly query: {
       /** msg_…, em_…, scheduled_msg_… or the uuid */
@@ -3076,7 +3076,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/emails/get-email' }, input, options)
   }
 
-  /** Status, recipients, attempts and timeline of one message. Either kind of key. */
+  /** Get a message: status, recipients, attempts and event timeline. Needs any API key. */
   getEmailByPath(input: {
     readonly params: {
       /** msg_…, em_…, scheduled_msg_… or the uuid */
@@ -3086,7 +3086,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/emails/get-email/{id}' }, input, options)
   }
 
-  /** Why a message is where it is: every gate in order, which one holds it, by which rule and until when. Either kind of key. */
+  /** Explain why a message is where it is: every gate in order, which one holds it, by which rule and until when. Needs any API key. */
   explainEmail(input: {
     readonly query: {
       /** msg_…, em_…, scheduled_msg_… or the uuid */
@@ -3096,7 +3096,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/emails/explain' }, input, options)
   }
 
-  /** Why a message is where it is: every gate in order, which one holds it, by which rule and until when. Either kind of key. */
+  /** Explain why a message is where it is: every gate in order, which one holds it, by which rule and until when. Needs any API key. */
   explainEmailByPath(input: {
     readonly params: {
       /** msg_…, em_…, scheduled_msg_… or the uuid */
@@ -3106,40 +3106,40 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/emails/explain/{id}' }, input, options)
   }
 
-  /** What happened, from a cursor on. The answer has the events behind `after` in their order, and `next`, the cursor behind the last of them. With `wait`, an answer that would be empty comes as soon as something happens. A filter may make an answer empty that has `has_more`: ask on with its `next`. Either kind of key. */
+  /** List events after a cursor. The response has the events after `after` in order, and `next`, the cursor after the last of them. With `wait`, an empty response is delayed until an event occurs. With a filter, a response may be empty and have `has_more`: continue with its `next`. Needs any API key. */
   listEvents(input: {
     readonly query?: {
-      /** `next` of an earlier answer, or the id of an event (`evt_…`); from the oldest kept on when left out */
+      /** `next` of an earlier response, or the id of an event (`evt_…`); by default from the oldest stored event */
       readonly after?: string
       readonly limit?: number
-      /** event types with commas */
+      /** event types, separated by commas */
       readonly type?: string
       readonly email_id?: string
       readonly recipient?: string
-      /** events since then */
+      /** events at or after this time */
       readonly from?: string
-      /** events before then */
+      /** events before this time */
       readonly to?: string
-      /** seconds to wait for an event where there is none yet */
+      /** seconds to wait for an event if there is none yet */
       readonly wait?: number
     }
   } = {}, options?: CallOptions): Promise<ListEventsAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/events' }, input, options)
   }
 
-  /** The partials of the workspace, by name. Either kind of key. */
+  /** List the partials of the workspace, by name. Needs any API key. */
   listPartials(options?: CallOptions): Promise<ListPartialsAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/templates/partials' }, {}, options)
   }
 
-  /** Store a partial; each template that has it gets a next version with it. Either kind of key. */
+  /** Save a partial and create the next version of each template that uses it. Needs any API key. */
   savePartial(input: {
     readonly body: SavePartialBody
   }, options?: CallOptions): Promise<PartialAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/templates/partials/save' }, input, options)
   }
 
-  /** One partial, and the templates that have it. Either kind of key. */
+  /** Get a partial and the templates that use it. Needs any API key. */
   getPartial(input: {
     readonly params: {
       readonly name: string
@@ -3148,7 +3148,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/templates/partials/{name}' }, input, options)
   }
 
-  /** Delete a partial that no template has. Either kind of key. */
+  /** Delete a partial that no template uses. Needs any API key. */
   deletePartial(input: {
     readonly params: {
       readonly name: string
@@ -3157,21 +3157,21 @@ export class Mailstead {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/templates/partials/{name}' }, input, options)
   }
 
-  /** A template as a contact would get it, or with sample data; stored or only written. Either kind of key. */
+  /** Preview a template, stored or unsaved, rendered for a contact or with sample data. Needs any API key. */
   previewTemplate(input: {
     readonly body: PreviewTemplateBody
   }, options?: CallOptions): Promise<TemplatePreview> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/templates/preview' }, input, options)
   }
 
-  /** What is worth knowing of a template before it is sent. Either kind of key. */
+  /** Check a template for problems before it is sent. Needs any API key. */
   checkTemplate(input: {
     readonly body: PreviewTemplateBody
   }, options?: CallOptions): Promise<TemplateCheck> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/templates/check' }, input, options)
   }
 
-  /** Send a template to try it: to given addresses, marked as a test. A Regular key. */
+  /** Send a test of a template to given addresses, marked as a test. Needs a Regular key. */
   testTemplate(input: {
     readonly params: {
       readonly id: string
@@ -3181,7 +3181,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'POST', path: '/api/v1/templates/{id}/test', isIdempotent: true }, input, options)
   }
 
-  /** The templates of the workspace, newest first. Either kind of key. */
+  /** List the templates of the workspace, newest first. Needs any API key. */
   listTemplates(input: {
     readonly query?: {
       readonly page?: number
@@ -3191,7 +3191,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/templates' }, input, options)
   }
 
-  /** One template, as it was written and as it is rendered. Either kind of key. */
+  /** Get a template: its source and its compiled form. Needs any API key. */
   getTemplate(input: {
     readonly params: {
       readonly id: string
@@ -3200,7 +3200,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/templates/{id}' }, input, options)
   }
 
-  /** Delete a template that no automation or campaign needs; mail that was made from it is not changed. Either kind of key. */
+  /** Delete a template that no automation or campaign uses; mail rendered from it is not changed. Needs any API key. */
   deleteTemplate(input: {
     readonly params: {
       readonly id: string
@@ -3209,14 +3209,14 @@ export class Mailstead {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/templates/{id}' }, input, options)
   }
 
-  /** Store a template, or the next version of one. Either kind of key. */
+  /** Save a template, or the next version of one. Needs any API key. */
   saveTemplate(input: {
     readonly body: SaveTemplateBody
   }, options?: CallOptions): Promise<TemplateAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/templates/save' }, input, options)
   }
 
-  /** All versions of a template, the latest first. Either kind of key. */
+  /** List the versions of a template, latest first. Needs any API key. */
   listTemplateVersions(input: {
     readonly params: {
       readonly id: string
@@ -3229,7 +3229,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/templates/{id}/versions' }, input, options)
   }
 
-  /** A template as it was saved then. Either kind of key. */
+  /** Get a version of a template. Needs any API key. */
   getTemplateVersion(input: {
     readonly params: {
       readonly id: string
@@ -3239,29 +3239,29 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/templates/{id}/versions/{version}' }, input, options)
   }
 
-  /** The kind, workspace and scopes of the key that asks. Either kind of key. */
+  /** Verify an API key: its kind, workspace and scopes. Needs any API key. */
   verifyKey(options?: CallOptions): Promise<VerifiedKey> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/integrations/verify' }, {}, options)
   }
 
-  /** Plan, quota and keys of the workspace. Either kind of key. */
+  /** Get the plan, quota and keys of the workspace. Needs any API key. */
   getWorkspace(options?: CallOptions): Promise<GetWorkspaceAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/workspace' }, {}, options)
   }
 
-  /** What the workspace tracks of its mail. An Admin key with the scope `tracking:manage`. */
+  /** Get the tracking settings of the workspace. Needs an Admin key with the scope `tracking:manage`. */
   getTracking(options?: CallOptions): Promise<GetTrackingAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/workspace/tracking' }, {}, options)
   }
 
-  /** Change what the workspace tracks; what is left out stays. An Admin key with the scope `tracking:manage`. */
+  /** Update the tracking settings of the workspace; omitted fields are not changed. Needs an Admin key with the scope `tracking:manage`. */
   changeTracking(input: {
     readonly body?: ChangeTrackingBody
   } = {}, options?: CallOptions): Promise<GetTrackingAnswer> {
     return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/workspace/tracking' }, input, options)
   }
 
-  /** The audiences of the workspace. An Admin key with the scope `audiences:manage`. */
+  /** List the audiences of the workspace. Needs an Admin key with the scope `audiences:manage`. */
   getAudiences(input: {
     readonly query?: {
       readonly page?: number
@@ -3273,7 +3273,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/audiences/get-audiences' }, input, options)
   }
 
-  /** One audience. An Admin key with the scope `audiences:manage`. */
+  /** Get an audience. Needs an Admin key with the scope `audiences:manage`. */
   getAudience(input: {
     readonly query: {
       readonly id: string
@@ -3282,14 +3282,14 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/audiences/get-audience' }, input, options)
   }
 
-  /** Make an audience; its subscribe form works at once. An Admin key with the scope `audiences:manage`. */
+  /** Create an audience; its signup form works immediately. Needs an Admin key with the scope `audiences:manage`. */
   addAudience(input: {
     readonly body: AddAudienceBody
   }, options?: CallOptions): Promise<AudienceAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/audiences/add-audience' }, input, options)
   }
 
-  /** Change name, description or the confirmation of subscribers; what is left out stays. An Admin key with the scope `audiences:manage`. */
+  /** Update the name, description or double opt-in of an audience; omitted fields are not changed. Needs an Admin key with the scope `audiences:manage`. */
   updateAudience(input: {
     readonly query: {
       readonly id: string
@@ -3299,7 +3299,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/audiences/update-audience' }, input, options)
   }
 
-  /** Delete an audience and, for good, the contacts that are in no other one. An Admin key with the scope `audiences:manage`. */
+  /** Delete an audience and, permanently, the contacts that are in no other audience. Needs an Admin key with the scope `audiences:manage`. */
   deleteAudience(input: {
     readonly query: {
       readonly id: string
@@ -3308,7 +3308,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/audiences/delete-audience' }, input, options)
   }
 
-  /** The contacts of an audience. An Admin key with the scope `contacts:read`. */
+  /** List the contacts of an audience. Needs an Admin key with the scope `contacts:read`. */
   getContacts(input: {
     readonly query?: {
       readonly page?: number
@@ -3322,33 +3322,33 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/contacts/get-contacts' }, input, options)
   }
 
-  /** One contact, by id or by email. An Admin key with the scope `contacts:read`. */
+  /** Get a contact by id or email. Needs an Admin key with the scope `contacts:read`. */
   getContact(input: {
     readonly query?: {
-      /** of the contact; this or email */
+      /** of the contact; give this or email */
       readonly id?: string
-      /** of the contact, URL-encoded; this or id */
+      /** of the contact, URL-encoded; give this or id */
       readonly email?: string
-      /** whose status is answered; without it the latest */
+      /** the audience whose status is returned; by default the latest */
       readonly audienceId?: string
     }
   } = {}, options?: CallOptions): Promise<GetContactAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/contacts/get-contact' }, input, options)
   }
 
-  /** Add a contact to an audience; one that is known is updated with the fields given. An Admin key with the scope `contacts:write`. */
+  /** Add a contact to an audience; an existing contact is updated with the given fields. Needs an Admin key with the scope `contacts:write`. */
   addContact(input: {
     readonly body: AddContactBody
   }, options?: CallOptions): Promise<AddContactAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/contacts/add-contact' }, input, options)
   }
 
-  /** Change fields of a contact; null clears one, what is left out stays. An Admin key with the scope `contacts:write`. */
+  /** Update a contact; null clears a field, omitted fields are not changed. Needs an Admin key with the scope `contacts:write`. */
   updateContact(input: {
     readonly query?: {
-      /** of the contact; this or email */
+      /** of the contact; give this or email */
       readonly id?: string
-      /** of the contact, URL-encoded; this or id */
+      /** of the contact, URL-encoded; give this or id */
       readonly email?: string
     }
     readonly body?: UpdateContactBody
@@ -3356,26 +3356,26 @@ export class Mailstead {
     return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/contacts/update-contact' }, input, options)
   }
 
-  /** Delete a contact, from all audiences and for good. An Admin key with the scope `contacts:write`. */
+  /** Delete a contact permanently, from all audiences. Needs an Admin key with the scope `contacts:write`. */
   deleteContact(input: {
     readonly query?: {
-      /** of the contact; this or email */
+      /** of the contact; give this or email */
       readonly id?: string
-      /** of the contact, URL-encoded; this or id */
+      /** of the contact, URL-encoded; give this or id */
       readonly email?: string
     }
   } = {}, options?: CallOptions): Promise<void> {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/contacts/delete-contact' }, input, options)
   }
 
-  /** Create an automation, a draft unless its status is given. An Admin key with the scope `automations:write`. */
+  /** Create an automation; without a status it is a draft. Needs an Admin key with the scope `automations:write`. */
   createAutomation(input: {
     readonly body: CreateAutomationBody
   }, options?: CallOptions): Promise<AutomationAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/automations/create' }, input, options)
   }
 
-  /** The automations of the workspace, of every status, the newest first; without their steps. An Admin key with the scope `automations:read`. */
+  /** List the automations of the workspace, of every status, newest first, without their steps. Needs an Admin key with the scope `automations:read`. */
   getAutomations(input: {
     readonly query?: {
       readonly page?: number
@@ -3386,7 +3386,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/automations/get-all' }, input, options)
   }
 
-  /** One automation that is active. An Admin key with the scope `automations:read`. */
+  /** Get an active automation. Needs an Admin key with the scope `automations:read`. */
   getAutomation(input: {
     readonly params: {
       readonly id: string
@@ -3395,7 +3395,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/automations/get-automation/{id}' }, input, options)
   }
 
-  /** One automation of any status. An Admin key with the scope `automations:read`. */
+  /** Get an automation of any status. Needs an Admin key with the scope `automations:read`. */
   showAutomation(input: {
     readonly params: {
       readonly id: string
@@ -3404,7 +3404,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/automations/{id}' }, input, options)
   }
 
-  /** Change an automation or move it to another status; what is left out stays, new steps are a new version. An Admin key with the scope `automations:write`. */
+  /** Update an automation or its status; omitted fields are not changed, new steps create a new version. Needs an Admin key with the scope `automations:write`. */
   updateAutomation(input: {
     readonly params: {
       readonly id: string
@@ -3414,7 +3414,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/automations/update-automation/{id}' }, input, options)
   }
 
-  /** Delete a draft; an automation that was active is archived instead, by its status. An Admin key with the scope `automations:write`. */
+  /** Delete a draft; to end an automation that was active, set its status to archived. Needs an Admin key with the scope `automations:write`. */
   deleteAutomation(input: {
     readonly params: {
       readonly id: string
@@ -3423,7 +3423,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/automations/delete-automation/{id}' }, input, options)
   }
 
-  /** What the webhook steps of an automation told, and what was answered; the newest first, for 30 days. An Admin key with the scope `automations:read`. */
+  /** List the webhook calls of an automation and their responses, newest first; stored for 30 days. Needs an Admin key with the scope `automations:read`. */
   getAutomationCalls(input: {
     readonly params: {
       readonly id: string
@@ -3436,7 +3436,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/automations/get-automation/{id}/calls' }, input, options)
   }
 
-  /** Walk one contact through an automation, of any status, without doing anything. An Admin key with the scope `automations:read`. */
+  /** Walk one contact through an automation of any status, without effects. Needs an Admin key with the scope `automations:read`. */
   dryRunAutomation(input: {
     readonly params: {
       readonly id: string
@@ -3446,14 +3446,14 @@ export class Mailstead {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/automations/{id}/dry-run' }, input, options)
   }
 
-  /** Tell of an event of a contact: it is enrolled in each active automation that waits for it. An Admin key with the scope `automations:trigger`. */
+  /** Track an event of a contact: it is enrolled in each active automation with this event as its trigger. Needs an Admin key with the scope `automations:trigger`. */
   trackEvent(input: {
     readonly body: TrackEventBody
   }, options?: CallOptions): Promise<TrackEventAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/automations/events/track' }, input, options)
   }
 
-  /** Enrol a contact in an active automation; one that is in it already stays where it is. An Admin key with the scope `automations:write`. */
+  /** Enrol a contact in an active automation; an enrolled contact stays at its step. Needs an Admin key with the scope `automations:write`. */
   enrollContact(input: {
     readonly params: {
       readonly id: string
@@ -3463,7 +3463,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/automations/add-automation/{id}/enroll' }, input, options)
   }
 
-  /** Take a contact out of an automation. An Admin key with the scope `automations:write`. */
+  /** Remove a contact from an automation. Needs an Admin key with the scope `automations:write`. */
   unenrollContact(input: {
     readonly params: {
       readonly id: string
@@ -3473,7 +3473,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/automations/delete-automation/{id}/subscribers' }, input, options)
   }
 
-  /** Who is or was in an automation, the newest first, with the step that is next and when it is due. An Admin key with the scope `automations:read`. */
+  /** List the present and past contacts of an automation, newest first, with the next step and its due time. Needs an Admin key with the scope `automations:read`. */
   getAutomationSubscribers(input: {
     readonly params: {
       readonly id: string
@@ -3487,14 +3487,14 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/automations/get-automation/{id}/subscribers' }, input, options)
   }
 
-  /** Create a campaign, a draft. An Admin key with the scope `campaigns:manage`. */
+  /** Create a campaign as a draft. Needs an Admin key with the scope `campaigns:manage`. */
   createCampaign(input: {
     readonly body: CreateCampaignBody
   }, options?: CallOptions): Promise<CampaignAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/campaigns' }, input, options)
   }
 
-  /** The campaigns of the workspace, the newest first; without their bodies and figures. An Admin key with the scope `campaigns:manage`. */
+  /** List the campaigns of the workspace, newest first, without their bodies and metrics. Needs an Admin key with the scope `campaigns:manage`. */
   getCampaigns(input: {
     readonly query?: {
       readonly page?: number
@@ -3505,7 +3505,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/campaigns' }, input, options)
   }
 
-  /** One campaign, with its figures. An Admin key with the scope `campaigns:manage`. */
+  /** Get a campaign with its metrics. Needs an Admin key with the scope `campaigns:manage`. */
   getCampaign(input: {
     readonly params: {
       readonly id: string
@@ -3514,7 +3514,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/campaigns/{id}' }, input, options)
   }
 
-  /** Change a draft; what is left out stays, null clears. An Admin key with the scope `campaigns:manage`. */
+  /** Update a draft; omitted fields are not changed, null clears a field. Needs an Admin key with the scope `campaigns:manage`. */
   updateCampaign(input: {
     readonly params: {
       readonly id: string
@@ -3524,7 +3524,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/campaigns/{id}' }, input, options)
   }
 
-  /** Delete a draft. An Admin key with the scope `campaigns:manage`. */
+  /** Delete a draft campaign. Needs an Admin key with the scope `campaigns:manage`. */
   deleteCampaign(input: {
     readonly params: {
       readonly id: string
@@ -3533,7 +3533,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/campaigns/{id}' }, input, options)
   }
 
-  /** Send a campaign now. An Admin key with the scope `campaigns:manage`. */
+  /** Start a campaign now. Needs an Admin key with the scope `campaigns:manage`. */
   startCampaign(input: {
     readonly params: {
       readonly id: string
@@ -3543,7 +3543,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/campaigns/{id}/start' }, input, options)
   }
 
-  /** Send a campaign at a time, or at that time where each recipient is. An Admin key with the scope `campaigns:manage`. */
+  /** Schedule a campaign for a time, or for that local time of each recipient. Needs an Admin key with the scope `campaigns:manage`. */
   scheduleCampaign(input: {
     readonly params: {
       readonly id: string
@@ -3553,7 +3553,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/campaigns/{id}/schedule' }, input, options)
   }
 
-  /** Make a draft of a scheduled campaign again. An Admin key with the scope `campaigns:manage`. */
+  /** Turn a scheduled campaign back into a draft. Needs an Admin key with the scope `campaigns:manage`. */
   recallCampaign(input: {
     readonly params: {
       readonly id: string
@@ -3562,7 +3562,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/campaigns/{id}/recall' }, input, options)
   }
 
-  /** Pause a campaign: nothing more of it leaves until it is resumed. An Admin key with the scope `campaigns:manage`. */
+  /** Pause a campaign: none of its mail is sent until it is resumed. Needs an Admin key with the scope `campaigns:manage`. */
   pauseCampaign(input: {
     readonly params: {
       readonly id: string
@@ -3571,7 +3571,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/campaigns/{id}/pause' }, input, options)
   }
 
-  /** Go on with a paused campaign. An Admin key with the scope `campaigns:manage`. */
+  /** Resume a paused campaign. Needs an Admin key with the scope `campaigns:manage`. */
   resumeCampaign(input: {
     readonly params: {
       readonly id: string
@@ -3580,7 +3580,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/campaigns/{id}/resume' }, input, options)
   }
 
-  /** Cancel a campaign: what has not left is taken back. An Admin key with the scope `campaigns:manage`. */
+  /** Cancel a campaign: mail that was not sent yet is cancelled. Needs an Admin key with the scope `campaigns:manage`. */
   cancelCampaign(input: {
     readonly params: {
       readonly id: string
@@ -3589,7 +3589,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/campaigns/{id}/cancel' }, input, options)
   }
 
-  /** Send again to those whose mail failed, or came back softly. An Admin key with the scope `campaigns:manage`. */
+  /** Send a campaign again to recipients whose mail failed or soft-bounced. Needs an Admin key with the scope `campaigns:manage`. */
   retryCampaign(input: {
     readonly params: {
       readonly id: string
@@ -3598,7 +3598,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/campaigns/{id}/retry-failed' }, input, options)
   }
 
-  /** Make a draft that goes to those who got a campaign and did not open it. An Admin key with the scope `campaigns:manage`. */
+  /** Create a follow-up draft for recipients who received a campaign and did not open it. Needs an Admin key with the scope `campaigns:manage`. */
   resendCampaign(input: {
     readonly params: {
       readonly id: string
@@ -3608,36 +3608,36 @@ export class Mailstead {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/campaigns/{id}/resend' }, input, options)
   }
 
-  /** Who got a campaign, who did not, and why. An Admin key with the scope `campaigns:manage`. */
+  /** List the recipients of a campaign: who received it, who did not, and why. Needs an Admin key with the scope `campaigns:manage`. */
   listCampaignRecipients(input: {
     readonly params: {
       readonly id: string
     }
     readonly query?: {
       readonly limit?: number
-      /** `next` of the page before */
+      /** `next` of the previous page */
       readonly after?: string
-      /** only these */
+      /** only recipients in this state */
       readonly filter?: "waiting" | "dispatched" | "deferred" | "sent" | "delivered" | "bounced" | "failed" | "suppressed" | "skipped" | "cancelled" | "opened" | "not-opened" | "clicked" | "complained" | "unsubscribed" | "not-sent"
     }
   }, options?: CallOptions): Promise<ListCampaignRecipientsAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/campaigns/{id}/recipients' }, input, options)
   }
 
-  /** The same as CSV. An Admin key with the scope `campaigns:manage`. */
+  /** Export the recipients of a campaign as CSV. Needs an Admin key with the scope `campaigns:manage`. */
   exportCampaignRecipients(input: {
     readonly params: {
       readonly id: string
     }
     readonly query?: {
-      /** only these */
+      /** only recipients in this state */
       readonly filter?: "waiting" | "dispatched" | "deferred" | "sent" | "delivered" | "bounced" | "failed" | "suppressed" | "skipped" | "cancelled" | "opened" | "not-opened" | "clicked" | "complained" | "unsubscribed" | "not-sent"
     }
   }, options?: CallOptions): Promise<string> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/campaigns/{id}/recipients.csv' }, input, options)
   }
 
-  /** What sending a campaign would cost: recipients by receiver, room, expected finish, findings. The 20 largest receivers are listed. `is_estimate`: of more than 100,000 members every 16th is counted. Red findings stop a start or a schedule, unless it is forced; those that say `may_force: false` always do. An Admin key with the scope `campaigns:manage`. */
+  /** Preview a campaign: recipients by receiver, remaining quota, expected end, findings. Lists the 20 largest receivers. `is_estimate`: with more than 100,000 members only every 16th is counted. Red findings prevent a start or a schedule unless it is forced; those with `may_force: false` always prevent it. Needs an Admin key with the scope `campaigns:manage`. */
   previewCampaign(input: {
     readonly params: {
       readonly id: string
@@ -3646,14 +3646,14 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/campaigns/{id}/preview' }, input, options)
   }
 
-  /** Register a sending domain; the answer has the DNS records to publish. An Admin key with the scope `domains:manage`. */
+  /** Add a sending domain; the response contains the DNS records to publish. Needs an Admin key with the scope `domains:manage`. */
   addDomain(input: {
     readonly body: AddDomainBody
   }, options?: CallOptions): Promise<DomainAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/domains/add-domain' }, input, options)
   }
 
-  /** The sending domains of the workspace, the oldest first. An Admin key with the scope `domains:manage`. */
+  /** List the sending domains of the workspace, oldest first. Needs an Admin key with the scope `domains:manage`. */
   getDomains(input: {
     readonly query?: {
       readonly page?: number
@@ -3663,7 +3663,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/domains/get-domains' }, input, options)
   }
 
-  /** A sending domain as it is now. An Admin key with the scope `domains:manage`. */
+  /** Get a sending domain and its status. Needs an Admin key with the scope `domains:manage`. */
   domainStatus(input: {
     readonly params: {
       readonly domainID: string
@@ -3672,7 +3672,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/domains/domain-status/{domainID}' }, input, options)
   }
 
-  /** Look at the DNS records of a sending domain now. An Admin key with the scope `domains:manage`. */
+  /** Verify a sending domain: check its DNS records now. Needs an Admin key with the scope `domains:manage`. */
   verifyDomain(input: {
     readonly params: {
       readonly domainID: string
@@ -3681,7 +3681,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/domains/verify-domain/{domainID}' }, input, options)
   }
 
-  /** Delete a sending domain: its keys stop working at once, and its queued mail fails. An Admin key with the scope `domains:manage`. */
+  /** Delete a sending domain: its keys stop working immediately, and its queued mail fails. Needs an Admin key with the scope `domains:manage`. */
   deleteDomain(input: {
     readonly params: {
       readonly id: string
@@ -3690,7 +3690,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/domains/delete-domain/{id}' }, input, options)
   }
 
-  /** Make new DKIM keys; they sign once their records have been in DNS for 10 minutes. An Admin key with the scope `domains:manage`. */
+  /** Rotate the DKIM keys: the new keys sign once their records have been in DNS for 10 minutes. Needs an Admin key with the scope `domains:manage`. */
   rotateDkim(input: {
     readonly params: {
       readonly id: string
@@ -3699,21 +3699,21 @@ export class Mailstead {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/domains/rotate-dkim/{id}' }, input, options)
   }
 
-  /** Create a sending key for a verified domain or a connected account; the answer has the key, once. An Admin key with the scope `api-keys:create`. */
+  /** Create a sending key for a verified domain or a connected account; only this response contains the key. Needs an Admin key with the scope `api-keys:create`. */
   createDomainKey(input: {
     readonly body: CreateDomainKeyBody
   }, options?: CallOptions): Promise<CreateDomainKeyAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/domains/api-keys/create' }, input, options)
   }
 
-  /** Connect SMTP credentials; test them afterwards. An Admin key with the scope `accounts:manage`. */
+  /** Connect an account by its SMTP credentials, untested: call test-account next. Needs an Admin key with the scope `accounts:manage`. */
   createAccount(input: {
     readonly body: CreateAccountBody
   }, options?: CallOptions): Promise<AccountAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/accounts' }, input, options)
   }
 
-  /** The connected accounts of the workspace, the oldest first. An Admin key with the scope `accounts:manage`. */
+  /** List the connected accounts of the workspace, oldest first. Needs an Admin key with the scope `accounts:manage`. */
   listAccounts(input: {
     readonly query?: {
       readonly page?: number
@@ -3723,7 +3723,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/accounts' }, input, options)
   }
 
-  /** One connected account. An Admin key with the scope `accounts:manage`. */
+  /** Get a connected account. Needs an Admin key with the scope `accounts:manage`. */
   getAccount(input: {
     readonly params: {
       readonly id: string
@@ -3732,7 +3732,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/accounts/{id}' }, input, options)
   }
 
-  /** Change name, addresses, limits, or with its password what it signs in with; new credentials end a pause. An Admin key with the scope `accounts:manage`. */
+  /** Update the name, addresses or limits; the credentials too, if the password is given; new credentials end a pause. Needs an Admin key with the scope `accounts:manage`. */
   updateAccount(input: {
     readonly params: {
       readonly id: string
@@ -3742,7 +3742,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/accounts/{id}' }, input, options)
   }
 
-  /** Remove a connected account: its keys stop working at once, and its queued mail fails. An Admin key with the scope `accounts:manage`. */
+  /** Delete a connected account: its keys stop working immediately, and its queued mail fails. Needs an Admin key with the scope `accounts:manage`. */
   deleteAccount(input: {
     readonly params: {
       readonly id: string
@@ -3751,7 +3751,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/accounts/{id}' }, input, options)
   }
 
-  /** Connect, sign in and ask whether mail may come from its address; nothing is sent. An Admin key with the scope `accounts:manage`. */
+  /** Test an account: connect, sign in and check that the server accepts its From address; nothing is sent. Needs an Admin key with the scope `accounts:manage`. */
   testAccount(input: {
     readonly params: {
       readonly id: string
@@ -3760,7 +3760,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/accounts/{id}/test' }, input, options)
   }
 
-  /** End the pause of an account with the credentials it has; what waits goes on. An Admin key with the scope `accounts:manage`. */
+  /** Resume a paused account with its present credentials; its waiting mail is sent. Needs an Admin key with the scope `accounts:manage`. */
   resumeAccount(input: {
     readonly params: {
       readonly id: string
@@ -3769,36 +3769,36 @@ export class Mailstead {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/accounts/{id}/resume' }, input, options)
   }
 
-  /** Begin to connect a mailbox over OAuth: where its owner signs in, within 10 minutes. An Admin key with the scope `accounts:manage`. */
+  /** Start connecting a mailbox over OAuth: get the URL where its owner signs in within 10 minutes. Needs an Admin key with the scope `accounts:manage`. */
   startOauth(input: {
     readonly query?: {
-      /** google, microsoft, or one that the operator configured; not needed with account_id */
+      /** google, microsoft, or another that the operator configured; not needed with account_id */
       readonly provider?: string
-      /** whose sign-in is expected */
+      /** the address that is expected to sign in */
       readonly email?: string
       readonly name?: string
-      /** an account to connect again */
+      /** the account to connect again */
       readonly account_id?: string
     }
   } = {}, options?: CallOptions): Promise<StartOauthAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/accounts/oauth/start' }, input, options)
   }
 
-  /** Suppress the addresses of a file (text/csv) or of a list in JSON. The column of addresses is called `email` or `address`, or is the first one. Columns `reason` and `kind` are read where they are. What is no address is left out and told. An import can be repeated: nothing is added twice. An Admin key with the scope `suppressions:manage`. */
+  /** Import suppressed addresses from a file (text/csv) or a JSON list. The column of addresses is called `email` or `address`, or is the first one. Columns `reason` and `kind` are optional. Rows without a valid address are skipped and reported. An import can be repeated: nothing is added twice. Needs an Admin key with the scope `suppressions:manage`. */
   importSuppressions(input: {
     readonly body?: ImportSuppressionsBody | string | Blob
   } = {}, options?: CallOptions): Promise<ImportSuppressionsAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/suppressions/import' }, input, options)
   }
 
-  /** The suppression list as CSV, by address. An Admin key with the scope `suppressions:manage`. */
+  /** Export the suppression list as CSV, by address. Needs an Admin key with the scope `suppressions:manage`. */
   exportSuppressions(input: {
     readonly query?: {
-      /** what the address begins with */
+      /** the beginning of the address */
       readonly search?: string
       /** complaint: The recipient reported mail as spam. hard_bounce: The receiver says that the mailbox does not exist. unsubscribe: The recipient wants no mail from this workspace. manual: Someone added it with an Admin key. import: It was on a list that was imported. */
       readonly kind?: "complaint" | "hard_bounce" | "unsubscribe" | "manual" | "import"
-      /** on the list since then */
+      /** listed at or after this time */
       readonly after?: string
       readonly before?: string
     }
@@ -3806,23 +3806,23 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/suppressions/export' }, input, options)
   }
 
-  /** Suppress one address, or up to 1000. An Admin key with the scope `suppressions:manage`. */
+  /** Suppress an address, or up to 1000 addresses. Needs an Admin key with the scope `suppressions:manage`. */
   addSuppressions(input: {
     readonly body: AddSuppressionsBody
   }, options?: CallOptions): Promise<AddSuppressionsAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/suppressions' }, input, options)
   }
 
-  /** Suppressed addresses, the newest first. An Admin key with the scope `suppressions:manage`. */
+  /** List the suppressed addresses, newest first. Needs an Admin key with the scope `suppressions:manage`. */
   listSuppressions(input: {
     readonly query?: {
       readonly page?: number
       readonly limit?: number
-      /** what the address begins with */
+      /** the beginning of the address */
       readonly search?: string
       /** complaint: The recipient reported mail as spam. hard_bounce: The receiver says that the mailbox does not exist. unsubscribe: The recipient wants no mail from this workspace. manual: Someone added it with an Admin key. import: It was on a list that was imported. */
       readonly kind?: "complaint" | "hard_bounce" | "unsubscribe" | "manual" | "import"
-      /** on the list since then */
+      /** listed at or after this time */
       readonly after?: string
       readonly before?: string
       readonly email?: string
@@ -3831,7 +3831,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/suppressions' }, input, options)
   }
 
-  /** The same for the address of ?email= or the body, or for up to 1000 in the body. An Admin key with the scope `suppressions:manage`. */
+  /** Remove the address in ?email= or the body from the suppression list, or up to 1000 addresses in the body. Needs an Admin key with the scope `suppressions:manage`. */
   deleteSuppressions(input: {
     readonly query?: {
       readonly email?: string
@@ -3841,7 +3841,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/suppressions' }, input, options)
   }
 
-  /** One suppressed address with its whole cause. An Admin key with the scope `suppressions:manage`. */
+  /** Get a suppressed address with its cause. Needs an Admin key with the scope `suppressions:manage`. */
   getSuppression(input: {
     readonly params: {
       readonly email: string
@@ -3850,7 +3850,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/suppressions/{email}' }, input, options)
   }
 
-  /** Take an address off the list: it gets mail again. An Admin key with the scope `suppressions:manage`. */
+  /** Remove an address from the suppression list: it receives mail again. Needs an Admin key with the scope `suppressions:manage`. */
   deleteSuppression(input: {
     readonly params: {
       readonly email: string
@@ -3859,14 +3859,14 @@ export class Mailstead {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/suppressions/{email}' }, input, options)
   }
 
-  /** Import contacts into an audience from a CSV file, which is the body of the request. Sent as `text/csv` in UTF-8, of any length up to the limit of the server. The answer comes when all of it is stored; ask for the import to see how far it is. An Admin key with the scope `contacts:write`. */
+  /** Import contacts into an audience from the CSV file in the request body. Send the file as `text/csv` in UTF-8, up to the size limit of the server. The response is sent when the file is stored; get the import to see its progress. Needs an Admin key with the scope `contacts:write`. */
   importContacts(input: {
     readonly query?: {
       readonly audienceId?: string
-      /** JSON: {"Column": "email", "Plan": "attribute:plan", "Note": "ignore"}; other columns are known by their names */
+      /** JSON: {"Column": "email", "Plan": "attribute:plan", "Note": "ignore"}; other columns are recognised by their names */
       readonly mapping?: string
       readonly dryRun?: "true" | "false"
-      /** what becomes of columns that nothing explains; ignore when left out */
+      /** what happens to unrecognised columns; by default ignore */
       readonly unknownColumns?: "ignore" | "attributes"
     }
     readonly body: string | Blob
@@ -3874,7 +3874,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/contacts/import' }, input, options)
   }
 
-  /** Imports of the last 30 days, the newest first. An Admin key with the scope `contacts:write`. */
+  /** List the imports of the last 30 days, newest first. Needs an Admin key with the scope `contacts:write`. */
   listImports(input: {
     readonly query?: {
       readonly page?: number
@@ -3884,7 +3884,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/contacts/imports' }, input, options)
   }
 
-  /** One import: how far it is and what it counted. An Admin key with the scope `contacts:write`. */
+  /** Get an import: its progress and its counts. Needs an Admin key with the scope `contacts:write`. */
   getImport(input: {
     readonly params: {
       readonly id: string
@@ -3893,7 +3893,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/contacts/imports/{id}' }, input, options)
   }
 
-  /** End an import; the rows that were carried out stay. An Admin key with the scope `contacts:write`. */
+  /** Cancel an import; the rows imported until then stay. Needs an Admin key with the scope `contacts:write`. */
   cancelImport(input: {
     readonly params: {
       readonly id: string
@@ -3902,7 +3902,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/contacts/imports/{id}' }, input, options)
   }
 
-  /** The first 1000 errors in the rows of an import, as JSON or CSV. An Admin key with the scope `contacts:write`. */
+  /** List the first 1000 row errors of an import, as JSON or CSV. Needs an Admin key with the scope `contacts:write`. */
   getImportErrors(input: {
     readonly params: {
       readonly id: string
@@ -3914,26 +3914,26 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/contacts/imports/{id}/errors' }, input, options)
   }
 
-  /** Contacts as CSV: of an audience, of a segment, or all. Cells that a spreadsheet would take for a formula begin with an apostrophe; the import takes it off again. An Admin key with the scope `contacts:read`. */
+  /** Export contacts as CSV: of an audience, of a segment, or all. Cells that a spreadsheet would read as a formula begin with an apostrophe; the import removes it. Needs an Admin key with the scope `contacts:read`. */
   exportContacts(input: {
     readonly query?: {
       readonly audienceId?: string
       readonly segmentId?: string
-      /** only those who are subscribed to the audience */
+      /** only contacts that are subscribed to the audience */
       readonly subscribedOnly?: "true" | "false"
     }
   } = {}, options?: CallOptions): Promise<string> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/contacts/export' }, input, options)
   }
 
-  /** Keep a filter under a name. An Admin key with the scope `contacts:write`. */
+  /** Create a segment: a filter with a name. Needs an Admin key with the scope `contacts:write`. */
   createSegment(input: {
     readonly body: CreateSegmentBody
   }, options?: CallOptions): Promise<SegmentAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/segments' }, input, options)
   }
 
-  /** The segments of the workspace, the newest first. An Admin key with the scope `contacts:read`. */
+  /** List the segments of the workspace, newest first. Needs an Admin key with the scope `contacts:read`. */
   listSegments(input: {
     readonly query?: {
       readonly page?: number
@@ -3943,14 +3943,14 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/segments' }, input, options)
   }
 
-  /** How many contacts a filter finds, and 10 of them. An Admin key with the scope `contacts:read`. */
+  /** Preview a filter: count its contacts and return 10 of them. Needs an Admin key with the scope `contacts:read`. */
   previewSegment(input: {
     readonly body: PreviewSegmentBody
   }, options?: CallOptions): Promise<PreviewSegmentAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/segments/preview' }, input, options)
   }
 
-  /** One segment, and how many contacts it has now. An Admin key with the scope `contacts:read`. */
+  /** Get a segment and its present number of contacts. Needs an Admin key with the scope `contacts:read`. */
   getSegment(input: {
     readonly params: {
       readonly id: string
@@ -3959,7 +3959,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/segments/{id}' }, input, options)
   }
 
-  /** Change name, description, audience or filter; what is left out stays. An Admin key with the scope `contacts:write`. */
+  /** Update the name, description, audience or filter of a segment; omitted fields are not changed. Needs an Admin key with the scope `contacts:write`. */
   updateSegment(input: {
     readonly params: {
       readonly id: string
@@ -3969,7 +3969,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/segments/{id}' }, input, options)
   }
 
-  /** Delete a segment; its contacts stay. An Admin key with the scope `contacts:write`. */
+  /** Delete a segment; its contacts stay. Needs an Admin key with the scope `contacts:write`. */
   deleteSegment(input: {
     readonly params: {
       readonly id: string
@@ -3978,28 +3978,28 @@ export class Mailstead {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/segments/{id}' }, input, options)
   }
 
-  /** The contacts of a segment, page by page. An Admin key with the scope `contacts:read`. */
+  /** List the contacts of a segment. Needs an Admin key with the scope `contacts:read`. */
   listSegmentContacts(input: {
     readonly params: {
       readonly id: string
     }
     readonly query?: {
       readonly limit?: number
-      /** `next` of the page before */
+      /** `next` of the previous page */
       readonly after?: string
     }
   }, options?: CallOptions): Promise<ListSegmentContactsAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/segments/{id}/contacts' }, input, options)
   }
 
-  /** Register a webhook endpoint; the answer has its signing secret, once. An Admin key with the scope `webhooks:manage`. */
+  /** Create a webhook endpoint; only this response contains its signing secret. Needs an Admin key with the scope `webhooks:manage`. */
   createWebhook(input: {
     readonly body: CreateWebhookBody
   }, options?: CallOptions): Promise<WebhookSecret> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/webhooks' }, input, options)
   }
 
-  /** The webhook endpoints of the workspace, the newest first; one of them with ?id=. An Admin key with the scope `webhooks:manage`. */
+  /** List the webhook endpoints of the workspace, newest first; with ?id=, get one. Needs an Admin key with the scope `webhooks:manage`. */
   listWebhooks(input: {
     readonly query?: {
       readonly page?: number
@@ -4010,7 +4010,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/webhooks' }, input, options)
   }
 
-  /** Change address, event types, description, or switch it on or off; what is left out stays. An Admin key with the scope `webhooks:manage`. */
+  /** Update a webhook endpoint: URL, event types, description, enabled or not; omitted fields are not changed. Needs an Admin key with the scope `webhooks:manage`. */
   updateWebhookByQuery(input: {
     readonly query: {
       readonly id: string
@@ -4020,7 +4020,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/webhooks' }, input, options)
   }
 
-  /** Delete a webhook endpoint; what waits for it is not sent. An Admin key with the scope `webhooks:manage`. */
+  /** Delete a webhook endpoint; its waiting deliveries are not sent. Needs an Admin key with the scope `webhooks:manage`. */
   deleteWebhookByQuery(input: {
     readonly query: {
       readonly id: string
@@ -4029,7 +4029,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/webhooks' }, input, options)
   }
 
-  /** One webhook endpoint. An Admin key with the scope `webhooks:manage`. */
+  /** Get a webhook endpoint. Needs an Admin key with the scope `webhooks:manage`. */
   getWebhook(input: {
     readonly params: {
       readonly id: string
@@ -4038,7 +4038,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/webhooks/{id}' }, input, options)
   }
 
-  /** Change address, event types, description, or switch it on or off; what is left out stays. An Admin key with the scope `webhooks:manage`. */
+  /** Update a webhook endpoint: URL, event types, description, enabled or not; omitted fields are not changed. Needs an Admin key with the scope `webhooks:manage`. */
   updateWebhook(input: {
     readonly params: {
       readonly id: string
@@ -4048,7 +4048,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/webhooks/{id}' }, input, options)
   }
 
-  /** Delete a webhook endpoint; what waits for it is not sent. An Admin key with the scope `webhooks:manage`. */
+  /** Delete a webhook endpoint; its waiting deliveries are not sent. Needs an Admin key with the scope `webhooks:manage`. */
   deleteWebhook(input: {
     readonly params: {
       readonly id: string
@@ -4057,7 +4057,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/webhooks/{id}' }, input, options)
   }
 
-  /** Make a new signing secret; the one before signs too for 24 hours. An Admin key with the scope `webhooks:manage`. */
+  /** Rotate the signing secret; the previous secret also signs for 24 hours. Needs an Admin key with the scope `webhooks:manage`. */
   rotateWebhookSecret(input: {
     readonly params: {
       readonly id: string
@@ -4066,7 +4066,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/webhooks/{id}/rotate-secret' }, input, options)
   }
 
-  /** What became of each event at this endpoint, with every try: request, answer, error, duration; the newest first. An Admin key with the scope `webhooks:manage`. */
+  /** List the deliveries of a webhook endpoint, newest first, with every attempt: request, response, error, duration. Needs an Admin key with the scope `webhooks:manage`. */
   listWebhookDeliveries(input: {
     readonly params: {
       readonly id: string
@@ -4082,7 +4082,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/webhooks/{id}/deliveries' }, input, options)
   }
 
-  /** Send an event to this endpoint again, at once and with all its tries. An Admin key with the scope `webhooks:manage`. */
+  /** Send an event to this endpoint again, immediately and with a new series of attempts. Needs an Admin key with the scope `webhooks:manage`. */
   replayWebhookDelivery(input: {
     readonly params: {
       readonly id: string
@@ -4092,7 +4092,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/webhooks/{id}/deliveries/{eventId}/replay' }, input, options)
   }
 
-  /** Send a made-up event to this endpoint, of the type given or of its first one. An Admin key with the scope `webhooks:manage`. */
+  /** Send a test event to this endpoint, of the given type or of its first one. Needs an Admin key with the scope `webhooks:manage`. */
   testWebhook(input: {
     readonly params: {
       readonly id: string
