@@ -130,7 +130,7 @@ const showConfirmation = route({
   refusalPage: (_, refusal) => Promise.resolve(refusedPage(refusal)),
   handle: async (ctx, { params }) => {
     const found = await readConfirmation(ctx, params.proof)
-    return found === null ? NO_LINK : confirmPage(found.form, found.wish.email)
+    return found === null ? NO_LINK : confirmPage(found.form, found.request.email)
   },
 })
 
@@ -150,14 +150,14 @@ const postConfirmation = route({
   handle: async (ctx, { params, wantsPage }) => {
     const outcome = await confirmSubscription(ctx, params.proof)
     const done: SubscribeOutcome =
-      outcome.kind === 'taken' ? { ...outcome, form: { ...outcome.form, isDoubleOptIn: false } } : outcome
+      outcome.kind === 'accepted' ? { ...outcome, form: { ...outcome.form, isDoubleOptIn: false } } : outcome
     return respondWithOutcome(done, { wantsPage, none: NO_LINK }, confirmedPage)
   },
 })
 
 export const SUBSCRIBE_ROUTES: readonly AnyRoute[] = [showForm, postForm, showConfirmation, postConfirmation]
 
-type AcceptedOutcome = Extract<SubscribeOutcome, { kind: 'taken' }>
+type AcceptedOutcome = Extract<SubscribeOutcome, { kind: 'accepted' }>
 
 function respondWithOutcome(
   outcome: SubscribeOutcome,

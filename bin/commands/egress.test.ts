@@ -117,7 +117,7 @@ describe('mailstead egress', function () {
         ['vip', [{ source: 'one', weight: 7 }], 1, []],
       ],
     )
-    assert.match((await call(`pool use other --workspace ${id}`)).err, /there is no pool other/)
+    assert.match((await call(`pool use other --workspace ${id}`)).err, /no pool named other exists/)
     assert.match(
       (await call(`pool use vip --workspace ${id} --domain no.example`)).err,
       /the workspace has no domain no\.example/,
@@ -141,7 +141,7 @@ describe('mailstead egress', function () {
     assert.deepEqual(found, {
       'egress sources': 'ok: one active',
       'egress PTR': 'ok: one: 192.0.2.1 is out1.example.net',
-      'egress FCrDNS': 'ok: one: out1.example.net leads back to 192.0.2.1',
+      'egress FCrDNS': 'ok: one: out1.example.net resolves to 192.0.2.1',
       'egress EHLO name': 'ok: one: out1.example.net is 192.0.2.1',
       'egress port 25': 'skipped: no mail server of gmail.com has an A record',
       'egress blocklists': 'failed: one: zen.spamhaus.org lists it (XBL: an infected machine or open proxy)',

@@ -14,7 +14,7 @@ import { deleteOrphans } from './save-contacts.ts'
 export type ChangeResult =
   | { readonly kind: 'no contact' }
   | { readonly kind: 'no audience' }
-  /** Pass `notifications` to `announce` after the commit. */
+  /** Pass `notifications` to `publishNotifications` after the commit. */
   | { readonly kind: 'changed'; readonly notifications: CommitNotifications }
 
 /** Changes made by the steps of an automation. */

@@ -1,6 +1,7 @@
 /**
- * Pages, counts and marks under random changes: whatever was added, removed, renamed, unsubscribed, folded or marked anew, in any order,
- * every page of every order is what sorting all members would give, and counts are what counting them would give.
+ * Pages, counts and the pagination index under random changes: after any sequence of adding, removing, renaming,
+ * unsubscribing, applying counter deltas and rebuilding the index, every page in every sort order equals a slice of the
+ * sorted list of all members, and the counts equal a full count.
  */
 import { assert } from 'chai'
 import fc from 'fast-check'
@@ -15,7 +16,7 @@ import { listMembers, type MemberQuery } from './member-pages.ts'
 import { saveContacts } from './save-contacts.ts'
 import { MEMBER_SORTS, type MemberSort } from './member-sorts.ts'
 
-/** What a model sorts by, from the contacts themselves. */
+/** The sort expressions of the model, on the contacts themselves. */
 const SQL: Readonly<Record<MemberSort, string>> = {
   createdAt: 'c.id',
   email: 'c.email',
@@ -40,7 +41,7 @@ describe('pages of an audience', () => {
   const newAudience = async (): Promise<string> =>
     (await createAudience(ctx.db, workspaceId, { name: 'a', description: null, isDoubleOptIn: false }, new Date())).id
 
-  /** New contacts, spread over all names. `isBulk` notes sums alone. */
+  /** Adds contacts, spread over all names. `isBulk` records only sums as counter deltas. */
   async function add(count: number, isBulk: boolean): Promise<void> {
     const rows = Array.from({ length: count }, (_, i) => {
       const n = serial++
@@ -57,7 +58,7 @@ describe('pages of an audience', () => {
     )
   }
 
-  /** Some of the members, by a number. */
+  /** Selects some of the members, by a number. */
   const some = (n: number): string =>
     `audience_id = '${audienceId}' AND (hashtext(contact_id::text) & 1023) BETWEEN ${n} AND ${n + 40}`
   const remove = (n: number): Promise<unknown> => ctx.db.query(`DELETE FROM memberships WHERE ${some(n)}`)
@@ -69,11 +70,11 @@ describe('pages of an audience', () => {
       SET first_name = 'Renamed', last_name = NULL, email = 'r' || email, score = 0.25 + score / 2
       WHERE id IN (SELECT contact_id FROM memberships WHERE ${some(n)})
     `)
-  const fold = async (): Promise<void> => {
+  const applyDeltas = async (): Promise<void> => {
     while (await applyCounterDeltas(ctx)) continue
   }
 
-  const page = (wanted: Partial<MemberQuery>): ReturnType<typeof listMembers> =>
+  const page = (query: Partial<MemberQuery>): ReturnType<typeof listMembers> =>
     listMembers(ctx.db, workspaceId, {
       audienceId,
       page: 1,
@@ -81,10 +82,10 @@ describe('pages of an audience', () => {
       sort: 'createdAt',
       direction: 'asc',
       isSubscribedOnly: false,
-      ...wanted,
+      ...query,
     })
 
-  /** The first limit upwards, the second downwards. */
+  /** Checks the first limit ascending, the second descending. */
   async function check(sort: MemberSort, isSubscribedOnly: boolean, limits: readonly number[]): Promise<void> {
     const { rows } = await ctx.db.query<{ id: string }>(
       sql`
@@ -101,7 +102,7 @@ describe('pages of an audience', () => {
       const direction = i % 2 === 0 ? 'asc' : 'desc'
       const model = direction === 'asc' ? ids : ids.toReversed()
       const pages = Math.ceil(model.length / limit)
-      // all pages when they are few, else some from everywhere
+      // all pages if there are few, else a sample
       for (let number = 1; number <= pages + 1; number += Math.max(1, Math.floor(pages / 4))) {
         const found = await page({ page: number, limit, sort, direction, isSubscribedOnly })
         assert.strictEqual(found?.total, model.length)
@@ -129,36 +130,36 @@ describe('pages of an audience', () => {
     remove,
     toggle,
     rename,
-    fold,
+    fold: applyDeltas,
     rebuild: () => rebuildPaginationIndex(ctx, audienceId),
   }
 
-  it('are those of a sorted list, whatever happened before', async function () {
+  it('equal slices of the sorted list after any sequence of changes', async function () {
     this.timeout(120_000)
-    const stories = fc.array(step, { minLength: 3, maxLength: 6 })
+    const sequences = fc.array(step, { minLength: 3, maxLength: 6 })
     await fc.assert(
-      fc.asyncProperty(stories, fc.integer({ min: 20, max: 90 }), async (steps, limit) => {
+      fc.asyncProperty(sequences, fc.integer({ min: 20, max: 90 }), async (steps, limit) => {
         audienceId = await newAudience()
         await add(7000, true)
         await rebuildPaginationIndex(ctx, audienceId)
         for (const one of steps) await STEPS[one.do]?.(one.n)
         for (const sort of MEMBER_SORTS)
           for (const isSubscribedOnly of [false, true]) await check(sort, isSubscribedOnly, [limit, 1000])
-        await fold()
+        await applyDeltas()
         for (const sort of MEMBER_SORTS) await check(sort, false, [1000, limit])
       }),
       { numRuns: 3 },
     )
   })
 
-  it('blocks that outgrow are split, and marks stay exact', async function () {
+  it('oversized blocks are split, and the markers stay exact', async function () {
     this.timeout(60_000)
     audienceId = await newAudience()
     await add(5000, true)
     await rebuildPaginationIndex(ctx, audienceId)
     for (let i = 0; i < 4; i++) {
       await add(1500, false)
-      await fold()
+      await applyDeltas()
     }
     const { rows } = await ctx.db.query<{ sort: string; largest: number; sum: number; blocks: number }>(
       sql`
@@ -175,36 +176,36 @@ describe('pages of an audience', () => {
     for (const sort of MEMBER_SORTS) await check(sort, false, [70, 1000])
   })
 
-  it('small audiences have no marks, grown ones get them when they are quiet', async () => {
+  it('a small audience has no index; one that has grown is indexed once it is quiet', async () => {
     audienceId = await newAudience()
     const isMarked = async (): Promise<unknown> =>
       (await ctx.db.query<{ is_marked: boolean }>('SELECT is_marked FROM audiences WHERE id = $1', [audienceId]))
         .rows[0]?.is_marked
     await add(4000, false)
-    await fold()
+    await applyDeltas()
     assert.strictEqual(await isMarked(), false)
     await add(4000, true)
     await applyCounterDeltas(ctx)
-    assert.strictEqual(await isMarked(), false, 'it has just been changed by a large statement')
+    assert.strictEqual(await isMarked(), false, 'a large statement has just changed it')
     await applyCounterDeltas(ctx)
     assert.strictEqual(await isMarked(), true)
   })
 
-  it('several who fold, mark anew and add at once lose nothing', async function () {
+  it('concurrent additions, delta batches and rebuilds lose no count', async function () {
     this.timeout(60_000)
     audienceId = await newAudience()
     await add(6000, true)
     await rebuildPaginationIndex(ctx, audienceId)
     await Promise.all([
       ...Array.from({ length: 8 }, (_, i) => add(300, i % 3 === 0)),
-      ...Array.from({ length: 4 }, () => fold()),
+      ...Array.from({ length: 4 }, () => applyDeltas()),
       remove(100),
       toggle(500),
       rebuildPaginationIndex(ctx, audienceId),
       rebuildPaginationIndex(ctx, audienceId),
     ])
     for (const sort of MEMBER_SORTS) await check(sort, false, [80, 1000])
-    await fold()
+    await applyDeltas()
     for (const sort of MEMBER_SORTS) await check(sort, true, [80, 1000])
     const { rows } = await ctx.db.query(
       sql`
@@ -219,9 +220,9 @@ describe('pages of an audience', () => {
     assert.strictEqual(rows.length, 1)
   })
 
-  it('another workspace and a deleted audience have none', async () => {
+  it('another workspace and a deleted audience have no pages', async () => {
     audienceId = await newAudience()
-    const wanted: MemberQuery = {
+    const query: MemberQuery = {
       audienceId,
       page: 1,
       limit: 5,
@@ -229,13 +230,13 @@ describe('pages of an audience', () => {
       direction: 'asc',
       isSubscribedOnly: false,
     }
-    assert.strictEqual(await listMembers(ctx.db, newId(), wanted), null)
+    assert.strictEqual(await listMembers(ctx.db, newId(), query), null)
     assert.deepEqual(await page({ page: 7 }), { members: [], total: 0 })
     await deleteAudience(ctx.db, workspaceId, audienceId)
     assert.strictEqual(await page({}), null)
   })
 
-  it('a deleted audience is cleared, with the contacts that were in nothing else', async () => {
+  it('a deleted audience is purged, with the contacts that were in no other audience', async () => {
     workspaceId = await ctx.newWorkspace()
     const [first, second] = [await newAudience(), await newAudience()]
     audienceId = first
@@ -245,7 +246,7 @@ describe('pages of an audience', () => {
       await ctx.db.transaction((tx) => saveContacts(tx, { workspaceId, audienceId: id, now: new Date() }, [kept]))
     await deleteAudience(ctx.db, workspaceId, first)
     while (await purgeDeletedAudiences(ctx.db)) continue
-    await fold()
+    await applyDeltas()
     const left = await ctx.db.query<{ email: string }>('SELECT email FROM contacts WHERE workspace_id = $1', [
       workspaceId,
     ])

@@ -31,7 +31,7 @@ export interface Subscriber {
 export type SubscribeResult =
   | { readonly kind: 'no audience' }
   /**
-   * `hasChanged`: the contact was not a subscribed member before. Pass `notifications` to `announce` after the commit.
+   * `hasChanged`: the contact was not a subscribed member before. Pass `notifications` to `publishNotifications` after the commit.
    */
   | {
       readonly kind: 'subscribed'
@@ -111,6 +111,13 @@ export async function subscribe(tx: Queryable, target: MembershipTarget, person:
   }
 }
 
+export interface UnsubscribeResult {
+  /** False if the contact was not subscribed. */
+  readonly hasChanged: boolean
+  /** Pass to `publishNotifications` after the commit. */
+  readonly notifications: CommitNotifications
+}
+
 const UNSUBSCRIBE = prepared(
   'contact-unsubscribe',
   sql`
@@ -132,12 +139,12 @@ export async function unsubscribe(
   tx: Queryable,
   target: AudienceTarget,
   contactId: string,
-): Promise<{ readonly hasChanged: boolean; readonly news: CommitNotifications } | null> {
+): Promise<UnsubscribeResult | null> {
   const contact = await lockContact(tx, target.workspaceId, contactId)
   if (contact === null) return null
   const { rows } = await tx.query<{ audienceId: string }>(UNSUBSCRIBE, [contactId, target.audienceId, target.now])
   const events = rows.map(({ audienceId }) => contactEvent('contact.unsubscribed', { ...target, audienceId }, contact))
-  return { hasChanged: rows.length > 0, news: await raiseEvents(tx, events, target.now) }
+  return { hasChanged: rows.length > 0, notifications: await raiseEvents(tx, events, target.now) }
 }
 
 const JOIN_AUDIENCE = prepared(
@@ -154,7 +161,7 @@ const JOIN_AUDIENCE = prepared(
   `,
 )
 
-/** Adds a contact that the caller has locked, after `lockAudience`. Pass the result to `announce` after the commit. */
+/** Adds a contact that the caller has locked, after `lockAudience`. Pass the result to `publishNotifications` after the commit. */
 export async function joinAudience(
   tx: Queryable,
   target: AudienceTarget,

@@ -118,7 +118,7 @@ const SET_SUBSCRIBED = prepared(
   `,
 )
 
-/** Pass `notifications` to `announce` after the commit. */
+/** Pass `notifications` to `publishNotifications` after the commit. */
 export async function applyPreferences(
   tx: Queryable,
   contact: PreferenceContact,

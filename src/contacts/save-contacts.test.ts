@@ -1,4 +1,4 @@
-/** Contacts come in: what is kept, what is cleared, who joins, and what happens when several do it at once. */
+/** Saving contacts: what is stored, what is cleared, who joins, and concurrent saves. */
 import { assert } from 'chai'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -50,7 +50,7 @@ describe('saving contacts', () => {
   const countOf = async (id = audienceId): Promise<number | undefined> =>
     (await findAudience(ctx.db, workspaceId, id))?.contactCount
 
-  it('makes contacts, joins them, tells of it, and counts', async () => {
+  it('creates contacts, adds them to the audience, stores events and counts them', async () => {
     const saved = await save([
       { email: 'b@x.example', firstName: 'Bea', tags: ['one', 'a "b" \\', '{,}'], customAttributes: { plan: 'pro' } },
       { email: 'a@x.example' },
@@ -68,15 +68,15 @@ describe('saving contacts', () => {
       [saved[0]?.contactId, 'Bea', ['one', 'a "b" \\', '{,}'], { plan: 'pro' }],
     )
     assert.strictEqual(await countOf(), 2)
-    const told = (await eventsOf()).find(({ recipient }) => recipient === 'b@x.example')
-    assert.deepEqual(told, {
+    const joinedEvent = (await eventsOf()).find(({ recipient }) => recipient === 'b@x.example')
+    assert.deepEqual(joinedEvent, {
       type: 'contact.subscribed',
       recipient: 'b@x.example',
       data: { email: 'b@x.example', contact_id: saved[0]?.contactId, audience_id: audienceId },
     })
   })
 
-  it('keeps what is left out, clears what is null, adds attributes, replaces tags', async () => {
+  it('an omitted field stays, null clears it, attributes are merged, tags are replaced', async () => {
     const email = 'a@x.example'
     const before = {
       email,
@@ -101,7 +101,7 @@ describe('saving contacts', () => {
     assert.strictEqual((await eventsOf()).length, 1)
   })
 
-  it('folds rows with the same address into one contact', async () => {
+  it('rows with the same address are merged into one contact', async () => {
     const saved = await save([
       { email: 'a@x.example', firstName: 'One', customAttributes: { a: 1 } },
       { email: 'b@x.example' },
@@ -112,7 +112,7 @@ describe('saving contacts', () => {
     assert.deepEqual([row['first_name'], row['last_name'], row['custom_attributes']], ['One', 'Two', { a: 1, b: 2 }])
   })
 
-  it('an unsubscribed membership stays unsubscribed; the public form brings it back', async () => {
+  it('an unsubscribed member stays unsubscribed; the public form resubscribes it', async () => {
     const [saved] = await save([{ email: 'a@x.example', firstName: 'Ann' }])
     const at = { workspaceId, audienceId, now }
     const contactId = saved?.contactId ?? ''
@@ -133,11 +133,7 @@ describe('saving contacts', () => {
       [true],
     )
     const row = await contactOf('a@x.example')
-    assert.deepEqual(
-      [row['first_name'], row['last_name']],
-      ['Ann', 'Lee'],
-      'what is known is not overwritten by anybody',
-    )
+    assert.deepEqual([row['first_name'], row['last_name']], ['Ann', 'Lee'], 'the form does not overwrite stored names')
     const twice = await ctx.db.transaction((tx) => subscribe(tx, at, { email: 'a@x.example' }))
     assert.ok(twice.kind === 'subscribed' && !twice.hasChanged)
     assert.deepEqual(
@@ -146,7 +142,7 @@ describe('saving contacts', () => {
     )
   })
 
-  it('a change of the contact goes to the keys of all its memberships', async () => {
+  it('a change of a contact updates the sort keys of all its memberships', async () => {
     const other = await newAudience()
     const [saved] = await save([{ email: 'a@x.example', firstName: 'Ann' }])
     await save([{ email: 'a@x.example' }], other)
@@ -164,7 +160,7 @@ describe('saving contacts', () => {
     assert.deepEqual(rows, [{ score: 0.5 }])
   })
 
-  it('another workspace, a deleted audience: no audience, nothing written', async () => {
+  it("another workspace's audience and a deleted audience are not found, and nothing is stored", async () => {
     const stranger = await ctx.newWorkspace()
     const rows = [{ email: 'a@x.example' }]
     const foreign = await ctx.db.transaction((tx) => saveContacts(tx, { workspaceId: stranger, audienceId, now }, rows))
@@ -177,10 +173,10 @@ describe('saving contacts', () => {
     assert.deepEqual(await contactOf('a@x.example'), {})
   })
 
-  it('a contact that was only in a deleted audience begins anew; one in another audience stays', async () => {
+  it('a contact that was only in a deleted audience starts afresh; one in another audience stays', async () => {
     const other = await newAudience()
-    const [ghost, kept] = await save([
-      { email: 'ghost@x.example', firstName: 'Old' },
+    const [orphan, kept] = await save([
+      { email: 'orphan@x.example', firstName: 'Old' },
       { email: 'kept@x.example', firstName: 'Kept' },
     ])
     await save([{ email: 'kept@x.example' }], other)
@@ -189,21 +185,21 @@ describe('saving contacts', () => {
       ctx.db.transaction((tx) =>
         updateContact(tx, { workspaceId, audienceId: null, now }, id, { lastName: 'x' }).then(({ kind }) => kind),
       )
-    assert.deepEqual([await change(ghost?.contactId), await change(kept?.contactId)], ['no contact', 'changed'])
-    const [again, same] = await save([{ email: 'ghost@x.example' }, { email: 'kept@x.example' }], other)
-    assert.ok(again?.isNew && again.contactId !== ghost?.contactId)
+    assert.deepEqual([await change(orphan?.contactId), await change(kept?.contactId)], ['no contact', 'changed'])
+    const [again, same] = await save([{ email: 'orphan@x.example' }, { email: 'kept@x.example' }], other)
+    assert.ok(again?.isNew && again.contactId !== orphan?.contactId)
     assert.deepEqual(same, { contactId: kept?.contactId, isNew: false, isJoined: false })
-    assert.strictEqual((await contactOf('ghost@x.example'))['first_name'], null)
+    assert.strictEqual((await contactOf('orphan@x.example'))['first_name'], null)
   })
 
-  it('fifty at once make one contact of one address', async () => {
+  it('fifty concurrent saves of one address create one contact', async () => {
     const all = await Promise.all(Array.from({ length: 50 }, () => save([{ email: 'same@x.example' }])))
     assert.strictEqual(new Set(all.map(([one]) => one?.contactId)).size, 1)
     assert.strictEqual(all.filter(([one]) => one?.isJoined).length, 1)
     assert.deepEqual([await countOf(), (await membersOf(audienceId)).length, (await eventsOf()).length], [1, 1, 1])
   })
 
-  it('batches in opposite orders, deletions and steps of automations do not block each other', async () => {
+  it('batches in opposite orders, deletions and automation steps do not deadlock', async () => {
     const emails = Array.from({ length: 60 }, (_, i) => `m${i}@x.example`)
     const ids = (await save(emails.map((email) => ({ email })))).map(({ contactId }) => contactId)
     const extra = Array.from({ length: 20 }, (_, i) => `n${i}@x.example`)
@@ -222,7 +218,7 @@ describe('saving contacts', () => {
     assert.strictEqual(await countOf(), (await membersOf(audienceId)).length)
   })
 
-  it('an audience that is deleted while members are added keeps no visible one', async () => {
+  it('an audience that is deleted while members are added keeps no visible member', async () => {
     const audiences = await Promise.all(Array.from({ length: 10 }, () => newAudience()))
     await Promise.all(
       audiences.flatMap((id, i) => [
@@ -244,7 +240,7 @@ describe('saving contacts', () => {
     assert.strictEqual(late.rows.length, 0)
   })
 
-  it('steps change tags, attributes and audiences', async () => {
+  it('automation steps change tags, attributes and audiences', async () => {
     const other = await newAudience()
     const [saved] = await save([{ email: 'a@x.example', tags: ['x', 'y'] }])
     const id = saved?.contactId ?? ''
@@ -262,13 +258,13 @@ describe('saving contacts', () => {
     assert.deepEqual([row['tags'], row['custom_attributes']], [['x', 'z'], { a: 1 }])
     assert.deepEqual([await countOf(), await countOf(other)], [0, 1])
     assert.strictEqual(await change({ leaveAudience: other }), 'changed')
-    assert.notDeepEqual(await contactOf('a@x.example'), {}, 'it stays without an audience')
+    assert.notDeepEqual(await contactOf('a@x.example'), {}, 'the contact stays without an audience')
     assert.strictEqual(await change({ joinAudience: newId() }), 'no audience')
     await ctx.db.transaction((tx) => deleteContact(tx, workspaceId, id))
     assert.strictEqual(await change({ addTags: ['z'] }), 'no contact')
   })
 
-  it('taken out of its last audience while a deleted one is not cleared yet, a contact stays', async () => {
+  it('a contact stays when it leaves its last audience while a deleted one is not purged yet', async () => {
     const other = await newAudience()
     const [saved] = await save([{ email: 'a@x.example' }])
     await save([{ email: 'a@x.example' }], other)
@@ -279,7 +275,7 @@ describe('saving contacts', () => {
     assert.strictEqual(((await steps(other)) as { kind: string }).kind, 'changed', 'it is still there')
   })
 
-  it('attributes are bounded also when they are added bit by bit', async () => {
+  it('attributes are limited to 64 KB even if they are added in several saves', async () => {
     const chunk = (i: number): ContactRow => ({
       email: 'a@x.example',
       customAttributes: { [`k${i}`]: 'x'.repeat(30_000) },

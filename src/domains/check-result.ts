@@ -33,7 +33,7 @@ export interface StoredCheck {
   readonly proof: OwnershipProof
   /** The domain after the check; null if it was removed meanwhile. */
   readonly domain: Domain | null
-  /** Pass to `announce` after the commit. */
+  /** Pass to `publishNotifications` after the commit. */
   readonly notifications: CommitNotifications
 }
 
@@ -49,29 +49,33 @@ export async function storeCheckResult(ctx: CheckContext, check: DomainCheck): P
 }
 
 async function storeOnce(ctx: CheckContext, check: DomainCheck, isClaimedElsewhere: boolean): Promise<StoredCheck> {
-  const { proof, news: notifications } = await ctx.db.transaction(async (tx) => {
-    const {
-      rows: [locked],
-    } = await tx.query<{ isLate: boolean }>(
-      sql`
-        SELECT checked_at IS NOT NULL AND checked_at > $3 AS "isLate"
-        FROM domains
-        WHERE id = $1 AND workspace_id = $2
-        FOR NO KEY UPDATE
-      `,
-      [check.domainId, check.workspaceId, new Date(check.startedAt)],
-    )
-    const domain = locked === undefined ? null : await findDomain(tx, check.workspaceId, check.domainId)
-    if (domain === null) return { proof: 'unknown' as const, news: NO_NOTIFICATIONS }
-    const found = proofOf(domain, check.checks)
-    const proof = found === 'proven' && isClaimedElsewhere ? 'taken' : found
-    const isLate = locked?.isLate === true
-    return {
-      proof: proof,
-      news: isLate ? NO_NOTIFICATIONS : await updateDomain(ctx, tx, { domain, check, proof: proof }),
-    }
-  })
-  return { proof, notifications, domain: await findDomain(ctx.db, check.workspaceId, check.domainId) }
+  const stored = await ctx.db.transaction((tx) => storeLocked(ctx, tx, check, isClaimedElsewhere))
+  return { ...stored, domain: await findDomain(ctx.db, check.workspaceId, check.domainId) }
+}
+
+async function storeLocked(
+  ctx: CheckContext,
+  tx: Queryable,
+  check: DomainCheck,
+  isClaimedElsewhere: boolean,
+): Promise<Omit<StoredCheck, 'domain'>> {
+  const {
+    rows: [locked],
+  } = await tx.query<{ isLate: boolean }>(
+    sql`
+      SELECT checked_at IS NOT NULL AND checked_at > $3 AS "isLate"
+      FROM domains
+      WHERE id = $1 AND workspace_id = $2
+      FOR NO KEY UPDATE
+    `,
+    [check.domainId, check.workspaceId, new Date(check.startedAt)],
+  )
+  const domain = locked === undefined ? null : await findDomain(tx, check.workspaceId, check.domainId)
+  if (domain === null) return { proof: 'unknown', notifications: NO_NOTIFICATIONS }
+  const found = proofOf(domain, check.checks)
+  const proof = found === 'proven' && isClaimedElsewhere ? 'taken' : found
+  if (locked?.isLate === true) return { proof, notifications: NO_NOTIFICATIONS }
+  return { proof, notifications: await updateDomain(ctx, tx, { domain, check, proof }) }
 }
 
 interface EvaluatedCheck {
@@ -88,8 +92,8 @@ async function updateDomain(
   const now = ctx.clock.now()
   const decision = evaluateStatus(snapshotOf(domain), proof, now)
   const ageMs = decision.status === domain.status ? now - domain.statusSince.getTime() : 0
-  const moves = planKeyTransitions(domain.keys, (key) => statusOfKey(check.checks, domain.domain, key), now)
-  for (const move of moves) await moveKey(tx, move, new Date(now))
+  const transitions = planKeyTransitions(domain.keys, (key) => statusOfKey(check.checks, domain.domain, key), now)
+  for (const transition of transitions) await applyKeyTransition(tx, transition, new Date(now))
   await tx.query(
     sql`
       UPDATE domains
@@ -109,7 +113,7 @@ async function updateDomain(
       dueAt(
         ctx,
         decision,
-        Math.min(keyRecheckMs(domain.keys, moves, now), recordRecheckMs(decision, ageMs, check.checks)),
+        Math.min(keyRecheckMs(domain.keys, transitions, now), recordRecheckMs(decision, ageMs, check.checks)),
       ),
       partStatus(check.checks, 'mail_from', domain.mailFromStatus),
       partStatus(check.checks, 'tracking', domain.trackingStatus),
@@ -150,11 +154,14 @@ async function changeStatus(
   return status === 'degraded' ? raiseEvents(tx, [event('domain.degraded')], now) : NO_NOTIFICATIONS
 }
 
-async function moveKey(tx: Queryable, move: KeyTransition, now: Date): Promise<void> {
-  if (move.kind === 'saw') {
-    await tx.query(`UPDATE dkim_keys SET seen_at = $2 WHERE id = $1 AND state = 'waiting'`, [move.id, dateOf(move.at)])
-  } else if (move.kind === 'delete') {
-    await tx.query('DELETE FROM dkim_keys WHERE id = $1 AND state = $2', [move.id, move.from])
+async function applyKeyTransition(tx: Queryable, transition: KeyTransition, now: Date): Promise<void> {
+  if (transition.kind === 'saw') {
+    await tx.query(`UPDATE dkim_keys SET seen_at = $2 WHERE id = $1 AND state = 'waiting'`, [
+      transition.id,
+      dateOf(transition.at),
+    ])
+  } else if (transition.kind === 'delete') {
+    await tx.query('DELETE FROM dkim_keys WHERE id = $1 AND state = $2', [transition.id, transition.from])
   } else {
     await tx.query(
       sql`
@@ -162,7 +169,7 @@ async function moveKey(tx: Queryable, move: KeyTransition, now: Date): Promise<v
         SET state = $3, state_since = $4, private_key = CASE WHEN $3 = 'removable' THEN ''::bytea ELSE private_key END
         WHERE id = $1 AND state = $2
       `,
-      [move.id, move.from, move.to, now],
+      [transition.id, transition.from, transition.to, now],
     )
   }
 }
@@ -199,14 +206,14 @@ function partStatus(
  * Time until the next check that a waiting key needs: like a pending domain until its record is seen, then when it may
  * begin to sign.
  */
-function keyRecheckMs(keys: readonly DkimKeyRow[], moves: readonly KeyTransition[], now: number): number {
-  const moved = new Map(moves.map((move) => [move.id, move]))
+function keyRecheckMs(keys: readonly DkimKeyRow[], transitions: readonly KeyTransition[], now: number): number {
+  const byKey = new Map(transitions.map((transition) => [transition.id, transition]))
   const waits = keys
     .filter(({ state }) => state === 'waiting')
     .map((key) => {
-      const move = moved.get(key.id)
-      if (move?.kind === 'to') return Infinity
-      const seenMs = move?.kind === 'saw' ? move.at : key.seenMs
+      const transition = byKey.get(key.id)
+      if (transition?.kind === 'to') return Infinity
+      const seenMs = transition?.kind === 'saw' ? transition.at : key.seenMs
       return seenMs === null ? growingWaitMs(now - key.sinceMs) : Math.max(1000, seenMs + PROPAGATION_MS - now)
     })
   return Math.min(Infinity, ...waits)

@@ -2,14 +2,14 @@ import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto'
 import { assert } from 'chai'
 import { generateDkimKeys, txtStrings } from './dkim-key.ts'
 
-/** RFC 8410 §4: what stands before the 32 octets of an Ed25519 key in SubjectPublicKeyInfo. */
+/** RFC 8410 4: the bytes before the 32 octets of an Ed25519 key in SubjectPublicKeyInfo. */
 const ED25519_SPKI = Buffer.from('302a300506032b6570032100', 'hex')
 
 const published = ({ dnsValue }: { dnsValue: string }): Buffer =>
   Buffer.from(dnsValue.slice(dnsValue.indexOf('p=') + 2), 'base64')
 
 describe('generateDkimKeys', () => {
-  it('makes pairs whose published half verifies what the private half signs', async () => {
+  it('creates pairs whose public key verifies what the private key signs', async () => {
     const [rsa, ed25519] = await generateDkimKeys()
     assert.deepEqual([rsa.algorithm, ed25519.algorithm], ['rsa-sha256', 'ed25519-sha256'])
     assert.match(rsa.dnsValue, /^v=DKIM1; k=rsa; p=[A-Za-z0-9+/]+=*$/)
@@ -31,7 +31,7 @@ describe('generateDkimKeys', () => {
     )
   })
 
-  it('makes new ones each time', async () => {
+  it('creates new keys each time', async () => {
     const [[a], [b]] = await Promise.all([generateDkimKeys(), generateDkimKeys()])
     assert.notStrictEqual(a.dnsValue, b.dnsValue)
   })
@@ -39,7 +39,7 @@ describe('generateDkimKeys', () => {
 
 describe('txtStrings', () => {
   for (const length of [0, 1, 255, 256, 410, 600]) {
-    it(`cuts ${length} octets`, () => {
+    it(`splits ${length} octets`, () => {
       const value = 'v'.repeat(length)
       assert.strictEqual(txtStrings(value).join(''), value)
       assert.ok(txtStrings(value).every((part) => part.length <= 255))

@@ -1,4 +1,4 @@
-/** The tables of docs/guides/sending-domains.md say what the code does. */
+/** The tables of docs/guides/sending-domains.md match the code. */
 import { readFileSync } from 'node:fs'
 import { assert } from 'chai'
 import { REGIONS } from '#config/regions.ts'

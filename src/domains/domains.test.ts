@@ -1,4 +1,7 @@
-/** Sending domains on a real PostgreSQL: made, told apart by workspace, trusted, removed. What DNS makes of them is in `checks.test.ts`. */
+/**
+ * Sending domains on a real PostgreSQL: added, separated by workspace, trusted, removed. inspect-records.test.ts covers
+ * their DNS checks.
+ */
 import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { assert } from 'chai'
 import { loadConfig } from '#config/load.ts'
@@ -38,7 +41,7 @@ describe('sending domains', () => {
   }
 
   describe('added', () => {
-    it('are pending, with an RSA and an Ed25519 key that fit what is to be published', async () => {
+    it('are pending, with an RSA and an Ed25519 key that match their DNS records', async () => {
       const domain = await add(mine, 'Shop.Example.')
       assert.deepEqual(
         [domain.domain, domain.status, domain.region, domain.verifiedAt, domain.checks],
@@ -66,20 +69,20 @@ describe('sending domains', () => {
       )
     })
 
-    it('have private keys that are stored sealed', async () => {
+    it('have encrypted private keys', async () => {
       const domain = await add(mine)
       const { rows } = await ctx.db.query<{ private_key: Buffer }>(
         'SELECT private_key FROM dkim_keys WHERE domain_id = $1',
         [domain.id],
       )
-      for (const { private_key: sealed } of rows) {
-        assert.throws(() => createPrivateKey({ key: sealed, type: 'pkcs8', format: 'der' }))
-        assert.throws(() => createEncryption(Buffer.alloc(32, 8)).decrypt('dkim', sealed), /MASTER_KEY/)
+      for (const { private_key: encrypted } of rows) {
+        assert.throws(() => createPrivateKey({ key: encrypted, type: 'pkcs8', format: 'der' }))
+        assert.throws(() => createEncryption(Buffer.alloc(32, 8)).decrypt('dkim', encrypted), /MASTER_KEY/)
       }
       assert.strictEqual(rows.length, 2)
     })
 
-    it('once only, also when many ask together', async () => {
+    it('once only, even by concurrent requests', async () => {
       const results = await Promise.all(
         Array.from({ length: 5 }, () => addDomain(ctx, { workspaceId: mine, name: 'together.example' })),
       )
@@ -88,7 +91,7 @@ describe('sending domains', () => {
       assert.strictEqual((await addDomain(ctx, { workspaceId: mine, name: 'TOGETHER.example' })).kind, 'exists')
     })
 
-    it('up to the limit of the plan, exactly, also when many are added together', async () => {
+    it('exactly up to the limit of the plan, even by concurrent requests', async () => {
       const results = await Promise.all(
         Array.from({ length: 12 }, (_, i) => addDomain(ctx, { workspaceId: mine, name: `many${i}.example`, max: 4 })),
       )
@@ -97,7 +100,7 @@ describe('sending domains', () => {
       assert.strictEqual(await countDomains(ctx.db, mine), 4)
     })
 
-    it('not under a name that is none, and not to a workspace that is not there', async () => {
+    it('not with an invalid name, and not to an unknown workspace', async () => {
       assert.deepEqual(await addDomain(ctx, { workspaceId: mine, name: 'nodot' }), {
         kind: 'invalid',
         reason: 'the domain has no dot',
@@ -105,13 +108,13 @@ describe('sending domains', () => {
       assert.deepEqual(await addDomain(ctx, { workspaceId: newId(), name: 'a.example' }), { kind: 'no-workspace' })
     })
 
-    it('in the region that was asked for', async () => {
+    it('in the requested region', async () => {
       const added = await addDomain(ctx, { workspaceId: mine, name: 'africa.example', region: 'af-south-1' })
       assert.strictEqual(added.kind === 'added' && added.domain.region, 'af-south-1')
     })
   })
 
-  describe('are told apart by workspace', () => {
+  describe('are separated by workspace', () => {
     it('when they are found, listed and removed', async () => {
       const domain = await add(mine, 'apart.example')
       assert.strictEqual((await findDomain(ctx.db, mine, 'APART.example'))?.id, domain.id)
@@ -128,7 +131,7 @@ describe('sending domains', () => {
         assert.strictEqual(await findDomain(ctx.db, mine, text), null)
     })
 
-    it('and both may claim one name, with different selectors; the one that holds it comes first', async () => {
+    it('and two may claim one name, with different selectors; the verified one comes first', async () => {
       const [first, second] = [await add(mine, 'both.example'), await add(theirs, 'both.example')]
       assert.notStrictEqual(first.keys[0]?.selector, second.keys[0]?.selector)
       await trustDomain(ctx.db, second.id)
@@ -139,7 +142,7 @@ describe('sending domains', () => {
     })
   })
 
-  it('are removed once, with their keys, and leave word for the worker', async () => {
+  it('are removed once, with their keys, and the worker is to fail their mail', async () => {
     const domain = await add(mine)
     const both = await Promise.all([removeDomain(ctx, mine, domain.id), removeDomain(ctx, mine, domain.id)])
     assert.deepEqual(
@@ -173,8 +176,8 @@ describe('sending domains', () => {
     })
   })
 
-  describe('ask DNS', () => {
-    it('of a server that is not there', async () => {
+  describe('query DNS', () => {
+    it('and report an unreachable server as a failure', async () => {
       assert.strictEqual(
         (await createDomainDns(loadConfig({ DNS_SERVERS: '127.0.0.1:1' })).txt('a.example')).kind,
         'failed',

@@ -1,4 +1,7 @@
-/** The finding for each DNS record and each way to get it wrong, as a table: zone in, status and message out, from a real DNS server. */
+/**
+ * The finding for each DNS record and each way to get it wrong, as a table: zone in, status and message out, from a real
+ * DNS server.
+ */
 import { assert } from 'chai'
 import { loadConfig } from '#config/load.ts'
 import { startDns, type Records, type TestDns, type Zone } from '#test/support/dns.ts'

@@ -29,62 +29,62 @@ type Row = readonly [
 ]
 const ROWS: readonly Row[] = [
   [
-    'the next key waits while it is not in DNS',
+    'the next key waits until its record is in DNS',
     [key('old', 'active'), key('new', 'waiting')],
     { old: 'ok', new: 'missing' },
     [],
   ],
   [
-    'is noted when it is seen',
+    'the first sight of its record is recorded',
     [key('old', 'active'), key('new', 'waiting')],
     { old: 'ok', new: 'ok' },
     [{ kind: 'saw', id: 'new', at: NOW }],
   ],
   [
-    'waits until it has stayed',
+    'it waits until its record has been in DNS for 10 minutes',
     [key('old', 'active'), key('new', 'waiting', 0, 9 * MINUTE)],
     { old: 'ok', new: 'ok' },
     [],
   ],
   [
-    'then signs, and the one before retires',
+    'then it signs, and the previous key retires',
     [key('old', 'active'), key('new', 'waiting', 0, 10 * MINUTE)],
     { old: 'ok', new: 'ok' },
     promote,
   ],
   [
-    'begins anew when it went away',
+    'the wait starts again if its record disappears',
     [key('old', 'active'), key('new', 'waiting', 0, 9 * MINUTE)],
     { old: 'ok', new: 'wrong' },
     [{ kind: 'saw', id: 'new', at: null }],
   ],
   [
-    'is not hurt by silence',
+    'an unanswered query does not restart the wait',
     [key('old', 'active'), key('new', 'waiting', 0, 9 * MINUTE)],
     { old: 'ok', new: 'unknown' },
     [],
   ],
   [
-    'signs at once where the record before is gone',
+    "it signs at once if the previous key's record is gone",
     [key('old', 'active'), key('new', 'waiting')],
     { old: 'missing', new: 'ok' },
     promote,
   ],
   [
-    'not where it is only silent',
+    "but not if DNS did not answer for the previous key's record",
     [key('old', 'active'), key('new', 'waiting')],
     { old: 'unknown', new: 'ok' },
     [{ kind: 'saw', id: 'new', at: NOW }],
   ],
-  ['a retired key stays 7 days', [key('old', 'retired', 7 * DAY - 1)], { old: 'ok' }, []],
+  ['a retired key stays for 7 days', [key('old', 'retired', 7 * DAY - 1)], { old: 'ok' }, []],
   [
     'then its record may be removed',
     [key('old', 'retired', 7 * DAY)],
     { old: 'ok' },
     [{ kind: 'to', id: 'old', from: 'retired', to: 'removable' }],
   ],
-  ['which is told for 30 days', [key('old', 'removable', 30 * DAY - 1)], {}, []],
-  ['and then it is gone', [key('old', 'removable', 30 * DAY)], {}, [{ kind: 'delete', id: 'old', from: 'removable' }]],
+  ['a removable key is listed for 30 days', [key('old', 'removable', 30 * DAY - 1)], {}, []],
+  ['and then deleted', [key('old', 'removable', 30 * DAY)], {}, [{ kind: 'delete', id: 'old', from: 'removable' }]],
 ]
 
 describe('the states of DKIM keys', () => {
@@ -96,7 +96,7 @@ describe('the states of DKIM keys', () => {
       ),
     )
 
-  it('leave one key that signs, whatever DNS says and however long it takes', () => {
+  it('exactly one key signs at any time, whatever DNS says', () => {
     const step = fc.record({
       afterMs: fc.nat(DAY),
       old: fc.constantFrom<RecordFindingStatus>('ok', 'missing', 'wrong', 'unknown'),

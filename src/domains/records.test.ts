@@ -3,7 +3,7 @@ import { loadConfig } from '#config/load.ts'
 import type { DkimKeyRow, KeyState } from './key-state.ts'
 import { domainRecords, serviceHostsOf, removableRecords, returnPathRecords } from './records.ts'
 
-const PLACE = {
+const SERVICE = {
   bounceDomain: 'bounces.mail.example.net',
   serverName: 'mail.example.net',
   trackingHost: 'app.example.net',
@@ -20,9 +20,9 @@ const key = (selector: string, state: KeyState, algorithm: DkimKeyRow['algorithm
 })
 
 describe('DNS records to publish', () => {
-  it('in the zone of the sending domain', () => {
+  it('contain the zone of the sending domain', () => {
     const keys = [key('ms-1', 'active'), key('ms-1-ed', 'active', 'ed25519-sha256')]
-    const records = domainRecords({ domain: 'example.com', keys }, PLACE)
+    const records = domainRecords({ domain: 'example.com', keys }, SERVICE)
     assert.deepEqual(
       records.map(({ type, name, value, priority, purpose, isRequired }) => [
         type,
@@ -45,12 +45,12 @@ describe('DNS records to publish', () => {
     for (const { description } of records) assert.match(description, /^[A-Z].+\.$/)
   })
 
-  it('with the next key and the one before, and without one that may be removed', () => {
+  it('include the next and the previous key, but no removable one', () => {
     const domain = {
       domain: 'example.com',
       keys: [key('now', 'active'), key('next', 'waiting'), key('old', 'retired'), key('older', 'removable')],
     }
-    const dkim = domainRecords(domain, PLACE).filter(({ purpose }) => purpose === 'dkim')
+    const dkim = domainRecords(domain, SERVICE).filter(({ purpose }) => purpose === 'dkim')
     assert.deepEqual(
       dkim.map(({ name, isRequired }) => [name.split('.')[0], isRequired]),
       [
@@ -65,9 +65,9 @@ describe('DNS records to publish', () => {
     ])
   })
 
-  it('in the zone of the bounce domain, which may be that of a sending domain too', () => {
+  it('contain the zone of the bounce domain, which may belong to a sending domain', () => {
     assert.deepEqual(
-      returnPathRecords(PLACE).map(({ type, name, value, priority }) => [type, name, value, priority]),
+      returnPathRecords(SERVICE).map(({ type, name, value, priority }) => [type, name, value, priority]),
       [
         ['MX', 'bounces.mail.example.net', 'mail.example.net', 10],
         ['TXT', 'bounces.mail.example.net', 'v=spf1 a:mail.example.net -all', undefined],
@@ -75,7 +75,7 @@ describe('DNS records to publish', () => {
     )
     const [, spf] = domainRecords(
       { domain: 'example.net', keys: [] },
-      { ...PLACE, bounceDomain: 'bounce.example.net' },
+      { ...SERVICE, bounceDomain: 'bounce.example.net' },
     ).filter(({ purpose }) => purpose === 'mail_from')
     assert.deepEqual([spf?.name, spf?.value], ['bounce.example.net', 'v=spf1 a:mail.example.net -all'])
   })
@@ -88,6 +88,6 @@ describe('DNS records to publish', () => {
     ['http://[2001:db8::1]', null],
   ]
   for (const [publicUrl, host] of hosts)
-    it(`lead tracking links of ${publicUrl} to ${host}`, () =>
+    it(`the tracking host of ${publicUrl} is ${host}`, () =>
       assert.strictEqual(serviceHostsOf(loadConfig({ PUBLIC_URL: publicUrl })).trackingHost, host))
 })

@@ -1,4 +1,4 @@
-/** Who runs the zone and who registered the name: a real RDAP server (HTTP, on loopback) and a real DNS server. */
+/** The registrar and DNS provider of a domain, from a real RDAP server (HTTP, on loopback) and a real DNS server. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { assert } from 'chai'
@@ -41,12 +41,12 @@ describe('the registration of a domain', () => {
   let server: Server
   let base: string
   let answer: Answer
-  let asked: string[] = []
+  let requested: string[] = []
   let names = 0
   before(async function () {
     this.timeout(120_000)
     server = createServer((request, response) => {
-      asked.push(request.url ?? '')
+      requested.push(request.url ?? '')
       answer(request, response)
     })
     await new Promise<void>((resolve) => {
@@ -61,7 +61,7 @@ describe('the registration of a domain', () => {
     await world.close()
   })
   beforeEach(() => {
-    asked = []
+    requested = []
   })
 
   async function lookUp(name = `shop${names++}.com`): Promise<Domain> {
@@ -70,7 +70,7 @@ describe('the registration of a domain', () => {
     return world.read(domain)
   }
 
-  it('is told by RDAP and the name servers, and looked up again after a month', async () => {
+  it('comes from RDAP and the name servers, and is looked up again after a month', async () => {
     answer = json(REGISTRAR)
     world.dns.zone['known.co.uk'] = { NS: ['ada.ns.cloudflare.com', 'bob.ns.cloudflare.com'] }
     const domain = await lookUp('news.known.co.uk')
@@ -79,27 +79,27 @@ describe('the registration of a domain', () => {
       ['Example?Registrar, Inc.', '1910', 'Cloudflare'],
     )
     assert.ok(domain.registrarLastCheckedAt !== null)
-    assert.deepEqual(asked, ['/domain/known.co.uk'])
+    assert.deepEqual(requested, ['/domain/known.co.uk'])
     world.ctx.advance(29 * 86_400_000)
     await registrationLoop(world.ctx).round()
-    assert.strictEqual(asked.length, 1)
+    assert.strictEqual(requested.length, 1)
     world.ctx.advance(5 * 86_400_000)
     await registrationLoop(world.ctx).round()
-    assert.strictEqual(asked.length, 2)
+    assert.strictEqual(requested.length, 2)
     world.ctx.advance(-34 * 86_400_000)
   })
 
-  it('is asked of the registry that RDAP redirects to', async () => {
+  it('comes from the registry that RDAP redirects to', async () => {
     answer = (request, response) =>
       (request.url?.startsWith('/domain/') === true ? redirect('../registry/x') : json(REGISTRAR))(request, response)
     assert.strictEqual((await lookUp()).registrarIanaId, '1910')
     assert.deepEqual(
-      asked.map((url) => url.split('/')[1]),
+      requested.map((url) => url.split('/')[1]),
       ['domain', 'registry'],
     )
   })
 
-  const troubles: readonly [what: string, answer: () => Answer, requests: number][] = [
+  const FAILURES: readonly [what: string, answer: () => Answer, requests: number][] = [
     [
       'a server that fails',
       () => (_request, response) => {
@@ -114,14 +114,14 @@ describe('the registration of a domain', () => {
       },
       1,
     ],
-    ['an answer that is none', () => json('<html>'), 1],
+    ['a response that is not JSON', () => json('<html>'), 1],
     [
-      'an answer of another shape',
+      'a response of another shape',
       () => json({ entities: [{ roles: 'registrar' }, null, { roles: ['registrar'], vcardArray: 5 }] }),
       1,
     ],
-    ['an endless answer', () => json(`{"entities":"${'x'.repeat(600_000)}`), 1],
-    ['a circle of redirects', () => redirect('/domain/again'), 4],
+    ['an endless response', () => json(`{"entities":"${'x'.repeat(600_000)}`), 1],
+    ['a redirect loop', () => redirect('/domain/again'), 4],
     ['a redirect to a private address', () => redirect('http://10.0.0.1/'), 1],
     ['a redirect to another protocol', () => redirect('file:///etc/passwd'), 1],
     [
@@ -132,12 +132,12 @@ describe('the registration of a domain', () => {
       1,
     ],
   ]
-  for (const [what, behave, requests] of troubles) {
-    it(`is not known after ${what}, and asked for again within two days`, async () => {
+  for (const [what, behave, requests] of FAILURES) {
+    it(`stays unknown after ${what}, and is looked up again within two days`, async () => {
       answer = behave()
       const domain = await lookUp()
       assert.deepEqual([domain.registrarName, domain.registrarIanaId], [null, null])
-      assert.strictEqual(asked.length, requests)
+      assert.strictEqual(requested.length, requests)
       const { rows } = await world.ctx.db.query<{ due: Date }>(
         'SELECT registration_due_at AS due FROM domains WHERE id = $1',
         [domain.id],
@@ -146,17 +146,17 @@ describe('the registration of a domain', () => {
     })
   }
 
-  it('is not asked for where no registry gives out the name', async () => {
+  it('is not looked up for a name that no registry assigns', async () => {
     answer = json(REGISTRAR)
     const domain = await lookUp('hello.mailstead.test')
-    assert.deepEqual([domain.registrarName, domain.registrarLastCheckedAt, asked], [null, null, []])
+    assert.deepEqual([domain.registrarName, domain.registrarLastCheckedAt, requested], [null, null, []])
   })
 
-  it('is looked up by one of two workers', async () => {
+  it('is looked up by only one of two workers', async () => {
     answer = json(REGISTRAR)
     await world.add(await world.ctx.newWorkspace(), 'once.com')
     await Promise.all([registrationLoop(world.ctx).round(), registrationLoop(world.ctx).round()])
-    assert.deepEqual(asked, ['/domain/once.com'])
+    assert.deepEqual(requested, ['/domain/once.com'])
   })
 })
 

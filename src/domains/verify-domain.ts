@@ -16,7 +16,7 @@ export interface Verification {
   readonly checks: readonly RecordCheck[]
   /** The domain after the check, or before it if it was removed meanwhile. */
   readonly domain: Domain
-  /** Pass to `announce`. If lost, webhooks of a changed status are sent a little later. */
+  /** Pass to `publishNotifications`. If lost, webhooks of a changed status are sent a little later. */
   readonly notifications: CommitNotifications
 }
 

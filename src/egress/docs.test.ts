@@ -1,4 +1,4 @@
-/** The tables of docs/guides/sending-ips-and-pools.md say what the code does. */
+/** The tables of docs/guides/sending-ips-and-pools.md match the code. */
 import { readFileSync } from 'node:fs'
 import { assert } from 'chai'
 import { WARM_UP_RULES } from '#config/warm-up.ts'
@@ -21,7 +21,7 @@ describe('docs/guides/sending-ips-and-pools.md', () => {
     const names = [...page.matchAll(/^\| `([^`]+)` \| /gm)].map(([, name]) => name)
     assert.deepEqual(names.slice(-CHECK_NAMES.length), CHECK_NAMES)
   })
-  it('tells the rules of the warm-up', () => {
+  it('lists the rules of the warm-up', () => {
     const percent = (share: number): string => `${share * 100} %`
     const { leastSample, hold, back, forgetDays } = WARM_UP_RULES
     const shares = [hold, back].flatMap(({ throttled, complaints }) => [percent(throttled), percent(complaints)])

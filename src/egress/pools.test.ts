@@ -1,4 +1,4 @@
-/** Which pool a domain's mail leaves by: its own, its workspace's, its region's. */
+/** The source pool of a domain: its own, its workspace's or its region's. */
 import { assert } from 'chai'
 import { addDomain, trustDomain } from '#src/domains/domains.ts'
 import { loadSendingDomain } from '#src/domains/signing-keys.ts'
@@ -13,7 +13,7 @@ describe('the pool of a domain', function () {
   })
   after(() => ctx.close())
 
-  it("is its own before its workspace's before its region's, and a pool that is removed gives way", async () => {
+  it("is its own, else its workspace's, else its region's; a removed pool is no longer used", async () => {
     const workspaceId = await ctx.newWorkspace()
     const added = await addDomain(ctx, { workspaceId, name: 'pools.example', region: 'af-south-1' })
     assert.ok('domain' in added)

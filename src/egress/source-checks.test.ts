@@ -1,4 +1,4 @@
-/** The checks of a source against a real DNS server, and what is kept of them. */
+/** The checks of a source against a real DNS server, and what is stored of them. */
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
@@ -32,7 +32,7 @@ interface Row {
   readonly check: CheckName
   readonly zone: Zone
   readonly source?: CheckedSource
-  readonly says: RegExp
+  readonly expected: RegExp
   readonly todo?: RegExp
 }
 
@@ -40,71 +40,71 @@ const LISTED = (zone: string, answers: readonly string[]): Zone => ({ [`7.2.0.19
 
 const ROWS: readonly Row[] = [
   {
-    what: 'a name',
+    what: 'an address with a name',
     check: 'PTR',
     zone: { [PTR4]: { PTR: ['Out.sender.example'] } },
-    says: /^ok: 192\.0\.2\.7 is out\.sender\.example$/,
+    expected: /^ok: 192\.0\.2\.7 has the name out\.sender\.example$/,
   },
   {
     what: 'a name of an IPv6 address',
     check: 'PTR',
     source: SIX,
     zone: { [PTR6]: { PTR: ['out.sender.example'] } },
-    says: /^ok/,
+    expected: /^ok/,
   },
   {
     what: 'no name',
     check: 'PTR',
     zone: {},
-    says: /^failed: 192\.0\.2\.7 has no name \(PTR\)$/,
+    expected: /^failed: 192\.0\.2\.7 has no name \(PTR\)$/,
     todo: /set its PTR record to out\.sender\.example/,
   },
   {
-    what: 'nobody tells',
+    what: 'DNS does not answer',
     check: 'PTR',
     zone: { [PTR4]: { trouble: 'servfail' } },
-    says: /^skipped: the DNS server failed/,
+    expected: /^skipped: the DNS server failed/,
   },
   {
-    what: 'the name leads back',
+    what: 'the name resolves back',
     check: 'FCrDNS',
-    says: /^ok/,
+    expected: /^ok/,
     zone: {
       [PTR4]: { PTR: ['other.example', 'out.sender.example'] },
       'out.sender.example': { A: ['192.0.2.9', '192.0.2.7'] },
     },
   },
   {
-    what: 'the name leads elsewhere',
+    what: 'the name resolves to another address',
     check: 'FCrDNS',
     zone: { [PTR4]: { PTR: ['out.sender.example'] }, 'out.sender.example': { A: ['192.0.2.9'] } },
-    says: /^failed: out\.sender\.example does not resolve to 192\.0\.2\.7$/,
-    todo: /A record with 192\.0\.2\.7/,
+    expected: /^failed: out\.sender\.example does not resolve to 192\.0\.2\.7$/,
+    todo: /A record for out\.sender\.example with 192\.0\.2\.7/,
   },
   {
-    what: 'the name leads nowhere, as far as is known',
+    what: 'DNS does not answer for the name',
     check: 'FCrDNS',
     zone: { [PTR4]: { PTR: ['out.sender.example'] }, 'out.sender.example': { trouble: 'refused' } },
-    says: /^skipped/,
+    expected: /^skipped/,
   },
   {
-    what: 'the EHLO name',
+    what: 'the EHLO name resolves to the address',
     check: 'EHLO name',
     zone: { 'out.sender.example': { A: ['192.0.2.7'] } },
-    says: /^ok: out\.sender\.example is 192\.0\.2\.7$/,
+    expected: /^ok: out\.sender\.example resolves to 192\.0\.2\.7$/,
   },
   {
-    what: 'in another spelling',
+    what: 'an IPv6 address in another spelling',
     check: 'EHLO name',
     source: SIX,
     zone: { 'out.sender.example': { AAAA: ['2001:0db8:0:0::7'] } },
-    says: /^ok/,
+    expected: /^ok/,
   },
   {
-    what: 'the EHLO name of another',
+    what: 'the EHLO name of another address',
     check: 'EHLO name',
     zone: { 'out.sender.example': { A: ['192.0.2.8'] } },
-    says: /^failed: out\.sender\.example is 192\.0\.2\.8, not 192\.0\.2\.7$/,
+    expected: /^failed: out\.sender\.example resolves to 192\.0\.2\.8, not 192\.0\.2\.7$/,
     todo: /add an A record/,
   },
   {
@@ -112,40 +112,40 @@ const ROWS: readonly Row[] = [
     check: 'EHLO name',
     source: SIX,
     zone: { 'out.sender.example': { A: ['192.0.2.7'] } },
-    says: /^failed: .* has no AAAA record$/,
+    expected: /^failed: .* has no AAAA record$/,
     todo: /AAAA/,
   },
-  { what: 'on no list', check: 'blocklists', zone: {}, says: /^ok: on none of 4$/ },
+  { what: 'on no list', check: 'blocklists', zone: {}, expected: /^ok: listed on none of 4$/ },
   {
     what: 'on a list',
     check: 'blocklists',
     zone: LISTED('zen.spamhaus.org', ['127.0.0.2', '127.0.0.4']),
-    says: /^failed: zen\.spamhaus\.org lists it \(SBL: .*, XBL: /,
+    expected: /^failed: zen\.spamhaus\.org lists the address \(SBL: .*, XBL: /,
     todo: /check\.spamhaus\.org/,
   },
   {
     what: 'a list that refuses the resolver',
     check: 'blocklists',
     zone: LISTED('zen.spamhaus.org', ['127.255.255.254']),
-    says: /^warning: on none of 3; zen\.spamhaus\.org does not answer this resolver/,
+    expected: /^warning: listed on none of 3; zen\.spamhaus\.org does not answer this resolver/,
     todo: /DNS_SERVERS/,
   },
   {
-    what: 'a zone that somebody parked',
+    what: 'a parked zone that answers every name',
     check: 'blocklists',
     zone: LISTED('bl.spamcop.net', ['198.51.100.1']),
-    says: /^warning: on none of 3; bl\.spamcop\.net does not answer/,
+    expected: /^warning: listed on none of 3; bl\.spamcop\.net does not answer/,
     todo: /BLOCKLISTS/,
   },
   {
-    what: 'an answer that no table knows',
+    what: 'an unknown return code',
     check: 'blocklists',
     zone: LISTED('psbl.surriel.com', ['127.0.0.77']),
-    says: /^failed: psbl\.surriel\.com lists it \(127\.0\.0\.77\)$/,
+    expected: /^failed: psbl\.surriel\.com lists the address \(127\.0\.0\.77\)$/,
     todo: /psbl\.org/,
   },
-  { what: 'nothing but silence', check: 'blocklists', zone: { '*': { trouble: 'refused' } }, says: /^skipped: zen/ },
-  { what: 'lists that know IPv6 only', check: 'blocklists', source: SIX, zone: {}, says: /^ok: on none of 1$/ },
+  { what: 'no list answers', check: 'blocklists', zone: { '*': { trouble: 'refused' } }, expected: /^skipped: zen/ },
+  { what: 'lists for IPv6 only', check: 'blocklists', source: SIX, zone: {}, expected: /^ok: listed on none of 1$/ },
 ]
 
 describe('checks of a source', function () {
@@ -165,7 +165,7 @@ describe('checks of a source', function () {
     Object.assign(dns.zone, zone)
   }
 
-  async function look(
+  async function runCheck(
     check: CheckName,
     source: CheckedSource = FOUR,
     env: Record<string, string> = {},
@@ -174,16 +174,16 @@ describe('checks of a source', function () {
     return { ...finding, text: `${finding.status}: ${finding.detail}` }
   }
 
-  for (const { what, check, zone, source, says, todo } of ROWS) {
+  for (const { what, check, zone, source, expected, todo } of ROWS) {
     it(`${check}: ${what}`, async () => {
       fill(zone)
-      const finding = await look(check, source)
-      assert.match(finding.text, says)
+      const finding = await runCheck(check, source)
+      assert.match(finding.text, expected)
       assert.match(finding.todo, todo ?? /^$/)
     })
   }
 
-  it("port 25: of the first MX that has an address of the family, from the source's own address", async () => {
+  it("port 25: connects to the first MX with an address of the family, from the source's own address", async () => {
     const peers: (string | undefined)[] = []
     const server = createServer((socket) => {
       peers.push(socket.remoteAddress)
@@ -203,28 +203,28 @@ describe('checks of a source', function () {
     })
     const here = { ...FOUR, address: '127.0.0.5' }
     assert.strictEqual(
-      (await look('port 25', here, { SMTP_OUT_PORT: port })).text,
+      (await runCheck('port 25', here, { SMTP_OUT_PORT: port })).text,
       `ok: port ${port} of 127.0.0.1 can be reached`,
     )
     assert.deepEqual(peers, ['127.0.0.5'])
     server.close()
     await once(server, 'close')
-    const shut = await look('port 25', here, { SMTP_OUT_PORT: port })
+    const shut = await runCheck('port 25', here, { SMTP_OUT_PORT: port })
     assert.match(shut.text, /^failed: port \d+ of 127\.0\.0\.1 cannot be reached from 127\.0\.0\.5$/)
     assert.match(shut.todo, /outgoing port 25/)
     assert.match(
-      (await look('port 25', FOUR, { SMTP_OUT_PORT: port })).text,
+      (await runCheck('port 25', FOUR, { SMTP_OUT_PORT: port })).text,
       /^skipped: 192\.0\.2\.7 is not on this machine$/,
     )
     assert.match(
-      (await look('port 25', here, { EGRESS_CHECK_TARGET: 'nowhere.example' })).text,
-      /^skipped: DNS knows no A record/,
+      (await runCheck('port 25', here, { EGRESS_CHECK_TARGET: 'nowhere.example' })).text,
+      /^skipped: no mail server of nowhere\.example has an A record/,
     )
-    assert.match((await look('port 25', here, { EGRESS_CHECK_TARGET: 'none' })).text, /^skipped/)
-    assert.match((await look('port 25', here, { ROUTES: '*=smtp://relay.example' })).text, /^skipped: ROUTES/)
+    assert.match((await runCheck('port 25', here, { EGRESS_CHECK_TARGET: 'none' })).text, /^skipped/)
+    assert.match((await runCheck('port 25', here, { ROUTES: '*=smtp://relay.example' })).text, /^skipped: ROUTES/)
   })
 
-  it('asks nobody in the sandbox', async () => {
+  it('queries nothing in sandbox mode', async () => {
     const before = dns.queries.length
     const config = loadConfig({ SANDBOX_DNS_PORT: String(dns.port) })
     for (const check of ['PTR', 'FCrDNS', 'EHLO name', 'port 25', 'blocklists'] as const)
@@ -232,20 +232,20 @@ describe('checks of a source', function () {
     assert.strictEqual(dns.queries.length, before)
   })
 
-  it('BLOCKLISTS names other lists, or none', async () => {
+  it('BLOCKLISTS selects other lists, or none', async () => {
     fill(LISTED('list.example', ['127.0.0.3']))
     assert.match(
-      (await look('blocklists', FOUR, { BLOCKLISTS: 'list.example' })).text,
-      /^failed: list\.example lists it \(127\.0\.0\.3\)$/,
+      (await runCheck('blocklists', FOUR, { BLOCKLISTS: 'list.example' })).text,
+      /^failed: list\.example lists the address \(127\.0\.0\.3\)$/,
     )
-    assert.match((await look('blocklists', FOUR, { BLOCKLISTS: 'none' })).text, /^skipped/)
+    assert.match((await runCheck('blocklists', FOUR, { BLOCKLISTS: 'none' })).text, /^skipped/)
     assert.strictEqual(
       readBlocklistAnswer(blocklistOf('list.example'), { kind: 'answered', records: [] }).kind,
       'clean',
     )
   })
 
-  it('names and spellings of addresses', () => {
+  it('reverses names, and compares addresses in any spelling', () => {
     assert.strictEqual(reversedName('2001:db8::7', 'zen.example'), `7.${'0.'.repeat(23)}8.b.d.0.1.0.0.2.zen.example`)
     assert.strictEqual(sameAddress('2001:DB8::7', '2001:db8:0::0:7'), true)
     assert.strictEqual(sameAddress('192.0.2.7', '192.0.2.8'), false)
@@ -263,7 +263,7 @@ describe('checks of a source', function () {
     })
     after(() => ctx.close())
 
-    it('each source is looked at when it is due, and what is found is kept with its times', async () => {
+    it('checks each source when it is due, and stores the findings with their times', async () => {
       await addSource(ctx, { ...FOUR, ...USUAL, isWarmingUp: false })
       fill({ [PTR4]: { PTR: ['out.sender.example'] }, 'out.sender.example': { A: ['192.0.2.7'] } })
       const { round } = egressLoop(ctx)
@@ -278,7 +278,7 @@ describe('checks of a source', function () {
       assert.match(first?.text ?? '', /^ok/)
       fill({})
       await round()
-      assert.deepEqual(await found('PTR'), first, 'it was not due')
+      assert.deepEqual(await found('PTR'), first, 'the source was not due')
       ctx.advance(7 * 3600_000)
       await round()
       const second = await found('PTR')
@@ -287,11 +287,11 @@ describe('checks of a source', function () {
       fill({ '*': { trouble: 'refused' } })
       ctx.advance(7 * 3600_000)
       await round()
-      assert.deepEqual(await found('PTR'), second, 'what DNS does not tell takes nothing back')
+      assert.deepEqual(await found('PTR'), second, 'an unanswered query does not replace a finding')
       assert.match((await found('port 25'))?.text ?? '', /^skipped/)
     })
 
-    it('a warm-up ends when its schedule is over and nothing was held back for a week', async () => {
+    it('ends a warm-up when its schedule is over and nothing was delayed for a week', async () => {
       const isWarming = async (): Promise<boolean> => (await findSource(ctx.db, 'w'))?.warmingSince instanceof Date
       await addSource(ctx, { ...FOUR, ...USUAL, name: 'w', address: '192.0.2.8', isWarmingUp: true })
       const { round } = egressLoop(ctx)
@@ -309,7 +309,7 @@ describe('checks of a source', function () {
         [new Date(ctx.clock.now()).toISOString().slice(0, 10)],
       )
       await round()
-      assert.strictEqual(await isWarming(), true, 'google.com was held back')
+      assert.strictEqual(await isWarming(), true, 'mail to google.com was delayed')
       await ctx.db.query('UPDATE egress_days SET taken = 99')
       await round()
       assert.strictEqual(await isWarming(), false)

@@ -1,4 +1,4 @@
-/** Sources as they are kept: who may say that one is gone, and what is announced. */
+/** Egress sources in PostgreSQL: which machine may report an address as gone, and which changes are announced. */
 import { assert } from 'chai'
 import { Client } from 'pg'
 import { createContext, type TestContext } from '#test/support/context.ts'
@@ -35,7 +35,7 @@ describe('egress sources', function () {
 
   const state = async (name: string): Promise<string | undefined> => (await findSource(ctx.db, name))?.state
 
-  it('are gone until found, and only the machine that has one can say that it left', async () => {
+  it('are gone until a machine finds the address, and only that machine can report it gone', async () => {
     const { id } = await add('a', '192.0.2.1')
     assert.strictEqual(await state('a'), 'gone')
     await recordAddressFound(ctx.db, id, 'machine-1')
@@ -50,7 +50,7 @@ describe('egress sources', function () {
     assert.strictEqual(await state('a'), 'paused')
   })
 
-  it('one address is one source, however it is spelt, and of two that add it at once one is told so', async () => {
+  it('one address is one source, however it is spelt, even in concurrent requests', async () => {
     const spellings = ['2001:db8::5', '2001:DB8:0::5']
     const added = await Promise.all(
       spellings.map((address, i) => addSource(ctx, { ...USUAL, name: `six${i}`, address })),
@@ -65,33 +65,33 @@ describe('egress sources', function () {
     )
   })
 
-  it('every change that processes must know is announced, and what they write themselves is not', async () => {
+  it("every operator's change is announced; what outbound processes write is not", async () => {
     const listener = new Client({ connectionString: ctx.databaseUrl })
-    let heard = 0
-    listener.on('notification', () => heard++)
+    let received = 0
+    listener.on('notification', () => received++)
     await listener.connect()
     await listener.query(`LISTEN ${EGRESS_CHANNEL}`)
-    const isHeard = async (what: string, act: () => Promise<unknown>): Promise<void> => {
-      const before = heard
+    const isAnnounced = async (what: string, act: () => Promise<unknown>): Promise<void> => {
+      const before = received
       await act()
       await until(
-        () => Promise.resolve(heard > before),
+        () => Promise.resolve(received > before),
         () => `${what} is not announced`,
       )
     }
     try {
-      await isHeard('a new source', () => add('b', '192.0.2.2'))
-      await isHeard('a pause', () => pauseSource(ctx, 'b'))
-      await isHeard('a resumption', () => resumeSource(ctx.db, 'b'))
-      await isHeard('the end of a warm-up', () => setWarmUp(ctx, 'b', false))
-      await isHeard('a weight', () => addToPool(ctx.db, 'us-east', { source: 'b', weight: 5 }))
-      await isHeard('leaving a pool', () => removeFromPool(ctx.db, 'us-east', 'b'))
-      await isHeard('the end of a pool', () => removePool(ctx.db, 'us-east'))
+      await isAnnounced('a new source', () => add('b', '192.0.2.2'))
+      await isAnnounced('a pause', () => pauseSource(ctx, 'b'))
+      await isAnnounced('a resumption', () => resumeSource(ctx.db, 'b'))
+      await isAnnounced('the end of a warm-up', () => setWarmUp(ctx, 'b', false))
+      await isAnnounced('a weight', () => addToPool(ctx.db, 'us-east', { source: 'b', weight: 5 }))
+      await isAnnounced('leaving a pool', () => removeFromPool(ctx.db, 'us-east', 'b'))
+      await isAnnounced('the end of a pool', () => removePool(ctx.db, 'us-east'))
       const { id } = (await findSource(ctx.db, 'b')) ?? assert.fail()
-      const before = heard
+      const before = received
       await recordAddressFound(ctx.db, id, 'machine-1')
-      await isHeard('a removal', () => removeSource(ctx.db, 'b'))
-      assert.strictEqual(heard, before + 2, 'the source and its (empty) memberships')
+      await isAnnounced('a removal', () => removeSource(ctx.db, 'b'))
+      assert.strictEqual(received, before + 2, 'the source and its (empty) memberships')
     } finally {
       await listener.end()
     }

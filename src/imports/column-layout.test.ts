@@ -2,10 +2,10 @@ import { assert } from 'chai'
 import fc from 'fast-check'
 import { readLayout, type LayoutOptions } from './column-layout.ts'
 
-const ORDER: LayoutOptions = { mapping: {}, unknownColumns: 'ignore' }
+const OPTIONS: LayoutOptions = { mapping: {}, unknownColumns: 'ignore' }
 
-function meanings(header: string, order: Partial<LayoutOptions> = {}): unknown {
-  const read = readLayout(header, { ...ORDER, ...order })
+function meanings(header: string, options: Partial<LayoutOptions> = {}): unknown {
+  const read = readLayout(header, { ...OPTIONS, ...options })
   return read.ok ? read.layout.columns.map(({ meaning }) => meaning) : read.details
 }
 
@@ -22,15 +22,15 @@ describe('the layout of a file', () => {
     ["'@handle,email", ['ignore', 'email']],
   ]
   for (const [header, expected] of SPELLED) {
-    it(`${JSON.stringify(header)} is understood`, () => assert.deepEqual(meanings(`${header}\r\nrest`), expected))
+    it(`${JSON.stringify(header)} is recognised`, () => assert.deepEqual(meanings(`${header}\r\nrest`), expected))
   }
 
-  it('a mapping overrules names, whatever its case and spelling', () => {
+  it('a mapping overrides column names, whatever its case and spelling', () => {
     const mapping = { Kontakt: 'e_mail', Email: null, plan: 'attribute:plan', X: 'tags' }
     assert.deepEqual(meanings('email;kontakt;Plan;x', { mapping }), ['ignore', 'email', 'attribute:plan', 'tags'])
   })
 
-  it('unknown columns become attributes only when asked, and never those that our export has', () => {
+  it('unknown columns become attributes only on request, and columns of the export never do', () => {
     assert.deepEqual(meanings('email,colour,deliverabilityScore,', { unknownColumns: 'attributes' }), [
       'email',
       'attribute:colour',
@@ -50,16 +50,16 @@ describe('the layout of a file', () => {
     [`email,${'x,'.repeat(10_000)}`, {}, '', /10002 columns; at most 200/],
     ['x'.repeat(100_000), {}, '', /no header line/],
   ]
-  for (const [header, order, path, message] of WRONG) {
-    it(`${JSON.stringify(header.slice(0, 20))} with ${JSON.stringify(order)} is refused: ${message.source}`, () => {
-      const read = readLayout(header, { ...ORDER, ...order })
+  for (const [header, options, path, message] of WRONG) {
+    it(`${JSON.stringify(header.slice(0, 20))} with ${JSON.stringify(options)} is rejected: ${message.source}`, () => {
+      const read = readLayout(header, { ...OPTIONS, ...options })
       assert.ok(!read.ok)
       assert.strictEqual(read.details[0]?.path, path)
       assert.match(read.details[0].message, message)
     })
   }
 
-  it('any text is read or refused, never an exception', () => {
+  it('any text is accepted or rejected, never an exception', () => {
     const texts = fc.string({ unit: fc.constantFrom('"', ',', ';', '\t', '\n', '\r', 'email', 'x', '\0', "'", '=') })
     fc.assert(
       fc.property(texts, fc.dictionary(fc.string(), fc.option(fc.string())), (text, mapping) => {

@@ -213,19 +213,12 @@ async function saveBatch(
   const mayBeUnsubscribed = rows.filter(
     ({ isUnsubscribed, isJoined, isFresh }) => isFresh && (isUnsubscribed || isJoined !== true),
   )
-  const unsubscribed =
-    mayBeUnsubscribed.length === 0
-      ? 0
-      : await countUnsubscribed(
-          tx,
-          claim.audienceId,
-          mayBeUnsubscribed.map(({ contactId }) => contactId),
-        )
+  const contactIds = mayBeUnsubscribed.map(({ contactId }) => contactId)
   const saved = [...new Map(rows.map((row) => [row.contactId, row])).values()]
   return {
     added: saved.filter(({ isNew }) => isNew).length,
     joined: saved.filter(({ isJoined }) => isJoined).length,
-    unsubscribed: unsubscribed,
+    unsubscribed: await countUnsubscribed(tx, claim.audienceId, contactIds),
   }
 }
 
@@ -234,6 +227,7 @@ function toRow({ contact, isUnsubscribed }: ContactOfRow): ContactRow {
 }
 
 async function countUnsubscribed(tx: Queryable, audienceId: string, contactIds: readonly unknown[]): Promise<number> {
+  if (contactIds.length === 0) return 0
   const { rows } = await tx.query<{ unsubscribed: number }>(COUNT_UNSUBSCRIBED, [audienceId, contactIds])
   return rows[0]?.unsubscribed ?? 0
 }

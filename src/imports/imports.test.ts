@@ -10,7 +10,7 @@ import type { LayoutOptions } from './column-layout.ts'
 import { runImports } from './import-runner.ts'
 import { CHUNK_BYTES, storeUpload } from './upload.ts'
 
-type Order = Partial<LayoutOptions> & { readonly isDryRun?: boolean }
+type UploadOptions = Partial<LayoutOptions> & { readonly isDryRun?: boolean }
 
 describe('imports', () => {
   let ctx: TestContext
@@ -27,13 +27,13 @@ describe('imports', () => {
   })
   after(() => ctx.close())
 
-  async function upload(file: string | Buffer | Iterable<Buffer>, order: Order = {}): Promise<string> {
+  async function upload(file: string | Buffer | Iterable<Buffer>, options: UploadOptions = {}): Promise<string> {
     const source = Readable.from(
       typeof file === 'string' ? [Buffer.from(file)] : file instanceof Buffer ? [file] : file,
     )
     const stored = await storeUpload(
       ctx,
-      { workspaceId, audienceId, isDryRun: false, mapping: {}, unknownColumns: 'ignore', ...order },
+      { workspaceId, audienceId, isDryRun: false, mapping: {}, unknownColumns: 'ignore', ...options },
       source,
     )
     return stored.kind === 'stored' ? stored.importId : assert.fail(JSON.stringify(stored.refusal))
@@ -43,11 +43,11 @@ describe('imports', () => {
     while (await runImports(ctx, sliceMs)) {
       /* until none waits */
     }
-    return (await findImport(ctx.db, workspaceId, importId)) ?? assert.fail('it is there')
+    return (await findImport(ctx.db, workspaceId, importId)) ?? assert.fail('the import is missing')
   }
 
-  const run = async (file: string | Buffer | Iterable<Buffer>, order: Order = {}): Promise<Import> =>
-    finish(await upload(file, order))
+  const run = async (file: string | Buffer | Iterable<Buffer>, options: UploadOptions = {}): Promise<Import> =>
+    finish(await upload(file, options))
   const errorsOf = (done: Import): Promise<RowError[]> => listErrors(ctx.db, done.id)
 
   async function contacts(): Promise<Record<string, unknown>[]> {
@@ -76,9 +76,10 @@ describe('imports', () => {
   }: Import): object => ({ rowCount, added, updated, joined, duplicates, failed, blocked, unsubscribed })
   const NONE = { rowCount: 0, added: 0, updated: 0, joined: 0, duplicates: 0, failed: 0, blocked: 0, unsubscribed: 0 }
 
-  it('makes contacts with all that the columns say', async () => {
+  it('imports every column into its field', async () => {
     const done = await run(
-      '\ufeffE-Mail;Name;Tags;attribute:plan;custom_attributes\r\nAnna@Example.com;Anna B. Carl;a|b;pro;"{""age"": 42}"\r\n',
+      '\ufeffE-Mail;Name;Tags;attribute:plan;custom_attributes\r\n' +
+        'Anna@Example.com;Anna B. Carl;a|b;pro;"{""age"": 42}"\r\n',
     )
     assert.strictEqual(done.state, 'done')
     assert.deepEqual(countsOf(done), { ...NONE, rowCount: 1, added: 1, joined: 1 })
@@ -94,7 +95,7 @@ describe('imports', () => {
     ])
   })
 
-  it('updates what is known, keeps what an empty cell says nothing of, and joins', async () => {
+  it('updates existing contacts, leaves fields with empty cells unchanged, and adds to the audience', async () => {
     await run('email,first_name,last_name\na@x.example,Anna,Old\n')
     const done = await run('email,first_name,last_name\nA@X.example,,New\nb@x.example,,\n')
     assert.deepEqual(countsOf(done), { ...NONE, rowCount: 2, added: 1, updated: 1, joined: 1 })
@@ -107,7 +108,7 @@ describe('imports', () => {
     )
   })
 
-  it('the last row of an address wins, in one batch and in another, and the others are counted', async () => {
+  it('the last row of an address wins, within a batch and across batches; the others are counted', async () => {
     const rows = Array.from({ length: 6000 }, (_, i) => `p${i % 3000}@x.example,${i}`)
     const done = await run(`email,first_name\n${rows.join('\n')}\np1@x.example,again\np1@x.example,last`)
     assert.deepEqual(countsOf(done), { ...NONE, rowCount: 6002, added: 3000, joined: 3000, duplicates: 3002 })
@@ -115,7 +116,7 @@ describe('imports', () => {
     assert.deepEqual([stored.get('p1@x.example'), stored.get('p2@x.example'), stored.size], ['last', '3002', 3000])
   })
 
-  it('brings nobody back: unsubscribed stays, "unsubscribed" in the file is believed, blocked addresses are counted', async () => {
+  it('resubscribes nobody, unsubscribes rows marked so, and counts suppressed addresses', async () => {
     await run('email\ngone@x.example\nhere@x.example\n')
     await ctx.db.query(
       `UPDATE memberships SET is_subscribed = false WHERE audience_id = $1 AND email = 'gone@x.example'`,
@@ -126,7 +127,8 @@ describe('imports', () => {
       [workspaceId],
     )
     const done = await run(
-      'email,status\ngone@x.example,subscribed\nhere@x.example,Unsubscribed\nblocked@x.example,\nnew@x.example,unsubscribed\n',
+      'email,status\ngone@x.example,subscribed\nhere@x.example,Unsubscribed\n' +
+        'blocked@x.example,\nnew@x.example,unsubscribed\n',
     )
     assert.deepEqual(countsOf(done), {
       ...NONE,
@@ -148,9 +150,10 @@ describe('imports', () => {
     )
   })
 
-  it('tells each wrong row with line and column, and imports the others', async () => {
+  it('reports each invalid row with line and column, and imports the others', async () => {
     const done = await run(
-      'email,first_name,timezone\r\n"a@x.example","two\r\nlines",UTC\r\n\r\nnobody,x,\r\n,,\r\n,Ben,Mars/Base\r\nb@x.example,B,Europe/Berlin,more\r\nc@x.example\r\n',
+      'email,first_name,timezone\r\n"a@x.example","two\r\nlines",UTC\r\n\r\nnobody,x,\r\n,,\r\n,Ben,Mars/Base\r\n' +
+        'b@x.example,B,Europe/Berlin,more\r\nc@x.example\r\n',
     )
     assert.deepEqual(countsOf(done), { ...NONE, rowCount: 5, added: 2, joined: 2, failed: 3 })
     assert.deepEqual(await errorsOf(done), [
@@ -162,7 +165,7 @@ describe('imports', () => {
     assert.deepEqual(await emails(), ['a@x.example', 'c@x.example'])
   })
 
-  it('keeps the first 1000 errors and counts all', async () => {
+  it('stores the first 1000 errors and counts all', async () => {
     const done = await run(`email\n${'nobody\n'.repeat(3000)}`)
     assert.strictEqual(done.failed, 3000)
     const errors = await errorsOf(done)
@@ -181,7 +184,7 @@ describe('imports', () => {
     assert.deepEqual(await errorsOf(wet), await errorsOf(dry))
   })
 
-  it('a row that the database cannot hold is told, and all others of its batch are imported', async () => {
+  it('a row that PostgreSQL cannot store is reported; all others of its batch are imported', async () => {
     const filler = (key: string): string => `"{""${key}"": ""${randomText(30_000)}""}"`
     await run(`email,custom_attributes\nfull@x.example,${filler('a')}\nfull@x.example,${filler('b')}\n`)
     const rows = Array.from({ length: 20 }, (_, i) => `p${i}@x.example,`)
@@ -195,7 +198,7 @@ describe('imports', () => {
     )
   })
 
-  describe('goes on where it was', () => {
+  describe('resumes where it stopped', () => {
     const rows = Array.from(
       { length: 12_000 },
       (_, i) => `person-${i % 10_000}@x.example,Näme ${i},"multi\r\nline ""${i}"""`,
@@ -203,11 +206,11 @@ describe('imports', () => {
     const file = `email,first_name,company\r\n${rows.join('\r\n')}\r\n`
     const COUNTS = { ...NONE, rowCount: 12_000, added: 10_000, joined: 10_000, duplicates: 2000 }
 
-    it('after a worker was thrown away in the middle, whatever it was doing', async () => {
+    it('after a worker was killed at any step', async () => {
       const importId = await upload(file)
       for (let step = 0; step < 4; step++) {
         // its lease stays, as after kill -9
-        await runImports(mortal(ctx, 4 + 5 * step)).catch(() => undefined)
+        await runImports(failingAfter(ctx, 4 + 5 * step)).catch(() => undefined)
         await ctx.db.query(
           `UPDATE imports SET leased_until = now() - interval '1 second' WHERE leased_until IS NOT NULL`,
         )
@@ -249,7 +252,7 @@ describe('imports', () => {
       assert.strictEqual((await findImport(ctx.db, workspaceId, importId))?.rowCount, 0)
     })
 
-    it("two workers share two imports and get in each other's way nowhere", async () => {
+    it('two workers process two imports without interfering', async () => {
       const ids = [await upload(file), await upload(file)]
       const work = async (): Promise<void> => {
         while (await runImports(ctx, 0)) {
@@ -271,7 +274,7 @@ describe('imports', () => {
       )
     })
 
-    it('cancelled, it stops and leaves nothing behind', async () => {
+    it('a cancelled import stops, and its data is deleted', async () => {
       const importId = await upload(file)
       await runImports(ctx, 0)
       assert.strictEqual(await cancelImport(ctx.db, workspaceId, importId), 'cancelled')
@@ -294,7 +297,7 @@ describe('imports', () => {
       assert.deepEqual(left, { chunks: 0, seen: 0 })
     })
 
-    it('an audience that is deleted meanwhile ends it', async () => {
+    it('deleting the audience fails the import', async () => {
       const importId = await upload(file)
       await runImports(ctx, 0)
       await ctx.db.query('UPDATE audiences SET deleted_at = now() WHERE id = $1', [audienceId])
@@ -302,7 +305,7 @@ describe('imports', () => {
       assert.deepEqual([state, reason], ['failed', 'the audience was deleted'])
     })
 
-    it('a fault that comes back ends it after five times', async () => {
+    it('an internal error fails the import after five times', async () => {
       const importId = await upload(file)
       const broken = { ...ctx, db: { ...ctx.db, transaction: () => Promise.reject(new Error('a bug')) } }
       for (let i = 0; i < 5; i++) assert.strictEqual(await runImports(broken), true)
@@ -353,10 +356,11 @@ describe('imports', () => {
         null,
       ],
       [
-        'JSON that jsonb does not take',
+        'JSON that jsonb cannot store',
         () => [
           Buffer.from(
-            `email,attributes\na@x.example,"{""a"":""\\u0000""}"\nb@x.example,"${'['.repeat(9000)}"\nc@x.example,"{""a"":""\\ud800""}"`,
+            `email,attributes\na@x.example,"{""a"":""\\u0000""}"\n` +
+              `b@x.example,"${'['.repeat(9000)}"\nc@x.example,"{""a"":""\\ud800""}"`,
           ),
         ],
         { state: 'done', rowCount: 3, failed: 3 },
@@ -387,9 +391,9 @@ describe('imports', () => {
       ['too large', repeat('email\n', 'a@x.example\n', 21), 'PAYLOAD_TOO_LARGE', /larger than 20971520/],
     ]
     for (const [name, file, code, message] of refused) {
-      it(`${name}: refused, and nothing is left`, async () => {
-        const order = { workspaceId, audienceId, isDryRun: false, mapping: {}, unknownColumns: 'ignore' } as const
-        const result = await storeUpload(ctx, order, Readable.from(file))
+      it(`${name}: rejected, and nothing is stored`, async () => {
+        const request = { workspaceId, audienceId, isDryRun: false, mapping: {}, unknownColumns: 'ignore' } as const
+        const result = await storeUpload(ctx, request, Readable.from(file))
         assert.ok(result.kind === 'refused')
         assert.strictEqual(result.refusal.error, code)
         assert.match(result.refusal.message, message)
@@ -397,10 +401,9 @@ describe('imports', () => {
       })
     }
 
-    it('pieces of any size make the same file', async () => {
-      const file = Buffer.from(
-        `\ufeffemail,first_name\n${Array.from({ length: 10_000 }, (_, i) => `p${i}@x.example,Ä${'x'.repeat(20)}${i}\n`).join('')}`,
-      )
+    it('the size of the received pieces does not matter', async () => {
+      const rows = Array.from({ length: 10_000 }, (_, i) => `p${i}@x.example,Ä${'x'.repeat(20)}${i}\n`)
+      const file = Buffer.from(`\ufeffemail,first_name\n${rows.join('')}`)
       assert.ok(file.length > CHUNK_BYTES)
       const pieces = [
         file.subarray(0, 1),
@@ -417,8 +420,8 @@ describe('imports', () => {
   })
 })
 
-/** A context whose database dies at the nth statement of a transaction. */
-function mortal(ctx: TestContext, steps: number): TestContext {
+/** A context whose database fails at the nth statement. */
+function failingAfter(ctx: TestContext, steps: number): TestContext {
   let left = steps
   const die = (): void => {
     if (left-- <= 0) throw Object.assign(new Error('gone'), { code: 'ECONNRESET' })

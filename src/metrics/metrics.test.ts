@@ -11,7 +11,7 @@ import { startProcessMetrics } from './process-metrics.ts'
 import { createRegistry, single } from './registry.ts'
 import { renderMetrics } from './exposition-format.ts'
 
-describe('figures', () => {
+describe('metrics', () => {
   it('are documented in docs/reference/metrics.md', () => {
     const rows = METRIC_NAMES.map((name) => {
       const { type, labels, help, by } = rowOf(name)
@@ -23,7 +23,7 @@ describe('figures', () => {
       markdownTable(['Name', 'Type', 'Labels', 'Meaning', 'Process'], rows),
     )
   })
-  it('have names and labels by the conventions of Prometheus', () => {
+  it('follow the naming conventions of Prometheus', () => {
     for (const name of METRIC_NAMES) {
       const { type, labels, buckets } = rowOf(name)
       assert.match(name, /^(mailstead|process)_[a-z_]+$/)
@@ -62,7 +62,7 @@ describe('figures', () => {
       ),
     )
   })
-  it('fall into the first bound that holds them', () => {
+  it('count an observation in the first bucket that includes it', () => {
     const registry = createRegistry()
     const { buckets } = METRICS.mailstead_delivery_seconds
     for (const bound of buckets) registry.observe('mailstead_delivery_seconds', ['bulk'], bound)
@@ -74,22 +74,22 @@ describe('figures', () => {
   })
 })
 
-describe('figures of several processes', () => {
+describe('metrics of several processes', () => {
   let ctx: TestContext
   before(async () => {
     ctx = await createContext()
   })
   after(() => ctx.close())
-  const told = async (self: string): Promise<unknown[]> =>
+  const processesSeenBy = async (self: string): Promise<unknown[]> =>
     (await readMetrics(ctx.redis, self)).map(({ process }) => process)
 
-  it("come together, each but one's own; those of the queues without a process", async () => {
+  it('are collected from all other processes; those of the queue name no process', async () => {
     const one: Partial<Record<MetricName, never>> = {}
     await publishMetrics(ctx.redis, 'a', { ...one, mailstead_redis_up: single(1) })
     await publishMetrics(ctx.redis, 'b', { mailstead_redis_up: single(1) })
     await publishQueueMetrics(ctx.redis, { mailstead_webhook_backlog: single(3) })
     assert.deepEqual(
-      [await told('a'), await told('b'), await told('c')],
+      [await processesSeenBy('a'), await processesSeenBy('b'), await processesSeenBy('c')],
       [
         [null, 'b'],
         [null, 'a'],
@@ -97,9 +97,9 @@ describe('figures of several processes', () => {
       ],
     )
     await removeMetrics(ctx.redis, 'b')
-    assert.deepEqual(await told('c'), [null, 'a'])
+    assert.deepEqual(await processesSeenBy('c'), [null, 'a'])
   })
-  it('of another version, or no figures at all, do no harm', async () => {
+  it('ignore data of another version and invalid data', async () => {
     await ctx.redis.mset(
       'mailstead:{metrics}:a',
       '{"unknown_total":[{"labels":[],"value":1}]}',
@@ -108,13 +108,13 @@ describe('figures of several processes', () => {
     )
     assert.strictEqual(renderMetrics(await readMetrics(ctx.redis, 'c')).trim(), '')
   })
-  it('one worker tells of the queues at a time', async () => {
+  it('only one worker at a time reports the queue', async () => {
     assert.deepEqual(
       [await claimQueueReport(ctx.redis, 60_000), await claimQueueReport(ctx.redis, 60_000)],
       [true, false],
     )
   })
-  it('a process tells of itself until it ends', async () => {
+  it('a process reports itself until it ends', async () => {
     const metrics = startProcessMetrics(ctx, 'test')
     const families = checkExposition(renderMetrics([{ process: metrics.process, snapshot: metrics.snapshot() }]))
     assert.deepEqual(
@@ -122,8 +122,8 @@ describe('figures of several processes', () => {
       METRIC_NAMES.filter((name) => rowOf(name).by === 'all'),
     )
     await publishMetrics(ctx.redis, metrics.process, metrics.snapshot())
-    assert.ok((await told('c')).includes(metrics.process))
+    assert.ok((await processesSeenBy('c')).includes(metrics.process))
     await metrics.stop()
-    assert.ok(!(await told('c')).includes(metrics.process))
+    assert.ok(!(await processesSeenBy('c')).includes(metrics.process))
   })
 })

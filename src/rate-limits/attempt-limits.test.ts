@@ -7,7 +7,7 @@ import { createAttemptLimiter } from './attempt-limits.ts'
 const log = openLog({ logLevel: 'silent' }, 'test')
 const LIMIT = { max: 2, windowMs: 60_000 }
 
-describe('attempts', () => {
+describe('attempt limits', () => {
   let own: OwnRedis
   let redis: Redis
   before(async () => {
@@ -18,32 +18,32 @@ describe('attempts', () => {
 
   const clock = { nowMs: 1_000_000, now: () => clock.nowMs }
 
-  it('are counted over all processes, each name by itself', async () => {
+  it('count each name separately, across all processes', async () => {
     const [one, two] = [createAttemptLimiter(redis, clock), createAttemptLimiter(redis, clock)]
     assert.deepEqual([await one.consume('a', LIMIT), await two.consume('a', LIMIT)], [null, null])
     const wait = await one.consume('a', LIMIT)
     assert.ok(wait !== null && wait >= 1 && wait <= 60)
     assert.strictEqual(await two.consume('b', LIMIT), null)
   })
-  it('a hundred at once: as many as may', async () => {
+  it('allow exactly the maximum of a hundred concurrent attempts', async () => {
     const attempts = createAttemptLimiter(redis, clock)
     const taken = await Promise.all(
       Array.from({ length: 100 }, () => attempts.consume('crowd', { max: 7, windowMs: 60_000 })),
     )
     assert.strictEqual(taken.filter((wait) => wait === null).length, 7)
   })
-  it('are looked at without being counted, by all processes', async () => {
+  it('can be read without counting an attempt, across all processes', async () => {
     const [one, two] = [createAttemptLimiter(redis, clock), createAttemptLimiter(redis, clock)]
     assert.strictEqual(await two.peek('failures', LIMIT), null)
     for (let i = 0; i < LIMIT.max; i++) await one.consume('failures', LIMIT)
     const wait = await two.peek('failures', LIMIT)
     assert.ok(wait !== null && wait >= 1 && wait <= 60)
   })
-  it('leave nothing in Redis when their time is over', async () => {
+  it('leave nothing in Redis after the window', async () => {
     await createAttemptLimiter(redis, clock).consume('short', { max: 1, windowMs: 1 })
     assert.ok((await redis.pttl('mailstead:attempts:{short}')) <= 1)
   })
-  it('without Redis are counted by the process, in windows from the first', async () => {
+  it('count in the process without Redis, in windows from the first attempt', async () => {
     const away = openRedis('unix:///nonexistent/redis.sock', log)
     const attempts = createAttemptLimiter(away, clock)
     assert.deepEqual(

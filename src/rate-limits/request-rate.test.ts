@@ -9,7 +9,7 @@ import { createRequestRateLimiter, type RequestRateLimiter } from './request-rat
 const log = openLog({ logLevel: 'silent' }, 'test')
 const WINDOW_MS = 10_000
 
-describe('the request rate', () => {
+describe('the request rate limit', () => {
   let server: TestServer
   let redis: Redis
   let other: Redis
@@ -38,7 +38,7 @@ describe('the request rate', () => {
     await server.stop()
   })
 
-  it('counts down over a window, refuses over it, and begins anew with the next', () => {
+  it('counts down in a window, rejects above the limit, and starts again in the next window', () => {
     const rate = start(redis)
     nowMs = WINDOW_MS * 2000 + 4000
     assert.deepEqual(rate.consume('w', 0.2), {
@@ -67,12 +67,12 @@ describe('the request rate', () => {
     assert.strictEqual(rate.consume('w', 0.2).isAllowed, true)
   })
 
-  it('an unlimited plan is never refused and is told a large number', () => {
+  it('never rejects an unlimited plan, and reports a large limit for it', () => {
     const verdict = start(redis).consume('w', null)
     assert.ok(verdict.isAllowed && verdict.limit === 2_147_483_647 && verdict.remaining === verdict.limit - 1)
   })
 
-  /** Takes now and then, as a client that polls, until the process knows of `others` requests that it did not count itself. */
+  /** Polls until the process knows of `others` requests that it did not count itself. */
   async function learn(rate: RequestRateLimiter, workspaceId: string, others: number): Promise<void> {
     let own = 0
     await until(() => {
@@ -92,7 +92,7 @@ describe('the request rate', () => {
     await until(() => !one.consume('shared', 100).isAllowed)
   })
 
-  it('goes on with its own count while Redis is away, and shares it on return', async () => {
+  it('continues with its own count while Redis is unavailable, and shares it afterwards', async () => {
     const rate = start(redis)
     await server.crash()
     await until(() => redis.status !== 'ready')

@@ -3,7 +3,7 @@ import { assert } from 'chai'
 import { SCORE_FACTORS } from './score-factors.ts'
 
 describe('docs/guides/contacts-and-audiences.md', () => {
-  it('has every factor of the score as it is', () => {
+  it('lists every factor of the score', () => {
     const text = readFileSync(new URL('../../docs/guides/contacts-and-audiences.md', import.meta.url), 'utf8')
     const rows = [...text.slice(text.indexOf('## How the score')).matchAll(/^\| (.+) \| ([\d.]+) \|$/gm)]
     assert.deepEqual(

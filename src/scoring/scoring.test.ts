@@ -23,24 +23,24 @@ const GOOD: AddressFacts = {
 
 describe('the score', () => {
   const CASES: readonly (readonly [string, Partial<AddressFacts>, number])[] = [
-    ['all is well', {}, 1],
-    ['nothing was sent yet', { outcomes: [] }, 0.8],
+    ['a good address', {}, 1],
+    ['no mail delivered yet', { outcomes: [] }, 0.8],
     ['malformed', { isWellFormed: false }, 0],
-    ['no mail domain', { domain: 'none' }, 0],
-    ['an address record alone', { domain: 'address' }, 0.7],
+    ['a domain that accepts no mail', { domain: 'none' }, 0],
+    ['a domain with only an address record', { domain: 'address' }, 0.7],
     ['disposable, and new', { isDisposable: true, outcomes: [] }, 0.24],
-    ['a role', { isRole: true }, 0.7],
+    ['a role address', { isRole: true }, 0.7],
     ['a hard bounce', { suppression: 'hard_bounce' }, 0],
     ['a complaint', { suppression: 'complaint' }, 0.2],
-    ['unsubscribed is no fault of the address', { suppression: 'unsubscribe' }, 1],
-    ['refused once since the delivery', { outcomes: ['bounced', 'delivered', 'bounced'] }, 0.6],
-    ['refused twice since', { outcomes: ['failed', 'bounced', 'delivered'] }, 0.36],
-    ['refused again and again, never delivered', { outcomes: ['failed', 'failed', 'failed', 'failed'] }, 0.173],
+    ['unsubscribed: no effect on the score', { suppression: 'unsubscribe' }, 1],
+    ['refused once since the last delivery', { outcomes: ['bounced', 'delivered', 'bounced'] }, 0.6],
+    ['refused twice since the last delivery', { outcomes: ['failed', 'bounced', 'delivered'] }, 0.36],
+    ['refused many times, never delivered', { outcomes: ['failed', 'failed', 'failed', 'failed'] }, 0.173],
   ]
   for (const [name, facts, expected] of CASES)
     it(`${name}: ${expected}`, () => assert.strictEqual(scoreOf({ ...GOOD, ...facts }), expected))
 
-  it('what is told is what is counted', () => {
+  it('lists the factors that apply', () => {
     assert.deepEqual(factorsOf({ ...GOOD, isRole: true, domain: 'address', outcomes: [] }), [
       'implicitMx',
       'role',
@@ -48,7 +48,7 @@ describe('the score', () => {
     ])
   })
 
-  it('roles and disposable domains are known', () => {
+  it('recognises role addresses and disposable domains', () => {
     const isDisposable = loadDisposableDomains()
     assert.deepEqual(['postmaster', 'Info', 'sales+list', 'anna', 'information'].map(isRoleAddress), [
       true,
@@ -63,7 +63,7 @@ describe('the score', () => {
     )
   })
 
-  it('each of the list is found, and nothing beside it: it is in order', () => {
+  it('finds every listed domain and no other, so the list is sorted', () => {
     const isDisposable = loadDisposableDomains()
     const listed = [...new Set<string>(disposable)]
     assert.deepEqual(
@@ -80,7 +80,7 @@ describe('the score', () => {
 describe('scores of contacts', () => {
   let ctx: TestContext
   let dns: TestDns
-  let means: ScoringDeps
+  let deps: ScoringDeps
   let workspaceId: string
   before(async () => {
     dns = await startDns({
@@ -94,7 +94,7 @@ describe('scores of contacts', () => {
     ctx = await createContext({ DNS_SERVERS: dns.server })
   })
   beforeEach(async () => {
-    means = {
+    deps = {
       domains: createMailDomainChecker(createDomainDns(ctx.config), ctx.clock),
       isDisposable: (domain) => domain === 'bare.example',
     }
@@ -117,7 +117,7 @@ describe('scores of contacts', () => {
     )
   }
   async function run(sweep: ScoreSweep, after = FIRST_CONTACT_ID): Promise<ScoreResult> {
-    const result = await scoreBatch(ctx, means, sweep, after)
+    const result = await scoreBatch(ctx, deps, sweep, after)
     return result.kind === 'batch' && result.scored + result.unanswered === 1000 ? run(sweep, result.last) : result
   }
   async function scores(): Promise<Record<string, number | null>> {
@@ -144,7 +144,7 @@ describe('scores of contacts', () => {
       [workspaceId, email, kind, new Date(ctx.clock.now())],
     )
 
-  it('come from the domain, the lists and the own history of the address', async () => {
+  it('follow from the domain, the lists and the delivery history of the address', async () => {
     await save(
       'new@good.example',
       'known@good.example',
@@ -179,7 +179,7 @@ describe('scores of contacts', () => {
     assert.deepEqual(await run('unscored'), { kind: 'none left' })
   })
 
-  it('a domain that nobody answers for is not bad: its contacts wait, the others go on', async () => {
+  it('contacts of a domain without a DNS answer wait; the others are scored', async () => {
     await save('a@broken.example', 'b@good.example')
     assert.deepInclude(await run('unscored'), { scored: 1, unanswered: 1 })
     assert.deepEqual(await scores(), { 'a@broken.example': null, 'b@good.example': 0.8 })
@@ -189,24 +189,24 @@ describe('scores of contacts', () => {
     assert.strictEqual((await scores())['a@broken.example'], 0.8)
   })
 
-  it('a domain is asked once for all its contacts, and not by more than 20 at once; DNS that is away is not asked for ever', async () => {
+  it('queries a domain once for all its contacts, and stops when DNS does not answer at all', async () => {
     await save(...Array.from({ length: 300 }, (_, i) => `p${i}@good.example`))
     const before = dns.queries.length
     await run('unscored')
     assert.strictEqual(dns.queries.length - before, 1)
-    let asked = 0
+    let queries = 0
     const nobody = async (): Promise<{ kind: 'failed'; reason: string }> => {
-      asked++
+      queries++
       await Promise.resolve()
       return { kind: 'failed', reason: 'test' }
     }
     const domains = createMailDomainChecker({ mx: nobody, addresses: nobody }, ctx.clock)
-    const verdicts = await domains(new Set(Array.from({ length: 5000 }, (_, i) => `${i}.example`)))
-    assert.ok(asked <= 60, String(asked))
-    assert.deepEqual([verdicts.size, new Set(verdicts.values())], [5000, new Set(['unknown'])])
+    const results = await domains(new Set(Array.from({ length: 5000 }, (_, i) => `${i}.example`)))
+    assert.ok(queries <= 60, String(queries))
+    assert.deepEqual([results.size, new Set(results.values())], [5000, new Set(['unknown'])])
   })
 
-  it('are made anew after 30 days, and when the address comes on the suppression list', async () => {
+  it('are renewed after 30 days, and when the address is suppressed', async () => {
     await save('a@good.example', 'b@good.example', 'c@good.example')
     await run('unscored')
     assert.deepEqual(await run('aged'), { kind: 'none left' })
@@ -223,13 +223,13 @@ describe('scores of contacts', () => {
     assert.strictEqual((await scores())['c@good.example'], 1)
   })
 
-  it("two workers at once write each score once, and a contact that is deleted meanwhile is nobody's trouble", async () => {
+  it('two workers write each score once, and a contact that is deleted meanwhile does no harm', async () => {
     await save(...Array.from({ length: 50 }, (_, i) => `p${i}@good.example`))
     const slow: ScoringDeps = {
-      ...means,
+      ...deps,
       domains: async (domains) => {
         await ctx.db.query(`DELETE FROM contacts WHERE email = 'p1@good.example'`)
-        return means.domains(domains)
+        return deps.domains(domains)
       },
     }
     await Promise.all([

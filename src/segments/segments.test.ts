@@ -18,7 +18,7 @@ function filterOf(given: unknown): Filter {
 }
 
 describe('filters', () => {
-  const FOLDED: readonly (readonly [unknown, Filter])[] = [
+  const CANONICAL: readonly (readonly [unknown, Filter])[] = [
     [{ tag: 'vip' }, { tag: 'vip', has: true }],
     [
       { attribute: 'plan', value: 'pro' },
@@ -48,8 +48,8 @@ describe('filters', () => {
     [{ not: { any: [{ tag: 'a', has: false }] } }, { not: { any: [{ tag: 'a', has: false }] } }],
     [{ all: [] }, { all: [] }],
   ]
-  for (const [given, expected] of FOLDED)
-    it(`${JSON.stringify(given)} is read`, () => assert.deepEqual(filterOf(given), expected))
+  for (const [given, expected] of CANONICAL)
+    it(`${JSON.stringify(given)} is accepted`, () => assert.deepEqual(filterOf(given), expected))
 
   const nested = (levels: number): unknown => (levels === 0 ? { tag: 'a' } : { not: nested(levels - 1) })
   const WRONG: readonly (readonly [unknown, string, RegExp])[] = [
@@ -79,7 +79,7 @@ describe('filters', () => {
     [{ any: Array.from({ length: 6 }, () => ({ activity: 'opened' })) }, 'filter', /at most 5 conditions on activity/],
   ]
   for (const [given, path, message] of WRONG) {
-    it(`${JSON.stringify(given)?.slice(0, 60)} is refused: ${message.source}`, () => {
+    it(`${JSON.stringify(given)?.slice(0, 60)} is rejected: ${message.source}`, () => {
       const read = readFilter(given)
       assert.ok(!read.ok)
       assert.strictEqual(read.details[0]?.path, path)
@@ -87,7 +87,7 @@ describe('filters', () => {
     })
   }
 
-  it('any JSON is read or refused', () => {
+  it('any JSON is accepted or rejected, never an exception', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (given) => {
         readFilter(given)
@@ -96,7 +96,7 @@ describe('filters', () => {
   })
 })
 
-/** Filters of all kinds; names and values are drawn from `texts`. */
+/** Random filters of all kinds; names and values are drawn from `texts`. */
 function filters(texts: fc.Arbitrary<string>, audiences: fc.Arbitrary<string>): fc.Arbitrary<unknown> {
   const value = fc.oneof(texts, fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e9, max: 1e9 }), fc.boolean())
   const textFields = Object.entries(SEGMENT_FIELDS)
@@ -214,7 +214,7 @@ describe('segments', () => {
       `,
       [newId(), workspaceId],
     )
-    // a scanner is nobody
+    // an open by a scanner does not count
     await ctx.db.query(
       sql`
         INSERT INTO events (id, workspace_id, type, recipient, data, created_at)
@@ -281,7 +281,7 @@ describe('segments', () => {
     })
   }
 
-  it('what was sent long ago is not within a few days', async () => {
+  it('activity before the given days does not count', async () => {
     ctx.advance(40 * DAY_MS)
     const filter = filterOf({
       any: [
@@ -295,7 +295,7 @@ describe('segments', () => {
     )
   })
 
-  it('another workspace has none of them', async () => {
+  it('another workspace has none of these contacts', async () => {
     const selection = {
       workspaceId: await ctx.newWorkspace(),
       audienceId,
@@ -306,7 +306,7 @@ describe('segments', () => {
     assert.strictEqual(await countSelection(ctx.db, { ...selection, audienceId: null }, NOW), 0)
   })
 
-  it('the SQL text depends on the shape alone: no name and no value of a caller is in it', () => {
+  it('the SQL text depends only on the shape of the filter: it contains no name or value of the caller', () => {
     fc.assert(
       fc.property(filters(NASTY, fc.constant(AUDIENCE)), (given) => {
         const plain = filterOf(
@@ -331,7 +331,7 @@ describe('segments', () => {
     )
   })
 
-  it('every filter runs, and everybody is in it or in its opposite', async () => {
+  it('every filter runs, and every contact matches it or its negation', async () => {
     await fc.assert(
       fc.asyncProperty(filters(NASTY, fc.constantFrom(AUDIENCE, audienceId)), async (given) => {
         const both = [...(await find(given)), ...(await find({ not: given }))].toSorted()

@@ -14,26 +14,26 @@ import {
 
 const MINUTE = 60_000
 
-describe('what is learned of a limit', () => {
+describe('a learned limit', () => {
   const at = (nowMs: number) => ({ nowMs, scale: 1 })
 
-  it('halves, and a burst of complaints counts once', () => {
+  it('halves, and a burst of replies counts once', () => {
     const first = halve(UNLEARNED, 10, at(MINUTE))
     assert.strictEqual(allowedConnections(first, 10), 5)
     assert.strictEqual(halve(first, 10, at(MINUTE + 9000)), first)
     assert.strictEqual(allowedConnections(halve(first, 10, at(MINUTE + 10_000)), 10), 2)
   })
-  it('comes back slowly: nothing for a minute, then a connection for fifty deliveries, and at the limit it is forgotten', () => {
+  it('rises after a minute by one connection for fifty deliveries, and is dropped at the full limit', () => {
     const low = halve(UNLEARNED, 4, at(MINUTE))
     assert.strictEqual(recover(low, 1000, 4, at(2 * MINUTE - 1)), low)
     assert.strictEqual(allowedConnections(recover(low, 49, 4, at(2 * MINUTE)), 4), 2)
     assert.strictEqual(allowedConnections(recover(low, 50, 4, at(2 * MINUTE)), 4), 3)
     assert.strictEqual(recover(low, 100, 4, at(2 * MINUTE)), UNLEARNED)
   })
-  it('after a suspension it begins with one', () => {
+  it('starts with one connection after a suspension', () => {
     assert.strictEqual(allowedConnections(startAfterSuspension(MINUTE), 10), 1)
   })
-  it('is never above the limit, never below one, and never stuck: without complaints it is whole again', () => {
+  it('stays between one and the limit, and recovers fully without further replies', () => {
     const step = fc.record({
       passMs: fc.nat(200_000),
       what: fc.oneof(fc.constant('slow' as const), fc.constant('over' as const), fc.nat(500)),
@@ -68,7 +68,7 @@ describe('what is learned of a limit', () => {
   })
 })
 
-describe('what was learned', () => {
+describe('stored limits', () => {
   let ctx: TestContext
   before(async () => {
     ctx = await createContext()
@@ -83,7 +83,7 @@ describe('what was learned', () => {
     knownAtMs: reducedAtMs,
   })
 
-  it('is kept, the later halving of two processes stays, and what came back is forgotten', async () => {
+  it('survive restarts; of two processes the later halving wins; a recovered limit is deleted', async () => {
     const now = Date.now()
     await storeLearnedLimits(ctx.db, [row('google', 2.5, now), row('yahoo', 1, now)])
     await Promise.all([
@@ -93,10 +93,10 @@ describe('what was learned', () => {
     const read = async () =>
       (await loadLearnedLimits(ctx.db)).map(({ pace, connections }) => `${pace} ${connections}`).toSorted()
     assert.deepEqual(await read(), ['google 1', 'yahoo 1'])
-    const whole = (knownAtMs: number) => ({ pace: 'google', source: 'default', ...UNLEARNED, knownAtMs })
-    await storeLearnedLimits(ctx.db, [whole(now)])
+    const recovered = (knownAtMs: number) => ({ pace: 'google', source: 'default', ...UNLEARNED, knownAtMs })
+    await storeLearnedLimits(ctx.db, [recovered(now)])
     assert.deepEqual(await read(), ['google 1', 'yahoo 1'], 'known before the last halving')
-    await storeLearnedLimits(ctx.db, [whole(now + 2000)])
+    await storeLearnedLimits(ctx.db, [recovered(now + 2000)])
     assert.deepEqual(await read(), ['yahoo 1'])
   })
 })

@@ -16,7 +16,7 @@ const GOOD = [
   'a*b*c*',
   'a?b?c?d?e?f?g?h?i?j',
 ]
-const REFUSED: readonly [pattern: string, why: RegExp][] = [
+const REFUSED: readonly [pattern: string, reason: RegExp][] = [
   ['', /characters/],
   ['x'.repeat(301), /characters/],
   ['(a+)+', /repeat a group/],
@@ -33,18 +33,18 @@ const REFUSED: readonly [pattern: string, why: RegExp][] = [
 
 describe('patterns of the shaping file', () => {
   for (const source of GOOD) it(`accepts ${source}`, () => assert.strictEqual(readPattern(source).kind, 'pattern'))
-  for (const [source, why] of REFUSED) {
-    it(`refuses ${source.slice(0, 20) || 'nothing'}`, () => {
+  for (const [source, reason] of REFUSED) {
+    it(`rejects ${source.slice(0, 20) || 'nothing'}`, () => {
       const read = readPattern(source)
       assert.ok(read.kind === 'refused')
-      assert.match(read.reason, why)
+      assert.match(read.reason, reason)
     })
   }
   it('ignore case', () => {
     const read = readPattern('Too many')
     assert.ok(read.kind === 'pattern' && read.pattern.matches(examinedPart('421 TOO MANY connections')))
   })
-  it('are matched with the first 500 characters of a text', () => {
+  it('examine the first 500 characters of a text', () => {
     const read = readPattern('^x*y')
     assert.ok(read.kind === 'pattern')
     assert.ok(read.pattern.matches(examinedPart(`${'x'.repeat(499)}y`)))

@@ -21,7 +21,7 @@ const CHANGED =
     '  slow: {domains: [slow.example], connections: 1, messages_per_connection: 1}\n  transport-map',
   ) + '  - {name: too-many, text: too many, action: slow}\n'
 
-/** Refusals as attempts have them: how many, of whom, and when. */
+/** Stored replies: how many, for which domain and host, and when. */
 const REPLIES: readonly [count: number, domain: string, host: string | null, reply: string, daysAgo: number][] = [
   [3, 'y.example', 'mta5.am0.yahoodns.net', '421 [TS04] deferred', 1],
   [2, 'slow.example', 'mx.slow.example', '450 too many', 2],
@@ -107,7 +107,7 @@ describe('mailstead shaping', function () {
     )
   }
 
-  it('replays what receivers said through a changed file, and shows what would differ', async () => {
+  it('replay: runs stored replies through a changed file, and shows the differences', async () => {
     const { stdout, code } = await run('replay', changed, '--json')
     assert.strictEqual(code, 0)
     const nothing = { suspend: 0, slow: 0, tell: 0, nothing: 0 }
@@ -133,14 +133,14 @@ describe('mailstead shaping', function () {
       ].map(([receiver, count]) => ({ receiver, reply: '450 too many', count, before: null, after: 'too-many' })),
     })
   })
-  it('further back, there is more', async () => {
+  it('replay: --days includes older replies', async () => {
     assert.strictEqual(
       (JSON.parse((await run('replay', changed, '--days', '30', '--json')).stdout) as { replies: number }).replies,
       20,
     )
     assert.match((await run('replay', file)).stdout, /Nothing would differ/)
   })
-  it('resume: one site of a receiver, or the receiver with all of its sites', async () => {
+  it('resume: one site of a receiver, or the receiver with all its sites', async () => {
     const stop = (...paces: string[]): Promise<unknown> =>
       ctx.db.query(
         sql`
@@ -163,7 +163,7 @@ describe('mailstead shaping', function () {
     assert.strictEqual((await run('resume', '*')).code, 0)
     assert.deepEqual(await left(), ['outlook2', 'outlook2/d.mx'])
   })
-  it('checks: what is wrong with its line, and exit code 1', async () => {
+  it('check: reports each error with its line, and exits with 1', async () => {
     const { code, stdout } = await run('check', wrong)
     assert.strictEqual(code, 1)
     assert.match(stdout, /wrong\.yaml:2: .*at least 1/)

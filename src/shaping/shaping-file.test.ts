@@ -7,7 +7,7 @@ import { findReceiver, findRule } from './rule-match.ts'
 import { ANY_SOURCE, throttleKeyOf, throttleSourceOf } from './throttle-key.ts'
 import { bucketOf, readDuration, readRate } from './rate-syntax.ts'
 
-const OWN = readFileSync(new URL('../../config/shaping.yaml', import.meta.url), 'utf8')
+const DEFAULT = readFileSync(new URL('../../config/shaping.yaml', import.meta.url), 'utf8')
 const BASE = `receivers:
   google: {mx: ['*.google.com'], domains: [gmail.com], provider_wide: true, connections: 5, messages_per_connection: 50}
   transport-map: {connections: 20, messages_per_connection: 1000}
@@ -22,17 +22,17 @@ function shapingOf(text: string): Shaping {
 
 const host = (name: string, isMapped = false) => ({ name, isMapped })
 
-describe('what shares a pace', () => {
-  it('is a receiver or a site of it, from one source or from all', () => {
-    const pace = { isProviderWide: false, isForAllSources: false }
+describe('the key of a throttle', () => {
+  it('is a receiver or one of its sites, for one source or for all', () => {
+    const perSite = { isProviderWide: false, isForAllSources: false }
     assert.deepEqual(
-      [throttleKeyOf({ name: 'a', isProviderWide: true }, 'mx'), throttleKeyOf({ name: 'a', ...pace }, 'mx')],
+      [throttleKeyOf({ name: 'a', isProviderWide: true }, 'mx'), throttleKeyOf({ name: 'a', ...perSite }, 'mx')],
       ['a', 'a/mx'],
     )
     assert.deepEqual(
       [
-        throttleSourceOf(pace, 'out1'),
-        throttleSourceOf(pace, null),
+        throttleSourceOf(perSite, 'out1'),
+        throttleSourceOf(perSite, null),
         throttleSourceOf({ isForAllSources: true }, 'out1'),
       ],
       ['out1', ANY_SOURCE, ANY_SOURCE],
@@ -49,9 +49,9 @@ describe('what shares a pace', () => {
   })
 })
 
-describe('the shaping file that comes along', () => {
-  it('has nothing that can never match', () => {
-    assert.deepEqual(lintShaping(OWN), [])
+describe('the default shaping file', () => {
+  it('has no rule or host that can never match', () => {
+    assert.deepEqual(lintShaping(DEFAULT), [])
   })
   const HOSTS: readonly [hosts: readonly string[], receiver: string, connections: number, messages: number][] = [
     [['mx.example.com'], 'default', 10, 100],
@@ -67,20 +67,20 @@ describe('the shaping file that comes along', () => {
   ]
   for (const [hosts, name, connections, messages] of HOSTS) {
     it(`${hosts.join(', ') || 'no host'} → ${name}`, () => {
-      const receiver = findReceiver(shapingOf(OWN), { domain: 'a.example', hosts: hosts.map((one) => host(one)) })
+      const receiver = findReceiver(shapingOf(DEFAULT), { domain: 'a.example', hosts: hosts.map((one) => host(one)) })
       assert.deepEqual(
         [receiver.name, receiver.connections, receiver.messagesPerConnection],
         [name, connections, messages],
       )
     })
   }
-  it('a domain is found before its hosts; a host of the transport map is ours whatever its name', () => {
+  it('a domain takes precedence over its hosts; the transport map takes precedence over both', () => {
     assert.strictEqual(
-      findReceiver(shapingOf(OWN), { domain: 'gmail.com', hosts: [host('mx.other.example')] }).name,
+      findReceiver(shapingOf(DEFAULT), { domain: 'gmail.com', hosts: [host('mx.other.example')] }).name,
       'google',
     )
     assert.strictEqual(
-      findReceiver(shapingOf(OWN), { domain: 'gmail.com', hosts: [host('aspmx.l.google.com', true)] }).name,
+      findReceiver(shapingOf(DEFAULT), { domain: 'gmail.com', hosts: [host('aspmx.l.google.com', true)] }).name,
       'transport-map',
     )
   })
@@ -100,7 +100,8 @@ describe('the shaping file that comes along', () => {
     ],
     [
       'outlook',
-      "550 5.7.1 Unfortunately, messages from [192.0.2.1] weren't sent. part of their network is on our block list (S3140).",
+      "550 5.7.1 Unfortunately, messages from [192.0.2.1] weren't sent. " +
+        'part of their network is on our block list (S3140).',
       'outlook-block-list',
     ],
     ['google', '421 4.7.28 Our system has detected an unusual rate of unsolicited mail', 'google-unusual-rate'],
@@ -118,10 +119,10 @@ describe('the shaping file that comes along', () => {
     ['default', '550 5.7.1 too many connections', null],
   ]
   for (const [receiver, text, rule] of REPLIES) {
-    it(`${receiver}: ${text.slice(0, 50)} → ${rule ?? 'nothing'}`, () => {
+    it(`${receiver}: ${text.slice(0, 50)} → ${rule ?? 'no rule'}`, () => {
       const [, code, enhanced = null, rest = ''] = /^(\d{3}) (?:(\d\.\d+\.\d+) )?(.*)$/.exec(text) ?? []
       assert.strictEqual(
-        findRule(shapingOf(OWN), receiver, { code: Number(code), enhanced, text: rest })?.name ?? null,
+        findRule(shapingOf(DEFAULT), receiver, { code: Number(code), enhanced, text: rest })?.name ?? null,
         rule,
       )
     })
@@ -131,15 +132,15 @@ describe('the shaping file that comes along', () => {
 const rules = (...lines: string[]): string => `${BASE}rules:\n${lines.map((line) => `  - ${line}\n`).join('')}`
 const WRONG: readonly [what: string, file: string, line: number, text: RegExp][] = [
   ['no YAML', 'receivers: [', 1, /./],
-  ['an unknown word', `${BASE}rulez: []\n`, 1, /rulez/],
+  ['an unknown key', `${BASE}rulez: []\n`, 1, /rulez/],
   ['a limit of zero', BASE.replace('connections: 10', 'connections: 0'), 4, /at least 1/],
   ['a rate of zero', BASE.replace('connections: 10', 'message_rate: 0/min, connections: 10'), 4, /rate/],
-  ['no default', BASE.replace('  default', '  other'), 0, /no default/],
+  ['no default', BASE.replace('  default', '  other'), 0, /"default" is missing/],
   [
-    'a receiver that is never met',
+    'a receiver that never matches',
     BASE.replace('  default', '  other: {connections: 1, messages_per_connection: 1}\n  default'),
     4,
-    /never met/,
+    /never matches/,
   ],
   [
     'a receiver twice',
@@ -148,31 +149,36 @@ const WRONG: readonly [what: string, file: string, line: number, text: RegExp][]
     /unique/,
   ],
   [
-    'hosts that an earlier receiver takes',
+    'hosts that an earlier receiver covers',
     BASE.replace(
       '  transport',
       "  late: {mx: ['*.l.google.com'], connections: 1, messages_per_connection: 1}\n  transport",
     ),
     3,
-    /never reached: google/,
+    /never matches: the earlier google covers it/,
   ],
   [
-    'a domain that an earlier receiver takes',
+    'a domain that an earlier receiver covers',
     BASE.replace(
       '  transport',
       '  late: {domains: [gmail.com], connections: 1, messages_per_connection: 1}\n  transport',
     ),
     3,
-    /never reached/,
+    /never matches/,
   ],
-  ['the same host twice', BASE.replace("'*.google.com'", "'*.google.com', '*.google.com'"), 2, /never reached/],
-  ['a receiver nobody knows', rules('{name: a, receiver: gogle, code: 421, action: slow}'), 6, /no receiver gogle/],
-  ['a name twice', rules('{name: a, code: 421, action: slow}', '{name: a, code: 451, action: slow}'), 7, /taken/],
+  ['the same host twice', BASE.replace("'*.google.com'", "'*.google.com', '*.google.com'"), 2, /never matches/],
+  ['an unknown receiver', rules('{name: a, receiver: gogle, code: 421, action: slow}'), 6, /no receiver named gogle/],
   [
-    'a rule after one that takes everything',
+    'a duplicate rule name',
+    rules('{name: a, code: 421, action: slow}', '{name: a, code: 451, action: slow}'),
+    7,
+    /has the same name/,
+  ],
+  [
+    'a rule after one that matches everything',
     rules('{name: a, action: tell}', '{name: b, code: 421, action: slow}'),
     7,
-    /never match.*a comes/,
+    /never match.*rule a covers/,
   ],
   [
     'a narrower rule after a wider one',
@@ -190,23 +196,23 @@ const WRONG: readonly [what: string, file: string, line: number, text: RegExp][]
     /never match/,
   ],
   [
-    'a text that the pattern before it finds',
+    'a text that an earlier pattern matches',
     rules('{name: a, text: "too (many|much)", action: slow}', '{name: b, text: "too many clients", action: slow}'),
     7,
     /never match/,
   ],
   [
-    'a rule that two before it take together',
+    'a rule that two earlier rules cover together',
     rules(
       '{name: a, code: 421, text: busy, action: slow}',
       '{name: b, code: [450, 451], text: busy, action: slow}',
       '{name: c, code: [421, 451], text: busy, action: tell}',
     ),
     8,
-    /never match.*a and b come/,
+    /never match.*a and b cover/,
   ],
   [
-    'a rule of all receivers after rules of each',
+    'a rule for all receivers after rules for each',
     rules(
       '{name: a, receiver: [google, default], text: busy, action: slow}',
       '{name: b, receiver: transport-map, text: busy, action: slow}',
@@ -216,7 +222,7 @@ const WRONG: readonly [what: string, file: string, line: number, text: RegExp][]
     /never match/,
   ],
   [
-    'a pattern of which each part is found before',
+    'a pattern whose alternatives are all covered',
     rules(
       '{name: a, text: "too (many|much)", action: slow}',
       '{name: b, text: "wait (a|the)", action: slow}',
@@ -226,18 +232,18 @@ const WRONG: readonly [what: string, file: string, line: number, text: RegExp][]
     /never match/,
   ],
   [
-    'a part of an earlier pattern',
+    'an alternative of an earlier pattern',
     rules('{name: a, text: "busy|too m.ny", action: slow}', '{name: b, code: 421, text: "too m.ny", action: tell}'),
     7,
     /never match/,
   ],
-  ['a beginning in the middle of a pattern', rules('{name: a, text: "too^many", action: slow}'), 6, /never match/],
-  ['an end in the middle of a pattern', rules('{name: a, text: "busy$now|full$x", action: slow}'), 6, /never match/],
-  ['a code that is no refusal', rules('{name: a, code: 250, action: slow}'), 6, /refusals/],
-  ['a suspension without a time', rules('{name: a, code: 421, action: suspend}'), 6, /time/],
-  ['a time without a suspension', rules('{name: a, code: 421, action: slow, for: 2h}'), 6, /only suspend/],
-  ['an alias that names nothing', '*-', 0, /alias/i],
-  ['a pattern that could take for ever', rules('{name: a, text: "(a+)+", action: slow}'), 6, /group/],
+  ['a ^ in the middle of a pattern', rules('{name: a, text: "too^many", action: slow}'), 6, /never match/],
+  ['a $ in the middle of a pattern', rules('{name: a, text: "busy$now|full$x", action: slow}'), 6, /never match/],
+  ['a code below 400', rules('{name: a, code: 250, action: slow}'), 6, /4xx or 5xx/],
+  ['a suspension without a duration', rules('{name: a, code: 421, action: suspend}'), 6, /duration/],
+  ['a duration without a suspension', rules('{name: a, code: 421, action: slow, for: 2h}'), 6, /only to suspend/],
+  ['an unknown alias', '*-', 0, /alias/i],
+  ['a pattern that repeats a group', rules('{name: a, text: "(a+)+", action: slow}'), 6, /group/],
 ]
 
 describe('the linter of shaping files', () => {
@@ -250,7 +256,7 @@ describe('the linter of shaping files', () => {
       )
     })
   }
-  it('says nothing of rules that can match', () => {
+  it('reports no rule that can match', () => {
     assert.deepEqual(
       lintShaping(
         rules(
@@ -271,7 +277,7 @@ describe('the linter of shaping files', () => {
       [],
     )
   })
-  it('takes any text for a file without failing', () => {
+  it('never throws, whatever the text', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
         lintShaping(text)
@@ -280,8 +286,8 @@ describe('the linter of shaping files', () => {
   })
 })
 
-describe('rates and times', () => {
-  it('read as written, or not at all', () => {
+describe('rates and durations', () => {
+  it('are read as written, or rejected', () => {
     assert.deepEqual(
       [readRate('100/min'), readRate('5 / s'), readRate('0/min'), readRate('5/week'), readRate('-1/s')],
       [{ count: 100, perMs: 60_000 }, { count: 5, perMs: 1000 }, null, null, null],
@@ -291,7 +297,7 @@ describe('rates and times', () => {
       [7_200_000, 90_000, null, null],
     )
   })
-  it('a bucket never gives more than the rate in any such time, and all of nearly it over a long one', () => {
+  it('a bucket never exceeds the rate in any period, and nearly reaches it over a long time', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 10_000 }), (count) => {
         const { size, refillPerMs } = bucketOf({ count, perMs: 1000 })

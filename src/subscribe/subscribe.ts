@@ -34,7 +34,7 @@ export interface FormSubmission {
 }
 
 export type SubscribeOutcome =
-  | { readonly kind: 'taken'; readonly form: SubscribeForm }
+  | { readonly kind: 'accepted'; readonly form: SubscribeForm }
   | { readonly kind: 'no form' }
   | { readonly kind: 'too often'; readonly retryAfter: number }
   /** Confirmation is required, and the workspace has no domain to send it from. */
@@ -49,7 +49,7 @@ export async function submitForm(ctx: SubscribeContext, submission: FormSubmissi
   if (network !== null) return { kind: 'too often', retryAfter: network }
   const form = await findForm(ctx.db, submission.token)
   if (form === null) return { kind: 'no form' }
-  if (submission.isHoneypotFilled) return { kind: 'taken', form }
+  if (submission.isHoneypotFilled) return { kind: 'accepted', form }
   const inbox = await limitEmail(ctx, submission.person.email)
   if (inbox !== null) return { kind: 'too often', retryAfter: inbox }
   const [outcome] = await Promise.all([
@@ -68,7 +68,7 @@ async function addSubscriber(
   const result = await ctx.db.transaction((tx) => join(tx, at, person))
   if (result.kind === 'no audience') return { kind: 'no form' }
   publishNotifications(ctx, result.notifications)
-  return { kind: 'taken', form }
+  return { kind: 'accepted', form }
 }
 
 /** Everyone gets the same confirmation message, known or not, and not again for a while. */
@@ -85,27 +85,29 @@ async function sendConfirmation(
     )
     return { kind: 'no sender' }
   }
-  if (!(await maySendConfirmation(ctx, form.audienceId, person.email))) return { kind: 'taken', form }
+  if (!(await maySendConfirmation(ctx, form.audienceId, person.email))) return { kind: 'accepted', form }
   const request: SubscriptionRequest = { workspaceId: form.workspaceId, audienceId: form.audienceId, ...person }
   await ctx.acceptor.accept(buildConfirmationMail(ctx, form, sender, request))
-  return { kind: 'taken', form }
+  return { kind: 'accepted', form }
+}
+
+export interface PendingConfirmation {
+  readonly form: SubscribeForm
+  readonly request: SubscriptionRequest
 }
 
 /**
  * The request that a link confirms; null if the token is invalid or expired, or the audience was deleted. Changes
  * nothing.
  */
-export async function readConfirmation(
-  ctx: Context,
-  token: string,
-): Promise<{ readonly form: SubscribeForm; readonly wish: SubscriptionRequest } | null> {
+export async function readConfirmation(ctx: Context, token: string): Promise<PendingConfirmation | null> {
   const request = readConfirmationToken(ctx, token)
   const form = request === null ? null : await findFormByAudience(ctx.db, request)
-  return request === null || form === null ? null : { form, wish: request }
+  return request === null || form === null ? null : { form, request: request }
 }
 
 /** Confirms a request, by the button on the page behind the link. @throws like `submitForm`. */
 export async function confirmSubscription(ctx: SubscribeContext, token: string): Promise<SubscribeOutcome> {
   const found = await readConfirmation(ctx, token)
-  return found === null ? { kind: 'no form' } : addSubscriber(ctx, found.form, found.wish)
+  return found === null ? { kind: 'no form' } : addSubscriber(ctx, found.form, found.request)
 }
