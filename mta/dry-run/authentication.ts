@@ -1,7 +1,8 @@
 /**
- * What a receiver would find out about the message, asked in the DNS that receivers ask: whether its signatures verify, whether SPF lets
- * our address send for the return-path, and whether either is aligned with the From header (DMARC). Judged by mailauth, not by our signer.
- * DNS that does not answer, and anything that mailauth throws, is told and is no verdict.
+ * Checks DKIM, SPF and DMARC of a message as a receiver would, with queries to public DNS: whether its signatures
+ * verify, whether SPF permits our address for the return-path, and whether either is aligned with the From header.
+ * mailauth verifies, not our signer. A DNS failure or an exception of mailauth becomes a step that says so; it is not a
+ * result.
  */
 import { Resolver } from 'node:dns/promises'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
@@ -16,7 +17,7 @@ export interface MailToAuthenticate {
   readonly data: Buffer
   readonly returnPath: string
   readonly ehloName: string
-  /** Where the connection came from; null when there was none. */
+  /** The local address of the connection; null if none was made. */
   readonly sourceAddress: string | null
 }
 
@@ -55,14 +56,14 @@ async function checkDkim({ data }: MailToAuthenticate, resolver: ResolveRecords)
       .filter(({ status }) => status.result === 'pass')
       .map(({ signingDomain, id }) => ({ domain: signingDomain ?? '', ...(id === undefined ? {} : { id }) }))
     const says = found
-      .map(
-        ({ selector, signingDomain, algo, status }) =>
-          `${selector}._domainkey.${signingDomain} (${algo}): ${status.result}${status.comment ? `, ${status.comment}` : ''}`,
-      )
+      .map(({ selector, signingDomain, algo, status }) => {
+        const comment = status.comment ? `, ${status.comment}` : ''
+        return `${selector}._domainkey.${signingDomain} (${algo}): ${status.result}${comment}`
+      })
       .join('; ')
     if (found.length === 0)
       return {
-        step: warn('DKIM', 'it is not signed', 'sign it: the sending domain has no active key'),
+        step: warn('DKIM', 'the message is not signed', 'create a DKIM key: the sending domain has no active key'),
         passed,
         headerFrom,
       }
@@ -74,14 +75,14 @@ async function checkDkim({ data }: MailToAuthenticate, resolver: ResolveRecords)
       }
     if (passed.length < found.length)
       return {
-        step: warn('DKIM', says, 'one signature is good enough; publish the record of the other'),
+        step: warn('DKIM', says, 'one valid signature is enough; publish the DKIM record of the other'),
         passed,
         headerFrom,
       }
     return { step: ok('DKIM', says), passed, headerFrom }
   } catch (error) {
     return {
-      step: fail('DKIM', `it could not be verified: ${errorText(error)}`, 'look at the message'),
+      step: fail('DKIM', `DKIM verification failed: ${errorText(error)}`, 'check the message'),
       passed: [],
       headerFrom: [],
     }
@@ -96,10 +97,12 @@ async function checkSpf(
   const { sourceAddress, returnPath, ehloName } = mail
   const domain = returnPath.slice(returnPath.lastIndexOf('@') + 1)
   if (sourceAddress === null)
-    return { step: skipped('SPF', 'no connection was made, so the address we send from is not known'), passed: [] }
+    return { step: skipped('SPF', 'no connection was made, so the source address is unknown'), passed: [] }
   if (!isReachable(sourceAddress, allowPrivateTargets)) {
-    const says = `we connect from ${sourceAddress}, which receivers do not see (NAT): SPF of ${domain} cannot be judged here`
-    return { step: warn('SPF', says, 'see that SPF names the public address'), passed: [] }
+    const says =
+      `the source address is ${sourceAddress}, which receivers do not see (NAT): ` +
+      `SPF of ${domain} cannot be checked here`
+    return { step: warn('SPF', says, 'check that the SPF record names the public address'), passed: [] }
   }
   try {
     const { status, domain: checkedDomain } = await spf({
@@ -114,7 +117,7 @@ async function checkSpf(
     if (status.result === 'pass') return { step: ok('SPF', says), passed: [checkedDomain ?? domain] }
     return { step: warn('SPF', says, `publish an SPF record at ${domain} that names ${sourceAddress}`), passed: [] }
   } catch (error) {
-    return { step: warn('SPF', `it could not be judged: ${errorText(error)}`, 'look at the DNS server'), passed: [] }
+    return { step: warn('SPF', `the check failed: ${errorText(error)}`, 'check the DNS server'), passed: [] }
   }
 }
 
@@ -130,22 +133,23 @@ async function checkDmarc(
       spfDomains: passedDomains.spf,
       resolver: resolver as never,
     })
-    if (found === false) return fail('DMARC', 'the From header names no single domain', 'write one address into it')
+    if (found === false)
+      return fail('DMARC', 'the From header does not have exactly one domain', 'use one address in From')
     const { status, policy, domain } = found
     if (status.result === 'pass') return ok('DMARC', `aligned with ${domain}; its policy is ${policy}`)
     if (status.result === 'none')
       return warn(
         'DMARC',
         `${domain} has no DMARC record`,
-        `publish v=DMARC1; p=none at _dmarc.${domain}: large receivers ask for one`,
+        `publish v=DMARC1; p=none at _dmarc.${domain}: large receivers require one`,
       )
     return fail(
       'DMARC',
       `neither DKIM nor SPF passes for a domain aligned with ${domain} (${status.result}); its policy is ${policy}`,
-      'mend DKIM: it is aligned when the domain itself signs',
+      'correct DKIM: it is aligned if the From domain itself signs',
     )
   } catch (error) {
-    return warn('DMARC', `it could not be judged: ${errorText(error)}`, 'look at the DNS server')
+    return warn('DMARC', `the check failed: ${errorText(error)}`, 'check the DNS server')
   }
 }
 

@@ -1,4 +1,4 @@
-/** The steps between the gates and the connection: route, limits of the receiver, addresses and TLS policy. */
+/** The steps between the gates and the connection: route, receiver limits, addresses and TLS policy. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Host } from '#mta/route/route.ts'
 import type { TlsPolicy } from '#mta/security/policy.ts'
@@ -9,13 +9,13 @@ import { probeDestination } from './session.ts'
 import { fail, ok, warn } from './steps.ts'
 
 const SECOND = 1000
-/** A fetch is given up before. */
+/** Longer than the timeout of a policy fetch. */
 const POLICY_TIMEOUT_MS = 16 * SECOND
 const POLICY_POLL_MS = 250
-/** So long is worth a word. */
+/** A longer wait is reported. */
 const POLICY_REPORT_MS = 500
 
-/** From DNS to RCPT. Returns the local address of the connection; null if none was made. */
+/** Runs the steps from DNS to RCPT. Returns the local address of the connection; null if none was made. */
 export async function checkDestination(run: DryRunContext, mail: ComposedMail): Promise<string | null> {
   const {
     ctx,
@@ -28,8 +28,8 @@ export async function checkDestination(run: DryRunContext, mail: ComposedMail): 
   if (route.kind !== 'hosts') {
     const todo =
       route.kind === 'refused'
-        ? 'the recipient’s domain takes no mail: look at the address'
-        : 'see that DNS_SERVERS answer; it is asked again later'
+        ? 'the domain of the recipient accepts no mail: check the address'
+        : 'check that DNS_SERVERS answer; a real message would be retried'
     steps.push(fail('MX', route.text, todo))
     return null
   }
@@ -43,7 +43,7 @@ export async function checkDestination(run: DryRunContext, mail: ComposedMail): 
   return probeDestination(run, mail, { hosts: route.hosts, tls })
 }
 
-/** Waits for a policy that is being fetched, as a message does, but no longer than a fetch may take. */
+/** Waits for a policy fetch in progress, as a delivery does, but no longer than a fetch may take. */
 async function awaitPolicy(
   { domain, openPipeline: { pipeline: stages } }: DryRunContext,
   hosts: readonly Host[],
@@ -57,23 +57,26 @@ async function awaitPolicy(
   }
 }
 
-async function findAddresses({ openPipeline: { opening } }: DryRunContext, hosts: readonly Host[]): Promise<DryRunStep> {
+async function findAddresses(
+  { openPipeline: { opening } }: DryRunContext,
+  hosts: readonly Host[],
+): Promise<DryRunStep> {
   const found = await Promise.all(
     hosts.slice(0, 5).map(async (host) => ({ host: host.name, ...(await opening.resolve(host)) })),
   )
   const says = found
-    .map(({ host, addresses, failure: trouble }) => `${host}: ${trouble === null ? addresses.join(', ') : trouble.text}`)
+    .map(({ host, addresses, failure }) => `${host}: ${failure === null ? addresses.join(', ') : failure.text}`)
     .join('; ')
   if (found.every(({ addresses }) => addresses.length === 0))
-    return fail('addresses', says, 'no host of the receiver can be reached by an address')
-  return found.every(({ failure: trouble }) => trouble === null)
+    return fail('addresses', says, 'no host of the receiver has a usable address')
+  return found.every(({ failure }) => failure === null)
     ? ok('addresses', says)
-    : warn('addresses', says, 'the others are used')
+    : warn('addresses', says, 'delivery uses the other hosts')
 }
 
-function tlsStep({ isRequired, dane, sts, stsFailure: stsTrouble, isPending, domain }: TlsPolicy, waitedMs: number): DryRunStep {
+function tlsStep({ isRequired, dane, sts, stsFailure, isPending, domain }: TlsPolicy, waitedMs: number): DryRunStep {
   const parts = [
-    isRequired ? 'required by the operator' : 'used where it is offered',
+    isRequired ? 'required by the operator' : 'used if offered',
     dane === 'no' ? 'no DANE' : `DANE: ${dane}`,
     sts === null
       ? 'no MTA-STS'
@@ -83,12 +86,12 @@ function tlsStep({ isRequired, dane, sts, stsFailure: stsTrouble, isPending, dom
     return warn(
       'TLS policy',
       `the MTA-STS policy of ${domain} is still being fetched after ${waitedMs} ms`,
-      'mail waits until it is there or its fetch has failed',
+      'mail waits until the policy is available or its fetch fails',
     )
-  if (stsTrouble === null && dane !== 'unknown') return ok('TLS policy', parts.join(', '))
+  if (stsFailure === null && dane !== 'unknown') return ok('TLS policy', parts.join(', '))
   return warn(
     'TLS policy',
-    `${parts.join(', ')}; it could not be looked up whole`,
-    'it is asked again; mail waits where DANE cannot be looked up',
+    `${parts.join(', ')}; a lookup failed`,
+    'the lookup is retried; mail waits if DANE cannot be looked up',
   )
 }

@@ -1,4 +1,4 @@
-/** What the steps of one dry run share. */
+/** The state that the steps of one dry run share. */
 import type { Plans } from '#config/plans.ts'
 import type { OpenPipeline } from '#mta/delivery/delivery-pipeline.ts'
 import type { Context } from '#src/context.ts'
@@ -15,7 +15,7 @@ export interface DryRunDeps {
 export interface DryRunContext extends DryRunDeps {
   readonly request: DryRunRequest
   readonly messageId: string
-  /** Of the recipient. */
+  /** The domain of the recipient. */
   readonly domain: string
   readonly sender: DryRunSender
   /** The report so far, in order. */
@@ -24,8 +24,11 @@ export interface DryRunContext extends DryRunDeps {
   readonly lines: string[]
 }
 
-/** The message as it would go out, with its envelope sender and its source pool. */
-export type ComposedMail = Omit<MailToAuthenticate, 'sourceAddress'> & { readonly smtputf8: boolean; readonly pool: string }
+/** The message as a delivery would send it, with its envelope sender and source pool. */
+export type ComposedMail = Omit<MailToAuthenticate, 'sourceAddress'> & {
+  readonly smtputf8: boolean
+  readonly pool: string
+}
 
-/** What follows a temporary failure. */
-export const RETRY_HINT = 'mail would wait and try again'
+/** The hint for a temporary failure. */
+export const RETRY_HINT = 'a real message would be deferred and retried'

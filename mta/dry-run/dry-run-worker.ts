@@ -1,10 +1,13 @@
-/** Answers the dry runs that were asked for, one at a time: an outbound process looks when it is told, and every few seconds anyway. */
+/**
+ * Executes requested dry runs in an outbound process, one at a time. It polls for requests every few seconds and when a
+ * Redis message wakes it. If the process dies during a dry run, another process claims the request.
+ */
 import { storeDryRunReport, claimDryRun } from '#src/operator/dry-runs.ts'
 import { executeDryRun } from './dry-run.ts'
 import type { DryRunDeps } from './dry-run-context.ts'
 
 export interface DryRunWorker {
-  /** Something was asked. */
+  /** Polls immediately, because a dry run was requested. */
   wake(): void
   stop(): Promise<void>
 }
@@ -27,7 +30,7 @@ export function startDryRunWorker(deps: DryRunDeps): DryRunWorker {
     if (running !== null || isStopped) return
     running = work()
       .catch((error: unknown) =>
-        deps.ctx.log.debug({ err: error }, 'dry runs cannot be looked for; PostgreSQL is away'),
+        deps.ctx.log.debug({ err: error }, 'failed to poll for dry runs; PostgreSQL may be unavailable'),
       )
       .finally(() => {
         running = null
@@ -40,7 +43,7 @@ export function startDryRunWorker(deps: DryRunDeps): DryRunWorker {
     stop: async () => {
       isStopped = true
       clearInterval(timer)
-      // one that is under way is taken up by another process; it is not waited for longer than a moment
+      // waits only briefly: another process claims a dry run that does not finish
       await Promise.race([running, new Promise((resolve) => setTimeout(resolve, 1000).unref())])
     },
   }

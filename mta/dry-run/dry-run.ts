@@ -17,7 +17,7 @@ import type { ComposedMail, DryRunContext, DryRunDeps } from './dry-run-context.
 import { fail, ok } from './steps.ts'
 
 const SECOND = 1000
-/** After this long the report says what is known. */
+/** After this time the report contains the steps so far. */
 const TIMEOUT_MS = 55 * SECOND
 
 /** Resolves within a minute. */
@@ -31,19 +31,19 @@ export async function executeDryRun(deps: DryRunDeps, request: DryRunRequest): P
         fail(
           'time',
           `it took longer than ${TIMEOUT_MS / SECOND} seconds`,
-          'the last line of the conversation says what was waited for',
+          'the last line of the conversation shows what did not answer',
         ),
       )
       resolve()
     }, TIMEOUT_MS)
   })
   const stepsDone = runSteps(deps, request, { steps, lines }).catch((error: unknown) => {
-    deps.ctx.log.error({ err: error }, 'a dry run ended in a way it should not')
+    deps.ctx.log.error({ err: error }, 'a dry run failed with an unexpected error')
     steps.push(
       fail(
-        'our trouble',
-        `it could not be carried on: ${error instanceof Error ? error.message : String(error)}`,
-        'see the log of the mta',
+        'internal error',
+        `the dry run failed: ${error instanceof Error ? error.message : String(error)}`,
+        'check the log of the mta process',
       ),
     )
   })
@@ -58,7 +58,10 @@ async function runSteps(
   { steps, lines }: { steps: DryRunStep[]; lines: string[] },
 ): Promise<void> {
   const to = parseAddress(request.to)
-  if (!to.ok) return void steps.push(fail('recipient', `${request.to} is no address: ${to.reason}`, 'give one recipient'))
+  if (!to.ok) {
+    steps.push(fail('recipient', `${request.to} is not an address: ${to.reason}`, 'give one recipient address'))
+    return
+  }
   const { step, sender } = await findSender(deps.ctx, request)
   steps.push(step)
   if (sender === null) return
@@ -80,12 +83,12 @@ async function runSteps(
   const mail = await composeMail(run)
   if (mail === null) return
   const sourceAddress = await checkDestination(run, mail)
-  // loaded here: its verifier of mail is large, and a process that only sends has no use for it
+  // loaded here because the verifier is large, and a process that only sends does not need it
   const { checkAuthentication: examine } = await import('./authentication.ts')
   steps.push(...(await examine(ctx.config, { ...mail, sourceAddress })))
 }
 
-/** The message as it would go out. */
+/** Composes and signs the message as a delivery would. */
 async function composeMail({
   request: order,
   messageId,
@@ -111,8 +114,8 @@ async function composeMail({
     steps.push(
       fail(
         'message',
-        `it cannot be composed: ${error instanceof Error ? error.message : String(error)}`,
-        'mend the message',
+        `the message cannot be composed: ${error instanceof Error ? error.message : String(error)}`,
+        'correct the message',
       ),
     )
     return null

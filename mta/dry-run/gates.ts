@@ -1,4 +1,7 @@
-/** The gates that a message meets before it leaves: each as it is now, all of them told, also behind one that is shut. Only reads. */
+/**
+ * Checks the gates that a message passes before delivery: sender, From, quota, suppression, suspension and receiver
+ * limits. Each check reads the current state and reports it, even if an earlier gate is closed. Nothing is changed.
+ */
 import type { Plans } from '#config/plans.ts'
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
@@ -29,7 +32,7 @@ interface SenderRow {
   readonly status: 'pending' | 'verified' | 'failed' | 'degraded'
 }
 
-/** Who sends: the workspace that has the domain of the sender's address. */
+/** Finds the workspace that owns the domain of the sender's address. */
 export async function findSender(
   { db }: Context,
   { from, workspaceId }: DryRunRequest,
@@ -37,7 +40,7 @@ export async function findSender(
   const parsed = parseAddress(from)
   if (!parsed.ok)
     return {
-      step: fail('sender', `${from} is no address: ${parsed.reason}`, 'give the address that the mail is from'),
+      step: fail('sender', `${from} is not an address: ${parsed.reason}`, 'give the address of the sender'),
       sender: null,
     }
   const { domain } = parsed.address
@@ -66,27 +69,27 @@ export async function findSender(
   const says = `${domain} is a sending domain of the workspace ${row.workspace_id}, ${row.status}`
   if (row.status === 'verified') return { step: ok('sender', says), sender }
   if (row.status === 'degraded')
-    return { step: warn('sender', says, 'its records are gone from DNS: it stops sending soon'), sender }
-  return { step: fail('sender', says, `publish its records, then mailstead domain verify ${domain}`), sender }
+    return { step: warn('sender', says, 'its DNS records are missing: the domain will soon stop sending'), sender }
+  return { step: fail('sender', says, `publish its DNS records, then run mailstead domain verify ${domain}`), sender }
 }
 
-/** What submission says to the From of a whole message; null where there is nothing against it. */
+/** Validates the From of a raw message as submission does. Returns null if it is valid or no raw message is given. */
 export function checkFrom({ from, raw }: DryRunRequest): DryRunStep | null {
   if (raw === null) return null
-  const todo = `write an address of ${domainOf(from)} into it`
+  const todo = `use an address of ${domainOf(from)} in From`
   try {
     const { authors } = parseSubmittedMessage(Buffer.from(raw.toString('latin1').replace(/\r?\n/g, '\r\n'), 'latin1'))
     const other = authors.map(({ email }) => domainOf(email)).find((domain) => domain !== domainOf(from))
     return other === undefined
       ? null
-      : fail('From', `From is of ${other}: it is not taken from a sender of ${domainOf(from)}`, todo)
+      : fail('From', `From is in ${other}: submission rejects it from a sender of ${domainOf(from)}`, todo)
   } catch (error) {
-    if (error instanceof ReplyError) return fail('From', `it is not taken: ${error.message}`, todo)
+    if (error instanceof ReplyError) return fail('From', `submission rejects it: ${error.message}`, todo)
     throw error
   }
 }
 
-/** As it stands in DNS. */
+/** Returns the domain in its DNS form. */
 function domainOf(address: string): string {
   const parsed = parseAddress(address)
   return parsed.ok ? parsed.address.domain : address
@@ -115,16 +118,20 @@ async function findAccount(db: Queryable, address: string, workspaceId: string |
   return row ?? null
 }
 
-/** Its mail goes to the provider: what is rehearsed is the sign-in there. */
+/** Mail of a connected account goes through its provider; `mailstead account test` checks the sign-in. */
 function accountStep(from: string, { id, workspace_id: workspaceId, host, state }: AccountRow): DryRunStep {
   const says = `${from} is a connected account of the workspace ${workspaceId}, ${state}: its mail goes through ${host}`
-  if (state === 'paused') return fail('sender', says, `mailstead account resume ${id}, once the reason is gone`)
-  return warn('sender', `${says}, not to the receiver’s servers`, `mailstead account test ${id} rehearses that`)
+  if (state === 'paused') return fail('sender', says, `correct the cause, then run mailstead account resume ${id}`)
+  return warn('sender', `${says}, not to the receiver’s servers`, `run mailstead account test ${id} to check it`)
 }
 
-export async function checkQuota({ db, clock }: Context, plans: Plans, { workspaceId }: DryRunSender): Promise<DryRunStep> {
+export async function checkQuota(
+  { db, clock }: Context,
+  plans: Plans,
+  { workspaceId }: DryRunSender,
+): Promise<DryRunStep> {
   const usage = await readUsage(db, workspaceId, new Date(clock.now()))
-  if (usage === null) return fail('quota', 'the workspace is gone', 'choose another')
+  if (usage === null) return fail('quota', 'the workspace no longer exists', 'choose another workspace')
   const {
     rows: [row],
   } = await db.query<{ plan: string }>('SELECT plan FROM workspaces WHERE id = $1', [workspaceId])
@@ -134,14 +141,20 @@ export async function checkQuota({ db, clock }: Context, plans: Plans, { workspa
   const says = `plan ${plan}: ${usage.used} of ${quota} recipients of this month are used`
   return usage.used < quota
     ? ok('quota', says)
-    : fail('quota', says, 'nothing is accepted until the month ends; a larger plan lets it')
+    : fail('quota', says, 'no message is accepted until the month ends; choose a larger plan')
 }
 
-export async function checkSuppression({ db }: Context, { workspaceId }: DryRunSender, to: string): Promise<DryRunStep> {
+export async function checkSuppression(
+  { db }: Context,
+  { workspaceId }: DryRunSender,
+  to: string,
+): Promise<DryRunStep> {
   const [entry] = await findSuppressions(db, workspaceId, [to])
   if (entry === undefined) return ok('suppression', 'the recipient is not on the suppression list')
-  const says = `the recipient is on the suppression list since ${entry.createdAt.toISOString()}: ${entry.kind}, ${entry.cause}`
-  return fail('suppression', says, 'take it off the list if the reason is gone')
+  const says =
+    `the recipient is on the suppression list since ${entry.createdAt.toISOString()}: ` +
+    `${entry.kind}, ${entry.cause}`
+  return fail('suppression', says, 'remove it from the list if the cause no longer applies')
 }
 
 export async function checkSuspension(
@@ -151,16 +164,16 @@ export async function checkSuspension(
   domain: string,
 ): Promise<DryRunStep> {
   const suspension = (await findSuspensions(db, { messageId, workspaceId, domains: [domain] }))(domain)
-  if (suspension === null) return ok('suspension', 'nothing on its way is stopped by the operator')
+  if (suspension === null) return ok('suspension', 'no suspension applies')
   const end = suspension.until === null ? '' : ` until ${suspension.until.toISOString()}`
   return fail(
     'suspension',
-    `the ${suspension.kind} ${suspension.subject} is stopped${end}: ${suspension.reason}`,
+    `the ${suspension.kind} ${suspension.subject} is suspended${end}: ${suspension.reason}`,
     `mailstead queue resume --${suspension.kind} ${suspension.subject}`,
   )
 }
 
-/** The pace that the receiver is met with, and what its replies stopped. */
+/** Reports the limits for the receiver and the suspensions that its replies caused. */
 export async function checkLimits(
   { db, config, clock }: Context,
   { workspaceId }: DryRunSender,
@@ -172,8 +185,9 @@ export async function checkLimits(
   const suspensions = (await listReceiverSuspensions(db, new Date(clock.now()))).filter(
     (one) => (one.pace === throttleKey || one.pace === WILDCARD) && (one.workspaceId ?? workspaceId) === workspaceId,
   )
-  const says = `${receiver.title}: ${receiver.connections} connections, ${receiver.messagesPerConnection} messages on each`
-  // one that is of all mail tells more than one of a source beside which others send
+  const { title, connections, messagesPerConnection } = receiver
+  const says = `${title}: ${connections} connections, ${messagesPerConnection} messages on each`
+  // a suspension of all mail matters more than one of a single source
   const suspension = suspensions.find(({ source }) => source === ANY_SOURCE || source === WILDCARD) ?? suspensions[0]
   if (suspension === undefined) return ok('limits', says)
   const { source, until, rule, reply } = suspension

@@ -1,4 +1,4 @@
-/** The steps on a connection of the dry run's own: source, connect, STARTTLS, MAIL and RCPT. It never sends DATA. */
+/** The steps on a dedicated connection: source, connect, STARTTLS, MAIL and RCPT. It never sends DATA. */
 import type { Host } from '#mta/route/route.ts'
 import type { TlsPolicy } from '#mta/security/policy.ts'
 import { chooseTimeouts } from '#mta/smtp/timeouts.ts'
@@ -39,7 +39,7 @@ export async function probeDestination(
   const receiver = (): string => receiverOf(destination.hosts[0]?.name ?? null, domain)
   const choice = isOurs ? null : await egress.choose({ messageId, pool: mail.pool, receiver })
   if (choice?.kind === 'wait') {
-    steps.push(fail('source', choice.detail, 'mailstead egress source list tells why no source may send'))
+    steps.push(fail('source', choice.detail, 'mailstead egress source list shows why no source may send'))
     return null
   }
   const endpoints = choice?.endpoints ?? [egress.system]
@@ -49,7 +49,7 @@ export async function probeDestination(
       endpoints
         .map(
           ({ source, address, ehloName }) =>
-            `${source ?? 'chosen by the system'}${address === null ? '' : ` ${address}`}, EHLO ${ehloName}`,
+            `${source ?? 'selected by the system'}${address === null ? '' : ` ${address}`}, EHLO ${ehloName}`,
         )
         .join('; '),
     ),
@@ -72,7 +72,7 @@ export async function probeDestination(
   if ('session' in opened) await probeSession(run, mail, opened)
   else
     steps.push(
-      fail('connect', opened.detail, 'the conversation says how far it came; mail would wait and try again'),
+      fail('connect', opened.detail, `the conversation shows how far it got; ${RETRY_HINT}`),
       skipped('MAIL and RCPT', 'there is no session'),
     )
   return local
@@ -104,17 +104,17 @@ async function probeSession(
       fail(
         refused.stage.toUpperCase(),
         formatReply(refused.reply),
-        refused.reply.code < 500 ? RETRY_HINT : 'mail would bounce',
+        refused.reply.code < 500 ? RETRY_HINT : 'a real message would bounce',
       ),
     )
   else if (loss !== null && loss.cause !== 'aborted')
-    steps.push(fail('MAIL and RCPT', `the connection was lost: ${loss.detail}`, RETRY_HINT))
-  else steps.push(ok('MAIL and RCPT', `${host} would take it for ${order.to}`))
+    steps.push(fail('MAIL and RCPT', `connection lost: ${loss.detail}`, RETRY_HINT))
+  else steps.push(ok('MAIL and RCPT', `${host} would accept it for ${order.to}`))
 }
 
 function tlsStep(tls: PooledSession['session']['tls']): DryRunStep {
   if (tls === null) {
-    const todo = 'require TLS for this domain if it must not'
+    const todo = 'require TLS for this domain if that is not acceptable'
     return warn('STARTTLS', 'the server offers no TLS: mail would go in plain text', todo)
   }
   const certificate = `certificate ${tls.authorized ? 'verified' : 'not verified'}`

@@ -1,4 +1,4 @@
-/** How a step of a dry run is told. */
+/** Constructors for the steps of a dry run report. */
 import type { DryRunStep } from '#src/operator/dry-runs.ts'
 
 export function ok(step: string, says: string): DryRunStep {

@@ -26,7 +26,8 @@ describe('the reader of reports', () => {
         if (text === 'hang') for (;;) {}
         if (text === 'throw') { setImmediate(() => { throw new Error('astray') }); return }
         if (text === 'eat') for (const list = [];;) list.push(Array.from({ length: 1e5 }, Math.random))
-        parentPort.postMessage({ reports: [{ kind: 'other', recipients: [], feedbackType: null, originalMessageId: text }] })
+        const report = { kind: 'other', recipients: [], feedbackType: null, originalMessageId: text }
+        parentPort.postMessage({ reports: [report] })
       }
     })`)}`,
   )
