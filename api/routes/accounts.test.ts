@@ -251,14 +251,14 @@ describe('connected accounts over HTTP', () => {
       const said = await back({ state, error: 'access_denied', error_description: '<script>no</script>' })
       assert.deepEqual([said.status, said.body['message']] as unknown, [
         409,
-        'corp says: access_denied: <script>no</script>',
+        'corp returned an error: access_denied: <script>no</script>',
       ])
       const late = await stateOf()
       await api.db.query(`UPDATE oauth_states SET expires_at = now() - interval '1 second'`)
       const last = state.slice(-1) === '0' ? '1' : '0'
       for (const wrong of [state, late, state.slice(0, -1) + last, '', 'x'.repeat(64), '0'.repeat(64)]) {
         const { status, body } = await back({ state: wrong, code: 'c' })
-        assert.deepEqual([status, /not begun here/.test(textOf(body['message']))], [409, true], wrong)
+        assert.deepEqual([status, /not started here/.test(textOf(body['message']))], [409, true], wrong)
       }
     })
     it('error text of the provider is shown escaped', async () => {
@@ -271,7 +271,7 @@ describe('connected accounts over HTTP', () => {
     it('an unreachable provider connects nothing, and the response contains no secret', async () => {
       const { status, body } = await back({ state: await stateOf(), code: 'the code' })
       assert.strictEqual(status, 409)
-      assert.match(textOf(body['message']), /corp cannot be asked for a token/)
+      assert.match(textOf(body['message']), /the token request to corp failed/)
       assert.ok(!JSON.stringify(body).includes('secret'))
     })
   })

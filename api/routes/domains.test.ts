@@ -214,7 +214,7 @@ describe('/public/domains', () => {
       [{ domain: '' }, 'domain', /empty/],
       [{ domain: 'nodot' }, 'domain', /no dot/],
       [{ domain: 'https://a.example/' }, 'domain', /not a URL/],
-      [{ domain: 'me@a.example' }, 'domain', /without the part/],
+      [{ domain: 'me@a.example' }, 'domain', /give only the domain/],
       [{ domain: 'co.uk' }, 'domain', /public suffix/],
       [{ domain: `x.${BOUNCES}` }, 'domain', /belongs to this service/],
       [{ domain: 'a.example', region: 'mars-1' }, 'region', /us-east-1/],

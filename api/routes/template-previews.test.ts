@@ -107,7 +107,7 @@ describe('templates before they are sent', () => {
     })
     await save({ name: 'Letter', body: '<mjml><mj-body>{{> head}}</mj-body></mjml>' })
     const cases: readonly [body: string, reason: RegExp][] = [
-      ['{{> head}}', /cannot have partials/],
+      ['{{> head}}', /cannot contain partials/],
       ['{{#if a}}', /the partial, line 1: cannot be read/],
       ['\n{{foo bar}}', /the partial, line 2: unknown helper/],
       [
