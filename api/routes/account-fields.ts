@@ -1,6 +1,4 @@
-/**
- * The request fields of a connected account: the schema, with its aliases, and the one form that handlers use.
- */
+/** The request fields of a connected account, with their aliases, and the normalised form that handlers use. */
 import { isIP } from 'node:net'
 import { domainToASCII } from 'node:url'
 import { z } from 'zod'

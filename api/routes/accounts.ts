@@ -1,6 +1,6 @@
 /**
  * Connected accounts of a workspace: SMTP credentials created here, and mailboxes connected by a sign-in
- * (`oauth.ts`). List, change, test, resume and remove them. No response contains a secret. The api opens no SMTP
+ * (`oauth.ts`). List, update, test, resume and remove them. No response contains a secret. The api opens no SMTP
  * connection: it asks the outbound process for a connection test and waits for the result.
  *
  * Credentials go only to the server their owner named: a request that changes the server or the user name must

@@ -68,7 +68,7 @@ const audienceSchema = z
 export const audienceResponse = envelope(audienceSchema).meta({ id: 'AudienceAnswer' })
 export const audiencesResponse = pagedList('audiences', audienceSchema)
 
-/** The superset of both variants of the specification. */
+/** The fields of both variants of the specification. */
 export function presentAudience(
   { subscribeBaseUrl }: Pick<Context['config'], 'subscribeBaseUrl'>,
   found: Audience,

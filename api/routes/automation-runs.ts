@@ -140,7 +140,7 @@ function presentCall({
   }
 }
 
-function presentRehearsal({ steps, ending, endsAtMs }: AutomationDryRun): Record<string, unknown> {
+function presentRehearsal({ steps, end: ending, endsAtMs }: AutomationDryRun): Record<string, unknown> {
   return {
     steps: steps.map(({ id, type, atMs, answer, obstacle }) => ({
       id,

@@ -1,6 +1,6 @@
 /**
- * The preview of a campaign: its recipients by receiver, the quota it needs, its expected end and what speaks
- * against sending it.
+ * The preview of a campaign: its recipients by receiver, the remaining quota, its expected end, and findings that
+ * warn against a start or prevent it.
  */
 import { z } from 'zod'
 import { previewCampaign, type PreviewFinding, type CampaignPreview } from '#src/campaigns/preview.ts'
