@@ -1,7 +1,8 @@
 /**
- * Servers that offer TLS and cannot do it, so that the next mail does not repeat what failed: remembered for hours in Redis for all
- * processes, and here. A server that only knows old TLS may be forgotten late; one that got its mail in plain text is asked again soon,
- * for it may have been somebody on the way. Redis away: each process finds out for itself.
+ * Remembers hosts that offer TLS but fail in the handshake, so that the next message does not repeat the failure: for
+ * hours in Redis for all processes, and in memory. A host with old TLS is remembered longer; one that got mail in plain
+ * text is tried again soon, because an attacker may have caused the failure. While Redis is away, each process learns
+ * on its own.
  */
 import type { Context } from '#src/context.ts'
 import { brokenTlsKey } from '#src/queue/keys.ts'
@@ -9,15 +10,15 @@ import { brokenTlsKey } from '#src/queue/keys.ts'
 export type BrokenTls = 'reduced' | 'plain'
 
 export interface BrokenTlsMemory {
-  /** What to begin with at this host; null is as usual. */
+  /** The TLS level to begin with at this host; null is the default. */
   find(host: string): Promise<BrokenTls | null>
-  /** The host was opened with this, after better had failed. */
+  /** Records the level that worked after better ones failed. */
   record(host: string, level: BrokenTls): Promise<void>
 }
 
 const HOUR_SECONDS = 3600
 const SECONDS: Readonly<Record<BrokenTls, number>> = { reduced: 12 * HOUR_SECONDS, plain: 2 * HOUR_SECONDS }
-/** Until Redis is asked again. */
+/** How long an answer of Redis is cached. */
 const KNOWN_MS = 60_000
 const MAX_KNOWN = 10_000
 
@@ -46,7 +47,7 @@ export function createBrokenTlsMemory({
 
   async function record(host: string, level: BrokenTls): Promise<void> {
     remember(host, level, SECONDS[level] * 1000)
-    log.info({ host, level }, 'TLS of this server is broken; remembered for some hours')
+    log.info({ host, level }, 'TLS handshake with a host failed; using a lower level for some hours')
     await redis.set(brokenTlsKey(host), level, 'EX', SECONDS[level]).catch(() => undefined)
   }
 

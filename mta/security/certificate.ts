@@ -1,6 +1,7 @@
 /**
- * Whether a server's certificate will do: by the authorities that everybody trusts (RFC 8461 4.1), or by what its own DNS says (DANE,
- * RFC 7672 3). Each answers null, or what is wrong, under the name that reports give it (RFC 8460 4.3). Pure, apart from the clock.
+ * Verifies a server's certificate: by the trusted authorities (RFC 8461 4.1), or by TLSA records (DANE, RFC 7672 3).
+ * Each function returns null or the fault, under the name that TLS reports use (RFC 8460 4.3). Pure, apart from the
+ * clock.
  */
 import { createHash, type X509Certificate } from 'node:crypto'
 import type { TLSSocket } from 'node:tls'
@@ -11,10 +12,10 @@ export interface CertificateFault {
   readonly text: string
 }
 
-/** What is looked at of a TLS connection. */
+/** The parts of a TLS connection that are verified. */
 export type TlsPeer = Pick<TLSSocket, 'authorized' | 'authorizationError' | 'getPeerX509Certificate'>
 
-/** A chain that is longer is nobody's. */
+/** Longer chains are cut off. */
 const MAX_CHAIN = 12
 const DANE_TA = 2
 const DANE_EE = 3
@@ -30,7 +31,9 @@ const FAULTS: Readonly<Record<string, CertificateFault['code']>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'certificate-host-mismatch',
 }
 
-/** By the authorities of this machine; the name must stand among the alternative names, the common name does not count. */
+/**
+ * By the authorities of this machine. The host must be among the subject alternative names; the common name is ignored.
+ */
 export function verifyByAuthorities(peer: TlsPeer, host: string): CertificateFault | null {
   if (!peer.authorized) {
     const error = peer.authorizationError as Error | string | null
@@ -43,10 +46,10 @@ export function verifyByAuthorities(peer: TlsPeer, host: string): CertificateFau
   const isNamed = peer.getPeerX509Certificate()?.subjectAltName !== undefined
   return isNamed
     ? null
-    : { code: 'certificate-host-mismatch', text: `the certificate of ${host} has no alternative names` }
+    : { code: 'certificate-host-mismatch', text: `the certificate of ${host} has no subject alternative names` }
 }
 
-/** RFC 7672 3.1: usages 0 and 1 are not for mail, and what cannot be read is as if it were not there. */
+/** RFC 7672 3.1: usages 0 and 1 do not apply to mail; malformed records are ignored. */
 export function isUsable({ usage, selector, matchingType, certificate }: TlsaRecord): boolean {
   const digest = DIGESTS[matchingType]
   const isLong = digest === null ? certificate.length > 0 : certificate.length === digest?.bytes
@@ -54,8 +57,9 @@ export function isUsable({ usage, selector, matchingType, certificate }: TlsaRec
 }
 
 /**
- * Digest agility (RFC 7671 9): of the usable records with the same usage and selector those with the strongest digest, and those that hold
- * all of it (matching type 0). Several of the same strength are keys that take turns: all of them count.
+ * Digest agility (RFC 7671 9): of the usable records with the same usage and selector, those with the strongest digest
+ * and those with the full data (matching type 0). Several of the same strength belong to a key rollover: all of them
+ * count.
  */
 export function strongestOf(usable: readonly TlsaRecord[]): TlsaRecord[] {
   const strongest = new Map<string, number>()
@@ -66,8 +70,8 @@ export function strongestOf(usable: readonly TlsaRecord[]): TlsaRecord[] {
 }
 
 /**
- * By TLSA records, one of which is enough. `names`: those that a certificate under a trust anchor may be for. With usage 3 neither name
- * nor date count, for the record itself is the binding (RFC 7672 3.1.1).
+ * By TLSA records; one match suffices. `names`: the names that a certificate under a trust anchor may have. With usage
+ * 3 neither name nor date count, because the record itself is the binding (RFC 7672 3.1.1).
  */
 export function verifyByTlsa(
   peer: TlsPeer,
@@ -86,8 +90,12 @@ export function verifyByTlsa(
   return verifyChain(chain.slice(0, at + 1), names, nowMs)
 }
 
-/** Each signed by the next, all of them valid now, and the first for one of the names (RFC 7671 5.2). */
-function verifyChain(chain: readonly X509Certificate[], names: readonly string[], nowMs: number): CertificateFault | null {
+/** Each certificate is signed by the next, all are valid now, and the first matches a name (RFC 7671 5.2). */
+function verifyChain(
+  chain: readonly X509Certificate[],
+  names: readonly string[],
+  nowMs: number,
+): CertificateFault | null {
   const [leaf] = chain
   const isBroken = chain.some((certificate, i) => {
     const issuer = chain[i + 1]
@@ -98,7 +106,7 @@ function verifyChain(chain: readonly X509Certificate[], names: readonly string[]
   if (isBroken)
     return {
       code: 'certificate-not-trusted',
-      text: 'the certificate does not lead to the one that its TLSA record names',
+      text: 'the certificate chain does not lead to the trust anchor of the TLSA record',
     }
   const isTimelyAll = chain.every((certificate) => isTimely(certificate, nowMs))
   if (!isTimelyAll) return { code: 'certificate-expired', text: 'the certificate is not valid at this time' }

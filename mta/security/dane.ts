@@ -1,7 +1,7 @@
 /**
- * What DNS asks of a host (RFC 7672 2): the chain from the domain's MX records over the host's addresses to its TLSA records must be
- * vouched for by a validating resolver. Where it is not, DANE asks nothing. Where a look-up fails, nobody knows what it asks: that host
- * waits, for an attacker could make look-ups fail.
+ * DANE for SMTP (RFC 7672 2): a validating resolver must vouch for the chain from the domain's MX records over the
+ * host's addresses to its TLSA records. If it does not, DANE does not apply. If a lookup fails, the requirement is
+ * unknown and the host is not used for now, because an attacker could cause the failure.
  */
 import type { DnsAnswer, TlsaRecord } from '#src/net/dns-answer.ts'
 import { isUsable, strongestOf } from './certificate.ts'
@@ -12,17 +12,17 @@ export interface DaneDns {
   tlsa(name: string): Promise<DnsAnswer<TlsaRecord>>
 }
 
-/** Whether DANE is to be looked for at the domain's hosts; 'unknown' while DNS fails. */
+/** Whether DANE may apply to the domain's hosts; 'unknown' while DNS fails. */
 export type DaneDomain = 'yes' | 'no' | 'unknown'
 
 export type DaneHost =
   | { readonly kind: 'none' }
-  /** There are TLSA records, and `usable` among them, of each kind the strongest; `base` is the name that they are at. */
+  /** TLSA records exist at `base`; `usable` are the strongest usable ones of each kind. */
   | { readonly kind: 'records'; readonly base: string; readonly usable: readonly TlsaRecord[] }
   | { readonly kind: 'unknown'; readonly text: string }
 
 const NONE: DaneHost = { kind: 'none' }
-/** More than this nobody publishes for one host. */
+/** Limit of TLSA records for one host. */
 const MAX_RECORDS = 30
 
 export async function lookUpDomainDane(dns: DaneDns, domain: string): Promise<DaneDomain> {
@@ -31,7 +31,9 @@ export async function lookUpDomainDane(dns: DaneDns, domain: string): Promise<Da
   return mx.isSecure === true ? 'yes' : 'no'
 }
 
-/** Addresses first: in an unsigned zone TLSA records are not asked for, a question that some name servers meet with silence (RFC 7672 2.2.2). */
+/**
+ * Addresses first: in an unsigned zone TLSA is not queried, since some name servers do not answer it (RFC 7672 2.2.2).
+ */
 export async function lookUpHostDane(dns: DaneDns, host: string, port: number): Promise<DaneHost> {
   const owner = await dns.owner(host)
   if (owner.kind === 'failed') return unknown(host, owner.text)
@@ -47,5 +49,5 @@ export async function lookUpHostDane(dns: DaneDns, host: string, port: number): 
 }
 
 function unknown(name: string, text: string): DaneHost {
-  return { kind: 'unknown', text: `what TLS ${name} asks for cannot be looked up (DANE): ${text}` }
+  return { kind: 'unknown', text: `the DANE lookup for ${name} failed: ${text}` }
 }

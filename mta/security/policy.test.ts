@@ -49,7 +49,9 @@ function policiesOf({ rule, sts, mx, owner, tlsa = {} }: World): TlsPolicies {
 
 function tell(demand: TlsRequirement): string {
   if (demand.kind === 'barred') return `${demand.name}: barred, ${demand.code}`
-  return `${demand.name}: ${demand.isEncrypted ? 'encrypted' : 'if offered'}${demand.checkCertificate === null ? '' : ', certificate checked'}${demand.tlsName === undefined ? '' : ` as ${demand.tlsName}`}`
+  const encryption = demand.isEncrypted ? 'encrypted' : 'if offered'
+  const certificate = demand.checkCertificate === null ? '' : ', certificate checked'
+  return `${demand.name}: ${encryption}${certificate}${demand.tlsName === undefined ? '' : ` as ${demand.tlsName}`}`
 }
 
 const AT = { '_25._tcp.mx.in.example': found([USABLE]) }

@@ -1,15 +1,15 @@
 /**
- * How a recipient domain's mail is to be protected on its way. The policy belongs to the domain and is found before its mail is grouped by
- * MX; what it demands of a host is found when that host's turn comes.
+ * The TLS policy of a recipient domain. The policy belongs to the domain and is found before its mail is grouped by MX
+ * hosts; the requirement for a host is found when that host is tried.
  *
- *   opportunistic   by default: encrypted where offered, whoever's certificate it is (RFC 7435)
- *   required        the operator's rule: encrypted or not at all
- *   sts enforce     only hosts that the policy names, with a valid certificate (RFC 8461)
- *   sts testing     as opportunistic; what enforce would have refused is reported
- *   dane            a certificate that the host's TLSA records name; TLS without a look at it where none of them is usable (RFC 7672)
+ *    opportunistic   by default: TLS if offered, with any certificate (RFC 7435)
+ *    required        the operator's rule: TLS or no delivery
+ *    sts enforce     only hosts that the policy names, with a valid certificate (RFC 8461)
+ *    sts testing     as opportunistic; what enforce would have refused is reported
+ *    dane            a certificate that matches the host's TLSA records; any if no record is usable (RFC 7672)
  *
- * DANE goes before MTA-STS (RFC 8461 2), and both before the operator's `required`; the operator's `opportunistic` before all.
- * What cannot be met leaves the mail waiting; nothing is ever sent in plain text instead.
+ * DANE precedes MTA-STS (RFC 8461 2), and both precede the operator's `required`; the operator's `opportunistic`
+ * precedes all. Mail whose policy cannot be met is deferred; it is never sent in plain text instead.
  */
 import type { Clock } from '#src/platform/clock.ts'
 import type { TlsaRecord } from '#src/net/dns-answer.ts'
@@ -24,11 +24,11 @@ export interface TlsPolicy {
   readonly domain: string
   readonly isRequired: boolean
   readonly dane: DaneDomain
-  /** Its MTA-STS policy is being fetched: ask again in a moment. */
+  /** The MTA-STS policy is being fetched: ask again shortly. */
   readonly isPending: boolean
-  /** Mode none is as no policy. */
+  /** Null for mode none as well. */
   readonly sts: StsPolicy | null
-  /** Why there is no MTA-STS policy although the domain says that it has one. */
+  /** Why there is no MTA-STS policy although the domain announces one. */
   readonly stsFailure: Extract<StsFetchResult, { kind: 'failed' }> | null
 }
 
@@ -38,33 +38,33 @@ export interface OpenRequirement {
   readonly kind: 'open'
   readonly name: PolicyName
   readonly isEncrypted: boolean
-  /** Null: any certificate will do. */
+  /** Null: any certificate is accepted. */
   readonly checkCertificate: ((peer: TlsPeer) => CertificateFault | null) | null
-  /** The TLSA records that count, as reports write them. */
+  /** The TLSA records that apply, in the form of TLS reports. */
   readonly records?: readonly string[]
-  /** For SNI, where it is not the host's. */
+  /** Name for SNI if it differs from the host. */
   readonly tlsName?: string
 }
 
 export type TlsRequirement =
   | OpenRequirement
-  /** Nothing may go to this host now. `code` as in RFC 8460 4.3. */
+  /** Nothing may be sent to this host now. `code` as in RFC 8460 4.3. */
   | { readonly kind: 'barred'; readonly name: PolicyName; readonly code: string; readonly text: string }
 
-/** What is known of an open session. */
+/** The TLS properties of an open session. */
 export interface SessionProtection {
   readonly host: string
   readonly isEncrypted: boolean
-  /** Its certificate is valid by the authorities. */
+  /** The certificate is valid by the trusted authorities. */
   readonly isAuthorized: boolean
-  /** Under which policy it was opened. */
+  /** The policy under which it was opened. */
   readonly policy: PolicyName
-  /** It was opened for a domain whose MX records are vouched for. */
+  /** It was opened for a domain whose MX records are DNSSEC-validated. */
   readonly wasDaneDomain: boolean
 }
 
 export interface TlsPolicies {
-  /** `hosts`: those of the domain's route. Those of the transport map are the operator's, and only his rule counts there. */
+  /** `hosts`: the hosts of the domain's route. For hosts of the transport map only the operator's rule applies. */
   find(domain: string, hosts: readonly Pick<PolicyHost, 'isMapped'>[]): Promise<TlsPolicy>
   requirementFor(policy: TlsPolicy, host: PolicyHost): Promise<TlsRequirement>
 }
@@ -79,13 +79,13 @@ export interface PolicyHost {
 export interface TlsPolicyDeps {
   readonly clock: Clock
   readonly ruleFor: (domain: string) => Promise<TlsLevelRule | undefined>
-  /** Null where domains are not asked (sandbox). */
+  /** Null in a sandbox, which fetches no policies. */
   readonly sts: Pick<Sts, 'find'> | null
-  /** Null without a resolver that validates. */
+  /** Null without a validating resolver. */
   readonly dane: DaneDns | null
 }
 
-/** For mail that must not wait for anybody's TLS to be mended: a report about just that. Of no domain, so nothing is counted. */
+/** For TLS reports, which must not wait until TLS works. It has no domain, so nothing is counted. */
 export const UNENFORCED: TlsPolicy = {
   domain: '',
   isRequired: false,
@@ -120,21 +120,33 @@ export function createTlsPolicies({ clock, ruleFor, sts, dane }: TlsPolicyDeps):
   async function requirementFor(policy: TlsPolicy, host: PolicyHost): Promise<TlsRequirement> {
     if (host.isMapped) return plainRequirement(policy.isRequired)
     if (policy.dane === 'unknown')
-      return barred('dane', 'dnssec-invalid', `what TLS ${policy.domain} asks for cannot be looked up (DANE)`)
+      return barred('dane', 'dnssec-invalid', `the DANE lookup for ${policy.domain} failed`)
     const daneHost =
-      policy.dane === 'yes' && dane !== null ? await lookUpHostDane(dane, host.name, host.port) : { kind: 'none' as const }
+      policy.dane === 'yes' && dane !== null
+        ? await lookUpHostDane(dane, host.name, host.port)
+        : { kind: 'none' as const }
     const otherwise = policy.sts === null ? 'opportunistic' : 'sts testing'
-    return daneRequirement(policy, host, daneHost, clock) ?? stsRequirement(policy, host) ?? plainRequirement(policy.isRequired, otherwise)
+    return (
+      daneRequirement(policy, host, daneHost, clock) ??
+      stsRequirement(policy, host) ??
+      plainRequirement(policy.isRequired, otherwise)
+    )
   }
 
   return { find, requirementFor }
 }
 
-function daneRequirement({ domain }: TlsPolicy, host: PolicyHost, found: DaneHost, clock: Clock): TlsRequirement | null {
+function daneRequirement(
+  { domain }: TlsPolicy,
+  host: PolicyHost,
+  found: DaneHost,
+  clock: Clock,
+): TlsRequirement | null {
   if (found.kind === 'none') return null
   if (found.kind === 'unknown') return barred('dane', 'dnssec-invalid', found.text)
   const names = [...new Set([found.base, host.name, domain])]
-  const checkCertificate = (peer: TlsPeer): CertificateFault | null => verifyByTlsa(peer, found.usable, names, clock.now())
+  const checkCertificate = (peer: TlsPeer): CertificateFault | null =>
+    verifyByTlsa(peer, found.usable, names, clock.now())
   return {
     kind: 'open',
     name: 'dane',
@@ -145,10 +157,10 @@ function daneRequirement({ domain }: TlsPolicy, host: PolicyHost, found: DaneHos
   }
 }
 
-/** A whole key would be long. */
+/** Limits a record that contains a whole key. */
 const MAX_RECORD = 300
 
-/** RFC 8460 4.4: as in a zone file. */
+/** RFC 8460 4.4: the form of a zone file. */
 function formatTlsa({ usage, selector, matchingType, certificate }: TlsaRecord): string {
   return `${usage} ${selector} ${matchingType} ${certificate.toString('hex')}`.slice(0, MAX_RECORD)
 }
@@ -157,12 +169,13 @@ function stsRequirement({ sts, domain }: TlsPolicy, { name }: PolicyHost): TlsRe
   if (sts?.mode !== 'enforce') return null
   const isNamed = isMxOf(sts, name)
   if (!isNamed)
-    return barred(
-      'sts enforce',
-      'validation-failure',
-      `${name} is not among the hosts that the MTA-STS policy of ${domain} names`,
-    )
-  return { kind: 'open', name: 'sts enforce', isEncrypted: true, checkCertificate: (peer) => verifyByAuthorities(peer, name) }
+    return barred('sts enforce', 'validation-failure', `${name} is not listed in the MTA-STS policy of ${domain}`)
+  return {
+    kind: 'open',
+    name: 'sts enforce',
+    isEncrypted: true,
+    checkCertificate: (peer) => verifyByAuthorities(peer, name),
+  }
 }
 
 function plainRequirement(isRequired: boolean, otherwise: PolicyName = 'opportunistic'): TlsRequirement {
@@ -173,7 +186,7 @@ function barred(name: PolicyName, code: string, text: string): TlsRequirement {
   return { kind: 'barred', name, code, text }
 }
 
-/** Whether mail under this policy may go over a session that is open, perhaps opened for another domain at the same hosts. */
+/** Whether an open session, perhaps opened for another domain on the same hosts, meets this policy. */
 export function isSufficient(policy: TlsPolicy, session: SessionProtection): boolean {
   if (policy.dane === 'unknown' || (policy.dane === 'yes' && !session.wasDaneDomain)) return false
   if (policy.dane === 'yes' && session.policy === 'dane') return true
@@ -181,7 +194,7 @@ export function isSufficient(policy: TlsPolicy, session: SessionProtection): boo
   return !policy.isRequired || session.isEncrypted
 }
 
-/** What the policy is called for a session that is enough for it. */
+/** Name of the policy that applies to a session that meets it. */
 export function policyNameFor({ dane, sts, isRequired }: TlsPolicy, session: SessionProtection): PolicyName {
   if (dane === 'yes' && session.policy === 'dane') return 'dane'
   if (sts?.mode === 'enforce') return 'sts enforce'

@@ -1,7 +1,7 @@
 /**
- * Fetches a policy file from its domain's policy host over HTTPS (RFC 8461 3.3): the certificate is checked, redirects are answers and no
- * answers, and the host may not be in a private network. So many at once, and a crowd that would have to wait too long is sent away: a
- * thousand domains with policy hosts that hang cost their own mail a moment, and nobody else's anything.
+ * Fetches an MTA-STS policy file from the domain's policy host over HTTPS (RFC 8461 3.3): the certificate is verified,
+ * redirects are not followed, and private networks are refused. The number of concurrent fetches and of waiting ones is
+ * limited, so a thousand policy hosts that hang delay only the mail of their own domains.
  */
 import type { HttpClient, HttpResult } from '#src/net/http-client.ts'
 import { createSemaphore } from '#src/concurrency/semaphore.ts'
@@ -30,17 +30,20 @@ export function createStsFetch(outgoing: Pick<HttpClient, 'get'>, port: number):
       maxBytes: MAX_BYTES + 1,
     }
     const response = await withSlot(() => outgoing.get(url, request))
-    return response === null ? failed('sts-policy-fetch-error', 'too many policies are being fetched') : readResponse(response)
+    return response === null
+      ? failed('sts-policy-fetch-error', 'too many policies are being fetched at the same time')
+      : readResponse(response)
   }
 }
 
 function readResponse(response: HttpResult): StsFetchResult {
   if (!response.ok)
     return failed(response.reason === 'tls' ? 'sts-webpki-invalid' : 'sts-policy-fetch-error', response.detail)
-  if (response.status !== 200) return failed('sts-policy-fetch-error', `its policy host answers ${response.status}`)
+  if (response.status !== 200) return failed('sts-policy-fetch-error', `the policy host answered ${response.status}`)
   if (!/^text\/plain\s*(;|$)/i.test(response.contentType ?? ''))
-    return failed('sts-policy-invalid', 'its policy is not text/plain')
-  if (Buffer.byteLength(response.body) > MAX_BYTES) return failed('sts-policy-invalid', 'its policy is longer than 64 KB')
+    return failed('sts-policy-invalid', 'the policy is not text/plain')
+  if (Buffer.byteLength(response.body) > MAX_BYTES)
+    return failed('sts-policy-invalid', 'the policy is longer than 64 KB')
   const policy = readStsPolicy(response.body)
   return 'problem' in policy ? failed('sts-policy-invalid', policy.problem) : { kind: 'policy', policy }
 }

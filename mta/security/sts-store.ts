@@ -1,6 +1,6 @@
 /**
- * Fetched policies in PostgreSQL, for all processes and over restarts. Reads come in batches. While PostgreSQL is away nothing is known and
- * nothing is kept: the policy is fetched again, and mail goes on.
+ * Stores fetched MTA-STS policies in PostgreSQL, for all processes and across restarts. Reads are batched. While
+ * PostgreSQL is away, no policy is found or stored: it is fetched again, and mail continues.
  */
 import { createBatcher } from '#src/concurrency/batcher.ts'
 import type { Context } from '#src/context.ts'
@@ -14,7 +14,7 @@ export interface StoredStsPolicy extends StsPolicy {
 export interface StsStore {
   load(domain: string): Promise<StoredStsPolicy | null>
   save(domain: string, policy: StsPolicy): Promise<StoredStsPolicy>
-  /** Domains whose policy should be fetched again; they are due again in an hour. What has run out is forgotten. */
+  /** Claims domains whose policy is due for a refresh; they are due again in an hour. Deletes expired policies. */
   claimDue(): Promise<{ readonly domain: string; readonly id: string }[]>
 }
 
@@ -70,7 +70,7 @@ export function createStsStore({ db, clock, log }: Pick<Context, 'db' | 'clock' 
   async function save(domain: string, policy: StsPolicy): Promise<StoredStsPolicy> {
     const now = clock.now()
     const stored = { ...policy, expiresAtMs: now + policy.maxAgeSeconds * 1000 }
-    // again within a day and well before its end, so that nobody can keep the next one from us until this one has run out
+    // within a day and well before it expires, so that an attacker cannot block the fetch until it has expired
     const refreshAt = new Date(now + Math.min(DAY_SECONDS, policy.maxAgeSeconds / 2) * 1000)
     const values = [
       domain,
@@ -84,7 +84,7 @@ export function createStsStore({ db, clock, log }: Pick<Context, 'db' | 'clock' 
     ]
     await db
       .query(SAVE, values)
-      .catch((error: unknown) => log.debug({ err: error, domain }, 'an MTA-STS policy could not be kept'))
+      .catch((error: unknown) => log.debug({ err: error, domain }, 'failed to store an MTA-STS policy'))
     return stored
   }
 
@@ -97,7 +97,7 @@ export function createStsStore({ db, clock, log }: Pick<Context, 'db' | 'clock' 
   return {
     load: (domain) =>
       loader.add(domain).catch((error: unknown) => {
-        log.debug({ err: error, domain }, 'kept MTA-STS policies could not be read')
+        log.debug({ err: error, domain }, 'failed to read stored MTA-STS policies')
         return null
       }),
     save,
@@ -105,6 +105,12 @@ export function createStsStore({ db, clock, log }: Pick<Context, 'db' | 'clock' 
   }
 }
 
-function storedPolicyOf({ id, mode, mx, max_age: maxAgeSeconds, expires_at: expiresAt }: StsPolicyRow): StoredStsPolicy {
+function storedPolicyOf({
+  id,
+  mode,
+  mx,
+  max_age: maxAgeSeconds,
+  expires_at: expiresAt,
+}: StsPolicyRow): StoredStsPolicy {
   return { id, mode, mx, maxAgeSeconds, expiresAtMs: expiresAt.getTime() }
 }

@@ -154,8 +154,8 @@ describe('MTA-STS: which policy a domain has', () => {
       response.writeHead(status, headers).end(body)
     }
   const WRONG: readonly (readonly [string, Parameters<PolicyHost['publish']>[2], string, RegExp])[] = [
-    ['a redirect', answer(302, { location: '/elsewhere' }, ''), 'sts-policy-fetch-error', /answers 302/],
-    ['404', answer(404, {}, ''), 'sts-policy-fetch-error', /answers 404/],
+    ['a redirect', answer(302, { location: '/elsewhere' }, ''), 'sts-policy-fetch-error', /answered 302/],
+    ['404', answer(404, {}, ''), 'sts-policy-fetch-error', /answered 404/],
     [
       'another type',
       answer(200, { 'content-type': 'text/html' }, ENFORCE('mx.test')),

@@ -1,11 +1,10 @@
 /**
- * Which MTA-STS policy a recipient domain has (RFC 8461): known for some minutes in memory, for its max_age in PostgreSQL, else looked for by
- * its TXT record and fetched. A policy that is known holds until it ends, whatever DNS or the policy host say meanwhile (5.1); where none
- * is known, what cannot be fetched is as if it were not there.
- *
- * One search for a domain is under way at a time. A search waits for a fetch only a moment, so that policy hosts that hang hold nobody's
- * place: then an older policy serves, or the answer is that it is pending, until the fetch has taken too long and is as if it had failed.
- * A policy in use is fetched anew every day, so that it does not run out.
+ * Finds the MTA-STS policy of a recipient domain (RFC 8461): in memory for some minutes, in PostgreSQL for its max_age,
+ * else by its TXT record and an HTTPS fetch. A known policy applies until it expires, whatever DNS or the policy host
+ * answer meanwhile (5.1). If none is known, a failed fetch counts as no policy. One search for a domain runs at a time.
+ * It waits for the fetch only briefly, so that policy hosts that hang block no mail of others: then an older policy
+ * applies, or the result is pending until the fetch fails or takes too long. Policies in use are refreshed daily,
+ * before they expire.
  */
 import type { Clock } from '#src/platform/clock.ts'
 import type { DnsAnswer } from '#src/net/dns-answer.ts'
@@ -13,17 +12,17 @@ import type { StsFetchResult, FetchPolicy } from './sts-fetch.ts'
 import { readStsRecord, type StsPolicy } from './sts-policy.ts'
 import type { StoredStsPolicy, StsStore } from './sts-store.ts'
 
-/** `trouble`: why there is no policy although the domain says that it has one. */
+/** `failure`: why there is no policy although the domain announces one. */
 export interface StsResult {
   readonly policy: StsPolicy | null
-  /** It is being fetched: ask again in a moment. */
+  /** The policy is being fetched: ask again shortly. */
   readonly isPending: boolean
   readonly failure: Extract<StsFetchResult, { kind: 'failed' }> | null
 }
 
 export interface Sts {
   find(domain: string): Promise<StsResult>
-  /** Fetches what should be fetched again. */
+  /** Fetches the policies that are due for a refresh. */
   refresh(): Promise<void>
 }
 
@@ -36,18 +35,18 @@ export interface StsDeps {
   readonly fetchWaitMs?: number
 }
 
-/** RFC 8461 3.3: after a failed fetch no other for five minutes. */
+/** RFC 8461 3.3: no new fetch for five minutes after a failed one. */
 const KNOWN_MS = 300_000
-/** Whoever says that his policy holds no time at all has it fetched for every mail otherwise. */
+/** Prevents a fetch for every message if max_age is very short. */
 const MIN_KNOWN_MS = 60_000
 const MAX_KNOWN = 20_000
 const FETCH_WAIT_MS = 1000
-/** A fetch may wait for its turn among others. */
+/** A fetch may wait for a free slot. */
 const MAX_PENDING_MS = 15_000
 const REFRESH_CONCURRENCY = 10
-/** Nothing else is asked of the policy host of a name. */
+/** Only such names can have a policy host. */
 const HOST_NAME = /^[a-z0-9_-]+(\.[a-z0-9_-]+)+$/
-const SLOW = { kind: 'failed', code: 'sts-policy-fetch-error', text: 'the MTA-STS policy has not come yet' } as const
+const SLOW = { kind: 'failed', code: 'sts-policy-fetch-error', text: 'the MTA-STS policy has not arrived yet' } as const
 
 interface PendingFetch {
   readonly done: Promise<KnownPolicy>
@@ -68,7 +67,7 @@ export function createSts(deps: StsDeps): Sts {
   const searches = new Map<string, Promise<StsResult>>()
   const fetches = new Map<string, PendingFetch>()
 
-  /** Also what comes after everybody has lost patience is kept. `live`: what holds as long as nothing newer has come. */
+  /** Stores the result even if every search has stopped waiting. `live`: the policy that applies until then. */
   function fetchAndStore(domain: string, id: string, live: StoredStsPolicy | null): PendingFetch {
     const pending = fetches.get(domain) ?? { done: fetchOnce(domain, id, live), beganAtMs: clock.now() }
     fetches.set(domain, pending)
@@ -91,7 +90,7 @@ export function createSts(deps: StsDeps): Sts {
       txt(`_mta-sts.${domain}`),
       before === undefined ? store.load(domain) : before.stored,
     ])
-    // a fetch that was under way may have ended meanwhile
+    // a running fetch may have ended meanwhile
     const newer = known.get(domain)
     if (newer !== undefined && newer !== before) return newer
     const live = stored !== null && stored.expiresAtMs > clock.now() ? stored : null
@@ -117,7 +116,7 @@ export function createSts(deps: StsDeps): Sts {
     while (due.length > 0) await Promise.all(due.splice(0, REFRESH_CONCURRENCY).map(refreshOne))
   }
 
-  /** With the id of now, so that mail does not fetch it once more. */
+  /** Uses the id of the current TXT record, so that the next message does not fetch it again. */
   async function refreshOne({ domain, id }: { domain: string; id: string }): Promise<void> {
     const [record, live] = await Promise.all([txt(`_mta-sts.${domain}`), store.load(domain)])
     await fetchAndStore(domain, (record.kind === 'found' ? readStsRecord(record.records) : null) ?? id, live).done
@@ -128,11 +127,11 @@ export function createSts(deps: StsDeps): Sts {
 
 interface KnownPolicies {
   get(domain: string): KnownPolicy | undefined
-  /** Returns the new entry. `kept`: the policy in force, `trouble`: why there is none. */
+  /** Returns the new entry. `stored`: the policy in force; `failure`: why there is none. */
   set(domain: string, stored: StoredStsPolicy | null, failure: StsResult['failure']): KnownPolicy
 }
 
-/** What is known in memory, for some minutes each. At most MAX_KNOWN entries: the oldest goes first. */
+/** Policies in memory, for some minutes each. At most MAX_KNOWN entries; the oldest is removed first. */
 function createKnownPolicies(clock: Clock): KnownPolicies {
   const known = new Map<string, KnownPolicy>()
   return {
@@ -142,7 +141,13 @@ function createKnownPolicies(clock: Clock): KnownPolicies {
         clock.now() + KNOWN_MS,
         Math.max(clock.now() + MIN_KNOWN_MS, stored?.expiresAtMs ?? Infinity),
       )
-      const entry: KnownPolicy = { policy: stored, isPending: false, failure: stored === null ? failure : null, stored, untilMs }
+      const entry: KnownPolicy = {
+        policy: stored,
+        isPending: false,
+        failure: stored === null ? failure : null,
+        stored,
+        untilMs,
+      }
       known.delete(domain)
       known.set(domain, entry)
       const [oldest] = known.keys()
@@ -152,7 +157,7 @@ function createKnownPolicies(clock: Clock): KnownPolicies {
   }
 }
 
-/** Null when it takes longer. */
+/** Null if the work takes longer. */
 async function withTimeout<T>(work: Promise<T>, timeoutMs: number): Promise<T | null> {
   const { promise, resolve } = Promise.withResolvers<null>()
   const timer = setTimeout(() => resolve(null), timeoutMs)

@@ -1,7 +1,8 @@
 /**
- * What became of TLS with the domains that ask for reports (RFC 8460): counted in memory as sessions are opened, and added to PostgreSQL
- * twice a minute. Whether a domain asks is looked up then, once an hour for each. A process that dies loses what it counted since; while
- * PostgreSQL is away counts are kept, up to a bound.
+ * Counts TLS results for domains that ask for reports (RFC 8460): in memory as sessions are opened, and added to
+ * PostgreSQL twice a minute. Whether a domain asks for reports is looked up at that time and cached for an hour. A
+ * process that dies loses the counts since the last flush. While PostgreSQL is away, counts stay in memory, up to a
+ * limit.
  */
 import { createHash } from 'node:crypto'
 import { columnsOf } from '#src/stores/column-arrays.ts'
@@ -17,29 +18,29 @@ import { isMxOf } from './sts-policy.ts'
 export interface TlsSessionResult {
   readonly policy: TlsPolicy
   readonly host: string
-  /** '' where nothing was connected to. */
+  /** '' if no connection was made. */
   readonly address: string
-  /** success, or a failure as RFC 8460 4.3 names it. */
+  /** `success`, or a failure code of RFC 8460 4.3. */
   readonly result: string
-  /** What the host was asked for by DANE, where it was: its TLSA records. */
+  /** The host's TLSA records, if DANE applied. */
   readonly records?: readonly string[]
-  /** Of a failure. */
+  /** Details of a failure. */
   readonly about?: FailureFacts
 }
 
-/** RFC 8460 4.3; '' = not known. */
+/** RFC 8460 4.3; '' = unknown. */
 export interface FailureFacts {
-  /** Ours. */
+  /** The local address. */
   readonly sendingIp: string
-  /** How the server calls itself. */
+  /** The server's name in its greeting. */
   readonly helo: string
-  /** A code of the network or of OpenSSL, else words. */
+  /** A code of the system or of OpenSSL, else a text. */
   readonly reason: string
 }
 
 export interface TlsResults {
   record(note: TlsSessionResult): void
-  /** Adds what is counted; called by itself twice a minute. */
+  /** Adds the counts to PostgreSQL; also runs twice a minute. */
   flush(): Promise<void>
   stop(): Promise<void>
 }
@@ -55,7 +56,7 @@ interface ResultCount {
   count: number
 }
 
-/** Those of policies that cannot be had come with them; dane-required is for those who will have DANE everywhere. */
+/** Policy failures bring their own codes; `dane-required` is not used, because DANE is never mandatory here. */
 const FAILURES = [
   'starttls-not-supported',
   'certificate-host-mismatch',
@@ -84,7 +85,10 @@ const ADD = sql`
 
 type LookUpTxt = (name: string) => Promise<DnsAnswer<string>>
 
-export function createTlsResults({ db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>, txt: LookUpTxt): TlsResults {
+export function createTlsResults(
+  { db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>,
+  txt: LookUpTxt,
+): TlsResults {
   const counts = new Map<string, ResultCount>()
   const reportingDomains = createTtlCache<boolean>(clock, REPORTING_CACHE)
 
@@ -119,7 +123,9 @@ export function createTlsResults({ db, clock, log }: Pick<Context, 'db' | 'clock
     const drained = [...counts]
     counts.clear()
     const domains = [...new Set(drained.map(([, { domain }]) => domain))]
-    const reporting = new Set(await Promise.all(domains.map(async (domain) => ((await isReportingDomain(domain)) ? domain : null))))
+    const reporting = new Set(
+      await Promise.all(domains.map(async (domain) => ((await isReportingDomain(domain)) ? domain : null))),
+    )
     const rows = drained.filter(([, { domain }]) => reporting.has(domain))
     if (rows.length > 0)
       await addCounts(
@@ -129,7 +135,7 @@ export function createTlsResults({ db, clock, log }: Pick<Context, 'db' | 'clock
   }
 
   function restore(rows: readonly (readonly [string, ResultCount])[], error: unknown): void {
-    log.debug({ err: error }, 'TLS results could not be added; they are kept')
+    log.debug({ err: error }, 'failed to store TLS results; retrying at the next flush')
     for (const [key, row] of rows) counts.set(key, { ...row, count: row.count + (counts.get(key)?.count ?? 0) })
   }
 
@@ -163,7 +169,7 @@ async function addCounts(db: Context['db'], rows: readonly ResultCount[]): Promi
   )
 }
 
-/** A domain whose DNS is signed and whose hosts have no TLSA records has no policy by that. */
+/** A domain with signed DNS but without TLSA records has no DANE policy. */
 function reportedOf({ dane, sts, stsFailure }: TlsPolicy, records: readonly string[] | undefined): ReportedPolicy {
   if (records !== undefined || dane === 'unknown') return { type: 'tlsa', lines: records ?? [], mx: [] }
   if (sts === null) return { type: stsFailure === null ? 'no-policy-found' : 'sts', lines: [], mx: [] }
@@ -178,7 +184,7 @@ function reportedOf({ dane, sts, stsFailure }: TlsPolicy, records: readonly stri
 
 type SessionTls = Pick<SessionProtection, 'host' | 'isEncrypted' | 'isAuthorized'>
 
-/** What a session is counted as. Mail went all the same, where the domain asks for no more than it got. */
+/** The result code of a session. The mail may have been delivered anyway, if its policy allows that. */
 export function resultOfSession({ sts, stsFailure }: TlsPolicy, session: SessionTls, isTlsOffered: boolean): string {
   if (!session.isEncrypted) return isTlsOffered ? 'validation-failure' : 'starttls-not-supported'
   if (stsFailure !== null) return stsFailure.code
@@ -190,8 +196,12 @@ const CODE = /\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b/
 const BANNER = /^S: 220[ -](\S{1,255})/
 const MAX_REASON = 100
 
-/** From the lines of an opening, and what the connection was lost by. */
-export function failureFactsOf(lines: readonly string[], localAddress: string | undefined, detail: string): FailureFacts {
+/** From the conversation of an opening, and the reason of the loss. */
+export function failureFactsOf(
+  lines: readonly string[],
+  localAddress: string | undefined,
+  detail: string,
+): FailureFacts {
   const banner = lines.map((line) => BANNER.exec(line)?.[1]).find((name) => name !== undefined)
   const said = detail === '' ? (lines.findLast((line) => line.includes('TLS failed: ')) ?? '') : detail
   const helo = banner?.replaceAll(/[^\x21-\x7e]/g, '?') ?? ''
@@ -202,7 +212,7 @@ export function failureFactsOf(lines: readonly string[], localAddress: string | 
   }
 }
 
-/** What a host is counted as that could not be used because of its TLS; `code` as it was found, or of the network. */
+/** The result code of a host that failed because of TLS; `code`: of the certificate check or the system. */
 export function resultOfFailure(code: string | null): string {
   return FAILURES.find((known) => known === code) ?? 'validation-failure'
 }

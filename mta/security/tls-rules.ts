@@ -1,6 +1,6 @@
 /**
- * The operator's own word about TLS with single recipient domains: `required` is encrypted or not at all, `opportunistic` goes by nothing
- * that the domain publishes (a way out when what it publishes is broken). Every process learns of a change within seconds.
+ * The operator's TLS rules for single recipient domains: `required` means TLS or no delivery; `opportunistic` ignores
+ * what the domain publishes (a workaround if that is broken). Every process applies a change within seconds.
  */
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
@@ -26,18 +26,20 @@ export async function setTlsRule(db: Queryable, { domain, level }: TlsRule): Pro
   await db.query(text, [domain, level])
 }
 
-/** False when there was none. */
+/** False if there was no rule. */
 export async function removeTlsRule(db: Queryable, domain: string): Promise<boolean> {
   return (await db.query('DELETE FROM tls_rules WHERE domain = $1', [domain])).rowCount === 1
 }
 
 export interface TlsRuleWatch {
-  /** Undefined where the operator has said nothing. Waits for the first look, and no longer than PostgreSQL is away. */
+  /**
+   * Undefined without a rule. Waits until the rules have been loaded once. Rejects if PostgreSQL is unavailable then.
+   */
   find(domain: string): Promise<TlsLevelRule | undefined>
   stop(): void
 }
 
-/** Before the first look nothing goes out: what is required must not be passed over because a process has just begun. */
+/** Nothing is sent before the rules are loaded: `required` must hold from the first message of a process. */
 export function watchTlsRules({ db, log }: Pick<Context, 'db' | 'log'>): TlsRuleWatch {
   let rules: ReadonlyMap<string, TlsLevelRule> | null = null
   async function load(): Promise<ReadonlyMap<string, TlsLevelRule>> {
@@ -45,7 +47,7 @@ export function watchTlsRules({ db, log }: Pick<Context, 'db' | 'log'>): TlsRule
     return rules
   }
   const refresh = (): void =>
-    void load().catch((error: unknown) => log.debug({ err: error }, 'the rules for TLS could not be read'))
+    void load().catch((error: unknown) => log.debug({ err: error }, 'failed to read the TLS rules'))
   refresh()
   const timer = setInterval(refresh, POLL_MS)
   return {

@@ -1,7 +1,7 @@
 /**
- * The transport security of one outbound process: the operator's rules, MTA-STS with its refresh, DANE where the resolver validates, the
- * record of servers with broken TLS, and the counts for TLS reports. A sandbox fetches no policies, since its receiver stands in for all
- * domains.
+ * The transport security of one outbound process: the operator's TLS rules, MTA-STS with its refresh, DANE if the
+ * resolver validates, hosts with broken TLS, and the counts for TLS reports. A sandbox fetches no policies, because its
+ * receiver serves all domains.
  */
 import { createBrokenTlsMemory, type BrokenTlsMemory } from './broken-tls.ts'
 import { createTlsPolicies, type TlsPolicies, type TlsPolicyDeps } from './policy.ts'
@@ -13,10 +13,10 @@ import { watchTlsRules } from './tls-rules.ts'
 import type { Context } from '#src/context.ts'
 import { createHttpClient } from '#src/net/http-client.ts'
 
-/** Processes claim the policies to refresh, so more processes do not fetch more. */
+/** Processes claim policies before they refresh them, so more processes do not fetch more. */
 const REFRESH_MS = 10 * 60_000
 
-/** Without TLS_REPORT_FROM nothing is counted. */
+/** Used without TLS_REPORT_FROM: counts nothing. */
 const NO_RESULTS: Pick<TlsResults, 'record' | 'stop'> = { record: () => undefined, stop: () => Promise.resolve() }
 
 export interface TransportSecurity {
@@ -26,7 +26,7 @@ export interface TransportSecurity {
   stop(): Promise<void>
 }
 
-/** The questions that policies ask of DNS. */
+/** The DNS queries of TLS policies. */
 export interface PolicyResolver {
   readonly txt: StsDeps['txt']
   /** DNSSEC-validated answers, for DANE. */
@@ -40,7 +40,7 @@ export function startTransportSecurity(ctx: Context, resolver: PolicyResolver): 
   const fetchPolicy = createStsFetch(outgoing, config.mtaStsPort)
   const sts = createSts({ clock, store: createStsStore(ctx), fetchPolicy, txt: (name) => resolver.txt(name) })
   const timer = setInterval(() => {
-    sts.refresh().catch((error: unknown) => log.debug({ err: error }, 'MTA-STS policies could not be refreshed'))
+    sts.refresh().catch((error: unknown) => log.debug({ err: error }, 'failed to refresh MTA-STS policies'))
   }, REFRESH_MS)
   const policies = createTlsPolicies({
     clock,

@@ -28,7 +28,12 @@ describe('where our servers listen', () => {
     config: loadConfig(env),
     log: openLog({ logLevel: 'silent' }, 'test'),
   })
-  const place = (port: number, fallback = 0): PortSetting => ({ what: 'a server', setting: 'SOME_PORT', port, fallback })
+  const place = (port: number, fallback = 0): PortSetting => ({
+    what: 'a server',
+    setting: 'SOME_PORT',
+    port,
+    fallback,
+  })
   const refused = (port: number): Server => {
     const server = createServer()
     open.push(server)
@@ -45,7 +50,7 @@ describe('where our servers listen', () => {
     const port = await taken()
     await assert.isRejected(
       listenOnPort(ctx({ HOSTNAME: 'mta.example.com' }), place(port), listen),
-      new RegExp(`a server: port ${port} is taken .*SOME_PORT`),
+      new RegExp(`a server: port ${port} is in use .*SOME_PORT`),
     )
   })
   it('in the sandbox a taken port is no trouble: the next one does', async () => {
@@ -61,7 +66,7 @@ describe('where our servers listen', () => {
   it('and when its replacement is taken, that is told', async () => {
     await assert.isRejected(
       listenOnPort(ctx({ HOSTNAME: 'mta.example.com' }), place(25, 2526), refused),
-      /port 2526 is taken/,
+      /port 2526 is in use/,
     )
   })
 })

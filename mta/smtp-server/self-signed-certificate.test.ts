@@ -15,7 +15,10 @@ describe('the certificate of the sandbox', () => {
 
   it('is made once, for its name, and kept from others', async () => {
     const first = await loadSelfSignedCertificate(join(dir, 'sandbox-tls.json'), 'mx.mailstead.test', Date.now())
-    assert.deepEqual(await loadSelfSignedCertificate(join(dir, 'sandbox-tls.json'), 'mx.mailstead.test', Date.now()), first)
+    assert.deepEqual(
+      await loadSelfSignedCertificate(join(dir, 'sandbox-tls.json'), 'mx.mailstead.test', Date.now()),
+      first,
+    )
     assert.match(new X509Certificate(first.cert).subject, /mx\.mailstead\.test/)
     assert.strictEqual(statSync(join(dir, 'sandbox-tls.json')).mode & 0o777, 0o600)
   })
@@ -26,7 +29,11 @@ describe('the certificate of the sandbox', () => {
   ] as const) {
     it(`is made anew where ${what} is kept`, async () => {
       writeFileSync(join(dir, 'sandbox-tls.json'), text)
-      assert.ok(new X509Certificate((await loadSelfSignedCertificate(join(dir, 'sandbox-tls.json'), 'mx.test', Date.now())).cert))
+      assert.ok(
+        new X509Certificate(
+          (await loadSelfSignedCertificate(join(dir, 'sandbox-tls.json'), 'mx.test', Date.now())).cert,
+        ),
+      )
     })
   }
   it("is made anew where its key was damaged, or is another's", async () => {
@@ -41,7 +48,11 @@ describe('the certificate of the sandbox', () => {
     }
   })
   it('is made anew before it ends', async () => {
-    const first = await loadSelfSignedCertificate(join(dir, 'sandbox-tls.json'), 'mx.test', Date.now() - 11 * 365 * 24 * 3600_000)
+    const first = await loadSelfSignedCertificate(
+      join(dir, 'sandbox-tls.json'),
+      'mx.test',
+      Date.now() - 11 * 365 * 24 * 3600_000,
+    )
     assert.notDeepEqual(await loadSelfSignedCertificate(join(dir, 'sandbox-tls.json'), 'mx.test', Date.now()), first)
   })
   it('is made where it cannot be kept', async () => {

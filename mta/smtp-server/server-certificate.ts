@@ -24,7 +24,9 @@ export function loadServerCertificate({ config, clock }: CertificateDeps): Promi
   if (tlsCertFile === null && tlsKeyFile === null) {
     return loadSelfSignedCertificate(join(config.dataDir, 'server-tls.json'), config.serverName, clock.now())
   }
-  return Promise.resolve(validatePair({ cert: readRequired('TLS_CERT_FILE', tlsCertFile), key: readRequired('TLS_KEY_FILE', tlsKeyFile) }))
+  return Promise.resolve(
+    validatePair({ cert: readRequired('TLS_CERT_FILE', tlsCertFile), key: readRequired('TLS_KEY_FILE', tlsKeyFile) }),
+  )
 }
 
 /** createSecureContext throws if certificate and key do not match. */

@@ -261,7 +261,10 @@ describe('TLS', () => {
       const opened = await use({}, {}, 'mx.test', first)
       await deliver(opened)
       assert.deepEqual([opened.ok && opened.session.tls?.protocol, opened.level, mx.connections], [protocol, first, 1])
-      assert.strictEqual(opened.ok && opened.session.opening[0], `-- its TLS was broken lately: trying ${remark}`)
+      assert.strictEqual(
+        opened.ok && opened.session.opening[0],
+        `-- TLS of this host failed recently: trying ${remark}`,
+      )
     })
   }
 

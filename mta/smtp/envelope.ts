@@ -29,8 +29,8 @@ export interface LocalRefusal {
 /** Letters, digits, symbols and non-ASCII characters: covers most addresses. */
 const PLAIN = /^[\x21\x23-\x3b\x3d\x3f-\x7e\u{a0}-\u{10ffff}]*$/u
 /** The same with quoted strings and backslash pairs (RFC 5321 4.1.2). */
-const QUOTED =
-  /^(?:[\x21\x23-\x3b\x3d\x3f-\x7e\u{a0}-\u{10ffff}]|"(?:[\x20\x21\x23-\x5b\x5d-\x7e\u{a0}-\u{10ffff}]|\\[\x20-\x7e])*")*$/u
+const QUOTED_STRING = String.raw`"(?:[\x20\x21\x23-\x5b\x5d-\x7e\u{a0}-\u{10ffff}]|\\[\x20-\x7e])*"`
+const QUOTED = new RegExp(String.raw`^(?:[\x21\x23-\x3b\x3d\x3f-\x7e\u{a0}-\u{10ffff}]|${QUOTED_STRING})*$`, 'u')
 const BEYOND_ASCII = /[^\x20-\x7e]/
 
 function isSafeAddress(address: string): boolean {

@@ -249,7 +249,7 @@ describe('a session', () => {
     it('does not take another message while one is under way', async () => {
       const session = await open()
       const first = session.deliver(MAIL)
-      assert.throws(() => session.deliver(MAIL), /under way/)
+      assert.throws(() => session.deliver(MAIL), /already in progress/)
       assert.strictEqual((await first).kind, 'accepted')
     })
 

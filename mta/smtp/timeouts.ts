@@ -23,7 +23,10 @@ const ROWS = {
   },
   ehlo: { ms: 5 * MINUTE, reason: 'not listed in the RFC; servers look up the EHLO name here, so as long as for MAIL' },
   starttls: { ms: 2 * MINUTE, reason: 'not listed; the server only has to answer 220' },
-  tls: { ms: 1 * MINUTE, reason: 'not listed; two round trips and a signature, after the server answered that it is ready' },
+  tls: {
+    ms: 1 * MINUTE,
+    reason: 'not listed; two round trips and a signature, after the server answered that it is ready',
+  },
   auth: { ms: 2 * MINUTE, reason: 'not listed; servers check the password or token with another service' },
   rset: { ms: 2 * MINUTE, reason: 'not listed; RSET has no work to do' },
   mail: { ms: 5 * MINUTE, reason: 'RFC 5321 4.5.3.2.2' },

@@ -584,14 +584,14 @@ const OURSELVES: readonly Dialog[] = [
     title: 'SMTPUTF8 is needed and not offered',
     mail: { smtputf8: true },
     text: `${SIMPLE}${BYE}
-    = rejected by ourselves, mail: 550 5.6.7 SMTPUTF8 is needed for this message and is not offered by the host`,
+    = rejected by ourselves, mail: 550 5.6.7 The message requires SMTPUTF8, which the host does not offer`,
   },
   {
     n: 72,
     title: 'the address alone needs SMTPUTF8',
     mail: { to: 'bücher@in.test' },
     text: `${SIMPLE}${BYE}
-    = rejected by ourselves, mail: 550 5.6.7 SMTPUTF8 is needed for this message and is not offered by the host`,
+    = rejected by ourselves, mail: 550 5.6.7 The message requires SMTPUTF8, which the host does not offer`,
   },
   ...[
     'b@in.test>\r\nDATA',

@@ -63,7 +63,11 @@ export async function transact(
 }
 
 /** Sends the commands and reads their replies; the first failure counts. A pipelined group is read to its end. */
-async function sendEnvelope(wire: Wire, commands: readonly SmtpCommand[], mayPipeline: boolean): Promise<EnvelopeResult> {
+async function sendEnvelope(
+  wire: Wire,
+  commands: readonly SmtpCommand[],
+  mayPipeline: boolean,
+): Promise<EnvelopeResult> {
   if (mayPipeline) wire.send(commands.map(({ line }) => line))
   let failure: FailedEnding | null = null
   for (const { step, line } of commands) {

@@ -1,7 +1,7 @@
 /**
- * One mail, from the last dot to its answer. The 250 names our id and comes after the commit, never before; a connection that is lost
- * before it leaves the client without an answer, it sends again, and X-Idempotency-Key is what makes one of the two. A Message-ID never
- * does: programs exist that use one for many mails.
+ * Accepts one message, from the end of its data to the reply. The 250 names the message id and follows the commit,
+ * never precedes it. A client that loses the connection before the 250 sends the message again; X-Idempotency-Key makes
+ * both one message. The Message-ID does not, because some programs reuse one for many messages.
  */
 import { hash } from 'node:crypto'
 import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server'
@@ -25,7 +25,7 @@ export interface DataCommand {
   readonly disconnect: () => void
 }
 
-/** Answers the text of the 250. @throws a Reply for every other end. */
+/** Returns the text of the 250. @throws ReplyError for every other result. */
 export async function acceptMessage(ctx: SubmissionContext, data: DataCommand): Promise<string> {
   const { octets, release } = await readMessageOctets(data.stream, {
     maxBytes: maxOctets(ctx.config),
@@ -49,15 +49,19 @@ export async function acceptMessage(ctx: SubmissionContext, data: DataCommand): 
   }
 }
 
-/** base64 makes 4 of 3 and adds line ends; the rest is headers. */
+/** base64 turns 3 bytes into 4 and adds line ends; the rest is for the header. */
 const ENCODED_FACTOR = 1.4
 
-/** What SIZE offers. */
+/** The limit that the SIZE extension announces. */
 export function maxOctets({ maxMessageBytes }: SubmissionContext['config']): number {
   return Math.ceil(maxMessageBytes * ENCODED_FACTOR) + 65_536
 }
 
-async function prepare(ctx: SubmissionContext, { session, sender }: DataCommand, message: SubmittedMessage): Promise<Submission> {
+async function prepare(
+  ctx: SubmissionContext,
+  { session, sender }: DataCommand,
+  message: SubmittedMessage,
+): Promise<Submission> {
   const domainId = await authorizeAuthors(sender, message.authors)
   const {
     options,
@@ -106,7 +110,7 @@ async function prepare(ctx: SubmissionContext, { session, sender }: DataCommand,
   }
 }
 
-/** In whose name: the domain that signs is the first author's. */
+/** Checks every author. Returns the domain that signs: the first author's. */
 async function authorizeAuthors(sender: SubmissionSender, authors: readonly Mailbox[]): Promise<string | null> {
   let signing: string | null = null
   for (const { email } of authors) {
@@ -119,7 +123,7 @@ async function authorizeAuthors(sender: SubmissionSender, authors: readonly Mail
 
 type MessageContent = Pick<Submission, 'subject' | 'html' | 'text' | 'headers' | 'template' | 'smtp'>
 
-/** The octets of the client; with X-Template-Id what the template makes, in a mail of ours. */
+/** The client's octets; with X-Template-Id, the rendered template instead. */
 async function contentOf(
   ctx: SubmissionContext,
   message: SubmittedMessage,
@@ -154,10 +158,10 @@ function dateText(at: Date): string {
   return at.toUTCString().replace('GMT', '+0000')
 }
 
-/** Written anew for each try by a client that makes its mail again. */
+/** Fields that a client writes anew when it repeats a message. */
 const VOLATILE_FIELDS: ReadonlySet<string> = new Set(['date', 'message-id', 'received'])
 
-/** What makes two mails under one key the same. */
+/** Digest that tells whether two messages with one idempotency key are the same. */
 function digestOf({ fields, body }: SubmittedMessage, recipients: readonly string[]): Buffer {
   const head = fields
     .filter(({ name }) => !VOLATILE_FIELDS.has(name))
@@ -178,14 +182,17 @@ function replyTextOf(accepted: AcceptResult, text: string): string {
 }
 
 const NOT_ACCEPTED: Readonly<Record<Exclude<AcceptResult['kind'], 'stored' | 'replayed'>, ReplyError>> = {
-  mismatch: new ReplyError(554, '5.6.0 This X-Idempotency-Key was used with another mail'),
-  'in-progress': new ReplyError(451, '4.7.0 A mail with this X-Idempotency-Key is still under way'),
-  'over-quota': new ReplyError(452, '4.7.1 The monthly quota of the plan is reached'),
+  mismatch: new ReplyError(554, '5.6.0 This X-Idempotency-Key was used with a different message'),
+  'in-progress': new ReplyError(451, '4.7.0 A message with this X-Idempotency-Key is still being processed'),
+  'over-quota': new ReplyError(452, '4.7.1 The monthly quota of the plan is used up'),
 }
 
 function toReplyError({ log }: SubmissionContext, error: unknown): ReplyError {
   if (error instanceof ReplyError) return error
   const isAway = isDatabaseAway(error)
-  log[isAway ? 'warn' : 'error']({ err: error }, 'a mail could not be accepted')
-  return new ReplyError(451, isAway ? '4.3.0 It cannot be stored now, come again' : '4.3.0 A fault on our side, come again')
+  log[isAway ? 'warn' : 'error']({ err: error }, 'failed to accept a message')
+  return new ReplyError(
+    451,
+    isAway ? '4.3.0 The message cannot be stored now, try again later' : '4.3.0 Internal error, try again later',
+  )
 }

@@ -1,7 +1,7 @@
 /**
- * Who may begin a transaction, asked at each MAIL: a key that was switched off, or a relay that was taken from the list's workspace, ends
- * with the next mail and not with the connection. What a sender may hand in is bounded by the plan of its workspace, by key and by network,
- * counted over all processes.
+ * Authorizes each transaction at MAIL: a revoked key, or a relay network that lost its workspace, is refused at the
+ * next message, not only at the next connection. The rate is limited by the plan of the workspace, by key and by
+ * network, counted over all processes.
  */
 import { isDatabaseAway } from '#src/stores/db.ts'
 import { networkOf } from '#src/net/address-policy.ts'
@@ -10,17 +10,17 @@ import { planOf, type SubmissionContext } from './context.ts'
 import { authenticate } from './login.ts'
 import { type SubmissionSender, senderOfKey } from './sender.ts'
 
-const LOGIN_REQUIRED = new ReplyError(530, '5.7.0 Log in first: the password is an API key')
-const KEY_REVOKED = new ReplyError(535, '5.7.8 The API key of this login does not work any more')
-const STORE_UNAVAILABLE = new ReplyError(451, '4.3.0 A store is away, come again')
+const LOGIN_REQUIRED = new ReplyError(530, '5.7.0 Authentication required: the password is an API key')
+const KEY_REVOKED = new ReplyError(535, '5.7.8 The API key of this login is no longer valid')
+const STORE_UNAVAILABLE = new ReplyError(451, '4.3.0 Temporarily unavailable, try again later')
 
 export interface SubmissionPeer {
   readonly remoteAddress: string
-  /** Our own machine. */
+  /** Connected from this machine. */
   readonly isLocal: boolean
 }
 
-/** `key` is what the connection logged in with. @throws a Reply. */
+/** `key`: the API key of the login. @throws ReplyError. */
 export async function authorizeTransaction(
   ctx: SubmissionContext,
   { remoteAddress, isLocal }: SubmissionPeer,

@@ -1,4 +1,4 @@
-/** What every part of submission is given: the context of the process and the services that its start has built. */
+/** The context of every part of submission: that of the process, and the services that its start builds. */
 import type { Plan, Plans } from '#config/plans.ts'
 import type { Keyring } from '#src/auth/keys.ts'
 import type { Context } from '#src/context.ts'
@@ -22,9 +22,11 @@ export interface SubmissionContext extends Context {
   readonly metrics: MetricRegistry
 }
 
-/** The plan by its name. A name that the configuration no longer knows is the smallest plan, never an unlimited one. */
+/**
+ * Returns the plan by name. A name that the configuration does not know gets the smallest plan, never an unlimited one.
+ */
 export function planOf({ plans }: Pick<SubmissionContext, 'plans'>, name: string): Plan {
   const plan = plans[name] ?? plans['free']
-  if (plan === undefined) throw new Error('there is no plan "free"')
+  if (plan === undefined) throw new Error('no plan named "free" exists')
   return plan
 }

@@ -1,6 +1,6 @@
 /**
- * The envelope: parameters that nobody offered are refused (RFC 5321 4.1.1.11, smtp-server lets them pass), addresses are read by the one
- * address rule.
+ * Checks the envelope. It refuses parameters that were not offered (RFC 5321 4.1.1.11; smtp-server accepts them), and
+ * parses addresses with the rule of src/mail/address.ts.
  */
 import type { SMTPServerAddress, SMTPServerEnvelope, SMTPServerSession } from 'smtp-server'
 import { parseAddress, type Mailbox } from '#src/mail/address.ts'
@@ -8,7 +8,7 @@ import type { SubmittedRecipient, DsnRequest, SubmittedEnvelope } from '#src/mes
 import { ReplyError } from '#mta/smtp-server/reply.ts'
 import type { SubmissionSender } from './sender.ts'
 
-/** RFC 1870, RFC 6152, RFC 6531, RFC 3461; AUTH of RFC 4954 5, which is not used. */
+/** RFC 1870, RFC 6152, RFC 6531, RFC 3461; AUTH of RFC 4954 5 is accepted and ignored. */
 const MAIL_PARAMETERS: ReadonlySet<string> = new Set(['SIZE', 'BODY', 'SMTPUTF8', 'RET', 'ENVID', 'AUTH'])
 const RCPT_PARAMETERS: ReadonlySet<string> = new Set(['NOTIFY', 'ORCPT'])
 const BEYOND_ASCII = /[^\x20-\x7e]/
@@ -27,14 +27,16 @@ export function checkRcptTo({ address, args }: SMTPServerAddress, session: SMTPS
   return read.ok ? null : new ReplyError(553, `5.1.3 ${read.reason}`)
 }
 
-const NOT_ANNOUNCED = new ReplyError(553, '5.6.7 An address beyond ASCII needs SMTPUTF8 at MAIL')
+const NOT_ANNOUNCED = new ReplyError(553, '5.6.7 A non-ASCII address requires SMTPUTF8 at MAIL')
 
 function checkParameters(args: SMTPServerAddress['args'], known: ReadonlySet<string>): ReplyError | null {
   const unknown = Object.keys(args === false ? {} : args).find((name) => !known.has(name))
-  return unknown === undefined ? null : new ReplyError(555, `5.5.4 The parameter ${unknown.slice(0, 40)} was not offered`)
+  return unknown === undefined
+    ? null
+    : new ReplyError(555, `5.5.4 The parameter ${unknown.slice(0, 40)} was not offered`)
 }
 
-/** The part before the "@": a domain has an ASCII form. */
+/** Checks the local part only: a domain has an ASCII form. */
 function isAnnounced(address: string, args: SMTPServerAddress['args']): boolean {
   return (
     !BEYOND_ASCII.test(address.slice(0, Math.max(0, address.lastIndexOf('@')))) ||
@@ -47,7 +49,7 @@ interface HeaderRecipients {
   readonly cc: readonly Mailbox[]
 }
 
-/** Those of the envelope, as the API would have named them: whom neither To nor Cc shows is a Bcc. */
+/** The recipients of the envelope as in the API: a recipient in neither To nor Cc is a Bcc. */
 export function addresseesOf(
   { envelope }: SMTPServerSession,
   header: HeaderRecipients,
@@ -57,7 +59,7 @@ export function addresseesOf(
   const found = new Map<string, SubmittedRecipient>()
   for (const { address: given } of envelope.rcptTo) {
     const read = parseAddress(given)
-    if (!read.ok) continue // none of these was taken at RCPT
+    if (!read.ok) continue // RCPT has already refused these
     const { address, domain } = read.address
     const name = address.toLowerCase()
     const kind = to?.has(name) === true ? 'to' : cc?.has(name) === true ? 'cc' : 'bcc'
@@ -67,8 +69,8 @@ export function addresseesOf(
 }
 
 /**
- * What is kept of the envelope. Reports go to the envelope sender only where that is an address that the sender could write From, of a
- * domain that signs: who hands mail in must not be able to have others written to.
+ * The envelope as stored. Reports go to the envelope sender only if the client may use that address as From, in a
+ * domain that signs: a client must not cause mail to a third party.
  */
 export async function envelopeOf(
   { envelope }: SMTPServerSession,
@@ -99,7 +101,10 @@ export async function envelopeOf(
 /** RFC 3461 4.4, 4.2 */
 const MAX_PARAMETER = 500
 
-function dsnRequestsOf({ rcptTo }: SMTPServerEnvelope, recipients: readonly SubmittedRecipient[]): Record<string, DsnRequest> {
+function dsnRequestsOf(
+  { rcptTo }: SMTPServerEnvelope,
+  recipients: readonly SubmittedRecipient[],
+): Record<string, DsnRequest> {
   const requests: Record<string, DsnRequest> = {}
   for (const { address: given, dsn } of rcptTo) {
     const read = dsn === undefined ? null : parseAddress(given)

@@ -1,6 +1,6 @@
 /**
- * What happens at each command of a visit. Every handler answers once, whatever goes wrong in it, and gives the visit time for its next
- * step.
+ * Handlers for the SMTP commands of a connection. Each replies exactly once, whatever fails, and extends the deadline
+ * of the connection for the next step.
  */
 import type { SMTPServerOptions, SMTPServerSession } from 'smtp-server'
 import { ReplyError } from '#mta/smtp-server/reply.ts'
@@ -15,7 +15,7 @@ import { type DataCommand, acceptMessage } from './accept.ts'
 type Handlers = Pick<SMTPServerOptions, 'onConnect' | 'onAuth' | 'onMailFrom' | 'onRcptTo' | 'onData'>
 
 const ACCEPTED = 250
-const OUR_FAULT = new ReplyError(451, '4.3.0 A fault on our side, come again')
+const OUR_FAULT = new ReplyError(451, '4.3.0 Internal error, try again later')
 
 export function createHandlers(
   ctx: SubmissionContext,
@@ -61,8 +61,12 @@ export function createHandlers(
   }
 }
 
-/** Answers the id of the key. */
-async function logInConnection(ctx: SubmissionContext, connection: SubmissionConnection, password: string): Promise<string> {
+/** Returns the id of the key. */
+async function logInConnection(
+  ctx: SubmissionContext,
+  connection: SubmissionConnection,
+  password: string,
+): Promise<string> {
   try {
     const { keyId } = await logIn(ctx, password, connection.remoteAddress)
     connection.key = password
@@ -76,16 +80,24 @@ async function logInConnection(ctx: SubmissionContext, connection: SubmissionCon
   }
 }
 
-async function startTransaction(ctx: SubmissionContext, connection: SubmissionConnection, address: Parameters<typeof checkMailFrom>[0]): Promise<SubmissionSender> {
+async function startTransaction(
+  ctx: SubmissionContext,
+  connection: SubmissionConnection,
+  address: Parameters<typeof checkMailFrom>[0],
+): Promise<SubmissionSender> {
   const refusal = checkMailFrom(address)
   if (refusal !== null) throw refusal
-  // a login does not outlive the connection's way into TLS (RFC 3207 4.2): smtp-server forgets the user
+  // STARTTLS discards the login (RFC 3207 4.2): smtp-server clears the user
   const sender = await authorizeTransaction(ctx, connection, connection.session.user ? connection.key : null)
   connection.extendDeadline(STEP_MS.command)
   return sender
 }
 
-async function receiveMessage(ctx: SubmissionContext, connection: SubmissionConnection, data: DataCommand): Promise<string> {
+async function receiveMessage(
+  ctx: SubmissionContext,
+  connection: SubmissionConnection,
+  data: DataCommand,
+): Promise<string> {
   const began = performance.now()
   connection.extendDeadline(STEP_MS.mail)
   let code = ACCEPTED
@@ -105,6 +117,6 @@ async function receiveMessage(ctx: SubmissionContext, connection: SubmissionConn
 
 function toReplyError({ log }: SubmissionContext, error: unknown): ReplyError {
   if (error instanceof ReplyError) return error
-  log.error({ err: error }, 'a command of a submission client failed')
+  log.error({ err: error }, 'failed to process a command of a submission client')
   return OUR_FAULT
 }

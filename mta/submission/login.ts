@@ -1,7 +1,8 @@
 /**
- * Logging in: the password is an API key, the name is whatever the client's form insists on. The key is looked up at once, so that a wrong
- * one is told where people look for it. Failures are counted by connection, and by network in Redis; who has failed too often is not even
- * looked up for a while. A known key in the wrong place (an Admin key) is a failure too.
+ * Authentication: the password is an API key; the user name is ignored. The key is checked at once, so that the client
+ * shows an error at login. Failures are counted by connection, and by network in Redis; after too many, a network's
+ * logins are refused without a check for some minutes. A valid key of the wrong kind (an Admin key) counts as a
+ * failure.
  */
 import type { Caller } from '#src/auth/keys.ts'
 import { isDatabaseAway } from '#src/stores/db.ts'
@@ -10,15 +11,15 @@ import { networkOf } from '#src/net/address-policy.ts'
 import { retryLaterError, ReplyError } from '#mta/smtp-server/reply.ts'
 import type { SubmissionContext } from './context.ts'
 
-/** Of one connection. */
+/** Failed logins in one connection. */
 export const MAX_FAILURES = 3
 const FAILURES: AttemptLimit = { max: 30, windowMs: 10 * 60_000 }
 
 const WRONG = new ReplyError(535, '5.7.8 The password must be a Regular API key')
-const IS_ADMIN = new ReplyError(535, '5.7.8 This is an Admin key: sending needs a Regular key')
-export const STORES_AWAY = new ReplyError(454, '4.7.0 Logging in is not possible now, come again')
+const IS_ADMIN = new ReplyError(535, '5.7.8 This is an Admin key: sending requires a Regular key')
+export const STORES_AWAY = new ReplyError(454, '4.7.0 Temporary authentication failure, try again later')
 
-/** The caller. @throws a Reply. */
+/** Returns the caller. @throws ReplyError. */
 export async function logIn(
   ctx: Pick<SubmissionContext, 'keyring' | 'attempts'>,
   password: string,
@@ -34,7 +35,7 @@ export async function logIn(
   throw caller === null ? WRONG : IS_ADMIN
 }
 
-/** The caller of a key as it is now; null when it opens nothing. @throws a Reply while PostgreSQL must be asked and is away. */
+/** Returns the current caller of a key; null for an invalid key. @throws ReplyError if PostgreSQL is unavailable. */
 export async function authenticate(
   { keyring }: Pick<SubmissionContext, 'keyring'>,
   key: string,

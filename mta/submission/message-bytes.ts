@@ -1,13 +1,13 @@
 /**
- * The octets of one mail, from the client's DATA to the last dot. What is too large is read to its end and dropped, whether its size was
- * declared or not; who goes on for ever is cut off. All mails under way together may hold only so much memory: one more is told to come
- * again. CR and LF anywhere but together, and NUL, are refused: servers do not agree where such a line ends, and one mail could be read
- * as two (RFC 5321 2.3.8).
+ * Reads the octets of one message from DATA to the final dot. An oversized message is read to its end and discarded,
+ * whether it declared its size or not; a client that never ends is disconnected. All messages in progress share a
+ * memory limit; one more gets 452. CR and LF outside the pair CRLF, and NUL, are refused: servers disagree on where
+ * such a line ends, so one message could be read as two (RFC 5321 2.3.8).
  */
 import type { SMTPServerDataStream } from 'smtp-server'
 import { contentError, ReplyError } from '#mta/smtp-server/reply.ts'
 
-/** Octets of mails under way, in this process. */
+/** Memory of the messages that this process is receiving. */
 export interface MessageMemory {
   bytes: number
 }
@@ -15,27 +15,27 @@ export interface MessageMemory {
 export interface ReadLimits {
   readonly maxBytes: number
   readonly memory: MessageMemory
-  /** Ends the connection. */
+  /** Closes the connection. */
   readonly disconnect: () => void
 }
 
 export interface MessageOctets {
   readonly octets: Buffer
-  /** Once, when they are not needed any more. */
+  /** To be called once, when the octets are no longer needed. */
   readonly release: () => void
 }
 
-/** A mail is in memory about three times while it is accepted. */
+/** A message is in memory about three times while it is accepted. */
 const MAX_MEMORY_BYTES = 96 * 1024 * 1024
-/** So much more than allowed is still read, to be able to say why it is refused. */
+/** An oversized message is read up to this multiple of the limit, so that the client receives the reason. */
 const DRAIN_FACTOR = 3
 const CR = 13
 const LF = 10
 
-/** Nobody hears it. */
+/** The client no longer receives it. */
 const LOST = new ReplyError(451, '4.4.2 The connection was lost')
 
-/** @throws a Reply. */
+/** @throws ReplyError. */
 export async function readMessageOctets(
   stream: SMTPServerDataStream,
   { maxBytes, memory, disconnect }: ReadLimits,
@@ -65,11 +65,11 @@ export async function readMessageOctets(
       })
   })
   if (size > maxBytes) throw new ReplyError(552, `5.3.4 The message has more than ${maxBytes} octets`)
-  if (isMemoryFull) throw new ReplyError(452, '4.3.1 Too much mail is under way, come again')
+  if (isMemoryFull) throw new ReplyError(452, '4.3.1 Too many messages in progress, try again later')
   return { octets: buffer.octets, release: () => buffer.release() }
 }
 
-/** Chunks in one piece. They may be small and many: a mail of nothing but dots comes line by line. */
+/** Joins the chunks. They may be small and many: a message of dots arrives line by line. */
 class OctetBuffer {
   readonly #held: MessageMemory
   #buffer = Buffer.alloc(0)
@@ -104,15 +104,15 @@ class OctetBuffer {
   }
 }
 
-/** smtp-server keeps the last octets back until it knows that they are no end. */
+/** smtp-server withholds the last octets until it knows that they are not the end of the data. */
 const SPARE = 16
 
-/** The refusal of what could be read in two ways, or null. */
+/** The refusal of octets that can be read in two ways, or null. */
 export function validateOctets(octets: Buffer): ReplyError | null {
-  if (octets.includes(0)) return contentError('The message has a NUL')
+  if (octets.includes(0)) return contentError('The message contains a NUL')
   for (let at = octets.indexOf(LF); at >= 0; at = octets.indexOf(LF, at + 1))
-    if (octets[at - 1] !== CR) return contentError('The message has an LF without CR: lines end in CRLF')
+    if (octets[at - 1] !== CR) return contentError('The message contains an LF without CR: lines end in CRLF')
   for (let at = octets.indexOf(CR); at >= 0; at = octets.indexOf(CR, at + 1))
-    if (octets[at + 1] !== LF) return contentError('The message has a CR without LF: lines end in CRLF')
+    if (octets[at + 1] !== LF) return contentError('The message contains a CR without LF: lines end in CRLF')
   return null
 }

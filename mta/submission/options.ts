@@ -1,7 +1,7 @@
 /**
- * The features of the API by header: X-Priority-Tier, X-Tag, X-Metadata, X-Idempotency-Key, X-Template-Id, X-Params, X-Track-Opens,
- * X-Track-Clicks. They are read here and taken out of what is sent. What cannot be read is refused with its reason, never ignored: who
- * wrote it wants it to have an effect.
+ * API features as header fields: X-Priority-Tier, X-Tag, X-Metadata, X-Idempotency-Key, X-Template-Id, X-Params,
+ * X-Track-Opens, X-Track-Clicks. They are parsed here and removed from the message. A value that cannot be parsed is
+ * refused with its reason, never ignored, because the client expects it to have an effect.
  */
 import { decodeHeaderText } from '#src/mail/header-text.ts'
 import type { Submission } from '#src/messages/submission.ts'
@@ -17,7 +17,7 @@ export interface MailOptions {
   readonly templateId: string | null
   readonly trackOpens: boolean
   readonly trackClicks: boolean
-  /** Of the template. */
+  /** Parameters of the template. */
   readonly params: Readonly<Record<string, unknown>>
 }
 
@@ -30,7 +30,7 @@ const MAX_METADATA = 100
 const MAX_TEXT = 2000
 const MAX_KEY = 256
 
-/** Each takes a value over and answers what is wrong with it, or null. */
+/** Each stores a value in the options and returns the problem, or null. */
 const READERS: Readonly<Record<string, (options: OptionsDraft, value: string) => string | null>> = {
   'x-priority-tier': readTier,
   'x-tag': readTags,
@@ -46,7 +46,7 @@ const READERS: Readonly<Record<string, (options: OptionsDraft, value: string) =>
   'x-template-data': readParams,
 }
 
-/** The others add up. */
+/** Fields that may appear once; the values of the others add up. */
 const SINGLE_FIELDS: ReadonlySet<string> = new Set([
   'x-priority-tier',
   'x-idempotency-key',
@@ -59,7 +59,7 @@ export function isOption(name: string): boolean {
   return Object.hasOwn(READERS, name)
 }
 
-/** @throws a Reply that names the field and what is wrong with it. */
+/** @throws ReplyError that names the field and the problem. */
 export function readOptions(fields: readonly { readonly name: string; readonly line: string }[]): MailOptions {
   const options: OptionsDraft = {
     tier: 'normal',
@@ -78,13 +78,15 @@ export function readOptions(fields: readonly { readonly name: string; readonly l
     const before = seen.get(name) ?? text
     seen.set(name, text)
     const problem =
-      SINGLE_FIELDS.has(name) && before !== text ? 'stands twice, and differs' : (READERS[name]?.(options, text) ?? null)
+      SINGLE_FIELDS.has(name) && before !== text
+        ? 'appears twice with different values'
+        : (READERS[name]?.(options, text) ?? null)
     if (problem !== null) throw contentError(`${name}: ${problem}`)
   }
   return options
 }
 
-/** Longer than other fields are shown: params may be many. */
+/** Decodes a value; JSON may be longer than other fields, because there may be many parameters. */
 function textOf(name: string, line: string): string {
   const value = line.slice(line.indexOf(':') + 1)
   const isJson = name !== 'x-tag' && name !== 'x-priority-tier' && /^\s*[{[]/.test(value)
@@ -98,7 +100,7 @@ function readTier(options: OptionsDraft, value: string): string | null {
   return null
 }
 
-/** What programs write for yes and no. */
+/** Accepted spellings of yes and no. */
 const FLAGS: ReadonlyMap<string, boolean> = new Map([
   ...['yes', 'true', 'on', '1'].map((word) => [word, true] as const),
   ...['no', 'false', 'off', '0'].map((word) => [word, false] as const),
@@ -113,7 +115,7 @@ function flagReader(field: 'trackOpens' | 'trackClicks'): (options: OptionsDraft
   }
 }
 
-/** One field for each tag, or several with commas between them. */
+/** One field for each tag, or several tags separated by commas. */
 function readTags(options: OptionsDraft, value: string): string | null {
   const tags = value
     .split(',')
@@ -124,14 +126,14 @@ function readTags(options: OptionsDraft, value: string): string | null {
   return options.tags.length > MAX_TAGS ? `at most ${MAX_TAGS} tags` : null
 }
 
-/** A JSON object, or `name=value` with commas or semicolons between them; several fields add up. */
+/** A JSON object, or `name=value` separated by commas or semicolons; several fields add up. */
 function readMetadata(options: OptionsDraft, value: string): string | null {
   const read = value.startsWith('{') ? readObject(value) : readPairs(value)
   if (read === null) return 'must be a JSON object or name=value, ...'
   const entries = Object.entries(read)
   if (entries.some(([name]) => name === '' || name.length > MAX_NAME)) return `a name has 1 to ${MAX_NAME} characters`
   if (!entries.every(([, one]) => isPlain(one)))
-    return `is flat: texts of at most ${MAX_TEXT} characters, numbers, true, false and null`
+    return `must be flat: texts of at most ${MAX_TEXT} characters, numbers, true, false and null`
   options.metadata = { ...options.metadata, ...(read as Metadata) }
   return Object.keys(options.metadata).length > MAX_METADATA ? `at most ${MAX_METADATA} entries` : null
 }

@@ -1,9 +1,12 @@
-/** The Received field that we put in front (RFC 5321 4.4): who handed the mail in, how (RFC 3848, RFC 6531 4.3), and our id for it. */
+/**
+ * The Received field that submission adds at the top (RFC 5321 4.4): the client, the protocol (RFC 3848, RFC 6531 4.3),
+ * and the message id.
+ */
 import { isIPv6 } from 'node:net'
 import type { SMTPServerSession } from 'smtp-server'
 
 export interface Receipt {
-  /** Our name. */
+  /** Name of this server. */
   readonly by: string
   readonly id: string
   readonly at: Date
@@ -15,5 +18,6 @@ export function receivedField(session: SMTPServerSession, { by, id, at }: Receip
   const address = isIPv6(remoteAddress) ? `IPv6:${remoteAddress}` : remoteAddress
   const isUtf8 = envelope.mailFrom !== false && envelope.mailFrom.args !== false && 'SMTPUTF8' in envelope.mailFrom.args
   const how = isUtf8 ? transmissionType.replace(/^E?SMTP/, 'UTF8SMTP') : transmissionType
-  return `Received: from ${helo} ([${address}])\r\n\tby ${by} with ${how} id ${id};\r\n\t${at.toUTCString().replace('GMT', '+0000')}\r\n`
+  const date = at.toUTCString().replace('GMT', '+0000')
+  return `Received: from ${helo} ([${address}])\r\n\tby ${by} with ${how} id ${id};\r\n\t${date}\r\n`
 }

@@ -1,7 +1,7 @@
 /**
- * Who hands mail in, and in whose name: a Regular key, which speaks for its one domain or connected account, or a relay network, which
- * speaks for every verified domain of its workspace. A domain that lost its records (degraded) still sends. What is known of a relay's
- * workspace and domains is a few seconds old at most.
+ * The sender of a submitted message: a Regular key, which may use its domain or connected account, or a relay network,
+ * which may use every verified domain of its workspace. A degraded domain (its DNS records are gone) still sends. The
+ * workspace and domains of a relay network are cached for a few seconds.
  */
 import type { RelayNetwork } from '#config/settings/readers.ts'
 import type { Caller, CallerAccount } from '#src/auth/keys.ts'
@@ -17,13 +17,13 @@ export interface SubmissionSender {
   readonly plan: string
   /** Null for a relay network. */
   readonly keyId: string | null
-  /** What signs mail from this address, or why it is not taken. */
+  /** Whether the sender may use this address as From, and the domain that signs. */
   authorizeFrom(address: string): SenderVerdict | Promise<SenderVerdict>
-  /** Where mail to a domain goes: there, or through the account. */
+  /** The destination of mail to a domain: the domain itself or the connected account. */
   destinationOf(domain: string): string
 }
 
-/** `domainId` null: the account's provider signs. */
+/** `domainId` null: the provider of the connected account signs. */
 export type SenderVerdict =
   | { readonly ok: true; readonly domainId: string | null }
   | { readonly ok: false; readonly reason: string }
@@ -34,7 +34,11 @@ export function senderOfKey(caller: Caller): SubmissionSender {
   const { keyId, workspaceId, plan, account } = caller
   const who = { workspaceId, plan, keyId }
   if (account === null)
-    return { ...who, authorizeFrom: (address) => authorizeByDomain(caller, domainOf(address)), destinationOf: (domain) => domain }
+    return {
+      ...who,
+      authorizeFrom: (address) => authorizeByDomain(caller, domainOf(address)),
+      destinationOf: (domain) => domain,
+    }
   return {
     ...who,
     authorizeFrom: (address) => authorizeByAddress(account, address),
@@ -44,7 +48,8 @@ export function senderOfKey(caller: Caller): SubmissionSender {
 
 function authorizeByDomain({ domain, domainId, domainStatus }: Caller, fromDomain: string): SenderVerdict {
   if (domain === null || domainId === null) return { ok: false, reason: 'This key is not bound to a sender' }
-  if (fromDomain !== domain) return { ok: false, reason: `This key sends for ${domain} only, and From is of ${fromDomain}` }
+  if (fromDomain !== domain)
+    return { ok: false, reason: `This key sends for ${domain} only, and From is in ${fromDomain}` }
   return SENDING_STATUSES.has(domainStatus ?? '')
     ? { ok: true, domainId }
     : { ok: false, reason: `The domain ${domain} is not verified` }
@@ -69,7 +74,7 @@ function describeWrongWorkspace(workspace: string, kind: 'none' | 'ambiguous'): 
 }
 
 export interface Relays {
-  /** The workspace that an address may send for without logging in; null when it is in none of the networks. */
+  /** The sender for a client address in a relay network; null if it is in none. */
   find(address: string): Promise<SubmissionSender | null>
 }
 
@@ -79,7 +84,7 @@ const FIND_DOMAIN = prepared(
 )
 const CACHE_LIMITS = { max: 10_000, ttlMs: 5000 }
 
-/** `networks` as the operator wrote them: the first that fits counts. */
+/** `networks` in the operator's order: the first match counts. */
 export function createRelays(ctx: Pick<Context, 'db' | 'clock' | 'log'>, networks: readonly RelayNetwork[]): Relays {
   const senders = createLoadingCache<SubmissionSender | null>(ctx.clock, CACHE_LIMITS)
   const verdicts = createLoadingCache<SenderVerdict>(ctx.clock, CACHE_LIMITS)
@@ -104,7 +109,7 @@ export function createRelays(ctx: Pick<Context, 'db' | 'clock' | 'log'>, network
     const {
       rows: [row],
     } = await ctx.db.query<{ id: string; status: string }>(FIND_DOMAIN, [workspaceId, domain])
-    if (row === undefined) return { ok: false, reason: `${domain} is no domain of this workspace` }
+    if (row === undefined) return { ok: false, reason: `${domain} is not a domain of this workspace` }
     return SENDING_STATUSES.has(row.status)
       ? { ok: true, domainId: row.id }
       : { ok: false, reason: `The domain ${domain} is not verified` }

@@ -1,13 +1,15 @@
 /**
- * smtp-server as a submission port needs it. It is changed in seven places, each because there is no option for it:
- * - its greeting comes at once (mta/smtp-server/prompt-greeting.ts): the pause would hold every client that opens a connection for each mail to ten
- *   mails a second;
- * - AUTH is neither offered nor taken where the password could be read on the way;
- * - a reply that brings its own enhanced code gets no second one;
- * - every visit has a deadline besides the idle timeout, so that a client that sends a byte now and then is cut off too;
- * - after QUIT nothing is read: most programs have hung up by then, and to hear that as an error costs more than the goodbye;
- * - an address without angle brackets is taken, as old programs write it;
- * - a visit's number is counted, not drawn: a client that connects for each mail pays for both.
+ * smtp-server, adapted to a submission port. It differs in seven ways for which smtp-server has no option:
+ * - The greeting is sent at once (mta/smtp-server/prompt-greeting.ts): the delay would limit a client that connects for
+ * each message to ten messages a second.
+ * - AUTH is neither offered nor accepted where the password would cross the network in plain text.
+ * - A reply with its own enhanced code gets no second one.
+ * - Each connection has a deadline besides the idle timeout, so a client that sends a byte now and then is disconnected
+ * too.
+ * - After QUIT nothing is read: most programs have disconnected by then, and handling that as an error costs more than
+ * the reply.
+ * - An address without angle brackets is accepted, as old programs send it.
+ * - The connection id is a counter, not random: a client that connects for each message pays for both.
  */
 import type { Socket } from 'node:net'
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server'
@@ -17,17 +19,17 @@ import { PromptConnection } from '#mta/smtp-server/prompt-greeting.ts'
 import { isLoopback } from '#src/net/address-policy.ts'
 import type { SubmissionSender } from './sender.ts'
 
-/** A step of a visit has so long: to log in, from one command to the next, for one mail. */
+/** Time limits of a connection: until the login, between two commands, for one message. */
 export const STEP_MS = { login: 60_000, command: 5 * 60_000, mail: 30 * 60_000 } as const
 const SWEEP_MS = 1000
 const STATUS = /^[245]\.\d{1,3}\.\d{1,3} /
 
-/** One connection. */
+/** One client connection. */
 export class SubmissionConnection extends PromptConnection {
   /** The API key it logged in with. */
   key: string | null = null
   failedLogins = 0
-  /** Of the transaction under way. */
+  /** The sender of the current transaction. */
   sender: SubmissionSender | null = null
   readonly isLocal: boolean
   deadlineMs = Infinity
@@ -79,7 +81,7 @@ export class SubmissionConnection extends PromptConnection {
 
   override handler_AUTH(command: Buffer, callback: () => void): void {
     if (this.#mayLogIn) return super.handler_AUTH(command, callback)
-    this.send(538, '5.7.11 Logging in needs TLS: STARTTLS first')
+    this.send(538, '5.7.11 Encryption required for authentication: use STARTTLS first')
     callback()
   }
 
@@ -97,7 +99,7 @@ function withAngleBrackets(command: Buffer): Buffer {
 export class SubmissionServer extends SMTPServer {
   readonly mayLogInPlain: boolean
   readonly clock: Clock
-  readonly #visits = new WeakMap<SMTPServerSession, SubmissionConnection>()
+  readonly #connections = new WeakMap<SMTPServerSession, SubmissionConnection>()
   readonly #sweeper: NodeJS.Timeout
   #count = 0
 
@@ -112,28 +114,29 @@ export class SubmissionServer extends SMTPServer {
     this.server.once('close', () => clearInterval(this.#sweeper))
   }
 
-  /** No PROXY header is expected; the number is for its own log, which is off. */
+  /** No PROXY header is expected. The id is for the log of smtp-server, which is off. */
   override _handleProxy(_socket: Socket, next: Parameters<SMTPServer['_handleProxy']>[1]): void {
     next(null, { id: String(++this.#count) })
   }
 
   override connect(socket: Socket, options?: SMTPConnectionOptions | null): void {
     const connection = new SubmissionConnection(this, socket, options)
-    this.#visits.set(connection.session, connection)
+    this.#connections.set(connection.session, connection)
     this.connections.add(connection)
     connection.on('error', (error: Error) => this.emit('error', error))
     connection.init()
   }
 
   connectionOf(session: SMTPServerSession): SubmissionConnection {
-    const connection = this.#visits.get(session)
-    if (connection === undefined) throw new Error('a session without a visit')
+    const connection = this.#connections.get(session)
+    if (connection === undefined) throw new Error('no connection for this session')
     return connection
   }
 
-  /** Ends the visits that took too long for a step. */
+  /** Closes the connections whose deadline has passed. */
   #sweep(): void {
     const now = this.clock.now()
-    for (const connection of this.connections) if (connection instanceof SubmissionConnection && connection.deadlineMs < now) connection.disconnect()
+    for (const connection of this.connections)
+      if (connection instanceof SubmissionConnection && connection.deadlineMs < now) connection.disconnect()
   }
 }

@@ -216,7 +216,7 @@ describe('submission', () => {
             await talk.say('RSET'),
           )
         assert.ok(
-          replies.some((reply) => /^451 4\.7\.0 Too many messages; come again in \d+ s$/.test(reply)),
+          replies.some((reply) => /^451 4\.7\.0 Too many messages; try again in \d+ s$/.test(reply)),
           setting,
         )
         talk.hangUp()

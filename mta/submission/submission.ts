@@ -1,9 +1,8 @@
 /**
- * The submission role: the ports where programs hand mail in as they would to any mail server. SUBMISSION_PORT and SUBMISSION_ALT_PORT
- * begin in the clear and offer STARTTLS, SUBMISSION_TLS_PORT is TLS from the first byte. Any number of these processes may run.
- *
- * Stops in order: listens no more, lets transactions end for a while, waits for what is being committed. A client that is cut off has no
- * 250 and sends again.
+ * The submission role: accepts mail from programs and mail clients. SUBMISSION_PORT and SUBMISSION_ALT_PORT start in
+ * plain text and offer STARTTLS; SUBMISSION_TLS_PORT uses TLS from the first byte. Any number of these processes may
+ * run. A stop closes the ports, gives transactions some seconds to end, and waits for pending commits. A client that is
+ * disconnected has no 250 and sends its message again.
  */
 import type { Server, Socket } from 'node:net'
 import type { SMTPServerOptions } from 'smtp-server'
@@ -34,10 +33,10 @@ export interface SubmissionRole {
 const IDLE_MS = 5 * 60_000 // RFC 5321 4.5.3.2.7
 const CLOSE_MS = 3000
 const NETWORK_SHARE = 0.2
-/** A mail by SMTP takes many steps. Where many come at once, a few ms at the last of them let twice as many share a commit. */
+/** Waiting a few ms before a commit lets twice as many concurrent messages share it. */
 const COMMIT_BATCHING = { lingerMs: 8, minBatch: 3 }
 
-/** @throws ConfigError when a port cannot be had or the certificate cannot be read. */
+/** @throws ConfigError if a port cannot be opened or the certificate cannot be read. */
 export async function startSubmission(base: Context, metrics: MetricRegistry): Promise<SubmissionRole> {
   const ctx: SubmissionContext = {
     ...base,
@@ -73,11 +72,11 @@ export async function startSubmission(base: Context, metrics: MetricRegistry): P
       { what, setting: 'SUBMISSION_ALT_PORT', port: config.submissionAltPort, fallback: 2525 },
       false,
     )
-    base.log.info({ plain, tls, alt }, 'takes mail by SMTP')
+    base.log.info({ plain, tls, alt }, 'submission is listening')
     const renewing = watchServerCertificate(base, certificate, (renewed) => ports.useCertificate(renewed))
     const listening = { plain, tls, alt }
     if (!publishPorts(config, listening))
-      base.log.warn('where submission listens cannot be told to commands: DATA_DIR cannot be written')
+      base.log.warn('failed to write the submission ports to DATA_DIR; commands of the CLI cannot find them')
     const stop = (): Promise<void> => {
       renewing.stop()
       removePorts(config, listening)
@@ -92,7 +91,7 @@ export async function startSubmission(base: Context, metrics: MetricRegistry): P
 
 interface SubmissionListeners {
   open(place: PortSetting, isTls: boolean): Promise<number>
-  /** From the next connection on. */
+  /** Uses the certificate from the next connection on. */
   useCertificate(certificate: Certificate): void
   close(): Promise<void>
 }
@@ -150,8 +149,8 @@ function createServer(ctx: SubmissionContext, certificate: Certificate, isTls: b
     },
     { mayLogInPlain: ctx.config.submissionPlainLogin === 'anywhere', clock: ctx.clock },
   )
-  // without a listener one broken TLS handshake ends the process
-  server.on('error', (error) => ctx.log.debug({ err: error }, 'a client of a submission port failed'))
+  // without a listener, one failed TLS handshake ends the process
+  server.on('error', (error) => ctx.log.debug({ err: error }, 'connection error of a submission client'))
   return server
 }
 
@@ -164,7 +163,7 @@ function optionsOf({ config }: SubmissionContext, certificate: Certificate): SMT
     logger: false,
     authMethods: ['PLAIN', 'LOGIN'],
     authOptional: true,
-    allowInsecureAuth: true, // where AUTH is taken is judged by the visit
+    allowInsecureAuth: true, // SubmissionConnection decides whether AUTH is accepted
     disabledCommands: ['WIZ', 'SHELL', 'KILL'],
     disableReverseLookup: true,
     hideENHANCEDSTATUSCODES: false,

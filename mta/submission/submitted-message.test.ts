@@ -8,7 +8,8 @@ const STAMP = {
   date: 'Mon, 05 May 2031 10:00:00 +0000',
   messageId: '<1@a.example>',
 }
-const rewrite = (text: string): string => buildSubmittedMessage(parseSubmittedMessage(Buffer.from(text, 'latin1')), STAMP).toString('latin1')
+const rewrite = (text: string): string =>
+  buildSubmittedMessage(parseSubmittedMessage(Buffer.from(text, 'latin1')), STAMP).toString('latin1')
 
 /** Fields that are kept and fields that are taken out, each with its folds, in any order. */
 const fold = fc.constantFrom('', '\r\n more', '\r\n\t', '\r\n  Bcc: not@one.example')
@@ -79,7 +80,9 @@ describe('letters', () => {
     })
     fc.assert(
       fc.property(hostile, (text) => {
-        const { to, subject } = parseSubmittedMessage(Buffer.from(`${FROM}To: ${text}\r\nSubject: ${text}\r\n\r\n`, 'latin1'))
+        const { to, subject } = parseSubmittedMessage(
+          Buffer.from(`${FROM}To: ${text}\r\nSubject: ${text}\r\n\r\n`, 'latin1'),
+        )
         for (const told of [subject, ...to.map(({ name }) => name ?? '')])
           assert.ok(told.isWellFormed() && !/\p{Cc}/u.test(told))
       }),

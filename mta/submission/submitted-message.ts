@@ -1,7 +1,7 @@
 /**
- * A mail as it was handed in, read as far as it must be: who it is from, what it is called, whom it names, which options it carries. Only
- * the header is looked at; the body is not parsed at all. What goes out are the octets that came, less Bcc and our own fields, with
- * Received in front and the Date and Message-ID that a mail must have (RFC 6409 8) behind the header where there are none.
+ * Parses a submitted message as far as needed: its authors, subject, recipients and options. Only the header is parsed,
+ * never the body. The message goes out with its original octets, without Bcc and the option fields, with Received at
+ * the top, and with Date and Message-ID (RFC 6409 8) at the end of the header if they are missing.
  */
 import type { HeaderField } from '#mta/compose/draft.ts'
 import { splitMessage } from '#mta/compose/message.ts'
@@ -13,9 +13,9 @@ import { isOption, type MailOptions, readOptions } from './options.ts'
 export interface SubmittedMessage {
   readonly fields: readonly HeaderField[]
   readonly body: Buffer
-  /** All of From, at least one. */
+  /** All addresses of From, at least one. */
   readonly authors: readonly [Mailbox, ...Mailbox[]]
-  /** Only what could be read. */
+  /** Only the addresses that could be parsed. */
   readonly to: readonly Mailbox[]
   readonly cc: readonly Mailbox[]
   readonly subject: string
@@ -27,15 +27,16 @@ const MAX_FIELDS = 1000
 /** RFC 5321 6.3: at least 100. */
 const MAX_HOPS = 100
 const MAX_LISTED = 100
-/** Of a list of recipients that is only shown. */
+/** Octets parsed of To and Cc, which are only displayed. */
 const MAX_LIST_OCTETS = 32 * 1024
 
-/** @throws a Reply. */
+/** @throws ReplyError. */
 export function parseSubmittedMessage(octets: Buffer): SubmittedMessage {
   const { fields, head, body } = splitMessage(octets)
-  if (head.length > MAX_HEAD_OCTETS || fields.length > MAX_FIELDS) throw new ReplyError(552, '5.3.4 The header is too large')
+  if (head.length > MAX_HEAD_OCTETS || fields.length > MAX_FIELDS)
+    throw new ReplyError(552, '5.3.4 The header is too large')
   if (fields.filter(({ name }) => name === 'received').length > MAX_HOPS)
-    throw new ReplyError(554, '5.4.6 The mail goes in circles')
+    throw new ReplyError(554, '5.4.6 Mail loop: too many Received fields')
   return {
     fields,
     body,
@@ -47,14 +48,14 @@ export function parseSubmittedMessage(octets: Buffer): SubmittedMessage {
   }
 }
 
-/** RFC 5322 3.6: From stands once. Every author counts: whose name a reader is shown is the reader's program to choose. */
+/** RFC 5322 3.6: From appears once. Every author is checked: the mail client chooses which one it displays. */
 function readAuthors(fields: readonly HeaderField[]): SubmittedMessage['authors'] {
   const [from, ...others] = fields.filter(({ name }) => name === 'from')
-  if (from === undefined) throw contentError('The mail has no From')
-  if (others.length > 0) throw contentError('The mail has more than one From')
+  if (from === undefined) throw contentError('The message has no From')
+  if (others.length > 0) throw contentError('The message has more than one From')
   const read = splitMailboxes(plainText(valueOf(from))).map((piece) => parseMailbox(piece))
   const wrong = read.find((one) => !one.ok)
-  if (wrong?.ok === false) throw contentError(`From cannot be read: ${wrong.reason}`)
+  if (wrong?.ok === false) throw contentError(`From cannot be parsed: ${wrong.reason}`)
   const [first, ...rest] = read.flatMap((one) => (one.ok ? [decodedMailbox(one.mailbox)] : []))
   if (first === undefined) throw contentError('From is empty')
   return [first, ...rest]
@@ -84,7 +85,7 @@ function valueOf(field: HeaderField | undefined): string {
   return field === undefined ? '' : field.line.slice(field.line.indexOf(':') + 1)
 }
 
-/** Unfolded, without comments (RFC 5322 3.2.2), as characters. */
+/** The value unfolded, decoded and without comments (RFC 5322 3.2.2). */
 function plainText(value: string): string {
   const text = decodeOctets(value.replaceAll(/\r?\n/g, '').replaceAll('\t', ' '))
   return text.includes('(') ? withoutComments(text) : text
@@ -109,20 +110,23 @@ function withoutComments(text: string): string {
   return result
 }
 
-/** Resent-Bcc is the Bcc of who sent it on (RFC 5322 3.6.6). */
+/** Resent-Bcc is the Bcc of a resent message (RFC 5322 3.6.6). */
 const HIDDEN: ReadonlySet<string> = new Set(['bcc', 'resent-bcc'])
 
-/** Who adds to the mail, and when. */
+/** The fields that submission adds. */
 export interface TraceFields {
-  /** A whole field. */
+  /** A complete field. */
   readonly received: string
   readonly date: string
   /** With angle brackets. */
   readonly messageId: string
 }
 
-/** The mail as it goes out, before its signatures. */
-export function buildSubmittedMessage({ fields, body }: Pick<SubmittedMessage, 'fields' | 'body'>, trace: TraceFields): Buffer {
+/** The message as it goes out, before its signatures. */
+export function buildSubmittedMessage(
+  { fields, body }: Pick<SubmittedMessage, 'fields' | 'body'>,
+  trace: TraceFields,
+): Buffer {
   let head = trace.received
   for (const { name, line } of fields) if (!HIDDEN.has(name) && !isOption(name)) head += line
   if (!head.endsWith('\r\n')) head += '\r\n'

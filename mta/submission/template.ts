@@ -1,6 +1,7 @@
 /**
- * X-Template-Id: the mail brings From, To, Cc, its Subject if it has one, and its own fields; the template brings the body, rendered with
- * X-Params. A body that stands in the mail is not sent: most programs cannot hand in a mail without one.
+ * X-Template-Id: the message provides From, To, Cc, optionally its Subject, and its own fields; the template provides
+ * the body, rendered with X-Params. The body of the message is not sent: most programs cannot submit a message without
+ * one.
  */
 import { decodeHeaderText } from '#src/mail/header-text.ts'
 import type { Submission } from '#src/messages/submission.ts'
@@ -13,20 +14,20 @@ import { isOption } from './options.ts'
 const MAX_SUBJECT = 998
 const MAX_HEADERS = 100
 const FIELD_NAME = /^[!-9;-~]{1,76}$/
-/** They stand in the mail that is made, or say how the body was written that is not sent. */
+/** Fields that the built message sets itself, or that describe the body that is not sent. */
 const REPLACED_FIELDS =
   /^(?:from|to|cc|bcc|subject|date|message-id|mime-version|received|return-path|dkim-signature|content-.*|resent-.*)$/
 
 type Rendered = Pick<Submission, 'subject' | 'html' | 'text' | 'headers' | 'template'>
 
-/** @throws a Reply. */
+/** @throws ReplyError. */
 export async function renderTemplateMessage(
   ctx: SubmissionContext,
   workspaceId: string,
   { options, subject, fields }: SubmittedMessage,
 ): Promise<Rendered> {
   const template = await findTemplateVersion(ctx.db, workspaceId, options.templateId ?? '', null)
-  if (template === null) throw contentError('x-template-id: there is no such template')
+  if (template === null) throw contentError('x-template-id: no such template exists')
   const rendered = await ctx.renderer.render({ template, params: options.params })
   if (!rendered.ok) throw contentError(`The template cannot be rendered: ${rendered.reason}`)
   const line = subject || rendered.subject.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()

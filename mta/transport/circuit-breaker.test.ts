@@ -46,7 +46,7 @@ describe('a site whose hosts all failed', () => {
       assert.strictEqual(one.beginAttempt('site'), null, `${seconds}`)
     }
   })
-  it('returned, it takes two connections, then twice as many each time, until it is like any other; failing again, it is left alone again', () => {
+  it('recovers with two connections, doubles the limit with each success, and opens again after a failure', () => {
     const one = breaker()
     assert.strictEqual(one.maxConnections('site'), Infinity)
     one.failed('site', 'refused')
@@ -55,12 +55,12 @@ describe('a site whose hosts all failed', () => {
     assert.strictEqual(one.refusalReason('site'), null, 'asking is not trying')
     assert.strictEqual(one.beginAttempt('site'), null)
     assert.notStrictEqual(one.refusalReason('site'), null)
-    const rooms: number[] = []
+    const limits: number[] = []
     for (let i = 0; i < 5; i++) {
       one.succeeded('site')
-      rooms.push(one.maxConnections('site'))
+      limits.push(one.maxConnections('site'))
     }
-    assert.deepEqual(rooms, [2, 4, 8, 16, Infinity])
+    assert.deepEqual(limits, [2, 4, 8, 16, Infinity])
     one.failed('site', 'refused')
     now += 1001
     one.succeeded('site')

@@ -37,6 +37,8 @@ export interface CircuitBreaker {
   failed(site: string, detail: string): void
 }
 
+const NEW_STATE: BreakerState = { failures: 0, untilMs: 0, isProbing: false, lastDetail: '', maxConnections: 0 }
+
 /** @param scale RETRY_SCALE */
 export function createCircuitBreaker(now: () => number, scale: number): CircuitBreaker {
   const states = new Map<string, BreakerState>()
@@ -72,14 +74,20 @@ export function createCircuitBreaker(now: () => number, scale: number): CircuitB
       if (state === undefined) return
       const maxConnections = state.failures > 0 ? 2 : state.maxConnections * 2
       if (maxConnections >= FULL_CONNECTIONS) states.delete(site)
-      else Object.assign(state, { failures: 0, untilMs: now() + RECOVERY_MS * scale, isProbing: false, room: maxConnections })
+      else
+        Object.assign(state, {
+          failures: 0,
+          untilMs: now() + RECOVERY_MS * scale,
+          isProbing: false,
+          maxConnections,
+        } satisfies Partial<BreakerState>)
     },
     released: (site) => {
       const state = states.get(site)
       if (state !== undefined) state.isProbing = false
     },
     failed: (site, detail) => {
-      const state = states.get(site) ?? { failures: 0, untilMs: 0, isProbing: false, lastDetail: detail, maxConnections: 0 }
+      const state = states.get(site) ?? { ...NEW_STATE }
       // concurrent connections fail together: count them as one failure
       if (state.failures === 0 || now() >= state.untilMs) {
         state.failures++

@@ -105,12 +105,15 @@ export async function connectFirst(
     for (const { target, source } of targets) {
       if (tried++ >= MAX_ADDRESSES) return { ...last, isByPolicy }
       if (source !== endpoints[0]?.source && mayUse?.(source) === false) {
-        lines.push(`-- ${source ?? "the system's address"} has no free connection slot for ${host.name} [${target.address}]`)
+        lines.push(
+          `-- ${source ?? "the system's address"} has no free connection slot for ${host.name} [${target.address}]`,
+        )
         continue
       }
       const opened = await openWithRequirement(deps, target, requirement)
       recordTls(deps, tls, { target, requirement }, opened)
-      if (opened.ok) return pooledOf(opened.session, { host: host.name, address: target.address, source }, requirement, tls)
+      if (opened.ok)
+        return pooledOf(opened.session, { host: host.name, address: target.address, source }, requirement, tls)
       lines.push(...opened.failure.transcript)
       if (isSourceLost(opened.failure, source)) return sourceLostFailure(source)
       last = {
@@ -164,7 +167,11 @@ interface SourceTarget {
 }
 
 /** The best source with the addresses of its family, then the source of the other family with the rest. */
-function targetsOf({ name, port }: Host, addresses: readonly string[], endpoints: readonly LocalEndpoint[]): SourceTarget[] {
+function targetsOf(
+  { name, port }: Host,
+  addresses: readonly string[],
+  endpoints: readonly LocalEndpoint[],
+): SourceTarget[] {
   return endpoints.flatMap(({ source, address: localAddress, family, ehloName }) => {
     const from = localAddress === null ? {} : { localAddress, ehloName }
     const reachable = addresses.filter((address) => family === null || isIP(address) === family)
@@ -187,10 +194,18 @@ function sourceLostFailure(source: string): ConnectFailure {
 }
 
 /** With opportunistic TLS, starts at the TLS level that worked for this host recently, and remembers the level. */
-async function openWithRequirement({ settings, brokenTls }: ConnectDeps, target: DialTarget, requirement: OpenRequirement): Promise<OpenResult> {
+async function openWithRequirement(
+  { settings, brokenTls }: ConnectDeps,
+  target: DialTarget,
+  requirement: OpenRequirement,
+): Promise<OpenResult> {
   const { isEncrypted, checkCertificate, tlsName } = requirement
   if (isEncrypted) {
-    const strict = { ...settings, tls: 'required' as const, ...(checkCertificate !== null && { judge: checkCertificate }) }
+    const strict = {
+      ...settings,
+      tls: 'required' as const,
+      ...(checkCertificate !== null && { judge: checkCertificate }),
+    }
     return openWithRetries({ ...target, ...(tlsName !== undefined && { tlsName }) }, strict, 'modern')
   }
   const known = await brokenTls.find(target.host)

@@ -72,7 +72,8 @@ export function startConnectedAccounts(ctx: Context): ConnectedAccounts {
     find: (id) => findReady(ctx, accounts, id),
     receiver: (destination) => findReceiver(accounts, receivers, destination),
     handleTestRequest: (request) => {
-      const warn = (error: unknown): void => ctx.log.warn({ err: error }, 'connection test failed because of an internal error')
+      const warn = (error: unknown): void =>
+        ctx.log.warn({ err: error }, 'connection test failed because of an internal error')
       runTest(ctx, deps, request).catch(warn)
     },
     stop: async () => {

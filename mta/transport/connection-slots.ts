@@ -33,7 +33,11 @@ interface SlotRequest {
 
 export interface ConnectionSlots {
   /** @param maxOpen limit of open connections on a path, in addition to the throttle's (circuit breaker) */
-  acquire(request: SlotRequest, takePooled: () => PooledSession | null, maxOpen: (path: string) => number): Promise<ConnectionSlot | null>
+  acquire(
+    request: SlotRequest,
+    takePooled: () => PooledSession | null,
+    maxOpen: (path: string) => number,
+  ): Promise<ConnectionSlot | null>
   /** As `acquire`, without waiting: null if no slot is free. */
   tryAcquire(request: SlotRequest): NewConnectionSlot | null
   /** Returns a connection after its message: to the pool, or closed if the throttle now allows fewer connections. */

@@ -10,7 +10,13 @@ import type { Wire } from '#mta/smtp/wire.ts'
 import { formatReply, type Reply } from '#src/mail/reply.ts'
 import type { Account } from '#src/providers/accounts.ts'
 import { TEST_LIMIT_MS, TEST_STEPS, type TestResult, type TestStep } from '#src/providers/connection-tests.ts'
-import { redactSecrets, openAccountSession, resolveHost, type AccountSessionResult, type AccountSessionDeps } from './relay-connect.ts'
+import {
+  redactSecrets,
+  openAccountSession,
+  resolveHost,
+  type AccountSessionResult,
+  type AccountSessionDeps,
+} from './relay-connect.ts'
 
 const STEP_MS = 8000
 const TIMEOUTS = chooseTimeouts(
@@ -41,7 +47,11 @@ interface TestFailure {
   readonly detail: string
 }
 
-export async function testConnection(deps: AccountSessionDeps, account: Account, now: () => number): Promise<TestResult> {
+export async function testConnection(
+  deps: AccountSessionDeps,
+  account: Account,
+  now: () => number,
+): Promise<TestResult> {
   const at = new Date(now()).toISOString()
   const began = performance.now()
   const lines: string[] = []
@@ -57,7 +67,8 @@ const PASSED_DETAILS: Readonly<Record<TestStep, (account: Account) => string>> =
   dns: ({ host }) => `${host} resolves to allowed addresses`,
   connect: ({ host, port }) => `${host} accepts connections on port ${port}`,
   greeting: () => 'the server sent its greeting and its extensions',
-  tls: ({ security, host }) => (security === 'none' ? 'not used: the account has no TLS' : `the certificate is valid for ${host}`),
+  tls: ({ security, host }) =>
+    security === 'none' ? 'not used: the account has no TLS' : `the certificate is valid for ${host}`,
   auth: ({ username }) => `the server accepted the credentials of ${username}`,
   mail: ({ addresses }) => `the server accepts mail from ${addresses[0] ?? ''}`,
 }
@@ -76,7 +87,9 @@ async function runConversation(deps: AccountSessionDeps, account: Account, lines
     await wire.readReply('rset')
   }
   const settings = { ...deps.settings, timeouts: TIMEOUTS, watch: (socket: Socket) => void sockets.add(socket) }
-  const opened = await openAccountSession({ ...deps, settings, probe }, account, lines).finally(() => clearTimeout(limit))
+  const opened = await openAccountSession({ ...deps, settings, probe }, account, lines).finally(() =>
+    clearTimeout(limit),
+  )
   if (opened.kind !== 'session')
     return { failed: failureOf(opened, lines), secrets: 'secrets' in opened ? opened.secrets : [] }
   lines.push(...opened.session.opening)

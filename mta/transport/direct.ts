@@ -13,7 +13,14 @@ import type { Session } from '#mta/smtp/session.ts'
 import { composeReply, formatReply } from '#src/mail/reply.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
 import type { CircuitBreaker } from './circuit-breaker.ts'
-import { createInFlightDeliveries, hasSessionEnded, newInFlightDelivery, outcomeOf, runTransaction, type InFlightDelivery } from './in-flight.ts'
+import {
+  createInFlightDeliveries,
+  hasSessionEnded,
+  newInFlightDelivery,
+  outcomeOf,
+  runTransaction,
+  type InFlightDelivery,
+} from './in-flight.ts'
 import { connectFirst, type DestinationHosts, type ConnectFailure, type ConnectDeps } from './connect.ts'
 import { createConnectionSlots, type NewConnectionSlot, type ConnectionSlot } from './connection-slots.ts'
 import { createSessionPool, pathKey, protectionOf, type PooledSession, type SessionPool } from './session-pool.ts'
@@ -49,7 +56,10 @@ export function createDirectTransport(options: DirectDeps): DirectTransport {
   const pool = createSessionPool()
   const slots = createConnectionSlots(pool)
   const deliveries = createInFlightDeliveries()
-  const deps: DirectDeps = { ...options, settings: { ...options.settings, onSocket: (socket) => deliveries.watch(socket) } }
+  const deps: DirectDeps = {
+    ...options,
+    settings: { ...options.settings, onSocket: (socket) => deliveries.watch(socket) },
+  }
   return {
     deliver: async (job) => {
       if (deliveries.isAborted) return null
@@ -59,7 +69,10 @@ export function createDirectTransport(options: DirectDeps): DirectTransport {
       const delivery: DirectDelivery = {
         ...newInFlightDelivery(job.mail),
         job,
-        acquireSlot: () => slots.acquire(slotRequest(job, preferredSource(job)), takePooled, (path) => options.breaker.maxConnections(path)),
+        acquireSlot: () =>
+          slots.acquire(slotRequest(job, preferredSource(job)), takePooled, (path) =>
+            options.breaker.maxConnections(path),
+          ),
         tryAcquireSlot: (by) => slots.tryAcquire(slotRequest(job, by)),
       }
       const result = await deliveries.run(delivery, deliverDirect(deps, delivery))
@@ -112,7 +125,10 @@ function preferredSource({ endpoints }: DirectJob): string | null {
   return endpoints[0]?.source ?? null
 }
 
-function slotRequest(job: DirectJob, source: string | null): { site: string; source: string | null; throttle: Throttle } {
+function slotRequest(
+  job: DirectJob,
+  source: string | null,
+): { site: string; source: string | null; throttle: Throttle } {
   return { site: job.site, source, throttle: source === preferredSource(job) ? job.throttle : job.throttleFor(source) }
 }
 
@@ -142,7 +158,11 @@ function resultOn(pooled: PooledSession, delivery: DirectDelivery, result: Trans
   return { outcome: outcomeOf(result, delivery), pooled, source: pooled.source }
 }
 
-async function connectAndDeliver(deps: DirectDeps, delivery: DirectDelivery, slot: NewConnectionSlot): Promise<DirectResult> {
+async function connectAndDeliver(
+  deps: DirectDeps,
+  delivery: DirectDelivery,
+  slot: NewConnectionSlot,
+): Promise<DirectResult> {
   const { job, lines } = delivery
   const path = pathKey(job.site, preferredSource(job))
   const refusal = deps.breaker.beginAttempt(path)
@@ -197,7 +217,8 @@ function describeTls({ tls: policy }: DirectJob, pooled: PooledSession): string 
     isVerified,
   } = pooled
   if (tls === null) return null
-  return `${tls.protocol} ${tls.cipher}, ${policyNameFor(policy, protectionOf(pooled))}, certificate ${isVerified ? '' : 'not '}verified`
+  const certificate = `certificate ${isVerified ? '' : 'not '}verified`
+  return `${tls.protocol} ${tls.cipher}, ${policyNameFor(policy, protectionOf(pooled))}, ${certificate}`
 }
 
 function tlsRemark(session: Session): string {

@@ -57,7 +57,11 @@ const TLS: Readonly<Record<Security, SessionSettings['tls']>> = { tls: 'implicit
 const MAX_ADDRESSES = 4
 
 /** Appends the conversation to `lines`. */
-export async function openAccountSession(deps: AccountSessionDeps, account: Account, lines: string[]): Promise<AccountSessionResult> {
+export async function openAccountSession(
+  deps: AccountSessionDeps,
+  account: Account,
+  lines: string[],
+): Promise<AccountSessionResult> {
   const first = await openOnce(deps, account, null, lines)
   if (account.kind !== 'oauth' || first.opened.kind !== 'refused' || first.token === null) return first.opened
   lines.push('-- the server refused the token; trying once more with a new one')
@@ -110,13 +114,23 @@ interface AccountConnection {
   readonly secrets: readonly string[]
 }
 
-async function openFirstReachable(connection: AccountConnection, addresses: readonly string[], lines: string[]): Promise<AccountSessionResult> {
+async function openFirstReachable(
+  connection: AccountConnection,
+  addresses: readonly string[],
+  lines: string[],
+): Promise<AccountSessionResult> {
   const {
     settings,
     account: { host, port },
     secrets,
   } = connection
-  let last: AccountSessionResult = { kind: 'failed', reason: 'dns', detail: `${host} has no address`, failure: null, secrets }
+  let last: AccountSessionResult = {
+    kind: 'failed',
+    reason: 'dns',
+    detail: `${host} has no address`,
+    failure: null,
+    secrets,
+  }
   for (const address of addresses.slice(0, MAX_ADDRESSES)) {
     const opened = await openSession({ host, address, port }, settings)
     if (opened.ok) return { kind: 'session', session: opened.session, address, secrets }

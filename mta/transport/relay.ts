@@ -12,8 +12,20 @@ import { formatReply, type Reply } from '#src/mail/reply.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
 import type { Account } from '#src/providers/accounts.ts'
 import type { CircuitBreaker } from './circuit-breaker.ts'
-import { createInFlightDeliveries, hasSessionEnded, newInFlightDelivery, outcomeOf, runTransaction, type InFlightDelivery } from './in-flight.ts'
-import { redactSecrets, openAccountSession, type AccountSessionResult, type AccountSessionDeps } from './relay-connect.ts'
+import {
+  createInFlightDeliveries,
+  hasSessionEnded,
+  newInFlightDelivery,
+  outcomeOf,
+  runTransaction,
+  type InFlightDelivery,
+} from './in-flight.ts'
+import {
+  redactSecrets,
+  openAccountSession,
+  type AccountSessionResult,
+  type AccountSessionDeps,
+} from './relay-connect.ts'
 import { createSessionPool, type PooledSession, type SessionPool } from './session-pool.ts'
 
 export interface RelayJob {
@@ -163,9 +175,14 @@ async function outcomeOfFailedOpen(
 }
 
 /** A provider's reply has the same meaning as any server's, except for replies about the account. */
-function outcomeFor(relay: RelayContext, delivery: RelayDelivery, result: TransactionResult): Promise<Outcome> | Outcome {
+function outcomeFor(
+  relay: RelayContext,
+  delivery: RelayDelivery,
+  result: TransactionResult,
+): Promise<Outcome> | Outcome {
   if (result.kind === 'accepted') return { kind: 'relayed', reply: result.reply }
-  if (result.kind === 'rejected' && SIGN_IN_CODES.has(result.reply.code)) return pauseForRefusal(relay, delivery, result.reply)
+  if (result.kind === 'rejected' && SIGN_IN_CODES.has(result.reply.code))
+    return pauseForRefusal(relay, delivery, result.reply)
   if (result.kind === 'rejected' && isOverQuota(result.reply))
     return deferUncounted('source', 'account-quota', formatReply(result.reply))
   return outcomeOf(result, delivery)
@@ -175,7 +192,11 @@ function isOverQuota({ enhanced, text }: Reply): boolean {
   return OVER_QUOTA_CODES.has(enhanced ?? '') || OVER_QUOTA.test(text)
 }
 
-async function pauseForRefusal({ pause }: RelayContext, { account, secrets }: RelayDelivery, reply: Reply): Promise<Outcome> {
+async function pauseForRefusal(
+  { pause }: RelayContext,
+  { account, secrets }: RelayDelivery,
+  reply: Reply,
+): Promise<Outcome> {
   const said = redactSecrets(formatReply(reply), secrets)
   await pause(account, `${account.host} refuses the credentials of ${account.username}: ${said}`)
   return deferUncounted('source', 'account-refused', `the connected account is paused: ${said}`)
@@ -190,7 +211,10 @@ function deferUncounted(scope: 'host' | 'source', reason: string, detail: string
 function outcomeOfInternalError({ breaker }: RelayContext, { key }: RelayDelivery, error: unknown): RelayResult {
   breaker.released(key)
   const why = error instanceof Error ? error.message : String(error)
-  return { outcome: deferUncounted('source', 'our-trouble', `failed to load the credentials of the connected account: ${why}`), pooled: null }
+  return {
+    outcome: deferUncounted('source', 'our-trouble', `failed to load the credentials of the connected account: ${why}`),
+    pooled: null,
+  }
 }
 
 function attemptOf(
