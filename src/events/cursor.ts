@@ -1,16 +1,16 @@
 /**
- * Where a reader of the feed stands: behind one event, in the order (transaction, id). Opaque to clients, who also may name an event they
- * have seen (`evt_…`) instead. What is no cursor is told, never guessed at.
+ * Cursor of the event feed: a position after one event, in the order (transaction, id). Opaque to clients, which may
+ * also pass an event id they have seen (`evt_…`). An invalid cursor is refused, never guessed.
  */
 import { hexOf, idOfHex } from '#src/platform/id.ts'
 
 export interface FeedPosition {
-  /** As PostgreSQL writes an xid8; null where only the event is known. */
+  /** A PostgreSQL xid8; null if only the event is known. */
   readonly tx: string | null
   readonly id: string
 }
 
-/** Before all events. */
+/** The position before all events. */
 export const FEED_START = { tx: '0', id: '00000000-0000-0000-0000-000000000000' } as const satisfies FeedPosition
 
 const CURSOR = /^(\d{1,20})\.([0-9a-f]{32})$/

@@ -1,12 +1,12 @@
 /**
- * Who is told of an event: each endpoint of its workspace that is on and wants its type. A part of every statement that writes events, so
- * that an event and its deliveries are committed together or not at all.
+ * SQL that creates the webhook deliveries of new events: one for each active endpoint of the workspace that subscribes
+ * to the type. It is part of every statement that writes events, so an event and its deliveries are committed together.
  */
 import { sql } from '#src/stores/sql.ts'
 
 /**
- * The part `new_deliveries`, a row for each; the statement's part `new_events` answers id, workspace_id and type.
- * @param dueAt SQL: when the first try is due.
+ * The CTE `new_deliveries`. The statement must have a CTE `new_events` that returns id, workspace_id and type.
+ * @param dueAt SQL: when the first attempt is due
  */
 export function newDeliveries(dueAt: string): string {
   return sql`

@@ -1,6 +1,7 @@
 /**
- * Waiting for events of a workspace, woken by Redis: one subscription for the whole process, whoever waits. While Redis is away the waiting
- * is no longer woken and must look by itself (`isDisconnected`). How many may wait is bounded, for each workspace and in all.
+ * Waits for new events of a workspace, woken by Redis: one subscription for the whole process. While Redis is away
+ * nothing wakes the waiting requests, and they must poll (`isDisconnected`). The number of waiting requests is limited,
+ * per workspace and in all.
  */
 import type { Log } from '#src/platform/log.ts'
 import { EVENTS_CHANNEL } from '#src/queue/keys.ts'
@@ -8,23 +9,23 @@ import { subscribeToChannels } from '#src/stores/redis.ts'
 
 const MAX_PER_WORKSPACE = 50
 const MAX_WAITERS = 2000
-/** A workspace that is busy wakes its readers no more often. */
+/** Minimum time between two wake-ups of one request. */
 const SPACING_MS = 50
 
 export interface EventWaiter {
-  /** Resolves on news since the last pause, after `ms`, or when the waiting is over. */
+  /** Resolves on new events since the last pause, after `ms`, or when waiting ends. */
   pause(ms: number): Promise<void>
-  /** Its client went away, or the process stops. */
+  /** The client disconnected, or the process stops. */
   readonly isOver: boolean
   close(): void
 }
 
 export interface EventWatch {
-  /** Null when too many wait. From now on news is kept for the next pause. */
+  /** Null if too many requests wait. Events from now on end the next pause. */
   open(workspaceId: string, disconnected: AbortSignal): EventWaiter | null
-  /** Nothing wakes now. */
+  /** Redis is unavailable: nothing wakes the waiting requests. */
   readonly isDisconnected: boolean
-  /** Ends all waiting, now and later. */
+  /** Ends all waiting, now and in the future. */
   stop(): void
 }
 
@@ -38,7 +39,10 @@ export function createEventWatch(redisUrl: string, log: Log): EventWatch {
   const wakeReaders = (_channel: string, workspaces: string): void => {
     for (const id of workspaces.split(',')) for (const wake of waiting.get(id) ?? []) wake()
   }
-  const subscriber = subscribeToChannels(redisUrl, log, [EVENTS_CHANNEL], { onMessage: wakeReaders, onSubscribed: wakeAll })
+  const subscriber = subscribeToChannels(redisUrl, log, [EVENTS_CHANNEL], {
+    onMessage: wakeReaders,
+    onSubscribed: wakeAll,
+  })
 
   function open(workspaceId: string, disconnected: AbortSignal): EventWaiter | null {
     const wakes = waiting.get(workspaceId) ?? new Set()
@@ -76,12 +80,12 @@ export function createEventWatch(redisUrl: string, log: Log): EventWatch {
 }
 
 interface WakeSignal {
-  /** `isLast`: without regard to the spacing. */
+  /** `isLast`: ignores the minimum time between two wake-ups. */
   readonly wake: (isLast?: boolean) => void
   wait(ms: number): Promise<void>
 }
 
-/** One who waits: rung before, it does not wait; and never answers twice within the spacing unless it is the last time. */
+/** A wake-up before `wait` ends it at once; two wake-ups are at least SPACING_MS apart, except the last. */
 function createWakeSignal(): WakeSignal {
   let isPending = false
   let finishedAt = -Infinity

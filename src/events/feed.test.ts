@@ -61,7 +61,11 @@ describe('the feed of events', () => {
     for (const id of ids) await ctx.db.query(INSERT, values(id, type, recipient))
     return ids
   }
-  async function read(after: FeedPosition = FEED_START, limit = 100, filter: Partial<FeedFilter> = {}): Promise<FeedPage> {
+  async function read(
+    after: FeedPosition = FEED_START,
+    limit = 100,
+    filter: Partial<FeedFilter> = {},
+  ): Promise<FeedPage> {
     const page = await readFeed(ctx.db, { workspaceId, after, limit, filter: { ...ALL, ...filter } })
     assert.ok(page !== null)
     return page

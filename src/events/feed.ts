@@ -1,15 +1,12 @@
 /**
- * The events of a workspace in an order that nothing is ever slipped into: by the transaction that wrote them, then by id.
- *
- * A transaction that began early may commit late, so only what is older than every transaction still under way is given (the xmin of the
- * snapshot that reads): behind a cursor nothing can appear any more. The price: a transaction that writes for long holds the feed back, of
- * whatever it writes, until it ends; mail and webhooks do not wait for it.
- *
- * Transactions are numbered by a PostgreSQL cluster. A cursor or an event of another cluster (after a restore from a dump) has a number
- * that lies ahead of this one: `src/stores/restored-events.ts` renumbers the events, and such a cursor finds its place by its event, or begins
- * anew.
- *
- * A reading looks at a bounded number of events, whatever it filters: it may answer none and yet a cursor that is further on.
+ * Reads the events of a workspace in a stable order: by the transaction that wrote them, then by id. A transaction that
+ * began early may commit late, so the feed returns only events older than every open transaction (the xmin of the
+ * reading snapshot). Nothing can then appear before a cursor. The price: a long write transaction, whatever it writes,
+ * delays the feed until it ends; mail and webhooks are not delayed. Transaction ids belong to a PostgreSQL cluster.
+ * After a restore from a dump, a cursor or event may have an id ahead of this cluster's:
+ * `src/stores/restored-events.ts` renumbers the events, and such a cursor is resolved by its event or starts from the
+ * beginning. A read scans a limited number of events, whatever the filter: it may return no events and still an
+ * advanced cursor.
  */
 import type { Queryable } from '#src/stores/db.ts'
 import { idAt } from '#src/platform/id.ts'
@@ -25,10 +22,10 @@ export interface FeedQuery {
 }
 
 export interface FeedFilter {
-  /** Null for all. */
+  /** Null for all types. */
   readonly types: readonly string[] | null
   readonly messageId: string | null
-  /** Case does not matter. */
+  /** Case-insensitive. */
   readonly recipient: string | null
   readonly from: Date | null
   readonly to: Date | null
@@ -37,26 +34,26 @@ export interface FeedFilter {
 export interface FeedPage {
   readonly events: readonly ReportedEvent[]
   readonly next: FeedPosition & { readonly tx: string }
-  /** There is more behind `next` already. */
+  /** More events follow `next`. */
   readonly hasMore: boolean
-  /** Something is stored behind `next` that may not be given yet, for an older transaction is under way. */
+  /** Events after `next` cannot be returned yet, because an older transaction is open. */
   readonly isHeldBack: boolean
 }
 
-/** Events that one reading with a filter looks at. */
+/** Events scanned by one read with a filter. */
 const MAX_SCANNED = 5000
-/** Ids are made from the clock of the process, a moment before or after the time that an event is given. */
+/** Ids use the clock of the process, which may differ from the time of the event. */
 const MAX_CLOCK_SKEW_MS = 60_000
 
 interface FeedRow extends ReportedRow {
   readonly tx: string | null
   readonly last_tx: string | null
   readonly last_id: string
-  readonly looked_at: number
+  readonly scanned_count: number
   readonly is_held_back: boolean
 }
 
-/** Null when `after` names an event that is not there. */
+/** Null if `after` names an event that does not exist. */
 export async function readFeed(db: Queryable, query: FeedQuery): Promise<FeedPage | null> {
   const after = await resolvePosition(db, query)
   if (after === null) return null
@@ -70,10 +67,10 @@ export async function readFeed(db: Queryable, query: FeedQuery): Promise<FeedPag
   if (found.length > query.limit && last !== undefined)
     return { events, next: { tx: last.tx ?? FEED_START.tx, id: last.id }, hasMore: true, isHeldBack }
   const next = info?.last_tx == null ? after : { tx: info.last_tx, id: info.last_id }
-  return { events, next, hasMore: (info?.looked_at ?? 0) >= maxScanned, isHeldBack }
+  return { events, next, hasMore: (info?.scanned_count ?? 0) >= maxScanned, isHeldBack }
 }
 
-/** The number of a transaction of this cluster, for a cursor of another and for one that only names an event. */
+/** Resolves a cursor of another cluster, or one that names only an event, to a transaction of this cluster. */
 async function resolvePosition(db: Queryable, { workspaceId, after }: FeedQuery): Promise<FeedPage['next'] | null> {
   const { tx, id } = after
   if (tx === FEED_START.tx) return { tx, id }
@@ -90,7 +87,7 @@ async function resolvePosition(db: Queryable, { workspaceId, after }: FeedQuery)
   return tx === null ? null : FEED_START
 }
 
-/** Only conditions that are asked for stand in the statement, so that each is planned for what it is. */
+/** The statement contains only the requested conditions, so that PostgreSQL plans for them. */
 function statementOf(
   { workspaceId, limit, filter }: FeedQuery,
   after: FeedPosition,
@@ -123,7 +120,7 @@ interface FeedText {
 
 function feedText({ scanned, matching, maxScanned, limit }: FeedText): string {
   return sql`
-    WITH looked AS MATERIALIZED (
+    WITH scanned AS MATERIALIZED (
       SELECT e.*
       FROM events e
       WHERE e.workspace_id = $1
@@ -133,15 +130,15 @@ function feedText({ scanned, matching, maxScanned, limit }: FeedText): string {
       ORDER BY e.tx, e.id
       LIMIT ${maxScanned}
     ),
-    wanted AS (
+    matching AS (
       SELECT *
-      FROM looked
+      FROM scanned
       ${matching.length === 0 ? '' : `WHERE ${matching.join(' AND ')}`}
       ORDER BY tx, id
       LIMIT ${limit + 1}
     ),
     info AS (
-      SELECT (SELECT count(*) FROM looked) AS looked_at, l.tx AS last_tx, l.id AS last_id,
+      SELECT (SELECT count(*) FROM scanned) AS scanned_count, l.tx AS last_tx, l.id AS last_id,
         EXISTS (
           SELECT FROM events e
           WHERE e.workspace_id = $1
@@ -151,14 +148,14 @@ function feedText({ scanned, matching, maxScanned, limit }: FeedText): string {
       FROM (SELECT 1) one
       LEFT JOIN (
         SELECT tx, id
-        FROM looked
+        FROM scanned
         ORDER BY tx DESC, id DESC
         LIMIT 1
       ) l ON true
     )
-    SELECT i.looked_at, i.last_tx, i.last_id, i.is_held_back, e.tx, ${REPORTED}
+    SELECT i.scanned_count, i.last_tx, i.last_id, i.is_held_back, e.tx, ${REPORTED}
     FROM info i
-    LEFT JOIN wanted e ON true
+    LEFT JOIN matching e ON true
     LEFT JOIN messages m ON m.id = e.message_id
     ORDER BY e.tx, e.id
   `

@@ -1,7 +1,7 @@
 /**
- * Events that are not moves of a recipient: a contact joined, a domain was verified. Written in the transaction of the change that they
- * tell of, together with the webhook deliveries they cause: the change and its event are both there or neither is. Afterwards what this
- * answers is announced (src/queue/notifications.ts).
+ * Raises events that are not transitions of a recipient: a contact joined, a domain was verified. They are written in
+ * the transaction of the change, with their webhook deliveries, so the change and its event are stored together or not
+ * at all. After the commit the caller publishes the returned notifications (src/queue/notifications.ts).
  */
 import { columnsOf, jsonOrNull } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
@@ -14,7 +14,7 @@ import { sql } from '#src/stores/sql.ts'
 export interface WorkspaceEvent {
   readonly workspaceId: string
   readonly type: EventTypeRaisedBy<'change'>
-  /** The address it is about, if any. */
+  /** The address of the event, if any. */
   readonly recipient: string | null
   readonly data: Readonly<Record<string, unknown>>
 }
@@ -36,8 +36,12 @@ const INSERT_EVENTS = prepared(
   `,
 )
 
-/** Inside the transaction of the change. What it answers is for `announce`, after the commit. */
-export async function raiseEvents(tx: Queryable, events: readonly WorkspaceEvent[], now: Date): Promise<CommitNotifications> {
+/** Runs in the transaction of the change. Returns what to publish after the commit (`publishNotifications`). */
+export async function raiseEvents(
+  tx: Queryable,
+  events: readonly WorkspaceEvent[],
+  now: Date,
+): Promise<CommitNotifications> {
   if (events.length === 0) return NO_NOTIFICATIONS
   const columns = columnsOf(events, [
     () => newId(now.getTime()),

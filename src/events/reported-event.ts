@@ -1,18 +1,18 @@
 /**
- * An event together with what its report needs of the message it is about: read in one way by webhooks and by the feed, so that both tell
- * the same. Where the message is no longer stored, or the event is about none, the event stands alone.
+ * An event with the fields of its message that reports contain. Webhooks and the feed both read it, so they report the
+ * same. If the message is no longer stored, or the event has none, `message` is null.
  */
 import { sql } from '#src/stores/sql.ts'
 export interface ReportedMessage {
   readonly to: readonly { readonly email: string }[]
   readonly subject: string
   readonly metadata: object | null
-  /** Of a campaign's mail. */
+  /** For a campaign's message. */
   readonly campaignId: string | null
   readonly createdAt: Date
 }
 
-/** An event with what its body needs of the message. */
+/** An event with the fields of its message. */
 export interface ReportedEvent {
   readonly id: string
   readonly type: string
@@ -22,7 +22,7 @@ export interface ReportedEvent {
   readonly recipient: string | null
   readonly data: Readonly<Record<string, unknown>> | null
   readonly createdAt: Date
-  /** Null where the event is not about a stored message. */
+  /** Null if the event has no stored message. */
   readonly message: ReportedMessage | null
 }
 

@@ -1,7 +1,7 @@
 /**
- * Which site takes mail for a domain, as outbound processes found it: kept in memory for the process, and in PostgreSQL so that an operator
- * can look at, stop and move mail by site. Written in the background, some seconds late, what is new or a day old only; lost writes are
- * made again. Nothing depends on it but the operator's view and the suspension of a site.
+ * Which site accepts mail for a domain, as outbound processes found it: in memory, and in PostgreSQL so that the
+ * operator can inspect, suspend and move mail by site. New or day-old entries are written in the background, seconds
+ * late; lost writes are repeated. Only the operator's view and site suspensions depend on it.
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Context } from '#src/context.ts'
@@ -9,7 +9,7 @@ import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 
 export interface DomainSites {
-  /** This process found that the site takes mail for the domain. */
+  /** Records that the site accepts mail for the domain. */
   record(domain: string, site: string): void
   siteOf(domain: string): string | undefined
   stop(): void
@@ -17,7 +17,7 @@ export interface DomainSites {
 
 const WRITE_INTERVAL_MS = 2000
 const FRESH_MS = 24 * 3600 * 1000
-/** More, and the memory begins anew. */
+/** At this size the memory is cleared. */
 const MAX_DOMAINS = 100_000
 const BATCH_SIZE = 1000
 
@@ -49,7 +49,7 @@ export function createDomainSites(ctx: Pick<Context, 'db' | 'clock' | 'log'>): D
   }
 
   const timer = setInterval(() => {
-    write().catch((error: unknown) => ctx.log.debug({ err: error }, 'sites could not be written; PostgreSQL is away'))
+    write().catch((error: unknown) => ctx.log.debug({ err: error }, 'failed to write domain sites; retrying'))
   }, WRITE_INTERVAL_MS)
   return {
     record: (domain, site) => {
@@ -65,7 +65,7 @@ export function createDomainSites(ctx: Pick<Context, 'db' | 'clock' | 'log'>): D
   }
 }
 
-/** Of those that are known. */
+/** The sites of the known domains. */
 export async function findSites(db: Queryable, domains: readonly string[]): Promise<Map<string, string>> {
   const text = 'SELECT domain, site FROM domain_sites WHERE domain = ANY ($1)'
   const { rows } = await db.query<{ domain: string; site: string }>(text, [domains])

@@ -1,6 +1,7 @@
 /**
- * Puts recipients on the schedule: sorted sets by tier and due time, and a word to the outbound processes when something is due now.
- * Nothing is lost when this fails: the epoch is dropped as soon as Redis answers again, and the worker fills the schedule from PostgreSQL.
+ * Adds recipients to the schedule in Redis: sorted sets by tier and due time, and a message to the outbound processes
+ * when something is due now. A failure loses nothing: the epoch is deleted as soon as Redis answers again, and the
+ * worker rebuilds the schedule from PostgreSQL.
  */
 import type { Context } from '#src/context.ts'
 import { addNotifications, publishNotifications, NO_NOTIFICATIONS, type CommitNotifications } from './notifications.ts'
@@ -16,27 +17,35 @@ export interface DueRecipient extends ScheduleMember {
 
 type ScheduleDeps = Pick<Context, 'redis' | 'clock' | 'log'>
 
-/** Adds recipients without waiting for Redis; `news` of the same commit goes with them. */
-export function schedule(ctx: ScheduleDeps, due: readonly DueRecipient[], notifications: CommitNotifications = NO_NOTIFICATIONS): void {
+/** Adds recipients without waiting for Redis, and publishes the notifications of the same commit. */
+export function schedule(
+  ctx: ScheduleDeps,
+  due: readonly DueRecipient[],
+  notifications: CommitNotifications = NO_NOTIFICATIONS,
+): void {
   if (due.length === 0) return publishNotifications(ctx, notifications)
   addToSchedule(ctx, due, notifications).catch((error: unknown) => {
     ctx.log.debug(
       { err: error, count: due.length },
-      'the schedule could not be told; it is filled again from PostgreSQL',
+      'failed to add recipients to the schedule; the worker rebuilds it from PostgreSQL',
     )
     dropEpochWhenBack(ctx)
   })
 }
 
-/** Adds recipients; rejects when Redis is away. */
-export async function addToSchedule(ctx: ScheduleDeps, due: readonly DueRecipient[], notifications: CommitNotifications = NO_NOTIFICATIONS): Promise<void> {
+/** Adds recipients; rejects if Redis is unavailable. */
+export async function addToSchedule(
+  ctx: ScheduleDeps,
+  due: readonly DueRecipient[],
+  notifications: CommitNotifications = NO_NOTIFICATIONS,
+): Promise<void> {
   const pipeline = ctx.redis.pipeline()
   const soon = ctx.clock.now() + 5
   for (const tier of TIER_NAMES) {
     const ofTier = due.filter((one) => one.tier === tier)
     if (ofTier.length === 0) continue
     pipeline.zadd(dueKey(tier), ...ofTier.flatMap((one) => [one.dueMs, memberOf(one)]))
-    // for a later one the outbound processes only need to set their timers anew
+    // for a later due time the outbound processes only reset their timers
     pipeline.publish(DUE_CHANNEL, ofTier.some((one) => one.dueMs <= soon) ? tier : 'later')
   }
   addNotifications(pipeline, notifications)
@@ -47,7 +56,7 @@ export async function addToSchedule(ctx: ScheduleDeps, due: readonly DueRecipien
 
 const waiting = new WeakSet<object>()
 
-/** Once Redis answers again, says that the schedule cannot be trusted. One of these waits at a time for each connection. */
+/** Deletes the epoch once Redis answers again, so that the schedule is rebuilt. One such retry runs per connection. */
 function dropEpochWhenBack(ctx: ScheduleDeps): void {
   if (waiting.has(ctx.redis)) return
   waiting.add(ctx.redis)

@@ -1,26 +1,26 @@
 /**
- * Names of everything Mailstead keeps in Redis. Hash tags keep the keys of one script in one slot, so that Redis Cluster works.
- * All of it can be lost: PostgreSQL decides, Redis reminds.
+ * Names of all Redis keys and channels. Hash tags put the keys of one script in one slot, so that Redis Cluster works.
+ * All of this data may be lost: PostgreSQL decides, Redis reminds.
  */
 import type { Tier } from './tiers.ts'
 
-/** Recipients that wait for a time, score = due (epoch ms). */
+/** Scheduled recipients, score = due time (epoch ms). */
 export function dueKey(tier: Tier): string {
   return `mailstead:{due}:${tier}`
 }
 
-/** Set by whoever filled the schedule from PostgreSQL; gone or of another server = it must be filled again. */
+/** Set after the schedule was built from PostgreSQL; missing or of another server = build it again. */
 export const EPOCH_KEY = 'mailstead:{due}:epoch'
 
-/** The highest fencing token that was ever given out (restore-fence.ts). */
+/** The highest fencing token ever issued (restore-fence.ts). */
 export const FENCE_KEY = 'mailstead:fence'
 
-/** Recipients whose time has come, by site; score = turn, so that all workspaces are served alike (mta/scheduling/ready-queue.ts). */
+/** Ready recipients by site; score = turn, so that workspaces are served fairly (mta/scheduling/ready-queue.ts). */
 export function readyKey(site: string, tier: Tier): string {
   return `mailstead:{ready:${site}}:${tier}`
 }
 
-/** Who had which turn last at a site, by workspace, and the turn that is on (`now`). */
+/** The last turn of each workspace at a site, and the current turn (`now`). */
 export function turnsKey(site: string, tier: Tier): string {
   return `mailstead:{ready:${site}}:${tier}:turns`
 }
@@ -28,17 +28,17 @@ export function turnsKey(site: string, tier: Tier): string {
 /** Sites that have, or lately had, ready recipients; score = when something was last added. */
 export const SITES_KEY = 'mailstead:sites'
 
-/** What each outbound process says of a site (site-state.ts). */
+/** The state of a site in each outbound process (site-state.ts). */
 export function siteStateKey(site: string): string {
   return `mailstead:{site:${site}}`
 }
 
-/** Why a domain could not be tried lately. */
+/** Why the last attempts to a domain failed. */
 export function domainFailureKey(domain: string): string {
   return `mailstead:{trouble:${domain}}`
 }
 
-/** How much of TLS a host can do, where that is less than usual. */
+/** The TLS level of a host with broken TLS. */
 export function brokenTlsKey(host: string): string {
   return `mailstead:{tls:${host}}`
 }
@@ -47,26 +47,26 @@ export function brokenTlsKey(host: string): string {
 export const DUE_CHANNEL = 'mailstead:due'
 /** Published: a site, after recipients became ready there. */
 export const READY_CHANNEL = 'mailstead:ready'
-/** Published: the workspaces, with commas, that events were just stored for. */
+/** Published: the workspaces with new events, separated by commas. */
 export const EVENTS_CHANNEL = 'mailstead:events'
-/** Published after somebody was enrolled in an automation, or has what it waits for. */
+/** Published after a contact enters an automation, or after an event that one waits for. */
 export const AUTOMATIONS_CHANNEL = 'mailstead:automations'
 /** Published after webhook deliveries were stored. */
 export const WEBHOOKS_CHANNEL = 'mailstead:webhooks'
-/** Published: `<account> <test>`, while somebody waits for the test of a connected account. */
+/** Published: `<account> <test>`, while a request waits for the test of a connected account. */
 export const ACCOUNT_TESTS_CHANNEL = 'mailstead:account-tests'
 /** Published after a destination was suspended or resumed. */
 export const SUSPENSIONS_CHANNEL = 'mailstead:suspensions'
 
-/** Published after a reply stopped a receiver, or somebody let it go again. */
+/** Published after a reply suspended a receiver, or after it was resumed. */
 export const SHAPING_CHANNEL = 'mailstead:shaping'
 
-/** Published: the id of a dry run, after it was asked for. */
+/** Published: the id of a requested dry run. */
 export const DRY_RUN_CHANNEL = 'mailstead:dry-run'
 
 const SUSPENDED_PREFIX = 'suspended:'
 
-/** The site where recipients of a suspended domain are kept; no process claims from it. */
+/** The site that holds the recipients of a suspended domain; no process claims from it. */
 export function suspendedSite(domain: string): string {
   return `${SUSPENDED_PREFIX}${domain}`
 }

@@ -1,14 +1,13 @@
 /**
- * Leases of outbound processes. A process holds one row whose id is its fencing token; recipients it is sending carry that id, and every
- * move that ends a sending names it. One heartbeat renews everything the process holds.
- *
- * The process dies: its row runs out and stays so for a few of its heartbeats, or its pid is seen gone by a worker on the same machine; the
- * worker releases what it held. Run out is not dead yet: a machine that slept, a clock that was set or a PostgreSQL that was frozen let the
- * time pass for a process that lives, and it renews as soon as it can. The process is alive but cannot reach PostgreSQL: by its own clock
- * the lease ends (`isHeld`) before anyone else may think so, and it starts no delivery until it is renewed. PostgreSQL itself was away:
- * nobody is declared dead until it has been up for one whole lease.
- *
- * With each token it is looked whether PostgreSQL is behind what was sent (restore-fence.ts); until that is known the lease is not held.
+ * Leases of outbound processes. A process has one row whose id is its fencing token. The recipients it sends carry that
+ * id, and every transition that ends a sending names it. One heartbeat renews the lease for all of them.
+ * - The process dies: its lease expires and stays so for a few heartbeats, or a worker on the same machine sees that
+ * the pid is gone; the worker then releases its recipients. Expired alone does not mean dead: after a suspended
+ * machine, a clock change or a frozen PostgreSQL, a live process renews as soon as it can.
+ * - The process lives but cannot reach PostgreSQL: by its own clock the lease ends (`isHeld`) before anyone else may
+ * conclude that, and it starts no delivery until the renewal.
+ * - PostgreSQL was away: no lease is declared dead until PostgreSQL has been up for a whole lease. With each token the
+ * process checks whether PostgreSQL is older than the mail sent (restore-fence.ts); until then the lease is not held.
  */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -18,32 +17,39 @@ import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { checkFence } from './restore-fence.ts'
 
-/** Our own clock gives up this share of a lease before its end, for clocks that run apart. */
+/** The lease counts as held for this share of its duration, because clocks may differ. */
 const HELD_SHARE = 0.8
 const FENCE_RETRY_MS = 500
-/** A start waits no longer for a Redis that says nothing; nothing is sent until it does. */
+/** A start waits no longer for an unresponsive Redis; nothing is sent until Redis answers. */
 const FENCE_TIMEOUT_MS = 2000
 
 export interface Lease {
-  /** The fencing token now in force. It changes when the row was lost: what was held under the old one is no longer ours. */
+  /** The current fencing token. It changes if the row was lost; recipients of the old token then belong to others. */
   readonly id: number
-  /** True while nobody else can have taken our recipients. */
+  /** True while no other process can have the recipients of this lease. */
   isHeld(): boolean
-  /** Ends the lease at once; to be called when nothing is held any more. */
+  /** Ends the lease at once. Call it after all recipients are released. */
   end(): Promise<void>
 }
 
 interface Heartbeat {
   id: number
   renewedAt: number
-  /** The token was held against those that Redis remembers. */
+  /** The token was compared with the highest one in Redis. */
   isFenced: boolean
   isEnded: boolean
 }
 
-/** Takes a lease and keeps it by a heartbeat; it is held once Redis was asked, too. @throws when PostgreSQL is away. */
+/**
+ * Acquires a lease and renews it by a heartbeat. It is held after the check with Redis. @throws if PostgreSQL is away.
+ */
 export async function acquireLease(ctx: Context): Promise<Lease> {
-  const heartbeat: Heartbeat = { id: await register(ctx), renewedAt: performance.now(), isFenced: false, isEnded: false }
+  const heartbeat: Heartbeat = {
+    id: await register(ctx),
+    renewedAt: performance.now(),
+    isFenced: false,
+    isEnded: false,
+  }
   await Promise.race([confirmFence(ctx, heartbeat), sleep(FENCE_TIMEOUT_MS, undefined, { ref: false })])
   const leaseMs = ctx.config.leaseSeconds * 1000
   const timer = setInterval(() => {
@@ -55,7 +61,7 @@ export async function acquireLease(ctx: Context): Promise<Lease> {
       (error: unknown) => {
         ctx.log.warn(
           { err: error, lease: heartbeat.id },
-          'the lease could not be renewed; no delivery is started until it is',
+          'failed to renew the lease; starting no delivery until it is renewed',
         )
       },
     )
@@ -79,7 +85,7 @@ async function register(ctx: Context): Promise<number> {
     [machineId(), process.pid, ctx.config.leaseSeconds],
   )
   const id = rows[0]?.id
-  if (id === undefined) throw new Error('PostgreSQL gave no lease')
+  if (id === undefined) throw new Error('PostgreSQL returned no lease')
   return id
 }
 
@@ -95,11 +101,11 @@ async function renew(ctx: Context, heartbeat: Heartbeat): Promise<void> {
   void confirmFence(ctx, heartbeat)
   ctx.log.warn(
     { lost, lease: heartbeat.id },
-    'the lease had run out and its recipients were given to others; a new one was taken',
+    'the lease expired and its recipients were released; acquired a new lease',
   )
 }
 
-/** Redis away: nothing could be claimed anyway, and it is looked again soon. */
+/** While Redis is away nothing could be claimed anyway; checks again soon. */
 async function confirmFence(ctx: Context, heartbeat: Heartbeat): Promise<void> {
   const { id } = heartbeat
   try {
@@ -108,19 +114,19 @@ async function confirmFence(ctx: Context, heartbeat: Heartbeat): Promise<void> {
   } catch (error) {
     ctx.log.debug(
       { err: error, lease: id },
-      'it is not known whether the database is behind; nothing is sent until it is',
+      'cannot check whether the database is older than the mail sent; sending nothing until then',
     )
     if (!heartbeat.isEnded) setTimeout(() => void confirmFence(ctx, heartbeat), FENCE_RETRY_MS).unref()
   }
 }
 
-/** Whether any outbound process holds a lease that has not run out. */
+/** Whether any outbound process has a lease that has not expired. */
 export async function hasOutbound(db: Queryable): Promise<boolean> {
   const { rows } = await db.query('SELECT FROM leases WHERE expires_at > now() LIMIT 1')
   return rows.length > 0
 }
 
-/** A name for "the machine on which a pid means something": boot and pid namespace. */
+/** Identifies the machine on which a pid is valid: boot id and pid namespace. */
 function machineId(): string {
   try {
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${readlinkSync('/proc/self/ns/pid')}`
@@ -129,7 +135,7 @@ function machineId(): string {
   }
 }
 
-/** Of a lease: two heartbeats. */
+/** Share of a lease: two heartbeats. */
 const GRACE_SHARE = 1 / 3
 
 interface LeaseRow {
@@ -145,7 +151,7 @@ const READ_LEASES = sql`
   FROM leases
 `
 
-/** Finds, each time it is called, the leases whose process is gone. It remembers which had run out before. */
+/** Returns a function that finds the leases of dead processes. It remembers which leases had expired before. */
 export function createDeadLeaseFinder(leaseSeconds: number): (db: Queryable) => Promise<number[]> {
   const graceMs = leaseSeconds * 1000 * GRACE_SHARE
   const here = machineId()
@@ -171,7 +177,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** A killed process that nobody has waited for yet still has its pid. */
+/** A killed process keeps its pid until its parent waits for it. */
 function isZombie(pid: number): boolean {
   try {
     return /^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))

@@ -1,10 +1,9 @@
 /**
- * Is this PostgreSQL behind the one that we sent with? Every fencing token that was given out is remembered in Redis. A database in which so
- * high a token was never given is an older state of it: a backup was restored, or a standby took over that had not heard everything. Mail
- * that was sent since then stands in it as if it still had to be sent.
- *
- * Then all mail is stopped, before any of it goes out, and the operator is asked: only people know what was sent. A database in which no
- * mail waits has nothing to ask about. Dies between stopping and forgetting the token: the next process finds the same and stops it again.
+ * Detects that PostgreSQL is older than the mail sent. Redis stores the highest fencing token ever issued. If the
+ * database has not issued it, it is an older state: a backup was restored, or a standby took over without the last
+ * transactions. Messages sent since then appear unsent in it. All mail is then suspended before any of it goes out,
+ * because only the operator knows what was sent. A database without waiting mail is not suspended. A crash between the
+ * suspension and the update of the token repeats the check and the suspension.
  */
 import type { Context } from '#src/context.ts'
 import { prepared } from '#src/stores/db.ts'
@@ -20,13 +19,14 @@ const WAITING = sql`
 `
 
 const RESTORED =
-  'the database is older than what was sent: a backup was restored. Mail that was sent since may be sent again; see docs/guides/operations.md'
+  'the database is older than the mail sent: a backup was restored. ' +
+  'Mail sent since then may be sent again; see docs/guides/operations.md'
 
 type FenceDeps = Pick<Context, 'db' | 'redis' | 'log'>
 
-/** Looks, and stops all mail where it is so. Rejects when a store is away: then it is not known, and nothing may be sent. */
+/** Checks, and suspends all mail if needed. Rejects if a store is unavailable: then nothing may be sent. */
 export async function checkFence(ctx: FenceDeps): Promise<void> {
-  // in this order: what Redis tells was given out before PostgreSQL is asked
+  // in this order: the token in Redis was issued before PostgreSQL is queried
   const remembered = await ctx.redis.zscore(FENCE_KEY, 'token')
   const {
     rows: [row],
@@ -40,9 +40,9 @@ export async function checkFence(ctx: FenceDeps): Promise<void> {
     rows: [open],
   } = await ctx.db.query<{ isWaiting: boolean }>(WAITING)
   if (open?.isWaiting === true) {
-    ctx.log.error({ told: Number(remembered), highest }, RESTORED)
+    ctx.log.error({ remembered: Number(remembered), highest }, RESTORED)
     await suspend(ctx, { kind: 'domain', subject: '*' }, RESTORED)
   }
-  // asked once: from here on the operator decides
+  // suspended once: from here on the operator decides
   await ctx.redis.zadd(FENCE_KEY, highest, 'token')
 }

@@ -1,30 +1,30 @@
 /**
- * What outbound processes let others know of what they keep in memory: how busy each site is, and what stood in the way of a domain lately.
- * Written every few seconds and gone soon after its process; nothing depends on it but explanations, so nobody waits for it: a reader gives
- * up after half a second and says that it is not known.
+ * State that outbound processes publish from memory: how busy each site is, and the last failure of a domain. Written
+ * every few seconds; it expires soon after its process. Only explanations depend on it, so a reader gives up after half
+ * a second and reports it as unknown.
  */
 import { isRedisReady, waitUntilReady, type Redis } from '#src/stores/redis.ts'
 import { dueKey, readyKey, siteStateKey, SITES_KEY, suspendedSite, domainFailureKey } from './keys.ts'
 import { memberOf, type ScheduleMember } from './member.ts'
 import { TIER_NAMES, type Tier } from './tiers.ts'
 
-/** One site, as it is reached by one source, as one process sees it. */
+/** One site as reached from one source, in one process. */
 export interface SiteState {
-  /** Open to it now. */
+  /** Open sessions. */
   readonly sessions: number
-  /** Most that may be open, of all processes together. */
+  /** Limit of open sessions of all processes together. */
   readonly connections: number
-  /** No session is free, for instant mail and for all other, which leaves some to it. */
+  /** No session is free: for instant mail, and for other mail, which leaves some to instant mail. */
   readonly isFull: { readonly instant: boolean; readonly others: boolean }
-  /** What the limit is called. */
+  /** Name of the rule that sets the limit. */
   readonly rule: string
-  /** What it shares its limits under: src/shaping/throttle-key.ts */
+  /** Key of the throttle (src/shaping/throttle-key.ts). */
   readonly pace: string
-  /** And the source that has the pace; ANY_SOURCE where all share it. */
+  /** Source of the throttle; ANY_SOURCE if all share it. */
   readonly paceSource: string
   /** Null: the system chooses the address. */
   readonly source: string | null
-  /** How many are held there and wait for a session. */
+  /** Recipients that wait for a session. */
   readonly waiting: number
   /** The first of them, as `<message id>:<n>`. */
   readonly waitingNames: readonly string[]
@@ -35,28 +35,28 @@ export interface ReportedSite {
   readonly state: SiteState
 }
 
-/** Why a domain could not be tried lately. */
+/** The last failure of a domain. */
 export interface DomainFailure {
   readonly reason: string
   readonly detail: string
   readonly atMs: number
-  /** The breaker of its site lets nothing through until then. */
+  /** The circuit breaker of its site is open until then. */
   readonly breakerUntilMs: number | null
-  /** Times in a row that all its servers failed. */
+  /** Consecutive failures of all its hosts. */
   readonly failures: number
 }
 
 const STATE_TTL_MS = 10_000
 const FAILURE_TTL_SECONDS = 300
 const TIMEOUT_MS = 500
-/** Of more sites nobody asks for the one. */
+/** Sites searched for a recipient. */
 const MAX_SITES = 5000
 
 export function recipientName({ messageId, n }: Pick<ScheduleMember, 'messageId' | 'n'>): string {
   return `${messageId}:${n}`
 }
 
-/** One pipeline; lost when Redis is away. */
+/** Publishes in one pipeline; lost if Redis is unavailable. */
 export async function publishSiteStates(
   redis: Redis,
   process: string,
@@ -78,23 +78,26 @@ export async function publishSiteStates(
   await pipeline.exec()
 }
 
-/** Where a recipient stands in Redis, and how it is there. */
+/** Position of a recipient in Redis, and the state of its site. */
 export interface QueuePosition {
-  /** Where it is ready, or held by a process that waits for a session; null when it is at no site. */
+  /** The site where it is ready or waits for a session; null if it is at no site. */
   readonly site: string | null
-  /** On the schedule for its due time. */
+  /** In the schedule for its due time. */
   readonly isScheduled: boolean
-  /** How many of higher tiers are ready at its site. */
+  /** Ready recipients of higher tiers at its site. */
   readonly ahead: Readonly<Partial<Record<Tier, number>>>
-  /** Its site, one entry for each process that works on it and each source; of a recipient that a process holds only that of its source. */
+  /** State of its site by process and source; for a claimed recipient only that of its source. */
   readonly states: readonly SiteState[]
-  /** A process holds it until a session is free. */
+  /** A process has claimed it and waits for a session. */
   readonly isWaiting: boolean
   readonly failure: DomainFailure | null
 }
 
-/** Null when Redis does not tell in time. */
-export async function findQueuePosition(redis: Redis, recipient: ScheduleMember & { readonly tier: Tier }): Promise<QueuePosition | null> {
+/** Null if Redis does not answer in time. */
+export async function findQueuePosition(
+  redis: Redis,
+  recipient: ScheduleMember & { readonly tier: Tier },
+): Promise<QueuePosition | null> {
   const timeout = new Promise<null>((resolve) => setTimeout(resolve, TIMEOUT_MS, null).unref())
   const read = async (): Promise<QueuePosition | null> =>
     (await waitUntilReady(redis, TIMEOUT_MS)) ? readPosition(redis, recipient) : null
@@ -103,9 +106,7 @@ export async function findQueuePosition(redis: Redis, recipient: ScheduleMember 
 
 async function readPosition(redis: Redis, recipient: ScheduleMember & { readonly tier: Tier }): Promise<QueuePosition> {
   const { tier, domain } = recipient
-  const sites = [
-    ...new Set([...(await redis.zrange(SITES_KEY, '0', '-1')).slice(0, MAX_SITES), suspendedSite(domain)]),
-  ]
+  const sites = [...new Set([...(await redis.zrange(SITES_KEY, '0', '-1')).slice(0, MAX_SITES), suspendedSite(domain)])]
   const pipeline = redis.pipeline().zscore(dueKey(tier), memberOf(recipient)).get(domainFailureKey(domain))
   for (const site of sites) pipeline.zscore(readyKey(site, tier), memberOf(recipient)).hvals(siteStateKey(site))
   const [due, failure, ...bySite] = valuesOf(await pipeline.exec())
@@ -146,7 +147,7 @@ function statesOf(values: unknown): SiteState[] {
   return read.filter((state) => state !== null).filter(({ untilMs }) => untilMs > Date.now())
 }
 
-/** We wrote it; what another version wrote is no reason to fail. */
+/** Null for invalid text, which another version may have written. */
 function parse<T>(text: unknown): T | null {
   try {
     return typeof text === 'string' ? (JSON.parse(text) as T) : null

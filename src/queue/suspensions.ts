@@ -1,10 +1,11 @@
 /**
- * What the operator has stopped: a recipient domain, all mail (`*`), a site, a workspace or a campaign, until it is resumed or for a time.
- * Its recipients stay waiting in PostgreSQL; nothing is tried and nothing counted. Mail to a stopped domain or site is kept aside in
- * Redis; that of a stopped workspace or campaign is not claimed and not put on the schedule (`HELD_BY_OWNER`).
- *
- * What is resumed is noted with it, and the worker puts what it held on the schedule again (worker/resume-suspended.ts), and nothing else; one that runs out
- * is resumed by the worker. An outbound process learns of a change by Redis at once, and by looking every few seconds when Redis was away. What it had claimed before goes out.
+ * Suspensions by the operator: of a recipient domain, all mail (`*`), a site, a workspace or a campaign, until resumed
+ * or for a time. Suspended recipients stay in PostgreSQL; no attempt is made or counted. Mail to a suspended domain or
+ * site is parked in Redis; mail of a suspended workspace or campaign is not claimed and not scheduled
+ * (`suspendedByOwner`). A resume is recorded in the same statement, and the worker schedules exactly the suspended
+ * recipients again (worker/resume-suspended.ts); it also resumes expired suspensions. An outbound process learns of a
+ * change through Redis at once, or by polling after some seconds if Redis is away. Recipients claimed before are still
+ * sent.
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Context } from '#src/context.ts'
@@ -14,7 +15,7 @@ import { sql } from '#src/stores/sql.ts'
 import { findSites } from './domain-sites.ts'
 import { SUSPENSIONS_CHANNEL } from './keys.ts'
 
-/** What may be stopped. */
+/** What can be suspended. */
 export const SUSPENDABLE = ['domain', 'site', 'workspace', 'campaign'] as const
 export type SuspendableKind = (typeof SUSPENDABLE)[number]
 
@@ -27,22 +28,22 @@ export interface SuspensionTarget {
 export interface Suspension extends SuspensionTarget {
   readonly reason: string
   readonly createdAt: Date
-  /** Null: until it is resumed. */
+  /** Null: until resumed. */
   readonly until: Date | null
 }
 
-/** Reasons of suspensions that nobody gave by hand begin so. */
+/** Prefix of the reasons of automatic suspensions. */
 export const RATE_PAUSE_PREFIX = 'for its rates: '
 
-/** Their mail is kept aside in Redis. */
+/** Kinds whose mail is parked in Redis. */
 const PARKED_KINDS: ReadonlySet<SuspendableKind> = new Set(['domain', 'site'])
 
-/** Every process looks so often at what is stopped. */
+/** Interval at which every process reads the suspensions. */
 export const POLL_MS = 5000
 
 /**
- * In SQL: is a recipient `r` (workspace_id, campaign_id) of a workspace or campaign that is stopped at this time, or of a campaign that was
- * paused or cancelled by its owner? Mail that is of no campaign is asked no further.
+ * SQL condition: the recipient `r` (workspace_id, campaign_id) belongs to a workspace or campaign that is suspended at
+ * this time, or to a campaign that its owner paused or cancelled.
  */
 export function suspendedByOwner(now: string): string {
   const inForce = `(s.until IS NULL OR s.until > ${now}::timestamptz)`
@@ -62,7 +63,7 @@ export function suspendedByOwner(now: string): string {
   `
 }
 
-/** In SQL: is all mail stopped? */
+/** SQL condition: all mail is suspended. */
 export const ALL_SUSPENDED = sql`
   EXISTS (
     SELECT FROM suspensions s
@@ -72,7 +73,7 @@ export const ALL_SUSPENDED = sql`
 
 type SuspensionDeps = Pick<Context, 'db' | 'redis'>
 
-/** Those in force. */
+/** The suspensions in force. */
 export async function listSuspensions(db: Queryable): Promise<Suspension[]> {
   return (
     await db.query<Suspension>(sql`
@@ -84,7 +85,7 @@ export async function listSuspensions(db: Queryable): Promise<Suspension[]> {
   ).rows
 }
 
-/** Stops mail; what is stopped already gets this reason and this time. */
+/** Suspends mail; an existing suspension gets the new reason and time. */
 export async function suspend(
   ctx: SuspensionDeps,
   target: SuspensionTarget | string,
@@ -104,7 +105,7 @@ export async function suspend(
   await publishChange(ctx)
 }
 
-/** Both in one statement: what is let go is never forgotten. */
+/** Deletes suspensions and records the resume in one statement, so that no resume is lost. */
 function resumeStatement(which: string): string {
   return sql`
     WITH ended AS (
@@ -120,7 +121,7 @@ function resumeStatement(which: string): string {
   `
 }
 
-/** What was held back without a suspension, such as a campaign that was paused, or by one that ended before: put on the schedule again. */
+/** Schedules again what was held without a suspension, such as a paused campaign, or by an earlier suspension. */
 export async function rescheduleTargets(tx: Queryable, targets: readonly SuspensionTarget[]): Promise<void> {
   await tx.query(
     sql`
@@ -134,7 +135,7 @@ export async function rescheduleTargets(tx: Queryable, targets: readonly Suspens
   )
 }
 
-/** False when it was not suspended. */
+/** False if it was not suspended. */
 export async function resume(ctx: SuspensionDeps, target: SuspensionTarget | string): Promise<boolean> {
   const { kind, subject } = targetOf(target)
   const { rowCount } = await ctx.db.query(resumeStatement('kind = $1 AND subject = $2'), [kind, subject])
@@ -143,7 +144,7 @@ export async function resume(ctx: SuspensionDeps, target: SuspensionTarget | str
   return true
 }
 
-/** Ends those whose time is over; answers how many. */
+/** Resumes expired suspensions; returns how many. */
 export async function resumeExpired(ctx: SuspensionDeps): Promise<number> {
   const { rowCount } = await ctx.db.query(resumeStatement('until <= now()'))
   if (rowCount !== null && rowCount > 0) await publishChange(ctx)
@@ -160,16 +161,16 @@ function publishChange(ctx: SuspensionDeps): Promise<unknown> {
 }
 
 export interface SuspensionWatch {
-  /** Why mail to a domain, or to the site that takes its mail where that is known, is stopped; undefined when it is not. */
+  /** Why mail to a domain, or to its site if known, is suspended; undefined if it is not. */
   find(domain: string, site?: string): string | undefined
-  /** Looks again now. Never rejects: what was known before then holds until the next look. */
+  /** Reads the suspensions now. Never rejects: on failure the previous state stays until the next read. */
   refresh(): Promise<void>
-  /** Resolves when what was announced is known: `find` may then be trusted with mail that was accepted after it. */
+  /** Resolves when published changes are loaded: `find` is then correct for mail accepted after them. */
   settled(): Promise<void>
   stop(): void
 }
 
-/** @throws when PostgreSQL is away at the start. */
+/** @throws if PostgreSQL is unavailable at the start. */
 export async function watchSuspensions(ctx: Context): Promise<SuspensionWatch> {
   let known = new Map<string, Suspension>()
   const ended = new Map<string, SuspensionTarget>()
@@ -178,11 +179,13 @@ export async function watchSuspensions(ctx: Context): Promise<SuspensionWatch> {
     for (const [name, one] of known) if (!found.has(name) && PARKED_KINDS.has(one.kind)) ended.set(name, one)
     known = found
     if (ended.size === 0) return
-    // until now its mail was kept aside here, and others may have looked for the last time
+    // its mail was parked here until now, and other processes may have scheduled theirs already
     await rescheduleTargets(ctx.db, [...ended.values()])
     ended.clear()
   }
-  const refresher = createCoalescedRefresh(load, (error) => ctx.log.debug({ err: error }, 'suspensions could not be read'))
+  const refresher = createCoalescedRefresh(load, (error) =>
+    ctx.log.debug({ err: error }, 'failed to read the suspensions'),
+  )
   await load()
   const timer = setInterval(() => void refresher.refresh(), POLL_MS)
   return {
@@ -198,14 +201,14 @@ export async function watchSuspensions(ctx: Context): Promise<SuspensionWatch> {
   }
 }
 
-/** Whose mail it is. */
+/** A message that may be suspended. */
 interface SuspendableMessage {
   readonly messageId: string
   readonly workspaceId: string
   readonly domains: readonly string[]
 }
 
-/** What holds a message's recipients of each domain: the narrowest of what is stopped; null when nothing is. */
+/** Returns the narrowest suspension that holds a message's recipients of a domain; null if none does. */
 export async function findSuspensions(
   db: Queryable,
   { messageId, workspaceId, domains }: SuspendableMessage,

@@ -1,4 +1,7 @@
-/** The names by which clients call a tier: `priority` of a scheduled message, `tier` of a batch, `X-Priority-Tier` of a mail. */
+/**
+ * Names that clients use for a tier: `priority` of a scheduled message, `tier` of a batch, `X-Priority-Tier` of a
+ * message.
+ */
 import type { Tier } from './tiers.ts'
 
 const TIER_BY_ALIAS: Readonly<Record<string, Tier>> = {
@@ -13,7 +16,7 @@ const TIER_BY_ALIAS: Readonly<Record<string, Tier>> = {
 
 export const TIER_ALIASES = Object.keys(TIER_BY_ALIAS)
 
-/** In any case; null for a word that names none. */
+/** Case-insensitive; null for an unknown name. */
 export function tierOf(word: string): Tier | null {
   const key = word.toLowerCase()
   return Object.hasOwn(TIER_BY_ALIAS, key) ? (TIER_BY_ALIAS[key] ?? null) : null

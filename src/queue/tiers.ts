@@ -1,18 +1,18 @@
 /**
- * The five priority tiers, first served first. `scheduled` is not one of them: a scheduled message enters one of these when due.
- * Backoff and ages are before RETRY_SCALE.
+ * The priority tiers, highest first. `scheduled` is not a tier: a scheduled message enters one of these when due.
+ * Delays and ages are before RETRY_SCALE.
  */
 export interface TierRow {
-  /** The name that answers and the specification use for its queue. */
+  /** Name of its queue in API responses and the specification. */
   readonly queue: 'instant' | 'high' | 'async' | 'bulk'
   readonly estimatedDelivery: string
-  /** Tries after the first; only real answers to this message are counted. */
+  /** Attempts after the first; only replies to this message are counted. */
   readonly retries: number
-  /** Wait before the next try, by number of tries so far; the last one repeats. */
+  /** Delay before the next attempt, by attempts so far; the last one repeats. */
   readonly backoffSeconds: readonly number[]
-  /** Given up at this age, counted from its due time, however few tries there were. */
+  /** Expires at this age, counted from the due time, however few attempts were made. */
   readonly maxAgeSeconds: number
-  /** What follows a link lost after the final dot: send again (a lost code is worse than two) or take it as sent. */
+  /** After an unknown outcome: send again (a lost login code is worse than two) or assume it was sent. */
   readonly afterUnknown: 'try_again' | 'assume_sent'
   readonly unknownWaitSeconds: number
 }

@@ -1,13 +1,12 @@
 /**
- * Which refusals put an address on the suppression list by themselves: one row for each class of failure that is about the recipient and
- * nobody else. What has no row never does: a full or disabled mailbox, a filter, a policy, a network, a receiver in trouble.
- *
- * A row's version stands in every entry that it made (`no-such-user@1`). Whoever changes what a class means raises it, and
- * `mailstead bounces review` looks again at what was made before.
+ * Hard bounces that put an address on the suppression list: one row for each class of failure that concerns only the
+ * recipient. Classes without a row never suppress: full or disabled mailboxes, filters, policies, networks, failures of
+ * the receiver. Each suppression stores the version of its rule (`no-such-user@1`). A change of a class's meaning must
+ * raise the version; `mailstead bounces review` then checks the suppressions made before.
  */
 export interface BounceRule {
   readonly version: number
-  /** How often it must be said, a day apart: a domain may be missing for an hour, and a forward may be mended. */
+  /** Number of bounces required, a day apart: a domain may be missing for an hour, a forward may be repaired. */
   readonly proofs: 1 | 2
   readonly meaning: string
 }
@@ -25,13 +24,13 @@ export const BOUNCE_RULES = {
 
 export type BounceClass = keyof typeof BOUNCE_RULES
 
-/** Of proofs that count apart. */
+/** Minimum time between two bounces that both count. */
 export const PROOF_GAP_MS = 24 * 3600 * 1000
 
-/** Security and policy (RFC 3463 3.8), whatever the words beside it say. */
+/** Security and policy (RFC 3463 3.8), whatever the text says. */
 const POLICY = /^[45]\.7\./
 
-/** The rule for a hard failure; null where it does not condemn the address. */
+/** The rule for a hard failure; null if it does not suppress the address. */
 export function bounceRuleFor(failureClass: string, status: string | null): BounceClass | null {
   if (!isBounceClass(failureClass) || (status !== null && POLICY.test(status))) return null
   return failureClass
@@ -41,7 +40,7 @@ function isBounceClass(name: string): name is BounceClass {
   return Object.hasOwn(BOUNCE_RULES, name)
 }
 
-/** As it is kept with an entry. */
+/** The rule's name as stored with a suppression. */
 export function bounceRuleName(failureClass: BounceClass): string {
   return `${failureClass}@${BOUNCE_RULES[failureClass].version}`
 }

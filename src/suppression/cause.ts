@@ -1,10 +1,10 @@
 /**
- * Why an address is on the suppression list. The causes have an order of strength: an address that is listed already keeps the cause it has
- * unless a stronger one comes, so that importing a list does not hide that somebody complained.
+ * Why an address is on the suppression list. Causes are ordered by strength: a listed address keeps its cause unless a
+ * stronger one arrives, so that an import does not hide a complaint.
  */
 export interface CauseRow {
   readonly meaning: string
-  /** The sentence that is kept where nobody gave one. */
+  /** The reason stored if none is given. */
   readonly sentence: string
 }
 
@@ -22,7 +22,7 @@ export type CauseKind = keyof typeof CAUSES
 /** Strongest first. */
 export const CAUSE_KINDS = Object.keys(CAUSES) as [CauseKind, ...CauseKind[]]
 
-/** What a receiver said, and which rule of ours read it so. */
+/** The receiver's reply. */
 export interface CauseReply {
   readonly code: number | null
   /** RFC 3463, such as 5.1.1. */
@@ -30,19 +30,19 @@ export interface CauseReply {
   readonly text: string
 }
 
-/** An address to be suppressed, with its whole cause. */
+/** An address to suppress, with its complete cause. */
 export interface NewSuppression {
   readonly workspaceId: string
-  /** As `parseAddress` gives it; case does not matter. */
+  /** As returned by `parseAddress`; case-insensitive. */
   readonly address: string
   readonly kind: CauseKind
-  /** For people; the sentence of its kind where null. */
+  /** For people; null: the default reason of its kind. */
   readonly reason: string | null
   readonly reply?: CauseReply
-  /** Name of the rule that read the reply. */
+  /** Name of the rule that classified the reply. */
   readonly rule?: string
   readonly eventId?: string
   readonly messageId?: string
-  /** Who added it. */
+  /** The API key that added it. */
   readonly apiKeyId?: string
 }

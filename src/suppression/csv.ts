@@ -1,9 +1,8 @@
 /**
- * Suppression lists as files. Reading: any CSV with a column of addresses (named email or address, else the first one); a reason and a kind
- * of cause are taken where columns of these names are. Writing: all that is known of an entry, in a form that is read back.
- *
- * Reading holds one row of bounded size and never throws for what is in a file: a row that is no address is told with its line, a file that
- * cannot be read on is broken from there.
+ * Suppression lists as CSV. Reading: any CSV with an address column (named email or address, else the first); columns
+ * for reason and kind are used if present. Writing: all fields of a suppression, in a form that can be read back.
+ * Reading holds one row of limited size and never throws for the content of a file: an invalid address is reported with
+ * its line, and a file that cannot be parsed further is reported as broken from there.
  */
 import type { Readable } from 'node:stream'
 import { Parser, type Info } from 'csv-parse'
@@ -32,7 +31,7 @@ interface Columns {
   readonly kind: number
 }
 
-/** Ends where the file does, or after a broken row. */
+/** Ends with the file, or after a broken row. */
 export async function* readListCsv(source: Readable): AsyncGenerator<ListRow> {
   const rows: ListRow[] = []
   const parser = openParser(rows)
@@ -47,9 +46,12 @@ export async function* readListCsv(source: Readable): AsyncGenerator<ListRow> {
   if (!isWhole) yield BROKEN
 }
 
-const BROKEN: ListRow = { kind: 'broken', reason: 'cannot be read on: a row is too long, or a quote is never closed' }
+const BROKEN: ListRow = {
+  kind: 'broken',
+  reason: 'cannot be parsed further: a row is too long, or a quote is never closed',
+}
 
-/** Rows that were read before a broken one count: they are kept apart from the parser, which would drop them. */
+/** Collects rows outside the parser, which would drop the rows before a broken one. */
 function openParser(rows: ListRow[]): Parser {
   let columns: Columns | null = null
   const parser = new Parser({
@@ -67,11 +69,11 @@ function openParser(rows: ListRow[]): Parser {
       return null
     },
   })
-  parser.on('error', () => undefined) // told by the callback of the step that met it
+  parser.on('error', () => undefined) // the callback of the step reports it
   return parser
 }
 
-/** False where the parser cannot go on. */
+/** False if the parser cannot continue. */
 function step(run: (done: (error?: Error | null) => void) => void): Promise<boolean> {
   return new Promise((resolve) => {
     run((error) => resolve(error === undefined || error === null))
@@ -97,7 +99,7 @@ function entryOf(record: readonly string[], columns: Columns): ListedAddress {
   return { address: cell(columns.address), reason: cell(columns.reason) || null, kind: kindOf(cell(columns.kind)) }
 }
 
-/** One that is not known here is no reason to let mail through. */
+/** An unknown kind still suppresses, as `import`. */
 export function kindOf(text: string): CauseKind {
   const name = text.toLowerCase().replaceAll(/[ -]/g, '_')
   return CAUSE_KINDS.find((kind) => kind === name) ?? 'import'
@@ -115,7 +117,7 @@ export const CSV_HEADER = [
   'created_at',
 ] as const
 
-/** Rows of a file that begins with HEADER. */
+/** Rows of a file that begins with CSV_HEADER. */
 export function writeListCsv(suppressions: readonly Suppression[]): string {
   return writeRows(
     suppressions.map(({ address, kind, cause, reply, rule, messageId, createdAt }) => [

@@ -1,6 +1,7 @@
 /**
- * A list of addresses becomes suppressed, a batch at a time, however long it is; what is no address is told and left out. Each batch is
- * committed by itself: an import that breaks off has done what it had read, and doing it again adds nothing twice.
+ * Imports a list of addresses into the suppression list, in batches, at any length. Invalid addresses are reported and
+ * skipped. Each batch is committed on its own: an interrupted import has done what it read, and repeating it adds
+ * nothing twice.
  */
 import type { Context } from '#src/context.ts'
 import { parseAddress } from '#src/mail/address.ts'
@@ -12,9 +13,9 @@ export interface ImportReport {
   added: number
   strengthened: number
   unchanged: number
-  /** Rows that are no address. */
+  /** Rows without a valid address. */
   invalid: number
-  /** The first of them. */
+  /** The first invalid rows. */
   readonly errors: { readonly line: number | null; readonly value: string; readonly message: string }[]
 }
 

@@ -1,6 +1,6 @@
 /**
- * The suppression list of a workspace as it is read: in pages, the newest first; one entry with its whole cause; all of it, in slices by
- * address, so that a list of any length is exported with one slice in memory.
+ * Reads the suppression list of a workspace: pages, newest first; single entries with their complete cause; or all of
+ * it in slices by address, so that an export of any length holds one slice in memory.
  */
 import type { Queryable } from '#src/stores/db.ts'
 import { readPage, type PageRequest } from '#src/stores/page.ts'
@@ -17,17 +17,17 @@ export interface Suppression {
   readonly eventId: string | null
   readonly messageId: string | null
   readonly apiKeyId: string | null
-  /** When it came on the list. */
+  /** When it was added to the list. */
   readonly createdAt: Date
-  /** When it got this cause. */
+  /** When it got its current cause. */
   readonly updatedAt: Date
 }
 
 export interface SuppressionFilter {
-  /** What the address begins with; case does not matter. */
+  /** Prefix of the address, case-insensitive. */
   readonly prefix: string | null
   readonly kind: CauseKind | null
-  /** On the list since then. */
+  /** Added at or after this time. */
   readonly after: Date | null
   readonly before: Date | null
 }
@@ -47,8 +47,10 @@ interface SuppressionRow {
   readonly updated_at: Date
 }
 
-const COLUMNS =
-  'address, kind, cause, reply_code, reply_status, reply_text, rule, event_id, message_id, api_key_id, created_at, updated_at'
+const COLUMNS = sql`
+  address, kind, cause, reply_code, reply_status, reply_text, rule, event_id, message_id, api_key_id, created_at,
+  updated_at
+`
 const WHERE = sql`
   workspace_id = $1
   AND ($2::text IS NULL OR address ^@ lower($2))
@@ -80,7 +82,7 @@ export async function listSuppressions(
   return { suppressions: items.map(suppressionOf), total }
 }
 
-/** Those of the addresses that are on the list, by address. */
+/** The suppressions of these addresses, ordered by address. */
 export async function findSuppressions(
   db: Queryable,
   workspaceId: string,
@@ -100,7 +102,7 @@ export async function findSuppressions(
 
 const SLICE = 1000
 
-/** All that fit the filter, by address. What is added or removed meanwhile may or may not be in it. */
+/** All matching suppressions by address. Those added or removed meanwhile may or may not be included. */
 export async function* readSuppressions(
   db: Queryable,
   workspaceId: string,

@@ -42,7 +42,8 @@ describe('outages of receivers', () => {
     ['a proof is awaited, and mail was taken', held({ hold: 'proof', acceptedMail: true }), 'drop'],
     ['a proof is awaited for a month', held({ hold: 'proof', ageMs: 31 * 24 * HOUR_MS }), 'drop'],
   ]
-  for (const [what, state, ending] of ENDS) it(`${what}: ${ending}`, () => assert.strictEqual(decidePending(state), ending))
+  for (const [what, state, ending] of ENDS)
+    it(`${what}: ${ending}`, () => assert.strictEqual(decidePending(state), ending))
 
   it('deliveries are counted until they are taken, and go back when they cannot be written', () => {
     const deliveries = createDeliveryCounts()

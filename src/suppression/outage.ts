@@ -1,9 +1,9 @@
 /**
- * A receiver whose directory is broken says "no such user" of everybody. Such an hour is known by the share of hard bounces that lies far
- * above the receiver's own of the week before; while it lasts nothing is put on the suppression list on its word (suppress-hard-bounces.ts).
- *
- * Counted by receiver and hour: hard bounces in the transaction that settles them, deliveries in memory and written every few seconds or
- * with the next hard bounce. A process that dies loses the deliveries of a moment, which makes the guard more careful, not less.
+ * Detects a receiver whose directory is broken and answers "no such user" for everybody. The share of hard bounces in
+ * the last hours is compared with the receiver's share in the week before; during an outage, no address is suppressed
+ * on this receiver's word (suppress-hard-bounces.ts). Results are counted by receiver and hour: hard bounces in the
+ * transaction that records them; deliveries in memory, written every few seconds or with the next hard bounce. A
+ * process that dies loses a few seconds of deliveries, which makes the check more cautious.
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
@@ -16,11 +16,11 @@ export interface BounceCounts {
   readonly delivered: number
 }
 
-/** Hard bounces from which a share can be told. */
+/** Minimum of hard bounces for a decision. */
 const MIN_HARD = 20
-/** Results that make a baseline. */
+/** Minimum of results for a baseline. */
 const MIN_BASELINE = 200
-/** The share of hard bounces that is taken for usual where a receiver has no baseline, and never thought less of. */
+/** The share of hard bounces assumed without a baseline, and the minimum of every baseline. */
 const DEFAULT_SHARE = 0.05
 const OUTAGE_FACTOR = 4
 
@@ -28,7 +28,7 @@ function shareOf({ hard, delivered }: BounceCounts): number {
   return hard + delivered === 0 ? 0 : hard / (hard + delivered)
 }
 
-/** Pure. `now` is the last hour or two, `week` what was before. */
+/** Pure. `now`: this hour and the one before; `week`: the week before. */
 export function isOutage(now: BounceCounts, week: BounceCounts): boolean {
   if (now.hard < MIN_HARD) return false
   const usual = week.hard + week.delivered >= MIN_BASELINE ? Math.max(shareOf(week), DEFAULT_SHARE) : DEFAULT_SHARE
@@ -47,8 +47,12 @@ const COUNT = prepared(
   `,
 )
 
-/** Adds to the hour. Rows are touched in one order, so that two batches cannot deadlock. */
-export async function countResults(tx: Queryable, results: ReadonlyMap<string, BounceCounts>, now: Date): Promise<void> {
+/** Adds to the counts of the hour. Rows are locked in a fixed order, so two batches cannot deadlock. */
+export async function countResults(
+  tx: Queryable,
+  results: ReadonlyMap<string, BounceCounts>,
+  now: Date,
+): Promise<void> {
   if (results.size === 0) return
   const rows = [...results].map(([receiver, hours]) => ({ receiver, ...hours }))
   await tx.query(COUNT, [...columnsOf(rows, [(r) => r.receiver, (r) => r.delivered, (r) => r.hard]), now])
@@ -78,7 +82,7 @@ interface HoursRow {
   readonly delivered_week: number
 }
 
-/** Those of the receivers whose hard bounces jumped at that moment: this hour and the one before it, against the week before them. */
+/** The receivers with an outage at that time: this hour and the one before, compared with the week before. */
 export async function findOutages(db: Queryable, receivers: readonly string[], at: Date): Promise<ReadonlySet<string>> {
   if (receivers.length === 0) return new Set()
   const { rows } = await db.query<HoursRow>(HOURS, [[...new Set(receivers)], at])
@@ -91,10 +95,10 @@ export async function findOutages(db: Queryable, receivers: readonly string[], a
   return new Set(inOutage.map(({ receiver }) => receiver))
 }
 
-/** Deliveries of this process that are not yet written. */
+/** Deliveries of this process that are not yet in PostgreSQL. */
 export interface DeliveryCounts {
   count(receiver: string): void
-  /** What was counted since; it is the caller's now, who gives it back (`restore`) when it cannot be written. */
+  /** Returns and clears the counts. The caller calls `restore` if it cannot write them. */
   drain(): ReadonlyMap<string, BounceCounts>
   restore(counts: ReadonlyMap<string, BounceCounts>): void
 }

@@ -1,7 +1,8 @@
 /**
- * Suppressions that wait (suppress-hard-bounces.ts), and how their waiting ends: an address that took mail since is let go; one that was held for an
- * outage is written when it turns out that there was none, or when the receiver says the same for a day; when the outage is over it needs
- * one more proof, which a dead address gives by itself. Any number of processes may look at once: each entry is ended by one.
+ * Resolves pending suppressions (suppress-hard-bounces.ts). An address that has accepted mail since is dropped. One
+ * held for an outage is suppressed if there was no outage, or if the receiver repeats the bounce for a day; after the
+ * outage it needs one more bounce, which a dead address produces by itself. Any number of processes may run this: each
+ * entry is resolved by one.
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Db, Queryable } from '#src/stores/db.ts'
@@ -14,7 +15,7 @@ const DAY_MS = 24 * 3600 * 1000
 const MAX_HOLD_MS = 30 * DAY_MS
 const OUTAGE_MS = DAY_MS
 const SLICE = 500
-/** A message is at most so much older than its bounce. */
+/** Maximum age of a message at its bounce. */
 const MESSAGE_AGE_MS = 14 * DAY_MS
 
 export type PendingDecision = 'write' | 'drop' | 'ask-again' | 'keep'
@@ -22,11 +23,11 @@ export type PendingDecision = 'write' | 'drop' | 'ask-again' | 'keep'
 export interface PendingState {
   readonly hold: 'proof' | 'outage'
   readonly ageMs: number
-  /** Mail to it was taken since. */
+  /** A message to it was delivered since. */
   readonly acceptedMail: boolean
-  /** The receiver's hard bounces are far above its usual share now. */
+  /** The receiver has an outage now. */
   readonly isOutage: boolean
-  /** They were so when it was held, by all that is counted by now. */
+  /** The receiver had an outage when the address was held, by the counts known now. */
   readonly wasOutage: boolean
 }
 
@@ -66,7 +67,7 @@ const READ = sql`
         AND r.message_id > $1
         AND r.state = 'delivered'
         AND r.updated_at > h.held_at
-    ) AS "tookMail"
+    ) AS "acceptedMail"
   FROM held_suppressions h
   WHERE (h.held_at, h.workspace_id, h.address) > ($2::timestamptz, $3::uuid, $4::text)
   ORDER BY h.held_at, h.workspace_id, h.address
@@ -87,7 +88,7 @@ const REQUIRE_PROOF = sql`
   WHERE h.workspace_id = i.workspace_id AND h.address = i.address
 `
 
-/** Looks at all that waits. Answers how many were written. */
+/** Checks all pending suppressions. Returns how many addresses were suppressed. */
 export async function resolvePending(db: Db, now: Date): Promise<number> {
   let written = 0
   for (let at: [Date, string, string] = [new Date(0), NIL_UUID, '']; ;) {
@@ -135,7 +136,7 @@ async function requireProof(db: Queryable, rows: readonly PendingRow[]): Promise
   if (rows.length > 0) await db.query(REQUIRE_PROOF, columnsOf(rows, [(r) => r.workspaceId, (r) => r.address]))
 }
 
-/** Answers those that nobody else ended before. */
+/** Returns those that no other process ended before. */
 async function endHold(db: Queryable, rows: readonly PendingRow[]): Promise<PendingRow[]> {
   if (rows.length === 0) return []
   const columns = columnsOf(rows, [(r) => r.workspaceId, (r) => r.address, (r) => r.heldAt])
@@ -166,7 +167,7 @@ function suppressHeld(db: Db, rows: readonly PendingRow[], now: Date): Promise<n
   })
 }
 
-/** What waits, by receiver, for the operator. */
+/** Pending suppressions by receiver, for the operator. */
 export interface PendingCount {
   readonly hold: 'proof' | 'outage'
   readonly receiver: string

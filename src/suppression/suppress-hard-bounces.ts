@@ -1,9 +1,9 @@
 /**
- * From hard bounces to the suppression list, by the rules of `bounce-rules.ts`: at once, after a second proof, or, while the receiver seems
- * to be broken (outage.ts), not yet. In the transaction of the move that settles the bounce, so that both are there or neither is.
- *
- * What waits stands in held_suppressions with its whole cause; mail to such an address is still sent, and a second refusal a day later
- * is proof whatever the receiver's state. pending-suppressions.ts ends the waiting. Two batches at once touch their rows in the same order.
+ * Adds hard bounces to the suppression list by the rules of bounce-rules.ts: at once, after a second bounce, or, while
+ * the receiver seems to have an outage (outage.ts), not yet. It runs in the transaction that records the bounce, so
+ * both are stored or neither. Pending suppressions are in held_suppressions with their complete cause. Mail to such an
+ * address is still sent; a second bounce a day later suppresses it whatever the receiver's state.
+ * pending-suppressions.ts resolves the others. Concurrent batches lock rows in the same order.
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
@@ -30,12 +30,16 @@ type MatchedBounce = HardBounce & { readonly rule: BounceClass }
 
 export interface DeliveryResults {
   readonly hardBounces: readonly HardBounce[]
-  /** Counted with them: by receiver. */
+  /** Deliveries by receiver, counted in the same statement. */
   readonly deliveries: ReadonlyMap<string, BounceCounts>
 }
 
 /** Inside a transaction. */
-export async function suppressHardBounces(tx: Queryable, { hardBounces, deliveries }: DeliveryResults, now: Date): Promise<void> {
+export async function suppressHardBounces(
+  tx: Queryable,
+  { hardBounces, deliveries }: DeliveryResults,
+  now: Date,
+): Promise<void> {
   const matched = distinct(
     hardBounces.flatMap((one): MatchedBounce[] => {
       const rule = bounceRuleFor(one.class, one.reply.status)
@@ -48,7 +52,8 @@ export async function suppressHardBounces(tx: Queryable, { hardBounces, deliveri
     matched.map(({ receiver }) => receiver),
     now,
   )
-  const isImmediate = (one: MatchedBounce): boolean => BOUNCE_RULES[one.rule].proofs === 1 && !inOutage.has(one.receiver)
+  const isImmediate = (one: MatchedBounce): boolean =>
+    BOUNCE_RULES[one.rule].proofs === 1 && !inOutage.has(one.receiver)
   const secondProofs = await holdBounces(
     tx,
     matched.filter((one) => !isImmediate(one)),
@@ -64,12 +69,15 @@ function keyOf({ workspaceId, address }: { readonly workspaceId: string; readonl
   return `${workspaceId} ${address.toLowerCase()}`
 }
 
-/** One for each address, in the order of their keys. */
+/** One bounce for each address. */
 function distinct(bounces: readonly MatchedBounce[]): MatchedBounce[] {
   return [...new Map(bounces.map((one) => [keyOf(one), one])).values()]
 }
 
-function addHard(deliveries: ReadonlyMap<string, BounceCounts>, bounces: readonly MatchedBounce[]): ReadonlyMap<string, BounceCounts> {
+function addHard(
+  deliveries: ReadonlyMap<string, BounceCounts>,
+  bounces: readonly MatchedBounce[],
+): ReadonlyMap<string, BounceCounts> {
   const counts = new Map(deliveries)
   for (const { receiver } of bounces) {
     const { hard, delivered } = counts.get(receiver) ?? { hard: 0, delivered: 0 }
@@ -124,7 +132,7 @@ const END_HOLD = prepared(
   `,
 )
 
-/** Writes down what waits; answers those that this was the second proof of, which wait no more. */
+/** Stores pending suppressions. Returns the addresses whose second bounce this is. */
 async function holdBounces(
   tx: Queryable,
   bounces: readonly MatchedBounce[],

@@ -1,9 +1,9 @@
 /**
- * Puts addresses on the suppression list of a workspace, and takes them off. One statement for a whole batch; whoever writes a cause
- * together with something else (a bounce with its move) calls `suppress` in that transaction.
- *
- * Twins in a batch are one entry, the strongest of them. Two batches at once touch their rows in the same order and cannot deadlock; done
- * twice is done once. Mail that was accepted before is looked at again when it is claimed for sending (src/messages/claim.ts).
+ * Adds addresses to the suppression list of a workspace and removes them. One statement for a whole batch; a caller
+ * that writes the cause together with other data (a bounce with its transition) calls `suppress` in that transaction.
+ * Duplicates in a batch become one entry with the strongest cause. Concurrent batches lock rows in the same order and
+ * cannot deadlock; repeating a batch changes nothing. Messages accepted before are checked again when they are claimed
+ * (src/messages/claim.ts).
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
@@ -11,11 +11,11 @@ import { sql } from '#src/stores/sql.ts'
 import { CAUSE_KINDS, CAUSES, type NewSuppression } from './cause.ts'
 
 export interface SuppressResult {
-  /** Were not on the list. */
+  /** Not on the list before. */
   readonly added: number
-  /** Were on it for a weaker cause. */
+  /** On the list before, with a weaker cause. */
   readonly strengthened: number
-  /** Were on it for a cause as strong, and keep it. */
+  /** On the list before, with a cause at least as strong. */
   readonly unchanged: number
 }
 
@@ -64,7 +64,7 @@ const SUPPRESS = prepared(
   `,
 )
 
-/** Inside a transaction of the caller's, or alone. `entries` may be of several workspaces. */
+/** Runs in the caller's transaction or alone. `entries` may belong to several workspaces. */
 export async function suppress(tx: Queryable, entries: readonly NewSuppression[], now: Date): Promise<SuppressResult> {
   if (entries.length === 0) return { added: 0, strengthened: 0, unchanged: 0 }
   const columns = columnsOf(entries, [
@@ -96,7 +96,7 @@ const REMOVE = prepared(
   `,
 )
 
-/** Mail goes to them again. Answers those that were on the list. */
+/** Removes addresses from the list. Returns those that were on it. */
 export async function unsuppress(db: Queryable, workspaceId: string, addresses: readonly string[]): Promise<string[]> {
   return (await db.query<{ address: string }>(REMOVE, [workspaceId, addresses])).rows.map(({ address }) => address)
 }

@@ -1,14 +1,14 @@
 /**
- * What writes the click links of one mail for one recipient, and nothing else: its key is made of ours for that recipient of that mail. As
- * plain data it may go where the templates of customers run, and where no other secret is. The digest in a token is over the URL: a redirect
- * leads only to what stood in that mail for that recipient.
+ * Signs the click links of one message for one recipient. Its key is derived for that recipient of that message, so
+ * this plain data may be passed to threads that render customer templates and have no other secret. The MAC in a token
+ * covers the URL: a redirect leads only to a URL that was in that message for that recipient.
  */
 import { createHmac } from 'node:crypto'
 
 export interface ClickLinkSigner {
-  /** Scheme and host that the links lead to, with no slash at the end. */
+  /** Scheme and host of the links, without a trailing slash. */
   readonly base: string
-  /** What the tokens name, one character for each octet. */
+  /** Message id and recipient number as in the tokens, one character for each octet. */
   readonly mail: string
   readonly key: string
 }

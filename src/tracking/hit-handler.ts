@@ -1,6 +1,6 @@
 /**
- * What is behind the addresses of open pixels and tracked links: the token is proved, the hit is stored, and only then answered. A link leads
- * only to the URL that its token was made for. Where nothing can be stored, whoever clicked goes where they wanted to go all the same
+ * Handles requests for open pixels and tracked links: verifies the token and stores the hit before the response. A link
+ * redirects only to the URL that its token was made for. If the hit cannot be stored, the person is redirected anyway
  * (hit-spool.ts).
  */
 import type { Context } from '#src/context.ts'
@@ -14,11 +14,11 @@ export interface LinkHit extends HitRef {
 }
 
 export interface TrackingHitHandler {
-  /** Null for an address that we did not make. */
+  /** Null for a token that this installation did not make. */
   readOpen(token: string): HitRef | null
-  /** With where the link leads; null for one that we did not make. */
+  /** The hit with the URL to redirect to; null for an invalid token. */
   readClick(token: string, coded: string): LinkHit | null
-  /** Resolves when it may be answered; never rejects. */
+  /** Stores a hit. Resolves when the request may be answered; never rejects. */
   record(ref: HitRef | LinkHit, request: HitRequest): Promise<void>
   readonly counts: HitQueue['counts']
   drain(): Promise<void>
@@ -26,8 +26,10 @@ export interface TrackingHitHandler {
 
 const MAX_AGENT = 2000
 
-/** @throws where MACHINES_FILE cannot be read. */
-export function createTrackingHitHandler(ctx: Pick<Context, 'db' | 'clock' | 'config' | 'log' | 'encryption'>): TrackingHitHandler {
+/** @throws ConfigError if MACHINES_FILE cannot be read. */
+export function createTrackingHitHandler(
+  ctx: Pick<Context, 'db' | 'clock' | 'config' | 'log' | 'encryption'>,
+): TrackingHitHandler {
   const tokens = createTrackingTokens(ctx.encryption)
   const machines = loadMachineRules(ctx.config.machinesFile)
   const queue = createHitQueue(ctx)

@@ -1,7 +1,7 @@
 /**
- * Takes opens and clicks: what is stored here waits some seconds to be judged and told (hit-recorder.ts), and how it gets there is the spool's
- * business (hit-spool.ts). Of one recipient so many are stored in a minute by one process; those beyond are answered like the others, and are
- * nothing.
+ * Queue of received opens and clicks in PostgreSQL. Hits wait there some seconds until they are classified
+ * (hit-recorder.ts); hit-spool.ts batches them on the way. Per recipient and process only a limited number is stored in
+ * a minute; further requests are answered and not stored.
  */
 import { binaryColumnsOf, type BinaryColumn } from '#src/stores/binary-columns.ts'
 import type { Context } from '#src/context.ts'
@@ -19,9 +19,9 @@ export interface ReceivedHit extends HitRef {
 }
 
 export interface HitQueue {
-  /** Resolves when it may be answered: it is committed, or need not be, or cannot be. */
+  /** Resolves when the request may be answered: the hit is committed, over the limit, or cannot be stored. */
   add(hit: ReceivedHit): Promise<void>
-  /** `surplus`: one too many of its recipient. */
+  /** `surplus`: over the limit of its recipient. */
   readonly counts: Readonly<Record<HitFate | 'surplus', number>>
   drain(): Promise<void>
 }
@@ -55,7 +55,7 @@ const COLUMNS: readonly BinaryColumn<TimedHit>[] = [
 
 const CONTROL_CHARACTER = /\p{Cc}|\p{Cs}/u
 
-/** PostgreSQL takes no NUL in a text. */
+/** Replaces control characters: PostgreSQL accepts no NUL in text. */
 function cleanText(text: string): string {
   const cut = text.length > MAX_AGENT ? text.slice(0, MAX_AGENT) : text
   return CONTROL_CHARACTER.test(cut) ? cut.replaceAll(new RegExp(CONTROL_CHARACTER, 'gu'), '?') : cut
@@ -86,8 +86,8 @@ export function createHitQueue(ctx: Pick<Context, 'db' | 'clock' | 'log'>, bound
 const BUCKETS = 1 << 20
 
 /**
- * Counts by places in a table of fixed size, of which a recipient has one: no memory is taken for a hit. Another in the same place, one in
- * a million, is counted with it.
+ * Counts in a table of fixed size, so a hit needs no memory. A recipient has one bucket; one in a million shares it
+ * with another and is counted with it.
  */
 function createHitLimiter({ clock }: Pick<Context, 'clock'>): (ref: HitRef) => boolean {
   const counts = new Uint8Array(BUCKETS)
@@ -106,7 +106,7 @@ function createHitLimiter({ clock }: Pick<Context, 'clock'>): (ref: HitRef) => b
   }
 }
 
-/** The last digits of an id are random. */
+/** The last digits of a message id are random. */
 function bucketOf({ messageId, n }: HitRef): number {
   return (Number.parseInt(messageId.slice(-5), 16) + n) % BUCKETS
 }

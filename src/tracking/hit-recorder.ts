@@ -1,8 +1,8 @@
 /**
- * Tells of opens and clicks, some seconds after they came: judged (hit-classifier.ts), written as events with the numbers of their message and the
- * webhook deliveries they cause, noted in the ledger of their campaign, and taken out of the queue, all in one transaction. Two workers skip
- * each other's hits, and the recipients are locked while their events are looked at. Dies before the commit: all of it comes again. A
- * message that is no longer stored has no events: its hits are dropped.
+ * Turns stored opens and clicks into events some seconds after they arrived. One transaction classifies them
+ * (hit-classifier.ts), writes the events with their webhook deliveries, updates the campaign ledger, and deletes the
+ * hits from their queue. Two workers skip each other's hits; the recipients are locked while their events are read. A
+ * crash before the commit leaves the hits in the queue. Hits of a message that is no longer stored are deleted.
  */
 import { columnsOf, jsonOrNull } from '#src/stores/column-arrays.ts'
 import type { Context } from '#src/context.ts'
@@ -11,11 +11,18 @@ import { newDeliveries } from '#src/events/deliveries.ts'
 import { publishNotifications, NO_NOTIFICATIONS, type CommitNotifications } from '#src/queue/notifications.ts'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
-import { classifyHits, CLASSIFY_AFTER_MS, type DeliveryFacts, type Hit, type EarlierHit, type ClassifiedHit } from './hit-classifier.ts'
+import {
+  classifyHits,
+  CLASSIFY_AFTER_MS,
+  type DeliveryFacts,
+  type Hit,
+  type EarlierHit,
+  type ClassifiedHit,
+} from './hit-classifier.ts'
 import { maskAddress } from './privacy.ts'
 import type { Privacy } from './settings.ts'
 
-/** Hits that one transaction takes. */
+/** Hits in one transaction. */
 const BATCH_SIZE = 1000
 
 interface HitRow {
@@ -30,7 +37,7 @@ interface HitRow {
 
 const HIT_COLUMNS = 'h.message_id, h.n, h.at, h.url, h.address, h.user_agent, h.machine'
 const CLAIM_DUE = prepared(
-  'tracking-take-due',
+  'tracking-claim-due',
   sql`
     DELETE FROM tracking_hits h
     USING (
@@ -97,7 +104,7 @@ const PAST = prepared(
   `,
 )
 
-/** Tells what is due. True when there may be more. @throws when PostgreSQL is away. */
+/** Records the hits that are due. True if there may be more. @throws if PostgreSQL is unavailable. */
 export async function recordHits(
   ctx: Pick<Context, 'db' | 'redis' | 'clock'>,
   classifyAfterMs = CLASSIFY_AFTER_MS,
@@ -141,7 +148,7 @@ function keyOf({ message_id: messageId, n }: { readonly message_id: string; read
   return `${messageId} ${n}`
 }
 
-/** What a statement answers for the recipients of these rows, each named once. */
+/** Runs a statement for the distinct recipients of these rows. */
 async function load<R extends object>(
   tx: Queryable,
   statement: Statement,
@@ -156,13 +163,18 @@ function hitOf({ at, url, address, user_agent: userAgent, machine }: HitRow): Hi
   return { atMs: at.getTime(), url, address, userAgent, machine }
 }
 
-/** Rules of time and pace, which are judged here and not at the door. */
+/** Rules by time and speed, which apply here and not to a single request. */
 const TIMING_RULES: ReadonlySet<string> = new Set(['before-delivery', 'too-soon', 'all-links'])
 
 function pastOf({ type, at, url, machine, rule }: PastRow): EarlierHit[] {
   if (type === 'email.sent') return []
   return [
-    { atMs: at.getTime(), url, isMachine: machine === true, isMachineByRequest: rule !== null && !TIMING_RULES.has(rule) },
+    {
+      atMs: at.getTime(),
+      url,
+      isMachine: machine === true,
+      isMachineByRequest: rule !== null && !TIMING_RULES.has(rule),
+    },
   ]
 }
 
@@ -243,7 +255,7 @@ function dataOf({ url, address, userAgent, machine, isFirst, row }: RecordedHit)
   }
 }
 
-/** The first of each kind; a click tells that the mail was opened, whatever became of the pixel. */
+/** Stores the first hit of each kind; a click also counts as an open, even if the pixel was not loaded. */
 const LEDGER = prepared(
   'tracking-ledger',
   sql`

@@ -1,30 +1,30 @@
 /**
- * Hits on their way to PostgreSQL. Each is committed with those of the same few milliseconds, and may be answered then. Where PostgreSQL is
- * away, or silent for PATIENCE_MS, nobody who opens or clicks is kept waiting: hits may be answered at once, and are held in memory, so many
- * at most, until it is back; those beyond are lost. Dies meanwhile: what was held is lost, and nothing else. What broke off may be stored
- * twice, and is told once (hit-classifier.ts).
+ * Batches hits on their way to PostgreSQL. Hits of the same few milliseconds share a commit, after which their requests
+ * are answered. If PostgreSQL is unavailable or slower than `answerAfterMs`, requests are answered at once and the hits
+ * are held in memory until it is back, up to `maxHeld`; further hits are lost. A crash loses only the held hits. A hit
+ * whose commit result was lost may be stored twice, and is recorded once (hit-classifier.ts).
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createBatcher } from '#src/concurrency/batcher.ts'
 import { isDatabaseAway } from '#src/stores/db.ts'
 import type { Log } from '#src/platform/log.ts'
 
-/** `held`: may be answered before it is stored; counted among the stored, too, once it is. */
+/** `held`: answered before it is stored; also counted as stored afterwards. */
 export type HitFate = 'stored' | 'held' | 'lost'
 
 export interface HitSpool<T> {
-  /** Resolves when it may be answered; never rejects. */
+  /** Stores a hit. Resolves when the request may be answered; never rejects. */
   add(hit: T): Promise<void>
   readonly counts: Readonly<Record<HitFate, number>>
-  /** Stores what it can; what is held while PostgreSQL is away is lost. */
+  /** Stores the remaining hits; hits held while PostgreSQL is unavailable are lost. */
   drain(): Promise<void>
 }
 
 export interface SpoolLimits {
-  /** Longer than a commit takes under load, shorter than a person waits. */
+  /** Longer than a commit under load, shorter than a person waits. */
   readonly answerAfterMs: number
   readonly retryMs: number
-  /** Some hundred bytes each; one with the longest of links 5 KB. */
+  /** A few hundred bytes each; at most 5 KB with the longest link. */
   readonly maxHeld: number
 }
 
@@ -34,7 +34,7 @@ const BATCH = { max: 1000, concurrency: 2, lingerMs: 3 }
 type Store<T> = (hits: readonly T[]) => Promise<void>
 type Counts = Record<HitFate, number>
 
-/** `store` commits some, none among them too. @throws where it could not. */
+/** `store` commits a batch, which may be empty, or rejects. */
 export function createHitSpool<T>(store: Store<T>, log: Log, limits = SPOOL_LIMITS): HitSpool<T> {
   const counts: Counts = { stored: 0, held: 0, lost: 0 }
   const batcher = createBatcher<T, null>(async (batch) => {
@@ -47,11 +47,11 @@ export function createHitSpool<T>(store: Store<T>, log: Log, limits = SPOOL_LIMI
   function handleFailure(hit: T, error: unknown, isAnswered: boolean): void {
     if (isDatabaseAway(error)) {
       backlog.begin(error)
-      if (isAnswered) counts.held-- // it is counted anew
+      if (isAnswered) counts.held-- // counted again below
       return backlog.add(hit, batcher.waiting)
     }
     counts.lost++
-    log.error({ err: error }, 'an open or a click could not be stored by a fault of ours')
+    log.error({ err: error }, 'failed to store an open or a click')
   }
 
   async function storeSoon(hit: T): Promise<void> {
@@ -61,7 +61,7 @@ export function createHitSpool<T>(store: Store<T>, log: Log, limits = SPOOL_LIMI
       timer = setTimeout(() => {
         isAnswered = true
         counts.held++
-        backlog.begin(new Error('it took too long'))
+        backlog.begin(new Error('no answer within the time limit'))
         resolve()
       }, limits.answerAfterMs)
     })
@@ -93,13 +93,13 @@ interface BacklogDeps<T> {
 }
 
 interface HitBacklog<T> {
-  /** Hits are to be held. */
+  /** PostgreSQL is unavailable: hits are held. */
   readonly isAway: boolean
-  /** Until what is held can be stored. */
+  /** Holds hits until they can be stored. */
   begin(error: unknown): void
-  /** `waiting` take up room elsewhere. */
+  /** `waiting`: hits that wait in the batcher and count towards the limit. */
   add(hit: T, waiting: number): void
-  /** The last try. */
+  /** Makes the last attempt to store the held hits. */
   end(): Promise<void>
 }
 
@@ -122,10 +122,10 @@ function createBacklog<T>({ store, log, limits, counts }: BacklogDeps<T>): HitBa
   async function storeWhenBack(): Promise<void> {
     while (isAway) {
       await sleep(limits.retryMs)
-      if (isEnded) return // the rest is for who ends it
-      await storeHeld().catch((error: unknown) => log.debug({ err: error }, 'PostgreSQL is still away'))
+      if (isEnded) return // `end` stores the rest
+      await storeHeld().catch((error: unknown) => log.debug({ err: error }, 'PostgreSQL is still unavailable'))
     }
-    log.info({ ...counts }, 'PostgreSQL is back, and has the opens and clicks that were held')
+    log.info({ ...counts }, 'PostgreSQL is available again; stored the held opens and clicks')
   }
 
   return {
@@ -135,7 +135,7 @@ function createBacklog<T>({ store, log, limits, counts }: BacklogDeps<T>): HitBa
     begin: (error) => {
       if (isAway) return
       isAway = true
-      log.warn({ err: error }, 'PostgreSQL is away: opens and clicks are answered, and held in memory')
+      log.warn({ err: error }, 'PostgreSQL is unavailable: holding opens and clicks in memory')
       ending = storeWhenBack()
     },
     add: (hit, waiting) => {
@@ -149,7 +149,10 @@ function createBacklog<T>({ store, log, limits, counts }: BacklogDeps<T>): HitBa
       if (held.length === 0) return
       await storeHeld().catch((error: unknown) => {
         counts.lost += held.length
-        log.warn({ err: error, lost: held.length }, 'PostgreSQL is away: opens and clicks that were held are lost')
+        log.warn(
+          { err: error, lost: held.length },
+          'PostgreSQL is unavailable: lost the opens and clicks held in memory',
+        )
       })
     },
   }

@@ -1,13 +1,13 @@
 /**
- * What a reader's program opens for an href: character references decoded as in an attribute (HTML standard 13.2.5.73: `&copy=1` stays as it
- * is), then read as a URL (URL standard 4.4), which also strips what is stripped and encodes what is encoded.
+ * Resolves an href as a mail client does: decodes character references as in an attribute (HTML standard 13.2.5.73:
+ * `&copy=1` stays unchanged), then parses the URL (URL standard 4.4), which also strips and percent-encodes characters.
  */
 import { Parser } from 'htmlparser2'
 
-/** Only the wrapped address of a link so long is understood by all programs and proxies. */
+/** The wrapped form of a URL up to this length works in all programs and proxies. */
 const MAX_URL_LENGTH = 4096
 
-/** The address that is opened, in ASCII; null where it is not http or https, or no absolute URL at all. */
+/** The URL that is opened, in ASCII; null if it is not an absolute http or https URL. */
 export function resolveHref(value: string): string | null {
   const text = decode(value)
     .replace(/^[\0-\x20]+/, '')
@@ -21,14 +21,14 @@ function isWeb({ protocol, hostname }: URL): boolean {
   return (protocol === 'http:' || protocol === 'https:') && hostname !== ''
 }
 
-/** Whether a redirect may lead there: what `openedBy` gives, and nothing else. */
+/** Whether a redirect may lead to this URL: only to a result of `resolveHref`. */
 export function isRedirectTarget(url: string): boolean {
   return resolveHref(url.replaceAll('&', '&amp;')) === url
 }
 
 function decode(value: string): string {
   if (!value.includes('&')) return value
-  // most of all: every & is written as &amp; (a lone one that begins nothing is one too)
+  // the common case: every & is written as &amp; (or begins no character reference)
   const simple = value.replaceAll('&amp;', '&')
   if (!value.replaceAll('&amp;', '').includes('&')) return simple
   let decoded = ''

@@ -1,24 +1,23 @@
 /**
- * Finds the links of an HTML text by where they stand, without building a tree: the states of the HTML standard's tokenizer that decide
- * what is a tag and what is an attribute (13.2.5). One pass, time grows with the length, nothing throws.
- *
- * In doubt a link is not found: what stands in a comment, in CDATA, in style, script and their like, behind a tag that never ends. Only
- * comments of Outlook (`<!--[if mso]> … <![endif]-->`) are looked into, for its readers see what is in them.
+ * Finds links in HTML by their offsets, without building a tree: the states of the HTML standard's tokenizer that
+ * decide what is a tag and an attribute (13.2.5). One pass, linear time, never throws. In doubt a link is not found: in
+ * comments, CDATA, style, script and similar elements, and after a tag that never ends. Only Outlook's conditional
+ * comments (`<!--[if mso]> … <![endif]-->`) are scanned, because Outlook displays their content.
  */
 export interface Span {
   readonly from: number
   readonly to: number
 }
 
-/** The value of the first href of an a or area, without its quotes. */
+/** The value of the first href of an `a` or `area` element, without quotes. */
 export interface Link extends Span {
-  /** It has the attribute data-no-track. */
+  /** The element has the attribute data-no-track. */
   readonly isExempt: boolean
 }
 
 export interface Scan {
   readonly links: readonly Link[]
-  /** Where something may be put in at the end of what is shown. */
+  /** Offset at which the open pixel can be inserted. */
   readonly end: number
 }
 
@@ -33,7 +32,7 @@ interface Tag {
   readonly end: number
 }
 
-/** Their content is text up to their end tag. */
+/** Elements whose content is text up to their end tag. */
 const RAW_TEXT: ReadonlySet<string> = new Set([
   'style',
   'script',
@@ -45,7 +44,7 @@ const RAW_TEXT: ReadonlySet<string> = new Set([
   'title',
 ])
 const LINKS: ReadonlySet<string> = new Set(['a', 'area'])
-/** Attributes of one tag that are looked at. */
+/** Attributes read of one tag. */
 const MAX_ATTRIBUTES = 200
 
 export function scanHtml(html: string): Scan {
@@ -65,7 +64,7 @@ export function scanHtml(html: string): Scan {
 
 type OnTag = (tag: Tag, from: number) => void
 
-/** Answers where it stopped: the end, or the beginning of what never ends. */
+/** Returns the offset where it stopped: the end, or the start of a construct that never ends. */
 function scanRegion(html: string, { from, to }: Span, onTag: OnTag): number {
   let at = from
   for (;;) {
@@ -77,7 +76,7 @@ function scanRegion(html: string, { from, to }: Span, onTag: OnTag): number {
   }
 }
 
-/** Past what begins with the `<` at `from`; null when it does not end before `to`. */
+/** The offset after the construct that begins with `<` at `from`; null if it does not end before `to`. */
 function scanConstruct(html: string, region: Span, onTag: OnTag): number | null {
   const { from, to } = region
   const second = html.charAt(from + 1)
@@ -99,7 +98,7 @@ function endWithin(found: number, to: number, length: number): number | null {
 /** Comments, CDATA, doctype. */
 function scanDeclaration(html: string, { from, to }: Span, onTag: OnTag): number | null {
   if (html.startsWith('<!--', from)) return scanComment(html, { from, to }, onTag)
-  // one that does not end: nothing behind it is sure
+  // if it does not end, nothing after it is certain
   if (html.startsWith('<![CDATA[', from)) return endWithin(html.indexOf(']]>', from), to, 3)
   return endWithin(html.indexOf('>', from), to, 1)
 }
@@ -115,7 +114,7 @@ function scanComment(html: string, { from, to }: Span, onTag: OnTag): number | n
   const end = found === null ? null : endWithin(found.index, to, found[0].length)
   if (found === null || end === null) return null
   const outlook = OUTLOOK.exec(html.slice(from, from + 220))
-  // what stands in it may not be the end of the body
+  // an end tag in the comment does not end the body
   if (outlook !== null)
     scanRegion(html, { from: from + outlook[0].length, to: found.index }, (tag, at) => {
       if (!tag.isEnd) onTag(tag, at)
@@ -123,7 +122,7 @@ function scanComment(html: string, { from, to }: Span, onTag: OnTag): number | n
   return end
 }
 
-/** `at` is the first letter of the name. Null when the tag does not end. */
+/** `at` is the first letter of the name. Null if the tag does not end. */
 function readTag(html: string, at: number, to: number): Omit<Tag, 'isEnd'> | null {
   let i = at
   while (i < to && !isSpace(html, i) && html[i] !== '/' && html[i] !== '>') i++
@@ -145,7 +144,7 @@ function readAttribute(
   at: number,
   to: number,
 ): { readonly attribute: Attribute; readonly next: number } | null {
-  let i = at + 1 // whatever it begins with is part of its name, even `=`
+  let i = at + 1 // the first character is part of the name, even `=`
   while (i < to && !isSpace(html, i) && html[i] !== '/' && html[i] !== '>' && html[i] !== '=') i++
   const name = html.slice(at, i).toLowerCase()
   let value = i
@@ -168,7 +167,7 @@ function isSpace(html: string, i: number): boolean {
   return c === 0x20 || c === 0x0a || c === 0x0d || c === 0x09 || c === 0x0c
 }
 
-/** Past the content of an element that has text in it and no tags. */
+/** The offset after the content of a raw text element. */
 function skipRawText(html: string, { name, end }: Omit<Tag, 'isEnd'>, to: number): number | null {
   if (name === 'plaintext') return null
   if (!RAW_TEXT.has(name)) return end
@@ -176,7 +175,7 @@ function skipRawText(html: string, { name, end }: Omit<Tag, 'isEnd'>, to: number
   closing.lastIndex = end
   const found = closing.exec(html)
   if (found === null || found.index >= to) return null
-  // a script in a comment in a script: its end tag does not end the outer one
+  // script double escaped state: this end tag does not end the outer script
   return name === 'script' && isDoubleEscaped(html.slice(end, found.index)) ? null : found.index
 }
 

@@ -1,15 +1,16 @@
 /**
- * HTML with its links wrapped and the open pixel put in: only href values of a and area that are http or https change, and one element is
- * put in where the body ends; every other character stays as it was. Links with data-no-track and our own are left alone. What is broken
- * is not mended: where it is not sure what a reader would see, nothing is touched (html-scan.ts).
+ * Wraps the links of an HTML body and inserts the open pixel. Only http and https href values of `a` and `area` change,
+ * and one element is inserted where the body ends; all other characters stay as they are. Links with data-no-track and
+ * Mailstead's own links are not wrapped. Broken HTML is not repaired: if it is unclear what a reader sees, nothing
+ * changes (html-scan.ts).
  */
 import { resolveHref } from './href.ts'
 import { scanHtml } from './html-scan.ts'
 
 export interface TrackingMarkup {
-  /** Address of the open pixel; null = none. */
+  /** URL of the open pixel; null = none. */
   readonly pixel: string | null
-  /** What to write in place of a URL: letters that need no quotes; null leaves that link alone. Not there: links are left alone. */
+  /** Returns the replacement of a URL, which needs no quotes; null keeps that link. Without it, no link changes. */
   readonly link: ((url: string) => string | null) | null
 }
 
@@ -19,14 +20,17 @@ export interface HtmlEdit {
   readonly text: string
 }
 
-/** Longer texts are not looked at: they would hold up others. No mailbox shows so much. */
+/** Longer bodies are not tracked: they would block others. No mailbox displays so much. */
 const MAX_LENGTH = 1024 * 1024
 
 export function trackHtml(html: string, markup: TrackingMarkup): string {
   return applyEdits(html, editsOf(html, markup))
 }
 
-/** In order, apart from each other. `readValue` makes text of an attribute, where `html` has one character for each octet; null: leave it. */
+/**
+ * Ordered, non-overlapping edits. `readValue` decodes an attribute if `html` has one character per octet; null keeps
+ * it.
+ */
 export function editsOf(
   html: string,
   markup: TrackingMarkup,

@@ -69,7 +69,10 @@ describe('tokens of links', () => {
       }
     }
     assert.strictEqual(tokens.readClick(clickToken(REF, URL_OF_MAIL), `${URL_OF_MAIL}x`), null)
-    assert.strictEqual(createTrackingTokens(createEncryption(Buffer.alloc(32, 8))).readHit('open', tokens.hit('open', REF)), null)
+    assert.strictEqual(
+      createTrackingTokens(createEncryption(Buffer.alloc(32, 8))).readHit('open', tokens.hit('open', REF)),
+      null,
+    )
     fc.assert(fc.property(fc.string(), (text) => assert.deepEqual(read(text), [])))
   })
 })

@@ -1,7 +1,7 @@
 /**
- * The links that a mail carries for one recipient: open pixel, clicks, unsubscribing, preferences, view in browser. The same recipient of
- * the same mail always gets the same links, so a retry repeats the octets. They hold letters, digits, `-`, `_`, `.` and `/` only: they
- * may stand in any attribute, quoted or not, as they are.
+ * The links in a message for one recipient: open pixel, clicks, unsubscribe, preferences, view in browser. The same
+ * recipient of the same message always gets the same links, so a retry repeats the octets. Links contain only letters,
+ * digits, `-`, `_`, `.` and `/`, so they can stand in any attribute, quoted or not.
  */
 import type { Config } from '#config/load.ts'
 import type { Encryption } from '#src/crypto/encryption.ts'
@@ -9,18 +9,18 @@ import { signClickLink, type ClickLinkSigner } from './click-signer.ts'
 import { createTrackingTokens, type ListRef } from './tokens.ts'
 
 export interface MailRef extends ListRef {
-  /** Scheme and host that the links lead to, with no slash at the end: `MailTracking.base` (settings.ts). */
+  /** Scheme and host of the links, without a trailing slash: `WorkspaceTracking.base` (settings.ts). */
   readonly base: string
 }
 
 type HeaderField = readonly [name: string, value: string]
 
 export interface Links {
-  /** The address of the open pixel. */
+  /** The URL of the open pixel. */
   open(ref: MailRef): string
-  /** Leads to `url`, which is http or https and absolute. */
+  /** Redirects to `url`, an absolute http or https URL. */
   click(ref: MailRef, url: string): string
-  /** What writes all of them. */
+  /** The signer of all click links. */
   clickSigner(ref: MailRef): ClickLinkSigner
   unsubscribe(ref: MailRef): string
   preferences(ref: MailRef): string
@@ -30,7 +30,7 @@ export interface Links {
 }
 
 const OUR_PATH = /^\/(?:o|c|u|p|v)\/[A-Za-z0-9_-]{40,}/
-/** In front of the token in the address that takes unsubscribe requests. */
+/** Prefix of the token in the unsubscribe address. */
 export const UNSUBSCRIBE_PREFIX = 'u-'
 
 export function createLinks({
@@ -41,7 +41,7 @@ export function createLinks({
   readonly config: Pick<Config, 'bounceDomain'>
 }): Links {
   const tokens = createTrackingTokens(encryption)
-  // several links of a mail hold the same one
+  // several links of a message contain the same token
   const lists = new WeakMap<MailRef, string>()
   const listToken = (ref: MailRef): string => {
     const token = lists.get(ref) ?? tokens.list(ref)
@@ -52,10 +52,9 @@ export function createLinks({
   const mailto = (ref: MailRef): string[] => {
     const { contactId, audienceId } = ref
     if (contactId === null) return []
-    // the subject says by which mail; without it the address is enough
-    return [
-      `<mailto:${UNSUBSCRIBE_PREFIX}${tokens.mailbox({ contactId, audienceId })}@${config.bounceDomain}?subject=${listToken(ref)}>`,
-    ]
+    // the subject names the message; without it the address is enough
+    const mailbox = `${UNSUBSCRIBE_PREFIX}${tokens.mailbox({ contactId, audienceId })}@${config.bounceDomain}`
+    return [`<mailto:${mailbox}?subject=${listToken(ref)}>`]
   }
   const clickSigner = (ref: MailRef): ClickLinkSigner => {
     const { mail, key } = tokens.clickKey(ref)
@@ -69,14 +68,14 @@ export function createLinks({
     preferences: (ref) => `${ref.base}/p/${listToken(ref)}`,
     view: (ref) => `${ref.base}/v/${tokens.hit('view', ref)}`,
     listUnsubscribe: (ref) => [
-      // https first: a reader that knows RFC 8058 takes that one
+      // https first: a mail client with RFC 8058 uses it
       ['List-Unsubscribe', [`<${unsubscribe(ref)}>`, ...mailto(ref)].join(', ')],
       ['List-Unsubscribe-Post', 'List-Unsubscribe=One-Click'],
     ],
   }
 }
 
-/** A link of ours, which is never wrapped: the hosts that `base` may be are not asked, a path of ours is enough. */
+/** Whether the URL is one of Mailstead's own links, which are never wrapped. */
 export function isOurLink(base: string, url: string): boolean {
   return url.startsWith(`${base}/`) && OUR_PATH.test(url.slice(base.length))
 }

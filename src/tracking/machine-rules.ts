@@ -1,6 +1,7 @@
 /**
- * Which opens and clicks are made by programs, as far as the request alone tells: its method, its headers, where it comes from. The names
- * and networks stand in a file (config/machines.yaml, or the operator's own), the rest here. What only time tells is in hit-classifier.ts.
+ * Recognises opens and clicks by machines from the request alone: its method, headers and address. Names and networks
+ * are in a file (config/machines.yaml, or the operator's own MACHINES_FILE), the rules are here. hit-classifier.ts
+ * applies the rules that need time.
  */
 import { readFileSync } from 'node:fs'
 import type { IncomingHttpHeaders } from 'node:http'
@@ -12,12 +13,12 @@ import { ConfigError } from '#config/load.ts'
 export interface HitRequest {
   readonly isHead: boolean
   readonly headers: IncomingHttpHeaders
-  /** IP address of whoever asks. */
+  /** IP address of the client. */
   readonly address: string
 }
 
 export interface MachineRules {
-  /** The name of the rule that tells it from a person; null: it may be one. */
+  /** The name of the matching rule; null: it may be a person. */
   classify(request: HitRequest): string | null
 }
 
@@ -26,7 +27,7 @@ const file = z.object({ agents: names.default({}), networks: names.default({}) }
 
 const DEFAULT_FILE = new URL('../../config/machines.yaml', import.meta.url)
 
-/** @throws ConfigError where the file cannot be read or says what it cannot; the text names it. */
+/** @throws ConfigError if the file cannot be read or is invalid. */
 export function loadMachineRules(path: string | null): MachineRules {
   const source = path ?? DEFAULT_FILE
   try {
@@ -55,7 +56,7 @@ function createMachineRules({ agents, networks }: z.output<typeof file>): Machin
   }
 }
 
-/** Browsers and mail programs that load ahead say so in one of these. */
+/** Headers in which browsers and mail clients announce a prefetch. */
 const PREFETCH_HEADERS = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'] as const
 
 function isPrefetch(headers: IncomingHttpHeaders): boolean {
@@ -66,7 +67,7 @@ function agentMatcher(word: string): (agent: string) => boolean {
   return word.startsWith('=') ? (agent) => agent === word.slice(1) : (agent) => agent.includes(word)
 }
 
-/** Both ends as hex digits, so that all addresses of a family are in order as texts. */
+/** Both ends as hex digits, so that the addresses of a family sort as text. */
 interface Range {
   readonly name: string
   readonly from: string
@@ -85,13 +86,13 @@ function rangeOf(name: string, range: string): Range {
     }
     return { name, from: first.toString('hex'), to: last.toString('hex') }
   } catch {
-    throw new TypeError(`${range} of ${name} is no network such as 192.0.2.0/24`)
+    throw new TypeError(`${range} of ${name} is not a network such as 192.0.2.0/24`)
   }
 }
 
-/** However many networks there are, a few comparisons find the one that an address is in. */
+/** Finds the network of an address by binary search. */
 function createRanges(ranges: readonly Range[]): (address: string) => string | null {
-  // IPv4 has 8 digits, IPv6 32: each family is a list of its own. Of networks inside each other the outer one answers.
+  // IPv4 has 8 digits, IPv6 32: one list for each family. Of nested networks only the outer one is stored.
   const lists = new Map<number, Range[]>()
   for (const range of ranges.toSorted((one, other) => compare(one.from, other.from) || -compare(one.to, other.to))) {
     const list = lists.get(range.from.length) ?? []

@@ -1,4 +1,4 @@
-/** How much of an IP address is kept: all; without its last part (IPv4 /24, IPv6 /48), which names a network and no household; nothing. */
+/** Masks IP addresses for storage: full; truncated to the network (IPv4 /24, IPv6 /48); or none. */
 import ipaddr from 'ipaddr.js'
 import type { Privacy } from './settings.ts'
 

@@ -6,20 +6,21 @@ import { resolveTracking, loadTracking, type MailOrigin, type TrackingPreference
 const wish = (said: boolean | null): TrackingPreference => ({ opens: said, clicks: said })
 
 describe('what is tracked', () => {
-  const cases: readonly (readonly [MailOrigin, mail: boolean | null, workspace: boolean | null, isTracked: boolean])[] = [
-    ['api', null, null, false],
-    ['api', true, false, true],
-    ['api', false, true, false],
-    ['api', null, true, true],
-    ['api', null, false, false],
-    ['submission', null, true, false],
-    ['submission', true, false, true],
-    ['submission', false, null, false],
-    ['marketing', null, null, true],
-    ['marketing', null, false, false],
-    ['marketing', false, true, false],
-    ['marketing', true, false, true],
-  ]
+  const cases: readonly (readonly [MailOrigin, mail: boolean | null, workspace: boolean | null, isTracked: boolean])[] =
+    [
+      ['api', null, null, false],
+      ['api', true, false, true],
+      ['api', false, true, false],
+      ['api', null, true, true],
+      ['api', null, false, false],
+      ['submission', null, true, false],
+      ['submission', true, false, true],
+      ['submission', false, null, false],
+      ['marketing', null, null, true],
+      ['marketing', null, false, false],
+      ['marketing', false, true, false],
+      ['marketing', true, false, true],
+    ]
   for (const [origin, mail, workspace, isTracked] of cases) {
     it(`${origin}: the mail says ${mail}, the workspace ${workspace}: ${isTracked}`, () => {
       assert.deepEqual(resolveTracking(origin, wish(mail), wish(workspace)), { opens: isTracked, clicks: isTracked })

@@ -1,6 +1,7 @@
 /**
- * What is tracked of a mail: what the mail itself says, else its workspace's switch, else what its kind is used to. And under whose name:
- * the tracking name of the workspace's domain while its CNAME is there, else the one all share.
+ * Decides what is tracked in a message: the message's own setting, else the workspace's, else the default of its
+ * origin. Also decides the host of the links: the tracking name of the workspace's domain while its CNAME is valid,
+ * else the shared one.
  */
 import type { Config } from '#config/load.ts'
 import type { Context } from '#src/context.ts'
@@ -9,22 +10,22 @@ import { trackingNameOf } from '#src/domains/records.ts'
 import { createLoadingCache } from '#src/concurrency/loading-cache.ts'
 import { sql } from '#src/stores/sql.ts'
 
-/** Null: not said. */
+/** Null: not set. */
 export interface TrackingPreference {
   readonly opens: boolean | null
   readonly clicks: boolean | null
 }
 
-/** How much of an IP address is kept with an open or a click. */
+/** How much of an IP address is stored with an open or a click. */
 export type Privacy = 'full' | 'truncated' | 'none'
 
 export interface WorkspaceTracking extends TrackingPreference {
   readonly privacy: Privacy
-  /** Scheme and host in the links, with no slash at the end. */
+  /** Scheme and host of the links, without a trailing slash. */
   readonly base: string
 }
 
-/** Where a mail comes from: the API, an SMTP client, a campaign or automation. */
+/** Origin of a message: the API, an SMTP client, a campaign or automation. */
 export type MailOrigin = 'api' | 'submission' | 'marketing'
 
 const DEFAULTS: Readonly<Record<MailOrigin, boolean>> = { api: false, submission: false, marketing: true }
@@ -34,8 +35,12 @@ export interface ResolvedTracking {
   readonly clicks: boolean
 }
 
-/** SMTP clients have their mail left as it is: only what the mail itself asks for counts. */
-export function resolveTracking(origin: MailOrigin, mail: TrackingPreference, workspace: TrackingPreference): ResolvedTracking {
+/** Messages of SMTP clients stay unchanged unless the message itself asks for tracking. */
+export function resolveTracking(
+  origin: MailOrigin,
+  mail: TrackingPreference,
+  workspace: TrackingPreference,
+): ResolvedTracking {
   const ofWorkspace = origin === 'submission' ? { opens: null, clicks: null } : workspace
   return {
     opens: mail.opens ?? ofWorkspace.opens ?? DEFAULTS[origin],
@@ -48,9 +53,9 @@ interface TrackingRow {
   readonly clicks: boolean | null
   readonly privacy: Privacy
   readonly replyTo: string | null
-  /** Whose tracking name is wished. */
+  /** The domain whose tracking name was chosen. */
   readonly domain: string | null
-  /** It is verified, and its tracking name leads to us. */
+  /** The domain is verified, and its tracking name points to this service. */
   readonly isUsable: boolean
 }
 
@@ -68,7 +73,7 @@ const LOAD = prepared(
   `,
 )
 
-/** Of a workspace that is gone: nothing is tracked. */
+/** For a deleted workspace nothing is tracked. */
 export async function loadTracking(
   ctx: { readonly db: Queryable; readonly config: Config },
   workspaceId: string,
@@ -85,21 +90,21 @@ function baseOf(config: Config, { domain, isUsable }: TrackingRow): string {
   return domain !== null && isUsable ? ownBase(config, domain) : config.trackingUrl
 }
 
-/** Scheme and port are those of the shared name: whoever answers there answers for all names. */
+/** Scheme and port are those of the shared name: one server answers for all names. */
 export function ownBase({ trackingUrl }: Pick<Config, 'trackingUrl'>, domain: string): string {
   const base = new URL(trackingUrl)
   base.hostname = trackingNameOf(domain)
   return base.origin
 }
 
-/** As its owner sees and changes it. */
+/** The settings as the workspace sees and changes them. */
 export interface TrackingSettings extends WorkspaceTracking {
-  /** Where `reply_to: true` leads. */
+  /** The address that `reply_to: true` stands for. */
   readonly replyTo: string | null
   readonly trackingDomain: string | null
 }
 
-/** Null for a workspace that is gone. */
+/** Null for a deleted workspace. */
 export async function readTrackingSettings(
   ctx: { readonly db: Queryable; readonly config: Config },
   workspaceId: string,
@@ -112,7 +117,7 @@ export async function readTrackingSettings(
   return { opens, clicks, privacy, replyTo, trackingDomain: domain, base: baseOf(ctx.config, row) }
 }
 
-/** What is left out stays as it is. */
+/** Omitted fields stay unchanged. */
 export interface TrackingChange {
   readonly opens?: boolean | null | undefined
   readonly clicks?: boolean | null | undefined
@@ -147,7 +152,7 @@ const IS_TRACKING_DOMAIN = sql`
   LIMIT 1
 `
 
-/** Whether a host is the tracking name of a verified domain and leads to us. */
+/** Whether a host is the tracking name of a verified domain and points to this service. */
 export async function isTrackingName(db: Queryable, host: string): Promise<boolean> {
   const domain = host.slice(host.indexOf('.') + 1)
   return trackingNameOf(domain) === host && ((await db.query(IS_TRACKING_DOMAIN, [domain])).rowCount ?? 0) > 0
@@ -159,7 +164,7 @@ export interface TrackingCache {
   find(workspaceId: string): Promise<WorkspaceTracking>
 }
 
-/** One question to PostgreSQL for each workspace every few seconds. */
+/** One query for each workspace every few seconds. */
 export function createTrackingCache(ctx: Pick<Context, 'db' | 'config' | 'clock'>): TrackingCache {
   const cache = createLoadingCache<WorkspaceTracking>(ctx.clock, CACHE_LIMITS)
   return { find: (workspaceId) => cache.get(workspaceId, () => loadTracking(ctx, workspaceId)) }

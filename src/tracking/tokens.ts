@@ -1,10 +1,10 @@
 /**
- * The tokens in the links of a mail. Each names what it is about and proves by a keyed digest that we made it; nothing is stored for it, so
- * it does not expire, and it works when the mail itself is gone. Each use has a key of its own: a token for one is none for another.
- *
- * What an open, a click and a view is about: 16 bytes of message id, 2 of recipient number, 12 of digest. The digest of a click is made with
- * a key of its mail and is over its URL (click-signer.ts). Unsubscribing carries who leaves what: message, recipient,
- * workspace, contact, audience. In a local part there is room for contact, audience and 6 bytes of digest; the ids are not known to others.
+ * Tokens in the links of a message. A token names its subject and proves by a MAC that this installation made it.
+ * Nothing is stored for it, so it never expires and works after the message is deleted. Each use has its own key: a
+ * token for one use is invalid for another. Open, click and view: 16 bytes message id, 2 bytes recipient number, 12
+ * bytes MAC. The MAC of a click uses a key of its message and covers the URL (click-signer.ts). Unsubscribe: message,
+ * recipient, workspace, contact and audience. A local part has room for contact, audience and 6 bytes of MAC; the ids
+ * are not public.
  */
 import { timingSafeEqual } from 'node:crypto'
 import { hexOf, idOfHex } from '#src/platform/id.ts'
@@ -14,16 +14,16 @@ import { CLICK_MAC_BYTES, clickDigest } from './click-signer.ts'
 
 export interface HitRef {
   readonly messageId: string
-  /** Number of the recipient. */
+  /** Index of the recipient in the message. */
   readonly n: number
 }
 
-/** Who leaves what, and by which mail. */
+/** The contact and audience of an unsubscribe link, and its message. */
 export interface ListRef extends HitRef {
   readonly workspaceId: string
-  /** Null where the mail was to an address and no contact. */
+  /** Null if the message was to an address without a contact. */
   readonly contactId: string | null
-  /** Null: mail that belongs to no audience. */
+  /** Null: the message belongs to no audience. */
   readonly audienceId: string | null
 }
 
@@ -33,15 +33,15 @@ type HitUse = 'open' | 'view'
 
 export interface TrackingTokens {
   hit(use: HitUse, ref: HitRef): string
-  /** Null for what we did not make. */
+  /** Null for a token that this installation did not make. */
   readHit(use: HitUse, token: string): HitRef | null
-  /** What the click links of a mail are written with: octets that their tokens begin with, and the key of their digests. */
+  /** The data of a click signer: the octets that its tokens begin with, and the key of its MACs. */
   clickKey(ref: HitRef): { readonly mail: Buffer; readonly key: Buffer }
-  /** Null for what was not written with that key for this URL. */
+  /** Null for a token that was not signed for this URL. */
   readClick(token: string, url: string): HitRef | null
   list(ref: ListRef): string
   readList(token: string): ListRef | null
-  /** For the local part of an address: case does not matter, 61 characters. */
+  /** For the local part of an address: case-insensitive, 61 characters. */
   mailbox(ref: MailboxRef): string
   readMailbox(token: string): MailboxRef | null
 }
@@ -65,7 +65,9 @@ export function createTrackingTokens(encryption: Pick<Encryption, 'mac'>): Track
       return Buffer.concat([plain, digest(`tracking-${use}`, plain)]).toString('base64url')
     },
     readHit: (use, token) => {
-      const plain = verified(bytesOf(token, HIT_BYTES + MAC_BYTES), HIT_BYTES, (data) => digest(`tracking-${use}`, data))
+      const plain = verified(bytesOf(token, HIT_BYTES + MAC_BYTES), HIT_BYTES, (data) =>
+        digest(`tracking-${use}`, data),
+      )
       return plain === null ? null : readHit(plain)
     },
     clickKey: (ref) => {
@@ -133,7 +135,7 @@ function idAt(plain: Buffer, at: number): string | null {
   return hex === NO_ID ? null : idOfHex(hex)
 }
 
-/** One text for each token: what decodes to the same bytes but is written otherwise is none of ours. */
+/** Accepts only the canonical base64url form of a token. */
 function bytesOf(token: string, length: number): Buffer | null {
   if (!BASE64URL.test(token)) return null
   const bytes = Buffer.from(token, 'base64url')

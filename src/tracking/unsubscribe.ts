@@ -1,10 +1,10 @@
 /**
- * Unsubscribing by the link of a mail, or by a letter to its address: from the audience that the mail was sent to and from no other; where it
- * belonged to none, from all mail of campaigns and automations. What carries it is the token alone: the campaign, the mail and what it said
- * may be gone. The mail, where it is still known, gets its event, once, and its campaign's ledger is told, in the same transaction.
- *
- * A contact that was deleted and made again has another id: the mail says whose address it went to. Doing it twice, or two at once, is
- * doing it once. An undo brings back what this very change took, for a day, and only from the page that showed it.
+ * Unsubscribes by the link in a message, or by mail to its unsubscribe address: from the audience that the message was
+ * sent to, or, without one, from all mail of campaigns and automations. Only the token is needed; campaign and message
+ * may be deleted. If the message is still stored, its event (once) and its campaign ledger are written in the same
+ * transaction. A contact that was deleted and created again has another id; then the message gives the address.
+ * Repeated and concurrent requests have the effect of one. An undo reverts exactly this change, for a day, and only
+ * from the page that showed it.
  */
 import { z } from 'zod'
 import {
@@ -26,7 +26,7 @@ import type { ListRef, MailboxRef } from './tokens.ts'
 
 export type UnsubscribeContext = Pick<Context, 'db' | 'redis' | 'clock' | 'encryption'>
 
-/** By which mail; null where a letter does not say. */
+/** What an unsubscribe request names; a request by mail may not name its message. */
 export type UnsubscribeRef = ListRef | (MailboxRef & { readonly messageId?: undefined })
 
 const ADDRESS = prepared(
@@ -38,10 +38,11 @@ const AUDIENCE = prepared(
   'SELECT name FROM audiences WHERE id = $1 AND workspace_id = $2 AND deleted_at IS NULL',
 )
 
-/** Who it is about; null for a contact that was deleted. */
+/** The person to unsubscribe; null for a deleted contact. */
 async function findRecipient(db: Queryable, ref: UnsubscribeRef): Promise<PreferenceContact | null> {
   const isMail = ref.messageId !== undefined
-  const person = ref.contactId === null ? null : await findPreferenceContact(db, ref.contactId, isMail ? ref.workspaceId : null)
+  const person =
+    ref.contactId === null ? null : await findPreferenceContact(db, ref.contactId, isMail ? ref.workspaceId : null)
   if (person !== null || !isMail) return person
   const {
     rows: [recipient],
@@ -51,11 +52,11 @@ async function findRecipient(db: Queryable, ref: UnsubscribeRef): Promise<Prefer
 
 export interface UnsubscribeTarget {
   readonly person: PreferenceContact
-  /** The name of the audience; null: all mail of campaigns and automations. */
+  /** Name of the audience; null: all mail of campaigns and automations. */
   readonly list: string | null
 }
 
-/** What the page asks about; changes nothing. Null for a contact that was deleted. */
+/** What the page asks the person to confirm; changes nothing. Null for a deleted contact. */
 export async function findUnsubscribeTarget(db: Queryable, ref: UnsubscribeRef): Promise<UnsubscribeTarget | null> {
   const person = await findRecipient(db, ref)
   if (person === null) return null
@@ -68,17 +69,19 @@ export async function findUnsubscribeTarget(db: Queryable, ref: UnsubscribeRef):
 
 export type UnsubscribeResult =
   | { readonly kind: 'nobody' }
-  /** `undo` brings back what was changed; null where nothing was. */
+  /** `undo` reverts the change; null if nothing changed. */
   | { readonly kind: 'left'; readonly target: UnsubscribeTarget; readonly undo: string | null }
 
-/** @throws when PostgreSQL is away: nothing is known to be changed. */
+/** @throws if PostgreSQL is unavailable; the change may not have been made. */
 export async function unsubscribe(ctx: UnsubscribeContext, ref: UnsubscribeRef): Promise<UnsubscribeResult> {
   const now = new Date(ctx.clock.now())
   const target = await findUnsubscribeTarget(ctx.db, ref)
   if (target === null) return { kind: 'nobody' }
   const { person } = target
   const choice: PreferenceChange =
-    ref.audienceId === null ? { unsubscribe: [], resubscribe: [], isOptedOut: true } : { unsubscribe: [ref.audienceId], resubscribe: [] }
+    ref.audienceId === null
+      ? { unsubscribe: [], resubscribe: [], isOptedOut: true }
+      : { unsubscribe: [ref.audienceId], resubscribe: [] }
   const { chosen, told: reported } = await ctx.db.transaction(async (tx) => {
     const made = await applyPreferences(tx, person, choice, now)
     return { chosen: made, told: await recordUnsubscribe(tx, ref, now) }
@@ -86,7 +89,11 @@ export async function unsubscribe(ctx: UnsubscribeContext, ref: UnsubscribeRef):
   for (const news of [chosen.notifications, reported]) publishNotifications(ctx, news)
   const optedOut = choice.isOptedOut === true && !person.isOptedOut
   const isChanged = optedOut || chosen.unsubscribed.length > 0
-  return { kind: 'left', target, undo: isChanged ? encryptUndo(ctx, person, { audiences: chosen.unsubscribed, optedOut }) : null }
+  return {
+    kind: 'left',
+    target,
+    undo: isChanged ? encryptUndo(ctx, person, { audiences: chosen.unsubscribed, optedOut }) : null,
+  }
 }
 
 const LEDGER = prepared(
@@ -104,7 +111,7 @@ const LEDGER = prepared(
   `,
 )
 
-/** The mail that it was done by. */
+/** Records the event of the message and updates its campaign ledger. */
 async function recordUnsubscribe(tx: Queryable, ref: UnsubscribeRef, now: Date): Promise<CommitNotifications> {
   if (ref.messageId === undefined) return NO_NOTIFICATIONS
   const { messageId, n, audienceId } = ref
@@ -141,15 +148,21 @@ function encryptUndo(
     .toString('base64url')
 }
 
-/** False for an undo that is not ours or too old, and for a contact that was deleted meanwhile. @throws as `leave`. */
+/** False for an invalid or expired undo and for a deleted contact. @throws as `unsubscribe`. */
 export async function undoUnsubscribe(ctx: UnsubscribeContext, undo: string): Promise<boolean> {
   const content = TEXT.test(undo) ? decryptUndo(ctx, Buffer.from(undo, 'base64url')) : null
   if (content === null) return false
   const [workspaceId, contactId, audiences, optedOut, untilMs] = content
   const person = untilMs < ctx.clock.now() ? null : await findPreferenceContact(ctx.db, contactId, workspaceId)
   if (person === null) return false
-  const choice: PreferenceChange = { unsubscribe: [], resubscribe: audiences, ...(optedOut ? { isOptedOut: false } : {}) }
-  const { notifications: news } = await ctx.db.transaction((tx) => applyPreferences(tx, person, choice, new Date(ctx.clock.now())))
+  const choice: PreferenceChange = {
+    unsubscribe: [],
+    resubscribe: audiences,
+    ...(optedOut ? { isOptedOut: false } : {}),
+  }
+  const { notifications: news } = await ctx.db.transaction((tx) =>
+    applyPreferences(tx, person, choice, new Date(ctx.clock.now())),
+  )
   publishNotifications(ctx, news)
   return true
 }
@@ -158,11 +171,11 @@ function decryptUndo({ encryption }: UnsubscribeContext, sealed: Buffer): z.outp
   try {
     return undoContent.safeParse(JSON.parse(encryption.decrypt(PURPOSE, sealed).toString('utf8'))).data ?? null
   } catch {
-    return null // not ours
+    return null // not made by this installation
   }
 }
 
-/** Audiences that one page shows. */
+/** Audiences on one page. */
 const MAX_LISTED = 90
 
 export interface Preferences {
@@ -170,21 +183,25 @@ export interface Preferences {
   readonly lists: readonly Preference[]
 }
 
-/** What a person may choose from. Null for a contact that was deleted. */
+/** The person's preferences. Null for a deleted contact. */
 export async function readPreferences(db: Queryable, ref: UnsubscribeRef): Promise<Preferences | null> {
   const person = await findRecipient(db, ref)
   return person === null ? null : { person, lists: await listPreferences(db, person, MAX_LISTED) }
 }
 
 export interface PreferenceForm {
-  /** What there was to choose from; all else stays as it is. */
+  /** Audiences that the form showed; all others stay unchanged. */
   readonly shown: ReadonlySet<string>
   readonly audiences: ReadonlySet<string>
   readonly isOptedOut: boolean
 }
 
-/** Takes over what was chosen of what the page shows; null for a contact that was deleted. @throws as `leave`. */
-export async function savePreferences(ctx: UnsubscribeContext, ref: UnsubscribeRef, form: PreferenceForm): Promise<Preferences | null> {
+/** Saves the choices of the form; null for a deleted contact. @throws as `unsubscribe`. */
+export async function savePreferences(
+  ctx: UnsubscribeContext,
+  ref: UnsubscribeRef,
+  form: PreferenceForm,
+): Promise<Preferences | null> {
   const now = new Date(ctx.clock.now())
   const before = await readPreferences(ctx.db, ref)
   if (before === null) return null

@@ -1,5 +1,6 @@
 /**
- * One try of one delivery: signed now, posted, judged. A value in every case; what could not even be sent is a failed try with its reason.
+ * One attempt of a webhook delivery: signs the body, sends it, and evaluates the response. Always returns a result; a
+ * delivery that cannot be sent is a failed attempt with its reason.
  */
 import type { Clock } from '#src/platform/clock.ts'
 import type { HttpClient, HttpResult } from '#src/net/http-client.ts'
@@ -23,7 +24,9 @@ export async function attemptDelivery(delivery: WebhookDelivery, deps: AttemptDe
   const body = delivery.body ?? ''
   const headers = headersOf(delivery, body, at)
   const response =
-    headers === null ? notSent(delivery) : await deps.outgoing.post(url, { headers, body, timeoutMs: ATTEMPT_TIMEOUT_MS })
+    headers === null
+      ? notSent(delivery)
+      : await deps.outgoing.post(url, { headers, body, timeoutMs: ATTEMPT_TIMEOUT_MS })
   return {
     delivery,
     verdict: verdictFor(delivery, response, deps.retryScale),
@@ -39,7 +42,7 @@ export async function attemptDelivery(delivery: WebhookDelivery, deps: AttemptDe
   }
 }
 
-/** Null when it cannot be signed: nothing leaves without a signature. */
+/** Null if it cannot be signed: nothing is sent without a signature. */
 function headersOf(delivery: WebhookDelivery, body: string, at: Date): Record<string, string> | null {
   const keys = delivery.target?.keys ?? null
   if (keys === null || delivery.body === null) return null
@@ -51,11 +54,11 @@ function notSent(delivery: WebhookDelivery): HttpResult {
   const detail =
     delivery.body === null
       ? 'not sent: the event is no longer stored'
-      : 'not sent: the signing secret cannot be opened (was MASTER_KEY changed?)'
+      : 'not sent: the signing secret cannot be decrypted (was MASTER_KEY changed?)'
   return { ok: false, reason: 'broken', detail, durationMs: 0 }
 }
 
-/** An event that is gone does not come back; everything else is worth another try. */
+/** A deleted event fails at once; everything else is retried. */
 function verdictFor(delivery: WebhookDelivery, response: HttpResult, retryScale: number): AttemptVerdict {
   const verdict = evaluateResponse(response, delivery.attempts, retryScale)
   return delivery.body === null ? { ...verdict, state: 'failed', nextInMs: null } : verdict

@@ -1,42 +1,43 @@
 /**
- * The queue of webhook deliveries is a table. A claim takes due rows of many endpoints in one statement and holds them until a time
- * (`leased_until`); whoever holds a row longer, because its process died or stalled, loses it and the row is claimed again.
- *
- * Endpoints share a batch fairly: none gets more than its part of it, nor more than the caller has room for, so an endpoint with a million
- * rows waiting takes nothing from the others. Within an endpoint the order is that of the due times.
- * All times are PostgreSQL's own: the clocks of several machines need not agree.
+ * The queue of webhook deliveries is a table. A claim leases due rows of many endpoints in one statement until
+ * `leased_until`; if a process dies or stalls longer than that, its rows are claimed again. Endpoints share a batch
+ * fairly: none gets more than its share or its capacity, so an endpoint with a million waiting rows takes nothing from
+ * the others. Within an endpoint the order is by due time. All times are PostgreSQL's own, so the clocks of several
+ * machines need not agree.
  */
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { saturatedEndpoints, type QueueCapacity } from './endpoint-concurrency.ts'
 
-/** Waiting in the process, the try itself (10 s) and settling must fit; a crash delays what was held by this. */
+/**
+ * Must cover the wait in the process, the attempt (10 s) and the write of its result; a crash delays its rows so long.
+ */
 export const LEASE_SECONDS = 60
 
 export interface ClaimedWebhook {
   readonly eventId: string
   readonly endpointId: string
   readonly workspaceId: string
-  /** The transaction that wrote it together with its event. */
+  /** The transaction that wrote the delivery and its event. */
   readonly tx: string
-  /** Made before this one, since it was queued or replayed. */
+  /** Attempts before this one, since it was queued or replayed. */
   readonly attempts: number
-  /** The fence: whoever settles must name it. */
+  /** Fencing token: the update with the result names it. */
   readonly leasedUntil: Date
 }
 
 export interface WebhookClaim {
   readonly deliveries: readonly ClaimedWebhook[]
-  /** Endpoints that got all they had room for, or had none, and may have more. */
+  /** Endpoints that filled their capacity, or had none: they may have more due rows. */
   readonly unfinished: ReadonlySet<string>
-  /** Until something else is due, ms; null when nothing is. */
+  /** Milliseconds until the next row is due; null if there is none. */
   readonly nextInMs: number | null
-  /** There are rows of endpoints that are switched off (`endAbandoned`). */
+  /** Rows of disabled endpoints exist (`endAbandoned`). */
   readonly hasAbandoned: boolean
 }
 
-// `fronts` finds the endpoints that have anything pending by jumping from one to the next through the index (endpoint_id, due_at):
-// its cost is one probe an endpoint, however many rows there are.
+// `fronts` finds the endpoints with pending rows by a skip scan of the index (endpoint_id, due_at):
+// one probe for each endpoint, however many rows it has.
 const CLAIM = prepared(
   'webhooks-claim',
   sql`
@@ -120,10 +121,15 @@ interface ClaimRow {
   readonly room: number
 }
 
-/** Claims what is due, the oldest first. The lanes of `room` are endpoints. */
+/** Claims due deliveries, the oldest first, within the capacity of each endpoint. */
 export async function claimDeliveries(db: Queryable, capacity: QueueCapacity): Promise<WebhookClaim> {
   const endpoints = [[...capacity.byEndpoint.keys()], [...capacity.byEndpoint.values()]]
-  const { rows } = await db.query<ClaimRow>(CLAIM, [...endpoints, capacity.defaultPerEndpoint, capacity.total, LEASE_SECONDS])
+  const { rows } = await db.query<ClaimRow>(CLAIM, [
+    ...endpoints,
+    capacity.defaultPerEndpoint,
+    capacity.total,
+    LEASE_SECONDS,
+  ])
   const claimed = rows.filter((row) => row.event_id !== null)
   return {
     deliveries: claimed.map((row) => ({
@@ -136,7 +142,7 @@ export async function claimDeliveries(db: Queryable, capacity: QueueCapacity): P
     })),
     unfinished: saturatedEndpoints(
       capacity,
-      claimed.map((row) => ({ lane: row.endpoint_id, room: row.room })),
+      claimed.map((row) => ({ endpoint: row.endpoint_id, capacity: row.room })),
     ),
     nextInMs: rows[0]?.next_in_ms ?? null,
     hasAbandoned: rows[0]?.has_abandoned ?? false,

@@ -1,7 +1,7 @@
 /**
- * What a batch of claimed deliveries needs: the body of each event, made once however many endpoints get it, and each endpoint as it is
- * now. Two statements a batch. An event that is no longer stored, or an endpoint whose secret cannot be opened, is told as such and stops
- * nobody else.
+ * Loads what a batch of claimed deliveries needs: the body of each event, built once for all its endpoints, and the
+ * current state of each endpoint. Two statements for a batch. A deleted event, or an endpoint whose secret cannot be
+ * decrypted, fails alone.
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
@@ -14,15 +14,15 @@ import type { SecretDecryptor, WebhookSigningKey } from './secret.ts'
 export interface WebhookTarget {
   readonly id: string
   readonly url: string
-  /** The newest first; null when they cannot be opened. */
+  /** The newest first; null if they cannot be decrypted. */
   readonly keys: readonly WebhookSigningKey[] | null
 }
 
-/** A delivery that is ready to be tried. */
+/** A delivery that is ready for an attempt. */
 export interface WebhookDelivery extends ClaimedWebhook {
-  /** Null when the endpoint is gone. */
+  /** Null if the endpoint was deleted. */
   readonly target: WebhookTarget | null
-  /** Null when the event is no longer stored, or is no event. */
+  /** Null if the event is no longer stored or is invalid. */
   readonly body: string | null
 }
 
@@ -53,7 +53,11 @@ interface TargetRow {
   readonly previous_secret: Buffer | null
 }
 
-export async function loadDeliveries(db: Queryable, claimed: readonly ClaimedWebhook[], decrypt: SecretDecryptor): Promise<WebhookDelivery[]> {
+export async function loadDeliveries(
+  db: Queryable,
+  claimed: readonly ClaimedWebhook[],
+  decrypt: SecretDecryptor,
+): Promise<WebhookDelivery[]> {
   const events = [...new Map(claimed.map((one) => [one.eventId, one])).values()]
   const [found, targets] = await Promise.all([
     db.query<ReportedRow>(EVENTS, columnsOf(events, [(e) => e.eventId, (e) => e.workspaceId, (e) => e.tx])),
@@ -68,7 +72,7 @@ export async function loadDeliveries(db: Queryable, claimed: readonly ClaimedWeb
   }))
 }
 
-/** Null for a row that no body can be made of: it fails alone. */
+/** Null for a row without a valid body: it fails alone. */
 function bodyOf(row: ReportedRow): string | null {
   try {
     return payloadOf(reportedOf(row))

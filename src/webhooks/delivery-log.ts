@@ -1,6 +1,6 @@
 /**
- * What became of each event at one endpoint: its state, and every try with what was sent and what was answered. And sending one again.
- * Whoever calls has made sure that the endpoint is the workspace's own.
+ * The delivery log of an endpoint: the state of each event and every attempt with its request and response. Also
+ * replays an event. The caller has checked that the endpoint belongs to the workspace.
  */
 import type { Queryable } from '#src/stores/db.ts'
 import { idOfHex, isUuid } from '#src/platform/id.ts'
@@ -10,13 +10,13 @@ import { notifySender, type Endpoint, type NotifyDeps } from './endpoints.ts'
 
 export interface DeliveryView {
   readonly eventId: string
-  /** Null when the event is no longer stored. */
+  /** Null if the event is no longer stored. */
   readonly type: string | null
   readonly state: DeliveryState
-  /** Since it was queued or replayed last. */
+  /** Attempts since it was queued or last replayed. */
   readonly tries: number
   readonly createdAt: Date
-  /** Null when there is no next try. */
+  /** Null if there is no next attempt. */
   readonly nextTryAt: Date | null
   readonly attempts: readonly WebhookAttemptView[]
 }
@@ -42,7 +42,7 @@ export interface DeliveryFilter extends PageRequest {
   readonly eventId: string | null
 }
 
-/** `evt_<hex>` or the uuid itself; null when it is neither. */
+/** Parses `evt_<hex>` or a UUID; null for anything else. */
 export function eventIdOf(text: string): string | null {
   if (isUuid(text)) return text.toLowerCase()
   const hex = /^evt_([0-9a-f]{32})$/i.exec(text)?.[1]
@@ -99,7 +99,7 @@ async function listAttempts(
   return Map.groupBy(rows, (row) => row.eventId)
 }
 
-/** Queues an event again, at once and with all its tries. One that is under way just now is not sent twice. */
+/** Queues an event again, due now and with all its attempts. A delivery in progress is not sent twice. */
 export async function replayDelivery(
   ctx: NotifyDeps,
   endpoint: Endpoint,

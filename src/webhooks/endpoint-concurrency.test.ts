@@ -2,29 +2,29 @@ import { assert } from 'chai'
 import { EndpointQueues, type ConcurrencyLimits, type ResponseSpeed } from './endpoint-concurrency.ts'
 
 interface Job {
-  readonly lane: string
+  readonly endpoint: string
   readonly nr: number
   end(pace: ResponseSpeed): Promise<void>
 }
 
 interface Bench {
-  readonly lanes: EndpointQueues<Job>
+  readonly queues: EndpointQueues<Job>
   readonly running: Job[]
   readonly hungry: string[]
-  readonly fill: (lane: string, count: number) => void
-  readonly inLane: (lane: string) => number
+  readonly fill: (endpoint: string, count: number) => void
+  readonly runningAt: (endpoint: string) => number
 }
 
 /** Lanes whose jobs run until the test ends them. */
 function build(bounds: ConcurrencyLimits): Bench {
   const running: Job[] = []
   const hungry: string[] = []
-  const lanes = new EndpointQueues<Job>(bounds, {
+  const queues = new EndpointQueues<Job>(bounds, {
     run: (job) =>
       new Promise((resolve) => {
         const end = async (pace: ResponseSpeed): Promise<void> => {
           running.splice(
-            running.findIndex((one) => one.nr === job.nr && one.lane === job.lane),
+            running.findIndex((one) => one.nr === job.nr && one.endpoint === job.endpoint),
             1,
           )
           resolve(pace)
@@ -32,36 +32,36 @@ function build(bounds: ConcurrencyLimits): Bench {
         }
         running.push({ ...job, end })
       }),
-    onLow: (lane) => hungry.push(lane),
+    onLow: (endpoint) => hungry.push(endpoint),
   })
   return {
-    lanes,
+    queues,
     running,
     hungry,
-    fill: (lane, count) => {
-      for (let nr = 0; nr < count; nr++) lanes.add(lane, { lane, nr, end: () => Promise.resolve() })
+    fill: (endpoint, count) => {
+      for (let nr = 0; nr < count; nr++) queues.add(endpoint, { endpoint, nr, end: () => Promise.resolve() })
     },
-    inLane: (lane) => running.filter((job) => job.lane === lane).length,
+    runningAt: (endpoint) => running.filter((job) => job.endpoint === endpoint).length,
   }
 }
 
 const WIDE = { slots: 1000, firstWindow: 4, maxWindow: 8 }
 
-describe('webhook lanes', () => {
+describe('webhook queues', () => {
   it('start in order, as many as the window says', async () => {
-    const { lanes, running, fill } = build(WIDE)
+    const { queues, running, fill } = build(WIDE)
     fill('a', 10)
     assert.deepEqual(
       running.map((job) => job.nr),
       [0, 1, 2, 3],
     )
-    assert.strictEqual(lanes.size, 10)
+    assert.strictEqual(queues.size, 10)
     await running[1]?.end('slow')
     assert.deepEqual(
       running.map((job) => job.nr),
       [0, 2, 3, 4],
     )
-    assert.strictEqual(lanes.size, 9)
+    assert.strictEqual(queues.size, 9)
   })
 
   it('widen with quick good answers, up to the maximum', async () => {
@@ -72,10 +72,10 @@ describe('webhook lanes', () => {
   })
 
   it('narrow by half with bad ones, down to one', async () => {
-    const { running, fill, inLane } = build(WIDE)
+    const { running, fill, runningAt } = build(WIDE)
     fill('a', 100)
     for (let i = 0; i < 20; i++) await running[0]?.end('bad')
-    assert.strictEqual(inLane('a'), 1)
+    assert.strictEqual(runningAt('a'), 1)
   })
 
   it('stay as they are with slow ones', async () => {
@@ -91,66 +91,66 @@ describe('webhook lanes', () => {
     [9, 10],
   ] as const) {
     it(`${hogs} that hang hold ${each} of 100 slots each, and a newcomer starts at once`, () => {
-      const { running, fill, inLane } = build({ slots: 100, firstWindow: 80, maxWindow: 80 })
+      const { running, fill, runningAt } = build({ slots: 100, firstWindow: 80, maxWindow: 80 })
       // in turns, as claims bring them
       for (let round = 0; round < 100; round++) for (let hog = 0; hog < hogs; hog++) fill(`hog ${hog}`, 1)
       for (let hog = 0; hog < hogs; hog++)
-        assert.ok(Math.abs(inLane(`hog ${hog}`) - each) <= 1, String(inLane(`hog ${hog}`)))
+        assert.ok(Math.abs(runningAt(`hog ${hog}`) - each) <= 1, String(runningAt(`hog ${hog}`)))
       fill('new', 1)
-      assert.strictEqual(inLane('new'), 1)
+      assert.strictEqual(runningAt('new'), 1)
       assert.ok(running.length <= 100)
     })
   }
 
   it('never start more than there are slots, and all get their turn', async () => {
-    const { lanes, running, fill } = build({ slots: 10, firstWindow: 4, maxWindow: 4 })
-    for (let lane = 0; lane < 50; lane++) fill(`lane ${lane}`, 2)
+    const { queues, running, fill } = build({ slots: 10, firstWindow: 4, maxWindow: 4 })
+    for (let endpoint = 0; endpoint < 50; endpoint++) fill(`endpoint ${endpoint}`, 2)
     const served = new Set<string>()
-    while (lanes.size > 0) {
+    while (queues.size > 0) {
       assert.ok(running.length > 0 && running.length <= 10)
       const job = running[0]
-      served.add(`${job?.lane} ${job?.nr}`)
+      served.add(`${job?.endpoint} ${job?.nr}`)
       await job?.end('slow')
     }
     assert.strictEqual(served.size, 100)
   })
 
   it('tell how much more they should hold', async () => {
-    const { lanes, running, fill } = build(WIDE)
+    const { queues, running, fill } = build(WIDE)
     fill('a', 3)
     fill('b', 20)
     assert.deepEqual(
-      [...lanes.capacities()],
+      [...queues.capacities()],
       [
         ['a', 5],
         ['b', 0],
       ],
     )
     await running[0]?.end('quick')
-    assert.strictEqual(lanes.capacities().get('a'), 8)
+    assert.strictEqual(queues.capacities().get('a'), 8)
   })
 
   it('say when they run dry', async () => {
     const { running, hungry, fill } = build(WIDE)
     fill('a', 6)
     fill('b', 20)
-    await running.find((job) => job.lane === 'b')?.end('slow')
+    await running.find((job) => job.endpoint === 'b')?.end('slow')
     assert.deepEqual(hungry, [])
-    await running.find((job) => job.lane === 'a')?.end('slow')
+    await running.find((job) => job.endpoint === 'a')?.end('slow')
     assert.deepEqual(hungry, ['a'])
   })
 
   it('give out what waits, and are idle when the rest has run', async () => {
-    const { lanes, running, fill } = build(WIDE)
-    await lanes.idle()
+    const { queues, running, fill } = build(WIDE)
+    await queues.idle()
     fill('a', 6)
     assert.deepEqual(
-      lanes.clear().map((job) => job.nr),
+      queues.clear().map((job) => job.nr),
       [4, 5],
     )
-    assert.strictEqual(lanes.size, 4)
+    assert.strictEqual(queues.size, 4)
     let isIdle = false
-    const idle = lanes.idle().then(() => {
+    const idle = queues.idle().then(() => {
       isIdle = true
     })
     while (running.length > 0) {

@@ -1,12 +1,12 @@
 /**
- * Who may send now. Each endpoint has a lane: its deliveries start in the order they came, as many at once as its window says. The window
- * grows while answers are quick and good and is halved when they are not, so a dead endpoint soon holds one slot and a fast one many.
- *
- * A lane may never hold more slots than are still free for others: one hog gets at most half of all, two a third each, and a newcomer
- * always finds a place. Nothing here waits or fails; what a job does, and how long it may, is the caller's business.
+ * Limits the concurrent requests to each endpoint. Each endpoint has a queue: its deliveries start in order, up to a
+ * window of concurrent requests. The window grows by one with each quick success and halves with each failure, so a
+ * dead endpoint soon uses one slot and a fast one many. A queue never uses more slots than remain free: one busy
+ * endpoint gets at most half of all, two a third each, and a new one always finds a free slot. Nothing here waits or
+ * fails; the caller limits how long a request may take.
  */
 
-/** How a job went, for the window of its lane: `slow` leaves it as it is. */
+/** Result of a request, for the window of its queue: `slow` leaves the window unchanged. */
 export type ResponseSpeed = 'quick' | 'slow' | 'bad'
 
 export interface ConcurrencyLimits {
@@ -25,27 +25,27 @@ interface EndpointQueue<J> {
 export interface EndpointWork<J> {
   /** Must not reject. */
   readonly run: (job: J) => Promise<ResponseSpeed>
-  /** A lane has little left to start. */
+  /** Called when a queue has few waiting jobs left. */
   readonly onLow: (lane: string) => void
 }
 
-/** How much the caller can take. */
+/** How many jobs the caller can accept. */
 export interface QueueCapacity {
   readonly total: number
-  /** Of lanes not named below. */
+  /** For endpoints not in `byEndpoint`. */
   readonly defaultPerEndpoint: number
   readonly byEndpoint: ReadonlyMap<string, number>
 }
 
-// Lanes at rest are forgotten after this; what their window had learned is old by then.
+// idle queues and their windows are dropped after this time
 const FORGET_AFTER_MS = 600_000
 
 export class EndpointQueues<J> {
   readonly #bounds: ConcurrencyLimits
   readonly #work: EndpointWork<J>
-  readonly #lanes = new Map<string, EndpointQueue<J>>()
-  /** Names of lanes with waiting jobs; who has started one goes to the end. */
-  readonly #queue = new Set<string>()
+  readonly #queues = new Map<string, EndpointQueue<J>>()
+  /** Endpoints with waiting jobs; one that has started a job moves to the end. */
+  readonly #ready = new Set<string>()
   #running = 0
   #waiting = 0
   #idle: (() => void)[] = []
@@ -55,55 +55,59 @@ export class EndpointQueues<J> {
     this.#work = work
   }
 
-  /** Jobs that run or wait. */
+  /** Running and waiting jobs. */
   get size(): number {
     return this.#running + this.#waiting
   }
 
-  /** Starts it now or when its turn comes. */
+  /** Starts a job now, or later in its order. */
   add(name: string, job: J): void {
-    this.#laneOf(name).waiting.push(job)
+    this.#queueOf(name).waiting.push(job)
     this.#waiting++
-    this.#queue.add(name)
+    this.#ready.add(name)
     this.#startAll()
   }
 
-  /** How many more each known lane should hold, so that it does not run dry before the next claim: twice its window in all. */
+  /** How many more jobs each known queue accepts: up to twice its window in all, so that it does not run empty. */
   capacities(): Map<string, number> {
     const now = performance.now()
-    for (const [name, queue] of this.#lanes)
-      if (queue.running === 0 && queue.waiting.length === 0 && now - queue.usedAt > FORGET_AFTER_MS) this.#lanes.delete(name)
+    for (const [name, queue] of this.#queues)
+      if (queue.running === 0 && queue.waiting.length === 0 && now - queue.usedAt > FORGET_AFTER_MS)
+        this.#queues.delete(name)
     return new Map(
-      [...this.#lanes].map(([name, queue]) => [name, Math.max(0, 2 * queue.window - queue.running - queue.waiting.length)]),
+      [...this.#queues].map(([name, queue]) => [
+        name,
+        Math.max(0, 2 * queue.window - queue.running - queue.waiting.length),
+      ]),
     )
   }
 
-  /** Takes out all that wait; what runs goes on. */
+  /** Removes and returns all waiting jobs; running ones continue. */
   clear(): J[] {
-    this.#queue.clear()
+    this.#ready.clear()
     this.#waiting = 0
-    return [...this.#lanes.values()].flatMap((queue) => queue.waiting.splice(0))
+    return [...this.#queues.values()].flatMap((queue) => queue.waiting.splice(0))
   }
 
-  /** Resolves when nothing runs. */
+  /** Resolves when no job is running. */
   idle(): Promise<void> {
     return this.#running === 0 ? Promise.resolve() : new Promise((resolve) => this.#idle.push(resolve))
   }
 
-  #laneOf(name: string): EndpointQueue<J> {
-    const queue = this.#lanes.get(name) ?? { waiting: [], running: 0, window: this.#bounds.firstWindow, usedAt: 0 }
+  #queueOf(name: string): EndpointQueue<J> {
+    const queue = this.#queues.get(name) ?? { waiting: [], running: 0, window: this.#bounds.firstWindow, usedAt: 0 }
     queue.usedAt = performance.now()
-    this.#lanes.set(name, queue)
+    this.#queues.set(name, queue)
     return queue
   }
 
   #startAll(): void {
-    for (const name of this.#queue) {
-      const queue = this.#laneOf(name)
+    for (const name of this.#ready) {
+      const queue = this.#queueOf(name)
       if (queue.running >= Math.min(queue.window, this.#bounds.slots - this.#running)) continue
       const job = queue.waiting.shift()
-      this.#queue.delete(name)
-      if (queue.waiting.length > 0) this.#queue.add(name) // this very loop comes to it again, after the others
+      this.#ready.delete(name)
+      if (queue.waiting.length > 0) this.#ready.add(name) // this loop reaches it again, after the others
       if (job !== undefined) void this.#start(name, queue, job)
     }
   }
@@ -124,13 +128,16 @@ export class EndpointQueues<J> {
   }
 }
 
-/** Lanes that got all they had room for, or had none: they may have more. */
-export function saturatedEndpoints(capacity: QueueCapacity, claimed: readonly { readonly lane: string; readonly room: number }[]): Set<string> {
+/** Endpoints that filled their capacity, or had none: they may have more due rows. */
+export function saturatedEndpoints(
+  capacity: QueueCapacity,
+  claimed: readonly { readonly endpoint: string; readonly capacity: number }[],
+): Set<string> {
   const counts = new Map<string, number>()
-  for (const { lane } of claimed) counts.set(lane, (counts.get(lane) ?? 0) + 1)
+  for (const { endpoint } of claimed) counts.set(endpoint, (counts.get(endpoint) ?? 0) + 1)
   return new Set([
-    ...[...capacity.byEndpoint].filter(([, most]) => most === 0).map(([lane]) => lane),
-    ...claimed.filter((one) => counts.get(one.lane) === one.room).map(({ lane }) => lane),
+    ...[...capacity.byEndpoint].filter(([, most]) => most === 0).map(([endpoint]) => endpoint),
+    ...claimed.filter((one) => counts.get(one.endpoint) === one.capacity).map(({ endpoint }) => endpoint),
   ])
 }
 

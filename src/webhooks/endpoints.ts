@@ -1,9 +1,8 @@
 /**
- * Webhook endpoints of a workspace: made, read, changed, switched off, deleted; always together with the workspace's id, so that tenants
- * stay apart. The secret is given out once, when it is made, and kept sealed. Expected trouble is a value.
- *
- * Deleting leaves a row that nobody sees any more: what was under way can still be written down, and the worker removes it with its log,
- * a slice at a time, however long that log is.
+ * Webhook endpoints of a workspace: create, read, update, disable, delete. Every statement names the workspace id, so
+ * tenants stay separate. The secret is returned once, at creation or rotation, and stored encrypted. A deleted endpoint
+ * leaves a row that the API no longer shows: deliveries in progress can still be logged, and the worker deletes the row
+ * with its log in slices, however long the log is.
  */
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
@@ -13,7 +12,7 @@ import { WEBHOOKS_CHANNEL } from '#src/queue/keys.ts'
 import { sql } from '#src/stores/sql.ts'
 import { newSecret, ROTATION_HOURS, encryptSecret } from './secret.ts'
 
-/** Each event is stored once for each endpoint that wants it. */
+/** Each event is stored once for each endpoint that subscribes to it. */
 export const MAX_ENDPOINTS = 100
 
 export interface Endpoint {
@@ -23,9 +22,9 @@ export interface Endpoint {
   /** Names of types, or '*'. */
   readonly eventTypes: readonly string[]
   readonly isActive: boolean
-  /** Why it is switched off. */
+  /** Why it is disabled. */
   readonly disabledReason: string | null
-  /** Until when the secret before the last rotation signs too. */
+  /** Until when the previous secret also signs. */
   readonly previousUntil: Date | null
   readonly createdAt: Date
   readonly updatedAt: Date
@@ -37,7 +36,7 @@ export interface NewEndpoint {
   readonly eventTypes: readonly string[]
 }
 
-/** What is left out stays as it is. */
+/** Omitted fields stay unchanged. */
 export interface EndpointChange {
   readonly url?: string | undefined
   readonly description?: string | null | undefined
@@ -45,7 +44,7 @@ export interface EndpointChange {
   readonly isActive?: boolean | undefined
 }
 
-/** The one time a secret is given out. */
+/** The only response that contains the secret. */
 export interface EndpointWithSecret {
   readonly endpoint: Endpoint
   readonly secret: string
@@ -61,8 +60,12 @@ const COLUMNS = sql`
 `
 const OWN_ENDPOINTS = `workspace_id = $1 AND disabled_reason IS DISTINCT FROM '${DELETED}'`
 
-/** The endpoint and its secret; null when the workspace has as many as it may. `url` has passed `judgeTarget`. */
-export async function createEndpoint(ctx: EndpointDeps, workspaceId: string, endpoint: NewEndpoint): Promise<EndpointWithSecret | null> {
+/** Returns the endpoint and its secret; null at MAX_ENDPOINTS. `url` has passed `validateTargetUrl`. */
+export async function createEndpoint(
+  ctx: EndpointDeps,
+  workspaceId: string,
+  endpoint: NewEndpoint,
+): Promise<EndpointWithSecret | null> {
   const secret = newSecret()
   const { rows } = await ctx.db.query<Endpoint>(
     sql`
@@ -71,7 +74,14 @@ export async function createEndpoint(ctx: EndpointDeps, workspaceId: string, end
       WHERE (SELECT count(*) FROM webhook_endpoints WHERE ${OWN_ENDPOINTS}) < ${MAX_ENDPOINTS}
       RETURNING ${COLUMNS}
     `,
-    [workspaceId, newId(), endpoint.url, endpoint.description, endpoint.eventTypes, encryptSecret(ctx.encryption, secret)],
+    [
+      workspaceId,
+      newId(),
+      endpoint.url,
+      endpoint.description,
+      endpoint.eventTypes,
+      encryptSecret(ctx.encryption, secret),
+    ],
   )
   return rows[0] === undefined ? null : { endpoint: rows[0], secret }
 }
@@ -86,14 +96,14 @@ export function listEndpoints(db: Queryable, workspaceId: string, wish: PageRequ
 }
 
 export async function findEndpoint(db: Queryable, workspaceId: string, id: string): Promise<Endpoint | null> {
-  const { rows } = await db.query<Endpoint>(`SELECT ${COLUMNS} FROM webhook_endpoints WHERE ${OWN_ENDPOINTS} AND id = $2`, [
-    workspaceId,
-    id,
-  ])
+  const { rows } = await db.query<Endpoint>(
+    `SELECT ${COLUMNS} FROM webhook_endpoints WHERE ${OWN_ENDPOINTS} AND id = $2`,
+    [workspaceId, id],
+  )
   return rows[0] ?? null
 }
 
-/** Switching it on again clears the reason why it was off. Null when there is none. */
+/** Enabling an endpoint clears `disabledReason`. Null if there is no such endpoint. */
 export async function updateEndpoint(
   ctx: NotifyDeps,
   workspaceId: string,
@@ -130,8 +140,12 @@ export async function updateEndpoint(
   return rows[0] ?? null
 }
 
-/** A new secret; the one before signs too for 24 hours. Null when there is no such endpoint. */
-export async function rotateSecret(ctx: EndpointDeps, workspaceId: string, id: string): Promise<EndpointWithSecret | null> {
+/** Creates a new secret; the previous one also signs for 24 hours. Null if there is no such endpoint. */
+export async function rotateSecret(
+  ctx: EndpointDeps,
+  workspaceId: string,
+  id: string,
+): Promise<EndpointWithSecret | null> {
   const secret = newSecret()
   const { rows } = await ctx.db.query<Endpoint>(
     sql`
@@ -148,7 +162,7 @@ export async function rotateSecret(ctx: EndpointDeps, workspaceId: string, id: s
   return rows[0] === undefined ? null : { endpoint: rows[0], secret }
 }
 
-/** True when it was there. What waits for it is ended by the worker. */
+/** True if the endpoint existed. The worker ends its pending deliveries. */
 export async function deleteEndpoint(ctx: NotifyDeps, workspaceId: string, id: string): Promise<boolean> {
   const { rowCount } = await ctx.db.query(
     sql`
@@ -178,8 +192,8 @@ const REMOVALS = ['webhook_attempts', 'webhook_deliveries'].map(
 )
 
 /**
- * Removes what is left of deleted endpoints, a slice of it, when nothing can be under way to them any more.
- * True when there is more.
+ * Deletes a slice of the data of deleted endpoints, once no delivery to them can be in progress.
+ * True if there is more.
  */
 export async function removeDeleted(db: Queryable): Promise<boolean> {
   let removed = 0
@@ -193,9 +207,9 @@ export async function removeDeleted(db: Queryable): Promise<boolean> {
 
 export type NotifyDeps = Pick<Context, 'db' | 'redis' | 'log'>
 
-/** Tells the workers that there is something to send or to end. They find it by themselves when Redis is away. */
+/** Notifies the workers of deliveries to send or end. Without Redis they find them by polling. */
 export function notifySender(ctx: NotifyDeps): void {
   ctx.redis.publish(WEBHOOKS_CHANNEL, '').catch((error: unknown) => {
-    ctx.log.debug({ err: error }, 'the webhook sender could not be woken; it looks by itself')
+    ctx.log.debug({ err: error }, 'failed to notify the webhook sender; it finds the deliveries by polling')
   })
 }

@@ -1,11 +1,11 @@
-/** Which types an endpoint wants, as clients write it: a list, or a text with commas; `*` for all. */
+/** Parses the event types of an endpoint: a list, or a text with commas; `*` for all. */
 import { ALL_TYPES, EVENT_TYPE_NAMES, isEventType } from '#src/events/catalogue.ts'
 
 export type EventSelection =
   | { readonly ok: true; readonly types: readonly string[] }
   | { readonly ok: false; readonly reason: string }
 
-/** Each type once, in the order given; `*` stands alone. */
+/** Each type once, in the given order; `*` replaces all others. */
 export function readEventSelection(given: string | readonly string[]): EventSelection {
   const names = new Set(
     (typeof given === 'string' ? given.split(',') : given).map((name) => name.trim()).filter((name) => name !== ''),

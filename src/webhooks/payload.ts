@@ -1,6 +1,6 @@
 /**
- * The body of a webhook: one flat object with the same fields for every type, in the same order, so that a receiver needs one shape.
- * What an event does not have is null. The text made here is what is signed, sent and kept.
+ * The body of a webhook: one flat object with the same fields in the same order for every type, so that a receiver
+ * needs one schema. Missing values are null. This text is what is signed, sent and stored.
  */
 import { hexOf, timeOf } from '#src/platform/id.ts'
 import { eventTypeRow } from '#src/events/catalogue.ts'
@@ -14,7 +14,7 @@ export function payloadOf(event: ReportedEvent): string {
   return JSON.stringify(payloadObject(event))
 }
 
-/** The same before it is written out, for answers that hold many. */
+/** The same as an object, for responses with many events. */
 export function payloadObject(event: ReportedEvent): Record<string, unknown> {
   const { message, messageId } = event
   const campaignId = message?.campaignId ?? null
@@ -31,7 +31,7 @@ export function payloadObject(event: ReportedEvent): Record<string, unknown> {
     message_id:
       messageId === null ? null : `msg_${message?.createdAt.getTime() ?? timeOf(messageId)}_${hexOf(messageId)}`,
     recipient: event.recipient,
-    // an event without a message may bring its own
+    // an event without a message may have its own
     to: message === null ? (data['to'] ?? null) : message.to.map(({ email }) => email),
     subject: message === null ? (data['subject'] ?? null) : message.subject,
     sequence: event.sequence,

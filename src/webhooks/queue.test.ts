@@ -237,7 +237,11 @@ describe('webhook queue', () => {
     it('makes one body for an event, with what its message has', async () => {
       await world.register('http://127.0.0.1/b')
       await world.emit(1)
-      const loaded = await loadDeliveries(world.ctx.db, (await claim()).deliveries, createSecretDecryptor(world.ctx.encryption))
+      const loaded = await loadDeliveries(
+        world.ctx.db,
+        (await claim()).deliveries,
+        createSecretDecryptor(world.ctx.encryption),
+      )
       assert.strictEqual(loaded.length, 2)
       assert.strictEqual(loaded[0]?.body, loaded[1]?.body)
       const body = JSON.parse(loaded[0]?.body ?? '') as Record<string, unknown>
@@ -253,7 +257,11 @@ describe('webhook queue', () => {
       const [gone = ''] = await world.emit(1)
       const [kept = ''] = await world.emit(1, { type: 'email.bounced' })
       await world.ctx.db.query('DELETE FROM events WHERE id = $1', [gone])
-      const loaded = await loadDeliveries(world.ctx.db, (await claim()).deliveries, createSecretDecryptor(world.ctx.encryption))
+      const loaded = await loadDeliveries(
+        world.ctx.db,
+        (await claim()).deliveries,
+        createSecretDecryptor(world.ctx.encryption),
+      )
       const of = (event: string, target: string): unknown => {
         const one = loaded.find((delivery) => delivery.eventId === event && delivery.endpointId === target)
         return [one?.body !== null, one?.target?.keys !== null]

@@ -134,7 +134,8 @@ describe('webhook addresses', () => {
     ].map((host) => [`http://${host}:8080/hook`, /private, loopback or reserved/] as const),
   ]
   for (const [url, expected] of bad)
-    it(`${JSON.stringify(url.slice(0, 60))} is refused`, () => assert.match(validateTargetUrl(url, []) ?? 'taken', expected))
+    it(`${JSON.stringify(url.slice(0, 60))} is refused`, () =>
+      assert.match(validateTargetUrl(url, []) ?? 'taken', expected))
 
   it('allowed networks may be registered, and no more than them', () => {
     const allowed = cidrs('127.0.0.0/8,10.1.0.0/16')

@@ -1,30 +1,30 @@
 /**
- * What a try means. Only 2xx is success; a redirect is a failure, since what lies behind it was not registered; 410 switches the endpoint
- * off. A failed try comes again on the schedule of the contract: at once, then after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h.
+ * Evaluates the response of an endpoint. Only 2xx is success. A redirect is a failure, because its target was not
+ * registered; 410 disables the endpoint. Attempts: at once, then after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h.
  */
 import { backoffMs } from '#src/platform/backoff.ts'
 import type { HttpResult } from '#src/net/http-client.ts'
 
-/** After the first, second, … failed try. */
+/** Delay after the first, second, … failed attempt. */
 export const RETRY_DELAYS_SECONDS = [5, 300, 1800, 7200, 18_000, 36_000, 36_000] as const
 
 export const MAX_ATTEMPTS = RETRY_DELAYS_SECONDS.length + 1
-/** For everything from the name to the answer. */
+/** Limit for the whole attempt, from DNS to the response body. */
 export const ATTEMPT_TIMEOUT_MS = 10_000
 
 const GONE = 410
 
 export interface AttemptVerdict {
   readonly state: 'delivered' | 'pending' | 'failed'
-  /** From now on; null when there is no next try. */
+  /** Milliseconds from now; null if there is no next attempt. */
   readonly nextInMs: number | null
-  /** The endpoint said that it wants no more. */
+  /** The endpoint answered 410 Gone. */
   readonly isGone: boolean
-  /** What went wrong, for people; null = nothing. */
+  /** The error, for people; null = none. */
   readonly error: string | null
 }
 
-/** @param tries how many were made before this one. */
+/** @param attempts number of attempts before this one */
 export function evaluateResponse(response: HttpResult, attempts: number, retryScale: number): AttemptVerdict {
   const error = response.ok ? responseError(response.status) : response.detail
   if (error === null) return { state: 'delivered', nextInMs: null, isGone: false, error }

@@ -1,9 +1,9 @@
 /**
- * Writes down what became of tries: the delivery's state, and a line of the log for each try. One statement for a whole batch.
- *
- * Whoever lost its lease meanwhile changes the state no more, except that a delivery that was taken (2xx) is delivered, whoever saw it. The
- * try is logged in any case, once: the statement may be repeated when its answer was lost. A process that dies between the answer of the
- * receiver and this commit leaves the row leased; it comes again with the same webhook-id (at least once).
+ * Writes the results of attempts: the state of the delivery and a log row for each attempt. One statement for a whole
+ * batch. An attempt whose lease has expired no longer changes the state, except that a 2xx always makes the delivery
+ * delivered. The attempt is logged in any case, once, so the statement may be repeated if its result was lost. A
+ * process that dies between the response and this commit leaves the row leased; it is sent again with the same
+ * webhook-id (at least once).
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
@@ -11,7 +11,7 @@ import { sql } from '#src/stores/sql.ts'
 import type { ClaimedWebhook } from './claim.ts'
 import type { AttemptVerdict } from './response-policy.ts'
 
-/** One try, as the log keeps it. */
+/** One attempt as stored in the log. */
 export interface AttemptRecord {
   readonly at: Date
   readonly url: string
@@ -112,7 +112,7 @@ const RELEASE = prepared(
   `,
 )
 
-/** Gives rows back that were not tried: due as before, not counted. */
+/** Releases rows that were not attempted: due as before, not counted. */
 export async function releaseDeliveries(db: Queryable, deliveries: readonly ClaimedWebhook[]): Promise<void> {
   if (deliveries.length > 0)
     await db.query(RELEASE, columnsOf(deliveries, [(d) => d.eventId, (d) => d.endpointId, (d) => d.leasedUntil]))
@@ -120,7 +120,7 @@ export async function releaseDeliveries(db: Queryable, deliveries: readonly Clai
 
 const ABANDONED_BATCH = 1000
 
-// The last line of a log says why a delivery ended, so this one gets a line too, though nothing was sent.
+// the last row of a log gives the reason of the end, so an abandoned delivery gets a row although nothing was sent
 const END_ABANDONED = prepared(
   'webhooks-end-abandoned',
   sql`
@@ -166,7 +166,7 @@ const END_ABANDONED = prepared(
   `,
 )
 
-/** Ends what waits for endpoints that are switched off. Answers how many; call again while it is the full number. */
+/** Fails the pending deliveries of disabled endpoints. Returns how many; call again while there may be more. */
 export async function endAbandoned(db: Queryable): Promise<{ readonly ended: number; readonly mayHaveMore: boolean }> {
   const { rowCount } = await db.query(END_ABANDONED, [ABANDONED_BATCH])
   return { ended: rowCount ?? 0, mayHaveMore: rowCount === ABANDONED_BATCH }

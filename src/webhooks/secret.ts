@@ -1,6 +1,6 @@
 /**
- * The secret of an endpoint: `whsec_` and 32 random bytes in base64, as Standard Webhooks say. Shown once, kept sealed.
- * After a rotation the previous one signs too, for 24 hours.
+ * The secret of an endpoint: `whsec_` and 32 random bytes in base64, as in Standard Webhooks. It is shown once and
+ * stored encrypted. After a rotation the previous secret also signs for 24 hours.
  */
 import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto'
 import type { Encryption } from '#src/crypto/encryption.ts'
@@ -12,11 +12,11 @@ const MAX_CACHED = 1000
 
 export const ROTATION_HOURS = 24
 
-/** One secret, ready to sign with. */
+/** The keys of one secret. */
 export interface WebhookSigningKey {
-  /** The bytes behind `whsec_`: for `webhook-signature`. */
+  /** The bytes after `whsec_`: for `webhook-signature`. */
   readonly standard: KeyObject
-  /** The secret as it was shown, `whsec_` included: for `X-Webhook-Signature`, so that a simple receiver need not decode anything. */
+  /** The whole secret with `whsec_`: for `X-Webhook-Signature`, so that a simple receiver decodes nothing. */
   readonly simple: KeyObject
 }
 
@@ -35,10 +35,10 @@ export function signingKeyOf(secret: string): WebhookSigningKey {
   }
 }
 
-/** @throws when the secret cannot be opened: MASTER_KEY is another one. */
+/** @throws if the secret cannot be decrypted: MASTER_KEY has changed. */
 export type SecretDecryptor = (sealed: Buffer) => WebhookSigningKey
 
-/** Opens sealed secrets and remembers them. */
+/** Decrypts secrets and caches them. */
 export function createSecretDecryptor(encryption: Encryption): SecretDecryptor {
   const cache = new Map<string, WebhookSigningKey>()
   return (encrypted) => {

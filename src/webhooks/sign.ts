@@ -1,27 +1,27 @@
 /**
- * Signatures of one delivery: Standard Webhooks 1.0.0 (webhook-id, webhook-timestamp, webhook-signature; HMAC-SHA256 over
- * id.timestamp.body), and beside it `X-Webhook-Signature: sha256=<hex>` over the body alone, for receivers that want three lines of code.
- * The simple one has no time in it and room for one secret only: a replayed body passes, and after a rotation it is the new secret's at
- * once.
+ * Signatures of one delivery: Standard Webhooks 1.0.0 (webhook-id, webhook-timestamp, webhook-signature: HMAC-SHA256
+ * over id.timestamp.body), and `X-Webhook-Signature: sha256=<hex>` over the body alone, for simple receivers. The
+ * simple signature has no timestamp and one secret only: a replayed body passes, and after a rotation it uses the new
+ * secret at once.
  */
 import { createHmac } from 'node:crypto'
 import type { WebhookSigningKey } from './secret.ts'
 
 export interface SignedContent {
-  /** `evt_…`, the same at every try. */
+  /** `evt_…`, the same in every attempt. */
   readonly id: string
   readonly timestampSeconds: number
-  /** The bytes that go out, as text. */
+  /** The request body. */
   readonly body: string
 }
 
-/** @param keys all that are valid now, the newest first; at least one. */
+/** @param keys all valid keys, the newest first; at least one */
 export function signatureHeaders(
   keys: readonly WebhookSigningKey[],
   { id, timestampSeconds, body }: SignedContent,
 ): Record<string, string> {
   const [newest] = keys
-  if (newest === undefined) throw new Error('a webhook is never sent without a signature')
+  if (newest === undefined) throw new Error('cannot sign a webhook without a key')
   const content = `${id}.${timestampSeconds}.${body}`
   return {
     'webhook-id': id,

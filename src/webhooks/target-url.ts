@@ -1,6 +1,6 @@
 /**
- * Whether an address may be registered: what can be said before anything is connected. Names are judged again by what they resolve to,
- * at every connection (src/net/http-client.ts); this only tells early what could never work.
+ * Validates the URL of an endpoint, as far as possible without a connection, to report URLs that can never work. Host
+ * names are checked again by their addresses at every connection (src/net/http-client.ts).
  */
 import { isIP } from 'node:net'
 import type { Network } from '#config/settings/readers.ts'
@@ -9,7 +9,7 @@ import { hostOf } from '#src/net/http-client.ts'
 
 const MAX_LENGTH = 2048
 
-/** A sentence about what is wrong with it, or null. */
+/** The problem as a sentence, or null. */
 export function validateTargetUrl(address: string, allowed: readonly Network[]): string | null {
   if (address.length > MAX_LENGTH) return `must be at most ${MAX_LENGTH} characters long`
   const url = /^https?:\/\/[^/\\?#]/i.test(address) ? URL.parse(address) : null
@@ -19,6 +19,9 @@ export function validateTargetUrl(address: string, allowed: readonly Network[]):
   const host = hostOf(url)
   const address4or6 = /^(.*\.)?localhost\.?$/.test(host) ? '127.0.0.1' : host
   if (isIP(address4or6) !== 0 && !isReachable(address4or6, allowed))
-    return 'must not be a private, loopback or reserved address (the operator can allow networks with ALLOW_PRIVATE_TARGETS)'
+    return (
+      'must not be a private, loopback or reserved address ' +
+      '(the operator can allow networks with ALLOW_PRIVATE_TARGETS)'
+    )
   return null
 }

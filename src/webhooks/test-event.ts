@@ -1,6 +1,6 @@
 /**
- * "Send a test event": a made-up event of a real type to one endpoint, whatever it has subscribed to. It is stored, signed, retried and
- * logged as any other; `data.test` is true in it, its ids name no message.
+ * Sends a test event: a sample event of a real type to one endpoint, whatever it subscribes to. It is stored, signed,
+ * retried and logged like any other; its `data.test` is true and its ids name no message.
  */
 import { ALL_TYPES, EVENT_TYPES, isEventType, type EventType } from '#src/events/catalogue.ts'
 import { newId } from '#src/platform/id.ts'
@@ -9,12 +9,12 @@ import { notifySender, type Endpoint, type NotifyDeps } from './endpoints.ts'
 
 const RECIPIENT = 'recipient@example.com'
 
-/** The type that is sent when none is asked for. */
+/** The type to send if the request names none. */
 export function testEventTypeOf(endpoint: Endpoint): EventType {
   return endpoint.eventTypes.filter((type) => type !== ALL_TYPES).find(isEventType) ?? 'email.delivered'
 }
 
-/** The id of the event; null when the endpoint is switched off. */
+/** Returns the id of the event; null if the endpoint is disabled. */
 export async function sendTestEvent(
   ctx: NotifyDeps,
   workspaceId: string,
