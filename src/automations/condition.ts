@@ -69,23 +69,23 @@ function readField(name: string, { contact, event }: ConditionFacts): unknown {
 }
 
 type ComparedValue = string | number | boolean | null
-type Comparison = (found: unknown, wanted: ComparedValue) => boolean
+type Comparison = (found: unknown, expected: ComparedValue) => boolean
 
 const isPresent = (found: unknown): boolean =>
   found !== undefined && found !== null && found !== '' && !(Array.isArray(found) && found.length === 0)
-const equals: Comparison = (found, wanted) => isPresent(found) && compareValues(found, wanted) === 0
-const contains: Comparison = (found, wanted) =>
+const equals: Comparison = (found, expected) => isPresent(found) && compareValues(found, expected) === 0
+const contains: Comparison = (found, expected) =>
   Array.isArray(found)
-    ? found.some((one) => equals(one, wanted))
-    : isPresent(found) && toText(found).includes(toText(wanted))
+    ? found.some((one) => equals(one, expected))
+    : isPresent(found) && toText(found).includes(toText(expected))
 
 const COMPARISONS: Readonly<Record<keyof typeof OPERATORS, Comparison>> = {
   equals,
-  not_equals: (found, wanted) => !equals(found, wanted),
+  not_equals: (found, expected) => !equals(found, expected),
   contains,
-  not_contains: (found, wanted) => !contains(found, wanted),
-  greater_than: (found, wanted) => isPresent(found) && compareValues(found, wanted) > 0,
-  less_than: (found, wanted) => isPresent(found) && compareValues(found, wanted) < 0,
+  not_contains: (found, expected) => !contains(found, expected),
+  greater_than: (found, expected) => isPresent(found) && compareValues(found, expected) > 0,
+  less_than: (found, expected) => isPresent(found) && compareValues(found, expected) < 0,
   exists: isPresent,
   not_exists: (found) => !isPresent(found),
 }

@@ -12,7 +12,7 @@ const MAX_AUTOMATIONS = 50
 const ENROL_MEMBERS = prepared(
   'automation-enrol-members',
   sql`
-    WITH wanted AS MATERIALIZED (
+    WITH due AS MATERIALIZED (
       SELECT a.id, a.workspace_id, a.version, a.trigger_key::uuid AS audience_id, a.enrolled_to, v.first_step
       FROM automations a
       JOIN automation_versions v ON v.automation_id = a.id AND v.version = a.version
@@ -27,7 +27,7 @@ const ENROL_MEMBERS = prepared(
     ),
     members AS MATERIALIZED (
       SELECT w.id, m.contact_id
-      FROM wanted w
+      FROM due w
       CROSS JOIN LATERAL (
         SELECT contact_id
         FROM memberships
@@ -35,14 +35,14 @@ const ENROL_MEMBERS = prepared(
           AND is_subscribed
           AND contact_id > coalesce(w.enrolled_to, '00000000-0000-0000-0000-000000000000')
         ORDER BY contact_id
-        LIMIT (SELECT ${MAX_MEMBERS} / count(*) FROM wanted)
+        LIMIT (SELECT ${MAX_MEMBERS} / count(*) FROM due)
       ) m
     ),
     begun AS (
       INSERT INTO enrolments (automation_id, version, workspace_id, contact_id, step, due_at, created_at)
       SELECT w.id, w.version, w.workspace_id, c.id, w.first_step, $1, $1
       FROM members m
-      JOIN wanted w ON w.id = m.id
+      JOIN due w ON w.id = m.id
       JOIN contacts c ON c.id = m.contact_id
       ORDER BY w.id, c.id
       FOR KEY SHARE OF c
@@ -50,12 +50,12 @@ const ENROL_MEMBERS = prepared(
     ),
     reached AS MATERIALIZED (
       SELECT w.id, count(m.contact_id) AS n, (array_agg(m.contact_id ORDER BY m.contact_id DESC))[1] AS last
-      FROM wanted w
+      FROM due w
       LEFT JOIN members m ON m.id = w.id
       GROUP BY w.id
     )
     UPDATE automations a
-    SET is_enrolled = r.n < (SELECT ${MAX_MEMBERS} / count(*) FROM wanted),
+    SET is_enrolled = r.n < (SELECT ${MAX_MEMBERS} / count(*) FROM due),
       enrolled_to = coalesce(r.last, a.enrolled_to)
     FROM reached r
     WHERE a.id = r.id

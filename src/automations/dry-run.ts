@@ -28,7 +28,7 @@ export interface AutomationDryRunStep {
 
 export interface AutomationDryRun {
   readonly steps: readonly AutomationDryRunStep[]
-  readonly ending: Exclude<StepRunEnd, { kind: 'waits' }>
+  readonly end: Exclude<StepRunEnd, { kind: 'waits' }>
   readonly endsAtMs: number
 }
 
@@ -57,15 +57,15 @@ export function dryRun(
       const obstacle = step.type === 'send_email' ? start.obstacle(step) : null
       steps.push({ id, type: step.type, atMs: nowMs, answer, obstacle })
     }
-    const { end: ending } = run
-    if (ending.kind !== 'waits') return { steps, ending, endsAtMs: nowMs }
-    const eventArrives = ending.event !== null && assumptions.events.includes(ending.event)
-    if (!eventArrives) nowMs = ending.dueMs
+    const { end } = run
+    if (end.kind !== 'waits') return { steps, end, endsAtMs: nowMs }
+    const eventArrives = end.event !== null && assumptions.events.includes(end.event)
+    if (!eventArrives) nowMs = end.dueMs
     input = {
       ...input,
-      step: ending.step,
-      hasWaited: ending.event !== null,
-      receivedEvents: eventArrives && ending.event !== null ? [{ name: ending.event, properties: null }] : [],
+      step: end.step,
+      hasWaited: end.event !== null,
+      receivedEvents: eventArrives && end.event !== null ? [{ name: end.event, properties: null }] : [],
       refusal: input.refusal ?? refusalAfter(run.effects, input.audienceId),
       contact: withTags(input.contact, run.effects),
       mails: [...input.mails, ...assumedMails(run.effects, assumptions)],

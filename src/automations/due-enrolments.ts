@@ -48,7 +48,7 @@ const COLUMNS = sql`
     a.trigger_type AS "triggerType", a.trigger_key AS "triggerKey"
 `
 const CLAIM_DUE = prepared(
-  'enrolments-take',
+  'enrolments-claim',
   sql`
     WITH ready AS MATERIALIZED (
       SELECT a.*, row_number() OVER (PARTITION BY a.workspace_id ORDER BY random()) AS turn
@@ -93,7 +93,7 @@ export async function claimDueEnrolments(tx: Queryable, now: Date): Promise<DueE
 export type EnrolmentKey = Pick<DueEnrolment, 'automationId' | 'id'>
 
 const CLAIM_ONE = prepared(
-  'enrolments-take-one',
+  'enrolments-claim-one',
   sql`
     ${COLUMNS}
     FROM enrolments e
@@ -113,10 +113,10 @@ export async function claimEnrolment(
 }
 
 const LOCK_CONTACTS = prepared(
-  'automation-hold-contacts',
+  'automation-lock-contacts',
   'SELECT id FROM contacts WHERE id = ANY ($1) FOR NO KEY UPDATE SKIP LOCKED',
 )
-const FIND_CONTACTS = prepared('automation-contacts-there', 'SELECT id FROM contacts WHERE id = ANY ($1)')
+const FIND_CONTACTS = prepared('automation-find-contacts', 'SELECT id FROM contacts WHERE id = ANY ($1)')
 
 /**
  * Locks the contacts that may be changed. Returns the enrolments without those whose contact another transaction is

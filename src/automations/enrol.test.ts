@@ -1,4 +1,6 @@
-/** Enrolments on a real PostgreSQL: every way in, each exactly once, counted without waiting, gone with their contact. */
+/**
+ * Enrolments on PostgreSQL: every way to enrol works exactly once, counts without waiting, and ends with the contact.
+ */
 import { Readable } from 'node:stream'
 import { assert } from 'chai'
 import { saveContacts } from '#src/contacts/save-contacts.ts'
@@ -65,7 +67,7 @@ describe('enrolments', () => {
   const track = (email: string, name: string): Promise<number> =>
     trackEvent(ctx.db, { workspaceId, email }, { name, properties: null }, now)
 
-  it('an import enrols those who join by it, and a dry run nobody', async () => {
+  it('an import enrols the contacts that it adds; a dry run enrols none', async () => {
     const audienceId = await addAudience()
     const automation = await onJoin(audienceId)
     for (const [isDryRun, enrolled] of [
@@ -91,7 +93,7 @@ describe('enrolments', () => {
       assert.deepEqual(await counts(automation), [enrolled, 0, enrolled])
     }
   })
-  it('joining an audience is enrolling, in the same transaction', async () => {
+  it('joining an audience enrols in the same transaction', async () => {
     const audience = await addAudience()
     const [here, alsoHere] = [await onJoin(audience), await onJoin(audience)]
     const elsewhere = await onJoin(await addAudience())
@@ -114,7 +116,7 @@ describe('enrolments', () => {
     )
     assert.strictEqual(await stored(here), 4)
   })
-  it('a batch of an import is one statement, and due at the first step of the version in force', async () => {
+  it('an import batch enrols in one statement, at the first step of the current version', async () => {
     const audience = await addAudience()
     const id = await onJoin(audience)
     const changed = await changeAutomation(ctx, workspaceId, id, { steps: steps() })
@@ -133,7 +135,7 @@ describe('enrolments', () => {
     const { rows: notes } = await ctx.db.query('SELECT enrolled FROM enrolment_changes WHERE automation_id = $1', [id])
     assert.deepEqual(notes, [{ enrolled: 2000 }])
   })
-  it('nobody joins an automation as unsubscribed, or one that is not active', async () => {
+  it('unsubscribed contacts are not enrolled, and inactive automations enrol nobody', async () => {
     const audience = await addAudience()
     const [id, paused] = [await onJoin(audience), await onJoin(audience)]
     await changeAutomation(ctx, workspaceId, paused, { status: 'paused' })
@@ -151,7 +153,7 @@ describe('enrolments', () => {
     assert.deepEqual([await stored(id), await stored(paused)], [1, 0])
   })
 
-  it('fifty events at once, of one contact and of fifty', async () => {
+  it('fifty events at once, for one contact and for fifty, enrol each contact once', async () => {
     const id = await onEvent('e')
     await save(emails(50), null)
     const same = await Promise.all(Array.from({ length: 50 }, () => track('c0@x.example', 'e')))
@@ -166,7 +168,7 @@ describe('enrolments', () => {
     )
     assert.deepEqual([await counts(id), await stored(id)], [[50, 0, 50], 50])
   })
-  it('a contact that is deleted takes its enrolments along, also while it is enrolled; the figures of the past stay', async () => {
+  it('deleting a contact deletes its enrolments, even during enrolment; past counts stay', async () => {
     const id = await onEvent('e')
     await save(emails(20), null)
     await Promise.all(
@@ -179,7 +181,7 @@ describe('enrolments', () => {
     const [enrolled, completed, active] = await counts(id)
     assert.deepEqual([(enrolled ?? 0) <= 20, completed, active], [true, 0, 0])
   })
-  it('what ends is counted, once, however often it is folded', async () => {
+  it('an ended enrolment is counted once, however often deltas are applied', async () => {
     const id = await onEvent('e')
     await save(emails(30), null)
     for (const email of emails(30)) await track(email, 'e')
@@ -200,7 +202,7 @@ describe('enrolments', () => {
     assert.deepEqual(await counts(id), expected)
     assert.deepEqual((await ctx.db.query('SELECT 1 FROM enrolment_changes')).rows, [])
   })
-  it('who is in an archived automation leaves it', async () => {
+  it('archiving an automation ends its enrolments', async () => {
     const id = await onEvent('e')
     await save(emails(3), null)
     for (const email of emails(3)) await track(email, 'e')
@@ -220,7 +222,7 @@ describe('enrolments', () => {
     assert.deepEqual(await counts(id), [3, 0, 0])
     assert.strictEqual(await exitArchived(ctx.db, now), false)
   })
-  it('a contact of a deleted audience is unknown', async () => {
+  it('a contact only in deleted audiences is unknown', async () => {
     const id = await onEvent('e')
     const audience = await addAudience()
     await save(['ghost@x.example'], audience)
@@ -231,7 +233,7 @@ describe('enrolments', () => {
       kind: 'no-contact',
     })
   })
-  it('a workspace that goes takes all of it along', async () => {
+  it('deleting a workspace deletes its automations and enrolments', async () => {
     const id = await onEvent('e')
     await save(emails(2), null)
     await track('c0@x.example', 'e')

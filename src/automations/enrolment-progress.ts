@@ -36,17 +36,17 @@ const MOVE = prepared(
 
 export async function moveEnrolments(tx: Queryable, runs: readonly EnrolmentRun[], now: Date): Promise<void> {
   const rows = runs.map(
-    ({ enrolment: { automationId, id, version, properties }, result: { end: ending, event, receivedEvents } }) => ({
+    ({ enrolment: { automationId, id, version, properties }, result: { end, event, receivedEvents } }) => ({
       automationId,
       id,
       version,
       heard: receivedEvents.length === 0 ? null : JSON.stringify(receivedEvents),
       properties: event === properties ? null : jsonOrNull(event),
-      state: ending.kind === 'waits' ? 'active' : ending.kind,
-      step: ending.kind === 'waits' ? ending.step : null,
-      dueAt: ending.kind === 'waits' ? new Date(ending.dueMs) : null,
-      waitsFor: ending.kind === 'waits' ? ending.event : null,
-      reason: ending.kind === 'completed' ? null : ending.reason,
+      state: end.kind === 'waits' ? 'active' : end.kind,
+      step: end.kind === 'waits' ? end.step : null,
+      dueAt: end.kind === 'waits' ? new Date(end.dueMs) : null,
+      waitsFor: end.kind === 'waits' ? end.event : null,
+      reason: end.kind === 'completed' ? null : end.reason,
     }),
   )
   await tx.query(MOVE, [

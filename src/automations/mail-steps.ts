@@ -133,7 +133,7 @@ const FIND_CONTENT = prepared(
   `,
 )
 const LINK_CONTENT = prepared(
-  'automation-content-keep',
+  'automation-content-link',
   sql`
     INSERT INTO automation_contents (automation_id, version, step, template_version, content_id)
     VALUES ($1, $2, $3, $4, $5)

@@ -1,4 +1,4 @@
-/** What is forgotten after its time, and what keeps it. */
+/** What maintenance deletes after the retention period, and what it retains. */
 import { assert } from 'chai'
 import { saveContacts } from '#src/contacts/save-contacts.ts'
 import { newId } from '#src/platform/id.ts'
@@ -15,7 +15,7 @@ import { deleteEnded, applyCounterDeltas, applyStepCounterDeltas } from './maint
 
 const DAY_MS = 86_400_000
 
-describe('what automations leave behind them', () => {
+describe('maintenance of automations', () => {
   let ctx: TestContext
   let workspaceId: string
   before(async () => {
@@ -35,7 +35,7 @@ describe('what automations leave behind them', () => {
   const left = async (table: string): Promise<number> =>
     (await ctx.db.query<{ n: number }>(`SELECT count(*)::int AS n FROM ${table}`)).rows[0]?.n ?? assert.fail()
 
-  it('who ended is forgotten after 90 days, with his mails; the counts keep him, and who is in it stays', async () => {
+  it('ended enrolments and their message links are deleted after 90 days; counts and active enrolments stay', async () => {
     const mail = { type: 'send_email', id: 'm', subject: 'S', body: 'B', from: 'me@sender.example' }
     const later300 = [
       { type: 'delay', id: 'd', days: 300 },
@@ -75,7 +75,7 @@ describe('what automations leave behind them', () => {
     await ctx.db.query('DELETE FROM contacts WHERE workspace_id = $1', [workspaceId])
     assert.deepEqual([await left('enrolments'), await left('automation_mails')], [0, 0])
   })
-  it('calls are forgotten 30 days after they were made, but for those that are still to be made', async () => {
+  it('webhook calls are deleted 30 days after they were created, except pending ones', async () => {
     for (const state of ['pending', 'delivered', 'failed'])
       await ctx.db.query(
         sql`

@@ -12,9 +12,9 @@ const SLICE = 5000
 const RETENTION_DAYS = 90
 
 const APPLY_DELTAS = prepared(
-  'enrolments-fold',
+  'enrolments-apply-deltas',
   sql`
-    WITH taken AS (
+    WITH deltas AS (
       DELETE FROM enrolment_changes
       WHERE id IN (
         SELECT id
@@ -25,27 +25,27 @@ const APPLY_DELTAS = prepared(
       )
       RETURNING automation_id, enrolled, completed, active
     ),
-    folded AS (
+    applied AS (
       UPDATE automations a
       SET enrolled_count = enrolled_count + n.enrolled,
         completed_count = completed_count + n.completed,
         active_count = active_count + n.active
       FROM (
         SELECT automation_id, sum(enrolled) AS enrolled, sum(completed) AS completed, sum(active) AS active
-        FROM taken
+        FROM deltas
         GROUP BY automation_id
       ) n
       WHERE a.id = n.automation_id
     )
     SELECT count(*) AS n
-    FROM taken
+    FROM deltas
   `,
 )
 
 const APPLY_STEP_DELTAS = prepared(
-  'automation-steps-fold',
+  'automation-steps-apply-deltas',
   sql`
-    WITH taken AS (
+    WITH deltas AS (
       DELETE FROM automation_step_changes
       WHERE id IN (
         SELECT id
@@ -56,10 +56,10 @@ const APPLY_STEP_DELTAS = prepared(
       )
       RETURNING automation_id, step, passed, waiting
     ),
-    folded AS (
+    applied AS (
       INSERT INTO automation_steps AS s (automation_id, step, passed, waiting)
       SELECT automation_id, step, sum(passed), sum(waiting)
-      FROM taken t
+      FROM deltas t
       WHERE EXISTS (SELECT FROM automations a WHERE a.id = t.automation_id)
       GROUP BY automation_id, step
       ORDER BY automation_id, step
@@ -67,7 +67,7 @@ const APPLY_STEP_DELTAS = prepared(
       DO UPDATE SET passed = s.passed + excluded.passed, waiting = s.waiting + excluded.waiting
     )
     SELECT count(*) AS n
-    FROM taken
+    FROM deltas
   `,
 )
 
@@ -127,7 +127,7 @@ const DELETE_ENDED = prepared(
       LIMIT ${SLICE}
       FOR UPDATE SKIP LOCKED
     ),
-    gone AS (
+    deleted AS (
       DELETE FROM enrolments e
       USING old o
       WHERE e.automation_id = o.automation_id AND e.id = o.id
@@ -135,11 +135,11 @@ const DELETE_ENDED = prepared(
     ),
     mails AS (
       DELETE FROM automation_mails k
-      USING gone g
+      USING deleted g
       WHERE k.enrolment_id = g.id
     )
     SELECT count(*) AS n
-    FROM gone
+    FROM deleted
   `,
 )
 

@@ -1,4 +1,7 @@
-/** Slices on a real PostgreSQL, one by one: whose turn it is, who is passed over, and what events say to those who are on their way. */
+/**
+ * Slices of automations on PostgreSQL, one by one: which enrolments are claimed or skipped, and how events reach
+ * enrolments between two steps.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
 import { findTemplateUsage } from '#src/campaigns/template-usage.ts'
@@ -107,7 +110,7 @@ describe('slices of automations', () => {
     (await ctx.db.query<{ properties: unknown }>('SELECT properties FROM enrolments WHERE automation_id = $1', [id]))
       .rows[0]?.properties
 
-  it('thousands in some automations hold up nobody in another one', async () => {
+  it('thousands of enrolments in some automations do not delay another automation', async () => {
     await addContacts(1500)
     for (let i = 0; i < 3; i++) await enrolAll(await make([tag('x')]))
     const late = await make([tag('y')])
@@ -115,7 +118,7 @@ describe('slices of automations', () => {
     await runSlice(parts)
     assert.strictEqual(await count(late, 'completed'), 1)
   })
-  it('a workspace with many automations gets no more of a slice than one with a few', async () => {
+  it('a workspace with many automations gets no larger share of a slice', async () => {
     await addContacts(20)
     for (let i = 0; i < 80; i++) await enrolAll(await make([tag(`x${i}`)]))
     workspaceId = await ctx.newWorkspace()
@@ -125,7 +128,7 @@ describe('slices of automations', () => {
     await runSlice(parts)
     assert.strictEqual(await count(few, 'completed'), 300)
   })
-  it('audiences whose moments come at once begin side by side', async () => {
+  it('audiences that start at the same time are enrolled side by side', async () => {
     const audienceId = await addAudience()
     await addContacts(3500, audienceId)
     const at = new Date(ctx.clock.now() + 60_000).toISOString()
@@ -142,7 +145,7 @@ describe('slices of automations', () => {
     for (const id of ids) assert.strictEqual(await count(id, 'active'), 3500)
   })
 
-  it('who is being changed or deleted by others is passed over until they are done; they wait for nobody either', async () => {
+  it('contacts locked by other transactions are skipped until they are free, without deadlock', async () => {
     await addContacts(3)
     const id = await make([tag('x')])
     await enrolAll(id)
@@ -158,7 +161,7 @@ describe('slices of automations', () => {
     assert.deepEqual([await count(id, 'completed'), await count(id, 'active')], [2, 0])
   })
 
-  it('who is taken out of an audience stays a contact, also where another one was just deleted', async () => {
+  it('removal from an audience keeps the contact, even if another audience was just deleted', async () => {
     const [left, deleted] = [await addAudience(), await addAudience()]
     for (const audienceId of [left, deleted]) await addContacts(1, audienceId)
     await deleteAudience(ctx.db, workspaceId, deleted)
@@ -170,7 +173,7 @@ describe('slices of automations', () => {
     }
     assert.deepEqual([await tags(), await count(id, 'completed')], [['x'], 1])
   })
-  it('contacts in several automations, some deleted meanwhile: nobody waits for good, and all changes are there', async () => {
+  it('contacts in several automations, some deleted meanwhile: no deadlock and no lost change', async () => {
     await addContacts(300)
     const audience_id = await addAudience()
     const joining = { type: 'add_to_audience', audience_id }
@@ -200,7 +203,7 @@ describe('slices of automations', () => {
     )
     assert.deepEqual(rows, [{ tags: 2, audiences: 1 }])
   })
-  it('tags are any that contacts may have, each once, and not more than a contact may have', async () => {
+  it('adds any valid tag once, up to the limit of a contact', async () => {
     await addContacts(1)
     const odd = ['a|b', "quo'te", '{x,y}', 'NULL', 'ü "z"', ' spaced ']
     await enrol(await make([...odd.map(tag), tag('a|b'), tag('gone'), { type: 'remove_tag', tag: 'gone' }]))
@@ -210,7 +213,7 @@ describe('slices of automations', () => {
     await runSlice(parts)
     assert.deepEqual([(await tags()).length, (await tags()).includes('a|b')], [100, false])
   })
-  it('who was enrolled for a moment begins at the moment that it is moved to', async () => {
+  it('rescheduling a date_time automation moves enrolments that have not started', async () => {
     await addContacts(1)
     const at = (hours: number): string => new Date(ctx.clock.now() + hours * 3_600_000).toISOString()
     const id = await make([tag('x')], { triggerType: 'date_time', triggerConfig: { at: at(1) } })
@@ -230,7 +233,7 @@ describe('slices of automations', () => {
     await runSlice(parts)
     assert.deepEqual(await tags(), ['x'])
   })
-  it('who moves goes on in the version that asked him to, also where a later one lets everybody finish', async () => {
+  it('moved contacts continue in the version that moved them, even if a later version moves nobody', async () => {
     await addContacts(1)
     const steps = (name: string): readonly object[] => [
       { type: 'delay', id: 'd', hours: 1 },
@@ -254,7 +257,7 @@ describe('slices of automations', () => {
     await runSlice(parts)
     assert.deepEqual(await tags(), ['second'])
   })
-  it('a template is in use while somebody finishes a version that sends it', async () => {
+  it('a template is in use while a contact is in a version that sends it', async () => {
     await addContacts(1)
     await addDomain()
     const template = newId()
@@ -276,7 +279,7 @@ describe('slices of automations', () => {
     await runSlice(parts)
     assert.strictEqual(await findTemplateUsage(ctx.db, workspaceId, template), null)
   })
-  it('two slices at once share what is left of a quota; who gets none waits, and says why', async () => {
+  it('two concurrent slices share the remaining quota; the others wait with a reason', async () => {
     await addContacts(1200)
     await addDomain()
     const id = await make([{ type: 'send_email', subject: 'S', body: 'B', from: 'me@sender.example' }])
@@ -306,7 +309,7 @@ describe('slices of automations', () => {
     hours: 1,
     yes: [tag(yes)],
   })
-  it('two events that come before anybody looks are both met', async () => {
+  it('two events that arrive before the next slice are both consumed', async () => {
     await addContacts(1)
     const id = await make([wait('a', 'A'), wait('b', 'B')])
     await enrol(id)
@@ -320,7 +323,7 @@ describe('slices of automations', () => {
     assert.deepEqual(await tags(), ['A', 'B'])
     assert.deepEqual(await properties(id), { a: 1, b: 2 })
   })
-  it('in whatever order they come', async () => {
+  it('events are consumed in any order of arrival', async () => {
     await addContacts(1)
     const id = await make([wait('a', 'A'), wait('b', 'B')])
     await enrol(id)
@@ -338,7 +341,7 @@ describe('slices of automations', () => {
     await runSlice(parts)
     assert.deepEqual([await tags(), await count(id, 'active')], [['once'], 1])
   })
-  it('the event that begins it ends no wait in it', async () => {
+  it('the event that starts an automation ends no wait in it', async () => {
     await addContacts(1)
     const id = await make([wait('paid', 'paid')], {
       triggerType: 'contact_event',
@@ -351,7 +354,7 @@ describe('slices of automations', () => {
     await runSlice(parts)
     assert.deepEqual([await count(id, 'completed'), await properties(id)], [1, { n: 2 }])
   })
-  it('an event that nobody waits for changes no properties', async () => {
+  it('an event that no step waits for changes no properties', async () => {
     await addContacts(1)
     const id = await make([{ type: 'delay', hours: 1 }, tag('x')])
     await enrol(id, { plan: 'basic' })
@@ -359,7 +362,7 @@ describe('slices of automations', () => {
     await runSlice(parts)
     assert.deepEqual(await properties(id), { plan: 'basic' })
   })
-  it('who is held at a mail hears events too', async () => {
+  it('an enrolment held at a mail step receives events', async () => {
     await addContacts(1)
     const id = await make([tag('x')])
     await ctx.db.query(`UPDATE automation_versions SET steps = $2, first_step = 'm' WHERE automation_id = $1`, [
@@ -395,7 +398,7 @@ describe('slices of automations', () => {
     await runSlice(parts)
     assert.deepEqual(await tags(), ['paid'])
   })
-  it('properties of event upon event stay small', async () => {
+  it('the merged properties of many events stay small', async () => {
     await addContacts(1)
     const id = await make(Array.from({ length: 5 }, (_, i) => wait(`e${i}`, `t${i}`)))
     await enrol(id)
@@ -427,7 +430,7 @@ describe('slices of automations', () => {
     ['a click', [['email.clicked', false]], ['opened', 'clicked']],
   ]
   for (const [what, events, expected] of OPENINGS) {
-    it(`what people did with a mail is asked: ${what}`, async () => {
+    it(`conditions on opens and clicks see only actions of people: ${what}`, async () => {
       const asks = (type: string): object => ({ type: 'condition', condition: { type }, yes: [tag(type)], no: [] })
       await addContacts(1)
       await addDomain()

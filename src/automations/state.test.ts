@@ -12,7 +12,7 @@ const sorted = (names: Iterable<string>): string[] => [...names].toSorted((a, b)
 const column = (table: Readonly<Record<string, object>>, field: string): Record<string, unknown> =>
   Object.fromEntries(Object.entries(table).map(([name, row]) => [name, (row as Record<string, unknown>)[field]]))
 
-describe('the lives of automations and campaigns', () => {
+describe('the states of automations and campaigns', () => {
   let database: OpenDatabase
   let db: Db
   before(async () => {
@@ -28,7 +28,7 @@ describe('the lives of automations and campaigns', () => {
     ['campaigns_status', CAMPAIGN_STATES],
   ]
   for (const [constraint, names] of CHECKS) {
-    it(`the database knows the same names: ${constraint}`, async () => {
+    it(`the CHECK constraint lists the same names: ${constraint}`, async () => {
       const {
         rows: [row],
       } = await db.query<{ text: string }>(
@@ -62,7 +62,7 @@ describe('the lives of automations and campaigns', () => {
       }
     })
   }
-  it('docs/guides/automations.md names every comparison', () => {
+  it('docs/guides/automations.md lists every operator', () => {
     for (const name of Object.keys(OPERATORS)) assert.ok(docs('automations').includes(`\`${name}\``), name)
   })
 

@@ -1,4 +1,4 @@
-/** The way of a contact through steps, by table: what is done, where it waits, what was passed. */
+/** Runs of steps without a database: effects, where the contact waits, and which steps were passed. */
 import { assert } from 'chai'
 import fc from 'fast-check'
 import type { ContactFields } from '#src/contacts/contact-fields.ts'
@@ -74,7 +74,7 @@ const asks = (id: string, condition: object, yes: object[], no: object[]): objec
 })
 const AUDIENCE = '01900000-0000-7000-8000-000000000001'
 
-describe('the way through an automation', () => {
+describe('a run of automation steps', () => {
   const ROWS: readonly (readonly [what: string, steps: object[], from: Partial<StepRunInput>, told: string])[] = [
     ['no steps', [], {}, 'completed'],
     ['a mail and the end', [mail('m')], {}, 'm mail:m completed'],
@@ -217,7 +217,7 @@ describe('the way through an automation', () => {
   ]
   for (const [what, steps, from, expected] of ROWS) it(what, () => assert.strictEqual(told(go(steps, from)), expected))
 
-  it('a mail that cannot be sent now waits at its step and says why', () => {
+  it('a message that cannot be sent now waits at its step with a reason', () => {
     const walked = go(
       [tag('t', 'a'), mail('m')],
       {},
@@ -237,7 +237,7 @@ describe('the way through an automation', () => {
   })
 })
 
-describe('comparisons of attributes', () => {
+describe('comparison of attributes', () => {
   const ROWS: readonly (readonly [
     attribute: string,
     operator: string,
@@ -281,7 +281,7 @@ describe('comparisons of attributes', () => {
   }
 })
 
-describe('moments without a zone', () => {
+describe('timestamps without a zone', () => {
   const zone = process.env['TZ']
   before(() => {
     process.env['TZ'] = 'America/New_York'
@@ -297,7 +297,7 @@ describe('moments without a zone', () => {
     ['2029-05-01T10:00:00+02:00', '2029-05-01 08:00:00'],
   ]
   for (const [found, value] of ROWS) {
-    it(`are of UTC, wherever the server stands: ${found} is ${value}`, () => {
+    it(`are UTC in any server time zone: ${found} is ${value}`, () => {
       const question = { type: 'attribute', attribute: 'event.at', operator: 'equals', value }
       assert.strictEqual(go([asks('q', question, [tag('y', 'yes')], [])], { event: { at: found } }).effects.length, 1)
     })
@@ -331,7 +331,7 @@ describe('any steps', () => {
     ),
   }))
 
-  it('a walk ends, passes no step twice, goes on where it waits, and always comes to an end', () => {
+  it('a run passes no step twice, continues where it waited, and always ends', () => {
     fc.assert(
       fc.property(list, fc.infiniteStream(fc.boolean()), (written, luck) => {
         const read = readSteps(written)

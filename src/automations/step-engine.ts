@@ -80,7 +80,7 @@ interface RunState {
 }
 
 /** The result of one step: the next step, or the end of the run. */
-type StepTransition = { readonly to: string | null } | { readonly ending: StepRunEnd }
+type StepTransition = { readonly to: string | null } | { readonly end: StepRunEnd }
 
 export function runSteps(program: Program, input: StepRunInput, rules: StepRunRules): StepRunResult {
   const { contact, audienceId, refusal, event, step, hasWaited } = input
@@ -94,19 +94,19 @@ export function runSteps(program: Program, input: StepRunInput, rules: StepRunRu
     effects: [],
     passed: [],
   }
-  const finish = (ending: StepRunEnd): StepRunResult => ({
-    end: ending,
+  const finish = (end: StepRunEnd): StepRunResult => ({
+    end,
     effects: state.effects,
     passed: state.passed,
     event: state.event,
-    receivedEvents: ending.kind === 'waits' && ending.reason !== null ? state.receivedEvents : [],
+    receivedEvents: end.kind === 'waits' && end.reason !== null ? state.receivedEvents : [],
   })
   let stepId = step
   while (stepId !== null) {
     const placed = program.steps.get(stepId)
     if (placed === undefined) return finish({ kind: 'exited', reason: 'its current step no longer exists' })
     const transition = runStep(placed, state, { ...input, hasWaited: hasWaited && stepId === step }, rules)
-    if ('ending' in transition) return finish(transition.ending)
+    if ('end' in transition) return finish(transition.end)
     stepId = transition.to
   }
   return finish({ kind: 'completed' })
@@ -116,7 +116,7 @@ function runStep(placed: ProgramStep, state: RunState, input: StepRunInput, rule
   const { step, next } = placed
   if (step.type === 'send_email') {
     const blocked = findMailEnd(step, state, rules)
-    if (blocked !== null) return { ending: blocked }
+    if (blocked !== null) return { end: blocked }
   }
   const isYes = answerStep(step, state)
   if (step.type === 'wait_for_event' && isYes === false && !input.hasWaited)
@@ -124,7 +124,7 @@ function runStep(placed: ProgramStep, state: RunState, input: StepRunInput, rule
   state.passed.push({ id: step.id, answer: isYes })
   if (isYes !== null) return { to: branchOf(placed, isYes) }
   if (step.type === 'delay') return next === null ? { to: null } : waitUntil(rules, next, step.seconds, null)
-  if (step.type === 'exit') return { ending: { kind: 'exited', reason: 'a step ended it' } }
+  if (step.type === 'exit') return { end: { kind: 'exited', reason: 'a step ended it' } }
   recordEffect(state, effectOf(step as EffectStep, state.event))
   return { to: next }
 }
@@ -154,7 +154,7 @@ function findMailEnd(step: MailStep, { refusal }: RunState, { obstacle, nowMs }:
 }
 
 function waitUntil({ nowMs }: StepRunRules, step: string, seconds: number, event: string | null): StepTransition {
-  return { ending: { kind: 'waits', step, dueMs: nowMs + seconds * 1000, event, reason: null } }
+  return { end: { kind: 'waits', step, dueMs: nowMs + seconds * 1000, event, reason: null } }
 }
 
 function recordEffect(state: RunState, effect: Effect): void {

@@ -24,7 +24,7 @@ type Unit = keyof typeof SECONDS
 
 type IssueContext = z.core.$RefinementCtx
 
-const mail = z.object(contentFields).transform((given, sink) => {
+const mailFields = z.object(contentFields).transform((given, sink) => {
   const content = useTextAsBody(normalizeContent(given, sink))
   for (const { path, message } of findMissingContent(content)) addIssue(sink, path, message)
   const { template_id, subject, body, text, from, from_name, reply_to } = content
@@ -39,24 +39,24 @@ const mail = z.object(contentFields).transform((given, sink) => {
   }
 })
 
-const amount = z.number().min(0).nullish()
+const amountField = z.number().min(0).nullish()
 const duration = z.object({
-  seconds: amount,
-  minutes: amount,
-  hours: amount,
-  days: amount,
-  weeks: amount,
-  amount: amount.meta({ description: 'together with unit' }),
-  duration: amount.meta(aliasOf('amount')),
-  value: amount.meta(aliasOf('amount')),
+  seconds: amountField,
+  minutes: amountField,
+  hours: amountField,
+  days: amountField,
+  weeks: amountField,
+  amount: amountField.meta({ description: 'together with unit' }),
+  duration: amountField.meta(aliasOf('amount')),
+  value: amountField.meta(aliasOf('amount')),
   unit: z
     .string()
     .nullish()
     .meta({ description: Object.keys(SECONDS).join(', ') }),
-  delay_seconds: amount.meta(aliasOf('seconds')),
+  delay_seconds: amountField.meta(aliasOf('seconds')),
 })
-const delay = duration.transform((given, sink) => ({ seconds: readDuration(given, sink) }))
-const wait = duration
+const delayFields = duration.transform((given, sink) => ({ seconds: readDuration(given, sink) }))
+const waitFields = duration
   .extend({
     event_name: nonEmptyLine(MAX_NAME).nullish(),
     eventName: nonEmptyLine(MAX_NAME).nullish().meta(aliasOf('event_name')),
@@ -71,8 +71,8 @@ const wait = duration
 function readDuration(given: z.output<typeof duration>, sink: IssueContext): number {
   const units = Object.keys(SECONDS) as Unit[]
   const unit = readUnit(given.unit, sink)
-  const counted = units.reduce((sum, name) => sum + (given[name] ?? 0) * SECONDS[name], given.delay_seconds ?? 0)
-  const seconds = Math.round(counted + (given.amount ?? given.duration ?? given.value ?? 0) * SECONDS[unit])
+  const fixedSeconds = units.reduce((sum, name) => sum + (given[name] ?? 0) * SECONDS[name], given.delay_seconds ?? 0)
+  const seconds = Math.round(fixedSeconds + (given.amount ?? given.duration ?? given.value ?? 0) * SECONDS[unit])
   if (seconds < 1 || seconds > LONGEST_DELAY_SECONDS) addIssue(sink, 'seconds', 'must be from 1 second to 365 days')
   return seconds
 }
@@ -98,13 +98,13 @@ export const OPERATORS = {
 type Operator = keyof typeof OPERATORS
 
 const WHICH_MAIL = 'id of a send_email step; the latest mail of this automation when left out'
-const mailStep = z
+const mailCondition = z
   .object({ step: z.string().max(64).nullish().meta({ description: WHICH_MAIL }) })
   .transform(({ step }) => ({ step: step ?? null }))
-const compared = z
+const comparedValue = z
   .union([z.string().max(MAX_VALUE), z.number(), z.boolean()], 'must be a string, a number or a boolean')
   .nullish()
-const attribute = z
+const attributeCondition = z
   .object({
     attribute: nonEmptyLine(MAX_NAME)
       .nullish()
@@ -115,7 +115,7 @@ const attribute = z
       .string()
       .nullish()
       .meta({ description: `${Object.keys(OPERATORS).join(', ')}; equals when left out` }),
-    value: compared,
+    value: comparedValue,
   })
   .transform((given, sink) => {
     const name = given.attribute ?? given.field ?? given.name
@@ -137,8 +137,12 @@ function readOperator(input: string): Operator | null {
 
 /** The kinds of conditions, one row each. */
 export const CONDITIONS = {
-  opened: { does: 'an email of this automation was opened', aliases: ['email_opened'], fields: mailStep },
-  clicked: { does: 'a link in an email of this automation was clicked', aliases: ['email_clicked'], fields: mailStep },
+  opened: { does: 'an email of this automation was opened', aliases: ['email_opened'], fields: mailCondition },
+  clicked: {
+    does: 'a link in an email of this automation was clicked',
+    aliases: ['email_clicked'],
+    fields: mailCondition,
+  },
   has_tag: {
     does: 'the contact has the tag',
     aliases: ['tag'],
@@ -147,12 +151,12 @@ export const CONDITIONS = {
   attribute: {
     does: 'a field or attribute of the contact, or a property of the event, matches the comparison',
     aliases: ['attribute_compare', 'compare'],
-    fields: attribute,
+    fields: attributeCondition,
   },
 } as const
 
-const tag = z.object({ tag: nonEmptyLine(MAX_TAG).trim() })
-const audience = z
+const tagFields = z.object({ tag: nonEmptyLine(MAX_TAG).trim() })
+const audienceFields = z
   .object({ audience_id: uuid.nullish(), audienceId: uuid.nullish().meta(aliasOf('audience_id')) })
   .transform((given, sink) => {
     const id = given.audience_id ?? given.audienceId
@@ -160,15 +164,15 @@ const audience = z
     return { audience_id: id ?? '' }
   })
 
-const address = z.object({ url: singleLine(2048).trim() })
+const webhookFields = z.object({ url: singleLine(2048).trim() })
 
 export const STEP_KINDS = {
   send_email: {
     does: 'sends an email, from a template or with its own subject and body',
     aliases: ['email', 'send'],
-    fields: mail,
+    fields: mailFields,
   },
-  delay: { does: 'waits, from one second to one year', aliases: ['wait'], fields: delay },
+  delay: { does: 'waits, from one second to one year', aliases: ['wait'], fields: delayFields },
   condition: {
     does: 'evaluates a condition, runs the steps of `yes` or of `no`, then continues with the next step',
     aliases: ['if', 'branch'],
@@ -179,20 +183,20 @@ export const STEP_KINDS = {
       'waits for an event of the contact; runs the steps of `yes` when it comes, or of `no` when the time is over, ' +
       'then continues with the next step',
     aliases: ['wait_for', 'wait_until'],
-    fields: wait,
+    fields: waitFields,
   },
-  add_tag: { does: 'adds a tag to the contact', aliases: ['tag'], fields: tag },
-  remove_tag: { does: 'removes a tag from the contact', aliases: ['untag'], fields: tag },
-  add_to_audience: { does: 'adds the contact to an audience', aliases: ['add_audience'], fields: audience },
+  add_tag: { does: 'adds a tag to the contact', aliases: ['tag'], fields: tagFields },
+  remove_tag: { does: 'removes a tag from the contact', aliases: ['untag'], fields: tagFields },
+  add_to_audience: { does: 'adds the contact to an audience', aliases: ['add_audience'], fields: audienceFields },
   remove_from_audience: {
     does: 'removes the contact from an audience',
     aliases: ['remove_audience'],
-    fields: audience,
+    fields: audienceFields,
   },
   webhook: {
     does: 'posts the contact and the event to a URL',
     aliases: ['call_webhook', 'http'],
-    fields: address,
+    fields: webhookFields,
   },
   exit: { does: 'ends the automation for this contact', aliases: ['stop', 'end'], fields: z.object({}) },
 } as const

@@ -27,7 +27,7 @@ function wrong(written: readonly unknown[]): string[] {
   return result.ok ? [] : result.details.map(({ path }) => path)
 }
 
-/** A step of each kind and what it is stored as, besides its id. */
+/** A step of each kind and the form in which it is stored, without its id. */
 const FORMS: readonly (readonly [what: string, written: object, stored: object])[] = [
   ['a mail', MAIL, WHOLE_MAIL],
   [
@@ -154,7 +154,7 @@ function nest(depth: number): object {
 }
 
 describe('steps', () => {
-  it('has a form for each kind', () => {
+  it('covers every kind of step', () => {
     const kinds = new Set(FORMS.map(([, , stored]) => (stored as { type: string }).type))
     assert.deepEqual(
       [...kinds].toSorted((a, b) => a.localeCompare(b)),
@@ -169,9 +169,9 @@ describe('steps', () => {
     })
   }
   for (const [why, written, path] of REFUSED)
-    it(`refuses ${why} and says where`, () => assert.ok(wrong(written).includes(path), wrong(written).join()))
+    it(`rejects ${why} and reports the path`, () => assert.ok(wrong(written).includes(path), wrong(written).join()))
 
-  it('gives each step an id and keeps those that it has', () => {
+  it('gives each step an id and keeps existing ids', () => {
     const [end, both] = [
       { type: 'exit', id: 'mine' },
       { yes: [{ type: 'exit' }], no: [{ type: 'exit' }] },
@@ -184,7 +184,7 @@ describe('steps', () => {
       ['steps.0', 'steps.1', 'steps.1.yes.0', 'steps.1.no.0'],
     )
   })
-  it('bounds depth and number', () => {
+  it('limits depth and number', () => {
     assert.deepEqual(wrong([nest(MAX_DEPTH)]), [])
     assert.strictEqual(wrong([nest(MAX_DEPTH + 1)]).length, 1)
     const many = (n: number): object[] => Array.from({ length: n }, () => ({ type: 'exit' }))
@@ -193,11 +193,11 @@ describe('steps', () => {
     assert.deepEqual(wrong(many(100_000)), [''])
     assert.strictEqual(wrong([{ type: 'condition', condition: 'opened', yes: many(60), no: many(60) }]).length, 1)
   })
-  it('bounds the size of all together', () => {
+  it('limits the total size', () => {
     const mail = { type: 'send_email', subject: 'x', body: 'x'.repeat(900_000), from: 'me@a.example' }
     assert.deepEqual([wrong([mail, mail]), wrong([mail, mail, mail])], [[], ['']])
   })
-  it('never throws, and what it takes it takes again unchanged', () => {
+  it('never throws, and accepts its own output unchanged', () => {
     const leaf = fc.oneof(fc.jsonValue({ maxDepth: 1 }), fc.constantFrom(...FORMS.map(([, written]) => written)))
     const question = fc.constantFrom('opened', { type: 'has_tag', tag: 'a' })
     const { step } = fc.letrec<{ step: unknown }>((tie) => {

@@ -104,8 +104,8 @@ function isObject(value: unknown): value is Json {
 
 function readStep(input: unknown, path: StepPath, state: ParseState): Step | null {
   const given = isObject(input) ? withConfig(input) : null
-  const named = given?.['type'] ?? given?.['kind'] ?? given?.['action']
-  const type = typeof named === 'string' ? findKind(STEP_KINDS, named) : null
+  const name = given?.['type'] ?? given?.['kind'] ?? given?.['action']
+  const type = typeof name === 'string' ? findKind(STEP_KINDS, name) : null
   if (given === null || type === null) {
     addDetail(state, given === null ? path : [...path, 'type'], `must be one of ${Object.keys(STEP_KINDS).join(', ')}`)
     return null
@@ -133,12 +133,12 @@ function readId(input: unknown, path: StepPath, state: ParseState): string {
 }
 
 function readCondition(given: Json, id: string, path: StepPath, state: ParseState): Step | null {
-  const asked = [given['condition'], given['if'], given['check']].find(isObject) ?? given
-  const named =
-    asked === given ? (given['condition'] ?? given['if'] ?? given['check']) : (asked['type'] ?? asked['kind'])
-  const type = typeof named === 'string' ? findKind(CONDITIONS, named) : null
+  const source = [given['condition'], given['if'], given['check']].find(isObject) ?? given
+  const name =
+    source === given ? (given['condition'] ?? given['if'] ?? given['check']) : (source['type'] ?? source['kind'])
+  const type = typeof name === 'string' ? findKind(CONDITIONS, name) : null
   const at = [...path, 'condition']
-  const fields = type === null ? null : readFields<object>(CONDITIONS[type].fields, asked, at, state)
+  const fields = type === null ? null : readFields<object>(CONDITIONS[type].fields, source, at, state)
   const { yes, no } = readBranches(given, path, state)
   if (type === null) addDetail(state, [...at, 'type'], `must be one of ${Object.keys(CONDITIONS).join(', ')}`)
   return type === null || fields === null
@@ -194,11 +194,11 @@ export const stepsField = z
     'must be a list of steps',
   )
   .meta({ description: `at most ${MAX_STEPS}, conditions at most ${MAX_DEPTH} deep` })
-  .transform((written, sink) => {
-    const read = readSteps(written)
+  .transform((input, issues) => {
+    const read = readSteps(input)
     if (read.ok) return read.steps
     for (const { path, message } of read.details)
-      sink.addIssue({ code: 'custom', path: path === '' ? [] : [path], message })
+      issues.addIssue({ code: 'custom', path: path === '' ? [] : [path], message })
     return z.NEVER
   })
 

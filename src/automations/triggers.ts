@@ -16,7 +16,7 @@ export const eventName = nonEmptyLine(MAX_EVENT_NAME).trim()
 
 type IssueContext = z.core.$RefinementCtx
 
-const event = z
+const eventConfig = z
   .object({
     event_name: eventName.nullish(),
     eventName: eventName.nullish().meta(aliasOf('event_name')),
@@ -26,12 +26,12 @@ const event = z
     event_name: required(given.event_name ?? given.eventName ?? given.event, 'event_name', sink),
   }))
 
-const audience = z
+const audienceConfig = z
   .object({ audience_id: uuid.nullish(), audienceId: uuid.nullish().meta(aliasOf('audience_id')) })
   .transform((given, sink) => ({ audience_id: required(given.audience_id ?? given.audienceId, 'audience_id', sink) }))
 
 const timeField = z.string().max(64).nullish()
-const dateTime = z
+const dateTimeConfig = z
   .object({
     at: timeField,
     date: timeField.meta(aliasOf('at')),
@@ -64,17 +64,17 @@ export const TRIGGERS = {
   contact_event: {
     when: 'an event with this name is tracked for a contact',
     aliases: ['event', 'custom_event'],
-    config: event,
+    config: eventConfig,
   },
   contact_added_to_audience: {
     when: 'a contact joins the audience as a subscribed member, in any way',
     aliases: ['audience', 'added_to_audience', 'contact_added'],
-    config: audience,
+    config: audienceConfig,
   },
   date_time: {
     when: 'the given time comes: members of the audience, if one is given, and contacts enrolled earlier start then',
     aliases: ['date', 'datetime', 'schedule'],
-    config: dateTime,
+    config: dateTimeConfig,
   },
   manual: { when: 'a contact is enrolled by the API', aliases: ['api'], config: z.object({}) },
 } as const

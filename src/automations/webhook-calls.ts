@@ -106,7 +106,13 @@ export async function claimCalls(db: Queryable, room: QueueCapacity, nowMs: numb
     [...room.byEndpoint.keys()],
     [...room.byEndpoint.values()],
   ])
-  return { jobs: rows, unfinished: saturatedEndpoints(room, rows) }
+  return {
+    jobs: rows,
+    unfinished: saturatedEndpoints(
+      room,
+      rows.map((row) => ({ endpoint: row.lane, capacity: row.room })),
+    ),
+  }
 }
 
 export interface CallResult {

@@ -1,4 +1,4 @@
-/** The steps of a campaign on a real PostgreSQL, with the part of the receivers played by the test. */
+/** The steps of a campaign on PostgreSQL; the test plays the receivers. */
 import { assert } from 'chai'
 import { newId } from '#src/platform/id.ts'
 import { resume, suspend } from '#src/queue/suspensions.ts'
@@ -109,14 +109,14 @@ describe('steps of a campaign', function () {
       [id, domain, count],
     )
   }
-  /** A worker for which every workspace has room for 1,500 recipients a month. */
+  /** A worker whose plans allow 1,500 recipients a month. */
   const small = (): AdvanceContext => ({
     ...worker,
     plans: { enterprise: { monthlyQuota: 1500, requestsPerSecond: null, maxDomains: null, isLaunch: true } },
   })
   const figures = async (id: string) => (await readStatistics(ctx.db, id)).all
 
-  it('a receiver that stands still has its room, and nobody waits for it; when it goes on, it gets all of its own, once', async () => {
+  it('a stalled receiver gets a limited share of the queue and delays no other; later it gets each message once', async () => {
     const id = await begin([
       [SLOW, 6000],
       ['quick.example', 600],
@@ -132,7 +132,7 @@ describe('steps of a campaign', function () {
       await deliver(id, SLOW, count)
       ctx.advance(1000)
       await run(id)
-      assert.strictEqual((await inQueue(id))[SLOW], 1000, 'as much as its room')
+      assert.strictEqual((await inQueue(id))[SLOW], 1000, 'up to its limit')
     }
     await deliver(id, SLOW, 6000)
     ctx.advance(1000)
@@ -148,7 +148,7 @@ describe('steps of a campaign', function () {
     assert.deepEqual(rows, [{ mails: 6900, people: 6900 }])
   })
 
-  it('two workers at once: each contact once', async () => {
+  it('two workers at once send to each contact once', async () => {
     const id = await begin([['both.example', 3000]])
     const other = { ...worker, slowReceiverChecks: new Map() }
     const press = async (by: AdvanceContext): Promise<void> => {
@@ -164,20 +164,20 @@ describe('steps of a campaign', function () {
     assert.deepEqual(rows, [{ mails: 3000, people: 3000 }])
   })
 
-  it('out of quota it pauses where it is, and goes on under a larger plan', async () => {
+  it('a campaign out of quota pauses, and continues under a larger plan', async () => {
     const id = await begin([['quota.example', 2000]])
     await run(id, small())
     assert.deepEqual(await statusOf(id), ['PAUSED', 'the quota of this month is used up'])
     assert.strictEqual((await figures(id)).dispatched, 1500)
     await moveCampaign(ctx.db, nameOf(id), 'resume')
     await run(id, small())
-    assert.strictEqual((await statusOf(id))[0], 'PAUSED', 'there is no more room yet')
+    assert.strictEqual((await statusOf(id))[0], 'PAUSED', 'the quota is still used up')
     await moveCampaign(ctx.db, nameOf(id), 'resume', { reason: null })
     await run(id)
     assert.strictEqual((await figures(id)).dispatched, 2000)
   })
 
-  it('out of quota, it may be resumed in the month after', async () => {
+  it('a campaign out of quota can be resumed in the next month', async () => {
     const id = await begin([['month.example', 2000]])
     await run(id, small())
     await ctx.db.query(`UPDATE usage SET period = period - interval '1 month' WHERE workspace_id = $1`, [
@@ -188,7 +188,7 @@ describe('steps of a campaign', function () {
     assert.deepEqual([(await statusOf(id))[0], (await figures(id)).dispatched], ['SENT', 2000])
   })
 
-  it('stopped by the operator it stands still, and goes on where it was', async () => {
+  it('a campaign suspended by the operator waits, and continues where it stopped', async () => {
     const id = await begin([['held.example', 1500]])
     await advance(worker, id)
     const before = (await figures(id)).dispatched
@@ -200,7 +200,7 @@ describe('steps of a campaign', function () {
     assert.strictEqual((await figures(id)).dispatched, 1500)
   })
 
-  it('cancelled, all that did not leave is closed, in the queue, apart and waiting', async () => {
+  it('cancelling closes every row that was not sent: queued, set apart and waiting', async () => {
     const id = await begin([
       [SLOW, 5000],
       ['quick.example', 300],
@@ -217,7 +217,7 @@ describe('steps of a campaign', function () {
     assert.strictEqual((await ctx.db.query('SELECT FROM campaigns WHERE id = $1 AND is_open', [id])).rowCount, 0)
   })
 
-  it('who wants no mail any more is not written, or left out when the turn comes', async () => {
+  it('contacts that opted out are not written to the ledger, or are skipped at dispatch', async () => {
     const id = await begin([['out.example', 10]])
     await ctx.db.query(
       `UPDATE contacts SET opted_out_at = now() WHERE workspace_id = $1 AND email = 'c1@out.example'`,

@@ -10,17 +10,17 @@ const ROWS = [...readFileSync('docs/guides/campaigns.md', 'utf8').matchAll(/^\| 
 const rowsOf = (names: readonly string[]): unknown => Object.fromEntries(ROWS.filter(([name]) => names.includes(name)))
 
 describe('docs/guides/campaigns.md', () => {
-  it('has the states of a campaign and of its ledger, each with its meaning', () => {
+  it('lists the states of a campaign and of its ledger with their meaning', () => {
     assert.deepEqual(rowsOf(Object.keys(CAMPAIGN_STATES)), CAMPAIGN_STATES)
     assert.deepEqual(rowsOf(Object.keys(LEDGER)), LEDGER)
   })
-  it('has the moves', () => {
+  it('lists the moves', () => {
     const moves = Object.fromEntries(
       Object.entries(CAMPAIGN_MOVES).map(([name, { from, to }]) => [name, `${from.join(', ')} | ${to}`]),
     )
     assert.deepEqual(rowsOf(Object.keys(CAMPAIGN_MOVES)), moves)
   })
-  it('the check of the database knows the same states of the ledger', () => {
+  it('the CHECK constraint lists the same ledger states', () => {
     const migration = readFileSync('migrations/018-campaigns.ts', 'utf8')
     const listed = /campaign_recipients_state CHECK \(\s*state IN \(([^)]+)\)/.exec(migration)?.[1] ?? ''
     assert.deepEqual(

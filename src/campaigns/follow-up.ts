@@ -21,7 +21,7 @@ export type FollowUpResult =
 export async function createFollowUp(
   db: Queryable,
   { workspaceId, id }: CampaignKey,
-  given: { readonly name: string | null; readonly subject: string | null },
+  overrides: { readonly name: string | null; readonly subject: string | null },
 ): Promise<FollowUpResult> {
   const first = await findCampaign(db, workspaceId, id)
   if (first === null) return { kind: 'not-found' }
@@ -29,9 +29,9 @@ export async function createFollowUp(
   const { templateId, body, text, fromEmail, fromName, replyTo, audienceIds, segmentId, trackOpens, trackClicks } =
     first
   const campaign = await createCampaign(db, workspaceId, {
-    name: given.name ?? `${first.name} (again)`.slice(0, MAX_NAME),
+    name: overrides.name ?? `${first.name} (again)`.slice(0, MAX_NAME),
     templateId,
-    subject: given.subject ?? first.subject,
+    subject: overrides.subject ?? first.subject,
     body,
     text,
     fromEmail,

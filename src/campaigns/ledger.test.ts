@@ -1,4 +1,7 @@
-/** When the recipients of a ledger are due: by their own zones, whatever these are called, and with a test and a spread together. */
+/**
+ * Due times of ledger rows: by the recipients' time zones, whatever their names, and with an A/B test and a spread
+ * combined.
+ */
 import { assert } from 'chai'
 import { newId } from '#src/platform/id.ts'
 import { storeContent } from '#src/deferred-content/content-store.ts'
@@ -9,7 +12,7 @@ import { createSender, type Sender } from '#test/support/sender.ts'
 import { writeLedger } from './ledger.ts'
 import { lockCampaign } from './locked-campaign.ts'
 
-describe('times of a ledger', () => {
+describe('send times in a ledger', () => {
   let ctx: TestContext
   let sender: Sender
   before(async () => {
@@ -64,7 +67,7 @@ describe('times of a ledger', () => {
     })
   }
 
-  it('each recipient has its own clock, by whatever name its zone is known', async () => {
+  it('each recipient is due at its own local time, by any name of its zone', async () => {
     const zones: Readonly<Record<string, string>> = {
       'Asia/Kolkata': '03:30',
       'Asia/Calcutta': '03:30',
@@ -99,7 +102,7 @@ describe('times of a ledger', () => {
     const found = Object.fromEntries(rows.map(({ zone, at }) => [zone ?? '', at.toISOString().slice(11, 16)]))
     assert.deepEqual(found, { ...zones, '': '03:30' })
   })
-  it('who joined right before the start is in it, also by a clock that is a little ahead; who joins later is not', async () => {
+  it('contains members who joined just before the start, even by a clock slightly ahead, but none who join later', async () => {
     const id = await begin(3, {})
     await ctx.db.query(
       sql`
@@ -120,7 +123,7 @@ describe('times of a ledger', () => {
       ['c1@zone.example', 'c2@zone.example'],
     )
   })
-  it('with a test and a spread those of the test get it at once, and the winner is spread over the rest', async () => {
+  it('with a test and a spread, test recipients are due at once and the rest is spread after the test', async () => {
     const id = await begin(40, {
       send_mode: 'spread',
       spread_minutes: 100,

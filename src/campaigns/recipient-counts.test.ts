@@ -1,11 +1,11 @@
-/** How many a campaign would go to: exact, or by a sample that says so. */
+/** Counts of a campaign's recipients: exact, or estimated from a sample and marked as such. */
 import { assert } from 'chai'
 import { addAudience, addMembers } from '#test/support/campaign.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { countRecipients, sampleNeverMailed, type RecipientCounts } from './recipient-counts.ts'
 import { createCampaign } from './store.ts'
 
-describe('who a campaign would go to', function () {
+describe('the recipient count of a campaign', function () {
   this.timeout(30_000)
   let ctx: TestContext
   before(async () => {
@@ -28,7 +28,7 @@ describe('who a campaign would go to', function () {
     return recipientCounts
   }
 
-  it('of a large audience it is estimated, and that is said', async () => {
+  it('is estimated for a large audience and marked as an estimate', async () => {
     const { isEstimate, total, receivers, largest } = await countOf(24_000, 200_000)
     assert.ok(isEstimate)
     // 1,500 of the sample, give or take seven times the deviation
@@ -36,7 +36,7 @@ describe('who a campaign would go to', function () {
     assert.deepEqual([receivers, largest], [1, [{ receiver: 'a.example', recipients: total }]])
   })
 
-  it('few are counted one by one, however large the audience', async () => {
+  it('is exact if few members match, however large the audience is', async () => {
     assert.deepEqual(await countOf(300, 200_000), {
       isEstimate: false,
       total: 300,

@@ -1,8 +1,8 @@
 import { assert } from 'chai'
 import { GOLDEN_RATIO, earliestInstant, instantsByZone } from './send-times.ts'
 
-describe('times of campaigns', () => {
-  it('each zone reaches a wall-clock time at its own instant, by its own daylight saving', () => {
+describe('send times of campaigns', () => {
+  it('each zone reaches a local time at its own instant, with its own daylight saving', () => {
     const zones = {
       UTC: 9,
       'Europe/Berlin': 7,
@@ -18,16 +18,16 @@ describe('times of campaigns', () => {
       zones,
     )
   })
-  it('a time that is skipped is the first instant after the gap', () => {
+  it('a skipped local time is the first instant after the gap', () => {
     assert.strictEqual(
       instantsByZone('2031-03-30_02:30:00', ['Europe/Berlin']).get('Europe/Berlin')?.toISOString(),
       '2031-03-30T01:00:00.000Z',
     )
   })
-  it('the first of all zones is 14 hours ahead', () => {
+  it('the earliest zone is 14 hours ahead of UTC', () => {
     assert.strictEqual(earliestInstant('2031-07-01_09:00:00').toISOString(), '2031-06-30T19:00:00.000Z')
   })
-  it('a spread is even however many there are', () => {
+  it('a spread is even for any number of recipients', () => {
     for (const count of [10, 97, 1000]) {
       const parts = Array.from({ length: count }, (_, i) => ((i + 1) * GOLDEN_RATIO) % 1)
       const inQuarter = (quarter: number): number => parts.filter((part) => Math.floor(part * 4) === quarter).length

@@ -1,4 +1,4 @@
-/** What happens to a campaign while it is being judged: somebody changes it, takes it back, or sets it to another time. */
+/** Changes to a campaign while it is validated: it is edited, recalled, or rescheduled. */
 import { assert } from 'chai'
 import { createRenderer, type Renderer } from '#src/templates/renderer.ts'
 import { addAudience, addMembers, BODY } from '#test/support/campaign.ts'
@@ -9,7 +9,7 @@ import { moveCampaign } from './transitions.ts'
 import { validateCampaign, startCampaign } from './start.ts'
 import { changeDraft, createCampaign, findCampaign } from './store.ts'
 
-describe('a campaign that is changed while it is judged', () => {
+describe('a campaign that changes while it is validated', () => {
   let ctx: TestContext
   let sender: Sender
   let renderer: Renderer
@@ -72,19 +72,19 @@ describe('a campaign that is changed while it is judged', () => {
   }
   const now = (): Date => new Date(ctx.clock.now())
 
-  it('what is sent is what stood there when it moved', async () => {
+  it('sends the content that it had when it started', async () => {
     const id = await draft()
     const change = (): Promise<unknown> => changeDraft(ctx.db, sender.workspaceId, id, { subject: 'Corrected' })
     assert.strictEqual((await startCampaign({ ...ctx, renderer: meanwhile(change) }, nameOf(id))).kind, 'moved')
     assert.strictEqual(await subjectOf(id), 'Corrected')
   })
-  it('what nobody has judged is not sent', async () => {
+  it('is not sent without validation', async () => {
     const id = await draft()
     const change = (): Promise<unknown> => changeDraft(ctx.db, sender.workspaceId, id, { body: '<p>no way out</p>' })
     assert.strictEqual((await startCampaign({ ...ctx, renderer: meanwhile(change) }, nameOf(id))).kind, 'blocked')
     assert.strictEqual((await findCampaign(ctx.db, sender.workspaceId, id))?.status, 'DRAFT')
   })
-  it('one that is made a draft again does not begin', async () => {
+  it('does not start if it was recalled', async () => {
     const id = await draft()
     await schedule(id, now())
     const recall = (): Promise<unknown> =>
@@ -92,7 +92,7 @@ describe('a campaign that is changed while it is judged', () => {
     await startScheduledCampaign({ ...ctx, renderer: meanwhile(recall) }, nameOf(id))
     assert.strictEqual((await findCampaign(ctx.db, sender.workspaceId, id))?.status, 'DRAFT')
   })
-  it('one that is set to a later time does not begin, nor fail', async () => {
+  it('neither starts nor fails if it was rescheduled', async () => {
     for (const body of [BODY, '<p>no way out</p>']) {
       const id = await draft()
       await schedule(id, now())
@@ -107,7 +107,7 @@ describe('a campaign that is changed while it is judged', () => {
       assert.deepEqual([found?.status, found?.scheduledAt], ['SCHEDULED', later])
     }
   })
-  it('one that another worker has begun does not fail any more', async () => {
+  it('does not fail if another worker has started it', async () => {
     const id = await draft()
     await schedule(id, now())
     const begin = async (): Promise<void> => {
@@ -127,7 +127,7 @@ describe('a campaign that is changed while it is judged', () => {
     await ctx.db.query(`UPDATE domains SET verification_status = 'verified' WHERE id = $1`, [sender.domainId])
     assert.strictEqual((await findCampaign(ctx.db, sender.workspaceId, id))?.status, 'SENDING')
   })
-  it('begun by hand, it leaves now, whatever clocks it was set to', async () => {
+  it('a manual start sends now, even if it was scheduled for local times', async () => {
     const id = await draft()
     await schedule(id, new Date(ctx.clock.now() + 3_600_000))
     await ctx.db.query(
@@ -137,7 +137,7 @@ describe('a campaign that is changed while it is judged', () => {
     assert.strictEqual((await startCampaign({ ...ctx, renderer }, nameOf(id))).kind, 'moved')
     assert.strictEqual((await findCampaign(ctx.db, sender.workspaceId, id))?.isRecipientTime, false)
   })
-  it('what the renderer leaves alone for a while is of one workspace', async () => {
+  it('a template paused by the renderer affects only its workspace', async () => {
     const keys = new Set<string>()
     const watched: Renderer = {
       ...renderer,
@@ -157,7 +157,7 @@ describe('a campaign that is changed while it is judged', () => {
     }
     assert.strictEqual(keys.size, 2)
   })
-  it('what can only be sent by force fails at its time, unless it was scheduled by force', async () => {
+  it('a campaign that needs force fails at its scheduled time unless it was scheduled with force', async () => {
     for (const [isForced, status] of [
       [false, 'FAILED'],
       [true, 'SENDING'],
@@ -173,7 +173,7 @@ describe('a campaign that is changed while it is judged', () => {
       if (!isForced) assert.match(found?.reason ?? '', /upper takes a text/)
     }
   })
-  it('the other subject of a test is judged as the first is', async () => {
+  it('validates both subjects of an A/B test', async () => {
     const id = await draft()
     await changeDraft(ctx.db, sender.workspaceId, id, {
       subjectB: 'Hello {{#if firstName}}',

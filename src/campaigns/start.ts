@@ -61,7 +61,7 @@ export function startCampaign(ctx: StartDeps, name: CampaignKey): Promise<StartR
   })
 }
 
-type ValidatedMove = (tx: Queryable, campaign: Campaign, judged: CampaignValidation) => Promise<StartResult>
+type ValidatedMove = (tx: Queryable, campaign: Campaign, validation: CampaignValidation) => Promise<StartResult>
 
 /** Validation takes a while; a campaign that changes during every attempt is refused. */
 const MAX_ATTEMPTS = 5

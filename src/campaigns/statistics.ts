@@ -33,7 +33,7 @@ export type Variant = 'a' | 'b'
 
 const SUMS = CAMPAIGN_COUNTERS.map((name) => `sum(${name})::bigint AS ${name}`).join(', ')
 const READ_COUNTERS = prepared(
-  'campaign-figures',
+  'campaign-counters',
   `SELECT variant, ${SUMS} FROM campaign_changes WHERE campaign_id = $1 GROUP BY variant`,
 )
 const NO_COUNTS = Object.fromEntries(CAMPAIGN_COUNTERS.map((name) => [name, 0])) as unknown as CampaignCounts
@@ -54,9 +54,9 @@ export async function readStatistics(db: Queryable, campaignId: string): Promise
 
 const SLICE = 5000
 const MERGE_COUNTER_DELTAS = prepared(
-  'campaign-figures-fold',
+  'campaign-counters-merge',
   sql`
-    WITH taken AS (
+    WITH deleted AS (
       DELETE FROM campaign_changes
       WHERE id IN (
         SELECT id
@@ -67,14 +67,14 @@ const MERGE_COUNTER_DELTAS = prepared(
       )
       RETURNING campaign_id, variant, ${CAMPAIGN_COUNTERS.join(', ')}
     ),
-    folded AS (
+    merged AS (
       INSERT INTO campaign_changes (campaign_id, variant, ${CAMPAIGN_COUNTERS.join(', ')})
       SELECT campaign_id, variant, ${CAMPAIGN_COUNTERS.map((name) => `sum(${name})`).join(', ')}
-      FROM taken
+      FROM deleted
       GROUP BY campaign_id, variant
       RETURNING 1
     )
-    SELECT (SELECT count(*) FROM taken)::int AS taken, (SELECT count(*) FROM folded)::int AS left
+    SELECT (SELECT count(*) FROM deleted)::int AS deleted, (SELECT count(*) FROM merged)::int AS left
   `,
 )
 
@@ -85,6 +85,6 @@ const MERGE_COUNTER_DELTAS = prepared(
 export async function mergeCounterDeltas(db: Queryable): Promise<boolean> {
   const {
     rows: [row],
-  } = await db.query<{ taken: number; left: number }>(MERGE_COUNTER_DELTAS)
-  return row !== undefined && row.taken === SLICE && row.left < SLICE / 2
+  } = await db.query<{ deleted: number; left: number }>(MERGE_COUNTER_DELTAS)
+  return row !== undefined && row.deleted === SLICE && row.left < SLICE / 2
 }

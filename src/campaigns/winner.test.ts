@@ -22,7 +22,7 @@ const CASES: readonly (readonly [
   ['machines only', { delivered: 10 }, { delivered: 10, machine_opened: 9, machine_clicked: 9 }, 'a'],
 ]
 
-describe('the winner of a test', () => {
+describe('the winner of an A/B test', () => {
   for (const [why, a, b, winner] of CASES)
     it(`${why}: ${winner}`, () => {
       const counted: CampaignStatistics = { all: figures({}), variants: { a: figures(a), b: figures(b) } }

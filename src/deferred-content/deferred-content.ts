@@ -79,12 +79,19 @@ export function createDeferredContentResolver({ ctx, links, tracking }: Deferred
   }
 
   async function resolve(message: DeferredMessage): Promise<DeferredContentResult> {
-    const { messageId, n, workspaceId, deferredContent: recipe, contact } = message
+    const { messageId, n, workspaceId, deferredContent, contact } = message
     if (contact === null) return { kind: 'contact-gone' }
     const content = await contentOf(message)
     if (content === null) return { kind: 'cannot-render', reason: 'the stored content was not found' }
     const { base } = await tracking.find(workspaceId)
-    const ref = { base, messageId, n, workspaceId, contactId: recipe.contactId, audienceId: recipe.audienceId }
+    const ref = {
+      base,
+      messageId,
+      n,
+      workspaceId,
+      contactId: deferredContent.contactId,
+      audienceId: deferredContent.audienceId,
+    }
     const { source, isUsed } = prepare(content)
     const params = variablesOf(
       contact,
@@ -94,7 +101,7 @@ export function createDeferredContentResolver({ ctx, links, tracking }: Deferred
         viewInBrowserUrl: VIEW_URL_NAMES.some(isUsed) ? links.view(ref) : '',
         campaign: await campaignOf(message),
         workspace: { name: content.workspaceName },
-        event: eventProperties(recipe),
+        event: eventProperties(deferredContent),
       },
       isUsed,
     )
@@ -131,7 +138,7 @@ function oneLine(subject: string): string {
 }
 
 const CAMPAIGN_NAME = prepared(
-  'recipes-campaign-name',
+  'deferred-content-campaign-name',
   'SELECT name FROM campaigns WHERE workspace_id = $1 AND id = $2',
 )
 
@@ -141,7 +148,7 @@ async function findCampaignName(db: Queryable, workspaceId: string, id: string):
 }
 
 const FIND_DEFERRED = prepared(
-  'recipes-stored',
+  'deferred-content-stored',
   sql`
     SELECT m.workspace_id AS "workspaceId", m.campaign_id AS "campaignId", m.content_id AS "contentId",
       m.contact_id AS "contactId", m.audience_id AS "audienceId", m.params
@@ -181,14 +188,14 @@ export async function renderDeferredMessage(
     rows: [row],
   } = await deps.ctx.db.query<StoredDeferredContent>(FIND_DEFERRED, [messageId])
   if (row === undefined) return null
-  const { workspaceId, campaignId, ...recipe } = row
+  const { workspaceId, campaignId, ...deferredContent } = row
   const [contact = null] = await loadMailContacts(deps.ctx.db, [row])
   const resolved = await createDeferredContentResolver(deps).resolve({
     messageId,
     n,
     workspaceId,
     campaignId,
-    deferredContent: recipe,
+    deferredContent,
     contact,
   })
   if (resolved.kind !== 'filled') return resolved

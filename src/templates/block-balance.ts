@@ -47,14 +47,14 @@ interface MarkupToken {
 const BLOCK_MARKER = '{{'
 
 export function isBalanced(
-  { tags, endTags: ends }: Pick<ParsedTags, 'tags' | 'endTags'>,
+  { tags, endTags }: Pick<ParsedTags, 'tags' | 'endTags'>,
   expressions: readonly Expression[],
 ): boolean {
   const tokens: MarkupToken[] = [
     ...tags
-      .filter(({ name, isSelfClosing: isClosed }) => !isClosed && !VOID_ELEMENTS.has(name))
+      .filter(({ name, isSelfClosing }) => !isSelfClosing && !VOID_ELEMENTS.has(name))
       .map(({ name, start }) => ({ at: start, kind: 'tag' as const, name })),
-    ...ends.map(({ name, start }) => ({ at: start, kind: 'end' as const, name })),
+    ...endTags.map(({ name, start }) => ({ at: start, kind: 'end' as const, name })),
     ...expressions
       .filter(({ start }) => !tags.some((tag) => start > tag.start && start < tag.end))
       .map(({ start, kind }) => ({ at: start, kind, name: BLOCK_MARKER })),

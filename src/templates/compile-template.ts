@@ -89,12 +89,12 @@ function expandPart(
   })
 }
 
-async function toHtml(format: TemplateFormat, { text, formatLine: sayLine }: ExpandedSource): Promise<string> {
+async function toHtml(format: TemplateFormat, { text, formatLine }: ExpandedSource): Promise<string> {
   if (format === 'html') return inlineCss(text)
   // MJML is large and most processes never compile it, so it is loaded on demand
   const { compileMjml } = await import('./mjml.ts')
   try {
-    return await compileMjml(text, sayLine)
+    return await compileMjml(text, formatLine)
   } catch (error) {
     throw prefixPart('body', error)
   }

@@ -1,4 +1,4 @@
-/** docs/guides/templates.md says what the tables in the code say. */
+/** docs/guides/templates.md lists the same rows as the tables in the code. */
 import { readFileSync } from 'node:fs'
 import { assert } from 'chai'
 import { HELPERS } from './helpers.ts'
@@ -7,7 +7,7 @@ import { toSnakeCase, VARIABLES } from './variables.ts'
 
 const page = readFileSync(new URL('../../docs/guides/templates.md', import.meta.url), 'utf8')
 
-/** The rows of the table below a heading, without its head. */
+/** The rows of the table below a heading, without the header row. */
 function rowsBelow(heading: string): string[] {
   const section = page.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? ''
   return section.split('\n').filter((line) => line.startsWith('| `'))
@@ -30,5 +30,5 @@ const TABLES: readonly [heading: string, rows: string[]][] = [
 
 describe('docs/guides/templates.md', () => {
   for (const [heading, rows] of TABLES)
-    it(`lists what there is: ${heading}`, () => assert.deepEqual(rowsBelow(heading), rows))
+    it(`lists the same rows as the code: ${heading}`, () => assert.deepEqual(rowsBelow(heading), rows))
 })

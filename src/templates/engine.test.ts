@@ -1,4 +1,4 @@
-/** Rendering, by table: the helpers, what is escaped, and params that want to reach what they should not. No threads here. */
+/** Rendering without threads: the helpers, HTML escaping, and params that try to reach prototypes or functions. */
 import { assert } from 'chai'
 import { createEngine } from './engine.ts'
 import type { TemplateSource } from './template-source.ts'
@@ -126,7 +126,7 @@ describe('rendering', () => {
     it(`${body} with ${params}`, () => assert.strictEqual(render(body, params), output))
   }
 
-  it('leaves the prototype of all objects alone', () => {
+  it('never changes Object.prototype', () => {
     render(
       '{{#each a}}{{#with this}}{{x}}{{/with}}{{/each}}',
       '{"a":[{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}]}',
@@ -134,7 +134,7 @@ describe('rendering', () => {
     assert.strictEqual(Reflect.get({}, 'polluted'), undefined)
   })
 
-  it('escapes in HTML bodies, neither in subjects nor in text bodies', () => {
+  it('escapes variables in HTML bodies, but not in subjects and text bodies', () => {
     const engine = createEngine()
     const params = JSON.stringify({ name: `O'Neil & <Sons>` })
     assert.deepEqual(engine.render(source('{{name}}', { subject: 'For {{name}}' }), params), {
@@ -151,7 +151,7 @@ describe('rendering', () => {
     })
   })
 
-  it('says which part is wrong', () => {
+  it('names the part that is invalid', () => {
     const engine = createEngine()
     assert.strictEqual(
       engine
@@ -176,7 +176,7 @@ describe('rendering', () => {
     assert.strictEqual(engine.compile(source('{{fine}}')), null)
   })
 
-  it('refuses an output without end by its length', () => {
+  it('rejects an output that grows without limit', () => {
     const a = Array.from({ length: 3000 }, () => 1)
     for (const body of [
       `{{#each a}}${'x'.repeat(2000)}{{/each}}`,
@@ -186,7 +186,7 @@ describe('rendering', () => {
     }
   })
 
-  it('compiles a version once, and again when its key is used for something else', () => {
+  it('compiles a version once, and again if its key names another source', () => {
     const engine = createEngine()
     const first = source('one {{a}}')
     assert.strictEqual(engine.has(first), false)
@@ -202,7 +202,7 @@ describe('rendering', () => {
     assert.strictEqual(engine.has(first), false)
   })
 
-  it('keeps only so much', () => {
+  it('limits the size of its cache', () => {
     const engine = createEngine()
     const sources = Array.from({ length: 30 }, (_, i) => source(String(i).padEnd(100_000, 'x')))
     for (const one of sources) engine.render(one, '{}')
@@ -212,7 +212,7 @@ describe('rendering', () => {
     assert.strictEqual(kept.filter(Boolean).length, 19) // 2,000,000 characters, subjects included
   })
 
-  it('a text part is made of the HTML where that is asked for, and there is none', () => {
+  it('generates a text part from the HTML if requested and there is none', () => {
     const textOf = (more: Partial<TemplateSource>): string | null => {
       const result = createEngine().render(source('<p>Hello &amp; <b>{{a}}</b></p>', more), '{"a":"<x>"}')
       return result.ok ? result.text : result.reason

@@ -1,4 +1,7 @@
-/** The places of expressions, judged by Handlebars itself: what is masked leaves nothing to evaluate, what is kept is what was there. */
+/**
+ * Positions of expressions, checked against Handlebars: the masked source contains nothing to evaluate, and the found
+ * text is the original expression.
+ */
 import { assert } from 'chai'
 import fc from 'fast-check'
 import Handlebars from 'handlebars'
@@ -29,7 +32,7 @@ describe('expressions in a source', () => {
     })
   }
 
-  it('leave nothing to evaluate when they are masked, and every offset where it was', () => {
+  it('masking removes everything that Handlebars would evaluate and keeps every offset', () => {
     const piece = fc.constantFrom(
       '{{a}}',
       '{{{a}}}',

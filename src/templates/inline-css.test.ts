@@ -1,4 +1,7 @@
-/** CSS inlined around Handlebars: what is written, what stays, and that no byte of the author's is lost whatever he mixes. */
+/**
+ * Inlines CSS in sources with Handlebars expressions: what is inlined, what stays, and that no byte of the author's
+ * source is lost.
+ */
 import { assert } from 'chai'
 import fc from 'fast-check'
 import { validateSource } from './source-validator.ts'
@@ -6,7 +9,7 @@ import { createEngine } from './engine.ts'
 import { findExpressions } from './expressions.ts'
 import { inlineCss } from './inline-css.ts'
 
-/** Of the second part of each source, behind its `</style>`. */
+/** The cases compare the part of each source after `</style>`. */
 const CASES: readonly [rule: string, css: string, html: string, inlined: string][] = [
   ['a class', '.a{color:red}', '<p class="a">x</p>', '<p style="color: red;" class="a">x</p>'],
   [
@@ -141,7 +144,7 @@ const CASES: readonly [rule: string, css: string, html: string, inlined: string]
   ],
 ]
 
-describe('CSS inlined', () => {
+describe('inlining of CSS', () => {
   for (const [rule, css, html, inlined] of CASES) {
     it(rule, () => {
       const sheet = `<style>${css}</style>`
@@ -254,7 +257,7 @@ describe('CSS inlined', () => {
       }
     })
 
-  it('loses no byte of what was written, and adds only styles', () => {
+  it('keeps every byte of the source and adds only styles', () => {
     fc.assert(
       fc.property(source, (written) => {
         const inlined = inlineCss(written)
@@ -274,7 +277,7 @@ describe('CSS inlined', () => {
     )
   }).timeout(60_000)
 
-  it('renders the same text as before, whatever the params are', () => {
+  it('renders the same text as the original source, for any params', () => {
     const engine = createEngine()
     const textOf = (html: string, params: string): string => {
       const rendered = engine.render({ key: html, subject: '', html, text: null }, params)

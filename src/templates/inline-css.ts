@@ -56,10 +56,10 @@ export function inlineCss(html: string): string {
   if (!STYLE_TAG.test(html)) return html
   const expressions = findExpressions(html)
   const masked = maskExpressions(html, expressions)
-  const { tags, endTags: ends, styleSheets: sheets } = parseTags(masked)
-  if (!isBalanced({ tags, endTags: ends }, expressions)) return html
+  const { tags, endTags, styleSheets } = parseTags(masked)
+  if (!isBalanced({ tags, endTags }, expressions)) return html
   const placeholders = createPlaceholders(html)
-  const css = sheets
+  const css = styleSheets
     .filter((sheet) => isUnconditional(masked, sheet, expressions))
     .map((sheet) => sheetText(html, sheet, expressions, placeholders))
   juice.ignoredPseudos = expressions.some(({ kind }) => kind === 'open')

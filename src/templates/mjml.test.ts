@@ -1,4 +1,4 @@
-/** MJML with Handlebars in it: what goes through, in its place, and what is refused with its line. */
+/** MJML with Handlebars expressions: which positions are allowed, and which are rejected with their line. */
 import { assert } from 'chai'
 import { createEngine } from './engine.ts'
 import { compileTemplate } from './compile-template.ts'
@@ -166,9 +166,9 @@ describe('MJML', () => {
     })
   }
   for (const [rule, body, reason] of REFUSED) {
-    it(`refuses ${rule}`, async () => assert.match(await render(body, PARTIALS), reason))
+    it(`rejects ${rule}`, async () => assert.match(await render(body, PARTIALS), reason))
   }
-  it('says of many problems the first', async () => {
+  it('lists only the first problems if there are many', async () => {
     const reason = await render(mail('<mj-wrong></mj-wrong>'.repeat(30)))
     assert.match(reason, /; and \d+ more$/)
     assert.strictEqual(reason.length < 1500, true)

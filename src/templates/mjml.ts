@@ -82,8 +82,8 @@ function locateExpressions(source: string, formatLine: FormatLine): LocatedExpre
 function listContentRanges(masked: string, tags: readonly Tag[]): SourceRange[] {
   const contents: SourceRange[] = []
   let past = 0
-  for (const { name, start, end, isSelfClosing: isClosed } of tags) {
-    if (start < past || !CONTENT_TAGS.has(name) || isClosed) continue
+  for (const { name, start, end, isSelfClosing } of tags) {
+    if (start < past || !CONTENT_TAGS.has(name) || isSelfClosing) continue
     const close = masked.toLowerCase().indexOf(`</${name}`, end)
     past = close < 0 ? masked.length : close
     contents.push({ start: end, end: past })

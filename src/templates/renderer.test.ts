@@ -1,4 +1,4 @@
-/** The renderer with its real threads: what hangs or grows is ended alone, and nobody who waited notices more than a delay. */
+/** The renderer with real threads: a job that hangs or grows is terminated alone, and waiting jobs are only delayed. */
 import { assert } from 'chai'
 import { createRenderer, type Renderer } from './renderer.ts'
 import type { RenderResult } from './template-source.ts'
@@ -37,7 +37,7 @@ describe('the renderer', () => {
     assert.deepEqual(result, { ok: true, subject: 's', html: null, text: 'A & B' })
   })
 
-  it('renders many at once, each with its own params', async () => {
+  it('renders many jobs at once, each with its own params', async () => {
     const results = await Promise.all(Array.from({ length: 500 }, (_, i) => render('{{i}}', { i }, `same${i % 3}`)))
     assert.deepEqual(
       results.map((result) => result.ok && result.html),
@@ -45,7 +45,7 @@ describe('the renderer', () => {
     )
   })
 
-  it('renders one source for many, in their order; each fails by itself', async () => {
+  it('renders one source with many params in order, and each fails by itself', async () => {
     const source = { key: 'many', subject: '{{n}}', html: '<p>{{upper n}}</p>', text: '{{n}} & {{n}}' }
     const results = await renderer.renderMany(source, [
       ...Array.from({ length: 200 }, (_, n) => JSON.stringify({ n: `n${n}` })),
@@ -60,7 +60,7 @@ describe('the renderer', () => {
     assert.deepEqual(results, [...wanted, { ok: false, reason: 'the body, line 1: upper takes a text, not an object' }])
   })
 
-  it('ends the one render of many that never ends; the others are done', async () => {
+  it('terminates the one render of many that never ends, and completes the others', async () => {
     const source = { key: 'some', subject: 's', html: ENDLESS, text: null }
     const results = await renderer.renderMany(source, ['{}', JSON.stringify({ a: LIST }), '{"a":[]}'])
     assert.deepEqual(results, [
@@ -70,12 +70,12 @@ describe('the renderer', () => {
     ])
   })
 
-  it('ends a render that does not end by itself, and goes on with a new thread', async () => {
+  it('terminates a render that never ends, and continues with a new thread', async () => {
     assert.deepEqual(await render(ENDLESS, { a: LIST }), TOO_SLOW)
     assert.deepEqual(await render('fine'), { ok: true, subject: 'For ', html: 'fine', text: null })
   })
 
-  it('ends a render that takes too much memory', async () => {
+  it('terminates a render that needs too much memory', async () => {
     const result = await render('{{#each a}}{{upper ../b}}{{/each}}', {
       a: LIST.slice(0, 2000),
       b: 'y'.repeat(800_000),
@@ -84,7 +84,7 @@ describe('the renderer', () => {
     assert.deepEqual(await render('fine'), { ok: true, subject: 'For ', html: 'fine', text: null })
   })
 
-  it('does the others that waited with a bad one, whatever its place', async () => {
+  it('completes the other jobs of a batch, wherever the bad job is', async () => {
     const isBad = (i: number): boolean => i === 0 || i === 13 || i === 39
     const results = await Promise.all(
       Array.from({ length: 40 }, (_, i) => (isBad(i) ? render(ENDLESS, { a: LIST }) : render('{{i}}', { i }))),
@@ -95,7 +95,7 @@ describe('the renderer', () => {
     )
   })
 
-  it('leaves a template alone that was ended three times in a row, and only that one', async () => {
+  it('pauses a template that was terminated three times in a row, and only that one', async () => {
     for (let i = 0; i < 3; i++) assert.deepEqual(await render(ENDLESS, { a: LIST }, 'bad'), TOO_SLOW)
     assert.deepEqual(await render(ENDLESS, { a: [] }, 'bad'), {
       ok: false,
@@ -104,12 +104,12 @@ describe('the renderer', () => {
     assert.deepEqual(await render(ENDLESS, { a: [] }, 'good'), { ok: true, subject: 'For ', html: '', text: null })
   })
 
-  it('forgives a template that did well in between', async () => {
+  it('does not pause a template that succeeded in between', async () => {
     for (const a of [LIST, LIST, [], LIST, LIST]) await render(ENDLESS, { a }, 'moody')
     assert.deepEqual(await render(ENDLESS, { a: [] }, 'moody'), { ok: true, subject: 'For ', html: '', text: null })
   })
 
-  it('finishes templates, also those that no parser gets to the end of', async () => {
+  it('compiles templates, including those on which a parser never ends', async () => {
     const finish = async (subject: string, body: string): Promise<string> => {
       const finished = await renderer.compile('w', { subject, body, text: null, format: null }, {})
       return finished.ok ? 'fine' : finished.reason
@@ -137,7 +137,7 @@ describe('the renderer', () => {
     ],
   ]
   for (const [what, body] of RUNAWAYS) {
-    it(`ends ${what}, and finishes the next`, async () => {
+    it(`terminates ${what}, and compiles the next`, async () => {
       const [bad, good] = await Promise.all(
         [body, '<style>p{top:0}</style><p>'].map((one) =>
           renderer.compile('w', { subject: 's', body: one, text: null, format: null }, {}),
@@ -152,7 +152,7 @@ describe('the renderer', () => {
     }).timeout(60_000)
   }
 
-  it('refuses params that are too large or too deep', async () => {
+  it('rejects params that are too large or nested too deeply', async () => {
     let deep: Record<string, unknown> = {}
     for (let i = 0; i < 100_000; i++) deep = { deep }
     const refusal = { ok: false, reason: 'params are nested too deeply or larger than 1000000 characters' }
@@ -160,7 +160,7 @@ describe('the renderer', () => {
     assert.deepEqual(await render('x', { a: 'x'.repeat(1_000_000) }), refusal)
   })
 
-  it('answers everybody when it is stopped', async () => {
+  it('rejects all waiting jobs when it stops', async () => {
     const waiting = [render(ENDLESS, { a: LIST }), render('a'), render('b')]
     const settled = Promise.allSettled(waiting)
     await new Promise(setImmediate)

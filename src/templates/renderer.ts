@@ -26,7 +26,7 @@ export interface Renderer {
    */
   renderMany(source: TemplateSource, params: readonly string[]): Promise<readonly RenderResult[]>
   /** Compiles an authored template in the compile thread, without delaying any rendering. */
-  readonly compile: (workspaceId: string, written: AuthoredTemplate, partials: PartialBodies) => Promise<CompileResult>
+  readonly compile: (workspaceId: string, authored: AuthoredTemplate, partials: PartialBodies) => Promise<CompileResult>
   /** Lists the findings that prevent a campaign from using a compiled source. */
   readonly validateForCampaign: (
     workspaceId: string,

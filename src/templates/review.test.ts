@@ -1,4 +1,4 @@
-/** What a review finds, by table; most of all whether each mail says how to unsubscribe. */
+/** Findings of a review, above all whether every message contains the unsubscribe link. */
 import { assert } from 'chai'
 import { createEngine } from './engine.ts'
 import { findVariables } from './variable-names.ts'
@@ -105,14 +105,14 @@ const FOUND: readonly [what: string, body: string, found: string[], more?: objec
 
 describe('a review', () => {
   for (const [html, isGood] of URL_CASES) {
-    it(`${isGood ? 'lets' : 'does not let'} a campaign be ${html}`, () => {
+    it(`${isGood ? 'allows' : 'blocks'} a campaign with ${html}`, () => {
       assert.deepEqual(
         validateForCampaign(createEngine(), { subject: 's', html, text: null }).map(({ rule }) => rule),
         isGood ? [] : ['missing-unsubscribe-url'],
       )
     })
   }
-  it('looks at a text where there is no HTML', () => {
+  it('checks the text if there is no HTML', () => {
     const rules = (html: string | null, text: string): string[] =>
       validateForCampaign(createEngine(), { subject: 's', html, text }).map(({ rule }) => rule)
     assert.deepEqual(
@@ -123,7 +123,7 @@ describe('a review', () => {
   })
 
   for (const [source, names] of NAME_CASES)
-    it(`reads the names of ${source}`, () =>
+    it(`finds the variables of ${source}`, () =>
       assert.strictEqual(
         findVariables(source)
           .map(({ path }) => path.join('.'))
@@ -134,7 +134,7 @@ describe('a review', () => {
   for (const [what, body, found, more = {}] of FOUND)
     it(`finds ${what}`, async () => assert.deepEqual(told(await check(body, { sampleData: null, ...more })), found))
 
-  it('shows the text that would be made, and does not fill an answer without end', async () => {
+  it('returns the generated text, and limits the number of findings', async () => {
     assert.strictEqual(
       (await check('<p>Hi <a href="{{unsubscribeUrl}}">bye</a> {{code}}</p>', { text: null })).text,
       'Hi bye X',

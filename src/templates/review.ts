@@ -80,13 +80,13 @@ function createFinding(
 /** The authored parts, each with its own line numbers. */
 function listAuthoredParts(
   { authored: { subject, body, text }, partials }: ReviewJob,
-  finished: CompiledTemplate,
+  compiled: CompiledTemplate,
 ): AuthoredPart[] {
   return [
     { part: 'subject', source: subject },
     { part: 'body', source: body },
     ...(text === null ? [] : [{ part: 'text', source: text }]),
-    ...finished.partials.map((name) => ({ part: `partial ${name}`, source: partials[name] ?? '' })),
+    ...compiled.partials.map((name) => ({ part: `partial ${name}`, source: partials[name] ?? '' })),
   ]
 }
 

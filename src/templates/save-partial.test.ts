@@ -1,4 +1,7 @@
-/** Partials and the templates that have them, on a real database: all or nothing, whoever comes in between. */
+/**
+ * Partials and the templates that use them, on PostgreSQL: saving a partial updates all templates or none, under
+ * concurrent changes too.
+ */
 import { assert } from 'chai'
 import type { Db } from '#src/stores/db.ts'
 import { createWorkspace } from '#src/workspaces/workspaces.ts'
@@ -43,7 +46,7 @@ describe('partials', () => {
     return found?.html ?? found?.text
   }
 
-  it('two changes of two partials of one template, many times at once: the template has both of the last', async () => {
+  it('concurrent changes of two partials of one template end with the last version of both', async () => {
     await partial('a', '<p>a0</p>')
     await partial('b', '<p>b0</p>')
     const id = await saved({ body: '{{> a}}{{> b}}' })
@@ -67,7 +70,7 @@ describe('partials', () => {
       )
   }).timeout(60_000)
 
-  it('a template that is saved while its partial changes has the new one', async () => {
+  it('a template saved while its partial changes uses the new partial', async () => {
     await partial('foot', '<p>old</p>')
     const outcomes = await Promise.all([
       saved({ body: '<b>1</b>{{> foot}}' }),
@@ -77,7 +80,7 @@ describe('partials', () => {
     for (const id of [outcomes[0], outcomes[2]]) assert.match((await htmlOf(id)) ?? '', /<p>new<\/p>$/)
   })
 
-  it('a template that is saved while its partial is deleted: one of them is refused', async () => {
+  it('saving a template and deleting its partial at once: one of the two is refused', async () => {
     for (let i = 0; i < 5; i++) {
       await partial('foot', '<p>x</p>')
       const [template, deleted] = await Promise.all([
@@ -89,7 +92,7 @@ describe('partials', () => {
     }
   })
 
-  it('one that a template cannot be made with changes nothing', async () => {
+  it('a partial that one template cannot be compiled with changes nothing', async () => {
     await partial('foot', '<mj-section></mj-section>')
     const plain = await saved({ body: '<p>x</p>{{> foot}}' })
     const mjml = await saved({ name: 'M', body: '<mjml><mj-body>{{> foot}}</mj-body></mjml>' })
@@ -97,14 +100,15 @@ describe('partials', () => {
     assert.deepEqual(refused, {
       kind: 'invalid',
       reason:
-        'the template "M" cannot be compiled with it: the body, line 2 of the partial foot: Element mj-wrong doesn\'t exist or is not registered',
+        'the template "M" cannot be compiled with it: the body, line 2 of the partial foot: ' +
+        "Element mj-wrong doesn't exist or is not registered",
     })
     assert.strictEqual((await findPartial(db, workspace, 'foot'))?.version, 1)
     for (const id of [plain, mjml])
       assert.strictEqual((await listVersions(db, workspace, id, { page: 1, limit: 10 })).total, 1)
   })
 
-  it('a change that dies while it is stored leaves all as it was', async () => {
+  it('a change that fails while it is stored leaves everything unchanged', async () => {
     await partial('foot', '<p>old</p>')
     const ids = [await saved({ body: '{{> foot}}1' }), await saved({ body: '{{> foot}}2' })]
     await db.query(`ALTER TABLE template_versions ADD CONSTRAINT no_more CHECK (finished NOT LIKE '%new%2') NOT VALID`)
@@ -115,7 +119,7 @@ describe('partials', () => {
     assert.strictEqual((await findPartial(db, workspace, 'foot'))?.body, '<p>old</p>')
   })
 
-  it('names are told apart as they are written, and are words', async () => {
+  it('names are case-sensitive and must be plain words', async () => {
     await partial('Foot', 'A')
     assert.strictEqual((await save({ body: '{{> foot}}' })).kind, 'invalid')
     const cases: readonly [body: string, reason: RegExp][] = [

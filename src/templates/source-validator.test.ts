@@ -79,23 +79,23 @@ const BAD: readonly [source: string, reason: RegExp][] = [
   [`{{upper ${'(upper '.repeat(101)}a${')'.repeat(101)}}}`, /nested more than 100 deep/],
 ]
 
-describe('what may stand in a template', () => {
+describe('validation of a template source', () => {
   for (const source of GOOD) {
-    it(`takes ${source.slice(0, 60)}`, () => validateSource(source))
+    it(`accepts ${source.slice(0, 60)}`, () => validateSource(source))
   }
 
   for (const [source, reason] of BAD) {
-    it(`refuses ${source.slice(0, 60).replaceAll('\n', '\\n')}`, () => {
+    it(`rejects ${source.slice(0, 60).replaceAll('\n', '\\n')}`, () => {
       expect(() => validateSource(source)).to.throw(TemplateError, reason)
     })
   }
 
-  it('refuses what has too many expressions before it reads them', () => {
+  it('rejects a source with too many expressions before parsing it', () => {
     validateSource('{{a}}'.repeat(15_000))
     for (const piece of ['{{a}}', '{{#if a}}', '{{{{a'])
       assert.throws(() => validateSource(piece.repeat(200_000)), /more than 15000 expressions/)
   })
-  it('says what is wrong with anything, in one line', () => {
+  it('reports every error in one line', () => {
     const piece = fc.constantFrom(
       '{{',
       '}}',

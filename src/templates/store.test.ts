@@ -76,7 +76,7 @@ describe('stored templates', () => {
     assert.deepEqual(await findTemplate(db, mine, template.id.toUpperCase()), template)
   })
 
-  it('get a next version with their id; what is left out stays, null clears', async () => {
+  it('saving with an id creates the next version: omitted fields stay, null clears', async () => {
     const { id } = await saved(mine, { description: 'old', category: 'c' })
     const second = await saved(mine, { id, body: 'new', category: null })
     assert.deepEqual(
@@ -101,7 +101,7 @@ describe('stored templates', () => {
     assert.strictEqual((await findTemplate(db, mine, id))?.version, 7)
   })
 
-  it('keep every version as it was; text and sample data too', async () => {
+  it('keep every version unchanged, with its text and sample data', async () => {
     const { id } = await saved(mine, { body: '<p>{{a}}</p>', text: 'one', sample_data: { a: 1 } })
     const second = await saved(mine, { id, body: '<style>p{top:0}</style><p>{{b}}</p>', name: 'Second' })
     assert.deepEqual([second.text, second.sampleData, second.version], ['one', { a: 1 }, 2])
@@ -131,7 +131,7 @@ describe('stored templates', () => {
     assert.strictEqual(await found(1), null)
   })
 
-  it('of before are rendered as they were', async () => {
+  it('from before formats existed render as they did', async () => {
     for (const [body, html, text] of [
       ['<style>p{top:0}</style><p>x</p>', '<style>p{top:0}</style><p>x</p>', null],
       ['1 < 2', null, '1 < 2'],
@@ -143,14 +143,14 @@ describe('stored templates', () => {
     }
   })
 
-  it('a text beside a text is refused', async () => {
+  it('a text part beside a plain-text body is rejected', async () => {
     assert.deepEqual(await save(mine, { body: 'plain', text: 'other' }), {
       kind: 'invalid',
       reason: 'a plain-text body cannot have a separate text part',
     })
   })
 
-  it('are neither seen nor changed by another workspace', async () => {
+  it('another workspace can neither read nor change them', async () => {
     const { id } = await saved(mine, {})
     assert.strictEqual(await findTemplate(db, theirs, id), null)
     assert.deepEqual(await save(theirs, { id, body: 'stolen' }), { kind: 'not-found' })
@@ -158,12 +158,12 @@ describe('stored templates', () => {
     assert.strictEqual((await findTemplate(db, mine, id))?.body, '<p>{{name}}</p>')
   })
 
-  it('are not found by what is no id, and not updated by an id that is not there', async () => {
+  it('are not found by an invalid id, and not updated by an unknown id', async () => {
     for (const id of ['', 'x', '1', `' OR true --`, newId()]) assert.strictEqual(await findTemplate(db, mine, id), null)
     assert.deepEqual(await save(mine, { id: newId() }), { kind: 'not-found' })
   })
 
-  it('are listed newest first, by page', async () => {
+  it('are listed newest first, in pages', async () => {
     const ids: string[] = []
     for (const name of ['a', 'b', 'c']) ids.unshift((await saved(mine, { name })).id)
     await saved(theirs, {})
@@ -176,7 +176,7 @@ describe('stored templates', () => {
     assert.deepEqual([first.total, second.total, second.templates.length], [3, 3, 1])
   })
 
-  it('are not stored when they cannot be compiled', async () => {
+  it('are not stored if they cannot be compiled', async () => {
     const result = await save(mine, { body: '\n{{foo bar}}' })
     assert.strictEqual(
       result.kind === 'invalid' && result.reason.startsWith('the body, line 2: unknown helper "foo"'),
@@ -207,7 +207,7 @@ describe('stored templates', () => {
     ['NUL in the description', { description: '\0' }],
   ]
   for (const [what, fields] of WRONG) {
-    it(`are refused with ${what}`, () => {
+    it(`are rejected with ${what}`, () => {
       assert.strictEqual(templateFields.safeParse({ name: 'n', subject: 's', body: 'b', ...fields }).success, false)
     })
   }

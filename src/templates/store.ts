@@ -232,7 +232,7 @@ export const withVersionInsert = (save: string): string => sql`
   WITH saved AS (
     ${save}
   ),
-  kept AS (
+  version_row AS (
     INSERT INTO template_versions (
       template_id, version, workspace_id, name, subject, body, created_at, format, text_body, finished, finished_text,
       sample_data, partials

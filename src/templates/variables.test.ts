@@ -1,4 +1,7 @@
-/** What mails may name: of whom, under which spellings, and that a contact's own attributes never hide what the table promises. */
+/**
+ * Variables of messages: which contact they describe, their spellings, and that custom attributes never hide a
+ * variable.
+ */
 import { assert } from 'chai'
 import type { ContactFields } from '#src/contacts/contact-fields.ts'
 import { createEngine } from './engine.ts'
@@ -59,10 +62,10 @@ const CASES: readonly [text: string, output: string][] = [
   ['{{campaign.name}} {{workspace.name}} {{event.order.n}}', 'Spring Shop 7'],
 ]
 
-describe('the variables of a mail', () => {
+describe('the variables of a message', () => {
   for (const [text, output] of CASES) it(text, () => assert.strictEqual(render(text), output))
 
-  it('are empty where nothing is known, and nobody is called null', () => {
+  it('are empty if the contact has no value, and never print "null"', () => {
     const nobody = { ...CONTACT, firstName: null, lastName: null, companyName: null, tags: [], customAttributes: {} }
     assert.strictEqual(
       render('[{{firstName}}{{fullName}}{{company}}{{plan}}{{tags}}{{campaign.name}}{{event.x}}]', nobody, {
@@ -75,13 +78,13 @@ describe('the variables of a mail', () => {
     assert.strictEqual(render('{{fullName}}', { ...nobody, lastName: 'Lovelace' }), 'Lovelace')
   })
 
-  it('have each spelling, and a sample', () => {
+  it('have both spellings and a sample value', () => {
     for (const name of Object.keys(VARIABLES))
       assert.ok(VARIABLE_NAMES.has(name) && VARIABLE_NAMES.has(toSnakeCase(name)), name)
     assert.deepEqual(new Set(Object.keys(sampleVariables())), VARIABLE_NAMES)
   })
 
-  it('are left out where a mail cannot print them, and no others are', () => {
+  it('are omitted exactly if the source cannot read them', () => {
     for (const [text] of CASES) {
       const few = JSON.stringify(variablesOf(CONTACT, MAIL, createVariableFilter([text, null])))
       const rendered = createEngine().render({ key: 'k', subject: '', html: null, text }, few)
@@ -102,7 +105,7 @@ describe('the variables of a mail', () => {
       assert.deepEqual(variablesOf(CONTACT, MAIL, createVariableFilter([any])), variablesOf(CONTACT, MAIL), any)
   })
 
-  it('come through attributes that are named to do harm', () => {
+  it('work with custom attributes that have dangerous names', () => {
     const customAttributes = JSON.parse('{"__proto__":{"x":"bad"},"constructor":"c","plan":"gold"}') as Record<
       string,
       unknown
