@@ -204,7 +204,7 @@ async function openWithRequirement(
     const strict = {
       ...settings,
       tls: 'required' as const,
-      ...(checkCertificate !== null && { judge: checkCertificate }),
+      ...(checkCertificate !== null && { checkCertificate }),
     }
     return openWithRetries({ ...target, ...(tlsName !== undefined && { tlsName }) }, strict, 'modern')
   }
