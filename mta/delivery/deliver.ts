@@ -1,10 +1,12 @@
 /**
- * One delivery, from a claimed recipient to the result of its attempt: check, prepare (route, TLS policy, compose, sign), wait for a
- * session, send. The steps are functions of the pipeline, and they do not know each other. The caller handles the result. Nothing here
- * throws for what a message, a server or DNS does: a step that ends the delivery returns an outcome.
+ * One delivery, from a claimed recipient to the result of its attempt: check, prepare (route, TLS policy, compose,
+ * sign), wait for a session, send. The steps are functions of the pipeline and do not know each other. The caller
+ * handles the result. No step throws for anything that a message, a server or DNS does: a step that ends the delivery
+ * returns an outcome.
  *
- * The process dies before or in the conversation: the lease releases the recipient, uncounted. It dies between the receiver's 250 and the
- * commit of the result: the recipient is sent again. This is the only window in which that happens.
+ * The process dies before or during the conversation: the recipient is released with the lease, uncounted. The
+ * process dies between the receiver's 250 and the commit of the result: the recipient is sent again. That can happen
+ * in this window only.
  */
 import type { Route } from '#mta/route/route.ts'
 import { UNENFORCED } from '#mta/security/policy.ts'
@@ -23,7 +25,9 @@ import type { SessionGate } from './session-grant.ts'
 /** How long mail waits for an MTA-STS policy that is being fetched. */
 const POLICY_WAIT_MS = 2000
 
-/** What preparation leads to: a job for the receiver's servers, a submission through a connected account, or an outcome without a session. */
+/**
+ * The result of preparation: a job for the receiver's servers, a submission through a connected account, or an outcome.
+ */
 type Prepared =
   | { readonly kind: 'direct'; readonly job: DirectJob }
   | { readonly kind: 'account'; readonly submission: RelayJob }
@@ -36,9 +40,10 @@ interface Delivery {
 }
 
 /**
- * Makes one attempt. A small message is prepared first and then waits at the gate for a session of its site; large content is loaded only
- * behind the gate, and only so much of it at once. Resolves with null when no attempt was made and the recipient is to be released: the
- * gate did not let it begin, the process stops and the receiver cannot have it, or what kept it from getting a source is gone.
+ * Makes one attempt. A small message is prepared first and then waits at the gate for a session of its site. Large
+ * content is loaded only behind the gate, and only a bounded amount of it at a time. Resolves with null when no
+ * attempt was made and the recipient is to be released: the gate refused it, the process stops before the message is
+ * transmitted, or there is a source to select by now.
  */
 export async function deliver(
   pipeline: DeliveryPipeline,
@@ -79,7 +84,7 @@ async function withSession(
   }
 }
 
-/** It waited long: loads again whether its address is suppressed and its contact still subscribed. */
+/** After a long wait: loads again whether the address is suppressed and the contact still subscribed. */
 async function findLateCancellation(pipeline: DeliveryPipeline, claimed: ClaimedRecipient): Promise<Outcome | null> {
   const { workspaceId, deferredContent } = claimed
   try {
@@ -99,7 +104,7 @@ async function send({ pipeline }: Delivery, prepared: Prepared, startedAt: numbe
   return prepared.job.endpoints.length === 0 ? null : pipeline.transport.deliver(prepared.job)
 }
 
-/** Everything that needs no session. An error is a store that is away: the message waits. */
+/** Everything that needs no session. An error means that a store is away: the message waits. */
 async function prepare(delivery: Delivery): Promise<Prepared> {
   const accountId = accountIdOf(delivery.claimed.domain)
   try {
@@ -112,8 +117,8 @@ async function prepare(delivery: Delivery): Promise<Prepared> {
 async function prepareDirect({ pipeline, claimed, gate: { selected, mayProceed } }: Delivery): Promise<Prepared> {
   const route = await pipeline.route(claimed.domain)
   if (route.kind !== 'hosts') return ended(outcomeOfRoute(route))
-  const whyUnreachable = pipeline.whyUnreachable(pathKey(route.site, selected.source))
-  if (whyUnreachable !== null) return ended(unreachable(whyUnreachable))
+  const unreachableReason = pipeline.unreachableReason(pathKey(route.site, selected.source))
+  if (unreachableReason !== null) return ended(unreachable(unreachableReason))
   const ignoresTls = claimed.submitted?.ignoresTls === true
   const tls = ignoresTls ? UNENFORCED : await pipeline.tlsPolicy(claimed.domain, route.hosts)
   if (tls.isPending) return ended(policyPending(claimed, pipeline))
@@ -143,7 +148,7 @@ async function prepareAccount({ pipeline, claimed, gate }: Delivery, accountId: 
   if (message.kind === 'ended') return message
   const { data, smtputf8 } = message
   const from = claimed.content.from.email
-  const mail = { from, to: claimed.address, data, smtputf8, mayGo: gate.mayProceed }
+  const mail = { from, to: claimed.address, data, smtputf8, maySend: gate.mayProceed }
   return { kind: 'account', submission: { account, mail } }
 }
 
@@ -155,7 +160,7 @@ function unreachable(detail: string): Outcome {
   return { kind: 'deferred', scope: 'host', reason: 'unreachable', detail, reply: null, isCounted: false }
 }
 
-/** It leaves its session meanwhile: other domains may have the same hosts. */
+/** Waits without a session: other domains may use the same hosts. */
 function policyPending({ domain }: ClaimedRecipient, pipeline: Pick<DeliveryPipeline, 'now'>): Outcome {
   return {
     kind: 'postponed',
@@ -180,8 +185,8 @@ function outcomeOfRoute(route: Exclude<Route, { kind: 'hosts' }>): Outcome {
   return { kind: 'bounced', scope: 'recipient', reason: route.reason, isHard, detail: formatReply(reply), reply }
 }
 
-/** An error of ours, such as a store that is away: not the message's fault, and temporary. */
+/** An internal error, such as a store that is away: temporary, and not caused by the message. */
 function internalError(error: unknown): Outcome {
-  const detail = `the message could not be prepared: ${error instanceof Error ? error.message : String(error)}`
+  const detail = `failed to prepare the message: ${error instanceof Error ? error.message : String(error)}`
   return { kind: 'deferred', scope: 'source', reason: 'our-trouble', detail, reply: null, isCounted: false }
 }
