@@ -70,16 +70,16 @@ describe('mailstead egress', function () {
 
   for (const [line, says] of [
     ['source add one --address 192.0.2.9 --ehlo a.example.net', /a source with this name already exists/],
-    ['source add nine --address 192.0.2.1 --ehlo a.example.net', /there is a source of this address/],
+    ['source add nine --address 192.0.2.1 --ehlo a.example.net', /a source with this address already exists/],
     ['source add nine --address 192.0.2.300 --ehlo a.example.net', /is not an IP address/],
     ['source add nine --address 192.0.2.9 --ehlo localhost', /is not a fully qualified host name/],
-    ['source add Nine! --address 192.0.2.9 --ehlo a.example.net', /is no name/],
+    ['source add Nine! --address 192.0.2.9 --ehlo a.example.net', /is not a valid name/],
     ['source pause none', /There is no source none/],
     ['source remove none', /There is no source none/],
     ['pool remove none', /no pool named none exists/],
     ['pool join none one', /no pool named none exists/],
     ['pool join us-east none', /no source named none exists/],
-    ['pool leave us-east none', /none is not in us-east/],
+    ['pool leave us-east none', /none is not in pool us-east/],
     ['pool add us-east', /a pool named us-east already exists/],
   ] as const) {
     it(`says why it cannot: ${line}`, async () => {
@@ -140,11 +140,11 @@ describe('mailstead egress', function () {
     const found = Object.fromEntries(ours.map(({ name, status, detail }) => [name, `${status}: ${detail}`]))
     assert.deepEqual(found, {
       'egress sources': 'ok: one active',
-      'egress PTR': 'ok: one: 192.0.2.1 is out1.example.net',
+      'egress PTR': 'ok: one: 192.0.2.1 has the name out1.example.net',
       'egress FCrDNS': 'ok: one: out1.example.net resolves to 192.0.2.1',
-      'egress EHLO name': 'ok: one: out1.example.net is 192.0.2.1',
+      'egress EHLO name': 'ok: one: out1.example.net resolves to 192.0.2.1',
       'egress port 25': 'skipped: no mail server of gmail.com has an A record',
-      'egress blocklists': 'failed: one: zen.spamhaus.org lists it (XBL: an infected machine or open proxy)',
+      'egress blocklists': 'failed: one: zen.spamhaus.org lists the address (XBL: an infected machine or open proxy)',
     })
     assert.match(
       checks.find(({ name }) => name === 'egress blocklists')?.todo ?? '',

@@ -31,7 +31,8 @@ export interface Subscriber {
 export type SubscribeResult =
   | { readonly kind: 'no audience' }
   /**
-   * `hasChanged`: the contact was not a subscribed member before. Pass `notifications` to `publishNotifications` after the commit.
+   * `hasChanged`: the contact was not a subscribed member before. Pass `notifications` to `publishNotifications` after
+   * the commit.
    */
   | {
       readonly kind: 'subscribed'
@@ -111,7 +112,7 @@ export async function subscribe(tx: Queryable, target: MembershipTarget, person:
   }
 }
 
-export interface UnsubscribeResult {
+export interface AudienceUnsubscribeResult {
   /** False if the contact was not subscribed. */
   readonly hasChanged: boolean
   /** Pass to `publishNotifications` after the commit. */
@@ -139,7 +140,7 @@ export async function unsubscribe(
   tx: Queryable,
   target: AudienceTarget,
   contactId: string,
-): Promise<UnsubscribeResult | null> {
+): Promise<AudienceUnsubscribeResult | null> {
   const contact = await lockContact(tx, target.workspaceId, contactId)
   if (contact === null) return null
   const { rows } = await tx.query<{ audienceId: string }>(UNSUBSCRIBE, [contactId, target.audienceId, target.now])
@@ -161,7 +162,10 @@ const JOIN_AUDIENCE = prepared(
   `,
 )
 
-/** Adds a contact that the caller has locked, after `lockAudience`. Pass the result to `publishNotifications` after the commit. */
+/**
+ * Adds a contact that the caller has locked, after `lockAudience`. Pass the result to `publishNotifications` after the
+ * commit.
+ */
 export async function joinAudience(
   tx: Queryable,
   target: AudienceTarget,

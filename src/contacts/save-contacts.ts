@@ -35,8 +35,8 @@ export interface SavedContact {
 export type SaveResult =
   | { readonly kind: 'no audience' }
   /**
-   * One for each row, in the same order; rows with the same address are one contact. Pass `notifications` to `publishNotifications`
-   * after the commit.
+   * One for each row, in the same order; rows with the same address are one contact. Pass `notifications` to
+   * `publishNotifications` after the commit.
    */
   | { readonly kind: 'saved'; readonly contacts: readonly SavedContact[]; readonly notifications: CommitNotifications }
 

@@ -6,7 +6,7 @@
 import { Resolver } from 'node:dns/promises'
 import type { Config } from '#config/load.ts'
 
-export type DnsAnswer<T> =
+export type DnsQueryResult<T> =
   /** No records: the name has none, does not exist, or is not valid. */
   { readonly kind: 'answered'; readonly records: readonly T[] } | { readonly kind: 'failed'; readonly reason: string }
 
@@ -18,15 +18,15 @@ export interface MxRecord {
 /** Names in answers are lower case, without a final dot. */
 export interface DomainDns {
   /** One text per record, its strings joined (RFC 6376 3.6.2.2). */
-  txt(name: string): Promise<DnsAnswer<string>>
-  mx(name: string): Promise<DnsAnswer<MxRecord>>
-  cname(name: string): Promise<DnsAnswer<string>>
-  ns(name: string): Promise<DnsAnswer<string>>
+  txt(name: string): Promise<DnsQueryResult<string>>
+  mx(name: string): Promise<DnsQueryResult<MxRecord>>
+  cname(name: string): Promise<DnsQueryResult<string>>
+  ns(name: string): Promise<DnsQueryResult<string>>
   /** IPv4 addresses, or IPv6 if there are none. */
-  addresses(name: string): Promise<DnsAnswer<string>>
+  addresses(name: string): Promise<DnsQueryResult<string>>
   /** Addresses of one family. */
-  ofFamily(name: string, family: 4 | 6): Promise<DnsAnswer<string>>
-  ptr(name: string): Promise<DnsAnswer<string>>
+  ofFamily(name: string, family: 4 | 6): Promise<DnsQueryResult<string>>
+  ptr(name: string): Promise<DnsQueryResult<string>>
 }
 
 const TIMEOUT_MS = 3000
@@ -60,7 +60,7 @@ export function createDomainDns(config: Pick<Config, 'dnsServers'>): DomainDns {
   }
 }
 
-async function query<T>(resolve: () => Promise<T[]>): Promise<DnsAnswer<T>> {
+async function query<T>(resolve: () => Promise<T[]>): Promise<DnsQueryResult<T>> {
   try {
     return { kind: 'answered', records: await resolve() }
   } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * The finding for each DNS record and each way to get it wrong, as a table: zone in, status and message out, from a real
- * DNS server.
+ * The finding for each DNS record and each way to get it wrong, as a table: a zone goes in, a status and a message come
+ * out. Uses a real DNS server.
  */
 import { assert } from 'chai'
 import { loadConfig } from '#config/load.ts'

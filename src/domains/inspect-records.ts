@@ -37,7 +37,7 @@ interface ExpectedRecord {
   readonly service: ServiceHosts
 }
 
-type Inspector = (dns: DomainDns, wanted: ExpectedRecord) => Promise<RecordFinding>
+type Inspector = (dns: DomainDns, expected: ExpectedRecord) => Promise<RecordFinding>
 
 /** Inspectors by purpose and type. */
 const INSPECTORS: Readonly<Record<string, Inspector>> = {

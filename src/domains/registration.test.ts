@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { assert } from 'chai'
-import { registrationLoop } from '#worker/domains.ts'
+import { createRegistrationRound } from '#worker/domains.ts'
 import { createDomainWorld, type DomainWorld } from '#test/support/domain-world.ts'
 import { providerOf } from './dns-provider.ts'
 import type { Domain } from './domains.ts'
@@ -66,7 +66,7 @@ describe('the registration of a domain', () => {
 
   async function lookUp(name = `shop${names++}.com`): Promise<Domain> {
     const domain = await world.add(await world.ctx.newWorkspace(), name)
-    await registrationLoop(world.ctx).round()
+    await createRegistrationRound(world.ctx)()
     return world.read(domain)
   }
 
@@ -81,10 +81,10 @@ describe('the registration of a domain', () => {
     assert.ok(domain.registrarLastCheckedAt !== null)
     assert.deepEqual(requested, ['/domain/known.co.uk'])
     world.ctx.advance(29 * 86_400_000)
-    await registrationLoop(world.ctx).round()
+    await createRegistrationRound(world.ctx)()
     assert.strictEqual(requested.length, 1)
     world.ctx.advance(5 * 86_400_000)
-    await registrationLoop(world.ctx).round()
+    await createRegistrationRound(world.ctx)()
     assert.strictEqual(requested.length, 2)
     world.ctx.advance(-34 * 86_400_000)
   })
@@ -155,7 +155,7 @@ describe('the registration of a domain', () => {
   it('is looked up by only one of two workers', async () => {
     answer = json(REGISTRAR)
     await world.add(await world.ctx.newWorkspace(), 'once.com')
-    await Promise.all([registrationLoop(world.ctx).round(), registrationLoop(world.ctx).round()])
+    await Promise.all([createRegistrationRound(world.ctx)(), createRegistrationRound(world.ctx)()])
     assert.deepEqual(requested, ['/domain/once.com'])
   })
 })

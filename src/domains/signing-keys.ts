@@ -66,7 +66,7 @@ export async function loadSendingDomain(
   const [first] = rows
   if (first === undefined) return { kind: 'gone' }
   if (!first.maySend) return { kind: 'not-verified' }
-  const keys = rows.flatMap(({ id, domain, selector, algorithm, private_key: sealed }) =>
+  const keys = rows.flatMap(({ id, domain, selector, algorithm, private_key: encrypted }) =>
     id === null
       ? []
       : [
@@ -75,7 +75,7 @@ export async function loadSendingDomain(
             domain,
             selector,
             algorithm,
-            privateKey: () => ctx.encryption.decrypt('dkim', sealed),
+            privateKey: () => ctx.encryption.decrypt('dkim', encrypted),
           },
         ],
   )

@@ -6,7 +6,7 @@
  * The work is bounded whatever the zone holds: evaluation ends at the eleventh term, a loop, the third void lookup, or
  * a timeout. If DNS does not answer, the finding is unknown, never wrong.
  */
-import type { DnsAnswer, DomainDns } from './domain-dns.ts'
+import type { DnsQueryResult, DomainDns } from './domain-dns.ts'
 import { type RecordFinding, missing, ok, unknown, wrong } from './record-finding.ts'
 import { findSpf, readSpf, type SpfTerm } from './spf-record.ts'
 
@@ -134,7 +134,11 @@ async function followInclude(
   return followRecord(evaluation, text, [...path, host], mayPass)
 }
 
-function countVoidLookup(evaluation: SpfEvaluation, answer: DnsAnswer<unknown>, path: readonly string[]): SpfProblem {
+function countVoidLookup(
+  evaluation: SpfEvaluation,
+  answer: DnsQueryResult<unknown>,
+  path: readonly string[],
+): SpfProblem {
   if (answer.kind === 'failed')
     return unknown(`a name in the SPF record${ofName(path)} could not be read: ${answer.reason}`)
   if (answer.records.length === 0) evaluation.voidLookups++

@@ -8,7 +8,7 @@ import { blocklistOf } from '#config/settings/blocklists.ts'
 import { loadConfig, type Config } from '#config/load.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { startDns, type TestDns, type Zone } from '#test/support/dns.ts'
-import { egressLoop } from '#worker/egress.ts'
+import { createSourceCheckRound } from '#worker/egress.ts'
 import { reversedName, sameAddress } from './ip-address.ts'
 import { listFindings } from './check-store.ts'
 import {
@@ -266,7 +266,7 @@ describe('checks of a source', function () {
     it('checks each source when it is due, and stores the findings with their times', async () => {
       await addSource(ctx, { ...FOUR, ...USUAL, isWarmingUp: false })
       fill({ [PTR4]: { PTR: ['out.sender.example'] }, 'out.sender.example': { A: ['192.0.2.7'] } })
-      const { round } = egressLoop(ctx)
+      const round = createSourceCheckRound(ctx)
       const found = async (check: CheckName): Promise<{ text: string; checked: number; since: number } | undefined> => {
         const one = [...(await listFindings(ctx.db)).values()].flat().find((finding) => finding.check === check)
         return (
@@ -294,7 +294,7 @@ describe('checks of a source', function () {
     it('ends a warm-up when its schedule is over and nothing was delayed for a week', async () => {
       const isWarming = async (): Promise<boolean> => (await findSource(ctx.db, 'w'))?.warmingSince instanceof Date
       await addSource(ctx, { ...FOUR, ...USUAL, name: 'w', address: '192.0.2.8', isWarmingUp: true })
-      const { round } = egressLoop(ctx)
+      const round = createSourceCheckRound(ctx)
       ctx.advance(9 * 24 * 3600_000)
       await round()
       assert.strictEqual(await isWarming(), true, 'the schedule is not over')

@@ -42,7 +42,7 @@ export const CHECKS = {
   'EHLO name': checkEhlo,
   'port 25': checkPort,
   blocklists: checkBlocklists,
-} as const satisfies Record<string, (means: CheckDeps, source: CheckedSource) => Promise<SourceFinding>>
+} as const satisfies Record<string, (deps: CheckDeps, source: CheckedSource) => Promise<SourceFinding>>
 
 export type CheckName = keyof typeof CHECKS
 export const CHECK_NAMES = Object.keys(CHECKS) as readonly CheckName[]
@@ -90,10 +90,10 @@ async function checkEhlo({ dns }: CheckDeps, { address, ehloName }: CheckedSourc
   return failed(`${ehloName} ${problem}`, `add an ${recordOf(address)} record for ${ehloName} with ${address}`)
 }
 
-type AddressAnswer = Awaited<ReturnType<DomainDns['ofFamily']>>
+type AddressResult = Awaited<ReturnType<DomainDns['ofFamily']>>
 
-function hasAddress(answer: AddressAnswer, address: string): boolean {
-  return answer.kind === 'answered' && answer.records.some((one) => sameAddress(one, address))
+function hasAddress(result: AddressResult, address: string): boolean {
+  return result.kind === 'answered' && result.records.some((one) => sameAddress(one, address))
 }
 
 function familyOf(address: string): 4 | 6 {
@@ -177,7 +177,7 @@ interface BlocklistResult {
  * RFC 5782 2.1. 127.255.255.x means that the list refuses the resolver. An answer outside 127.0.0.0/8 does not come
  * from the list, but from a server that answers every name.
  */
-export function readBlocklistAnswer({ zone, meanings, page }: Blocklist, answer: AddressAnswer): BlocklistResult {
+export function readBlocklistAnswer({ zone, meanings, page }: Blocklist, answer: AddressResult): BlocklistResult {
   if (answer.kind === 'failed') return { kind: 'unknown', text: `${zone}: ${answer.reason}`, page }
   const listed = answer.records.filter((one) => one.startsWith('127.') && !one.startsWith('127.255.255.'))
   if (listed.length > 0) {

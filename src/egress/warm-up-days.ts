@@ -55,7 +55,7 @@ async function readLastDay(db: Queryable, { sourceId, receiver, day }: DayKey): 
 }
 
 const CLAIM_ALLOWANCE = prepared(
-  'egress-day-take',
+  'egress-day-claim',
   sql`
     WITH old AS (
       SELECT taken

@@ -103,7 +103,7 @@ function createFileParser(delimiter: string, start: FilePosition): FileParser {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  CSV_MAX_RECORD_SIZE: `the row is longer than ${MAX_ROW} characters; a quote in it may never be closed`,
+  CSV_MAX_RECORD_SIZE: `the row is longer than ${MAX_ROW} characters; check for a quote that is never closed`,
   CSV_QUOTE_NOT_CLOSED: 'the file ends inside a quoted cell: its quote is never closed',
 }
 

@@ -64,6 +64,7 @@ export function allowedConnections(learned: LearnedLimit, limit: number): number
 }
 
 export interface StoredLimit extends LearnedLimit {
+  /** Key of the throttle (throttle-key.ts). */
   readonly pace: string
   readonly source: string
   /** When this was learned, epoch ms. */

@@ -3,8 +3,6 @@
  * so they survive every process and Redis. Processes cache them; Redis announces changes, and each process reloads them
  * every few seconds. Suspended mail is not attempted, and no attempt is counted. If two processes start the same
  * suspension, it is stored once with the later end.
- *
- * A `pace` is the key of a throttle (throttle-key.ts).
  */
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
@@ -19,6 +17,7 @@ const RETRY_MS = 1000
 const MAX_REPLY_LENGTH = 500
 
 export interface ReceiverSuspension {
+  /** Key of the throttle; WILDCARD: all throttles of the source. */
   readonly pace: string
   readonly source: string
   /** Null = all workspaces. */

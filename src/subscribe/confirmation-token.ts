@@ -50,9 +50,9 @@ export function readConfirmationToken(
   return expiresAt < ctx.clock.now() ? null : { workspaceId, audienceId, email, firstName, lastName }
 }
 
-function decryptToken({ encryption }: Pick<Context, 'encryption'>, sealed: Buffer): string | null {
+function decryptToken({ encryption }: Pick<Context, 'encryption'>, encrypted: Buffer): string | null {
   try {
-    return encryption.decrypt(PURPOSE, sealed).toString('utf8')
+    return encryption.decrypt(PURPOSE, encrypted).toString('utf8')
   } catch {
     return null // not created here
   }
