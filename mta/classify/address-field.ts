@@ -1,10 +1,10 @@
 /**
- * The address in a field of a report: after its type, without brackets, name, route or comment (RFC 3464 2.3.1, RFC 5322 4.4), and letters
- * beyond ASCII read back where the report could not hold them (RFC 6533 3).
+ * Parses the address in a report field: removes its type, brackets, display name, route and comment (RFC 3464 2.3.1,
+ * RFC 5322 4.4), and decodes escaped non-ASCII characters (RFC 6533 3).
  */
 import { parseAddress } from '#src/mail/address.ts'
 
-/** Null where there is none, such as in a local name. */
+/** Returns null if the value has no address, for example for a local user name. */
 export function parseAddressField(value: string): string | null {
   const unwrapped = value
     .replace(/^\s*[\w-]+\s*;/, '')
@@ -25,7 +25,7 @@ function decodeEscape(_: string, hex: string): string {
   return String.fromCodePoint(Number.parseInt(hex, 16))
 }
 
-/** Of a field that holds several. */
+/** Parses a comma-separated list. */
 export function parseAddressList(value: string | null): string[] {
   return (value ?? '')
     .split(',')

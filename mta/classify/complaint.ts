@@ -1,6 +1,6 @@
 /**
- * A complaint of a receiver, read: a feedback report (RFC 5965), or the mail complained of with Microsoft's own field, which has no report.
- * Only tells what was complained of; null where it is none. A report whose machine-readable part got lost is still a complaint.
+ * Parses a complaint: a feedback report (RFC 5965), or the original mail with Microsoft's own header field and no
+ * report. A feedback report whose machine-readable part is missing still counts as a complaint.
  */
 import { parseAddressField } from './address-field.ts'
 import { type MimeHeaderField, parseFieldGroups } from './header-fields.ts'
@@ -10,18 +10,20 @@ import { type MimePart, findParts, decodeText, fieldValue, walkParts } from './m
 export interface Complaint {
   /** abuse, opt-out, … (RFC 5965 7.3); lower case. */
   readonly feedbackType: string
-  /** Whom the mail had gone to, each once. */
+  /** The recipients of the mail, without duplicates. */
   readonly addresses: readonly string[]
 }
 
-/** In the mail complained of, by Microsoft's programme for senders. */
+/** Microsoft's Junk Mail Reporting Program adds this field to the original mail. */
 const MICROSOFT_FIELD = 'x-hmxmroriginalrecipient'
 
-/** `returned` are fields of the mail that is given back. */
+/** Returns null if the mail is not a complaint. `returned`: header fields of the returned message. */
 export function parseComplaint(mail: MimePart, returned: readonly MimeHeaderField[]): Complaint | null {
   const [part] = findParts(mail, /^message\/feedback-report$/)
   if (part !== undefined) return parseFeedbackReport(parseFieldGroups(decodeText(part)).flat(), returned)
-  const original = [...walkParts(mail)].map(({ fields }) => fieldValue(fields, MICROSOFT_FIELD)).find((value) => value !== null)
+  const original = [...walkParts(mail)]
+    .map(({ fields }) => fieldValue(fields, MICROSOFT_FIELD))
+    .find((value) => value !== null)
   if (original !== undefined && original !== null) return { feedbackType: 'abuse', addresses: findAddresses(original) }
   const isReport = /report-type\s*=\s*"?feedback-report/i.test(fieldValue(mail.fields, 'content-type') ?? '')
   return isReport || isHotmailComplaint(mail) ? parseFeedbackReport([], returned) : null

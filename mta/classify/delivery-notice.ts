@@ -1,50 +1,61 @@
 /**
- * What a bounce says in words: the notice up to the mail it gives back, cut at each address that it is about. The shapes are those of
- * qmail, Postfix, Exim, sendmail, Exchange, Domino and their many imitators: an address alone on a line, at its beginning before a colon,
- * in a transcript, or after words such as "could not be delivered to".
+ * Parses the human-readable text of a bounce: the notice above the returned message, split at each address that it is
+ * about. The patterns cover qmail, Postfix, Exim, sendmail, Exchange, Domino and similar servers: an address alone on a
+ * line, at the start of a line before a colon, in a transcript, or after words such as "could not be delivered to".
  */
 import { textFromHtml } from '#src/mail/html-text.ts'
 import { type MimePart, decodeText, fieldValue, walkParts } from './mime.ts'
-import { anyOf } from './text-patterns.ts'
+import { anyOf, group } from './text-patterns.ts'
 
 export interface DeliveryNotice {
-  /** Up to the mail given back. */
+  /** The text above the returned message. */
   readonly text: string
-  /** What is given back in the text itself, if so. */
+  /** The returned message, if the text itself contains it. */
   readonly returned: string
   readonly entries: readonly NoticeEntry[]
 }
 
 export interface NoticeEntry {
   readonly address: string
-  /** What the notice says of this address. */
+  /** What the notice says about this address. */
   readonly text: string
 }
 
 const MAX_TEXT = 60_000
 const MAX_ENTRIES = 500
 
-/** Punctuation of East Asia stands beside an address without a space, and in none. */
+/** East Asian punctuation may touch an address without a space and is never part of one. */
 const WIDE_PUNCTUATION = '：；，。、（）「」＜＞《》【】“”'
-const ADDRESS = String.raw`(?:"(?:[^"\\\n]|\\.){1,64}"|[^\s<>()\[\]:;,"'@${WIDE_PUNCTUATION}]{1,128})@[\w-]{1,63}(?:\.[\w-]{1,63}){0,20}`
+const ADDRESS =
+  String.raw`(?:"(?:[^"\\\n]|\\.){1,64}"|[^\s<>()\[\]:;,"'@${WIDE_PUNCTUATION}]{1,128})` +
+  String.raw`@[\w-]{1,63}(?:\.[\w-]{1,63}){0,20}`
 
-/** Where the mail given back begins. */
+/** The line at which the returned message begins. */
 const DIVIDERS = new RegExp(
   [
-    String.raw`^[ \t>]*[-=_*+]{2,}[ \t]*(?:this is a copy|below this line|enclosed is a copy|here is a copy|` +
-      String.raw`original (?:message|mail)|(?:the )?(?:unsent|returned|rejected|failed|undelivered) (?:message|mail)|(?:your |` +
-      String.raw`the )?(?:message|mail)(?: (?:header|body|text|contents?|follows))|copy of|header|forwarded message|` +
-      String.raw`begin message|returned (?:message|mail)|start of (?:the )?(?:returned|original)|included is a copy)`,
-    String.raw`^[ \t]*(?:below is a copy of the original message|a copy of the original message|the (?:original|returned)` +
-      String.raw` message (?:follows|is (?:attached|below|included))|original message (?:follows|headers?:)|` +
-      String.raw`your original message (?:follows|is)|(?:the )?(?:message|mail) headers? follows?|\*+ original message|` +
-      String.raw`received headers:?)`,
-    String.raw`^(?:return-path|received|dkim-signature|x-received|domainkey-signature|x-google-dkim-signature|arc-seal):[ \t]`,
+    String.raw`^[ \t>]*[-=_*+]{2,}[ \t]*` +
+      group(
+        'this is a copy|below this line|enclosed is a copy|here is a copy',
+        'original (?:message|mail)|(?:the )?(?:unsent|returned|rejected|failed|undelivered) (?:message|mail)',
+        '(?:your |the )?(?:message|mail)(?: (?:header|body|text|contents?|follows))',
+        'copy of|header|forwarded message|begin message|returned (?:message|mail)',
+        'start of (?:the )?(?:returned|original)|included is a copy',
+      ),
+    String.raw`^[ \t]*` +
+      group(
+        'below is a copy of the original message|a copy of the original message',
+        'the (?:original|returned) message (?:follows|is (?:attached|below|included))',
+        'original message (?:follows|headers?:)|your original message (?:follows|is)',
+        String.raw`(?:the )?(?:message|mail) headers? follows?|\*+ original message|received headers:?`,
+      ),
+    '^' +
+      group('return-path|received|dkim-signature|x-received|domainkey-signature|x-google-dkim-signature|arc-seal') +
+      String.raw`:[ \t]`,
   ].join('|'),
   'im',
 )
 
-/** The texts a person would read, outside of mail that is given back. */
+/** Parses the texts for a human reader, except those in the returned message. */
 export function parseNotice(mail: MimePart): DeliveryNotice {
   const whole = collectBodyTexts(mail).join('\n\n').slice(0, MAX_TEXT)
   const at = whole.search(DIVIDERS)
@@ -69,40 +80,45 @@ function collectBodyTexts(mail: MimePart): string[] {
 
 function isNoticeText(part: MimePart): boolean {
   const isAttached = /^attachment/i.test(fieldValue(part.fields, 'content-disposition') ?? '')
-  // a multipart that holds no parts is one text
+  // a multipart without parts counts as one text
   return /^(?:text|multipart)\//.test(part.type) && !RETURNED_TYPES.test(part.type) && !isAttached
 }
 
 interface AddressPattern {
   readonly pattern: RegExp
-  /** It is about this address alone if no other shape of higher rank was met. */
+  /** Patterns of rank 2 are used only if none of rank 1 matches. */
   readonly rank: 1 | 2
 }
 
-/** What stands before a colon and the address. */
-const LABEL =
-  String.raw`(?:recipients?|address(?:es)?|user(?:id)?|mailbox|addressed[ \t]to|error-for|destinataires?|destinat[áa]ri[oa]s?|` +
-  String.raw`empf[äa]e?nger|ontvanger|получатель|адрес|宛先|収信者|受信者|收件人|收件者)`
+/** A label before a colon and the address. */
+const LABEL = group(
+  String.raw`recipients?|address(?:es)?|user(?:id)?|mailbox|addressed[ \t]to|error-for`,
+  'destinataires?|destinat[áa]ri[oa]s?|empf[äa]e?nger|ontvanger|получатель|адрес',
+  '宛先|収信者|受信者|收件人|收件者',
+)
 
-/** The address is the first group; what follows it on the line belongs to it. */
+/** The first group is the address. The rest of the line belongs to it. */
 const ADDRESS_PATTERNS: readonly AddressPattern[] = [
   {
     rank: 1,
     pattern: new RegExp(
-      String.raw`^[ \t]*(?:>{1,3}[ \t]*)?(?:[-*•][ \t]+)?["']?<?(${ADDRESS})>?["']?[ \t]*(?:<mailto:[^>]*>|\(mailto:[^)]*\)|` +
-        String.raw`<${ADDRESS}>|\([^)\n]*\)|\[[^\]\n]*\])?[ \t]*[.;,]?$`,
+      String.raw`^[ \t]*(?:>{1,3}[ \t]*)?(?:[-*•][ \t]+)?["']?<?(${ADDRESS})>?["']?[ \t]*` +
+        String.raw`(?:<mailto:[^>]*>|\(mailto:[^)]*\)|<${ADDRESS}>|\([^)\n]*\)|\[[^\]\n]*\])?[ \t]*[.;,]?$`,
     ),
   },
   {
     rank: 1,
     pattern: new RegExp(
-      String.raw`^[ \t]*(?:[-*•][ \t]+)?<?(${ADDRESS})>?[ \t]*(?:\([^)\n]*\))?[ \t]*(?::|\.\.\.|,[ \t](?=ERROR|error)|` +
-        String.raw`[ \t]+on[ \t]+\S|[ \t]-+[ \t])`,
+      String.raw`^[ \t]*(?:[-*•][ \t]+)?<?(${ADDRESS})>?[ \t]*(?:\([^)\n]*\))?[ \t]*` +
+        String.raw`(?::|\.\.\.|,[ \t](?=ERROR|error)|[ \t]+on[ \t]+\S|[ \t]-+[ \t])`,
     ),
   },
-  { rank: 1, pattern: new RegExp(String.raw`^[ \t]*[45]\d\d[ -](?:[245]\.\d+\.\d+[ \t])?<(${ADDRESS})>(?:\.\.\.|:|,)`) },
+  {
+    rank: 1,
+    pattern: new RegExp(String.raw`^[ \t]*[45]\d\d[ -](?:[245]\.\d+\.\d+[ \t])?<(${ADDRESS})>(?:\.\.\.|:|,)`),
+  },
   { rank: 1, pattern: new RegExp(String.raw`^[ \t]*>>>[ \t]*RCPT TO:[ \t]*<?(${ADDRESS})>?`, 'i') },
-  // an address of X.400, as old Exchange writes it
+  // an X.400 address as old Exchange writes it
   { rank: 1, pattern: new RegExp(String.raw`\bSMTP[=:](${ADDRESS})[;\]]`, 'i') },
   {
     rank: 1,
@@ -114,8 +130,11 @@ const ADDRESS_PATTERNS: readonly AddressPattern[] = [
   {
     rank: 2,
     pattern: new RegExp(
-      String.raw`\b(?:delivered to|did not reach|could not be (?:sent|delivered)|recipients?|rcpt to|addressed to|affected|` +
-        String.raw`permanent errors|undeliverable to|deliver(?:y)? (?:your |the |this )?(?:mail|message|e-?mail)? ?to)` +
+      String.raw`\b` +
+        group(
+          'delivered to|did not reach|could not be (?:sent|delivered)|recipients?|rcpt to|addressed to|affected',
+          'permanent errors|undeliverable to|deliver(?:y)? (?:your |the |this )?(?:mail|message|e-?mail)? ?to',
+        ) +
         String.raw`\b[^:<@\n]{0,80}[:<"' ]\s*<?(${ADDRESS})>?`,
       'i',
     ),
@@ -130,10 +149,14 @@ const ADDRESS_PATTERNS: readonly AddressPattern[] = [
   },
 ]
 
-/** Words of the notice that name a sender, not a recipient. */
+/** Words before an address that is a sender, not a recipient. */
 const SENDER_LEAD = anyOf(
-  String.raw`\b(?:from|sender|sent by|contact|reply-to|questions|help|postmaster|administrator|envelope[- ]from|mail from|` +
-    String.raw`hello|dear)\b[^@\n]{0,60}$`,
+  String.raw`\b` +
+    group(
+      'from|sender|sent by|contact|reply-to|questions|help|postmaster|administrator',
+      'envelope[- ]from|mail from|hello|dear',
+    ) +
+    String.raw`\b[^@\n]{0,60}$`,
 )
 
 function parseEntries(text: string): NoticeEntry[] {
@@ -181,7 +204,10 @@ const MAX_LOCAL_PART = 128
 const LOCAL_PART = new RegExp(String.raw`(?:"(?:[^"\\\n]|\\.){1,64}"|[^\s<>()[\]:;,"'@${WIDE_PUNCTUATION}]{1,128})$`)
 const DOMAIN = /[\w-]{1,63}(?:\.[\w-]{1,63}){0,20}/y
 
-/** Every address in a text, once. From each @ outwards: ADDRESS over a long text would try each letter as the beginning of one. */
+/**
+ * Finds every address in a text, once. It searches outwards from each @, because ADDRESS on a long text would try every
+ * character as a start.
+ */
 export function findAddresses(text: string): string[] {
   const found = new Set<string>()
   let end = 0
@@ -196,8 +222,11 @@ export function findAddresses(text: string): string[] {
   return [...found]
 }
 
-/** The mail that is given back, as far as there is some: a part of its own, or what stands below the notice. */
-export function findReturnedFields(mail: MimePart, notice: DeliveryNotice): { readonly name: string; readonly value: string }[] {
+/** Finds the header fields of the returned message: in its own MIME part, or in the text below the notice. */
+export function findReturnedFields(
+  mail: MimePart,
+  notice: DeliveryNotice,
+): { readonly name: string; readonly value: string }[] {
   for (const part of walkParts(mail)) {
     const inner = part.type.startsWith('message/rfc822') ? part.children[0] : undefined
     if (inner !== undefined && inner.fields.length > 0) return [...inner.fields]

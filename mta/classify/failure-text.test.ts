@@ -1,5 +1,11 @@
 import { assert } from 'chai'
-import { classifyFailureText, isConfirmed, type RejectedCommand, findRejectedCommand, findStatusCode } from './failure-text.ts'
+import {
+  classifyFailureText,
+  isConfirmed,
+  type RejectedCommand,
+  findRejectedCommand,
+  findStatusCode,
+} from './failure-text.ts'
 
 /** What servers say, by class; `!` marks those that condemn the address. */
 const SAID: readonly (readonly [text: string, reading: string])[] = [
@@ -200,7 +206,8 @@ describe('what servers say', () => {
   for (const [text, reading] of SAID)
     it(`${text} (${reading})`, () => assert.strictEqual(told(classifyFailureText(text, null, null)), reading))
   for (const [status, reading] of STATUSES) {
-    it(`nothing but ${status} (${reading})`, () => assert.strictEqual(told(classifyFailureText('', status, null)), reading))
+    it(`nothing but ${status} (${reading})`, () =>
+      assert.strictEqual(told(classifyFailureText('', status, null)), reading))
   }
 
   it('words go before the status', () =>

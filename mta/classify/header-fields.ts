@@ -1,6 +1,6 @@
 /**
- * Header fields, and the groups of fields that delivery and feedback reports are made of (RFC 5322 2.2, RFC 3464 2.1): unfolded, forgiving,
- * bounded in number and length.
+ * Parses header fields and the field groups of delivery and feedback reports (RFC 5322 2.2, RFC 3464 2.1). It unfolds
+ * lines, tolerates malformed input, and limits number and length of fields.
  */
 
 export interface MimeHeaderField {
@@ -11,14 +11,19 @@ export interface MimeHeaderField {
 }
 
 const FIELD_LINE = /^([!-9;-~]+)[ \t]*:[ \t]*(.*)$/
-/** Of a value and of the fields of one head: what is longer was not made to be read. */
+/** Limits for the length of a value and the number of fields; real headers are shorter. */
 const MAX_VALUE = 8000
 const MAX_FIELDS = 500
-/** A parameter that stands on a line of its own without the space that makes it a continuation. */
+/** A parameter on its own line, without the leading space of a continuation line. */
 const LOOSE_PARAMETER = /^(?:boundary|charset|report-type|name)\s*=/i
 
-/** The fields at the beginning of a text, and what follows the empty line after them. A text that begins with no field is all rest. */
-export function parseHeaderFields(text: string): { readonly fields: readonly MimeHeaderField[]; readonly rest: string } {
+/**
+ * Parses the fields at the start of a text. `rest` follows the empty line; it is the whole text if there is no field.
+ */
+export function parseHeaderFields(text: string): {
+  readonly fields: readonly MimeHeaderField[]
+  readonly rest: string
+} {
   const fields: { name: string; value: string }[] = []
   let at = 0
   while (at < text.length) {
@@ -32,7 +37,7 @@ export function parseHeaderFields(text: string): { readonly fields: readonly Mim
       if (last.value.length < MAX_VALUE) last.value += ` ${line.trim()}`
     } else {
       const field = FIELD_LINE.exec(line)
-      // mbox files and some relays put such a line first
+      // mbox files and some relays start with such a line
       if (field === null && !/^>?From /.test(line))
         return fields.length === 0 ? { fields, rest: text } : { fields, rest: text.slice(at) }
       const [, name = '', value = ''] = field ?? []
@@ -43,7 +48,7 @@ export function parseHeaderFields(text: string): { readonly fields: readonly Mim
   return { fields, rest: '' }
 }
 
-/** Groups of fields with empty lines between them; lines that are no fields end a group. */
+/** Parses groups of fields separated by empty lines. A line that is not a field ends a group. */
 export function parseFieldGroups(text: string): (readonly MimeHeaderField[])[] {
   const groups: (readonly MimeHeaderField[])[] = []
   for (const block of text.split(/\n[ \t]*\n/)) {

@@ -1,29 +1,29 @@
 /**
- * The parts of a mail that came back, read with patience: bounces are written by every mail server there ever was, and pass through others
- * that cut, re-wrap and re-encode them. What is not well-formed is read as far as it makes sense; nothing throws; work and depth are
- * bounded. A part is decoded only when its text is asked for.
+ * A tolerant MIME parser for bounces, which come from every kind of mail server and pass through others that truncate,
+ * wrap and re-encode them. It parses malformed input as far as possible and never throws. Work and depth are bounded. A
+ * part is decoded only on request.
  */
 import { type MimeHeaderField, parseHeaderFields } from './header-fields.ts'
 
 export interface MimePart {
   readonly fields: readonly MimeHeaderField[]
-  /** Lower case, `text/plain` when there is none. */
+  /** Lower case; `text/plain` if the field is missing. */
   readonly type: string
   readonly params: Readonly<Record<string, string>>
-  /** As it came, one character for each octet. */
+  /** The encoded body, one character for each octet. */
   readonly body: string
-  /** Parts of a multipart; the mail inside a message/rfc822. */
+  /** The parts of a multipart, or the mail inside a message/rfc822. */
   readonly children: readonly MimePart[]
 }
 
 const MAX_DEPTH = 8
 const MAX_PARTS = 200
-/** A report is small; what follows is the mail it is about. */
+/** A report is small; the rest is the returned message. */
 const MAX_OCTETS = 512 * 1024
-/** Twice what RFC 5322 2.1.1 allows; longer lines are cut, so that no pattern meets one. */
+/** Twice the limit of RFC 5322 2.1.1. Longer lines are split to bound the work of the patterns. */
 const MAX_LINE = 2000
 
-/** `raw` as octets. */
+/** Parses a raw mail. */
 export function parseMail(raw: Buffer): MimePart {
   const text = wrapLongLines(raw.subarray(0, MAX_OCTETS).toString('latin1').replace(/\r\n?/g, '\n'))
   return parsePart(text.replace(/^\n+/, ''), 0, { left: MAX_PARTS })
@@ -68,8 +68,14 @@ interface ParseBudget {
   readonly budget: { left: number }
 }
 
-function parseChildren(type: string, params: MimePart['params'], body: string, { depth, budget }: ParseBudget): MimePart[] {
-  if (type === 'message/rfc822' || type === 'message/global') return [parsePart(body.replace(/^\n+/, ''), depth, budget)]
+function parseChildren(
+  type: string,
+  params: MimePart['params'],
+  body: string,
+  { depth, budget }: ParseBudget,
+): MimePart[] {
+  if (type === 'message/rfc822' || type === 'message/global')
+    return [parsePart(body.replace(/^\n+/, ''), depth, budget)]
   const boundary = chooseBoundary(type, params, body)
   if (boundary === null) return []
   const pieces = splitAtBoundary(body, boundary, budget.left)
@@ -77,7 +83,7 @@ function parseChildren(type: string, params: MimePart['params'], body: string, {
   return pieces.map((piece) => parsePart(piece, depth, budget))
 }
 
-/** That of the header; where it is missing or names nothing in the body, the first line that looks like one. */
+/** The boundary from the header. If it is missing or not in the body, the first line that looks like a boundary. */
 function chooseBoundary(type: string, params: MimePart['params'], body: string): string | null {
   const declared = params['boundary']
   if (declared !== undefined && (body.startsWith(`--${declared}`) || body.includes(`\n--${declared}`))) return declared
@@ -86,7 +92,7 @@ function chooseBoundary(type: string, params: MimePart['params'], body: string):
   return /(?:^|\n)--([^\s]{8,200}[^\s-]|[^\s]{8,200})\nContent-[A-Z][\w-]*:/i.exec(body)?.[1] ?? null
 }
 
-/** What stands between the lines of the boundary, at most so many pieces; of the last also where its end is missing. */
+/** Splits a body at its boundary lines into at most `maxPieces`. The last piece may lack its closing boundary. */
 function splitAtBoundary(body: string, boundary: string, maxPieces: number): string[] {
   const pieces: string[] = []
   let begin: number | null = null
@@ -99,7 +105,7 @@ function splitAtBoundary(body: string, boundary: string, maxPieces: number): str
   return pieces
 }
 
-/** Lines that consist of the mark, perhaps with `--` behind it. */
+/** Finds the lines that consist of the mark, with or without a final `--`. */
 function* findBoundaryLines(
   body: string,
   mark: string,
@@ -113,13 +119,13 @@ function* findBoundaryLines(
   }
 }
 
-/** Where a line begins with the mark, behind this place; -1 where none does. */
+/** The position of the next line that starts with the mark; -1 if there is none. */
 function findLineStart(body: string, mark: string, from: number): number {
   const at = body.indexOf(`\n${mark}`, from)
   return at < 0 ? -1 : at + 1
 }
 
-/** The first of that name, unfolded. */
+/** The unfolded value of the first field with this name. */
 export function fieldValue(fields: readonly MimeHeaderField[], name: string): string | null {
   return fields.find((field) => field.name === name)?.value ?? null
 }
@@ -135,13 +141,13 @@ function parseContentType(value: string | null): { type: string; params: Record<
   return { type: /^[\w.+-]+\/[\w.+-]+$/.test(type) ? type : 'text/plain', params }
 }
 
-/** All parts, the outer before the inner. */
+/** All parts, outer before inner. */
 export function* walkParts(part: MimePart): Generator<MimePart> {
   yield part
   for (const child of part.children) yield* walkParts(child)
 }
 
-/** The parts of this type: those of the mail itself, and only where it has none those of a mail within it. */
+/** Finds the parts of a type in the mail itself; if it has none, in a mail within it. */
 export function findParts(mail: MimePart, type: RegExp): MimePart[] {
   const own = [...walkOuterParts(mail)].filter((part) => type.test(part.type))
   return own.length > 0 ? own : [...walkParts(mail)].filter((part) => type.test(part.type))
@@ -153,7 +159,7 @@ function* walkOuterParts(part: MimePart): Generator<MimePart> {
   for (const child of part.children) yield* walkOuterParts(child)
 }
 
-/** The text of a part, its transfer encoding and charset undone, its lines ended by LF; HTML is left as it is. */
+/** Decodes transfer encoding and charset of a part. Lines end with LF. HTML is not converted. */
 export function decodeText(part: MimePart): string {
   const encoding = (fieldValue(part.fields, 'content-transfer-encoding') ?? '').trim().toLowerCase()
   const octets = TRANSFER_DECODERS.get(encoding)?.(part.body) ?? Buffer.from(part.body, 'latin1')
@@ -164,7 +170,8 @@ const TRANSFER_DECODERS: ReadonlyMap<string, (text: string) => Buffer> = new Map
   ['base64', (text: string) => Buffer.from(text, 'base64')],
   [
     'quoted-printable',
-    (text: string) => Buffer.from(text.replace(/[ \t]*=[ \t]*\n/g, '').replace(/=([0-9A-F]{2})/gi, decodeHexOctet), 'latin1'),
+    (text: string) =>
+      Buffer.from(text.replace(/[ \t]*=[ \t]*\n/g, '').replace(/=([0-9A-F]{2})/gi, decodeHexOctet), 'latin1'),
   ],
 ])
 
@@ -177,7 +184,7 @@ function decodeCharset(octets: Buffer, charset: string | undefined): string {
     try {
       return new TextDecoder(label, { fatal: true }).decode(octets)
     } catch {
-      // not that one
+      // unknown charset or invalid octets: try the next
     }
   }
   return octets.toString('latin1')

@@ -1,5 +1,5 @@
 /**
- * What kind of mail a notice is: a failure, a delay, or an automatic answer (RFC 3834), by its header and the families of its first words.
+ * Classifies a notice as a failure, a delay or an automatic reply (RFC 3834) by its header and its first words.
  */
 import { decodeHeaderText } from '#src/mail/header-text.ts'
 import type { DeliveryNotice } from './delivery-notice.ts'
@@ -18,7 +18,9 @@ import {
 } from './notice-patterns.ts'
 import { collapseWhitespace } from './text-patterns.ts'
 
-/** Characters of a notice in which it says what it is; of a server's, whose lists may be long. */
+/**
+ * How many leading characters the patterns search in a reply, and in a server's notice, which may contain a long list.
+ */
 const MAX_REPLY_TEXT = 3000
 const MAX_NOTICE_TEXT = 20_000
 
@@ -32,11 +34,12 @@ function headerText(mail: MimePart, name: string): string {
 
 function isFromServer(mail: MimePart): boolean {
   const path = fieldValue(mail.fields, 'return-path')
-  if (MAILER_DAEMON.test(headerText(mail, 'from')) || path === '<>' || (path !== null && MAILER_DAEMON.test(path))) return true
+  if (MAILER_DAEMON.test(headerText(mail, 'from')) || path === '<>' || (path !== null && MAILER_DAEMON.test(path)))
+    return true
   return /report-type\s*=\s*"?delivery-status/i.test(headerText(mail, 'content-type'))
 }
 
-/** A server says that a mail will not arrive. */
+/** A server reports that a mail will not be delivered. */
 export function isFailureNotice(mail: MimePart, notice: DeliveryNotice): boolean {
   if (headerText(mail, 'x-failed-recipients') !== '') return true
   if (isAutoReply(mail, notice) && !MAILER_DAEMON.test(headerText(mail, 'from'))) return false
@@ -44,18 +47,21 @@ export function isFailureNotice(mail: MimePart, notice: DeliveryNotice): boolean
   if (isFromServer(mail)) return mentionsFailure || FAILURE_SUBJECT.test(headerText(mail, 'subject'))
   if (isPersonalReply(mail)) return false
   if (!mentionsFailure) return false
-  // people write of payments that failed; a server names whom it could not reach
+  // people write about failed payments; a server names the recipient
   return (
-    (notice.entries.length > 0 && FAILURE_SUBJECT.test(headerText(mail, 'subject'))) || /^\s*[245]\d\d[ -]/m.test(notice.text)
+    (notice.entries.length > 0 && FAILURE_SUBJECT.test(headerText(mail, 'subject'))) ||
+    /^\s*[245]\d\d[ -]/m.test(notice.text)
   )
 }
 
-/** Somebody writes back, perhaps about a notice and with all of its words below. */
+/** A person replies, perhaps to a notice and with its text quoted below. */
 function isPersonalReply(mail: MimePart): boolean {
-  return headerText(mail, 'in-reply-to') !== '' && /^\s*(?:re|aw|sv|antw|odp|res|rv)\s*:/i.test(headerText(mail, 'subject'))
+  return (
+    headerText(mail, 'in-reply-to') !== '' && /^\s*(?:re|aw|sv|antw|odp|res|rv)\s*:/i.test(headerText(mail, 'subject'))
+  )
 }
 
-/** A server says that it goes on trying. */
+/** A server reports that it continues to retry. */
 export function isDelayNotice(mail: MimePart, notice: DeliveryNotice): boolean {
   if (!isFromServer(mail)) return false
   const text = leadingText(notice, MAX_NOTICE_TEXT)
@@ -73,7 +79,7 @@ const AUTO_REPLY_FIELDS = [
   'auto-reply',
 ]
 
-/** A person's mailbox answered by itself: out of office, a challenge, an acknowledgement. */
+/** The automatic reply of a mailbox: out of office, a challenge, an acknowledgement. */
 export function isAutoReply(mail: MimePart, notice: DeliveryNotice): boolean {
   const submitted = headerText(mail, 'auto-submitted').toLowerCase()
   if (/^auto-(?:replied|notified)/.test(submitted)) return true
@@ -81,14 +87,15 @@ export function isAutoReply(mail: MimePart, notice: DeliveryNotice): boolean {
   if (AUTO_REPLY_FIELDS.some((name) => headerText(mail, name) !== '')) return true
   const precedences = `${headerText(mail, 'precedence')} ${headerText(mail, 'x-precedence')}`
   if (/\bauto[-_]?reply/i.test(precedences)) return true
-  if (/\b(?:bulk|junk)\b/i.test(precedences) && OUT_OF_OFFICE_TEXT.test(leadingText(notice, MAX_REPLY_TEXT))) return true
+  if (/\b(?:bulk|junk)\b/i.test(precedences) && OUT_OF_OFFICE_TEXT.test(leadingText(notice, MAX_REPLY_TEXT)))
+    return true
   return (
     AUTO_REPLY_SUBJECT.test(headerText(mail, 'subject')) ||
     CHALLENGE_RESPONSE.test(`${headerText(mail, 'subject')}\n${leadingText(notice, MAX_REPLY_TEXT)}`)
   )
 }
 
-/** Sent from nobody, so that nobody answers (RFC 3834 3.3), yet not by a server. */
+/** True for a null envelope sender (RFC 3834 3.3) in a mail that is not from a mail server. */
 export function hasNullSender(mail: MimePart): boolean {
   return fieldValue(mail.fields, 'return-path') === '<>' && !MAILER_DAEMON.test(headerText(mail, 'from'))
 }

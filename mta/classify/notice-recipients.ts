@@ -1,16 +1,21 @@
-/** Whom a notice in words is about. */
+/** Finds the recipients that a human-readable notice is about. */
 import { parseAddressList } from './address-field.ts'
 import type { MimeHeaderField } from './header-fields.ts'
 import { type MimePart, fieldValue } from './mime.ts'
 import { findAddresses, type NoticeEntry, type DeliveryNotice } from './delivery-notice.ts'
 
-/** Named by the server's own field, else by the shape of the notice, else the only address that makes sense. */
-export function findNoticeRecipients(mail: MimePart, notice: DeliveryNotice, returned: readonly MimeHeaderField[]): readonly NoticeEntry[] {
+/** Uses X-Failed-Recipients, else the entries of the notice, else the only plausible address in its text. */
+export function findNoticeRecipients(
+  mail: MimePart,
+  notice: DeliveryNotice,
+  returned: readonly MimeHeaderField[],
+): readonly NoticeEntry[] {
   const failed = [
     ...parseAddressList(fieldValue(mail.fields, 'x-failed-recipients')),
     ...parseAddressList(fieldValue(returned, 'x-failed-recipients')),
   ]
-  if (failed.length > 0) return [...new Set(failed)].map((address) => findEntry(notice, address) ?? { address, text: '' })
+  if (failed.length > 0)
+    return [...new Set(failed)].map((address) => findEntry(notice, address) ?? { address, text: '' })
   const fields = [
     fieldValue(mail.fields, 'to'),
     fieldValue(mail.fields, 'from'),
@@ -33,7 +38,7 @@ export function findNoticeRecipients(mail: MimePart, notice: DeliveryNotice, ret
 
 const ROLE_ADDRESS = /^(?:postmaster|mailer-daemon|abuse|support|help|no-?reply|hostmaster|webmaster)@/i
 
-/** What the notice says of this address. */
+/** The entry of the notice for this address. */
 export function findEntry(notice: DeliveryNotice, address: string): NoticeEntry | null {
   return notice.entries.find((entry) => entry.address.toLowerCase() === address.toLowerCase()) ?? null
 }

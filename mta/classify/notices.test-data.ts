@@ -1,6 +1,6 @@
 /**
- * Notices in the manner of the servers that write them: how they begin, name the address, give the reason and return the mail. Written for
- * these tests; a reading is `kind recipient class`, with `!` where the address is condemned.
+ * Notices in the manner of the servers that write them: how they begin, name the address, give the reason and return
+ * the mail. Written for these tests; a reading is `kind recipient class`, with `!` where the address is condemned.
  */
 export interface Sample {
   readonly server: string

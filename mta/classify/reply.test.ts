@@ -7,7 +7,14 @@ function reply(text: string): Reply {
   return { code: Number(parts?.[1]), enhanced: parts?.[2] ?? null, text: parts?.[3] ?? '', lines: [text] }
 }
 
-const CASES: readonly [stage: ReplyStage, reply: string, kind: string, reason: string, scope: string, hard?: boolean][] = [
+const CASES: readonly [
+  stage: ReplyStage,
+  reply: string,
+  kind: string,
+  reason: string,
+  scope: string,
+  hard?: boolean,
+][] = [
   // the address
   [
     'rcpt',

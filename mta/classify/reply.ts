@@ -1,8 +1,9 @@
 /**
- * What a receiver's answer means: from a reply at a stage of the conversation to a reason, a scope and, for a refusal, hard or soft. Read
- * by the same words as bounces that come later (failure-text.ts), with the difference that the stage is known. What to do about it is decided
- * elsewhere (`src/messages/transition-for-outcome.ts`, `src/suppression`). Only a 5xx to this message ends a delivery; an address is called hard only when
- * the receiver says that the address itself is bad: a policy, a full mailbox or a blocked sender never condemn it.
+ * Classifies an SMTP reply: the stage of the session and the reply give a reason, a scope and, for a bounce, hard or
+ * soft. It uses the same patterns as late bounces (failure-text.ts), but knows the stage. The consequences are decided
+ * in `src/messages/transition-for-outcome.ts` and `src/suppression`. Only a 5xx to this message ends a delivery. A
+ * bounce is hard only if the receiver says that the address itself is bad, never for a policy, a full mailbox or a
+ * blocked sender.
  */
 import { formatReply, type Reply } from '#src/mail/reply.ts'
 import type { Outcome, FailureScope } from '#src/messages/outcome.ts'
@@ -11,9 +12,14 @@ import { type RejectedCommand, isConfirmed, classifyFailureText, maskRecipient }
 
 export type ReplyStage = 'mail' | 'rcpt' | 'data' | 'dot'
 
-const COMMAND_OF_STAGE: Readonly<Record<ReplyStage, RejectedCommand>> = { mail: 'mail', rcpt: 'rcpt', data: 'data', dot: 'data' }
+const COMMAND_OF_STAGE: Readonly<Record<ReplyStage, RejectedCommand>> = {
+  mail: 'mail',
+  rcpt: 'rcpt',
+  data: 'data',
+  dot: 'data',
+}
 
-/** What each class of failure is about; every class of failure-text.ts has its row. */
+/** The scope of each failure class; every class of failure-text.ts has a row. */
 const SCOPES: Readonly<Record<string, FailureScope>> = {
   'no-such-user': 'recipient',
   'no-such-domain': 'recipient',
@@ -46,7 +52,7 @@ const SCOPES: Readonly<Record<string, FailureScope>> = {
   protocol: 'destination',
 }
 
-/** Where neither words nor status say more, the stage does. */
+/** The reason and scope if neither text nor status is known. */
 const BY_STAGE: Readonly<Record<ReplyStage, { readonly reason: string; readonly scope: FailureScope }>> = {
   mail: { reason: 'sender-refused', scope: 'source' },
   rcpt: { reason: 'recipient-refused', scope: 'recipient' },
@@ -54,7 +60,7 @@ const BY_STAGE: Readonly<Record<ReplyStage, { readonly reason: string; readonly 
   dot: { reason: 'message-refused', scope: 'message' },
 }
 
-/** RFC 3463 3.8: security and policy, which condemn nobody whatever the words beside them say. */
+/** RFC 3463 3.8: security and policy codes are never a hard bounce, whatever the text says. */
 const POLICY_STATUS = /^[245]\.7\./
 
 interface ReplyClassification {
@@ -64,19 +70,24 @@ interface ReplyClassification {
 }
 
 function classifyAtStage(stage: ReplyStage, reply: Reply, recipient: string | null): ReplyClassification {
-  // the code says whether it is for good; an enhanced code of another class says only what it is about
+  // the reply code says whether the failure is permanent; an enhanced code of another class only gives the subject
   const status = reply.enhanced?.replace(/^./, '5') ?? null
   const command = COMMAND_OF_STAGE[stage]
   const text = formatReply(reply)
-  const classification = classifyFailureText(recipient === null ? text : maskRecipient(text, recipient), status, command)
+  const classification = classifyFailureText(
+    recipient === null ? text : maskRecipient(text, recipient),
+    status,
+    command,
+  )
   const scope = SCOPES[classification.class]
-  // no mailbox was named yet: it is the server's own disk
+  // no mailbox has been named yet, so the disk of the server is full
   if (stage === 'mail' && classification.class === 'mailbox-full')
     return { reason: 'system', scope: 'destination', isHard: false }
-  // an address is judged where it is named: what MAIL is refused with is about us
+  // a rejection of MAIL is about the sender, not about a recipient
   if (scope === undefined || (stage === 'mail' && scope === 'recipient')) return { ...BY_STAGE[stage], isHard: false }
   const isVague = classification.isHard || scope === 'destination'
-  if (isVague && status !== null && POLICY_STATUS.test(status)) return { reason: 'policy', scope: 'source', isHard: false }
+  if (isVague && status !== null && POLICY_STATUS.test(status))
+    return { reason: 'policy', scope: 'source', isHard: false }
   return { reason: classification.class, scope, isHard: isHardBounce(classification, status, command) }
 }
 
@@ -85,21 +96,35 @@ function isHardBounce(classification: FailureClassification, status: string | nu
 }
 
 /**
- * The outcome of a 4xx or 5xx answer to this message to `recipient`. The reply code decides; an enhanced code of another class does not
- * overrule it.
+ * Returns the outcome of a 4xx or 5xx reply for this message to `recipient`. The reply code decides between deferral
+ * and bounce, even if the class of the enhanced code differs.
  */
 export function classifyReply(stage: ReplyStage, reply: Reply, recipient: string | null = null): Outcome {
   const classification = classifyAtStage(stage, reply, recipient)
   const detail = formatReply(reply)
-  // 421: the server is closing; it says nothing about this message (RFC 5321 3.8)
+  // 421: the server closes the connection, which says nothing about this message (RFC 5321 3.8)
   if (reply.code === 421)
     return { kind: 'deferred', scope: 'host', reason: classification.reason, detail, reply, isCounted: false }
   if (reply.code < 500 || isTooManyRecipients(stage, reply, classification))
-    return { kind: 'deferred', scope: classification.scope, reason: classification.reason, detail, reply, isCounted: true }
-  return { kind: 'bounced', scope: classification.scope, reason: classification.reason, isHard: classification.isHard, detail, reply }
+    return {
+      kind: 'deferred',
+      scope: classification.scope,
+      reason: classification.reason,
+      detail,
+      reply,
+      isCounted: true,
+    }
+  return {
+    kind: 'bounced',
+    scope: classification.scope,
+    reason: classification.reason,
+    isHard: classification.isHard,
+    detail,
+    reply,
+  }
 }
 
-/** RFC 5321 4.5.3.1.10: old servers say 552 where they have enough recipients for now. */
+/** RFC 5321 4.5.3.1.10: old servers send 552 instead of 452 for too many recipients. */
 function isTooManyRecipients(stage: ReplyStage, { code }: Reply, { reason }: ReplyClassification): boolean {
   return code === 552 && stage === 'rcpt' && reason === 'throttled'
 }

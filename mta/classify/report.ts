@@ -1,7 +1,7 @@
 /**
- * Mail that came back, read: a bounce, a notice of delay or of delivery, a complaint, an automatic answer, or none of these; and whom it is
- * about. The machine-readable part (RFC 3464, RFC 5965) is believed first; words fill what it leaves out, and stand alone where there is
- * none. This only reads: what to do about it is decided elsewhere. Never throws; a mail that makes no sense is `other`.
+ * Parses returned mail: a bounce, a delay or delivery notice, a complaint, an automatic reply, or `other`, and the
+ * recipients it is about. The machine-readable part (RFC 3464, RFC 5965) has priority. The text supplies what is
+ * missing there, or everything if there is no such part. The consequences are decided elsewhere. Never throws.
  */
 import { parseAddressField, parseAddressList } from './address-field.ts'
 import { type Complaint, parseComplaint } from './complaint.ts'
@@ -11,7 +11,14 @@ import { parseNotice, findReturnedFields, type NoticeEntry, type DeliveryNotice 
 import { type MimeHeaderField, parseFieldGroups } from './header-fields.ts'
 import { type MimePart, findParts, parseMail, decodeText, fieldValue } from './mime.ts'
 import type { FailureClassification } from './failure-patterns.ts'
-import { type RejectedCommand, findRejectedCommand, isConfirmed, classifyFailureText, findStatusCode, maskRecipient } from './failure-text.ts'
+import {
+  type RejectedCommand,
+  findRejectedCommand,
+  isConfirmed,
+  classifyFailureText,
+  findStatusCode,
+  maskRecipient,
+} from './failure-text.ts'
 import { collapseWhitespace } from './text-patterns.ts'
 
 export type ReportKind = 'bounce' | 'delay' | 'delivered' | 'complaint' | 'autoreply' | 'other'
@@ -19,26 +26,26 @@ export type DsnAction = 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expand
 
 export interface ReportedRecipient {
   readonly address: string
-  /** The address, or its domain, will never take mail. */
+  /** The address or its domain will never accept mail. */
   readonly hard: boolean
-  /** Enhanced status code (RFC 3463), where the report holds one. */
+  /** Enhanced status code (RFC 3463), if the report has one. */
   readonly status: string | null
   readonly class: string
   readonly action: DsnAction
-  /** What the server said. */
+  /** The reply of the server. */
   readonly diagnostic: string | null
 }
 
 export interface ParsedReport {
   readonly kind: ReportKind
   readonly recipients: readonly ReportedRecipient[]
-  /** abuse, opt-out, … of a complaint (RFC 5965 7.3). */
+  /** The type of a complaint: abuse, opt-out, … (RFC 5965 7.3). */
   readonly feedbackType: string | null
-  /** Message-ID of the mail it is about, without angle brackets. */
+  /** Message-ID of the returned message, without angle brackets. */
   readonly originalMessageId: string | null
 }
 
-/** `raw` is the whole mail as it was received. */
+/** Parses the whole mail as received. */
 export function parseReport(raw: Buffer): ParsedReport {
   const mail = parseMail(raw)
   const notice = parseNotice(mail)
@@ -69,7 +76,7 @@ function reportComplaint({ feedbackType, addresses }: Complaint, originalMessage
   }
 }
 
-/** Null where nobody is named. */
+/** Returns null if there are no recipients. */
 function reportKindOf(recipients: readonly ReportedRecipient[]): ReportKind | null {
   const actions = recipients.map(({ action }) => action)
   if (actions.includes('failed')) return 'bounce'
@@ -79,10 +86,10 @@ function reportKindOf(recipients: readonly ReportedRecipient[]): ReportKind | nu
 
 // ── RFC 3464 ──
 
-/** A report is about one message, and ours go to one recipient each: more than these are noise or harm. */
+/** Our messages have one recipient each, so a report with more recipients than this is noise or hostile. */
 const MAX_RECIPIENTS = 200
 
-/** So many are looked for in the notice as a whole; it cannot say much about more, and is read anew for each. */
+/** The whole notice is classified again for each recipient, so only for this many. */
 const MAX_BY_NOTICE = 20
 
 function noticeFor(notice: DeliveryNotice, index: number): DeliveryNotice {
@@ -99,7 +106,7 @@ const ACTIONS: ReadonlyMap<string, DsnAction> = new Map([
   ['expanded', 'expanded'],
 ])
 
-/** Recipients of the delivery-status part; where there is none, of fields that stand in the notice itself. */
+/** Parses the delivery-status parts; if there is none, status fields in the text of the notice. */
 function parseDeliveryStatus(mail: MimePart, notice: DeliveryNotice): ReportedRecipient[] {
   const parts = findParts(mail, /^message\/(?:global-|x)?delivery-status$/)
   const groups = parts.length > 0 ? parts.flatMap((part) => parseFieldGroups(decodeText(part))) : inlineGroups(notice)
@@ -113,7 +120,7 @@ function parseDeliveryStatus(mail: MimePart, notice: DeliveryNotice): ReportedRe
   return [...new Map(recipients.map((recipient) => [recipient.address.toLowerCase(), recipient])).values()]
 }
 
-/** Some servers write the fields of a report into its text. */
+/** Some servers write the status fields into the text. */
 function inlineGroups(notice: DeliveryNotice): (readonly MimeHeaderField[])[] {
   const text = notice.text + notice.returned
   return /^[ \t]*(?:final|original)-recipient:/im.test(text) && /^[ \t]*(?:action|status|diagnostic-code):/im.test(text)
@@ -125,7 +132,11 @@ function inlineGroups(notice: DeliveryNotice): (readonly MimeHeaderField[])[] {
 
 const RECIPIENT_FIELDS = ['final-recipient', 'original-recipient', 'x-actual-recipient'] as const
 
-function parseRecipientGroup(fields: readonly MimeHeaderField[], notice: DeliveryNotice, failedAddresses: readonly string[]): ReportedRecipient | null {
+function parseRecipientGroup(
+  fields: readonly MimeHeaderField[],
+  notice: DeliveryNotice,
+  failedAddresses: readonly string[],
+): ReportedRecipient | null {
   const address = selectAddress(fields, failedAddresses)
   if (address === null) return null
   const statusField = fieldValue(fields, 'status')
@@ -149,7 +160,7 @@ function actionOf(status: string | null): DsnAction {
 }
 
 function selectAddress(fields: readonly MimeHeaderField[], failedAddresses: readonly string[]): string | null {
-  // a route or a local name stands for another address, which the sender has named
+  // skip a route or a local name: another field has the address that the sender used
   for (const name of RECIPIENT_FIELDS) {
     for (const { value } of fields.filter((field) => field.name === name).toReversed()) {
       const address = parseAddressField(value)
@@ -164,9 +175,13 @@ function cleanDiagnostic(value: string | null): string | null {
   return text === '' ? null : text.slice(0, 2000)
 }
 
-// ── words ──
+// ── text ──
 
-function parseNoticeRecipients(mail: MimePart, notice: DeliveryNotice, returned: readonly MimeHeaderField[]): ReportedRecipient[] {
+function parseNoticeRecipients(
+  mail: MimePart,
+  notice: DeliveryNotice,
+  returned: readonly MimeHeaderField[],
+): ReportedRecipient[] {
   const action = isDelayNotice(mail, notice) ? 'delayed' : 'failed'
   return findNoticeRecipients(mail, notice, returned).map((entry, i) =>
     classifyRecipient({
@@ -186,13 +201,13 @@ interface RecipientEvidence {
   readonly action: DsnAction
   readonly status: string | null
   readonly diagnostic: string | null
-  /** What stands behind the status code in parentheses. */
+  /** The whole Status field, with the comment behind the code. */
   readonly comment: string | null
   readonly entry: NoticeEntry | null
   readonly notice: string
 }
 
-/** Characters that are looked at of what is said about one recipient. */
+/** Maximum length of the text that is classified for one recipient. */
 const MAX_EVIDENCE_TEXT = 4000
 
 function classifyRecipient(evidence: RecipientEvidence): ReportedRecipient {
@@ -203,17 +218,22 @@ function classifyRecipient(evidence: RecipientEvidence): ReportedRecipient {
   }
   const command = findRejectedCommand(evidence.entry?.text ?? evidence.notice)
   const classification = classifyEvidence(evidence, command) ?? classifyFailureText('', status, command)
-  const isTemporary = action === 'delayed' || (status?.startsWith('4') === true && classification.class !== 'no-such-user')
+  const isTemporary =
+    action === 'delayed' || (status?.startsWith('4') === true && classification.class !== 'no-such-user')
   const isHard = classification.isHard && !isTemporary && isConfirmed(classification, status, command)
   const diagnostic = evidence.diagnostic ?? firstReply(evidence.entry?.text ?? null)
   return { address, hard: isHard, status, class: classification.class, action, diagnostic }
 }
 
 /**
- * From the most exact words to the least; null where none says anything. A notice around the server's own answer, which says nothing
- * itself, condemns nobody: it speaks of what may be, or of the mail.
+ * Classifies the evidence, most specific text first; null if nothing matches. If the quoted reply of the server matches
+ * no pattern, the notice around it never makes a hard bounce, because it lists possible causes or describes the
+ * message.
  */
-function classifyEvidence({ address, diagnostic, entry, comment, notice }: RecipientEvidence, command: RejectedCommand | null): FailureClassification | null {
+function classifyEvidence(
+  { address, diagnostic, entry, comment, notice }: RecipientEvidence,
+  command: RejectedCommand | null,
+): FailureClassification | null {
   const entryText = entry?.text ?? null
   for (const text of [
     diagnostic,
@@ -229,7 +249,11 @@ function classifyEvidence({ address, diagnostic, entry, comment, notice }: Recip
   return classification?.isHard === true && diagnostic !== null ? null : classification
 }
 
-function classifyText(text: string | null, address: string, command: RejectedCommand | null): FailureClassification | null {
+function classifyText(
+  text: string | null,
+  address: string,
+  command: RejectedCommand | null,
+): FailureClassification | null {
   if (text === null || text.trim() === '') return null
   const classification = classifyFailureText(maskRecipient(text.slice(0, MAX_EVIDENCE_TEXT), address), null, command)
   return classification.class === 'unknown' ? null : classification
@@ -241,7 +265,7 @@ function selectStatus({ status, diagnostic, entry, notice }: RecipientEvidence):
   return textStatus !== null && (textStatus[0] === status[0] || status.endsWith('.0.0')) ? textStatus : status
 }
 
-/** The line of an SMTP reply in a text, or its first line. */
+/** The first line with an SMTP reply, else the second line, else the first. */
 function firstReply(text: string | null): string | null {
   const lines = (text ?? '').split('\n').filter((line) => line.trim() !== '')
   const line = lines.find((one) => /(?:^|\s)[245]\d\d[ -]/.test(one)) ?? lines[1] ?? lines[0]

@@ -1,7 +1,7 @@
 /**
- * Whole mails in the manner of the servers that write them today, most with a machine-readable part (RFC 3464, RFC 5965): what it says,
- * what the notice says, and what is given back. Written for these tests; a reading is `kind recipient class`, with `!` where it
-is condemned.
+ * Whole mails in the manner of the servers that write them today, most with a machine-readable part (RFC 3464, RFC
+ * 5965): what it says, what the notice says, and what is given back. Written for these tests; a reading is `kind
+ * recipient class`, with `!` where it is condemned.
  */
 import type { Sample } from './notices.test-data.ts'
 
