@@ -6,7 +6,7 @@ const NOW = Date.UTC(2026, 0, 1)
 const deferredContent = { contentId: 'c', contactId: 'k', audienceId: null, params: null }
 const contact = (isSubscribed: boolean | null): never => ({ isSubscribed }) as never
 
-describe('why mail must not be sent any more', () => {
+describe('cancellation', () => {
   const ROWS: readonly (readonly [what: string, fields: Parameters<typeof claimedOf>[0], reason: string | null])[] = [
     ['mail in time', {}, null],
     [

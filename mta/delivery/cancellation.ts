@@ -1,6 +1,6 @@
 /**
- * Why a claimed recipient must not be sent any more: its address is suppressed, its contact left the audience or was deleted, or its time
- * is over. Pure: it decides on what the claim loaded.
+ * Why a claimed recipient must not be sent any more: its address is suppressed, its contact left the audience or was
+ * deleted, or the message expired. Pure: it decides on the data that the claim loaded.
  */
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import type { Outcome } from '#src/messages/outcome.ts'
@@ -13,7 +13,7 @@ export interface CancellationClock {
   readonly lifetimeSeconds: number | null
 }
 
-/** The outcome that ends it without an attempt; null: it may be sent. */
+/** The outcome that ends the recipient without an attempt; null: it may be sent. */
 export function findCancellation(claimed: ClaimedRecipient, clock: CancellationClock): Outcome | null {
   return suppressed(claimed) ?? unsubscribed(claimed) ?? tooOld(claimed, clock)
 }
@@ -24,7 +24,7 @@ function suppressed({ suppression }: ClaimedRecipient): Outcome | null {
   return { kind: 'suppressed', reason: 'suppressed', detail, cause: suppression.cause, causeKind: suppression.kind }
 }
 
-/** Campaigns and automations: the contact left the audience, wants no mail at all, or was deleted. */
+/** Campaigns and automations: the contact left the audience, unsubscribed from all mail, or was deleted. */
 function unsubscribed({ deferredContent, contact }: ClaimedRecipient): Outcome | null {
   if (deferredContent === null) return null
   if (contact === null) return { kind: 'failed', reason: 'contact-gone', detail: 'the contact was deleted' }
@@ -41,6 +41,6 @@ function unsubscribed({ deferredContent, contact }: ClaimedRecipient): Outcome |
 function tooOld(claimed: ClaimedRecipient, clock: CancellationClock): Outcome | null {
   const last = endOfLifetime(claimed, clock.lifetimeSeconds)
   if (clock.now() <= last) return null
-  const detail = `its time was over at ${new Date(last).toISOString()}, before it could be sent`
+  const detail = `the message expired at ${new Date(last).toISOString()}, before it could be sent`
   return { kind: 'failed', reason: 'too-old', detail }
 }

@@ -25,7 +25,7 @@ function pipelineWith(parts: Partial<Record<keyof DeliveryPipeline, unknown>> = 
     now: () => Date.UTC(2026, 0, 1),
     lifetimeSeconds: null,
     route: step('route', { kind: 'hosts', site: 'mx1.a.example', hosts: [] } as unknown as Route),
-    whyUnreachable: () => null,
+    unreachableReason: () => null,
     tlsPolicy: step('tls policy', { isPending: false }),
     sendingDomain: step('domain', { kind: 'ready', keys: [], mailFrom: null, pool: 'default' }),
     suppression: step('suppression', null),
@@ -63,8 +63,8 @@ const outcomeOf = (attempt: Attempt | null): string =>
     ? 'none'
     : `${attempt.outcome.kind}${'reason' in attempt.outcome ? ` ${attempt.outcome.reason}` : ''}`
 
-describe('one delivery', () => {
-  it('prepares a small message before it takes a session', async () => {
+describe('delivery', () => {
+  it('prepares a small message before it enters a session', async () => {
     const world = pipelineWith()
     assert.strictEqual(outcomeOf(await world.deliver()), 'delivered')
     assert.deepEqual(world.steps, ['route', 'tls policy', 'domain', 'compose', 'sign', 'enter', 'transport', 'leave'])
@@ -76,7 +76,7 @@ describe('one delivery', () => {
     assert.ok(world.steps.indexOf('texts') > world.steps.indexOf('enter'))
     assert.strictEqual(world.steps.at(-1), 'leave')
   })
-  it('sends through a connected account without a route, a signature of ours or a return-path of ours', async () => {
+  it('sends through a connected account without a route, a DKIM signature or a VERP return-path', async () => {
     const world = pipelineWith()
     await world.deliver(claimedOf({ domain: 'account:7' }))
     assert.ok(world.steps.includes('relay') && !world.steps.includes('route') && !world.steps.includes('domain'))
@@ -98,7 +98,7 @@ describe('one delivery', () => {
       },
       'bounced null-mx',
     ],
-    ['the site is known to be down', { whyUnreachable: () => 'connection refused' }, 'deferred unreachable'],
+    ['the site is known to be down', { unreachableReason: () => 'connection refused' }, 'deferred unreachable'],
     [
       'its MTA-STS policy is being fetched',
       { tlsPolicy: () => Promise.resolve({ isPending: true }) },
@@ -121,13 +121,13 @@ describe('one delivery', () => {
     ],
   ]
   for (const [what, parts, outcome] of WITHOUT_SESSION) {
-    it(`takes no session when ${what}: ${outcome}`, async () => {
+    it(`uses no session when ${what}: ${outcome}`, async () => {
       const world = pipelineWith(parts)
       assert.strictEqual(outcomeOf(await world.deliver()), outcome)
       assert.ok(!world.steps.includes('enter'))
     })
   }
-  it('makes no attempt when the gate does not let it begin, and leaves the gate', async () => {
+  it('makes no attempt when the gate refuses it, and leaves the gate', async () => {
     const world = pipelineWith()
     assert.strictEqual(await world.deliver(claimedOf(), { enter: () => Promise.resolve(false) }), null)
     assert.ok(!world.steps.includes('transport'))
@@ -139,12 +139,12 @@ describe('one delivery', () => {
     assert.strictEqual(outcomeOf(await world.deliver(claimedOf(), { isLate: () => true })), 'suppressed suppressed')
     assert.ok(!world.steps.includes('transport'))
   })
-  it('sends nothing that has no endpoint, and is released', async () => {
+  it('releases a recipient without an endpoint', async () => {
     const world = pipelineWith()
     assert.strictEqual(await world.deliver(claimedOf(), {}, selectedSource({ endpoints: [] })), null)
     assert.ok(!world.steps.includes('transport'))
   })
-  it('leaves the gate after a fault of the transport', async () => {
+  it('leaves the gate after an error of the transport', async () => {
     const world = pipelineWith({ transport: { deliver: () => Promise.reject(new Error('bug')) } })
     await assert.isRejected(world.deliver(), /bug/)
     assert.strictEqual(world.steps.at(-1), 'leave')

@@ -1,6 +1,6 @@
 /**
- * The steps of a delivery as functions, built once for the outbound role. `deliver.ts` is written against this interface, so a step can be
- * observed or replaced without touching the others.
+ * The steps of a delivery as functions, built once for the outbound role. `deliver.ts` depends on this interface
+ * only, so a step can be observed or replaced without touching the others.
  */
 import { rootCertificates } from 'node:tls'
 import { DEFAULT_REGION, REGIONS } from '#config/regions.ts'
@@ -41,7 +41,7 @@ import { createTrackingCache } from '#src/tracking/settings.ts'
 import { createMemoryBudget, type MemoryBudget } from './memory-budget.ts'
 import { createTrackingPlanner, type TrackingPlanner } from './message-builder.ts'
 
-/** Composing holds a message about three times. */
+/** Composing needs about three times the size of a message. */
 const MAX_LARGE_BYTES = 40 * 1024 * 1024
 const LOOKUP_BATCH = 500
 
@@ -52,7 +52,7 @@ export interface DeliveryPipeline {
   readonly lifetimeSeconds: number | null
   route(domain: string): Promise<Route>
   /** Why a site cannot be reached now from a source (`pathOf`); null: it may be tried. */
-  whyUnreachable(path: string): string | null
+  unreachableReason(path: string): string | null
   /** The address families of the first host that has any. */
   families(hosts: readonly Host[]): Promise<ReadonlySet<4 | 6>>
   /** Whether the address is on the suppression list now. */
@@ -60,17 +60,17 @@ export interface DeliveryPipeline {
   /** The contact that deferred content is for, as it is now. */
   contact(ref: MailContactRef): Promise<MailContact | null>
   tlsPolicy(domain: string, hosts: readonly Host[]): Promise<TlsPolicy>
-  /** Its signing keys, its source pool, and the domain of its return-path. */
+  /** The signing keys of a sending domain, its source pool, and the domain of its return-path. */
   sendingDomain(domainId: string | null): Promise<SendingDomain>
   texts(messageId: string): Promise<MessageBodies>
   attachments(messageId: string): Promise<readonly Attachment[]>
-  /** The source, parameters and headers of a mail with deferred content. */
+  /** The template source, parameters and headers of a message with deferred content. */
   readonly fillIn: DeferredContentResolver['resolve']
   readonly messageRenderer: Pick<MessageRenderer, 'render'>
   readonly planTracking: TrackingPlanner
   compose(draft: Draft): Promise<Composed>
   sign(unsigned: Signable, keys: readonly DkimKey[]): Promise<string>
-  /** `mailFrom`: the sending domain's own bounce domain; null: the operator's. */
+  /** The envelope sender. `mailFrom`: the sending domain's own bounce domain; null: the operator's. */
   returnPath(recipient: Pick<ClaimedRecipient, 'messageId' | 'n' | 'submitted'>, mailFrom: string | null): string
   readonly transport: Transport
   readonly accounts: ConnectedAccounts
@@ -131,7 +131,7 @@ export function openPipeline(ctx: Context, egress: Egress): OpenPipeline {
 
 type RoutingSteps = Pick<
   DeliveryPipeline,
-  'now' | 'lifetimeSeconds' | 'route' | 'whyUnreachable' | 'families' | 'tlsPolicy'
+  'now' | 'lifetimeSeconds' | 'route' | 'unreachableReason' | 'families' | 'tlsPolicy'
 >
 
 function routingSteps(
@@ -143,7 +143,7 @@ function routingSteps(
     now: () => clock.now(),
     lifetimeSeconds: config.messageLifetimeSeconds,
     route: (domain) => router.route(domain),
-    whyUnreachable: (path) => breaker.refusalReason(path),
+    unreachableReason: (path) => breaker.refusalReason(path),
     families: (hosts) => familiesOf(router, hosts),
     tlsPolicy: (domain, hosts) => security.policies.find(domain, hosts),
   }
@@ -151,15 +151,15 @@ function routingSteps(
 
 type ContentSteps = Omit<DeliveryPipeline, keyof RoutingSteps | 'messageRenderer' | 'transport' | 'accounts' | 'memory'>
 
-/** What a message is built from, with reads of many deliveries in one statement. */
+/** The steps that load and build a message. One statement reads for many deliveries. */
 function contentSteps(ctx: Context): ContentSteps {
   const { config, clock, db } = ctx
-  const bounds = { max: LOOKUP_BATCH, concurrency: 1 }
+  const batching = { max: LOOKUP_BATCH, concurrency: 1 }
   const suppressions = createBatcher(
     (recipients: WorkspaceAddress[]) => findCurrentSuppressions(db, recipients),
-    bounds,
+    batching,
   )
-  const contacts = createBatcher((refs: MailContactRef[]) => loadMailContacts(db, refs), bounds)
+  const contacts = createBatcher((refs: MailContactRef[]) => loadMailContacts(db, refs), batching)
   const domains = createSendingDomainCache(ctx)
   const [links, tracking] = [createLinks(ctx), createTrackingCache(ctx)]
   const deferredContent = createDeferredContentResolver({ ctx, links, tracking })
@@ -174,16 +174,19 @@ function contentSteps(ctx: Context): ContentSteps {
     planTracking: createTrackingPlanner(links, tracking),
     compose,
     sign: (unsigned, keys) => sign(unsigned, keys, new Date(clock.now())),
-    // a report has the null return-path, so that nothing comes back for it (RFC 5321 4.5.5)
+    // a report has the null return-path, so that no bounce answers it (RFC 5321 4.5.5)
     returnPath: (claimed, mailFrom) =>
       claimed.submitted?.isReport === true ? '' : returnPathOf(claimed, mac, mailFrom ?? config.bounceDomain),
   }
 }
 
-/** For mail without a sending domain, such as reports of our own. */
+/** For messages without a sending domain, such as Mailstead's own reports. */
 const UNSIGNED_DOMAIN: SendingDomain = { kind: 'ready', keys: [], mailFrom: null, pool: REGIONS[DEFAULT_REGION].pool }
 
-/** Between servers that never met, TLS is used when offered, whatever the certificate (RFC 7435). A domain's own policy can be stricter. */
+/**
+ * Opportunistic TLS between unknown servers: used when offered, with any certificate (RFC 7435). A domain's policy
+ * can be stricter.
+ */
 function sessionSettings({ config }: Context): SessionSettings {
   const ca =
     config.extraCaFile === null

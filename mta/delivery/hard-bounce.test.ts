@@ -15,7 +15,7 @@ const REFUSED = {
 } as const
 const LIVE = { isSandbox: false, captureDomain: 'capture.example' }
 
-describe('which results may suppress an address', () => {
+describe('hard bounces that may suppress an address', () => {
   const ROWS: readonly (readonly [what: string, outcome: Outcome, isCandidate: boolean])[] = [
     ['accepted mail', ACCEPTED, false],
     ['a hard refusal of the recipient', REFUSED, true],
@@ -37,10 +37,10 @@ describe('which results may suppress an address', () => {
     it(`${what}: ${isCandidate ? 'may' : 'may not'}`, () => {
       assert.strictEqual(candidateOf(outcome).hardBounce !== null, isCandidate)
     })
-  it('names the event that the suppression has as its cause', () => {
-    const { moving, hardBounce } = candidateOf(REFUSED)
-    assert.ok(moving.eventId !== undefined)
-    assert.strictEqual(hardBounce?.eventId, moving.eventId)
+  it('gives the event an id that the suppression names as its cause', () => {
+    const { transition, hardBounce } = candidateOf(REFUSED)
+    assert.ok(transition.eventId !== undefined)
+    assert.strictEqual(hardBounce?.eventId, transition.eventId)
     assert.deepEqual([hardBounce?.class, hardBounce?.reply.status], ['no-such-user', '5.1.1'])
   })
   it('a simulated refusal of the sandbox does not suppress, so that its address can be used again', () => {

@@ -1,6 +1,7 @@
 /**
- * Which results may put an address on the suppression list: hard refusals of the recipient, by its server or by DNS. The sandbox addresses
- * that simulate a refusal are excluded, so that they can be used again. Pure, except for new event ids.
+ * Which results may put an address on the suppression list: hard refusals of the recipient, by its server or by DNS.
+ * Sandbox addresses that simulate a refusal are excluded, so that they can be used again. Pure, except for new event
+ * ids.
  */
 import type { Config } from '#config/load.ts'
 import { isSimulatedOutcome } from '#mta/sandbox/simulators.ts'
@@ -12,21 +13,21 @@ import { receiverOf } from '#src/suppression/receiver.ts'
 import type { HardBounce } from '#src/suppression/suppress-hard-bounces.ts'
 
 export interface SuppressionCandidate {
-  readonly moving: Transition
-  /** The hard bounce; null: the result is none. */
+  readonly transition: Transition
+  /** Null: the result is no hard bounce. */
   readonly hardBounce: HardBounce | null
 }
 
-/** Returns the transition, with the id of its event where a suppression will name it as its cause. */
+/** Adds an event id to the transition where a suppression will name that event as its cause. */
 export function withSuppressionCandidate(
   config: Pick<Config, 'isSandbox' | 'captureDomain'>,
   claimed: ClaimedRecipient,
   { outcome, host }: Attempt,
-  moving: Transition,
+  transition: Transition,
 ): SuppressionCandidate {
   const isHard = outcome.kind === 'bounced' && outcome.isHard && outcome.scope === 'recipient'
   const { workspaceId, address, domain, messageId } = claimed
-  if (!isHard || isSimulatedOutcome(config, address)) return { moving, hardBounce: null }
+  if (!isHard || isSimulatedOutcome(config, address)) return { transition, hardBounce: null }
   const eventId = newId()
   const { reply, detail } = outcome
   const hardBounce: HardBounce = {
@@ -38,5 +39,5 @@ export function withSuppressionCandidate(
     messageId,
     reply: { code: reply?.code ?? null, status: reply?.enhanced ?? null, text: reply?.text ?? detail },
   }
-  return { moving: { ...moving, eventId }, hardBounce }
+  return { transition: { ...transition, eventId }, hardBounce }
 }

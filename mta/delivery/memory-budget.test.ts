@@ -2,8 +2,8 @@ import { assert } from 'chai'
 import { settleTurns } from '#test/support/delivery.ts'
 import { createMemoryBudget } from './memory-budget.ts'
 
-describe('the memory budget for large content', () => {
-  it('lets as much be in memory as fits, and the rest wait in order', async () => {
+describe('memory budget for large content', () => {
+  it('runs as much as fits into memory, and the rest in order', async () => {
     const memory = createMemoryBudget(100)
     const running: string[] = []
     const ends = new Map<string, () => void>()
@@ -21,11 +21,11 @@ describe('the memory budget for large content', () => {
     for (const end of ends.values()) end()
     await Promise.all(all)
   })
-  it('lets content larger than the whole budget go alone', async () => {
+  it('runs content larger than the whole budget alone', async () => {
     const memory = createMemoryBudget(10)
     assert.strictEqual(await memory.runWithin(1000, () => Promise.resolve('sent')), 'sent')
   })
-  it('gives memory back after an error', async () => {
+  it('frees memory after an error', async () => {
     const memory = createMemoryBudget(10)
     await assert.isRejected(
       memory.runWithin(10, () => Promise.reject(new Error('the link broke'))),

@@ -1,4 +1,7 @@
-/** How much large content may be in memory at once: who would go over it waits in line. One that is larger than all of it goes alone. */
+/**
+ * Bounds the large content in memory: work over the budget waits in order. Content larger than the whole budget runs
+ * alone.
+ */
 export interface MemoryBudget {
   runWithin<T>(bytes: number, work: () => Promise<T>): Promise<T>
 }

@@ -46,7 +46,7 @@ const about = (said: Partial<TrackedRecipient>): TrackedRecipient => ({
   trackClicks: null,
   ...said,
 })
-/** A draft with what its workspace wishes of it. */
+/** A draft with the tracking plan of its workspace's settings. */
 const marking =
   (opens: boolean | null, clicks: boolean | null) =>
   async (draft: Draft, of: TrackedRecipient): Promise<Draft> => {
@@ -56,15 +56,15 @@ const marking =
     return order === null ? draft : trackDraft(draft, trackingEditsOf(order))
   }
 
-describe('marking', () => {
-  it('leaves mail alone that nobody wants tracked', async () => {
+describe('tracking plan of a message', () => {
+  it('changes nothing where neither opens nor clicks are tracked', async () => {
     assert.strictEqual(await marking(null, null)(DRAFT, about({})), DRAFT)
     assert.strictEqual(await marking(true, true)(DRAFT, about({ trackOpens: false, trackClicks: false })), DRAFT)
     assert.strictEqual(await marking(true, true)(DRAFT, about({ submitted: { from: 'a@b.example' } })), DRAFT)
     const text = { ...DRAFT, html: null }
     assert.strictEqual(await marking(true, true)(text, about({})), text)
   })
-  it('marks opens and clicks of this recipient, and none of our own links', async () => {
+  it("tracks opens and clicks of this recipient, but not Mailstead's own links", async () => {
     const { html } = await marking(true, true)(DRAFT, about({}))
     for (const link of OURS) assert.ok(html?.includes(`"${link}"`), link)
     const [, token = ''] = /"https:\/\/t\.example\/c\/([\w-]+)\/[\w-]+"/.exec(html ?? '') ?? []
@@ -74,13 +74,13 @@ describe('marking', () => {
     })
     assert.ok(html?.includes(`<img src="${links.open({ ...REF, n: 4 })}"`))
   })
-  it('each of them by itself', async () => {
+  it('tracks opens and clicks independently', async () => {
     const opened = await marking(true, null)(DRAFT, about({}))
     assert.ok(opened.html?.includes('/o/') && opened.html.includes('"http://a.example/"'))
     const clicked = await marking(true, null)(DRAFT, about({ trackOpens: false, trackClicks: true }))
     assert.ok(clicked.html?.includes('/c/') && !clicked.html.includes('/o/'))
   })
-  it('campaigns unless somebody says no, mail by SMTP where it asks', async () => {
+  it('tracks campaigns unless disabled, and mail by SMTP only on request', async () => {
     assert.notStrictEqual(await marking(null, null)(DRAFT, about({ deferredContent })), DRAFT)
     assert.strictEqual(await marking(false, false)(DRAFT, about({ deferredContent })), DRAFT)
     const raw = Buffer.from('Content-Type: text/html\r\n\r\n<a href="http://a.example/">')

@@ -1,8 +1,9 @@
 /**
- * Builds the message of one claimed recipient as it goes over the wire. Stored content is tracked, composed and signed; deferred content
- * (campaigns, automations) is rendered, tracked and composed in a thread (compose/render-thread.ts) and signed here. A message that cannot
- * be built is an outcome and fails alone. Rejects when a store is away: the mail waits, since what it says must not depend on that. Each
- * try of a recipient gets the same octets.
+ * Builds the message of one claimed recipient as it goes over the wire. Stored content is tracked, composed and
+ * signed; deferred content (campaigns, automations) is rendered, tracked and composed in a thread
+ * (compose/render-thread.ts) and signed here. A message that cannot be built is an outcome of this recipient only.
+ * Rejects when a store is away: the message waits, because its content must not depend on that. Each attempt for a
+ * recipient sends the same octets.
  */
 import { assemble, type Composed, type Draft } from '#mta/compose/draft.ts'
 import type { MessageRenderResult } from '#mta/compose/render-thread-job.ts'
@@ -31,7 +32,9 @@ export async function buildMessage(
   keys: readonly DkimKey[],
 ): Promise<BuiltMessage | Unbuildable> {
   const { deferredContent } = claimed
-  return deferredContent === null ? buildStored(pipeline, claimed, keys) : buildDeferred(pipeline, { ...claimed, deferredContent }, keys)
+  return deferredContent === null
+    ? buildStored(pipeline, claimed, keys)
+    : buildDeferred(pipeline, { ...claimed, deferredContent }, keys)
 }
 
 async function buildStored(
@@ -43,7 +46,7 @@ async function buildStored(
   const plan = draft.html === null && draft.raw === null ? null : await pipeline.planTracking(claimed)
   const composed = await compose(pipeline, draft, plan)
   if ('kind' in composed) return composed
-  // clients have always sent 8-bit headers without asking for SMTPUTF8, and servers have always accepted them
+  // clients have always sent 8-bit headers without requesting SMTPUTF8, and servers have always accepted them
   const mayNeedUtf8 = draft.raw === null || claimed.submitted?.isUtf8 === true
   return {
     kind: 'built',
@@ -95,7 +98,9 @@ async function buildDeferred(
   }
 }
 
-/** A template that hung for others is paused for a while: nothing is known of this mail, and it waits. */
+/**
+ * A template that hung for other recipients is paused for a while: that says nothing about this message, so it waits.
+ */
 function unrendered(
   { reason, isRendered, pausedMs }: Extract<MessageRenderResult, { ok: false }>,
   nowMs: number,
@@ -134,7 +139,10 @@ export type TrackedRecipient = Pick<
   'messageId' | 'n' | 'workspaceId' | 'deferredContent' | 'submitted' | 'trackOpens' | 'trackClicks'
 >
 
-/** What is tracked in the mail of one recipient; null: nothing. Mail that is not tracked costs one read of a cached setting. */
+/**
+ * Plans the tracking of one recipient's message; null: nothing is tracked. Untracked mail costs one read of a cached
+ * setting.
+ */
 export type TrackingPlanner = (recipient: TrackedRecipient) => Promise<TrackingPlan | null>
 
 export function createTrackingPlanner(links: Links, tracking: TrackingCache): TrackingPlanner {

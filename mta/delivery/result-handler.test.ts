@@ -5,7 +5,7 @@ import { throttleWith } from '#test/support/throttle.ts'
 import { createResultHandler } from './result-handler.ts'
 import type { DeliveryResult } from './result-writer.ts'
 
-describe('handling a result', () => {
+describe('result handler', () => {
   interface Seen {
     readonly steps: string[]
     readonly written: DeliveryResult[]
@@ -35,12 +35,12 @@ describe('handling a result', () => {
     return seen
   }
 
-  it('records, learns and then writes, in this order', async () => {
+  it('records metrics, status and counts, applies the reply to the throttle, then writes', async () => {
     const { steps, written } = await handle(attemptOf(ACCEPTED))
     assert.deepEqual(steps, ['metrics', 'status', 'workspace', 'throttle', 'write'])
-    assert.strictEqual(written[0]?.moving.move, 'deliver')
+    assert.strictEqual(written[0]?.transition.move, 'deliver')
   })
-  it('learns in the throttle of the source that was really used', async () => {
+  it('applies the reply to the throttle of the source that was used', async () => {
     const [own, other] = [
       throttleWith({ share: { instant: 1, others: 1 } }),
       throttleWith({ share: { instant: 1, others: 1 } }),
@@ -49,11 +49,11 @@ describe('handling a result', () => {
     assert.deepEqual((await handle(attemptOf(ACCEPTED, { source: 'out1' }), 'a.example', selected)).heardBy, [own])
     assert.deepEqual((await handle(attemptOf(ACCEPTED, { source: 'out2' }), 'a.example', selected)).heardBy, [other])
   })
-  it('learns nothing about receivers from a connected account', async () => {
+  it('applies no shaping rule to the reply of a connected account', async () => {
     const { steps } = await handle(attemptOf(ACCEPTED), 'account:7')
     assert.ok(!steps.includes('throttle'))
   })
-  it('resolves only when the result is written, and rejects when it cannot be', async () => {
+  it('resolves when the result is written, and rejects when it cannot be written', async () => {
     const handler = createResultHandler(silentContext(), {
       recordMetrics: () => undefined,
       publishStatus: () => undefined,

@@ -1,7 +1,8 @@
 /**
- * Handles the result of an attempt, step by step: record metrics, publish why a domain is deferred, count for the workspace's rates, learn
- * the throttle, choose the transition, write it. Only the last step waits. The process dies before the write: the lease releases the
- * recipient, and what was recorded in memory is lost with the process.
+ * Handles the result of an attempt, step by step: record metrics, publish why a domain is deferred, count for the
+ * workspace's rates, apply the reply to the throttle, choose the transition, write it. Only the last step waits. The
+ * process dies before the write: the recipient is released with the lease, and the counts in memory are lost with the
+ * process.
  */
 import type { Throttles } from '#mta/shaping/throttles.ts'
 import type { Context } from '#src/context.ts'
@@ -15,7 +16,7 @@ import type { SelectedSource } from './session-grant.ts'
 
 export interface ResultHandlerDeps {
   readonly recordMetrics: (claimed: ClaimedRecipient, attempt: Attempt) => void
-  /** For `explain`: what is wrong at this domain by this source. */
+  /** For `explain`: why this domain is deferred from this source. */
   readonly publishStatus: (domain: string, attempt: Attempt, source: string | null) => void
   readonly countForWorkspace: (workspaceId: string, outcome: Outcome) => void
   readonly throttles: Pick<Throttles, 'applyReply'>
@@ -33,21 +34,21 @@ export function createResultHandler(
     deps.recordMetrics(claimed, attempt)
     deps.publishStatus(claimed.domain, attempt, selected.source)
     deps.countForWorkspace(claimed.workspaceId, attempt.outcome)
-    learnThrottle(deps.throttles, claimed, attempt, selected)
-    const transition = chooseTransition(ctx, claimed, attempt)
-    const isMoved = await deps.writer.write({ claimed, ...transition })
-    logResult(ctx, claimed, attempt, { moving: transition.moving, isMoved })
+    applyToThrottle(deps.throttles, claimed, attempt, selected)
+    const { transition, hardBounce } = chooseTransition(ctx, claimed, attempt)
+    const isMoved = await deps.writer.write({ claimed, transition, hardBounce })
+    logResult(ctx, claimed, attempt, { transition, isMoved })
   }
 }
 
-/** In the throttle of the source that was really used, should it not be the selected one. */
-function learnThrottle(
+/** Applies the reply to the throttle of the source that was used, even if another one was selected. */
+function applyToThrottle(
   throttles: Pick<Throttles, 'applyReply'>,
   { workspaceId, domain }: ClaimedRecipient,
   { outcome, source }: Attempt,
   selected: SelectedSource,
 ): void {
-  // shaping rules are about receivers, and what a provider answers is about one account
+  // shaping rules are about receivers, and a provider's reply is about one account
   if (accountIdOf(domain) !== null) return
   const throttle = source === null || source === selected.source ? selected.throttle : selected.throttleOf(source)
   throttles.applyReply(throttle, 'reply' in outcome ? outcome.reply : null, workspaceId, source ?? selected.source)
@@ -63,14 +64,14 @@ function chooseTransition(
   return withSuppressionCandidate(config, claimed, attempt, transition)
 }
 
-/** One line for each attempt; its message is the transition. */
+/** Logs one line for each attempt; its message is the transition. */
 function logResult(
   { log }: Pick<Context, 'log'>,
   { messageId: id, address: to, tier, content }: ClaimedRecipient,
   { host, durationMs }: Attempt,
-  { moving, isMoved }: { readonly moving: ReturnType<typeof transitionFor>; readonly isMoved: boolean },
+  { transition, isMoved }: { readonly transition: ReturnType<typeof transitionFor>; readonly isMoved: boolean },
 ): void {
-  const { reason, move } = moving
+  const { reason, move } = transition
   const line = { id, from: content.from.email, to, tier, host, reason, ms: Math.round(durationMs) }
   log.info({ ...line, late: !isMoved || undefined }, move)
 }

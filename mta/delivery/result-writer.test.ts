@@ -20,7 +20,7 @@ interface World {
   readonly writer: ResultWriter
   /** The number of results of each statement. */
   readonly statements: number[]
-  /** Members that went on the schedule. */
+  /** Recipients that went back on the schedule. */
   readonly scheduled: unknown[]
 }
 
@@ -38,7 +38,7 @@ function readArray(value: unknown): unknown[] {
   })
 }
 
-/** `answer` gets the number of the statement and its size: it throws, or returns how many results moved. */
+/** `answer` gets the number of the statement and its size. It throws, or returns how many results moved. */
 function writerWith(answer: (statement: number, conversations: readonly unknown[]) => number): World {
   const ctx = silentContext()
   const [statements, scheduled]: [number[], unknown[]] = [[], []]
@@ -63,15 +63,15 @@ function writerWith(answer: (statement: number, conversations: readonly unknown[
 
 function resultOf(outcome: Outcome = ACCEPTED, conversation = ''): DeliveryResult {
   const claimed = claimedOf({ expiresAt: null })
-  const moving = transitionFor(claimed, attemptOf(outcome, { conversation }), {
+  const transition = transitionFor(claimed, attemptOf(outcome, { conversation }), {
     scale: 1,
     lifetimeSeconds: null,
     nowMs: claimed.beganAt.getTime(),
   })
-  return { claimed, moving }
+  return { claimed, transition }
 }
 
-describe('writing results', () => {
+describe('result writer', () => {
   it('writes the results of a busy moment in one statement', async () => {
     const { writer, statements } = writerWith((_, { length }) => length)
     const isMoved = await Promise.all([resultOf(), resultOf(), resultOf()].map((one) => writer.write(one)))
@@ -85,13 +85,13 @@ describe('writing results', () => {
     assert.strictEqual(scheduled.length, 1)
     await writer.drain()
   })
-  it('says when a recipient was no longer ours to move, and schedules nothing for it', async () => {
+  it('reports a recipient whose lease was lost, and does not schedule it', async () => {
     const { writer, scheduled } = writerWith(() => 0)
     assert.strictEqual(await writer.write(resultOf(DEFERRED)), false)
     assert.strictEqual(scheduled.length, 0)
     await writer.drain()
   })
-  it('keeps a result until PostgreSQL is back', async () => {
+  it('retries a result until PostgreSQL is back', async () => {
     const { writer, statements } = writerWith((statement, { length }) => {
       if (statement < 3) throw AWAY
       return length
@@ -100,7 +100,7 @@ describe('writing results', () => {
     assert.strictEqual(statements.length, 3)
     await writer.drain()
   })
-  it('schedules all of a batch whose answer was lost: one too many does no harm', async () => {
+  it('schedules a whole batch whose reply was lost: one too many does no harm', async () => {
     const { writer, scheduled } = writerWith((statement) => {
       if (statement === 1) throw AWAY
       return 0
@@ -109,7 +109,7 @@ describe('writing results', () => {
     assert.strictEqual(scheduled.length, 1, 'in one command')
     await writer.drain()
   })
-  it('one conversation that PostgreSQL refuses does not hold up the others, and its outcome is stored without it', async () => {
+  it('a refused conversation does not delay other results, and its outcome is stored without it', async () => {
     const { writer, statements } = writerWith((_, conversations) => {
       if (conversations.some((text) => String(text).includes('poison'))) throw REFUSED
       return conversations.length

@@ -1,8 +1,8 @@
 /**
- * Writes results: the outcomes of many attempts become one statement and one commit, and deferred recipients go back on the schedule after
- * it. A result stays here until it is written: PostgreSQL away means waiting, not losing it. The process dies between the receiver's 250
- * and the commit: this is the only window in which a second copy is sent. The hard bounces of a batch go on the suppression list in the same
- * transaction (src/suppression/suppress-hard-bounces.ts).
+ * Writes results: one statement and one commit store the outcomes of many attempts, and deferred recipients go back
+ * on the schedule after it. A result stays here until it is written: while PostgreSQL is away it waits. The process
+ * dies between the receiver's 250 and the commit: only in this window a second copy is sent. The hard bounces of a
+ * batch go on the suppression list in the same transaction (src/suppression/suppress-hard-bounces.ts).
  */
 import { createBatcher } from '#src/concurrency/batcher.ts'
 import type { Context } from '#src/context.ts'
@@ -25,20 +25,20 @@ const CONCURRENT_BATCHES = 2
 /** Results of a busy moment share a commit. */
 const LINGER_MS = 8
 const RETRY_MS = 300
-/** How soon deliveries are counted when no hard bounce brings the count along. */
+/** How often delivery counts are stored when no batch with a hard bounce stores them. */
 const COUNT_MS = 5000
-/** Stored in place of a conversation that PostgreSQL does not accept. */
+/** Stored instead of a conversation that PostgreSQL does not accept. */
 const UNSTORABLE = '-- the conversation could not be stored'
 
 export interface DeliveryResult {
   readonly claimed: Pick<ClaimedRecipient, 'messageId' | 'n' | 'workspaceId' | 'domain' | 'tier'> &
     Partial<Pick<ClaimedRecipient, 'campaignId'>>
-  readonly moving: Transition
+  readonly transition: Transition
   readonly hardBounce?: HardBounce | null
 }
 
 export interface ResultWriter {
-  /** Resolves when it is committed: true when the recipient moved, false when it was no longer ours to move. */
+  /** Resolves after the commit: true when the recipient moved, false when this process no longer held its lease. */
   write(result: DeliveryResult): Promise<boolean>
   /** Results that are not written yet. */
   readonly waiting: number
@@ -48,7 +48,7 @@ export interface ResultWriter {
 
 interface Writer {
   readonly ctx: WriterContext
-  /** Accepted mail by receiver, counted for the outage guard. */
+  /** Accepted messages by receiver, counted for the outage guard. */
   readonly deliveries: DeliveryCounts
 }
 
@@ -91,13 +91,14 @@ async function writeDeliveryCounts({ ctx, deliveries }: Writer): Promise<void> {
 
 async function writeBatch(writer: Writer, batch: readonly DeliveryResult[]): Promise<boolean[]> {
   const moved = await moveWithRetry(writer, batch).catch((error: unknown) => error)
-  if (!isMoved(moved)) return writeApart(writer, batch, moved)
+  if (!isMoved(moved)) return writeSeparately(writer, batch, moved)
   const due: DueRecipient[] = []
   for (const i of moved.done) {
-    const { claimed, moving } = batch[i] as DeliveryResult
-    if (isDueAgain(moving)) due.push({ ...claimed, dueMs: moving.dueAt?.getTime() ?? writer.ctx.clock.now() })
-    else if (moving.move === 'deliver')
-      writer.deliveries.count(receiverOf(moving.attempt?.record.host ?? null, claimed.domain))
+    const { claimed, transition } = batch[i] as DeliveryResult
+    if (returnsToSchedule(transition))
+      due.push({ ...claimed, dueMs: transition.dueAt?.getTime() ?? writer.ctx.clock.now() })
+    else if (transition.move === 'deliver')
+      writer.deliveries.count(receiverOf(transition.attempt?.record.host ?? null, claimed.domain))
   }
   schedule(writer.ctx, due, moved)
   return batch.map((_, i) => moved.done.has(i))
@@ -107,16 +108,16 @@ function isMoved(result: unknown): result is TransitionResult {
   return typeof result === 'object' && result !== null && 'done' in result
 }
 
-function isDueAgain({ move }: Transition): boolean {
+function returnsToSchedule({ move }: Transition): boolean {
   return move === 'defer' || move === 'release'
 }
 
-/** Repeats while PostgreSQL is away. Repeating a batch that did commit moves nothing and returns so, which is right. */
+/** Retries while PostgreSQL is away. Repeating a batch that was committed moves nothing and does no harm. */
 async function moveWithRetry(writer: Writer, batch: readonly DeliveryResult[]): Promise<TransitionResult> {
   for (let isFirst = true; ; isFirst = false) {
     try {
       const moved = await moveOnce(writer, batch)
-      // after a lost answer nobody knows which of them moved: all are scheduled, and one too many does no harm
+      // after a lost reply it is unknown which recipients moved: all are scheduled, and one too many does no harm
       return isFirst ? moved : { ...moved, done: new Set(batch.keys()) }
     } catch (error) {
       if (!isDatabaseAway(error) && !isTransactionConflict(error)) throw error
@@ -128,7 +129,7 @@ async function moveWithRetry(writer: Writer, batch: readonly DeliveryResult[]): 
 
 /** One statement; with a hard bounce in the batch, a transaction. */
 async function moveOnce({ ctx, deliveries }: Writer, batch: readonly DeliveryResult[]): Promise<TransitionResult> {
-  const moves = batch.map(({ moving }) => moving)
+  const moves = batch.map(({ transition }) => transition)
   const now = new Date(ctx.clock.now())
   const ledgers = batch.some(({ claimed }) => claimed.campaignId !== null) ? 'follow' : 'none'
   if (!batch.some(({ hardBounce }) => hardBounce)) return applyTransitions(ctx.db, moves, now, ledgers)
@@ -146,21 +147,24 @@ async function moveOnce({ ctx, deliveries }: Writer, batch: readonly DeliveryRes
   }
 }
 
-/** A result that PostgreSQL does not accept must not hold up the others: halves, then each alone, at last without its conversation. */
-async function writeApart(writer: Writer, batch: readonly DeliveryResult[], error: unknown): Promise<boolean[]> {
+/**
+ * A result that PostgreSQL does not accept must not delay the others: writes halves, then each result alone, and at
+ * last the refused one without its conversation.
+ */
+async function writeSeparately(writer: Writer, batch: readonly DeliveryResult[], error: unknown): Promise<boolean[]> {
   const [only] = batch
   if (batch.length > 1) {
     const middle = Math.ceil(batch.length / 2)
     return [...(await writeBatch(writer, batch.slice(0, middle))), ...(await writeBatch(writer, batch.slice(middle)))]
   }
-  if (only === undefined || only.moving.attempt?.record.conversation === UNSTORABLE) throw error
+  if (only === undefined || only.transition.attempt?.record.conversation === UNSTORABLE) throw error
   const { messageId: id, n } = only.claimed
   writer.ctx.log.error({ err: error, id, n }, 'PostgreSQL refused a conversation; storing its outcome without it')
   return writeBatch(writer, [withoutTexts(only)])
 }
 
-function withoutTexts({ claimed, moving }: DeliveryResult): DeliveryResult {
-  const { attempt } = moving
+function withoutTexts({ claimed, transition }: DeliveryResult): DeliveryResult {
+  const { attempt } = transition
   const plain =
     attempt === null
       ? null
@@ -168,7 +172,10 @@ function withoutTexts({ claimed, moving }: DeliveryResult): DeliveryResult {
           ...attempt,
           record: { ...attempt.record, conversation: UNSTORABLE, outcome: plainOutcome(attempt.record.outcome) },
         }
-  return { claimed, moving: { ...moving, reason: plainText(moving.reason ?? ''), eventData: null, attempt: plain } }
+  return {
+    claimed,
+    transition: { ...transition, reason: plainText(transition.reason ?? ''), eventData: null, attempt: plain },
+  }
 }
 
 function plainOutcome(outcome: Outcome): Outcome {

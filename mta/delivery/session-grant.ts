@@ -1,6 +1,6 @@
 /**
- * The seam between scheduling and delivery: a claimed recipient with the source that was selected for it, and the gate that grants it a
- * session. Scheduling makes these values, delivery uses them.
+ * The interface between scheduling and delivery: a claimed recipient with the source that was selected for it, and
+ * the gate that grants it a session. Scheduling creates these values, delivery uses them.
  */
 import type { LocalEndpoint } from '#mta/egress/local-endpoint.ts'
 import type { Throttle } from '#mta/shaping/throttle.ts'
@@ -8,12 +8,15 @@ import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import type { Attempt } from '#src/messages/outcome.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 
-/** The source that a recipient leaves by, with the receiver's throttle for that source. */
+/** The source that a recipient leaves from, with the receiver's throttle for that source. */
 export interface SelectedSource {
   /** The source's name; null: the system chooses the address. */
   readonly source: string | null
   readonly throttle: Throttle
-  /** The best endpoint of each address family, the source's own first. Empty: nothing is to be sent; preparation finds out why. */
+  /**
+   * The best endpoint of each address family, the source's own first. Empty: nothing is to be sent; preparation finds
+   * the reason.
+   */
   readonly endpoints: readonly LocalEndpoint[]
   /** The throttle of another of the endpoints. */
   readonly throttleOf: (source: string | null) => Throttle
@@ -34,11 +37,11 @@ export interface ClaimedDelivery {
 /** Grants one delivery a session of its source queue. */
 export interface SessionGate {
   readonly selected: SelectedSource
-  /** Resolves when it is this tier's turn: false when it must not begin any more. `leave` must follow in either case. */
+  /** Resolves when it is the delivery's turn; false: it must not begin any more. `leave` must follow in either case. */
   enter(tier: Tier): Promise<boolean>
-  /** True when it waited so long that what the claim loaded may be out of date. */
+  /** True when the delivery waited so long that the data loaded by the claim may be out of date. */
   readonly isLate: () => boolean
-  /** Checked again right before the receiver can have the message. */
+  /** False once the lease is lost. Checked again right before the message is transmitted. */
   readonly mayProceed: () => boolean
   leave(tier: Tier): void
 }

@@ -3,14 +3,14 @@ import * as fc from 'fast-check'
 import { createRegistry } from '#src/metrics/registry.ts'
 import { createOutboundMetrics, createSiteNames } from './outbound-metrics.ts'
 
-describe('the figures of the outbound role', () => {
-  it('a site has a name of its own after some attempts, and keeps it', () => {
+describe('outbound metrics', () => {
+  it('a site gets its own series after some attempts, and keeps it', () => {
     const nameOf = createSiteNames()
     const names = Array.from({ length: 25 }, () => nameOf('mx.example'))
     assert.deepEqual([names.indexOf('mx.example'), names.filter((name) => name === 'other').length], [19, 19])
     assert.strictEqual(nameOf(null), 'other')
   })
-  it('whatever sites there are, few have a name, and a name is never taken away', () => {
+  it('only a bounded number of sites gets a series, and a series never disappears', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(400), { minLength: 1, maxLength: 300 }), (sites) => {
         const nameOf = createSiteNames()
@@ -27,7 +27,7 @@ describe('the figures of the outbound role', () => {
       { numRuns: 20 },
     )
   })
-  it('tells outcomes by tier and site, and the time to the 250', () => {
+  it('counts outcomes by tier and site, and the time to the 250', () => {
     const registry = createRegistry()
     const state = { sessions: 3, waiting: 2, source: null }
     const sites = [

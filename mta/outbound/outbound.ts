@@ -104,17 +104,17 @@ function construct(
   redisUrl: string,
   open: OpenParts & { readonly registry: MetricRegistry; readonly plans: Plans },
 ): OutboundParts {
-  const { lease, opened, suspensions, throttles, registry, plans } = open
-  const { pipeline, breaker } = opened
+  const { lease, opened: openedPipeline, suspensions, throttles, registry, plans } = open
+  const { pipeline, breaker } = openedPipeline
   const { accounts } = pipeline
   const sites = createDomainSites(ctx)
-  const siteOf = siteFinder(opened, sites)
+  const siteOf = siteFinder(openedPipeline, sites)
   const writer = createResultWriter(ctx, (size) => registry.observe('mailstead_settle_batch_size', [], size))
   const workspaceCounter = startWorkspaceCounter(ctx)
   // both report on the queues, which need a handler that records in both
-  const view = (): ReturnType<SiteQueues['status']> => queues.status()
-  const metrics = createOutboundMetrics(registry, { sites: view, unwrittenResults: () => writer.waiting })
-  const status = createSiteStatusPublisher(ctx, { process: () => String(lease.id), sites: view, siteOf, breaker })
+  const siteStatus = (): ReturnType<SiteQueues['status']> => queues.status()
+  const metrics = createOutboundMetrics(registry, { sites: siteStatus, unwrittenResults: () => writer.waiting })
+  const status = createSiteStatusPublisher(ctx, { process: () => String(lease.id), sites: siteStatus, siteOf, breaker })
   const handleResult = createResultHandler(ctx, {
     recordMetrics: (claimed, attempt) =>
       metrics.record(claimed, attempt, sites.siteOf(claimed.domain) ?? null, ctx.clock.now()),
@@ -129,8 +129,8 @@ function construct(
     readyQueue,
     claimRecipients: (members) => claimRecipients(ctx.db, lease.id, members, new Date(ctx.clock.now())),
     sources: createSourceSelection({
-      pipeline: { ...pipeline, route: (domain) => routeAndRecord(opened, sites, domain) },
-      egress: opened.egress,
+      pipeline: { ...pipeline, route: (domain) => routeAndRecord(openedPipeline, sites, domain) },
+      egress: openedPipeline.egress,
       throttles,
       accounts,
     }),
@@ -146,7 +146,7 @@ function construct(
     siteOf: (domain) => findUnsuspendedSite(suspensions, siteOf, domain),
     onReady: (site, hasInstant) => queues.wake(site, hasInstant),
   })
-  const dryRuns = startDryRunWorker({ ctx, plans, openPipeline: opened })
+  const dryRuns = startDryRunWorker({ ctx, plans, openPipeline: openedPipeline })
   const subscriber = subscribeToWakeUps(ctx, redisUrl, {
     dispatcher,
     queues,
@@ -193,7 +193,7 @@ async function release(
 ): Promise<void> {
   const { until, reason } = postponement ?? { until: new Date(ctx.clock.now()), reason: null }
   await Promise.all(
-    recipients.map((one) => writer.write({ claimed: one, moving: releaseTransition(one, until, reason) })),
+    recipients.map((one) => writer.write({ claimed: one, transition: releaseTransition(one, until, reason) })),
   )
 }
 
