@@ -32,7 +32,7 @@ describe('mailstead explain', () => {
     assert.strictEqual(code, 0)
     assert.match(out, /ada@receiver\.example {2}queued: .*suppression list/)
     assert.match(out, /HOLDS {2}suppression: .* \(manual: asked\)/)
-    assert.match(out, /open {3}site limit: no process reports/)
+    assert.match(out, /open {3}site limit: no outbound process is at/)
   })
   it('tells the same as JSON', async () => {
     const { out } = await call([id, '--json'])
@@ -50,7 +50,7 @@ describe('mailstead explain', () => {
   it('says what is not known while Redis is away', async () => {
     const { code, out } = await call([id], 'unix:///tmp/mailstead-no-such-redis')
     assert.strictEqual(code, 0)
-    assert.match(out, /open {3}site limit: not known: Redis does not answer/)
+    assert.match(out, /open {3}site limit: not known: Redis is unavailable/)
   })
   it('a message that is not there is a failure, what is no id wrong use', async () => {
     assert.strictEqual((await call([newId()])).code, 1)

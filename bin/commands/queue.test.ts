@@ -137,7 +137,7 @@ describe('mailstead queue', () => {
   const WRONG: readonly (readonly [args: readonly string[], message: RegExp])[] = [
     [['drop'], /say --yes/],
     [['list', '--tier', 'slow'], /--tier must be one of/],
-    [['list', '--older-than', 'x'], /--older-than is no age/],
+    [['list', '--older-than', 'x'], /--older-than is not an age/],
     [['count', '--by', 'moon'], /--by is one of/],
     [['suspend'], /give one of/],
     [['suspend', 'a.example', '--site', 's'], /give one of/],

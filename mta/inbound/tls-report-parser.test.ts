@@ -72,8 +72,8 @@ describe('a report on TLS', () => {
       () => content.subarray(0, content.length / 2),
       'none: decompression failed, or the report is too large',
     ],
-    ['no JSON', () => Buffer.from('{nothing'), 'none: it is no JSON'],
-    ['deep JSON', () => Buffer.from(`{"a":${'['.repeat(500_000)}`), 'none: it is no JSON'],
+    ['no JSON', () => Buffer.from('{nothing'), 'none: it is not JSON'],
+    ['deep JSON', () => Buffer.from(`{"a":${'['.repeat(500_000)}`), 'none: it is not JSON'],
     ['another kind of JSON', () => Buffer.from('{}'), /none: organization-name: /],
     ['a report without policies', () => Buffer.from(JSON.stringify({ ...REPORT, policies: [] })), /none: policies: /],
     [

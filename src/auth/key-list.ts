@@ -1,4 +1,4 @@
-/** Keys as operators see them: never the secret, which is not kept. */
+/** Lists and deactivates API keys for the operator. The secret is never stored, so it is never shown. */
 import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { KeyKind } from './key-format.ts'
@@ -37,7 +37,9 @@ export async function listKeys(db: Queryable, workspaceId: string | null, limit:
   return rows
 }
 
-/** Ends a key for good; every process stops taking it within a moment. False when there is none with this id; again is no harm. */
+/**
+ * Deactivates a key for good; all processes reject it almost immediately. False when no key has this id. Idempotent.
+ */
 export async function deactivateKey(db: Queryable, id: string): Promise<boolean> {
   const { rowCount } = await db.query('UPDATE api_keys SET is_active = false WHERE id = $1', [id])
   return rowCount === 1

@@ -1,6 +1,6 @@
 /**
- * What is stored about keys, read by hash, many at once.
- * Deactivated keys are as good as unknown; whether one has expired is told by its date.
+ * Reads API keys from PostgreSQL by hash, many in one statement. Deactivated keys are not found; expired keys are
+ * found, with their expiry date.
  */
 import { timingSafeEqual } from 'node:crypto'
 import { prepared, type Queryable } from '#src/stores/db.ts'
@@ -29,7 +29,7 @@ const LOOKUP = prepared(
   `,
 )
 
-/** One answer for each hash, in the same order; null = no active key. */
+/** Returns one result for each hash, in the same order; null = no active key. */
 export async function findKeys(db: Queryable, hashes: readonly Buffer[]): Promise<(StoredKey | null)[]> {
   const { rows } = await db.query<StoredKey>(LOOKUP, [hashes])
   const byHash = new Map(rows.map((row) => [row.hash.toString('latin1'), row]))

@@ -1,6 +1,6 @@
 /**
- * When each key was last used, written every few seconds for all keys at once. What cannot be written now is written later;
- * a process that dies takes at most those seconds with it.
+ * Records when each API key was last used, every few seconds for all keys in one statement. A failed write is repeated
+ * with the next one. A crash loses at most these seconds.
  */
 import type { Context } from '#src/context.ts'
 import { prepared } from '#src/stores/db.ts'
@@ -8,7 +8,7 @@ import { sql } from '#src/stores/sql.ts'
 
 const FLUSH_MS = 5000
 
-// A row that another process is updating right now is skipped: that one writes a time just as good, and nobody can deadlock.
+// A row that another process is updating is skipped: its time is just as good, and deadlocks are impossible.
 const TOUCH = prepared(
   'key-touch',
   sql`
@@ -27,7 +27,7 @@ const TOUCH = prepared(
 
 export interface UsageRecorder {
   record(keyId: string): void
-  /** Writes what is not yet written, then no more. */
+  /** Writes the last entries and stops. */
   stop(): Promise<void>
 }
 
@@ -42,7 +42,7 @@ export function createUsageRecorder({ db, clock, log }: Pick<Context, 'db' | 'cl
     try {
       await db.query(TOUCH, [[...batch.keys()], [...batch.values()].map((ms) => new Date(ms))])
     } catch (error) {
-      log.debug({ err: error }, 'the last use of keys could not be written yet')
+      log.debug({ err: error }, 'failed to write the last use of API keys; it is retried')
       used = new Map([...batch, ...used])
     }
   }

@@ -1,4 +1,7 @@
-/** Authentication on a real PostgreSQL: who is let in, how soon a change counts, and what happens while the database is away. */
+/**
+ * Authentication on a real PostgreSQL: who is let in, how soon a change counts, and what happens while the database is
+ * away.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert, expect } from 'chai'
 import { pino } from 'pino'

@@ -1,10 +1,11 @@
 /**
- * API keys: who calls (the keyring), and making, listing and ending keys.
+ * Authenticates requests by API key (the keyring), and creates keys.
  *
- * The keyring remembers callers for a few seconds, so that a request costs one SHA-256 and one look into a Map. A change of a key,
- * its domain or its workspace is announced by PostgreSQL (migrations/002-key-cache.ts) and forgets everything at once; without
- * announcements it is seen when the memory has aged. PostgreSQL away: who is remembered goes on, for anyone else the call rejects
- * (never "unknown key"). Keys that do not exist are remembered briefly, and no more than a bounded number of them.
+ * The keyring caches callers for a few seconds, so that a request costs one SHA-256 and one Map lookup. PostgreSQL
+ * notifies all processes of a change of a key, its domain or its workspace (migrations/002-key-cache.ts), which clears
+ * the cache; without notifications a change takes effect when the entry expires. PostgreSQL unavailable: cached callers
+ * continue, and for all others the call rejects (never "unknown key"). Unknown keys are cached briefly, up to a
+ * maximum.
  */
 import { timingSafeEqual } from 'node:crypto'
 import { createBatcher } from '#src/concurrency/batcher.ts'
@@ -22,11 +23,11 @@ import { createUsageRecorder } from './key-usage.ts'
 export interface CallerAccount {
   readonly id: string
   readonly kind: 'smtp' | 'oauth'
-  /** That mail may come from, lower case, at least one. */
+  /** The sender addresses of the account, lower case, at least one. */
   readonly addresses: readonly string[]
 }
 
-/** Who sent a request, as of a moment ago. */
+/** The authenticated caller of a request; it may be a few seconds old. */
 export interface Caller {
   readonly keyId: string
   readonly kind: KeyKind
@@ -36,17 +37,17 @@ export interface Caller {
   readonly domainId: string | null
   readonly domain: string | null
   readonly domainStatus: string | null
-  /** Instead of a domain. */
+  /** The account that a regular key is bound to instead of a domain. */
   readonly account: CallerAccount | null
   readonly plan: string
-  /** What `reply_to: true` puts in. */
+  /** The address for `reply_to: true`. */
   readonly replyTo: string | null
 }
 
 export interface Keyring {
   /**
-   * The caller; null for an unknown, deactivated or expired key.
-   * @throws when PostgreSQL would have to be asked and is away (`isDatabaseAway`).
+   * Returns the caller; null for an unknown, deactivated or expired key.
+   * @throws when the key is not cached and PostgreSQL is unavailable (`isDatabaseAway`).
    */
   authenticate(key: string): Promise<Caller | null>
   stop(): Promise<void>
@@ -73,7 +74,7 @@ export function createKeyring(ctx: Pick<Context, 'config' | 'db' | 'clock' | 'lo
   const unknown = createTtlCache<true>(ctx.clock, UNKNOWN_KEYS)
   const lookups = createBatcher((hashes: Buffer[]) => findKeys(ctx.db, hashes), LOOKUPS)
   const usage = createUsageRecorder(ctx)
-  // Look-ups under way. A new map for each forgetting: an answer that was asked for before it is not remembered after it.
+  // running lookups; clearing the cache starts a new map, so that a lookup that started earlier is not cached
   let loads = new Map<string, Promise<CachedKey | null>>()
 
   function forgetAll(): void {
@@ -121,7 +122,7 @@ export function createKeyring(ctx: Pick<Context, 'config' | 'db' | 'clock' | 'lo
   }
 }
 
-/** Active keys that have not expired; the rule counts no others, for they open nothing. */
+/** The maximum counts only keys that are active and not expired. */
 export const MAX_ADMIN_KEYS = 5
 
 interface KeyRequest {
@@ -138,7 +139,7 @@ export type NewKey =
   | (KeyRequest & { readonly kind: 'regular'; readonly accountId: string })
 
 export type CreatedKey =
-  /** `secretKey` exists here and nowhere else. */
+  /** `secretKey` is returned only here; it is not stored. */
   | { readonly kind: 'created'; readonly id: string; readonly secretKey: string; readonly createdAt: Date }
   | { readonly kind: 'no-workspace' }
   | { readonly kind: 'too-many-admin-keys'; readonly max: number }
@@ -160,7 +161,7 @@ const INSERT_KEY = sql`
   RETURNING created_at
 `
 
-/** Makes a key. The row of the workspace is locked meanwhile, so two calls cannot both take the last place. */
+/** Creates a key. It locks the row of the workspace, so two concurrent calls cannot exceed the maximum. */
 export function createKey(db: Db, request: NewKey): Promise<CreatedKey> {
   return db.transaction(async (tx) => {
     const {

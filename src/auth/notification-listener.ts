@@ -1,7 +1,7 @@
 /**
- * One PostgreSQL connection that waits for announcements on a channel. `onChange` is called for each, and once after every
- * (re)connection, because what was announced in between is lost. While it is not connected nothing is told: whoever caches must
- * also forget by age. A pooler that does not carry LISTEN has the same effect.
+ * One PostgreSQL connection that listens on a notification channel. It calls `onChange` for each notification, and
+ * after every (re)connection, because notifications in between are lost. While it is not connected, nothing is
+ * reported, so caches must also expire by age. A connection pooler without LISTEN has the same effect.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
@@ -28,7 +28,9 @@ export function listenForNotifications(
   let waitMs = FIRST_WAIT_MS
 
   async function connectAndListen(client: Client): Promise<void> {
-    client.on('error', (error) => log.warn({ err: error, channel }, 'the connection that waits for changes was lost'))
+    client.on('error', (error) =>
+      log.warn({ err: error, channel }, 'PostgreSQL notification connection lost; it reconnects'),
+    )
     client.on('notification', onChange)
     const ended = Promise.withResolvers<void>()
     client.once('end', ended.resolve)
@@ -49,9 +51,9 @@ export function listenForNotifications(
         application_name: channel,
       })
       await connectAndListen(current).catch((error: unknown) =>
-        log.debug({ err: error, channel }, 'cannot wait for changes now'),
+        log.debug({ err: error, channel }, 'LISTEN failed; it is retried'),
       )
-      current.end().catch(() => {}) // it is gone or never came: only its socket is left to close
+      current.end().catch(() => {}) // the connection is lost or was never made: only its socket is left to close
       await sleep(waitMs, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
       waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)
     }
@@ -61,7 +63,7 @@ export function listenForNotifications(
   return {
     async stop() {
       stopping.abort()
-      await connecting.catch(() => {}) // ended while it connects, a client would never say so
+      await connecting.catch(() => {}) // a client that is ended while it connects never emits `end`
       await current?.end().catch(() => {})
       await running
     },

@@ -1,6 +1,6 @@
 /**
- * What an admin key may be allowed to do, a sentence each. A key holds its scopes by name, so a scope that is added here
- * later is never given to a key that exists already.
+ * The scopes of admin keys, each with a description. A key stores its scopes by name, so a scope that is added here
+ * later is never granted to an existing key.
  */
 export const SCOPES = {
   'contacts:read': 'list and get contacts',
@@ -22,7 +22,9 @@ export type KeyScope = keyof typeof SCOPES
 
 export const ALL_SCOPES = Object.keys(SCOPES) as readonly KeyScope[]
 
-/** Reads `all` or a comma-separated list, each scope once, in table order; null for a name that is no scope, and for an empty list. */
+/**
+ * Parses `all` or a comma-separated list; returns scopes in table order. Null for an unknown name and an empty list.
+ */
 export function parseScopes(text: string): KeyScope[] | null {
   if (text.trim() === 'all') return [...ALL_SCOPES]
   const names = new Set(

@@ -6,8 +6,8 @@ const turn = (): Promise<void> =>
     setImmediate(resolve)
   })
 
-describe('a batcher', () => {
-  it('puts together what comes together, in order, and answers each', async () => {
+describe('batcher', () => {
+  it('batches concurrent items in order and resolves each', async () => {
     const batches: number[][] = []
     const batcher = createBatcher<number, number>(
       (items) => {
@@ -19,7 +19,7 @@ describe('a batcher', () => {
     assert.deepEqual(await Promise.all([1, 2, 3, 4].map((item) => batcher.add(item))), [2, 4, 6, 8])
     assert.deepEqual(batches, [[1, 2, 3], [4]])
   })
-  it('gathers while a batch is under way', async () => {
+  it('collects items while a batch runs', async () => {
     const sizes: number[] = []
     let release = (): void => undefined
     const batcher = createBatcher<number, number>(
@@ -42,7 +42,7 @@ describe('a batcher', () => {
     await Promise.all([first, ...others])
     assert.deepEqual(sizes, [1, 10])
   })
-  it('does not hold up who comes alone, again and again', async () => {
+  it('does not delay a single caller in a loop', async () => {
     const batcher = createBatcher<number, number>((items) => Promise.resolve(items), {
       max: 5,
       concurrency: 1,
@@ -51,7 +51,7 @@ describe('a batcher', () => {
     })
     for (const item of [1, 2, 3]) assert.strictEqual(await batcher.add(item), item)
   })
-  it('waits for more after a crowd', async () => {
+  it('lingers after a batch of minBatch items', async () => {
     const sizes: number[] = []
     const batcher = createBatcher<number, number>(
       (items) => {
@@ -66,7 +66,7 @@ describe('a batcher', () => {
     await Promise.all([first, batcher.add(4)])
     assert.deepEqual(sizes, [2, 2])
   })
-  it('counts heavy items for several; a single one goes however heavy it is', async () => {
+  it('counts heavy items as several; a single item always runs', async () => {
     const batches: number[][] = []
     const batcher = createBatcher<number, number>(
       (items) => {
@@ -78,7 +78,7 @@ describe('a batcher', () => {
     await Promise.all([1, 4, 1, 9, 2, 2, 2].map((item) => batcher.add(item)))
     assert.deepEqual(batches, [[1, 4], [1], [9], [2, 2], [2]])
   })
-  it('rejects the items of a batch that fails, and goes on', async () => {
+  it('rejects the items of a failed batch and continues', async () => {
     let isBroken = true
     const batcher = createBatcher<number, number>(
       (items) => (isBroken ? Promise.reject(new Error('away')) : Promise.resolve(items)),
@@ -89,7 +89,7 @@ describe('a batcher', () => {
     assert.strictEqual(await batcher.add(3), 3)
     await batcher.drain()
   })
-  it('calls a batch with the wrong number of results a bug', async () => {
+  it('rejects a batch with the wrong number of results', async () => {
     await assert.isRejected(
       createBatcher<number, number>(() => Promise.resolve([]), { max: 1, concurrency: 1 }).add(1),
       /returned 0 results/,

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
 import { createCoalescedRefresh } from './coalesced-refresh.ts'
 
-describe('looks', () => {
-  it('follow each other, are shared while they wait, and a failed one ends nothing', async () => {
+describe('coalesced refresh', () => {
+  it('runs refreshes in sequence, shares waiting ones, and continues after a failure', async () => {
     const seen: string[] = []
     let truth = 0
     let began = 0

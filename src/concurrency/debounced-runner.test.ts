@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
 import { createDebouncedRunner, type DebouncedRunner } from './debounced-runner.ts'
 
-describe('alarm', () => {
+describe('debounced runner', () => {
   let alarm: DebouncedRunner
   let begun = 0
   let running = 0
@@ -27,7 +27,7 @@ describe('alarm', () => {
     while (begun < count) await sleep(1)
   }
 
-  it('makes one round of many requests', async () => {
+  it('runs once for many requests', async () => {
     build(0, false)
     for (let i = 0; i < 100; i++) alarm.schedule(5)
     await until(1)
@@ -43,7 +43,7 @@ describe('alarm', () => {
     await until(1)
   })
 
-  it('never runs twice at once, and a request during a round makes another after it', async () => {
+  it('never overlaps runs; a request during a run causes another run', async () => {
     build(0, true)
     alarm.schedule(0)
     await until(1)
@@ -58,7 +58,7 @@ describe('alarm', () => {
     assert.deepEqual([begun, most], [2, 1])
   })
 
-  it('leaves the spacing between beginnings', async () => {
+  it('keeps the spacing between starts', async () => {
     build(3_600_000, false)
     alarm.schedule(0)
     await until(1)
@@ -67,7 +67,7 @@ describe('alarm', () => {
     assert.strictEqual(begun, 1)
   })
 
-  it('stopped, it waits for the round under way and begins none', async () => {
+  it('stop waits for the current run and starts no other', async () => {
     build(0, true)
     alarm.schedule(0)
     await until(1)

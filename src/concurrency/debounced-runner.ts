@@ -1,7 +1,7 @@
 /**
  * Runs one function on request, never twice at the same time. Any number of requests cause one run, which starts after
- * the last of them. Two starts are at least `spacingMs` apart, so a burst of requests causes a few runs; a request after
- * a quiet period starts immediately.
+ * the last of them. Two starts are at least `spacingMs` apart, so a burst of requests causes a few runs; a request
+ * after a quiet period starts immediately.
  */
 export interface DebouncedRunner {
   /** Requests a run in `inMs`. An earlier request stays in force. */

@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises'
 import { assert } from 'chai'
 import { createFairQueue } from './fair-queue.ts'
 
-describe('a fair queue', () => {
-  it('takes owners in turn, one piece at a time, and goes on after one that fails', async () => {
+describe('fair queue', () => {
+  it('serves owners in turn, one item at a time, and continues after a failure', async () => {
     const done: string[] = []
     let atOnce = 0
     const queue = createFairQueue(async (item: string) => {

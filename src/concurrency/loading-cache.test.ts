@@ -1,12 +1,12 @@
 import { assert } from 'chai'
 import { createLoadingCache } from './loading-cache.ts'
 
-describe('kept answers', () => {
+describe('loading cache', () => {
   const clock = { now: () => 0 }
   const keep = (): ReturnType<typeof createLoadingCache<number>> =>
     createLoadingCache<number>(clock, { max: 10, ttlMs: 1000 })
 
-  it('ask once for all who ask at once and later, and again for what was forgotten', async () => {
+  it('loads once for concurrent and later calls, and again after delete', async () => {
     const kept = keep()
     let asked = 0
     const ask = (): Promise<number> => Promise.resolve(++asked)
@@ -16,7 +16,7 @@ describe('kept answers', () => {
     assert.strictEqual(await kept.get('a', ask), 3)
   })
 
-  it('tell all of a question that fails, and ask anew', async () => {
+  it('rejects all callers of a failed load, and loads again', async () => {
     const kept = keep()
     const question = Promise.withResolvers<number>()
     const waiting = [kept.get('a', () => question.promise), kept.get('a', () => Promise.resolve(1))]
@@ -25,7 +25,7 @@ describe('kept answers', () => {
     assert.strictEqual(await kept.get('a', () => Promise.resolve(2)), 2)
   })
 
-  it('that fail late do not forget what was asked since', async () => {
+  it('a load that fails late does not remove a newer entry', async () => {
     const kept = keep()
     const question = Promise.withResolvers<number>()
     const late = kept.get('a', () => question.promise)

@@ -1,6 +1,6 @@
 /**
- * Runs at most `concurrency` functions at the same time, in order of arrival. When `maxWaiting` callers wait already, it
- * returns null without running the function.
+ * Runs at most `concurrency` functions at the same time, in order of arrival. When `maxWaiting` callers wait already,
+ * it returns null without running the function.
  */
 export type Semaphore = <T>(work: () => Promise<T>) => Promise<T | null>
 

@@ -12,8 +12,8 @@ function setup(max = 3): { shelf: ReturnType<typeof createTtlCache<string>>; at:
   }
 }
 
-describe('shelf', () => {
-  it('gives out what is young enough', () => {
+describe('TTL cache', () => {
+  it('returns entries within their TTL', () => {
     const { shelf, at } = setup()
     shelf.set('a', 'A')
     at(1099)
@@ -23,14 +23,14 @@ describe('shelf', () => {
     assert.strictEqual(shelf.size, 0)
   })
 
-  it('takes a clock that was set back as old age', () => {
+  it('expires entries when the clock is set back', () => {
     const { shelf, at } = setup()
     shelf.set('a', 'A')
     at(999)
     assert.strictEqual(shelf.get('a'), undefined)
   })
 
-  it('lets the oldest go, and what was put again is young', () => {
+  it('removes the oldest entry; setting an entry again makes it the newest', () => {
     const { shelf } = setup()
     for (const name of ['a', 'b', 'c', 'a', 'd']) shelf.set(name, name.toUpperCase())
     assert.deepEqual(
@@ -40,7 +40,7 @@ describe('shelf', () => {
     assert.strictEqual(shelf.size, 3)
   })
 
-  it('stays bounded whatever comes', () => {
+  it('never exceeds its maximum', () => {
     const { shelf } = setup(100)
     for (let i = 0; i < 10_000; i++) shelf.set(String(i), 'x')
     assert.strictEqual(shelf.size, 100)

@@ -1,6 +1,6 @@
 /**
- * A bounded cache with a time to live: entries older than `ttlMs` are not returned, and when more than `max` entries are
- * stored, the oldest is removed. If the clock is set back, entries expire; they never live longer.
+ * A bounded cache with a time to live: entries older than `ttlMs` are not returned, and when more than `max` entries
+ * are stored, the oldest is removed. If the clock is set back, entries expire; they never live longer.
  */
 import type { Clock } from '#src/platform/clock.ts'
 

@@ -34,7 +34,7 @@ function readSecret(path: string): string {
   const secret = readFileSync(path, 'utf8').trim()
   if (secret === '')
     throw new ConfigError(
-      `${path} is empty: restore it from a backup. Data that was encrypted with it cannot be decrypted with another key`,
+      `${path} is empty: restore it from a backup. No other key can decrypt the data that was encrypted with it`,
     )
   return secret
 }

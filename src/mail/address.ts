@@ -30,7 +30,9 @@ interface ParseFailure {
 export type AddressResult = ParseFailure | { readonly ok: true; readonly address: Address }
 export type MailboxResult = ParseFailure | { readonly ok: true; readonly mailbox: Mailbox }
 
-/** RFC 5321 §4.5.3.1: local part 64 octets, path 256 with angle brackets; RFC 1035 §2.3.4: label 63, name 253 as text. */
+/**
+ * RFC 5321 §4.5.3.1: local part 64 octets, path 256 with angle brackets; RFC 1035 §2.3.4: label 63, name 253 as text.
+ */
 const MAX_LOCAL = 64
 const MAX_ADDRESS = 254
 const MAX_DOMAIN = 253
@@ -42,8 +44,8 @@ const MAX_TEXT = 2 * MAX_NAME + 2 * MAX_ADDRESS
 
 /** Controls (with CR, LF, NUL), lone surrogates, line separators, bidirectional marks: invisible and misleading. */
 const HIDDEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/u
-const DOT_ATOM =
-  /^(?:[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]|[^\p{ASCII}\p{Z}])+(?:\.(?:[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]|[^\p{ASCII}\p{Z}])+)*$/u
+const ATOM = /(?:[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]|[^\p{ASCII}\p{Z}])+/u.source
+const DOT_ATOM = new RegExp(`^${ATOM}(?:\\.${ATOM})*$`, 'u')
 const LABEL = /^[a-z0-9-]+$/
 const NOT_ASCII = /\P{ASCII}/u
 /** ASCII that an international name may contain; other characters ("%", "/", ":") have a meaning for a URL parser. */
@@ -129,7 +131,7 @@ function readLocal(text: string): ParsedText {
   const isAtom = DOT_ATOM.test(content)
   if (!isQuoted && !isAtom) return fail('the part before the "@" has a character or dot that is not allowed there')
   // nobody has this name, and as a key of a plain object it is the prototype
-  if (content === '__proto__') return fail('the part before the "@" is not allowed')
+  if (content === '__proto__') return fail('this local part is not allowed')
   const value = isAtom ? content : `"${content.replace(/["\\]/g, '\\$&')}"`
   if (Buffer.byteLength(value) > MAX_LOCAL) return fail(`the part before the "@" is longer than ${MAX_LOCAL} octets`)
   return { ok: true, value }

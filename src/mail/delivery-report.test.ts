@@ -24,12 +24,12 @@ const write = (facts: Partial<DeliveryReportFacts>): string =>
   composeDeliveryReport({ ...FACTS, ...facts }).toString('latin1')
 
 describe('delivery reports', () => {
-  it('without an answer, an original, or a status', () => {
+  it('without a reply, an original or a status', () => {
     const text = write({ reply: null, original: null })
     assert.match(text, /Action: failed\r\nStatus: 5\.0\.0\r\n\r\n--/)
     assert.notMatch(text, /Diagnostic-Code|rfc822-headers/)
   })
-  it('a header that was cut is shown to its last whole line', () => {
+  it('a truncated header ends at its last complete line', () => {
     assert.match(
       write({ original: { octets: Buffer.from('From: a@a.example\r\nSubject: cut of'), isWhole: false } }),
       /\r\n\r\nFrom: a@a\.example\r\n\r\n--/,
@@ -44,7 +44,7 @@ describe('delivery reports', () => {
     const { subject } = await simpleParser(write({ subject: 'Grüße aus Köln, schöne! 🎉🎉🎉' }))
     assert.strictEqual(subject, 'Undelivered: Grüße aus Köln, schöne! 🎉🎉🎉')
   })
-  it('no text of a stranger becomes a line of its own', () => {
+  it('third-party text never starts a new line', () => {
     const hostile = fc.string({
       unit: fc.constantFrom('\r\n', '\n', '\r', '\0', 'Action: delivered', '--=_report_', ' ', 'ü', '\u2028', 'x'),
       maxLength: 60,

@@ -6,7 +6,9 @@
 
 const MAX_OCTETS = 16_384
 const MAX_CHARACTERS = 998
-/** RFC 2047 2: charset (with a language, RFC 2231 5), encoding, text. White space between two encoded words is ignored. */
+/**
+ * RFC 2047 2: charset (with a language, RFC 2231 5), encoding, text. White space between two encoded words is ignored.
+ */
 const ENCODED_WORD = /=\?([!-<>@-~]{1,40}?)(?:\*[A-Za-z0-9-]{0,20})?\?([bq])\?([!->@-~]*)\?=/gi
 const SPACE_BETWEEN_WORDS = /(\?=)[ \t]+(?==\?[!-<>@-~]{1,40}\?[bq]\?[!->@-~]*\?=)/gi
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}]+/gu

@@ -90,7 +90,7 @@ const cases: readonly [what: string, html: string, text: string][] = [
 describe('textFromHtml', () => {
   for (const [what, html, text] of cases) it(what, () => assert.strictEqual(textFromHtml(html), text))
 
-  it('is bounded by what a line may be', () => {
+  it('limits the length of lines', () => {
     const text = textFromHtml(
       '<p>Some words that go on</p><ul><li>and on <a href="http://x.example">and on</a></ul>'.repeat(50),
     )
@@ -163,7 +163,7 @@ const { html: fragment } = fc.letrec<{ html: string }>((tie) => ({
   ),
 }))
 
-describe('textFromHtml beside html-to-text', () => {
+describe('textFromHtml compared with html-to-text', () => {
   it('finds the same words', () => {
     fc.assert(
       fc.property(fc.array(fragment, { maxLength: 6 }), (parts) => {
@@ -174,7 +174,7 @@ describe('textFromHtml beside html-to-text', () => {
     )
   })
 
-  it('never throws, whatever it is given', () => {
+  it('never throws for any input', () => {
     fc.assert(
       fc.property(
         fc.string({

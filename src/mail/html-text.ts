@@ -2,9 +2,9 @@
  * Generates the text part of a message that has only HTML: the visible text, links as `text [address]`, lists with
  * bullets, table rows as lines.
  *
- * Processes tokens in one pass without a tree or recursion, in linear time, so that depth, missing end tags and size are
- * harmless. Hidden elements are included (a preheader is one); comments, and with them conditional content for Outlook,
- * are not. Pure; never throws.
+ * Processes tokens in one pass without a tree or recursion, in linear time, so that depth, missing end tags and size
+ * are harmless. Hidden elements are included (a preheader is one); comments, and with them conditional content for
+ * Outlook, are not. Pure; never throws.
  */
 import { Tokenizer } from 'htmlparser2'
 import type { TokenizerCallbacks } from 'htmlparser2'

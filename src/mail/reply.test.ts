@@ -70,13 +70,13 @@ describe('reading SMTP replies', () => {
     })
 
   for (const [bytes, fault] of FAULTS)
-    it(`${JSON.stringify(bytes)} is a fault, now and for ever`, () => {
+    it(`${JSON.stringify(bytes)} is an error, also for all later bytes`, () => {
       const { replies, fault: found } = read(bytes, '250 OK\r\n')
       assert.deepEqual(replies, [])
       assert.match(found ?? '', fault)
     })
 
-  it('keeps the lines as they came', () => {
+  it('returns the lines as received', () => {
     assert.deepEqual(read('250-mx\r\n250-SIZE 100\r\n250 HELP\r\n').replies[0]?.lines, [
       '250-mx',
       '250-SIZE 100',
@@ -84,12 +84,12 @@ describe('reading SMTP replies', () => {
     ])
   })
 
-  it('hands on nothing until the last line is complete', () => {
+  it('returns nothing until the last line is complete', () => {
     const { replies, isMidReply } = read('250-mx\r\n250 HEL', 'P\r')
     assert.deepEqual([replies, isMidReply], [[], true])
   })
 
-  it('hands on the replies before a fault', () => {
+  it('returns the replies before an error', () => {
     const { replies, fault } = read('250 one\r\n250 two\r\nrubbish\r\n250 three\r\n')
     assert.deepEqual(
       replies.map((reply) => reply.text),
@@ -98,12 +98,12 @@ describe('reading SMTP replies', () => {
     assert.match(fault ?? '', /rubbish/)
   })
 
-  it('bounds a line without an end', () => {
+  it('limits an endless line', () => {
     assert.strictEqual(read(`250 ${'a'.repeat(MAX_REPLY_BYTES - 4)}`).fault, null)
     assert.match(read(`250 ${'a'.repeat(MAX_REPLY_BYTES - 4)}`, 'a').fault ?? '', /more than 65536 bytes/)
   })
 
-  it('bounds a reply without an end', () => {
+  it('limits an endless reply', () => {
     const line = `250-${'a'.repeat(58)}\r\n`
     assert.strictEqual(read(...Array<string>(1023).fill(line), '250 end\r\n').replies.length, 1)
     assert.match(read(...Array<string>(1024).fill(line), '250 end\r\n').fault ?? '', /more than 65536 bytes/)
@@ -119,7 +119,7 @@ describe('reading SMTP replies', () => {
     assert.deepEqual(texts, ['ok'])
   })
 
-  it('reads the same replies however the stream is cut', () => {
+  it('returns the same replies however the stream is split', () => {
     const stream = fc
       .array(
         fc.oneof(
@@ -138,7 +138,7 @@ describe('reading SMTP replies', () => {
     )
   })
 
-  it('never throws and never invents, whatever the bytes', () => {
+  it('never throws and never invents a reply for any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         for (const reply of read(Buffer.from(bytes)).replies) {
@@ -150,13 +150,13 @@ describe('reading SMTP replies', () => {
   })
 })
 
-describe('our own replies', () => {
-  it("look like a server's", () => {
+describe('composed replies', () => {
+  it("have the form of a server's reply", () => {
     const reply = composeReply(552, '5.3.4', 'too big')
     assert.deepEqual(read(`${reply.lines[0]}\r\n`).replies, [reply])
   })
 
-  it('read on one line', () => {
+  it('are formatted on one line', () => {
     assert.strictEqual(formatReply(composeReply(552, '5.3.4', 'too big')), '552 5.3.4 too big')
     assert.strictEqual(formatReply({ code: 250, enhanced: null, text: '', lines: ['250'] }), '250')
   })

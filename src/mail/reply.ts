@@ -11,14 +11,18 @@
 export interface Reply {
   /** 200 to 599. */
   readonly code: number
-  /** As the server sent it, for example `5.1.1`. Its class may contradict `code`; the classifier decides which counts. */
+  /**
+   * As the server sent it, for example `5.1.1`. Its class may contradict `code`; the classifier decides which counts.
+   */
   readonly enhanced: string | null
   readonly text: string
   /** The lines as received, without line ends. */
   readonly lines: readonly string[]
 }
 
-/** Maximum bytes of a reply, all lines. RFC 5321 4.5.3.1.5 asks for 512 a line; EHLO replies and policies are longer. */
+/**
+ * Maximum bytes of a reply, all lines. RFC 5321 4.5.3.1.5 asks for 512 a line; EHLO replies and policies are longer.
+ */
 export const MAX_REPLY_BYTES = 65_536
 
 const TOO_LONG = `a reply of more than ${MAX_REPLY_BYTES} bytes`
@@ -94,7 +98,9 @@ export class ReplyReader {
   }
 }
 
-/** Three digits, the first 2 to 5, then a space, a hyphen or the end. Any second digit is accepted: 571 and 583 exist. */
+/**
+ * Three digits, the first 2 to 5, then a space, a hyphen or the end. Any second digit is accepted: 571 and 583 exist.
+ */
 function isReplyLine(line: string): boolean {
   const first = line.charCodeAt(0) - ZERO
   if (!(first >= 2 && first <= 5 && isDigit(line.charCodeAt(1)) && isDigit(line.charCodeAt(2)))) return false

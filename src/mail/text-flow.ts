@@ -10,8 +10,8 @@ const MAX_QUOTE_DEPTH = 4
 /** At most two blank lines. */
 const MAX_LINE_BREAKS = 3
 /**
- * Zero-width characters; senders pad preheaders with hundreds of them. Joiners (U+200C, U+200D) have a meaning only inside
- * of a word.
+ * Zero-width characters; senders pad preheaders with hundreds of them. Joiners (U+200C, U+200D) have a meaning only
+ * inside of a word.
  */
 const ZERO_WIDTH = /[\u034f\u00ad\u200b-\u200d\u2060\ufeff]/
 const ZERO_WIDTH_REMOVED = /[\u034f\u00ad\u200b\u2060\ufeff]/g

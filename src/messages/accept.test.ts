@@ -10,7 +10,7 @@ import { createAcceptor } from './accept.ts'
 import { readMessage } from './read.ts'
 import type { AcceptResult } from './submission.ts'
 
-describe('accepting', () => {
+describe('accept', () => {
   let ctx: TestContext
   let workspace: string
   /** The connections of another process. */
@@ -59,7 +59,7 @@ describe('accepting', () => {
     assert.strictEqual(await ctx.redis.zcard(dueKey('high')), 3)
   })
 
-  it('is found by its own workspace only', async () => {
+  it('a message is visible only in its workspace', async () => {
     const submission = submissionOf(workspace)
     await createAcceptor(ctx).accept(submission)
     assert.strictEqual(await readMessage(ctx.db, await ctx.newWorkspace(), submission.id), null)
@@ -91,7 +91,7 @@ describe('accepting', () => {
     )
   })
 
-  it('shares commits: many at once, few transactions, all stored', async () => {
+  it('shares commits: many concurrent calls, few transactions, all stored', async () => {
     const acceptor = createAcceptor(ctx)
     const submissions = Array.from({ length: 500 }, () => submissionOf(workspace))
     assert.deepEqual(kinds(await Promise.all(submissions.map((one) => acceptor.accept(one)))), { stored: 500 })
@@ -106,7 +106,7 @@ describe('accepting', () => {
     const keyed = (key: string, body: string): ReturnType<typeof submissionOf> =>
       submissionOf(workspace, { idempotency: { key, bodyHash: Buffer.from(body), answer: `answer to ${body}` } })
 
-    it('stores one of fifty parallel twins, over two processes', async () => {
+    it('stores one of fifty parallel duplicates in two processes', async () => {
       const acceptors = [
         createAcceptor(ctx),
         createAcceptor({ ...ctx, db: (second ??= openDb(ctx.databaseUrl, ctx.log, 2)) }),
@@ -122,7 +122,7 @@ describe('accepting', () => {
       ])
       assert.strictEqual(rows[0]?.count, 1)
     })
-    it('refuses another body, and forgets after 24 hours', async () => {
+    it('rejects another body; the key expires after 24 hours', async () => {
       const acceptor = createAcceptor(ctx)
       await acceptor.accept(keyed('k', 'one'))
       assert.deepEqual(await acceptor.accept(keyed('k', 'two')), { kind: 'mismatch' })
@@ -136,7 +136,7 @@ describe('accepting', () => {
         kind: 'stored',
       })
     })
-    it('is free again when its message was refused', async () => {
+    it('is released when its message is rejected', async () => {
       const acceptor = createAcceptor(ctx)
       assert.deepEqual(await acceptor.accept({ ...keyed('q', 'one'), quota: 0 }), { kind: 'over-quota' })
       assert.deepEqual(await acceptor.accept({ ...keyed('q', 'one'), quota: 1 }), { kind: 'stored' })
@@ -160,7 +160,7 @@ describe('accepting', () => {
     assert.strictEqual(rows[0]?.used, 32)
   })
 
-  it('stores the others of a batch when one is refused, and writes nothing of that one', async () => {
+  it('stores the other messages of a batch when one is rejected, and nothing of that one', async () => {
     const acceptor = createAcceptor(ctx)
     const other = await ctx.newWorkspace()
     const twin = submissionOf(workspace, { idempotency: { key: 'k', bodyHash: Buffer.from('b'), answer: 'first' } })
@@ -194,7 +194,7 @@ describe('accepting', () => {
     )
   })
 
-  it('keeps every field of a message', async () => {
+  it('stores every field of a message', async () => {
     const full = submissionOf(workspace, {
       from: { email: 'shop@sender.example', name: 'Żółw "x" \\' },
       replyTo: { email: 'r@sender.example', name: null },
@@ -244,7 +244,7 @@ describe('accepting', () => {
     )
   })
 
-  it('rejects when PostgreSQL is away, so that nothing is promised', async () => {
+  it('rejects while PostgreSQL is unavailable', async () => {
     const away = openDb('postgres://nobody@127.0.0.1:1/none', ctx.log, 1)
     await expect(
       createAcceptor({ ...ctx, db: away }).accept(submissionOf(workspace)),
@@ -252,7 +252,7 @@ describe('accepting', () => {
     await away.close()
   })
 
-  it('accepts while Redis is away', async () => {
+  it('accepts while Redis is unavailable', async () => {
     const lonely = await createContext()
     try {
       await lonely.redisServer.crash()

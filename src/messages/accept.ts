@@ -1,10 +1,12 @@
 /**
- * The way in: a message is ours once `accept` resolves with `stored`, and not before: the commit in PostgreSQL comes first, the answer after it.
+ * Accepts messages. The server is responsible for a message when `accept` resolves with `stored`: PostgreSQL commits
+ * first, then the client gets the response. Concurrent calls share one transaction and one commit, usually one
+ * statement (`storeInOneStatement`).
  *
- * Calls that come together share one transaction and one commit, mostly one statement (`storeAtOnce`).
- * Dies here before the commit: nothing happened, the client has no answer. Dies after the commit: the message is stored and not yet scheduled; the worker finds it by comparing PostgreSQL with Redis.
- * Redis away: the same. PostgreSQL away: every waiting call rejects and nothing was promised; a commit whose answer was lost is a message
- * that the client may send again: its idempotency key is what prevents two.
+ * Crash before the commit: nothing is stored, and the client gets no response. Crash after the commit, or Redis
+ * unavailable: the message is stored but not scheduled; the worker finds it by comparing PostgreSQL with Redis.
+ * PostgreSQL unavailable: every waiting call rejects. If the response to a commit is lost, the client may send the
+ * message again; only its idempotency key prevents a duplicate.
  */
 import { createTtlCache, type TtlCache } from '#src/concurrency/ttl-cache.ts'
 import { type BatcherOptions, createBatcher } from '#src/concurrency/batcher.ts'
@@ -16,27 +18,30 @@ import { consumeQuota } from './quota.ts'
 import { storeInOneStatement, storeMessages, type StoredBatch } from './message-store.ts'
 import type { AcceptResult, Submission } from './submission.ts'
 
-// Two transactions at once keep the disk busy while the next batch gathers; more would only make the batches smaller.
+// Two concurrent transactions keep the disk busy while the next batch fills; more would only make the batches smaller.
 const CONCURRENT_BATCHES = 2
 const MAX_BATCH = 200
-/** What an ordinary message has at most: see `weigh`. */
+/** The size that counts as one message of a batch: see `weightOf`. */
 const RECIPIENTS_PER_UNIT = 5
 const LENGTH_PER_UNIT = 32 * 1024
-/** Workspaces with a message that was refused: what is written for nothing is dead weight in the tables, so it is not tried for so long. */
+/**
+ * Workspaces with a recently rejected message. A statement that is rolled back leaves dead rows in the tables, so their
+ * messages are accepted step by step for this time.
+ */
 const RECENTLY_REFUSED = { max: 10_000, ttlMs: 1000 }
 
 const STORED: AcceptResult = { kind: 'stored' }
 const OVER_QUOTA: AcceptResult = { kind: 'over-quota' }
 
 export interface Acceptor {
-  /** @throws when PostgreSQL is away (`isDatabaseAway`): nothing is known to be stored. */
+  /** @throws when PostgreSQL is unavailable (`isDatabaseAway`): the message may or may not be stored. */
   accept(submission: Submission): Promise<AcceptResult>
-  /** Resolves when all that was begun is answered. */
+  /** Resolves when all accepted calls are done. */
   drain(): Promise<void>
   readonly batches: { readonly count: number; readonly messages: number }
 }
 
-/** `gathering`: for callers whose answers are in no hurry, batches are larger and fewer. */
+/** `batching`: larger and fewer batches, for callers that accept a delay. */
 export function createAcceptor(
   ctx: Context,
   batching: Pick<BatcherOptions<Submission>, 'lingerMs' | 'minBatch'> = {},
@@ -71,7 +76,7 @@ export function createAcceptor(
   }
 }
 
-/** Many recipients and long texts are so much more to write that a batch of 200 of them would hold up everybody else. */
+/** Messages with many recipients or long texts count as several: a batch of 200 of them would delay all others. */
 function weightOf({ recipients, html, text, smtp }: Submission): number {
   return Math.max(
     1,
@@ -80,7 +85,7 @@ function weightOf({ recipients, html, text, smtp }: Submission): number {
   )
 }
 
-/** At once where nothing is expected to stand in the way, and step by step where something does. */
+/** Stores the batch in one statement if no rejection is expected, otherwise step by step. */
 async function acceptBatch(
   ctx: Context,
   submissions: readonly Submission[],
@@ -95,7 +100,7 @@ async function acceptBatch(
   return submissions.map(() => STORED)
 }
 
-/** Keys, then quota, then what is left to store, in one transaction. */
+/** Claims the keys, then counts the quota, then stores the remaining messages, in one transaction. */
 async function acceptStepByStep(
   ctx: Context,
   submissions: readonly Submission[],
@@ -139,7 +144,7 @@ function storeAll(tx: Queryable, submissions: readonly Submission[]): Promise<St
     : storeMessages(tx, submissions)
 }
 
-/** After the commit, and without waiting: Redis only reminds. */
+/** Runs after the commit and is not awaited: the worker schedules what is missing in Redis. */
 function scheduleStored(ctx: Context, submissions: readonly Submission[], stored: StoredBatch): void {
   const due: DueRecipient[] = []
   for (const submission of submissions) {

@@ -1,11 +1,12 @@
 /**
- * From an attempt to its row in the table `attempts`: what the statement of the transition (transition.ts) gets for it.
+ * Maps an attempt to its row in the table `attempts`: the parameters that the transition's statement (transition.ts)
+ * gets.
  */
 import type { BinaryColumn } from '#src/stores/binary-columns.ts'
 import { publicNameOf, type Attempt } from './outcome.ts'
 
 export interface EndedAttempt extends Attempt {
-  /** The place of its transition in the batch, from 1. */
+  /** The position of its transition in the batch, from 1. */
   readonly ord: number
   readonly number: number
 }

@@ -1,8 +1,8 @@
 /**
- * The claim: one UPDATE makes a waiting recipient ours, and the same round trip loads what is needed to send it. The
- * UPDATE is guarded by the state, the due time and the lease: a recipient that stands twice in Redis, or has moved
- * meanwhile, is not returned, and a process that lost its lease gets nothing. Recipients of a suspended workspace or
- * campaign are not claimed.
+ * Claims recipients for sending: one UPDATE moves waiting recipients to `sending`, and the same round trip loads their
+ * messages. The UPDATE checks the state, the due time and the lease: a recipient that is in Redis twice, or that
+ * changed its state meanwhile, is not returned, and a process that lost its lease gets nothing. Recipients of a
+ * suspended workspace or campaign are not claimed.
  *
  * The claim also finds suppressed addresses: a recipient of scheduled or deferred mail may have been suppressed since
  * it was accepted. One more query loads the contacts of all campaign and automation recipients in a claim.
@@ -26,8 +26,8 @@ import type { Attachment } from './submission.ts'
 export type { DeferredContentRef } from './columns.ts'
 
 /**
- * Characters and bytes. Larger content is not loaded with the claim but when it is sent, so that a batch of claims
- * stays small.
+ * Characters and bytes. Larger content is loaded when it is sent, not with the claim, so that a batch of claims stays
+ * small.
  */
 const MAX_LOADED_SIZE = 131_072
 
@@ -95,7 +95,7 @@ interface ClaimedRow extends ClaimedMessageRow {
   readonly cause_kind: string | null
 }
 
-/** A recipient that is ours to send, with its message. The fields of the message are those that `columns.ts` names. */
+/** A recipient that this process has claimed, with its message. `columns.ts` defines the fields of the message. */
 export interface ClaimedRecipient extends RecipientFields {
   readonly messageId: string
   readonly n: number
@@ -105,13 +105,13 @@ export interface ClaimedRecipient extends RecipientFields {
   readonly domain: string
   /** This attempt's number, from 1. */
   readonly attempt: number
-  /** The fencing token it is held under. */
+  /** The fencing token of the claim. */
   readonly lease: number
-  /** Counted attempts before this one: those that a server answered. */
+  /** Counted attempts before this one: those that a server replied to. */
   readonly tries: number
   readonly dueAt: Date
   readonly campaignId: string | null
-  /** Whom a recipe is for; null where the contact was deleted, and for all other mail. */
+  /** The contact of deferred content; null when the contact was deleted, and for all other messages. */
   readonly contact: MailContact | null
   /** Its address is suppressed: nothing may be sent to it. */
   readonly suppression: { readonly cause: string; readonly kind: string } | null
@@ -119,14 +119,13 @@ export interface ClaimedRecipient extends RecipientFields {
 }
 
 export interface LoadedContent extends ContentFields {
-  /** The bodies are not loaded yet: `loadTexts`. */
+  /** The bodies are not loaded yet: call `loadBodies`. */
   readonly isLarge: boolean
 }
 
 /**
- * Claims and loads. Returns only the recipients that are now in `sending` under this lease. Rejects when the contacts
- * of the claimed mail cannot be loaded: the caller then does not know what was claimed, as when the answer of the
- * database is lost.
+ * Returns the recipients that are now in `sending` under this lease. Rejects when the contacts of the claimed messages
+ * cannot be loaded: the caller then does not know what was claimed, as when the response of the database is lost.
  */
 export async function claimRecipients(
   db: Queryable,
@@ -187,7 +186,7 @@ function readerOf<T extends object>(part: ClaimedPart): (row: ClaimedMessageRow)
 
 export type WorkspaceAddress = Pick<ClaimedRecipient, 'workspaceId' | 'address'>
 
-/** Of recipients that were claimed a while ago: the suppression that a claim would find now, in their order. */
+/** The suppressions that a claim would find now, for recipients that were claimed earlier, in their order. */
 export async function findCurrentSuppressions(
   db: Queryable,
   recipients: readonly WorkspaceAddress[],
@@ -206,11 +205,11 @@ export async function loadAttachments(db: Queryable, messageId: string): Promise
 
 export type MessageBodies = Pick<LoadedContent, 'html' | 'text' | 'raw'>
 
-/** The bodies of a message that are too large to be loaded with its claim. @throws when the message was removed. */
+/** Loads bodies that are too large to be loaded with the claim. @throws when the message was deleted. */
 export async function loadBodies(db: Queryable, messageId: string): Promise<MessageBodies> {
   const {
     rows: [row],
   } = await db.query<MessageBodies>(BODIES, [messageId])
-  if (row === undefined) throw new Error('its content is gone')
+  if (row === undefined) throw new Error('the message was deleted, and its content with it')
   return row
 }

@@ -14,7 +14,7 @@ import type { ColumnType } from '#src/stores/binary-columns.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import { contentSizeOf, type Submission, type SubmittedEnvelope, type TemplateReference } from './submission.ts'
 
-/** A type of the database, and with it the type of the values that are read from it. */
+/** A type of PostgreSQL, with the TypeScript type of its values. */
 interface SqlType<T> {
   readonly name: ColumnType | 'text[]'
   readonly isNullable: boolean
@@ -24,13 +24,13 @@ interface SqlType<T> {
 
 export interface MessageColumn {
   readonly type: SqlType<unknown>
-  /** Its value in a submission. */
+  /** Returns its value in a submission. */
   readonly pick?: (submission: Submission) => unknown
   /**
-   * Most messages do not have it. It has no parameter of its own but travels in the one JSON object `optional_fields`.
+   * Most messages do not have it. It has no parameter of its own; its value is in the JSON object `optional_fields`.
    */
   readonly isOptional?: true
-  /** Stored where an optional field is missing, as SQL; otherwise null. */
+  /** SQL expression that is stored when an optional field is missing; without it null. */
   readonly byDefault?: string
   /** Stored as this SQL expression of other columns. */
   readonly computed?: string
@@ -63,14 +63,15 @@ function nullable<T>({ name }: SqlType<T>): SqlType<T | null> {
 }
 
 /**
- * What the mail of a campaign or an automation is made of when it is sent: it has no subject and no body of its own.
+ * The content of a campaign or automation message, which is rendered when it is sent: the message itself has no subject
+ * and no body.
  */
 export interface DeferredContentRef {
   readonly contentId: string
   readonly contactId: string
-  /** As a member of which audience; null where there is none. */
+  /** The audience the contact is a member of; null for none. */
   readonly audienceId: string | null
-  /** Further variables. */
+  /** Additional template variables. */
   readonly params: Readonly<Record<string, unknown>> | null
 }
 
@@ -105,7 +106,7 @@ export const MESSAGE_COLUMNS = {
   subject: { type: text, pick: (s) => s.subject, content: 'subject' },
   html: { type: nullable(text), pick: (s) => s.html, content: 'html', isBody: true },
   body_text: { type: nullable(text), pick: (s) => s.text, content: 'text', isBody: true },
-  /** The message as it came by SMTP; nothing else is then sent. */
+  /** The message as submitted by SMTP; it is sent as it is, without rendering. */
   raw: { type: nullable(bytea), pick: (s) => s.smtp?.raw ?? null, content: 'raw', isBody: true },
   headers: {
     type: nullable(jsonb<readonly (readonly [name: string, value: string])[]>()),
@@ -125,13 +126,13 @@ export const MESSAGE_COLUMNS = {
   },
   /** Characters of the texts, bytes of the attachments: how much loading it costs. */
   content_size: { type: integer, pick: contentSizeOf, content: 'size' },
-  /** Null: as the workspace has it. */
+  /** Null: the setting of the workspace. */
   track_opens: { type: nullable(boolean), pick: (s) => s.trackOpens, isOptional: true, recipient: 'trackOpens' },
   track_clicks: { type: nullable(boolean), pick: (s) => s.trackClicks, isOptional: true, recipient: 'trackClicks' },
   recipient_count: { type: smallint, pick: (s) => s.recipients.length, recipient: 'recipientCount' },
-  /** The last event sequence where there are several recipients; a single one counts its own. */
+  /** The last event sequence of a message with several recipients; a single recipient has its own counter. */
   event_count: { type: integer, computed: 'CASE WHEN recipient_count > 1 THEN recipient_count ELSE 0 END' },
-  /** Read as the time when its life began: its scheduled time, or acceptance. Ages count from here. */
+  /** Read as the start of the message's lifetime: its scheduled time, or the time of acceptance. */
   scheduled_at: {
     type: nullable(timestamptz),
     pick: (s) => s.scheduledAt,
@@ -179,7 +180,7 @@ type Fields<P extends ClaimedPart> = {
   ]: FieldOf<Columns[Name]>
 }
 
-/** What a claimed recipient has of its message, by the table. */
+/** The fields of a claimed recipient that are columns of its message. */
 export type RecipientFields = Fields<'recipient'>
 export type ContentFields = Fields<'content'>
 

@@ -1,10 +1,11 @@
 /**
- * Delivery reports for those who hand mail in by SMTP: from the events of failures (and of deliveries, where somebody asked), to the
- * envelope sender, where that is an address of the workspace. Each becomes a message of its own with the null sender, so nothing is ever
- * reported about a report.
+ * Sends delivery status notifications for messages that were submitted by SMTP: for failures, and for deliveries if
+ * requested, to the envelope sender if it is an address of the workspace. Each report is a message with the null
+ * sender, so no report is ever sent about a report.
  *
- * Events are read in the order of the feed behind a cursor. Dies after some reports were accepted and before the cursor moved: they are
- * asked for again, and their idempotency keys make one of two. Two workers at once: the same.
+ * Events are read in the order of the feed, after a cursor. A crash after some reports were accepted and before the
+ * cursor moved: they are submitted again, and their idempotency keys prevent duplicates. The same holds for two workers
+ * at the same time.
  */
 import type { Config } from '#config/load.ts'
 import type { Queryable } from '#src/stores/db.ts'
@@ -22,7 +23,7 @@ interface Row {
   readonly n: number
   readonly recipient: string
   readonly data: Readonly<Record<string, unknown>> | null
-  /** Null where the message did not come by SMTP. */
+  /** Null for a message that was not submitted by SMTP. */
   readonly submitted: SubmittedEnvelope | null
   readonly workspaceId: string
   readonly domainId: string | null
@@ -39,7 +40,7 @@ interface Row {
 }
 
 const BATCH = 100
-/** A mail that is larger is quoted by its header only, also for RET=FULL. */
+/** A larger message is quoted by its header only, also for RET=FULL. */
 const MAX_QUOTED = 1_000_000
 const MAX_HEADER = 65_536
 
@@ -71,7 +72,9 @@ const READ = sql`
   ORDER BY e.tx, e.id
 `
 
-/** A cursor of another cluster lies ahead of all that this one will write for long (src/events/feed.ts): it begins anew. */
+/**
+ * A cursor that was restored from another cluster may be far ahead of this one (src/events/feed.ts): it starts anew.
+ */
 const RESET_FOREIGN_CURSOR = sql`
   UPDATE report_cursor
   SET tx = pg_snapshot_xmin(pg_current_snapshot()), id = '00000000-0000-0000-0000-000000000000'
@@ -86,7 +89,7 @@ export interface DeliveryReporting {
   readonly acceptor: Acceptor
 }
 
-/** Writes the reports that are due; true when there may be more. */
+/** Submits the reports that are due; true when there may be more. */
 export async function sendDeliveryReports({ db, config, acceptor }: DeliveryReporting, now: Date): Promise<boolean> {
   await db.query(RESET_FOREIGN_CURSOR)
   const { rows } = await db.query<Row>(READ)
@@ -97,7 +100,7 @@ export async function sendDeliveryReports({ db, config, acceptor }: DeliveryRepo
   return rows.length === BATCH
 }
 
-/** What an event is to those who handed the mail in; others are of no interest to them. */
+/** The NOTIFY keyword (RFC 3461 4.1) that each event belongs to; other events are not reported. */
 const NOTIFY_BY_EVENT: Readonly<Record<string, 'FAILURE' | 'SUCCESS'>> = {
   'email.bounced': 'FAILURE',
   'email.failed': 'FAILURE',

@@ -1,7 +1,7 @@
 /**
- * Why a message is where it is, for each recipient: every gate in order, which one holds it now, by which rule and until when. Reads what
- * is stored, and what outbound processes told Redis a few seconds ago; the answer is as true as the moment it was asked. Redis is waited
- * for half a second: what only it knows is then "not known".
+ * Explains why a message is where it is, for each recipient: every gate in order, which one holds it now, by which rule
+ * and until when. Reads PostgreSQL, and the state that outbound processes published to Redis a few seconds ago; the
+ * result describes this moment. If Redis does not respond within half a second, its part of the answer is "not known".
  */
 import type { Plans } from '#config/plans.ts'
 import type { Db, Queryable } from '#src/stores/db.ts'
@@ -27,7 +27,7 @@ export interface Explanation {
 
 export interface ExplainedRecipient {
   readonly recipient: RecipientView
-  /** What holds it now, as a sentence. */
+  /** A sentence that tells what holds it now. */
   readonly says: string
   /** The first gate that holds it; null when none does. */
   readonly heldBy: GateName | null
@@ -37,14 +37,14 @@ export interface ExplainedRecipient {
 
 export interface ExplainDeps {
   readonly db: Db
-  /** Null when there is none to ask. */
+  /** Null when no Redis is configured. */
   readonly redis: Redis | null
   readonly plans: Plans
   readonly retryScale: number
   readonly reconcileSeconds: number
 }
 
-/** Null when there is no such message. `workspaceId` null asks as the operator. */
+/** Null when the message does not exist. `workspaceId` null: the request is from the operator. */
 export async function explainMessage(
   ctx: ExplainDeps,
   workspaceId: string | null,
@@ -105,8 +105,8 @@ async function gatherFacts(
 }
 
 /**
- * What stops it at its site, as outbound processes tell it: its workspace's mail there (its reason says so, too), or every source that it
- * may go by. One that is stopped beside another holds nothing.
+ * The suspension that stops it at its site, according to the outbound processes: of its workspace's mail there (then
+ * its reason says so too), or of every source that may send it. While one source is not suspended, nothing holds it.
  */
 function findReceiverSuspension(
   suspensions: readonly ReceiverSuspension[],
@@ -157,14 +157,14 @@ function explainRecipient(facts: GateFacts, ctx: ExplainDeps): Omit<ExplainedRec
   return { says, heldBy: holding?.gate ?? null, until: null, gates }
 }
 
-/** Due, and held by nothing: where it is on its way. */
+/** Where a recipient is that no gate holds. */
 function describeProgress(
   { place, now, recipient: { nextTryAt } }: GateFacts,
   { reconcileSeconds }: ExplainDeps,
 ): string {
   if (nextTryAt !== null && nextTryAt > now) return 'it is not due yet'
-  if (place === null) return 'it is due; where it waits is not known, as Redis does not answer'
-  if (place.site !== null) return `it is ready at ${place.site} and goes in its turn`
-  if (place.isScheduled) return 'it is due and is taken up in a moment'
-  return `its way is being looked up, or it is put on the schedule again within ${reconcileSeconds} seconds`
+  if (place === null) return 'it is due; where it waits is not known, because Redis is unavailable'
+  if (place.site !== null) return `it is ready at ${place.site} and waits for its turn`
+  if (place.isScheduled) return 'it is due and will be claimed soon'
+  return `its MX hosts are being looked up, or it will be scheduled again within ${reconcileSeconds} seconds`
 }

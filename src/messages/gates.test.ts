@@ -115,13 +115,13 @@ const HELD: readonly (readonly [name: string, facts: GateFacts, holds: readonly 
     LATER,
   ],
   [
-    'scheduled, and its time came',
+    'scheduled, after its time',
     facts({ message: message({ scheduledAt: EARLIER }), recipient: recipient({ state: 'scheduled' }) }),
     [],
     null,
   ],
   [
-    'none of our addresses may carry it',
+    'no source may send it',
     facts({
       recipient: recipient({ nextTryAt: LATER, reason: 'no source of its pool can send it now (a is paused)' }),
     }),
@@ -129,7 +129,7 @@ const HELD: readonly (readonly [name: string, facts: GateFacts, holds: readonly 
     LATER,
   ],
   [
-    'its source is busy there',
+    'its source is at the limit of the receiver',
     facts({
       recipient: recipient({
         nextTryAt: LATER,
@@ -155,7 +155,7 @@ const HELD: readonly (readonly [name: string, facts: GateFacts, holds: readonly 
     null,
   ],
   [
-    'instant, one session is kept for it',
+    'instant, one session is reserved for it',
     facts({
       message: message({ tier: 'instant' }),
       place: place({ states: [{ ...full, isFull: { instant: false, others: true } }] }),
@@ -164,13 +164,13 @@ const HELD: readonly (readonly [name: string, facts: GateFacts, holds: readonly 
     null,
   ],
   [
-    'another process has room',
+    'another process has a free session',
     facts({ place: place({ states: [full, { ...full, isFull: { instant: false, others: false } }] }) }),
     [],
     null,
   ],
   [
-    'held by a process, waiting for a session',
+    'claimed by a process, waiting for a session',
     facts({
       recipient: recipient({ state: 'sending', nextTryAt: null }),
       place: place({ states: [full], isWaiting: true }),
@@ -191,7 +191,7 @@ const HELD: readonly (readonly [name: string, facts: GateFacts, holds: readonly 
     null,
   ],
   [
-    'its receiver is left alone by a rule',
+    'its receiver is suspended by a rule',
     facts({
       receiverSuspension: {
         pace: 'yahoo',
@@ -216,13 +216,13 @@ const HELD: readonly (readonly [name: string, facts: GateFacts, holds: readonly 
     LATER,
   ],
   [
-    'DNS, an earlier try',
+    'DNS, after an earlier attempt',
     facts({ recipient: recipient({ state: 'deferred', nextTryAt: LATER, attempts: [dns('dns'), dns('busy')] }) }),
     ['backoff'],
     LATER,
   ],
   [
-    'several at once',
+    'several gates',
     facts({
       suppression: entry,
       suspension: { kind: 'domain', subject: 'b.example', reason: 'x', createdAt: EARLIER, until: null },
@@ -249,7 +249,7 @@ describe('gates', () => {
       for (const one of gates) assert.ok(one.says !== '' && (!one.holds || one.rule !== null), one.gate)
     })
   }
-  it('a settled recipient is held by nothing, whatever is so; a suppressed one was by the list', () => {
+  it('no gate holds a settled recipient, except the suppression that ended it', () => {
     for (const state of (Object.keys(STATES) as State[]).filter((one) => !isOpen(one))) {
       const given = facts({
         recipient: recipient({ state, nextTryAt: null, reason: 'it was' }),
@@ -264,14 +264,14 @@ describe('gates', () => {
       )
     }
   })
-  it('the quota never holds what is stored; used up, it says until when', () => {
+  it('the quota never holds a stored message; when it is used up, the gate says until when', () => {
     const given = facts({ usage: { plan: 'free', used: 100, quota: 100, periodEndsAt: LATER } })
     assert.deepEqual(
       [gate(given, 'quota').holds, gate(given, 'quota').until, gate(given, 'quota').rule],
       [false, LATER, 'plan free: 100 recipients a month, 100 used'],
     )
   })
-  it('without Redis, what only it knows is not known', () => {
+  it('without Redis, the gates that need it are "not known"', () => {
     for (const name of ['tier', 'site limit'] as const)
       assert.match(gate(facts({ place: null }), name).says, /^not known/)
   })

@@ -1,8 +1,8 @@
 /**
- * The gates between acceptance and sending, in the order in which they are met, each a row that says for one recipient whether it is held
- * there, by which rule and until when. Pure: what they judge by is gathered in `explain.ts`.
+ * The gates between acceptance and sending, in order. For one recipient each gate tells whether it holds the recipient,
+ * by which rule and until when. Pure: `explain.ts` gathers the input.
  *
- * A gate that waits for something without a time (a resumed destination, a free session, a turn) has no `until`.
+ * A gate that waits for an event without a known time (a resumed destination, a free session) has no `until`.
  */
 import { accountIdOf } from '#src/providers/account-destination.ts'
 import { WAITS_FOR_SOURCE, NO_SOURCE_REASON } from '#src/egress/sources.ts'
@@ -24,7 +24,7 @@ export interface Gate {
   readonly until: Date | null
 }
 
-/** What is known of one recipient. */
+/** The input of the gates for one recipient. */
 export interface GateFacts {
   readonly message: MessageView
   readonly recipient: RecipientView
@@ -32,11 +32,11 @@ export interface GateFacts {
   readonly suppression: Suppression | null
   readonly usage: QuotaUsage
   readonly suspension: Suspension | null
-  /** What its receiver's replies stopped. */
+  /** A suspension by a reply of its receiver. */
   readonly receiverSuspension: ReceiverSuspension | null
   /** RETRY_SCALE */
   readonly retryScale: number
-  /** Null while Redis does not tell. */
+  /** Null while Redis is unavailable. */
   readonly place: QueuePosition | null
 }
 
@@ -73,7 +73,7 @@ const GATES = {
 export type GateName = keyof typeof GATES
 export const GATE_NAMES = Object.keys(GATES) as [GateName, ...GateName[]]
 
-/** Every gate, in order. For a recipient that is settled only the suppression that ended it holds. */
+/** Evaluates every gate, in order. A settled recipient is held only by the suppression that ended it. */
 export function evaluateGates(facts: GateFacts): Gate[] {
   const { state } = facts.recipient
   const isOpen = isWaiting(state) || state === 'sending' || state === 'unknown'
@@ -83,36 +83,39 @@ export function evaluateGates(facts: GateFacts): Gate[] {
       gate,
       rule: null,
       until: null,
-      ...(applies ? GATES[gate](facts) : open(`not asked any more; ${state}: ${STATES[state]}`)),
+      ...(applies ? GATES[gate](facts) : open(`not evaluated; ${state}: ${STATES[state]}`)),
     }
   })
 }
 
 function evaluateSchedule({ message, recipient, now }: GateFacts): GateResult {
   const { scheduledAt, timezone } = message
-  if (scheduledAt === null) return open('its sender wants it sent at once')
-  const rule = `scheduled_at ${scheduledAt.toISOString()}, written in ${timezone ?? 'UTC'}`
+  if (scheduledAt === null) return open('it is not scheduled')
+  const rule = `scheduled_at ${scheduledAt.toISOString()}, time zone ${timezone ?? 'UTC'}`
   if (recipient.state !== 'scheduled' || scheduledAt <= now)
-    return open(`its time came at ${scheduledAt.toISOString()}`, rule)
-  return held('it waits for the time that its sender set', rule, scheduledAt)
+    return open(`its scheduled time was ${scheduledAt.toISOString()}`, rule)
+  return held('it waits for its scheduled time', rule, scheduledAt)
 }
 
 function evaluateSuppression({ recipient, suppression }: GateFacts): GateResult {
   if (suppression !== null) {
     const { kind, cause, createdAt } = suppression
-    return held(`its address is on the suppression list since ${createdAt.toISOString()}`, `${kind}: ${cause}`)
+    return held(`its address has been on the suppression list since ${createdAt.toISOString()}`, `${kind}: ${cause}`)
   }
   if (recipient.state === 'suppressed')
-    return held('its address was on the suppression list, and is not any more', recipient.reason)
+    return held(
+      'its address was on the suppression list when it was accepted, and is no longer on it',
+      recipient.reason,
+    )
   return open('its address is not on the suppression list')
 }
 
-/** Counted when it was accepted: what is stored is never held for it. */
+/** The quota counts at acceptance: a stored message is never held by it. */
 function evaluateQuota({ usage: { plan, used, quota, periodEndsAt } }: GateFacts): GateResult {
   if (quota === null) return open('it was counted when it was accepted', `plan ${plan}: no quota`)
   const rule = `plan ${plan}: ${quota} recipients a month, ${used} used`
   if (used < quota) return open('it was counted when it was accepted', rule)
-  const says = 'it was counted when it was accepted; the quota is used up and no more is accepted this month'
+  const says = 'it was counted when it was accepted; the quota is now used up, and no more mail is accepted this month'
   return { ...open(says, rule), until: periodEndsAt }
 }
 
@@ -120,9 +123,9 @@ function isDue({ recipient, now }: GateFacts): boolean {
   return recipient.nextTryAt !== null && recipient.nextTryAt <= now
 }
 
-const SITE_STATE_UNKNOWN = 'not known: Redis does not answer'
+const SITE_STATE_UNKNOWN = 'not known: Redis is unavailable'
 
-const TIER_RULE = 'strict priority of tiers at a site'
+const TIER_RULE = 'strict priority of tiers at each site'
 
 function evaluateTier(facts: GateFacts): GateResult {
   const {
@@ -132,7 +135,7 @@ function evaluateTier(facts: GateFacts): GateResult {
   if (tier === 'instant') return open('instant mail comes first', TIER_RULE)
   if (place === null) return open(SITE_STATE_UNKNOWN)
   const ahead = Object.entries(place.ahead).map(([name, count]) => `${count} ${name}`)
-  if (!isDue(facts) || ahead.length === 0) return open('nothing of a higher tier is ready before it', TIER_RULE)
+  if (!isDue(facts) || ahead.length === 0) return open('no mail of a higher tier is ready at its site', TIER_RULE)
   return held(
     `mail of higher tiers is ready at its site and goes first: ${ahead.join(', ')}`,
     `${TIER_RULE}; this is ${tier}`,
@@ -146,9 +149,9 @@ function evaluateSite(facts: GateFacts): GateResult {
     recipient: { state, reason, nextTryAt },
   } = facts
   if (state === 'queued' && !isDue(facts) && reason?.endsWith(WAITS_FOR_SOURCE) === true)
-    return held(reason, 'each source has the limits of a receiver to itself', nextTryAt)
+    return held(reason, 'the limits of a receiver apply to each source separately', nextTryAt)
   if (place === null) return open(SITE_STATE_UNKNOWN)
-  if (place.states.length === 0) return open('no process reports to be at the limit of its site')
+  if (place.states.length === 0) return open('no outbound process is at the connection limit of its site')
   const [sessions, waiting] = [
     sumOf(place.states.map((one) => one.sessions)),
     sumOf(place.states.map((one) => one.waiting)),
@@ -159,7 +162,7 @@ function evaluateSite(facts: GateFacts): GateResult {
   return isFull && (place.isWaiting || isDue(facts)) ? held(says, rule) : open(says, rule)
 }
 
-/** Of each source that it may go by. */
+/** The limits of each source that may send it. */
 function limitOf(states: readonly SiteState[]): string {
   return [
     ...new Set(
@@ -179,13 +182,11 @@ function evaluateSuspension({ suspension, receiverSuspension }: GateFacts): Gate
   if (suspension === null) return evaluateReceiverSuspension(receiverSuspension)
   const { createdAt, until, reason } = suspension
   const rule = `suspended since ${createdAt.toISOString()}, until it is resumed`
-  // by whom, says the reason
-  if (accountIdOf(suspension.subject) !== null) return held(`its connected account is stopped: ${reason}`, rule, until)
-  return held(
-    `${describeSuspended(suspension)} suspended ${reason.startsWith(RATE_PAUSE_PREFIX) ? '' : 'by the operator: '}${reason}`,
-    rule,
-    until,
-  )
+  // the reason tells who paused it
+  if (accountIdOf(suspension.subject) !== null)
+    return held(`its connected account is suspended: ${reason}`, rule, until)
+  const by = reason.startsWith(RATE_PAUSE_PREFIX) ? '' : 'by the operator: '
+  return held(`${describeSuspended(suspension)} suspended ${by}${reason}`, rule, until)
 }
 
 function evaluateReceiverSuspension(suspension: ReceiverSuspension | null): GateResult {
@@ -193,7 +194,7 @@ function evaluateReceiverSuspension(suspension: ReceiverSuspension | null): Gate
   const { pace, source, rule, reply, until } = suspension
   const what = pace === WILDCARD ? 'every receiver' : pace
   return held(
-    `${what} is left alone${fromText(source)}, as it answered: ${reply}`,
+    `${what} is suspended${fromText(source)} because of this reply: ${reply}`,
     `rule ${rule} of the shaping file`,
     until,
   )
@@ -214,33 +215,34 @@ function evaluateBackoff(facts: GateFacts): GateResult {
   if (recipient.state === 'unknown')
     return held(recipient.reason ?? STATES.unknown, unknownRule(tier), recipient.nextTryAt)
   if (recipient.state === 'deferred' && !isDue(facts) && lastReason(facts) !== 'dns') {
-    const says = `the last try ended with: ${recipient.reason ?? 'no reason is known'}`
+    const says = `the last attempt ended with: ${recipient.reason ?? 'no reason is known'}`
     return held(says, backoffRule(facts, tier), recipient.nextTryAt)
   }
   const { breakerUntilMs, detail, failures } = place?.failure ?? { breakerUntilMs: null, detail: '', failures: 0 }
   if (breakerUntilMs !== null && breakerUntilMs > now.getTime())
     return held(
       `all servers of its site failed: ${detail}`,
-      `left alone after ${failures} failures in a row`,
+      `circuit breaker: open after ${failures} failures in a row`,
       new Date(breakerUntilMs),
     )
   return open(
     recipient.tries === 0
-      ? 'it was not refused yet'
-      : `${recipient.tries} of ${tierRow(tier).retries + 1} tries are used`,
+      ? 'no attempt has failed yet'
+      : `${recipient.tries} of ${tierRow(tier).retries + 1} attempts are used`,
   )
 }
 
 function unknownRule(tier: Tier): string {
   const { unknownWaitSeconds, afterUnknown } = tierRow(tier)
-  const then = afterUnknown === 'assume_sent' ? 'taken as sent' : 'sent again'
-  return `tier ${tier}: ${unknownWaitSeconds} s after a link lost after the final dot, then ${then}`
+  const then = afterUnknown === 'assume_sent' ? 'assumed to be sent' : 'sent again'
+  return `tier ${tier}: ${unknownWaitSeconds} s after a connection lost after the final dot, then ${then}`
 }
 
 function backoffRule({ recipient, retryScale }: GateFacts, tier: Tier): string {
   const { retries, backoffSeconds } = tierRow(tier)
   const scale = retryScale === 1 ? '' : `, times ${retryScale}`
-  return `tier ${tier}: ${recipient.tries} of ${retries + 1} tries used, waits of ${backoffSeconds.join(', ')} s${scale}`
+  const waits = backoffSeconds.join(', ')
+  return `tier ${tier}: ${recipient.tries} of ${retries + 1} attempts used, backoff ${waits} s${scale}`
 }
 
 function lastReason({ recipient }: GateFacts): string | null {
@@ -249,20 +251,20 @@ function lastReason({ recipient }: GateFacts): string | null {
 
 function evaluateDns(facts: GateFacts): GateResult {
   const { recipient, place } = facts
-  const rule = 'DNS that does not answer is no refusal: asked again, not counted as a try'
+  const rule = 'a DNS failure is temporary: the lookup is retried and does not count as an attempt'
   if (recipient.state === 'deferred' && lastReason(facts) === 'dns' && !isDue(facts))
-    return held(recipient.reason ?? 'DNS did not answer', rule, recipient.nextTryAt)
+    return held(recipient.reason ?? 'DNS did not respond', rule, recipient.nextTryAt)
   if (place?.failure?.reason === 'dns' && isDue(facts)) return held(place.failure.detail, rule)
-  return open('no trouble with DNS is known')
+  return open('no DNS failure is known')
 }
 
 function evaluateEgress(facts: GateFacts): GateResult {
   const { state, reason, nextTryAt } = facts.recipient
   if (state !== 'queued' || isDue(facts) || reason?.startsWith(NO_SOURCE_REASON) !== true)
-    return open('it may leave by one of our addresses')
+    return open('a source may send it')
   return held(
     reason,
-    'sources that are paused, gone or used up for the day send nothing: not counted as a try',
+    'a source that is paused, gone or at its daily limit sends nothing; this does not count as an attempt',
     nextTryAt,
   )
 }

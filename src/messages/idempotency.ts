@@ -1,6 +1,7 @@
 /**
- * Claims on idempotency keys. A claim is made in the transaction that stores its message, so a crash leaves both or neither.
- * A twin in another process waits for that transaction by the unique index and then replays its answer. Claims last 24 hours.
+ * Claims idempotency keys. The transaction that stores a message also claims its key, so a crash leaves both or
+ * neither. A duplicate in another process waits at the unique index until that transaction ends, and then replays the
+ * stored response. A claim lasts 24 hours.
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import { isNotNullViolation, prepared, type Queryable } from '#src/stores/db.ts'
@@ -42,8 +43,9 @@ const RELEASE = prepared(
 )
 
 /**
- * The same as a part of another statement, as `claimed`; its parameters from `first` on are those of `claimParameters`. A key that is taken
- * gets null for its hash, which the column refuses, and that takes the whole statement back.
+ * The claim as a CTE `claimed` of another statement. Its parameters, from `first` on, are those of `claimParameters`.
+ * For a key that is already claimed it writes null as the hash; the NOT NULL column rejects that, and the whole
+ * statement is rolled back.
  */
 export function claimKeysCte(first: number): string {
   const parameter = (n: number): string => `$${first + n}`
@@ -65,7 +67,7 @@ export function claimKeysCte(first: number): string {
   `
 }
 
-/** What `claimAtOnce` is refused with. */
+/** Whether a statement with `claimKeysCte` was rejected because a key is already claimed. */
 export function isKeyTaken(error: unknown): boolean {
   return isNotNullViolation(error, 'idempotency_keys', 'body_hash')
 }
@@ -91,7 +93,7 @@ interface StoredKeyRow extends KeyRow {
 
 type KeyedSubmission = Submission & { readonly idempotency: Idempotency }
 
-/** Workspace and key as one text: the identity of a claim. */
+/** Workspace and key as one string that identifies a claim. */
 export function claimIdOf(submission: {
   readonly workspaceId: string
   readonly idempotency: { readonly key: string }
@@ -107,7 +109,9 @@ function claimIdsOf(rows: readonly KeyRow[]): string[] {
   return rows.map((row) => `${row.workspace_id} ${row.key}`)
 }
 
-/** Claims the keys of a batch (each at most once in it). Answers, by claim name, what those get that came second. */
+/**
+ * Claims the keys of a batch, in which each key occurs at most once. Returns the result of each duplicate by claim id.
+ */
 export async function claimKeys(tx: Queryable, submissions: readonly Submission[]): Promise<Map<string, AcceptResult>> {
   const keyed = submissions.filter(hasIdempotencyKey)
   if (keyed.length === 0) return new Map()
@@ -126,13 +130,14 @@ export async function claimKeys(tx: Queryable, submissions: readonly Submission[
 }
 
 function resultForDuplicate(submission: KeyedSubmission, stored: StoredKeyRow | undefined): AcceptResult {
-  if (stored === undefined) return { kind: 'in-progress' } // it was there a moment ago and is just being removed: the caller comes again
+  // the claim existed a moment ago and is being released: the client retries
+  if (stored === undefined) return { kind: 'in-progress' }
   return stored.body_hash.equals(submission.idempotency.bodyHash)
     ? { kind: 'replayed', answer: stored.answer }
     : { kind: 'mismatch' }
 }
 
-/** Takes back the claims of messages that are refused after all. */
+/** Releases the keys of messages that are rejected after the claim. */
 export async function releaseKeys(tx: Queryable, submissions: readonly Submission[]): Promise<void> {
   const keyed = submissions.filter(hasIdempotencyKey)
   if (keyed.length > 0) await tx.query(RELEASE, columnsOf(keyed, [(s) => s.workspaceId, (s) => s.idempotency.key]))

@@ -1,4 +1,4 @@
-/** Looking at a claim on an idempotency key without making one: for a request that is refused now and may have been accepted before. */
+/** Reads claims of idempotency keys without claiming: for a rejected request that may have been accepted before. */
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { AcceptResult } from './submission.ts'
@@ -12,7 +12,7 @@ const FIND = prepared(
   `,
 )
 
-/** What was answered under these keys: by key, a replay, or a mismatch where the request was another. Unused keys are not in it. */
+/** The stored results by key: a replay, or a mismatch if the request was different. Unused keys are not in the map. */
 export async function findStoredResults(
   db: Queryable,
   workspaceId: string,

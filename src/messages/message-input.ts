@@ -1,7 +1,7 @@
 /**
- * From the table of columns to the INSERT of messages: what each submission gives to the statement, and what the
- * statement makes of it. Columns that most messages leave empty are optional: they share one JSON object, and a message
- * without any of them has none.
+ * Builds the INSERT of messages from the table of columns: the parameters of each submission, and the expression that
+ * the statement stores for each column. Columns that most messages leave empty are optional: they share one JSON
+ * object, which a message without any of them does not have.
  */
 import type { BinaryColumn } from '#src/stores/binary-columns.ts'
 import { jsonOrNull } from '#src/stores/column-arrays.ts'
@@ -45,7 +45,7 @@ const FROM_JSON: Readonly<Partial<Record<string, (name: string) => string>>> = {
   },
 }
 
-/** The columns that the INSERT names, and what it selects for each of them. */
+/** The columns of the INSERT, and the expression for each of them. */
 const INSERTED = COLUMN_LIST.filter(([, { pick, computed }]) => pick !== undefined || computed !== undefined)
 export const INSERT_COLUMNS = INSERTED.map(([name]) => name).join(', ')
 export const INSERT_VALUES = INSERTED.map(([name, column]) => valueToInsert(name, column)).join(', ')

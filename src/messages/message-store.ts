@@ -1,10 +1,11 @@
 /**
  * Stores a batch of new messages: messages, recipients in their first state, first events and webhook deliveries, all
- * in one statement. Suppressed addresses are found here, in the same snapshot, however a message came in: their
- * recipients begin as `suppressed`.
+ * in one statement. It checks suppressions in the same snapshot, for every way of submission: recipients with a
+ * suppressed address start as `suppressed`.
  *
- * `storeAtOnce` takes the quota and the idempotency keys in the same statement, which is then the whole transaction. If
- * a quota or a key refuses one message, nothing is stored; the caller then goes step by step to find out which.
+ * `storeInOneStatement` also counts the quota and claims the idempotency keys in that statement, which is then the
+ * whole transaction. If the quota or a key rejects one message, nothing is stored; the caller then accepts step by
+ * step.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { newDeliveries } from '#src/events/deliveries.ts'
@@ -32,7 +33,7 @@ const RECIPIENT_INPUT: Readonly<Record<string, BinaryColumn<NewRecipient>>> = {
   kind: ['text', (r) => r.kind],
   address: ['text', (r) => r.address],
   domain: ['text', (r) => r.domain],
-  wanted: ['text', (r) => (r.submission.scheduledAt === null ? 'queued' : 'scheduled')],
+  initial_state: ['text', (r) => (r.submission.scheduledAt === null ? 'queued' : 'scheduled')],
   due_at: ['timestamptz', (r) => r.submission.scheduledAt ?? r.submission.createdAt],
   is_only: ['boolean', (r) => r.submission.recipients.length === 1],
   event_id: ['uuid', (r) => newId(r.submission.createdAt.getTime())],
@@ -58,8 +59,9 @@ const STORED_ROWS = sql`
     FROM ${MESSAGES.only('id', 'workspace_id', 'optional_fields').from('i')}
     CROSS JOIN LATERAL jsonb_array_elements_text(i.optional_fields -> 'tags') AS tag
     WHERE i.optional_fields ? 'tags'
-  ), begun AS MATERIALIZED (
-    SELECT i.*, s.cause, s.kind AS cause_kind, CASE WHEN s.address IS NULL THEN i.wanted ELSE 'suppressed' END AS state
+  ), accepted AS MATERIALIZED (
+    SELECT i.*, s.cause, s.kind AS cause_kind,
+      CASE WHEN s.address IS NULL THEN i.initial_state ELSE 'suppressed' END AS state
     FROM ${RECIPIENTS.from('i')}
     LEFT JOIN suppressions s ON s.workspace_id = i.workspace_id AND s.address = lower(i.address)
   ), new_recipients AS (
@@ -69,7 +71,7 @@ const STORED_ROWS = sql`
       CASE WHEN is_only THEN 1 ELSE 0 END,
       CASE WHEN state = 'suppressed' THEN 'the address is on the suppression list: ' || cause END,
       created_at
-    FROM begun
+    FROM accepted
     RETURNING 1
   ), new_events AS (
     INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, data, created_at)
@@ -77,13 +79,13 @@ const STORED_ROWS = sql`
       CASE WHEN state = 'suppressed'
         THEN jsonb_build_object('reason', 'suppressed', 'cause', cause, 'cause_kind', cause_kind) END,
       created_at
-    FROM begun
+    FROM accepted
     RETURNING id, workspace_id, type, created_at
   ), ${newDeliveries('e.created_at')}`
 
 const RESULT = sql`
   SELECT (SELECT count(*) FROM new_deliveries) AS deliveries,
-    ARRAY(SELECT message_id || ':' || n FROM begun WHERE state = 'suppressed') AS suppressed`
+    ARRAY(SELECT message_id || ':' || n FROM accepted WHERE state = 'suppressed') AS suppressed`
 
 const STORE = prepared(
   'messages-store',
@@ -93,8 +95,8 @@ const STORE = prepared(
 )
 
 /**
- * The counters are locked after these, until the commit and no longer: other batches of the same workspace write
- * meanwhile.
+ * The quota counters are locked after these, only until the commit: until then other batches of the same workspace can
+ * write.
  */
 const BEFORE_QUOTA = ['new_messages', 'new_recipients']
 const STORE_IN_ONE_STATEMENT = prepared(
@@ -113,7 +115,7 @@ const STORE_KEYED = prepared(
     ${RESULT}`,
 )
 
-/** One at a time: a single Buffer is sent as it is, in an array it would be written as hex. */
+/** One attachment per statement: a single Buffer is sent as binary, in an array it would be sent as hex. */
 const ATTACH = prepared(
   'attachment-store',
   sql`
@@ -121,14 +123,14 @@ const ATTACH = prepared(
     VALUES ($1, $2, $3, $4, $5, $6)`,
 )
 
-/** The one event of each first state, as JSON for the statement. */
+/** The event of each initial state, as JSON for the statement. */
 const FIRST_EVENTS = JSON.stringify(
   Object.fromEntries(Object.entries(INITIAL_STATES).map(([state, [type]]) => [state, type])),
 )
 
 export interface StoredBatch {
   readonly hasDeliveries: boolean
-  /** `<message id>:<n>` of recipients that nothing is sent to. */
+  /** `<message id>:<n>` of the suppressed recipients. */
   readonly suppressed: ReadonlySet<string>
 }
 
@@ -138,7 +140,7 @@ interface ResultRow {
 }
 
 /**
- * Characters. Copying more into a parameter, and from there to the connection, takes long: other work runs in between.
+ * Characters. Copying more into parameters and to the connection takes long, so the event loop gets a turn in between.
  */
 const MAX_COPIED_PER_TURN = 4 * 1024 * 1024
 
@@ -155,8 +157,8 @@ async function storeAttachments(tx: Queryable, { id, attachments }: Submission):
 }
 
 /**
- * Quota, keys and messages in one statement and one commit, for messages without attachments. Null: nothing was stored,
- * because a quota is reached or a key is taken. A key may be in the batch only once.
+ * Stores quota, keys and messages in one statement and one commit, for messages without attachments. Null: nothing was
+ * stored, because a quota is reached or a key is already used. A key may be in the batch only once.
  */
 export async function storeInOneStatement(
   db: Queryable,

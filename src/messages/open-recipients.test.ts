@@ -7,12 +7,15 @@ import { failQueuedMail } from './removed-domain-mail.ts'
 import { cursorText, listOpen, readCursor } from './queue-view.ts'
 import { readWaiting, type Cursor } from './open-recipients.ts'
 
-/** In SQL, of a recipient: when it is due. All of each in one millisecond, apart from the last. */
+const START = `timestamptz '2026-01-02 03:04:05Z'`
+const HASH = 'hashtext(message_id::text || n)'
+
+/** SQL expressions for the due time of a recipient; all but the last stay within one millisecond. */
 const DUE_TIMES = {
   'the same microsecond': `timestamptz '2026-01-02 03:04:05.000600Z'`,
-  'a microsecond apart': `timestamptz '2026-01-02 03:04:05Z' + (hashtext(message_id::text || n) & 999) * interval '1 microsecond'`,
+  'a microsecond apart': `${START} + (${HASH} & 999) * interval '1 microsecond'`,
   'on the millisecond': `timestamptz '2026-01-02 03:04:05.001Z'`,
-  'milliseconds and microseconds apart': `timestamptz '2026-01-02 03:04:05Z' + (hashtext(message_id::text || n) & 8191) * interval '1 microsecond'`,
+  'milliseconds and microseconds apart': `${START} + (${HASH} & 8191) * interval '1 microsecond'`,
 } as const
 
 const MANY = 1200

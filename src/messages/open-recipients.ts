@@ -1,6 +1,6 @@
 /**
- * Reads recipients that are open, in slices by key, for those who keep the schedule right: the worker's reconcile, lease and unknown loops.
- * Nothing is held in memory but one slice.
+ * Reads open recipients in slices by key, for the worker's loops that maintain the schedule: reconcile, dead leases and
+ * unknown outcomes. Only one slice is in memory at a time.
  */
 import type { Queryable } from '#src/stores/db.ts'
 import type { DueRecipient } from '#src/queue/due-schedule.ts'
@@ -15,24 +15,25 @@ interface OpenRow {
   readonly workspace_id: string
   readonly domain: string
   readonly due_at: Date
-  /** Of those that are walked through. */
+  /** Only in reads with a cursor. */
   readonly due_micros?: string
 }
 
-/** Where a walk by due time goes on. */
+/** The position of a walk by due time. */
 export interface Cursor {
-  /** Microseconds since 1970, as digits: of a time cut to milliseconds, a full slice in one of them would be met again for ever. */
+  /** Microseconds since 1970 as digits. With milliseconds, a slice of equal times would be read again for ever. */
   readonly dueMicros: string
   readonly messageId: string
   readonly n: number
 }
 
-/** In SQL: the due time of a recipient as a cursor has it. */
+/** SQL expression: the due time of a recipient as in a cursor. */
 export const DUE_MICROS = '(extract(epoch FROM due_at) * 1000000)::bigint::text'
 
-/** In SQL: what comes after a cursor, whose `cursorValues` are the parameters from `first` on. */
+/** SQL condition: after a cursor, whose `cursorValues` are the parameters from `first` on. */
 export function afterCursor(first: number): string {
-  return `($${first}::bigint IS NULL OR (due_at, message_id, n) > (timestamptz 'epoch' + $${first}::bigint * interval '1 microsecond', $${first + 1}, $${first + 2}))`
+  const dueAt = `timestamptz 'epoch' + $${first}::bigint * interval '1 microsecond'`
+  return `($${first}::bigint IS NULL OR (due_at, message_id, n) > (${dueAt}, $${first + 1}, $${first + 2}))`
 }
 
 export function cursorValues(cursor: Cursor | null): (string | number | null)[] {
@@ -60,7 +61,7 @@ function cursorAfter(rows: readonly OpenRow[], limit: number): Cursor | null {
     : { dueMicros: last.due_micros, messageId: last.message_id, n: last.n }
 }
 
-/** Whose mail. */
+/** The workspace or campaign that mail belongs to. */
 export interface MailOwner {
   readonly kind: 'workspace' | 'campaign'
   readonly id: string
@@ -69,13 +70,13 @@ export interface MailOwner {
 interface WaitingSlice {
   readonly cursor: Cursor | null
   readonly limit: number
-  /** Left out: everybody's. */
+  /** Omitted: mail of all owners. */
   readonly owner?: MailOwner
 }
 
 /**
- * The next slice of a tier's waiting recipients, by due time, that are due before `until`; `next` is null after the last. Of a slice, what
- * a stopped workspace or campaign holds back is left out: nobody could claim it.
+ * The next slice of a tier's waiting recipients that are due before `until`, by due time; `next` is null after the
+ * last. Recipients of a suspended workspace or campaign are left out: nobody could claim them.
  */
 export async function readWaiting(
   db: Queryable,
@@ -104,7 +105,7 @@ export async function readWaiting(
   return { due: rows.filter((row) => !row.is_held).map(dueOf), next: cursorAfter(rows, limit) }
 }
 
-/** What a dead process was sending. */
+/** The recipients that a dead process was sending. */
 export async function readLeased(
   db: Queryable,
   leases: readonly number[],
@@ -117,7 +118,7 @@ export async function readLeased(
   return rows.map((row) => ({ ...dueOf(row), lease: row.lease }))
 }
 
-/** What hangs in `sending` under a lease that no longer exists. */
+/** Recipients in `sending` whose lease no longer exists. */
 export async function readOrphaned(
   db: Queryable,
   limit: number,
@@ -134,7 +135,7 @@ export async function readOrphaned(
   return rows.map((row) => ({ ...dueOf(row), lease: row.lease }))
 }
 
-/** Recipients in `unknown` whose wait is over; `tries` counts the try that led there. */
+/** Recipients in `unknown` whose wait is over; `tries` includes the attempt that led there. */
 export async function readUnknown(
   db: Queryable,
   until: Date,

@@ -1,6 +1,7 @@
 /**
- * The open mail of the whole installation as its operator sees it: which recipients, how many by what, and slices of them to act on. Works
- * on PostgreSQL, where the truth is. Only reads; `src/operator/` acts. A slice is bounded however little of it is meant.
+ * The queue of the whole installation for its operator: lists open recipients, counts them by a criterion, and reads
+ * slices of them for bulk actions. It reads PostgreSQL, the source of truth, and changes nothing; `src/operator/` makes
+ * the changes. A slice has a maximum size, even if only a few of its recipients match the filter.
  */
 import type { Queryable } from '#src/stores/db.ts'
 import { hexOf, idOfHex } from '#src/platform/id.ts'
@@ -9,7 +10,7 @@ import { sql } from '#src/stores/sql.ts'
 import type { State } from './state.ts'
 import { afterCursor, cursorValues, DUE_MICROS, type Cursor } from './open-recipients.ts'
 
-/** Which open recipients are meant; what is given goes together, nothing given means all. */
+/** Selects open recipients. All given fields must match; an empty filter selects all. */
 export interface QueueFilter {
   readonly domain?: string
   readonly site?: string
@@ -18,7 +19,7 @@ export interface QueueFilter {
   readonly tier?: Tier
   readonly state?: State
   readonly message?: string
-  /** Accepted before. */
+  /** Accepted before this time (ISO 8601). */
   readonly before?: string
 }
 
@@ -33,7 +34,7 @@ export interface OpenRecipient extends Cursor {
   readonly dueAt: Date
 }
 
-/** Of a recipient `r`, with the values of `filterValues` from the first parameter on. */
+/** SQL condition on a recipient `r`; its parameters, from $1 on, are those of `filterValues`. */
 const MATCHES_FILTER = sql`
   ($1::text IS NULL OR r.domain = $1)
   AND ($2::text IS NULL OR r.tier = $2)
@@ -59,7 +60,7 @@ function filterValues(filter: QueueFilter): (string | null)[] {
   ].map((value) => value ?? null)
 }
 
-/** The smallest id of that moment. */
+/** The smallest id of this time. */
 function firstIdAt(iso: string): string {
   return idOfHex(Date.parse(iso).toString(16).padStart(12, '0').padEnd(32, '0'))
 }
@@ -88,12 +89,12 @@ export async function listOpen(
   return { open: rows, next: rows.length < at.limit ? null : (rows.at(-1) ?? null) }
 }
 
-/** A cursor as it is handed out and comes back. */
+/** A cursor as text for clients. */
 export function cursorText({ dueMicros, messageId, n }: Cursor): string {
   return `${dueMicros}_${hexOf(messageId)}_${n}`
 }
 
-/** Null for what is none of ours. */
+/** Null for text that is not a cursor. */
 export function readCursor(text: string): Cursor | null {
   const [, due, hex, n] = /^(\d{1,17})_([0-9a-f]{32})_(\d{1,5})$/.exec(text) ?? []
   if (due === undefined || hex === undefined || n === undefined || Number(n) > 32_767) return null
@@ -104,7 +105,7 @@ const AGE = sql`
   extract(epoch FROM now()) - ('x' || substr(replace(r.message_id::text, '-', ''), 1, 12))::bit(48)::bigint / 1000.0
 `
 
-/** By what may be counted, and where its name is. */
+/** The criteria of `countOpen`, with the SQL expression of each. */
 const GROUPINGS = {
   tier: 'r.tier',
   state: 'r.state',
@@ -134,7 +135,7 @@ export interface QueueCount {
   readonly oldestDueAt: Date
 }
 
-/** The largest first. One look at all that is open. */
+/** The largest group first. Reads all open recipients once. */
 export async function countOpen(
   db: Queryable,
   filter: QueueFilter,
@@ -175,14 +176,14 @@ export async function countTiers(db: Queryable): Promise<TierCount[]> {
   ).rows
 }
 
-/** Where a walk through what waits goes on: in this tier, after this recipient. Kept as JSON. */
+/** The position of a walk through open recipients: the tier, and the last recipient that was read. Stored as JSON. */
 export interface WalkPosition {
   readonly tier: Tier
   readonly after: { readonly dueAt: string; readonly messageId: string; readonly n: number } | null
 }
 
 export interface QueueSliceRow {
-  /** As PostgreSQL writes it, to the last digit: a walk that rounded it would meet the same recipients again. */
+  /** As PostgreSQL prints it, with microseconds: a rounded time would return the same recipients again. */
   readonly dueAt: string
   readonly messageId: string
   readonly n: number
@@ -195,14 +196,14 @@ export interface QueueSliceRow {
 export interface QueueSliceQuery {
   readonly filter: QueueFilter
   readonly position: WalkPosition
-  /** Those that may be moved. */
+  /** The states that the action may change. */
   readonly states: readonly State[]
-  /** Not changed since. */
+  /** Only recipients that have not changed since. */
   readonly unchangedSince: Date
   readonly limit: number
 }
 
-/** The next of a tier's open recipients, those that are meant and those that are not. A single message is found at once. */
+/** The next open recipients of a tier, matching or not. A single message is found by its key. */
 export async function readSlice(
   db: Queryable,
   { filter, position, states, unchangedSince, limit }: QueueSliceQuery,

@@ -1,6 +1,7 @@
 /**
- * The monthly quota of a workspace, counted exactly: the counter's row is locked by its own update until the accepting transaction ends,
- * so two processes never both take the last place. Rows are locked in order of workspace, so batches cannot deadlock.
+ * Counts the monthly quota of a workspace exactly: the update locks the counter's row until the accepting transaction
+ * ends, so two processes cannot both use the last of it. Rows are locked in order of workspace, so batches do not
+ * deadlock.
  */
 import { isNotNullViolation, prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -20,29 +21,31 @@ const CONSUME = prepared(
 )
 
 /**
- * The same as a part of another statement, after the parts named: workspaces, recipients and quotas are its parameters from `first` on, the
- * period the last. A sum beyond the quota is written as null, which the column refuses, and that takes the whole statement back.
+ * The same as a CTE of another statement, executed after the CTEs in `after`. Its parameters, from `first` on, are the
+ * workspaces, recipient counts, quotas and the period. A sum over the quota is written as null; the NOT NULL column
+ * rejects that, and the whole statement is rolled back.
  */
 export function consumeQuotaCte(first: number, after: readonly string[]): string {
-  const wanted = `unnest($${first}::uuid[], $${first + 1}::bigint[], $${first + 2}::bigint[]) AS q (workspace_id, wanted, quota)`
+  const arrays = `$${first}::uuid[], $${first + 1}::bigint[], $${first + 2}::bigint[]`
+  const requests = `unnest(${arrays}) AS q (workspace_id, count, quota)`
   return sql`
-    taken AS (
+    consumed AS (
       INSERT INTO usage AS u (workspace_id, period, used)
-      SELECT workspace_id, $${first + 3}::date, CASE WHEN quota IS NULL OR wanted <= quota THEN wanted END
-      FROM ${wanted}
+      SELECT workspace_id, $${first + 3}::date, CASE WHEN q.quota IS NULL OR q.count <= q.quota THEN q.count END
+      FROM ${requests}
       WHERE ${after.map((name) => `(SELECT count(*) FROM ${name})`).join(' + ')} >= 0
       ORDER BY workspace_id
       ON CONFLICT (workspace_id, period)
       DO UPDATE SET used = (
-        SELECT CASE WHEN q.quota IS NULL OR u.used + q.wanted <= q.quota THEN u.used + q.wanted END
-        FROM ${wanted}
+        SELECT CASE WHEN q.quota IS NULL OR u.used + q.count <= q.quota THEN u.used + q.count END
+        FROM ${requests}
         WHERE q.workspace_id = u.workspace_id
       )
     )
   `
 }
 
-/** What `takeAtOnce` is refused with. */
+/** Whether a statement was rejected because a quota is exceeded. */
 export function isQuotaExceeded(error: unknown): boolean {
   return isNotNullViolation(error, 'usage', 'used')
 }
@@ -65,12 +68,12 @@ interface QuotaSlice {
   readonly now: Date
 }
 
-/** @throws what `isOverQuota` knows: the transaction is to be given up. */
+/** @throws an error for which `isQuotaExceeded` is true; the transaction must then be rolled back. */
 export async function consumeQuotaSlice(tx: Queryable, { workspaceId, count, quota, now }: QuotaSlice): Promise<void> {
   await tx.query(CONSUME_SLICE, [workspaceId, periodOf(now), count, quota])
 }
 
-/** What is left of this month's quota; null = unlimited. By the time it is taken there may be less. */
+/** The rest of this month's quota; null = unlimited. It may be less by the time it is used. */
 export async function readRemainingQuota(
   db: Queryable,
   workspaceId: string,
@@ -85,7 +88,7 @@ export async function readRemainingQuota(
   return Math.max(0, quota - (rows[0]?.used ?? 0))
 }
 
-const REFUND = prepared('quota-give-back', 'UPDATE usage SET used = used - $3 WHERE workspace_id = $1 AND period = $2')
+const REFUND = prepared('quota-refund', 'UPDATE usage SET used = used - $3 WHERE workspace_id = $1 AND period = $2')
 
 function periodOf(at: Date): string {
   return `${at.toISOString().slice(0, 7)}-01`
@@ -105,7 +108,9 @@ function countRecipients(submissions: readonly Submission[]): number {
   return submissions.reduce((sum, submission) => sum + submission.recipients.length, 0)
 }
 
-/** For `takeAtOnce`. Quotas of one workspace differ only while its plan changes: the least of them counts. */
+/**
+ * Parameters of `consumeQuotaCte`. If the quotas of a workspace differ because its plan just changed, the least counts.
+ */
 export function quotaParameters(submissions: readonly Submission[], now: Date): unknown[] {
   const groups = [...byWorkspace(submissions)]
   return [
@@ -121,7 +126,7 @@ function leastQuota(submissions: readonly Submission[]): number | null {
   return least === Infinity ? null : least
 }
 
-/** Counts the recipients of a batch against their workspaces' quotas; answers the submissions that do not fit any more. */
+/** Counts the recipients of a batch against the quotas of their workspaces. Returns the submissions over the quota. */
 export async function consumeQuota(
   tx: Queryable,
   submissions: readonly Submission[],
@@ -144,7 +149,7 @@ export async function consumeQuota(
   return refused
 }
 
-/** First come, first served: those of a workspace's batch that do not fit, given the counter after all of them were added. */
+/** The submissions over the quota, in order of arrival, given the counter after all of them were added. */
 function submissionsOverQuota(group: readonly Submission[], usedAfter: number): Submission[] {
   let used = usedAfter - countRecipients(group)
   const refused: Submission[] = []

@@ -1,7 +1,7 @@
 /**
- * Events about a recipient that are no moves of its state: a complaint, an unsubscribe. Each type once for each recipient, however often
- * and by however many at once it is reported: the recipient is locked while its events are looked at. Written with the webhook deliveries
- * they cause, and noted in the ledger of its campaign, in the transaction of whoever calls.
+ * Raises events of a recipient that do not change its state: a complaint, an unsubscribe. Each type is raised once per
+ * recipient, also for concurrent reports: the recipient is locked while its events are checked. The events, their
+ * webhook deliveries and the ledger of the campaign are written in the transaction of the caller.
  */
 import { columnsOf, jsonOrNull } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
@@ -19,7 +19,7 @@ export interface RecipientEvent {
 }
 
 export interface RaisedEvents extends CommitNotifications {
-  /** Ids of the events that were new. */
+  /** Ids of the new events. */
   readonly raised: ReadonlySet<string>
 }
 
@@ -91,7 +91,7 @@ const RAISE = prepared(
   `,
 )
 
-/** Inside a transaction. The events of a batch are of different recipients or types. */
+/** Call it in a transaction. The events of a batch must differ in recipient or type. */
 export async function raiseRecipientEvents(
   tx: Queryable,
   events: readonly RecipientEvent[],

@@ -1,6 +1,6 @@
 /**
- * The queued mail of a sending domain that was removed: it fails with a clear reason instead of waiting for its turn. Walks the waiting
- * recipients of the workspace in slices by key; each move is guarded, so two workers may do it at once, and it may be done again.
+ * Fails the queued mail of a removed sending domain, with a clear reason. Reads the waiting recipients of the workspace
+ * in slices by key. Each transition checks the state, so two workers may do this at the same time, and again.
  */
 import type { Context } from '#src/context.ts'
 import { publishNotifications } from '#src/queue/notifications.ts'
@@ -21,7 +21,7 @@ interface Row extends Cursor {
 
 const SLICE = 500
 
-/** Answers how many recipients failed. */
+/** Returns the number of failed recipients. */
 export async function failQueuedMail(
   ctx: Pick<Context, 'db' | 'redis' | 'clock'>,
   removed: RemovedDomain,

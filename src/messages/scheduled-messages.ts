@@ -1,6 +1,6 @@
 /**
- * Messages that wait for the time their sender set: the list, and taking one back. A message can be taken back until one of its recipients has
- * left for the queue; the guarded move decides that against a worker that claims it in the same moment.
+ * Lists and cancels scheduled messages. A message can be cancelled until one of its recipients is in the queue; if a
+ * worker claims it at the same moment, the guarded transition decides.
  */
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
@@ -8,6 +8,7 @@ import { publishNotifications } from '#src/queue/notifications.ts'
 import { readPage, type PageRequest } from '#src/stores/page.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import { sql } from '#src/stores/sql.ts'
+import type { ColumnName, MessageRow } from './columns.ts'
 import { applyTransitions, type Transition } from './transition.ts'
 import type { Mailbox } from '#src/mail/address.ts'
 
@@ -23,18 +24,20 @@ export interface ScheduledView {
   readonly createdAt: Date
 }
 
-interface ScheduledRow {
-  readonly id: string
-  readonly scheduled_at: Date
-  readonly timezone: string | null
-  readonly from_email: string
-  readonly from_name: string | null
-  readonly to_list: Mailbox[]
-  readonly subject: string
-  readonly tier: Tier
-  readonly recipient_count: number
-  readonly created_at: Date
-}
+const LISTED = [
+  'id',
+  'scheduled_at',
+  'timezone',
+  'from_email',
+  'from_name',
+  'to_list',
+  'subject',
+  'tier',
+  'recipient_count',
+  'created_at',
+] as const satisfies readonly ColumnName[]
+
+type ScheduledRow = Pick<MessageRow, (typeof LISTED)[number]>
 
 const WAITS = sql`
   m.workspace_id = $1
@@ -42,10 +45,7 @@ const WAITS = sql`
   AND EXISTS (SELECT FROM recipients r WHERE r.message_id = m.id AND r.state = 'scheduled')
 `
 
-const COLUMNS = sql`
-  m.id, m.scheduled_at, m.timezone, m.from_email, m.from_name, m.to_list, m.subject, m.tier, m.recipient_count,
-  m.created_at
-`
+const COLUMNS = LISTED.map((name) => `m.${name}`).join(', ')
 
 /** Soonest first. */
 export async function listScheduled(
@@ -63,7 +63,7 @@ export async function listScheduled(
   const { items, total } = await readPage<ScheduledRow>(db, listing, wish)
   const emails = items.map((row): ScheduledView => ({
     id: row.id,
-    scheduledAt: row.scheduled_at,
+    scheduledAt: row.scheduled_at ?? row.created_at, // WAITS selects only scheduled messages
     timezone: row.timezone ?? 'UTC',
     from: { email: row.from_email, name: row.from_name },
     to: row.to_list,
@@ -75,7 +75,7 @@ export async function listScheduled(
   return { emails, total }
 }
 
-/** Takes a scheduled message back. `gone`: it, or a part of it, has left for the queue or was taken back before. */
+/** Cancels a scheduled message. `gone`: at least one recipient is already in the queue or cancelled. */
 export async function cancelScheduled(
   ctx: Context,
   workspaceId: string,
@@ -97,7 +97,7 @@ export async function cancelScheduled(
     n,
     move: 'cancel',
     lease: null,
-    reason: 'taken back by its sender',
+    reason: 'cancelled by its sender',
     dueAt: null,
     isCounted: false,
     attempt: null,

@@ -123,7 +123,7 @@ describe('searching messages', () => {
     for (const [filter] of cases) assert.deepEqual(idsOf(await search(filter)), [], JSON.stringify(filter))
   })
 
-  it('the status of several recipients is found as get-email tells it', async () => {
+  it('finds the status of several recipients that get-email returns', async () => {
     const acceptor = createAcceptor(ctx)
     for (let i = 0; i < 12; i++) {
       const submission = submissionOf(workspaceId, mailTo(['a@b.example', 'b@b.example', 'c@b.example']))
@@ -141,7 +141,7 @@ describe('searching messages', () => {
       )
   })
 
-  describe('among many', () => {
+  describe('many messages', () => {
     const COUNT = 9000
     let ids: string[]
     beforeEach(async () => {
@@ -169,7 +169,7 @@ describe('searching messages', () => {
       )
     })
 
-    it('pages and cursors walk over all of them once', async () => {
+    it('pages and cursors return all of them once', async () => {
       const walk = async (filter: Partial<SearchFilter>, limit: number): Promise<string[]> => {
         const found: string[] = []
         for (let cursor: string | null = null; ;) {
@@ -195,7 +195,7 @@ describe('searching messages', () => {
       )
     })
 
-    it('are counted where that is cheap, and up to a bound', async () => {
+    it('are counted if that is cheap, up to a maximum', async () => {
       const count = (filter: Partial<SearchFilter>): ReturnType<typeof countMessages> =>
         countMessages(ctx.db, { workspaceId, filter: { ...ANY, ...filter } })
       assert.deepEqual(await count({}), { total: COUNT, isExact: true })

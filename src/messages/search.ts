@@ -1,29 +1,30 @@
 /**
- * Searching the messages of a workspace, the newest first. A recipient and a tag are found by index; whatever else is asked for is looked
- * at message by message, newest first, a slice at a time, for a bounded time: a search that would look at a month answers what it has
- * found, and where to go on.
+ * Searches the messages of a workspace, newest first. A recipient or a tag is found by an index; other conditions are
+ * checked message by message, in slices, for a limited time. A search that would read a month of messages returns the
+ * messages found so far and a cursor.
  *
- * Pages are counted by skipping what earlier pages had; a cursor costs the same at any depth.
+ * A page number costs reading all earlier pages; a cursor costs the same at any depth.
  */
 import type { Queryable } from '#src/stores/db.ts'
 import { idAt } from '#src/platform/id.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import { sql } from '#src/stores/sql.ts'
+import type { ColumnName, MessageRow } from './columns.ts'
 import type { State } from './state.ts'
 import { hasStatus, statusOf } from './status.ts'
 import type { Mailbox } from '#src/mail/address.ts'
 
 export interface SearchFilter {
-  /** An address, or a domain; case does not matter. */
+  /** An address or a domain, case-insensitive. */
   readonly recipient: string | null
-  /** Header From: an address, or a domain. */
+  /** Header From: an address or a domain. */
   readonly sender: string | null
-  /** Somewhere in it; case does not matter. */
+  /** A part of the subject, case-insensitive. */
   readonly subject: string | null
   readonly tag: string | null
   readonly status: State | null
   readonly tier: Tier | null
-  /** Accepted since then. */
+  /** Accepted at or after this time. */
   readonly after: Date | null
   readonly before: Date | null
 }
@@ -31,9 +32,9 @@ export interface SearchFilter {
 export interface SearchQuery {
   readonly workspaceId: string
   readonly filter: SearchFilter
-  /** Older than this message; null from the newest on. */
+  /** Only messages older than this one; null starts at the newest. */
   readonly cursor: string | null
-  /** Found ones to pass over. */
+  /** The number of results to skip. */
   readonly skip: number
   readonly limit: number
 }
@@ -53,32 +54,34 @@ export interface FoundMessage {
 
 export interface SearchResult {
   readonly messages: readonly FoundMessage[]
-  /** Where to go on; null when there is no more. */
+  /** The cursor of the next page; null at the end. */
   readonly next: string | null
 }
 
-/** A slice is as small as what is wanted at first, and grows as long as nothing is found. */
+/** The first slice is as small as the request allows; each further slice is twice as large. */
 const FIRST_SLICE = 100
 const LARGEST_SLICE = 4000
-/** After this no further slice is begun. */
+/** No further slice is read after this time. */
 const TIME_BUDGET_MS = 1500
-/** An id is made a moment before or after its message is accepted. */
+/** The time in an id and the time of acceptance may differ by this. */
 const CLOCKS_APART_MS = 60_000
 
-interface FoundRow {
-  readonly id: string
+const FOUND = [
+  'tier',
+  'from_email',
+  'from_name',
+  'to_list',
+  'subject',
+  'tags',
+  'recipient_count',
+  'scheduled_at',
+  'created_at',
+] as const satisfies readonly ColumnName[]
+
+interface FoundRow extends Pick<MessageRow, 'id' | (typeof FOUND)[number]> {
   readonly last_id: string | null
-  readonly looked_at: number
+  readonly examined: number
   readonly states: State[]
-  readonly tier: Tier
-  readonly from_email: string
-  readonly from_name: string | null
-  readonly to_list: Mailbox[]
-  readonly subject: string
-  readonly tags: string[] | null
-  readonly recipient_count: number
-  readonly scheduled_at: Date | null
-  readonly created_at: Date
 }
 
 export async function searchMessages(db: Queryable, query: SearchQuery): Promise<SearchResult> {
@@ -91,7 +94,7 @@ export async function searchMessages(db: Queryable, query: SearchQuery): Promise
     const { rows } = await db.query<FoundRow>(text, values)
     found.push(...rows.filter(({ id }) => id !== null))
     if (found.length > needed) return page(query, found, found[needed - 1]?.id ?? null)
-    if ((rows[0]?.looked_at ?? 0) < size) return page(query, found, null)
+    if ((rows[0]?.examined ?? 0) < size) return page(query, found, null)
     at = rows[0]?.last_id ?? at
     if (performance.now() > until) return page(query, found, at)
     size = Math.min(LARGEST_SLICE, size * 2)
@@ -117,7 +120,9 @@ function messageOf(row: FoundRow): FoundMessage {
   }
 }
 
-/** One statement: candidates by the best index there is, then what of them fits. Only what is asked for stands in it. */
+/**
+ * One statement: selects candidates by the best index, then filters them. It has only the conditions of the request.
+ */
 function statementFor(
   { workspaceId, filter }: SearchQuery,
   cursor: string | null,
@@ -141,8 +146,7 @@ function statementFor(
       LIMIT ${size}
     ),
     fitting AS (
-      SELECT m.id, s.states, m.tier, m.from_email, m.from_name, m.to_list, m.subject, m.tags, m.recipient_count,
-        m.scheduled_at, m.created_at
+      SELECT m.id, s.states, ${FOUND.map((name) => `m.${name}`).join(', ')}
       FROM candidates c
       JOIN messages m ON m.id = c.id
       CROSS JOIN LATERAL (
@@ -153,9 +157,9 @@ function statementFor(
       WHERE m.workspace_id = $1
         ${conditions.map((condition) => `AND ${condition}`).join(' ')}
     )
-    SELECT i.looked_at, i.last_id, f.*
+    SELECT i.examined, i.last_id, f.*
     FROM (
-      SELECT count(*) AS looked_at,
+      SELECT count(*) AS examined,
         (
           SELECT id
           FROM candidates
@@ -195,7 +199,7 @@ function candidatesOf({ recipient, tag }: SearchFilter, given: AddParameter): Ca
   return { id: 'id', from: 'messages', where: 'workspace_id = $1' }
 }
 
-/** Ids hold the time, so that times and the cursor are bounds of the index. */
+/** Ids contain the time, so times and the cursor become bounds of the index. */
 function boundsOf({ after, before }: SearchFilter, cursor: string | null): (readonly [sign: string, id: string])[] {
   return [
     ...(cursor === null ? [] : [['<', cursor] as const]),
@@ -217,7 +221,7 @@ function conditionsOf(filter: SearchFilter, given: AddParameter): string[] {
   ].filter((condition) => condition !== null)
 }
 
-/** A pattern for this text in any case. What PostgreSQL takes for one letter in two cases depends on its locale, and C knows only ASCII. */
+/** A case-insensitive pattern. PostgreSQL's own case folding depends on its locale, and C folds only ASCII. */
 function caseInsensitivePattern(text: string): string {
   const literal = (letters: string): string => letters.replace(/[^\p{L}\p{N}]/gu, String.raw`\$&`)
   return Array.from(text, (letter) => {
@@ -226,7 +230,7 @@ function caseInsensitivePattern(text: string): string {
   }).join('')
 }
 
-/** An address, or all of a domain. */
+/** SQL condition: the column equals an address, or its domain equals a domain. */
 function matches(addressOrDomain: string, column: string, given: AddParameter): string {
   const at = addressOrDomain.lastIndexOf('@')
   if (at > 0) return `lower(${column}) = lower(${given(addressOrDomain)})`
@@ -236,7 +240,7 @@ function matches(addressOrDomain: string, column: string, given: AddParameter): 
 
 const MAX_COUNTED = 10_000
 
-/** How many there are, up to 10,000; null where counting would mean to look at each message. */
+/** The number of results, up to 10,000; null if counting would have to read each message. */
 export async function countMessages(
   db: Queryable,
   { workspaceId, filter }: Pick<SearchQuery, 'workspaceId' | 'filter'>,

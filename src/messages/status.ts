@@ -1,7 +1,7 @@
-/** The one word for a message, from the states of its recipients: the least finished of them speaks for it, and among finished ones the worst. */
+/** The status of a message: the least finished state of its recipients, or among finished states the worst. */
 import type { State } from './state.ts'
 
-/** First one that any recipient is in is the message's status. */
+/** The status is the first of these that any recipient has. */
 const PRECEDENCE: readonly State[] = [
   'scheduled',
   'queued',

@@ -1,4 +1,4 @@
-/** A message as `accept` gets it: validated, addressed, rendered; only storing it is left. */
+/** A submitted message as the input of `accept`: validated, with its recipients, rendered and ready to be stored. */
 import type { Mailbox } from '#src/mail/address.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 
@@ -17,8 +17,8 @@ export interface Attachment {
 }
 
 /**
- * A long text may be its UTF-8 bytes, so that megabytes are not decoded and encoded again on the way from the request
- * to the database.
+ * A long text may be given as UTF-8 bytes, so that megabytes are not decoded and encoded again between the request and
+ * the database.
  */
 export type BodyText = string | Buffer
 
@@ -33,16 +33,16 @@ export interface Submission {
   readonly replyTo: Mailbox | null
   readonly to: readonly Mailbox[]
   readonly cc: readonly Mailbox[]
-  /** Each address once, at least one. */
+  /** At least one; no address occurs twice. */
   readonly recipients: readonly SubmittedRecipient[]
   readonly subject: string
   readonly html: BodyText | null
   readonly text: BodyText | null
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly attachments: readonly Attachment[]
-  /** Only of a message that was made from a stored template. */
+  /** Only for a message that was rendered from a stored template. */
   readonly template?: TemplateReference | undefined
-  /** Only of a message that came by SMTP. */
+  /** Only for a message that was submitted by SMTP. */
   readonly smtp?: SmtpPart
   readonly tags: readonly string[]
   readonly metadata: Readonly<Record<string, string | number | boolean | null>> | null
@@ -52,44 +52,44 @@ export interface Submission {
   readonly timezone: string | null
   readonly expiresAt: Date | null
   readonly createdAt: Date
-  /** Recipients a month of the workspace's plan; null = unlimited. */
+  /** Recipients per month in the workspace's plan; null = unlimited. */
   readonly quota: number | null
   readonly idempotency: Idempotency | null
 }
 
-/** As it is stored. */
+/** The template and version a message was rendered from, as stored. */
 export interface TemplateReference {
   readonly id: string
   readonly version: number
-  /** Sent to try the template. */
+  /** A test message of the template. */
   readonly is_test?: true
 }
 
 export interface SmtpPart {
   /**
-   * The whole message. It is sent octet for octet, with signatures added; subject and names then only describe it.
-   * Null: a template makes it.
+   * The complete message. It is sent octet for octet, with signatures added; subject and names are only for display.
+   * Null: the message is rendered from a template.
    */
   readonly raw: Buffer | null
   readonly envelope: SubmittedEnvelope
 }
 
-/** What an SMTP client said in the envelope. */
+/** The envelope that an SMTP client gave. */
 export interface SubmittedEnvelope {
-  /** Its MAIL FROM; '' for none. */
+  /** MAIL FROM; '' for the null sender. */
   readonly from: string
   /** The client gave the parameter SMTPUTF8 (RFC 6531). */
   readonly isUtf8?: true
-  /** A delivery report of ours: it has the null sender, and nothing is ever reported about it (RFC 5321 4.5.5). */
+  /** A delivery report of this server: null sender, and no report is ever sent about it (RFC 5321 4.5.5). */
   readonly isReport?: true
-  /** It reports broken TLS to a domain, so it must not wait until that TLS works (RFC 8460 3). */
+  /** A TLS report: it tells a domain that its TLS fails, so it must not wait for TLS (RFC 8460 3). */
   readonly ignoresTls?: true
-  /** Where delivery reports go: MAIL FROM, if it is an address of a verified domain of the workspace. */
+  /** The address for delivery reports: MAIL FROM, if its domain is a verified domain of the workspace. */
   readonly reportTo?: string
   /** RFC 3461 4.3, 4.4 */
   readonly ret?: 'FULL' | 'HDRS'
   readonly envid?: string
-  /** By the index of the recipient, for those with DSN parameters. */
+  /** DSN parameters by recipient index. `wishes` is the name in stored JSON. */
   readonly wishes?: Readonly<Record<string, DsnRequest>>
 }
 
@@ -100,8 +100,8 @@ export interface DsnRequest {
 }
 
 /**
- * Whether the sender wants a report by mail of a recipient's failure or success; of failures unless the envelope says
- * otherwise.
+ * Whether the sender requested a delivery report for a recipient's failure or success. Failures are reported unless the
+ * envelope says otherwise.
  */
 export function isReportRequested(
   { reportTo, wishes }: SubmittedEnvelope,
@@ -124,7 +124,7 @@ export function contentSizeOf({ html, text, smtp, attachments }: Submission): nu
 export interface Idempotency {
   readonly key: string
   readonly bodyHash: Buffer
-  /** The answer to the first call, which every replay repeats. */
+  /** The response to the first call, which every replay returns. */
   readonly answer: string
 }
 

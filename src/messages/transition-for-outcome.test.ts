@@ -82,7 +82,7 @@ describe('what an outcome means for a recipient', () => {
       assert.strictEqual(moving.isCounted, counted)
     })
   }
-  it('what the capture domain takes is captured, and says so; what it refuses bounces', () => {
+  it('mail that the capture domain accepts is captured; mail that it rejects bounces', () => {
     const rules = { scale: 1, lifetimeSeconds: null, captureDomain: 'capture.example', nowMs: NOW }
     const at = (domain: string, outcome: Outcome): ReturnType<typeof transitionFor> =>
       transitionFor(claimedOf({ domain, submitted: null }), attemptOf(outcome), rules)
@@ -104,7 +104,7 @@ describe('what an outcome means for a recipient', () => {
       'bounce',
     )
   })
-  it('waits grow with the tries, within their jitter, and scale', () => {
+  it('delays grow with the attempts, within their jitter, and scale', () => {
     const wait = (tries: number, scale = 1): number =>
       (transitionFor(claimedOf({ tries, attempt: tries + 1 }), attemptOf(deferred(true)), {
         scale,

@@ -1,7 +1,7 @@
 /**
- * From the outcome of an attempt to the transition of its recipient. Pure; `transition.ts` makes the transition. To
- * retry or to fail is decided here, by the tier's table: a try is an answer of a server to this message, and age counts
- * from acceptance.
+ * Maps the outcome of an attempt to the transition of its recipient. Pure; `transition.ts` makes the transition. It
+ * decides whether to retry or to fail, by the tier's table: only attempts with a reply of a server to this message
+ * count, and age counts from acceptance or the scheduled time.
  */
 import { backoffMs } from '#src/platform/backoff.ts'
 import { tierRow } from '#src/queue/tiers.ts'
@@ -66,7 +66,7 @@ const DECISIONS: {
   }),
 }
 
-/** The transition that ends this attempt. `nowMs` is when the outcome was known. */
+/** The transition that ends this attempt. `nowMs` is the time of the outcome. */
 export function transitionFor(
   claimed: ClaimedRecipient,
   attempt: Attempt,
@@ -84,7 +84,7 @@ export function transitionFor(
   }
 }
 
-/** It is due again when it may be sent, or right after its lifetime, when the next claim expires it. */
+/** Due again when it may be sent, but at the latest right after its lifetime, when the next claim expires it. */
 function postpone(
   claimed: ClaimedRecipient,
   { detail, untilMs }: OutcomeOf<'postponed'>,
@@ -93,7 +93,7 @@ function postpone(
   return releaseTransition(claimed, new Date(Math.min(untilMs, endOfLifetime(claimed, lifetimeSeconds) + 1)), detail)
 }
 
-/** Released uncounted: no server was asked. */
+/** Releases a recipient; the attempt does not count, because no server was contacted. */
 export function releaseTransition(
   claimed: { readonly messageId: string; readonly n: number; readonly lease: number },
   dueAt: Date,
@@ -113,8 +113,7 @@ export function releaseTransition(
 }
 
 /**
- * Accepted by the receiver, the built-in receiver or a provider. What a provider does with it is not reported as
- * success.
+ * Accepted by the receiver, the built-in receiver or a provider. Acceptance by a provider is not reported as a success.
  */
 function accepted(outcome: OutcomeOf<'delivered' | 'relayed'>, { claimed, tls, rules }: EndedAttemptContext): Decision {
   const isDelivered = outcome.kind === 'delivered'
@@ -162,7 +161,7 @@ export function endOfLifetime(
 function deferOrEnd(outcome: OutcomeOf<'deferred'>, { claimed, rules }: EndedAttemptContext): Decision {
   const tier = tierRow(claimed.tier)
   const tries = claimed.tries + (outcome.isCounted ? 1 : 0)
-  // waiting for a dead host is not a try, but its waits grow as those of tries do
+  // an attempt at a dead host does not count, but its backoff grows as that of counted attempts
   const step = outcome.isCounted ? tries : claimed.attempt
   const dueAt = new Date(rules.nowMs + backoffMs(tier.backoffSeconds, step, rules.scale))
   if (tries > tier.retries)

@@ -34,7 +34,7 @@ const moving = (messageId: string, move: MoveName, lease: number | null = null, 
   eventData: null,
 })
 
-describe('moves', () => {
+describe('transitions', () => {
   let ctx: TestContext
   let workspace: string
   before(async () => {
@@ -57,7 +57,7 @@ describe('moves', () => {
     (await readMessage(ctx.db, workspace, id))?.recipients[n]?.state
   const now = (): Date => new Date(ctx.clock.now())
 
-  it('a claim is given once, and loads the message', async () => {
+  it('a recipient is claimed once, with its message', async () => {
     const id = await accepted()
     const both = await Promise.all([
       claimRecipients(ctx.db, 1, [{ messageId: id, n: 0 }], now()),
@@ -71,7 +71,7 @@ describe('moves', () => {
     assert.strictEqual(both.flat()[0]?.attempt, 1)
   })
 
-  it('a claim takes nothing before its time', async () => {
+  it('a recipient is not claimed before it is due', async () => {
     const submission = submissionOf(workspace, { scheduledAt: new Date(Date.now() + 60_000) })
     await createAcceptor(ctx).accept(submission)
     assert.deepEqual(await claimRecipients(ctx.db, 1, [{ messageId: submission.id, n: 0 }], now()), [])
@@ -100,7 +100,7 @@ describe('moves', () => {
     assert.strictEqual(message?.recipients[0]?.tries, 1)
   })
 
-  it('a worker whose lease was given away changes nothing', async () => {
+  it('a worker that lost its lease changes nothing', async () => {
     const id = await accepted()
     await claimRecipients(ctx.db, 1, [{ messageId: id, n: 0 }], now())
     await applyTransitions(ctx.db, [moving(id, 'release', 1)], now())
@@ -119,7 +119,7 @@ describe('moves', () => {
     }
   })
 
-  it('numbers the events of several recipients without gaps or twins, also when they move at once', async () => {
+  it('numbers the events of several recipients without gaps or duplicates, also concurrently', async () => {
     const ids = await Promise.all(Array.from({ length: 6 }, () => accepted(5)))
     await claimRecipients(
       ctx.db,
@@ -138,7 +138,7 @@ describe('moves', () => {
     }
   })
 
-  it('the guard holds for every state and move', async () => {
+  it('the guard holds for every state and transition', async () => {
     for (const state of Object.keys(STATES) as State[]) {
       for (const name of Object.keys(MOVES) as MoveName[]) {
         if (name === 'claim') continue
@@ -152,7 +152,7 @@ describe('moves', () => {
     }
   })
 
-  it('only what waits can be claimed', async () => {
+  it('only waiting recipients can be claimed', async () => {
     for (const state of Object.keys(STATES) as State[]) {
       const id = await accepted()
       await ctx.db.query('UPDATE recipients SET state = $2 WHERE message_id = $1', [id, state])
@@ -164,7 +164,7 @@ describe('moves', () => {
     }
   })
 
-  it('webhook deliveries are stored with the events that their endpoint wants', async () => {
+  it('webhook deliveries are stored with the events their endpoint subscribes to', async () => {
     const mine = await ctx.newWorkspace()
     for (const types of [['*'], ['email.delivered'], ['email.bounced']])
       await ctx.db.query(

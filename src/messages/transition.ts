@@ -1,11 +1,11 @@
 /**
- * The only writer of a recipient's state after its first one (the claim, which also loads, stands beside it in
- * `claim.ts`). One statement for a whole batch: each UPDATE names the states it may leave and the lease it was held
- * under, so a worker that lost its lease, comes late, or repeats a batch whose answer was lost changes nothing. Events,
- * attempts and webhook deliveries are stored with it.
+ * Changes the state of recipients; only the claim (`claim.ts`), which also loads, is separate. One statement makes a
+ * whole batch of transitions. Each UPDATE checks the old state and the lease, so a worker that lost its lease, is late,
+ * or repeats a batch whose response was lost changes nothing. The statement also stores events, attempts and webhook
+ * deliveries.
  *
  * Two batches that change several recipients of the same messages may deadlock over the messages' event counters.
- * PostgreSQL then undoes one of them whole, and the caller repeats it (`isWorthRepeating`).
+ * PostgreSQL then rolls back one of them, and the caller repeats it (`isTransactionConflict`).
  */
 import { newDeliveries } from '#src/events/deliveries.ts'
 import { newId } from '#src/platform/id.ts'
@@ -23,30 +23,29 @@ export interface Transition {
   readonly messageId: string
   readonly n: number
   readonly move: MoveName
-  /** Must be held under this lease; null where the transition does not start from `sending`. */
+  /** The recipient must have this lease; null if the transition does not start from `sending`. */
   readonly lease: number | null
-  /** Why, for people; stored with the recipient. */
+  /** The reason, for people; stored with the recipient. */
   readonly reason: string | null
   /** When it is due again; null leaves the due time as it is. */
   readonly dueAt: Date | null
-  /** A server answered this message: one of its tries is used. */
+  /** A server replied to this message, so the attempt counts. */
   readonly isCounted: boolean
   /** The attempt that this transition ends, if there was one. */
   readonly attempt: { readonly number: number; readonly record: Attempt } | null
   /** `data` of the events that this transition emits. */
   readonly eventData: object | null
-  /** Of the last event it emits, where something else names it; without it a new id. */
+  /** The id of the last event it emits, if another record refers to it; by default a new id. */
   readonly eventId?: string
 }
 
 export interface TransitionResult extends CommitNotifications {
-  /** The transitions that were made, by their index in the batch. The others had nothing to change. */
+  /** The indexes of the transitions that were made. The others found another state or lease. */
   readonly done: ReadonlySet<number>
 }
 
 /**
- * Whether a batch may hold mail of campaigns, whose ledgers follow in the same statement. Mail without a campaign saves
- * that lookup.
+ * Whether the statement also updates the ledgers of campaigns. A batch without campaign mail saves that lookup.
  */
 export type LedgerUpdate = 'follow' | 'none'
 
@@ -111,8 +110,8 @@ const EVENTS = defineInput(ATTEMPTS.nextParameter, EVENT_INPUT)
 const LEDGER = defineInput(EVENTS.nextParameter, LEDGER_INPUT)
 
 /**
- * What of a ledger row follows its recipient. A retry has another message, so the ledger no longer follows the one
- * before.
+ * The columns of a ledger row that follow its recipient. A retry has another message, so the ledger no longer follows
+ * the earlier message.
  */
 const UPDATE_LEDGER = sql`
   , ledger AS (
@@ -231,7 +230,7 @@ export async function applyTransitions(
   }
 }
 
-/** A deadlock or serialisation failure: PostgreSQL undid the batch whole and it may simply be done again. */
+/** A deadlock or serialisation failure: PostgreSQL rolled back the whole batch, and the caller may repeat it. */
 export function isTransactionConflict(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === '40P01' || error.code === '40001')
 }
@@ -240,7 +239,7 @@ function eventsOf({ move }: Transition): readonly string[] {
   return MOVES[move].emits
 }
 
-/** Mail that is released for later waits as deferred mail does: a campaign does not wait for it. */
+/** A recipient that is released until later counts as deferred: its campaign does not wait for it. */
 function ledgerRowOf({ move, dueAt, eventData }: Transition, now: Date): LedgerRow {
   const to = MOVES[move].to
   const isHard = eventData !== null && 'bounce_type' in eventData && eventData.bounce_type === 'hard'

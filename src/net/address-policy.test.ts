@@ -72,7 +72,7 @@ const NOT_PUBLIC: Readonly<Record<string, readonly string[]>> = {
 }
 
 describe('isReachable', () => {
-  it('lets public unicast addresses through', () => {
+  it('allows public unicast addresses', () => {
     assert.deepEqual(
       PUBLIC.filter((address) => !isReachable(address, [])),
       [],
@@ -80,7 +80,7 @@ describe('isReachable', () => {
   })
 
   for (const [kind, addresses] of Object.entries(NOT_PUBLIC)) {
-    it(`holds back: ${kind}`, () =>
+    it(`blocks: ${kind}`, () =>
       assert.deepEqual(
         addresses.filter((address) => isReachable(address, [])),
         [],
@@ -112,7 +112,7 @@ describe('isReachable', () => {
       assert.strictEqual(isReachable(address, cidrs(allowed)), reachable))
   }
 
-  it('judges a mapped, 6to4 or NAT64 address as its IPv4 address', () => {
+  it('treats a mapped, 6to4 or NAT64 address as its IPv4 address', () => {
     fc.assert(
       fc.property(fc.ipV4(), (address) => {
         const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number)

@@ -1,7 +1,7 @@
 /**
- * The result of a DNS query as a value. A query without a response is `failed`, which is always temporary.
- * `isSecure`: a validating resolver authenticated the response, or the absence of the record (the AD bit, RFC 6840 5.7).
- * Only queries that request it have it.
+ * The result of a DNS query as a value. A query without a response is `failed`, which is always temporary. `isSecure`:
+ * a validating resolver authenticated the response, or the absence of the record (the AD bit, RFC 6840 5.7). Only
+ * queries that request it have it.
  */
 interface DnsSecurity {
   readonly isSecure?: boolean

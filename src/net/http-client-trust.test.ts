@@ -19,7 +19,7 @@ function reasonOf(posted: HttpResult): string {
   return posted.ok ? `status ${posted.status}` : posted.reason
 }
 
-describe('outgoing: TLS', () => {
+describe('HTTP client: TLS', () => {
   let receiver: Receiver
   let folder: string
   let ca: string
@@ -44,14 +44,15 @@ describe('outgoing: TLS', () => {
     outgoing.close()
     return reasonOf(posted)
   }
-  it('an unknown authority is refused', async () => assert.strictEqual(await post(null, 'secure.example'), 'tls'))
-  it('one from EXTRA_CA_FILE is trusted', async () =>
+  it('rejects an unknown certificate authority', async () =>
+    assert.strictEqual(await post(null, 'secure.example'), 'tls'))
+  it('trusts an authority of EXTRA_CA_FILE', async () =>
     assert.strictEqual(await post(ca, 'secure.example'), 'status 200'))
-  it('for its own names only', async () => assert.strictEqual(await post(ca, 'other.example'), 'tls'))
+  it('checks the host name', async () => assert.strictEqual(await post(ca, 'other.example'), 'tls'))
 })
 
-describe('outgoing: the environment', () => {
-  it('its proxies are not used', async () => {
+describe('HTTP client: environment', () => {
+  it('proxies of the environment are not used', async () => {
     const receiver = await startReceiver()
     const proxy = createServer((socket) => socket.destroy())
     let isUsed = false
@@ -61,11 +62,13 @@ describe('outgoing: the environment', () => {
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
     const at = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
     const script = `
-      const { createOutgoing } = await import(${JSON.stringify(import.meta.resolve('./http-client.ts'))})
+      const { createHttpClient } = await import(${JSON.stringify(import.meta.resolve('./http-client.ts'))})
       const { cidrs } = await import(${JSON.stringify(import.meta.resolve('#config/settings/readers.ts'))})
-      const outgoing = createOutgoing({ allowPrivateTargets: cidrs('127.0.0.0/8'), dnsServers: null, isSandbox: false, extraCaFile: null })
-      console.log(JSON.stringify(await outgoing.post(${JSON.stringify(receiver.url)}, { headers: {}, body: '', timeoutMs: 5000 })))
-      outgoing.close()`
+      const allowPrivateTargets = cidrs('127.0.0.0/8')
+      const http = createHttpClient({ allowPrivateTargets, dnsServers: null, isSandbox: false, extraCaFile: null })
+      const request = { headers: {}, body: '', timeoutMs: 5000 }
+      console.log(JSON.stringify(await http.post(${JSON.stringify(receiver.url)}, request)))
+      http.close()`
     const env = {
       ...process.env,
       NODE_USE_ENV_PROXY: '1',

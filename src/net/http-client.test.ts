@@ -13,7 +13,7 @@ function reasonOf(posted: HttpResult): string {
   return posted.ok ? `status ${posted.status}` : posted.reason
 }
 
-describe('outgoing: addresses', () => {
+describe('HTTP client: addresses', () => {
   let receiver: Receiver
   let outgoing: HttpClient
   before(async () => {
@@ -66,11 +66,11 @@ describe('outgoing: addresses', () => {
     'toString:x',
     'gopher://127.0.0.1/',
   ])
-    it(`${JSON.stringify(url)} is not an address to post to`, async () =>
+    it(`${JSON.stringify(url)} is rejected as a URL`, async () =>
       assert.strictEqual(reasonOf(await outgoing.post(url, REQUEST)), 'bad-url'))
 })
 
-describe('outgoing: names', () => {
+describe('HTTP client: DNS', () => {
   let receiver: Receiver
   let dns: TestDns
   let outgoing: HttpClient
@@ -85,7 +85,7 @@ describe('outgoing: names', () => {
     await dns.stop()
   })
 
-  it('are asked of the configured servers', async () => {
+  it('queries the configured servers', async () => {
     dns.zone['hooks.example'] = { A: ['127.0.0.1'] }
     assert.strictEqual(
       reasonOf(await outgoing.post(`http://hooks.example:${receiver.port}/in?x=1`, REQUEST)),
@@ -97,7 +97,7 @@ describe('outgoing: names', () => {
     assert.strictEqual(request.headers.host, `hooks.example:${receiver.port}`)
   })
 
-  it('are asked of the system in the sandbox: its own DNS server knows only itself', async () => {
+  it('queries the system resolver in the sandbox, whose DNS server knows only itself', async () => {
     const sandboxed = createHttpClient({ ...OPEN, dnsServers: [dns.server], isSandbox: true })
     const asked = dns.queries.length
     assert.strictEqual(reasonOf(await sandboxed.post(`http://localhost:${receiver.port}/`, REQUEST)), 'status 200')
@@ -105,16 +105,16 @@ describe('outgoing: names', () => {
     sandboxed.close()
   })
 
-  it('that exist nowhere are a trouble with the name', async () => {
+  it('a name that does not exist fails as `name`', async () => {
     assert.strictEqual(reasonOf(await outgoing.post('http://nowhere.example/', REQUEST)), 'name')
   })
 
-  it('with private addresses only are not reached', async () => {
+  it('a name with only private addresses is forbidden', async () => {
     dns.zone['inside.example'] = { A: ['10.0.0.1', '127.0.0.2'], AAAA: ['::1', '::ffff:127.0.0.2'] }
     assert.strictEqual(reasonOf(await outgoing.post(`http://inside.example:${receiver.port}/`, REQUEST)), 'forbidden')
   })
 
-  it('answer from one family when the other is silent', async () => {
+  it('uses one address family when the other does not respond', async () => {
     dns.zone['half.example'] = { A: ['127.0.0.1'], trouble: { AAAA: 'silence' } }
     assert.strictEqual(
       reasonOf(await outgoing.post(`http://half.example:${receiver.port}/`, { ...REQUEST, timeoutMs: 1000 })),
@@ -122,7 +122,7 @@ describe('outgoing: names', () => {
     )
   })
 
-  it('that are asked in vain cost no more than the time given', async () => {
+  it('a DNS server that does not respond costs at most the timeout', async () => {
     dns.zone['silent.example'] = { trouble: 'silence' }
     assert.strictEqual(
       reasonOf(await outgoing.post('http://silent.example/', { ...REQUEST, timeoutMs: 100 })),
@@ -130,12 +130,12 @@ describe('outgoing: names', () => {
     )
   })
 
-  it('with an allowed address among private ones reach that one', async () => {
+  it('connects to the allowed address of several', async () => {
     dns.zone['both.example'] = { A: ['127.0.0.2', '127.0.0.1'] }
     assert.strictEqual(reasonOf(await outgoing.post(`http://both.example:${receiver.port}/`, REQUEST)), 'status 200')
   })
 
-  it('that are rebound between two posts are judged again at the new connection', async () => {
+  it('checks a rebound name again at the new connection', async () => {
     receiver.behave(answer(200, '', { connection: 'close' }))
     dns.zone['rebind.example'] = { A: ['127.0.0.1'], ttl: 0 }
     const url = `http://rebind.example:${receiver.port}/`
@@ -152,7 +152,7 @@ describe('outgoing: names', () => {
   })
 })
 
-describe('outgoing: exchanges', () => {
+describe('HTTP client: requests', () => {
   let receiver: Receiver
   let outgoing: HttpClient
   beforeEach(async () => {
@@ -164,12 +164,12 @@ describe('outgoing: exchanges', () => {
     await receiver.close()
   })
 
-  it('use one connection again', async () => {
+  it('reuses a connection', async () => {
     for (let i = 0; i < 5; i++) assert.strictEqual(reasonOf(await outgoing.post(receiver.url, REQUEST)), 'status 200')
     assert.strictEqual(receiver.connections, 1)
   })
 
-  it('do not follow redirects', async () => {
+  it('does not follow redirects', async () => {
     receiver.behave(answer(302, 'elsewhere', { location: `${receiver.url}/private` }))
     const posted = await outgoing.post(receiver.url, REQUEST)
     assert.deepEqual(
@@ -186,13 +186,13 @@ describe('outgoing: exchanges', () => {
     assert.strictEqual(receiver.requests.length, 1)
   })
 
-  it('keep 4 KB of the answer, as text that can be stored', async () => {
+  it('returns 4 KB of the response as text that can be stored', async () => {
     receiver.behave(answer(200, `\0${'ä'.repeat(5000)}`))
     const posted = await outgoing.post(receiver.url, REQUEST)
     assert.strictEqual(posted.ok && posted.body, 'ä'.repeat(2047))
   })
 
-  it('end when the body never does', async () => {
+  it('ends although the body never does', async () => {
     receiver.behave((_, response) => {
       response.writeHead(200)
       const more = setInterval(() => response.write('x'.repeat(16_384)), 1)
@@ -201,7 +201,7 @@ describe('outgoing: exchanges', () => {
     assert.strictEqual(reasonOf(await outgoing.post(receiver.url, REQUEST)), 'status 200')
   })
 
-  it('end in time with a server that drips its body: its status counts', async () => {
+  it('ends in time if the server sends the body slowly; the status counts', async () => {
     receiver.behave((_, response) => {
       response.writeHead(500)
       const more = setInterval(() => response.write('.'), 20)
@@ -211,7 +211,7 @@ describe('outgoing: exchanges', () => {
     assert.ok(posted.ok && posted.status === 500 && /^\.+$/.test(posted.body))
   })
 
-  it('end in time with a server that never answers', async () => {
+  it('ends in time if the server never responds', async () => {
     receiver.behave(hang)
     const posted = await outgoing.post(receiver.url, { ...REQUEST, timeoutMs: 100 })
     assert.deepEqual(
@@ -220,13 +220,13 @@ describe('outgoing: exchanges', () => {
     )
   })
 
-  it('report a dropped connection', async () => {
+  it('reports a dropped connection', async () => {
     receiver.behave(drop)
     assert.strictEqual(reasonOf(await outgoing.post(receiver.url, REQUEST)), 'broken')
     assert.strictEqual(receiver.requests.length, 1)
   })
 
-  it('try once more on a fresh connection when a kept one was closed meanwhile', async () => {
+  it('retries once on a new connection when a reused one was closed', async () => {
     let isFirst = true
     receiver.behave((request, response) => {
       if (isFirst || receiver.requests.length === 3) answer(200)(request, response)
@@ -238,14 +238,14 @@ describe('outgoing: exchanges', () => {
     assert.strictEqual(receiver.connections, 2)
   })
 
-  it('report a closed port', async () => {
+  it('reports a closed port', async () => {
     await receiver.close()
     assert.strictEqual(reasonOf(await outgoing.post(receiver.url, REQUEST)), 'connect')
   })
 })
 
 /** Servers that speak something near HTTP: text in, what came of it. */
-describe('outgoing: raw answers', () => {
+describe('HTTP client: raw responses', () => {
   const cases: readonly (readonly [string, string, string])[] = [
     ['a plain answer', 'HTTP/1.1 204 No Content\r\n\r\n', 'status 204'],
     [
@@ -286,7 +286,7 @@ describe('outgoing: raw answers', () => {
     })
   }
 
-  it('headers that drip do not outlast the time', async () => {
+  it('slow headers do not exceed the timeout', async () => {
     const drip = createServer((socket) => {
       sockets.add(socket)
       const more = setInterval(() => socket.write('x: y\r\n'), 20)

@@ -1,8 +1,8 @@
 /**
- * The HTTP client for URLs of customers: POST and GET with protection against SSRF. It never connects to an address that
- * is not reachable (private, loopback, reserved, unless allowed), whatever the spelling of the address and whatever DNS
- * returns at that moment. It does not follow redirects and does not use proxies of the environment. A request ends
- * within its timeout, even if the server sends one byte at a time.
+ * The HTTP client for URLs of customers: POST and GET with protection against SSRF. It never connects to an address
+ * that is not reachable (private, loopback, reserved, unless allowed), whatever the spelling of the address and
+ * whatever DNS returns at that moment. It does not follow redirects and does not use proxies of the environment. A
+ * request ends within its timeout, even if the server sends one byte at a time.
  *
  * Every result is a value. After the status line the result is known: a body that is too long or too slow is cut. If
  * the server closes a keep-alive connection at the moment of reuse, the request is sent once more on a new connection.
@@ -40,7 +40,9 @@ export interface GetRequest {
 }
 
 export type HttpResult =
-  /** A response with any status. `body` is at most `maxBytes` of it; `location` and `contentType` are unparsed headers. */
+  /**
+   * A response with any status. `body` is at most `maxBytes` of it; `location` and `contentType` are unparsed headers.
+   */
   | {
       readonly ok: true
       readonly status: number

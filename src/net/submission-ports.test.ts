@@ -8,14 +8,14 @@ const [OLD, NEW] = [
   { plain: 4, tls: 5, alt: 6 },
 ]
 
-describe('the ports of submission, as they are told', () => {
+describe('the file of submission ports', () => {
   let dataDir: string
   beforeEach(() => {
     dataDir = mkdtempSync('/tmp/mailstead-test-ports-')
   })
   afterEach(() => rmSync(dataDir, { recursive: true }))
 
-  it('are forgotten by whoever told them, and not by one that stops after another has begun', () => {
+  it('is removed by its writer, and not after another process has replaced it', () => {
     assert.strictEqual(publishPorts({ dataDir }, OLD), true)
     publishPorts({ dataDir }, NEW)
     removePorts({ dataDir }, OLD)
@@ -23,7 +23,7 @@ describe('the ports of submission, as they are told', () => {
     removePorts({ dataDir }, NEW)
     assert.strictEqual(readPorts({ dataDir }), null)
   })
-  it('are not told where nothing can be written, which stops nobody', () => {
+  it('a folder that is not writable is not an error', () => {
     writeFileSync(join(dataDir, 'run'), 'a file where the folder should be')
     assert.strictEqual(publishPorts({ dataDir }, NEW), false)
   })

@@ -1,10 +1,11 @@
 /**
- * What an operator does to mail that waits: due now, taken out, or given up with a bounce. An action is a row: who, what, why, and how far
- * it is. It walks through what is open in slices by key; each slice is moved by guarded moves, so that mail that leaves meanwhile is left
- * alone, and doing an action again, or two of them at once, changes nothing twice.
+ * The operator's actions on waiting mail: retry now, drop, or bounce. An action is a row with who, what, why and its
+ * progress. It processes open recipients in slices by key. The transitions check the state, so mail that is sent
+ * meanwhile is not changed, and repeating an action, or running two at the same time, changes nothing twice.
  *
- * Whoever began it carries it on for as long as it has time; what is left over, also when that process died, the worker goes on with. Dies
- * between a slice and its note: the slice is walked again and moves nothing. The rows stay: they are the record of what was changed.
+ * The process that starts an action works on it for a limited time; the worker continues unfinished actions, also after
+ * a crash. A crash between a slice and its progress record: the slice is processed again and changes nothing. The rows
+ * are kept as the audit log.
  */
 import { publishNotifications } from '#src/queue/notifications.ts'
 import type { Context } from '#src/context.ts'
@@ -22,33 +23,33 @@ export type MailVerb = 'retry' | 'drop' | 'bounce'
 interface MailAction {
   readonly move: MoveName
   readonly summary: string
-  /** Why, where nobody says it. */
+  /** The reason when the operator gives none. */
   readonly defaultReason: string
-  /** How what was moved is called. */
+  /** The past participle for messages, such as `retried`. */
   readonly done: string
-  /** Data of the event that it emits. */
+  /** Data of the emitted event. */
   eventData(reason: string): object | null
 }
 
-/** What may be done; `bounce` tells the sender that his mail failed, `drop` that it was taken out. */
+/** The actions. `bounce` reports a failure to the sender, `drop` a cancellation. */
 export const MAIL_VERBS = {
   retry: {
     move: 'retry_now',
-    summary: 'due now; what its sender scheduled keeps its time',
+    summary: 'due now; scheduled mail keeps its time',
     done: 'retried',
     defaultReason: 'made due by the operator',
     eventData: () => null,
   },
   drop: {
     move: 'drop',
-    summary: 'taken out for good: cancelled, with an email.cancelled event',
+    summary: 'removed from the queue: cancelled, with an email.cancelled event',
     done: 'dropped',
     defaultReason: 'dropped by the operator',
     eventData: (reason) => ({ reason: 'dropped', message: reason }),
   },
   bounce: {
     move: 'fail_waiting',
-    summary: 'given up: failed, with an email.failed event',
+    summary: 'bounced: failed, with an email.failed event',
     done: 'bounced',
     defaultReason: 'given up by the operator',
     eventData: (reason) => ({ reason: 'given-up-by-operator', message: reason }),
@@ -58,10 +59,10 @@ export const MAIL_VERBS = {
 type ActionDeps = Pick<Context, 'db' | 'redis' | 'clock' | 'log'>
 
 const SLICE = 1000
-/** A process that has said nothing for so long does not go on with it. */
+/** After this time without progress another process may continue the action. */
 const LEASE = `interval '30 seconds'`
 
-/** Begins an action; `advance` does it. */
+/** Starts an action; `continueAction` executes it. */
 export function beginAction(
   ctx: ActionDeps,
   request: ActionRequest & { readonly verb: MailVerb; readonly filter: QueueFilter },
@@ -102,8 +103,8 @@ const FINISH = sql`
 const RELEASE = `UPDATE operator_actions SET leased_until = '-infinity' WHERE id = $1 AND state = 'running'`
 
 /**
- * Carries an action on for about so long, and one slice at least; `onSlice` hears of each slice. Does nothing to one that is done or in
- * other hands.
+ * Executes an action for about `budgetMs`, at least one slice, and calls `onSlice` after each slice. Does nothing if
+ * the action is done or another process works on it.
  */
 export async function continueAction(
   ctx: ActionDeps,
@@ -126,14 +127,14 @@ export async function continueAction(
       done.next === null ? null : JSON.stringify(done.next),
     ])
     onSlice(done.seen, done.moved)
-    if (rowCount === 0) return // it took so long that another goes on with it
+    if (rowCount === 0) return // the lease ran out, and another process continues
     position = done.next
     if (position !== null && performance.now() > until) return void (await ctx.db.query(RELEASE, [id]))
   }
   await ctx.db.query(FINISH, [id])
 }
 
-/** Those that nobody carries on; the oldest first. */
+/** Actions that no process works on; the oldest first. */
 export async function listUnfinishedActions(ctx: Pick<Context, 'db'>): Promise<string[]> {
   const { rows } = await ctx.db.query<{ id: string }>(
     `SELECT id FROM operator_actions WHERE state = 'running' AND leased_until < now() ORDER BY id LIMIT 10`,
@@ -198,7 +199,7 @@ async function applyToRows(
   }))
   const moved = await applyTransitions(ctx.db, moves, now)
   const done = rows.filter((_, i) => moved.done.has(i))
-  // a Redis that is away is no reason to stop: what is overdue is found by the worker
+  // continue if Redis is unavailable: the worker finds overdue recipients
   if (isRetry)
     await addToSchedule(
       ctx,

@@ -1,17 +1,20 @@
-/** The record of what operators changed: one row each, kept. The rows of what walks through mail also say how far it is (`actions.ts`). */
+/**
+ * The audit log: one permanent row for each change by an operator. Rows of mail actions also have their progress
+ * (`actions.ts`).
+ */
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { newId, timeOf } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 
 export type ActionVerb = 'retry' | 'drop' | 'bounce' | 'suspend' | 'resume' | 'pool' | 'dry-run'
-/** Which mail, or what was stopped: names and texts. */
+/** The filter of the mail, or the suspended object. */
 export type ActionSubject = Readonly<Record<string, string>>
 
 export interface ActionRequest {
   readonly verb: ActionVerb
   readonly reason: string
-  /** Who, as far as it is known. */
+  /** The operator, as far as known. */
   readonly by: string
 }
 
@@ -19,9 +22,9 @@ export interface OperatorAction extends ActionRequest {
   readonly id: string
   readonly subject: ActionSubject
   readonly state: 'running' | 'done'
-  /** Recipients that were changed. */
+  /** Changed recipients. */
   readonly moved: number
-  /** Recipients that were looked at. */
+  /** Examined recipients. */
   readonly seen: number
   readonly beganAt: Date
   readonly endedAt: Date | null
@@ -68,7 +71,7 @@ export async function recordAction(
 
 const COLUMNS = `id, verb, subject, reason, done_by AS by, state, moved, seen, ended_at AS "endedAt"`
 
-/** Null when there is none. */
+/** Null when the action does not exist. */
 export async function findAction(db: Queryable, id: string): Promise<OperatorAction | null> {
   const { rows } = await db.query<Omit<OperatorAction, 'beganAt'>>(
     `SELECT ${COLUMNS} FROM operator_actions WHERE id = $1`,

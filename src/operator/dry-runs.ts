@@ -1,7 +1,8 @@
 /**
- * Sendings that are only rehearsed: what is asked (who to whom, with which message), how it is answered (steps, each good or not, and what
- * to do about it), and the rows by which an api asks an outbound process, for an api opens no SMTP connection. A request is taken by one
- * process for a time; its process dies: another takes it. Redis only wakes; the rows are looked at anyway. Old ones go.
+ * Dry runs: the request (sender, recipient, message), the report (steps, each with a result and what to do), and the
+ * rows by which the api asks an outbound process, because the api opens no SMTP connections. One process claims a
+ * request for a limited time; if it dies, another process claims it. Redis only wakes the processes; they poll the rows
+ * anyway. Old rows are deleted.
  */
 import { DRY_RUN_CHANNEL } from '#src/queue/keys.ts'
 import type { Context } from '#src/context.ts'
@@ -12,9 +13,9 @@ import { sql } from '#src/stores/sql.ts'
 export interface DryRunRequest {
   readonly from: string
   readonly to: string
-  /** An id; null: whichever has the sender's domain verified. */
+  /** Null: the workspace that has verified the sender's domain. */
   readonly workspaceId: string | null
-  /** A whole message; null: a short one is made up. */
+  /** A complete message; null: a short test message is composed. */
   readonly raw: Buffer | null
 }
 
@@ -25,19 +26,19 @@ export interface DryRunStep {
   readonly status: StepStatus
   /** A sentence. */
   readonly says: string
-  /** What to do about it; null where there is nothing to do. */
+  /** What the operator can do; null when there is nothing to do. */
   readonly todo: string | null
 }
 
 export interface DryRunReport {
-  /** Every step was good, or a receiver may think less of it (warn), or it would not have been taken (fail). */
+  /** All steps passed; or the message may be classified as spam (warn); or it would not be accepted (fail). */
   readonly result: 'ok' | 'warn' | 'fail'
   readonly steps: readonly DryRunStep[]
-  /** What was said, line by line. */
+  /** The SMTP session, line by line. */
   readonly conversation: readonly string[]
 }
 
-/** One process works on it for so long. */
+/** A claim expires after this time. */
 const CLAIM_DURATION = `interval '90 seconds'`
 const RETENTION = `interval '1 hour'`
 
@@ -64,7 +65,7 @@ export async function findDryRun(db: Queryable, id: string): Promise<FoundDryRun
   return row.report === null ? { kind: 'waiting' } : { kind: 'done', report: row.report }
 }
 
-/** The next that nobody works on; null when there is none. */
+/** Claims the next request that no process works on; null when there is none. */
 export async function claimDryRun(
   db: Queryable,
 ): Promise<{ readonly id: string; readonly order: DryRunRequest } | null> {
@@ -93,11 +94,13 @@ export async function storeDryRunReport(db: Queryable, id: string, report: DryRu
 export async function deleteOldDryRuns(db: Queryable): Promise<void> {
   await db.query(sql`
     DELETE FROM dry_runs
-    WHERE id < (lpad(to_hex((extract(epoch FROM now() - ${RETENTION}) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
+    WHERE id < (
+      lpad(to_hex((extract(epoch FROM now() - ${RETENTION}) * 1000)::bigint), 12, '0') || repeat('0', 20)
+    )::uuid
   `)
 }
 
-/** The worst of them. */
+/** The worst status of the steps. */
 export function resultOf(steps: readonly DryRunStep[]): DryRunReport['result'] {
   const has = (status: StepStatus): boolean => steps.some((one) => one.status === status)
   if (has('fail')) return 'fail'

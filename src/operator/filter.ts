@@ -1,6 +1,6 @@
 /**
- * Which mail an operator means, as the command line and the endpoints write it, read by one rule: fields that go together, each checked,
- * all that is wrong told at once. A workspace may be named by its id, key part or name.
+ * Parses the queue filter of the operator, the same for the command line and the API. All fields must match; each is
+ * validated, and all errors are reported together. A workspace is named by its id, key part or name.
  */
 import type { Queryable } from '#src/stores/db.ts'
 import type { Detail } from '#src/platform/errors.ts'
@@ -12,10 +12,10 @@ import type { SuspensionTarget } from '#src/queue/suspensions.ts'
 import { TIER_NAMES, TIERS } from '#src/queue/tiers.ts'
 import { findWorkspace } from '#src/workspaces/workspaces.ts'
 
-/** The fields, with what they take. */
+/** The fields, with the values they accept. */
 export const FILTER_FIELDS = {
   domain: 'a recipient domain',
-  site: 'a site: all domains whose mail the same hosts take',
+  site: 'a site: all domains with the same MX hosts',
   workspace: 'its id, key part or name',
   campaign: 'its id',
   tier: TIER_NAMES.join(', '),
@@ -37,7 +37,7 @@ const invalid = (why: string): FieldValue => ({ wrong: why })
 
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
 
-/** Text to the value that is stored, and the name of the field of QueueFilter. */
+/** For each field, its name in QueueFilter and the parser of its text. */
 const PARSERS: Readonly<
   Record<
     FilterField,
@@ -47,7 +47,7 @@ const PARSERS: Readonly<
   domain: ['domain', parseDomain],
   site: ['site', (text) => text.toLowerCase()],
   workspace: ['workspace', (text, { db }) => parseWorkspace(db, text)],
-  campaign: ['campaign', (text) => (isUuid(text) ? text.toLowerCase() : invalid('is no id of a campaign'))],
+  campaign: ['campaign', (text) => (isUuid(text) ? text.toLowerCase() : invalid('is not a campaign id'))],
   tier: [
     'tier',
     (text) =>
@@ -59,7 +59,7 @@ const PARSERS: Readonly<
     (text) =>
       FILTER_FIELDS.state.split(', ').includes(text) ? text : invalid(`must be one of ${FILTER_FIELDS.state}`),
   ],
-  message: ['message', (text) => messageIdOf(text) ?? invalid('is no message id')],
+  message: ['message', (text) => messageIdOf(text) ?? invalid('is not a message id')],
   older_than: ['before', parseAge],
 }
 
@@ -85,7 +85,7 @@ export type ParsedSuspendable =
   | { readonly ok: true; readonly stopped: SuspensionTarget }
   | { readonly ok: false; readonly details: readonly Detail[] }
 
-/** What is to be stopped or resumed: exactly one of the kinds; a domain may be `*`. */
+/** Parses what to suspend or resume: exactly one of the kinds; a domain may be `*`. */
 export async function parseSuspendable(given: FilterInput, db: Queryable): Promise<ParsedSuspendable> {
   const named = (['domain', 'site', 'workspace', 'campaign'] as const).filter((kind) => given[kind] !== undefined)
   const [kind] = named
@@ -100,22 +100,22 @@ export async function parseSuspendable(given: FilterInput, db: Queryable): Promi
 
 function parseDomain(text: string): FieldValue {
   const parsed = parseAddress(`x@${text.replace(/\.$/, '')}`)
-  return parsed.ok ? parsed.address.domain : invalid('is no domain')
+  return parsed.ok ? parsed.address.domain : invalid('is not a domain')
 }
 
 async function parseWorkspace(db: Queryable, text: string): Promise<FieldValue> {
-  if (text === '' || text.length > 255 || text.includes('\0')) return invalid('is no workspace')
+  if (text === '' || text.length > 255 || text.includes('\0')) return invalid('is not a workspace')
   const found = await findWorkspace(db, text)
   if (found.kind === 'found') return found.workspace.id
   return invalid(
     found.kind === 'none'
-      ? 'there is no such workspace'
-      : `several are called so: say which by its id: ${found.ids.join(', ')}`,
+      ? 'no such workspace exists'
+      : `several workspaces have this name; use one of their ids: ${found.ids.join(', ')}`,
   )
 }
 
 function parseAge(text: string, { nowMs }: FilterContext): FieldValue {
   const [, digits, unit] = /^(\d{1,6})([smhd]?)$/.exec(text) ?? []
-  if (digits === undefined) return invalid('is no age: 90s, 10m, 2h, 1d')
+  if (digits === undefined) return invalid('is not an age such as 90s, 10m, 2h, 1d')
   return new Date(Math.max(0, nowMs - Number(digits) * (SECONDS[unit ?? ''] ?? 1) * 1000)).toISOString()
 }

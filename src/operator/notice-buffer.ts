@@ -1,7 +1,8 @@
 /**
- * Notices of a busy process, gathered: raising one costs an entry in a map, a flood of the same is one entry with a count, and what is
- * gathered is written every few seconds. PostgreSQL away: kept and tried again. More subjects than fit are told in the log and left out.
- * Dies in between: the notices of those seconds are lost; each was in the log too.
+ * Buffers the operator notices of a busy process: a notice costs one map entry, repeated notices become one entry with
+ * a count, and the buffer is written every few seconds. PostgreSQL unavailable: the notices stay in the buffer and are
+ * retried. When the buffer is full, notices with new subjects are dropped. A crash loses the notices of these seconds;
+ * each is also in the log.
  */
 import type { Context } from '#src/context.ts'
 import { raiseNotices, type NewNotice } from './notices.ts'
@@ -11,7 +12,7 @@ const MAX_BUFFERED = 1000
 
 export interface NoticeBuffer {
   raise(notice: Pick<NewNotice, 'kind' | 'subject' | 'text'>): void
-  /** Writes what is gathered. */
+  /** Writes the buffer and stops. */
   stop(): Promise<void>
 }
 
@@ -29,7 +30,7 @@ export function createNoticeBuffer(ctx: Pick<Context, 'db' | 'clock' | 'log'>): 
     if (writing.size === 0) return
     buffered = new Map()
     await raiseNotices(ctx.db, 'happened', [...writing.values()]).catch((error: unknown) => {
-      ctx.log.debug({ err: error, notices: writing.size }, 'notices could not be written; they are with the next')
+      ctx.log.debug({ err: error, notices: writing.size }, 'failed to write operator notices; they are retried')
       for (const notice of writing.values()) add(notice)
     })
   }

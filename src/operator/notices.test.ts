@@ -1,7 +1,7 @@
 /** Notices: one row for each thing, however often and by however many it is told, until it is acknowledged. */
 import { readFileSync } from 'node:fs'
 import { assert } from 'chai'
-import { noticeLoop } from '#worker/notices.ts'
+import { createNoticeRound } from '#worker/notices.ts'
 import { suspend, RATE_PAUSE_PREFIX } from '#src/queue/suspensions.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
@@ -145,7 +145,7 @@ describe('notices', () => {
       `,
       [workspaceId],
     )
-    const { round } = noticeLoop(ctx)
+    const round = createNoticeRound(ctx)
     await Promise.all([round(), round()])
     await round()
     const told = await open()

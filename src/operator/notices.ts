@@ -1,17 +1,19 @@
 /**
- * Notices: what only the operator can mend. Each thing (a kind and a subject) is one open row with a count, however often it happens, until
- * it is acknowledged; what happens after that is a new row. What happened is counted whoever tells it; what stands is told with the time
- * since when, and again by another process or in the next look it changes nothing. Texts come from strangers in part: they are cut and kept as they are, and every
- * reader shows them without control characters.
+ * Operator notices: problems that only the operator can fix. A problem (a kind and a subject) is one open row with a
+ * count until it is acknowledged; after that, a new occurrence is a new row. Occurrences (`happened`) are counted.
+ * Conditions (`stands`) have the time since when they hold; reporting one again, from any process, changes nothing.
+ * Texts come from third parties in part: they are truncated and stored unchanged, and readers remove control
+ * characters.
  *
- * Old ones go: acknowledged after 30 days, others when they did not happen for 90; and of a flood of subjects only the newest are kept.
+ * Acknowledged notices are deleted after 30 days, others 90 days after the last occurrence, and only the newest
+ * MAX_NOTICES are kept.
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 
-/** A closed list, with a sentence each. */
+/** All kinds of notices, each with a sentence. */
 export const NOTICE_KINDS = {
   reply: 'a receiver reports a problem that only the operator can fix',
   'receiver-suspended': 'a reply rule suspended mail to a receiver for a while',
@@ -26,11 +28,11 @@ export const NOTICE_KIND_NAMES = Object.keys(NOTICE_KINDS) as [NoticeKind, ...No
 export interface NewNotice {
   readonly kind: NoticeKind
   readonly subject: string
-  /** What happened, with what was said. */
+  /** What happened, with the reply if there is one. */
   readonly text: string
-  /** How often, where it stands for several. */
+  /** The number of occurrences. */
   readonly count: number
-  /** When it happened last. */
+  /** The last occurrence. */
   readonly at: Date
 }
 
@@ -49,7 +51,7 @@ export interface OperatorNotice {
 const MAX_SUBJECT = 300
 const MAX_TEXT = 1000
 const MAX_BY = 500
-/** Rows that are kept. */
+/** The maximum number of rows. */
 const MAX_NOTICES = 10_000
 
 const RAISE = sql`
@@ -73,7 +75,7 @@ const RAISE = sql`
   WHERE NOT $7 OR excluded.last_seen > o.last_seen
 `
 
-/** One statement. A kind and subject may stand in a batch once. `stands`: it is so since `at`, and may be told any number of times. */
+/** One statement; a kind and subject may be in a batch once. `stands`: a condition since `at`, reported repeatedly. */
 export async function raiseNotices(
   db: Queryable,
   how: 'happened' | 'stands',
@@ -93,7 +95,7 @@ export async function raiseNotices(
   ])
 }
 
-/** PostgreSQL keeps no NUL and no half of a pair. */
+/** PostgreSQL stores neither NUL nor lone surrogates. */
 function truncate(text: string, most: number): string {
   return text.slice(0, most).toWellFormed().replaceAll('\0', '\uFFFD')
 }
@@ -103,7 +105,7 @@ const COLUMNS = sql`
   acknowledged_at AS "acknowledgedAt", acknowledged_by AS "acknowledgedBy"
 `
 
-/** The latest first. `all`: with those that were acknowledged. */
+/** The latest first. `all` includes acknowledged notices. */
 export async function listNotices(
   db: Queryable,
   order: { readonly all: boolean; readonly limit: number },
@@ -122,7 +124,7 @@ export async function listNotices(
   ).rows
 }
 
-/** Open ones, by kind; those that have none are not in it. */
+/** The number of open notices by kind; kinds without any are not in the map. */
 export async function countNotices(db: Queryable): Promise<ReadonlyMap<NoticeKind, number>> {
   const { rows } = await db.query<{ kind: NoticeKind; count: number }>(
     'SELECT kind, count(*) AS count FROM operator_notices WHERE acknowledged_at IS NULL GROUP BY kind',
@@ -130,7 +132,7 @@ export async function countNotices(db: Queryable): Promise<ReadonlyMap<NoticeKin
   return new Map(rows.map(({ kind, count }) => [kind, count]))
 }
 
-/** Answers how many were open and are acknowledged now. Null for `id`: all. */
+/** Acknowledges one open notice, or all when `id` is null. Returns their number. */
 export async function acknowledgeNotices(
   db: Queryable,
   order: { readonly id: string | null; readonly by: string; readonly now: Date },

@@ -1,7 +1,8 @@
 /**
- * The operator's token: opens the endpoints below /admin, and nothing else. ADMIN_TOKEN gives it, as it is or as `sha256:` and its hash in
- * hex; else it is made and kept in DATA_DIR/admin.token. Only the hash is held in memory, and compared in constant time. A DATA_DIR that
- * cannot be written to leaves these endpoints closed, and the log says so; it is no reason not to serve.
+ * The operator's token gives access to the endpoints below /admin, and to nothing else. ADMIN_TOKEN is the token or
+ * `sha256:` and its hash in hex; without it a token is generated in DATA_DIR/admin.token. Only the hash is in memory,
+ * and it is compared in constant time. If DATA_DIR is not writable, these endpoints reject every token and the log says
+ * so; the server starts nevertheless.
  */
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { Config } from '#config/load.ts'
@@ -28,7 +29,7 @@ function loadTokenHash({ config: { adminToken, dataDir }, log }: TokenDeps): Buf
   try {
     return hashOf(adminToken ?? loadOrGenerateSecret(dataDir, 'admin.token'))
   } catch (error) {
-    log.warn({ err: error }, 'no operator can sign in: set ADMIN_TOKEN, or let DATA_DIR be written to')
+    log.warn({ err: error }, 'the admin endpoints are disabled: set ADMIN_TOKEN, or make DATA_DIR writable')
     return null
   }
 }

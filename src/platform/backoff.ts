@@ -1,4 +1,6 @@
-/** Delays between attempts: a step of a table with jitter, so that failures at one moment do not retry at one moment. */
+/**
+ * Delays between attempts: a step of a table with jitter, so that failures at one moment do not retry at one moment.
+ */
 
 /** The random share of a delay. */
 const JITTER = 0.2

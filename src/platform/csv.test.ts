@@ -21,7 +21,7 @@ const nasty = fc.string({
   unit: fc.constantFrom("'", '=', '+', '-', '@', '\t', '\r', '\n', '"', ',', ';', ' ', 'a', '＝', 'ß', '\u{1f600}'),
 })
 
-describe('cells for spreadsheets', () => {
+describe('CSV cells', () => {
   for (const [value, cell] of CELLS) {
     it(`${JSON.stringify(value)} is written as ${JSON.stringify(cell)} and read back`, () => {
       assert.strictEqual(escapeFormula(value), cell)
@@ -29,7 +29,7 @@ describe('cells for spreadsheets', () => {
     })
   }
 
-  it('no written cell begins like a formula, and every value comes back through a file', () => {
+  it('no cell starts like a formula, and every value survives export and import', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(nasty, nasty, fc.string()), { minLength: 1 }), (rows) => {
         const read = parse(writeRows(rows), { record_delimiter: '\r\n', relax_column_count: true })

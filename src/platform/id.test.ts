@@ -9,18 +9,18 @@ describe('ids', () => {
     assert.strictEqual(new Set(ids).size, ids.length)
     assert.ok(ids.every((id) => /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(id)))
   })
-  it('follow a clock that was set back, and forget a time that was only asked about', () => {
+  it('follow a clock that is set back; idAt has no effect on later ids', () => {
     const now = Date.now()
     newId(now + 365 * 24 * 3600_000)
     assert.strictEqual(timeOf(newId(now)), now)
   })
-  it('carry their time', () => {
+  it('contain their time', () => {
     const ms = Date.UTC(2031, 4, 5)
     assert.strictEqual(timeOf(newId(ms)), ms)
     assert.strictEqual(timeOf(idAt(ms)), ms)
     assert.ok(idAt(ms) < newId(ms))
   })
-  it('one identity has many spellings', () => {
+  it('have several public forms', () => {
     const id = newId()
     const hex = hexOf(id)
     assert.strictEqual(idOfHex(hex), id)

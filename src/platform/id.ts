@@ -22,7 +22,9 @@ function reserveRandomBytes(): number {
 /** A larger step back of the clock is accepted as a correction: ids with the wrong time would miss their partition. */
 const MAX_CLOCK_STEP_BACK_MS = 2000
 
-/** A new UUIDv7. Ids of one process ascend as long as its clock does (12-bit counter in rand_a, RFC 9562 6.2 method 1). */
+/**
+ * A new UUIDv7. Ids of one process ascend as long as its clock does (12-bit counter in rand_a, RFC 9562 6.2 method 1).
+ */
 export function newId(nowMs: number = Date.now()): string {
   if (nowMs > lastMs || nowMs < lastMs - MAX_CLOCK_STEP_BACK_MS) {
     lastMs = nowMs

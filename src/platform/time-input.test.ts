@@ -47,11 +47,11 @@ const RULES: readonly (readonly [rule: string, text: string, zone: string, expec
   ['nothing', '', 'UTC', null],
 ]
 
-describe('moments', () => {
+describe('parseTime', () => {
   for (const [rule, text, zone, expected] of RULES)
     it(`${rule}: ${text} in ${zone}`, () => assert.strictEqual(parseTime(text, zone)?.toISOString() ?? null, expected))
 
-  it('show the wall clock that was asked for, or the first one after a gap', () => {
+  it('returns the requested local time, or the first instant after a gap', () => {
     const zones = fc.constantFrom(
       'Europe/Berlin',
       'America/New_York',
@@ -79,7 +79,7 @@ describe('moments', () => {
     )
   })
 
-  it('know the zones of IANA', () => {
+  it('accepts IANA time zones', () => {
     for (const name of ['UTC', 'Europe/Berlin', 'America/Argentina/Buenos_Aires']) assert.ok(isTimeZone(name), name)
     for (const name of ['', 'Mars/Olympus', 'Europe/Berlin\n', '../../etc/passwd', 'x'.repeat(1000)])
       assert.ok(!isTimeZone(name), name)

@@ -1,11 +1,12 @@
 /**
- * Access tokens of mailboxes over OAuth: from memory, else from PostgreSQL where they stand sealed, else new from the provider. However
- * many processes need one, one of them asks: it claims the account for half a minute, in a row and not in a transaction, and the others
- * wait for what it brings.
+ * OAuth access tokens: from memory, otherwise from PostgreSQL, where they are encrypted, otherwise from the provider.
+ * If several processes need a token, one of them requests it: it claims the account for half a minute, in a row instead
+ * of a transaction, and the others wait for its result.
  *
- * Dies while it asks: the claim runs out and another asks. The provider changed the refresh token and we died before it was stored: it is
- * lost, and with providers that take each only once the account pauses and has to be connected again. The grant was revoked: the account
- * is paused. The provider does not answer: the mail waits, and it is left alone for some seconds.
+ * A crash during the request: the claim expires, and another process requests the token. A crash after the provider
+ * changed the refresh token, before it is stored: it is lost, and if the provider accepts each refresh token only once,
+ * the account pauses and must be connected again. The grant is revoked: the account is paused. The provider does not
+ * respond: the mail waits, and the request is repeated after some seconds.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { OAuthProviders } from '#config/oauth-providers.ts'
@@ -24,7 +25,7 @@ export type AccessTokenResult =
   | { readonly kind: 'later'; readonly reason: string }
 
 export interface AccessTokens {
-  /** `refused` is one that a server did not take although it should be good; `aheadMs`: it must be good for so long. */
+  /** `refused`: a token that the SMTP server rejected although it has not expired; `aheadMs`: minimum validity. */
   find(
     account: OAuthAccount,
     wanted?: { readonly refused?: string | null; readonly aheadMs?: number },
@@ -38,10 +39,10 @@ export interface AccessTokenDeps {
   readonly http: HttpClient
 }
 
-/** A conversation begun with it has so long to sign in. */
+/** An SMTP session has this time to sign in with the token. */
 const AHEAD_MS = 60_000
 const CLAIM_SECONDS = 30
-/** After a provider that did not answer, before RETRY_SCALE. */
+/** The delay after a provider did not respond, before RETRY_SCALE. */
 const RETRY_AFTER_SECONDS = 5
 const WAIT_MS = 20_000
 const POLL_MS = 100
@@ -93,7 +94,7 @@ interface TokenRequirements {
   readonly aheadMs: number
 }
 
-/** Looks, claims and asks, or waits for who does. */
+/** Reads the stored token, or claims the account and requests a new one, or waits for the process that does. */
 async function obtainToken(
   ctx: Context,
   deps: AccessTokenDeps,
@@ -103,7 +104,7 @@ async function obtainToken(
   const { account } = required
   for (const end = performance.now() + WAIT_MS; performance.now() < end; await sleep(POLL_MS)) {
     const row = await readRow(ctx, account)
-    if (row === null) return { kind: 'later', reason: 'the account was changed or removed meanwhile' }
+    if (row === null) return { kind: 'later', reason: 'the account was changed or removed' }
     const stored = readStored(ctx, row)
     if (stored !== null && stored.token !== required.refused && stored.expiresMs - ctx.clock.now() > required.aheadMs) {
       cacheToken(stored)
@@ -112,7 +113,7 @@ async function obtainToken(
     const claim = await claimRefresh(ctx, account, row)
     if (claim !== null) return await refresh(ctx, deps, { account, claim, secret: decryptSecret(ctx, row.secret) })
   }
-  return { kind: 'later', reason: 'a new access token did not come in time' }
+  return { kind: 'later', reason: 'no new access token was available in time' }
 }
 
 async function readRow(ctx: Context, { id, generation }: OAuthAccount): Promise<Row | null> {
@@ -133,7 +134,7 @@ function readStored(ctx: Context, { token, expiresAt, generation }: Row): Cached
   return { generation, token: decryptSecret(ctx, token), expiresMs: expiresAt.getTime() }
 }
 
-/** Null while another has it, or when there is something new to look at. */
+/** Null while another process has the claim, or when the row has changed. */
 async function claimRefresh(ctx: Context, { id, generation }: OAuthAccount, row: Row): Promise<string | null> {
   const now = ctx.clock.now()
   if (row.refreshUntil !== null && row.refreshUntil.getTime() > now) return null
@@ -169,7 +170,7 @@ async function refresh(
   const provider = providers.get(account.provider ?? '')
   const response: TokenResponse =
     provider === undefined
-      ? { kind: 'trouble', reason: `the provider ${account.provider ?? ''} is not configured any more` }
+      ? { kind: 'failed', reason: `the provider ${account.provider ?? ''} is no longer configured` }
       : await refreshToken(http, provider, secret)
   if (response.kind === 'granted') {
     await storeGrant(ctx, { account, claim }, response)
@@ -184,7 +185,7 @@ async function refresh(
   return { kind: 'later', reason: response.reason }
 }
 
-/** The claim is the guard: who lost it, or whose account was connected again meanwhile, stores nothing. */
+/** Stores the tokens only while this process has the claim: not after it expired or the account was connected again. */
 async function storeGrant(
   ctx: Context,
   { account, claim }: RefreshClaim,

@@ -1,14 +1,14 @@
-/** Where mail of a connected account goes: to the account. The name stands where a recipient's domain stands otherwise. */
+/** The destination of mail of a connected account: the account, which takes the place of the recipient's domain. */
 const PREFIX = 'account:'
 
 export function destinationOf(accountId: string): string {
   return `${PREFIX}${accountId}`
 }
 
-/** Its name where a domain's receiver has that of the shaping file. */
+/** The receiver name of all connected accounts; for domains the shaping file defines it. */
 export const ACCOUNT_RECEIVER = 'connected-account'
 
-/** The account's id; null for a domain. No domain has a colon in it. */
+/** The account's id; null for a domain. A domain never contains a colon. */
 export function accountIdOf(destination: string): string | null {
   return destination.startsWith(PREFIX) ? destination.slice(PREFIX.length) : null
 }

@@ -1,9 +1,9 @@
 /**
- * Connected accounts of a workspace: SMTP credentials and mailboxes over OAuth, stored, found, changed, removed. The secret is sealed and
- * nothing here gives it back: only `credentials.ts` opens it, for the process that signs in.
+ * Creates, finds, changes and removes the connected accounts of a workspace: SMTP credentials and OAuth mailboxes. The
+ * secret is encrypted and never returned; only `credentials.ts` decrypts it, for the process that signs in.
  *
- * Two create at once: the row of the workspace is locked, so the limit is exact. A change of what is used to sign in makes a new
- * generation, so that an answer to the old one pauses nothing; it also ends a pause.
+ * Creating an account locks the row of the workspace, so the limit is exact. New credentials start a new generation, so
+ * that a late response to the old credentials does not pause the account; they also end a pause.
  */
 import type { AccountLimits, Security } from '#config/oauth-providers.ts'
 import type { Context } from '#src/context.ts'
@@ -17,14 +17,14 @@ export interface Account {
   readonly id: string
   readonly workspaceId: string
   readonly kind: 'smtp' | 'oauth'
-  /** Of OAuth. */
+  /** The OAuth provider; null for SMTP credentials. */
   readonly provider: string | null
   readonly name: string
   readonly host: string
   readonly port: number
   readonly security: Security
   readonly username: string
-  /** Lower case, at least one; the first is the one that mail comes from when it does not say. */
+  /** Lower case, at least one; the first is the default sender address. */
   readonly addresses: readonly string[]
   readonly generation: number
   readonly accessExpiresAt: Date | null
@@ -36,7 +36,7 @@ export interface Account {
   readonly updatedAt: Date
 }
 
-/** Of a workspace. */
+/** The maximum per workspace. */
 export const MAX_ACCOUNTS = 100
 
 const COLUMNS = sql`
@@ -122,7 +122,7 @@ export async function countAccounts(db: Queryable, workspaceId: string): Promise
   return row?.count ?? 0
 }
 
-/** The oldest first; `workspaceId` null = of all workspaces. */
+/** The oldest first; `workspaceId` null: accounts of all workspaces. */
 export async function listAccounts(
   db: Queryable,
   workspaceId: string | null,
@@ -143,7 +143,7 @@ export async function listAccounts(
   return rows
 }
 
-/** `workspaceId` null asks as the operator. */
+/** `workspaceId` null: the request is from the operator. */
 export async function findAccount(db: Queryable, workspaceId: string | null, id: string): Promise<Account | null> {
   const { rows } = await db.query<Account>(
     `SELECT ${COLUMNS} FROM connected_accounts WHERE id = $1 AND ($2::uuid IS NULL OR workspace_id = $2)`,
@@ -152,16 +152,16 @@ export async function findAccount(db: Queryable, workspaceId: string | null, id:
   return rows[0] ?? null
 }
 
-/** What is left out stays. */
+/** Fields that are omitted do not change. */
 export interface AccountChange {
   readonly name?: string | undefined
   readonly addresses?: readonly string[] | undefined
   readonly limits?: Partial<AccountLimits> | undefined
-  /** What is used to sign in changes: all that an attempt with the old one found out is void, and a pause ends. */
+  /** New credentials: results of the old ones are ignored, and a pause ends. */
   readonly credentials?: AccountCredentials | undefined
 }
 
-/** Null when there is no such account. */
+/** Null when the account does not exist. */
 export async function changeAccount(
   ctx: StoreDeps & Pick<Context, 'redis'>,
   { id, workspaceId }: Pick<Account, 'id' | 'workspaceId'>,
@@ -198,7 +198,7 @@ export async function changeAccount(
     : replaceCredentials(ctx, account, credentials)
 }
 
-/** New credentials: a pause ends, and what waits goes on. Null when the account is gone. */
+/** Replaces the credentials: a pause ends, and waiting mail is sent. Null when the account does not exist. */
 export async function replaceCredentials(
   ctx: StoreDeps & Pick<Context, 'redis'>,
   { id, workspaceId }: Pick<Account, 'id' | 'workspaceId'>,
@@ -233,7 +233,9 @@ export async function replaceCredentials(
   return account
 }
 
-/** Its keys go with it; its queued mail fails when its turn comes. False when there is no such account. */
+/**
+ * Deletes the account and its keys; its queued mail fails when it is claimed. False when the account does not exist.
+ */
 export async function removeAccount(
   ctx: Pick<Context, 'db' | 'redis'>,
   workspaceId: string,

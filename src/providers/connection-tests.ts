@@ -1,9 +1,9 @@
 /**
- * Connection tests: asked for by whoever has no socket for SMTP (the api, a command), made by an outbound process. The request is a row and
- * a word to the outbound processes; the first that takes it makes it and writes down what it found. Whoever asks while one is under way
- * gets its result too.
+ * Connection tests of accounts. The api and commands have no SMTP connections, so they request a test from an outbound
+ * process: a row, and a Redis message to wake the processes. The first process that claims the request runs the test
+ * and stores the result. Requests during a running test share its result.
  *
- * No outbound process runs, or one dies over it: the request is given up after its time, and the next one begins anew.
+ * No outbound process runs, or it dies: the request times out, and the next request starts a new test.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '#src/context.ts'
@@ -18,9 +18,9 @@ export type TestStep = (typeof TEST_STEPS)[number]
 
 export interface TestResult {
   readonly ok: boolean
-  /** In order; the last is the one that failed where it is not ok. */
+  /** In order; if the test failed, the last step is the failed one. */
   readonly steps: readonly { readonly step: TestStep; readonly ok: boolean; readonly detail: string }[]
-  /** What was said, without secrets. */
+  /** The SMTP session, without secrets. */
   readonly conversation: string
   readonly durationMs: number
   /** ISO 8601. */
@@ -29,14 +29,14 @@ export interface TestResult {
 
 type TestDeps = Pick<Context, 'db' | 'redis' | 'clock'>
 
-/** A test ends before, whatever the server does. */
+/** A test ends within this time, whatever the server does. */
 export const TEST_LIMIT_MS = 25_000
 const TIMEOUT_SECONDS = 30
 const POLL_MS = 100
 const POLLS_PER_NOTIFICATION = 10
 const POLLS_UNTIL_NO_PROCESS = 10
 
-/** The result; null when no outbound process made it in time, or none runs. */
+/** Returns the result; null when no outbound process runs or none finished the test in time. */
 export async function testAccount(
   ctx: TestDeps,
   account: Pick<Account, 'id' | 'workspaceId'>,
@@ -44,7 +44,7 @@ export async function testAccount(
   await requestTest(ctx, account)
   const end = performance.now() + TIMEOUT_SECONDS * 1000
   for (let polls = 0; performance.now() < end; polls++, await sleep(POLL_MS)) {
-    // a result that is there now is of a test that was asked for with ours, or after it
+    // a result that exists now is from a test that was requested with this one, or after it
     const {
       rows: [row],
     } = await ctx.db.query<{ testId: string; result: TestResult | null }>(
@@ -53,16 +53,16 @@ export async function testAccount(
     )
     if (row === undefined) return null
     if (row.result !== null) return row.result
-    // a word is lost while a process starts, or Redis is away
-    // nobody is there to make it, and nobody has just started
+    // no outbound process runs, and none has just started
     if (polls === POLLS_UNTIL_NO_PROCESS && !(await hasOutbound(ctx.db))) return null
+    // repeated, because a message is lost while a process starts or Redis is unavailable
     if (polls % POLLS_PER_NOTIFICATION === 0)
       await ctx.redis.publish(ACCOUNT_TESTS_CHANNEL, `${account.id} ${row.testId}`).catch(() => undefined)
   }
   return null
 }
 
-/** One that is under way is the one. */
+/** Creates a request, unless a test is running. */
 async function requestTest(ctx: TestDeps, { id, workspaceId }: Pick<Account, 'id' | 'workspaceId'>): Promise<void> {
   const now = ctx.clock.now()
   await ctx.db.query(
@@ -78,7 +78,7 @@ async function requestTest(ctx: TestDeps, { id, workspaceId }: Pick<Account, 'id
   )
 }
 
-/** What a word on the channel names; true when nobody else took it. */
+/** Claims the request; true when no other process has claimed it. */
 export async function claimTest(ctx: TestDeps, { accountId, testId }: TestRequest): Promise<boolean> {
   const { rowCount } = await ctx.db.query(
     sql`
@@ -96,7 +96,7 @@ export interface TestRequest {
   readonly testId: string
 }
 
-/** Null for a word that is none of ours. */
+/** Parses a Redis message; null for invalid text. */
 export function parseTestRequest(message: string): TestRequest | null {
   const [accountId = '', testId = ''] = message.split(' ')
   return isUuid(accountId) && isUuid(testId) ? { accountId, testId } : null

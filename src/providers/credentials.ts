@@ -1,6 +1,6 @@
 /**
- * An account with what is needed to sign in, for outbound processes only. The cache answers for a few seconds without asking, so that an
- * account that was changed, paused or removed is used at most that long as it was; a question that fails is not remembered.
+ * Accounts and their passwords, for outbound processes. Accounts are cached for a few seconds, so a changed, paused or
+ * removed account is used in its old state for at most that time. A failed lookup is not cached.
  */
 import type { Context } from '#src/context.ts'
 import { createLoadingCache } from '#src/concurrency/loading-cache.ts'
@@ -13,7 +13,7 @@ export type FoundAccount =
 
 export interface AccountCache {
   find(id: string): Promise<FoundAccount>
-  /** Forgets what is known of one, after its state was changed here. */
+  /** Removes an account from the cache after this process has changed its state. */
   forget(id: string): void
 }
 
@@ -31,7 +31,7 @@ async function load(ctx: Pick<Context, 'db'>, id: string): Promise<FoundAccount>
   return { kind: 'paused', account, reason: account.pausedReason ?? 'no reason is known' }
 }
 
-/** Of an account with SMTP credentials; null when they were replaced, or it was removed, since it was found. */
+/** The SMTP password; null when the credentials were replaced or the account was removed since it was found. */
 export async function loadPassword(
   ctx: Pick<Context, 'db' | 'encryption'>,
   { id, generation }: Pick<Account, 'id' | 'generation'>,

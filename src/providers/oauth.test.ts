@@ -43,23 +43,23 @@ describe('the token endpoint', () => {
       'a token that would break a line',
       200,
       { access_token: 'a\r\nMAIL FROM:<x>' },
-      { kind: 'trouble', reason: 'own gave no token: status 200' },
+      { kind: 'failed', reason: 'own returned no token: status 200' },
     ],
-    ['no token', 200, {}, { kind: 'trouble', reason: 'own gave no token: status 200' }],
+    ['no token', 200, {}, { kind: 'failed', reason: 'own returned no token: status 200' }],
     [
       'taken back',
       400,
       { error: 'invalid_grant', error_description: 'Token has been revoked' },
-      { kind: 'revoked', reason: 'own does not grant it any more (invalid_grant: Token has been revoked)' },
+      { kind: 'revoked', reason: 'own has revoked the grant (invalid_grant: Token has been revoked)' },
     ],
     [
       "our client is wrong: not the account's fault",
       401,
       { error: 'invalid_client' },
-      { kind: 'trouble', reason: 'own gave no token: invalid_client' },
+      { kind: 'failed', reason: 'own returned no token: invalid_client' },
     ],
-    ['busy', 503, 'away', { kind: 'trouble', reason: 'own gave no token: status 503' }],
-    ['a list', 200, '[1]', { kind: 'trouble', reason: 'own gave no token: status 200' }],
+    ['busy', 503, 'away', { kind: 'failed', reason: 'own returned no token: status 503' }],
+    ['a list', 200, '[1]', { kind: 'failed', reason: 'own returned no token: status 200' }],
   ]
   for (const [name, status, body, expected] of CASES)
     it(name, () =>

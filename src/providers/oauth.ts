@@ -1,6 +1,7 @@
 /**
- * What is said to an OAuth server: where a person signs in (RFC 6749 4.1 with PKCE, RFC 7636), and its token endpoint. Every answer is a
- * value. Only `invalid_grant` means that the right to send is gone; an answer of any other kind, or none, is trouble that passes.
+ * The OAuth client: the authorization URL where a person signs in (RFC 6749 4.1 with PKCE, RFC 7636), and the token
+ * endpoint. Every response is a value. Only `invalid_grant` and equivalent errors mean that the grant is revoked; any
+ * other error, or no response, is temporary.
  */
 import { createHash } from 'node:crypto'
 import type { OAuthProvider } from '#config/oauth-providers.ts'
@@ -10,19 +11,19 @@ export type TokenResponse =
   | {
       readonly kind: 'granted'
       readonly accessToken: string
-      /** Null: the one before stays good. */
+      /** Null: the previous refresh token stays valid. */
       readonly refreshToken: string | null
       readonly expiresInSeconds: number
-      /** Who signed in, where the server says so (OpenID Connect). */
+      /** The address of the person who signed in, if the server returns it (OpenID Connect). */
       readonly email: string | null
     }
   | { readonly kind: 'revoked'; readonly reason: string }
-  | { readonly kind: 'trouble'; readonly reason: string }
+  | { readonly kind: 'failed'; readonly reason: string }
 
 const TIMEOUT_MS = 15_000
-/** Access, refresh and id token of some servers are 2 KB each. */
+/** Access, refresh and id tokens of some servers have 2 KB each. */
 const MAX_RESPONSE_BYTES = 64 * 1024
-/** RFC 6749 5.1 only recommends to say it. */
+/** RFC 6749 5.1 only recommends that the server returns the lifetime. */
 const DEFAULT_LIFETIME_SECONDS = 600
 const MAX_LIFETIME_SECONDS = 30 * 24 * 3600
 const MAX_TOKEN = 16 * 1024
@@ -32,7 +33,7 @@ interface AuthorizationRequest {
   readonly redirectUri: string
   readonly state: string
   readonly verifier: string
-  /** Whose mailbox is expected. */
+  /** The expected mailbox. */
   readonly email: string | null
 }
 
@@ -97,11 +98,11 @@ async function requestToken(
     maxBytes: MAX_RESPONSE_BYTES,
   })
   if (!response.ok)
-    return { kind: 'trouble', reason: `${provider.name} cannot be asked for a token: ${response.detail}` }
+    return { kind: 'failed', reason: `the token request to ${provider.name} failed: ${response.detail}` }
   return parseTokenResponse(response.status, response.body, provider.name)
 }
 
-/** RFC 6749 5.2; and what Microsoft says when the person has to sign in again. */
+/** RFC 6749 5.2, and the errors of Microsoft when the person must sign in again. */
 const REVOKED_ERRORS: ReadonlySet<string> = new Set([
   'invalid_grant',
   'interaction_required',
@@ -109,7 +110,7 @@ const REVOKED_ERRORS: ReadonlySet<string> = new Set([
   'login_required',
 ])
 
-/** RFC 6749 5.1 and 5.2. What a server says in its own words is cut short, and never holds a token of ours: it is an error. */
+/** RFC 6749 5.1 and 5.2. The error text of the server is truncated; an error response never contains a token. */
 export function parseTokenResponse(status: number, text: string, name: string): TokenResponse {
   const body = parseObject(text)
   const errorText = (field: string): string => textOf(body?.[field])?.slice(0, MAX_ERROR_TEXT) ?? ''
@@ -126,8 +127,8 @@ export function parseTokenResponse(status: number, text: string, name: string): 
   }
   const error = errorText('error')
   const detail = [error, errorText('error_description')].filter((part) => part !== '').join(': ')
-  if (REVOKED_ERRORS.has(error)) return { kind: 'revoked', reason: `${name} does not grant it any more (${detail})` }
-  return { kind: 'trouble', reason: `${name} gave no token: ${detail === '' ? `status ${status}` : detail}` }
+  if (REVOKED_ERRORS.has(error)) return { kind: 'revoked', reason: `${name} has revoked the grant (${detail})` }
+  return { kind: 'failed', reason: `${name} returned no token: ${detail === '' ? `status ${status}` : detail}` }
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> | null {
@@ -143,7 +144,7 @@ function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null
 }
 
-/** Printable ASCII: it goes into a command of SMTP. */
+/** Printable ASCII, because the token becomes part of an SMTP command. */
 function tokenOf(value: unknown): string | null {
   return typeof value === 'string' && value.length <= MAX_TOKEN && /^[\x21-\x7e]+$/.test(value) ? value : null
 }
@@ -153,7 +154,7 @@ function lifetimeOf(value: unknown): number {
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds, MAX_LIFETIME_SECONDS) : DEFAULT_LIFETIME_SECONDS
 }
 
-/** It came from the token endpoint itself over TLS, so that its signature need not be checked (OpenID Connect Core 3.1.3.7, 6). */
+/** The signature need not be checked: the token endpoint sent it over TLS (OpenID Connect Core 3.1.3.7, 6). */
 function emailIn(idToken: string | null): string | null {
   const payload = parseObject(Buffer.from(idToken?.split('.')[1] ?? '', 'base64url').toString('utf8'))
   return textOf(payload?.['email'])?.toLowerCase() ?? null

@@ -1,11 +1,11 @@
 /**
- * An account that cannot sign in any more is paused: its owner is told by an event, its mail waits, uncounted, with the reason, and goes on
- * when the account is connected again or resumed. The pause is the account's state; that its mail is not even tried is a suspension of
- * its destination, like any other.
+ * Pauses an account that can no longer sign in. An event informs the owner; the mail waits, uncounted, with the reason,
+ * and is sent when the account is connected again or resumed. The pause is a state of the account; a suspension of its
+ * destination keeps its mail from being attempted.
  *
- * The pause names the generation of the credentials that were refused: an answer that comes after they were replaced pauses nothing. Dies
- * between the state and the suspension: the next mail that is tried finds the account paused and suspends it again. Dies between the end
- * of a pause and that of the suspension: `liftForgotten`, which the worker calls.
+ * The pause names the generation of the rejected credentials, so a response after they were replaced pauses nothing. A
+ * crash between the state and the suspension: the next attempt finds the account paused and suspends it again. A crash
+ * between the end of the pause and the end of the suspension: the worker calls `resumeForgottenAccounts`.
  */
 import type { Context } from '#src/context.ts'
 import { publishNotifications } from '#src/queue/notifications.ts'
@@ -20,7 +20,7 @@ type PauseDeps = Pick<Context, 'db' | 'redis' | 'clock'>
 const PREFIX = 'the connected account is paused: '
 const MAX_REASON = 500
 
-/** False when it is paused already, or its credentials were replaced meanwhile. */
+/** False when the account is already paused, or its credentials were replaced meanwhile. */
 export async function pauseAccount(
   ctx: PauseDeps,
   { id, generation }: Pick<Account, 'id' | 'generation'>,
@@ -50,12 +50,12 @@ export async function pauseAccount(
   return true
 }
 
-/** What is paused is not tried; again is no harm. */
+/** Suspends the destination of a paused account. Idempotent. */
 export function suspendAccountMail(ctx: Pick<Context, 'db' | 'redis'>, id: string, reason: string): Promise<void> {
   return suspend(ctx, destinationOf(id), PREFIX + reason)
 }
 
-/** Ends a pause with the credentials that are there. Null when there is no such account. */
+/** Ends a pause with the existing credentials. False when the account does not exist. */
 export async function resumeAccount(
   ctx: PauseDeps,
   { id, workspaceId }: Pick<Account, 'id' | 'workspaceId'>,
@@ -73,7 +73,7 @@ export async function resumeAccount(
   return true
 }
 
-/** Ends suspensions of accounts that are not paused any more; those that the operator made stay. Answers how many. */
+/** Ends the suspensions of accounts that are no longer paused, except those by the operator. Returns their number. */
 export async function resumeForgottenAccounts(ctx: Pick<Context, 'db' | 'redis'>): Promise<number> {
   const ours = (await listSuspensions(ctx.db))
     .filter(({ reason }) => reason.startsWith(PREFIX))
@@ -89,7 +89,7 @@ export async function resumeForgottenAccounts(ctx: Pick<Context, 'db' | 'redis'>
   return forgotten.length
 }
 
-/** What a server said is shown as it was, without what a terminal or a page would act on. */
+/** Removes control characters from the text of a server. */
 function removeControls(text: string): string {
   return text.replaceAll(/\p{Cc}+/gu, ' ').slice(0, MAX_REASON)
 }

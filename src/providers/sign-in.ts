@@ -1,9 +1,9 @@
 /**
- * A person signs in at a provider and lets us send from the mailbox. It begins with a state that is good for ten minutes and for one
- * use: signed, so that a made-up one is told without a question to PostgreSQL, and taken out of it when it comes back. What comes of it is
- * a new account, or new credentials for one that is there.
+ * Connects a mailbox by OAuth: a person signs in at a provider and allows the server to send. The sign-in starts with a
+ * state that is valid for ten minutes and for one use. The state is signed, so a forged one is rejected without a
+ * query, and it is deleted when it returns. The result is a new account, or new credentials for an existing one.
  *
- * The code is exchanged outside of any transaction. Dies in between: nothing was stored, and the person begins again.
+ * The code is exchanged outside of any transaction. A crash before the account is stored: the person signs in again.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { OAuthProvider, OAuthProviders } from '#config/oauth-providers.ts'
@@ -22,10 +22,10 @@ export const CALLBACK_PATH = '/oauth/callback'
 export interface SignInRequest {
   readonly workspaceId: string
   readonly provider: OAuthProvider
-  /** Whose mailbox; null: whoever signs in, where the provider says who it is. */
+  /** The expected mailbox; null: any, if the provider returns the address. */
   readonly email: string | null
   readonly name: string | null
-  /** Connected again. */
+  /** The account to connect again. */
   readonly accountId: string | null
 }
 
@@ -72,7 +72,7 @@ function macOf({ encryption }: Pick<Context, 'encryption'>, hex: string): Buffer
   return encryption.mac('oauth-state', hex).subarray(0, MAC_BYTES)
 }
 
-/** The id in a state of ours; null for any other text. */
+/** The id in a valid state; null for any other text. */
 function readState(ctx: Pick<Context, 'encryption'>, state: string): string | null {
   const [, hex, mac] = /^([0-9a-f]{32})([0-9a-f]{32})$/.exec(state) ?? []
   if (hex === undefined || mac === undefined) return null
@@ -95,7 +95,7 @@ export type SignInResult =
 
 interface CallbackParameters {
   readonly state: string
-  /** Null: the person, or the provider, said no. */
+  /** Null: the person or the provider denied access. */
   readonly code: string | null
   readonly error: string | null
 }
@@ -114,15 +114,15 @@ export async function finishSignIn(
   const id = readState(ctx, state)
   const pending = id === null ? null : await consumePending(ctx, id)
   if (pending === null) return { kind: 'bad-state' }
-  if (code === null) return failed(`${pending.provider} says: ${error ?? 'nothing'}`)
+  if (code === null) return failed(`${pending.provider} returned an error: ${error ?? 'no details'}`)
   const provider = providers.get(pending.provider)
-  if (provider === undefined) return failed(`The provider ${pending.provider} is not configured any more.`)
+  if (provider === undefined) return failed(`The provider ${pending.provider} is no longer configured.`)
   const verifier = ctx.encryption.decrypt('oauth-verifier', pending.verifier).toString('utf8')
   const response = await exchangeCode(http, provider, { code, verifier, redirectUri: redirectUriOf(ctx) })
   if (response.kind !== 'granted') return failed(response.reason)
-  if (response.refreshToken === null) return failed(`${provider.name} gave no right that lasts (no refresh token).`)
+  if (response.refreshToken === null) return failed(`${provider.name} returned no refresh token.`)
   const email = response.email ?? pending.email
-  if (email === null) return failed(`${provider.name} does not say who signed in: name the address at the start.`)
+  if (email === null) return failed(`${provider.name} does not return the address: give it when you start the sign-in.`)
   if (pending.email !== null && pending.email !== email)
     return failed(`${email} signed in, and ${pending.email} was expected.`)
   return store(ctx, pending, { provider, email, secret: response.refreshToken })
@@ -132,7 +132,7 @@ function failed(reason: string): SignInResult {
   return { kind: 'failed', reason }
 }
 
-/** Once. */
+/** Deletes and returns the pending sign-in, so a state works once. */
 async function consumePending(ctx: Context, id: string): Promise<PendingSignIn | null> {
   const { rows } = await ctx.db.query<PendingSignIn>(
     sql`
@@ -160,11 +160,11 @@ async function store(
   const credentials = { host, port, security, username: email, secret }
   if (accountId !== null) {
     const before = await findAccount(ctx.db, workspaceId, accountId)
-    // the keys of the account speak for its addresses
+    // API keys of the account may use its addresses, so another mailbox must not replace it
     if (before !== null && before.username !== email)
       return failed(`${email} signed in, and the account is ${before.username}.`)
     const account = before === null ? null : await replaceCredentials(ctx, before, credentials)
-    return account === null ? failed('The account was removed meanwhile.') : { kind: 'connected', account }
+    return account === null ? failed('The account was removed during the sign-in.') : { kind: 'connected', account }
   }
   const { connections, messagesPerConnection, messagesPerMinute } = provider
   const created = await createAccount(ctx, {
@@ -177,5 +177,6 @@ async function store(
     limits: { connections, messagesPerConnection, messagesPerMinute },
   })
   if (created.kind === 'too-many') return failed(`A workspace has at most ${MAX_ACCOUNTS} connected accounts.`)
-  return created.kind === 'created' ? { kind: 'connected', account: created.account } : failed('The workspace is gone.')
+  if (created.kind !== 'created') return failed('The workspace no longer exists.')
+  return { kind: 'connected', account: created.account }
 }

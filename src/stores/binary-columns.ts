@@ -7,8 +7,8 @@
 type ColumnValue = string | Buffer | number | boolean | Date | null
 
 /**
- * A column: its type, and the function that gets its value from a row. A text may be given as UTF-8 bytes, jsonb as JSON
- * text, a uuid as its 36 characters.
+ * A column: its type, and the function that gets its value from a row. A text may be given as UTF-8 bytes, jsonb as
+ * JSON text, a uuid as its 36 characters.
  */
 export type BinaryColumn<T> = readonly [type: ColumnType, pick: (row: T) => ColumnValue]
 

@@ -13,7 +13,7 @@ describe('database', () => {
   })
   after(() => ctx.close())
 
-  it('a connection that ends between two statements of a transaction rejects that transaction, as "away", and nothing else', async () => {
+  it('a connection lost between two statements rejects only that transaction, as unavailable', async () => {
     const lost = ctx.db.transaction(async (tx) => {
       const {
         rows: [row],
@@ -29,7 +29,7 @@ describe('database', () => {
     assert.strictEqual((await ctx.db.transaction((tx) => tx.query('SELECT 1'))).rows.length, 1)
   })
 
-  it('without its socket it is away; another file that is not there is another matter', async () => {
+  it('a missing socket means unavailable; another missing file does not', async () => {
     const db = openDb('postgres://x@localhost/x?host=/nonexistent', ctx.log, 1)
     await expect(db.query('SELECT 1')).to.be.rejected.and.eventually.satisfy(isDatabaseAway)
     await db.close()
@@ -38,7 +38,7 @@ describe('database', () => {
       .that.satisfies((error: unknown) => !isDatabaseAway(error))
   })
 
-  it('a server that says nothing is away, and what is asked next does not wait behind it', async () => {
+  it('a server that does not respond is unavailable, and does not delay the next query', async () => {
     const db = openDb(ctx.databaseUrl, ctx.log, 1, 100)
     await expect(db.query(prepared('sleep', 'SELECT pg_sleep(20)'))).to.be.rejected.and.eventually.satisfy(
       isDatabaseAway,

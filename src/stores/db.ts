@@ -77,7 +77,9 @@ export function isDatabaseAway(error: unknown): boolean {
   )
 }
 
-/** A socket file that does not exist: its server is not running. ENOENT for any other file is a bug or a wrong setting. */
+/**
+ * A socket file that does not exist: its server is not running. ENOENT for any other file is a bug or a wrong setting.
+ */
 function isSocketMissing(error: Error, code: string): boolean {
   return code === 'ENOENT' && 'syscall' in error && error.syscall === 'connect'
 }

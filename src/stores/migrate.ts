@@ -33,7 +33,8 @@ export async function migrate(databaseUrl: string): Promise<void> {
   await holder.connect()
   try {
     await holder.query(`SELECT pg_advisory_lock(${LOCK})`)
-    // the advisory lock ends with its session; knex's own lock table stays locked after a crash, so it is unlocked first
+    // the advisory lock ends with its session; knex's own lock table stays locked after a crash, so it is unlocked
+    // first
     await knex.migrate.forceFreeMigrationsLock(SETTINGS)
     await knex.migrate.latest(SETTINGS)
     await ensurePartitions((statement) => holder.query(statement), Date.now())

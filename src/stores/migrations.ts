@@ -1,4 +1,6 @@
-/** Lists the migrations of this version without loading knex, for processes that only need to know which are pending. */
+/**
+ * Lists the migrations of this version without loading knex, for processes that only need to know which are pending.
+ */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 

@@ -22,7 +22,7 @@ describe('the input of a statement', () => {
     assert.strictEqual(input.from('i'), 'unnest($4::uuid[], $5::integer[]) AS i (id, size)')
     assert.strictEqual(input.nextParameter, 6)
   })
-  it('gives some of the columns under their own parameters', () => {
+  it('selects a subset of the columns with their parameters', () => {
     assert.strictEqual(input.only('size').from('s'), 'unnest($5::integer[]) AS s (size)')
   })
   it('has one parameter for each column, whatever the number of rows', () => {

@@ -1,6 +1,6 @@
 /**
- * Where a domain wants its reports: the TXT record at _smtp._tls (RFC 8460 3). Written by strangers, so only a few places count, and only
- * those that can be reached by mail or HTTPS.
+ * Parses the TXT record at _smtp._tls, where a domain names the destinations of its TLS reports (RFC 8460 3). Third
+ * parties write it, so only the first few valid mail and HTTPS destinations are used.
  */
 import { parseAddress } from '#src/mail/address.ts'
 
@@ -10,14 +10,14 @@ export type ReportDestination =
 
 const RECORD = /^v=TLSRPTv1[ \t]*;/
 const MAX_DESTINATIONS = 4
-/** The report is plain ASCII, and so are the fields that name its receiver. */
+/** The report is ASCII, and so is the header field with its recipient. */
 const PLAIN = /^[\x21-\x7e]+$/
 
 export function hasReportRecord(records: readonly string[]): boolean {
   return records.filter((text) => RECORD.test(text)).length === 1
 }
 
-/** None where there is no record, or more than one. */
+/** Empty when there is no record, or more than one. */
 export function parseDestinations(records: readonly string[]): ReportDestination[] {
   if (!hasReportRecord(records)) return []
   const record = records.find((text) => RECORD.test(text)) ?? ''

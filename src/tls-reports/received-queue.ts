@@ -1,6 +1,7 @@
 /**
- * Reports as they came, by mail at the inbound port or by post at the api, until the inbound role has read them. Taken is stored: a process
- * that dies loses none. Anybody may send them, so there are bounds: in size, by network, and in how many wait.
+ * The queue of received TLS reports, by mail to the inbound server or by POST to the api, until the inbound role
+ * processes them. An accepted report is stored, so a crash loses none. Anybody can send reports, so there are limits on
+ * size, on the rate of each network and on the length of the queue.
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Context } from '#src/context.ts'
@@ -10,13 +11,13 @@ import type { AttemptLimit, AttemptLimiter } from '#src/rate-limits/attempt-limi
 import { networkOf } from '#src/net/address-policy.ts'
 import { sql } from '#src/stores/sql.ts'
 
-/** Of the address at the bounce domain that they are mailed to. */
+/** The local part of the address, at the bounce domain, for reports by mail. */
 export const TLS_REPORT_LOCAL = 'tls-reports'
-/** Of a post, gzip or not. Those of the largest senders are a few KB. */
+/** The limit of a POST, compressed or not. Reports of the largest senders have a few KB. */
 export const MAX_POST_OCTETS = 64 * 1024
 const PER_NETWORK: AttemptLimit = { max: 60, windowMs: 3_600_000 }
 const MAX_WAITING = 1000
-/** A process that died over one gives it back after so long. */
+/** A claim expires after this time, if the process died. */
 const CLAIM = `interval '5 minutes'`
 
 export interface TlsReportArrival {
@@ -25,7 +26,7 @@ export interface TlsReportArrival {
   readonly raw: Buffer
 }
 
-/** Seconds to wait when the network of this address has sent too many. Only digests of networks are counted. */
+/** Seconds to wait if the network of this address has sent too many. Counters have a digest of the network as key. */
 export function limitTlsReports(
   { encryption }: Pick<Context, 'encryption'>,
   attempts: AttemptLimiter,
@@ -35,7 +36,7 @@ export function limitTlsReports(
   return attempts.consume(`tls-reports:${name}`, PER_NETWORK)
 }
 
-/** False while too many wait to be read. */
+/** False while the queue is full. */
 export async function enqueueTlsReport(
   { db, clock }: Pick<Context, 'db' | 'clock'>,
   arrival: TlsReportArrival,
@@ -55,11 +56,11 @@ export async function enqueueTlsReport(
 
 export interface ClaimedArrival extends TlsReportArrival {
   readonly id: string
-  /** This one included. */
+  /** Includes this attempt. */
   readonly tries: number
 }
 
-/** Taken for five minutes: nobody else reads them meanwhile. */
+/** Claims reports for five minutes. */
 export async function claimArrivals(db: Queryable, now: Date, most: number): Promise<ClaimedArrival[]> {
   const { rows } = await db.query<ClaimedArrival>(
     sql`

@@ -1,6 +1,6 @@
 /**
- * What others report of TLS with our own mail domains. A report counts once, however often and by whatever way it comes: by the name of its
- * organisation, its id, and who signed it. What nobody signed gives way to the same report with a signature, and never takes its place.
+ * Stores the TLS reports of others about the mail domains of this server. A report is stored once, identified by its
+ * organisation, its id and its signer. A signed report replaces the same report without a signature, never the reverse.
  */
 import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -11,7 +11,7 @@ export interface ReceivedTlsReport extends TlsReport {
   readonly id: string
   readonly via: TlsReportArrival['via']
   readonly peer: string
-  /** The domain whose signature proves it; '' = nobody's, so that anybody may have written it. */
+  /** The domain that signed it; '' = unsigned, so anybody may have written it. */
   readonly signer: string
   readonly successes: number
   readonly failures: number
@@ -29,7 +29,7 @@ const STORE = sql`
 `
 const DELETE_UNSIGNED = `DELETE FROM received_tls_reports WHERE organization = $1 AND report_id = $2 AND signer = ''`
 
-/** Inside a transaction. False when it was known. */
+/** Call it in a transaction. False when the report is already stored. */
 export async function storeTlsReport(tx: Queryable, one: NewTlsReport): Promise<boolean> {
   if (one.signer !== '') await tx.query(DELETE_UNSIGNED, [one.organization, one.reportId])
   const { rowCount } = await tx.query(STORE, [
@@ -49,7 +49,7 @@ export async function storeTlsReport(tx: Queryable, one: NewTlsReport): Promise<
   return rowCount === 1
 }
 
-/** As far as a number goes: who reports more sessions than that counts for that many. */
+/** The sum, limited to the largest safe integer. */
 export function sumOf(policies: readonly TlsReportPolicy[], what: 'successes' | 'failures'): number {
   return Math.min(
     Number.MAX_SAFE_INTEGER,
@@ -57,10 +57,10 @@ export function sumOf(policies: readonly TlsReportPolicy[], what: 'successes' | 
   )
 }
 
-/** src/domains/records.ts */
+/** The bounce subdomain (src/domains/records.ts). */
 const BOUNCE = /^bounce\./
 
-/** Mail domains among these that are ours: the bounce domain, this server, and the bounce subdomains of sending domains. */
+/** The names that are mail domains of this server: those in `always`, and bounce subdomains of sending domains. */
 export async function findOwnDomains(
   db: Queryable,
   names: readonly string[],
@@ -74,7 +74,7 @@ export async function findOwnDomains(
 }
 
 interface ReportFilter {
-  /** Only those that tell of failures. */
+  /** Only reports with failures. */
   readonly isFailing: boolean
   readonly limit: number
 }
@@ -98,7 +98,7 @@ export async function listReceivedTlsReports(
   return rows
 }
 
-/** As programs are told of it, by the api and the command line. */
+/** The JSON form for the api and the command line. */
 export function serializeTlsReport({
   reportId,
   beginsAt,

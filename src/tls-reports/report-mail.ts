@@ -1,4 +1,4 @@
-/** A report by mail (RFC 8460 5.3): signed and sent like any other, with the null sender, and whatever TLS its receiver can do. */
+/** Composes a TLS report by mail (RFC 8460 5.3): signed, with the null sender, and sent even if TLS fails. */
 import type { Submission } from '#src/messages/submission.ts'
 import type { ReportDestination } from './destinations.ts'
 import { reportId, type TlsReportHeader } from './report.ts'
@@ -55,7 +55,8 @@ function composeRaw(
   { id, subject, date }: { id: string; subject: string; date: Date },
 ): Buffer {
   const boundary = `=_${id.replaceAll('-', '')}`
-  const name = `${about.organization}!${about.domain}!${secondsOf(`${about.day}T00:00:00Z`)}!${secondsOf(`${about.day}T23:59:59Z`)}.json.gz`
+  const [begin, end] = [secondsOf(`${about.day}T00:00:00Z`), secondsOf(`${about.day}T23:59:59Z`)]
+  const name = `${about.organization}!${about.domain}!${begin}!${end}.json.gz`
   const lines = [
     `From: <${sender.address}>`,
     `To: <${to.address}>`,

@@ -1,21 +1,21 @@
-/** The aggregate report on TLS of one domain and day, as RFC 8460 4 has it. Pure. */
+/** Composes the aggregate TLS report of one domain and day (RFC 8460 4). Pure. */
 export interface ReportedPolicy {
   readonly type: 'tlsa' | 'sts' | 'no-policy-found'
-  /** The policy as it was published, line by line. */
+  /** The published policy, line by line. */
   readonly lines: readonly string[]
-  /** Patterns, of MTA-STS. */
+  /** The `mx` patterns of MTA-STS. */
   readonly mx: readonly string[]
 }
 
-/** Sessions with the same fate. */
+/** The number of sessions with the same result. */
 export interface TlsResult {
   readonly policy: ReportedPolicy
-  /** success, or a failure as RFC 8460 4.3 names it. */
+  /** `success`, or a failure type of RFC 8460 4.3. */
   readonly result: string
   readonly mxHost: string
-  /** '' where nothing was connected to. */
+  /** '' when no connection was made. */
   readonly mxAddress: string
-  /** Of a failure; each '' where it is not known. */
+  /** Details of a failure; each '' when unknown. */
   readonly sendingIp: string
   readonly mxHelo: string
   readonly reason: string

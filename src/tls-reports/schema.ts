@@ -1,6 +1,6 @@
 /**
- * A report on TLS with our own mail domains, as others write it (RFC 8460 4): the fields that the standard has, bounded in number and
- * length, with nothing in them that could steer a terminal. What is not a report by the standard is none. Pure.
+ * Parses a TLS report of another organisation about the mail domains of this server (RFC 8460 4): the fields of the
+ * standard, limited in number and length, without control characters. Anything else is rejected. Pure.
  */
 import { z } from 'zod'
 
@@ -8,7 +8,7 @@ const MAX_POLICIES = 50
 const MAX_DETAILS = 200
 const MAX_LINES = 100
 
-/** Text of strangers, cut to so many characters. */
+/** Untrusted text, truncated to `most` characters. */
 const boundedText = (most: number): z.ZodType<string> =>
   z.string().transform((text) =>
     text
@@ -21,7 +21,7 @@ const optionalText = boundedText(255)
   .nullish()
   .transform((text) => text ?? null)
 const count = z.int().min(0)
-/** The standard says a list of strings and its own example is one string. */
+/** The standard requires a list of strings, but its own example has one string. */
 const list = z
   .union([boundedText(255).transform((one) => [one]), z.array(boundedText(255))])
   .nullish()
@@ -99,7 +99,7 @@ const report = z
 export type TlsReport = z.output<typeof report>
 export type TlsReportPolicy = TlsReport['policies'][number]
 
-/** Or in words what is wrong with it. */
+/** The report, or the reason why the text is not a report. */
 type ParsedReport = { readonly ok: true; readonly report: TlsReport } | { readonly ok: false; readonly why: string }
 
 /** `text` as it came. */
@@ -108,10 +108,11 @@ export function parseTlsReport(text: string): ParsedReport {
   try {
     json = JSON.parse(text)
   } catch {
-    return { ok: false, why: 'it is no JSON' }
+    return { ok: false, why: 'it is not JSON' }
   }
   const read = report.safeParse(json)
   if (read.success) return { ok: true, report: read.data }
   const [issue] = read.error.issues
-  return { ok: false, why: `${issue?.path.join('.').slice(0, 100) ?? ''}: ${issue?.message ?? 'it is no report'}` }
+  const path = issue?.path.join('.').slice(0, 100) ?? ''
+  return { ok: false, why: `${path}: ${issue?.message ?? 'it is not a TLS report'}` }
 }

@@ -1,12 +1,12 @@
 /**
- * Sends the reports of days that are over, one for each domain that asks for them (RFC 8460): by mail from TLS_REPORT_FROM, or by HTTPS.
- * A report that cannot be delivered is tried again with growing waits, for a day. Several workers share them by claims; one that dies
- * after a mail was accepted and before that was written down finds it again by its idempotency key. A post may come twice: its report-id
- * is the same.
+ * Sends the TLS reports of past days to each domain that requests them (RFC 8460): by mail from TLS_REPORT_FROM, or by
+ * HTTPS. A failed report is retried with growing delays for a day. Workers share the reports by claims. A crash after a
+ * mail was accepted and before this was stored: its idempotency key prevents a duplicate. A POST may arrive twice, with
+ * the same report-id.
  */
 import { gzipSync } from 'node:zlib'
 import type { Context } from '#src/context.ts'
-import type { DnsAnswer, DomainDns } from '#src/domains/domain-dns.ts'
+import type { DnsQueryResult, DomainDns } from '#src/domains/domain-dns.ts'
 import { newId } from '#src/platform/id.ts'
 import { parseAddress } from '#src/mail/address.ts'
 import type { Acceptor } from '#src/messages/accept.ts'
@@ -32,7 +32,7 @@ interface DueReport {
 const BATCH = 20
 const MAX_TRIES = 6
 const POST_MS = 30_000
-/** Reports of all senders at midnight would be a flood (RFC 8460 4.1). */
+/** Spread over this time, because all senders would report at midnight (RFC 8460 4.1). */
 const SPREAD = '4 hours'
 
 const DELETE_OLD_RESULTS = `DELETE FROM tls_results WHERE day < $1::date - 3`
@@ -73,7 +73,7 @@ const SENDER = sql`
   LIMIT 1
 `
 
-/** One round; true when there may be more. `from`: TLS_REPORT_FROM. */
+/** Sends one batch; true when there may be more. `from`: TLS_REPORT_FROM. */
 export async function sendTlsReports(reporting: TlsReporting, from: string): Promise<boolean> {
   const {
     ctx: { db, clock, config, log },
@@ -85,7 +85,7 @@ export async function sendTlsReports(reporting: TlsReporting, from: string): Pro
   await db.query(DELETE_OLD_REPORTS, [today])
   const sender = await findSender(reporting, from)
   if (sender === null) {
-    log.warn({ from }, 'TLS reports wait: TLS_REPORT_FROM is no address of a verified sending domain')
+    log.warn({ from }, 'TLS reports are not sent: TLS_REPORT_FROM must be an address of a verified sending domain')
     return false
   }
   const { rows } = await db.query<DueReport>(CLAIM, [now, config.retryScale])
@@ -123,11 +123,11 @@ async function sendReport(
     domain,
     isDone ? 'sent' : 'given_up',
   ])
-  log.info({ domain, day, to: destinations?.length ?? 0 }, isDone ? 'TLS report sent' : 'TLS report given up')
+  log.info({ domain, day, to: destinations?.length ?? 0 }, isDone ? 'TLS report sent' : 'TLS report failed')
 }
 
-/** Null while DNS fails. None where nobody asks any more. */
-function destinationsOf(record: DnsAnswer<string>): ReportDestination[] | null {
+/** Null while DNS fails; empty when the domain no longer requests reports. */
+function destinationsOf(record: DnsQueryResult<string>): ReportDestination[] | null {
   return record.kind === 'failed' ? null : parseDestinations(record.records)
 }
 

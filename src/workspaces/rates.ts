@@ -1,7 +1,7 @@
 /**
- * How each workspace's mail is taken, by the hour: delivered, refused for good as nobody is there, complained about. A workspace whose
- * rates are bad harms all others that leave by the same addresses, so it is judged by them. Counts are added in batches by whoever learns
- * of results; one that is lost with its process makes no difference.
+ * Bounce and complaint rates of each workspace: deliveries, hard bounces and complaints per hour. A workspace with bad
+ * rates harms the reputation of all workspaces that share its sources, so its mail is paused. Processes add counts in
+ * batches; counts that a crash loses make no difference.
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Queryable } from '#src/stores/db.ts'
@@ -23,7 +23,7 @@ export interface RateThresholds {
   /** Shares from 0 to 1. */
   readonly bounces: number
   readonly complaints: number
-  /** Fewer results than this say nothing. */
+  /** The minimum number of results for a decision. */
   readonly minimum: number
 }
 
@@ -33,7 +33,7 @@ export interface BadRate {
   readonly reason: string
 }
 
-/** Null while there is nothing to object to. */
+/** Compares the rates with the thresholds; null when none is exceeded. */
 export function evaluateRates(
   { delivered, hard, complaints }: ResultCounts,
   thresholds: RateThresholds,
@@ -41,13 +41,13 @@ export function evaluateRates(
   const results = delivered + hard
   if (results < thresholds.minimum) return null
   const of = (count: number, all: number, what: string): string =>
-    `${percent(count / all)} of ${all} mails ${what}, more than `
+    `${percent(count / all)} of ${all} messages ${what}, more than `
   if (hard / results > thresholds.bounces)
-    return { cause: 'bounces', reason: of(hard, results, 'went to nobody') + percent(thresholds.bounces) }
+    return { cause: 'bounces', reason: of(hard, results, 'hard bounced') + percent(thresholds.bounces) }
   if (delivered > 0 && complaints / delivered > thresholds.complaints)
     return {
       cause: 'complaints',
-      reason: of(complaints, delivered, 'were complained about') + percent(thresholds.complaints),
+      reason: of(complaints, delivered, 'had complaints') + percent(thresholds.complaints),
     }
   return null
 }
@@ -56,7 +56,7 @@ function percent(share: number): string {
   return `${Number((share * 100).toFixed(2))} %`
 }
 
-/** Adds to this hour, several of one workspace together; workspaces that are gone are left out. */
+/** Adds counts to the current hour. Counts of deleted workspaces are ignored. */
 export async function addCounts(db: Queryable, counts: readonly WorkspaceCounts[], now: Date): Promise<void> {
   if (counts.length === 0) return
   await db.query(
@@ -87,7 +87,7 @@ export async function addCounts(db: Queryable, counts: readonly WorkspaceCounts[
   )
 }
 
-/** Of workspaces with at least so many results since then. */
+/** The counts of workspaces with at least `minimum` results since then. */
 export async function readCounts(db: Queryable, since: Date, minimum: number): Promise<WorkspaceCounts[]> {
   return (
     await db.query<WorkspaceCounts>(
@@ -104,7 +104,7 @@ export async function readCounts(db: Queryable, since: Date, minimum: number): P
   ).rows
 }
 
-/** It was judged by these: it begins anew, so that one who lets it go on is not overruled by what was. */
+/** Resets the counts after a pause, so that the old counts do not pause a resumed workspace again. */
 export async function deleteCounts(db: Queryable, workspaceId: string): Promise<void> {
   await db.query('DELETE FROM workspace_hours WHERE workspace_id = $1', [workspaceId])
 }

@@ -1,4 +1,4 @@
-/** What a workspace has used and what it holds, for people. The quota itself is taken in src/messages/quota.ts. */
+/** The usage of a workspace, for display. src/messages/quota.ts counts the quota. */
 import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 
@@ -8,7 +8,7 @@ export interface WorkspaceUsage {
   readonly createdAt: Date
   /** Recipients accepted in the month of `now` (UTC). */
   readonly used: number
-  /** Keys that open something now, by their kind. */
+  /** Active keys that have not expired, by kind. */
   readonly adminKeys: number
   readonly regularKeys: number
 }
@@ -32,13 +32,13 @@ const READ = sql`
   GROUP BY w.id
 `
 
-/** Null when there is no such workspace. */
+/** Null when the workspace does not exist. */
 export async function readUsage(db: Queryable, workspaceId: string, now: Date): Promise<WorkspaceUsage | null> {
   const { rows } = await db.query<WorkspaceUsage>(READ, [workspaceId, now])
   return rows[0] ?? null
 }
 
-/** When a month's quota begins anew: the first moment of the next month (UTC). */
+/** When the monthly quota starts anew: the start of the next month (UTC). */
 export function nextMonth(now: Date): Date {
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1))
 }

@@ -1,10 +1,10 @@
-/** Workspaces: the tenants. Everything else belongs to one and is read only together with its id. */
+/** Workspaces are the tenants. Every other object belongs to one workspace and is only read with its id. */
 import type { Queryable } from '#src/stores/db.ts'
 import { hexOf, idOfHex, isUuid, newId } from '#src/platform/id.ts'
 
 export interface Workspace {
   readonly id: string
-  /** Lower-case hex inside every key of the workspace. */
+  /** Lower-case hex, a part of every API key of the workspace. */
   readonly keyPart: string
   readonly name: string
   readonly plan: string
@@ -25,7 +25,7 @@ export type FoundWorkspace =
 
 const COLUMNS = 'id, key_part AS "keyPart", name, plan, reply_to AS "replyTo", created_at AS "createdAt"'
 
-/** `plan` is a name of config/plans.ts; whoever calls has checked it. */
+/** `plan` is a name of config/plans.ts; the caller has validated it. */
 export async function createWorkspace(db: Queryable, order: NewWorkspace): Promise<{ id: string; keyPart: string }> {
   const id = newId()
   const keyPart = hexOf(id)
@@ -38,7 +38,7 @@ export async function createWorkspace(db: Queryable, order: NewWorkspace): Promi
   return { id, keyPart }
 }
 
-/** By id, by key part, or by name where only one has it. An id is never mistaken for a name. */
+/** Finds a workspace by id, by key part, or by unique name. Text that is an id is never used as a name. */
 export async function findWorkspace(db: Queryable, text: string): Promise<FoundWorkspace> {
   const id = isUuid(text) ? text : /^[0-9a-f]{32}$/i.test(text) ? idOfHex(text) : null
   const column = id === null ? 'name' : 'id'

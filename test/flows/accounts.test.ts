@@ -315,7 +315,11 @@ describe('connected accounts', function () {
       const key = await keyOf(id)
       await office.system.db.query(
         'UPDATE connected_accounts SET access_token = $2, access_expires_at = $3 WHERE id = $1',
-        [id, office.system.encryption.encrypt('account-secret', 'a token of no worth'), new Date(Date.now() + 3_600_000)],
+        [
+          id,
+          office.system.encryption.encrypt('account-secret', 'a token of no worth'),
+          new Date(Date.now() + 3_600_000),
+        ],
       )
       await office.settle(await sent(key, {}), 'sent')
     })
@@ -323,7 +327,7 @@ describe('connected accounts', function () {
       const key = await keyOf(await signIn('provider=corp&email=waits@mailbox.example'))
       oauth.isAway = true
       const id = await sent(key, {})
-      await until(async () => /gave no token: status 503/.test(only(await office.tell(id)).reason ?? ''))
+      await until(async () => /returned no token: status 503/.test(only(await office.tell(id)).reason ?? ''))
       assert.deepEqual([only(await office.tell(id)).tries, only(await office.tell(id)).attempts.length], [0, 0])
       oauth.isAway = false
       await office.settle(id, 'sent')

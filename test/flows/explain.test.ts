@@ -67,7 +67,7 @@ describe('explain', function () {
       },
     })
     const gate = await heldBy(body['email_id'] as unknown as string, 'schedule')
-    assert.deepEqual([gate.until, gate.rule], [at, `scheduled_at ${at}, written in Europe/Berlin`])
+    assert.deepEqual([gate.until, gate.rule], [at, `scheduled_at ${at}, time zone Europe/Berlin`])
   })
 
   it('suppression: its address is on the list', async () => {
@@ -85,7 +85,7 @@ describe('explain', function () {
     await office.open('busy.example', { on: { rcpt: '451 4.7.1 come back later' } })
     const gate = await heldBy(await office.send({ to: 'a@busy.example', tier: 'high' }), 'backoff')
     assert.match(gate.says, /451 4\.7\.1 come back later/)
-    assert.strictEqual(gate.rule, 'tier high: 1 of 4 tries used, waits of 30, 300, 1800 s')
+    assert.strictEqual(gate.rule, 'tier high: 1 of 4 attempts used, backoff 30, 300, 1800 s')
     assert.strictEqual(gate.until, gate.whole.recipients[0]?.next_try_at)
     assert.ok(Date.parse(gate.until ?? '') > Date.now())
   })
@@ -94,7 +94,7 @@ describe('explain', function () {
     office.openNowhere('dead.example')
     const gate = await heldBy(await office.send({ to: 'a@dead.example', tier: 'normal' }), 'backoff')
     assert.match(gate.says, /mx1\.dead\.example/)
-    assert.match(gate.rule ?? '', /^tier normal: 0 of 4 tries used/)
+    assert.match(gate.rule ?? '', /^tier normal: 0 of 4 attempts used/)
   })
 
   it('DNS: a domain whose servers do not answer', async () => {

@@ -163,11 +163,11 @@ export async function stopByReplies(world: World): Promise<Held[]> {
   assert.strictEqual(await setEgressPool(db, { table: 'workspaces', id: lone.workspaceId }, 'lone'), null)
   await until(async () => (await office.tell(receiver)).recipients[0]?.attempts.length === 1)
   return [
-    { what: 'a receiver', id: receiver, why: /yahoo is left alone, as it answered: .*TSS04/ },
+    { what: 'a receiver', id: receiver, why: /yahoo is suspended because of this reply: .*TSS04/ },
     {
       what: 'a workspace at a receiver',
       id: await office.send({ to: 'a@picky.example' }),
-      why: /picky is left alone, as it answered: 451 4\.7\.1 your list/,
+      why: /picky is suspended because of this reply: 451 4\.7\.1 your list/,
     },
     {
       what: 'every source of a pool',
@@ -215,12 +215,12 @@ export async function stopByOthers(world: World): Promise<Held[]> {
     {
       what: 'an account',
       id: await sendAs(world, key, { from: ACCOUNT, to: 'held@far.example' }),
-      why: /account.*(is paused|is stopped).*535/,
+      why: /account.*(is paused|is suspended).*535/,
     },
     {
       what: 'its time',
       id: textOf(scheduled['email_id'] ?? scheduled['id']),
-      why: /it waits for the time that its sender set/,
+      why: /it waits for its scheduled time/,
     },
   ]
   await until(async () => (await db.query(`SELECT FROM connected_accounts WHERE state = 'paused'`)).rows.length === 1)
