@@ -35,7 +35,7 @@ describe('maintenance of automations', () => {
   const left = async (table: string): Promise<number> =>
     (await ctx.db.query<{ n: number }>(`SELECT count(*)::int AS n FROM ${table}`)).rows[0]?.n ?? assert.fail()
 
-  it('ended enrolments and their message links are deleted after 90 days; counts and active enrolments stay', async () => {
+  it('ended enrolments and message links are deleted after 90 days; counts and active ones stay', async () => {
     const mail = { type: 'send_email', id: 'm', subject: 'S', body: 'B', from: 'me@sender.example' }
     const later300 = [
       { type: 'delay', id: 'd', days: 300 },

@@ -420,7 +420,7 @@ describe('slices of automations', () => {
       [],
     ],
     [
-      'an opening after that of a scanner',
+      'an open after the open of a scanner',
       [
         ['email.opened', true],
         ['email.opened', false],

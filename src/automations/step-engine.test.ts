@@ -33,22 +33,22 @@ const BLANK: StepRunInput = {
   refusal: null,
 }
 
-function stepsOf(written: readonly unknown[]): readonly Step[] {
-  const read = readSteps(written)
+function stepsOf(input: readonly unknown[]): readonly Step[] {
+  const read = readSteps(input)
   assert.ok(read.ok, JSON.stringify(read))
   return read.steps
 }
 
-function go(
-  written: readonly unknown[],
+function run(
+  input: readonly unknown[],
   from: Partial<StepRunInput> = {},
   rules: Partial<StepRunRules> = {},
 ): StepRunResult {
-  const program = compileSteps(stepsOf(written))
+  const program = compileSteps(stepsOf(input))
   return runSteps(program, { ...BLANK, step: program.first, ...from }, { ...RULES, ...rules })
 }
 
-const told = ({ end: ending, effects, passed }: StepRunResult): string =>
+const describeRun = ({ end, effects, passed }: StepRunResult): string =>
   [
     ...passed.map(({ id, answer }) => (answer === null ? id : `${id}=${answer ? 'yes' : 'no'}`)),
     ...effects.map((effect) =>
@@ -58,9 +58,9 @@ const told = ({ end: ending, effects, passed }: StepRunResult): string =>
           ? `${effect.isAdded ? '+' : '-'}${effect.tag}`
           : effect.kind,
     ),
-    ending.kind === 'waits'
-      ? `waits at ${ending.step} ${(ending.dueMs - NOW) / 1000} s${ending.event === null ? '' : ` for ${ending.event}`}`
-      : ending.kind,
+    end.kind === 'waits'
+      ? `waits at ${end.step} ${(end.dueMs - NOW) / 1000} s${end.event === null ? '' : ` for ${end.event}`}`
+      : end.kind,
   ].join(' ')
 
 const mail = (id: string): object => ({ type: 'send_email', id, subject: 'S', body: 'B', from: FROM })
@@ -75,155 +75,165 @@ const asks = (id: string, condition: object, yes: object[], no: object[]): objec
 const AUDIENCE = '01900000-0000-7000-8000-000000000001'
 
 describe('a run of automation steps', () => {
-  const ROWS: readonly (readonly [what: string, steps: object[], from: Partial<StepRunInput>, told: string])[] = [
-    ['no steps', [], {}, 'completed'],
-    ['a mail and the end', [mail('m')], {}, 'm mail:m completed'],
+  const ROWS: readonly (readonly [what: string, steps: object[], from: Partial<StepRunInput>, describeRun: string])[] =
     [
-      'a delay leads to what is behind it',
-      [mail('m'), { type: 'delay', id: 'd', days: 1 }, mail('n')],
-      {},
-      'm d mail:m waits at n 86400 s',
-    ],
-    ['a delay at the end is the end', [{ type: 'delay', id: 'd', days: 1 }], {}, 'd completed'],
-    [
-      'after the delay',
-      [mail('m'), { type: 'delay', id: 'd', days: 1 }, mail('n')],
-      { step: 'n' },
-      'n mail:n completed',
-    ],
-    [
-      'a branch, then what is behind',
-      [asks('q', { type: 'has_tag', tag: 'vip' }, [tag('y', 'a')], [tag('n', 'b')]), tag('z', 'c')],
-      {},
-      'q=yes y z +a +c completed',
-    ],
-    [
-      'an empty branch',
-      [asks('q', { type: 'has_tag', tag: 'none' }, [tag('y', 'a')], []), tag('z', 'c')],
-      {},
-      'q=no z +c completed',
-    ],
-    [
-      'a delay at the end of a branch',
-      [asks('q', { type: 'has_tag', tag: 'vip' }, [{ type: 'delay', id: 'd', hours: 1 }], []), tag('z', 'c')],
-      {},
-      'q=yes d waits at z 3600 s',
-    ],
-    [
-      'what a step changed is seen',
-      [tag('t', 'new'), asks('q', { type: 'has_tag', tag: 'new' }, [tag('y', 'a')], [])],
-      {},
-      't q=yes y +new +a completed',
-    ],
-    [
-      'what was taken off is seen',
-      [tag('t', 'vip', 'remove_tag'), asks('q', { type: 'has_tag', tag: 'vip' }, [], [tag('n', 'b')])],
-      {},
-      't q=no n -vip +b completed',
-    ],
-    ['exit', [{ type: 'exit', id: 'x' }, mail('m')], {}, 'x exited'],
-    [
-      'a wait begins',
-      [{ type: 'wait_for_event', id: 'w', event_name: 'paid', hours: 2, yes: [tag('y', 'a')], no: [tag('n', 'b')] }],
-      {},
-      'waits at w 7200 s for paid',
-    ],
-    [
-      'its event came',
-      [{ type: 'wait_for_event', id: 'w', event_name: 'paid', hours: 2, yes: [tag('y', 'a')], no: [tag('n', 'b')] }],
-      { step: 'w', hasWaited: true, receivedEvents: [{ name: 'paid', properties: null }] },
-      'w=yes y +a completed',
-    ],
-    [
-      'its event came before it began',
-      [tag('t', 'x'), { type: 'wait_for_event', id: 'w', event_name: 'paid', hours: 2, yes: [tag('y', 'a')], no: [] }],
-      { receivedEvents: [{ name: 'paid', properties: null }] },
-      't w=yes y +x +a completed',
-    ],
-    [
-      'its time is over',
-      [{ type: 'wait_for_event', id: 'w', event_name: 'paid', hours: 2, yes: [tag('y', 'a')], no: [tag('n', 'b')] }],
-      { step: 'w', hasWaited: true },
-      'w=no n +b completed',
-    ],
-    [
-      'one wait after another begins anew',
+      ['no steps', [], {}, 'completed'],
+      ['a message, then the end', [mail('m')], {}, 'm mail:m completed'],
       [
-        { type: 'wait_for_event', id: 'w', event_name: 'a', hours: 1 },
-        { type: 'wait_for_event', id: 'v', event_name: 'b', hours: 1 },
+        'a delay waits at the following step',
+        [mail('m'), { type: 'delay', id: 'd', days: 1 }, mail('n')],
+        {},
+        'm d mail:m waits at n 86400 s',
       ],
-      { step: 'w', hasWaited: true, receivedEvents: [{ name: 'a', properties: null }] },
-      'w=yes waits at v 3600 s for b',
-    ],
-    [
-      'who wants no mail leaves at the mail',
-      [tag('t', 'a'), mail('m'), tag('u', 'b')],
-      { refusal: 'unsubscribed' },
-      't +a exited',
-    ],
-    ['and only there', [tag('t', 'a')], { refusal: 'unsubscribed' }, 't +a completed'],
-    [
-      'nor does who is taken out of the audience that the mails go to',
-      [{ type: 'remove_from_audience', id: 'r', audience_id: AUDIENCE }, mail('m')],
-      { audienceId: AUDIENCE },
-      'r audience exited',
-    ],
-    [
-      'of another audience it may be',
-      [{ type: 'remove_from_audience', id: 'r', audience_id: AUDIENCE }, mail('m')],
-      {},
-      'r m audience mail:m completed',
-    ],
-    ['a step that is gone', [mail('m')], { step: 'other' }, 'exited'],
-    [
-      'audiences and calls',
+      ['a delay as the last step ends the run', [{ type: 'delay', id: 'd', days: 1 }], {}, 'd completed'],
       [
-        { type: 'add_to_audience', id: 'a', audience_id: AUDIENCE },
-        { type: 'webhook', id: 'h', url: 'https://hook.example/' },
+        'after the delay',
+        [mail('m'), { type: 'delay', id: 'd', days: 1 }, mail('n')],
+        { step: 'n' },
+        'n mail:n completed',
       ],
-      {},
-      'a h audience call completed',
-    ],
-    [
-      'opened: the latest mail',
-      [asks('q', { type: 'opened' }, [tag('y', 'a')], [])],
-      {
-        mails: [
-          { step: 'm', isOpened: true, isClicked: false },
-          { step: 'n', isOpened: false, isClicked: false },
+      [
+        'a branch, then the steps after it',
+        [asks('q', { type: 'has_tag', tag: 'vip' }, [tag('y', 'a')], [tag('n', 'b')]), tag('z', 'c')],
+        {},
+        'q=yes y z +a +c completed',
+      ],
+      [
+        'an empty branch',
+        [asks('q', { type: 'has_tag', tag: 'none' }, [tag('y', 'a')], []), tag('z', 'c')],
+        {},
+        'q=no z +c completed',
+      ],
+      [
+        'a delay at the end of a branch',
+        [asks('q', { type: 'has_tag', tag: 'vip' }, [{ type: 'delay', id: 'd', hours: 1 }], []), tag('z', 'c')],
+        {},
+        'q=yes d waits at z 3600 s',
+      ],
+      [
+        'a condition sees a tag added in the same run',
+        [tag('t', 'new'), asks('q', { type: 'has_tag', tag: 'new' }, [tag('y', 'a')], [])],
+        {},
+        't q=yes y +new +a completed',
+      ],
+      [
+        'a condition sees a tag removed in the same run',
+        [tag('t', 'vip', 'remove_tag'), asks('q', { type: 'has_tag', tag: 'vip' }, [], [tag('n', 'b')])],
+        {},
+        't q=no n -vip +b completed',
+      ],
+      ['exit', [{ type: 'exit', id: 'x' }, mail('m')], {}, 'x exited'],
+      [
+        'a wait begins',
+        [{ type: 'wait_for_event', id: 'w', event_name: 'paid', hours: 2, yes: [tag('y', 'a')], no: [tag('n', 'b')] }],
+        {},
+        'waits at w 7200 s for paid',
+      ],
+      [
+        'a wait ends when its event arrives',
+        [{ type: 'wait_for_event', id: 'w', event_name: 'paid', hours: 2, yes: [tag('y', 'a')], no: [tag('n', 'b')] }],
+        { step: 'w', hasWaited: true, receivedEvents: [{ name: 'paid', properties: null }] },
+        'w=yes y +a completed',
+      ],
+      [
+        'a wait ends at once if its event arrived before',
+        [
+          tag('t', 'x'),
+          { type: 'wait_for_event', id: 'w', event_name: 'paid', hours: 2, yes: [tag('y', 'a')], no: [] },
         ],
-      },
-      'q=no completed',
-    ],
-    [
-      'opened: one that is named',
-      [mail('m'), asks('q', { type: 'opened', step: 'm' }, [tag('y', 'a')], [])],
-      {
-        step: 'q',
-        mails: [
-          { step: 'm', isOpened: true, isClicked: false },
-          { step: 'n', isOpened: false, isClicked: false },
+        { receivedEvents: [{ name: 'paid', properties: null }] },
+        't w=yes y +x +a completed',
+      ],
+      [
+        'a wait times out',
+        [{ type: 'wait_for_event', id: 'w', event_name: 'paid', hours: 2, yes: [tag('y', 'a')], no: [tag('n', 'b')] }],
+        { step: 'w', hasWaited: true },
+        'w=no n +b completed',
+      ],
+      [
+        'a second wait starts after the first',
+        [
+          { type: 'wait_for_event', id: 'w', event_name: 'a', hours: 1 },
+          { type: 'wait_for_event', id: 'v', event_name: 'b', hours: 1 },
         ],
-      },
-      'q=yes y +a completed',
-    ],
-    [
-      'opened: one that was just sent',
-      [mail('m'), asks('q', { type: 'opened' }, [tag('y', 'a')], [])],
-      { mails: [{ step: 'm', isOpened: true, isClicked: true }] },
-      'm q=no mail:m completed',
-    ],
-    ['clicked without any mail', [asks('q', { type: 'clicked' }, [tag('y', 'a')], [])], {}, 'q=no completed'],
-  ]
-  for (const [what, steps, from, expected] of ROWS) it(what, () => assert.strictEqual(told(go(steps, from)), expected))
+        { step: 'w', hasWaited: true, receivedEvents: [{ name: 'a', properties: null }] },
+        'w=yes waits at v 3600 s for b',
+      ],
+      [
+        'a contact that refuses messages exits at the mail step',
+        [tag('t', 'a'), mail('m'), tag('u', 'b')],
+        { refusal: 'unsubscribed' },
+        't +a exited',
+      ],
+      [
+        'a contact that refuses messages passes other steps',
+        [tag('t', 'a')],
+        { refusal: 'unsubscribed' },
+        't +a completed',
+      ],
+      [
+        'a contact removed from the audience of the messages exits at the mail step',
+        [{ type: 'remove_from_audience', id: 'r', audience_id: AUDIENCE }, mail('m')],
+        { audienceId: AUDIENCE },
+        'r audience exited',
+      ],
+      [
+        'a contact removed from another audience continues',
+        [{ type: 'remove_from_audience', id: 'r', audience_id: AUDIENCE }, mail('m')],
+        {},
+        'r m audience mail:m completed',
+      ],
+      ['a step that no longer exists', [mail('m')], { step: 'other' }, 'exited'],
+      [
+        'audiences and calls',
+        [
+          { type: 'add_to_audience', id: 'a', audience_id: AUDIENCE },
+          { type: 'webhook', id: 'h', url: 'https://hook.example/' },
+        ],
+        {},
+        'a h audience call completed',
+      ],
+      [
+        'opened: the latest message',
+        [asks('q', { type: 'opened' }, [tag('y', 'a')], [])],
+        {
+          mails: [
+            { step: 'm', isOpened: true, isClicked: false },
+            { step: 'n', isOpened: false, isClicked: false },
+          ],
+        },
+        'q=no completed',
+      ],
+      [
+        'opened: the message of a given step',
+        [mail('m'), asks('q', { type: 'opened', step: 'm' }, [tag('y', 'a')], [])],
+        {
+          step: 'q',
+          mails: [
+            { step: 'm', isOpened: true, isClicked: false },
+            { step: 'n', isOpened: false, isClicked: false },
+          ],
+        },
+        'q=yes y +a completed',
+      ],
+      [
+        'opened: a message sent in the same run',
+        [mail('m'), asks('q', { type: 'opened' }, [tag('y', 'a')], [])],
+        { mails: [{ step: 'm', isOpened: true, isClicked: true }] },
+        'm q=no mail:m completed',
+      ],
+      ['clicked without any message', [asks('q', { type: 'clicked' }, [tag('y', 'a')], [])], {}, 'q=no completed'],
+    ]
+  for (const [what, steps, from, expected] of ROWS)
+    it(what, () => assert.strictEqual(describeRun(run(steps, from)), expected))
 
   it('a message that cannot be sent now waits at its step with a reason', () => {
-    const walked = go(
+    const result = run(
       [tag('t', 'a'), mail('m')],
       {},
       { obstacle: () => ({ reason: 'the quota is used up', waitMs: 900_000 }) },
     )
-    assert.deepEqual(walked.end, {
+    assert.deepEqual(result.end, {
       kind: 'waits',
       step: 'm',
       dueMs: NOW + 900_000,
@@ -231,7 +241,7 @@ describe('a run of automation steps', () => {
       reason: 'the quota is used up',
     })
     assert.deepEqual(
-      walked.passed.map(({ id }) => id),
+      result.passed.map(({ id }) => id),
       ['t'],
     )
   })
@@ -275,8 +285,8 @@ describe('comparison of attributes', () => {
   ]
   for (const [attribute, operator, value, is] of ROWS) {
     it(`${attribute} ${operator} ${value}: ${is}`, () => {
-      const walked = go([asks('q', { type: 'attribute', attribute, operator, value }, [tag('y', 'yes')], [])])
-      assert.strictEqual(walked.effects.length === 1, is)
+      const result = run([asks('q', { type: 'attribute', attribute, operator, value }, [tag('y', 'yes')], [])])
+      assert.strictEqual(result.effects.length === 1, is)
     })
   }
 })
@@ -299,7 +309,7 @@ describe('timestamps without a zone', () => {
   for (const [found, value] of ROWS) {
     it(`are UTC in any server time zone: ${found} is ${value}`, () => {
       const question = { type: 'attribute', attribute: 'event.at', operator: 'equals', value }
-      assert.strictEqual(go([asks('q', question, [tag('y', 'yes')], [])], { event: { at: found } }).effects.length, 1)
+      assert.strictEqual(run([asks('q', question, [tag('y', 'yes')], [])], { event: { at: found } }).effects.length, 1)
     })
   }
 })
@@ -333,24 +343,24 @@ describe('any steps', () => {
 
   it('a run passes no step twice, continues where it waited, and always ends', () => {
     fc.assert(
-      fc.property(list, fc.infiniteStream(fc.boolean()), (written, luck) => {
-        const read = readSteps(written)
+      fc.property(list, fc.infiniteStream(fc.boolean()), (input, luck) => {
+        const read = readSteps(input)
         if (!read.ok) return // deeper than may be
         const program = compileSteps(read.steps)
         const seen = new Set<string>()
-        let traveller: StepRunInput = { ...BLANK, step: program.first }
+        let runInput: StepRunInput = { ...BLANK, step: program.first }
         for (let rounds = 0; ; rounds++) {
           assert.ok(rounds <= listSteps(read.steps).length + 1)
-          const { end: ending, passed } = runSteps(program, traveller, RULES)
+          const { end, passed } = runSteps(program, runInput, RULES)
           for (const { id } of passed) {
             assert.ok(!seen.has(id), id)
             seen.add(id)
           }
-          if (ending.kind !== 'waits') return
-          assert.ok(program.steps.has(ending.step))
-          const heard =
-            ending.event !== null && luck.next().value === true ? [{ name: ending.event, properties: null }] : []
-          traveller = { ...traveller, step: ending.step, hasWaited: ending.event !== null, receivedEvents: heard }
+          if (end.kind !== 'waits') return
+          assert.ok(program.steps.has(end.step))
+          const receivedEvents =
+            end.event !== null && luck.next().value === true ? [{ name: end.event, properties: null }] : []
+          runInput = { ...runInput, step: end.step, hasWaited: end.event !== null, receivedEvents }
         }
       }),
     )

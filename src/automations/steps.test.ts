@@ -16,28 +16,32 @@ const WHOLE_MAIL = {
   reply_to: null,
 }
 
-function read(written: readonly unknown[]): readonly Step[] {
-  const result = readSteps(written)
+function read(input: readonly unknown[]): readonly Step[] {
+  const result = readSteps(input)
   assert.ok(result.ok, JSON.stringify(result))
   return result.steps
 }
 
-function wrong(written: readonly unknown[]): string[] {
-  const result = readSteps(written)
+function wrong(input: readonly unknown[]): string[] {
+  const result = readSteps(input)
   return result.ok ? [] : result.details.map(({ path }) => path)
 }
 
 /** A step of each kind and the form in which it is stored, without its id. */
-const FORMS: readonly (readonly [what: string, written: object, stored: object])[] = [
+const FORMS: readonly (readonly [what: string, input: object, stored: object])[] = [
   ['a mail', MAIL, WHOLE_MAIL],
   [
-    'a mail by its aliases',
+    'a message by its aliases',
     { kind: 'sendEmail', id: 'm', subject: 'Hi', html: 'x', from_email: { email: 'me@a.example' } },
     WHOLE_MAIL,
   ],
-  ['a mail with its sender in one', { ...MAIL, from: 'Me <me@a.example>' }, { ...WHOLE_MAIL, from_name: 'Me' }],
   [
-    'a mail from a template',
+    'a message with name and address in one field',
+    { ...MAIL, from: 'Me <me@a.example>' },
+    { ...WHOLE_MAIL, from_name: 'Me' },
+  ],
+  [
+    'a message from a template',
     { type: 'email', id: 'm', templateId: AUDIENCE.toUpperCase(), from: 'me@a.example' },
     { ...WHOLE_MAIL, template_id: AUDIENCE, subject: null, body: null },
   ],
@@ -50,14 +54,14 @@ const FORMS: readonly (readonly [what: string, written: object, stored: object])
   ['a delay in parts', { type: 'wait', days: 1, hours: 2 }, { type: 'delay', seconds: 93_600 }],
   ['a delay with a unit', { type: 'delay', config: { amount: 3, unit: 'day' } }, { type: 'delay', seconds: 259_200 }],
   ['a tag', { type: 'Add Tag', tag: 'vip' }, { type: 'add_tag', tag: 'vip' }],
-  ['a tag that goes', { type: 'remove-tag', tag: 'vip' }, { type: 'remove_tag', tag: 'vip' }],
+  ['removal of a tag', { type: 'remove-tag', tag: 'vip' }, { type: 'remove_tag', tag: 'vip' }],
   [
     'an audience',
     { type: 'add_to_audience', audienceId: AUDIENCE },
     { type: 'add_to_audience', audience_id: AUDIENCE },
   ],
   [
-    'an audience that is left',
+    'removal from an audience',
     { type: 'remove_from_audience', audience_id: AUDIENCE },
     { type: 'remove_from_audience', audience_id: AUDIENCE },
   ],
@@ -84,7 +88,7 @@ const FORMS: readonly (readonly [what: string, written: object, stored: object])
     },
   ],
   [
-    'whether it is there',
+    'a test for presence',
     { type: 'condition', if: { type: 'attribute', attribute: 'event.price', operator: 'exists', value: 1 } },
     {
       type: 'condition',
@@ -95,16 +99,16 @@ const FORMS: readonly (readonly [what: string, written: object, stored: object])
   ],
 ]
 
-const REFUSED: readonly (readonly [why: string, written: readonly unknown[], path: string])[] = [
+const REFUSED: readonly (readonly [why: string, input: readonly unknown[], path: string])[] = [
   ['no kind', [{}], '0.type'],
   ['no object', ['exit'], '0'],
-  ['a mail without content', [{ type: 'send_email', from: 'a@b.example' }], '0.template_id'],
-  ['a mail without subject', [{ type: 'send_email', from: 'a@b.example', body: 'x' }], '0.subject'],
-  ['a mail of nobody', [{ type: 'send_email', subject: 'x', body: 'x' }], '0.from'],
-  ['a mail with template and body', [{ ...MAIL, template_id: AUDIENCE }], '0.template_id'],
+  ['a message without content', [{ type: 'send_email', from: 'a@b.example' }], '0.template_id'],
+  ['a message without subject', [{ type: 'send_email', from: 'a@b.example', body: 'x' }], '0.subject'],
+  ['a message without sender', [{ type: 'send_email', subject: 'x', body: 'x' }], '0.from'],
+  ['a message with template and body', [{ ...MAIL, template_id: AUDIENCE }], '0.template_id'],
   ['no time', [{ type: 'delay' }], '0.seconds'],
   ['more than a year', [{ type: 'delay', days: 366 }], '0.seconds'],
-  ['a unit of no clock', [{ type: 'delay', amount: 1, unit: 'moons' }], '0.unit'],
+  ['an unknown unit', [{ type: 'delay', amount: 1, unit: 'moons' }], '0.unit'],
   ['a wait for nothing', [{ type: 'wait_for_event', days: 1 }], '0.event_name'],
   ['a wait without an end', [{ type: 'wait_for_event', event_name: 'e' }], '0.seconds'],
   ['an empty tag', [{ type: 'add_tag', tag: '' }], '0.tag'],
@@ -112,20 +116,24 @@ const REFUSED: readonly (readonly [why: string, written: readonly unknown[], pat
   ['a tag that is too long', [{ type: 'add_tag', tag: 'x'.repeat(101) }], '0.tag'],
   ['no audience', [{ type: 'add_to_audience' }], '0.audience_id'],
   ['no address', [{ type: 'webhook' }], '0.url'],
-  ['no question', [{ type: 'condition' }], '0.condition.type'],
+  ['a condition without type', [{ type: 'condition' }], '0.condition.type'],
   [
-    'a comparison with nothing',
+    'a comparison without value',
     [{ type: 'condition', condition: { type: 'attribute', attribute: 'age', operator: 'gt' } }],
     '0.condition.value',
   ],
   [
-    'an unknown comparison',
+    'an unknown operator',
     [{ type: 'condition', condition: { type: 'attribute', attribute: 'a', operator: '~', value: 1 } }],
     '0.condition.operator',
   ],
-  ['a mail that no step sends', [{ type: 'condition', condition: { type: 'opened', step: 'x' } }], '0.condition.step'],
   [
-    'the step of no mail',
+    'a reference to an unknown mail step',
+    [{ type: 'condition', condition: { type: 'opened', step: 'x' } }],
+    '0.condition.step',
+  ],
+  [
+    'a reference to a step that sends nothing',
     [
       { type: 'exit', id: 'x' },
       { type: 'condition', condition: { type: 'clicked', step: 'x' } },
@@ -141,9 +149,9 @@ const REFUSED: readonly (readonly [why: string, written: readonly unknown[], pat
     '1.no.0.id',
   ],
   ['an id with spaces', [{ type: 'exit', id: 'a b' }], '0.id'],
-  ['a branch that is no list', [{ type: 'condition', condition: 'opened', yes: {} }], '0.yes'],
+  ['a branch that is not a list', [{ type: 'condition', condition: 'opened', yes: {} }], '0.yes'],
   [
-    'what is wrong inside of a branch',
+    'an invalid step inside a branch',
     [{ type: 'exit' }, { type: 'condition', condition: 'opened', yes: [{ type: 'add_tag' }] }],
     '1.yes.0.tag',
   ],
@@ -161,15 +169,15 @@ describe('steps', () => {
       Object.keys(STEP_KINDS).toSorted((a, b) => a.localeCompare(b)),
     )
   })
-  for (const [what, written, stored] of FORMS) {
+  for (const [what, input, stored] of FORMS) {
     it(`reads ${what}`, () => {
-      const [step] = read([written])
+      const [step] = read([input])
       assert.deepEqual(step, { id: step?.id, ...stored })
       assert.deepEqual(read([step]), [step], 'what is answered can be sent back')
     })
   }
-  for (const [why, written, path] of REFUSED)
-    it(`rejects ${why} and reports the path`, () => assert.ok(wrong(written).includes(path), wrong(written).join()))
+  for (const [why, input, path] of REFUSED)
+    it(`rejects ${why} and reports the path`, () => assert.ok(wrong(input).includes(path), wrong(input).join()))
 
   it('gives each step an id and keeps existing ids', () => {
     const [end, both] = [
@@ -198,7 +206,7 @@ describe('steps', () => {
     assert.deepEqual([wrong([mail, mail]), wrong([mail, mail, mail])], [[], ['']])
   })
   it('never throws, and accepts its own output unchanged', () => {
-    const leaf = fc.oneof(fc.jsonValue({ maxDepth: 1 }), fc.constantFrom(...FORMS.map(([, written]) => written)))
+    const leaf = fc.oneof(fc.jsonValue({ maxDepth: 1 }), fc.constantFrom(...FORMS.map(([, input]) => input)))
     const question = fc.constantFrom('opened', { type: 'has_tag', tag: 'a' })
     const { step } = fc.letrec<{ step: unknown }>((tie) => {
       const fields = {
@@ -216,8 +224,8 @@ describe('steps', () => {
       }
     })
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 5 }), (written) => {
-        const result = readSteps(written)
+      fc.property(fc.array(step, { maxLength: 5 }), (input) => {
+        const result = readSteps(input)
         if (result.ok) assert.deepEqual(readSteps(JSON.parse(JSON.stringify(result.steps)) as unknown[]), result)
         else assert.ok(result.details.length > 0)
       }),

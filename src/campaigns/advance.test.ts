@@ -116,7 +116,7 @@ describe('steps of a campaign', function () {
   })
   const figures = async (id: string) => (await readStatistics(ctx.db, id)).all
 
-  it('a stalled receiver gets a limited share of the queue and delays no other; later it gets each message once', async () => {
+  it('a stalled receiver gets a limited share of the queue, delays no other, and later gets all once', async () => {
     const id = await begin([
       [SLOW, 6000],
       ['quick.example', 600],

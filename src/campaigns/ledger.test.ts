@@ -102,7 +102,7 @@ describe('send times in a ledger', () => {
     const found = Object.fromEntries(rows.map(({ zone, at }) => [zone ?? '', at.toISOString().slice(11, 16)]))
     assert.deepEqual(found, { ...zones, '': '03:30' })
   })
-  it('contains members who joined just before the start, even by a clock slightly ahead, but none who join later', async () => {
+  it('contains members who joined just before the start, by a clock slightly ahead, too, but none later', async () => {
     const id = await begin(3, {})
     await ctx.db.query(
       sql`

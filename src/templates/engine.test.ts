@@ -86,7 +86,8 @@ const HELPER_CASES: readonly [body: string, params: object, output: string][] = 
     'today 7 u ',
   ],
   [
-    '{{#if a}}1{{else}}2{{/if}}{{#unless a}}3{{/unless}}{{#each l}}{{@index}}{{this}}{{/each}}{{#with o}}{{k}}{{/with}}{{lookup l 1}}',
+    '{{#if a}}1{{else}}2{{/if}}{{#unless a}}3{{/unless}}' +
+      '{{#each l}}{{@index}}{{this}}{{/each}}{{#with o}}{{k}}{{/with}}{{lookup l 1}}',
     { a: [], l: ['x', 'y'], o: { k: 'K' } },
     '230x1yKy',
   ],
@@ -95,7 +96,8 @@ const HELPER_CASES: readonly [body: string, params: object, output: string][] = 
 
 const HOSTILE: readonly [body: string, params: string, output: string][] = [
   [
-    '[{{__proto__}}][{{constructor}}][{{constructor.constructor}}][{{toString}}][{{a.constructor.name}}][{{a.__proto__}}]',
+    '[{{__proto__}}][{{constructor}}][{{constructor.constructor}}]' +
+      '[{{toString}}][{{a.constructor.name}}][{{a.__proto__}}]',
     '{"a":"x"}',
     '[][][][][][]',
   ],

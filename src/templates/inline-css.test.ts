@@ -25,13 +25,13 @@ const CASES: readonly [rule: string, css: string, html: string, inlined: string]
     '<p style="margin: 0; color: blue;">x</p>',
   ],
   [
-    'unless the sheet is important',
+    '!important in the sheet wins over the element',
     'p{color:red !important}',
     '<p style="color:blue">x</p>',
     '<p style="color: red;">x</p>',
   ],
   [
-    'the stronger selector wins',
+    'the more specific selector wins',
     '#i{color:red} p{color:blue}',
     '<p id="i">x</p>',
     '<p style="color: red;" id="i">x</p>',
@@ -43,13 +43,13 @@ const CASES: readonly [rule: string, css: string, html: string, inlined: string]
     '<p>x</p>',
   ],
   [
-    'structure is counted where nothing repeats',
+    'positional selectors apply if no block repeats elements',
     'p:first-child{color:red}',
     '<div><p>x</p><p>y</p></div>',
     '<div><p style="color: red;">x</p><p>y</p></div>',
   ],
   [
-    'and not where something does',
+    'positional selectors stay in the sheet if a block repeats elements',
     'td:first-child{color:red}',
     '{{#each l}}<td>x</td>{{/each}}',
     '{{#each l}}<td>x</td>{{/each}}',
@@ -62,13 +62,13 @@ const CASES: readonly [rule: string, css: string, html: string, inlined: string]
     '<P style="color: red;"  CLASS=a >x<BR style="color: red;"/>',
   ],
   [
-    'what has no closing tag',
+    'elements without end tags',
     'li{color:red}',
     '<ul><li>a<li>b</ul>',
     '<ul><li style="color: red;">a<li style="color: red;">b</ul>',
   ],
   [
-    'comments, entities and what only Outlook reads stay',
+    "comments, entities and Outlook's conditional comments stay",
     'p{color:red}',
     '<!--[if mso]><p>x</p><![endif]--><p>&nbsp;&amp;<p>',
     '<!--[if mso]><p>x</p><![endif]--><p style="color: red;">&nbsp;&amp;<p style="color: red;">',
@@ -86,7 +86,7 @@ const CASES: readonly [rule: string, css: string, html: string, inlined: string]
     '<p style="color: red; top:{{a}}">x</p>',
   ],
   [
-    'with its quotes',
+    'an expression in a style attribute keeps its quotes',
     'p{font:"x"}',
     `<p style='top:{{default a "1"}}'>x</p>`,
     `<p style='font: &#39;x&#39;; top:{{default a "1"}}'>x</p>`,
@@ -98,21 +98,21 @@ const CASES: readonly [rule: string, css: string, html: string, inlined: string]
     '<p style="color: {{default c "red"}}; top: 0;">x</p>',
   ],
   ['a sheet with blocks is left alone', '{{#if a}}p{color:red}{{/if}}', '<p>x</p>', '<p>x</p>'],
-  ['so is one with values that are put in as they are', 'p{color:{{{c}}} ;}', '<p>x</p>', '<p>x</p>'],
+  ['a sheet with unescaped values is left alone', 'p{color:{{{c}}} ;}', '<p>x</p>', '<p>x</p>'],
   [
-    'a style that is none stays',
+    'an invalid style attribute stays',
     'p{color:red}',
     '<p style="<p class=">x</p><p style="top:0">y</p>',
     '<p style="color: red; <p class=">x</p><p style="color: red; top:0">y</p>',
   ],
   [
-    'where one is none, the others stay too',
+    'one invalid style attribute keeps all others unchanged',
     'p{color:red}',
     '<p style="<p class=">x</p><p style=top:0>y</p><p style>z</p>',
     '<p style="color: red; <p class=">x</p><p style="color: red; top:0">y</p><p style="color: red; ">z</p>',
   ],
   [
-    'a class that depends',
+    'a conditional class',
     '.a{color:red}',
     '<p class="{{#if x}} a {{/if}}">x</p><p class="a {{k}}">y</p>',
     '<p class="{{#if x}} a {{/if}}">x</p><p style="color: red;" class="a {{k}}">y</p>',
@@ -129,9 +129,9 @@ const CASES: readonly [rule: string, css: string, html: string, inlined: string]
     '<table>{{#each r}}<tr><td>{{this}}</td></tr>{{/each}}</table>',
     '<table>{{#each r}}<tr><td style="color: red;">{{this}}</td></tr>{{/each}}</table>',
   ],
-  ['CSS that does not end', 'p{color:red', '<p>x</p>', '<p>x</p>'],
+  ['CSS without its closing brace', 'p{color:red', '<p>x</p>', '<p>x</p>'],
   [
-    'variables of CSS',
+    'CSS custom properties',
     ':root{--c:red} p{color:var(--c)}',
     '<html><p>x</p></html>',
     '<html><p style="color: red;">x</p></html>',
@@ -153,44 +153,45 @@ describe('inlining of CSS', () => {
   }
 
   const WHOLE: readonly [rule: string, html: string, inlined: string][] = [
-    ['no style sheet: nothing is written', '<p class="a"  >x<br></P>', '<p class="a"  >x<br></P>'],
+    ['without a style sheet nothing changes', '<p class="a"  >x<br></P>', '<p class="a"  >x<br></P>'],
     [
       'a sheet in a block',
       '{{#if a}}<style>p{color:red}</style>{{/if}}<p>x</p>',
       '{{#if a}}<style>p{color:red}</style>{{/if}}<p>x</p>',
     ],
     [
-      'a block that opens what another closes',
+      'a block that opens an element that another block closes',
       '<style>.x p{top:0}</style>{{#if a}}<div class="x">{{else}}<div class="y">{{/if}}<p>x</p></div>',
       '<style>.x p{top:0}</style>{{#if a}}<div class="x">{{else}}<div class="y">{{/if}}<p>x</p></div>',
     ],
     [
-      'a block that closes what stands outside',
+      'a block that closes an element opened outside of it',
       '<style>p{top:0}</style><div>{{#if a}}</div><p>{{/if}}',
       '<style>p{top:0}</style><div>{{#if a}}</div><p>{{/if}}',
     ],
     [
-      'blocks with whole elements, or with end tags left out',
+      'blocks with complete elements, or with omitted end tags',
       '<style>li{top:0}</style><ul>{{#each l}}<li>{{#if a}}<b>x</b><br>{{else}}<img/>{{/if}}{{/each}}</ul>',
-      '<style>li{top:0}</style><ul>{{#each l}}<li style="top: 0;">{{#if a}}<b>x</b><br>{{else}}<img/>{{/if}}{{/each}}</ul>',
+      '<style>li{top:0}</style><ul>' +
+        '{{#each l}}<li style="top: 0;">{{#if a}}<b>x</b><br>{{else}}<img/>{{/if}}{{/each}}</ul>',
     ],
     [
-      'tags that nobody closes, outside of blocks',
+      'unclosed tags outside of blocks',
       '<style>p{top:0}</style><div></b>{{#if a}}<p>x</p>{{/if}}',
       '<style>p{top:0}</style><div></b>{{#if a}}<p style="top: 0;">x</p>{{/if}}',
     ],
     [
-      'selectors of neighbours where a block may bring one',
+      'sibling selectors if a block may add a sibling',
       '<style>p + p{top:0}</style>{{#if a}}<p>x</p>{{/if}}<p>y</p>',
       '<style>p + p{top:0}</style>{{#if a}}<p>x</p>{{/if}}<p>y</p>',
     ],
     [
-      'selectors of neighbours elsewhere',
+      'sibling selectors without blocks',
       '<style>p + p{top:0}</style><p>x</p><p>y</p>',
       '<style>p + p{top:0}</style><p>x</p><p style="top: 0;">y</p>',
     ],
     [
-      'a sheet behind a block',
+      'a sheet after a block',
       '{{#if a}}b{{/if}}<style>p{top:0}</style><p>x</p>',
       '{{#if a}}b{{/if}}<style>p{top:0}</style><p style="top: 0;">x</p>',
     ],

@@ -46,7 +46,8 @@ const KEPT: readonly [rule: string, body: string, seen: readonly RegExp[], unsee
   [
     'a block in an attribute',
     mail(
-      '<mj-section background-color="{{#if a}}#ffffff{{else}}#000000{{/if}}"><mj-column><mj-text>x</mj-text></mj-column></mj-section>',
+      '<mj-section background-color="{{#if a}}#ffffff{{else}}#000000{{/if}}">' +
+        '<mj-column><mj-text>x</mj-text></mj-column></mj-section>',
     ),
     [/background-color:#ffffff/, /bgcolor="#ffffff"/],
     /#000000;margin/,
@@ -54,7 +55,8 @@ const KEPT: readonly [rule: string, body: string, seen: readonly RegExp[], unsee
   [
     'a value with quotes in an attribute',
     mail(
-      '<mj-section background-color="{{default none "#00ff00"}}"><mj-column><mj-text>x</mj-text></mj-column></mj-section>',
+      '<mj-section background-color="{{default none "#00ff00"}}">' +
+        '<mj-column><mj-text>x</mj-text></mj-column></mj-section>',
     ),
     [/background-color:#00ff00/],
   ],
@@ -72,7 +74,8 @@ const KEPT: readonly [rule: string, body: string, seen: readonly RegExp[], unsee
     'the head',
     mail(
       column('<mj-text>x</mj-text>'),
-      '<mj-head><mj-title>{{name}}</mj-title><mj-preview>{{#if a}}soon{{/if}}</mj-preview><mj-style>.x{color:{{colour}} }</mj-style></mj-head>',
+      '<mj-head><mj-title>{{name}}</mj-title><mj-preview>{{#if a}}soon{{/if}}</mj-preview>' +
+        '<mj-style>.x{color:{{colour}} }</mj-style></mj-head>',
     ),
     [/<title>A &amp; B<\/title>/, />soon</, /\.x\{color:#123456 \}/],
   ],

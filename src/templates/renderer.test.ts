@@ -126,14 +126,16 @@ describe('the renderer', () => {
   }).timeout(30_000)
 
   const RUNAWAYS: readonly [what: string, body: string][] = [
-    ['CSS that names itself', '<style>:root{--a:var(--a)}p{color:var(--a)}</style><html><p>x</p></html>'],
+    ['CSS with a cyclic custom property', '<style>:root{--a:var(--a)}p{color:var(--a)}</style><html><p>x</p></html>'],
     [
       'very many rules for very many elements',
       `<style>${'p p p p b{top:0}'.repeat(3000)}</style>${'<p>'.repeat(3000)}<b>x</b>`,
     ],
     [
       'MJML of very many elements',
-      `<mjml><mj-body>${'<mj-section><mj-column><mj-text>x</mj-text></mj-column></mj-section>'.repeat(14_000)}</mj-body></mjml>`,
+      '<mjml><mj-body>' +
+        '<mj-section><mj-column><mj-text>x</mj-text></mj-column></mj-section>'.repeat(14_000) +
+        '</mj-body></mjml>',
     ],
   ]
   for (const [what, body] of RUNAWAYS) {

@@ -55,7 +55,7 @@ const check = (body: string, more: object = {}): Promise<Review> =>
     partials: { foot: '\n{{who}}<img src=x>' },
     ...AUTHOR,
   })
-const told = ({ findings }: Review): string[] =>
+const rulesOf = ({ findings }: Review): string[] =>
   findings
     .filter(({ rule }) => rule !== 'missing-unsubscribe-url')
     .map(({ rule, part, line }) => `${rule} ${part} ${line}`)
@@ -63,7 +63,8 @@ const told = ({ findings }: Review): string[] =>
 const FOUND: readonly [what: string, body: string, found: string[], more?: object][] = [
   [
     'nothing',
-    '<p>{{firstName}} {{last_name}} {{plan}} {{attributes.plan}} {{code}} {{code.x}} {{campaign.name}} {{workspace.name}} {{event.any.thing}}</p>',
+    '<p>{{firstName}} {{last_name}} {{plan}} {{attributes.plan}} {{code}} {{code.x}} ' +
+      '{{campaign.name}} {{workspace.name}} {{event.any.thing}}</p>',
     [],
   ],
   [
@@ -90,7 +91,8 @@ const FOUND: readonly [what: string, body: string, found: string[], more?: objec
   ['images', '<p>\n<img src="{{code}}"><IMG SRC=x ALT=""><img alt="{{code}}">', ['image-without-alt body 2']],
   [
     'images of MJML',
-    '<mjml><mj-body><mj-section><mj-column>\n<mj-image src="x"/><mj-image src="x" alt="y"/></mj-column></mj-section></mj-body></mjml>',
+    '<mjml><mj-body><mj-section><mj-column>\n' +
+      '<mj-image src="x"/><mj-image src="x" alt="y"/></mj-column></mj-section></mj-body></mjml>',
     ['image-without-alt body 2'],
   ],
   ['HTML without text', '<p>x</p>', ['missing-text-part null null'], { text: null }],
@@ -132,7 +134,7 @@ describe('a review', () => {
       ))
 
   for (const [what, body, found, more = {}] of FOUND)
-    it(`finds ${what}`, async () => assert.deepEqual(told(await check(body, { sampleData: null, ...more })), found))
+    it(`finds ${what}`, async () => assert.deepEqual(rulesOf(await check(body, { sampleData: null, ...more })), found))
 
   it('returns the generated text, and limits the number of findings', async () => {
     assert.strictEqual(
