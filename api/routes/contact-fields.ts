@@ -1,6 +1,6 @@
 /**
  * The fields of a contact in requests: both spellings (snake_case and camelCase), combined into one form.
- * src/contacts/rules.ts decides which values are valid. `null` or an empty text clears a field; an omitted field
+ * src/contacts/field-rules.ts decides which values are valid. `null` or an empty text clears a field; an omitted field
  * keeps its stored value.
  */
 import { z } from 'zod'

@@ -122,7 +122,10 @@ describe('pages of an audience', () => {
       do: fc.constantFrom('remove' as const, 'toggle' as const, 'rename' as const),
       n: fc.integer({ min: 0, max: 1000 }),
     }),
-    fc.record({ do: fc.constantFrom('fold' as const, 'fold' as const, 'rebuild' as const), n: fc.constant(0) }),
+    fc.record({
+      do: fc.constantFrom('applyDeltas' as const, 'applyDeltas' as const, 'rebuild' as const),
+      n: fc.constant(0),
+    }),
   )
   const STEPS: Readonly<Record<string, (n: number) => Promise<unknown>>> = {
     add: (n) => add(n, false),
@@ -130,7 +133,7 @@ describe('pages of an audience', () => {
     remove,
     toggle,
     rename,
-    fold: applyDeltas,
+    applyDeltas,
     rebuild: () => rebuildPaginationIndex(ctx, audienceId),
   }
 
@@ -241,16 +244,16 @@ describe('pages of an audience', () => {
     const [first, second] = [await newAudience(), await newAudience()]
     audienceId = first
     await add(4500, false)
-    const kept = { email: 'kept@x.example' }
+    const retained = { email: 'kept@x.example' }
     for (const id of [first, second])
-      await ctx.db.transaction((tx) => saveContacts(tx, { workspaceId, audienceId: id, now: new Date() }, [kept]))
+      await ctx.db.transaction((tx) => saveContacts(tx, { workspaceId, audienceId: id, now: new Date() }, [retained]))
     await deleteAudience(ctx.db, workspaceId, first)
     while (await purgeDeletedAudiences(ctx.db)) continue
     await applyDeltas()
     const left = await ctx.db.query<{ email: string }>('SELECT email FROM contacts WHERE workspace_id = $1', [
       workspaceId,
     ])
-    assert.deepEqual(left.rows, [kept])
+    assert.deepEqual(left.rows, [retained])
     for (const table of ['memberships', 'membership_changes', 'audience_marks'])
       assert.strictEqual(
         (await ctx.db.query(`SELECT 1 FROM ${table} WHERE audience_id = $1`, [first])).rows.length,

@@ -161,11 +161,13 @@ describe('saving contacts', () => {
   })
 
   it("another workspace's audience and a deleted audience are not found, and nothing is stored", async () => {
-    const stranger = await ctx.newWorkspace()
+    const otherWorkspace = await ctx.newWorkspace()
     const rows = [{ email: 'a@x.example' }]
-    const foreign = await ctx.db.transaction((tx) => saveContacts(tx, { workspaceId: stranger, audienceId, now }, rows))
+    const foreign = await ctx.db.transaction((tx) =>
+      saveContacts(tx, { workspaceId: otherWorkspace, audienceId, now }, rows),
+    )
     assert.deepEqual(foreign, { kind: 'no audience' })
-    assert.strictEqual(await deleteAudience(ctx.db, stranger, audienceId), false)
+    assert.strictEqual(await deleteAudience(ctx.db, otherWorkspace, audienceId), false)
     assert.strictEqual(await deleteAudience(ctx.db, workspaceId, audienceId), true)
     assert.strictEqual(await deleteAudience(ctx.db, workspaceId, audienceId), false)
     const gone = await ctx.db.transaction((tx) => saveContacts(tx, { workspaceId, audienceId, now }, rows))
@@ -175,7 +177,7 @@ describe('saving contacts', () => {
 
   it('a contact that was only in a deleted audience starts afresh; one in another audience stays', async () => {
     const other = await newAudience()
-    const [orphan, kept] = await save([
+    const [orphan, retained] = await save([
       { email: 'orphan@x.example', firstName: 'Old' },
       { email: 'kept@x.example', firstName: 'Kept' },
     ])
@@ -185,10 +187,10 @@ describe('saving contacts', () => {
       ctx.db.transaction((tx) =>
         updateContact(tx, { workspaceId, audienceId: null, now }, id, { lastName: 'x' }).then(({ kind }) => kind),
       )
-    assert.deepEqual([await change(orphan?.contactId), await change(kept?.contactId)], ['no contact', 'changed'])
+    assert.deepEqual([await change(orphan?.contactId), await change(retained?.contactId)], ['no contact', 'changed'])
     const [again, same] = await save([{ email: 'orphan@x.example' }, { email: 'kept@x.example' }], other)
     assert.ok(again?.isNew && again.contactId !== orphan?.contactId)
-    assert.deepEqual(same, { contactId: kept?.contactId, isNew: false, isJoined: false })
+    assert.deepEqual(same, { contactId: retained?.contactId, isNew: false, isJoined: false })
     assert.strictEqual((await contactOf('orphan@x.example'))['first_name'], null)
   })
 

@@ -27,10 +27,10 @@ describe('attempt limits', () => {
   })
   it('allow exactly the maximum of a hundred concurrent attempts', async () => {
     const attempts = createAttemptLimiter(redis, clock)
-    const taken = await Promise.all(
+    const waits = await Promise.all(
       Array.from({ length: 100 }, () => attempts.consume('crowd', { max: 7, windowMs: 60_000 })),
     )
-    assert.strictEqual(taken.filter((wait) => wait === null).length, 7)
+    assert.strictEqual(waits.filter((wait) => wait === null).length, 7)
   })
   it('can be read without counting an attempt, across all processes', async () => {
     const [one, two] = [createAttemptLimiter(redis, clock), createAttemptLimiter(redis, clock)]

@@ -68,8 +68,8 @@ describe('the request rate limit', () => {
   })
 
   it('never rejects an unlimited plan, and reports a large limit for it', () => {
-    const verdict = start(redis).consume('w', null)
-    assert.ok(verdict.isAllowed && verdict.limit === 2_147_483_647 && verdict.remaining === verdict.limit - 1)
+    const result = start(redis).consume('w', null)
+    assert.ok(result.isAllowed && result.limit === 2_147_483_647 && result.remaining === result.limit - 1)
   })
 
   /** Polls until the process knows of `others` requests that it did not count itself. */
@@ -86,9 +86,9 @@ describe('the request rate limit', () => {
     const [one, two] = [start(redis), start(other)]
     for (let i = 0; i < 900; i++) one.consume('shared', 100)
     await learn(two, 'shared', 900)
-    let taken = 0
-    while (two.consume('shared', 100).isAllowed) taken++
-    assert.ok(taken < 100)
+    let allowed = 0
+    while (two.consume('shared', 100).isAllowed) allowed++
+    assert.ok(allowed < 100)
     await until(() => !one.consume('shared', 100).isAllowed)
   })
 

@@ -195,12 +195,12 @@ describe('scores of contacts', () => {
     await run('unscored')
     assert.strictEqual(dns.queries.length - before, 1)
     let queries = 0
-    const nobody = async (): Promise<{ kind: 'failed'; reason: string }> => {
+    const failing = async (): Promise<{ kind: 'failed'; reason: string }> => {
       queries++
       await Promise.resolve()
       return { kind: 'failed', reason: 'test' }
     }
-    const domains = createMailDomainChecker({ mx: nobody, addresses: nobody }, ctx.clock)
+    const domains = createMailDomainChecker({ mx: failing, addresses: failing }, ctx.clock)
     const results = await domains(new Set(Array.from({ length: 5000 }, (_, i) => `${i}.example`)))
     assert.ok(queries <= 60, String(queries))
     assert.deepEqual([results.size, new Set(results.values())], [5000, new Set(['unknown'])])
