@@ -1151,7 +1151,7 @@ export type EmailBouncedEvent = {
   readonly bounce_type: "hard" | "soft" | null
   /** the enhanced status code, such as 5.1.1 */
   readonly bounce_code: string | null
-  /** what kind of trouble it was, such as no-such-user */
+  /** the class of the failure, such as no-such-user */
   readonly bounce_class: string | null
   /** the words of the remote server */
   readonly bounce_message: string | null

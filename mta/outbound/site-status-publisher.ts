@@ -1,6 +1,7 @@
 /**
- * Tells Redis what this process knows of its sites and of domains it could not try (src/queue/site-state.ts), so that `explain` can say
- * what holds a message. Every two seconds, in one pipeline; only what is busy is told. Redis away: told when it is back.
+ * Publishes the status of this process's sites, and of domains that it could not try, to Redis
+ * (src/queue/site-state.ts), so that `explain` can say what holds a message. Publishes busy sites only, every two
+ * seconds, in one pipeline. Redis away: publishes when it is back.
  */
 import type { Context } from '#src/context.ts'
 import type { Attempt } from '#src/messages/outcome.ts'
@@ -9,7 +10,7 @@ import type { CircuitBreaker } from '#mta/transport/circuit-breaker.ts'
 import { pathKey } from '#mta/transport/session-pool.ts'
 
 const PUBLISH_INTERVAL_MS = 2000
-/** Domains in trouble that are told at once; more would be an outage of our own. */
+/** The most deferred domains published at a time; more would be an outage of this process. */
 const MAX_DEFERRED_DOMAINS = 1000
 
 export interface SiteStatusDeps {
@@ -37,19 +38,19 @@ export function createSiteStatusPublisher(
   let deferredDomains = new Map<string, DeferredDomain>()
 
   async function publish(): Promise<void> {
-    const noted = [...deferredDomains]
+    const domains = [...deferredDomains]
     deferredDomains = new Map()
-    const told = new Map<string, DomainFailure>()
-    for (const [domain, { source, ...trouble }] of noted) {
-      const broken = deps.breaker.view(pathKey(await deps.siteOf(domain), source))
-      told.set(domain, { ...trouble, breakerUntilMs: broken?.untilMs ?? null, failures: broken?.failures ?? 0 })
+    const failures = new Map<string, DomainFailure>()
+    for (const [domain, { source, ...failure }] of domains) {
+      const open = deps.breaker.view(pathKey(await deps.siteOf(domain), source))
+      failures.set(domain, { ...failure, breakerUntilMs: open?.untilMs ?? null, failures: open?.failures ?? 0 })
     }
-    await publishSiteStates(ctx.redis, deps.process(), { sites: deps.sites(), troubles: told })
+    await publishSiteStates(ctx.redis, deps.process(), { sites: deps.sites(), failures })
   }
 
   const timer = setInterval(() => {
     publish().catch((error: unknown) =>
-      ctx.log.debug({ err: error }, 'what this process does cannot be told; Redis is away'),
+      ctx.log.debug({ err: error }, 'failed to publish the status of sites; Redis is away'),
     )
   }, PUBLISH_INTERVAL_MS)
   return {

@@ -29,7 +29,7 @@ describe('login', () => {
     server = null
   })
 
-  /** A server that offers this and answers each line by what is given, then with nothing. Answers what it heard after EHLO. */
+  /** A server that offers these mechanisms and sends the given replies. Returns the lines it received after EHLO. */
   async function meet(
     offer: string,
     answers: readonly string[],

@@ -420,7 +420,8 @@ describe('submission', () => {
       const { raw, view } = await find(
         await hand(
           mail(
-            'Bcc: one@x.example,\r\n\ttwo@x.example\r\nX-Other: stays\r\nBCC : three@x.example\r\nResent-Bcc: four@x.example\r\n',
+            'Bcc: one@x.example,\r\n\ttwo@x.example\r\nX-Other: stays\r\n' +
+              'BCC : three@x.example\r\nResent-Bcc: four@x.example\r\n',
           ),
         ),
       )
@@ -452,7 +453,8 @@ describe('submission', () => {
       const { raw, view } = await find(
         await hand(
           mail(
-            'X-Priority-Tier: HIGH\r\nX-Tag: invoice\r\nX-Tag: =?utf-8?q?M=C3=A4rz?=, vip\r\nX-Metadata: {"order": 7,\r\n "paid": true}\r\nx-metadata: customer=42; ref=a=b\r\n',
+            'X-Priority-Tier: HIGH\r\nX-Tag: invoice\r\nX-Tag: =?utf-8?q?M=C3=A4rz?=, vip\r\n' +
+              'X-Metadata: {"order": 7,\r\n "paid": true}\r\nx-metadata: customer=42; ref=a=b\r\n',
           ),
         ),
       )
@@ -513,7 +515,8 @@ describe('submission', () => {
       assert.strictEqual(saved.kind, 'saved')
       const id = saved.kind === 'saved' ? saved.template.id : ''
       const reply = await hand(
-        `From: shop@sender.example\r\nTo: Ann <a@b.example>\r\nX-Template-Id: ${id}\r\nX-Params: {"name": "Änn", "n": 7}\r\nX-Own: yes\r\n\r\nignored`,
+        `From: shop@sender.example\r\nTo: Ann <a@b.example>\r\nX-Template-Id: ${id}\r\n` +
+          `X-Params: {"name": "Änn", "n": 7}\r\nX-Own: yes\r\n\r\nignored`,
       )
       const { view } = await find(reply)
       assert.strictEqual(view.subject, 'Order 7')
@@ -599,7 +602,8 @@ describe('submission', () => {
       talk.send('MAIL FROM:<a@b.example>\r\nRCPT TO:<a@b.example>\r\nRSET\r\nDATA\r\n')
       for (const expected of [/^250 /, /^250 /, /^250 /, /^503 /]) assert.match(await talk.hear(), expected)
       talk.send(
-        `MAIL FROM:<a@b.example>\r\nRCPT TO:<a@b.example>\r\nDATA\r\n${mail('')}\r\n.\r\nMAIL FROM:<a@b.example>\r\nQUIT\r\n`,
+        `MAIL FROM:<a@b.example>\r\nRCPT TO:<a@b.example>\r\nDATA\r\n${mail('')}\r\n.\r\n` +
+          `MAIL FROM:<a@b.example>\r\nQUIT\r\n`,
       )
       for (const expected of [/^250 /, /^250 /, /^354 /, /^250 2\.0\.0 /, /^250 /, /^221 /])
         assert.match(await talk.hear(), expected)
@@ -639,7 +643,7 @@ describe('submission', () => {
       assert.match(await hand(mail('')), /^250 /)
       idle.forEach((socket) => socket.destroy())
     })
-    it('who sends a byte now and then is cut off: before the login after a minute, in a mail after half an hour', async () => {
+    it('disconnects a client that trickles bytes: a minute before login, half an hour in DATA', async () => {
       const [before, inside, good] = [await open(null), await open(), await open()]
       for (const line of ['MAIL FROM:<a@b.example>', 'RCPT TO:<a@b.example>', 'DATA']) await inside.say(line)
       before.send('N')

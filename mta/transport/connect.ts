@@ -201,9 +201,9 @@ async function openWithRequirement(
 ): Promise<OpenResult> {
   const { isEncrypted, checkCertificate, tlsName } = requirement
   if (isEncrypted) {
-    const strict = {
+    const strict: SessionSettings = {
       ...settings,
-      tls: 'required' as const,
+      tls: 'required',
       ...(checkCertificate !== null && { checkCertificate }),
     }
     return openWithRetries({ ...target, ...(tlsName !== undefined && { tlsName }) }, strict, 'modern')

@@ -5,6 +5,7 @@
  */
 import type { Socket } from 'node:net'
 import { chooseTimeouts } from '#mta/smtp/timeouts.ts'
+import type { SessionSettings } from '#mta/smtp/open.ts'
 import type { OpenStage } from '#mta/smtp/result.ts'
 import type { Wire } from '#mta/smtp/wire.ts'
 import { formatReply, type Reply } from '#src/mail/reply.ts'
@@ -86,7 +87,8 @@ async function runConversation(deps: AccountSessionDeps, account: Account, lines
     wire.send(['RSET'])
     await wire.readReply('rset')
   }
-  const settings = { ...deps.settings, timeouts: TIMEOUTS, watch: (socket: Socket) => void sockets.add(socket) }
+  const onSocket = (socket: Socket): void => void sockets.add(socket)
+  const settings: SessionSettings = { ...deps.settings, timeouts: TIMEOUTS, onSocket }
   const opened = await openAccountSession({ ...deps, settings, probe }, account, lines).finally(() =>
     clearTimeout(limit),
   )

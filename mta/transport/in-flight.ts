@@ -28,7 +28,7 @@ export interface InFlightDeliveries {
   /** Registers a connection that the transport opened, so that abort can close it. */
   watch(socket: Socket): void
   /** Waits for the delivery. Returns null if it was aborted and the receiver cannot have the message. */
-  run<D extends { readonly outcome: Outcome }>(errand: InFlightDelivery, done: Promise<D | null>): Promise<D | null>
+  run<D extends { readonly outcome: Outcome }>(delivery: InFlightDelivery, result: Promise<D | null>): Promise<D | null>
   /** Aborts all deliveries. A message that the receiver may have ends as `unknown`; the others end at once. */
   abort(): void
   /** Closes the connections that use this local address. */

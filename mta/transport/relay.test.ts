@@ -1,4 +1,4 @@
-/** One message through an account, against servers that do what a script says: what it comes to, who is paused, what the record shows. */
+/** Delivers one message through an account, against scripted servers: the outcome, paused accounts and the record. */
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { assert } from 'chai'
 import { cidrs } from '#config/settings/readers.ts'

@@ -30,7 +30,7 @@ const MACHINE: EventField = { type: 'boolean', meaning: 'true: a scanner or a pr
 const BOUNCE = {
   bounce_type: { type: 'text', values: ['hard', 'soft'], meaning: 'hard: for good; soft: given up for now' },
   bounce_code: { type: 'text', meaning: 'the enhanced status code, such as 5.1.1' },
-  bounce_class: { type: 'text', meaning: 'what kind of trouble it was, such as no-such-user' },
+  bounce_class: { type: 'text', meaning: 'the class of the failure, such as no-such-user' },
   bounce_message: { type: 'text', meaning: 'the words of the remote server' },
 } as const satisfies Record<string, EventField>
 const ACCEPTED = { code: 250, reply: '2.0.0 Ok: queued' }

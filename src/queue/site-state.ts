@@ -60,9 +60,9 @@ export function recipientName({ messageId, n }: Pick<ScheduleMember, 'messageId'
 export async function publishSiteStates(
   redis: Redis,
   process: string,
-  states: { readonly sites: readonly ReportedSite[]; readonly troubles: ReadonlyMap<string, DomainFailure> },
+  states: { readonly sites: readonly ReportedSite[]; readonly failures: ReadonlyMap<string, DomainFailure> },
 ): Promise<void> {
-  if (!isRedisReady(redis) || states.sites.length + states.troubles.size === 0) return
+  if (!isRedisReady(redis) || states.sites.length + states.failures.size === 0) return
   const pipeline = redis.pipeline()
   const untilMs = Date.now() + STATE_TTL_MS
   for (const { site, state } of states.sites)
@@ -73,7 +73,7 @@ export async function publishSiteStates(
         JSON.stringify({ ...state, untilMs }),
       )
       .pexpire(siteStateKey(site), STATE_TTL_MS)
-  for (const [domain, failure] of states.troubles)
+  for (const [domain, failure] of states.failures)
     pipeline.set(domainFailureKey(domain), JSON.stringify(failure), 'EX', FAILURE_TTL_SECONDS)
   await pipeline.exec()
 }

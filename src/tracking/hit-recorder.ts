@@ -110,11 +110,11 @@ export async function recordHits(
   classifyAfterMs = CLASSIFY_AFTER_MS,
 ): Promise<boolean> {
   const due = new Date(ctx.clock.now() - classifyAfterMs)
-  const { news, taken: count } = await ctx.db.transaction(async (tx) => {
+  const { notifications, count } = await ctx.db.transaction(async (tx) => {
     const { rows } = await tx.query<HitRow>(CLAIM_DUE, [due, BATCH_SIZE])
-    return { news: rows.length === 0 ? NO_NOTIFICATIONS : await recordBatch(tx, rows), taken: rows.length }
+    return { notifications: rows.length === 0 ? NO_NOTIFICATIONS : await recordBatch(tx, rows), count: rows.length }
   })
-  publishNotifications(ctx, news)
+  publishNotifications(ctx, notifications)
   return count === BATCH_SIZE
 }
 

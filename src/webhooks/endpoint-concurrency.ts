@@ -26,7 +26,7 @@ export interface EndpointWork<J> {
   /** Must not reject. */
   readonly run: (job: J) => Promise<ResponseSpeed>
   /** Called when a queue has few waiting jobs left. */
-  readonly onLow: (lane: string) => void
+  readonly onLow: (endpoint: string) => void
 }
 
 /** How many jobs the caller can accept. */
