@@ -7,7 +7,7 @@ import { hang, startReceiver, type Receiver } from '#test/support/webhook-receiv
 import { startAutomationCalls } from './automation-calls.ts'
 import type { Loop } from './loop.ts'
 
-describe('calls of automations', () => {
+describe('automation calls', () => {
   let ctx: TestContext
   let dead: Receiver
   let alive: Receiver
@@ -31,20 +31,22 @@ describe('calls of automations', () => {
   const add = (url: string, count: number): Promise<unknown> =>
     ctx.db.query(
       `
-    INSERT INTO automation_calls (id, workspace_id, automation_id, enrolment_id, step, lane, url, body, due_at, created_at)
+    INSERT INTO automation_calls
+        (id, workspace_id, automation_id, enrolment_id, step, lane, url, body, due_at, created_at)
     SELECT gen_random_uuid(), $1::uuid, $2, $2, 's', $1::uuid || ' ' || $3, $3, '{}', now() - interval '1 hour', now()
     FROM generate_series(1, $4)`,
       [workspaceId, newId(), url, count],
     )
   const tell = async (): Promise<Record<string, number>> => {
     const { rows } = await ctx.db.query<{ what: string; n: number }>(`
-      SELECT state || CASE WHEN tries > 0 THEN ' tried' ELSE '' END || CASE WHEN leased_until > now() THEN ' held' ELSE '' END AS what,
+      SELECT state || CASE WHEN tries > 0 THEN ' tried' ELSE '' END ||
+        CASE WHEN leased_until > now() THEN ' held' ELSE '' END AS what,
         count(*)::int AS n
       FROM automation_calls GROUP BY 1`)
     return Object.fromEntries(rows.map(({ what, n }) => [what, n]))
   }
 
-  it('a dead address with hundreds of calls holds up no other', async () => {
+  it('a dead endpoint with hundreds of calls delays no other', async () => {
     await add(dead.url, 600)
     await add(alive.url, 200)
     loop = startAutomationCalls(ctx)
@@ -61,7 +63,7 @@ describe('calls of automations', () => {
       'what was under way is given back, uncounted',
     )
   })
-  it('two who call at once tell everything once', async () => {
+  it('two workers make each call once', async () => {
     alive.requests.length = 0
     await add(alive.url, 300)
     const loops = [startAutomationCalls(ctx), startAutomationCalls(ctx)]
@@ -69,7 +71,7 @@ describe('calls of automations', () => {
     await Promise.all(loops.map((one) => one.stop()))
     assert.strictEqual(alive.requests.length, 300)
   })
-  it('what is refused comes again later, with the same id, and a redirect is not followed', async () => {
+  it('a failed call is retried with the same id, and redirects are not followed', async () => {
     alive.requests.length = 0
     alive.behave((_, response) => void response.writeHead(307, { location: `${dead.url}/elsewhere` }).end('no\0'))
     const before = dead.requests.length
@@ -86,7 +88,7 @@ describe('calls of automations', () => {
     } = await ctx.db.query('SELECT answer FROM automation_calls')
     assert.deepEqual(row, { answer: '307 no' })
   })
-  it('an address that leads to a private network is refused when it is called', async () => {
+  it('a URL that resolves to a private network is rejected', async () => {
     await add('http://169.254.169.254/latest/meta-data', 1)
     loop = startAutomationCalls(ctx)
     await until(async () => (await tell())['pending tried'] === 1)

@@ -1,6 +1,7 @@
 /**
- * Makes the calls of webhook steps: the rules of their queue (http-delivery-queue.ts has the rounds). At least once: what could not be written down,
- * because PostgreSQL was away or the process died, is made again with the same id when its lease has run out.
+ * Makes the HTTP calls of automations' webhook steps, on the queue of http-delivery-queue.ts. At least once: if a
+ * result is not stored, because PostgreSQL is unavailable or the process dies, the call is repeated with the same id
+ * when its lease expires.
  */
 import {
   claimCalls,
@@ -19,10 +20,10 @@ import type { Loop } from './loop.ts'
 import { paceWithin, startableMs, startDeliveryQueue } from './http-delivery-queue.ts'
 
 const BOUNDS = { slots: 256, firstWindow: 8, maxWindow: 64 }
-/** A call carries a contact, up to some 80 KB. */
+/** A call contains a contact, up to about 80 KB. */
 const MAX_CLAIMED = 250
 const SETTLE = { max: 250, concurrency: 1 }
-/** Calls of a step that was just taken go out within it. */
+/** A call starts within this time after its step. */
 const SWEEP_MS = 500
 
 export function startAutomationCalls(ctx: Context): Loop {
@@ -36,14 +37,14 @@ export function startAutomationCalls(ctx: Context): Loop {
     await resultBatcher.add(told).catch((error: unknown) => {
       ctx.log.warn(
         { err: error, call: told.call.id },
-        'a call of an automation was made and could not be settled; it comes again',
+        'failed to store the result of an automation call; the call is repeated',
       )
     })
     return told.state === 'delivered' ? paceWithin(told.durationMs) : 'bad'
   }
 
   return startDeliveryQueue<WebhookCall, CallResult>(ctx.log, {
-    name: 'calls of automations',
+    name: 'automation calls',
     bounds: BOUNDS,
     maxClaimed: MAX_CLAIMED,
     sweepMs: SWEEP_MS,

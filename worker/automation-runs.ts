@@ -1,7 +1,8 @@
 /**
- * Takes contacts through their automations when their time comes: woken by Redis when somebody was enrolled, joined an audience or had an
- * event, by a timer set to the next one that is due, and every second in any case, so that Redis may be away. Any number of workers share
- * the work; two slices are under way at a time, so that one waits for PostgreSQL while the other is prepared. Stopping waits for these.
+ * Advances contacts through their automations when they are due. Redis wakes the loop when a contact is enrolled, joins
+ * an audience or has an event; a timer wakes it for the next due contact; and it runs every second in any case, so that
+ * Redis may be unavailable. Any number of workers share the work. Two slices run concurrently, so that one is prepared
+ * while the other waits for PostgreSQL. Stopping waits for both.
  */
 import { loadPlans } from '#config/plans.ts'
 import { createDebouncedRunner } from '#src/concurrency/debounced-runner.ts'
@@ -14,12 +15,12 @@ import { subscribeToChannels } from '#src/stores/redis.ts'
 import type { Loop } from './loop.ts'
 
 const SWEEP_MS = 1000
-/** A look costs a probe for each active automation: a shower of events becomes a few. */
+/** A round costs one index probe per active automation: a burst of events causes a few rounds. */
 const SPACING_MS = 100
 const RETRY_MS = 500
-/** Until those are looked at again who are due and were not taken: somebody else holds them. */
+/** The delay after a round that left due contacts, because another process holds them. */
 const CLAIMED_ELSEWHERE_MS = 100
-/** Between looks that events of a workspace cause where joining an audience begins something: most of its events are of other things. */
+/** The delay after events of a workspace in which joining an audience starts an automation: most events are others. */
 const JOIN_DELAY_MS = 200
 const CONCURRENT_SLICES = 2
 
@@ -27,7 +28,7 @@ export function startAutomations(ctx: Context, redisUrl: string): Loop {
   const parts: RunDeps = { ctx, plans: loadPlans(ctx.config.plansFile), isStopping: () => isStopped }
   const runner = createDebouncedRunner(round, SPACING_MS)
   let isStopped = false
-  /** Workspaces where joining an audience begins something: their events wake us. */
+  /** Workspaces in which joining an audience starts an automation: their events wake this loop. */
   let joined: ReadonlySet<string> = new Set()
 
   async function round(): Promise<void> {
@@ -39,7 +40,7 @@ export function startAutomations(ctx: Context, redisUrl: string): Loop {
       const inMs = (next?.getTime() ?? Infinity) - ctx.clock.now()
       if (inMs < SWEEP_MS) runner.schedule(inMs > 0 ? inMs + 1 : CLAIMED_ELSEWHERE_MS)
     } catch (error) {
-      ctx.log.warn({ err: error }, 'automations could not be taken further; it is tried again')
+      ctx.log.warn({ err: error }, 'automation round failed; it is retried')
       runner.schedule(RETRY_MS)
     }
   }

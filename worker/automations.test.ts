@@ -4,16 +4,16 @@ import { listEnrolments, trackEvent } from '#src/automations/enrol.ts'
 import { readSteps } from '#src/automations/steps.ts'
 import { newId } from '#src/platform/id.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { automationUpkeepLoop } from './automations.ts'
+import { createAutomationMaintenanceRound } from './automations.ts'
 
-describe('the upkeep of automations', () => {
+describe('automation maintenance', () => {
   let ctx: TestContext
   before(async () => {
     ctx = await createContext()
   })
   after(() => ctx.close())
 
-  it('two workers at once fold the counts and empty what is archived; then there is nothing more', async () => {
+  it('two workers apply the counters and end archived enrolments; then nothing is left', async () => {
     const workspaceId = await ctx.newWorkspace()
     const steps = readSteps([{ type: 'exit' }])
     const made = await createAutomation(ctx, workspaceId, {
@@ -37,9 +37,8 @@ describe('the upkeep of automations', () => {
       )
     }
     await changeAutomation(ctx, workspaceId, id, { status: 'archived' })
-    const workers = [automationUpkeepLoop(ctx), automationUpkeepLoop(ctx)]
-    for (let i = 0; i < 3; i++)
-      assert.deepEqual(await Promise.all(workers.map((worker) => worker.round())), [false, false])
+    const workers = [createAutomationMaintenanceRound(ctx), createAutomationMaintenanceRound(ctx)]
+    for (let i = 0; i < 3; i++) assert.deepEqual(await Promise.all(workers.map((worker) => worker())), [false, false])
     const { total } = await listEnrolments(ctx.db, id, { page: 1, limit: 1, state: 'exited' })
     const { rows } = await ctx.db.query(
       'SELECT enrolled_count, completed_count, active_count FROM automations WHERE id = $1',

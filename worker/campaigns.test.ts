@@ -4,16 +4,16 @@ import { createCampaign } from '#src/campaigns/store.ts'
 import { addAudience, addMembers, BODY } from '#test/support/campaign.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { createSender } from '#test/support/sender.ts'
-import { campaignStartLoop, campaignLoop } from './campaigns.ts'
+import { createCampaignStartRound, createCampaignRound } from './campaigns.ts'
 
-describe('the loops of campaigns', () => {
+describe('campaign loops', () => {
   let ctx: TestContext
   before(async () => {
     ctx = await createContext()
   })
   after(() => ctx.close())
 
-  it('one begins those whose time has come, the other sends what has begun', async () => {
+  it('one starts due campaigns, the other sends started ones', async () => {
     const sender = await createSender(
       { db: ctx.db, encryption: ctx.encryption, keyPrefix: 'ms' },
       { domain: 'loops.example' },
@@ -42,14 +42,14 @@ describe('the loops of campaigns', () => {
       const byId = new Map(rows.map(({ id, status }) => [id, status]))
       return [byId.get(due), byId.get(later)]
     }
-    const [begin, send] = [campaignStartLoop(ctx), campaignLoop(ctx)]
-    await send.round()
+    const [begin, send] = [createCampaignStartRound(ctx), createCampaignRound(ctx)]
+    await send()
     assert.deepEqual(await states(), ['SCHEDULED', 'SCHEDULED'])
-    await begin.round()
+    await begin()
     assert.deepEqual(await states(), ['SENDING', 'SCHEDULED'])
-    await begin.round()
+    await begin()
     assert.strictEqual((await ctx.db.query('SELECT FROM messages')).rowCount, 0)
-    while (await send.round()) {
+    while (await send()) {
       /* until nothing is to be done at once */
     }
     assert.deepEqual(await states(), ['SENT', 'SCHEDULED'])

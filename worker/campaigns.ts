@@ -1,51 +1,44 @@
 /**
- * Campaigns, a step of each in turn, so that a large one delays no other; those whose time has come; and their figures, folded. Any number
- * of workers share them: a campaign is in one hand for the length of a step. One whose step fails does not hold up the others; it is tried
- * again.
+ * Runs campaigns: one step of each in turn, so that a large campaign delays no other; starts scheduled campaigns; and
+ * applies their statistics. Any number of workers share the campaigns; one worker holds a campaign for one step. A step
+ * that fails is retried and does not delay other campaigns.
  *
- * Beginning is a loop of its own: what a campaign says is judged then, which takes seconds where somebody means it to, and those that are
- * sent do not wait for it.
+ * Starting is a separate loop: it validates the content, which can take seconds for hostile templates, and running
+ * campaigns do not wait for it.
  */
 import type { Context } from '#src/context.ts'
 import { isDatabaseAway } from '#src/stores/db.ts'
 import { advance, createAdvanceContext } from '#src/campaigns/advance.ts'
-import { mergeCounterDeltas } from '#src/campaigns/statistics.ts'
 import { startScheduledCampaign } from '#src/campaigns/scheduled-start.ts'
 import { listOpenCampaigns } from '#src/campaigns/locked-campaign.ts'
 import type { CampaignState } from '#src/campaigns/state.ts'
 import { createRenderer } from '#src/templates/renderer.ts'
-import type { LoopSpec } from './loop.ts'
+import type { Round } from './loop.ts'
 
-const EVERY_MS = 100
-const STATISTICS_EVERY_MS = 250
-/** How long a campaign that has nothing to do now is left alone; SENDING it waits for room ahead of the senders. */
+/** The pause after a step without work. A SENDING campaign waits for room in the queue. */
 const IDLE_MS: Readonly<Partial<Record<CampaignState, number>>> = { SENDING: 100, SCHEDULED: 0 }
 const DEFAULT_IDLE_MS = 1000
 const RETRY_MS = 5000
 
-export function campaignLoop(ctx: Context): LoopSpec {
+export function createCampaignRound(ctx: Context): Round {
   const advancing = createAdvanceContext(ctx)
   const isMine = ({ status }: OpenCampaign): boolean => status !== 'SCHEDULED'
-  return { name: 'campaigns', everyMs: EVERY_MS, round: roundOf(ctx, isMine, ({ id }) => advance(advancing, id)) }
+  return roundOf(ctx, isMine, ({ id }) => advance(advancing, id))
 }
 
-export function campaignStartLoop(ctx: Context): LoopSpec {
-  // its threads start when a campaign does
+export function createCampaignStartRound(ctx: Context): Round {
+  // its threads start on the first use
   const starting = { ...ctx, renderer: createRenderer({ threads: 1 }) }
   const isMine = ({ status, startsAt }: OpenCampaign): boolean =>
     status === 'SCHEDULED' && startsAt !== null && startsAt.getTime() <= ctx.clock.now()
   const begin = ({ workspaceId, id }: OpenCampaign): Promise<boolean> =>
     startScheduledCampaign(starting, { workspaceId, id }).then(() => false)
-  return { name: 'campaigns that begin', everyMs: EVERY_MS, round: roundOf(ctx, isMine, begin) }
-}
-
-export function campaignStatisticsLoop(ctx: Context): LoopSpec {
-  return { name: 'campaign-figures', everyMs: STATISTICS_EVERY_MS, round: () => mergeCounterDeltas(ctx.db) }
+  return roundOf(ctx, isMine, begin)
 }
 
 type OpenCampaign = Awaited<ReturnType<typeof listOpenCampaigns>>[number]
 
-/** A step of each; `step` answers whether there is more to do at once. */
+/** Runs one step of each campaign; `step` returns whether there is more to do immediately. */
 function roundOf(
   ctx: Context,
   isMine: (one: OpenCampaign) => boolean,
@@ -69,6 +62,6 @@ function roundOf(
 
 function logStepFailure(ctx: Context, id: string, error: unknown): null {
   if (isDatabaseAway(error)) throw error
-  ctx.log.error({ err: error, campaign: id }, 'a step of a campaign failed by a fault of ours; it is tried again')
+  ctx.log.error({ err: error, campaign: id }, 'campaign step failed; it is retried')
   return null
 }

@@ -7,18 +7,18 @@ import { readMessage, type RecipientView } from '#src/messages/read.ts'
 import { acquireLease } from '#src/queue/lease.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { submissionOf } from '#test/support/submission.ts'
-import { leaseLoop } from './dead-leases.ts'
-import type { LoopSpec } from './loop.ts'
+import { createDeadLeaseRound } from './dead-leases.ts'
+import type { Round } from './loop.ts'
 
-describe('leases', () => {
+describe('dead leases', () => {
   let ctx: TestContext
   let workspaceId: string
-  let loop: LoopSpec
+  let loop: Round
   beforeEach(async () => {
     ctx = await createContext()
     workspaceId = await ctx.newWorkspace()
-    loop = leaseLoop(ctx)
-    await loop.round()
+    loop = createDeadLeaseRound(ctx)
+    await loop()
   })
   afterEach(() => ctx.close())
 
@@ -37,75 +37,76 @@ describe('leases', () => {
     const { pid } = spawnSync('true')
     const { rows } = await ctx.db.query<{ id: number }>(
       `
-      INSERT INTO leases (machine, pid, expires_at) SELECT machine, $2, expires_at FROM leases WHERE id = $1 RETURNING id`,
+      INSERT INTO leases (machine, pid, expires_at)
+      SELECT machine, $2, expires_at FROM leases WHERE id = $1 RETURNING id`,
       [mine.id, pid],
     )
     await mine.end()
     return rows[0]?.id ?? 0
   }
 
-  it('what a dead process was sending is given back, uncounted', async () => {
+  it('recipients of a dead process are released, uncounted', async () => {
     const id = await accepted()
     const lease = await leaseOfTheDead()
     assert.strictEqual((await claimRecipients(ctx.db, lease, [{ messageId: id, n: 0 }], new Date())).length, 1)
-    await loop.round()
+    await loop()
     assert.strictEqual(await stateOf(id), 'queued')
     assert.strictEqual((await read(id))?.tries, 0)
     assert.deepEqual((await ctx.db.query('SELECT id FROM leases')).rows, [])
   })
 
-  it('what a living process is sending stays with it', async () => {
+  it('recipients of a living process are not released', async () => {
     const lease = await acquireLease(ctx)
     const id = await accepted()
     await claimRecipients(ctx.db, lease.id, [{ messageId: id, n: 0 }], new Date())
-    await loop.round()
+    await loop()
     assert.strictEqual(await stateOf(id), 'sending')
     await lease.end()
   })
 
-  describe('that have run out', () => {
+  describe('that have expired', () => {
     const GRACE_MS = 200
     let id: number
     beforeEach(async () => {
-      loop = leaseLoop({ ...ctx, config: { ...ctx.config, leaseSeconds: (3 * GRACE_MS) / 1000 } })
+      loop = createDeadLeaseRound({ ...ctx, config: { ...ctx.config, leaseSeconds: (3 * GRACE_MS) / 1000 } })
       const { rows } = await ctx.db.query<{ id: number }>(`
         INSERT INTO leases (machine, pid, expires_at) VALUES ('elsewhere', 1, now()) RETURNING id`)
       id = rows[0]?.id ?? 0
-      await loop.round()
+      await loop()
     })
     const leases = async (): Promise<number[]> =>
       (await ctx.db.query<{ id: number }>('SELECT id FROM leases')).rows.map((row) => row.id)
 
-    it('are left a moment in which a process that lives renews them', async () => {
+    it('have a grace period in which a living process renews them', async () => {
       assert.deepEqual(await leases(), [id])
       await ctx.db.query(`UPDATE leases SET expires_at = now() + interval '1 minute'`)
       await sleep(GRACE_MS)
-      await loop.round()
+      await loop()
       assert.deepEqual(await leases(), [id])
     })
-    it('and end after it', async () => {
+    it('are released after it', async () => {
       await sleep(GRACE_MS)
-      await loop.round()
+      await loop()
       assert.deepEqual(await leases(), [])
     })
   })
 
-  it('a claim of the dead that PostgreSQL carried out after its lease was gone is found soon', async () => {
+  it('a claim that PostgreSQL executes after its lease is deleted is found soon', async () => {
     const id = await accepted()
     const lease = await leaseOfTheDead()
     await ctx.db.transaction(async (tx) => {
       assert.strictEqual((await claimRecipients(tx, lease, [{ messageId: id, n: 0 }], new Date())).length, 1)
-      await loop.round() // does not see it yet, and removes the lease
+      await loop() // does not see it yet, and removes the lease
     })
     assert.strictEqual(await stateOf(id), 'sending')
-    for (let rounds = 0; rounds < 3; rounds++) await loop.round()
+    for (let rounds = 0; rounds < 3; rounds++) await loop()
     assert.strictEqual(await stateOf(id), 'queued')
   })
 
-  it('nothing is claimed under a lease that is gone', async () => {
+  it('nothing is claimed under a deleted lease', async () => {
     const id = await accepted()
     const lease = await leaseOfTheDead()
-    await loop.round()
+    await loop()
     assert.deepEqual(await claimRecipients(ctx.db, lease, [{ messageId: id, n: 0 }], new Date()), [])
     assert.strictEqual(await stateOf(id), 'queued')
   })

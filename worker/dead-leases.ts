@@ -1,7 +1,8 @@
 /**
- * Gives back what a dead outbound process was sending: its recipients are released, uncounted, and put on the schedule; then its lease is removed.
- * In that order: dying in between, the next round finds the lease still there. What the process had taken out of Redis and not yet claimed
- * is found by filling the schedule from PostgreSQL, which is asked for by dropping the epoch.
+ * Releases the recipients of a dead outbound process: releases them, uncounted, and schedules them again; then deletes
+ * its lease. In this order, so that after a crash in between the next round still finds the lease. Recipients that the
+ * process had removed from Redis but not claimed are found by refilling the schedule from PostgreSQL, which deleting
+ * the epoch requests.
  */
 import type { Context } from '#src/context.ts'
 import { applyTransitions, type Transition } from '#src/messages/transition.ts'
@@ -9,41 +10,36 @@ import { readLeased, readOrphaned } from '#src/messages/open-recipients.ts'
 import { EPOCH_KEY } from '#src/queue/keys.ts'
 import { createDeadLeaseFinder } from '#src/queue/lease.ts'
 import { schedule, type DueRecipient } from '#src/queue/due-schedule.ts'
-import type { LoopSpec } from './loop.ts'
+import type { Round } from './loop.ts'
 
-const EVERY_MS = 1000
 const SLICE = 500
-/** Looking for recipients without any lease reads all that is open, so it is done seldom. */
+/** Searching for recipients without a lease reads all open recipients, so it runs rarely. */
 const ORPHAN_ROUNDS = 60
-/** A statement of a process that was just killed may still be carried out when its lease is gone already. */
+/** A statement of a killed process may still be executed after its lease is deleted. */
 const ROUNDS_AFTER_A_DEATH = 3
 
-export function leaseLoop(ctx: Context): LoopSpec {
+export function createDeadLeaseRound(ctx: Context): Round {
   let [roundsLeft, sinceDeath] = [0, ROUNDS_AFTER_A_DEATH]
   const findDead = createDeadLeaseFinder(ctx.config.leaseSeconds)
-  return {
-    name: 'leases',
-    everyMs: EVERY_MS,
-    round: async () => {
-      const dead = await findDead(ctx.db)
-      if (roundsLeft-- <= 0 || sinceDeath++ < ROUNDS_AFTER_A_DEATH) {
-        await releaseAll(ctx, () => readOrphaned(ctx.db, SLICE))
-        roundsLeft = ORPHAN_ROUNDS
-      }
-      if (dead.length > 0) {
-        await releaseDeadLeases(ctx, dead)
-        sinceDeath = 0
-      }
-      return false
-    },
+  return async () => {
+    const dead = await findDead(ctx.db)
+    if (roundsLeft-- <= 0 || sinceDeath++ < ROUNDS_AFTER_A_DEATH) {
+      await releaseAll(ctx, () => readOrphaned(ctx.db, SLICE))
+      roundsLeft = ORPHAN_ROUNDS
+    }
+    if (dead.length > 0) {
+      await releaseDeadLeases(ctx, dead)
+      sinceDeath = 0
+    }
+    return false
   }
 }
 
 async function releaseDeadLeases(ctx: Context, dead: readonly number[]): Promise<void> {
   const released = await releaseAll(ctx, () => readLeased(ctx.db, dead, SLICE))
   await ctx.db.query('DELETE FROM leases WHERE id = ANY ($1)', [dead])
-  await ctx.redis.del(EPOCH_KEY).catch(() => undefined) // away: then it is filled again anyway
-  ctx.log.warn({ leases: dead, released }, 'an outbound process died; what it was sending was given back')
+  await ctx.redis.del(EPOCH_KEY).catch(() => undefined) // Redis unavailable: the schedule is refilled anyway
+  ctx.log.warn({ leases: dead, released }, 'an outbound process died; its recipients were released')
 }
 
 async function releaseAll(

@@ -11,8 +11,8 @@ import { loadSendingDomain } from '#src/domains/signing-keys.ts'
 import { newId } from '#src/platform/id.ts'
 import { createDomainWorld, type DomainWorld } from '#test/support/domain-world.ts'
 import { submissionOf } from '#test/support/submission.ts'
-import { domainCheckLoop, domainRemovalLoop } from './domains.ts'
-import type { LoopSpec } from './loop.ts'
+import { createDomainCheckRound, createDomainRemovalRound } from './domains.ts'
+import type { Round } from './loop.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -20,13 +20,13 @@ const DAY = 24 * HOUR
 
 describe('the worker and sending domains', () => {
   let world: DomainWorld
-  let checks: LoopSpec
+  let checks: Round
   let workspaceId: string
   let passedMs = 0
   before(async function () {
     this.timeout(120_000)
     world = await createDomainWorld()
-    checks = domainCheckLoop(world.ctx)
+    checks = createDomainCheckRound(world.ctx)
   })
   after(() => world.close())
   beforeEach(async () => {
@@ -46,7 +46,7 @@ describe('the worker and sending domains', () => {
   async function pass(ms: number, stepMs = ms): Promise<void> {
     for (let left = ms; left > 0; left -= stepMs) {
       advance(Math.min(stepMs, left))
-      await checks.round()
+      await checks()
     }
   }
   const statusOf = async (domain: Domain): Promise<string> => (await world.read(domain)).status
@@ -75,7 +75,7 @@ describe('the worker and sending domains', () => {
   }
 
   describe('a pending domain', () => {
-    it('is looked at after 2 minutes, and then ever more seldom', async () => {
+    it('is checked after 2 minutes, and then less and less often', async () => {
       const domain = await world.add(workspaceId)
       await pass(MINUTE)
       assert.strictEqual((await world.read(domain)).checkedAt, null)
@@ -97,7 +97,7 @@ describe('the worker and sending domains', () => {
       assert.deepEqual(await eventsOf(), [event(domain, 'domain.verified', 'verified')])
     })
 
-    it('fails after 72 hours; a look brings it back', async () => {
+    it('fails after 72 hours; a later check verifies it', async () => {
       const domain = await world.add(workspaceId)
       await pass(71 * HOUR, HOUR)
       assert.strictEqual(await statusOf(domain), 'pending')
@@ -108,22 +108,22 @@ describe('the worker and sending domains', () => {
       assert.strictEqual(await statusOf(domain), 'verified')
     })
 
-    it('that was claimed by a worker that died is looked at later', async () => {
+    it('is checked later if the worker that claimed it died', async () => {
       const domain = await world.add(workspaceId)
       world.publish(domain)
       advance(3 * MINUTE)
       assert.strictEqual((await claimChecks(world.ctx, 10)).length, 1)
-      await checks.round()
+      await checks()
       assert.strictEqual(await statusOf(domain), 'pending')
       await pass(6 * MINUTE)
       assert.strictEqual(await statusOf(domain), 'verified')
     })
 
-    it('is looked at by one of two workers', async () => {
+    it('is checked by one of two workers', async () => {
       const domains = await Promise.all(Array.from({ length: 6 }, () => world.add(workspaceId)))
       advance(3 * MINUTE)
       const before = world.dns.queries.length
-      await Promise.all([checks.round(), domainCheckLoop(world.ctx).round()])
+      await Promise.all([checks(), createDomainCheckRound(world.ctx)()])
       for (const {
         domain,
         keys: [rsa],
@@ -137,14 +137,14 @@ describe('the worker and sending domains', () => {
   })
 
   describe('a verified domain', () => {
-    it('is not degraded by DNS that fails, however long', async () => {
+    it('is not degraded by DNS failures, however long', async () => {
       const domain = await verified()
       hide(domain, 'servfail')
       await pass(3 * DAY, HOUR)
       assert.strictEqual(await statusOf(domain), 'verified')
     })
 
-    it('is not degraded by one wrong answer', async () => {
+    it('is not degraded by one wrong response', async () => {
       const domain = await verified()
       hide(domain, 'nxdomain')
       await pass(27 * HOUR)
@@ -156,7 +156,7 @@ describe('the worker and sending domains', () => {
       assert.deepEqual([now.status, now.missingSince], ['verified', null])
     })
 
-    it('that lost its record degrades, sends for 24 hours, and then fails; the record brings it back', async () => {
+    it('without its record degrades, sends for 24 hours and then fails; the record verifies it again', async () => {
       const domain = await verified()
       world.withdraw(domain)
       await pass(27 * HOUR)
@@ -177,7 +177,7 @@ describe('the worker and sending domains', () => {
       ])
     })
 
-    it('that is degraded comes back by itself, and keeps the time when it was verified', async () => {
+    it('recovers by itself and keeps its verification time', async () => {
       const domain = await verified()
       const { verifiedAt } = await world.read(domain)
       world.withdraw(domain)
@@ -189,7 +189,7 @@ describe('the worker and sending domains', () => {
       assert.deepEqual([now.status, now.verifiedAt], ['verified', verifiedAt])
     })
 
-    it('whose other records come later is looked at more often in its first days', async () => {
+    it('is checked more often in its first days while other records are missing', async () => {
       const domain = await world.add(workspaceId)
       world.publish(domain, ({ purpose }) => purpose === 'dkim')
       await pass(3 * MINUTE)
@@ -202,14 +202,14 @@ describe('the worker and sending domains', () => {
       assert.strictEqual((await world.read(domain)).mailFromStatus, 'verified')
     })
 
-    it('that the operator trusts stays so without any record', async () => {
+    it('trusted by the operator stays verified without any record', async () => {
       const domain = await world.add(workspaceId)
       await trustDomain(world.ctx.db, domain.id)
       await pass(5 * DAY, 6 * HOUR)
       assert.strictEqual(await statusOf(domain), 'verified')
     })
 
-    it('has its bounces come to its own name while MX and SPF are there', async () => {
+    it('uses its own bounce domain while MX and SPF are published', async () => {
       const domain = await verified()
       const mailFrom = async (): Promise<string | null | undefined> => {
         const sending = await loadSendingDomain(world.ctx, domain.id)
@@ -227,7 +227,7 @@ describe('the worker and sending domains', () => {
     })
   })
 
-  it('a look that began earlier and ends later than another changes nothing', async () => {
+  it('a check that started earlier and ends later than another changes nothing', async () => {
     const domain = await verified()
     const { checkedAt, checks: found } = await world.read(domain)
     const absent = (found ?? []).map((check) => ({ ...check, status: 'missing' as const }))
@@ -237,8 +237,8 @@ describe('the worker and sending domains', () => {
     assert.deepEqual([now.missingSince, now.mailFromStatus, now.checks], [null, 'verified', found])
   })
 
-  describe('two that claim one name', () => {
-    it('the second is told, and takes over when the first has lost its records for good', async () => {
+  describe('two workspaces with one domain', () => {
+    it('the second waits, and takes over when the first has lost its records', async () => {
       const first = await verified()
       const second = await world.add(await world.ctx.newWorkspace(), first.domain)
       world.publish(second)
@@ -252,7 +252,7 @@ describe('the worker and sending domains', () => {
     })
   })
 
-  describe('a rotation', () => {
+  describe('a key rotation', () => {
     const selectors = async (domain: Domain, state: string): Promise<string[]> =>
       (await world.read(domain)).keys.filter((key) => key.state === state).map(({ selector }) => selector)
     const signing = async (domain: Domain): Promise<string[]> => {
@@ -262,7 +262,7 @@ describe('the worker and sending domains', () => {
     const rotate = (domain: Domain): ReturnType<typeof rotateDkimKeys> =>
       rotateDkimKeys(world.ctx, workspaceId, domain.id)
 
-    it('signs with the new pair once it has been seen and stayed, and keeps the old record for a week', async () => {
+    it('signs with the new pair after it was found twice, and keeps the old record for a week', async () => {
       const domain = await verified()
       const old = await signing(domain)
       assert.strictEqual((await rotate(domain)).kind, 'begun')
@@ -290,7 +290,7 @@ describe('the worker and sending domains', () => {
       assert.strictEqual(await statusOf(domain), 'verified')
     })
 
-    it('has no gap where the owner takes the old record away too early', async () => {
+    it('has no gap if the owner removes the old record too early', async () => {
       const domain = await verified()
       await rotate(domain)
       const next = await selectors(domain, 'waiting')
@@ -302,14 +302,14 @@ describe('the worker and sending domains', () => {
       assert.deepEqual(await signing(domain), next)
     })
 
-    it('is one at a time, also when several begin together', async () => {
+    it('runs one at a time, also when several start together', async () => {
       const domain = await verified()
       const kinds = (await Promise.all([rotate(domain), rotate(domain), rotate(domain)])).map(({ kind }) => kind)
       assert.deepEqual(kinds.toSorted(), ['begun', 'under-way', 'under-way'])
       assert.strictEqual((await selectors(domain, 'waiting')).length, 2)
     })
 
-    it('of which only RSA was published can be followed by another', async () => {
+    it('with only RSA published can be followed by another', async () => {
       const domain = await verified()
       await rotate(domain)
       world.publish(await world.read(domain), ({ name }) => !name.includes('-ed.'))
@@ -320,7 +320,7 @@ describe('the worker and sending domains', () => {
       assert.strictEqual((await selectors(domain, 'waiting')).length, 2)
     })
 
-    it('needs a domain that is verified, of the own workspace', async () => {
+    it('requires a verified domain of the workspace', async () => {
       const domain = await world.add(workspaceId)
       assert.strictEqual((await rotate(domain)).kind, 'not-verified')
       assert.strictEqual((await rotateDkimKeys(world.ctx, await world.ctx.newWorkspace(), domain.id)).kind, 'not-found')
@@ -343,14 +343,14 @@ describe('the worker and sending domains', () => {
         )
       ).rows[0]
 
-    it("has its queued and scheduled mail failed with a clear reason, and nobody else's", async () => {
+    it('fails its queued and scheduled mail with a clear reason, and no other mail', async () => {
       const [gone, stays] = [await world.add(workspaceId), await world.add(workspaceId)]
       const queued = await accept(gone.id)
       const scheduled = await accept(gone.id, { scheduledAt: new Date(world.ctx.clock.now() + 30 * DAY) })
       const others = [await accept(stays.id), await accept(newId())]
       assert.strictEqual(await removeDomain(world.ctx, workspaceId, gone.id), true)
-      const loop = domainRemovalLoop(world.ctx)
-      await Promise.all([loop.round(), domainRemovalLoop(world.ctx).round()])
+      const loop = createDomainRemovalRound(world.ctx)
+      await Promise.all([loop(), createDomainRemovalRound(world.ctx)()])
       for (const id of [queued, scheduled])
         assert.deepEqual(await recipientOf(id), {
           state: 'failed',
@@ -368,14 +368,14 @@ describe('the worker and sending domains', () => {
       assert.strictEqual(await findDomain(world.ctx.db, workspaceId, gone.id), null)
     })
 
-    it('is looked for once more after a minute, for what was accepted in its last moment', async () => {
+    it('is processed again after a minute, for mail accepted at the last moment', async () => {
       const domain = await world.add(workspaceId)
       await removeDomain(world.ctx, workspaceId, domain.id)
-      const loop = domainRemovalLoop(world.ctx)
-      await loop.round()
+      const loop = createDomainRemovalRound(world.ctx)
+      await loop()
       const late = await accept(domain.id)
       advance(MINUTE + 1)
-      await loop.round()
+      await loop()
       assert.strictEqual((await recipientOf(late))?.state, 'failed')
       assert.deepEqual((await world.ctx.db.query('SELECT 1 FROM domain_removals')).rows, [])
     })
@@ -389,7 +389,7 @@ describe('the worker and sending domains', () => {
       }))
       await Promise.all(all.map((one) => acceptor.accept(one)))
       await removeDomain(world.ctx, workspaceId, domain.id)
-      await domainRemovalLoop(world.ctx).round()
+      await createDomainRemovalRound(world.ctx)()
       const { rows } = await world.ctx.db.query<{ state: string; n: number }>(
         'SELECT state, count(*) AS n FROM recipients WHERE workspace_id = $1 GROUP BY state ORDER BY state',
         [workspaceId],

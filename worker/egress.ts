@@ -1,28 +1,23 @@
 /**
- * What sources need without anybody asking: they are checked when it is due, what was found is kept, and a change for the worse is told in
- * the log; warm-ups whose time is over are ended. Any number of workers share the work.
+ * Maintains egress sources: checks them when they are due, stores the results, logs changes, and ends warm-ups that are
+ * over. Any number of workers share the work.
  */
 import type { Context } from '#src/context.ts'
 import { claimDueSources, storeFindings, type DueSource } from '#src/egress/check-store.ts'
 import { CHECK_NAMES, checkSource, createCheckDeps, type CheckDeps } from '#src/egress/source-checks.ts'
 import { endWarmUps } from '#src/egress/warm-up-days.ts'
-import type { LoopSpec } from './loop.ts'
+import type { Round } from './loop.ts'
 
-const EVERY_MS = 30_000
 const BATCH = 10
 
-export function egressLoop(ctx: Context): LoopSpec {
+export function createSourceCheckRound(ctx: Context): Round {
   const deps = createCheckDeps(ctx.config)
-  return {
-    name: 'egress',
-    everyMs: EVERY_MS,
-    round: async () => {
-      const warm = await endWarmUps(ctx.db, ctx.config.warmUp, new Date(ctx.clock.now()))
-      for (const source of warm) ctx.log.info({ source }, 'the warm-up of a source is over')
-      const due = await claimDueSources(ctx, BATCH)
-      await Promise.all(due.map((source) => checkAndStore(ctx, deps, source)))
-      return due.length === BATCH
-    },
+  return async () => {
+    const warm = await endWarmUps(ctx.db, ctx.config.warmUp, new Date(ctx.clock.now()))
+    for (const source of warm) ctx.log.info({ source }, 'warm-up of a source finished')
+    const due = await claimDueSources(ctx, BATCH)
+    await Promise.all(due.map((source) => checkAndStore(ctx, deps, source)))
+    return due.length === BATCH
   }
 }
 
@@ -36,7 +31,7 @@ async function checkAndStore(ctx: Context, deps: CheckDeps, source: DueSource): 
     const level = status === 'failed' ? 'warn' : 'info'
     ctx.log[level](
       { source: source.name, check, detail, todo: todo === '' ? undefined : todo },
-      `a check of a source: ${status}`,
+      `source check: ${status}`,
     )
   }
 }

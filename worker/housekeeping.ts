@@ -1,16 +1,15 @@
 /**
- * What grows old: partitions are made ahead of time, idempotency keys and the delivery log go after their time.
- * Each step can be repeated, and a step that fails is done in the next round.
+ * Creates partitions ahead of time and deletes expired rows, such as idempotency keys and webhook logs. Each step can
+ * be repeated; a step that fails runs again in the next round.
  */
 import type { Context } from '#src/context.ts'
 import { ensurePartitions } from '#src/stores/partitions.ts'
-import type { LoopSpec } from './loop.ts'
+import type { Round } from './loop.ts'
 
-const EVERY_MS = 10 * 60 * 1000
-
-/** The smallest UUIDv7 of that long ago, in SQL. */
+/** SQL expression: the smallest UUIDv7 of that time ago. */
 function idOfAge(interval: string): string {
-  return `(lpad(to_hex((extract(epoch FROM now() - interval '${interval}') * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid`
+  const milliseconds = `(extract(epoch FROM now() - interval '${interval}') * 1000)::bigint`
+  return `(lpad(to_hex(${milliseconds}), 12, '0') || repeat('0', 20))::uuid`
 }
 
 const OLD = [
@@ -19,24 +18,20 @@ const OLD = [
   `DELETE FROM imports WHERE is_cleared AND finished_at < now() - interval '30 days'`, // its row errors quote cells
   `DELETE FROM webhook_deliveries WHERE state <> 'pending' AND created_at < now() - interval '30 days'`,
   `DELETE FROM inbound_reports WHERE id < ${idOfAge('30 days')} AND due_at IS NULL`,
-  `DELETE FROM tls_report_arrivals WHERE id < ${idOfAge('7 days')}`, // nobody reads them
+  `DELETE FROM tls_report_arrivals WHERE id < ${idOfAge('7 days')}`, // no inbound server processes them
   `DELETE FROM received_tls_reports WHERE id < ${idOfAge('90 days')}`,
-  // what anybody may have written
+  // unsigned reports, which anybody may have sent
   `DELETE FROM received_tls_reports WHERE signer = ''
      AND id < (SELECT id FROM received_tls_reports WHERE signer = '' ORDER BY id DESC OFFSET 2000 LIMIT 1)`,
-  // letters that nobody's token is in
+  // messages without a valid return-path
   `DELETE FROM inbound_reports WHERE message_id IS NULL
      AND id < (SELECT id FROM inbound_reports WHERE message_id IS NULL ORDER BY id DESC OFFSET 1000 LIMIT 1)`,
 ] as const
 
-export function housekeepingLoop(ctx: Context): LoopSpec {
-  return {
-    name: 'housekeeping',
-    everyMs: EVERY_MS,
-    round: async () => {
-      await ensurePartitions((statement) => ctx.db.query(statement), ctx.clock.now())
-      for (const statement of OLD) await ctx.db.query(statement)
-      return false
-    },
+export function createHousekeepingRound(ctx: Context): Round {
+  return async () => {
+    await ensurePartitions((statement) => ctx.db.query(statement), ctx.clock.now())
+    for (const statement of OLD) await ctx.db.query(statement)
+    return false
   }
 }

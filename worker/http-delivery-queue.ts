@@ -1,10 +1,10 @@
 /**
- * The rounds of a queue whose jobs are posted to addresses of customers: claims what is due, as far as there is room for it, and begins it
- * lane by lane, so that an address that does not answer soon holds one slot. Any number of workers share a queue; what a claim, a try and
- * its result are is the queue's own business.
+ * Runs a queue of HTTP deliveries to URLs of customers: claims due jobs as far as there is capacity, and starts them
+ * with limited concurrency per endpoint, so that an endpoint that does not respond does not block the others. Any
+ * number of workers share a queue. The queue defines what a claim, an attempt and a result are.
  *
- * Dies: the leases run out, and what was not settled is claimed again. PostgreSQL away: nothing is claimed, and it is asked again soon.
- * Stopping waits 3 s for what is under way; what is not done by then is broken off and given back, uncounted.
+ * A crash: the leases expire, and unfinished jobs are claimed again. PostgreSQL unavailable: nothing is claimed until
+ * it is back. Stopping waits 3 s for running attempts; then it aborts them and releases their jobs, uncounted.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createDebouncedRunner } from '#src/concurrency/debounced-runner.ts'
@@ -20,41 +20,41 @@ import type { Loop } from './loop.ts'
 
 export interface ClaimedJobs<J> {
   readonly jobs: readonly J[]
-  /** Lanes that may have more. */
+  /** Endpoints that may have more due jobs. */
   readonly unfinished: ReadonlySet<string>
-  /** Until something else is due, ms; null: the next sweep finds it. */
+  /** Milliseconds until the next job is due; null: the next sweep finds it. */
   readonly nextInMs: number | null
 }
 
-/** `J` is what is claimed, `T` what came of a try. */
+/** `J` is a claimed job, `T` the result of an attempt. */
 export interface DeliveryQueue<J, T> {
-  /** Of the jobs, in the plural, for the log. */
+  /** The plural name of the jobs, for the log. */
   readonly name: string
   readonly bounds: ConcurrencyLimits
   readonly maxClaimed: number
-  /** Between looks that nobody asked for. */
+  /** The interval of rounds without a wake-up. */
   readonly sweepMs: number
-  /** How long one may be held before it is begun (`startableMs`). */
+  /** How long a claimed job may wait before it starts (`startableMs`). */
   readonly staleMs: number
   readonly laneOf: (job: J) => string
   readonly claim: (room: QueueCapacity) => Promise<ClaimedJobs<J>>
-  /** One try. Must not reject. */
+  /** Makes one attempt. Must not reject. */
   readonly attempt: (job: J) => Promise<T>
   readonly isDelivered: (tried: T) => boolean
-  /** Writes down what came of it. Must not reject. */
+  /** Stores the result. Must not reject. */
   readonly settle: (tried: T) => Promise<ResponseSpeed>
-  /** Makes the tries under way fail now. */
+  /** Aborts the running attempts. */
   readonly abort: () => void
-  /** Gives back, uncounted. */
+  /** Releases claimed jobs; the attempt does not count. */
   readonly release: (jobs: readonly J[]) => Promise<void>
 }
 
 export interface RunningDeliveryQueue extends Loop {
-  /** Looks for what is due in so many ms. */
+  /** Requests a round in `inMs`. */
   wake(inMs: number): void
 }
 
-/** A shower of wakes becomes 50 claims a second, each of a good size. */
+/** A burst of wake-ups causes at most 50 claims a second. */
 const SPACING_MS = 20
 const RETRY_MS = 500
 const QUICK_MS = 1000
@@ -62,12 +62,12 @@ const GRACE_MS = 3000
 const ABORT_MS = 500
 const SETTLING_MS = 15_000
 
-/** After this a held job is not begun: its lease must outlast the try and its settling. */
+/** A job does not start after this time: its lease must outlast the attempt and the storing of its result. */
 export function startableMs(leaseMs: number): number {
   return leaseMs - ATTEMPT_TIMEOUT_MS - SETTLING_MS
 }
 
-/** Of a try that was delivered. */
+/** Classifies the response time of a successful delivery. */
 export function paceWithin(durationMs: number): ResponseSpeed {
   return durationMs <= QUICK_MS ? 'quick' : 'slow'
 }
@@ -98,7 +98,7 @@ export function startDeliveryQueue<J, T>(log: Log, queue: DeliveryQueue<J, T>): 
     if (isFull) return
     const staleAt = performance.now() + queue.staleMs
     try {
-      // a lane holds up to twice its window, so that it does not run dry while the next rows are claimed
+      // an endpoint holds up to twice its window, so that it does not run dry while the next rows are claimed
       const claimed = await queue.claim({
         total,
         defaultPerEndpoint: 2 * bounds.firstWindow,
@@ -108,13 +108,13 @@ export function startDeliveryQueue<J, T>(log: Log, queue: DeliveryQueue<J, T>): 
       if (claimed.nextInMs !== null) runner.schedule(claimed.nextInMs + 1)
       for (const job of claimed.jobs) lanes.add(queue.laneOf(job), { job, staleAt })
     } catch (error) {
-      log.warn({ err: error }, `${name} could not be claimed; it is tried again`)
+      log.warn({ err: error }, `failed to claim ${name}; it is retried`)
       runner.schedule(RETRY_MS)
     }
   }
 
   async function runJob({ job, staleAt }: WaitingJob<J>): Promise<ResponseSpeed> {
-    // its lease runs out soon; it is claimed again then
+    // its lease expires soon; then it is claimed again
     if (performance.now() > staleAt) return 'slow'
     inProgress.add(job)
     const tried = await queue.attempt(job)
@@ -132,7 +132,7 @@ export function startDeliveryQueue<J, T>(log: Log, queue: DeliveryQueue<J, T>): 
     queue.abort()
     await Promise.race([lanes.idle(), sleep(ABORT_MS)])
     await queue.release([...waiting, ...inProgress]).catch((error: unknown) => {
-      log.warn({ err: error }, `${name} could not be given back; their lease runs out`)
+      log.warn({ err: error }, `failed to release ${name}; they are claimed again when their lease expires`)
     })
   }
 

@@ -1,44 +1,45 @@
 /**
- * Makes notices of what is stored already: receivers and workspaces that were stopped by rule, sources that are gone or on a blocklist,
- * suppressions held for an outage. Whoever stores these has nothing to do with notices and waits for none. Each look tells all that
- * stands, with the time since when; what was told before changes nothing, so any number of workers may look.
+ * Raises operator notices for stored conditions: receivers and workspaces that a rule suspended, sources that are gone
+ * or on a blocklist, suppressions held because of an outage. The code that stores these conditions does not know
+ * notices. Each round reports all current conditions with their start; reporting one again changes nothing, so any
+ * number of workers may do this.
  */
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { clearOldNotices, raiseNotices, type NewNotice } from '#src/operator/notices.ts'
 import { RATE_PAUSE_PREFIX } from '#src/queue/suspensions.ts'
-import type { LoopSpec } from './loop.ts'
+import type { Round } from './loop.ts'
 
-const EVERY_MS = 10_000
 const MAX_PER_SOURCE = 1000
 
-export function noticeLoop(ctx: Context): LoopSpec {
-  return {
-    name: 'notices',
-    everyMs: Math.max(200, EVERY_MS * Math.min(1, ctx.config.retryScale)),
-    round: async () => {
-      const found = await Promise.all(SOURCES.map((read) => read(ctx.db)))
-      for (const notices of found) await raiseNotices(ctx.db, 'stands', notices)
-      await clearOldNotices(ctx.db, new Date(ctx.clock.now()))
-      return false
-    },
+export function createNoticeRound(ctx: Context): Round {
+  return async () => {
+    const found = await Promise.all(SOURCES.map((read) => read(ctx.db)))
+    for (const notices of found) await raiseNotices(ctx.db, 'stands', notices)
+    await clearOldNotices(ctx.db, new Date(ctx.clock.now()))
+    return false
   }
 }
 
 const SOURCES: readonly ((db: Queryable) => Promise<NewNotice[]>)[] = [
-  // a receiver may be stopped for a workspace, or by a source, alone
-  noticesFrom(`SELECT 'receiver-suspended' AS kind, s.pace || ' by ' || s.source || coalesce(' for ' || s.workspace_id, '') AS subject,
+  // a receiver may be suspended only for one workspace or one source
+  noticesFrom(`SELECT 'receiver-suspended' AS kind,
+      s.pace || ' by ' || s.source || coalesce(' for ' || s.workspace_id, '') AS subject,
       'rule ' || s.rule || ', until ' || ${utc('s.until')} || ': ' || s.reply AS text, 1 AS count, s.created_at AS at
     FROM receiver_suspensions s WHERE s.until > now() ORDER BY s.created_at DESC`),
-  // one that was never found is not gone: it is not there yet
-  noticesFrom(`SELECT 'source-gone' AS kind, s.name AS subject, host(s.address) || ' is on no machine that sends since ' || ${utc('s.gone_since')} AS text,
+  // a source that was never found on a host is not gone: it is not set up yet
+  noticesFrom(`SELECT 'source-gone' AS kind, s.name AS subject,
+      host(s.address) || ' has been on no sending host since ' || ${utc('s.gone_since')} AS text,
       1 AS count, s.gone_since AS at
     FROM egress_sources s WHERE s.gone_since IS NOT NULL AND s.machine IS NOT NULL AND s.paused_at IS NULL`),
-  noticesFrom(`SELECT 'blocklisted' AS kind, s.name AS subject, c.detail || '; ' || c.todo AS text, 1 AS count, c.since AS at
-    FROM egress_checks c JOIN egress_sources s ON s.id = c.source_id WHERE c.name = 'blocklists' AND c.status = 'failed'`),
+  noticesFrom(`SELECT 'blocklisted' AS kind, s.name AS subject, c.detail || '; ' || c.todo AS text,
+      1 AS count, c.since AS at
+    FROM egress_checks c JOIN egress_sources s ON s.id = c.source_id
+    WHERE c.name = 'blocklists' AND c.status = 'failed'`),
   noticesFrom(`SELECT 'workspace-paused' AS kind, s.subject, s.reason AS text, 1 AS count, s.created_at AS at
     FROM suspensions s WHERE s.kind = 'workspace' AND starts_with(s.reason, '${RATE_PAUSE_PREFIX}')`),
-  noticesFrom(`SELECT 'outage' AS kind, h.receiver AS subject, 'suppressions are held since ' || ${utc('min(h.held_at)')} AS text,
+  noticesFrom(`SELECT 'outage' AS kind, h.receiver AS subject,
+      'suppressions have been held since ' || ${utc('min(h.held_at)')} AS text,
       count(*) AS count, min(h.held_at) AS at
     FROM held_suppressions h WHERE h.hold = 'outage' GROUP BY h.receiver`),
 ]

@@ -7,7 +7,7 @@ import { createContext, type TestContext } from '#test/support/context.ts'
 import { submissionOf } from '#test/support/submission.ts'
 import { readQueueMetrics } from './queue-metrics.ts'
 
-describe('the figures of the queues', () => {
+describe('queue metrics', () => {
   let ctx: TestContext
   before(async () => {
     ctx = await createContext()
@@ -26,7 +26,7 @@ describe('the figures of the queues', () => {
   it('are 0 while nothing waits', async () => {
     assert.ok(Object.values(await figures()).every((value) => value === 0))
   })
-  it('count what is scheduled, ready and stopped, and tell how long the oldest is due', async () => {
+  it('count scheduled, ready and suspended recipients, and the age of the oldest', async () => {
     const workspaceId = await ctx.newWorkspace()
     await createAcceptor(ctx).accept(submissionOf(workspaceId, { tier: 'bulk' }))
     await ctx.db.query(`UPDATE recipients SET due_at = now() - interval '100 seconds'`)
@@ -57,7 +57,8 @@ describe('the figures of the queues', () => {
     )
     await ctx.db.query(
       `INSERT INTO enrolments (automation_id, workspace_id, contact_id, version, due_at, created_at)
-      SELECT a.id, $1, gen_random_uuid(), 1, now() + i * interval '60 seconds', now() FROM automations a, generate_series(-2, 2) i`,
+      SELECT a.id, $1, gen_random_uuid(), 1, now() + i * interval '60 seconds', now()
+      FROM automations a, generate_series(-2, 2) i`,
       [workspaceId],
     )
     const told = await figures()

@@ -1,7 +1,7 @@
 /**
- * The figures of the queues, for /metrics: how much is on the schedule by tier, how long the oldest waits, what is stopped, how many
- * webhooks wait. One worker of all at a time, every ten seconds. Nothing here looks at all of a large table: the schedule counts itself in
- * Redis, the oldest is the first of an index, and webhooks are counted up to a bound.
+ * Metrics of the queues for /metrics: queue depth by tier, age of the oldest recipient, suspensions, webhook backlog
+ * and others. One of all workers reads them every ten seconds. No query reads a whole large table: Redis has the counts
+ * of the schedule, the oldest recipient is the first entry of an index, and webhooks are counted up to a limit.
  */
 import type { Context } from '#src/context.ts'
 import { claimQueueReport, publishQueueMetrics } from '#src/metrics/metric-exchange.ts'
@@ -11,21 +11,16 @@ import { dueKey, isSuspendedSite, readyKey, SITES_KEY } from '#src/queue/keys.ts
 import { listSuspensions, SUSPENDABLE } from '#src/queue/suspensions.ts'
 import { TIER_NAMES } from '#src/queue/tiers.ts'
 import { countPending, type PendingCount } from '#src/suppression/pending-suppressions.ts'
-import type { LoopSpec } from './loop.ts'
+import type { Round } from './loop.ts'
 
 const EVERY_MS = 10_000
-const POLL_MS = 1000
-/** Counting goes no further. */
+/** The highest number that is counted. */
 const MAX_COUNTED = 100_000
 
-export function queueMetricsLoop(ctx: Context): LoopSpec {
-  return {
-    name: 'figures',
-    everyMs: POLL_MS,
-    round: async () => {
-      if (await claimQueueReport(ctx.redis, EVERY_MS)) await publishQueueMetrics(ctx.redis, await readQueueMetrics(ctx))
-      return false
-    },
+export function createQueueMetricsRound(ctx: Context): Round {
+  return async () => {
+    if (await claimQueueReport(ctx.redis, EVERY_MS)) await publishQueueMetrics(ctx.redis, await readQueueMetrics(ctx))
+    return false
   }
 }
 
@@ -111,7 +106,8 @@ const OPEN_STATUSES = ['SCHEDULED', 'SENDING', 'PAUSED', 'SENT'] as const
 
 async function readCampaigns(db: Context['db']): Promise<MetricSeries[]> {
   const { rows } = await db.query<{ status: string; value: number }>(
-    `SELECT s.status, count(k.id)::int AS value FROM unnest($1::text[]) AS s (status) LEFT JOIN campaigns k ON k.status = s.status
+    `SELECT s.status, count(k.id)::int AS value
+     FROM unnest($1::text[]) AS s (status) LEFT JOIN campaigns k ON k.status = s.status
      GROUP BY s.status`,
     [OPEN_STATUSES],
   )
@@ -124,7 +120,8 @@ async function readAutomations(db: Context['db']): Promise<{ count: number; olde
   } = await db.query<{ count: number; oldest: number }>(
     `SELECT count(*) AS count, coalesce(greatest(0, extract(epoch FROM now() - min(due_at))), 0)::float AS oldest
      FROM (SELECT e.due_at FROM automations a CROSS JOIN LATERAL (
-       SELECT due_at FROM enrolments WHERE automation_id = a.id AND state = 'active' AND due_at <= now() ORDER BY due_at LIMIT $1) e
+       SELECT due_at FROM enrolments
+       WHERE automation_id = a.id AND state = 'active' AND due_at <= now() ORDER BY due_at LIMIT $1) e
        WHERE a.status = 'active' LIMIT $1) d`,
     [MAX_COUNTED],
   )

@@ -5,7 +5,7 @@ import { dueKey, EPOCH_KEY } from '#src/queue/keys.ts'
 import { acquireLease } from '#src/queue/lease.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { addressees, submissionOf } from '#test/support/submission.ts'
-import { reconcileLoop } from './reconcile.ts'
+import { createReconcileRound } from './reconcile.ts'
 
 describe('reconcile', () => {
   let ctx: TestContext
@@ -29,16 +29,16 @@ describe('reconcile', () => {
     await accept('instant', 2)
     await accept('bulk', 3)
     await ctx.redis.flushall()
-    const { round } = reconcileLoop(ctx)
+    const round = createReconcileRound(ctx)
     await round()
     assert.deepEqual(await scheduled(), [2, 0, 0, 3])
     await ctx.redis.del(dueKey('bulk'))
     await round()
     assert.deepEqual(await scheduled(), [2, 0, 0, 0], 'a filled schedule is not filled again at every look')
   })
-  it('fills it again when somebody says that it cannot be trusted, and for another server', async () => {
+  it('fills it again on request, and for another server', async () => {
     await accept('instant', 1)
-    const { round } = reconcileLoop(ctx)
+    const round = createReconcileRound(ctx)
     for (const value of [null, 'the run id of another server']) {
       await ctx.redis.flushall()
       if (value !== null) await ctx.redis.set(EPOCH_KEY, value)
@@ -46,8 +46,8 @@ describe('reconcile', () => {
       assert.deepEqual(await scheduled(), [1, 0, 0, 0])
     }
   })
-  it('finds what was forgotten when it is overdue, and leaves alone what is being sent', async () => {
-    const { round } = reconcileLoop(ctx)
+  it('schedules missing recipients when they are overdue, but not those being sent', async () => {
+    const round = createReconcileRound(ctx)
     await round()
     const kept = submissionOf(workspace, { tier: 'instant', recipients: addressees(2) })
     await createAcceptor(ctx).accept(kept)

@@ -1,43 +1,39 @@
 /**
- * PostgreSQL decides, Redis reminds: this loop keeps the reminder complete. The epoch in Redis names the server that was filled; when it is missing
- * (FLUSHALL, a lost disk, somebody's request) or names another (a restart), everything that waits is put on the schedule again, instant first.
- * Between that, each round looks at what should have left a while ago. One entry too many does no harm: the claim is guarded in PostgreSQL.
+ * Keeps the schedule in Redis complete; PostgreSQL is the source of truth. The epoch key in Redis names the Redis
+ * server that was filled. If it is missing (FLUSHALL, a lost disk, a requested refill) or names another server (a
+ * restart), all waiting recipients are scheduled again, the tier instant first. In between, each sweep schedules a
+ * slice of overdue recipients. A duplicate entry is harmless, because the claim in PostgreSQL is guarded.
  */
 import type { Context } from '#src/context.ts'
 import { readWaiting, type Cursor } from '#src/messages/open-recipients.ts'
 import { DUE_CHANNEL, EPOCH_KEY } from '#src/queue/keys.ts'
 import { addToSchedule } from '#src/queue/due-schedule.ts'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
-import type { LoopSpec } from './loop.ts'
+import type { Round } from './loop.ts'
 
-const CHECK_MS = 1000
 const SLICE = 5000
-/** Overdue for this long: it may have been forgotten. What is merely waiting in line is looked at a slice at a time. */
+/** A recipient that is overdue for this long may be missing in Redis. */
 const OVERDUE_MS = 10_000
 const FOREVER = new Date(Date.UTC(9999, 0))
 
 interface ReconcileState {
   sweptAtMs: number
-  /** Where the next sweep of a long line goes on. */
+  /** The position of the next sweep, by tier. */
   readonly cursors: Map<Tier, Cursor | null>
-  /** The Redis whose settings were looked at. */
+  /** The Redis server whose settings were checked. */
   checkedServer: string
 }
 
-export function reconcileLoop(ctx: Context): LoopSpec {
+export function createReconcileRound(ctx: Context): Round {
   const state: ReconcileState = { sweptAtMs: ctx.clock.now(), cursors: new Map(), checkedServer: '' }
-  return {
-    name: 'reconcile',
-    everyMs: Math.min(CHECK_MS, ctx.config.reconcileSeconds * 1000),
-    round: async () => {
-      if (ctx.redis.status !== 'ready') return false
-      const server = await serverId(ctx)
-      if (server !== state.checkedServer) await checkEvictionPolicy(ctx)
-      state.checkedServer = server
-      if ((await ctx.redis.get(EPOCH_KEY)) !== server) await fill(ctx, server)
-      else if (ctx.clock.now() - state.sweptAtMs >= ctx.config.reconcileSeconds * 1000) await sweep(ctx, state)
-      return false
-    },
+  return async () => {
+    if (ctx.redis.status !== 'ready') return false
+    const server = await serverId(ctx)
+    if (server !== state.checkedServer) await checkEvictionPolicy(ctx)
+    state.checkedServer = server
+    if ((await ctx.redis.get(EPOCH_KEY)) !== server) await fill(ctx, server)
+    else if (ctx.clock.now() - state.sweptAtMs >= ctx.config.reconcileSeconds * 1000) await sweep(ctx, state)
+    return false
   }
 }
 
@@ -47,19 +43,19 @@ async function serverId(ctx: Context): Promise<string> {
   return /run_id:(\w+)/.exec(info)?.[1] ?? 'unknown'
 }
 
-/** A Redis that throws entries away when it is full makes mail late: it is found again, but only when it is overdue. */
+/** Checks the eviction policy: a Redis that evicts entries delays mail, because only a sweep finds it again. */
 async function checkEvictionPolicy(ctx: Context): Promise<void> {
   const policy = /maxmemory_policy:(\S+)/.exec(await ctx.redis.info('memory'))?.[1]
   if (policy !== undefined && policy !== 'noeviction')
     ctx.log.error(
       { policy },
-      'Redis evicts keys when it is full, so mail may wait for the next reconcile; set its maxmemory-policy to noeviction',
+      'Redis evicts keys when it is full, so mail may be late; set its maxmemory-policy to noeviction',
     )
 }
 
 /**
- * Puts all that waits on the schedule. The epoch is set first, and what is dropped while we fill makes the next round fill again:
- * set at the end, it would hide a FLUSHALL that came in the middle.
+ * Schedules all waiting recipients. A token is set first and replaced by the epoch at the end: a FLUSHALL in between
+ * deletes the token, so that the next round fills again.
  */
 async function fill(ctx: Context, server: string): Promise<void> {
   const startedAt = ctx.clock.now()
@@ -80,7 +76,7 @@ async function fill(ctx: Context, server: string): Promise<void> {
   ctx.log.info({ count, ms: ctx.clock.now() - startedAt }, 'the schedule was filled from PostgreSQL')
 }
 
-/** One slice of what is overdue in each tier. */
+/** Schedules one slice of the overdue recipients of each tier. */
 async function sweep(ctx: Context, state: ReconcileState): Promise<void> {
   state.sweptAtMs = ctx.clock.now()
   const overdue = new Date(ctx.clock.now() - OVERDUE_MS)

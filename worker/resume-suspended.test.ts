@@ -7,9 +7,9 @@ import { resume, resumeExpired, suspend, watchSuspensions, type SuspensionTarget
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { addressees, submissionOf } from '#test/support/submission.ts'
-import { resumeSuspendedLoop } from './resume-suspended.ts'
+import { createResumeRound } from './resume-suspended.ts'
 
-describe('what is let go', () => {
+describe('resume suspended', () => {
   let ctx: TestContext
   before(async () => {
     ctx = await createContext()
@@ -21,7 +21,8 @@ describe('what is let go', () => {
     for (const table of ['recipients', 'suspensions', 'let_go', 'domain_sites'])
       await ctx.db.query(`DELETE FROM ${table}`)
     await ctx.db.query(
-      `INSERT INTO domain_sites (domain, site, seen_at) VALUES ('a.example', 'mx.one', now()), ('b.example', 'mx.one', now())`,
+      `INSERT INTO domain_sites (domain, site, seen_at)
+       VALUES ('a.example', 'mx.one', now()), ('b.example', 'mx.one', now())`,
     )
   })
   afterEach(async () =>
@@ -30,8 +31,8 @@ describe('what is let go', () => {
 
   /** Until there is nothing more to do at once. */
   const round = async (): Promise<void> => {
-    const loop = resumeSuspendedLoop(ctx)
-    while (await loop.round());
+    const loop = createResumeRound(ctx)
+    while (await loop());
   }
   const pass = (): Promise<unknown> => ctx.db.query(`UPDATE let_go SET at = at - interval '10 seconds'`)
   /** As an outbound process keeps it. */
@@ -58,7 +59,7 @@ describe('what is let go', () => {
     return due
   }
 
-  it('a domain: its mail of all tiers, not that of another that is stopped', async () => {
+  it('a domain: its mail of all tiers, not that of another suspended domain', async () => {
     for (const domain of ['a.example', 'c.example']) await suspend(ctx, domain, 'asked')
     await keepAside('a.example', 12_000)
     await keepAside('a.example', 3, 'instant')
@@ -109,7 +110,7 @@ describe('what is let go', () => {
       assert.deepEqual(Object.keys(await depths()), due)
     })
   }
-  it('a workspace: its own mail from PostgreSQL, at its time; one whose time is over is let go as well', async () => {
+  it('a workspace: its own mail from PostgreSQL, at its due time; also after the suspension expired', async () => {
     const [mine, other] = [await ctx.newWorkspace(), await ctx.newWorkspace()]
     for (const workspaceId of [mine, other])
       await createAcceptor(ctx).accept(submissionOf(workspaceId, { tier: 'high', recipients: addressees(30) }))
@@ -125,7 +126,7 @@ describe('what is let go', () => {
     )
     assert.deepEqual((await ctx.db.query('SELECT FROM let_go')).rows.length, 0)
   })
-  it('what a process that had not heard kept aside once more is found by a later look, and looking ends', async () => {
+  it('mail that a process suspends after the end is found by a later round, and the rounds end', async () => {
     await suspend(ctx, 'a.example', 'asked')
     await resume(ctx, 'a.example')
     await round()
@@ -137,7 +138,7 @@ describe('what is let go', () => {
     await round()
     assert.strictEqual((await ctx.db.query('SELECT FROM let_go')).rows.length, 0)
   })
-  it('what a process kept aside that heard of the end long after everybody else', async () => {
+  it('mail suspended by a process that learns of the end long after all others', async () => {
     await suspend(ctx, 'a.example', 'asked')
     const watch = await watchSuspensions(ctx)
     await resume(ctx, 'a.example')
@@ -152,24 +153,24 @@ describe('what is let go', () => {
     assert.deepEqual([watch.find('a.example'), await depths()], [undefined, { 'bulk a.example': 2 }])
     watch.stop()
   })
-  it('instant mail that is let go after very much does not wait for it', async () => {
+  it('instant mail does not wait for a large earlier release', async () => {
     for (const domain of ['a.example', 'c.example']) await suspend(ctx, domain, 'asked')
     await keepAside('a.example', 150_000)
     await keepAside('c.example', 7, 'instant')
     await resume(ctx, 'a.example')
-    const loop = resumeSuspendedLoop(ctx)
-    await loop.round()
+    const loop = createResumeRound(ctx)
+    await loop()
     await resume(ctx, 'c.example')
-    const isMore = await loop.round()
+    const isMore = await loop()
     const [instant, bulk] = await Promise.all(
       (['instant', 'bulk'] as const).map((tier) => ctx.redis.zcard(dueKey(tier))),
     )
     assert.strictEqual(instant, 7)
     assert.ok(!isMore || (bulk ?? 0) < 150_000)
-    while (await loop.round());
+    while (await loop());
     assert.strictEqual(await ctx.redis.zcard(dueKey('bulk')), 150_000)
   }).timeout(30_000)
-  it('a workspace with very much is walked through a part at a time, to its end', async () => {
+  it('a workspace with much mail is processed in parts, to its end', async () => {
     const mine = await ctx.newWorkspace()
     const acceptor = createAcceptor(ctx)
     await Promise.all(
@@ -183,15 +184,15 @@ describe('what is let go', () => {
     await round()
     assert.strictEqual(await ctx.redis.zcard(dueKey('bulk')), 12_000)
   }).timeout(30_000)
-  it('two workers at once, and a Redis that was away: all of it is there at last', async () => {
+  it('two workers and a Redis outage: all mail is scheduled in the end', async () => {
     await suspend(ctx, 'a.example', 'asked')
     await keepAside('a.example', 11_000)
-    const away = resumeSuspendedLoop({
+    const away = createResumeRound({
       ...ctx,
       redis: { zrange: () => Promise.reject(new Error('away')) } as unknown as typeof ctx.redis,
     })
     await resume(ctx, 'a.example')
-    await assert.isRejected(away.round())
+    await assert.isRejected(away())
     await Promise.all([round(), round()])
     assert.deepEqual(await depths(), { 'bulk a.example': 11_000 })
   })

@@ -1,10 +1,12 @@
 /**
- * Puts on the schedule again what a suspension held, after it ended, and nothing else: mail to a domain or site from where it was kept
- * aside in Redis, that of a workspace or campaign from PostgreSQL. Of several that ended, the highest tier of all goes first; a long one is
- * taken a part at a time, so that what is let go after it does not wait for it.
+ * Schedules the mail of ended suspensions again: mail to a domain or site from the suspended site queues in Redis, mail
+ * of a workspace or campaign from PostgreSQL. If several suspensions ended, the highest tier of all goes first. A long
+ * queue is processed in parts, so that a later release does not wait for it.
  *
- * A process that has not heard yet keeps mail aside once more, so destinations are looked at again until every process has looked at what is
- * stopped; one that hears later than that lets them go once more itself. Dies in the middle, or two at once: it is done again, and one entry too many on the schedule does no harm. Redis away: later.
+ * A process that does not know of the end yet may still move mail to the suspended queue. Therefore destinations are
+ * checked again until every process has polled the suspensions; a process that learns of it later releases the mail
+ * itself. A crash, or two workers at the same time: the work is repeated, and a duplicate entry in the schedule is
+ * harmless. Redis unavailable: the round is retried.
  */
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
@@ -22,12 +24,13 @@ import {
 import { addToSchedule } from '#src/queue/due-schedule.ts'
 import { listSuspensions, POLL_MS, type SuspensionTarget } from '#src/queue/suspensions.ts'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
-import type { LoopSpec } from './loop.ts'
+import { sql } from '#src/stores/sql.ts'
+import type { Round } from './loop.ts'
 
 type ResumeDeps = Pick<Context, 'db' | 'redis' | 'clock' | 'log'>
 
 interface SuspensionRelease extends SuspensionTarget {
-  /** To the last digit, for one may be stopped and let go again meanwhile. */
+  /** With microseconds, because the same subject may be suspended and resumed again meanwhile. */
   readonly at: string
   readonly ageMs: number
 }
@@ -35,26 +38,27 @@ interface SuspensionRelease extends SuspensionTarget {
 const SLICE = 5000
 const FOREVER = new Date(Date.UTC(9999, 0))
 
-const EVERY_MS = 500
-/** Then it is looked whether more was let go, and what goes first. */
+/** After this time a new round reads further releases and starts with the highest tier again. */
 const BUDGET_MS = 400
 
-/** How far the walk through an owner's mail of a tier is; null: done. Lost with the process, which begins again. */
+/**
+ * The positions of the walks through an owner's mail of a tier; null: done. A crash loses them, and the walk restarts.
+ */
 type Walks = Map<string, Cursor | null>
 
-export function resumeSuspendedLoop(ctx: Context): LoopSpec {
+export function createResumeRound(ctx: Context): Round {
   const walks: Walks = new Map()
-  return {
-    name: 'let go',
-    everyMs: EVERY_MS,
-    round: () => rescheduleReleased(ctx, walks, performance.now() + BUDGET_MS),
-  }
+  return () => rescheduleReleased(ctx, walks, performance.now() + BUDGET_MS)
 }
 
 /** True when there is more to do. */
 async function rescheduleReleased(ctx: ResumeDeps, walks: Walks, until: number): Promise<boolean> {
   const { rows } = await ctx.db.query<SuspensionRelease>(
-    `SELECT kind, subject, at::text, (extract(epoch FROM clock_timestamp() - at) * 1000)::float AS "ageMs" FROM let_go ORDER BY at`,
+    sql`
+      SELECT kind, subject, at::text, (extract(epoch FROM clock_timestamp() - at) * 1000)::float AS "ageMs"
+      FROM let_go
+      ORDER BY at
+    `,
   )
   if (rows.length === 0) {
     walks.clear()
@@ -78,7 +82,7 @@ async function rescheduleReleased(ctx: ResumeDeps, walks: Walks, until: number):
   return false
 }
 
-/** Where mail is kept aside that nothing stops any more. */
+/** Suspended site queues that no suspension holds any more. */
 async function findReleasedSites({ db, redis }: ResumeDeps, ended: readonly SuspensionTarget[]): Promise<string[]> {
   if (ended.length === 0) return []
   const domains = new Set(ended.map(({ kind, subject }) => (kind === 'domain' ? subject : '*')))
@@ -95,13 +99,13 @@ async function readSuspended(db: Queryable, domains: readonly string[]): Promise
   return (domain) => names.has('domain *') || names.has(`domain ${domain}`) || names.has(`site ${sites.get(domain)}`)
 }
 
-/** False when it was time before all was taken. */
+/** False when the time was over before all was rescheduled. */
 async function rescheduleSite({ redis, clock }: ResumeDeps, site: string, tier: Tier, until: number): Promise<boolean> {
   for (;;) {
     const members = await redis.zrange(readyKey(site, tier), '0', String(SLICE - 1))
     if (members.length === 0) return true
     const now = clock.now()
-    // in this order: twice does no harm, and in neither would be late
+    // in this order: an entry in both is harmless, an entry in neither would be late
     await redis.zadd(dueKey(tier), ...members.flatMap((member) => [now, member]))
     await redis.zrem(readyKey(site, tier), ...members)
     await redis.publish(DUE_CHANNEL, tier)
@@ -109,7 +113,7 @@ async function rescheduleSite({ redis, clock }: ResumeDeps, site: string, tier: 
   }
 }
 
-/** One that mail is put to meanwhile stays. */
+/** Removes empty queues; a queue that got mail meanwhile stays. */
 async function removeEmptySites({ redis }: ResumeDeps, sites: readonly string[]): Promise<void> {
   for (const site of sites) {
     const counts = await Promise.all(TIER_NAMES.map((tier) => redis.zcard(readyKey(site, tier))))
@@ -124,7 +128,7 @@ interface Walk {
   readonly tier: Tier
 }
 
-/** False when it was time before all was read. */
+/** False when the time was over before all was rescheduled. */
 async function rescheduleOwner(ctx: ResumeDeps, walks: Walks, { owner, tier }: Walk, until: number): Promise<boolean> {
   const name = `${owner.kind} ${owner.id} ${owner.at} ${tier}`
   for (let cursor = walks.get(name); cursor !== null;) {

@@ -1,22 +1,18 @@
-/** Tells of opens and clicks that were answered some seconds ago (src/tracking/hit-recorder.ts), by whichever worker comes to it. */
+/**
+ * Classifies opens and clicks some seconds after the response, and raises their events (src/tracking/hit-recorder.ts).
+ */
 import type { Context } from '#src/context.ts'
 import { isTransactionConflict } from '#src/messages/transition.ts'
 import { recordHits } from '#src/tracking/hit-recorder.ts'
-import type { LoopSpec } from './loop.ts'
+import type { Round } from './loop.ts'
 
-const EVERY_MS = 250
-
-export function trackingLoop(ctx: Context): LoopSpec {
-  return {
-    name: 'tracking',
-    everyMs: EVERY_MS,
-    round: async () => {
-      try {
-        return await recordHits(ctx)
-      } catch (error) {
-        if (isTransactionConflict(error)) return true
-        throw error
-      }
-    },
+export function createTrackingRound(ctx: Context): Round {
+  return async () => {
+    try {
+      return await recordHits(ctx)
+    } catch (error) {
+      if (isTransactionConflict(error)) return true
+      throw error
+    }
   }
 }

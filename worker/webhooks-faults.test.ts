@@ -1,4 +1,6 @@
-/** Webhooks and sudden death: of the worker between the receiver's answer and the commit, and of PostgreSQL under a try. */
+/**
+ * Webhooks and sudden death: of the worker between the receiver's answer and the commit, and of PostgreSQL under a try.
+ */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { assert } from 'chai'
@@ -20,7 +22,7 @@ function startWorker(world: WebhookWorld): ChildProcess {
   return spawn(process.execPath, ['--input-type=module', '-e', script], { env, stdio: 'ignore' })
 }
 
-describe('webhooks and sudden death', () => {
+describe('webhooks and crashes', () => {
   let world: WebhookWorld
   let postgres: TestServer
   let receiver: Receiver
@@ -43,7 +45,7 @@ describe('webhooks and sudden death', () => {
     await world.ctx.db.query('TRUNCATE webhook_endpoints, webhook_deliveries, webhook_attempts, events CASCADE')
   })
 
-  it('kill -9 of the worker before its commit: the event comes again, with the same id', async () => {
+  it('kill -9 of the worker before its commit: the event is sent again with the same id', async () => {
     await world.register(receiver.url)
     receiver.behave(hang)
     worker = startWorker(world)
@@ -66,7 +68,7 @@ describe('webhooks and sudden death', () => {
     assert.strictEqual((await world.attempts(id)).length, 1, 'the try that nobody saw the end of is not in the log')
   })
 
-  it('kill -9 of PostgreSQL under a try: its result is kept and written when it is back, and nothing is sent twice', async function () {
+  it('kill -9 of PostgreSQL during an attempt: its result is stored later, and nothing is sent twice', async function () {
     this.timeout(60_000)
     await world.register(receiver.url)
     let release = (): void => undefined

@@ -52,7 +52,7 @@ describe('webhook sender', () => {
   const verify = (request: Received, secret: string): Record<string, unknown> =>
     new Webhook(secret).verify(request.body, request.headers as Record<string, string>) as Record<string, unknown>
 
-  it('sends each event once, signed, with a body that says what happened', async () => {
+  it('sends each event once, signed, with its data', async () => {
     const { secret } = await world.register(`${receiver.url}/hook?a=b`)
     start()
     const ids = await world.emit(3)
@@ -76,7 +76,7 @@ describe('webhook sender', () => {
     assert.strictEqual(requests.length, 3)
   })
 
-  it('reports a message that was accepted', async () => {
+  it('sends an event for an accepted message', async () => {
     const { secret } = await world.register(receiver.url, ['email.queued'])
     start()
     const id = newId()
@@ -119,7 +119,7 @@ describe('webhook sender', () => {
     await acceptor.drain()
   })
 
-  it('sends to each endpoint only what it wants', async () => {
+  it('sends each endpoint only its event types', async () => {
     await world.register(`${receiver.url}/bounces`, ['email.bounced'])
     await world.register(`${receiver.url}/all`)
     start()
@@ -129,7 +129,7 @@ describe('webhook sender', () => {
     assert.strictEqual(requests.filter((request) => request.path === '/bounces').length, 1)
   })
 
-  it('tries again after 500, with the same id and a fresh time, until it is taken', async () => {
+  it('retries after 500 with the same id and a new timestamp until it is accepted', async () => {
     const { secret } = await world.register(receiver.url)
     receiver.behave((request, response) => answer(receiver.requests.length < 3 ? 500 : 204, 'busy')(request, response))
     start()
@@ -157,7 +157,7 @@ describe('webhook sender', () => {
     ],
     ['a dropped connection', drop, /socket hang up|ECONNRESET/],
   ] as const) {
-    it(`${name} is a failed try`, async () => {
+    it(`${name} is a failed attempt`, async () => {
       await world.register(receiver.url)
       receiver.behave((request, response) =>
         (receiver.requests.length === 1 ? misbehave : answer(200))(request, response),
@@ -170,7 +170,7 @@ describe('webhook sender', () => {
     })
   }
 
-  it('never reaches a private address, also when a name is rebound to one', async () => {
+  it('never connects to a private address, also after DNS rebinding', async () => {
     dns.zone['hook.example'] = { A: ['127.0.0.1'], ttl: 0 }
     const { endpoint } = await world.register(`http://hook.example:${receiver.port}/`)
     receiver.behave(answer(200, '', { connection: 'close' }))
@@ -186,7 +186,7 @@ describe('webhook sender', () => {
     assert.strictEqual((await findEndpoint(world.ctx.db, world.workspaceId, endpoint.id))?.isActive, true)
   })
 
-  it('410 switches the endpoint off and ends what waits', async () => {
+  it('410 disables the endpoint and cancels its deliveries', async () => {
     const { endpoint } = await world.register(receiver.url)
     receiver.behave(answer(410))
     const ids = await world.emit(40)
@@ -199,7 +199,7 @@ describe('webhook sender', () => {
     )
   })
 
-  it('switching off or deleting an endpoint ends what waits for it, with the reason', async () => {
+  it('disabling or deleting an endpoint cancels its deliveries, with the reason', async () => {
     const off = await world.register(`${receiver.url}/off`, ['email.bounced'])
     const gone = await world.register(`${receiver.url}/gone`, ['email.failed'])
     receiver.behave(answer(500))
@@ -221,7 +221,7 @@ describe('webhook sender', () => {
     assert.strictEqual(receiver.requests.length, 0)
   })
 
-  it('a hanging endpoint holds back no other', async () => {
+  it('a hanging endpoint delays no other', async () => {
     const hanging = await startReceiver()
     hanging.behave(hang)
     await world.register(hanging.url, ['email.bounced'])
@@ -236,7 +236,7 @@ describe('webhook sender', () => {
     await hanging.close()
   })
 
-  it('an event in retry holds back no other', async () => {
+  it('an event in retry delays no other', async () => {
     await world.register(receiver.url)
     const [stuck = ''] = await world.emit(1)
     receiver.behave((request, response) =>
@@ -248,7 +248,7 @@ describe('webhook sender', () => {
     assert.deepEqual(await world.states(stuck), ['pending'])
   })
 
-  it('two workers at once send nothing twice', async () => {
+  it('two workers send nothing twice', async () => {
     await world.register(receiver.url)
     start(2)
     const ids = (await Promise.all(Array.from({ length: 20 }, () => world.emit(20)))).flat()
@@ -258,7 +258,7 @@ describe('webhook sender', () => {
     assert.strictEqual(new Set(receiver.requests.map((request) => request.headers['webhook-id'])).size, ids.length)
   })
 
-  it('what a crash left between the answer and the commit comes again, with the same id', async () => {
+  it('after a crash between response and commit, the event is sent again with the same id', async () => {
     await world.register(receiver.url)
     start()
     const [id = ''] = await world.emit(1)
@@ -273,7 +273,7 @@ describe('webhook sender', () => {
     await settled(id, 'delivered')
   })
 
-  it('a held lease is respected: nothing goes out before it ends', async () => {
+  it('a leased delivery is not sent before the lease expires', async () => {
     await world.register(receiver.url)
     const [id = ''] = await world.emit(1)
     await world.ctx.db.query(`UPDATE webhook_deliveries SET leased_until = now() + interval '1 hour'`)
@@ -283,7 +283,7 @@ describe('webhook sender', () => {
     assert.deepEqual([await world.states(id), receiver.requests.length], [['pending'], 1])
   })
 
-  it('stopping gives back what is under way, uncounted', async function () {
+  it('stopping releases running deliveries, uncounted', async function () {
     this.timeout(20_000)
     await world.register(receiver.url)
     receiver.behave(hang)
@@ -318,7 +318,7 @@ describe('webhook sender', () => {
     assert.throws(() => verify(later, secret))
   })
 
-  it('a replay comes at once, a test event too', async () => {
+  it('replays and test events are sent immediately', async () => {
     const { endpoint, secret } = await world.register(receiver.url, ['domain.verified'])
     start()
     const [id = ''] = await world.emit(1, { type: 'domain.verified', data: { domain: 'example.com' } })
@@ -336,7 +336,7 @@ describe('webhook sender', () => {
     )
   })
 
-  it('an event that is no longer stored fails alone', async () => {
+  it('an event that is no longer stored fails without affecting others', async () => {
     await world.register(receiver.url)
     const [gone = '', kept = ''] = await world.emit(2)
     await world.ctx.db.query('DELETE FROM events WHERE id = $1', [gone])
@@ -349,7 +349,7 @@ describe('webhook sender', () => {
     )
   })
 
-  it('without Redis what is due is found by the timer', async function () {
+  it('without Redis the timer finds due deliveries', async function () {
     this.timeout(30_000)
     await world.register(receiver.url)
     receiver.behave((request, response) => answer(receiver.requests.length === 1 ? 500 : 200)(request, response))

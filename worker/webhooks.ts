@@ -1,9 +1,10 @@
 /**
- * Sends webhooks: the rules of their queue (http-delivery-queue.ts has the rounds). Woken by Redis when rows were stored, by a timer set to the next
- * due time, and every 15 s in any case, so that Redis may be away.
+ * Sends webhooks, on the queue of http-delivery-queue.ts. Redis wakes it when deliveries are stored, a timer wakes it
+ * for the next due delivery, and it runs every 15 s in any case, so that Redis may be unavailable.
  *
- * At least once: a process that dies between the receiver's answer and the commit has sent an event that comes again, with the same
- * webhook-id, when its lease has run out (60 s). PostgreSQL away: results are kept and written when it returns within the lease.
+ * At least once: if the process dies between the response of the endpoint and the commit, the event is sent again with
+ * the same webhook-id when its lease (60 s) expires. PostgreSQL unavailable: results stay in memory and are stored when
+ * it is back within the lease.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createDebouncedRunner, type DebouncedRunner } from '#src/concurrency/debounced-runner.ts'
@@ -49,7 +50,7 @@ export function startWebhooks(ctx: Context, redisUrl: string): Loop {
     await resultBatcher.add(tried).catch((error: unknown) => {
       ctx.log.error(
         { err: error, event: tried.delivery.eventId },
-        'a webhook was tried and could not be settled; it comes again',
+        'failed to store the result of a webhook; it is sent again',
       )
     })
     if (tried.verdict.nextInMs !== null) queue.wake(tried.verdict.nextInMs + 1)
@@ -82,19 +83,19 @@ export function startWebhooks(ctx: Context, redisUrl: string): Loop {
   }
 }
 
-/** Ends what waits for endpoints that are switched off, a slice at a time; claims do not wait for it. */
+/** Ends the deliveries of disabled endpoints in slices; claims do not wait for it. */
 async function endAll(ctx: Context, again: DebouncedRunner): Promise<void> {
   try {
     const { ended, mayHaveMore } = await endAbandoned(ctx.db)
-    if (ended > 0) ctx.log.info({ count: ended }, 'webhooks ended: their endpoint is switched off')
+    if (ended > 0) ctx.log.info({ count: ended }, 'webhooks cancelled: their endpoint is disabled')
     if (mayHaveMore) again.schedule(0)
   } catch (error) {
-    ctx.log.warn({ err: error }, 'webhooks of endpoints that are switched off could not be ended; it is tried again')
+    ctx.log.warn({ err: error }, 'failed to cancel webhooks of disabled endpoints; it is retried')
     again.schedule(AWAY_MS)
   }
 }
 
-/** Repeats while PostgreSQL is away, as long as the leases last. */
+/** Retries while PostgreSQL is unavailable, as long as the leases last. */
 async function settleWithRetry(ctx: Context, tried: readonly WebhookAttempt[]): Promise<null[]> {
   const until = performance.now() + STALE_MS
   for (;;) {
@@ -109,7 +110,7 @@ async function settleWithRetry(ctx: Context, tried: readonly WebhookAttempt[]): 
   }
 }
 
-/** Addresses of webhooks often hold a secret: only their host is logged. */
+/** Webhook URLs often contain a secret: only the host is logged. */
 function logResult(ctx: Context, { delivery, verdict, record }: WebhookAttempt): void {
   const host = URL.parse(record.url)?.host
   const line = {

@@ -1,6 +1,6 @@
 import { assert } from 'chai'
 import { listSuspensions, resume } from '#src/queue/suspensions.ts'
-import { workspaceRateLoop } from './workspace-rates.ts'
+import { createWorkspaceRateRound } from './workspace-rates.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { addCounts, evaluateRates, readCounts, type ResultCounts } from '#src/workspaces/rates.ts'
 
@@ -15,7 +15,7 @@ const CASES: readonly [what: string, counts: ResultCounts, cause: string | null]
   ['too many complaints', { delivered: 1000, hard: 0, complaints: 6 }, 'complaints'],
 ]
 
-describe('rates of workspaces', () => {
+describe('workspace rates', () => {
   let ctx: TestContext
   before(async () => {
     ctx = await createContext({ PAUSE_MINIMUM: '100', PAUSE_WINDOW_SECONDS: '7200' })
@@ -28,7 +28,7 @@ describe('rates of workspaces', () => {
 
   const pausesOf = async (id: string) => (await listSuspensions(ctx.db)).filter(({ subject }) => subject === id)
 
-  it('a bad one is stopped with its reason, once, by whichever worker; let go, it begins anew', async () => {
+  it('a bad workspace is suspended once, with its reason; resumed, it starts anew', async () => {
     const [bad, good] = [await ctx.newWorkspace(), await ctx.newWorkspace()]
     const now = new Date()
     await addCounts(
@@ -40,17 +40,17 @@ describe('rates of workspaces', () => {
       now,
     )
     await addCounts(ctx.db, [{ workspaceId: good, delivered: 500, hard: 1, complaints: 0 }], now)
-    await Promise.all([workspaceRateLoop(ctx).round(), workspaceRateLoop(ctx).round()])
+    await Promise.all([createWorkspaceRateRound(ctx)(), createWorkspaceRateRound(ctx)()])
     assert.deepEqual(
       (await pausesOf(bad)).map(({ reason }) => reason),
-      ['for its rates: 27.27 % of 110 mails went to nobody, more than 10 %'],
+      ['for its rates: 27.27 % of 110 messages hard bounced, more than 10 %'],
     )
     assert.deepEqual(await pausesOf(good), [])
     await resume(ctx, { kind: 'workspace', subject: bad })
-    await workspaceRateLoop(ctx).round()
+    await createWorkspaceRateRound(ctx)()
     assert.deepEqual(await pausesOf(bad), [])
   })
-  it('what is older than the window does not count, what is gone is left out', async () => {
+  it('results before the window do not count, deleted workspaces are ignored', async () => {
     const id = await ctx.newWorkspace()
     await addCounts(
       ctx.db,
@@ -62,17 +62,17 @@ describe('rates of workspaces', () => {
       [{ workspaceId: '019a9a00-0000-7000-8000-0000000000aa', delivered: 0, hard: 500, complaints: 0 }],
       new Date(),
     )
-    await workspaceRateLoop(ctx).round()
+    await createWorkspaceRateRound(ctx)()
     assert.deepEqual(await pausesOf(id), [])
     assert.strictEqual(
       (await readCounts(ctx.db, new Date(0), 1)).some(({ workspaceId }) => workspaceId.endsWith('aa')),
       false,
     )
   })
-  it('switched off, it stops nobody', async () => {
+  it('disabled, it suspends no workspace', async () => {
     const id = await ctx.newWorkspace()
     await addCounts(ctx.db, [{ workspaceId: id, delivered: 0, hard: 500, complaints: 0 }], new Date())
-    await workspaceRateLoop({ ...ctx, config: { ...ctx.config, workspacePauses: 'off' } }).round()
+    await createWorkspaceRateRound({ ...ctx, config: { ...ctx.config, workspacePauses: 'off' } })()
     assert.deepEqual(await pausesOf(id), [])
   })
 })

@@ -1,25 +1,19 @@
 /**
- * Stops the mail of workspaces whose rates are bad, until the operator lets it go on: it waits, and `explain` says why. Accepting goes on.
- * Two workers find the same: it is stopped once. Dies between stopping and forgetting the counts: the next round stops it again, with the
- * same reason, and forgets them. Off by a setting.
+ * Pauses the mail of workspaces with bad bounce or complaint rates until the operator resumes it. The mail waits, and
+ * `explain` shows the reason; the api still accepts mail. Two workers pause a workspace once. A crash after the
+ * suspension and before the counts are deleted: the next round deletes them. A setting disables this loop.
  */
 import type { Context } from '#src/context.ts'
 import { listSuspensions, RATE_PAUSE_PREFIX, suspend } from '#src/queue/suspensions.ts'
 import { deleteCounts, evaluateRates, readCounts, removeOldCounts } from '#src/workspaces/rates.ts'
-import type { LoopSpec } from './loop.ts'
+import type { Round } from './loop.ts'
 
-const EVERY_MS = 30_000
-
-export function workspaceRateLoop(ctx: Context): LoopSpec {
-  return {
-    name: 'workspace rates',
-    everyMs: Math.max(100, EVERY_MS * Math.min(1, ctx.config.retryScale)),
-    round: async () => {
-      if (ctx.config.workspacePauses === 'off') return false
-      await pauseBad(ctx)
-      await removeOldCounts(ctx.db, new Date(ctx.clock.now()))
-      return false
-    },
+export function createWorkspaceRateRound(ctx: Context): Round {
+  return async () => {
+    if (ctx.config.workspacePauses === 'off') return false
+    await pauseBad(ctx)
+    await removeOldCounts(ctx.db, new Date(ctx.clock.now()))
+    return false
   }
 }
 
@@ -41,7 +35,7 @@ async function pauseBad(ctx: Context): Promise<void> {
       await suspend(ctx, { kind: 'workspace', subject: counts.workspaceId }, `${RATE_PAUSE_PREFIX}${bad.reason}`)
       log.warn(
         { workspace: counts.workspaceId, cause: bad.cause, reason: bad.reason },
-        'the mail of a workspace was stopped for its rates',
+        'the mail of a workspace was suspended because of its bounce or complaint rate',
       )
     }
     await deleteCounts(db, counts.workspaceId)

@@ -43,7 +43,7 @@ describe('notices', () => {
   const acknowledge = (id: string | null): Promise<number> =>
     acknowledgeNotices(ctx.db, { id, by: 'me', now: new Date(ctx.clock.now()) })
 
-  it('the same again is one row with a count, and the last text; the same time again changes nothing', async () => {
+  it('a repeated notice is one row with a count and the last text; the same condition again changes nothing', async () => {
     await raiseNotices(ctx.db, 'stands', [noticeOf(), noticeOf({ subject: 'other' })])
     await raiseNotices(ctx.db, 'stands', [
       noticeOf({ text: '550 still no', count: 4, at: new Date('2026-01-02T03:05:00Z') }),
@@ -54,7 +54,7 @@ describe('notices', () => {
       ['reply', 'other', '550 no', 1],
     ])
   })
-  it('what happened is counted in whatever order many processes tell it, and the last text stays', async () => {
+  it('occurrences are counted in any order of reports, with the last text', async () => {
     const at = (i: number): Date => new Date(Date.UTC(2026, 0, 1) + i)
     await Promise.all(
       Array.from({ length: 20 }, (_, i) =>
@@ -69,7 +69,7 @@ describe('notices', () => {
     await raiseNotices(ctx.db, 'happened', [noticeOf({ subject: 'a', at: at(5) })])
     assert.deepEqual(await open(), [], 'that was before')
   })
-  it('acknowledged it is not shown; what is told of before stays so, what happens after is new', async () => {
+  it('an acknowledged notice is hidden; a later occurrence is a new notice', async () => {
     await raiseNotices(ctx.db, 'stands', [noticeOf(), noticeOf({ subject: 'other' })])
     const [one] = await listNotices(ctx.db, { all: false, limit: 1 })
     assert.strictEqual(await acknowledge(one?.id ?? ''), 1)
@@ -82,14 +82,14 @@ describe('notices', () => {
     assert.strictEqual((await listNotices(ctx.db, { all: true, limit: 10 })).length, 3)
     assert.deepEqual([...(await countNotices(ctx.db))], [['reply', 1]])
   })
-  it('texts of strangers are cut and never refused', async () => {
+  it('third-party texts are truncated and never rejected', async () => {
     await raiseNotices(ctx.db, 'stands', [
       noticeOf({ subject: 'x'.repeat(5000), text: `\0\ud800\u001b[31m<b>${'y'.repeat(100_000)}` }),
     ])
     const [[, subject, text] = []] = await open()
     assert.deepEqual([String(subject).length, String(text).length], [300, 1000])
   })
-  it('a flood of the same is one row; of subjects, as many as fit', async () => {
+  it('many equal notices are one row; the number of subjects is limited', async () => {
     const book = createNoticeBuffer(ctx)
     for (let i = 0; i < 100_000; i++) book.raise({ kind: 'reply', subject: 'gmail not-allowed', text: `550 no ${i}` })
     for (let i = 0; i < 5000; i++) book.raise({ kind: 'reply', subject: `site ${i}`, text: '550 no' })
@@ -101,7 +101,7 @@ describe('notices', () => {
       [['550 no 99999', 100_000]],
     )
   })
-  it('a book keeps what PostgreSQL does not take', async () => {
+  it('the buffer retries what PostgreSQL rejects', async () => {
     let isAway = true
     const db = {
       ...ctx.db,
@@ -119,7 +119,7 @@ describe('notices', () => {
     await book.stop()
     assert.deepEqual(await open(), [['reply', 's', 't', 2]])
   })
-  it('what is stored already becomes notices, once, however many workers look', async () => {
+  it('stored conditions become notices once, with any number of workers', async () => {
     const workspaceId = await ctx.newWorkspace()
     await suspend(ctx, { kind: 'workspace', subject: workspaceId }, `${RATE_PAUSE_PREFIX}12 % bounced`)
     await suspend(ctx, 'asked.example', 'the operator wanted it')
@@ -171,7 +171,7 @@ describe('notices', () => {
     await round()
     assert.deepEqual(await open(), [], 'what was acknowledged is not told again')
   })
-  it('old ones go, and of very many the oldest', async () => {
+  it('old notices are deleted, and the oldest when there are too many', async () => {
     await raiseNotices(ctx.db, 'stands', [
       noticeOf({ at: new Date(Date.now() - 91 * 86_400_000) }),
       noticeOf({ subject: 'new', at: new Date() }),

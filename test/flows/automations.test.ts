@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import { assert } from 'chai'
 import { startAutomations } from '#worker/automation-runs.ts'
 import { startAutomationCalls } from '#worker/automation-calls.ts'
-import { automationUpkeepLoop } from '#worker/automations.ts'
+import { createAutomationMaintenanceRound } from '#worker/automations.ts'
 import { startLoop, type Loop } from '#worker/loop.ts'
 import { changeAutomation, createAutomation, type AutomationChange } from '#src/automations/change-automation.ts'
 import { enrolContact, listEnrolments, trackEvent } from '#src/automations/enrol.ts'
@@ -43,7 +43,11 @@ describe('automations, end to end', () => {
     loops = [
       startAutomations(ctx, ctx.redisUrl),
       startAutomationCalls(ctx),
-      startLoop(ctx.log, automationUpkeepLoop(ctx)),
+      startLoop(ctx.log, {
+        name: 'automation maintenance',
+        everyMs: 5000,
+        round: createAutomationMaintenanceRound(ctx),
+      }),
     ]
   })
   after(async () => {
@@ -286,7 +290,7 @@ describe('automations, end to end', () => {
       ([one]) => one?.step === 'm',
     )
     await changeAutomation(ctx, workspaceId, automation.id, { steps: read([tag('x')]), movesEnrolled: true })
-    assert.match((await ended(automation))[0]?.reason ?? '', /not there any more/)
+    assert.match((await ended(automation))[0]?.reason ?? '', /no longer exists/)
   })
 
   it('mail that may not be sent waits at its step and says why; then it goes on', async () => {

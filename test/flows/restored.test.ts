@@ -7,7 +7,7 @@ import { acquireLease } from '#src/queue/lease.ts'
 import { listSuspensions, resume } from '#src/queue/suspensions.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
-import { resumeSuspendedLoop } from '#worker/resume-suspended.ts'
+import { createResumeRound } from '#worker/resume-suspended.ts'
 import { startLoop } from '#worker/loop.ts'
 import { submissionOf } from '#test/support/submission.ts'
 import { until } from '#test/support/until.ts'
@@ -54,13 +54,13 @@ describe('a database that is behind', () => {
     outbound = await startOutbound(ctx, ctx.redisUrl)
     await sleep(300)
     assert.strictEqual(mx.messages.length, 0)
-    assert.match((await stopped()).join(), /^\*: the database is older than what was sent/)
+    assert.match((await stopped()).join(), /^\*: the database is older than the mail sent/)
     await outbound.stop()
     outbound = await startOutbound(ctx, ctx.redisUrl)
     assert.strictEqual(await resume(ctx, '*'), true)
     await accept()
     // what it kept aside before it heard is put back by the worker
-    const worker = startLoop(ctx.log, resumeSuspendedLoop(ctx))
+    const worker = startLoop(ctx.log, { name: 'resume suspended', everyMs: 500, round: createResumeRound(ctx) })
     await until(() => mx.messages.length >= 2)
     await worker.stop()
     assert.deepEqual(await stopped(), [])
@@ -72,7 +72,7 @@ describe('a database that is behind', () => {
     await ctx.redis.zadd('mailstead:fence', 1_000_000, 'token')
     await accept()
     const lease = await acquireLease(ctx)
-    assert.match((await stopped()).join(), /older than what was sent/)
+    assert.match((await stopped()).join(), /older than the mail sent/)
     await lease.end()
     await resume(ctx, '*')
   })

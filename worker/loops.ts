@@ -1,0 +1,94 @@
+/**
+ * All loops of the worker, one row each. Every worker runs all of them, and any number of workers may run: what a round
+ * does is guarded by claims or may be done twice.
+ */
+import type { Config } from '#config/load.ts'
+import { mergeCounterDeltas } from '#src/campaigns/statistics.ts'
+import { applyCounterDeltas } from '#src/contacts/apply-counter-deltas.ts'
+import { purgeDeletedAudiences } from '#src/contacts/purge-contacts.ts'
+import { runImports } from '#src/imports/import-runner.ts'
+import { purgeImports } from '#src/imports/purge-imports.ts'
+import { createAcceptor } from '#src/messages/accept.ts'
+import { sendDeliveryReports } from '#src/messages/delivery-reports.ts'
+import { removeDeleted } from '#src/webhooks/endpoints.ts'
+import { createAccountRound } from './accounts.ts'
+import { createAutomationMaintenanceRound } from './automations.ts'
+import { createCampaignRound, createCampaignStartRound } from './campaigns.ts'
+import { createDeadLeaseRound } from './dead-leases.ts'
+import { createDomainCheckRound, createDomainRemovalRound, createRegistrationRound } from './domains.ts'
+import { createSourceCheckRound } from './egress.ts'
+import { createHousekeepingRound } from './housekeeping.ts'
+import type { LoopRow } from './loop.ts'
+import { createNoticeRound } from './notices.ts'
+import { createOperatorRound } from './operator.ts'
+import { createPendingSuppressionRound } from './pending-suppressions.ts'
+import { createQueueMetricsRound } from './queue-metrics.ts'
+import { createReconcileRound } from './reconcile.ts'
+import { createResumeRound } from './resume-suspended.ts'
+import { createScoreRound } from './scores.ts'
+import { createTlsReportRound } from './tls-reports.ts'
+import { createTrackingRound } from './tracking.ts'
+import { createUnknownOutcomeRound } from './unknown-outcomes.ts'
+import { createWorkspaceRateRound } from './workspace-rates.ts'
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+
+/** An interval that RETRY_SCALE shortens for tests, but not below `leastMs`. */
+function scaled(everyMs: number, leastMs: number): (config: Config) => number {
+  return ({ retryScale }) => Math.min(everyMs, Math.max(leastMs, everyMs * retryScale))
+}
+
+export const LOOPS: readonly LoopRow[] = [
+  // queue
+  {
+    name: 'reconcile',
+    everyMs: ({ reconcileSeconds }) => Math.min(1, reconcileSeconds) * SECOND,
+    createRound: createReconcileRound,
+  },
+  { name: 'dead leases', everyMs: 1 * SECOND, createRound: createDeadLeaseRound },
+  { name: 'unknown outcomes', everyMs: scaled(5 * SECOND, 100), createRound: createUnknownOutcomeRound },
+  { name: 'resume suspended', everyMs: 0.5 * SECOND, createRound: createResumeRound },
+  { name: 'operator actions', everyMs: 1 * SECOND, createRound: createOperatorRound },
+  { name: 'workspace rates', everyMs: scaled(30 * SECOND, 100), createRound: createWorkspaceRateRound },
+  { name: 'queue metrics', everyMs: 1 * SECOND, createRound: createQueueMetricsRound },
+  {
+    name: 'delivery reports',
+    everyMs: 2 * SECOND,
+    createRound: (ctx) => {
+      const acceptor = createAcceptor(ctx)
+      return () => sendDeliveryReports({ ...ctx, acceptor }, new Date(ctx.clock.now()))
+    },
+  },
+
+  // senders
+  { name: 'connected accounts', everyMs: scaled(30 * SECOND, 1 * SECOND), createRound: createAccountRound },
+  { name: 'domain checks', everyMs: scaled(5 * SECOND, 500), createRound: createDomainCheckRound },
+  { name: 'domain registrations', everyMs: 15 * SECOND, createRound: createRegistrationRound },
+  { name: 'domain removals', everyMs: 2 * SECOND, createRound: createDomainRemovalRound },
+  { name: 'source checks', everyMs: 30 * SECOND, createRound: createSourceCheckRound },
+  { name: 'notices', everyMs: scaled(10 * SECOND, 200), createRound: createNoticeRound },
+
+  // contacts, campaigns and automations
+  // Readers add the deltas that are not applied yet. Scoring after a large import writes 20,000 a second, so a longer
+  // interval makes pages slow.
+  { name: 'audience counters', everyMs: 0.25 * SECOND, createRound: (ctx) => () => applyCounterDeltas(ctx) },
+  { name: 'deleted audiences', everyMs: 5 * SECOND, createRound: (ctx) => () => purgeDeletedAudiences(ctx.db) },
+  {
+    name: 'imports',
+    everyMs: 1 * SECOND,
+    createRound: (ctx) => async () => (await runImports(ctx)) || purgeImports(ctx.db),
+  },
+  { name: 'scores', everyMs: 5 * SECOND, createRound: createScoreRound },
+  { name: 'campaigns', everyMs: 0.1 * SECOND, createRound: createCampaignRound },
+  { name: 'campaign start', everyMs: 0.1 * SECOND, createRound: createCampaignStartRound },
+  { name: 'campaign statistics', everyMs: 0.25 * SECOND, createRound: (ctx) => () => mergeCounterDeltas(ctx.db) },
+  { name: 'automation maintenance', everyMs: 5 * SECOND, createRound: createAutomationMaintenanceRound },
+
+  // results
+  { name: 'tracking', everyMs: 0.25 * SECOND, createRound: createTrackingRound },
+  { name: 'pending suppressions', everyMs: 5 * MINUTE, createRound: createPendingSuppressionRound },
+  { name: 'webhook removal', everyMs: 1 * MINUTE, createRound: (ctx) => () => removeDeleted(ctx.db) },
+  { name: 'TLS reports', everyMs: scaled(5 * MINUTE, 1 * SECOND), createRound: createTlsReportRound },
+  { name: 'housekeeping', everyMs: 10 * MINUTE, createRound: createHousekeepingRound },
+]
