@@ -1,6 +1,6 @@
 /**
- * Real bounces, complaints and auto-replies (test/corpora, see its LICENSE) through the reader: prints how many were read as expected, and fails
- * where it is less than what is promised. `CORPUS_VERBOSE=1` names each mail that was read otherwise.
+ * Parses real bounces, complaints and automatic replies (test/corpora, see its LICENSE). It prints how many have the
+ * expected result and fails if their share is below the threshold. `CORPUS_VERBOSE=1` lists each other mail.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ interface Item {
   readonly tables_agree?: boolean
   readonly expected: readonly Expected[]
 }
-type Misread = readonly [what: string, file: string, told: string]
+type Misread = readonly [what: string, file: string, actual: string]
 
 const FOLDER = join(import.meta.dirname, 'corpora')
 const KINDS: Readonly<Record<Item['format'], readonly string[]>> = {
@@ -28,8 +28,8 @@ const KINDS: Readonly<Record<Item['format'], readonly string[]>> = {
   autoreply: ['autoreply'],
   other: ['other'],
 }
-/** Shares that must be reached; of `false-hard` the share that may be. */
-const PROMISED = {
+/** Minimum shares; for `false hard` the maximum. */
+const THRESHOLDS = {
   kind: 0.97,
   'dsn recipients': 0.97,
   'text recipients': 0.85,
@@ -41,51 +41,51 @@ const PROMISED = {
 const lower = (text: string): string => text.toLowerCase()
 
 function isRight(item: Item, addresses: readonly string[]): boolean {
-  const wanted = item.expected.map(({ recipient }) => lower(recipient))
+  const expected = item.expected.map(({ recipient }) => lower(recipient))
   return item.format === 'text'
-    ? addresses.some((address) => wanted.includes(address))
-    : addresses.length === wanted.length && wanted.every((address) => addresses.includes(address))
+    ? addresses.some((address) => expected.includes(address))
+    : addresses.length === expected.length && expected.every((address) => addresses.includes(address))
 }
 
-describe('the corpus of real reports', () => {
+describe('corpus of real reports', () => {
   const items = JSON.parse(readFileSync(join(FOLDER, 'expected.json'), 'utf8')) as Item[]
   const counts = new Map<string, { of: number; right: number }>()
   const misread: Misread[] = []
-  const count = (what: string, isCounted: boolean, ...[file, told]: readonly [string, string]): void => {
+  const count = (what: string, isCounted: boolean, ...[file, actual]: readonly [string, string]): void => {
     const sum = counts.get(what) ?? { of: 0, right: 0 }
     counts.set(what, { of: sum.of + 1, right: sum.right + (isCounted ? 1 : 0) })
-    if (isCounted === (what === 'false hard')) misread.push([what, file, told])
+    if (isCounted === (what === 'false hard')) misread.push([what, file, actual])
   }
 
-  function judge(item: Item): void {
+  function check(item: Item): void {
     const { kind, recipients } = parseReport(readFileSync(join(FOLDER, item.file)))
     count('kind', KINDS[item.format].includes(kind), item.file, kind)
     if (item.format !== 'dsn' && item.format !== 'text') return
     const addresses = recipients.map(({ address }) => lower(address))
     count(`${item.format} recipients`, isRight(item, addresses), item.file, addresses.join(', '))
-    if (item.tables_agree !== false) for (const one of item.expected) judgeHard(item, one, recipients)
+    if (item.tables_agree !== false) for (const one of item.expected) checkHard(item, one, recipients)
   }
 
-  function judgeHard(item: Item, { recipient, hard }: Expected, recipients: readonly ReportedRecipient[]): void {
+  function checkHard(item: Item, { recipient, hard }: Expected, recipients: readonly ReportedRecipient[]): void {
     const read = recipients.find(({ address }) => lower(address) === lower(recipient)) ?? recipients[0]
-    const told = `${recipient} should be ${hard === true ? 'hard' : 'soft'}: ${read?.class} ${read?.diagnostic}`
-    count(`${item.format} hard`, read?.hard === hard, item.file, told)
-    if (hard === false) count('false hard', read?.hard === true, item.file, told)
+    const actual = `${recipient} should be ${hard === true ? 'hard' : 'soft'}: ${read?.class} ${read?.diagnostic}`
+    count(`${item.format} hard`, read?.hard === hard, item.file, actual)
+    if (hard === false) count('false hard', read?.hard === true, item.file, actual)
   }
 
   before(() => {
-    items.forEach(judge)
+    items.forEach(check)
     for (const [what, { of, right }] of counts)
       process.stdout.write(`    ${what}: ${right} of ${of} (${((100 * right) / of).toFixed(1)} %)\n`)
     if (process.env['CORPUS_VERBOSE'] !== undefined)
       for (const line of misread) process.stdout.write(`    ${line.join(' | ')}\n`)
   })
 
-  for (const [what, promised] of Object.entries(PROMISED)) {
-    it(`${what}: ${what === 'false hard' ? 'at most' : 'at least'} ${promised * 100} %`, () => {
+  for (const [what, threshold] of Object.entries(THRESHOLDS)) {
+    it(`${what}: ${what === 'false hard' ? 'at most' : 'at least'} ${threshold * 100} %`, () => {
       const { of, right } = counts.get(what) ?? { of: 0, right: 0 }
       assert.ok(of > 0)
-      assert.ok(what === 'false hard' ? right / of <= promised : right / of >= promised, `${right} of ${of}`)
+      assert.ok(what === 'false hard' ? right / of <= threshold : right / of >= threshold, `${right} of ${of}`)
     })
   }
 })

@@ -7,8 +7,8 @@ import {
   findStatusCode,
 } from './failure-text.ts'
 
-/** What servers say, by class; `!` marks those that condemn the address. */
-const SAID: readonly (readonly [text: string, reading: string])[] = [
+/** Texts of servers and their class; `!` marks a hard bounce. */
+const SAID: readonly (readonly [text: string, expected: string])[] = [
   // no such user
   ['Sorry, no mailbox here by that name. (#5.1.1)', 'no-such-user!'],
   ['550 5.1.1 <x>: Recipient address rejected: User unknown in virtual mailbox table', 'no-such-user!'],
@@ -50,8 +50,8 @@ const SAID: readonly (readonly [text: string, reading: string])[] = [
   ['550 RecipientAddress is invalid', 'no-such-user!'],
   ['550 5.4.1 All recipient addresses rejected : Access denied AS(201806281)', 'no-such-user!'],
   [
-    'host d1.ess.barracudanetworks.com[192.0.2.1] said: 550 permanent failure for one or more recipients (x@b.example:\n' +
-      '550 5.1.1 User unknown)',
+    'host d1.ess.barracudanetworks.com[192.0.2.1] said: ' +
+      '550 permanent failure for one or more recipients (x@b.example:\n550 5.1.1 User unknown)',
     'no-such-user!',
   ],
   ['... while talking to mx.blocked.example: 550 no such user', 'no-such-user!'],
@@ -67,7 +67,7 @@ const SAID: readonly (readonly [text: string, reading: string])[] = [
   ["Sorry, I couldn't find any host named b.example. (#5.1.2)", 'no-such-domain!'],
   ['The domain b.example does not accept mail (nullMX)', 'no-mail-accepted!'],
   ['The user has moved to another company', 'moved!'],
-  // the mailbox, for now
+  // temporary mailbox failures
   ['552 5.2.2 mailbox full', 'mailbox-full'],
   ['452 4.2.2 The email account that you tried to reach is over quota', 'mailbox-full'],
   ['Benutzer hat zuviele Mails auf dem Server: user is over quota', 'mailbox-full'],
@@ -81,7 +81,7 @@ const SAID: readonly (readonly [text: string, reading: string])[] = [
   ['554 mailbox x is restricted', 'mailbox-disabled'],
   ['553 User refused to receive this mail', 'recipient-filter'],
   ['550 The user does not accept email in non-Western character sets', 'recipient-filter'],
-  // us
+  // the sender
   ['554 Service unavailable; Client host [192.0.2.1] blocked using zen.spamhaus.org', 'blocked'],
   ['550 5.7.1 Message rejected as spam', 'spam'],
   ['554 Host mx.a.example blocked using bl.barracudacentral.org', 'blocked'],
@@ -118,7 +118,7 @@ const SAID: readonly (readonly [text: string, reading: string])[] = [
   ['550 The sender address shop@a.example is unknown', 'sender-refused'],
   ['550 Directory harvest attack: invalid recipients', 'blocked'],
   ['550 Not accepting mail from unknown users', 'recipient-filter'],
-  // the way
+  // the path to the receiver
   ['550 mailbox is temporarily not found; migration in progress', 'system'],
   ['554 5.3.5 Local configuration error: host unknown', 'system'],
   ["I'm not going to try again; this message has been in the queue too long.", 'expired'],
@@ -179,7 +179,7 @@ const SAID: readonly (readonly [text: string, reading: string])[] = [
   ['something else entirely', 'unknown'],
 ]
 
-const STATUSES: readonly (readonly [status: string, reading: string])[] = [
+const STATUSES: readonly (readonly [status: string, expected: string])[] = [
   ['5.1.1', 'no-such-user!'],
   ['5.1.351', 'no-such-user!'],
   ['5.1.2', 'no-such-domain!'],
@@ -199,22 +199,22 @@ const STATUSES: readonly (readonly [status: string, reading: string])[] = [
   ['5.9.9', 'unknown'],
 ]
 
-const told = ({ class: name, isHard }: { readonly class: string; readonly isHard: boolean }): string =>
+const labelOf = ({ class: name, isHard }: { readonly class: string; readonly isHard: boolean }): string =>
   name + (isHard ? '!' : '')
 
-describe('what servers say', () => {
-  for (const [text, reading] of SAID)
-    it(`${text} (${reading})`, () => assert.strictEqual(told(classifyFailureText(text, null, null)), reading))
-  for (const [status, reading] of STATUSES) {
-    it(`nothing but ${status} (${reading})`, () =>
-      assert.strictEqual(told(classifyFailureText('', status, null)), reading))
+describe('classification of failure texts', () => {
+  for (const [text, expected] of SAID)
+    it(`${text} (${expected})`, () => assert.strictEqual(labelOf(classifyFailureText(text, null, null)), expected))
+  for (const [status, expected] of STATUSES) {
+    it(`status ${status} without text (${expected})`, () =>
+      assert.strictEqual(labelOf(classifyFailureText('', status, null)), expected))
   }
 
-  it('words go before the status', () =>
-    assert.strictEqual(told(classifyFailureText('mailbox full', '5.1.1', 'rcpt')), 'mailbox-full'))
+  it('the text has priority over the status code', () =>
+    assert.strictEqual(labelOf(classifyFailureText('mailbox full', '5.1.1', 'rcpt')), 'mailbox-full'))
   for (const command of ['mail', 'connect'] as const) {
-    it(`what ${command} was refused with is about the sender`, () => {
-      assert.strictEqual(told(classifyFailureText('no such user', '5.1.1', command)), 'sender-refused')
+    it(`a rejection at ${command} is about the sender`, () => {
+      assert.strictEqual(labelOf(classifyFailureText('no such user', '5.1.1', command)), 'sender-refused')
     })
   }
 
@@ -230,21 +230,22 @@ describe('what servers say', () => {
     ['5.5.0', 'data', false],
   ]
   for (const [status, command, isSo] of CONFIRMED) {
-    it(`"no such user" with ${status ?? 'no status'}, said to ${command ?? 'nobody'}: ${isSo ? 'believed' : 'not believed'}`, () => {
+    const context = `${status ?? 'no status'} at ${command ?? 'an unknown command'}`
+    it(`"no such user" with ${context}: ${isSo ? 'credible' : 'not credible'}`, () => {
       assert.strictEqual(isConfirmed({ class: 'no-such-user', isHard: true }, status, command), isSo)
     })
   }
 
-  it('"invalid mailbox" after the mail is believed where its server judges recipients only then', () => {
-    const reading = classifyFailureText(
+  it('"invalid mailbox" after DATA is credible from a server that validates recipients only then', () => {
+    const expected = classifyFailureText(
       '550 Message was not accepted -- invalid mailbox. Local mailbox x: user not found',
       null,
       'data',
     )
-    assert.strictEqual(reading.isHard && isConfirmed(reading, null, 'data'), true)
+    assert.strictEqual(expected.isHard && isConfirmed(expected, null, 'data'), true)
   })
 
-  it('finds the command that was answered, and the innermost status', () => {
+  it('finds the rejected command and the innermost status code', () => {
     assert.deepEqual(
       [
         'said: 550 (in reply to RCPT TO command)',

@@ -93,7 +93,7 @@ const CASES: readonly [
   ['rcpt', '501 5.1.3 Bad recipient address syntax', 'bounced', 'bad-address', 'recipient', true],
   // for now
   ['rcpt', '450 4.2.0 Greylisted, see you in five minutes', 'deferred', 'greylisted', 'source'],
-  // rspamd's greylisting says no more than this
+  // the whole reply text of rspamd's greylisting
   ['rcpt', '451 4.7.1 Please try again later', 'deferred', 'greylisted', 'source'],
   ['dot', '451 4.7.1 Try again later', 'deferred', 'greylisted', 'source'],
   ['rcpt', '450 4.7.1 Please come back in 00:05:00', 'deferred', 'greylisted', 'source'],
@@ -104,12 +104,12 @@ const CASES: readonly [
   ['dot', '451 Internal error', 'deferred', 'system', 'destination'],
   ['mail', '421 4.7.0 Too many connections', 'deferred', 'throttled', 'host'],
   ['rcpt', '421 Service not available', 'deferred', 'network', 'host'],
-  // the code decides, whatever the enhanced code says
+  // the reply code decides, even if the enhanced code differs
   ['rcpt', '450 5.1.1 no such user', 'deferred', 'no-such-user', 'recipient'],
   ['rcpt', '550 4.1.1 no such user', 'bounced', 'no-such-user', 'recipient', true],
 ]
 
-describe('what a reply means', () => {
+describe('classification of SMTP replies', () => {
   for (const [stage, text, kind, reason, scope, hard] of CASES) {
     it(`${stage}: ${text}`, () => {
       const outcome = classifyReply(stage, reply(text))
@@ -121,7 +121,7 @@ describe('what a reply means', () => {
     })
   }
 
-  it('a recipient whose domain is called by a word of ours has no mailbox all the same', () => {
+  it('ignores pattern words in the domain of the recipient', () => {
     const said = reply('550 5.1.1 The server of junk.example knows no such user')
     const reasonOf = (recipient: string | null): string => {
       const outcome = classifyReply('rcpt', said, recipient)

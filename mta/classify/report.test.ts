@@ -33,23 +33,23 @@ function reportOf({
 
 function reading(raw: Buffer | string): string {
   const { kind, recipients } = parseReport(Buffer.from(raw))
-  const told = recipients.map(({ address, action, hard, class: name }) => {
+  const entries = recipients.map(({ address, action, hard, class: name }) => {
     return action === 'failed' ? `${address} ${name}${hard ? '!' : ''}` : address
   })
-  return [kind, ...told].join(' ')
+  return [kind, ...entries].join(' ')
 }
 
 const inBase64 = (text: string): string =>
   `Content-Transfer-Encoding: base64\r\n\r\n${Buffer.from(text).toString('base64')}`
 
-describe('reports', () => {
+describe('parsing of returned mail', () => {
   for (const sample of SAMPLES)
     it(`of ${sample.server}: ${sample.reading}`, () => assert.strictEqual(reading(mailOf(sample)), sample.reading))
 
   for (const sample of REPORTS)
     it(`of ${sample.server}: ${sample.reading}`, () => assert.strictEqual(reading(reportOf(sample)), sample.reading))
   for (const [who, subject, text, header] of ANSWERS) {
-    it(`of nobody (away, ${who})`, () => {
+    it(`an automatic reply (${who})`, () => {
       const sample = { server: who, from: 'Ann <ann@b.example>', subject, reading: 'autoreply', text: `\n${text}\n` }
       assert.strictEqual(reading(mailOf(header === undefined ? sample : { ...sample, header })), sample.reading)
     })
@@ -59,7 +59,7 @@ describe('reports', () => {
   const MACHINE: readonly (readonly [what: string, raw: string, reading: string])[] = [
     ['a failure', DSN, 'bounce ann@b.example no-such-user!'],
     [
-      'a failure for now',
+      'a temporary failure',
       dsnOf({ recipient: 'ann@b.example', status: '4.2.2', diagnostic: '452 4.2.2 full' }),
       'bounce ann@b.example mailbox-full',
     ],
@@ -79,18 +79,18 @@ describe('reports', () => {
       'delivered ann@b.example',
     ],
     [
-      'an action in other letters',
+      'an action in upper case with a comment',
       DSN.replace('Action: failed', 'ACTION : Failed (no more)'),
       'bounce ann@b.example no-such-user!',
     ],
     ['an address in brackets', dsnOf({ recipient: '<ann@b.example>' }), 'bounce ann@b.example no-such-user!'],
     [
-      'an action that is a name of every object',
+      'an action named like an object property',
       DSN.replace('Action: failed', 'Action: constructor'),
       'bounce ann@b.example no-such-user!',
     ],
     [
-      'an encoding that is none',
+      'an invalid transfer encoding',
       `Content-Transfer-Encoding: __proto__\r\n${textBounceOf('ann@b.example')}`,
       'bounce ann@b.example no-such-user!',
     ],
@@ -103,13 +103,13 @@ describe('reports', () => {
       'bounce ann@b.example no-such-user!',
     ],
     [
-      'words in base64',
+      'a text in base64',
       textBounceOf('ann@b.example').replace(/\r\n\r\n([^]*)/, (_, text: string) => `\r\n${inBase64(text)}`),
       'bounce ann@b.example no-such-user!',
     ],
     ['lines that end in CR alone', DSN.replaceAll('\r\n', '\r'), 'bounce ann@b.example no-such-user!'],
     [
-      'an address of X.400 beside the one that was sent to',
+      'an X.400 address next to the original recipient',
       DSN.replace(
         'Final-Recipient: rfc822; ann@b.example',
         'Original-Recipient: rfc822; ann@b.example\r\nFinal-Recipient: X400; /PN=Ann/O=B/C=DE/',
@@ -117,7 +117,7 @@ describe('reports', () => {
       'bounce ann@b.example no-such-user!',
     ],
     [
-      'a domain that is called by words of ours',
+      'a domain that contains a pattern word',
       dsnOf({
         recipient: 'ann@spam.example',
         status: '5.4.4',
@@ -125,26 +125,34 @@ describe('reports', () => {
       }),
       'bounce ann@spam.example no-such-domain!',
     ],
-    ['a report of UTF-8 kind', DSN.replace('message/d', 'message/global-d'), 'bounce ann@b.example no-such-user!'],
-    ['a complaint', arfOf(), 'complaint'],
-    ['a complaint whose fields are lost', arfOf().replace('message/feedback-report', 'text/plain'), 'complaint'],
     [
-      "a mail with the field of Microsoft's programme",
+      'a global delivery status (UTF-8)',
+      DSN.replace('message/d', 'message/global-d'),
+      'bounce ann@b.example no-such-user!',
+    ],
+    ['a complaint', arfOf(), 'complaint'],
+    [
+      'a complaint without its machine-readable part',
+      arfOf().replace('message/feedback-report', 'text/plain'),
+      'complaint',
+    ],
+    [
+      "a mail with the field of Microsoft's Junk Mail Reporting Program",
       'X-HmXmrOriginalRecipient: ann@b.example\r\nFrom: shop@sender.example\r\n\r\nHello',
       'complaint ann@b.example',
     ],
     [
-      'a name before the address',
+      'a display name before the address',
       DSN.replace('rfc822; ann@b.example', 'rfc822; "Ann" <ann@b.example>'),
       'bounce ann@b.example no-such-user!',
     ],
     [
-      'a mailbox of which the code says that it is there',
+      'a mailbox that exists according to the status code',
       dsnOf({ recipient: 'ann@b.example', status: '5.2.1', diagnostic: '550 5.2.1 Mailbox not available' }),
       'bounce ann@b.example mailbox-disabled',
     ],
     [
-      'a notice that fears what the server did not say',
+      'a notice that names a possible cause which the server reply does not confirm',
       dsnOf({ recipient: 'ann@b.example', status: '5.0.0', diagnostic: '554 Oops' }).replace(
         'This is the mail system',
         'The user may be unknown: user unknown. This is the system',
@@ -152,23 +160,24 @@ describe('reports', () => {
       'bounce ann@b.example unknown',
     ],
     [
-      'words that were wrapped',
+      'a text with wrapped lines',
       textBounceOf('ann@b.example').replace(/no mailbox[^\r\n]*/i, 'the account could not\r\n   be found'),
       'bounce ann@b.example no-such-user!',
     ],
-    ['an old bounce', textBounceOf('ann@b.example'), 'bounce ann@b.example no-such-user!'],
+    ['a bounce without a machine-readable part', textBounceOf('ann@b.example'), 'bounce ann@b.example no-such-user!'],
     ['out of office', outOfOfficeOf(), 'autoreply'],
-    ['nothing', '', 'other'],
+    ['an empty mail', '', 'other'],
   ]
-  for (const [what, raw, told] of MACHINE) it(`${what}: ${told}`, () => assert.strictEqual(reading(raw), told))
+  for (const [what, raw, expected] of MACHINE)
+    it(`${what}: ${expected}`, () => assert.strictEqual(reading(raw), expected))
 
-  it('a complaint tells its type, and whom it is about', () => {
+  it('returns the type and the recipient of a complaint', () => {
     const raw = arfOf('abuse').replace('\r\nVersion: 1', '\r\nVersion: 1\r\nOriginal-Rcpt-To: ann@b.example')
     const { feedbackType, recipients } = parseReport(Buffer.from(raw))
     assert.deepEqual([feedbackType, recipients.map(({ address }) => address)], ['abuse', ['ann@b.example']])
   })
 
-  it('never throws, and never tells more than is bounded, whatever comes', () => {
+  it('never throws and limits its result for any input', () => {
     const words = fc.constantFrom(
       '--b',
       '\n',
@@ -221,12 +230,12 @@ describe('reports', () => {
       }),
     )
   })
-  it('a report that gives a report back is about whom the outer one names', () => {
+  it('uses the outer report if the returned message is a report too', () => {
     const inner = dsnOf({ recipient: 'bob@b.example' }).replaceAll('b1', 'b9')
     assert.strictEqual(reading(DSN.replace('From: shop@sender.example', inner)), 'bounce ann@b.example no-such-user!')
   })
 
-  it('a report that was cut names nobody else', () => {
+  it('never finds another recipient in a truncated report', () => {
     fc.assert(
       fc.property(fc.nat(DSN.length), (length) => {
         for (const { address } of parseReport(Buffer.from(DSN.slice(0, length))).recipients)
@@ -246,13 +255,14 @@ describe('reports', () => {
     '> ',
   ]
   for (const unit of UNITS) {
-    it(`reads on over ${JSON.stringify(unit)} without end`, () => {
-      const mail = `From: mailer-daemon@b.example\nSubject: ${unit.trim().repeat(300)}\n\n${unit.repeat(100_000 / unit.length)}`
+    it(`finishes on an endless repetition of ${JSON.stringify(unit)}`, () => {
+      const subject = unit.trim().repeat(300)
+      const mail = `From: mailer-daemon@b.example\nSubject: ${subject}\n\n${unit.repeat(100_000 / unit.length)}`
       assert.ok(parseReport(Buffer.from(mail)).recipients.length <= 1)
     })
   }
   for (let kind = 0; kind < 6; kind++) {
-    it(`reads on after a bomb (${kind})`, () =>
+    it(`finishes on a MIME bomb (${kind})`, () =>
       assert.ok(parseReport(Buffer.from(bombOf(kind))).recipients.length <= 500))
   }
 })

@@ -18,13 +18,13 @@ describe('docs/guides/bounces-and-complaints.md', () => {
       .trimEnd()
       .split('\n') ?? []
 
-  it('names every result', () => {
+  it('lists every result', () => {
     assert.deepEqual(
       rowsBelow('| Result | Means |'),
       Object.entries(REPORT_RESULTS).map(([name, meaning]) => `| \`${name}\` | ${meaning} |`),
     )
   })
-  it('names every rule', () => {
+  it('lists every bounce rule', () => {
     const rows = Object.entries(BOUNCE_RULES).map(
       ([name, { proofs, meaning }]) => `| \`${name}\` | ${proofs} | ${meaning} |`,
     )

@@ -12,10 +12,10 @@ const recipient = { messageId: '01890000-0000-7000-8000-000000000001', n: 3 }
 const path = returnPathOf(recipient, mac, 'bounces.example')
 const [token = ''] = path.split('@')
 const tokens = createTrackingTokens(createEncryption(Buffer.alloc(32, 7)))
-const leaver = `u-${tokens.mailbox({ contactId: recipient.messageId, audienceId: null })}`
-const doors = { config: { bounceDomain: 'bounces.example', serverName: 'mta.example' }, mac, tokens }
+const unsubscribe = `u-${tokens.mailbox({ contactId: recipient.messageId, audienceId: null })}`
+const deps = { config: { bounceDomain: 'bounces.example', serverName: 'mta.example' }, mac, tokens }
 
-describe('whom mail is taken for', () => {
+describe('inbound addresses', () => {
   const ROWS: readonly (readonly [address: string, kind: string | null])[] = [
     [path, 'return-path'],
     [path.toUpperCase(), 'return-path'],
@@ -38,23 +38,23 @@ describe('whom mail is taken for', () => {
     ['', null],
     ['@', null],
     [`u-${token.slice(2)}@bounces.example`, null],
-    [`${leaver}@bounces.example`, 'unsubscribe'],
-    [`${leaver}@mta.example`.toUpperCase(), 'unsubscribe'],
-    [`${leaver}@other.example`, null],
-    [`${leaver.slice(0, -2)}aa@bounces.example`, null],
-    [leaver, null],
+    [`${unsubscribe}@bounces.example`, 'unsubscribe'],
+    [`${unsubscribe}@mta.example`.toUpperCase(), 'unsubscribe'],
+    [`${unsubscribe}@other.example`, null],
+    [`${unsubscribe.slice(0, -2)}aa@bounces.example`, null],
+    [unsubscribe, null],
   ]
   for (const [address, kind] of ROWS) {
-    it(`${address || 'nothing'}: ${kind ?? 'refused'}`, () =>
-      assert.strictEqual(resolveTarget(address, doors)?.kind ?? null, kind))
+    it(`${address || 'an empty address'}: ${kind ?? 'rejected'}`, () =>
+      assert.strictEqual(resolveTarget(address, deps)?.kind ?? null, kind))
   }
 
   const MAILS: readonly (readonly [what: string, text: string, isFound: boolean])[] = [
     ['quoted in a header', `Return-Path: <${path}>`, true],
-    ['cut by quoted-printable', `Return-Path: <${path.slice(0, 20)}=\r\n${path.slice(20)}>`, true],
-    ['among forged ones', `${`b-${'a'.repeat(45)}@x `.repeat(5)}${path}`, true],
-    ['behind too many forged ones', `${`b-${'a'.repeat(45)}@x `.repeat(50)}${path}`, false],
-    ['not at all', 'From: a@b', false],
+    ['split by quoted-printable', `Return-Path: <${path.slice(0, 20)}=\r\n${path.slice(20)}>`, true],
+    ['after forged ones', `${`b-${'a'.repeat(45)}@x `.repeat(5)}${path}`, true],
+    ['after too many forged ones', `${`b-${'a'.repeat(45)}@x `.repeat(50)}${path}`, false],
+    ['missing', 'From: a@b', false],
   ]
   for (const [what, text, isFound] of MAILS) {
     it(`a return-path in a complaint, ${what}`, () =>
@@ -62,8 +62,8 @@ describe('whom mail is taken for', () => {
   }
 })
 
-describe('how many may come', () => {
-  it('of one network so many, and others as before; of this machine all', () => {
+describe('inbound limits', () => {
+  it('limit connections per network, and do not limit loopback', () => {
     const peers = createConnectionsPerNetwork(2)
     const entered = [
       '192.0.2.1',
@@ -81,11 +81,11 @@ describe('how many may come', () => {
     peers.remove('192.0.2.1')
     assert.deepEqual([peers.add('192.0.2.1'), peers.add('192.0.2.1')], [true, false])
   })
-  it('letters: a hundred an hour', () => {
+  it('limit mail to postmaster to 100 per hour', () => {
     let now = 0
-    const box = createPostmasterLimit(() => now)
-    assert.strictEqual(Array.from({ length: 150 }, () => box.mayAccept()).filter(Boolean).length, 100)
+    const limit = createPostmasterLimit(() => now)
+    assert.strictEqual(Array.from({ length: 150 }, () => limit.mayAccept()).filter(Boolean).length, 100)
     now += 3_600_000
-    assert.strictEqual(box.mayAccept(), true)
+    assert.strictEqual(limit.mayAccept(), true)
   })
 })

@@ -1,24 +1,24 @@
 import { assert } from 'chai'
 import { createRecentReportCache } from './recent-report-cache.ts'
 
-describe('raws at hand', () => {
+describe('cache of recent reports', () => {
   const raw = (octets: number): Buffer => Buffer.alloc(octets, 'x')
 
-  it('are given once', () => {
+  it('returns an entry once', () => {
     const recent = createRecentReportCache()
     recent.put('a', raw(1))
-    assert.deepEqual([recent.take('a')?.length, recent.take('a'), recent.take('b')], [1, undefined, undefined])
+    assert.deepEqual([recent.consume('a')?.length, recent.consume('a'), recent.consume('b')], [1, undefined, undefined])
   })
-  it('are few: what nobody reads makes room for what comes', () => {
+  it('is bounded: new entries replace unused ones', () => {
     const recent = createRecentReportCache(10)
     for (const id of ['a', 'b', 'c']) recent.put(id, raw(4))
     assert.deepEqual(
-      ['a', 'b', 'c'].map((id) => recent.take(id)?.length),
+      ['a', 'b', 'c'].map((id) => recent.consume(id)?.length),
       [undefined, undefined, 4],
     )
     for (const id of ['d', 'e']) recent.put(id, raw(5))
     assert.deepEqual(
-      ['d', 'e'].map((id) => recent.take(id)?.length),
+      ['d', 'e'].map((id) => recent.consume(id)?.length),
       [5, 5],
     )
   })

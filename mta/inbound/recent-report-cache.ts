@@ -5,7 +5,7 @@
 export interface RecentReportCache {
   put(id: string, raw: Buffer): void
   /** Returns and removes the entry. */
-  take(id: string): Buffer | undefined
+  consume(id: string): Buffer | undefined
 }
 
 export function createRecentReportCache(maxOctets = 16 * 1024 * 1024): RecentReportCache {
@@ -20,7 +20,7 @@ export function createRecentReportCache(maxOctets = 16 * 1024 * 1024): RecentRep
       cached.set(id, raw)
       octets += raw.length
     },
-    take: (id) => {
+    consume: (id) => {
       const raw = cached.get(id)
       if (raw !== undefined && cached.delete(id)) octets -= raw.length
       return raw

@@ -18,9 +18,9 @@ const report = (
   recipients: readonly ReportedRecipient[] = [recipient()],
   feedbackType: string | null = null,
 ): ParsedReport => ({ kind, recipients, feedbackType, originalMessageId: null })
-const told = (verdict: ReportEffect): string => (verdict.kind === 'nothing' ? verdict.result : verdict.kind)
+const resultOf = (effect: ReportEffect): string => (effect.kind === 'nothing' ? effect.result : effect.kind)
 
-describe('what a report means', () => {
+describe('evaluation of reports', () => {
   const BOUNCED: Readonly<Record<State, string>> = {
     scheduled: 'repeated',
     queued: 'repeated',
@@ -37,59 +37,63 @@ describe('what a report means', () => {
   }
   for (const state of Object.keys(STATES) as State[]) {
     it(`a bounce in state ${state}: ${BOUNCED[state]}`, () =>
-      assert.strictEqual(told(evaluateReport(report('bounce'), { address: OURS, state }, 0)), BOUNCED[state]))
+      assert.strictEqual(resultOf(evaluateReport(report('bounce'), { address: OURS, state }, 0)), BOUNCED[state]))
   }
   const delivered = [recipient({ action: 'delivered', hard: false })]
   const ROWS: readonly (readonly [what: string, report: ParsedReport | null, state: State, result: string])[] = [
-    ['arrived', report('delivered', delivered), 'sent', 'confirm'],
-    ['arrived, as we know', report('delivered', delivered), 'delivered', 'repeated'],
-    ['passed on', report('delivered', [recipient({ action: 'relayed' })]), 'sent', 'noted'],
+    ['a delivery', report('delivered', delivered), 'sent', 'confirm'],
+    ['a delivery that is already known', report('delivered', delivered), 'delivered', 'repeated'],
+    ['a relay', report('delivered', [recipient({ action: 'relayed' })]), 'sent', 'noted'],
     [
-      'arrived at some of those that ours stands for',
+      'an expansion to several addresses, one of which failed',
       report('bounce', [recipient({ action: 'expanded', hard: false }), recipient({ address: 'bob@c.example' })]),
       'delivered',
       'noted',
     ],
     [
-      'arrived, and not at another',
+      'a delivery, and a failure of another address',
       report('bounce', [...delivered, recipient({ address: 'bob@c.example' })]),
       'sent',
       'confirm',
     ],
     [
-      'waiting, and another failed',
+      'a delay, and a failure of another address',
       report('bounce', [recipient({ action: 'delayed', hard: false }), recipient({ address: 'bob@c.example' })]),
       'delivered',
       'noted',
     ],
-    ['late', report('delay'), 'delivered', 'noted'],
-    ['abuse', report('complaint', [], 'abuse'), 'delivered', 'complaint'],
-    ['abuse without a type', report('complaint'), 'delivered', 'complaint'],
-    ['opt-out', report('complaint', [], 'opt-out'), 'delivered', 'opt-out'],
-    ['not spam', report('complaint', [], 'not-spam'), 'delivered', 'counted'],
-    ['a name of every object', report('complaint', [], 'constructor'), 'delivered', 'counted'],
-    ['an answer', report('autoreply', []), 'delivered', 'counted'],
-    ['something', report('other', []), 'delivered', 'counted'],
-    ['nothing', null, 'delivered', 'unreadable'],
+    ['a delay', report('delay'), 'delivered', 'noted'],
+    ['a complaint: abuse', report('complaint', [], 'abuse'), 'delivered', 'complaint'],
+    ['a complaint without a type', report('complaint'), 'delivered', 'complaint'],
+    ['a complaint: opt-out', report('complaint', [], 'opt-out'), 'delivered', 'opt-out'],
+    ['a complaint: not-spam', report('complaint', [], 'not-spam'), 'delivered', 'counted'],
+    ['a type named like an object property', report('complaint', [], 'constructor'), 'delivered', 'counted'],
+    ['an automatic reply', report('autoreply', []), 'delivered', 'counted'],
+    ['another mail', report('other', []), 'delivered', 'counted'],
+    ['an unreadable mail', null, 'delivered', 'unreadable'],
   ]
   for (const [what, given, state, result] of ROWS) {
-    it(`${what}: ${result}`, () => assert.strictEqual(told(evaluateReport(given, { address: OURS, state }, 0)), result))
+    it(`${what}: ${result}`, () =>
+      assert.strictEqual(resultOf(evaluateReport(given, { address: OURS, state }, 0)), result))
   }
 
-  it('about nobody that we know: gone', () =>
-    assert.strictEqual(told(evaluateReport(report('bounce'), null, 0)), 'gone'))
-  it('does not wait for ever', () =>
-    assert.strictEqual(told(evaluateReport(report('bounce'), { address: OURS, state: 'sending' }, 1000)), 'repeated'))
+  it('a recipient that is no longer stored: gone', () =>
+    assert.strictEqual(resultOf(evaluateReport(report('bounce'), null, 0)), 'gone'))
+  it('stops waiting for a delivery after many tries', () =>
+    assert.strictEqual(
+      resultOf(evaluateReport(report('bounce'), { address: OURS, state: 'sending' }, 1000)),
+      'repeated',
+    ))
 
   const other = (address: string, change: Partial<ReportedRecipient> = {}): ReportedRecipient =>
     recipient({ address, ...change })
   const FACTS: readonly (readonly [what: string, recipients: readonly ReportedRecipient[], facts: string])[] = [
-    ['our recipient, in other letters', [recipient({ address: 'ANN@B.example' })], 'no-such-user!'],
+    ['our recipient in another case', [recipient({ address: 'ANN@B.example' })], 'no-such-user!'],
     ['our recipient among others', [other('x@y.example', { hard: false }), recipient()], 'no-such-user!'],
     ["another name in our recipient's organisation", [other('a.nn@mail.b.example')], 'no-such-user!'],
-    ['one that it was passed on to', [other('x@y.example')], 'forward-broken!'],
+    ['an address that it was forwarded to', [other('x@y.example')], 'forward-broken!'],
     [
-      'several that it was passed on to, one alive',
+      'several addresses that it was forwarded to, one with a soft bounce',
       [other('x@y.example'), other('z@y.example', { hard: false, class: 'mailbox-full' })],
       'mailbox-full',
     ],

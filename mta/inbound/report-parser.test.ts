@@ -2,7 +2,7 @@ import { assert } from 'chai'
 import { dsnOf, outOfOfficeOf } from '#test/support/reports.ts'
 import { createReportParser, type ReportParser } from './report-parser.ts'
 
-describe('the reader of reports', () => {
+describe('report parser thread', () => {
   const readers: ReportParser[] = []
   const open = (longestMs?: number, file?: URL): ReportParser => {
     const reader = createReportParser({
@@ -15,8 +15,8 @@ describe('the reader of reports', () => {
   after(() => Promise.all(readers.map((reader) => reader.stop())))
 
   const good = Buffer.from(dsnOf({ recipient: 'ann@b.example' }))
-  /** A thread that hangs on "hang", eats all memory on "eat" and says nothing of worth of the rest. */
-  const strange = new URL(
+  /** A thread that hangs on "hang", exhausts memory on "eat", crashes on "throw" and echoes the rest. */
+  const faulty = new URL(
     `data:text/javascript,${encodeURIComponent(`
     import { parentPort } from 'node:worker_threads'
     parentPort.postMessage({ reports: [] })
@@ -32,7 +32,7 @@ describe('the reader of reports', () => {
     })`)}`,
   )
 
-  it('reads each, in order, batch after batch', async () => {
+  it('parses all mails of a batch in order, and several batches', async () => {
     const reader = open()
     assert.deepEqual(
       (await reader.parse([good, Buffer.from(outOfOfficeOf()), good])).map((report) => report?.kind),
@@ -45,15 +45,15 @@ describe('the reader of reports', () => {
     assert.deepEqual(await reader.parse([]), [])
   })
   for (const bad of ['hang', 'eat', 'throw']) {
-    it(`one that makes it ${bad} is told as unreadable, the others are read`, async () => {
-      const reports = await open(500, strange).parse(['a', bad, 'b', bad].map((text) => Buffer.from(text)))
+    it(`a mail on which the thread does "${bad}" is unreadable, the others are parsed`, async () => {
+      const reports = await open(500, faulty).parse(['a', bad, 'b', bad].map((text) => Buffer.from(text)))
       assert.deepEqual(
         reports.map((report) => report?.originalMessageId ?? null),
         ['a', null, 'b', null],
       )
     })
   }
-  it('a thread that cannot be started is our fault: nothing is told as unreadable', async () => {
+  it('rejects if the thread cannot start, and marks no mail as unreadable', async () => {
     const broken = new URL(`data:text/javascript,${encodeURIComponent(`throw new Error('broken')`)}`)
     await assert.isRejected(open(500, broken).parse([good]), /broken/)
   })

@@ -30,7 +30,7 @@ export interface ReceivedReport extends IncomingMail {
 type ReportRow = ReceivedReport & { readonly id: string; readonly batchIndex: number }
 
 const INSERT = prepared(
-  'inbound-take',
+  'inbound-insert',
   sql`
     INSERT INTO inbound_reports (id, received_at, target, message_id, n, mail_from, peer, size, raw, due_at, result)
     SELECT i.id, $10::timestamptz, i.target, i.message_id, i.n, i.mail_from, i.peer, i.size, i.raw,
@@ -131,7 +131,7 @@ export async function lockDueReports(
   { now, limit }: { now: Date; limit: number },
 ): Promise<DueReport[]> {
   const { rows } = await tx.query<Omit<DueReport, 'raw'>>(SELECT_DUE, [now, limit])
-  const raws = new Map(rows.map(({ id }) => [id, recent.take(id)]))
+  const raws = new Map(rows.map(({ id }) => [id, recent.consume(id)]))
   const missing = rows.flatMap(({ id }) => (raws.get(id) === undefined ? [id] : []))
   const stored = missing.length === 0 ? [] : (await tx.query<{ id: string; raw: Buffer }>(SELECT_RAW, [missing])).rows
   for (const { id, raw } of stored) raws.set(id, raw)

@@ -22,10 +22,10 @@ import type { TlsReportParse } from './tls-report-parser.ts'
 
 /** The results of processing an arrival, for metrics and the log. */
 export const TLS_ARRIVAL_RESULTS = {
-  kept: 'it is new, and tells of a domain of ours',
-  repeated: 'it was known before',
-  foreign: 'it tells of no domain of ours',
-  unreadable: 'it is no report',
+  kept: 'new, about a domain of this server',
+  repeated: 'received before',
+  foreign: 'about no domain of this server',
+  unreadable: 'not a TLS report',
 } as const
 export type TlsArrivalResult = keyof typeof TLS_ARRIVAL_RESULTS
 

@@ -39,7 +39,7 @@ describe('DNS listener', () => {
     listener = undefined
   })
 
-  it('cuts a long UDP answer, and gives it whole over TCP', async () => {
+  it('truncates a long UDP answer and returns it whole over TCP', async () => {
     const resolver = await ask(long)
     const cut = await askUdp(encode({ type: 'query', id: 7, questions: [{ name: 'a.test', type: 'TXT' }] }))
     assert.strictEqual(cut.id, 7)
@@ -52,7 +52,7 @@ describe('DNS listener', () => {
     )
   })
 
-  it('gives a UDP answer as long as the client takes (EDNS)', async () => {
+  it('returns a UDP answer up to the size that the client offers (EDNS)', async () => {
     await ask(long)
     const opt = {
       type: 'OPT' as const,
@@ -71,7 +71,7 @@ describe('DNS listener', () => {
     assert.strictEqual(whole.answers?.length, 1)
   })
 
-  it('reads several questions from one TCP connection, in any pieces', async () => {
+  it('answers several queries on one TCP connection, however they are split', async () => {
     await ask((query) => Promise.resolve(answerTo(query, 'NXDOMAIN')))
     const socket = connect(listener?.port ?? 0, '127.0.0.1')
     const bytes = Buffer.concat(
@@ -89,7 +89,7 @@ describe('DNS listener', () => {
     )
   })
 
-  it('stays up, and silent, on what is no question', async () => {
+  it('ignores invalid queries and keeps running', async () => {
     const resolver = await ask((query) => Promise.resolve(answerTo(query, 'NXDOMAIN')))
     const socket = createSocket('udp4')
     for (const junk of [
@@ -114,7 +114,7 @@ describe('DNS listener', () => {
     await expect(resolver.resolve4('a.test')).to.be.rejected.and.eventually.have.property('code', 'ESERVFAIL')
   })
 
-  it('says when its port is taken, and leaves nothing behind', async () => {
+  it('rejects with EADDRINUSE if its port is in use', async () => {
     await ask(long)
     await expect(listenDns(listener?.port ?? 0, long)).to.be.rejected.and.eventually.have.property('code', 'EADDRINUSE')
   })

@@ -1,8 +1,8 @@
 import { assert } from 'chai'
 import { createRecentCounts } from './recent-counts.ts'
 
-describe('tally', () => {
-  it('answers how often a key was counted before', () => {
+describe('recent counts', () => {
+  it('return the previous count of a key', () => {
     const tally = createRecentCounts()
     assert.deepEqual(
       ['a', 'a', 'b', 'a'].map((key) => tally.increment(key)),
@@ -10,7 +10,7 @@ describe('tally', () => {
     )
   })
 
-  it('forgets the least recently counted', () => {
+  it('evict the least recently counted key', () => {
     const tally = createRecentCounts(2)
     assert.deepEqual(
       ['a', 'b', 'a', 'c', 'a', 'b'].map((key) => tally.increment(key)),

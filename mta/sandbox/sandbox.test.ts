@@ -48,7 +48,7 @@ describe('sandbox', () => {
   }
 
   describe('receiver', () => {
-    it('keeps what it takes, once for each recipient, over TLS', async () => {
+    it('stores an accepted mail once for each recipient, over TLS', async () => {
       const transport = createTransport({
         host: '127.0.0.1',
         port: sandbox.smtpPort,
@@ -80,14 +80,14 @@ describe('sandbox', () => {
       }
     })
 
-    it('keeps the bytes as they came', async () => {
+    it('stores the octets unchanged', async () => {
       assert.match((await send({ content: `${CONTENT}\r\n..dot\r\n\u00ff` })).at(-1) ?? '', /^250 /)
       const kept = await last()
       assert.deepEqual(kept?.raw, Buffer.from(`${CONTENT}\r\n.dot\r\n\u00ff\r\n`))
       assert.strictEqual(kept?.tls, null)
     })
 
-    it('knows our message by its return-path, else by its Message-ID', async () => {
+    it('finds the message id in the return-path, else in the Message-ID', async () => {
       const [one, other] = [newId(), newId()]
       await send({
         from: returnPathOf({ messageId: one, n: 3 }, (data) => encryption.mac('return-path', data), 'bounces.test'),
@@ -106,12 +106,12 @@ describe('sandbox', () => {
       ['a bare LF', 'Subject: x\r\n\r\none\ntwo\r\n', /^554 5\.6\.0 .*bare LF/],
       ['a bare CR', 'Subject: x\r\n\r\none\rtwo\r\n', /^554 5\.6\.0 .*bare CR/],
       ['a NUL', 'Subject: x\r\n\r\none\0two\r\n', /^554 5\.6\.0 .*NUL/],
-      ['the end mark of smugglers', 'Subject: x\r\n\r\none\n.\r\nMAIL FROM:<x@y.test>\r\n', /^554 5\.6\.0 .*bare LF/],
-      ['too much', `Subject: x\r\n\r\n${'x'.repeat(76)}\r\n`.repeat(4000), /^552 5\.3\.4 /],
+      ['SMTP smuggling', 'Subject: x\r\n\r\none\n.\r\nMAIL FROM:<x@y.test>\r\n', /^554 5\.6\.0 .*bare LF/],
+      ['an oversized mail', `Subject: x\r\n\r\n${'x'.repeat(76)}\r\n`.repeat(4000), /^552 5\.3\.4 /],
       ['no header', 'Hello\r\n', /^250 /],
-      ['nothing', '', /^250 /],
+      ['an empty mail', '', /^250 /],
       [
-        'bytes that are no text',
+        'random octets',
         Buffer.concat([Buffer.from('Subject: '), randomBytes(500).map((byte) => byte | 0x80)]),
         /^250 /,
       ],
@@ -123,7 +123,7 @@ describe('sandbox', () => {
       })
     }
 
-    it('keeps nothing of a mail that breaks off', async () => {
+    it('stores nothing of an interrupted mail', async () => {
       const talk = await talkSmtp(sandbox.smtpPort)
       for (const line of ['EHLO client.test', 'MAIL FROM:<a@b.test>', 'RCPT TO:<bob@a.test>', 'DATA'])
         await talk.say(line)
@@ -133,7 +133,7 @@ describe('sandbox', () => {
       assert.strictEqual(await count(), 1)
     })
 
-    it('outlives a broken handshake and goes on', async () => {
+    it('accepts mail after a failed TLS handshake', async () => {
       const talk = await talkSmtp(sandbox.smtpPort)
       await talk.say('EHLO client.test')
       await talk.say('STARTTLS')
@@ -142,7 +142,7 @@ describe('sandbox', () => {
       assert.match((await send()).at(-1) ?? '', /^250 /)
     })
 
-    it('drops what a client sends ahead of the handshake', async () => {
+    it('discards commands sent before the TLS handshake', async () => {
       const talk = await talkSmtp(sandbox.smtpPort)
       await talk.say('EHLO client.test')
       talk.send('STARTTLS\r\nMAIL FROM:<injected@b.test>\r\n')
@@ -153,7 +153,7 @@ describe('sandbox', () => {
       talk.hangUp()
     })
 
-    it('refuses parameters that it did not offer', async () => {
+    it('rejects MAIL parameters that it did not offer', async () => {
       const talk = await talkSmtp(sandbox.smtpPort)
       await talk.say('EHLO client.test')
       assert.match(await talk.say('MAIL FROM:<a@b.test> RET=HDRS'), /^555 5\.5\.4 /)
@@ -161,7 +161,7 @@ describe('sandbox', () => {
       talk.hangUp()
     })
 
-    it('says 451 while the database is away', async () => {
+    it('replies 451 while the database is unavailable', async () => {
       const gone = await createDatabase()
       const lost = openDb(gone.url, log)
       const other = await startSandbox({ ...context(), db: lost })
@@ -173,7 +173,7 @@ describe('sandbox', () => {
     })
   })
 
-  describe('DKIM verdicts', () => {
+  describe('DKIM results', () => {
     const rsa = generateKeyPairSync('rsa', {
       modulusLength: 2048,
       publicKeyEncoding: { type: 'spki', format: 'der' },
@@ -254,13 +254,13 @@ describe('sandbox', () => {
   })
 
   describe('simulators', () => {
-    it('bounce with the code that was asked for', async () => {
+    it('bounce with the requested code', async () => {
       assert.match((await send({ to: 'bounce-5.2.2@a.test' })).at(-1) ?? '', /^552 5\.2\.2 /)
       assert.match((await send({ to: 'Bounce+x@a.test' })).at(-1) ?? '', /^550 5\.1\.1 /)
       assert.strictEqual(await count(), 0)
     })
 
-    it('defer each message so many times', async () => {
+    it('defer each message the requested number of times', async () => {
       const to = 'defer-2+x@a.test'
       const tries = async (from: string, times: number) => {
         const codes: string[] = []
@@ -272,21 +272,21 @@ describe('sandbox', () => {
       assert.deepEqual((await send({ to: 'defer@a.test' })).at(-1)?.slice(0, 9), '450 4.2.1')
     })
 
-    it('drop-after-dot cuts once and keeps nothing, then takes', async () => {
+    it('drop-after-dot closes once and stores nothing, then accepts', async () => {
       assert.strictEqual((await send({ to: 'drop-after-dot@a.test' })).at(-1), '')
       assert.strictEqual(await count(), 0)
       assert.match((await send({ to: 'drop-after-dot@a.test' })).at(-1) ?? '', /^250 /)
       assert.strictEqual(await count(), 1)
     })
 
-    it('drop-after-keep cuts once and keeps it, then takes a second copy', async () => {
+    it('drop-after-keep stores the mail and closes once, then accepts a second copy', async () => {
       assert.strictEqual((await send({ to: 'drop-after-keep@a.test' })).at(-1), '')
       assert.strictEqual(await count(), 1)
       assert.match((await send({ to: 'drop-after-keep@a.test' })).at(-1) ?? '', /^250 /)
       assert.strictEqual(await count(), 2)
     })
 
-    it('slow answers late, and at once when the receiver stops', async () => {
+    it('slow replies late, and immediately when the receiver stops', async () => {
       const before = performance.now()
       assert.match((await send({ to: 'slow-1@a.test' })).at(-1) ?? '', /^250 /)
       assert.ok(performance.now() - before >= 1000)
@@ -296,7 +296,7 @@ describe('sandbox', () => {
       assert.match((await pending).at(-1) ?? '', /^421 4\.3\.2 |^$/)
     })
 
-    it('tls-fail offers STARTTLS and fails the handshake, but takes plain mail', async () => {
+    it('tls-fail offers STARTTLS, fails the handshake and accepts mail in plain text', async () => {
       const talk = await talkSmtp(sandbox.smtpPort, '127.0.0.2')
       assert.match(await talk.say('EHLO client.test'), /STARTTLS/)
       await talk.say('STARTTLS')
@@ -324,7 +324,7 @@ describe('sandbox', () => {
       )
     })
 
-    it('plays its simulated domains', async () => {
+    it('answers for its simulated domains', async () => {
       assert.deepEqual(await mx('null-mx.mailstead.test'), ['0 '])
       assert.deepEqual(await mx('down.mailstead.test'), ['10 mx-down.mailstead.test'])
       assert.deepEqual(await mx('next-mx.mailstead.test'), ['10 mx-down.mailstead.test', '20 mx.mailstead.test'])
@@ -352,7 +352,7 @@ describe('sandbox', () => {
       )
     })
 
-    it('publishes the DKIM keys that were made here, and no other', async () => {
+    it('publishes the DKIM keys of this system and no others', async () => {
       const [text] = await resolver.resolveTxt('S1._domainkey.Sender.example')
       assert.match(text?.join('') ?? '', /^v=DKIM1; k=rsa; p=MIIB/)
       await expect(resolver.resolveTxt('s9._domainkey.sender.example')).to.be.rejected.and.eventually.have.property(
@@ -367,7 +367,7 @@ describe('sandbox', () => {
     })
   })
 
-  it('forgets mail after seven days', async () => {
+  it('deletes mail after seven days', async () => {
     await send()
     now += 7 * 86_400_000 - 60_000
     await (await startSandbox(context())).stop()
@@ -377,7 +377,7 @@ describe('sandbox', () => {
     assert.strictEqual(await count(), 0)
   })
 
-  it('says which setting moves a port that is taken, and leaves nothing running', async () => {
+  it('names the setting of a port that is in use and leaves nothing running', async () => {
     const taken = { ...context(), config: { ...config, sandboxDnsPort: sandbox.dnsPort } }
     await assert.isRejected(startSandbox(taken), /SANDBOX_DNS_PORT/)
     await assert.isRejected(
@@ -388,7 +388,7 @@ describe('sandbox', () => {
 })
 
 describe('sandbox settings', () => {
-  it('lead every process to the built-in servers, and nothing else does', () => {
+  it('direct every process to the built-in servers, in sandbox mode only', () => {
     const inSandbox = loadConfig({ SANDBOX_DNS_PORT: '5353', SANDBOX_SMTP_PORT: '5252' })
     assert.deepEqual(
       [inSandbox.isSandbox, inSandbox.dnsServers, inSandbox.smtpOutPort],

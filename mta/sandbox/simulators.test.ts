@@ -13,7 +13,7 @@ const ROWS: readonly (readonly [address: string, action: SimulatedAction])[] = [
   ['bounce-5.1.1@example.com', { kind: 'reject', code: 550, text: '5.1.1 No such user (simulated)' }],
   ['Bounce-5.1.1+tag+more@Example.com', { kind: 'reject', code: 550, text: '5.1.1 No such user (simulated)' }],
   ['bounce-5.1.3@a.test', { kind: 'reject', code: 553, text: '5.1.3 Bad address syntax (simulated)' }],
-  ['bounce-5.1.10@a.test', { kind: 'reject', code: 556, text: '5.1.10 The domain takes no mail (simulated)' }],
+  ['bounce-5.1.10@a.test', { kind: 'reject', code: 556, text: '5.1.10 The domain accepts no mail (simulated)' }],
   ['bounce-5.2.2@a.test', { kind: 'reject', code: 552, text: '5.2.2 The mailbox is full (simulated)' }],
   ['bounce-5.7.1@a.test', { kind: 'reject', code: 554, text: '5.7.1 Rejected by policy (simulated)' }],
   ['bounce-5.7.26@a.test', { kind: 'reject', code: 554, text: '5.7.26 Rejected for security or policy (simulated)' }],
@@ -49,10 +49,10 @@ const ROWS: readonly (readonly [address: string, action: SimulatedAction])[] = [
 
 describe('simulator addresses', () => {
   for (const [address, action] of ROWS) {
-    it(address === '' ? 'nothing' : address, () => assert.deepEqual(simulate(address), action))
+    it(address === '' ? 'an empty address' : address, () => assert.deepEqual(simulate(address), action))
   }
 
-  it('answers every address, and refuses only with a 5xx that begins with its enhanced code', () => {
+  it('have an action for every address, and reject only with a 5xx and its enhanced code', () => {
     fc.assert(
       fc.property(
         fc.oneof(

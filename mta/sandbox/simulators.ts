@@ -140,7 +140,7 @@ const REPLIES: readonly (readonly [status: RegExp, code: number, text: string])[
   [/^5\.1\.2$/, 550, 'No such host'],
   [/^5\.1\.3$/, 553, 'Bad address syntax'],
   [/^5\.1\.6$/, 551, 'The mailbox has moved'],
-  [/^5\.1\.10$/, 556, 'The domain takes no mail'],
+  [/^5\.1\.10$/, 556, 'The domain accepts no mail'],
   [/^5\.1\./, 550, 'Bad address'],
   [/^5\.2\.1$/, 550, 'The mailbox is disabled'],
   [/^5\.2\.2$/, 552, 'The mailbox is full'],
