@@ -1,7 +1,7 @@
 /**
- * The spine: workspaces, keys, domains, templates, messages and their recipients, attempts, events, webhooks, leases.
- * messages, attachments, recipients, attempts and events are partitioned by the time inside their UUIDv7 (see src/stores/partitions.ts),
- * so an id alone names its partition, and retention drops whole partitions.
+ * The core tables: workspaces, keys, domains, templates, messages and recipients, attempts, events, webhooks, leases.
+ * messages, attachments, recipients, attempts and events are partitioned by the time in their UUIDv7 (see
+ * src/stores/partitions.ts), so an id alone determines its partition, and retention drops whole partitions.
  */
 import type { Knex } from 'knex'
 import { sql } from '#src/stores/sql.ts'
@@ -33,7 +33,7 @@ const ACCOUNTS = sql`
     domain_id uuid NOT NULL REFERENCES domains ON DELETE CASCADE,
     selector text NOT NULL,
     algorithm text NOT NULL CHECK (algorithm IN ('rsa-sha256', 'ed25519-sha256')),
-    private_key bytea NOT NULL,                 -- PKCS#8 DER, sealed
+    private_key bytea NOT NULL,                 -- PKCS#8 DER, encrypted
     dns_value text NOT NULL,                    -- the TXT record that publishes the public half
     is_active boolean NOT NULL DEFAULT true,
     created_at timestamptz NOT NULL DEFAULT now(),
@@ -201,8 +201,8 @@ const REPORTING = sql`
     url text NOT NULL,
     description text,
     event_types text[] NOT NULL,                -- '*' = all
-    secret bytea NOT NULL,                      -- sealed
-    previous_secret bytea,                      -- sealed; also signs until previous_until
+    secret bytea NOT NULL,                      -- encrypted
+    previous_secret bytea,                      -- encrypted; also signs until previous_until
     previous_until timestamptz,
     is_active boolean NOT NULL DEFAULT true,
     disabled_reason text,

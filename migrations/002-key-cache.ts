@@ -1,7 +1,7 @@
 /**
- * Processes keep what they know of API keys in memory for a few seconds. A change that could make that wrong is announced on the
- * channel mailstead_keys when it commits, whoever makes it; a statement announces once, however many rows it touches.
- * Columns that authentication does not read (last_used_at above all) announce nothing.
+ * Notifications for the API key cache. Processes cache API keys for a few seconds. Triggers send a notification on the
+ * channel mailstead_keys when a change of a key, its domain or its workspace commits, one for each statement. Changes
+ * of columns that authentication does not read (such as last_used_at) send none.
  */
 import type { Knex } from 'knex'
 import { sql } from '#src/stores/sql.ts'

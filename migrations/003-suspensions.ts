@@ -1,4 +1,4 @@
-/** Destinations that the operator has stopped: their mail waits, uncounted, until they are resumed. */
+/** Destinations that the operator has suspended: their mail waits, uncounted, until they are resumed. */
 import type { Knex } from 'knex'
 import { sql } from '#src/stores/sql.ts'
 

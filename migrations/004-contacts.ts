@@ -1,21 +1,22 @@
 /**
- * Audiences, contacts and who belongs where.
+ * Audiences, contacts and memberships.
  *
- * A membership carries the keys that lists are sorted by (email, names, score), so that a page of an audience is one walk along one index,
- * and each sort order has its index. They are the contact's: a trigger carries a change of the contact to its memberships.
+ * A membership has copies of the contact's sort keys (email, names, score), so that a page of an audience is one index
+ * scan; each sort order has its index. A trigger copies changes of a contact to its memberships.
  *
- * Every change of memberships, whoever makes it, is noted in membership_changes by statement triggers; counts and page marks
- * (audience_marks) are folded from these notes in batches, so that adding a contact never waits for a counter that others hold. What is not
- * folded yet is added by the reader: a count is exact at any moment.
- * A statement that touches very many rows, or a transaction that says so (mailstead.notes = sums), notes the sums alone (email null):
- * counts stay exact, the marks are made anew.
+ * Statement triggers record every change of memberships as counter deltas in membership_changes. The worker applies the
+ * deltas to counts and pagination marks (audience_marks) in batches, so that adding a contact never waits for a locked
+ * counter. Readers add the deltas that are not applied yet, so counts are always exact. A statement with very many
+ * rows, or a transaction with mailstead.notes = sums, records only the sums (email null): counts stay exact, and the
+ * marks are rebuilt.
  *
- * The triggers group instead of joining old and new rows: their plans are kept, and a join planned for one row is quadratic for thousands.
+ * The triggers group rows instead of joining old and new rows: their plans are cached, and a join that was planned for
+ * one row takes quadratic time for thousands.
  */
 import type { Knex } from 'knex'
 import { sql } from '#src/stores/sql.ts'
 
-/** Below this, walking from the nearer end is as quick as a mark. */
+/** Below this number of members, reading from the nearer end is as fast as using a mark. */
 const WORTH_MARKS = 5000
 
 const KEY_FUNCTIONS = sql`
@@ -119,7 +120,7 @@ const TABLES = sql`
   ) WITH (fillfactor = 70);
 `
 
-/** Rows of one statement that are noted one by one. */
+/** Up to this number of rows, a statement records each row. */
 const NOTED_SINGLY = 5000
 const ALWAYS_BY_INDEX = 'SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off'
 
@@ -149,7 +150,7 @@ const noteFunction = (name: string, source: string, rows: string): string => sql
 const KEYS = 'audience_id, contact_id, email, first_key, last_key, score'
 const ADDED = `SELECT ${KEYS}, 1 AS total, is_subscribed::int AS subscribed FROM added`
 const REMOVED = `SELECT ${KEYS}, -1 AS total, -is_subscribed::int AS subscribed FROM removed`
-// an update that moves nobody and changes no status notes nothing
+// an update that changes neither a sort key nor a status records nothing
 const CHANGED = sql`
   SELECT ${KEYS}, sum(total) AS total, sum(subscribed) AS subscribed
   FROM (
@@ -161,7 +162,7 @@ const CHANGED = sql`
   HAVING sum(total) <> 0 OR sum(subscribed) <> 0
 `
 
-/** What changed in a contact goes to its memberships. */
+/** Copies changed sort keys of a contact to its memberships. */
 const CARRY = sql`
   CREATE FUNCTION carry_contact_keys() RETURNS trigger LANGUAGE plpgsql ${ALWAYS_BY_INDEX} AS $body$
   BEGIN

@@ -1,8 +1,10 @@
 /**
- * What is known of a sending domain beyond its name: the last look at its DNS and when the next is due, since when it has its status, who
- * runs its zone and its registration; the state of each of its DKIM keys; and removed domains whose queued mail is still to be failed.
+ * Verification of sending domains: the last DNS check and the time of the next, the start of the status, the DNS
+ * provider and the registration; the state of each DKIM key; and removed domains whose queued mail must still be
+ * failed.
  *
- * Due times are columns and a claim moves them on, so that any number of workers share them and a dead one holds nothing for long.
+ * A claim moves the due time of a check forward, so that any number of workers share the checks, and a crashed worker
+ * delays a check only briefly.
  */
 import type { Knex } from 'knex'
 import { sql } from '#src/stores/sql.ts'

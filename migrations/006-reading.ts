@@ -1,11 +1,12 @@
 /**
- * What reading needs: causes of suppression, the order in which events can be read without missing one, and searching messages.
+ * Columns and indexes for reading: causes of suppressions, the order of the event feed, and the search for messages.
  *
- * Ids of events are made before their transaction commits, so their order is not the order in which they are seen. `tx` is the transaction
- * that wrote an event: what is older than every transaction still under way is all there, and (tx, id) is an order that is never changed
- * behind a reader's back (src/events/feed.ts). A delivery is written by the transaction of its event and so finds it by (tx, id) too.
+ * Ids of events are created before their transaction commits, so events do not become visible in the order of their
+ * ids. `tx` is the transaction that wrote an event. Events older than every running transaction are complete, and (tx,
+ * id) is an order into which nothing is inserted later (src/events/feed.ts). The transaction of an event also writes
+ * its deliveries, so they refer to it by (tx, id).
  *
- * Searching by recipient is by index; by tag too, in a table of its own, so that mail without tags costs nothing.
+ * Recipients are searched by an index, tags by a separate table, so that messages without tags cost nothing.
  */
 import type { Knex } from 'knex'
 import { sql } from '#src/stores/sql.ts'

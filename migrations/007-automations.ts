@@ -1,10 +1,11 @@
 /**
- * Automations and who is in them, campaigns and whom they went to.
+ * Automations with their enrolments, campaigns with their recipients.
  *
- * An enrolment is due from the moment it is stored; whoever runs automations takes those of an active automation by enrolments_due. A
- * contact that joins an audience is enrolled by a trigger of memberships, in the transaction that makes it a member: no way in can forget
- * it, and a batch costs one statement. Who joins is locked against deletion while it is enrolled, so no enrolment outlives its contact.
- * Counts are noted a row for each statement and automation, and folded in batches, so that enrolling never waits for a counter.
+ * An enrolment is due when it is stored; workers claim those of active automations by the index enrolments_due. A
+ * trigger on memberships enrols a contact that joins an audience, in the same transaction, for every way of joining; a
+ * batch costs one statement. The contact is locked against deletion meanwhile, so no enrolment outlives its contact.
+ * Each statement records one row of counter deltas per automation, which the worker applies in batches, so that
+ * enrolling never waits for a counter.
  */
 import type { Knex } from 'knex'
 import { sql } from '#src/stores/sql.ts'
@@ -82,7 +83,7 @@ const AUTOMATIONS = sql`
   CREATE INDEX enrolment_changes_automation ON enrolment_changes (automation_id) INCLUDE (enrolled, completed, active);
 `
 
-/** What a statement adds to the counts of each automation. The figures of the past stay when a contact is deleted. */
+/** Records what a statement adds to the counts of each automation. Deleting a contact does not reduce past counts. */
 const noteFunction = (name: string, rows: string): string => sql`
   CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $body$
   BEGIN
@@ -110,9 +111,9 @@ const MOVED = sql`
 `
 const GONE = `SELECT automation_id, 0 AS enrolled, 0 AS completed, -(state = 'active')::int AS active FROM removed`
 
-/** A transition table has no statistics: a plan made for a few rows must do for a batch of an import. */
+/** Settings for triggers: a transition table has no statistics, and the plan must also suit a batch of an import. */
 const BY_INDEX = 'SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off'
-/** The automations of a member's audience; `j` names it. */
+/** SQL join to the automations of a member's audience; `j` is the alias of the member. */
 const WAITING = sql`
   a.workspace_id = j.workspace_id
   AND a.trigger_type = 'contact_added_to_audience'

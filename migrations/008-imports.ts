@@ -1,9 +1,10 @@
 /**
- * Imports of contacts, segments, and what the score looks things up by.
+ * Contact imports, segments, and tables for the deliverability score.
  *
- * An upload lies in import_chunks until it is carried out, so that any worker can go on with it. Where an import stands (position, line,
- * the counts) is written in the transaction of each batch: what is counted is done, once. import_seen has a hash of every address of the
- * file, so that one that comes again is known without keeping the file in memory. Both go when the import has ended.
+ * import_chunks has the uploaded file until the import ends, so that any worker can continue it. The transaction of
+ * each batch stores the progress (position, line, counts), so every row is processed and counted once. import_seen has
+ * a hash of every address in the file, to detect duplicates without the file in memory. Both are deleted when the
+ * import ends.
  */
 import type { Knex } from 'knex'
 import { sql } from '#src/stores/sql.ts'

@@ -1,6 +1,6 @@
 /**
- * The addresses that mail leaves from: sources in pools, what each may send while it warms up, and what was found out about each. A change
- * that outbound processes have to know is announced on the channel mailstead_egress when it commits, whoever makes it.
+ * Egress: sources (local addresses) in source pools, warm-up limits, and the results of source checks. Triggers send a
+ * notification on the channel mailstead_egress when a change that outbound processes need commits.
  */
 import type { Knex } from 'knex'
 import { sql } from '#src/stores/sql.ts'

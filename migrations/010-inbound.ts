@@ -1,6 +1,6 @@
 /**
- * Mail that comes back: reports as they were received and what became of them; suppressions that wait for a further proof or for the end
- * of a receiver's outage; and how each receiver took mail, hour by hour, by which such an outage is known.
+ * Inbound mail: received reports and their results; suppressions that wait for a second bounce or for the end of a
+ * receiver's outage; and hourly results of each receiver, from which outages are detected.
  */
 import type { Knex } from 'knex'
 import { sql } from '#src/stores/sql.ts'

@@ -1,9 +1,9 @@
 /**
- * Messages that came by SMTP: kept as the octets that go out, and who handed them in. EXTERNAL: never compressed, since most of a large
- * mail is base64; a mail of a few KB stays in its row.
+ * Messages that were submitted by SMTP: the octets that are sent, and the envelope. EXTERNAL: never compressed, because
+ * most of a large message is base64; a message of a few KB stays in its row.
  *
- * Delivery reports are written from events, in the order of src/events/feed.ts and from one place on: failures, and what says in its data
- * that somebody wants to hear of it.
+ * Delivery reports are sent from events, in the order of src/events/feed.ts after a cursor: for failures, and for
+ * events whose data says that the sender requested a report.
  */
 import type { Knex } from 'knex'
 import { sql } from '#src/stores/sql.ts'

@@ -1,9 +1,9 @@
 /**
- * Connected accounts: mailboxes and SMTP servers of a workspace's own that its mail may leave through, the keys bound to them, and the
- * sign-ins at an OAuth server that are under way.
+ * Connected accounts: mailboxes and SMTP servers of a workspace through which it sends mail, the API keys bound to
+ * them, and pending OAuth sign-ins.
  *
- * A recipient whose mail leaves through an account has `account:<id>` as its domain: that is where it goes, and the schedule, the lanes,
- * suspensions and `queue` treat it as the destination that it is.
+ * A recipient whose mail is sent through an account has `account:<id>` as its domain. The schedule, the site queues,
+ * suspensions and the command `queue` treat it as a destination.
  */
 import type { Knex } from 'knex'
 import { sql } from '#src/stores/sql.ts'
@@ -20,10 +20,10 @@ const UP = sql`
     security text NOT NULL CHECK (security IN ('tls', 'starttls', 'none')),
     username text NOT NULL,
     addresses text[] NOT NULL,                  -- allowed senders, lower case
-    secret bytea NOT NULL,                      -- sealed: the password or the refresh token
+    secret bytea NOT NULL,                      -- encrypted: the password or the refresh token
     -- Of the credentials: results of an older generation do not apply.
     generation integer NOT NULL DEFAULT 1,
-    access_token bytea,                         -- sealed
+    access_token bytea,                         -- encrypted
     access_expires_at timestamptz,
     refresh_claim uuid,                         -- the process that requests a new access token
     refresh_until timestamptz,                  -- how long no other process requests one
@@ -58,7 +58,7 @@ const UP = sql`
     provider text NOT NULL,
     name text,
     email text,                                 -- the address that is expected to sign in
-    verifier bytea NOT NULL,                    -- of PKCE, sealed
+    verifier bytea NOT NULL,                    -- of PKCE, encrypted
     expires_at timestamptz NOT NULL
   );
   CREATE INDEX oauth_states_expiry ON oauth_states (expires_at);

@@ -1,4 +1,7 @@
-/** What was learned about receivers, and what their replies stopped: it outlives every process and Redis. And how each workspace's mail is taken. */
+/**
+ * Traffic shaping: learned limits of receivers and suspensions by reply rules, which survive processes and Redis; and
+ * hourly results of each workspace.
+ */
 import type { Knex } from 'knex'
 import { sql } from '#src/stores/sql.ts'
 

@@ -1,8 +1,8 @@
 /**
- * Transport security of outgoing mail: MTA-STS policies that were fetched, the operator's own word about single domains, and what became of
- * TLS for those who asked for reports.
+ * Transport security of outbound mail: fetched MTA-STS policies, the operator's TLS rules for domains, and TLS results
+ * for domains that request reports.
  *
- * A policy outlives the process that fetched it: within its time it holds, whatever DNS says (RFC 8461 5.1).
+ * A policy survives the process that fetched it: until it expires it applies, whatever DNS says (RFC 8461 5.1).
  */
 import type { Knex } from 'knex'
 import { sql } from '#src/stores/sql.ts'

@@ -1,6 +1,6 @@
 /**
- * The operator's hand on the queue: what is stopped, also for a time and for more than a destination; what was done, by whom and how far it
- * is; which site takes mail for a domain; and sendings that are only rehearsed.
+ * Operator tables: suspensions with an end and for more than destinations; the audit log with the progress of actions;
+ * the site of each domain; and dry runs.
  */
 import type { Knex } from 'knex'
 import { sql } from '#src/stores/sql.ts'

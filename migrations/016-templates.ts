@@ -1,22 +1,23 @@
 /**
- * Templates keep all their versions. Beside what the author wrote (`body`, `text_body`) stands the finished form, with partials put in,
- * MJML compiled and CSS inlined; null where that is the same. A template of before is its own first version here.
+ * All versions of templates. Each has the source of the author (`body`, `text_body`) and the compiled form with
+ * partials inserted, MJML compiled and CSS inlined; null if both are the same. An existing template becomes its first
+ * version.
  */
 import type { Knex } from 'knex'
 import { sql } from '#src/stores/sql.ts'
 
-/** Of the latest version in `templates`, of each in `template_versions`. */
+/** Columns of `templates` (the latest version) and of `template_versions` (every version). */
 const CONTENT: readonly (readonly [column: string, type: string])[] = [
-  // null: saved before formats were kept
+  // null: saved before the format was stored
   ['format', `text CONSTRAINT templates_format CHECK (format IN ('html', 'text', 'mjml'))`],
   // the text part as written; null: none
   ['text_body', 'text'],
-  // what body and text_body became; null: they are what is rendered
+  // the compiled body and text_body; null: the same as the source
   ['finished', 'text'],
   ['finished_text', 'text'],
-  // params for previews; what it names is declared
+  // params for previews; they declare the variables of the template
   ['sample_data', 'jsonb'],
-  // {name: version} of those that were put in
+  // {name: version} of the inserted partials
   ['partials', `jsonb NOT NULL DEFAULT '{}'`],
 ]
 

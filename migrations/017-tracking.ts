@@ -1,6 +1,6 @@
 /**
- * Tracking: what a workspace wants tracked and how much is kept of who it was; hits of open pixels and links that were answered and wait to
- * be judged (src/tracking/hit-recorder.ts); and contacts that want no mail of campaigns and automations at all.
+ * Tracking: the tracking and privacy settings of a workspace; opens and clicks that wait to be classified
+ * (src/tracking/hit-recorder.ts); and contacts that have opted out of all mail of campaigns and automations.
  */
 import type { Knex } from 'knex'
 import { sql } from '#src/stores/sql.ts'

@@ -1,9 +1,10 @@
 /**
- * Campaigns that are sent: the recipe of a mail, the ledger's states, and its figures.
+ * Sending campaigns: deferred content of messages, the states of the ledger, and statistics.
  *
- * A recipe is a message that names content and contact in place of a text; what it says is made when it is sent. Content is never changed.
- * The figures of a campaign are noted a row for each statement that touches its ledger, whoever makes it, and folded in batches: what has
- * been folded and what has not stand in the same table, so that the sum is exact at any moment and nobody waits for a counter.
+ * A message with deferred content refers to content and contact; it is rendered when it is sent. Content is immutable.
+ * Triggers record statistics as one row of counter deltas for each statement that changes the ledger, and the worker
+ * merges them in batches. Merged and unmerged rows are in the same table, so the sum is always exact and no statement
+ * waits for a counter.
  */
 import type { Knex } from 'knex'
 import { sql } from '#src/stores/sql.ts'
@@ -66,7 +67,7 @@ const CAMPAIGNS = sql`
   CREATE INDEX campaigns_open ON campaigns (id) WHERE is_open;
 `
 
-/** Only campaigns that never began were there before, so there is no ledger that lacks anything. */
+/** Before this version no campaign was ever started, so no existing ledger lacks these columns. */
 const LEDGER = sql`
   ALTER TABLE campaign_recipients
     -- Each row would lock the one campaign that all share; a campaign that started is never deleted.
@@ -102,11 +103,11 @@ const LEDGER = sql`
   CREATE INDEX recipients_campaign ON recipients (campaign_id) WHERE is_open AND campaign_id IS NOT NULL;
 `
 
-/** Each figure as what it counts of a ledger row. */
+/** The condition on a ledger row that each statistic counts. */
 const FIGURES = {
   recipients: 'true',
   waiting: 'is_waiting',
-  ahead: `state = 'dispatched'`, // in the queue, and nothing has become of it yet
+  ahead: `state = 'dispatched'`, // in the queue, without a result yet
   settled: `NOT is_waiting AND state NOT IN ('dispatched', 'deferred')`,
   dispatched: 'dispatched_at IS NOT NULL',
   delivered: 'delivered_at IS NOT NULL',
@@ -168,7 +169,7 @@ export async function up(knex: Knex): Promise<void> {
   await knex.raw([RECIPES, CAMPAIGNS, LEDGER, CHANGES].join('\n'))
 }
 
-/** What `up` adds to tables that older migrations made. */
+/** The columns that `up` adds to tables of earlier migrations. */
 const ADDED_TO_CAMPAIGNS = [
   'subject_b',
   'test_percent',

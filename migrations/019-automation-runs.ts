@@ -1,10 +1,11 @@
 /**
- * Automations that run: what an enrolment waits for, the mails and calls it made, and how often each step was passed.
+ * Running automations: the event an enrolment waits for, the messages and calls it made, and the counts of each step.
  *
- * Who is in a version finishes it, unless the automation says that those of older versions move (`moves_below`); they do when they are next
- * due, so that a change writes one row however many are in it. A contact that joins an audience again and again (automations that put each
- * other's contacts in and out) begins the same automation a bounded number of times an hour. What waits at a step is noted by triggers and
- * folded in batches, as the other counts are.
+ * An enrolment finishes the version it started with, unless the automation moves enrolments of older versions
+ * (`moves_below`). They move when they are next due, so a change writes one row, however many enrolments there are. A
+ * contact that joins an audience repeatedly (automations that add and remove each other's contacts) starts the same
+ * automation a limited number of times an hour. Triggers record the enrolments waiting at each step as counter deltas,
+ * which the worker applies in batches.
  */
 import type { Knex } from 'knex'
 import { sql } from '#src/stores/sql.ts'
@@ -115,7 +116,7 @@ const NOTES = sql`
   GROUP BY automation_id, step;
 `
 
-/** How often one contact begins the same automation within an hour by joining. */
+/** The maximum number of times per hour that one contact starts the same automation by joining. */
 const MOST_AN_HOUR = 20
 const WAITING = sql`
   a.workspace_id = j.workspace_id
@@ -156,7 +157,7 @@ const BOUND = sql`
   ) < ${MOST_AN_HOUR}
 `
 
-/** A contact that goes takes along what its enrolments were sent. */
+/** Deleting a contact deletes the mail records of its enrolments. */
 const dropEnrolments = (statement: string): string => sql`
   CREATE OR REPLACE FUNCTION drop_enrolments() RETURNS trigger LANGUAGE plpgsql ${BY_INDEX} AS $body$
   BEGIN

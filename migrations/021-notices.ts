@@ -1,6 +1,6 @@
 /**
- * What only the operator can mend, told to him: one row for each thing, however often it happens, until he has acknowledged it. And what he
- * let go, until all that it held is on the schedule again.
+ * Operator notices: problems that only the operator can fix, one row for each until it is acknowledged. And ended
+ * suspensions, until all their mail is scheduled again.
  */
 import type { Knex } from 'knex'
 import { sql } from '#src/stores/sql.ts'

@@ -1,6 +1,6 @@
 /**
- * Reports that other servers send us about TLS with our own mail domains (RFC 8460): as they came, until they are read, and what they say;
- * and what ours say besides.
+ * TLS reports of other organisations about the mail domains of this server (RFC 8460): the queue of received reports
+ * and their content; and further details for the reports that this server sends.
  */
 import type { Knex } from 'knex'
 import { sql } from '#src/stores/sql.ts'
@@ -45,7 +45,7 @@ const UP = sql`
       PRIMARY KEY (day, domain, policy_hash, result, mx_host, mx_address, sending_ip, mx_helo, reason);
 `
 
-// counts of three days that are reported without what they had besides
+// `down` deletes the TLS results, at most those of three days: they do not fit the old primary key
 const DOWN = sql`
   DROP TABLE tls_report_arrivals, received_tls_reports;
   DELETE FROM tls_results;

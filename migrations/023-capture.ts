@@ -1,4 +1,4 @@
-/** Mail that was captured belongs to the workspace that sent it, and is listed for it. */
+/** Captured mail belongs to the workspace that sent it. */
 import type { Knex } from 'knex'
 import { sql } from '#src/stores/sql.ts'
 

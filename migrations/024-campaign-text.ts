@@ -1,4 +1,4 @@
-/** The text part that a campaign's author wrote beside its HTML. */
+/** The text part of a campaign, if its author wrote one. */
 import type { Knex } from 'knex'
 import { sql } from '#src/stores/sql.ts'
 

@@ -23,13 +23,13 @@ const CASES: readonly [text: string, isKey: boolean][] = [
   ['', false],
 ]
 
-describe('key form', () => {
+describe('key format', () => {
   for (const [text, isKey] of CASES) {
-    it(`${isKey ? 'takes' : 'refuses'} ${JSON.stringify(text.slice(0, 60))} (${text.length})`, () =>
+    it(`${isKey ? 'accepts' : 'rejects'} ${JSON.stringify(text.slice(0, 60))} (${text.length})`, () =>
       assert.strictEqual(hasKeyFormat(text), isKey))
   }
 
-  it('mints keys that clients and we recognise, each different', () => {
+  it('generates unique keys that clients and the server recognise', () => {
     for (const kind of ['regular', 'admin'] as const) {
       const key = generateKey('ms', PART, kind)
       assert.match(key, CLIENTS)
@@ -39,12 +39,12 @@ describe('key form', () => {
     }
   })
 
-  it('refuses a prefix that no client would take', () => {
+  it('rejects a prefix that clients do not accept', () => {
     for (const prefix of ['', 'MS', 'm1', 'my-mail', 'a'.repeat(40)])
       assert.throws(() => generateKey(prefix, PART, 'admin'), /KEY_PREFIX/)
   })
 
-  it('keeps SHA-256 of the whole key', () => {
+  it('stores the SHA-256 of the whole key', () => {
     assert.deepEqual(hashKey('a key'), createHash('sha256').update('a key').digest())
   })
 })

@@ -114,7 +114,7 @@ describe('API keys', () => {
   afterEach(() => close(world))
 
   describe('createKey', () => {
-    it('stores the hash and nothing that opens anything', async () => {
+    it('stores only the hash', async () => {
       const key = created(await createKey(world.db, admin(workspace.id)))
       const {
         rows: [row],
@@ -124,7 +124,7 @@ describe('API keys', () => {
       assert.match(key.secretKey, new RegExp(`^ms_${workspace.keyPart}\\.adm_[a-f0-9]{64}$`))
     })
 
-    it('gives exactly five admin keys however many ask together', async () => {
+    it('creates exactly five admin keys in concurrent calls', async () => {
       const results = await Promise.all(Array.from({ length: 20 }, () => createKey(world.db, admin(workspace.id))))
       assert.strictEqual(results.filter((result) => result.kind === 'created').length, 5)
       assert.deepEqual(
@@ -194,7 +194,7 @@ describe('API keys', () => {
   })
 
   describe('the keyring', () => {
-    it('tells who calls', async () => {
+    it('returns the caller', async () => {
       await world.db.query('UPDATE workspaces SET reply_to = $2 WHERE id = $1', [workspace.id, 'team@example.com'])
       const domainId = await makeDomain(world.db, workspace.id, 'verified', 'callers.example')
       const sending = created(await createKey(world.db, regular(workspace.id, domainId)))
@@ -220,7 +220,7 @@ describe('API keys', () => {
       })
     })
 
-    it('lets nobody else in', async () => {
+    it('rejects all other keys', async () => {
       const { secretKey } = created(await createKey(world.db, admin(workspace.id)))
       const last = secretKey.endsWith('0') ? '1' : '0'
       const strangers = [
@@ -240,7 +240,7 @@ describe('API keys', () => {
         assert.strictEqual(await world.keyring.authenticate(stranger), null, stranger.slice(0, 80))
     })
 
-    it('asks the database once for many calls, together and one after the other', async () => {
+    it('queries PostgreSQL once for many calls with one key', async () => {
       const { secretKey } = created(await createKey(world.db, admin(workspace.id)))
       const callers = await Promise.all(Array.from({ length: 100 }, () => world.keyring.authenticate(secretKey)))
       for (let i = 0; i < 100; i++) callers.push(await world.keyring.authenticate(secretKey))
@@ -251,7 +251,7 @@ describe('API keys', () => {
       assert.strictEqual(world.lookups(), 1)
     })
 
-    it('asks once for many keys that come together', async () => {
+    it('queries once for many concurrent keys', async () => {
       const domainId = await makeDomain(world.db, workspace.id)
       const keys = await Promise.all(
         Array.from({ length: 50 }, async () => created(await createKey(world.db, regular(workspace.id, domainId)))),
@@ -264,7 +264,7 @@ describe('API keys', () => {
       assert.strictEqual(world.lookups(), 1)
     })
 
-    it('asks again after some seconds', async () => {
+    it('queries again when the entry expires', async () => {
       const { secretKey } = created(await createKey(world.db, admin(workspace.id)))
       await world.keyring.authenticate(secretKey)
       world.clock.ms += 4999
@@ -275,7 +275,7 @@ describe('API keys', () => {
       assert.strictEqual(world.lookups(), 2)
     })
 
-    it('remembers an unknown key for a moment only', async () => {
+    it('caches an unknown key only briefly', async () => {
       const unknown = generateKey('ms', workspace.keyPart, 'admin')
       for (let i = 0; i < 5; i++) await world.keyring.authenticate(unknown)
       assert.strictEqual(world.lookups(), 1)
@@ -284,7 +284,7 @@ describe('API keys', () => {
       assert.strictEqual(world.lookups(), 2)
     })
 
-    it('knows that a key expires without asking', async () => {
+    it('rejects an expired key without a query', async () => {
       const { secretKey } = created(
         await createKey(world.db, admin(workspace.id, { expiresAt: new Date(world.clock.ms + 2000) })),
       )
@@ -329,7 +329,7 @@ describe('API keys', () => {
       ['the scopes', `UPDATE api_keys SET scopes = '{contacts:read}' WHERE id = $1`, false],
     ]
     for (const [what, statement, ends] of changes) {
-      it(`sees at once: ${what}`, async () => {
+      it(`takes effect immediately: ${what}`, async () => {
         const key = created(await createKey(world.db, regular(workspace.id, await makeDomain(world.db, workspace.id))))
         const before = await world.keyring.authenticate(key.secretKey)
         assert.notStrictEqual(before, null)
@@ -341,7 +341,7 @@ describe('API keys', () => {
       })
     }
 
-    it('sees at once: a key that is switched on again', async () => {
+    it('takes effect immediately: a key that is activated again', async () => {
       const { secretKey, id } = created(await createKey(world.db, admin(workspace.id)))
       await deactivateKey(world.db, id)
       await until(async () => (await world.keyring.authenticate(secretKey)) === null)
@@ -349,7 +349,7 @@ describe('API keys', () => {
       await until(async () => (await world.keyring.authenticate(secretKey)) !== null)
     })
 
-    it('does not forget because a key was used', async () => {
+    it('keeps its cache when a key is used', async () => {
       const { secretKey, id } = created(await createKey(world.db, admin(workspace.id)))
       await world.keyring.authenticate(secretKey)
       await world.db.query('UPDATE api_keys SET last_used_at = now() WHERE id = $1', [id])
@@ -360,7 +360,7 @@ describe('API keys', () => {
       assert.strictEqual(world.lookups(), 1)
     })
 
-    it('does not remember an answer that was overtaken by a change', async () => {
+    it('does not cache a lookup that started before a change', async () => {
       const { secretKey, id } = created(await createKey(world.db, admin(workspace.id)))
       const gate = Promise.withResolvers<void>()
       const reached = Promise.withResolvers<void>()
@@ -390,7 +390,7 @@ describe('API keys', () => {
       }
     })
 
-    it('keeps the time of the last use', async () => {
+    it('stores the time of the last use', async () => {
       const { secretKey, id } = created(await createKey(world.db, admin(workspace.id)))
       const unused = created(await createKey(world.db, admin(workspace.id)))
       await world.keyring.authenticate(secretKey)
@@ -407,8 +407,8 @@ describe('API keys', () => {
   })
 })
 
-describe('the keyring while PostgreSQL is away', () => {
-  it('lets in whom it remembers, tells the others that it cannot say, and listens again afterwards', async function () {
+describe('the keyring while PostgreSQL is unavailable', () => {
+  it('accepts cached keys, rejects the call for others, and listens again afterwards', async function () {
     this.timeout(120_000)
     const server = await startPostgres()
     const world = openWorld(server.url)

@@ -17,10 +17,10 @@ const CASES: readonly [text: string, scopes: readonly string[] | null][] = [
 
 describe('scopes', () => {
   for (const [text, scopes] of CASES) {
-    it(`reads ${JSON.stringify(text)}`, () => assert.deepEqual(parseScopes(text), scopes))
+    it(`parses ${JSON.stringify(text)}`, () => assert.deepEqual(parseScopes(text), scopes))
   }
 
-  it('are those of the specification, and those for what it has not', () => {
+  it('are those of the specification, with additions', () => {
     assert.deepEqual(Object.keys(SCOPES), [
       'contacts:read',
       'contacts:write',

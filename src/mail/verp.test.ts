@@ -8,7 +8,7 @@ const mac = (data: Buffer): Buffer => createHmac('sha256', 'key').update(data).d
 const ids = fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => idOfHex(Buffer.from(bytes).toString('hex')))
 
 describe('return-paths', () => {
-  it('name one recipient, in any case, within 64 characters', () => {
+  it('identify one recipient, in any letter case, within 64 characters', () => {
     fc.assert(
       fc.property(ids, fc.nat(49), (messageId, n) => {
         const path = returnPathOf({ messageId, n }, mac, 'bounces.example.com')
@@ -18,7 +18,7 @@ describe('return-paths', () => {
       }),
     )
   })
-  it('cannot be made or changed without the key', () => {
+  it('cannot be forged or changed without the key', () => {
     const path = returnPathOf({ messageId: idOfHex('0'.repeat(32)), n: 0 }, mac, 'b.example')
     for (let i = 2; i < 47; i++) {
       const changed = path.slice(0, i) + (path[i] === 'a' ? 'b' : 'a') + path.slice(i + 1)

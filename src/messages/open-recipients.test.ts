@@ -21,7 +21,7 @@ const DUE_TIMES = {
 const MANY = 1200
 const MOST_SLICES = 500
 
-describe('walks through what waits', () => {
+describe('walks through waiting recipients', () => {
   let ctx: TestContext
   let workspaceId: string
   before(async () => {
@@ -55,7 +55,7 @@ describe('walks through what waits', () => {
   const each = (met: readonly string[]): readonly number[] => [met.length, new Set(met).size]
 
   for (const [what, dueAt] of Object.entries(DUE_TIMES)) {
-    it(`${what}: filling the schedule, the operator's list and the end of a domain`, async () => {
+    it(`${what}: filling the schedule, the operator's list and the removal of a domain`, async () => {
       await ctx.db.query(`UPDATE recipients SET due_at = ${dueAt}`)
       assert.deepEqual(
         each(

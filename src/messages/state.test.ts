@@ -4,14 +4,14 @@ import { INITIAL_STATES, isOpen, MOVES, STATES, type State } from './state.ts'
 
 const names = Object.keys(STATES) as State[]
 
-describe('the life of a recipient', () => {
-  it('reaches every state from its beginnings', () => {
+describe('states of a recipient', () => {
+  it('every state can be reached from an initial state', () => {
     const reachable = new Set<string>(Object.keys(INITIAL_STATES))
     for (const _ of names)
       for (const move of Object.values(MOVES)) if (move.from.some((from) => reachable.has(from))) reachable.add(move.to)
     assert.deepEqual([...reachable].toSorted(), names.toSorted())
   })
-  it('leaves every open state, and a settled one only by a late report', () => {
+  it('every open state can be left, a settled one only by a late report', () => {
     for (const state of names) {
       const leaving = Object.entries(MOVES)
         .filter(([, move]) => move.from.some((from) => from === state))
@@ -32,7 +32,7 @@ describe('the life of a recipient', () => {
     const raised = EVENT_TYPE_NAMES.filter((type) => EVENT_TYPES[type].raisedBy === 'transition')
     assert.deepEqual([...new Set(emitted.flat())].toSorted(), raised.toSorted())
   })
-  it('says every state in a sentence', () => {
+  it('has a sentence for every state', () => {
     for (const state of names) assert.ok(STATES[state].length > 10, state)
   })
 })

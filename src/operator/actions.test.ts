@@ -7,7 +7,7 @@ import { addressees, submissionOf } from '#test/support/submission.ts'
 import { continueAction, beginAction, listUnfinishedActions } from './actions.ts'
 import { findAction, type OperatorAction } from './audit-log.ts'
 
-describe('actions on mail', () => {
+describe('operator actions', () => {
   let ctx: TestContext
   let workspaceId: string
   before(async () => {
@@ -36,7 +36,7 @@ describe('actions on mail', () => {
     return [found?.state, found?.moved, found?.seen]
   }
 
-  it('without time for all of it, one goes on where the other stopped', async () => {
+  it('without time for all of it, the next call continues', async () => {
     await fill(2500)
     const { id } = await begin('drop')
     const slices: number[] = []
@@ -48,14 +48,14 @@ describe('actions on mail', () => {
       [1000, 1000, 500],
     )
   })
-  it('ends, however many are due in the same moment and not meant', async () => {
+  it('ends, however many other recipients are due at the same time', async () => {
     await fill(2500)
     await ctx.db.query(`UPDATE recipients SET due_at = timestamptz '2020-01-01 00:00:00.0005'`)
     const { id } = await beginAction(ctx, { verb: 'drop', filter: { domain: 'nobody.example' }, reason: '', by: '' })
     await continueAction(ctx, id, 60_000)
     assert.deepEqual(await told(id), ['done', 0, 2500])
   })
-  it('two at once: it is in one hand, and each mail is moved once', async () => {
+  it('two processes: one holds the action, and each recipient changes once', async () => {
     await fill(2000)
     const { id } = await begin('bounce')
     await Promise.all([
@@ -69,7 +69,7 @@ describe('actions on mail', () => {
     } = await ctx.db.query<{ count: number }>(`SELECT count(*) AS count FROM events WHERE type = 'email.failed'`)
     assert.strictEqual(events?.count, 2000)
   })
-  it('two actions at once share the mail between them', async () => {
+  it('two concurrent actions share the mail', async () => {
     await fill(2000)
     const [drop, bounce] = [await begin('drop'), await begin('bounce')]
     await Promise.all([continueAction(ctx, drop.id, 60_000), continueAction(ctx, bounce.id, 60_000)])
@@ -79,7 +79,7 @@ describe('actions on mail', () => {
       2000,
     )
   })
-  it('a process that died is followed by another once its time is over, and what it had done stays done', async () => {
+  it('another process continues after a crash, when the lease has expired', async () => {
     await fill(1500)
     const { id } = await begin('retry')
     await continueAction(ctx, id, 0)
@@ -97,7 +97,7 @@ describe('actions on mail', () => {
     const [state, moved] = await told(id)
     assert.deepEqual([state, moved], ['done', 1500])
   })
-  it('retry goes on the schedule, all tiers', async () => {
+  it('retry schedules mail of all tiers', async () => {
     for (const tier of ['instant', 'bulk'] as const) await fill(50, tier)
     await ctx.redis.flushall()
     await ctx.db.query(`UPDATE recipients SET state = 'deferred', due_at = now() + interval '1 hour'`)

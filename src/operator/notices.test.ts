@@ -43,7 +43,7 @@ describe('notices', () => {
   const acknowledge = (id: string | null): Promise<number> =>
     acknowledgeNotices(ctx.db, { id, by: 'me', now: new Date(ctx.clock.now()) })
 
-  it('a repeated notice is one row with a count and the last text; the same condition again changes nothing', async () => {
+  it('a repeated notice is one row with a count and the last text; a condition is counted once', async () => {
     await raiseNotices(ctx.db, 'stands', [noticeOf(), noticeOf({ subject: 'other' })])
     await raiseNotices(ctx.db, 'stands', [
       noticeOf({ text: '550 still no', count: 4, at: new Date('2026-01-02T03:05:00Z') }),

@@ -22,7 +22,7 @@ describe("the operator's token", () => {
     ['as it is', TOKEN],
     ['as its hash', OTHERS.at(-1) ?? ''],
   ] as const) {
-    it(`given ${how}: it matches and nothing else does`, () => {
+    it(`given ${how}: only it matches`, () => {
       const token = open({ ADMIN_TOKEN: adminToken })
       assert.deepEqual(
         [TOKEN, ...OTHERS].map((given) => token.matches(given)),
@@ -30,7 +30,7 @@ describe("the operator's token", () => {
       )
     })
   }
-  it('not given: it is made once, for its owner to read', () => {
+  it('without a setting it is generated once, readable by its owner only', () => {
     const dataDir = mkdtempSync('/tmp/mailstead-test-token-')
     try {
       const [first, second] = [open({ DATA_DIR: dataDir }), open({ DATA_DIR: dataDir })]
@@ -44,14 +44,14 @@ describe("the operator's token", () => {
       rmSync(dataDir, { recursive: true })
     }
   })
-  it('that cannot be kept lets nobody in', () => {
+  it('that cannot be stored rejects everybody', () => {
     const token = open({ DATA_DIR: '/dev/null/nowhere' })
     assert.deepEqual(
       ['', 'undefined', 'null', TOKEN].map((given) => token.matches(given)),
       [false, false, false, false],
     )
   })
-  it('one that could be guessed is refused at the start', () => {
+  it('one that is easy to guess is rejected at the start', () => {
     assert.throws(() => loadConfig({ ADMIN_TOKEN: 'secret' }), /ADMIN_TOKEN must be/)
   })
 })

@@ -68,17 +68,17 @@ describe('the token endpoint', () => {
         expected,
       ),
     )
-  it('whatever it says is read without a fault, and only a token is a grant', () => {
+  it('any response is parsed, and only a token is a grant', () => {
     fc.assert(
       fc.property(fc.integer({ min: 100, max: 599 }), fc.oneof(fc.string(), fc.json()), (status, body) => {
-        assert.ok(['trouble', 'revoked', 'granted'].includes(parseTokenResponse(status, body, 'own').kind))
+        assert.ok(['failed', 'revoked', 'granted'].includes(parseTokenResponse(status, body, 'own').kind))
       }),
     )
   })
 })
 
 describe('the authorize URL', () => {
-  it('keeps what the provider has in it, and adds state, PKCE and whom we expect', () => {
+  it('keeps the parameters of the provider, and adds state, PKCE and login hint', () => {
     const provider = loadOAuthProviders('test/support/oauth-providers.json').get('corp') ?? assert.fail('no provider')
     const url = new URL(
       authorizeUrlOf(provider, {

@@ -23,7 +23,7 @@ const ROWS: readonly (readonly [records: string[], expected: string[]])[] = [
   ],
 ]
 
-describe('TLS reports: where to', () => {
+describe('TLS report destinations', () => {
   for (const [records, expected] of ROWS) {
     it(JSON.stringify(records).slice(0, 90), () => {
       assert.deepEqual(
@@ -32,7 +32,7 @@ describe('TLS reports: where to', () => {
       )
     })
   }
-  it('is read from anything, and never a line break', () => {
+  it('any text is parsed, and a destination never has a line break', () => {
     fc.assert(
       fc.property(fc.string(), (text) =>
         assert.notMatch(JSON.stringify(parseDestinations([`v=TLSRPTv1; rua=mailto:${text}`])), /\\[rn]/),

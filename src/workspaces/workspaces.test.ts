@@ -14,7 +14,7 @@ describe('workspaces', () => {
   })
   after(() => database.close())
 
-  it('are made with a key part that fits into keys', async () => {
+  it('have a key part that fits into API keys', async () => {
     const { id, keyPart } = await createWorkspace(db, { name: 'Shop', plan: 'launch' })
     assert.match(keyPart, /^[a-f0-9]{32}$/)
     const found = await findWorkspace(db, id)
@@ -35,7 +35,7 @@ describe('workspaces', () => {
     )
   })
 
-  it('are found by id, key part and a name that only one has', async () => {
+  it('are found by id, key part and unique name', async () => {
     const { id, keyPart } = await createWorkspace(db, { name: 'Only one', plan: 'free' })
     for (const text of [id, id.toUpperCase(), keyPart, keyPart.toUpperCase(), 'Only one']) {
       const found = await findWorkspace(db, text)
@@ -43,7 +43,7 @@ describe('workspaces', () => {
     }
   })
 
-  it('are not guessed', async () => {
+  it('are not found by a part of a name', async () => {
     const twins = [
       await createWorkspace(db, { name: 'Twin', plan: 'free' }),
       await createWorkspace(db, { name: 'Twin', plan: 'free' }),
@@ -53,7 +53,7 @@ describe('workspaces', () => {
       assert.deepEqual(await findWorkspace(db, text), { kind: 'none' }, text)
   })
 
-  it("cannot be impersonated by a name that is another's id", async () => {
+  it('are not found by a name that equals the id of another', async () => {
     const victim = await createWorkspace(db, { name: 'Victim', plan: 'free' })
     await createWorkspace(db, { name: victim.id, plan: 'free' })
     await createWorkspace(db, { name: victim.keyPart, plan: 'free' })
