@@ -1,6 +1,7 @@
 /**
- * The mail transfer process, by roles: `outbound` sends, `inbound` takes bounces and complaints, `sandbox` is the built-in receiver of a system without a public name.
- * A store that is away at the start, or a database that is not migrated yet, is waited for. Stops in the reverse order of its start.
+ * The mail transfer process, by roles: `outbound` sends, `inbound` receives bounces and complaints, `submission`
+ * accepts mail by SMTP, and `sandbox` is the built-in receiver of a system without a public name. It waits at the
+ * start while a store is away or the database is not migrated. Roles stop in the reverse order of their start.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '#config/load.ts'
@@ -18,20 +19,19 @@ type StartRole = (ctx: Context, redisUrl: string, metrics: MetricRegistry) => Pr
 
 const ROLES: Readonly<Record<string, StartRole>> = {
   outbound: startOutbound,
-  // parsers and certificates are of no use to a process that sends
+  // loaded only where they run: a process that sends needs no parser, certificate or receiver
   inbound: async (ctx, _redisUrl, metrics) => (await import('#mta/inbound/inbound.ts')).startInbound(ctx, metrics),
   submission: async (ctx, _redisUrl, metrics) =>
     (await import('#mta/submission/submission.ts')).startSubmission(ctx, metrics),
-  // loaded only where it runs: a receiver, a parser and certificates are of no use to a process that sends
   sandbox: async (ctx) => (await import('#mta/sandbox/sandbox.ts')).startSandbox(ctx),
 }
 
-/** Names for `--roles`; without it a process has the outbound role. */
+/** The names that `--roles` accepts; the default is `outbound`. */
 export const ROLE_NAMES = Object.keys(ROLES)
 
 const RETRY_MS = 500
 
-/** Begins no further role once `stop` is aborted. @throws for an unknown role, or settings without stores. */
+/** Starts no further role once `stop` is aborted. @throws for an unknown role, or settings without stores. */
 export async function main(
   config: Config,
   roles: readonly string[] = ['outbound'],
@@ -54,7 +54,7 @@ export async function main(
       if (begun !== null) running.push(begun)
     }
   } catch (error) {
-    // one that sends is not cut off because another cannot begin
+    // stops the started roles in order, so that conversations end properly
     await stopAll()
     throw error
   }
@@ -62,10 +62,10 @@ export async function main(
   return { stop: stopAll }
 }
 
-/** What comes by itself, and is waited for; null when it is none of that. */
+/** The log message for an error that passes by itself; null for any other error. */
 function waitReason(error: unknown): string | null {
   if (isDatabaseAway(error)) return 'PostgreSQL is away; waiting for it'
-  return isUnmigrated(error) ? 'the database is of another version; waiting for `mailstead migrate`' : null
+  return isUnmigrated(error) ? 'the database has another version; waiting for `mailstead migrate`' : null
 }
 
 interface RoleStart {
@@ -73,8 +73,12 @@ interface RoleStart {
   readonly begin: (start: StartRole) => Promise<RunningRole>
 }
 
-/** Null when it was told to stop before. */
-async function startWhenStoresAreReady(ctx: Context, role: string, { stop, begin }: RoleStart): Promise<RunningRole | null> {
+/** Null when `stop` was aborted before the role could start. */
+async function startWhenStoresAreReady(
+  ctx: Context,
+  role: string,
+  { stop, begin }: RoleStart,
+): Promise<RunningRole | null> {
   while (!stop.aborted) {
     try {
       const start = ROLES[role]

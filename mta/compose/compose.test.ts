@@ -57,7 +57,7 @@ describe('compose', () => {
     )
   })
 
-  it('makes a text part for HTML', async () => {
+  it('derives a text part from HTML', async () => {
     assert.strictEqual(
       await wire({ ...plain, text: null, html: '<p>Hi <b>Bob</b></p>' }),
       [
@@ -86,7 +86,7 @@ describe('compose', () => {
     )
   })
 
-  it('gives the fields and the body apart, and together they are the message', async () => {
+  it('returns fields and body separately; joined they are the message', async () => {
     const composed = await compose({ ...plain, subject: 'Grüße' })
     assert.strictEqual(`${composed.fields.map((field) => field.line).join('')}\r\n`, composed.head)
     assert.deepEqual(
@@ -100,7 +100,7 @@ describe('compose', () => {
     assert.strictEqual(composed.needsSmtputf8, false)
   })
 
-  it('makes the same octets again', async () => {
+  it('composes the same octets for the same draft', async () => {
     const files = [{ filename: 'ü.png', contentType: 'image/png', contentId: 'x', content: Buffer.from('png') }]
     for (const draft of [
       plain,
@@ -110,20 +110,20 @@ describe('compose', () => {
       assert.strictEqual(await wire(draft), await wire({ ...draft }))
   })
 
-  it('keeps its boundary out of the body', async () => {
+  it('chooses a boundary that the body does not contain', async () => {
     const html = `<p>--=_${HEX}</p>\n--=_${HEX}--\n`
     const mail = await parse(assemble(await compose({ ...plain, html, text: `--=_${HEX}_` })))
     assert.strictEqual(mail.html, html)
     assert.strictEqual(mail.text, `--=_${HEX}_`)
   })
 
-  it('says that the header needs SMTPUTF8 only where an address does', async () => {
+  it('requires SMTPUTF8 only for an address', async () => {
     const composed = await compose({ ...plain, to: [{ email: 'ü@bücher.de', name: 'Ü' }] })
     assert.strictEqual(composed.needsSmtputf8, true)
     assert.match(assemble(composed).toString(), /^To: =\?UTF-8\?B\?w5w=\?= <ü@xn--bcher-kva\.de>\r$/m)
   })
 
-  it('does not take Latin-1 octets in a raw header for UTF-8', async () => {
+  it('does not treat Latin-1 octets in a raw header as UTF-8', async () => {
     const raw = (text: string, encoding: 'latin1' | 'utf8'): Buffer => Buffer.from(`Subject: ${text}\r\n\r\n`, encoding)
     const needs = async (bytes: Buffer): Promise<boolean> => (await compose({ ...plain, raw: bytes })).needsSmtputf8
     assert.deepEqual(await Promise.all([raw('x', 'utf8'), raw('ü', 'latin1'), raw('ü', 'utf8')].map(needs)), [
@@ -186,7 +186,7 @@ describe('compose', () => {
     })
   }
 
-  it('lets custom fields through, encoded as their kind asks', async () => {
+  it('keeps custom fields, encoded by their kind', async () => {
     const text = await wire({
       ...plain,
       headers: [
@@ -229,7 +229,7 @@ describe('compose', () => {
     })
   }
 
-  it('names 200 recipients in lines that are short', async () => {
+  it('folds a list of 200 recipients into short lines', async () => {
     const to = Array.from({ length: 200 }, (_, i) => ({
       email: `recipient${i}@example.org`,
       name: i % 3 === 0 ? `Person, Nr. ${i}` : i % 3 === 1 ? `Größe ${i}` : null,
@@ -243,7 +243,7 @@ describe('compose', () => {
     )
   })
 
-  it('folds what can be folded below 78 and encodes what cannot below 998', async () => {
+  it('folds below 78 octets where possible, and encodes below 998 otherwise', async () => {
     for (const subject of [
       'word '.repeat(300).trim(),
       'x'.repeat(5000),
@@ -370,7 +370,7 @@ const drafts: fc.Arbitrary<Draft> = fc.record({
   raw: fc.constant(null),
 })
 
-describe("straight assembly means the same as nodemailer's composer", () => {
+describe("direct composing has the same meaning as nodemailer's composer", () => {
   const table: readonly [string, Partial<Draft>][] = [
     ['plain text', {}],
     ['text without a last line end', { text: 'abc' }],

@@ -1,7 +1,6 @@
 /**
- * A stored message becomes the message that goes over the wire: header fields and body,
- * for `sign.ts` to sign and `assemble` to put together. The same draft always makes the same octets,
- * so a retry repeats the message and not merely its meaning.
+ * Composes a stored message as it goes over the wire: header fields and body, which `sign.ts` signs and `assemble`
+ * joins. The same draft always gives the same octets, so a retry repeats the exact message and not only its meaning.
  */
 import { isUtf8 } from 'node:buffer'
 import type { Composed, Draft, HeaderField } from './draft.ts'
@@ -10,20 +9,20 @@ import { splitMessage } from './message.ts'
 import { bodyTextsOf, writeContent } from './mime-writer.ts'
 
 /**
- * Simple shapes are put together straight, mail with attachments by nodemailer's composer; a raw draft passes through.
- * @throws BrokenDraft where no message can be made; its text begins with the field at fault.
+ * Writes messages of texts directly, messages with attachments with nodemailer's composer; a raw draft passes through.
+ * @throws InvalidDraftError where no message can be made; its text begins with the invalid field.
  */
 export async function compose(draft: Draft): Promise<Composed> {
   if (draft.raw !== null) return passThrough(draft.raw)
   if (draft.attachments.length === 0) return composeTexts(draft)
   const header = writeHeader(draft)
-  // the library of it is large, and most mail has no attachment
+  // its library is large, and most mail has no attachment
   const { buildContent } = await import('./mime-tree.ts')
   const { fields, body } = await buildContent(bodyTextsOf(draft), draft.attachments, hexOf(draft))
   return join([...header, ...fields], body)
 }
 
-/** A draft of texts only. @throws BrokenDraft */
+/** Composes a draft of texts only. @throws InvalidDraftError */
 export function composeTexts(draft: Draft): Composed {
   const header = writeHeader(draft)
   const { fields, body } = writeContent(bodyTextsOf(draft), hexOf(draft))
@@ -42,8 +41,8 @@ function passThrough(raw: Buffer): Composed {
 }
 
 /**
- * Whether a header, one character per octet, is UTF-8 and more than ASCII. Other octets (Latin-1, in
- * mail that others wrote) were never allowed, have always been let through, and do not need RFC 6531.
+ * Whether a header, one character per octet, is UTF-8 beyond ASCII. Other octets (Latin-1, in mail from clients) were
+ * never allowed, are accepted everywhere, and do not need RFC 6531.
  */
 function holdsUtf8(head: string): boolean {
   const isAscii = Buffer.byteLength(head) === head.length // beyond ASCII a character takes two octets

@@ -1,25 +1,26 @@
 /**
- * What DKIM signatures are over (RFC 6376 §3.4, §3.7): the header fields that are listed in h=, relaxed, and the hash of the relaxed body.
- * The whole body (no l=). Every field that a reader sees is listed once more than it is there ("oversigned", §8.15), so that none can be
- * added later. Needs no key: the result is plain data, which any thread may work out.
+ * The data that DKIM signatures cover (RFC 6376 §3.4, §3.7): the header fields listed in h=, relaxed, and the hash of
+ * the relaxed body. The whole body (no l=). Every field that a reader sees is listed once more than it occurs
+ * ("oversigned", §8.15), so that none can be added later. Needs no key: the result is plain data, which any thread
+ * can compute.
  */
 import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { Composed, HeaderField } from './draft.ts'
 
-/** What signatures are over: plain data, which any thread may work out; no key is needed for it. */
+/** The data that signatures cover. Plain data: any thread can compute it, without a key. */
 export interface DkimDigest {
   /** The h= list. */
   readonly names: readonly string[]
-  /** The fields of that list as they are signed. */
+  /** The fields of that list in their signed form. */
   readonly canonical: string
   /** The bh= tag. */
   readonly bodyHash: string
 }
 
-/** Signed where they are, and listed even where they are not: adding one would change what the reader sees. */
+/** Signed if present, and listed even if absent: adding one would change what the reader sees. */
 const ALWAYS = ['from', 'reply-to', 'subject', 'date', 'message-id', 'to', 'cc']
-/** Signed where they are. Lists, gateways and readers add some of these to mail that has none, which is theirs to do. */
+/** Signed if present. Lists, gateways and readers may add some of these to mail without them. */
 const IF_PRESENT = [
   'mime-version',
   'content-type',
@@ -56,8 +57,8 @@ export async function digestOf({ fields, body }: Pick<Composed, 'fields' | 'body
 }
 
 /**
- * The h= list and the canonical header it stands for. Of fields with one name the last is taken first (§5.4.2);
- * the name past them all is the oversigning.
+ * The h= list and the canonical header of its fields. Of several fields with one name the last comes first (§5.4.2);
+ * one name more than there are fields is the oversigning.
  */
 function pickFields(fields: readonly HeaderField[]): Omit<DkimDigest, 'bodyHash'> {
   const names: string[] = []
@@ -79,18 +80,20 @@ function pickFields(fields: readonly HeaderField[]): Omit<DkimDigest, 'bodyHash'
 export function canonicalField(name: string, line: string): string {
   const value = line.slice(line.indexOf(':') + 1, line.endsWith('\r\n') ? -2 : undefined)
   const relaxed = TO_RELAX.test(value) ? value.replace(/\r?\n/g, '').replace(/[ \t]+/g, ' ') : value
-  return `${name}:${relaxed.slice(relaxed.startsWith(' ') ? 1 : 0, relaxed.length > 1 && relaxed.endsWith(' ') ? -1 : undefined)}`
+  const start = relaxed.startsWith(' ') ? 1 : 0
+  const end = relaxed.length > 1 && relaxed.endsWith(' ') ? -1 : undefined
+  return `${name}:${relaxed.slice(start, end)}`
 }
 
 /**
- * The bh= tag: SHA-256 over the relaxed body (§3.4.4) in base64. A test holds it equal to mailauth's on any octets; that one takes
- * four times as long for indented HTML, and seconds for a few megabytes of bare LF. Large bodies go in slices, so that others have
- * their turn.
+ * The bh= tag: SHA-256 over the relaxed body (§3.4.4) in base64. A test compares it with mailauth's on any octets;
+ * mailauth takes four times as long for indented HTML, and seconds for a few megabytes of bare LF. Large bodies are
+ * hashed in slices, so that the event loop goes on.
  */
 export async function hashBody(body: Buffer): Promise<string> {
   const hasher = createHash('sha256')
   let isEmpty = true
-  let heldLineEnds = 0 // those at the end of what was read so far: part of the body only if something follows
+  let heldLineEnds = 0 // line ends at the end of the octets read so far: part of the body only if something follows
   for (let from = 0, to = 0; from < body.length; from = to) {
     if (from > 0) await setImmediate()
     const cut = body.length - from <= SLICE ? -1 : body.indexOf(LF, from + SLICE)
@@ -109,11 +112,14 @@ export async function hashBody(body: Buffer): Promise<string> {
   return hasher.digest('base64')
 }
 
-/** Whole lines (the last may lack its end) relaxed, uncopied where they are so already. A bare LF ends a line, a bare CR does not. */
+/**
+ * Relaxes whole lines (the last may lack its end), without a copy if nothing changes. A bare LF ends a line, a bare
+ * CR does not.
+ */
 function relaxLines(lines: Buffer): Buffer {
   const from = firstChange(lines)
   if (from === lines.length) return lines
-  const out = Buffer.allocUnsafe(from + (lines.length - from) * 2) // twice: all that follows might be bare LF
+  const out = Buffer.allocUnsafe(from + (lines.length - from) * 2) // twice: everything that follows may be bare LF
   let n = lines.copy(out, 0, 0, from)
   let hasSpace = false
   for (let i = from; i < lines.length; i++) {
@@ -134,7 +140,10 @@ function relaxLines(lines: Buffer): Buffer {
   return out.subarray(0, n)
 }
 
-/** Where relaxing might begin to change something: a tab, a space before white space or at the end, a bare LF; else the body's length. */
+/**
+ * The first octet that relaxing may change: a tab, a space before white space or at the end, a bare LF; else the
+ * body's length.
+ */
 function firstChange(body: Buffer): number {
   for (let i = 0; i < body.length; i++) {
     const c = body[i] ?? 0

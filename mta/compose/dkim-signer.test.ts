@@ -42,7 +42,7 @@ async function assertSame(letter: Draft): Promise<void> {
   assert.strictEqual(hash, theirs(composed))
 }
 
-describe('a second opinion on the body hash: dkim-signer', () => {
+describe('body hash compared with dkim-signer', () => {
   const report = { filename: 'a.csv', contentType: 'text/csv', contentId: null, content: Buffer.from('a,b\r\n1,2\r\n') }
   const plain: readonly [what: string, letter: Draft][] = [
     ['a text of ours', draft],

@@ -1,16 +1,16 @@
 /**
- * What this stage takes and what it gives: a stored message as the loader hands it
- * over, and the same message as header fields and body, ready to be signed and sent.
+ * The input and output of composing: a stored message, and the same message as header fields and body, ready to be
+ * signed and sent.
  *
- * Expected results are values; a draft that nothing can be made of (it should never have been
- * accepted) throws BrokenDraft, which fails this one message and names the field at fault.
+ * Expected results are values. A draft that cannot become a message (it should never have been accepted) throws
+ * InvalidDraftError, which fails this one message and names the invalid field.
  */
 import type { Mailbox } from '#src/mail/address.ts'
 
 export interface DraftAttachment {
   readonly filename: string
   readonly contentType: string
-  /** With or without angle brackets; set where the HTML shows the file (`cid:`). */
+  /** With or without angle brackets; set if the HTML shows the file (`cid:`). */
   readonly contentId: string | null
   readonly content: Buffer
 }
@@ -27,10 +27,12 @@ export interface Draft {
   readonly subject: string
   readonly html: string | null
   readonly text: string | null
-  /** Custom header fields, in order. Those that belong to the message itself (From, Date, Bcc, Content-* …) are left out. */
+  /**
+   * Custom header fields, in order. Fields that Mailstead writes itself (From, Date, Bcc, Content-* …) are left out.
+   */
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly attachments: readonly DraftAttachment[]
-  /** A complete message (SMTP submission): goes out byte for byte, everything above is only for reference. */
+  /** A complete message (SMTP submission): sent byte for byte; the fields above are for reference only. */
   readonly raw: Buffer | null
 }
 
@@ -48,13 +50,13 @@ export interface Composed {
   /** The header and the empty line that ends it, one character per octet. */
   readonly head: string
   readonly body: Buffer
-  /** The header holds UTF-8 that no encoding can hide (an address): only a server with SMTPUTF8 may get it (RFC 6531). */
+  /** The header has UTF-8 that cannot be encoded (an address): only a server with SMTPUTF8 accepts it (RFC 6531). */
   readonly needsSmtputf8: boolean
 }
 
-/** A draft that cannot become a message. Poison: trying again will not help. */
+/** A draft that cannot become a message. Permanent: a retry does not help. */
 export class InvalidDraftError extends Error {
-  override readonly name = 'BrokenDraft'
+  override readonly name = 'InvalidDraftError'
   readonly field: string
 
   constructor(field: string, what: string) {

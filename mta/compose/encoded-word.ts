@@ -3,7 +3,7 @@
  * none cut inside of a character, Q where most of it is ASCII, else B. Pure; linear; never throws.
  */
 
-/** RFC 2047 §2: "an encoded-word may not be more than 75 characters long, including charset, encoding, encoded-text, and delimiters". */
+/** RFC 2047 §2: an encoded word is at most 75 characters long, with charset, encoding, encoded text and delimiters. */
 const MAX_WORD = 75
 const Q_START = '=?UTF-8?Q?'
 const B_START = '=?UTF-8?B?'
@@ -15,7 +15,7 @@ const MIN_FIRST_WORD = 30
 const Q_SAFE = /^[A-Za-z0-9!*+/-]$/
 /** One valid encoded word. */
 const VALID = /^=\?[\w.+-]{1,40}(?:\*[\w-]{1,20})?\?[bq]\?[!->@-~]+\?=$/i
-/** A longer run without a place to fold could not be kept under the 998 octets of RFC 5322 §2.1.1. */
+/** A longer run without a fold would exceed the 998 octets of RFC 5322 §2.1.1. */
 const MAX_RUN = 700
 /** Line breaks with the white space behind them, and every other control character. */
 const BREAKS = /[\r\n][\r\n\t ]*/g
@@ -23,13 +23,19 @@ const CONTROLS = /\p{Cc}/gu
 const ASCII = /\p{ASCII}+/gu
 const PRINTABLE = /^[ -~]*$/
 
-/** The text without anything that could end the header line it is put into: line breaks and tabs become a space, other controls go. */
+/**
+ * Removes everything that could end a header line: line breaks and tabs become a space, other control characters are
+ * dropped.
+ */
 export function cleanText(text: string): string {
   if (PRINTABLE.test(text)) return text.trim()
   return text.replace(BREAKS, ' ').replaceAll('\t', ' ').replace(CONTROLS, '').toWellFormed().trim()
 }
 
-/** True where clean text can stand in a header as it is: ASCII, nothing that only looks like an encoded word, no run too long to fold. */
+/**
+ * True if clean text needs no encoding in a header: ASCII, nothing that only looks like an encoded word, no run too
+ * long to fold.
+ */
 export function isPlain(text: string): boolean {
   if (!PRINTABLE.test(text)) return false
   if (text.length > MAX_RUN && (text.match(/ *[^ ]+/g) ?? []).some((run) => run.length > MAX_RUN)) return false
@@ -39,7 +45,10 @@ export function isPlain(text: string): boolean {
   )
 }
 
-/** Clean text as encoded words with a space between them. `room`: how many characters the first may take of its line. */
+/**
+ * Clean text as encoded words with a space between them. `firstWordWidth`: how many characters the first may use of
+ * its line.
+ */
 export function encodeWords(text: string, firstWordWidth = MAX_WORD): string {
   const octets = Buffer.byteLength(text)
   const foreign = Buffer.byteLength(text.replace(ASCII, ''))

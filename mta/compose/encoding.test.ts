@@ -30,7 +30,7 @@ describe('quoted-printable', () => {
   for (const [text, encoded] of cases)
     it(JSON.stringify(text.slice(0, 80)), () => assert.strictEqual(encodeQuotedPrintable(Buffer.from(text)), encoded))
 
-  it('comes back as it was, in lines of 76', () => {
+  it('decodes to the original text, in lines of 76', () => {
     const odd = fc.constantFrom('a', ' ', '\t', '\r\n', 'ü', '=', 'From ', '😀', '\0')
     const text = fc
       .oneof(fc.string({ unit: 'binary', maxLength: 300 }), fc.string({ unit: odd, maxLength: 200 }))
@@ -75,7 +75,7 @@ describe('text parts', () => {
     })
   }
 
-  it('all line ends become CRLF', () => {
+  it('converts all line ends to CRLF', () => {
     assert.strictEqual(withCrlf('a\rb\nc\r\nd\n\re\r\r\nf'), 'a\r\nb\r\nc\r\nd\r\n\r\ne\r\n\r\nf')
     assert.strictEqual(withCrlf('a\nb\n'), 'a\r\nb\r\n')
   })
@@ -95,7 +95,7 @@ function decodeWords(text: string): string {
 }
 
 describe('encoded words', () => {
-  it('come back as they were, whole characters in each, none over 75', () => {
+  it('decode to the original text; each has whole characters and at most 75 octets', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'grapheme', minLength: 1, maxLength: 300 }),
@@ -127,7 +127,7 @@ describe('encoded words', () => {
   for (const [given, value] of texts)
     it(`${JSON.stringify(given)} in a field`, () => assert.strictEqual(encodeText('Subject', given), value))
 
-  it('whatever the text, the field is one field', () => {
+  it('any text gives exactly one field', () => {
     const unit = fc.constantFrom(
       'a',
       ' ',
@@ -154,7 +154,7 @@ describe('encoded words', () => {
     )
   })
 
-  it('is linear in long text', () => {
+  it('takes linear time for long text', () => {
     // No clock is looked at: what is not linear does not come to an end here.
     for (const unit of [' ', '\t', 'a', 'ü', '\r\n', '=?', ' a', '"']) {
       const text = `${unit.repeat(1_000_000)}\u00e9`
@@ -178,10 +178,10 @@ describe('formatMailbox', () => {
   ]
   for (const [name, email, written] of cases)
     it(written, () => assert.strictEqual(formatMailbox({ name, email }), written))
-  it('takes no address that is none', () =>
+  it('rejects an invalid address', () =>
     expect(() => formatMailbox({ name: null, email: 'a@b.co, c@d.ef' }, 'to'))
       .to.throw(/^to: /)
-      .that.has.property('name', 'BrokenDraft'))
+      .that.has.property('name', 'InvalidDraftError'))
 })
 
 describe('splitMessage', () => {
@@ -206,7 +206,7 @@ describe('splitMessage', () => {
     })
   }
 
-  it('loses no octet', () => {
+  it('keeps every octet', () => {
     const unit = fc.constantFrom('A', ':', ' ', '\t', '\r', '\n', '\r\n', '\r\n', '\u00ff')
     fc.assert(
       fc.property(fc.array(unit, { maxLength: 40 }), (list) => {

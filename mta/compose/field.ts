@@ -1,7 +1,6 @@
 /**
- * Header fields: text, mailboxes and lists of them, made into lines that are
- * folded below 78 where they can be and below 998 always (RFC 5322 §2.1.1).
- * Whatever is put in, one field comes out: no CR or LF survives but those of its folds.
+ * Header fields: text, mailboxes and lists of them as lines, folded below 78 octets where possible and below 998
+ * always (RFC 5322 §2.1.1). Any input gives exactly one field: no CR or LF remains except those of its folds.
  */
 import { parseAddress } from '#src/mail/address.ts'
 import type { Mailbox } from '#src/mail/address.ts'
@@ -11,12 +10,12 @@ import { cleanText, encodeWords, isPlain } from './encoded-word.ts'
 
 const WIDTH = 76
 const LIMIT = 998
-/** For the first word of a name: beside it stands the longest of our address fields. */
+/** The width of the first word of a name, beside the longest of our address fields. */
 const NAME_WIDTH = WIDTH - 'Reply-To: '.length
 const RUN = /[ \t]*[^ \t]+/g
 /** RFC 5322 §3.2.3: words of atext, single spaces between them, need no quotes. */
 const PHRASE = /^[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]+(?: [A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]+)*$/
-/** The form nearly every address has: nothing in it needs a second look. */
+/** The form of nearly every address, which needs no parser. */
 const PLAIN_ADDRESS = /^[A-Za-z0-9._+=-]{1,64}@[a-z0-9.-]{1,253}$/
 
 /** One field, from a value that is already header text (`encodeText`, `formatMailboxes`, a date…). */
@@ -27,7 +26,7 @@ export function makeField(name: string, value: string): HeaderField {
   return { name: name.toLowerCase(), line: `${isAscii ? folded : Buffer.from(folded).toString('latin1')}\r\n` }
 }
 
-/** Any text as the value of an unstructured field. `name` is the field's, whose length the first line has to carry. */
+/** Any text as the value of an unstructured field. The field's `name` shortens the first line. */
 export function encodeText(name: string, text: string): string {
   const clean = cleanText(text)
   return isPlain(clean) ? clean : encodeWords(clean, WIDTH - name.length - 2)
@@ -35,7 +34,7 @@ export function encodeText(name: string, text: string): string {
 
 /**
  * A mailbox as a header writes it: `a@b`, `Name <a@b>`, `"Name, quoted" <a@b>`, `=?UTF-8?…?= <a@b>`.
- * @throws BrokenDraft for an address that is none; `where` is the draft's field.
+ * @throws InvalidDraftError for an invalid address; `where` names the draft's field.
  */
 export function formatMailbox(mailbox: Mailbox, where = 'mailbox'): string {
   const email = checkAddress(mailbox.email, where)
@@ -48,7 +47,7 @@ export function formatMailboxes(mailboxes: readonly Mailbox[], where: string): s
 }
 
 function formatName(name: string): string {
-  // A name that only looks encoded is to be seen as it was written.
+  // A name that only looks encoded must appear as it was written.
   if (name.includes('=?') || !isPlain(name)) return encodeWords(name, NAME_WIDTH)
   return PHRASE.test(name) ? name : `"${name.replace(/["\\]/g, '\\$&')}"`
 }
@@ -60,13 +59,13 @@ function checkAddress(email: string, where: string): string {
   return parsed.address.address
 }
 
-/** Folds at white space that is there already; what it folds at starts the next line, so unfolding gives the line back. */
+/** Folds at existing white space, which starts the next line, so that unfolding restores the line. */
 function fold(line: string): string {
   const lines: string[] = []
   let current = ''
   for (const [run] of line.matchAll(RUN)) {
     const isTooLong = current.length + run.length > WIDTH && current !== ''
-    // Right behind the field's name only where that helps: some readers stumble over a first line that is empty.
+    // Folds right after the field's name only if that helps: some readers fail on an empty first line.
     const isFirst = lines.length === 0 && current.endsWith(':') && !current.includes(' ')
     if (isTooLong && (!isFirst || run.length <= WIDTH || current.length + run.length > LIMIT)) {
       lines.push(current)

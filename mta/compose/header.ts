@@ -1,6 +1,6 @@
 /**
- * The header of a message that is written here: which fields, in which order.
- * Nothing in it comes from a clock or from chance, so a retry makes the same bytes.
+ * The header of a message that Mailstead composes: which fields, in which order. It uses no clock and no random
+ * values, so a retry gives the same octets.
  */
 import { parseMailbox, splitMailboxes } from '#src/mail/address.ts'
 import type { Mailbox } from '#src/mail/address.ts'
@@ -12,7 +12,7 @@ import { encodeText, formatMailbox, formatMailboxes, makeField } from './field.t
 const HEX_ID = /^[0-9a-f]{32}$/
 /** RFC 5322 §2.2: printable ASCII without the colon; the length is ours. */
 const FIELD_NAME = /^[!-9;-~]{1,76}$/
-/** Written by us or by those who carry the mail; a custom field of that name is left out, whatever the way it came in. */
+/** Fields written by Mailstead or by relays. A custom field with such a name is left out. */
 const OWNED: ReadonlySet<string> = new Set([
   'from',
   'to',
@@ -36,17 +36,17 @@ const HOLDS_MAILBOXES: ReadonlySet<string> = new Set([
   'return-receipt-to',
   'errors-to',
 ])
-/** RFC 5322 §3.4: the empty group, for mail whose recipients are all blind. */
+/** RFC 5322 §3.4: the empty group, for mail with Bcc recipients only. */
 const NO_RECIPIENTS = 'undisclosed-recipients:;'
 
-/** The message's id as 32 hex digits. @throws BrokenDraft */
+/** The message's id as 32 hex digits. @throws InvalidDraftError */
 export function hexOf(draft: Draft): string {
   const hex = draft.messageId.replaceAll('-', '').toLowerCase()
   if (!HEX_ID.test(hex)) throw new InvalidDraftError('messageId', 'it is not a UUID')
   return hex
 }
 
-/** All fields but those that describe the body (Content-*). @throws BrokenDraft */
+/** All fields except those that describe the body (Content-*). @throws InvalidDraftError */
 export function writeHeader(draft: Draft): HeaderField[] {
   const from = formatMailbox(draft.from, 'from')
   const domain = from.slice(from.lastIndexOf('@') + 1).replace('>', '')
@@ -80,7 +80,7 @@ function writeCustom(name: string, value: string, hasReplyTo: boolean): HeaderFi
   return text === '' ? null : makeField(name, text)
 }
 
-/** The list of mailboxes that the text is, or null where it is something else. */
+/** Encodes the text as a list of mailboxes; null if it is no such list. */
 function encodeMailboxes(text: string): string | null {
   const mailboxes: Mailbox[] = []
   for (const piece of splitMailboxes(cleanText(text))) {

@@ -1,13 +1,12 @@
 /**
- * Takes a finished message apart into header fields and body, without changing an octet.
- * Lines may end in CRLF or in LF (mail that others wrote); a message without an
- * empty line is all header.
+ * Splits a complete message into header fields and body, without changing an octet. Lines may end in CRLF or in LF
+ * (mail from clients); a message without an empty line is all header.
  */
 import type { HeaderField } from './draft.ts'
 
 export interface SplitMessage {
   readonly fields: readonly HeaderField[]
-  /** With the empty line that ends it, where there is one; one character per octet. */
+  /** Includes the empty line that ends it, if there is one; one character per octet. */
   readonly head: string
   readonly body: Buffer
 }
@@ -40,14 +39,16 @@ function lineEnd(bytes: Buffer, at: number): number {
   return end < 0 ? bytes.length : end + 1
 }
 
-/** Past the lines that go on with the field whose first line ends at `end`: those that start with white space. */
+/** The end of the folded field whose first line ends at `end`: continuation lines start with white space. */
 function foldedEnd(bytes: Buffer, end: number): number {
   let at = end
   while (bytes[at] === 0x20 || bytes[at] === 0x09) at = lineEnd(bytes, at)
   return at
 }
 
-/** White space before the colon is none of the name (RFC 5322 §4.5.8); only space, tab and folds are white space. */
+/**
+ * White space before the colon is not part of the name (RFC 5322 §4.5.8); only space, tab and folds are white space.
+ */
 function readField(line: string): HeaderField {
   const colon = line.indexOf(':')
   let end = Math.max(colon, 0)

@@ -81,9 +81,10 @@ describe('compose with attachments', () => {
     })
   }
 
-  it('carries octets, names and text through', async () => {
+  it('keeps octets, names and text', async () => {
     const content = Buffer.from(Array.from({ length: 70_000 }, (_, i) => (i * 7) & 255))
-    const names = ['plain.txt', 'ünïcødé 😀.pdf', 'a "quoted"; name.bin', `${'long'.repeat(60)}.png`, 'back\\slash']
+    const long = `${'long'.repeat(60)}.png`
+    const names = ['plain.txt', 'ünïcødé 😀.pdf', 'a "quoted"; name.bin', long, 'back\\slash']
     const attachments = names.map((filename) => file({ filename, content }))
     const mail = await parse({ text: 'Grüße\r\n.\nFrom here\n', html: '<p>Grüße</p>', attachments })
     assert.deepEqual(
@@ -96,7 +97,7 @@ describe('compose with attachments', () => {
     assert.strictEqual(mail.subject, 'Hello')
   })
 
-  it('lets nothing in by a name or an id', async () => {
+  it('permits no injection by a file name or content id', async () => {
     const evil = 'x\r\nBcc: evil@x.yz\r\n\r\n'
     const bytes = await wire({
       html: '<img src="cid:xBcc:evil@x.yz">',
@@ -108,7 +109,7 @@ describe('compose with attachments', () => {
     assert.strictEqual(mail.attachments.length, 2)
   })
 
-  it('reads no files and fetches nothing', async () => {
+  it('reads no files and fetches no URLs', async () => {
     const mail = await parse({
       html: '<img src="file:///etc/passwd"><img src="http://127.0.0.1:1/x">',
       attachments: [file({ filename: '/etc/passwd', content: Buffer.alloc(0) })],
@@ -117,7 +118,7 @@ describe('compose with attachments', () => {
     assert.match(mail.html || '', /127\.0\.0\.1:1/)
   })
 
-  it('keeps its boundaries out of what it carries', async () => {
+  it('chooses boundaries that no content contains', async () => {
     const hex = '0190a6f0111172228333444455556666'
     const lines = `--=_-${hex}-Part_1\r\n--=_-${hex}_-Part_1--\r\n`
     const content = Buffer.from(`Subject: x\r\n\r\n${lines}`)
@@ -126,7 +127,7 @@ describe('compose with attachments', () => {
     assert.strictEqual(mail.attachments.length, 1)
   })
 
-  it('has one header, written by the same rules as without files', async () => {
+  it('writes the same header as without attachments', async () => {
     const withFile = (
       await compose(
         draft({

@@ -1,7 +1,7 @@
 /**
- * The body of a message with attachments, built by nodemailer's composer: mixed, alternative and
- * related parts, files in base64, names in RFC 2231. It gets strings and buffers only and may
- * neither read files nor fetch addresses; the header is written elsewhere.
+ * The body of a message with attachments, built by nodemailer's composer: mixed, alternative and related parts, files
+ * in base64, names in RFC 2231. The composer gets strings and buffers only and may neither read files nor fetch
+ * addresses. `header.ts` writes the header.
  */
 import { Readable } from 'node:stream'
 import MailComposer from 'nodemailer/lib/mail-composer'
@@ -16,7 +16,7 @@ interface MimeTree {
   readonly body: Buffer
 }
 
-/** RFC 2045 §5.1, with parameters that are looked at no further. */
+/** RFC 2045 §5.1, with parameters that are not checked. */
 const CONTENT_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}(?:\s*;[\x20-\x7e]*)?$/
 const MESSAGE_TYPE = /^message\//i
 const UNKNOWN_TYPE = 'application/octet-stream'
@@ -30,16 +30,16 @@ export async function buildContent(
   hex: string,
 ): Promise<MimeTree> {
   const safeFiles = files.map((file) => ({ ...file, ...safeContent(file) }))
-  // What goes in base64 cannot hold a boundary; texts and messages might.
+  // Base64 cannot contain a boundary; texts and messages may.
   const unencoded = safeFiles.filter(({ contentType }) => MESSAGE_TYPE.test(contentType)).map(({ content }) => content)
   const mail = new MailComposer({
-    // Beside files stands a text, be it empty: a message that is nothing but a file opens strangely.
+    // A text always precedes the files, even if empty: some clients show a message of only a file badly.
     text: texts.text === '' && texts.html === '' ? '\r\n' : texts.text,
     html: texts.html,
     attachments: safeFiles.map((file) => describe(file, texts.html)),
     baseBoundary: boundaryRoot(hex, [texts.text, texts.html, ...unencoded]),
     boundaryPrefix: '=_',
-    // Of its header only Content-* is used; these keep clock and chance out of the rest.
+    // Only Content-* of its header is used; these values avoid a clock and random values in the rest.
     messageId: `<${hex}>`,
     date: new Date(0),
     disableFileAccess: true,
@@ -50,11 +50,11 @@ export async function buildContent(
 }
 
 function describe({ contentType, content: octets, ...file }: DraftAttachment, html: string) {
-  // In slices, so that encoding a large file lets others have their turn.
+  // In slices, so that encoding a large file does not block the event loop.
   const content = octets.length > SLICE ? Readable.from(slices(octets)) : octets
   const filename = file.filename.replace(CONTROLS, '').toWellFormed()
   const cid = (file.contentId ?? '').replace(/[\s<>\p{Cc}]/gu, '')
-  // Only what the HTML shows goes beside it: a file related to nothing would be seen by nobody.
+  // Only files that the HTML shows are related to it: any other related file would be invisible.
   const isShown = cid !== '' && (html.includes(`cid:${cid}`) || html.includes(`cid:${encodeURIComponent(cid)}`))
   if (isShown) return { filename, contentType, content, cid, contentDisposition: 'inline' }
   return {
@@ -70,7 +70,9 @@ function* slices(octets: Buffer): Generator<Buffer> {
   for (let from = 0; from < octets.length; from += SLICE) yield octets.subarray(from, from + SLICE)
 }
 
-/** A part that is called multipart or message must be one, unencoded (RFC 2046 §5.2.1); what cannot be goes as a plain file. */
+/**
+ * A part of type multipart or message must be valid and unencoded (RFC 2046 §5.2.1); any other goes as a plain file.
+ */
 function safeContent(file: DraftAttachment): Pick<DraftAttachment, 'contentType' | 'content'> {
   const { contentType, content } = file
   if (!CONTENT_TYPE.test(contentType) || /^multipart\//i.test(contentType))

@@ -1,6 +1,6 @@
 /**
- * The body of a message without attachments, put together by hand: text, HTML, or both
- * as multipart/alternative. A test holds its meaning against nodemailer's composer.
+ * The body of a message without attachments, written directly: text, HTML, or both as multipart/alternative. A test
+ * compares its meaning with nodemailer's composer.
  */
 import { textFromHtml } from '#src/mail/html-text.ts'
 import type { Draft, HeaderField } from './draft.ts'
@@ -19,21 +19,24 @@ export interface BodyTexts {
   readonly html: string
 }
 
-/** The two readings of a message, '' for one that it does not have; the text is made from the HTML where only that was given. */
+/**
+ * The text and the HTML of a message, '' for a missing one; the text is derived from the HTML if only that was given.
+ */
 export function bodyTextsOf(draft: Pick<Draft, 'html' | 'text'>): BodyTexts {
   const html = draft.html ?? ''
   const given = draft.text ?? ''
   return { html: withCrlf(html), text: withCrlf(given === '' && html !== '' ? textFromHtml(html) : given) }
 }
 
-/** `hex` is the message's id: the boundary comes from it, so that a retry makes the same bytes. */
+/** `hex` is the message's id: the boundary derives from it, so that a retry gives the same octets. */
 export function writeContent(texts: BodyTexts, hex: string): MimeContent {
   if (texts.html === '') return single(makeTextPart('text/plain', texts.text))
-  if (texts.text === '') return single(makeTextPart('text/html', texts.html)) // all images: an empty text part would help nobody
+  // all images: an empty text part is of no use
+  if (texts.text === '') return single(makeTextPart('text/html', texts.html))
   return alternative(makeTextPart('text/plain', texts.text), makeTextPart('text/html', texts.html), hex)
 }
 
-/** What all boundaries of a message are made from: its id, grown until none of the contents holds it. */
+/** The root of all boundaries of a message: its id, extended until no content contains it. */
 export function boundaryRoot(hex: string, contents: readonly (string | Buffer)[]): string {
   let root = hex
   while (contents.some((content) => content.includes(root))) root += '_'

@@ -31,7 +31,7 @@ export function encodeQuotedPrintable(text: Buffer): string {
     const isLast = i + 1 === text.length || text[i + 1] === CR
     const isLiteral =
       LITERAL[c] === 1 && !(isLast && (c === SPACE || c === TAB)) && !(column === 0 && startsFrom(text, i))
-    // One column is kept for the "=" of a soft break, which the last octet of a line does not need.
+    // One column is reserved for the "=" of a soft break, which the last octet of a line does not need.
     const size = isLiteral ? 1 : 3
     if (column + size > (isLast ? MAX_LINE : MAX_LINE - 1)) {
       out[n++] = EQUALS

@@ -1,6 +1,6 @@
 /**
- * What is said between those who send the mail of campaigns and automations and the thread that writes it: plain data. A letter comes back
- * ready to be signed; the thread has no keys.
+ * The messages between the outbound process and the thread that renders campaigns and automations: plain data. A
+ * rendered message returns ready to be signed; the thread has no keys.
  */
 import type { RenderFailure, RenderJob } from '#src/templates/render-protocol.ts'
 import type { TrackingPlan } from '#src/tracking/tracking-plan.ts'
@@ -8,7 +8,7 @@ import type { DkimDigest } from './digest.ts'
 import type { Composed, Draft } from './draft.ts'
 
 export interface MessageRenderJob extends RenderJob {
-  /** What stands around the rendered texts. */
+  /** The rest of the draft, around the rendered texts. */
   readonly frame: Omit<Draft, 'subject' | 'html' | 'text' | 'attachments' | 'raw'>
   /** Null: nothing is tracked. */
   readonly trackingPlan: TrackingPlan | null
@@ -21,5 +21,5 @@ export interface RenderedMessage extends Pick<Composed, 'head' | 'needsSmtputf8'
 
 export type MessageRenderResult =
   | (RenderedMessage & { readonly ok: true })
-  /** `isRendered`: it was rendered, and no message can be made of it. */
+  /** `isRendered`: the template was rendered, but the result cannot be composed. */
   | (RenderFailure & { readonly isRendered?: true })

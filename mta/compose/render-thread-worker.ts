@@ -1,7 +1,7 @@
 /**
- * The worker thread that writes letters: renders, marks, composes and digests batch after batch, each step written down before it begins,
- * so that whoever watches it can tell which job hangs. It holds no secrets but the pens of the mails at hand and no connections, and is
- * killed without a word when a job takes too long or too much.
+ * The worker thread that renders messages: renders, tracks, composes and digests batch after batch. It records each
+ * step before it begins, so that the guard can name the job that hangs. It has no connections and no secrets except
+ * the click signers of its current jobs, and is killed without warning when a job uses too much time or memory.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { createEngine } from '#src/templates/engine.ts'
@@ -31,11 +31,11 @@ async function renderMessage(batch: RenderBatch<MessageRenderJob>, index: number
   }
 }
 
-async function composeMessage(draft: Draft, { trackingPlan: marks }: MessageRenderJob): Promise<MessageRenderResult> {
+async function composeMessage(draft: Draft, { trackingPlan }: MessageRenderJob): Promise<MessageRenderResult> {
   const { fields, head, body, needsSmtputf8 } = composeTexts(
-    marks === null ? draft : trackDraft(draft, trackingEditsOf(marks)),
+    trackingPlan === null ? draft : trackDraft(draft, trackingEditsOf(trackingPlan)),
   )
-  // a buffer of its own: a part of a shared one would bring all of that along
+  // a buffer of its own: a slice of a shared one would transfer all of it
   return { ok: true, head, body: new Uint8Array(body), needsSmtputf8, digest: await digestOf({ fields, body }) }
 }
 

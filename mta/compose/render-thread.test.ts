@@ -1,4 +1,4 @@
-/** Letters with their real thread: octet for octet what composing and signing make of the same texts, and a template that hangs ends alone. */
+/** Rendering in the real thread gives the octets of composing and signing directly; a template that hangs fails alone. */
 import { generateKeyPairSync } from 'node:crypto'
 import { assert } from 'chai'
 import fc from 'fast-check'
@@ -24,7 +24,7 @@ const ref = {
   contactId: newId(),
   audienceId: null,
 }
-const MARKS: TrackingPlan = { pixel: links.open(ref), clickSigner: links.clickSigner(ref) }
+const PLAN: TrackingPlan = { pixel: links.open(ref), clickSigner: links.clickSigner(ref) }
 const FRAME: MessageRenderJob['frame'] = {
   messageId: ref.messageId,
   createdAt: new Date(1_700_000_000_000),
@@ -51,31 +51,31 @@ const sourceOf = (html: string | null, text: string | null = null): TemplateSour
   generatesText: true,
 })
 
-describe('letters', function () {
+describe('message renderer', function () {
   this.timeout(30_000)
-  let letters: MessageRenderer
+  let renderer: MessageRenderer
   before(() => {
-    letters = createMessageRenderer()
+    renderer = createMessageRenderer()
   })
-  after(() => letters.stop())
+  after(() => renderer.stop())
 
-  async function write(source: TemplateSource, params: object, marks: TrackingPlan | null): Promise<Buffer> {
-    const letter = await letters.render(source, { params: JSON.stringify(params), frame: FRAME, trackingPlan: marks })
-    assert.ok(letter.ok, JSON.stringify(letter))
-    return assemble(letter, await sign(letter.digest, KEYS, AT))
+  async function write(source: TemplateSource, params: object, plan: TrackingPlan | null): Promise<Buffer> {
+    const message = await renderer.render(source, { params: JSON.stringify(params), frame: FRAME, trackingPlan: plan })
+    assert.ok(message.ok, JSON.stringify(message))
+    return assemble(message, await sign(message.digest, KEYS, AT))
   }
 
   /** On this thread, step by step. */
-  async function writeHere(source: TemplateSource, params: object, marks: TrackingPlan | null): Promise<Buffer> {
+  async function writeHere(source: TemplateSource, params: object, plan: TrackingPlan | null): Promise<Buffer> {
     const rendered = createEngine().render(source, JSON.stringify(params))
     assert.ok(rendered.ok)
     const { subject, html, text } = rendered
     const draft = { ...FRAME, subject, html, text, attachments: [], raw: null }
-    const composed = await compose(marks === null ? draft : trackDraft(draft, trackingEditsOf(marks)))
+    const composed = await compose(plan === null ? draft : trackDraft(draft, trackingEditsOf(plan)))
     return assemble(composed, await sign(composed, KEYS, AT))
   }
 
-  it('are what composing makes of the same texts, tracked or not', () =>
+  it('gives the same octets as composing directly, tracked or not', () =>
     fc.assert(
       fc.asyncProperty(
         fc.string({ unit: 'grapheme', maxLength: 200 }),
@@ -84,22 +84,23 @@ describe('letters', function () {
         fc.option(fc.string({ maxLength: 50 })),
         async (name, url, isTracked, text) => {
           const source = sourceOf(
-            `<h1>{{name}}</h1>\n<a href="${url.replaceAll('"', '')}">there</a> <a href="${links.unsubscribe(ref)}">leave</a>`,
+            `<h1>{{name}}</h1>\n<a href="${url.replaceAll('"', '')}">there</a> ` +
+              `<a href="${links.unsubscribe(ref)}">leave</a>`,
             text?.replaceAll('{', ''),
           )
-          const marks = isTracked ? MARKS : null
-          assert.deepEqual(await write(source, { name }, marks), await writeHere(source, { name }, marks))
+          const plan = isTracked ? PLAN : null
+          assert.deepEqual(await write(source, { name }, plan), await writeHere(source, { name }, plan))
         },
       ),
       { numRuns: 60 },
     ))
 
-  it('of text alone, and of one that is nothing but foreign letters', async () => {
+  it('renders text-only messages and messages without any ASCII', async () => {
     for (const source of [sourceOf(null, 'Hallo {{name}}'), sourceOf(`<p>${'漢'.repeat(5000)}</p>`)])
-      assert.deepEqual(await write(source, { name: 'Ä' }, MARKS), await writeHere(source, { name: 'Ä' }, MARKS))
+      assert.deepEqual(await write(source, { name: 'Ä' }, PLAN), await writeHere(source, { name: 'Ä' }, PLAN))
   })
 
-  it('are not made of what never ends, nor of an address that is none; those beside them are', async () => {
+  it('an endless template and an invalid address fail their own messages only', async () => {
     const job = {
       params: JSON.stringify({ a: Array.from({ length: 20_000 }, (_, i) => i) }),
       frame: FRAME,
@@ -107,9 +108,9 @@ describe('letters', function () {
     }
     const broken = { ...job, params: '{}', frame: { ...FRAME, from: { email: 'a b', name: null } } }
     const [endless, unwritable, fine] = await Promise.all([
-      letters.render(sourceOf(ENDLESS), job),
-      letters.render(sourceOf('<p>x</p>'), broken),
-      letters.render(sourceOf('<p>x</p>'), { ...job, params: '{}' }),
+      renderer.render(sourceOf(ENDLESS), job),
+      renderer.render(sourceOf('<p>x</p>'), broken),
+      renderer.render(sourceOf('<p>x</p>'), { ...job, params: '{}' }),
     ])
     assert.deepEqual(endless, { ok: false, reason: 'rendering it takes longer than 250 ms' })
     assert.ok(
@@ -119,15 +120,15 @@ describe('letters', function () {
     assert.ok(fine.ok)
   })
 
-  it('of a template that hung three times in a row wait, and fail for nothing that is known of them', async () => {
+  it('messages of a template that hung three times in a row wait and do not fail', async () => {
     const source = sourceOf(ENDLESS)
     const hangs = {
       params: JSON.stringify({ a: Array.from({ length: 20_000 }, (_, i) => i) }),
       frame: FRAME,
       trackingPlan: null,
     }
-    for (let i = 0; i < 3; i++) assert.strictEqual('pausedMs' in (await letters.render(source, hangs)), false)
-    const other = await letters.render(source, { ...hangs, params: '{}' })
+    for (let i = 0; i < 3; i++) assert.strictEqual('pausedMs' in (await renderer.render(source, hangs)), false)
+    const other = await renderer.render(source, { ...hangs, params: '{}' })
     assert.ok(!other.ok && (other.pausedMs ?? 0) > 0, JSON.stringify(other))
   })
 })

@@ -34,7 +34,10 @@ function skipWithout(test: Mocha.Context, isHere: boolean, what: string): void {
 
 /** Debian's, for which python3-dkim is installed. */
 const PYTHON = '/usr/bin/python3'
-/** Reads {messages, records, signatures} as JSON; answers true, false or the complaint, for each signature of each message. */
+/**
+ * Reads {messages, records, signatures} as JSON; answers true, false or the complaint, for each signature of each
+ * message.
+ */
 const DKIMPY = `
 import base64, dkim, json, sys
 job = json.load(sys.stdin)
@@ -47,7 +50,7 @@ def verify(message, index):
 print(json.dumps([[verify(m, i) for i in range(job['signatures'])] for m in job['messages']]))
 `
 
-describe('a second opinion: dkimpy', function () {
+describe('signatures verified by dkimpy', function () {
   before(function () {
     skipWithout(
       this,
@@ -73,8 +76,11 @@ describe('a second opinion: dkimpy', function () {
   })
 })
 
-/** opendkim-testmsg asks the system's DNS and takes no other: it runs where /etc/resolv.conf is ours, and ours names this server. */
-describe('a second opinion: opendkim-testmsg', function () {
+/**
+ * opendkim-testmsg asks the system's DNS and takes no other: it runs where /etc/resolv.conf is ours, and ours names
+ * this server.
+ */
+describe('signatures verified by opendkim-testmsg', function () {
   const address = `127.53.${(process.pid >> 8) & 255}.${process.pid & 255}`
   let dns: Socket
   let folder: string
@@ -122,7 +128,7 @@ describe('a second opinion: opendkim-testmsg', function () {
     return code === 0 ? 'pass' : `${code}: ${out.trim()}`
   }
 
-  it('knows a forgery', async () => {
+  it('rejects a forgery', async () => {
     const message = await onTheWire(letters[0]?.[1] ?? assert.fail(), KEYS.slice(0, 1))
     assert.notStrictEqual(
       await judge(Buffer.from(message.toString('latin1').replace('Subject: Hello', 'Subject: Hallo'), 'latin1')),

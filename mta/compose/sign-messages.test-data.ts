@@ -50,7 +50,10 @@ const list: Draft['headers'] = [
   ['List-Id', 'x <l.example.com>'],
 ]
 
-/** `isIllegal`: no server should have sent it (RFC 5321 §2.3.8, RFC 5322 §3.6); some verifiers do not read such mail at all. */
+/**
+ * `isIllegal`: no server should have sent it (RFC 5321 §2.3.8, RFC 5322 §3.6); some verifiers do not read such mail
+ * at all.
+ */
 export const letters: readonly [what: string, draft: Draft, isIllegal?: true][] = [
   ['plain text', draft],
   ['HTML', { ...draft, text: null, html: '<p>Grüße 😀</p>\n' }],

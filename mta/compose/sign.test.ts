@@ -28,7 +28,7 @@ describe('sign', () => {
     it(`verifies by mailauth: ${what}`, async () =>
       assert.deepEqual(await verdicts(await signed(await compose(letter))), ['pass', 'pass']))
 
-  it('writes what it promises', async () => {
+  it('writes the documented tags', async () => {
     const lines = await sign(await compose(draft), KEYS, AT)
     const [first, second] = lines.split(/\r\n(?=DKIM)/).map((line) => line.replace(/\r\n\s*/g, ''))
     assert.match(
@@ -87,15 +87,16 @@ describe('sign', () => {
     })
   }
 
-  it('survives what relays do: a trace field in front, white space, folding', async () => {
+  it('survives changes by relays: a trace field in front, white space, folding', async () => {
     const message = (await signed(await compose(draft))).toString('latin1')
-    const relayed = `Received: by x\r\n${message.replace('Subject: Hello', 'subject:   Hello ').replace('Hi Bob', 'Hi  Bob \t')}\r\n\r\n`
+    const respaced = message.replace('Subject: Hello', 'subject:   Hello ').replace('Hi Bob', 'Hi  Bob \t')
+    const relayed = `Received: by x\r\n${respaced}\r\n\r\n`
     assert.deepEqual(await verdicts(Buffer.from(relayed, 'latin1')), ['pass', 'pass'])
     const changed = Buffer.from(message.replace('Hi Bob', 'Hi Eve'), 'latin1')
     assert.deepEqual(await verdicts(changed), ['fail: body hash did not verify', 'fail: body hash did not verify'])
   })
 
-  it('takes keys as DER, PEM and on demand, and reads each once', async () => {
+  it('accepts keys as DER, PEM and on demand, and reads each once', async () => {
     const { privateKey, publicKey } = generateKeyPairSync('rsa', {
       modulusLength: 2048,
       privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
@@ -123,7 +124,7 @@ describe('sign', () => {
     assert.strictEqual(results[0]?.status.result, 'pass')
   })
 
-  it('names a key that is no good', async () => {
+  it('names an invalid key in its error', async () => {
     const composed = await compose(draft)
     await assert.isRejected(
       sign(composed, [{ ...key(rsa), keyId: 'bad', privateKey: 'nonsense' }], AT),
@@ -135,7 +136,7 @@ describe('sign', () => {
     )
   })
 
-  it('any header that others wrote verifies', () => {
+  it("signatures over any client's header verify", () => {
     const value = fc
       .array(fc.constantFrom('a', 'B', ' ', '  ', '\t', '\r\n a', '\r\n\t\t=', '\r\n  ;', '\u00a0', '\f', ':'), {
         maxLength: 12,
@@ -153,7 +154,7 @@ describe('sign', () => {
     )
   })
 
-  it('any composed message verifies', () =>
+  it('signatures over any composed message verify', () =>
     fc.assert(
       fc.asyncProperty(
         fc.string({ unit: 'grapheme', maxLength: 200 }),
@@ -179,12 +180,13 @@ function judge(body: Buffer): string {
 }
 
 describe('hashBody', () => {
-  it('is that of RFC 6376 §3.4.5', async () => {
+  it('matches the examples of RFC 6376 §3.4.5', async () => {
     assert.strictEqual(await hashBody(Buffer.from(' C \r\nD \t E\r\n\r\n\r\n')), judge(Buffer.from(' C\r\nD E\r\n')))
-    assert.strictEqual(await hashBody(Buffer.alloc(0)), '47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=') // of nothing, §3.4.4
+    // the empty body, §3.4.4
+    assert.strictEqual(await hashBody(Buffer.alloc(0)), '47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=')
   })
 
-  it('does not mind 2 MB of anything', async () => {
+  it('hashes 2 MB of any octets quickly', async () => {
     // No clock is looked at: what is not linear does not come to an end here.
     for (const piece of [' ', '\t', '\r\n', ' \r\n', '\r', 'a', 'a ', ' a', 'a\r\n', 'a \r\n \r\n']) {
       const body = Buffer.from(`${piece.repeat(2_000_000 / piece.length)}x`)
@@ -203,7 +205,7 @@ describe('hashBody', () => {
   const octets = fc.array(unit, { maxLength: 40 }).map((list) => Buffer.from(list.join(''), 'latin1'))
   const assertJudged = async (body: Buffer): Promise<void> => assert.strictEqual(await hashBody(body), judge(body))
 
-  it("is mailauth's for any body", async () => {
+  it("equals mailauth's for any body", async () => {
     await fc.assert(fc.asyncProperty(octets, assertJudged), { numRuns: 5000 })
     await fc.assert(
       fc.asyncProperty(
@@ -214,7 +216,7 @@ describe('hashBody', () => {
     )
   })
 
-  it("is mailauth's wherever a large body is cut", async () => {
+  it("equals mailauth's wherever a large body is divided", async () => {
     const filler = fc
       .tuple(fc.constantFrom('x', 'x\r\n', '\r\n', ' \r\n', 'x ', 'x\n'), fc.integer({ min: 65_500, max: 65_600 }))
       .map(([piece, length]) => Buffer.from(piece.repeat(Math.ceil(length / piece.length))).subarray(0, length))

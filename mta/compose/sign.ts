@@ -1,8 +1,8 @@
 /**
  * DKIM signatures (RFC 6376; RFC 8463 for Ed25519) over a digest (digest.ts).
  *
- * relaxed/relaxed, no expiry (no x=): a mail that waited a week must still verify. Private keys are read once and kept as key objects;
- * the signing itself happens off the main thread.
+ * relaxed/relaxed, no expiry (no x=): a message that waited a week must still verify. Private keys are read once and
+ * cached as key objects; signing itself runs off the main thread.
  */
 import { createPrivateKey, hash, sign as signData } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
@@ -12,28 +12,31 @@ import { canonicalField, digestOf, type DkimDigest } from './digest.ts'
 import type { Composed } from './draft.ts'
 
 export interface DkimKey {
-  /** Names this key and no other, ever: what was read from `privateKey` is kept under it. */
+  /** Unique for ever: the cache stores the key object under it. */
   readonly keyId: string
   /** The d= tag: lower case, A-labels. */
   readonly domain: string
   readonly selector: string
   readonly algorithm: 'rsa-sha256' | 'ed25519-sha256'
-  /** PKCS#8 as DER or PEM, or how to come by it (opening a seal costs), called only when the key is not known yet. */
+  /** PKCS#8 as DER or PEM, or a function that decrypts it, called only when the key is not cached. */
   readonly privateKey: string | Buffer | (() => string | Buffer)
 }
 
-/** What is signed: a message, or its digest where that was made elsewhere. */
+/** What to sign: a message, or its digest if another thread computed it. */
 export type Signable = Pick<Composed, 'fields' | 'body'> | DkimDigest
 
 type Signer = (message: Signable, keys: readonly DkimKey[], at?: Date) => Promise<string>
 
 const LINE = 76
 const MAX_CACHED_KEYS = 2000
-/** Signatures under way, for four threads. More would only need more key objects: reading one costs a tenth of a signature. */
+/**
+ * Concurrent signatures, for four threads. More would only need more key objects: reading one costs a tenth of a
+ * signature.
+ */
 const MAX_CONCURRENT = 8
 const signOffThread = promisify(signData)
 
-/** A signer with its own memory of keys, at most `capacity` of them (an RSA key object takes about 5 KB). */
+/** A signer with its own cache of at most `capacity` keys (an RSA key object needs about 5 KB). */
 export function createSigner(capacity = MAX_CACHED_KEYS): Signer {
   const rings = new Map<string, KeyRing>()
   const limited = createSemaphore(MAX_CONCURRENT)
@@ -54,22 +57,27 @@ export function createSigner(capacity = MAX_CACHED_KEYS): Signer {
 }
 
 /**
- * One DKIM-Signature field per key, in order, each with its line end, to stand in front of the message: '' without keys.
- * `at` becomes t=. Rejects when a key cannot be read; the text names it. All callers in a process share one memory of keys.
+ * Returns one DKIM-Signature field per key, in order, each with its line end, to put before the message: '' without
+ * keys. `at` becomes t=. Rejects when a key cannot be read; the error names it. All callers in a process share one
+ * cache of keys.
  */
 export const sign: Signer = createSigner()
 
-/** RFC 6376 §3.7: the signature is over the header's hash; RFC 8463 §3: with Ed25519 over the hash as a message of its own. */
+/**
+ * RFC 6376 §3.7: the signature covers the header's hash; RFC 8463 §3: with Ed25519 that hash is itself the signed
+ * message.
+ */
 function signWith(key: KeyObject, isRsa: boolean, data: Buffer): Promise<Buffer> {
   return isRsa ? signOffThread('sha256', data, key) : signOffThread(null, hash('sha256', data, 'buffer'), key)
 }
 
 /**
- * One key as several key objects. OpenSSL signs under a lock of the key object, which also the main thread takes when it hands over work:
- * with one object all signatures wait for each other, and the event loop with them. So each signature under way has an object of its own.
+ * One key as several key objects. OpenSSL signs under a lock of the key object, which the main thread also acquires
+ * when it starts a signature: with one object all signatures wait for each other, and the event loop with them. So
+ * each concurrent signature has its own object.
  */
 interface KeyRing {
-  /** Asking the key object costs a lock each time. */
+  /** Reading it from the key object costs a lock each time. */
   readonly isRsa: boolean
   readonly idle: KeyObject[]
   readonly another: () => KeyObject
@@ -84,7 +92,7 @@ async function signWithOwnKeyObject(ring: KeyRing, data: Buffer): Promise<Buffer
   }
 }
 
-/** The ring of a key, the least recently used making room for a new one. */
+/** The key objects of a key. Evicts the least recently used key for a new one. */
 function ringOf(rings: Map<string, KeyRing>, capacity: number, key: DkimKey): KeyRing {
   const known = rings.get(key.keyId)
   if (known !== undefined) {
@@ -120,7 +128,7 @@ function readKey({ keyId, selector, domain, algorithm, privateKey }: DkimKey): K
   return key
 }
 
-/** The field up to and with `b=`, which has to be its end (§3.7: hashed with an empty b=). */
+/** The field up to and including `b=`, which must come last (§3.7: hashed with an empty b=). */
 function writeSignature(key: DkimKey, { names, bodyHash }: DkimDigest, at: Date): string {
   const tags = [
     'DKIM-Signature: v=1; ',

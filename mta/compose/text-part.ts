@@ -1,7 +1,6 @@
 /**
- * Text as the content of a MIME part: CRLF line ends, UTF-8, and the transfer
- * encoding that says least: 7bit where the text may travel as it is, else quoted-printable,
- * else base64 where most of it is not ASCII. What comes out is ASCII whatever went in.
+ * Text as the content of a MIME part: CRLF line ends, UTF-8, and the simplest transfer encoding: 7bit where the text
+ * can travel unchanged, else quoted-printable, or base64 where most of it is not ASCII. The output is always ASCII.
  */
 import type { HeaderField } from './draft.ts'
 import { makeField } from './field.ts'
@@ -42,7 +41,7 @@ function encode(text: string): Encoded {
   return { encoding: 'quoted-printable', body: encodeQuotedPrintable(bytes) }
 }
 
-/** RFC 2045 §2.7, and nothing that mail servers are known to change on the way ("From " gets a ">" in mailbox files). */
+/** RFC 2045 §2.7, and nothing that mail servers are known to change ("From " gets a ">" in mailbox files). */
 function isSevenBit(text: string): boolean {
   const isAscii = Buffer.byteLength(text) === text.length
   return isAscii && !text.includes('\0') && !hasLongLine(text) && !text.startsWith('From ') && !text.includes('\nFrom ')

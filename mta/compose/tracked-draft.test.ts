@@ -37,7 +37,7 @@ const single = (encoding: string, body: string, type = 'text/html; charset=utf-8
   )
 const htmlOf = async (raw: Buffer): Promise<string> => ((await simpleParser(raw)).html || '').trimEnd()
 
-describe('tracking in a finished message', () => {
+describe('tracking in a complete message', () => {
   for (const [encoding, body] of [
     ['8bit', HTML],
     ['Quoted-Printable', quoted(HTML)],
@@ -56,7 +56,7 @@ describe('tracking in a finished message', () => {
       )
     })
   }
-  it('finds the HTML in parts of parts, and changes nothing else', async () => {
+  it('finds HTML in nested parts, and changes nothing else', async () => {
     const raw = lines(
       'From: a@b.example',
       'Content-Type: multipart/mixed; boundary="out er"',
@@ -96,7 +96,7 @@ describe('tracking in a finished message', () => {
       raw.toString().replace('<a href=http://a.example/>', trackHtml('<a href=http://a.example/>', MARKS)),
     )
   })
-  it('puts one image into the first of two HTML parts', () => {
+  it('adds one image, to the first of two HTML parts', () => {
     const raw = lines(
       'Content-Type: multipart/mixed; boundary=x',
       '',
@@ -153,7 +153,7 @@ describe('tracking in a finished message', () => {
     ['a line that would become too long', single('8bit', `<p>${'x'.repeat(950)}</p>${html}`)],
   ]
   for (const [what, raw] of untouched) it(`leaves ${what} alone`, () => assert.ok(trackRaw(raw, MARKS).equals(raw)))
-  it('in Latin-1 changes what is ASCII', () => {
+  it('changes only ASCII links in Latin-1', () => {
     const raw = Buffer.concat([
       single('8bit', '', 'text/html; charset="ISO-8859-1"').subarray(0, -4),
       Buffer.from('\r\n\r\n<a href="http://a.example/é"><a href="http://b.example/">', 'latin1'),
@@ -161,7 +161,7 @@ describe('tracking in a finished message', () => {
     const tracked = trackRaw(raw, { ...MARKS, pixel: null }).toString('latin1')
     assert.ok(tracked.includes('<a href="http://a.example/é"><a href="https://t.example/c/'))
   })
-  it('whatever the message: it stays whole but for what is put in', () => {
+  it('keeps every octet of any message except the edits', () => {
     const piece = fc.constantFrom(
       'Content-Type: multipart/mixed; boundary=x\r\n',
       'Content-Type: text/html\r\n',
@@ -208,14 +208,14 @@ describe('tracking in a draft', () => {
     attachments: [],
     raw: null,
   }
-  it('the text that is made of the HTML names where links lead', () => {
+  it('the text derived from HTML shows the original link targets', () => {
     const { html, text } = trackDraft({ ...draft, html: HTML, text: null }, MARKS)
     assert.strictEqual(html, trackHtml(HTML, MARKS))
     assert.ok(text?.includes('http://a.example/?x=1&y=2') === true && !text.includes('t.example'))
   })
-  it('a text that was given stays', () =>
+  it('a given text stays unchanged', () =>
     assert.strictEqual(trackDraft({ ...draft, html: HTML, text: 'given' }, MARKS).text, 'given'))
-  it('a mail without HTML stays as it is', () => {
+  it('a message without HTML stays unchanged', () => {
     const plain = { ...draft, html: null, text: 'http://a.example/' }
     assert.deepEqual(trackDraft(plain, MARKS), plain)
   })

@@ -1,4 +1,4 @@
-/** Puts tracking into a draft, for the one recipient whose marks these are: its HTML, or the HTML parts of a finished message. */
+/** Adds one recipient's tracking to a draft: to its HTML, or to the HTML parts of a complete message. */
 import { textFromHtml } from '#src/mail/html-text.ts'
 import { trackHtml, type TrackingMarkup } from '#src/tracking/html-tracking.ts'
 import type { Draft } from './draft.ts'
@@ -7,7 +7,7 @@ import { trackRaw } from './tracked-raw-message.ts'
 export function trackDraft(draft: Draft, marks: TrackingMarkup): Draft {
   if (draft.raw !== null) return { ...draft, raw: trackRaw(draft.raw, marks) }
   if (draft.html === null || draft.html === '') return draft
-  // whoever reads the text sees where a link leads
+  // the text shows the original target of each link
   const text = draft.text === null || draft.text === '' ? textFromHtml(draft.html) : draft.text
   return { ...draft, html: trackHtml(draft.html, marks), text }
 }

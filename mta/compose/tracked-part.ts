@@ -1,13 +1,13 @@
 /**
- * The text of a part behind its transfer encoding, one character for each octet, and the way back: what is changed in the text, carried over
- * to the octets as they are written. In quoted-printable only what changes is written anew; base64 has no such places, and is written anew
- * with the line length it had.
+ * Decodes the transfer encoding of a part, one character for each octet, and maps edits of the text back to edits of
+ * the encoded octets. Quoted-printable re-encodes only the edited ranges; base64 is re-encoded as a whole, with its
+ * original line length.
  */
 import { applyEdits, type HtmlEdit } from '#src/tracking/html-tracking.ts'
 
 export interface DecodedPart {
   readonly html: string
-  /** Changes of `html` as changes of the octets; none where they cannot be made. */
+  /** Maps edits of `html` to edits of the octets; none if they cannot be made. */
   toOctetEdits(edits: readonly HtmlEdit[]): readonly HtmlEdit[]
 }
 
@@ -19,7 +19,7 @@ const DECODERS: Readonly<Record<string, (octets: Buffer) => DecodedPart | null>>
   base64: decodeBase64,
 }
 
-/** Null for an encoding that is not known, and for base64 that is none. */
+/** Null for an unknown encoding, and for invalid base64. */
 export function decodePart(octets: Buffer, encoding: string): DecodedPart | null {
   return DECODERS[encoding]?.(octets) ?? null
 }
@@ -29,7 +29,7 @@ const MAX_LINE = 998
 
 function decodePlain(octets: Buffer): DecodedPart {
   const html = octets.toString('latin1')
-  // nothing that is written has a line end
+  // edits contain no line end, so a line can become too long
   return {
     html,
     toOctetEdits: (edits) =>
@@ -86,7 +86,7 @@ function decodeQuoted(octets: Buffer): { readonly html: string; readonly places:
   return { html: decoded.toString('latin1', 0, n), places: offsets.subarray(0, n + 1) }
 }
 
-/** Octets of the soft line break that begins at `i`, 0 where there is none. White space may have come behind the `=` on the way. */
+/** The length of the soft line break at `i`, 0 if there is none. Relays may have added white space after the `=`. */
 function softBreak(octets: Buffer, i: number): number {
   let at = i + 1
   while (octets[at] === 0x20 || octets[at] === 0x09) at++

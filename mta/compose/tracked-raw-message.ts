@@ -1,7 +1,8 @@
 /**
- * Tracking in a message that a client made: the values of links in its HTML parts change, an image is put in, and every other octet stays.
- * Where that cannot be done surely, the part stays as it is: what is signed or encrypted (only mixed, alternative and related are looked
- * into), attached, in a charset that is not ASCII and more, in an encoding nobody knows, or whose lines would become too long.
+ * Tracking in a complete message of a client: changes the link targets in its HTML parts, adds an image, and leaves
+ * every other octet unchanged. A part stays unchanged where an edit is not safe: signed or encrypted (only mixed,
+ * alternative and related are searched), attached, in a charset that is no superset of ASCII, in an unknown encoding,
+ * or with lines that would become too long.
  */
 import { isUtf8 } from 'node:buffer'
 import { editsOf, type HtmlEdit, type TrackingMarkup } from '#src/tracking/html-tracking.ts'
@@ -30,7 +31,7 @@ export function trackRaw(raw: Buffer, marks: TrackingMarkup): Buffer {
   let { pixel } = marks
   for (const entity of listHtml(raw)) {
     const found = editsOfPart(raw, entity, { pixel, link: marks.link })
-    if (found.length > 0) pixel = null // one for the message
+    if (found.length > 0) pixel = null // one image for the whole message
     edits.push(...found)
   }
   return edits.length === 0 ? raw : applyToOctets(raw, edits)
@@ -55,7 +56,7 @@ function editsOfPart(raw: Buffer, { params, encoding, from, to }: Entity, marks:
   return edits.map((edit) => ({ ...edit, from: edit.from + from, to: edit.to + from }))
 }
 
-/** Null for a charset in which ASCII may be something else. */
+/** Null for a charset that is no superset of ASCII. */
 function readerOf(charset: string): ((value: string) => string | null) | null {
   if (charset === 'utf-8' || charset === 'us-ascii') return readUtf8
   return ASCII_SUPERSET.test(charset) ? (value) => (isAscii(value) ? value : null) : null
@@ -85,7 +86,7 @@ function listHtml(raw: Buffer): Entity[] {
   return found
 }
 
-/** Null where its header says a thing twice. */
+/** Null if its header has one of these fields twice. */
 function readEntity(raw: Buffer, from: number, to: number): Entity | null {
   const { fields, head } = splitMessage(raw.subarray(from, to))
   const [type, encoding, disposition] = ['content-type', 'content-transfer-encoding', 'content-disposition'].map(
@@ -103,7 +104,7 @@ function readEntity(raw: Buffer, from: number, to: number): Entity | null {
   }
 }
 
-/** Undefined where the field is not there, null where it is there twice. */
+/** Undefined if the field is missing, null if it occurs twice. */
 function valueOf(fields: readonly HeaderField[], wanted: string): string | null | undefined {
   const [field, ...others] = fields.filter(({ name }) => name === wanted)
   if (others.length > 0) return null

@@ -1,6 +1,7 @@
 /**
- * The figures of the outbound role: what became of attempts, how long mail took to its 250, and how busy the process is. A site has its own
- * series once it was tried some times and while few have; all others are "other". A name that was given stays, so that counters only rise.
+ * The metrics of the outbound role: outcomes of attempts, time to the receiver's 250, and how busy the process is. A
+ * site gets its own series after some attempts, as long as few sites have one; all others count as "other". A series
+ * never disappears, so counters only rise.
  */
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import { publicNameOf, type Attempt } from '#src/messages/outcome.ts'
@@ -24,7 +25,7 @@ export interface OutboundMetrics {
 
 const MAX_NAMED_SITES = 100
 const MIN_ATTEMPTS_FOR_NAME = 20
-/** Sites that are counted on their way to a name; more, and their count begins anew. */
+/** Sites counted before they have a series; beyond this the counts restart. */
 const MAX_COUNTED_SITES = 10_000
 
 export function createOutboundMetrics(
@@ -57,7 +58,7 @@ export function createOutboundMetrics(
   }
 }
 
-/** Of the sources of ours; the system's choice has no series. */
+/** Sums by source; mail whose address the system chooses has no series. */
 function bySource(states: readonly SiteState[], of: (state: SiteState) => number): MetricSeries[] {
   const sums = new Map<string, number>()
   for (const state of states)
@@ -65,7 +66,7 @@ function bySource(states: readonly SiteState[], of: (state: SiteState) => number
   return [...sums].map(([source, value]) => ({ labels: [source], value }))
 }
 
-/** The name under which a site is counted. */
+/** The label under which a site is counted. */
 export function createSiteNames(): (site: string | null) => string {
   const named = new Set<string>()
   const counted = new Map<string, number>()

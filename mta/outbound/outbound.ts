@@ -1,7 +1,8 @@
 /**
- * The outbound role: constructs the scheduler, the delivery pipeline and the result writer of one process under one lease, and wakes them on
- * what other processes publish. It stops in order: it claims nothing more, lets conversations end for a while and aborts the rest, writes the
- * results, releases what has none, and ends its lease.
+ * The outbound role: constructs the scheduler, the delivery pipeline and the result writer of one process under one
+ * lease, and wakes them on messages that other processes publish. It stops in order: it claims nothing more, lets
+ * conversations end for a while and aborts the rest, writes the results, releases recipients without a result, and
+ * ends its lease.
  */
 import { randomUUID } from 'node:crypto'
 import { loadPlans, type Plans } from '#config/plans.ts'
@@ -47,7 +48,10 @@ export interface Outbound {
 /** What to stop again when a later part cannot start; nothing of it has work yet. */
 type UndoSteps = (() => void | Promise<unknown>)[]
 
-/** @throws when PostgreSQL is away at the start (the caller retries), or the file of a setting is wrong. Nothing stays open then. */
+/**
+ * @throws when PostgreSQL is away at the start (the caller retries), or the file of a setting is wrong. Nothing stays
+ * open then.
+ */
 export async function startOutbound(
   ctx: Context,
   redisUrl: string,
@@ -111,7 +115,7 @@ function construct(
   const siteOf = siteFinder(openedPipeline, sites)
   const writer = createResultWriter(ctx, (size) => registry.observe('mailstead_settle_batch_size', [], size))
   const workspaceCounter = startWorkspaceCounter(ctx)
-  // both report on the queues, which need a handler that records in both
+  // both report the queues' status, and the queues need a handler that records in both
   const siteStatus = (): ReturnType<SiteQueues['status']> => queues.status()
   const metrics = createOutboundMetrics(registry, { sites: siteStatus, unwrittenResults: () => writer.waiting })
   const status = createSiteStatusPublisher(ctx, { process: () => String(lease.id), sites: siteStatus, siteOf, breaker })
@@ -207,7 +211,7 @@ async function stop(parts: OutboundParts, graceMs: number): Promise<void> {
   await parts.dryRuns.stop()
   await parts.dispatcher.stop()
   await queues.stop(graceMs)
-  // what the receiver may have is stored as unknown; left to the end of the lease it would be sent again
+  // a message that the receiver may have is stored as unknown; if left to the end of the lease it would be sent again
   if (queues.active > 0) {
     transport.abort()
     accounts.relay.abort()

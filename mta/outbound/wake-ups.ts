@@ -1,6 +1,7 @@
 /**
- * Wakes the outbound role on what other processes publish in Redis: mail that became due or ready, suspensions, shaping, connection tests,
- * dry runs. A message that was published while a connection was away is lost, so everything is checked again when it is back.
+ * Wakes the outbound role on messages that other processes publish in Redis: mail became due or ready, suspensions,
+ * shaping, connection tests, dry runs. A message published while a connection was away is lost, so everything is
+ * checked again when it is back.
  */
 import type { DryRunWorker } from '#mta/dry-run/dry-run-worker.ts'
 import type { Dispatcher } from '#mta/scheduling/dispatcher.ts'

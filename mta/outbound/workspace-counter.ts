@@ -1,4 +1,7 @@
-/** Counts for each workspace what its mail comes to, and adds it to the store every few seconds. What could not be added is added later. */
+/**
+ * Counts deliveries and hard bounces of each workspace and stores the counts every few seconds. PostgreSQL away: they
+ * are stored later.
+ */
 import type { Context } from '#src/context.ts'
 import type { Outcome } from '#src/messages/outcome.ts'
 import { addCounts, type WorkspaceCounts } from '#src/workspaces/rates.ts'
@@ -23,7 +26,7 @@ export function startWorkspaceCounter(ctx: Pick<Context, 'db' | 'clock' | 'log'>
     const batch = [...counts.values()]
     counts = new Map()
     await addCounts(ctx.db, batch, new Date(ctx.clock.now())).catch((error: unknown) => {
-      ctx.log.debug({ err: error }, 'rates of workspaces could not be stored; they are with the next')
+      ctx.log.debug({ err: error }, 'failed to store the rates of workspaces; they are stored with the next')
       for (const { workspaceId, delivered, hard } of batch) {
         countsOf(workspaceId).delivered += delivered
         countsOf(workspaceId).hard += hard

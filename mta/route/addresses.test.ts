@@ -67,7 +67,7 @@ const ROWS: readonly Row[] = [
     what: 'none in one family, the other failed',
     ipv6: FAILED,
     ipv4: NONE,
-    expected: 'unknown: the address of mx.example cannot be looked up: SERVFAIL',
+    expected: 'unknown: DNS lookup of the address of mx.example failed: SERVFAIL',
   },
   {
     what: 'only private ones',
@@ -79,7 +79,7 @@ const ROWS: readonly Row[] = [
     what: 'only private ones, the other family failed',
     ipv6: FAILED,
     ipv4: found('127.0.0.1'),
-    expected: 'unknown: the address of mx.example cannot be looked up: SERVFAIL',
+    expected: 'unknown: DNS lookup of the address of mx.example failed: SERVFAIL',
   },
 ]
 
@@ -96,7 +96,7 @@ describe('addresses of a host', () => {
     })
   }
 
-  it("takes any address for the operator's own host", () => {
+  it('permits any address for a host of the transport map', () => {
     const verdict = selectAddresses({ host: 'relay', ipv6: found('::1'), ipv4: found('10.0.0.1') }, false, 'all')
     assert.deepEqual(verdict, {
       kind: 'addresses',
@@ -107,7 +107,7 @@ describe('addresses of a host', () => {
     })
   })
 
-  it('reads an address that stands for a name', () => {
+  it('accepts an IP address in place of a host name', () => {
     assert.deepEqual(literalAddress('::1'), { kind: 'addresses', addresses: [{ address: '::1', family: 6 }] })
     assert.deepEqual(literalAddress('127.0.0.1'), {
       kind: 'addresses',
@@ -116,12 +116,12 @@ describe('addresses of a host', () => {
     assert.strictEqual(literalAddress('localhost'), null)
   })
 
-  it("splits the machine's answer by family", () => {
+  it("splits the system's answer by family", () => {
     assert.deepEqual(splitFamilies(found('::1', '127.0.0.1')), { ipv6: found('::1'), ipv4: found('127.0.0.1') })
     assert.deepEqual(splitFamilies(FAILED), { ipv6: FAILED, ipv4: FAILED })
   })
 
-  it('looks for a global IPv6 address of this machine again after a while', () => {
+  it('checks again after a while whether this machine has a global IPv6 address', () => {
     let now = 0
     let address = 'fe80::1'
     const hasIpv6 = watchIpv6({ now: () => now }, () => ({ eth0: [{ family: 'IPv6', address }], lo: undefined }))

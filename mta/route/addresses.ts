@@ -1,6 +1,7 @@
 /**
- * The addresses of one host in the order to try them: both families in turn, IPv6 first only where this machine has a global IPv6 address.
- * Addresses that may not be reached (src/net/address-policy.ts) are left out. A family that could not be asked matters only when the other brought nothing.
+ * The addresses of one host in the order to try them: both families alternate, IPv6 first only where this machine has
+ * a global IPv6 address. Addresses that must not be reached (src/net/address-policy.ts) are left out. A failed lookup
+ * of one family matters only when the other family has no usable address.
  */
 import { isIP, isIPv6 } from 'node:net'
 import { networkInterfaces } from 'node:os'
@@ -16,12 +17,12 @@ export interface HostAddress {
 
 export type Addresses =
   | { readonly kind: 'addresses'; readonly addresses: readonly HostAddress[] }
-  /** The host has no address, or none that may be reached: positive knowledge, the next host's turn. */
+  /** The host has no address, or none that may be reached: positive evidence, so the next host is tried. */
   | { readonly kind: 'nothing' | 'blocked'; readonly status: '5.4.4'; readonly text: string }
   /** DNS did not answer: try again later. */
   | { readonly kind: 'unknown'; readonly reason: 'dns'; readonly text: string }
 
-/** Of one host: more is a waste of the time a try may take. */
+/** Addresses tried of one host: more would use up the time of an attempt. */
 const MAX_ADDRESSES = 8
 
 interface HostLookups {
@@ -30,7 +31,7 @@ interface HostLookups {
   readonly ipv4: DnsAnswer<string>
 }
 
-/** What two lookups make together. 'all' lets every address pass. */
+/** Combines the lookups of both families. 'all' permits every address. */
 export function selectAddresses(
   { host, ipv6, ipv4 }: HostLookups,
   isIpv6First: boolean,
@@ -45,18 +46,18 @@ export function selectAddresses(
       addresses: reachable.slice(0, MAX_ADDRESSES).map((address) => ({ address, family: isIPv6(address) ? 6 : 4 })),
     }
   if (failed !== undefined)
-    return { kind: 'unknown', reason: 'dns', text: `the address of ${host} cannot be looked up: ${failed.text}` }
+    return { kind: 'unknown', reason: 'dns', text: `DNS lookup of the address of ${host} failed: ${failed.text}` }
   if (ordered.length === 0) return { kind: 'nothing', status: '5.4.4', text: `${host} has no address` }
   return { kind: 'blocked', status: '5.4.4', text: `${host} has no public address (${ordered.slice(0, 3).join(', ')})` }
 }
 
-/** The answer for an address written where a name could stand (a transport map); null when it is a name. */
+/** The result for an IP address in place of a host name (transport map); null for a name. */
 export function literalAddress(host: string): Addresses | null {
   const family = isIP(host)
   return family === 4 || family === 6 ? { kind: 'addresses', addresses: [{ address: host, family }] } : null
 }
 
-/** Splits what the machine answered for a name into the two lookups it stands for. */
+/** Splits the system's answer for a name into the lookups of both families. */
 export function splitFamilies(lookup: DnsAnswer<string>): { ipv6: DnsAnswer<string>; ipv4: DnsAnswer<string> } {
   if (lookup.kind !== 'found') return { ipv6: lookup, ipv4: lookup }
   const of = (wanted: boolean): DnsAnswer<string> => ({
@@ -70,7 +71,7 @@ const IPV6_CHECK_MS = 30_000
 
 type Interfaces = Readonly<Record<string, readonly { readonly family: string; readonly address: string }[] | undefined>>
 
-/** Whether this machine has a global IPv6 address, looked at now and then. */
+/** Whether this machine has a global IPv6 address, checked every half minute. */
 export function watchIpv6(clock: Clock, interfaces: () => Interfaces = networkInterfaces): () => boolean {
   let checkedAt = -Infinity
   let hasIpv6 = false
@@ -89,7 +90,7 @@ function recordsOf(lookup: DnsAnswer<string>): readonly string[] {
   return lookup.kind === 'found' ? lookup.records : []
 }
 
-/** In turn where IPv6 works, so that neither family crowds the other out; else IPv4 first. */
+/** Alternates the families where IPv6 works, so that both are tried; otherwise IPv4 comes first. */
 function interleaveFamilies(ipv6: readonly string[], ipv4: readonly string[], isIpv6First: boolean): string[] {
   if (!isIpv6First) return [...ipv4, ...ipv6]
   return Array.from({ length: Math.max(ipv6.length, ipv4.length) }, (_, i) => [ipv6[i], ipv4[i]])

@@ -1,9 +1,9 @@
 /**
- * One question to one DNS server, over UDP and, where the answer was cut, once more over TCP (RFC 7766). Written out because node's
- * resolver shows neither the AD bit nor TLSA records.
+ * One query to one DNS server, over UDP and, if the answer was truncated, again over TCP (RFC 7766). Written here
+ * because node's resolver returns neither the AD bit nor TLSA records.
  *
- * Only an answer with our id to our question is taken, from the address that was asked; whatever else arrives is passed over until the time
- * is up. Each question has a socket, and so a source port, of its own.
+ * Accepts only an answer with the id and question of the query, from the queried address; everything else is ignored
+ * until the timeout. Each query has its own socket, and so its own source port.
  */
 import { randomInt } from 'node:crypto'
 import { createSocket } from 'node:dgram'
@@ -20,7 +20,7 @@ export interface DnsQuestion {
   readonly type: RecordType
 }
 
-/** A packet, or in words why there is none. */
+/** The answer, or a text that says why there is none. */
 export type ExchangeResult = DecodedPacket | string
 
 /** RFC 6891; 1232 bytes pass any network in one piece. */
@@ -49,7 +49,7 @@ export async function exchange(question: DnsQuestion, server: DnsServer, timeout
   return typeof answer !== 'string' && answer.flag_tc ? overTcp(query, server, timeoutMs) : answer
 }
 
-/** AD in a question asks for AD in its answer (RFC 6840 5.7). */
+/** The AD bit in a query requests the AD bit in the answer (RFC 6840 5.7). */
 function queryFor({ name, type }: DnsQuestion): Packet {
   return {
     type: 'query',
@@ -73,7 +73,7 @@ function overUdp(query: Packet, { host, port }: DnsServer, timeoutMs: number): P
       const answer = parseAnswer(bytes, query)
       if (answer !== null) settle(answer)
     })
-    // connected: the kernel drops what comes from elsewhere
+    // connected: the kernel drops packets from other addresses
     socket.connect(port, host, () => socket.send(encode(query)))
   }).finally(() => socket.close())
 }
@@ -98,7 +98,7 @@ function overTcp(query: Packet, { host, port }: DnsServer, timeoutMs: number): P
   }).finally(() => socket.destroy())
 }
 
-/** Null when it is no answer to this question. */
+/** Null when the packet does not answer this query. */
 function parseAnswer(bytes: Buffer, query: Packet): DecodedPacket | null {
   try {
     const answer = decode(bytes)

@@ -39,17 +39,17 @@ describe('lookup cache', () => {
     ['5 s after a failure', FAILED, 5],
   ]
   for (const [what, answer, seconds] of ROWS) {
-    it(`keeps an answer: ${what}`, async () => assert.deepEqual(await secondsKept([answer]), [seconds]))
+    it(`caches an answer: ${what}`, async () => assert.deepEqual(await secondsKept([answer]), [seconds]))
   }
 
-  it('waits longer after each failure in a row, 30 s at most, and begins anew after an answer', async () => {
+  it('caches each failure in a row longer, 30 s at most, and restarts after an answer', async () => {
     assert.deepEqual(
       await secondsKept([FAILED, FAILED, FAILED, FAILED, FAILED, found(30), FAILED]),
       [5, 10, 20, 30, 30, 30, 5],
     )
   })
 
-  it('asks once for all who want to know at the same time', async () => {
+  it('concurrent lookups of a name share one query', async () => {
     let asked = 0
     const gate = Promise.withResolvers<TimedDnsAnswer<string>>()
     const look = createLookupCache({ clock: { now: () => 0 }, fixedSeconds: 1, ask: () => (asked++, gate.promise) })
@@ -60,7 +60,7 @@ describe('lookup cache', () => {
     assert.strictEqual(one, other)
   })
 
-  it('is not stuck when a lookup throws', async () => {
+  it('recovers after a query that throws', async () => {
     let asked = 0
     const look = createLookupCache({
       clock: { now: () => 0 },
@@ -71,7 +71,7 @@ describe('lookup cache', () => {
     assert.strictEqual((await look('a.example')).kind, 'found')
   })
 
-  it('forgets the least recently used when there are too many', async () => {
+  it('evicts the least recently used entry when it is full', async () => {
     const asked: string[] = []
     const look = createLookupCache({
       clock: { now: () => 0 },

@@ -1,7 +1,7 @@
 /**
- * Answers that are kept: for as long as DNS says within bounds, a minute where there is nothing, and seconds where the lookup failed
- * (longer each time it fails again), so that a dead name server is not asked for every message. One lookup of a name is under way
- * at a time; all who ask meanwhile get its answer. The least recently used answers go when there are too many.
+ * A cache of DNS lookups: found records for their TTL within bounds, empty results for a minute, failures for seconds
+ * (longer after each failure in a row), so that a dead name server is not queried for every message. Concurrent
+ * lookups of one name share one query. The least recently used entries are evicted when the cache is full.
  */
 import type { Clock } from '#src/platform/clock.ts'
 import type { TimedDnsAnswer, DnsAnswer } from '#src/net/dns-answer.ts'
@@ -24,11 +24,11 @@ const MAX_FAILED_SECONDS = 30
 interface Entry<T> {
   readonly lookup: DnsAnswer<T>
   readonly until: number
-  /** In a row. */
+  /** Failures in a row. */
   readonly failures: number
 }
 
-/** The lookup, behind its cache. */
+/** Returns the lookup with its cache in front. */
 export function createLookupCache<T>({
   clock,
   ask,

@@ -131,7 +131,7 @@ const ENDS: readonly (readonly [rule: string, given: Given, expected: MxSelectio
   ['we are the only one', [[10, SELF]], 'loop'],
 ]
 
-describe('judgeMx', () => {
+describe('MX hosts', () => {
   for (const [rule, given, expected] of HOSTS) {
     it(rule, () => {
       const verdict = judge(given)
@@ -143,7 +143,7 @@ describe('judgeMx', () => {
     it(`${rule}: ${expected}`, () => assert.strictEqual(judge(given).kind, expected))
   }
 
-  it('says why each name was skipped', () => {
+  it('gives the reason for each skipped name', () => {
     const verdict = judge([
       [10, '192.0.2.1'],
       [20, 'localhost'],
@@ -159,7 +159,7 @@ describe('judgeMx', () => {
     })
   })
 
-  it('tries at most 20 hosts, the best ones, and names them all for the site', () => {
+  it('tries at most the best 20 hosts, and uses all names for the site', () => {
     const verdict = judge(Array.from({ length: 500 }, (_, i) => [500 - i, `mx${500 - i}.example`] as const))
     assert.ok(verdict.kind === 'hosts')
     assert.deepEqual(
@@ -169,7 +169,7 @@ describe('judgeMx', () => {
     assert.strictEqual(verdict.names.length, 500)
   })
 
-  it('shuffles inside one preference and never across', () => {
+  it('shuffles hosts of one preference, and never across preferences', () => {
     const firsts = new Set<string>()
     for (let i = 0; i < 200; i++) {
       const verdict = judge(
@@ -188,7 +188,7 @@ describe('judgeMx', () => {
     assert.deepEqual([...firsts].toSorted(), ['a.example', 'b.example', 'c.example'])
   })
 
-  it('answers hosts in order of preference, each once, for any records', () => {
+  it('returns hosts in order of preference, each once, for any records', () => {
     const record = fc.record({
       priority: fc.nat(65_535),
       exchange: fc.oneof(fc.domain(), fc.ipV4(), fc.string(), fc.constant('')),

@@ -1,12 +1,12 @@
 /**
- * From a domain's MX records to the hosts to try, in order. Pure: the rules of RFC 5321 5.1 and RFC 7505 and what is met in the wild.
+ * From a domain's MX records to the hosts to try, in order. Pure: the rules of RFC 5321 5.1, RFC 7505, and practice.
  *
- *   only the null MX                    the domain takes no mail: refused for good (5.1.10)
+ *   only the null MX                    the domain accepts no mail: refused permanently (5.1.10)
  *   null MX among others                ignored (RFC 7505 3)
  *   an IP address, localhost, no name   skipped: an MX names a host
- *   our own name                        it and all that are not preferred to it are dropped; none left: a loop (5.4.6)
+ *   our own name                        it and all hosts not preferred to it are dropped; none left: a loop (5.4.6)
  *   the same preference                 in random order (a must of RFC 5321 5.1)
- *   very many                           the best 20
+ *   more than 20 hosts                  the best 20
  */
 import type { MxRecord } from 'node:dns'
 import { isIP } from 'node:net'
@@ -30,7 +30,7 @@ const MAX_HOSTS = 20
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/
 const LOCALHOST = /(^|\.)(localhost|localdomain)$/
 
-/** `self` is our own host name; `random` answers numbers from 0 to below 1. */
+/** `self` is our own host name; `random` returns numbers from 0 to below 1. */
 export function selectMxHosts(records: readonly MxRecord[], self: string, random: () => number): MxSelection {
   const named = records
     .map(({ exchange, priority }) => ({ name: exchange.toLowerCase().replace(/\.$/, ''), preference: priority }))

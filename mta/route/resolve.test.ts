@@ -52,7 +52,7 @@ describe('resolver', () => {
     assert.deepEqual(await ask().ipv4('alias.example'), { kind: 'found', records: ['192.0.2.1', '192.0.2.2'] })
   })
 
-  it('tells a name without records from no name', async () => {
+  it('distinguishes a name without records from a missing name', async () => {
     assert.deepEqual(await ask().mx('empty.example'), { kind: 'nothing', isName: true })
     assert.deepEqual(await ask().mx('gone.example'), { kind: 'nothing', isName: false })
     assert.deepEqual(await ask().ipv4('dangling.example'), { kind: 'nothing', isName: false })
@@ -60,7 +60,7 @@ describe('resolver', () => {
     assert.deepEqual(await ask().mx('a..example'), { kind: 'nothing', isName: false })
   })
 
-  it('asks again over TCP when the answer was cut', async () => {
+  it('repeats a query over TCP when the answer was truncated', async () => {
     const found = await ask().mx('large.example')
     assert.strictEqual(found.kind === 'found' && found.records.length, 60)
     assert.deepEqual(
@@ -86,14 +86,14 @@ describe('resolver', () => {
     })
   }
 
-  it('a server that is not there is a failure', async () => {
+  it('an unreachable server is a failure', async () => {
     const gone = await startDns({})
     await gone.stop()
     const failed = await ask([gone.server]).mx('a.example')
     assert.strictEqual(failed.kind, 'failed')
   })
 
-  it('asks the next server when one is silent or fails, and stays with the one that answers', async () => {
+  it('queries the next server when one does not answer or fails, and stays with the one that answers', async () => {
     for (const trouble of ['silence', 'servfail', 'refused'] as const) {
       const bad = await startDns({ '*': { trouble } })
       const resolver = ask([bad.server, dns.server])
@@ -104,13 +104,13 @@ describe('resolver', () => {
     }
   })
 
-  it('a denial by one server is not overruled by asking others', async () => {
+  it('a denial by one server ends the search', async () => {
     const denying = await startDns({})
     assert.deepEqual(await ask([denying.server, dns.server]).mx('a.example'), { kind: 'nothing', isName: false })
     await denying.stop()
   })
 
-  it('asks once, however many want to know, until the answer has aged', async () => {
+  it('queries a name once until its cached answer expires', async () => {
     const resolver = ask()
     await Promise.all(Array.from({ length: 50 }, () => resolver.mx('a.example')))
     await resolver.mx('a.example')
@@ -123,7 +123,7 @@ describe('resolver', () => {
     assert.strictEqual(dns.queries.length, 2)
   })
 
-  it('keeps addresses for the time DNS says', async () => {
+  it('caches addresses for their TTL', async () => {
     const resolver = ask()
     await resolver.ipv4('a.example')
     now += 99_000
@@ -134,7 +134,7 @@ describe('resolver', () => {
     assert.strictEqual(dns.queries.length, 2)
   })
 
-  it('a failure is forgotten soon', async () => {
+  it('caches a failure for a short time only', async () => {
     const resolver = ask()
     dns.zone['a.example'] = { MX, trouble: 'servfail' }
     assert.strictEqual((await resolver.mx('a.example')).kind, 'failed')
@@ -143,7 +143,7 @@ describe('resolver', () => {
     assert.strictEqual((await resolver.mx('a.example')).kind, 'found')
   })
 
-  it('puts only so many questions at once', async () => {
+  it('bounds the concurrent queries', async () => {
     dns.zone['*'] = { delayMs: 10, MX }
     const resolver = ask([dns.server], 10_000, 3)
     const all = await Promise.all(Array.from({ length: 10 }, (_, i) => resolver.mx(`d${i}.example`)))
@@ -154,7 +154,7 @@ describe('resolver', () => {
     )
   })
 
-  it('gives up at once when stopped', async () => {
+  it('fails queries immediately when stopped', async () => {
     const silent = await startDns({ '*': { trouble: 'silence' } })
     const resolver = ask([silent.server], 60_000)
     const pending = resolver.mx('a.example')
@@ -163,7 +163,7 @@ describe('resolver', () => {
     await silent.stop()
   })
 
-  it("knows the machine's own names", async () => {
+  it('resolves names from the hosts file', async () => {
     const found = await ask().system('localhost')
     assert.ok(found.kind === 'found' && found.records.some((address) => address === '127.0.0.1' || address === '::1'))
     assert.strictEqual((await ask().system('no-such-host.invalid')).kind === 'found', false)

@@ -1,5 +1,5 @@
 /**
- * DNS as the router sees it: cached lookups of MX and addresses, a bounded number of them at once, every result a value.
+ * DNS for the router: cached lookups of MX records and addresses, with bounded concurrency; every result is a value.
  */
 import type { MxRecord } from 'node:dns'
 import type { Config } from '#config/load.ts'
@@ -15,9 +15,9 @@ export interface Resolver {
   ipv4(host: string): Promise<DnsAnswer<string>>
   ipv6(host: string): Promise<DnsAnswer<string>>
   txt(name: string): Promise<DnsAnswer<string>>
-  /** Both families, by the machine's own means. */
+  /** Both families, from the system's resolver. */
   system(host: string): Promise<DnsAnswer<string>>
-  /** With the word of a validating resolver. */
+  /** Answers with the AD bit of a validating resolver. */
   readonly secure: {
     mx(domain: string): Promise<DnsAnswer<string>>
     owner(host: string): Promise<DnsAnswer<string>>
@@ -33,13 +33,13 @@ export interface ResolverOptions {
   readonly maxConcurrent?: number
 }
 
-/** Questions under way; more wait. A claim of many domains must not flood the DNS server. */
+/** Concurrent queries; more wait. A claim of many domains must not flood the DNS server. */
 const MAX_CONCURRENT = 100
-/** A failed lookup is better than one that is answered in minutes. */
+/** Beyond this a lookup fails: that is better than an answer after minutes. */
 const MAX_WAITING = 100_000
 const SYSTEM_CACHE_SECONDS = 30
 
-const OVERLOADED = { kind: 'failed', text: 'too many questions are waiting' } as const
+const OVERLOADED = { kind: 'failed', text: 'too many DNS queries are waiting' } as const
 
 export function createResolver({
   config,

@@ -122,7 +122,8 @@ describe('router', () => {
     ['empty.example', 'none:empty.example 5.4.4 empty.example has no host that takes mail'],
     [
       'literal.example',
-      'none:literal.example 5.4.4 literal.example has no host that takes mail: "198.41.0.4" is an IP address, not a name',
+      'none:literal.example 5.4.4 literal.example has no host that takes mail: ' +
+        '"198.41.0.4" is an IP address, not a name',
     ],
     [
       'localhost.example',
@@ -137,17 +138,17 @@ describe('router', () => {
     it(domain, async () => assert.strictEqual(tell(await router().route(domain)), expected))
   }
 
-  it('silence is temporary', async () => {
+  it('DNS without an answer is temporary', async () => {
     const route = await router().route('silent.example')
     assert.strictEqual(route.kind, 'unknown')
   })
 
-  it('gives domains with the same hosts one site, whatever the preferences', async () => {
+  it('domains with the same hosts have one site, whatever the preferences', async () => {
     const [one, other] = await Promise.all([router().route('plain.example'), router().route('shared.example')])
     assert.strictEqual(one.site, other.site)
   })
 
-  it('asks the transport map first: the domain, then *', async () => {
+  it('the transport map comes first: the domain, then *', async () => {
     const mapped = router({ routes: routes('plain.example=smtp://relay.example:2525, *=smtp://[::1]:1025') })
     assert.strictEqual(tell(await mapped.route('plain.example')), 'route:relay.example:2525 0:relay.example:2525')
     assert.strictEqual(tell(await mapped.route('sub.plain.example')), 'route:::1:1025 0:::1:1025')
@@ -176,7 +177,7 @@ describe('router', () => {
     assert.deepEqual(await router().addresses(host('cname.example')), found)
   })
 
-  it('goes on without an address, or with one that may not be reached', async () => {
+  it('reports hosts without an address, or without one that may be reached', async () => {
     assert.deepEqual(await router().addresses(host('empty.example')), {
       kind: 'nothing',
       status: '5.4.4',
@@ -190,7 +191,7 @@ describe('router', () => {
     assert.strictEqual((await router().addresses(host('servfail.example'))).kind, 'unknown')
   })
 
-  it('reaches loopback in the sandbox, and what is allowed', async () => {
+  it('permits loopback in the sandbox, and the networks of ALLOW_PRIVATE_TARGETS', async () => {
     const inSandbox = await router({ isSandbox: true }).addresses(host('mx.inside.example'))
     assert.deepEqual(inSandbox.kind === 'addresses' && inSandbox.addresses.map(({ address }) => address).toSorted(), [
       '127.0.0.1',
@@ -200,7 +201,7 @@ describe('router', () => {
     assert.deepEqual(allowed, { kind: 'addresses', addresses: [{ address: '10.0.0.1', family: 4 }] })
   })
 
-  it("takes the operator's word for a target of the transport map", async () => {
+  it('permits any address for a host of the transport map', async () => {
     assert.deepEqual(await router().addresses(host('127.0.0.1', true)), {
       kind: 'addresses',
       addresses: [{ address: '127.0.0.1', family: 4 }],
@@ -214,7 +215,7 @@ describe('router', () => {
     )
   })
 
-  it("does not ask the machine's own names for a name from DNS", async () => {
+  it('does not resolve names from DNS with the hosts file', async () => {
     assert.strictEqual((await router().addresses(host('localhost'))).kind, 'nothing')
   })
 })

@@ -1,8 +1,8 @@
 /**
- * Where a recipient domain's mail goes: the hosts to try, in order, and the key of their site. The transport map is asked first, then DNS (RFC 5321 5.1);
- * what is to be captured goes to the built-in receiver.
- * Three ends, all values: hosts; refused, on positive evidence only (a null MX, no such domain, no host); unknown while DNS does not answer, which is temporary.
- * The wait for DNS is bounded and nothing here throws.
+ * Routes a recipient domain: the hosts to try, in order, and the key of their site. The transport map comes first,
+ * then DNS (RFC 5321 5.1); mail for the capture domain goes to the built-in receiver. Three results: hosts; refused,
+ * on positive evidence only (a null MX, no such domain, no host); unknown while DNS does not answer, which is
+ * temporary. The wait for DNS is bounded and nothing here throws.
  */
 import type { Config } from '#config/load.ts'
 import { cidrs } from '#config/settings/readers.ts'
@@ -17,7 +17,7 @@ export interface Host {
   readonly name: string
   readonly preference: number
   readonly port: number
-  /** Named by the operator (transport map): may be anywhere, and any way to find its address will do. */
+  /** Named by the operator in the transport map: may have any address, also from the system's resolver. */
   readonly isMapped: boolean
 }
 
@@ -94,7 +94,7 @@ export function createRouter({
   }
 
   function mappedTo(domain: string): { readonly host: string; readonly port: number } | undefined {
-    // what is captured stays on this machine, whatever the map says
+    // captured mail stays on this machine, whatever the map says
     if (domain === config.captureDomain) return { host: LOCALHOST, port: config.sandboxSmtpPort }
     return config.routes.find((rule) => rule.domain === domain) ?? config.routes.find((rule) => rule.domain === '*')
   }
@@ -114,8 +114,8 @@ export function createRouter({
   }
 
   /**
-   * The implicit MX: no MX records, but an address (RFC 5321 5.1). Also asked where DNS denied the name itself:
-   * some servers say so of a name without MX records, and a permanent refusal wants more than one witness.
+   * The implicit MX: no MX records, but an address (RFC 5321 5.1). Also queried where DNS denied the name itself:
+   * some servers deny a name that only lacks MX records, and a permanent refusal needs more than one witness.
    */
   async function routeToItself(domain: string, isName: boolean): Promise<Route> {
     const [ipv6, ipv4] = await Promise.all([resolver.ipv6(domain), resolver.ipv4(domain)])
@@ -138,7 +138,7 @@ export function createRouter({
 
 type AddressLookupParts = Required<Pick<RouterOptions, 'config' | 'clock' | 'resolver'>>
 
-/** The addresses of a host that mail may go to; those of the operator's own hosts may be anywhere. */
+/** The addresses of a host that mail may go to; a host of the transport map may have any address. */
 function createAddressLookup({ config, clock, resolver }: AddressLookupParts): Router['addresses'] {
   const allowed = config.isSandbox ? [...config.allowPrivateTargets, ...LOOPBACK] : config.allowPrivateTargets
   const isIpv6First = watchIpv6(clock)

@@ -17,7 +17,7 @@ const ZONE: Zone = {
   'bogus.example': { MX: [[10, 'mx.plain.example']], isSecure: true, trouble: 'servfail' },
 }
 
-describe('DNS with the word of a validating resolver', () => {
+describe('DNS with a validating resolver', () => {
   let dns: TestDns
   const ask = (servers = [dns.server]): SecureDns => openSecureDns({ servers, timeoutMs: 150 })
   before(async () => {
@@ -25,7 +25,7 @@ describe('DNS with the word of a validating resolver', () => {
   })
   after(() => dns.stop())
 
-  it('says of an answer, and of a denial, whether it is secure', async () => {
+  it('reports for answers and denials whether they are secure', async () => {
     assert.deepEqual(await ask().mx('signed.example'), {
       kind: 'found',
       records: ['mx.signed.example'],
@@ -51,7 +51,7 @@ describe('DNS with the word of a validating resolver', () => {
     })
   })
 
-  it("knows where a host's addresses are: IPv4, IPv6, and behind an alias", async () => {
+  it("finds the owner name of a host's addresses: IPv4, IPv6, and behind an alias", async () => {
     assert.deepInclude(await ask().owner('mx.signed.example'), {
       records: ['mx.signed.example'],
       isSecure: true,
@@ -70,7 +70,7 @@ describe('DNS with the word of a validating resolver', () => {
     })
   })
 
-  it('asks over TCP when the answer was cut', async () => {
+  it('repeats a query over TCP when the answer was truncated', async () => {
     const found = await ask().tlsa('_25._tcp.many.signed.example')
     assert.strictEqual(found.kind === 'found' && found.records.length, 60)
     assert.deepEqual(
@@ -79,7 +79,7 @@ describe('DNS with the word of a validating resolver', () => {
     )
   })
 
-  it('what is bogus, which a resolver says by SERVFAIL, is a failure', async () => {
+  it('a bogus answer, which arrives as SERVFAIL, is a failure', async () => {
     assert.deepEqual(await ask().mx('bogus.example'), { kind: 'failed', text: 'SERVFAIL' })
   })
 
@@ -97,7 +97,7 @@ describe('DNS with the word of a validating resolver', () => {
     })
   }
 
-  it('the next server is asked when one is not there', async () => {
+  it('queries the next server when one is unreachable', async () => {
     const gone = await startDns({})
     await gone.stop()
     assert.strictEqual((await ask([gone.server, dns.server]).mx('signed.example')).kind, 'found')

@@ -1,7 +1,8 @@
 /**
- * DNS with the word of a validating resolver: the questions of DANE (RFC 7672 2.1). The servers are asked in turn, twice; one that fails or
- * is silent is passed over. A bogus answer reaches us as SERVFAIL, and that is `failed`: temporary, and never "there is none".
- * Whether the AD bit of these servers may be believed is the operator's to say (DNSSEC_RESOLVER).
+ * DNS with the AD bit of a validating resolver: the queries of DANE (RFC 7672 2.1). Queries the servers in turn, in
+ * two rounds; a server that fails or does not answer is skipped. A bogus answer arrives as SERVFAIL, and that is
+ * `failed`: temporary, and never "no record". The operator decides whether to trust the AD bit of these servers
+ * (DNSSEC_RESOLVER).
  */
 import { Resolver } from 'node:dns/promises'
 import type { Answer, DecodedPacket, RecordType } from 'dns-packet'
@@ -11,7 +12,7 @@ import { exchange, parseServer } from './dns-exchange.ts'
 export interface SecureDns {
   /** The names of MX hosts. */
   mx(name: string): Promise<TimedDnsAnswer<string>>
-  /** The name that the addresses are at, once all aliases are followed; IPv4, or IPv6 where there is none. */
+  /** The name that owns the addresses after all aliases; from the A records, or AAAA where there are none. */
   owner(host: string): Promise<TimedDnsAnswer<string>>
   tlsa(name: string): Promise<TimedDnsAnswer<TlsaRecord>>
 }

@@ -1,14 +1,15 @@
 /**
- * The key of a site: one name for all domains that are served by the same set of hosts, so that one limit and one pool of connections hold for them.
- * Short, stable, the same in every process, and readable where that costs nothing. It holds no blank, no control character and no upper case.
+ * The key of a site: one name for all domains with the same set of hosts, so that one throttle and one pool of
+ * connections apply to them. Short, stable, the same in every process, and readable where possible. It has no space,
+ * control character or upper case.
  */
 import { createHash } from 'node:crypto'
 
 const HASH_DIGITS = 16
-/** A host name that is longer is named by its hash. */
+/** A longer host name appears as its hash. */
 const MAX_READABLE = 100
 
-/** One host: its name. Several: what their names share at the end, and a hash of the sorted set. */
+/** One host: its name. Several: the common suffix of their names, and a hash of the sorted set. */
 export function siteOfHosts(names: readonly string[]): string {
   const sorted = [...new Set(names.map((name) => name.toLowerCase()))].toSorted()
   const [only] = sorted
@@ -17,17 +18,17 @@ export function siteOfHosts(names: readonly string[]): string {
   return `${sharedSuffix(sorted)}~${hash}`
 }
 
-/** A target of the transport map: told apart from MX hosts, for the operator set its port. */
+/** A host of the transport map: separate from MX hosts, because the operator set its port. */
 export function siteOfRoute(host: string, port: number): string {
   return `route:${host.toLowerCase()}:${port}`
 }
 
-/** A domain that no host can be named for, for good or for now: its mail waits and fails on its own. */
+/** A domain without hosts, permanently or for now: its mail waits and fails separately. */
 export function siteOfNone(domain: string): string {
   return `none:${domain.toLowerCase()}`
 }
 
-/** The labels that all names end with, or "mx" where that is no more than a top-level domain. */
+/** The labels that all names end with, or "mx" where that is only a top-level domain. */
 function sharedSuffix(names: readonly string[]): string {
   const [first = [], ...others] = names.map((name) => name.split('.').toReversed())
   const differing = first.findIndex((label, i) => others.some((labels) => labels[i] !== label))

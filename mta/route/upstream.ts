@@ -1,7 +1,8 @@
 /**
- * Questions to the DNS servers, one try at a time: each server in turn, beginning with the one that answered last, in two rounds.
- * Only an answer ends the search: a server that is silent, refuses or fails is passed over, so one broken server of several costs time, not mail.
- * Every end is a value; what nobody answered is `failed`, which is temporary, always.
+ * Queries to the DNS servers, one at a time: each server in turn, starting with the one that answered last, in two
+ * rounds. Only an answer ends the search: a server that does not answer, refuses or fails is skipped, so one broken
+ * server of several costs time, not mail. Every result is a value; a query without an answer is `failed`, which is
+ * always temporary.
  */
 import { lookup, Resolver } from 'node:dns/promises'
 import type { MxRecord } from 'node:dns'
@@ -65,7 +66,9 @@ export function openUpstream({ servers, timeoutMs = TIMEOUT_MS }: UpstreamOption
   return { ask, stop }
 }
 
-/** The machine's own word for a name (hosts file, search domains): for names that the operator wrote, not for those from DNS. */
+/**
+ * The system's answer for a name (hosts file, search domains): for names from the operator's settings, not from DNS.
+ */
 export async function askSystem(name: string): Promise<TimedDnsAnswer<string>> {
   return toAnswer(async () => ({
     records: (await lookup(name, { all: true, order: 'verbatim' })).map(({ address }) => address),
@@ -85,7 +88,10 @@ function tryOne<T>(question: DnsQuery<T>, resolver: Resolver, name: string): Pro
   return toAnswer(() => question(resolver, name))
 }
 
-/** c-ares' and getaddrinfo's codes for "there is none"; all others are trouble. A name that no question can carry is a name that is not there. */
+/**
+ * Codes of c-ares and getaddrinfo for "no record"; all others are failures. A name that no query can carry counts as
+ * absent.
+ */
 const NOTHING: Readonly<Record<string, { readonly kind: 'nothing'; readonly isName: boolean }>> = {
   ENODATA: { kind: 'nothing', isName: true },
   ENOTFOUND: { kind: 'nothing', isName: false },

@@ -1,4 +1,7 @@
-/** Values for tests of scheduling and delivery that need no stores: claimed recipients, selected sources, attempts and a silent context. */
+/**
+ * Values for tests of scheduling and delivery without stores: claimed recipients, selected sources, attempts and a
+ * context with a silent log.
+ */
 import { pino } from 'pino'
 import { loadConfig, type Config } from '#config/load.ts'
 import type { ClaimedDelivery, SelectedSource } from '#mta/delivery/session-grant.ts'
@@ -115,11 +118,14 @@ export function attemptOf(outcome: Outcome = ACCEPTED, fields: Partial<Attempt> 
 }
 
 /** The ready queue's entry of a claimed recipient. */
-export function entryOf(claimed: ClaimedRecipient): { readonly member: string; readonly tier: ClaimedRecipient['tier'] } {
+export function entryOf(claimed: ClaimedRecipient): {
+  readonly member: string
+  readonly tier: ClaimedRecipient['tier']
+} {
   return { member: memberOf(claimed), tier: claimed.tier }
 }
 
-/** Lets what waits in this turn of the event loop happen. */
+/** Waits for some turns of the event loop, so that pending callbacks run. */
 export async function settleTurns(turns = 5): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
