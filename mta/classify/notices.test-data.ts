@@ -1,12 +1,12 @@
 /**
- * Notices in the manner of the servers that write them: how they begin, name the address, give the reason and return
- * the mail. Written for these tests; a reading is `kind recipient class`, with `!` where the address is condemned.
+ * Notices modelled on real servers: how they begin, name the address, give the reason and return the message. Written
+ * for these tests. A reading is `kind recipient class`, with `!` for a hard bounce.
  */
 export interface Sample {
   readonly server: string
   readonly from?: string
   readonly subject: string
-  /** One more line of the header. */
+  /** An additional header line. */
   readonly header?: string
   readonly text: string
   readonly reading: string

@@ -1,16 +1,15 @@
 /**
- * Whole mails in the manner of the servers that write them today, most with a machine-readable part (RFC 3464, RFC
- * 5965): what it says, what the notice says, and what is given back. Written for these tests; a reading is `kind
- * recipient class`, with `!` where it is condemned.
+ * Whole mails modelled on current servers, most with a machine-readable part (RFC 3464, RFC 5965), a notice and the
+ * returned message. Written for these tests. A reading is `kind recipient class`, with `!` for a hard bounce.
  */
 import type { Sample } from './notices.test-data.ts'
 
 export interface ReportSample extends Sample {
   /** The machine-readable part. */
   readonly groups?: string
-  /** Its type, where it is another than `message/delivery-status`. */
+  /** Its type, if not `message/delivery-status`. */
   readonly type?: string
-  /** The mail that is given back. */
+  /** The returned message. */
   readonly returned?: string
 }
 
