@@ -28,19 +28,19 @@ const SWEEP_MS = 500
 
 export function startAutomationCalls(ctx: Context): Loop {
   const deps = { clock: ctx.clock, config: ctx.config, outgoing: createHttpClient(ctx.config) }
-  const resultBatcher = createBatcher<CallResult, null>(async (told) => {
-    await recordCallResults(ctx.db, told)
-    return told.map(() => null)
+  const resultBatcher = createBatcher<CallResult, null>(async (result) => {
+    await recordCallResults(ctx.db, result)
+    return result.map(() => null)
   }, SETTLE)
 
-  async function settle(told: CallResult): Promise<ResponseSpeed> {
-    await resultBatcher.add(told).catch((error: unknown) => {
+  async function settle(result: CallResult): Promise<ResponseSpeed> {
+    await resultBatcher.add(result).catch((error: unknown) => {
       ctx.log.warn(
-        { err: error, call: told.call.id },
+        { err: error, call: result.call.id },
         'failed to store the result of an automation call; the call is repeated',
       )
     })
-    return told.state === 'delivered' ? paceWithin(told.durationMs) : 'bad'
+    return result.state === 'delivered' ? paceWithin(result.durationMs) : 'bad'
   }
 
   return startDeliveryQueue<WebhookCall, CallResult>(ctx.log, {
@@ -49,7 +49,7 @@ export function startAutomationCalls(ctx: Context): Loop {
     maxClaimed: MAX_CLAIMED,
     sweepMs: SWEEP_MS,
     staleMs: startableMs(LEASE_MS),
-    laneOf: ({ lane }) => lane,
+    laneOf: ({ endpoint }) => endpoint,
     claim: async (room) => ({ ...(await claimCalls(ctx.db, room, ctx.clock.now())), nextInMs: null }),
     attempt: (call) => makeCall(deps, call),
     isDelivered: ({ state }) => state === 'delivered',

@@ -10,7 +10,7 @@ import { prepared, type Queryable } from '#src/stores/db.ts'
 import type { CommitNotifications } from '#src/queue/notifications.ts'
 import { raiseEvents } from '#src/events/raise.ts'
 import { newId } from '#src/platform/id.ts'
-import { queueNameOf } from './webhook-calls.ts'
+import { endpointOf } from './webhook-calls.ts'
 import type { DueEnrolment } from './due-enrolments.ts'
 import type { MailStepState } from './mail-steps.ts'
 import { queueMessages, type AutomationMessage } from './mail-queue.ts'
@@ -184,7 +184,7 @@ async function storeCalls(tx: Queryable, runs: readonly EnrolmentRun[], now: Dat
       (one) => one.enrolment.automationId,
       (one) => one.enrolment.id,
       (one) => one.effect.stepId,
-      (one) => queueNameOf(one.enrolment.workspaceId, one.effect.url),
+      (one) => endpointOf(one.enrolment.workspaceId, one.effect.url),
       (one) => one.effect.url,
       (one) => JSON.stringify(callBody(one, now)),
     ]),

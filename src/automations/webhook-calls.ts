@@ -3,7 +3,7 @@
  * once: a crash between the response and the commit repeats the call with the same id in its body and in `webhook-id`.
  * Any response other than 2xx is retried for about a day. The contact does not wait for the call.
  *
- * Calls are grouped by workspace and host. The groups share each claim, so that a dead host with a million calls does
+ * Each workspace has one endpoint per host. Endpoints share each claim, so that a dead host with a million calls does
  * not delay the others.
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
@@ -24,28 +24,28 @@ const SLICE = 5000
 
 export interface WebhookCall {
   readonly id: string
-  readonly lane: string
+  readonly endpoint: string
   readonly url: string
   readonly body: string
   readonly tries: number
   /** Fencing token: recording a result requires the same value. */
   readonly leasedUntil: Date
-  /** How many calls its group could have got in this claim. */
-  readonly room: number
+  /** How many calls its endpoint could have got in this claim. */
+  readonly capacity: number
 }
 
-/** The group of a URL: workspace and host. */
-export function queueNameOf(workspaceId: string, url: string): string {
+/** The endpoint of a call: workspace and host. The database column is named `lane`. */
+export function endpointOf(workspaceId: string, url: string): string {
   return `${workspaceId} ${URL.parse(url)?.host ?? ''}`
 }
 
 export interface ClaimedCalls {
   readonly jobs: readonly WebhookCall[]
-  /** Groups that may have more due calls. */
+  /** Endpoints that may have more due calls. */
   readonly unfinished: ReadonlySet<string>
 }
 
-// `fronts` skips from group to group through the index: one probe per group, however many calls there are
+// `fronts` skips from endpoint to endpoint through the index: one probe per endpoint, however many calls there are
 const CLAIM_CALLS = prepared(
   'automation-calls-claim',
   sql`
@@ -69,22 +69,22 @@ const CLAIM_CALLS = prepared(
       ) following
     ),
     sharing AS MATERIALIZED (
-      SELECT f.lane, least(coalesce(r.room, $3), greatest(1, $4 / count(*) OVER ())) AS room
+      SELECT f.lane, least(coalesce(r.capacity, $3), greatest(1, $4 / count(*) OVER ())) AS capacity
       FROM fronts f
-      LEFT JOIN unnest($5::text[], $6::integer[]) AS r (lane, room) ON r.lane = f.lane
-      WHERE f.due_at <= $1 AND coalesce(r.room, $3) > 0
+      LEFT JOIN unnest($5::text[], $6::integer[]) AS r (lane, capacity) ON r.lane = f.lane
+      WHERE f.due_at <= $1 AND coalesce(r.capacity, $3) > 0
       ORDER BY f.due_at
       LIMIT $4
     ),
     picked AS MATERIALIZED (
-      SELECT p.id, s.room
+      SELECT p.id, s.capacity
       FROM sharing s
       CROSS JOIN LATERAL (
         SELECT c.id
         FROM automation_calls c
         WHERE c.lane = s.lane AND c.state = 'pending' AND c.due_at <= $1 AND c.leased_until <= $1
         ORDER BY c.due_at, c.id
-        LIMIT s.room
+        LIMIT s.capacity
         FOR UPDATE SKIP LOCKED
       ) p
     )
@@ -92,27 +92,21 @@ const CLAIM_CALLS = prepared(
     SET leased_until = $2
     FROM picked p
     WHERE c.id = p.id
-    RETURNING c.id, c.lane, c.url, c.body, c.tries, c.leased_until AS "leasedUntil", p.room
+    RETURNING c.id, c.lane AS endpoint, c.url, c.body, c.tries, c.leased_until AS "leasedUntil", p.capacity
   `,
 )
 
 /** Claims due calls for `LEASE_MS`. */
-export async function claimCalls(db: Queryable, room: QueueCapacity, nowMs: number): Promise<ClaimedCalls> {
+export async function claimCalls(db: Queryable, capacity: QueueCapacity, nowMs: number): Promise<ClaimedCalls> {
   const { rows } = await db.query<WebhookCall>(CLAIM_CALLS, [
     new Date(nowMs),
     new Date(nowMs + LEASE_MS),
-    room.defaultPerEndpoint,
-    room.total,
-    [...room.byEndpoint.keys()],
-    [...room.byEndpoint.values()],
+    capacity.defaultPerEndpoint,
+    capacity.total,
+    [...capacity.byEndpoint.keys()],
+    [...capacity.byEndpoint.values()],
   ])
-  return {
-    jobs: rows,
-    unfinished: saturatedEndpoints(
-      room,
-      rows.map((row) => ({ endpoint: row.lane, capacity: row.room })),
-    ),
-  }
+  return { jobs: rows, unfinished: saturatedEndpoints(capacity, rows) }
 }
 
 export interface CallResult {
