@@ -81,10 +81,10 @@ export function startDeliveryQueue<J, T>(log: Log, queue: DeliveryQueue<J, T>): 
   const { name, bounds } = queue
   const inProgress = new Set<J>()
   const runner = createDebouncedRunner(round, SPACING_MS)
-  const lanes = new EndpointQueues<WaitingJob<J>>(bounds, {
+  const endpoints = new EndpointQueues<WaitingJob<J>>(bounds, {
     run: runJob,
-    onLow: (lane) => {
-      if (isFull || unfinished.has(lane)) runner.schedule(0)
+    onLow: (endpoint) => {
+      if (isFull || unfinished.has(endpoint)) runner.schedule(0)
     },
   })
   let unfinished: ReadonlySet<string> = new Set()
@@ -93,7 +93,7 @@ export function startDeliveryQueue<J, T>(log: Log, queue: DeliveryQueue<J, T>): 
 
   async function round(): Promise<void> {
     runner.schedule(queue.sweepMs)
-    const total = Math.min(queue.maxClaimed, 2 * bounds.slots - lanes.size)
+    const total = Math.min(queue.maxClaimed, 2 * bounds.slots - endpoints.size)
     isFull = total <= 0
     if (isFull) return
     const staleAt = performance.now() + queue.staleMs
@@ -102,11 +102,11 @@ export function startDeliveryQueue<J, T>(log: Log, queue: DeliveryQueue<J, T>): 
       const claimed = await queue.claim({
         total,
         defaultPerEndpoint: 2 * bounds.firstWindow,
-        byEndpoint: lanes.capacities(),
+        byEndpoint: endpoints.capacities(),
       })
       unfinished = claimed.unfinished
       if (claimed.nextInMs !== null) runner.schedule(claimed.nextInMs + 1)
-      for (const job of claimed.jobs) lanes.add(queue.laneOf(job), { job, staleAt })
+      for (const job of claimed.jobs) endpoints.add(queue.laneOf(job), { job, staleAt })
     } catch (error) {
       log.warn({ err: error }, `failed to claim ${name}; it is retried`)
       runner.schedule(RETRY_MS)
@@ -126,11 +126,11 @@ export function startDeliveryQueue<J, T>(log: Log, queue: DeliveryQueue<J, T>): 
 
   async function stop(): Promise<void> {
     await runner.stop()
-    const waiting = lanes.clear().map(({ job }) => job)
-    await Promise.race([lanes.idle(), sleep(GRACE_MS, undefined, { ref: false })])
+    const waiting = endpoints.clear().map(({ job }) => job)
+    await Promise.race([endpoints.idle(), sleep(GRACE_MS, undefined, { ref: false })])
     isAborted = true
     queue.abort()
-    await Promise.race([lanes.idle(), sleep(ABORT_MS)])
+    await Promise.race([endpoints.idle(), sleep(ABORT_MS)])
     await queue.release([...waiting, ...inProgress]).catch((error: unknown) => {
       log.warn({ err: error }, `failed to release ${name}; they are claimed again when their lease expires`)
     })

@@ -68,7 +68,7 @@ describe('webhooks and crashes', () => {
     assert.strictEqual((await world.attempts(id)).length, 1, 'the try that nobody saw the end of is not in the log')
   })
 
-  it('kill -9 of PostgreSQL during an attempt: its result is stored later, and nothing is sent twice', async function () {
+  it('kill -9 of PostgreSQL during an attempt: its result is stored later, nothing is sent twice', async function () {
     this.timeout(60_000)
     await world.register(receiver.url)
     let release = (): void => undefined

@@ -121,8 +121,8 @@ function logResult(ctx: Context, { delivery, verdict, record }: WebhookAttempt):
     ms: record.durationMs,
   }
   if (verdict.state === 'delivered') return ctx.log.debug(line, 'webhook delivered')
-  const trouble = { ...line, error: verdict.error, tries: delivery.attempts + 1, nextInMs: verdict.nextInMs }
-  ctx.log.info(trouble, verdict.state === 'failed' ? 'webhook failed' : 'webhook deferred')
+  const failure = { ...line, error: verdict.error, tries: delivery.attempts + 1, nextInMs: verdict.nextInMs }
+  ctx.log.info(failure, verdict.state === 'failed' ? 'webhook failed' : 'webhook deferred')
 }
 
 function paceOf({ verdict, record }: WebhookAttempt): ResponseSpeed {

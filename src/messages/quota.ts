@@ -8,7 +8,7 @@ import { sql } from '#src/stores/sql.ts'
 import type { Submission } from './submission.ts'
 
 const CONSUME = prepared(
-  'quota-take',
+  'quota-consume',
   sql`
     INSERT INTO usage AS u (workspace_id, period, used)
     SELECT *
@@ -51,7 +51,7 @@ export function isQuotaExceeded(error: unknown): boolean {
 }
 
 const CONSUME_SLICE = prepared(
-  'quota-take-slice',
+  'quota-consume-slice',
   sql`
     INSERT INTO usage AS u (workspace_id, period, used)
     VALUES ($1, $2, CASE WHEN $4::bigint IS NULL OR $3::bigint <= $4 THEN $3 END)

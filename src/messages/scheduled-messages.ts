@@ -51,7 +51,7 @@ const COLUMNS = LISTED.map((name) => `m.${name}`).join(', ')
 export async function listScheduled(
   db: Queryable,
   workspaceId: string,
-  wish: PageRequest,
+  request: PageRequest,
 ): Promise<{ emails: ScheduledView[]; total: number }> {
   const listing = {
     columns: COLUMNS,
@@ -60,7 +60,7 @@ export async function listScheduled(
     order: 'm.scheduled_at, m.id',
     values: [workspaceId],
   }
-  const { items, total } = await readPage<ScheduledRow>(db, listing, wish)
+  const { items, total } = await readPage<ScheduledRow>(db, listing, request)
   const emails = items.map((row): ScheduledView => ({
     id: row.id,
     scheduledAt: row.scheduled_at ?? row.created_at, // WAITS selects only scheduled messages

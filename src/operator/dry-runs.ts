@@ -44,10 +44,10 @@ const RETENTION = `interval '1 hour'`
 
 export async function requestDryRun(
   ctx: Pick<Context, 'db' | 'redis' | 'clock'>,
-  { raw, ...wanted }: DryRunRequest,
+  { raw, ...request }: DryRunRequest,
 ): Promise<string> {
   const id = newId(ctx.clock.now())
-  await ctx.db.query('INSERT INTO dry_runs (id, wanted, raw) VALUES ($1, $2, $3)', [id, JSON.stringify(wanted), raw])
+  await ctx.db.query('INSERT INTO dry_runs (id, wanted, raw) VALUES ($1, $2, $3)', [id, JSON.stringify(request), raw])
   await ctx.redis.publish(DRY_RUN_CHANNEL, id).catch(() => undefined)
   return id
 }

@@ -41,7 +41,7 @@ const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_
 const PARSERS: Readonly<
   Record<
     FilterField,
-    readonly [keyof QueueFilter, (text: string, world: FilterContext) => FieldValue | Promise<FieldValue>]
+    readonly [keyof QueueFilter, (text: string, ctx: FilterContext) => FieldValue | Promise<FieldValue>]
   >
 > = {
   domain: ['domain', parseDomain],
@@ -68,13 +68,13 @@ interface FilterContext {
   readonly nowMs: number
 }
 
-export async function parseFilter(given: FilterInput, world: FilterContext): Promise<ParsedFilter> {
+export async function parseFilter(input: FilterInput, ctx: FilterContext): Promise<ParsedFilter> {
   const filter: Record<string, string> = {}
   const details: Detail[] = []
-  for (const [field, text] of Object.entries(given) as [FilterField, string | undefined][]) {
+  for (const [field, text] of Object.entries(input) as [FilterField, string | undefined][]) {
     if (text === undefined) continue
-    const [name, read] = PARSERS[field]
-    const value = await read(text.trim(), world)
+    const [name, parse] = PARSERS[field]
+    const value = await parse(text.trim(), ctx)
     if (typeof value === 'string') filter[name] = value
     else details.push({ path: field, message: value.wrong })
   }
@@ -86,12 +86,12 @@ export type ParsedSuspendable =
   | { readonly ok: false; readonly details: readonly Detail[] }
 
 /** Parses what to suspend or resume: exactly one of the kinds; a domain may be `*`. */
-export async function parseSuspendable(given: FilterInput, db: Queryable): Promise<ParsedSuspendable> {
-  const named = (['domain', 'site', 'workspace', 'campaign'] as const).filter((kind) => given[kind] !== undefined)
+export async function parseSuspendable(input: FilterInput, db: Queryable): Promise<ParsedSuspendable> {
+  const named = (['domain', 'site', 'workspace', 'campaign'] as const).filter((kind) => input[kind] !== undefined)
   const [kind] = named
   if (kind === undefined || named.length > 1)
     return { ok: false, details: [{ path: '', message: 'give one of domain, site, workspace, campaign' }] }
-  const text = given[kind] ?? ''
+  const text = input[kind] ?? ''
   if (kind === 'domain' && text.trim() === '*') return { ok: true, stopped: { kind, subject: '*' } }
   const read = await parseFilter({ [kind]: text }, { db, nowMs: 0 })
   if (!read.ok) return read

@@ -28,7 +28,7 @@ export interface AccessTokens {
   /** `refused`: a token that the SMTP server rejected although it has not expired; `aheadMs`: minimum validity. */
   find(
     account: OAuthAccount,
-    wanted?: { readonly refused?: string | null; readonly aheadMs?: number },
+    required?: { readonly refused?: string | null; readonly aheadMs?: number },
   ): Promise<AccessTokenResult>
 }
 
