@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { assert } from 'chai'
-import { PARTS } from '#bin/commands/compile.ts'
+import { MODULES } from '#bin/commands/compile.ts'
 
 const PROGRAM = join(import.meta.dirname, 'mailstead')
 /** Stands for the real one: says that it ran, and writes the stamp as bin/setup.mjs does. */
@@ -169,7 +169,7 @@ describe('mailstead', function () {
     )
     assert.ok(threads.length > 3)
     assert.deepEqual(
-      threads.filter((file) => !PARTS.includes(`#${file}`)),
+      threads.filter((file) => !MODULES.includes(`#${file}`)),
       [],
     )
   })

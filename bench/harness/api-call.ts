@@ -1,11 +1,11 @@
-/** Single requests to the API that is measured, outside of the measurements. */
+/** Sends single requests to the measured API, outside of the measurements. */
 import type { Readable } from 'node:stream'
-import { Trouble } from '#bin/supervisor/user-error.ts'
-import type { Admin } from './mailstead.ts'
+import { UserError } from '#bin/supervisor/user-error.ts'
+import type { AdminAccess } from './mailstead.ts'
 
-/** `data` of the answer below /api/v1/public; a stream is sent as CSV. Throws Trouble when it is refused. */
+/** Returns `data` of the response. `path` is below /api/v1/public; a stream is sent as CSV. Throws UserError when it is refused. */
 export async function call<T>(
-  { url, key }: Admin,
+  { url, key }: AdminAccess,
   method: string,
   path: string,
   body: string | Readable | null,
@@ -19,6 +19,6 @@ export async function call<T>(
     headers,
     ...(body === null ? {} : { body, duplex: 'half' }),
   })
-  if (!response.ok) throw new Trouble(`${method} ${path} was answered ${response.status}: ${await response.text()}`)
+  if (!response.ok) throw new UserError(`${method} ${path} returned ${response.status}: ${await response.text()}`)
   return ((await response.json()) as { data: T }).data
 }

@@ -1,7 +1,8 @@
 /**
- * The bare stack, for the API to be measured against: Koa, its router, koa-body and zod as anyone would put them together, without keys,
- * limits, stores or anything else of ours. It parses and validates the same requests and answers JSON of the same size: to a send what ours
- * answers, with the sender, recipients and subject of the request in it; to a read a sample of our answer, turned into JSON each time.
+ * The bare stack that the API is compared with: Koa, its router, koa-body and zod, without keys, limits, stores or any
+ * other part of Mailstead. It parses and validates the same requests and returns JSON of the same size: for a send the
+ * fields of Mailstead's response with the sender, recipients and subject of the request, for a read a sample of
+ * Mailstead's response, serialized each time.
  */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -10,8 +11,8 @@ import Koa from 'koa'
 import { koaBody } from 'koa-body'
 import { z } from 'zod'
 
-/** What ours answered to the request with this path, its query left out. */
-export type Samples = Readonly<Record<string, object>>
+/** Mailstead's responses by request path, without the query. */
+export type SampleResponses = Readonly<Record<string, object>>
 
 const address = z.email()
 const sendBody = z.object({
@@ -43,36 +44,36 @@ const readQuery = z.object({
 })
 
 /** The methods of the bare server's process (`remote.ts`). */
-export function createBare() {
+export function createBareServer() {
   return { listen }
 }
 
-/** Serves the paths of the samples: POST below /send-email/, GET elsewhere. Answers the port. */
-async function listen(samples: Samples): Promise<number> {
+/** Serves the paths of the samples: POST below /send-email/, GET elsewhere. Returns the port. */
+async function listen(samples: SampleResponses): Promise<number> {
   const router = new Router()
   for (const [path, sample] of Object.entries(samples)) {
-    if (path.includes('/send-email/')) router.post(path, (koa) => answerSend(koa, sample))
-    else router.get(path, (koa) => answerRead(koa, sample))
+    if (path.includes('/send-email/')) router.post(path, (koa) => respondToSend(koa, sample))
+    else router.get(path, (koa) => respondToRead(koa, sample))
   }
   const server = new Koa().use(koaBody()).use(router.routes()).listen(0, '127.0.0.1')
   await once(server, 'listening')
   return (server.address() as AddressInfo).port
 }
 
-function answerSend(koa: Koa.Context, sample: object): void {
+function respondToSend(koa: Koa.Context, sample: object): void {
   const result = sendBody.safeParse(koa.request.body)
-  if (!result.success) return refuse(koa, result.error)
+  if (!result.success) return respondInvalid(koa, result.error)
   const { from, to, subject } = result.data
   koa.body = { ...sample, from, to, subject, created_at: new Date().toISOString() }
 }
 
-function answerRead(koa: Koa.Context, sample: object): void {
+function respondToRead(koa: Koa.Context, sample: object): void {
   const result = readQuery.safeParse(koa.query)
-  if (!result.success) return refuse(koa, result.error)
+  if (!result.success) return respondInvalid(koa, result.error)
   koa.body = sample
 }
 
-function refuse(koa: Koa.Context, error: z.ZodError): void {
+function respondInvalid(koa: Koa.Context, error: z.ZodError): void {
   koa.status = 400
   koa.body = { success: false, error: 'VALIDATION_ERROR', message: error.message }
 }

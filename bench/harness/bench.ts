@@ -1,22 +1,22 @@
 /**
- * What every scenario is given: the sizes, the sink, Mailstead when it takes
- * part, and where progress is told. Built once in `main.ts`.
+ * What every scenario receives: the sizes, the sinks, Mailstead where it is
+ * measured, and a function that prints progress. `main.ts` creates it once.
  */
 import type { Contender } from './contender.ts'
 import type { Mailstead } from './mailstead.ts'
-import type { Sizes } from './options.ts'
+import type { BenchSizes } from './options.ts'
 import type { Remote } from './remote.ts'
 
-export interface Receiver {
+export interface BenchReceiver {
   readonly sink: Remote<'sink'>
   readonly port: number
 }
 
 export interface Bench {
-  readonly sizes: Sizes
-  /** Takes the mail of the usual site, and of another one. */
-  readonly receiver: Receiver
-  readonly otherReceiver: Receiver
+  readonly sizes: BenchSizes
+  /** Receives the mail of the usual site; `otherReceiver` that of a second one. */
+  readonly receiver: BenchReceiver
+  readonly otherReceiver: BenchReceiver
   readonly references: readonly Contender[]
   say(line: string): void
 }

@@ -1,10 +1,10 @@
 /**
- * The one clock of the benchmark: milliseconds of CLOCK_MONOTONIC, the same in
- * every process of this machine, so a time taken by the load generator and one
- * taken by the sink can be subtracted. Wall-clock steps do not disturb it.
+ * The clock of the benchmark: milliseconds of CLOCK_MONOTONIC, the same in
+ * every process of this machine. Times of the load generator and of the sink
+ * can therefore be subtracted. Changes of the wall clock do not affect it.
  */
 
-/** Milliseconds with a fraction; only differences mean something. */
+/** Milliseconds with a fraction; only differences are meaningful. */
 export function monotonicMs(): number {
   const [seconds, nanoseconds] = process.hrtime()
   return seconds * 1000 + nanoseconds / 1e6

@@ -13,12 +13,12 @@ describe('parseStat', () => {
   }
 
   for (const text of ['', '123 (node', '123 (node) S 45']) {
-    it(`gives nothing for "${text}"`, () => assert.strictEqual(parseStat(text), null))
+    it(`returns null for "${text}"`, () => assert.strictEqual(parseStat(text), null))
   }
 })
 
 describe('the CPU of the machine', () => {
-  it('holds the CPU of this process', () => {
+  it('includes the CPU time of this process', () => {
     const before = machineCpuMs()
     const own = process.cpuUsage().user
     while (process.cpuUsage().user - own < 100_000) Math.sqrt(own)
@@ -27,8 +27,8 @@ describe('the CPU of the machine', () => {
 })
 
 describe('process trees', () => {
-  it('follow a process, its children and those that ended', async () => {
-    // The first inner shell burns CPU and ends; the second stays, as a child, until its input ends.
+  it('include a process, its children and children that ended', async () => {
+    // The first inner shell uses CPU and ends; the second stays, as a child, until its input ends.
     const script = 'sh -c "i=0; while [ \\$i -lt 300000 ]; do i=\\$((i+1)); done"; sh -c "echo up; read x; :"; :'
     const shell = spawn('/bin/sh', ['-c', script], { stdio: ['pipe', 'pipe', 'ignore'] })
     await once(shell.stdout, 'data')

@@ -1,27 +1,27 @@
 /**
  * CPU time and peak memory of process trees, read from /proc: user and system
- * time of every living descendant, and of the ended ones that a parent waited
+ * time of every running descendant, and of the ended ones that a parent waited
  * for (PostgreSQL's backends, Haraka's workers, Postfix's daemons). A process
- * that vanishes while it is read counts as nothing; without /proc (not Linux)
- * every figure is zero and the report says so.
+ * that ends while it is read counts as zero; without /proc (not Linux) every
+ * value is zero and the report says so.
  */
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 
-export interface Usage {
+export interface ProcessUsage {
   /** User and system time of the whole tree since its start. */
   readonly cpuMs: number
-  /** VmHWM of the biggest process in the tree. */
+  /** VmHWM of the largest process in the tree. */
   readonly peakKb: number
 }
 
-/** What a process is called in the tables, and the pid at the root of its tree. */
-export type Groups = Readonly<Record<string, number>>
-export type Usages = Readonly<Record<string, Usage>>
+/** The pid at the root of each process tree, by its name in the tables. */
+export type ProcessGroups = Readonly<Record<string, number>>
+export type GroupUsage = Readonly<Record<string, ProcessUsage>>
 
-/** USER_HZ: what /proc counts in. 100 on every Linux that Node runs on, whatever the kernel's own tick. */
+/** The unit of /proc (USER_HZ): 100 a second on every Linux that Node runs on, whatever the kernel's own tick. */
 const TICK_MS = 10
 
-interface Process {
+interface ProcessStat {
   readonly pid: number
   readonly parent: number
   readonly own: number
@@ -29,7 +29,7 @@ interface Process {
 }
 
 /** One reading of all groups. */
-export function readUsage(groups: Groups): Usages {
+export function readUsage(groups: ProcessGroups): GroupUsage {
   const processes = listProcesses()
   return Object.fromEntries(
     Object.entries(groups).map(([name, root]) => {
@@ -40,12 +40,12 @@ export function readUsage(groups: Groups): Usages {
   )
 }
 
-/** CPU of the processes that this one started, waited for and saw end. */
+/** CPU time of the ended child processes that this process waited for. */
 export function reapedCpuMs(): number {
   return (readProcess(process.pid)?.reaped ?? 0) * TICK_MS
 }
 
-/** CPU that all processes of the machine used since it booted, and what a virtual machine's host kept for others. */
+/** CPU time of all processes of the machine since it booted, and the time a virtual machine's host gave to others. */
 export function machineCpuMs(): number {
   try {
     const [total = ''] = readFileSync('/proc/stat', 'latin1').split('\n', 1)
@@ -56,25 +56,25 @@ export function machineCpuMs(): number {
   }
 }
 
-/** Starts VmHWM anew, so that a peak belongs to the scenario that follows. Needs the rights of the process' user. */
-export function resetPeaks(groups: Groups): void {
+/** Resets VmHWM, so that the peak belongs to the next scenario. Needs the permissions of the process's user. */
+export function resetPeaks(groups: ProcessGroups): void {
   const processes = listProcesses()
   for (const { pid } of Object.values(groups).flatMap((root) => treeOf(root, processes))) {
     try {
       writeFileSync(`/proc/${pid}/clear_refs`, '5')
     } catch {
-      // Another user's process: its peak is then the one since its start, which is no smaller.
+      // Another user's process: its peak stays the one since its start, which is not smaller.
     }
   }
 }
 
-/** The pids of a process and its descendants, parents first; empty when it is gone. */
+/** The pids of a process and its descendants, parents first; empty when it has ended. */
 export function pidsOf(root: number): number[] {
   return treeOf(root, listProcesses()).map(({ pid }) => pid)
 }
 
-/** Fields of /proc/<pid>/stat (proc_pid_stat(5)), in ticks. The command's name may hold blanks and parentheses. */
-export function parseStat(text: string): Process | null {
+/** Fields of /proc/<pid>/stat (proc_pid_stat(5)), in ticks. The command name may contain spaces and parentheses. */
+export function parseStat(text: string): ProcessStat | null {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   const [parent = 0, utime = 0, stime = 0, cutime = 0, cstime = Number.NaN] = [1, 11, 12, 13, 14].map((index) =>
     Number(fields[index]),
@@ -83,7 +83,7 @@ export function parseStat(text: string): Process | null {
   return pid > 0 && Number.isFinite(cstime) ? { pid, parent, own: utime + stime, reaped: cutime + cstime } : null
 }
 
-function listProcesses(): Process[] {
+function listProcesses(): ProcessStat[] {
   try {
     return readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name))
@@ -93,7 +93,7 @@ function listProcesses(): Process[] {
   }
 }
 
-function readProcess(pid: number): Process | null {
+function readProcess(pid: number): ProcessStat | null {
   try {
     return parseStat(readFileSync(`/proc/${pid}/stat`, 'latin1'))
   } catch {
@@ -101,7 +101,7 @@ function readProcess(pid: number): Process | null {
   }
 }
 
-function treeOf(root: number, processes: readonly Process[]): Process[] {
+function treeOf(root: number, processes: readonly ProcessStat[]): ProcessStat[] {
   const tree = processes.filter(({ pid }) => pid === root)
   for (const { pid } of tree) tree.push(...processes.filter(({ parent }) => parent === pid))
   return tree

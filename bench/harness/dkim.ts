@@ -1,8 +1,8 @@
 /**
- * The key that the reference servers sign with, and the proof that a server
- * really signed: the latest message at the sink is checked with mailauth
- * against the published key. A benchmark of signing servers in which one does
- * not sign would be worth nothing, so a bad signature fails the run.
+ * The key that the reference servers sign with, and the check that a server
+ * really signed: mailauth verifies the latest message at the sink with the
+ * published key. A comparison with a server that does not sign is worthless,
+ * so a missing or bad signature fails the run.
  */
 import { generateKeyPairSync } from 'node:crypto'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
@@ -18,7 +18,7 @@ export interface DkimKey {
   readonly record: string
 }
 
-export function makeDkimKey(): DkimKey {
+export function generateDkimKey(): DkimKey {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', {
     modulusLength: 2048,
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
@@ -28,10 +28,10 @@ export function makeDkimKey(): DkimKey {
 }
 
 /**
- * What is wrong with the signatures of a message; null when it has an RSA one of 2048 bits and all are good.
+ * Returns what is wrong with the signatures of a message; null when all are valid and one is RSA with 2048 bits.
  * `records` are TXT records by name.
  */
-export async function judgeSignature(
+export async function verifySignature(
   message: Uint8Array,
   records: Readonly<Record<string, string>>,
 ): Promise<string | null> {
@@ -43,12 +43,13 @@ export async function judgeSignature(
       return [[record]]
     },
   })
-  if (results.length === 0) return 'it has no DKIM signature'
+  if (results.length === 0) return 'the message has no DKIM signature'
   const bad = results.find(({ status }) => status.result !== 'pass')
   if (bad) {
     const { signingDomain, algo, status } = bad
-    return `the DKIM signature of ${signingDomain} (${algo}) is judged ${status.result}: ${status.comment ?? 'no reason given'}`
+    const reason = status.comment ?? 'no reason given'
+    return `the DKIM signature of ${signingDomain} (${algo}) has the result ${status.result}: ${reason}`
   }
   const rsa = results.find(({ algo }) => algo === 'rsa-sha256')
-  return rsa === undefined ? 'it has no RSA signature' : null
+  return rsa === undefined ? 'the message has no RSA signature' : null
 }

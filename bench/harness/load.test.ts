@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { assert } from 'chai'
-import { parseAnswer } from './http-line.ts'
+import { parseResponse } from './http-connection.ts'
 import { createLoad } from './load.ts'
 
 interface Seen {
@@ -38,7 +38,7 @@ function batch(port: number, count: number) {
 }
 
 describe('the HTTP load', () => {
-  it('sends every number once, in recipient and body, over kept connections', async () => {
+  it('sends every number once, in recipient and body, over keep-alive connections', async () => {
     const seen: Seen[] = []
     const ports = new Set<number | undefined>()
     const server = await serve((request, response, json) => {
@@ -55,17 +55,17 @@ describe('the HTTP load', () => {
     assert.deepEqual(new Set(seen.map(({ json }) => json.to[0])), new Set(wanted))
     assert.strictEqual(seen.length, 40)
     for (const { json, key, path } of seen) {
-      assert.ok(json.text.includes(`letter number ${json.to[0]?.slice(1, 10)}.`))
+      assert.ok(json.text.includes(`message number ${json.to[0]?.slice(1, 10)}.`))
       assert.strictEqual(json.text.length, 4096)
       assert.ok(json.text.split('\n').every((line) => line.length < 78))
       assert.deepEqual([key, path], ['Bearer k', '/send'])
     }
   })
 
-  it('asks for each path in turn', async () => {
-    const asked: string[] = []
+  it('requests the paths in turn', async () => {
+    const requested: string[] = []
     const server = await serve((request, response) => {
-      asked.push(`${request.method} ${request.url} ${request.headers.authorization}`)
+      requested.push(`${request.method} ${request.url} ${request.headers.authorization}`)
       response.end('{"n":1}')
     })
     const result = await createLoad().get(
@@ -74,10 +74,10 @@ describe('the HTTP load', () => {
     )
     server.close()
     assert.deepEqual([result.accepted, result.sample], [6, '{"n":1}'])
-    assert.deepEqual(asked.toSorted(), [...Array(3).fill('GET /a?id=1 Bearer k'), ...Array(3).fill('GET /b Bearer k')])
+    assert.deepEqual(requested.toSorted(), [...Array(3).fill('GET /a?id=1 Bearer k'), ...Array(3).fill('GET /b Bearer k')])
   })
 
-  it('counts refusals and shows the first', async () => {
+  it('counts only accepted messages and returns the first error', async () => {
     const server = await serve((_request, response) => {
       response.statusCode = 403
       response.write('{"error":')
@@ -86,16 +86,16 @@ describe('the HTTP load', () => {
     const result = await createLoad().post(batch(server.port, 3), 1)
     server.close()
     assert.strictEqual(result.accepted, 0)
-    assert.match(result.refusal ?? '', /^403 .*FORBIDDEN/s)
+    assert.match(result.firstError ?? '', /^403 .*FORBIDDEN/s)
   })
 
-  it('fails when the server goes away', async () => {
+  it('fails when the server closes the connection', async () => {
     const server = await serve((request) => request.socket.destroy())
     await assert.isRejected(createLoad().post(batch(server.port, 3), 1))
     server.close()
   })
 
-  it('sends probes at their moments although answers are late', async () => {
+  it('sends probes on schedule although responses are late', async () => {
     const server = await serve((_request, response) => {
       setTimeout(() => response.end('{}'), 30)
     })
@@ -121,6 +121,6 @@ describe('parseAnswer', () => {
       { status: 200, text: '2\r\n{}\r\n0\r\n\r\n' },
     ],
   ] as const) {
-    it(JSON.stringify(text), () => assert.deepEqual(parseAnswer(text), expected))
+    it(JSON.stringify(text), () => assert.deepEqual(parseResponse(text), expected))
   }
 })

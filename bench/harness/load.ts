@@ -1,19 +1,19 @@
 /**
- * The load on the REST API: so many connections, each sending its next message
- * (`post`) or question (`get`) when the last is answered, or one message
- * (`probe`) or question (`getAtPace`) at fixed moments whatever the answers do.
- * Nothing is sent twice: an answer that is neither 2xx nor 3xx is counted and
- * shown, and a lost connection fails the measurement.
+ * The load generator for the REST API. `post` and `get` send the next request of
+ * a connection when the response to the last one has arrived; `probe` and
+ * `getAtRate` send at fixed times, however late the responses are. No request is
+ * repeated: a response other than 2xx and 3xx is not counted as accepted and the
+ * first one is returned; a lost connection fails the measurement.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Answer, getRequest, type HttpLine, openLine, sendRequest, type Target } from './http-line.ts'
-import { createStencil, letterJson } from './sample-message.ts'
+import { type HttpResponse, getRequest, type HttpConnection, openConnection, sendRequest, type HttpTarget } from './http-connection.ts'
+import { createTemplate, messageJson } from './sample-message.ts'
 import { monotonicMs } from './clock.ts'
 import { percentile } from './stats.ts'
 
-/** What to send; the messages carry the numbers from `from` on. */
+/** The messages to send; they are numbered from `from` on. */
 interface Batch {
-  readonly target: Target
+  readonly target: HttpTarget
   readonly path: string
   readonly sender: string
   readonly site: string
@@ -21,9 +21,9 @@ interface Batch {
   readonly count: number
 }
 
-/** What to ask for; the paths take turns. */
-interface Questions {
-  readonly target: Target
+/** The GET requests to send; the paths are requested in turn. */
+interface GetRequests {
+  readonly target: HttpTarget
   readonly paths: readonly string[]
   readonly count: number
 }
@@ -33,22 +33,22 @@ export interface PostResult {
   readonly startedAt: number
   readonly endedAt: number
   readonly accepted: number
-  /** The first answer that was not 2xx, for the person who reads the failure. */
-  readonly refusal: string | null
-  /** The text of the first answer that was 2xx. */
+  /** The first response that was neither 2xx nor 3xx, for the error message. */
+  readonly firstError: string | null
+  /** The body of the first accepted response. */
   readonly sample: string
   readonly p50Ms: number
   readonly p99Ms: number
 }
 
-/** Times from the moment that a question was due: what waited for a connection, or for this process, is in them. */
-export interface PacedResult {
+/** Times since the request was due: they include waiting for a free connection and for this process. */
+export interface FixedRateResult {
   readonly accepted: number
-  readonly refusal: string | null
+  readonly firstError: string | null
   readonly p50Ms: number
   readonly p99Ms: number
-  /** How much of it was before the question left: this process was late, or no connection was free. */
-  readonly lateP99Ms: number
+  /** The part before the request was sent: this process was late, or no connection was free. */
+  readonly startDelayP99Ms: number
 }
 
 /** One timed message. */
@@ -61,139 +61,139 @@ export interface Probe {
 
 /** The methods of the load's process (`remote.ts`). */
 export function createLoad() {
-  return { post, get, getAtPace, probe }
+  return { post, get, getAtRate, probe }
 }
 
 async function post(batch: Batch, connections: number): Promise<PostResult> {
-  const lines = await openLines(batch, Math.min(connections, batch.count))
-  return drive(
-    lines.map(({ line, fill }) => ({ line, requestOf: (index: number) => fill(batch.from + index) })),
+  const opened = await openConnections(batch, Math.min(connections, batch.count))
+  return sendSequentially(
+    opened.map(({ http, fill }) => ({ http, requestOf: (index: number) => fill(batch.from + index) })),
     batch.count,
   )
 }
 
-async function get({ target, paths, count }: Questions, connections: number): Promise<PostResult> {
-  const requestOf = requestsOf(target, paths)
-  const lines = await Promise.all(Array.from({ length: Math.min(connections, count) }, () => openLine(target.port)))
-  return drive(
-    lines.map((line) => ({ line, requestOf })),
+async function get({ target, paths, count }: GetRequests, connections: number): Promise<PostResult> {
+  const requestOf = requestsFor(target, paths)
+  const opened = await Promise.all(Array.from({ length: Math.min(connections, count) }, () => openConnection(target.port)))
+  return sendSequentially(
+    opened.map((http) => ({ http, requestOf })),
     count,
   )
 }
 
-function requestsOf(target: Target, paths: readonly string[]): (index: number) => Buffer {
+function requestsFor(target: HttpTarget, paths: readonly string[]): (index: number) => Buffer {
   const requests = paths.map((path) => Buffer.from(getRequest(target, path)))
   return (index) => requests[index % requests.length] ?? Buffer.alloc(0)
 }
 
-/** Most that are under way at once; more wait here. */
-const PACED_CONNECTIONS = 200
+/** Maximum of concurrent requests; further ones wait. */
+const FIXED_RATE_CONNECTIONS = 200
 
-/** So many questions a second, evenly, `count` in all. */
-async function getAtPace({ target, paths, count }: Questions, perSecond: number): Promise<PacedResult> {
-  const requestOf = requestsOf(target, paths)
-  const lines = await Promise.all(Array.from({ length: PACED_CONNECTIONS }, () => openLine(target.port)))
-  const tally = { accepted: 0, refusal: null as string | null, waits: [] as number[], late: [] as number[] }
+/** Sends `count` requests, evenly, `perSecond` a second. */
+async function getAtRate({ target, paths, count }: GetRequests, perSecond: number): Promise<FixedRateResult> {
+  const requestOf = requestsFor(target, paths)
+  const opened = await Promise.all(Array.from({ length: FIXED_RATE_CONNECTIONS }, () => openConnection(target.port)))
+  const tally = { accepted: 0, firstError: null as string | null, waits: [] as number[], late: [] as number[] }
   const startedAt = monotonicMs()
   const dueAt = (index: number): number => startedAt + (index * 1000) / perSecond
-  const free = [...lines]
-  const underWay: Promise<void>[] = []
+  const free = [...opened]
+  const pending: Promise<void>[] = []
   const isDue = (index: number): boolean => index < count && dueAt(index) <= monotonicMs()
-  const ask = async (line: HttpLine, index: number): Promise<void> => {
+  const sendOn = async (http: HttpConnection, index: number): Promise<void> => {
     tally.late.push(monotonicMs() - dueAt(index))
-    const answer = await line.request(requestOf(index))
+    const response = await http.request(requestOf(index))
     tally.waits.push(monotonicMs() - dueAt(index))
-    free.push(line)
-    if (isAccepted(answer)) tally.accepted++
-    else tally.refusal ??= refusalOf(answer)
+    free.push(http)
+    if (isAccepted(response)) tally.accepted++
+    else tally.firstError ??= describeError(response)
   }
   for (let next = 0; next < count; await sleep(1)) {
     while (isDue(next)) {
-      // the one that rested longest: a server ends connections that are opened and not used
-      const line = free.shift()
-      if (line === undefined) break
-      underWay.push(ask(line, next++))
+      // the one that was idle longest: a server closes connections that are not used
+      const http = free.shift()
+      if (http === undefined) break
+      pending.push(sendOn(http, next++))
     }
   }
-  await Promise.all(underWay)
-  lines.forEach((line) => line.close())
-  const { accepted, refusal, waits, late } = tally
+  await Promise.all(pending)
+  opened.forEach((http) => http.close())
+  const { accepted, firstError, waits, late } = tally
   return {
     accepted,
-    refusal,
+    firstError,
     p50Ms: percentile(waits, 50),
     p99Ms: percentile(waits, 99),
-    lateP99Ms: percentile(late, 99),
+    startDelayP99Ms: percentile(late, 99),
   }
 }
 
-interface Driven {
-  readonly line: HttpLine
+interface RequestSource {
+  readonly http: HttpConnection
   readonly requestOf: (index: number) => Buffer
 }
 
-/** One request after the other on each connection, `count` in all. */
-async function drive(connections: readonly Driven[], count: number): Promise<PostResult> {
-  const tally = { next: 0, accepted: 0, refusal: null as string | null, sample: '', waits: [] as number[] }
+/** Sends one request after the other on each connection, `count` in total. */
+async function sendSequentially(connections: readonly RequestSource[], count: number): Promise<PostResult> {
+  const tally = { next: 0, accepted: 0, firstError: null as string | null, sample: '', waits: [] as number[] }
   const startedAt = monotonicMs()
   await Promise.all(
-    connections.map(async ({ line, requestOf }) => {
+    connections.map(async ({ http, requestOf }) => {
       while (tally.next < count) {
         const sentAt = monotonicMs()
-        const answer = await line.request(requestOf(tally.next++))
+        const response = await http.request(requestOf(tally.next++))
         tally.waits.push(monotonicMs() - sentAt)
-        if (isAccepted(answer)) {
-          if (tally.accepted++ === 0) tally.sample = answer.text
-        } else tally.refusal ??= refusalOf(answer)
+        if (isAccepted(response)) {
+          if (tally.accepted++ === 0) tally.sample = response.text
+        } else tally.firstError ??= describeError(response)
       }
     }),
   )
   const endedAt = monotonicMs()
-  connections.forEach(({ line }) => line.close())
-  const { accepted, refusal, sample, waits } = tally
-  return { startedAt, endedAt, accepted, refusal, sample, p50Ms: percentile(waits, 50), p99Ms: percentile(waits, 99) }
+  connections.forEach(({ http }) => http.close())
+  const { accepted, firstError, sample, waits } = tally
+  return { startedAt, endedAt, accepted, firstError, sample, p50Ms: percentile(waits, 50), p99Ms: percentile(waits, 99) }
 }
 
-/** Sends one message every `intervalMs`; the connections take turns, so a slow answer delays no later message. */
+/** Sends one message every `intervalMs`, on each connection in turn: a slow response does not delay the next message. */
 async function probe(batch: Batch, intervalMs: number): Promise<Probe[]> {
-  const lines = await openLines(batch, Math.min(20, batch.count))
+  const opened = await openConnections(batch, Math.min(20, batch.count))
   const startedAt = monotonicMs()
   const probes: Promise<Probe>[] = []
   for (let index = 0; index < batch.count; index++) {
     await sleep(Math.max(0, startedAt + index * intervalMs - monotonicMs()))
-    const connection = lines[index % lines.length]
+    const connection = opened[index % opened.length]
     if (connection !== undefined) probes.push(sendProbe(connection, batch.from + index))
   }
   const done = await Promise.all(probes)
-  lines.forEach(({ line }) => line.close())
+  opened.forEach(({ http }) => http.close())
   return done
 }
 
-interface Connection {
-  readonly line: HttpLine
+interface MessageConnection {
+  readonly http: HttpConnection
   readonly fill: (number: number) => Buffer
 }
 
-async function sendProbe({ line, fill }: Connection, number: number): Promise<Probe> {
+async function sendProbe({ http, fill }: MessageConnection, number: number): Promise<Probe> {
   const sentAt = monotonicMs()
-  const answer = await line.request(fill(number))
-  return { number, sentAt, acceptedAt: isAccepted(answer) ? monotonicMs() : 0 }
+  const response = await http.request(fill(number))
+  return { number, sentAt, acceptedAt: isAccepted(response) ? monotonicMs() : 0 }
 }
 
-async function openLines({ target, path, sender, site }: Batch, count: number): Promise<Connection[]> {
-  const request = sendRequest(target, path, letterJson(sender, site))
+async function openConnections({ target, path, sender, site }: Batch, count: number): Promise<MessageConnection[]> {
+  const request = sendRequest(target, path, messageJson(sender, site))
   return Promise.all(
     Array.from({ length: count }, async () => {
-      const stencil = createStencil(request)
-      return { line: await openLine(target.port), fill: (number: number) => stencil.fill(number) }
+      const template = createTemplate(request)
+      return { http: await openConnection(target.port), fill: (number: number) => template.fill(number) }
     }),
   )
 }
 
-function isAccepted({ status }: Answer): boolean {
-  return status >= 200 && status < 400 // a redirect is what a link is asked for
+function isAccepted({ status }: HttpResponse): boolean {
+  return status >= 200 && status < 400 // a tracked link responds with a redirect
 }
 
-function refusalOf({ status, text }: Answer): string {
+function describeError({ status, text }: HttpResponse): string {
   return `${status} ${text.slice(0, 300)}`
 }

@@ -1,26 +1,26 @@
 /**
- * Where the figures come from: a line about the machine and the versions, for
- * the head of the report and the JSON file. Figures of different machines are
- * not comparable; ratios of one run are.
+ * Describes the machine and the versions, for the head of the report and the
+ * JSON file. Results of different machines cannot be compared; ratios within
+ * one run can.
  */
 import { execFileSync } from 'node:child_process'
 import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os'
 import { fileURLToPath } from 'node:url'
 
-export interface Machine {
+export interface MachineInfo {
   readonly cpu: string
   readonly cores: number
   readonly memoryGb: number
   readonly kernel: string
   readonly node: string
-  /** The commit that is measured; '' when that is not known. */
+  /** The measured commit; '' when unknown. */
   readonly commit: string
-  /** Load average of the last minute before the start: much above 0, others use the machine. */
+  /** Load average of the minute before the start; well above 0 means that other processes use the machine. */
   readonly loadBefore: number
   readonly isDiskInMemory: boolean
 }
 
-export function describeMachine(isDiskInMemory: boolean): Machine {
+export function describeMachine(isDiskInMemory: boolean): MachineInfo {
   return {
     cpu: cpus()[0]?.model.trim() ?? 'unknown',
     cores: availableParallelism(),

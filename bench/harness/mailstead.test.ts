@@ -1,7 +1,7 @@
 import { assert } from 'chai'
 import { dkimRecordsIn } from './mailstead.ts'
 
-describe('the DKIM records in the answer of `domain add`', () => {
+describe('the DKIM records in the output of `domain add`', () => {
   const cases: readonly { name: string; answer: unknown; records: Record<string, string> }[] = [
     {
       name: 'none',

@@ -1,20 +1,20 @@
 /**
- * Mailstead under measurement: its own command line makes the workspace, the
- * domain and the key, its processes run as in production with all mail routed
- * to the sink. Stores stay up between measurements, api, mta and worker are
- * started and stopped by them. Everything is as a user would have it, apart
- * from LOG_LEVEL=warn (the references are quiet too) unless that is given.
+ * Mailstead under measurement. Its own commands create the workspace, the domain
+ * and the keys; its processes run as in production, with all mail routed to the
+ * sink. PostgreSQL and Redis run until the end; each measurement starts and stops
+ * api, mta and worker. All settings are the defaults except LOG_LEVEL=warn (the
+ * references log warnings only, too), unless the environment sets them.
  */
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { Trouble } from '#bin/supervisor/user-error.ts'
+import { UserError } from '#bin/supervisor/user-error.ts'
 import { createEncryption, type Encryption } from '#src/crypto/encryption.ts'
 import type { Contender } from './contender.ts'
-import type { Crew, Started } from './worker-processes.ts'
-import { type Groups, readUsage } from './cpu.ts'
+import type { ProcessManager, StartedProcess } from './process-manager.ts'
+import { type ProcessGroups, readUsage } from './cpu.ts'
 import { SENDER, SENDER_DOMAIN } from './dkim.ts'
 import type { PostResult, Probe } from './load.ts'
 import { type Remote, startRemote } from './remote.ts'
@@ -27,41 +27,41 @@ export type Tier = 'instant' | 'high' | 'async' | 'bulk'
 
 export interface Mailstead {
   readonly describe: string
-  readonly admin: Admin
+  readonly admin: AdminAccess
   readonly dkimRecords: Readonly<Record<string, string>>
-  /** Takes mail from loopback without a login. */
+  /** Accepts mail from loopback without authentication. */
   readonly submissionPort: number
-  /** With its master key: links as it makes them. */
+  /** Uses Mailstead's master key, to create the same tracked links. */
   readonly encryption: Encryption
   /** The load generator's process. */
   readonly load: Remote<'load'>
-  /** Of all that runs now, stores included. */
-  groups(): Groups
-  /** `routes` is the transport map: a domain, or `*`, to a port of loopback, or an address and port. */
+  /** All running processes, PostgreSQL and Redis included. */
+  groups(): ProcessGroups
+  /** `routes` is the transport map: from a domain, or `*`, to a port on loopback, or to an address and port. */
   start(names: readonly ProcessName[], routes: Readonly<Record<string, number | string>>): Promise<void>
   stop(...names: readonly ProcessName[]): Promise<void>
-  /** Numbers for so many messages that no message of this run had before: the first of them. */
+  /** Reserves `count` message numbers that are new in this run. Returns the first. */
   reserve(count: number): number
-  /** 50 connections, each sending when it is answered. Throws Trouble when a message is refused. */
+  /** Sends over 50 connections, one request at a time each. Throws UserError when a message is refused. */
   post(tier: Tier, from: number, count: number, site?: string): Promise<PostResult>
-  /** One message at a time, every so often, to the usual site or another. Throws Trouble when one is refused. */
-  probe(order: ProbeOrder): Promise<Probe[]>
+  /** Sends one message per interval, to the usual site or another. Throws UserError when one is refused. */
+  probe(options: ProbeOptions): Promise<Probe[]>
 }
 
-/** Where the API is, and an Admin key with all scopes. */
-export interface Admin {
+/** The URL of the API, and an admin key with all scopes. */
+export interface AdminAccess {
   readonly url: string
   readonly key: string
 }
 
-export interface ProbeOrder {
+export interface ProbeOptions {
   readonly from: number
   readonly count: number
   readonly intervalMs: number
   readonly site?: string
 }
 
-interface Access {
+interface ProvisionedAccess {
   readonly key: string
   readonly adminKey: string
   readonly dkimRecords: Readonly<Record<string, string>>
@@ -70,9 +70,9 @@ interface Access {
 const WORKSPACE = 'bench'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const PROGRAM = join(ROOT, 'bin/mailstead')
-/** To the API, each with one request at a time. */
+/** Connections to the API, each with one request at a time. */
 export const CONNECTIONS = 50
-/** Each role by itself: the others have nothing to do here and would need ports. */
+/** The mta runs one role per process: the other roles are not measured and would need ports. */
 const ARGS: Readonly<Record<ProcessName, readonly string[]>> = {
   api: ['api'],
   submission: ['mta', '--roles', 'submission'],
@@ -80,14 +80,14 @@ const ARGS: Readonly<Record<ProcessName, readonly string[]>> = {
   worker: ['worker'],
 }
 
-/** Starts the stores and makes what is needed to send. `profileDir` = where CPU profiles go. */
+/** Starts PostgreSQL and Redis, and creates workspace, domain and keys. CPU profiles go to `profileDir`. */
 export async function openMailstead(
-  crew: Crew,
+  manager: ProcessManager,
   profileDir: string | null,
   say: (line: string) => void,
 ): Promise<Mailstead> {
-  const dataDir = join(crew.dir, 'data')
-  const stores = await openBenchStores(crew, dataDir, say)
+  const dataDir = join(manager.dir, 'data')
+  const stores = await openBenchStores(manager, dataDir, say)
   const [port, submissionPort, ...others] = (await Promise.all(Array.from({ length: 4 }, freePort))) as [
     number,
     number,
@@ -96,8 +96,8 @@ export async function openMailstead(
   const env = { ...settings(stores, dataDir, port), ...submissionSettings([submissionPort, ...others]) }
   const access = await provision(env)
   const load = await startRemote('load')
-  crew.defer(() => load.end())
-  const running = new Map<ProcessName, Started>()
+  manager.defer(() => load.end())
+  const running = new Map<ProcessName, StartedProcess>()
   const target = { port, key: access.key }
   let nextNumber = 1
   return {
@@ -110,8 +110,8 @@ export async function openMailstead(
     groups: () => ({ ...Object.fromEntries([...running].map(([name, { pid }]) => [name, pid])), ...stores.groups }),
     start: async (names, routes) => {
       for (const name of names) {
-        const own = { ROUTES: routeMap(routes), ...profiling(profileDir, name) }
-        const started = await crew.start({ name, file: PROGRAM, args: ARGS[name], cwd: ROOT, env: { ...env, ...own } })
+        const perProcess = { ROUTES: routeMap(routes), ...profiling(profileDir, name) }
+        const started = await manager.start({ name, file: PROGRAM, args: ARGS[name], cwd: ROOT, env: { ...env, ...perProcess } })
         running.set(name, started)
         if (name === 'api') await waitUntil('the API being ready', () => isReady(port), started)
       }
@@ -122,15 +122,15 @@ export async function openMailstead(
     },
     reserve: (count) => (nextNumber += count) - count,
     post: async (tier, from, count, site = SITE) => {
-      const result = await load.post({ target, path: pathOf(tier), sender: SENDER, site, from, count }, CONNECTIONS)
+      const result = await load.post({ target, path: sendPath(tier), sender: SENDER, site, from, count }, CONNECTIONS)
       if (result.accepted < count)
-        throw new Trouble(`Mailstead refused ${count - result.accepted} of ${count} messages: ${result.refusal}`)
+        throw new UserError(`Mailstead refused ${count - result.accepted} of ${count} messages: ${result.firstError}`)
       return result
     },
     probe: async ({ intervalMs, site = SITE, ...numbers }) => {
-      const probes = await load.probe({ target, path: pathOf('instant'), sender: SENDER, site, ...numbers }, intervalMs)
+      const probes = await load.probe({ target, path: sendPath('instant'), sender: SENDER, site, ...numbers }, intervalMs)
       const refused = probes.filter(({ acceptedAt }) => acceptedAt === 0).length
-      if (refused > 0) throw new Trouble(`Mailstead refused ${refused} of ${probes.length} instant messages`)
+      if (refused > 0) throw new UserError(`Mailstead refused ${refused} of ${probes.length} instant messages`)
       return probes
     },
   }
@@ -147,7 +147,7 @@ function profiling(profileDir: string | null, name: ProcessName): Record<string,
   return profileDir === null ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${join(profileDir, name)}` }
 }
 
-/** Mailstead as one of the servers that are compared end to end. */
+/** Mailstead as one of the compared servers. */
 export function asContender(mailstead: Mailstead): Contender {
   return {
     name: 'Mailstead',
@@ -157,7 +157,7 @@ export function asContender(mailstead: Mailstead): Contender {
       await mailstead.start(['api', 'mta', 'worker'], { '*': sinkPort })
       return mailstead.groups()
     },
-    expect: (count) => ({ from: mailstead.reserve(count), count, isOwnLetter: true }),
+    expect: (count) => ({ from: mailstead.reserve(count), count, hasNumberedBody: true }),
     send: async ({ from, count }) => {
       const before = loadCpuMs(mailstead)
       const { startedAt, endedAt, p50Ms, p99Ms } = await mailstead.post('async', from, count)
@@ -171,7 +171,7 @@ function loadCpuMs({ load }: Mailstead): number {
   return readUsage({ load: load.pid })['load']?.cpuMs ?? 0
 }
 
-export function pathOf(tier: Tier): string {
+export function sendPath(tier: Tier): string {
   return `/api/v1/send-email/${tier}`
 }
 
@@ -201,18 +201,18 @@ function submissionSettings(ports: readonly number[]): Record<string, string> {
   }
 }
 
-/** Workspace, verified domain and key, made by the commands that an operator has. */
-async function provision(env: Readonly<Record<string, string>>): Promise<Access> {
+/** Creates the workspace, a verified domain and keys with the operator's commands. */
+async function provision(env: Readonly<Record<string, string>>): Promise<ProvisionedAccess> {
   const command = (...args: string[]): Promise<string> => runCommand(args, env)
-  const ask = async <T>(...args: string[]): Promise<T> => JSON.parse(await command(...args, '--json')) as T
-  await command('compile') // as `start` does: a process that compiles for itself has other figures
+  const runJson = async <T>(...args: string[]): Promise<T> => JSON.parse(await command(...args, '--json')) as T
+  await command('compile') // as `start` does: a process that has to compile the code first gives other results
   await command('migrate')
-  const workspace = await ask<{ id: string }>('workspace', 'create', '--name', WORKSPACE, '--plan', 'enterprise')
-  const domain = await ask<unknown>('domain', 'add', '--workspace', workspace.id, SENDER_DOMAIN)
+  const workspace = await runJson<{ id: string }>('workspace', 'create', '--name', WORKSPACE, '--plan', 'enterprise')
+  const domain = await runJson<unknown>('domain', 'add', '--workspace', workspace.id, SENDER_DOMAIN)
   await command('domain', 'verify', SENDER_DOMAIN, '--trust')
   const owner = ['--workspace', workspace.id, '--domain', SENDER_DOMAIN]
-  const key = await ask<{ secret_key: string }>('key', 'create', '--type', 'regular', ...owner)
-  const admin = await ask<{ secret_key: string }>(
+  const key = await runJson<{ secret_key: string }>('key', 'create', '--type', 'regular', ...owner)
+  const admin = await runJson<{ secret_key: string }>(
     'key',
     'create',
     '--type',
@@ -229,12 +229,12 @@ async function runCommand(args: readonly string[], env: Readonly<Record<string, 
   try {
     return (await promisify(execFile)(PROGRAM, args, { env, cwd: ROOT })).stdout
   } catch (error) {
-    const told = error instanceof Error && 'stderr' in error ? String(error.stderr) : String(error)
-    throw new Trouble(`mailstead ${args.join(' ')} failed: ${told.trim()}`)
+    const output = error instanceof Error && 'stderr' in error ? String(error.stderr) : String(error)
+    throw new UserError(`mailstead ${args.join(' ')} failed: ${output.trim()}`)
   }
 }
 
-/** The TXT records of DKIM keys, wherever they are in the answer of `domain add`. */
+/** The TXT records of DKIM keys, wherever they are in the output of `domain add`. */
 export function dkimRecordsIn(value: unknown): Record<string, string> {
   if (typeof value !== 'object' || value === null) return {}
   const fields = Object.values(value)

@@ -1,7 +1,7 @@
 /**
- * What is to be measured and how much of it: the selectors and flags of
- * `npm run bench -- …`, and the sizes, one row each for a full run and for
- * `--quick`, which only shows that everything works.
+ * The command-line options of `npm run bench -- …`, and the sizes of each
+ * scenario: one set for a full run, and one for `--quick`, which only shows that
+ * everything works.
  */
 import { parseArgs } from 'node:util'
 
@@ -22,53 +22,53 @@ export const SCENARIOS = [
 ] as const
 export type Scenario = (typeof SCENARIOS)[number]
 
-export interface Sizes {
+export interface BenchSizes {
   readonly repeats: number
   /** Messages of one end-to-end measurement, and of one of a reference server. */
   readonly messages: number
   readonly referenceMessages: number
-  /** Sent and forgotten before each measurement: connections open, code compiled. */
+  /** Messages sent before each measurement, so that connections are open and code is compiled. */
   readonly warmUp: number
   /** Timed instant messages on an idle server. */
   readonly probes: number
-  /** Bulk mail queued before the instant mail comes. */
+  /** Bulk mail that is queued before the instant mail is sent. */
   readonly backlog: number
   /** Timed instant messages during the drain, for each of two sites. */
   readonly backlogProbes: number
-  /** A short queue, drained so many times, and a long one. */
+  /** Length of the short queue, how often it is drained, and length of the long queue. */
   readonly shallow: number
   readonly shallowRounds: number
   readonly deep: number
-  /** Drained from above the long queue before anything is looked at: the outbound process was just started. */
+  /** Messages drained before the long queue is measured: the outbound process was just started. */
   readonly deepWarmUp: number
-  /** Messages of one window of the long drain; as many as all short drains together. */
+  /** Messages in one window of the long drain; as many as all short drains together. */
   readonly window: number
-  /** Requests of one round of each kind to the API, and of its warm-up; contacts that are asked for. */
+  /** Requests of each kind in one round and in the warm-up; number of contacts that are read. */
   readonly apiRequests: number
   readonly apiWarmUp: number
   readonly apiContacts: number
-  /** Rows of the imported file. */
+  /** Rows in the imported file. */
   readonly importRows: number
-  /** Members of the audience that is paged through, and pages that are asked for in each order. */
+  /** Members of the audience, and number of pages that are requested in each sort order. */
   readonly members: number
   readonly pages: number
-  /** Sites that answer a byte every five seconds, sites that drop connections, bulk mail that waits for both, instant mail meanwhile. */
+  /** Sites that send a byte every five seconds, sites that drop connections, bulk mail to both, instant mail meanwhile. */
   readonly tarpits: number
   readonly deadSites: number
   readonly tarpitBacklog: number
   readonly tarpitProbes: number
-  /** Contacts of a campaign, and mails of it that are timed once its ledger is written; as many transactional ones beside it. */
+  /** Contacts of the campaign; mails measured after its ledger is written, and as many transactional mails. */
   readonly campaignContacts: number
   readonly campaignMails: number
-  /** Steps of an automation at one moment, and instant mail meanwhile. */
+  /** Automation steps that are due at the same time, and instant mail meanwhile. */
   readonly automationSteps: number
   readonly automationProbes: number
-  /** Mails whose pixels and links are asked for, and how often in a round. */
+  /** Mails with tracking, and requests for their pixels and links in one round. */
   readonly trackedMails: number
   readonly trackedRequests: number
 }
 
-const FULL: Sizes = {
+const FULL: BenchSizes = {
   repeats: 3,
   messages: 50_000,
   referenceMessages: 5_000,
@@ -98,7 +98,7 @@ const FULL: Sizes = {
   trackedMails: 10_000,
   trackedRequests: 60_000,
 }
-const QUICK: Sizes = {
+const QUICK: BenchSizes = {
   repeats: 1,
   messages: 2_000,
   referenceMessages: 500,
@@ -129,13 +129,13 @@ const QUICK: Sizes = {
   trackedRequests: 10_000,
 }
 
-export interface Options {
+export interface BenchOptions {
   readonly scenarios: readonly Scenario[]
-  readonly sizes: Sizes
+  readonly sizes: BenchSizes
   readonly isQuick: boolean
-  /** Without it, `e2e` measures Mailstead alone and no ratio is known. */
+  /** False: `e2e` and `smtp` measure Mailstead alone, without ratios. */
   readonly hasReferences: boolean
-  /** Write CPU profiles of Mailstead's processes; they cost a few per cent. */
+  /** Write CPU profiles of Mailstead's processes; this costs a few per cent. */
   readonly isProfiled: boolean
 }
 
@@ -151,10 +151,10 @@ export const USAGE = `Usage: npm run bench -- [${SCENARIOS.join('] [')}] [option
   contacts       pages of an audience of a million
   tarpits        instant mail while 200 tarpits and 50 dead sites have all the bulk mail
   campaign       a campaign to a million contacts, beside transactional mail
-  automations    100,000 steps due at one moment, and instant mail meanwhile
+  automations    100,000 steps due at the same time, and instant mail meanwhile
   tracking       open pixels and links of tracked mail
   references     the reference servers alone
-Without a name: all of them.
+Without a name: all except references.
 
   --quick           small numbers: does everything work?
   --repeats N       repeats of e2e, smtp, api and references (3)
@@ -163,8 +163,8 @@ Without a name: all of them.
   --profile         CPU profiles of api, mta and worker into bench/out
 `
 
-/** The options; a text is what is wrong with the arguments. */
-export function readOptions(args: readonly string[]): Options | string {
+/** Returns the options, or a message that says what is wrong with the arguments. */
+export function parseOptions(args: readonly string[]): BenchOptions | string {
   try {
     const { values, positionals } = parseArgs({
       args: [...args],
@@ -178,7 +178,7 @@ export function readOptions(args: readonly string[]): Options | string {
       },
     })
     const unknown = positionals.find((name) => !isScenario(name))
-    if (unknown !== undefined) return `there is no ${JSON.stringify(unknown)} to measure`
+    if (unknown !== undefined) return `unknown scenario ${JSON.stringify(unknown)}; --help lists all of them`
     const sizes = values.quick ? QUICK : FULL
     return {
       scenarios:

@@ -1,6 +1,6 @@
 /**
- * Where the machine's own programs are. Debian keeps servers in /usr/sbin,
- * which is not on an ordinary user's PATH.
+ * Finds installed programs. Debian installs servers in /usr/sbin, which is not
+ * on an ordinary user's PATH.
  */
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'

@@ -1,16 +1,16 @@
 /**
- * The main of the benchmark's own processes: `node remote-main.ts <role>`
- * answers the calls of `bench/harness/remote.ts` and ends when the channel closes. A method
- * that throws is reported to the caller; the process stays.
+ * The main program of the benchmark's own processes: `node remote-main.ts <role>`
+ * serves the calls of `bench/harness/remote.ts` and ends when the IPC channel
+ * closes. An error of a method is returned to the caller; the process continues.
  */
-import { type Call, type Reply, type Role, ROLES } from './roles.ts'
+import { type RemoteCall, type RemoteReply, type Role, ROLES } from './roles.ts'
 
 function serve(role: Role): void {
   const methods = ROLES[role]() as Readonly<Record<string, (...args: readonly unknown[]) => Promise<unknown>>>
   process.on('disconnect', () => process.exit(0))
-  process.on('message', ({ id, method, args }: Call) => {
+  process.on('message', ({ id, method, args }: RemoteCall) => {
     const run = methods[method]
-    if (run === undefined) return answer({ id, error: `there is no method ${method}` })
+    if (run === undefined) return answer({ id, error: `unknown method ${method}` })
     run(...args).then(
       (value) => answer({ id, value }),
       (error: unknown) => answer({ id, error: error instanceof Error ? error.message : String(error) }),
@@ -18,7 +18,7 @@ function serve(role: Role): void {
   })
 }
 
-function answer(reply: Reply): void {
+function answer(reply: RemoteReply): void {
   process.send?.(reply)
 }
 

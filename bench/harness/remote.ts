@@ -1,22 +1,22 @@
 /**
- * Parts of the benchmark that run in a process of their own (the sink, the
- * load generators), so that their CPU is known apart from the rest. The parent
- * calls their methods over the IPC channel, one answer per call. When the
- * parent dies, however it dies, the channel closes and they end by themselves;
- * when one of them dies, every call that waits for it is rejected.
+ * Parts of the benchmark that run in processes of their own (the sink, the load
+ * generators), so that their CPU time is measured separately. The parent calls
+ * their methods over the IPC channel. When the parent ends, also after kill -9,
+ * the channel closes and they end; when one of them ends, its pending calls are
+ * rejected.
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { type Call, type Methods, type Reply, type Role, ROLES } from './roles.ts'
+import { type RemoteCall, type Methods, type RemoteReply, type Role, ROLES } from './roles.ts'
 
-/** The methods of a role, callable from here: each answers with a promise already. */
+/** The methods of a role, called in its process. */
 export type Remote<R extends Role> = Methods[R] & {
   readonly pid: number
   end(): Promise<void>
 }
 
-interface Waiting {
+interface PendingCall {
   resolve(value: unknown): void
   reject(error: Error): void
 }
@@ -27,7 +27,7 @@ export async function startRemote<R extends Role>(role: R): Promise<Remote<R>> {
     serialization: 'advanced',
     detached: true,
   })
-  const call = connect(child, role)
+  const call = createCaller(child, role)
   await once(child, 'spawn')
   const end = async (): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return
@@ -39,26 +39,26 @@ export async function startRemote<R extends Role>(role: R): Promise<Remote<R>> {
   return { ...Object.fromEntries(methods), pid: child.pid, end } as Remote<R>
 }
 
-function connect(child: ChildProcess, role: string): (method: string, args: readonly unknown[]) => Promise<unknown> {
-  const waiting = new Map<number, Waiting>()
+function createCaller(child: ChildProcess, role: string): (method: string, args: readonly unknown[]) => Promise<unknown> {
+  const pending = new Map<number, PendingCall>()
   let lastId = 0
-  child.on('message', (reply: Reply) => {
-    const caller = waiting.get(reply.id)
-    waiting.delete(reply.id)
+  child.on('message', (reply: RemoteReply) => {
+    const caller = pending.get(reply.id)
+    pending.delete(reply.id)
     if (reply.error === undefined) caller?.resolve(reply.value)
     else caller?.reject(new Error(`${role}: ${reply.error}`))
   })
   child.on('exit', () => {
-    for (const caller of waiting.values()) caller.reject(new Error(`the ${role} process ended`))
-    waiting.clear()
+    for (const caller of pending.values()) caller.reject(new Error(`the ${role} process ended`))
+    pending.clear()
   })
   return (method, args) =>
     new Promise((resolve, reject) => {
       const id = ++lastId
-      waiting.set(id, { resolve, reject })
-      const call: Call = { id, method, args }
+      pending.set(id, { resolve, reject })
+      const call: RemoteCall = { id, method, args }
       child.send(call, (error) => {
-        if (error && waiting.delete(id)) reject(error)
+        if (error && pending.delete(id)) reject(error)
       })
     })
 }

@@ -1,17 +1,17 @@
 /**
- * The mail that is sent through Mailstead: 4 KB of plain text in short lines,
- * different in recipient and body by a number of fixed width. It is kept as
- * bytes in which only the digits change, so that the load generator's part of
- * the measured CPU stays small.
+ * The message that is sent through Mailstead: 4 KB of plain text in short lines.
+ * Recipient and body contain the message number. The message is prepared once as
+ * bytes in which only the digits change, so that the load generator uses little
+ * CPU.
  */
 
 /** Stands before the number in the body. */
-export const BODY_MARK = 'letter number '
+export const BODY_MARKER = 'message number '
 /** Digits of every number, with leading zeros. */
 export const NUMBER_DIGITS = 9
 export const BODY_BYTES = 4096
 /** Where the digits go, in a text that is to become a `Stencil`. */
-const NUMBER_GAP = '#'.repeat(NUMBER_DIGITS)
+const NUMBER_PLACEHOLDER = '#'.repeat(NUMBER_DIGITS)
 
 const WORDS = (
   'the parcel left our house this morning and will reach you between nine and noon tomorrow please keep ' +
@@ -20,10 +20,10 @@ const WORDS = (
 ).split(' ')
 
 /** Exactly 4,096 bytes; the same text every time, apart from the number. */
-export function letterText(): string {
-  const lines = [`Dear reader, this is ${BODY_MARK}${NUMBER_GAP}.`]
+export function messageText(): string {
+  const lines = [`Dear reader, this is ${BODY_MARKER}${NUMBER_PLACEHOLDER}.`]
   let line = ''
-  // A small linear congruence instead of chance: text that repeats itself would compress better than letters do.
+  // A linear congruential generator chooses the words: repeated text would compress better than real mail.
   for (let seed = 7, length = 0; length < BODY_BYTES; seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648) {
     const word = WORDS[seed % WORDS.length] ?? ''
     if (line.length + word.length < 70) {
@@ -38,24 +38,24 @@ export function letterText(): string {
 }
 
 /** The JSON body of one send. `site` is the recipient's domain. */
-export function letterJson(from: string, site: string): string {
-  return JSON.stringify({ from, to: [`m${NUMBER_GAP}@${site}`], subject: 'Your parcel', text: letterText() })
+export function messageJson(from: string, site: string): string {
+  return JSON.stringify({ from, to: [`m${NUMBER_PLACEHOLDER}@${site}`], subject: 'Your parcel', text: messageText() })
 }
 
-/** Bytes with gaps for one number. */
-export interface Stencil {
+/** A message with placeholders for its number. */
+export interface NumberedTemplate {
   fill(number: number): Buffer
 }
 
-/** The returned stencil gives the same buffer every time: use it up before the next fill. */
-export function createStencil(text: string): Stencil {
+/** `fill` returns the same buffer each time: write it before the next call. */
+export function createTemplate(text: string): NumberedTemplate {
   const bytes = Buffer.from(text)
-  const gaps: number[] = []
-  for (let gap = bytes.indexOf(NUMBER_GAP); gap >= 0; gap = bytes.indexOf(NUMBER_GAP, gap + 1)) gaps.push(gap)
+  const offsets: number[] = []
+  for (let offset = bytes.indexOf(NUMBER_PLACEHOLDER); offset >= 0; offset = bytes.indexOf(NUMBER_PLACEHOLDER, offset + 1)) offsets.push(offset)
   return {
     fill: (number) => {
       const digits = String(number).padStart(NUMBER_DIGITS, '0')
-      for (const gap of gaps) bytes.write(digits, gap, 'latin1')
+      for (const offset of offsets) bytes.write(digits, offset, 'latin1')
       return bytes
     },
   }

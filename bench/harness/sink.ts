@@ -1,54 +1,53 @@
 /**
- * A receiving SMTP server that takes everything, throws it away and keeps the
- * ledger: which numbered message came how often, when its 250 was written,
- * whether it was signed and whether the number in the envelope is the one in
- * the body. It does as little per message as can be (a few searches in bytes
- * that are there already), for it shares the cores with what is measured.
- * The number is the first one in the local part of the recipient: `m17@…`.
+ * An SMTP server that accepts and discards all mail and counts it: how often each
+ * numbered message arrived, when its 250 was written, whether it was signed, and
+ * whether envelope and body contain the same number. It does little work per
+ * message, because it shares the cores with the measured server. The number is
+ * the first one in the local part of the recipient: `m17@…`.
  */
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
-import { BODY_MARK, NUMBER_DIGITS } from './sample-message.ts'
+import { BODY_MARKER, NUMBER_DIGITS } from './sample-message.ts'
 import { monotonicMs } from './clock.ts'
 
-/** The messages one measurement expects: `count` numbers from `from`. */
-export interface Expected {
+/** The messages that a measurement expects: `count` numbers from `from` on. */
+export interface ExpectedMessages {
   readonly from: number
   readonly count: number
-  /** The letters are our own (`sample-message.ts`) and say their number in the body too. */
-  readonly isOwnLetter: boolean
+  /** The body contains the number, too (`sample-message.ts`). */
+  readonly hasNumberedBody: boolean
 }
 
-export interface Ledger {
-  /** How many different expected messages came at least once. */
+export interface SinkLedger {
+  /** Expected messages that arrived at least once. */
   readonly distinct: number
   /** Copies beyond the first. */
-  readonly doubled: number
-  /** Messages that were not expected: another number, or none. */
-  readonly strays: number
-  /** The body belongs to another recipient than the envelope says. */
-  readonly mixedUp: number
-  /** No DKIM-Signature at all. */
+  readonly duplicates: number
+  /** Messages with a number outside the expected range, or without one. */
+  readonly unexpected: number
+  /** Messages whose body has another number than the envelope. */
+  readonly wrongBody: number
+  /** Messages without a DKIM-Signature field. */
   readonly unsigned: number
-  /** When the first and the last 250 was written (`clock.ts`); 0 when nothing came. */
+  /** When the first and the last 250 was written (`clock.ts`); 0 when no message arrived. */
   readonly firstAt: number
   readonly lastAt: number
-  /** The latest message, whole, for a check of its signature. */
+  /** The latest message in full, to verify its signature. */
   readonly sample: Uint8Array
 }
 
 /** When the 250 of each number was written, by `number - from`; 0 = not yet. */
 export type Arrivals = Float64Array
 
-interface Open {
-  expected: Expected
-  ledger: { -readonly [K in keyof Ledger]: Ledger[K] }
+interface SinkState {
+  expected: ExpectedMessages
+  ledger: { -readonly [K in keyof SinkLedger]: SinkLedger[K] }
   copies: Uint8Array
   arrivals: Arrivals
   delayMs: number
 }
 
-/** One SMTP connection: what came and was not understood yet, and the transaction under way. */
+/** One SMTP connection: input that is not yet processed, and the current transaction. */
 interface Session {
   pending: Buffer
   isData: boolean
@@ -68,29 +67,29 @@ const REPLIES: Readonly<Record<string, string>> = {
   NOOP: '250 2.0.0 ok\r\n',
   QUIT: '221 2.0.0 bye\r\n',
 }
-const TAKEN = '250 2.0.0 taken\r\n'
+const ACCEPTED = '250 2.0.0 accepted\r\n'
 const END = Buffer.from('\r\n.\r\n')
 const EMPTY = Buffer.from('.\r\n')
 const SIGNATURE = Buffer.from('DKIM-Signature:')
-const MARK = Buffer.from(BODY_MARK)
-const NOTHING: Expected = { from: 0, count: 0, isOwnLetter: false }
+const MARKER = Buffer.from(BODY_MARKER)
+const NO_MESSAGES: ExpectedMessages = { from: 0, count: 0, hasNumberedBody: false }
 
 /** The methods of the sink's process (`remote.ts`). */
 export function createSink() {
-  const open: Open = { ...fresh(NOTHING), delayMs: 0 }
-  const server = createServer({ noDelay: true }, (socket) => serve(socket, open))
+  const state: SinkState = { ...createState(NO_MESSAGES), delayMs: 0 }
+  const server = createServer({ noDelay: true }, (socket) => serve(socket, state))
   return {
     listen: async (): Promise<number> => listen(server),
-    /** Opens a new ledger; what came before is forgotten. */
-    begin: async (expected: Expected): Promise<void> => {
-      Object.assign(open, fresh(expected))
+    /** Starts with empty counters. */
+    begin: async (expected: ExpectedMessages): Promise<void> => {
+      Object.assign(state, createState(expected))
     },
-    progress: async (): Promise<number> => open.ledger.distinct,
-    finish: async (): Promise<Ledger> => open.ledger,
-    arrivals: async (): Promise<Arrivals> => open.arrivals,
-    /** How long every 250 after the final dot waits from now on. */
+    progress: async (): Promise<number> => state.ledger.distinct,
+    finish: async (): Promise<SinkLedger> => state.ledger,
+    arrivals: async (): Promise<Arrivals> => state.arrivals,
+    /** Delays every 250 to the final dot from now on. */
     slow: async (delayMs: number): Promise<void> => {
-      open.delayMs = delayMs
+      state.delayMs = delayMs
     },
     close: async (): Promise<void> => {
       server.close()
@@ -100,16 +99,16 @@ export function createSink() {
 
 export type SinkMethods = ReturnType<typeof createSink>
 
-function fresh(expected: Expected): Omit<Open, 'delayMs'> {
+function createState(expected: ExpectedMessages): Omit<SinkState, 'delayMs'> {
   return {
     expected,
     copies: new Uint8Array(expected.count),
     arrivals: new Float64Array(expected.count),
     ledger: {
       distinct: 0,
-      doubled: 0,
-      strays: 0,
-      mixedUp: 0,
+      duplicates: 0,
+      unexpected: 0,
+      wrongBody: 0,
       unsigned: 0,
       firstAt: 0,
       lastAt: 0,
@@ -124,22 +123,22 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-function serve(socket: Socket, open: Open): void {
+function serve(socket: Socket, state: SinkState): void {
   const session: Session = { pending: Buffer.alloc(0), isData: false, isWaiting: false, numbers: [] }
   socket.on('error', () => socket.destroy())
   socket.on('data', (chunk: Buffer) => {
     session.pending = session.pending.length === 0 ? chunk : Buffer.concat([session.pending, chunk])
-    if (!session.isWaiting) advance(socket, session, open)
+    if (!session.isWaiting) advance(socket, session, state)
   })
   socket.write(GREETING)
 }
 
-/** Takes all that is whole in `pending` and answers it with one write. */
-function advance(socket: Socket, session: Session, open: Open): void {
+/** Processes all complete commands and messages in `pending` and writes the replies at once. */
+function advance(socket: Socket, session: Session, state: SinkState): void {
   let replies = ''
-  for (let reply = next(session, open); reply !== null; reply = next(session, open)) {
+  for (let reply = nextReply(session, state); reply !== null; reply = nextReply(session, state)) {
     replies += reply
-    if (reply === TAKEN && open.delayMs > 0) return answerLater(socket, session, open, replies)
+    if (reply === ACCEPTED && state.delayMs > 0) return replyLater(socket, session, state, replies)
     if (reply === REPLIES['QUIT']) {
       socket.end(replies)
       return
@@ -148,66 +147,66 @@ function advance(socket: Socket, session: Session, open: Open): void {
   if (replies !== '') socket.write(replies)
 }
 
-function answerLater(socket: Socket, session: Session, open: Open, replies: string): void {
+function replyLater(socket: Socket, session: Session, state: SinkState, replies: string): void {
   session.isWaiting = true
   setTimeout(() => {
     session.isWaiting = false
-    enter(session, open)
+    recordArrival(session, state)
     socket.write(replies)
-    advance(socket, session, open)
-  }, open.delayMs)
+    advance(socket, session, state)
+  }, state.delayMs)
 }
 
 /** The reply to the next command or message; null when more bytes are needed. */
-function next(session: Session, open: Open): string | null {
-  if (session.isData) return takeMessage(session, open)
+function nextReply(session: Session, state: SinkState): string | null {
+  if (session.isData) return readMessage(session, state)
   const end = session.pending.indexOf(10)
   if (end < 0) return null
   const line = session.pending.toString('latin1', 0, end)
   session.pending = session.pending.subarray(end + 1)
   const verb = line.slice(0, 4).toUpperCase()
-  if (verb === 'RCPT') session.numbers.push(numberOf(line))
+  if (verb === 'RCPT') session.numbers.push(recipientNumber(line))
   if (verb === 'MAIL' || verb === 'RSET') session.numbers = []
   if (verb === 'DATA') session.isData = true
   return REPLIES[verb] ?? '500 5.5.1 what?\r\n'
 }
 
-function takeMessage(session: Session, open: Open): string | null {
+function readMessage(session: Session, state: SinkState): string | null {
   const { pending } = session
   const isEmpty = pending.subarray(0, EMPTY.length).equals(EMPTY)
   const end = isEmpty ? 0 : pending.indexOf(END)
   if (end < 0) return null
   session.isData = false
   session.pending = pending.subarray(end + (isEmpty ? EMPTY.length : END.length))
-  inspect(pending.subarray(0, end + 2), session, open)
-  if (open.delayMs === 0) enter(session, open)
-  return TAKEN
+  inspectMessage(pending.subarray(0, end + 2), session, state)
+  if (state.delayMs === 0) recordArrival(session, state)
+  return ACCEPTED
 }
 
-/** What the message itself shows. */
-function inspect(message: Buffer, session: Session, { ledger, expected }: Open): void {
+/** Checks the signature field and the number in the body. */
+function inspectMessage(message: Buffer, session: Session, { ledger, expected }: SinkState): void {
   ledger.sample = message
   if (!message.includes(SIGNATURE)) ledger.unsigned++
-  if (!expected.isOwnLetter) return
-  const mark = message.indexOf(MARK)
+  if (!expected.hasNumberedBody) return
+  const marker = message.indexOf(MARKER)
   const inBody =
-    mark < 0 ? -1 : Number(message.toString('latin1', mark + MARK.length, mark + MARK.length + NUMBER_DIGITS))
-  if (session.numbers.some((number) => number !== inBody)) ledger.mixedUp++
+    marker < 0 ? -1 : Number(message.toString('latin1', marker + MARKER.length, marker + MARKER.length + NUMBER_DIGITS))
+  if (session.numbers.some((number) => number !== inBody)) ledger.wrongBody++
 }
 
-/** Enters the transaction's recipients as arrived now. */
-function enter(session: Session, { ledger, expected, copies, arrivals }: Open): void {
+/** Records the transaction's recipients as arrived now. */
+function recordArrival(session: Session, { ledger, expected, copies, arrivals }: SinkState): void {
   const now = monotonicMs()
   for (const number of session.numbers) {
     const index = number - expected.from
     const before = copies[index]
     if (before === undefined) {
-      ledger.strays++
+      ledger.unexpected++
       continue
     }
     copies[index] = Math.min(255, before + 1)
     if (before > 0) {
-      ledger.doubled++
+      ledger.duplicates++
       continue
     }
     arrivals[index] = now
@@ -219,7 +218,7 @@ function enter(session: Session, { ledger, expected, copies, arrivals }: Open): 
 }
 
 /** The first number in the recipient's local part; -1 when there is none. */
-function numberOf(line: string): number {
+function recipientNumber(line: string): number {
   const digits = /[:<]\D*?(\d+)[^@]*@/.exec(line)?.[1]
   return digits === undefined ? -1 : Number(digits)
 }

@@ -1,38 +1,38 @@
 /**
- * The load on the SMTP references: Postfix's `smtp-source` where Debian's
- * package is there, else the source of our own, with the same shape: 30
- * sessions, 4 KB, another recipient each time, one message per connection.
+ * The load generator for SMTP: Postfix's `smtp-source` where it is installed,
+ * otherwise the built-in source, with the same parameters: 30 sessions, 4 KB, a
+ * different recipient each time, one message per connection.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { monotonicMs } from './clock.ts'
-import type { Sent } from './contender.ts'
+import type { SendResult } from './contender.ts'
 import { readUsage, reapedCpuMs } from './cpu.ts'
 import { SENDER } from './dkim.ts'
 import { BODY_BYTES } from './sample-message.ts'
 import { findProgram } from './programs.ts'
 import { startRemote } from './remote.ts'
-import type { Expected } from './sink.ts'
+import type { ExpectedMessages } from './sink.ts'
 
 export const SITE = 'site.example'
 const SESSIONS = 30
 
-/** What both sources number their messages by. */
-export function expectFromSource(count: number): Expected {
-  return { from: 1, count, isOwnLetter: false }
+/** Both sources number their messages from 1. */
+export function expectedFromSource(count: number): ExpectedMessages {
+  return { from: 1, count, hasNumberedBody: false }
 }
 
 /** Sends messages 1 to `count` to a server on loopback. Rejects when the server refuses one. */
-export async function sendBySmtp(port: number, count: number): Promise<Sent> {
+export async function sendBySmtp(port: number, count: number): Promise<SendResult> {
   const program = findProgram('smtp-source')
-  return program === null ? sendByOwnSource(port, count) : sendByProgram(program, port, count)
+  return program === null ? sendByBuiltInSource(port, count) : sendByProgram(program, port, count)
 }
 
 export function describeSource(): string {
-  return findProgram('smtp-source') === null ? 'own SMTP source' : 'smtp-source'
+  return findProgram('smtp-source') === null ? 'built-in SMTP source' : 'smtp-source'
 }
 
-async function sendByProgram(program: string, port: number, count: number): Promise<Sent> {
+async function sendByProgram(program: string, port: number, count: number): Promise<SendResult> {
   const reapedBefore = reapedCpuMs()
   const startedAt = monotonicMs()
   const source = spawn(
@@ -53,16 +53,16 @@ async function sendByProgram(program: string, port: number, count: number): Prom
     ],
     { stdio: ['ignore', 'ignore', 'pipe'] },
   )
-  let complaint = ''
+  let errorOutput = ''
   source.stderr.on('data', (chunk: Buffer) => {
-    complaint += chunk.toString()
+    errorOutput += chunk.toString()
   })
   const [code] = (await once(source, 'close')) as [number | null]
-  if (code !== 0) throw new Error(`smtp-source failed: ${complaint.trim()}`)
+  if (code !== 0) throw new Error(`smtp-source failed: ${errorOutput.trim()}`)
   return { startedAt, endedAt: monotonicMs(), loadCpuMs: reapedCpuMs() - reapedBefore }
 }
 
-async function sendByOwnSource(port: number, count: number): Promise<Sent> {
+async function sendByBuiltInSource(port: number, count: number): Promise<SendResult> {
   const source = await startRemote('source')
   const times = await source.send({
     port,

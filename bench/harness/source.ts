@@ -1,14 +1,14 @@
 /**
- * A small SMTP source for machines without Postfix's `smtp-source`: the same
- * 30 sessions, each opening a connection, sending one message of 4 KB and
- * quitting, then the next, numbered in front of the recipient from 1. A reply
- * of the server that is not the expected one ends the measurement.
+ * A small SMTP source for machines without Postfix's `smtp-source`: 30 sessions
+ * that each open a connection, send one message of 4 KB, quit, and repeat. The
+ * number, from 1, precedes the recipient's local part. An unexpected reply of the
+ * server fails the measurement.
  */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { monotonicMs } from './clock.ts'
 
-export interface SourceOrder {
+export interface SourceOptions {
   readonly port: number
   readonly count: number
   readonly sessions: number
@@ -20,12 +20,12 @@ export interface SourceOrder {
 /** The methods of the source's process (`remote.ts`). */
 export function createSource() {
   return {
-    send: async (order: SourceOrder): Promise<{ startedAt: number; endedAt: number }> => {
+    send: async (options: SourceOptions): Promise<{ startedAt: number; endedAt: number }> => {
       const startedAt = monotonicMs()
       let next = 0
       await Promise.all(
-        Array.from({ length: order.sessions }, async () => {
-          while (next < order.count) await sendOne(order, ++next)
+        Array.from({ length: options.sessions }, async () => {
+          while (next < options.count) await sendOne(options, ++next)
         }),
       )
       return { startedAt, endedAt: monotonicMs() }
@@ -33,7 +33,7 @@ export function createSource() {
   }
 }
 
-async function sendOne({ port, bytes, sender, site }: SourceOrder, number: number): Promise<void> {
+async function sendOne({ port, bytes, sender, site }: SourceOptions, number: number): Promise<void> {
   const payload = `${'X'.repeat(78)}\r\n`.repeat(Math.ceil(bytes / 80)).slice(0, bytes)
   const header = [
     `From: <${sender}>`,

@@ -10,7 +10,7 @@ describe('spread', () => {
     it(`of ${values.join(' ')}`, () => assert.deepEqual(spread(values), expected))
   }
 
-  it('refuses an empty measurement', () => assert.throws(() => spread([]), RangeError))
+  it('throws for an empty list', () => assert.throws(() => spread([]), RangeError))
 })
 
 describe('percentile', () => {

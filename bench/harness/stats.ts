@@ -1,7 +1,7 @@
 /**
- * The arithmetic of the tables: medians with their extremes over the repeats,
- * percentiles of latencies. Percentiles are nearest-rank: the answer is always
- * a value that was measured, and p99 of 100 values is the second largest.
+ * Statistics of the tables: medians with minimum and maximum over the repeats,
+ * and percentiles of latencies. Percentiles are nearest-rank: the result is always
+ * a measured value, and p99 of 100 values is the second largest.
  */
 
 export interface Spread {
@@ -18,7 +18,7 @@ export function spread(values: readonly number[]): Spread {
   return { median, min: at(sorted, 0), max: at(sorted, sorted.length - 1) }
 }
 
-/** The smallest measured value that at least `percent` of all values do not exceed. */
+/** The smallest value that at least `percent` per cent of all values do not exceed. */
 export function percentile(values: readonly number[], percent: number): number {
   const sorted = ascending(values)
   return at(sorted, Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1))

@@ -1,39 +1,39 @@
 /**
- * PostgreSQL and Redis for the benchmark: our own embedded ones in the scratch
- * folder, or those of DATABASE_URL and REDIS_URL. Of a given PostgreSQL only a
- * database of the benchmark's own is used, and dropped at the end; a given
- * Redis must be empty, and is emptied at the end. Their pids are asked from
- * the servers themselves; on another machine their CPU stays unknown.
+ * PostgreSQL and Redis for the benchmark: the embedded ones in the scratch folder,
+ * or those of DATABASE_URL and REDIS_URL. On a given PostgreSQL the benchmark
+ * creates a database and drops it at the end; a given Redis must be empty and is
+ * flushed at the end. Both servers report their own pid; the CPU time of a server
+ * on another machine is unknown.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import pg from 'pg'
-import { closeHome, openHome } from '#bin/supervisor/data-directory.ts'
+import { closeStoreDirectory, openStoreDirectory } from '#bin/supervisor/data-directory.ts'
 import { startPostgres } from '#bin/supervisor/postgres.ts'
 import { startRedis } from '#bin/supervisor/redis.ts'
-import { Trouble } from '#bin/supervisor/user-error.ts'
-import type { Crew } from './worker-processes.ts'
-import { type Groups, parseStat } from './cpu.ts'
+import { UserError } from '#bin/supervisor/user-error.ts'
+import type { ProcessManager } from './process-manager.ts'
+import { type ProcessGroups, parseStat } from './cpu.ts'
 
 export interface BenchStores {
   readonly databaseUrl: string
   readonly redisUrl: string
-  readonly groups: Groups
+  readonly groups: ProcessGroups
   /** Versions, for the report. */
   readonly describe: string
 }
 
 type Say = (line: string) => void
 
-export async function openBenchStores(crew: Crew, dataDir: string, say: Say): Promise<BenchStores> {
-  const embed = process.env['DATABASE_URL'] && process.env['REDIS_URL'] ? null : openEmbedding(crew, dataDir, say)
+export async function openBenchStores(manager: ProcessManager, dataDir: string, say: Say): Promise<BenchStores> {
+  const embed = process.env['DATABASE_URL'] && process.env['REDIS_URL'] ? null : openEmbedding(manager, dataDir, say)
   const databaseUrl = await (process.env['DATABASE_URL']
-    ? ownDatabase(crew, process.env['DATABASE_URL'])
+    ? ownDatabase(manager, process.env['DATABASE_URL'])
     : (embed?.postgres() ?? ''))
   const redisUrl = process.env['REDIS_URL'] ?? (await embed?.redis()) ?? ''
   const postgres = await askPostgres(databaseUrl)
-  const redis = await askRedis(crew, redisUrl)
+  const redis = await askRedis(manager, redisUrl)
   const pids = Object.entries({ postgres: postgres.pid, redis: redis.pid }).filter(([, pid]) => pid > 0)
   return {
     databaseUrl,
@@ -48,37 +48,37 @@ interface Embedding {
   redis(): Promise<string>
 }
 
-function openEmbedding(crew: Crew, dataDir: string, say: Say): Embedding {
-  const home = openHome(dataDir, say)
-  const place = { sockets: home.sockets, account: home.account }
-  crew.defer(async () => closeHome(home))
+function openEmbedding(manager: ProcessManager, dataDir: string, say: Say): Embedding {
+  const home = openStoreDirectory(dataDir, say)
+  const shared = { sockets: home.sockets, account: home.account }
+  manager.defer(async () => closeStoreDirectory(home))
   return {
     postgres: async () => {
       const server = await startPostgres({
-        ...place,
+        ...shared,
         dir: join(home.dir, 'postgres'),
-        logFile: join(crew.dir, 'log/postgres.log'),
+        logFile: join(manager.dir, 'log/postgres.log'),
       })
-      crew.defer(() => server.stop())
+      manager.defer(() => server.stop())
       return server.url
     },
     redis: async () => {
       const server = await startRedis({
-        ...place,
+        ...shared,
         dir: join(home.dir, 'redis'),
-        logFile: join(crew.dir, 'log/redis.log'),
+        logFile: join(manager.dir, 'log/redis.log'),
         say,
       })
-      crew.defer(() => server.stop())
+      manager.defer(() => server.stop())
       return server.url
     },
   }
 }
 
-async function ownDatabase(crew: Crew, url: string): Promise<string> {
+async function ownDatabase(manager: ProcessManager, url: string): Promise<string> {
   const name = `mailstead_bench_${process.pid}`
   await query(url, `CREATE DATABASE ${name}`)
-  crew.defer(async () => {
+  manager.defer(async () => {
     await query(url, `DROP DATABASE ${name} WITH (FORCE)`)
   })
   const own = new URL(url)
@@ -113,18 +113,18 @@ async function askPostgres(url: string): Promise<{ version: string; pid: number 
   }
 }
 
-/** The version, and the pid when it runs on this machine. Throws Trouble when there is something in it. */
-async function askRedis(crew: Crew, url: string): Promise<{ version: string; pid: number }> {
+/** The version, and the pid when it runs on this machine. Throws UserError when it is not empty. */
+async function askRedis(manager: ProcessManager, url: string): Promise<{ version: string; pid: number }> {
   const path = url.startsWith('unix://') ? url.slice('unix://'.length) : url
   const client = new Redis(path, { maxRetriesPerRequest: 1 })
   client.on('error', () => {})
   try {
     if ((await client.dbsize()) > 0) {
-      throw new Trouble(
-        'The Redis of REDIS_URL is not empty. Give the benchmark one of its own, or another database number.',
+      throw new UserError(
+        'The Redis of REDIS_URL is not empty. Use an empty Redis, or another database number, for the benchmark.',
       )
     }
-    if (process.env['REDIS_URL']) crew.defer(() => flush(path))
+    if (process.env['REDIS_URL']) manager.defer(() => flush(path))
     const info = await client.info('server')
     const pid = Number(/process_id:(\d+)/.exec(info)?.[1])
     return { version: /redis_version:(\S+)/.exec(info)?.[1] ?? '', pid: localProcess(pid, /redis|valkey/)?.pid ?? 0 }
@@ -139,7 +139,7 @@ async function flush(path: string): Promise<void> {
   client.disconnect()
 }
 
-/** The process of that pid, when it is here and is what it should be. */
+/** The process with this pid, when it runs on this machine under this name; otherwise null. */
 function localProcess(pid: number, name: string | RegExp): ReturnType<typeof parseStat> {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1')

@@ -1,19 +1,19 @@
 /**
- * Waiting: for a condition, with a limit and a word on what did not happen, and
- * for a free port.
+ * Waits for a condition, with a time limit and an error that names the condition;
+ * checks ports and finds a free one.
  */
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Trouble } from '#bin/supervisor/user-error.ts'
-import type { Started } from './worker-processes.ts'
+import { UserError } from '#bin/supervisor/user-error.ts'
+import type { StartedProcess } from './process-manager.ts'
 
 const READY_MS = 60_000
 
-/** Asks every 20 ms. Throws Trouble when the process ends before, or after a minute. */
-export async function waitUntil(what: string, isSo: () => Promise<boolean>, process?: Started): Promise<void> {
+/** Checks the condition every 20 ms. Throws UserError when the process ends first, or after a minute. */
+export async function waitUntil(what: string, condition: () => Promise<boolean>, process?: StartedProcess): Promise<void> {
   let gone: string | null = null
-  process?.gone.then(
+  process?.exited.then(
     (reason) => {
       gone = reason
       return reason
@@ -21,13 +21,13 @@ export async function waitUntil(what: string, isSo: () => Promise<boolean>, proc
     () => {},
   )
   for (const end = Date.now() + READY_MS; Date.now() < end; await sleep(20)) {
-    if (await isSo()) return
-    if (gone !== null) throw new Trouble(`${what} did not happen: ${String(gone)}`)
+    if (await condition()) return
+    if (gone !== null) throw new UserError(`${what} did not happen: ${String(gone)}`)
   }
-  throw new Trouble(`${what} did not happen within ${READY_MS / 1000} s`)
+  throw new UserError(`${what} did not happen within ${READY_MS / 1000} s`)
 }
 
-/** True when something accepts connections there. */
+/** True when the port accepts connections. */
 export async function isListening(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1')
   try {
@@ -40,8 +40,8 @@ export async function isListening(port: number): Promise<boolean> {
   }
 }
 
-/** True when an SMTP server there says 220 within a second. */
-export async function greets(port: number): Promise<boolean> {
+/** True when an SMTP server on the port sends 220 within a second. */
+export async function sendsGreeting(port: number): Promise<boolean> {
   const socket = connect({ port, host: '127.0.0.1', signal: AbortSignal.timeout(1000) })
   try {
     const [greeting] = (await once(socket, 'data')) as [Buffer]
@@ -53,7 +53,7 @@ export async function greets(port: number): Promise<boolean> {
   }
 }
 
-/** A port of loopback that was free a moment ago: for programs that cannot be told to choose one. */
+/** A port on loopback that was free a moment ago, for programs that cannot choose one themselves. */
 export async function freePort(): Promise<number> {
   const server = createServer()
   server.listen(0, '127.0.0.1')

@@ -3,7 +3,7 @@
  * two can do on this machine, so that neither of them is what is measured.
  */
 import type { Contender } from '#bench/harness/contender.ts'
-import { describeSource, expectFromSource, sendBySmtp } from '#bench/harness/smtp-load.ts'
+import { describeSource, expectedFromSource, sendBySmtp } from '#bench/harness/smtp-load.ts'
 
 export function openDirect(): Contender {
   let port = 0
@@ -15,7 +15,7 @@ export function openDirect(): Contender {
       port = sinkPort
       return {}
     },
-    expect: expectFromSource,
+    expect: expectedFromSource,
     send: ({ count }) => sendBySmtp(port, count),
     stop: async () => {},
   }

@@ -9,11 +9,11 @@ import { accessSync, constants, existsSync, mkdtempSync, readFileSync, rmSync, s
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Trouble } from '#bin/supervisor/user-error.ts'
+import { UserError } from '#bin/supervisor/user-error.ts'
 
-const HOME = fileURLToPath(new URL('../haraka', import.meta.url))
+const PACKAGE_DIR = fileURLToPath(new URL('../haraka', import.meta.url))
 /** Where Haraka's own files are. */
-export const HARAKA_DIR = join(HOME, 'node_modules/Haraka')
+export const HARAKA_DIR = join(PACKAGE_DIR, 'node_modules/Haraka')
 
 const NPM_OPTIONS = [
   '--omit=optional',
@@ -25,7 +25,7 @@ const NPM_OPTIONS = [
   '--fetch-retry-maxtimeout=10000',
 ]
 
-/** The version that is there now, installed if need be. Throws Trouble when the registry cannot be reached. */
+/** The version that is there now, installed if need be. Throws UserError when the registry cannot be reached. */
 export async function installHaraka(say: (line: string) => void): Promise<string> {
   if (!isInstalled()) {
     say('Installing Haraka into bench/haraka (the first time only)...')
@@ -41,9 +41,9 @@ export async function installHaraka(say: (line: string) => void): Promise<string
 }
 
 function isInstalled(): boolean {
-  const made = statSync(join(HOME, 'node_modules/.package-lock.json'), { throwIfNoEntry: false })
-  const wanted = statSync(join(HOME, 'package-lock.json'))
-  return existsSync(join(HARAKA_DIR, 'package.json')) && made !== undefined && made.mtimeMs >= wanted.mtimeMs
+  const installed = statSync(join(PACKAGE_DIR, 'node_modules/.package-lock.json'), { throwIfNoEntry: false })
+  const required = statSync(join(PACKAGE_DIR, 'package-lock.json'))
+  return existsSync(join(HARAKA_DIR, 'package.json')) && installed !== undefined && installed.mtimeMs >= required.mtimeMs
 }
 
 async function runNpm(cache: string | null): Promise<void> {
@@ -51,20 +51,20 @@ async function runNpm(cache: string | null): Promise<void> {
   const isMisleading = /^npm_(config_(local|global)_prefix|package|lifecycle)/
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !isMisleading.test(name)))
   const [program, first] = npmProgram()
-  const npm = spawn(program, [...first, 'ci', '--prefix', HOME, ...NPM_OPTIONS], {
-    cwd: HOME,
+  const npm = spawn(program, [...first, 'ci', '--prefix', PACKAGE_DIR, ...NPM_OPTIONS], {
+    cwd: PACKAGE_DIR,
     env: { ...env, ...(cache !== null && { npm_config_cache: cache }) },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
-  let complaint = ''
+  let errorOutput = ''
   npm.stderr.on('data', (chunk: Buffer) => {
-    complaint += chunk.toString()
+    errorOutput += chunk.toString()
   })
   npm.on('error', (error) => {
-    complaint += error.message
+    errorOutput += error.message
   })
   const [code] = (await once(npm, 'close')) as [number | null]
-  if (code !== 0) throw new Trouble(`Haraka cannot be installed (npm ci in bench/haraka): ${complaint.trim()}`)
+  if (code !== 0) throw new UserError(`Haraka cannot be installed (npm ci in bench/haraka): ${errorOutput.trim()}`)
 }
 
 /** The npm that started us, when one did, else the one on PATH. */

@@ -5,18 +5,18 @@
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Contender } from '#bench/harness/contender.ts'
-import type { Crew, Started } from '#bench/harness/worker-processes.ts'
+import type { ProcessManager, StartedProcess } from '#bench/harness/process-manager.ts'
 import { type DkimKey, SELECTOR, SENDER_DOMAIN } from '#bench/harness/dkim.ts'
-import { expectFromSource, sendBySmtp } from '#bench/harness/smtp-load.ts'
-import { freePort, greets, waitUntil } from '#bench/harness/wait.ts'
+import { expectedFromSource, sendBySmtp } from '#bench/harness/smtp-load.ts'
+import { freePort, sendsGreeting, waitUntil } from '#bench/harness/wait.ts'
 import { HARAKA_DIR, installHaraka } from './haraka-package.ts'
 
 const WORKERS = 2
 
-/** Throws Trouble when Haraka has to be installed and the registry cannot be reached. */
-export async function openHaraka(crew: Crew, key: DkimKey, say: (line: string) => void): Promise<Contender> {
+/** Throws UserError when Haraka has to be installed and the registry cannot be reached. */
+export async function openHaraka(manager: ProcessManager, key: DkimKey, say: (line: string) => void): Promise<Contender> {
   const version = await installHaraka(say)
-  let server: Started | null = null
+  let server: StartedProcess | null = null
   let port = 0
   return {
     name: 'Haraka',
@@ -24,17 +24,17 @@ export async function openHaraka(crew: Crew, key: DkimKey, say: (line: string) =
     dkimRecords: { [`${SELECTOR}._domainkey.${SENDER_DOMAIN}`]: key.record },
     start: async (sinkPort) => {
       port = await freePort()
-      const dir = join(crew.dir, 'haraka')
+      const dir = join(manager.dir, 'haraka')
       configure(dir, { port, sinkPort, key })
-      server = await crew.start({
+      server = await manager.start({
         name: 'haraka',
         file: process.execPath,
         args: [join(HARAKA_DIR, 'bin/haraka'), '-c', dir],
       })
-      await waitUntil('Haraka accepting connections', () => greets(port), server)
+      await waitUntil('Haraka accepting connections', () => sendsGreeting(port), server)
       return { haraka: server.pid }
     },
-    expect: expectFromSource,
+    expect: expectedFromSource,
     send: ({ count }) => sendBySmtp(port, count),
     stop: async () => server?.stop(),
   }

@@ -9,11 +9,11 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Contender } from '#bench/harness/contender.ts'
-import type { Crew, Started } from '#bench/harness/worker-processes.ts'
+import type { ProcessManager, StartedProcess } from '#bench/harness/process-manager.ts'
 import { type DkimKey, SELECTOR, SENDER_DOMAIN } from '#bench/harness/dkim.ts'
 import { findProgram } from '#bench/harness/programs.ts'
-import { expectFromSource, sendBySmtp } from '#bench/harness/smtp-load.ts'
-import { freePort, greets, isListening, waitUntil } from '#bench/harness/wait.ts'
+import { expectedFromSource, sendBySmtp } from '#bench/harness/smtp-load.ts'
+import { freePort, sendsGreeting, isListening, waitUntil } from '#bench/harness/wait.ts'
 
 interface Ports {
   readonly smtp: number
@@ -31,9 +31,9 @@ export function missingForPostfix(): string | null {
     : 'Postfix can be started by root only: run the benchmark as root to compare with it'
 }
 
-export function openPostfix(crew: Crew, key: DkimKey): Contender {
-  const dir = join(crew.dir, 'postfix')
-  const servers: Started[] = []
+export function openPostfix(manager: ProcessManager, key: DkimKey): Contender {
+  const dir = join(manager.dir, 'postfix')
+  const servers: StartedProcess[] = []
   let smtpPort = 0
   return {
     name: 'Postfix',
@@ -43,7 +43,7 @@ export function openPostfix(crew: Crew, key: DkimKey): Contender {
       const ports = { smtp: await freePort(), milter: await freePort(), sink }
       smtpPort = ports.smtp
       configure(dir, ports, key)
-      const opendkim = await crew.start({
+      const opendkim = await manager.start({
         name: 'opendkim',
         file: program('opendkim'),
         args: ['-f', '-x', join(dir, 'opendkim.conf')],
@@ -52,12 +52,12 @@ export function openPostfix(crew: Crew, key: DkimKey): Contender {
       await waitUntil('OpenDKIM listening', () => isListening(ports.milter), opendkim)
       execFileSync(program('postfix'), ['-c', join(dir, 'conf'), 'check'], { stdio: ['ignore', 'ignore', 'inherit'] })
       const daemon = join(setting('daemon_directory'), 'master')
-      const master = await crew.start({ name: 'postfix', file: daemon, args: ['-c', join(dir, 'conf'), '-s'] })
+      const master = await manager.start({ name: 'postfix', file: daemon, args: ['-c', join(dir, 'conf'), '-s'] })
       servers.push(master)
-      await waitUntil('Postfix accepting connections', () => greets(ports.smtp), master)
+      await waitUntil('Postfix accepting connections', () => sendsGreeting(ports.smtp), master)
       return { postfix: master.pid, opendkim: opendkim.pid }
     },
-    expect: expectFromSource,
+    expect: expectedFromSource,
     send: ({ count }) => sendBySmtp(smtpPort, count),
     stop: async () => {
       for (const server of servers.splice(0).toReversed()) await server.stop()

@@ -1,16 +1,16 @@
 /** An audience of numbered contacts, by an import as customers make it: the sink knows them by the number in their address. */
 import { Readable } from 'node:stream'
-import { Trouble } from '#bin/supervisor/user-error.ts'
+import { UserError } from '#bin/supervisor/user-error.ts'
 import { NUMBER_DIGITS } from '#bench/harness/sample-message.ts'
-import type { Admin } from '#bench/harness/mailstead.ts'
+import type { AdminAccess } from '#bench/harness/mailstead.ts'
 import { call } from '#bench/harness/api-call.ts'
-import { waitFor } from './import.ts'
+import { waitForImport } from './import.ts'
 
 const PART_ROWS = 1000
 const DOMAINS = 5000
 
 /** The id of a new audience with contacts of the numbers from `from` on. */
-export async function importAudience(admin: Admin, from: number, count: number): Promise<string> {
+export async function importAudience(admin: AdminAccess, from: number, count: number): Promise<string> {
   const audience = await call<{ id: string }>(
     admin,
     'POST',
@@ -19,8 +19,8 @@ export async function importAudience(admin: Admin, from: number, count: number):
   )
   const file = Readable.from(rowsOf(from, count))
   const { id } = await call<{ id: string }>(admin, 'POST', `/contacts/import?audienceId=${audience.id}`, file)
-  const { status, reason, rows } = await waitFor(admin, id)
-  if (rows['added'] !== count) throw new Trouble(`the import is ${status} (${reason}): ${JSON.stringify(rows)}`)
+  const { status, reason, rows } = await waitForImport(admin, id)
+  if (rows['added'] !== count) throw new UserError(`the import is ${status} (${reason}): ${JSON.stringify(rows)}`)
   return audience.id
 }
 

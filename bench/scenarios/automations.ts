@@ -4,10 +4,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MailsteadBench } from '#bench/harness/bench.ts'
-import { arrive, countOffences, peaks } from '#bench/harness/contender.ts'
+import { waitForArrivals, countViolations, peakMemory } from '#bench/harness/contender.ts'
 import { readUsage, resetPeaks } from '#bench/harness/cpu.ts'
 import { SENDER } from '#bench/harness/dkim.ts'
-import type { Admin } from '#bench/harness/mailstead.ts'
+import type { AdminAccess } from '#bench/harness/mailstead.ts'
 import { call } from '#bench/harness/api-call.ts'
 import { importAudience } from './audience.ts'
 import { latencies, type Latencies } from './latency.ts'
@@ -19,7 +19,7 @@ export interface AutomationsResult {
   /** Instant mail to another site meanwhile, accept to 250. */
   readonly instant: Latencies
   readonly peakMb: Readonly<Record<string, number>>
-  readonly offences: readonly string[]
+  readonly violations: readonly string[]
 }
 
 const POLL_MS = 100
@@ -36,28 +36,28 @@ export async function runAutomations(bench: MailsteadBench): Promise<Automations
     const from = mailstead.reserve(sizes.automationSteps)
     const audience = await importAudience(admin, from, sizes.automationSteps)
     bench.say(`  ${sizes.automationSteps} contacts wait for the moment`)
-    await receiver.sink.begin({ from, count: sizes.automationSteps, isOwnLetter: false })
+    await receiver.sink.begin({ from, count: sizes.automationSteps, hasNumberedBody: false })
     const probes = mailstead.reserve(sizes.automationProbes)
-    await otherReceiver.sink.begin({ from: probes, count: sizes.automationProbes, isOwnLetter: true })
+    await otherReceiver.sink.begin({ from: probes, count: sizes.automationProbes, hasNumberedBody: true })
     resetPeaks(mailstead.groups())
     const atMs = Date.now() + AHEAD_MS
     const id = await createAutomation(admin, audience, atMs)
     await sleep(atMs - Date.now())
     const [doneMs, sent] = await Promise.all([
-      watchSteps(admin, id, sizes.automationSteps),
+      waitForSteps(admin, id, sizes.automationSteps),
       mailstead.probe({ from: probes, count: sizes.automationProbes, intervalMs: INTERVAL_MS, site: OTHER_SITE }),
     ])
-    await arrive(otherReceiver.sink, sizes.automationProbes)
+    await waitForArrivals(otherReceiver.sink, sizes.automationProbes)
     const arrivals = await otherReceiver.sink.arrivals()
-    const peakMb = peaks(readUsage(mailstead.groups()))
-    const offences = countOffences({ count: sizes.automationProbes }, await otherReceiver.sink.finish())
-    await arrive(receiver.sink, sizes.automationSteps)
+    const peakMb = peakMemory(readUsage(mailstead.groups()))
+    const violations = countViolations({ count: sizes.automationProbes }, await otherReceiver.sink.finish())
+    await waitForArrivals(receiver.sink, sizes.automationSteps)
     return {
       steps: sizes.automationSteps,
       seconds: (doneMs - atMs) / 1000,
       instant: latencies(sent, arrivals, probes).fromAccept,
       peakMb,
-      offences: [...offences, ...countOffences({ count: sizes.automationSteps }, await receiver.sink.finish())].map(
+      violations: [...violations, ...countViolations({ count: sizes.automationSteps }, await receiver.sink.finish())].map(
         (one) => `automations: ${one}`,
       ),
     }
@@ -66,7 +66,7 @@ export async function runAutomations(bench: MailsteadBench): Promise<Automations
   }
 }
 
-async function createAutomation(admin: Admin, audience: string, atMs: number): Promise<string> {
+async function createAutomation(admin: AdminAccess, audience: string, atMs: number): Promise<string> {
   const { id } = await call<{ id: string }>(
     admin,
     'POST',
@@ -90,10 +90,10 @@ async function createAutomation(admin: Admin, audience: string, atMs: number): P
 }
 
 /** When the last one completed, in epoch ms. */
-async function watchSteps(admin: Admin, id: string, count: number): Promise<number> {
+async function waitForSteps(admin: AdminAccess, id: string, count: number): Promise<number> {
   for (;;) {
-    const told = await call<{ completed_count: number }>(admin, 'GET', `/automations/${id}`, null)
-    if (told.completed_count >= count) return Date.now()
+    const automation = await call<{ completed_count: number }>(admin, 'GET', `/automations/${id}`, null)
+    if (automation.completed_count >= count) return Date.now()
     await sleep(POLL_MS)
   }
 }

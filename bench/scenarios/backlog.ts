@@ -7,7 +7,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MailsteadBench } from '#bench/harness/bench.ts'
-import { arrive, countOffences, peaks } from '#bench/harness/contender.ts'
+import { waitForArrivals, countViolations, peakMemory } from '#bench/harness/contender.ts'
 import { readUsage } from '#bench/harness/cpu.ts'
 import type { Probe } from '#bench/harness/load.ts'
 import { type Latencies, latencies } from './latency.ts'
@@ -30,10 +30,10 @@ export interface BacklogResult {
   readonly acceptedRate: number
   readonly phases: readonly BacklogPhase[]
   readonly mtaPeakMb: number
-  readonly offences: readonly string[]
+  readonly violations: readonly string[]
 }
 
-interface Sent {
+interface SentPhase {
   readonly name: string
   readonly same: readonly Probe[]
   readonly other: readonly Probe[]
@@ -41,7 +41,7 @@ interface Sent {
 }
 
 /** The numbers: bulk first, then both phases' instant mail of the same site; those of the other site apart. */
-interface Numbers {
+interface NumberRanges {
   readonly bulk: number
   readonly same: number
   readonly other: number
@@ -57,23 +57,23 @@ export async function runBacklog(bench: MailsteadBench): Promise<BacklogResult> 
     const fill = await mailstead.post('bulk', numbers.bulk, sizes.backlog)
     bench.say(`  ${sizes.backlog} bulk mails are queued`)
     await mailstead.start(['mta'], routes)
-    await arrive(receiver.sink, Math.min(1000, sizes.backlog / 10))
+    await waitForArrivals(receiver.sink, Math.min(1000, sizes.backlog / 10))
     const phases = [await sendPhase(bench, 'fast receiver', numbers, 0)]
     await receiver.sink.slow(SLOW_REPLY_MS)
     await sleep(500)
     phases.push(await sendPhase(bench, `receiver takes ${SLOW_REPLY_MS} ms`, numbers, sizes.backlogProbes))
     await receiver.sink.slow(0)
-    await arrive(receiver.sink, numbers.total)
-    await arrive(otherReceiver.sink, 2 * sizes.backlogProbes)
+    await waitForArrivals(receiver.sink, numbers.total)
+    await waitForArrivals(otherReceiver.sink, 2 * sizes.backlogProbes)
     return {
       queued: sizes.backlog,
       acceptedRate: (sizes.backlog * 1000) / (fill.endedAt - fill.startedAt),
       phases: await timePhases(bench, phases, numbers),
-      mtaPeakMb: peaks(readUsage(mailstead.groups()))['mta'] ?? 0,
-      offences: [
-        ...countOffences({ count: numbers.total }, await receiver.sink.finish()),
-        ...countOffences({ count: 2 * sizes.backlogProbes }, await otherReceiver.sink.finish()),
-      ].map((offence) => `backlog: ${offence}`),
+      mtaPeakMb: peakMemory(readUsage(mailstead.groups()))['mta'] ?? 0,
+      violations: [
+        ...countViolations({ count: numbers.total }, await receiver.sink.finish()),
+        ...countViolations({ count: 2 * sizes.backlogProbes }, await otherReceiver.sink.finish()),
+      ].map((violation) => `backlog: ${violation}`),
     }
   } finally {
     await receiver.sink.slow(0)
@@ -81,13 +81,13 @@ export async function runBacklog(bench: MailsteadBench): Promise<BacklogResult> 
   }
 }
 
-async function openLedgers({ mailstead, sizes, receiver, otherReceiver }: MailsteadBench): Promise<Numbers> {
+async function openLedgers({ mailstead, sizes, receiver, otherReceiver }: MailsteadBench): Promise<NumberRanges> {
   const probes = 2 * sizes.backlogProbes
   const total = sizes.backlog + probes
   const bulk = mailstead.reserve(total)
   const other = mailstead.reserve(probes)
-  await receiver.sink.begin({ from: bulk, count: total, isOwnLetter: true })
-  await otherReceiver.sink.begin({ from: other, count: probes, isOwnLetter: true })
+  await receiver.sink.begin({ from: bulk, count: total, hasNumberedBody: true })
+  await otherReceiver.sink.begin({ from: other, count: probes, hasNumberedBody: true })
   return { bulk, same: bulk + sizes.backlog, other, total }
 }
 
@@ -95,13 +95,13 @@ async function openLedgers({ mailstead, sizes, receiver, otherReceiver }: Mailst
 async function sendPhase(
   { mailstead, sizes, receiver }: MailsteadBench,
   name: string,
-  numbers: Numbers,
+  numbers: NumberRanges,
   skip: number,
-): Promise<Sent> {
-  const order = { count: sizes.backlogProbes, intervalMs: INTERVAL_MS }
+): Promise<SentPhase> {
+  const options = { count: sizes.backlogProbes, intervalMs: INTERVAL_MS }
   const [same, other] = await Promise.all([
-    mailstead.probe({ ...order, from: numbers.same + skip }),
-    mailstead.probe({ ...order, from: numbers.other + skip, site: OTHER_SITE }),
+    mailstead.probe({ ...options, from: numbers.same + skip }),
+    mailstead.probe({ ...options, from: numbers.other + skip, site: OTHER_SITE }),
   ])
   // Instant mails that are there already make this a little more than what is queued, never less.
   return { name, same, other, queuedAtEnd: Math.max(0, sizes.backlog - (await receiver.sink.progress())) }
@@ -109,8 +109,8 @@ async function sendPhase(
 
 async function timePhases(
   { receiver, otherReceiver }: MailsteadBench,
-  phases: readonly Sent[],
-  numbers: Numbers,
+  phases: readonly SentPhase[],
+  numbers: NumberRanges,
 ): Promise<BacklogPhase[]> {
   const sameArrivals = await receiver.sink.arrivals()
   const otherArrivals = await otherReceiver.sink.arrivals()

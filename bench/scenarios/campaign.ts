@@ -4,14 +4,14 @@
  * enough has been seen; until then nothing may come twice.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Trouble } from '#bin/supervisor/user-error.ts'
+import { UserError } from '#bin/supervisor/user-error.ts'
 import type { MailsteadBench } from '#bench/harness/bench.ts'
 import { monotonicMs } from '#bench/harness/clock.ts'
-import { arrive, costs, measure, peaks } from '#bench/harness/contender.ts'
+import { waitForArrivals, cpuPerMessage, measure, peakMemory } from '#bench/harness/contender.ts'
 import { readUsage, resetPeaks } from '#bench/harness/cpu.ts'
 import { SENDER } from '#bench/harness/dkim.ts'
-import { letterText } from '#bench/harness/sample-message.ts'
-import { asContender, type Admin } from '#bench/harness/mailstead.ts'
+import { messageText } from '#bench/harness/sample-message.ts'
+import { asContender, type AdminAccess } from '#bench/harness/mailstead.ts'
 import { call } from '#bench/harness/api-call.ts'
 import { importAudience } from './audience.ts'
 
@@ -22,17 +22,17 @@ export interface CampaignResult {
   readonly ledgerRowsPerSecond: number
   /** Mails a second once the ledger was written, and of transactional mail beside it. */
   readonly sendRate: number
-  readonly plainRate: number
+  readonly transactionalRate: number
   /** CPU milliseconds a message by process, in the same windows. */
   readonly sendCpuMs: Readonly<Record<string, number>>
-  readonly plainCpuMs: Readonly<Record<string, number>>
+  readonly transactionalCpuMs: Readonly<Record<string, number>>
   readonly peakMb: Readonly<Record<string, number>>
-  readonly offences: readonly string[]
+  readonly violations: readonly string[]
 }
 
 const POLL_MS = 50
 /** Of both parts: tags, links and their tokens. */
-const LINES_OF_THE_REST = 6
+const OTHER_LINES = 6
 
 export async function runCampaign(bench: MailsteadBench): Promise<CampaignResult> {
   const {
@@ -40,7 +40,7 @@ export async function runCampaign(bench: MailsteadBench): Promise<CampaignResult
     sizes,
     receiver: { sink, port },
   } = bench
-  const plain = await measurePlain(bench)
+  const transactional = await measureTransactional(bench)
   try {
     await mailstead.start(['api', 'mta', 'worker'], { '*': port })
     const { admin } = mailstead
@@ -48,32 +48,32 @@ export async function runCampaign(bench: MailsteadBench): Promise<CampaignResult
     const audience = await importAudience(admin, from, sizes.campaignContacts)
     bench.say(`  ${sizes.campaignContacts} contacts are in the audience`)
     const id = await createCampaign(admin, audience)
-    await sink.begin({ from, count: sizes.campaignContacts, isOwnLetter: false })
+    await sink.begin({ from, count: sizes.campaignContacts, hasNumberedBody: false })
     resetPeaks(mailstead.groups())
     const startedAt = monotonicMs()
     await call(admin, 'POST', `/campaigns/${id}/start`, JSON.stringify({ force: true }))
-    const [firstAt, writtenAt] = await Promise.all([watchFirst(sink), watchLedger(admin, id, sizes.campaignContacts)])
+    const [firstAt, writtenAt] = await Promise.all([waitForFirst(sink), waitForLedger(admin, id, sizes.campaignContacts)])
     const [sent, sentAt, before] = [await sink.progress(), monotonicMs(), readUsage(mailstead.groups())]
     const enough = Math.min(sizes.campaignContacts, sent + sizes.campaignMails)
-    await arrive(sink, enough)
+    await waitForArrivals(sink, enough)
     const count = (await sink.progress()) - sent
     const sendRate = (count * 1000) / (monotonicMs() - sentAt)
     const after = readUsage(mailstead.groups())
-    const [sendCpuMs, peakMb] = [withServer(costs(before, after, count)), peaks(after)]
+    const [sendCpuMs, peakMb] = [withServerTotal(cpuPerMessage(before, after, count)), peakMemory(after)]
     await call(admin, 'POST', `/campaigns/${id}/cancel`, '{}').catch(() => undefined) // it may be done by now
-    const { doubled, unsigned } = await sink.finish()
+    const { duplicates, unsigned } = await sink.finish()
     return {
       contacts: sizes.campaignContacts,
       firstMailMs: firstAt - startedAt,
       sendRate,
-      plainRate: plain.deliveredRate,
+      transactionalRate: transactional.deliveredRate,
       sendCpuMs,
-      plainCpuMs: plain.cpuMs,
+      transactionalCpuMs: transactional.cpuMs,
       peakMb,
       ledgerRowsPerSecond: (sizes.campaignContacts * 1000) / (writtenAt - startedAt),
-      offences: [
-        ...plain.offences,
-        ...(doubled > 0 ? [`campaign: ${doubled} mails delivered twice`] : []),
+      violations: [
+        ...transactional.violations,
+        ...(duplicates > 0 ? [`campaign: ${duplicates} mails delivered twice`] : []),
         ...(unsigned > 0 ? [`campaign: ${unsigned} mails without a signature`] : []),
       ],
     }
@@ -83,11 +83,11 @@ export async function runCampaign(bench: MailsteadBench): Promise<CampaignResult
 }
 
 /** All of it, as measurements of a contender say it. */
-function withServer(cpuMs: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
+function withServerTotal(cpuMs: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
   return { server: Object.values(cpuMs).reduce((sum, one) => sum + one, 0), ...cpuMs }
 }
 
-async function measurePlain({
+async function measureTransactional({
   mailstead,
   sizes,
   receiver: { sink, port },
@@ -103,10 +103,10 @@ async function measurePlain({
 }
 
 /** HTML, and the text that is made of it: together as long as the letters of the other measurements. */
-async function createCampaign(admin: Admin, audience: string): Promise<string> {
-  const lines = letterText().split('\n')
+async function createCampaign(admin: AdminAccess, audience: string): Promise<string> {
+  const lines = messageText().split('\n')
   const text = lines
-    .slice(0, lines.length / 2 - LINES_OF_THE_REST)
+    .slice(0, lines.length / 2 - OTHER_LINES)
     .map((line) => `<p>${line}</p>`)
     .join('\n')
   const html = `<!doctype html><html><body><h1>Hello {{firstName}} of {{company}}</h1>\n${text}\n<a href="https://shop.example/offer">The offer</a>
@@ -126,22 +126,22 @@ async function createCampaign(admin: Admin, audience: string): Promise<string> {
   return id
 }
 
-async function watchFirst(sink: MailsteadBench['receiver']['sink']): Promise<number> {
+async function waitForFirst(sink: MailsteadBench['receiver']['sink']): Promise<number> {
   while ((await sink.progress()) === 0) await sleep(POLL_MS)
   return monotonicMs()
 }
 
-interface Told {
+interface CampaignStatus {
   readonly status: string
   readonly reason: string | null
   readonly metrics: Readonly<Record<string, number>>
 }
 
-async function watchLedger(admin: Admin, id: string, count: number): Promise<number> {
+async function waitForLedger(admin: AdminAccess, id: string, count: number): Promise<number> {
   for (;;) {
-    const { status, reason, metrics } = await call<Told>(admin, 'GET', `/campaigns/${id}`, null)
+    const { status, reason, metrics } = await call<CampaignStatus>(admin, 'GET', `/campaigns/${id}`, null)
     if (metrics['recipients'] === count) return monotonicMs()
-    if (status === 'FAILED' || status === 'PAUSED') throw new Trouble(`the campaign is ${status}: ${reason}`)
+    if (status === 'FAILED' || status === 'PAUSED') throw new UserError(`the campaign is ${status}: ${reason}`)
     await sleep(POLL_MS)
   }
 }

@@ -8,14 +8,14 @@ import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MailsteadBench } from '#bench/harness/bench.ts'
 import { monotonicMs } from '#bench/harness/clock.ts'
-import type { Admin } from '#bench/harness/mailstead.ts'
+import type { AdminAccess } from '#bench/harness/mailstead.ts'
 import { call } from '#bench/harness/api-call.ts'
 import { percentile } from '#bench/harness/stats.ts'
-import { waitFor, writeFile } from './import.ts'
+import { waitForImport, generateCsv } from './import.ts'
 
-export interface OrderTimes {
+export interface SortTimes {
   /** `email desc, subscribed`. */
-  readonly order: string
+  readonly sort: string
   readonly limit: number
   readonly p50Ms: number
   readonly p99Ms: number
@@ -24,7 +24,7 @@ export interface OrderTimes {
 
 export interface ContactsResult {
   readonly members: number
-  readonly orders: readonly OrderTimes[]
+  readonly sorts: readonly SortTimes[]
   /** Of all orders. */
   readonly worstP99Ms: number
 }
@@ -50,25 +50,25 @@ export async function runContacts(bench: MailsteadBench): Promise<ContactsResult
     const audienceId = await fill(admin, sizes.members)
     bench.say(`  ${sizes.members} contacts are in the audience`)
     await sleep(SETTLE_MS)
-    const orders: OrderTimes[] = []
+    const orders: SortTimes[] = []
     for (const listing of listings(audienceId)) orders.push(await timePages(admin, listing, sizes))
-    return { members: sizes.members, orders, worstP99Ms: Math.max(...orders.map(({ p99Ms }) => p99Ms)) }
+    return { members: sizes.members, sorts: orders, worstP99Ms: Math.max(...orders.map(({ p99Ms }) => p99Ms)) }
   } finally {
     await mailstead.stop('worker', 'api')
   }
 }
 
 /** The id of a new audience with so many members. */
-async function fill(admin: Admin, members: number): Promise<string> {
+async function fill(admin: AdminAccess, members: number): Promise<string> {
   const audience = await call<{ id: string }>(
     admin,
     'POST',
     '/audiences/add-audience',
     JSON.stringify({ name: 'pages' }),
   )
-  const file = Readable.from(writeFile(members))
+  const file = Readable.from(generateCsv(members))
   const { id } = await call<{ id: string }>(admin, 'POST', `/contacts/import?audienceId=${audience.id}`, file)
-  await waitFor(admin, id)
+  await waitForImport(admin, id)
   return audience.id
 }
 
@@ -82,7 +82,7 @@ function listings(audienceId: string): Listing[] {
   )
 }
 
-async function timePages(admin: Admin, listing: Listing, sizes: MailsteadBench['sizes']): Promise<OrderTimes> {
+async function timePages(admin: AdminAccess, listing: Listing, sizes: MailsteadBench['sizes']): Promise<SortTimes> {
   const times: number[] = []
   const last = Math.max(1, Math.ceil(sizes.members / listing.limit))
   for (let i = 0; i < sizes.pages; i++) {
@@ -90,12 +90,12 @@ async function timePages(admin: Admin, listing: Listing, sizes: MailsteadBench['
     await timePage(admin, listing, page)
     times.push(await timePage(admin, listing, page))
   }
-  const order = `${listing.sortBy} ${listing.sortDir}${listing.subscribedOnly ? ', subscribed' : ''}`
+  const sort = `${listing.sortBy} ${listing.sortDir}${listing.subscribedOnly ? ', subscribed' : ''}`
   const [p50Ms, p99Ms, maxMs] = [percentile(times, 50), percentile(times, 99), percentile(times, 100)]
-  return { order, limit: listing.limit, p50Ms, p99Ms, maxMs }
+  return { sort, limit: listing.limit, p50Ms, p99Ms, maxMs }
 }
 
-async function timePage(admin: Admin, listing: Listing, page: number): Promise<number> {
+async function timePage(admin: AdminAccess, listing: Listing, page: number): Promise<number> {
   const query = Object.entries({ ...listing, page })
     .map(([name, value]) => `${name}=${value}`)
     .join('&')

@@ -10,8 +10,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MailsteadBench } from '#bench/harness/bench.ts'
 import { monotonicMs } from '#bench/harness/clock.ts'
-import { arrive, countOffences } from '#bench/harness/contender.ts'
-import { type Groups, readUsage } from '#bench/harness/cpu.ts'
+import { waitForArrivals, countViolations } from '#bench/harness/contender.ts'
+import { type ProcessGroups, readUsage } from '#bench/harness/cpu.ts'
 
 export interface Drain {
   /** Messages queued when the window begins. */
@@ -29,11 +29,11 @@ export interface DepthResult {
   readonly deepLast: Drain
   /** The whole long drain in ten parts. */
   readonly parts: readonly Drain[]
-  readonly offences: readonly string[]
+  readonly violations: readonly string[]
 }
 
 /** The state of a drain at one moment. */
-interface Mark {
+interface DrainSample {
   readonly done: number
   readonly at: number
   readonly cpuMs: CpuTimes
@@ -57,8 +57,8 @@ export async function runDepth(bench: MailsteadBench): Promise<DepthResult> {
     bench.say(`  ${shallow.result.queued} queued: ${shallow.result.cpuMs.toFixed(2)} ms CPU a message`)
     await mailstead.stop('mta')
     const deep = await drainDeep(bench)
-    const offences = [...shallow.offences, ...deep.offences].map((offence) => `depth: ${offence}`)
-    return { shallow: shallow.result, ...deep.result, offences }
+    const violations = [...shallow.violations, ...deep.violations].map((violation) => `depth: ${violation}`)
+    return { shallow: shallow.result, ...deep.result, violations }
   } finally {
     await mailstead.stop('worker', 'mta', 'api')
   }
@@ -68,25 +68,25 @@ async function drainShallow({
   mailstead,
   sizes,
   receiver: { sink },
-}: MailsteadBench): Promise<{ result: Drain; offences: string[] }> {
+}: MailsteadBench): Promise<{ result: Drain; violations: string[] }> {
   const { warmUp, shallow, shallowRounds } = sizes
   const groups = mailstead.groups()
-  const offences: string[] = []
+  const violations: string[] = []
   const spent: CpuTimes[] = []
   let spentMs = 0
   // The first round only warms up.
   for (let round = 0; round <= shallowRounds; round++) {
     const count = round === 0 ? warmUp : shallow
     const from = mailstead.reserve(count)
-    await sink.begin({ from, count, isOwnLetter: true })
+    await sink.begin({ from, count, hasNumberedBody: true })
     signalMta(groups, 'SIGSTOP')
     await mailstead.post('bulk', from, count)
     const before = cpuTimes(groups)
     signalMta(groups, 'SIGCONT')
-    await arrive(sink, count)
+    await waitForArrivals(sink, count)
     await sleep(SETTLE_MS)
     const { sample: _, ...ledger } = await sink.finish()
-    offences.push(...countOffences({ count }, ledger))
+    violations.push(...countViolations({ count }, ledger))
     if (round === 0) continue
     spent.push(combine(cpuTimes(groups), before, (after, earlier) => after - earlier))
     spentMs += ledger.lastAt - ledger.firstAt
@@ -95,13 +95,13 @@ async function drainShallow({
   const total = spent.reduce((sum, times) => combine(sum, times, (one, other) => one + other))
   return {
     result: { queued: shallow, ...perMessage(total, messages), rate: ((shallow - 1) * shallowRounds * 1000) / spentMs },
-    offences,
+    violations,
   }
 }
 
 async function drainDeep(
   bench: MailsteadBench,
-): Promise<{ result: Omit<DepthResult, 'shallow' | 'offences'>; offences: string[] }> {
+): Promise<{ result: Omit<DepthResult, 'shallow' | 'violations'>; violations: string[] }> {
   const {
     mailstead,
     sizes: { deep, deepWarmUp, window, shallow },
@@ -109,14 +109,14 @@ async function drainDeep(
   } = bench
   const count = deepWarmUp + deep
   const from = mailstead.reserve(count)
-  await sink.begin({ from, count, isOwnLetter: true })
+  await sink.begin({ from, count, hasNumberedBody: true })
   await mailstead.post('bulk', from, count)
   bench.say(`  ${count} are queued`)
   await waitForIdlePostgres(mailstead.groups())
   await mailstead.start(['mta'], { '*': port })
-  const marks = await watchDrain(bench, count)
+  const samples = await watchDrain(bench, count)
   const drain = (queued: number, messages: number): Drain =>
-    between(at(marks, count - queued), at(marks, count - queued + messages), queued)
+    between(interpolate(samples, count - queued), interpolate(samples, count - queued + messages), queued)
   const tenth = Math.floor(count / 10)
   return {
     result: {
@@ -124,11 +124,11 @@ async function drainDeep(
       deepLast: drain(shallow + window, window),
       parts: Array.from({ length: 10 }, (_, index) => drain(count - index * tenth, tenth)),
     },
-    offences: countOffences({ count }, await sink.finish()),
+    violations: countViolations({ count }, await sink.finish()),
   }
 }
 
-async function waitForIdlePostgres({ postgres }: Groups): Promise<void> {
+async function waitForIdlePostgres({ postgres }: ProcessGroups): Promise<void> {
   if (postgres === undefined) return
   const spent = (): number => cpuTimes({ postgres })['postgres'] ?? 0
   for (const end = monotonicMs() + IDLE_LIMIT_MS; monotonicMs() < end;) {
@@ -139,27 +139,27 @@ async function waitForIdlePostgres({ postgres }: Groups): Promise<void> {
 }
 
 /** Follows a drain until all is there, or nothing comes any more. */
-async function watchDrain({ mailstead, receiver: { sink } }: MailsteadBench, count: number): Promise<Mark[]> {
+async function watchDrain({ mailstead, receiver: { sink } }: MailsteadBench, count: number): Promise<DrainSample[]> {
   const groups = mailstead.groups()
-  const look = async (): Promise<Mark> => ({ done: await sink.progress(), at: monotonicMs(), cpuMs: cpuTimes(groups) })
-  const marks: Mark[] = []
+  const sample = async (): Promise<DrainSample> => ({ done: await sink.progress(), at: monotonicMs(), cpuMs: cpuTimes(groups) })
+  const samples: DrainSample[] = []
   let isOver = false
-  const end = arrive(sink, count).finally(() => {
+  const end = waitForArrivals(sink, count).finally(() => {
     isOver = true
   })
   while (!isOver) {
-    marks.push(await look())
+    samples.push(await sample())
     await sleep(POLL_MS)
   }
   await end
-  marks.push(await look())
-  return marks
+  samples.push(await sample())
+  return samples
 }
 
 /** The state when so many were done, between the two marks around it. */
-export function at(marks: readonly Mark[], done: number): Mark {
-  const next = marks.findIndex((mark) => mark.done >= done)
-  const [after, before] = [marks[next] ?? marks.at(-1), marks[next - 1]]
+export function interpolate(samples: readonly DrainSample[], done: number): DrainSample {
+  const next = samples.findIndex((sample) => sample.done >= done)
+  const [after, before] = [samples[next] ?? samples.at(-1), samples[next - 1]]
   if (after === undefined) throw new RangeError('the drain was not watched')
   if (before === undefined || next < 0) return after
   const part = (done - before.done) / (after.done - before.done)
@@ -167,7 +167,7 @@ export function at(marks: readonly Mark[], done: number): Mark {
   return { done, at: blend(after.at, before.at), cpuMs: combine(after.cpuMs, before.cpuMs, blend) }
 }
 
-function between(begin: Mark, end: Mark, queued: number): Drain {
+function between(begin: DrainSample, end: DrainSample, queued: number): Drain {
   const messages = end.done - begin.done
   const spent = combine(end.cpuMs, begin.cpuMs, (after, before) => after - before)
   return { queued, ...perMessage(spent, messages), rate: (messages * 1000) / (end.at - begin.at) }
@@ -183,10 +183,10 @@ function combine(one: CpuTimes, other: CpuTimes, how: (one: number, other: numbe
   return Object.fromEntries(Object.entries(one).map(([name, ms]) => [name, how(ms, other[name] ?? 0)]))
 }
 
-function cpuTimes(groups: Groups): CpuTimes {
+function cpuTimes(groups: ProcessGroups): CpuTimes {
   return Object.fromEntries(Object.entries(readUsage(groups)).map(([name, { cpuMs }]) => [name, cpuMs]))
 }
 
-function signalMta(groups: Groups, signal: 'SIGSTOP' | 'SIGCONT'): void {
+function signalMta(groups: ProcessGroups, signal: 'SIGSTOP' | 'SIGCONT'): void {
   if (groups['mta'] !== undefined) process.kill(groups['mta'], signal)
 }

@@ -5,11 +5,11 @@
  */
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Trouble } from '#bin/supervisor/user-error.ts'
+import { UserError } from '#bin/supervisor/user-error.ts'
 import type { MailsteadBench } from '#bench/harness/bench.ts'
-import { peaks } from '#bench/harness/contender.ts'
-import { readUsage, resetPeaks, type Usages } from '#bench/harness/cpu.ts'
-import type { Admin } from '#bench/harness/mailstead.ts'
+import { peakMemory } from '#bench/harness/contender.ts'
+import { readUsage, resetPeaks, type GroupUsage } from '#bench/harness/cpu.ts'
+import type { AdminAccess } from '#bench/harness/mailstead.ts'
 import { call } from '#bench/harness/api-call.ts'
 
 export interface ImportResult {
@@ -47,29 +47,29 @@ export async function runImport(bench: MailsteadBench): Promise<ImportResult> {
     resetPeaks(mailstead.groups())
     const before = readUsage(mailstead.groups())
     const startedAt = Date.now()
-    const file = Readable.from(writeFile(sizes.importRows))
+    const file = Readable.from(generateCsv(sizes.importRows))
     const { id } = await call<{ id: string }>(admin, 'POST', `/contacts/import?audienceId=${audience.id}`, file)
     const storedAt = Date.now()
     bench.say(`  ${sizes.importRows} rows are stored`)
-    const done = await waitFor(admin, id)
+    const done = await waitForImport(admin, id)
     const endedAt = Date.now()
     const after = readUsage(mailstead.groups())
     if (done.rows['added'] !== sizes.importRows)
-      throw new Trouble(`the import is ${done.status} (${done.reason}): ${JSON.stringify(done.rows)}`)
+      throw new UserError(`the import is ${done.status} (${done.reason}): ${JSON.stringify(done.rows)}`)
     return {
       rows: sizes.importRows,
       megabytes: done.bytes / 1e6,
       uploadSeconds: (storedAt - startedAt) / 1000,
       importSeconds: (endedAt - storedAt) / 1000,
       cpuSeconds: cpuBetween(before, after),
-      peakMb: peaks(after),
+      peakMb: peakMemory(after),
     }
   } finally {
     await mailstead.stop('worker', 'api')
   }
 }
 
-export async function waitFor(admin: Admin, id: string): Promise<ImportState> {
+export async function waitForImport(admin: AdminAccess, id: string): Promise<ImportState> {
   for (;;) {
     const state = await call<ImportState>(admin, 'GET', `/contacts/imports/${id}`, null)
     if (state.status !== 'waiting' && state.status !== 'running') return state
@@ -77,22 +77,22 @@ export async function waitFor(admin: Admin, id: string): Promise<ImportState> {
   }
 }
 
-function cpuBetween(before: Usages, after: Usages): Record<string, number> {
+function cpuBetween(before: GroupUsage, after: GroupUsage): Record<string, number> {
   return Object.fromEntries(
     Object.entries(after).map(([name, { cpuMs }]) => [name, (cpuMs - (before[name]?.cpuMs ?? 0)) / 1000]),
   )
 }
 
 /** Addresses in no order, as lists have them; 5,000 domains, ten fields. */
-export function* writeFile(rows: number): Generator<Buffer> {
+export function* generateCsv(rows: number): Generator<Buffer> {
   yield Buffer.from('email,first_name,last_name,company,phone,tags,timezone,attribute:plan\n')
   for (let from = 0; from < rows; from += PART_ROWS) {
     const numbers = Array.from({ length: Math.min(PART_ROWS, rows - from) }, (_, i) => from + i)
-    yield Buffer.from(numbers.map(writeRow).join(''))
+    yield Buffer.from(numbers.map(formatRow).join(''))
   }
 }
 
-function writeRow(n: number): string {
+function formatRow(n: number): string {
   const shuffled = (Math.imul(n, 2654435761) >>> 0).toString(36)
   const email = `${shuffled}.person${n}@mail${n % 5000}.example`
   return `${email},First${shuffled},Last${n},Company ${n % 1000},+49 30 ${n},lead|q${n % 4},Europe/Berlin,pro\n`

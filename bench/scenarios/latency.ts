@@ -4,7 +4,7 @@
  * the receiver's 250.
  */
 import type { MailsteadBench } from '#bench/harness/bench.ts'
-import { arrive, countOffences } from '#bench/harness/contender.ts'
+import { waitForArrivals, countViolations } from '#bench/harness/contender.ts'
 import type { Probe } from '#bench/harness/load.ts'
 import { percentile } from '#bench/harness/stats.ts'
 
@@ -19,7 +19,7 @@ export interface LatencyResult {
   /** From the answer of the API, and from the start of the request. */
   readonly fromAccept: Latencies
   readonly fromPost: Latencies
-  readonly offences: readonly string[]
+  readonly violations: readonly string[]
 }
 
 const INTERVAL_MS = 100
@@ -31,16 +31,16 @@ export async function runLatency({
 }: MailsteadBench): Promise<LatencyResult> {
   try {
     await mailstead.start(['api', 'mta', 'worker'], { '*': port })
-    await sink.begin({ from: mailstead.reserve(0), count: sizes.warmUp, isOwnLetter: true })
+    await sink.begin({ from: mailstead.reserve(0), count: sizes.warmUp, hasNumberedBody: true })
     await mailstead.post('instant', mailstead.reserve(sizes.warmUp), sizes.warmUp)
-    await arrive(sink, sizes.warmUp)
+    await waitForArrivals(sink, sizes.warmUp)
     const from = mailstead.reserve(sizes.probes)
-    await sink.begin({ from, count: sizes.probes, isOwnLetter: true })
+    await sink.begin({ from, count: sizes.probes, hasNumberedBody: true })
     const probes = await mailstead.probe({ from, count: sizes.probes, intervalMs: INTERVAL_MS })
-    await arrive(sink, sizes.probes)
+    await waitForArrivals(sink, sizes.probes)
     const arrivals = await sink.arrivals()
-    const offences = countOffences({ count: sizes.probes }, await sink.finish()).map((offence) => `latency: ${offence}`)
-    return { ...latencies(probes, arrivals, from), offences }
+    const violations = countViolations({ count: sizes.probes }, await sink.finish()).map((violation) => `latency: ${violation}`)
+    return { ...latencies(probes, arrivals, from), violations }
   } finally {
     await mailstead.stop('worker', 'mta', 'api')
   }

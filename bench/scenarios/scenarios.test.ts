@@ -1,14 +1,14 @@
 import { assert } from 'chai'
 import type { MailsteadBench } from '#bench/harness/bench.ts'
-import { countOffences } from '#bench/harness/contender.ts'
-import type { Sizes } from '#bench/harness/options.ts'
+import { countViolations } from '#bench/harness/contender.ts'
+import type { BenchSizes } from '#bench/harness/options.ts'
 import { createSink } from '#bench/harness/sink.ts'
 import { runBacklog } from './backlog.ts'
-import { at, runDepth } from './depth.ts'
+import { interpolate, runDepth } from './depth.ts'
 import { latencies, runLatency } from './latency.ts'
-import { type Faults, type StandIn, startStandIn } from './stand-in.ts'
+import { type StandInFaults, type StandInMailstead, startStandIn } from './stand-in.ts'
 
-const SIZES: Sizes = {
+const SIZES: BenchSizes = {
   repeats: 1,
   messages: 40,
   referenceMessages: 10,
@@ -40,9 +40,9 @@ const SIZES: Sizes = {
 }
 
 describe('the scenarios', () => {
-  let standIn: StandIn
+  let standIn: StandInMailstead
   let bench: MailsteadBench
-  const open = async (faults: Faults): Promise<void> => {
+  const open = async (faults: StandInFaults): Promise<void> => {
     const receivers = await Promise.all(
       [createSink(), createSink()].map(async (sink) => {
         const port = await sink.listen()
@@ -60,18 +60,18 @@ describe('the scenarios', () => {
     await bench.otherReceiver.sink.end()
   })
 
-  it('latency: every probe is timed', async () => {
+  it('latency: times every probe', async () => {
     await open({})
-    const { fromAccept, fromPost, offences } = await runLatency(bench)
-    assert.deepEqual(offences, [])
+    const { fromAccept, fromPost, violations } = await runLatency(bench)
+    assert.deepEqual(violations, [])
     assert.deepEqual([fromAccept.count, fromPost.count], [6, 6])
     assert.ok(fromPost.p50Ms > 0 && fromPost.p99Ms < 5000)
   })
 
-  it('backlog: bulk is queued first, all of both sites arrive', async () => {
+  it('backlog: bulk mail is queued first, and the mail of both sites arrives', async () => {
     await open({})
-    const { phases, offences, queued } = await runBacklog(bench)
-    assert.deepEqual(offences, [])
+    const { phases, violations, queued } = await runBacklog(bench)
+    assert.deepEqual(violations, [])
     assert.strictEqual(queued, 400)
     assert.deepEqual(
       phases.map(({ sameSite, otherSite }) => [sameSite.count, otherSite.count]),
@@ -82,23 +82,23 @@ describe('the scenarios', () => {
     )
   })
 
-  it('backlog: a second copy is an offence', async () => {
-    await open({ double: 17 })
-    const { offences } = await runBacklog(bench)
-    assert.deepEqual(offences, ['backlog: 1 of 408 messages delivered twice'])
+  it('backlog: a second copy is a violation', async () => {
+    await open({ duplicate: 17 })
+    const { violations } = await runBacklog(bench)
+    assert.deepEqual(violations, ['backlog: 1 of 408 messages delivered twice'])
   })
 
-  it('depth: both queues are drained and looked at', async () => {
+  it('depth: drains and measures both queues', async () => {
     await open({})
-    const { shallow, deepFirst, deepLast, parts, offences } = await runDepth(bench)
-    assert.deepEqual(offences, [])
+    const { shallow, deepFirst, deepLast, parts, violations } = await runDepth(bench)
+    assert.deepEqual(violations, [])
     assert.deepEqual([shallow.messages, parts.length], [20, 10])
     assert.deepEqual([deepFirst.queued, deepLast.queued], [100, 30])
   })
 })
 
 describe('latencies', () => {
-  it('are differences, and leave out what did not arrive', () => {
+  it('are the time from send to arrival; mail that did not arrive is left out', () => {
     const probe = (number: number, sentAt: number) => ({ number, sentAt, acceptedAt: sentAt + 2 })
     const { fromAccept, fromPost } = latencies(
       [probe(7, 100), probe(8, 200), probe(9, 300)],
@@ -117,29 +117,29 @@ describe('latencies', () => {
   })
 })
 
-describe('the marks of a drain', () => {
-  const mark = (done: number, when: number, mta: number) => ({ done, at: when, cpuMs: { mta, redis: 5 } })
-  const marks = [mark(0, 1000, 10), mark(100, 2000, 110), mark(100, 2050, 110), mark(200, 2500, 200)]
+describe('the samples of a drain', () => {
+  const sample = (done: number, when: number, mta: number) => ({ done, at: when, cpuMs: { mta, redis: 5 } })
+  const samples = [sample(0, 1000, 10), sample(100, 2000, 110), sample(100, 2050, 110), sample(200, 2500, 200)]
   for (const [done, expected] of [
-    [50, mark(50, 1500, 60)],
-    [100, mark(100, 2000, 110)],
-    [150, mark(150, 2275, 155)],
-    [999, mark(200, 2500, 200)],
+    [50, sample(50, 1500, 60)],
+    [100, sample(100, 2000, 110)],
+    [150, sample(150, 2275, 155)],
+    [999, sample(200, 2500, 200)],
   ] as const) {
-    it(`at ${done}`, () => assert.deepEqual(at(marks, done), expected))
+    it(`at ${done}`, () => assert.deepEqual(interpolate(samples, done), expected))
   }
 })
 
-describe('offences of a ledger', () => {
-  const good = { distinct: 10, doubled: 0, strays: 0, mixedUp: 0, unsigned: 0, firstAt: 0, lastAt: 0 }
+describe('violations of a ledger', () => {
+  const good = { distinct: 10, duplicates: 0, unexpected: 0, wrongBody: 0, unsigned: 0, firstAt: 0, lastAt: 0 }
   for (const [change, expected] of [
     [{}, []],
     [{ distinct: 8 }, ['2 of 10 messages lost']],
-    [{ doubled: 3 }, ['3 of 10 messages delivered twice']],
-    [{ strays: 1 }, ['1 of 10 messages not expected']],
-    [{ mixedUp: 1 }, ['1 of 10 messages with the body of another']],
+    [{ duplicates: 3 }, ['3 of 10 messages delivered twice']],
+    [{ unexpected: 1 }, ['1 of 10 messages not expected']],
+    [{ wrongBody: 1 }, ["1 of 10 messages with another message's body"]],
     [{ unsigned: 10 }, ['10 of 10 messages not signed']],
   ] as const) {
-    it(JSON.stringify(change), () => assert.deepEqual(countOffences({ count: 10 }, { ...good, ...change }), expected))
+    it(JSON.stringify(change), () => assert.deepEqual(countViolations({ count: 10 }, { ...good, ...change }), expected))
   }
 })

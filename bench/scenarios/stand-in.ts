@@ -12,27 +12,27 @@ import type { Mailstead } from '#bench/harness/mailstead.ts'
 import { SITE } from '#bench/harness/smtp-load.ts'
 import { createEncryption } from '#src/crypto/encryption.ts'
 
-export interface Faults {
+export interface StandInFaults {
   readonly lose?: number
-  readonly double?: number
+  readonly duplicate?: number
 }
 
-interface Mail {
+interface QueuedMail {
   readonly to: string
   readonly text: string
 }
 
-export interface StandIn extends Mailstead {
+export interface StandInMailstead extends Mailstead {
   close(): Promise<void>
 }
 
-export async function startStandIn({ lose, double }: Faults = {}): Promise<StandIn> {
-  const queue: Mail[] = []
+export async function startStandIn({ lose, duplicate }: StandInFaults = {}): Promise<StandInMailstead> {
+  const queue: QueuedMail[] = []
   let routes: Readonly<Record<string, number | string>> | null = null
   let next = 1
   const flush = async (): Promise<void> => {
     for (let mail = routes === null ? undefined : queue.shift(); mail !== undefined; mail = queue.shift()) {
-      const copies = numberIn(mail) === lose ? 0 : numberIn(mail) === double ? 2 : 1
+      const copies = numberIn(mail) === lose ? 0 : numberIn(mail) === duplicate ? 2 : 1
       for (let copy = 0; copy < copies; copy++) await deliver(routes ?? {}, mail)
     }
   }
@@ -61,7 +61,7 @@ export async function startStandIn({ lose, double }: Faults = {}): Promise<Stand
     },
     reserve: (count) => (next += count) - count,
     post: (_tier, from, count) => load.post({ ...batch, from, count }, 5),
-    probe: ({ intervalMs, ...order }) => load.probe({ ...batch, ...order }, intervalMs / 10),
+    probe: ({ intervalMs, ...options }) => load.probe({ ...batch, ...options }, intervalMs / 10),
     close: async () => {
       api.close()
       await once(api, 'close')
@@ -69,7 +69,7 @@ export async function startStandIn({ lose, double }: Faults = {}): Promise<Stand
   }
 }
 
-async function serve(take: (mail: Mail) => void): Promise<Server> {
+async function serve(onMail: (mail: QueuedMail) => void): Promise<Server> {
   const server = createServer((request, response) => {
     let json = ''
     request.on('data', (chunk: Buffer) => {
@@ -80,7 +80,7 @@ async function serve(take: (mail: Mail) => void): Promise<Server> {
         to: [to = ''],
         text,
       } = JSON.parse(json) as { to: string[]; text: string }
-      take({ to, text })
+      onMail({ to, text })
       response.end('{"success":true}')
     })
   })
@@ -90,7 +90,7 @@ async function serve(take: (mail: Mail) => void): Promise<Server> {
 }
 
 /** One connection, one message, all pipelined. */
-async function deliver(routes: Readonly<Record<string, number | string>>, { to, text }: Mail): Promise<void> {
+async function deliver(routes: Readonly<Record<string, number | string>>, { to, text }: QueuedMail): Promise<void> {
   const socket = connect(Number(routes[to.slice(to.indexOf('@') + 1)] ?? routes['*']), '127.0.0.1')
   socket.resume()
   const message = `DKIM-Signature: none\n\n${text}`.split('\n')
@@ -98,6 +98,6 @@ async function deliver(routes: Readonly<Record<string, number | string>>, { to, 
   await once(socket, 'close')
 }
 
-function numberIn({ to }: Mail): number {
+function numberIn({ to }: QueuedMail): number {
   return Number(/\d+/.exec(to)?.[0])
 }

@@ -8,13 +8,13 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MailsteadBench } from '#bench/harness/bench.ts'
-import { arrive, countOffences, peaks } from '#bench/harness/contender.ts'
+import { waitForArrivals, countViolations, peakMemory } from '#bench/harness/contender.ts'
 import { readUsage } from '#bench/harness/cpu.ts'
 import { latencies, type Latencies } from './latency.ts'
 
 const INTERVAL_MS = 100
 const BYTE_MS = 5000
-const LOOK_MS = 500
+const POLL_MS = 500
 /** After the outbound process began, so that the tarpits hold all they can get. */
 const SETTLE_MS = 15_000
 
@@ -24,31 +24,31 @@ export interface TarpitsResult {
   readonly queued: number
   readonly fromAccept: Latencies
   /** Connections that the outbound process had open at most, to whomever. */
-  readonly mostSockets: number
-  readonly mostTarpitted: number
+  readonly maxSockets: number
+  readonly maxTarpitted: number
   /** To the dead site that was tried most, in any minute; and in all minutes and sites the mean. */
-  readonly mostConnectsAMinute: number
-  readonly connectsAMinute: number
+  readonly maxConnectsPerMinute: number
+  readonly connectsPerMinute: number
   readonly mtaPeakMb: number
-  readonly offences: readonly string[]
+  readonly violations: readonly string[]
 }
 
 /** Servers that never help, and what they saw. */
-interface Swamp {
+interface UnresponsiveSites {
   readonly port: number
   readonly held: Set<Socket>
-  mostHeld: number
+  maxHeld: number
   /** When each dead site was connected to. */
-  readonly knocks: Map<string, number[]>
+  readonly connects: Map<string, number[]>
   stop(): Promise<void>
 }
 
 export async function runTarpits(bench: MailsteadBench): Promise<TarpitsResult> {
   const { mailstead, sizes, receiver } = bench
-  const swamp = await openSwamp(sizes.tarpits, sizes.deadSites)
+  const sites = await startUnresponsiveSites(sizes.tarpits, sizes.deadSites)
   const routes = {
     '*': receiver.port,
-    ...Object.fromEntries(sitesOf(sizes).map(({ site, address }) => [site, `${address}:${swamp.port}`])),
+    ...Object.fromEntries(sitesOf(sizes).map(({ site, address }) => [site, `${address}:${sites.port}`])),
   }
   let watch: { stop(): number } | null = null
   try {
@@ -57,115 +57,115 @@ export async function runTarpits(bench: MailsteadBench): Promise<TarpitsResult> 
     bench.say(`  ${sizes.tarpitBacklog} bulk mails wait for ${sizes.tarpits} tarpits and ${sizes.deadSites} dead sites`)
     await mailstead.start(['mta'], routes)
     watch = watchSockets(mailstead.groups()['mta'] ?? 0)
-    const beganAt = performance.now()
+    const startedAt = performance.now()
     await sleep(SETTLE_MS)
     const from = mailstead.reserve(sizes.tarpitProbes)
-    await receiver.sink.begin({ from, count: sizes.tarpitProbes, isOwnLetter: true })
+    await receiver.sink.begin({ from, count: sizes.tarpitProbes, hasNumberedBody: true })
     const probes = await mailstead.probe({ from, count: sizes.tarpitProbes, intervalMs: INTERVAL_MS })
-    await arrive(receiver.sink, sizes.tarpitProbes)
+    await waitForArrivals(receiver.sink, sizes.tarpitProbes)
     const { fromAccept } = latencies(probes, await receiver.sink.arrivals(), from)
-    const minutes = (performance.now() - beganAt) / 60_000
+    const minutes = (performance.now() - startedAt) / 60_000
     return {
       tarpits: sizes.tarpits,
       dead: sizes.deadSites,
       queued: sizes.tarpitBacklog,
       fromAccept,
-      mostSockets: watch.stop(),
-      mostTarpitted: swamp.mostHeld,
-      mostConnectsAMinute: Math.max(0, ...[...swamp.knocks.values()].map(mostInAMinute)),
-      connectsAMinute:
-        [...swamp.knocks.values()].reduce((sum, times) => sum + times.length, 0) /
-        Math.max(1, swamp.knocks.size) /
+      maxSockets: watch.stop(),
+      maxTarpitted: sites.maxHeld,
+      maxConnectsPerMinute: Math.max(0, ...[...sites.connects.values()].map(maxPerMinute)),
+      connectsPerMinute:
+        [...sites.connects.values()].reduce((sum, times) => sum + times.length, 0) /
+        Math.max(1, sites.connects.size) /
         minutes,
-      mtaPeakMb: peaks(readUsage(mailstead.groups()))['mta'] ?? 0,
-      offences: countOffences({ count: sizes.tarpitProbes }, await receiver.sink.finish()).map(
-        (offence) => `tarpits: ${offence}`,
+      mtaPeakMb: peakMemory(readUsage(mailstead.groups()))['mta'] ?? 0,
+      violations: countViolations({ count: sizes.tarpitProbes }, await receiver.sink.finish()).map(
+        (violation) => `tarpits: ${violation}`,
       ),
     }
   } finally {
     watch?.stop()
-    await swamp.stop()
+    await sites.stop()
     await mailstead.stop('worker', 'mta', 'api')
   }
 }
 
-interface Place {
+interface SiteAddress {
   readonly site: string
   readonly address: string
 }
 
-function sitesOf({ tarpits, deadSites }: { readonly tarpits: number; readonly deadSites: number }): Place[] {
-  const places = (name: string, net: number, count: number): Place[] =>
+function sitesOf({ tarpits, deadSites }: { readonly tarpits: number; readonly deadSites: number }): SiteAddress[] {
+  const addresses = (name: string, net: number, count: number): SiteAddress[] =>
     Array.from({ length: count }, (_, i) => ({ site: `${name}${i + 1}.example`, address: `127.0.${net}.${i + 1}` }))
-  return [...places('tarpit', 2, tarpits), ...places('dead', 3, deadSites)]
+  return [...addresses('tarpit', 2, tarpits), ...addresses('dead', 3, deadSites)]
 }
 
 async function fill({ mailstead, sizes }: MailsteadBench): Promise<void> {
-  const places = sitesOf(sizes)
-  const each = Math.ceil(sizes.tarpitBacklog / places.length)
-  for (const { site } of places) await mailstead.post('bulk', mailstead.reserve(each), each, site)
+  const sites = sitesOf(sizes)
+  const each = Math.ceil(sizes.tarpitBacklog / sites.length)
+  for (const { site } of sites) await mailstead.post('bulk', mailstead.reserve(each), each, site)
 }
 
-async function openSwamp(tarpits: number, deadSites: number): Promise<Swamp> {
+async function startUnresponsiveSites(tarpits: number, deadSites: number): Promise<UnresponsiveSites> {
   const servers: Server[] = []
-  const knocks = new Map<string, number[]>()
-  const swamp: Swamp = {
+  const connects = new Map<string, number[]>()
+  const sites: UnresponsiveSites = {
     port: 0,
     held: new Set(),
-    mostHeld: 0,
-    knocks,
+    maxHeld: 0,
+    connects,
     stop: async () => {
-      for (const socket of swamp.held) socket.destroy()
+      for (const socket of sites.held) socket.destroy()
       await Promise.all(servers.map((server) => once(server.close(), 'close')))
     },
   }
   let port = 0
   for (const { site, address } of sitesOf({ tarpits, deadSites })) {
     const server = createServer((socket) =>
-      site.startsWith('dead') ? drop(knocks, site, socket) : hold(swamp, socket),
+      site.startsWith('dead') ? drop(connects, site, socket) : hold(sites, socket),
     )
     server.listen(port, address)
     await once(server, 'listening')
     port = (server.address() as AddressInfo).port
     servers.push(server)
   }
-  return Object.assign(swamp, { port })
+  return Object.assign(sites, { port })
 }
 
-function drop(knocks: Map<string, number[]>, site: string, socket: Socket): void {
+function drop(connects: Map<string, number[]>, site: string, socket: Socket): void {
   socket.on('error', () => undefined)
   socket.destroy()
-  knocks.set(site, [...(knocks.get(site) ?? []), performance.now()])
+  connects.set(site, [...(connects.get(site) ?? []), performance.now()])
 }
 
-function hold(swamp: Swamp, socket: Socket): void {
+function hold(sites: UnresponsiveSites, socket: Socket): void {
   const greeting = '220-this takes a while\r\n'
   let sent = 0
   const timer = setInterval(() => socket.write(greeting.charAt(sent++ % greeting.length)), BYTE_MS)
-  swamp.held.add(socket)
-  swamp.mostHeld = Math.max(swamp.mostHeld, swamp.held.size)
+  sites.held.add(socket)
+  sites.maxHeld = Math.max(sites.maxHeld, sites.held.size)
   socket.on('error', () => undefined)
   socket.on('close', () => {
     clearInterval(timer)
-    swamp.held.delete(socket)
+    sites.held.delete(socket)
   })
 }
 
-function mostInAMinute(times: readonly number[]): number {
+function maxPerMinute(times: readonly number[]): number {
   return Math.max(0, ...times.map((begin) => times.filter((time) => time >= begin && time < begin + 60_000).length))
 }
 
 /** The most sockets that a process had open. */
 function watchSockets(pid: number): { stop(): number } {
-  let most = 0
-  const look = (): void => {
-    most = Math.max(most, countSockets(pid))
+  let max = 0
+  const poll = (): void => {
+    max = Math.max(max, countSockets(pid))
   }
-  const timer = setInterval(look, LOOK_MS)
+  const timer = setInterval(poll, POLL_MS)
   return {
     stop: () => {
       clearInterval(timer)
-      return most
+      return max
     },
   }
 }

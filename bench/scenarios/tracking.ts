@@ -6,13 +6,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MailsteadBench } from '#bench/harness/bench.ts'
 import { readUsage } from '#bench/harness/cpu.ts'
-import type { PacedResult, PostResult } from '#bench/harness/load.ts'
+import type { FixedRateResult, PostResult } from '#bench/harness/load.ts'
 import { call } from '#bench/harness/api-call.ts'
 import { messageIdOf, newId } from '#src/platform/id.ts'
 import { createLinks } from '#src/tracking/links.ts'
 
 /** The rate that is promised, and at which the times of answers are judged. */
-export const PROMISED_RATE = 3000
+export const TARGET_RATE = 3000
 
 export interface TrackingRun {
   /** As many as go over all connections, each with one request at a time: an answer takes as long as a round of all others. */
@@ -20,7 +20,7 @@ export interface TrackingRun {
   readonly p50Ms: number
   readonly p99Ms: number
   /** At the promised rate. */
-  readonly paced: PacedResult
+  readonly fixedRate: FixedRateResult
   /** CPU milliseconds a request, by process. */
   readonly cpuMs: Readonly<Record<string, number>>
 }
@@ -29,13 +29,13 @@ export interface TrackingResult {
   readonly mails: number
   readonly runs: readonly TrackingRun[]
   /** Until the last of it was told as an event. */
-  readonly toldAfterMs: number
-  readonly offences: readonly string[]
+  readonly recordedAfterMs: number
+  readonly violations: readonly string[]
 }
 
 const CONNECTIONS = 40
 const PAGE = 1000
-const TELL_MS = 120_000
+const EVENTS_TIMEOUT_MS = 120_000
 const LINK = 'https://shop.example/offers/autumn?utm_source=news&utm_campaign=autumn&id='
 
 export async function runTracking(bench: MailsteadBench): Promise<TrackingResult> {
@@ -47,16 +47,16 @@ export async function runTracking(bench: MailsteadBench): Promise<TrackingResult
     bench.say(`  ${ids.size} mails to be opened`)
     const paths = [...ids].flatMap((messageId, i) => pathsOf(bench, messageId, i))
     // code compiled; of mails that nobody has, so that each event is of a measured request
-    const strange = Array.from({ length: sizes.trackedMails }, () => newId()).flatMap((messageId, i) =>
+    const unknownPaths = Array.from({ length: sizes.trackedMails }, () => newId()).flatMap((messageId, i) =>
       pathsOf(bench, messageId, i),
     )
-    await ask(bench, strange, sizes.trackedRequests)
+    await sendRequests(bench, unknownPaths, sizes.trackedRequests)
     const runs: TrackingRun[] = []
     for (let round = 0; round < sizes.repeats; round++) runs.push(await measure(bench, paths, sizes.trackedRequests))
     const endedAt = Date.now()
-    const lost = await waitForEvents(bench, ids)
-    const offences = lost === 0 ? [] : [`tracking: ${lost} mails were opened and have no event`]
-    return { mails: ids.size, runs, toldAfterMs: Date.now() - endedAt, offences }
+    const missing = await waitForEvents(bench, ids)
+    const violations = missing === 0 ? [] : [`tracking: ${missing} mails were opened and have no event`]
+    return { mails: ids.size, runs, recordedAfterMs: Date.now() - endedAt, violations }
   } finally {
     await mailstead.stop('worker', 'api')
   }
@@ -71,25 +71,25 @@ function pathsOf({ mailstead }: MailsteadBench, messageId: string, number: numbe
 async function measure(bench: MailsteadBench, paths: readonly string[], count: number): Promise<TrackingRun> {
   const { mailstead } = bench
   const before = readUsage(mailstead.groups())
-  const result = await ask(bench, paths, count)
+  const result = await sendRequests(bench, paths, count)
   const after = readUsage(mailstead.groups())
   const cpuMs = Object.fromEntries(
     Object.entries(after).map(([name, usage]) => [name, (usage.cpuMs - (before[name]?.cpuMs ?? 0)) / count]),
   )
-  const paced = await mailstead.load.getAtPace({ target: targetOf(bench), paths, count }, PROMISED_RATE)
-  refuseRefused(paced, count)
+  const fixedRate = await mailstead.load.getAtRate({ target: targetOf(bench), paths, count }, TARGET_RATE)
+  throwIfRefused(fixedRate, count)
   return {
     rate: (count / (result.endedAt - result.startedAt)) * 1000,
     p50Ms: result.p50Ms,
     p99Ms: result.p99Ms,
-    paced,
+    fixedRate,
     cpuMs,
   }
 }
 
-async function ask(bench: MailsteadBench, paths: readonly string[], count: number): Promise<PostResult> {
+async function sendRequests(bench: MailsteadBench, paths: readonly string[], count: number): Promise<PostResult> {
   const result = await bench.mailstead.load.get({ target: targetOf(bench), paths, count }, CONNECTIONS)
-  refuseRefused(result, count)
+  throwIfRefused(result, count)
   return result
 }
 
@@ -97,8 +97,8 @@ function targetOf({ mailstead }: MailsteadBench): { readonly port: number; reado
   return { port: Number(new URL(mailstead.admin.url).port), key: '' }
 }
 
-function refuseRefused({ accepted, refusal }: Pick<PostResult, 'accepted' | 'refusal'>, count: number): void {
-  if (accepted < count) throw new Error(`${count - accepted} of ${count} were refused: ${refusal}`)
+function throwIfRefused({ accepted, firstError }: Pick<PostResult, 'accepted' | 'firstError'>, count: number): void {
+  if (accepted < count) throw new Error(`${count - accepted} of ${count} were refused: ${firstError}`)
 }
 
 interface EventsPage {
@@ -126,9 +126,9 @@ async function listIds({ mailstead: { admin } }: MailsteadBench, type: string, e
 
 /** How many have no event in the end. */
 async function waitForEvents(bench: MailsteadBench, ids: ReadonlySet<string>): Promise<number> {
-  for (const until = Date.now() + TELL_MS; ;) {
-    const told = await listIds(bench, 'email.opened', ids.size)
-    if (told.size >= ids.size || Date.now() > until) return ids.size - told.size
+  for (const until = Date.now() + EVENTS_TIMEOUT_MS; ;) {
+    const recorded = await listIds(bench, 'email.opened', ids.size)
+    if (recorded.size >= ids.size || Date.now() > until) return ids.size - recorded.size
     await sleep(1000)
   }
 }

@@ -1,30 +1,30 @@
 import { assert } from 'chai'
 import { runCommand, type Ended } from '#test/support/command.ts'
-import { type Action, runAction, runActions, UsageError } from './actions.ts'
+import { type CliAction, runAction, runActions, UsageError } from './actions.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 
 /** What a stranger would steer a terminal with. */
 const HOSTILE = '\u001b[31m\u009b2J\u0007\u007f\r<b>'
 
-const ACTIONS: Readonly<Record<string, Action>> = {
+const ACTIONS: Readonly<Record<string, CliAction>> = {
   make: {
     usage: 'make --name N [--big] [WORD]',
     options: ['name'],
     flags: ['big'],
-    words: [0, 1],
+    arguments: [0, 1],
     run: (call) =>
       Promise.resolve(
-        call.answer('made', {
+        call.respond('made', {
           name: call.required('name'),
           big: call.has('big'),
-          words: call.words,
+          words: call.arguments,
           other: call.option('other'),
         }),
       ),
   },
-  take: { usage: 'take ID', words: [1, 1], run: (call) => Promise.resolve(call.fail(`no ${call.word(0)}`)) },
+  take: { usage: 'take ID', arguments: [1, 1], run: (call) => Promise.resolve(call.fail(`no ${call.argument(0)}`)) },
   refuse: { usage: 'refuse', run: () => Promise.reject(new UsageError('not like this')) },
-  tell: { usage: 'tell', run: (call) => Promise.resolve(call.answer(`one\n\ttwo ${HOSTILE}`, { text: HOSTILE })) },
+  tell: { usage: 'tell', run: (call) => Promise.resolve(call.respond(`one\n\ttwo ${HOSTILE}`, { text: HOSTILE })) },
   break: { usage: 'break', run: () => Promise.reject(new Error('a bug')) },
 }
 
@@ -33,17 +33,17 @@ const invoke = (args: readonly string[]): Promise<Ended> =>
 
 /** Wrong use, and what is said about it before the usage. */
 const WRONG: readonly [args: readonly string[], message: RegExp][] = [
-  [[], /^mailstead thing: what is to be done\?/],
-  [['fly'], /there is no "fly"/],
-  [['__proto__'], /there is no "__proto__"/],
-  [['constructor'], /there is no "constructor"/],
+  [[], /^mailstead thing: an action is missing/],
+  [['fly'], /unknown action "fly"/],
+  [['__proto__'], /unknown action "__proto__"/],
+  [['constructor'], /unknown action "constructor"/],
   [['make'], /--name is missing/],
   [['make', '--name', ' '], /--name is missing/],
   [['make', '--name'], /--name/],
   [['make', '--name', 'a', '--unknown'], /--unknown/],
-  [['make', '--name', 'a', 'one', 'two'], /"two" is too much/],
+  [['make', '--name', 'a', 'one', 'two'], /"two" is one argument too many/],
   [['make', '--name', 'a', '--big=yes'], /--big/],
-  [['take'], /something is missing/],
+  [['take'], /an argument is missing/],
   [['refuse'], /not like this/],
 ]
 
@@ -94,7 +94,7 @@ describe('command line', () => {
   it('takes a command that is one action', async () => {
     const { code, out } = await runCommand(
       (words, io) =>
-        runAction('thing', { usage: '', run: (one) => Promise.resolve(one.answer('done', {})) }, words, io),
+        runAction('thing', { usage: '', run: (one) => Promise.resolve(one.respond('done', {})) }, words, io),
       [],
     )
     assert.deepEqual([code, out], [0, 'done\n'])

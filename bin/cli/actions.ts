@@ -1,19 +1,19 @@
 /**
- * What the operator's commands have in common: arguments read and refused (exit code 2, with the usage), output for people or, with
- * `--json`, for programs, and a context that opens only what a command touches. Results go to stdout, everything else to stderr.
- * What a person can mend is told in words (exit code 1); anything else that is thrown is a bug and passes through.
+ * The command-line frame of the operator's commands: parses and validates arguments (exit code 2, with the usage), and
+ * prints results as text or, with `--json`, as JSON. Results go to stdout, everything else to stderr. Failures that a
+ * person can fix exit with 1 and a message; any other error is a bug and is thrown on.
  */
 import { parseArgs } from 'node:util'
 import { environment } from '#config/environment.ts'
 
-/** Where a command reads its settings and writes; tests give their own. */
-export interface Io {
+/** The environment and output of a command; tests pass their own. */
+export interface CommandIo {
   readonly env: NodeJS.ProcessEnv
   out(text: string): void
   err(text: string): void
 }
 
-const PROCESS: Io = {
+const PROCESS_IO: CommandIo = {
   env: environment,
   out: (text) => {
     process.stdout.write(text)
@@ -23,41 +23,41 @@ const PROCESS: Io = {
   },
 }
 
-/** The command was called wrongly: told with its usage, exit code 2. */
+/** Wrong usage: the message is printed with the usage, exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-export interface Action {
-  /** What stands behind `mailstead <command>`, as `create --name N [--plan P]`; `--json` is understood. */
+export interface CliAction {
+  /** The part after `mailstead <command>`, such as `create --name N [--plan P]`. `--json` is added. */
   readonly usage: string
   /** Options with a value, without the dashes. */
   readonly options?: readonly string[]
-  /** Options without one. */
+  /** Options without a value. */
   readonly flags?: readonly string[]
-  /** How many further words it takes; none when not said. */
-  readonly words?: readonly [least: number, most: number]
-  /** Answers the exit code. */
-  run(call: Call): Promise<number>
+  /** The number of positional arguments; none by default. */
+  readonly arguments?: readonly [least: number, most: number]
+  /** Returns the exit code. */
+  run(call: CommandCall): Promise<number>
 }
 
-/** By the word that names each. */
-export type Actions = Readonly<Record<string, Action>>
+/** Actions by name. */
+export type CliActions = Readonly<Record<string, CliAction>>
 
-export class Call {
-  readonly io: Io
-  readonly words: readonly string[]
+export class CommandCall {
+  readonly io: CommandIo
+  readonly arguments: readonly string[]
   private readonly values: Readonly<Record<string, unknown>>
 
-  constructor(io: Io, words: readonly string[], values: Readonly<Record<string, unknown>>) {
+  constructor(io: CommandIo, words: readonly string[], values: Readonly<Record<string, unknown>>) {
     this.io = io
-    this.words = words
+    this.arguments = words
     this.values = values
   }
 
-  /** The word at a place. Call it for places that `words` of the action promises. */
-  word(place: number): string {
-    return this.words[place] ?? ''
+  /** A positional argument, which `arguments` of the action must include. */
+  argument(index: number): string {
+    return this.arguments[index] ?? ''
   }
 
   option(name: string): string | null {
@@ -65,7 +65,7 @@ export class Call {
     return typeof value === 'string' ? value : null
   }
 
-  /** @throws UsageError when it is missing or empty. */
+  /** @throws UsageError if the option is missing or empty. */
   required(name: string): string {
     const value = this.option(name)
     if (value === null || value.trim() === '') throw new UsageError(`--${name} is missing`)
@@ -76,25 +76,25 @@ export class Call {
     return this.values[flag] === true
   }
 
-  /** The result: `json` with --json, else `text` for people. */
-  answer(text: string, json: unknown): number {
+  /** Prints the result: `json` with --json, else `text`. Returns exit code 0. */
+  respond(text: string, json: unknown): number {
     this.io.out(this.has('json') ? `${jsonText(json)}\n` : `${terminalText(text)}\n`)
     return 0
   }
 
-  /** It did not work: why, and what to do. Answers exit code 1. */
+  /** Prints why the command failed and what to do. Returns exit code 1. */
   fail(message: string): number {
     this.io.err(`${terminalText(message)}\n`)
     return 1
   }
 }
 
-/** Runs a command that consists of several: the first argument names the action. */
+/** Runs a command with several actions; the first argument names the action. */
 export function runActions(
   command: string,
-  actions: Actions,
+  actions: CliActions,
   args: readonly string[],
-  io: Io = PROCESS,
+  io: CommandIo = PROCESS_IO,
 ): Promise<number> {
   const [name = '', ...rest] = args
   const usages = Object.values(actions).map((action) => `mailstead ${command} ${action.usage}`)
@@ -105,17 +105,18 @@ export function runActions(
   const action = Object.hasOwn(actions, name) ? actions[name] : undefined
   if (action !== undefined) return runAction(command, action, rest, io)
   io.err(
-    `mailstead ${command}: ${name === '' ? 'what is to be done?' : `there is no ${JSON.stringify(name)}`}\n${usageText(usages)}`,
+    `mailstead ${command}: ${name === '' ? 'an action is missing' : `unknown action ${JSON.stringify(name)}`}\n` +
+      usageText(usages),
   )
   return Promise.resolve(2)
 }
 
-/** Runs a command that is one action. */
+/** Runs a command with one action. */
 export async function runAction(
   command: string,
-  action: Action,
+  action: CliAction,
   args: readonly string[],
-  io: Io = PROCESS,
+  io: CommandIo = PROCESS_IO,
 ): Promise<number> {
   const usage = usageText([`mailstead ${command} ${action.usage}`])
   if (args.some(isHelp)) {
@@ -139,7 +140,7 @@ function usageText(usages: readonly string[]): string {
   return `Usage: ${usages.map((usage) => `${usage.trim()} [--json]`).join('\n       ')}\n`
 }
 
-function readCall(action: Action, args: readonly string[], io: Io): Call {
+function readCall(action: CliAction, args: readonly string[], io: CommandIo): CommandCall {
   const strings = (action.options ?? []).map((name) => [name, { type: 'string' }] as const)
   const flags = ['json', ...(action.flags ?? [])].map((name) => [name, { type: 'boolean' }] as const)
   const { values, positionals } = parse({
@@ -147,10 +148,10 @@ function readCall(action: Action, args: readonly string[], io: Io): Call {
     options: Object.fromEntries([...strings, ...flags]),
     allowPositionals: true,
   })
-  const [least, most] = action.words ?? [0, 0]
-  if (positionals.length < least) throw new UsageError('something is missing')
-  if (positionals.length > most) throw new UsageError(`${JSON.stringify(positionals[most])} is too much`)
-  return new Call(io, positionals, values)
+  const [least, most] = action.arguments ?? [0, 0]
+  if (positionals.length < least) throw new UsageError('an argument is missing')
+  if (positionals.length > most) throw new UsageError(`${JSON.stringify(positionals[most])} is one argument too many`)
+  return new CommandCall(io, positionals, values)
 }
 
 type Parsed = Pick<ReturnType<typeof parseArgs>, 'values' | 'positionals'>
@@ -163,12 +164,12 @@ function parse(config: NonNullable<Parameters<typeof parseArgs>[0]>): Parsed {
   }
 }
 
-/** The last wall: whatever a stranger's words came through, a terminal gets nothing that steers it. */
+/** Replaces all control characters except line breaks and tabs, wherever the text comes from. */
 function terminalText(text: string): string {
   return text.replace(/[^\P{Cc}\n\t]/gu, '?')
 }
 
-/** JSON escapes the controls of ASCII by itself, and not those of Latin-1, which steer some terminals too. */
+/** JSON.stringify escapes the control characters of ASCII, but not those of Latin-1, which some terminals obey. */
 function jsonText(json: unknown): string {
   return JSON.stringify(json, null, 2).replace(
     /[\u007f-\u009f]/g,

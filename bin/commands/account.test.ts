@@ -148,8 +148,8 @@ describe('mailstead account', () => {
       2,
       /--port is a number/,
     ],
-    [['connect', '--account', 'x'], 1, /no account x/],
-    [['remove', '019a9a00-0000-7000-8000-000000000000'], 1, /There is no account/],
+    [['connect', '--account', 'x'], 1, /No account x/],
+    [['remove', '019a9a00-0000-7000-8000-000000000000'], 1, /No account/],
   ]
   for (const [args, code, said] of WRONG)
     it(`${args.join(' ')}: exit ${code}`, async () => {

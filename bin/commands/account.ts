@@ -1,13 +1,14 @@
 /**
- * `mailstead account`: connected accounts that mail leaves through. A password comes from a file (or /dev/stdin), never as an argument,
- * which everybody on the machine could read. A mailbox over OAuth is connected by its owner: the command prints where to sign in.
+ * `mailstead account`: the connected accounts to send through. A password is read from a file (or /dev/stdin), never
+ * from an argument, which every user of the machine could read. The owner of an OAuth mailbox connects it: the command
+ * prints the URL to sign in.
  */
 import { readFileSync } from 'node:fs'
-import { type Actions, type Call, type Io, runActions, UsageError } from '#bin/cli/actions.ts'
+import { type CliActions, type CommandCall, type CommandIo, runActions, UsageError } from '#bin/cli/actions.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 import { withContext } from '#bin/cli/context.ts'
-import { workspaceOf } from '#bin/cli/find-workspace.ts'
-import { Trouble } from '#bin/supervisor/user-error.ts'
+import { requireWorkspace } from '#bin/cli/find-workspace.ts'
+import { UserError } from '#bin/supervisor/user-error.ts'
 import {
   ACCOUNT_LIMITS,
   loadOAuthProviders,
@@ -32,18 +33,18 @@ import { resumeAccount } from '#src/providers/pause-account.ts'
 import { beginSignIn } from '#src/providers/sign-in.ts'
 
 const MAX_LISTED = 10_000
-const PORTS: Readonly<Record<Security, string>> = { tls: '465', starttls: '587', none: '25' }
+const DEFAULT_PORTS: Readonly<Record<Security, string>> = { tls: '465', starttls: '587', none: '25' }
 
-const ACTIONS: Actions = {
+const ACTIONS: CliActions = {
   create: {
     usage:
       'create --workspace ID --host H --username U --password-file F [--port P] ' +
       `[--security ${SECURITIES.join('|')}] [--from a,b] [--name N]`,
     options: ['workspace', 'host', 'username', 'password-file', 'port', 'security', 'from', 'name'],
     run: (call) => {
-      const order = readOrder(call)
+      const order = readAccountOptions(call)
       return withContext(call.io, async (ctx) => {
-        const workspace = await workspaceOf(ctx.db, call.required('workspace'))
+        const workspace = await requireWorkspace(ctx.db, call.required('workspace'))
         const made = await createAccount(ctx, {
           ...order,
           workspaceId: workspace.id,
@@ -51,13 +52,13 @@ const ACTIONS: Actions = {
           provider: null,
           limits: ACCOUNT_LIMITS,
         })
-        if (made.kind === 'too-many') return call.fail(`The workspace has ${MAX_ACCOUNTS} accounts, which is the most.`)
-        if (made.kind !== 'created') return call.fail('The workspace is gone.')
+        if (made.kind === 'too-many') return call.fail(`The workspace has the maximum of ${MAX_ACCOUNTS} accounts.`)
+        if (made.kind !== 'created') return call.fail('The workspace no longer exists.')
         const { account } = made
         const { id } = account
         const then = `mailstead key create --workspace ${workspace.id} --type regular --account ${id}`
         const text = `Account ${id} (${account.name}) is connected.\nNext: mailstead account test ${id}\nThen: ${then}`
-        return call.answer(text, jsonOf(account))
+        return call.respond(text, toJson(account))
       })
     },
   },
@@ -68,15 +69,16 @@ const ACTIONS: Actions = {
   },
   test: {
     usage: 'test ID',
-    words: [1, 1],
+    arguments: [1, 1],
     run: (call) =>
       withContext(call.io, async (ctx) => {
-        const result = await testAccount(ctx, await accountOf(ctx.db, call.word(0)))
-        if (result === null) return call.fail('No outbound process made the test in time: does mailstead mta run?')
+        const result = await testAccount(ctx, await requireAccount(ctx.db, call.argument(0)))
+        if (result === null)
+          return call.fail('No outbound process ran the test in time. Check that mailstead mta runs.')
         const lines = result.steps.map(
           ({ step, ok, detail }) => `  ${ok ? 'ok    ' : 'FAILED'} ${step.padEnd(8)} ${detail}`,
         )
-        call.answer(
+        call.respond(
           [result.ok ? 'The account works.' : 'The account does not work.', ...lines, '', result.conversation].join(
             '\n',
           ),
@@ -87,23 +89,23 @@ const ACTIONS: Actions = {
   },
   resume: {
     usage: 'resume ID',
-    words: [1, 1],
+    arguments: [1, 1],
     run: (call) =>
       withContext(call.io, async (ctx) => {
-        const account = await accountOf(ctx.db, call.word(0))
+        const account = await requireAccount(ctx.db, call.argument(0))
         if (!(await resumeAccount(ctx, account))) return call.fail('The account was removed meanwhile.')
-        const now = { ...jsonOf(account), status: 'active', paused_reason: null }
-        return call.answer(`${account.name} is active. What waited for it goes on.`, now)
+        const now = { ...toJson(account), status: 'active', paused_reason: null }
+        return call.respond(`${account.name} is active. Its waiting mail is sent.`, now)
       }),
   },
   remove: {
     usage: 'remove ID',
-    words: [1, 1],
+    arguments: [1, 1],
     run: (call) =>
       withContext(call.io, async (ctx) => {
-        const { id, name, workspaceId } = await accountOf(ctx.db, call.word(0))
+        const { id, name, workspaceId } = await requireAccount(ctx.db, call.argument(0))
         if (!(await removeAccount(ctx, workspaceId, id))) return call.fail('The account was removed meanwhile.')
-        return call.answer(`${name} is removed. Its keys do not work any more, and its queued mail fails.`, {
+        return call.respond(`${name} is removed. Its keys stop working, and its queued mail fails.`, {
           id,
           removed: true,
         })
@@ -117,7 +119,7 @@ const ACTIONS: Actions = {
         const workspace = call.option('workspace')
         const rows = await listAccounts(
           db,
-          workspace === null ? null : (await workspaceOf(db, workspace)).id,
+          workspace === null ? null : (await requireWorkspace(db, workspace)).id,
           MAX_LISTED,
         )
         const text = tableText(
@@ -131,25 +133,25 @@ const ACTIONS: Actions = {
             row.name,
           ]),
         )
-        return call.answer(text, rows.map(jsonOf))
+        return call.respond(text, rows.map(toJson))
       }),
   },
 }
 
-export function run(args: string[], io?: Io): Promise<number> {
+export function run(args: string[], io?: CommandIo): Promise<number> {
   return runActions('account', ACTIONS, args, io)
 }
 
-interface Order extends Pick<Account, 'name' | 'host' | 'port' | 'security' | 'username' | 'addresses'> {
+interface AccountOptions extends Pick<Account, 'name' | 'host' | 'port' | 'security' | 'username' | 'addresses'> {
   readonly secret: string
 }
 
-function readOrder(call: Call): Order {
+function readAccountOptions(call: CommandCall): AccountOptions {
   const username = call.required('username')
   const named = call.option('security') ?? (call.option('port') === '465' ? 'tls' : 'starttls')
   const security = SECURITIES.find((one) => one === named)
   if (security === undefined) throw new UsageError(`--security is one of ${SECURITIES.join(', ')}`)
-  const port = Number(call.option('port') ?? PORTS[security])
+  const port = Number(call.option('port') ?? DEFAULT_PORTS[security])
   if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new UsageError('--port is a number from 1 to 65535')
   return {
     name: call.option('name')?.trim() || username,
@@ -174,21 +176,21 @@ function readPassword(file: string): string {
   try {
     return readFileSync(file, 'utf8').replace(/\r?\n$/, '')
   } catch (error) {
-    throw new Trouble(`The password cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+    throw new UserError(`The password file cannot be read: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 
-async function accountOf(db: Queryable, id: string): Promise<Account> {
+async function requireAccount(db: Queryable, id: string): Promise<Account> {
   const account = isUuid(id) ? await findAccount(db, null, id) : null
-  if (account === null) throw new Trouble(`There is no account ${id}. See mailstead account list.`)
+  if (account === null) throw new UserError(`No account ${id} exists. See mailstead account list.`)
   return account
 }
 
-async function connect(ctx: Context, call: Call): Promise<number> {
+async function connect(ctx: Context, call: CommandCall): Promise<number> {
   const again = call.option('account')
-  const account = again === null ? null : await accountOf(ctx.db, again)
-  const workspaceId = account?.workspaceId ?? (await workspaceOf(ctx.db, call.required('workspace'))).id
-  const provider = providerOf(ctx, account?.provider ?? call.required('provider'))
+  const account = again === null ? null : await requireAccount(ctx.db, again)
+  const workspaceId = account?.workspaceId ?? (await requireWorkspace(ctx.db, call.required('workspace'))).id
+  const provider = requireProvider(ctx, account?.provider ?? call.required('provider'))
   const email = account?.username ?? call.option('email')?.toLowerCase() ?? null
   const begun = await beginSignIn(ctx, {
     workspaceId,
@@ -197,19 +199,21 @@ async function connect(ctx: Context, call: Call): Promise<number> {
     name: call.option('name'),
     accountId: account?.id ?? null,
   })
-  const text = `Open this in the browser of the mailbox's owner, before ${begun.expiresAt.toISOString()}:\n${begun.url}`
-  return call.answer(text, { authorize_url: begun.url, expires_at: begun.expiresAt })
+  const text = `Ask the owner of the mailbox to open this URL before ${begun.expiresAt.toISOString()}:\n${begun.url}`
+  return call.respond(text, { authorize_url: begun.url, expires_at: begun.expiresAt })
 }
 
-function providerOf({ config }: Context, name: string): OAuthProvider {
+function requireProvider({ config }: Context, name: string): OAuthProvider {
   const providers = loadOAuthProviders(config.oauthProvidersFile)
   const provider = providers.get(name)
   if (provider !== undefined) return provider
   const known = [...providers.keys()].join(', ') || 'none'
-  throw new Trouble(`There is no OAuth provider ${name}; configured are: ${known} (docs/guides/connected-accounts.md).`)
+  throw new UserError(
+    `No OAuth provider ${name} is configured; available: ${known} (docs/guides/connected-accounts.md).`,
+  )
 }
 
-function jsonOf(account: Account): Record<string, unknown> {
+function toJson(account: Account): Record<string, unknown> {
   return {
     id: account.id,
     workspace_id: account.workspaceId,

@@ -1,4 +1,4 @@
-/** `mailstead api`: the REST API and pages in this process. */
+/** `mailstead api`: runs the REST API and pages in this process. */
 import { main } from '#api/main.ts'
 import { attachStores } from '#bin/supervisor/stores.ts'
 import { loadConfig } from '#config/load.ts'

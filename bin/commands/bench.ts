@@ -1,6 +1,6 @@
-/** `mailstead bench`: measures throughput, latency and cost on this machine. `bench/README.md` says how to read the figures. */
+/** `mailstead bench`: measures throughput, latency and cost on this machine. `bench/README.md` explains the results. */
 import { runBench } from '#bench/main.ts'
-import { readOptions, USAGE } from '#bench/harness/options.ts'
+import { parseOptions, USAGE } from '#bench/harness/options.ts'
 import { watchForStop } from './stop-signal.ts'
 
 export async function run(args: string[]): Promise<number> {
@@ -8,7 +8,7 @@ export async function run(args: string[]): Promise<number> {
     process.stdout.write(USAGE)
     return 0
   }
-  const options = readOptions(args)
+  const options = parseOptions(args)
   if (typeof options === 'string') {
     process.stderr.write(`mailstead bench: ${options}\n\n${USAGE}`)
     return 2

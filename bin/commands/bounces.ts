@@ -1,5 +1,7 @@
-/** `mailstead bounces`: what came back, as it was read; suppressions that wait; and a second look at those that bounces have made. */
-import { type Action, type Call, type Io, runActions, UsageError } from '#bin/cli/actions.ts'
+/**
+ * `mailstead bounces`: received bounces and complaints, suppressions on hold, and a review of suppressions by bounces.
+ */
+import { type CliAction, type CommandCall, type CommandIo, runActions, UsageError } from '#bin/cli/actions.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { type WrongSuppression, reviewSuppressions } from '#mta/inbound/suppression-review.ts'
@@ -7,18 +9,18 @@ import { listReports, readRawReport } from '#mta/inbound/report-list.ts'
 import { hexOf, isUuid } from '#src/platform/id.ts'
 import { countPending } from '#src/suppression/pending-suppressions.ts'
 
-const USUAL_LIMIT = 50
+const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 10_000
-const MOST_SHOWN = 1000
+const MAX_PENDING = 1000
 
-function readLimit(call: Call): number {
-  const limit = Number(call.option('limit') ?? USUAL_LIMIT)
+function readLimit(call: CommandCall): number {
+  const limit = Number(call.option('limit') ?? DEFAULT_LIMIT)
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
-    throw new UsageError(`--limit takes a number from 1 to ${MAX_LIMIT}`)
+    throw new UsageError(`--limit must be a number from 1 to ${MAX_LIMIT}`)
   return limit
 }
 
-const ACTIONS: Readonly<Record<string, Action>> = {
+const ACTIONS: Readonly<Record<string, CliAction>> = {
   list: {
     usage: 'list [--letters] [--limit N]',
     options: ['limit'],
@@ -30,15 +32,15 @@ const ACTIONS: Readonly<Record<string, Action>> = {
           one.id,
           one.receivedAt.toISOString(),
           one.kind ?? '',
-          one.result ?? 'waits',
+          one.result ?? 'waiting',
           one.recipient ?? one.mailFrom,
           one.diagnostic ?? '',
         ])
         const text =
           rows.length === 0
-            ? 'Nothing came back.'
-            : tableText(['REPORT', 'CAME', 'KIND', 'RESULT', 'ABOUT', 'SAYS'], rows)
-        return call.answer(
+            ? 'No reports.'
+            : tableText(['REPORT', 'RECEIVED', 'KIND', 'RESULT', 'RECIPIENT', 'DIAGNOSTIC'], rows)
+        return call.respond(
           text,
           reports.map((one) => ({
             id: one.id,
@@ -56,14 +58,13 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   },
   show: {
     usage: 'show REPORT',
-    words: [1, 1],
+    arguments: [1, 1],
     run: (call) =>
       withContext(call.io, async ({ db }) => {
-        const raw = isUuid(call.word(0)) ? await readRawReport(db, call.word(0)) : null
-        if (raw === null)
-          return call.fail(`There is no report ${call.word(0)}; mailstead bounces list names those that are.`)
+        const raw = isUuid(call.argument(0)) ? await readRawReport(db, call.argument(0)) : null
+        if (raw === null) return call.fail(`No report ${call.argument(0)} exists. See mailstead bounces list.`)
         const text = raw.toString('utf8')
-        return call.answer(text.replaceAll(/(?![\n\t])\p{Cc}/gu, ''), { raw: raw.toString('base64') })
+        return call.respond(text.replaceAll(/(?![\n\t])\p{Cc}/gu, ''), { raw: raw.toString('base64') })
       }),
   },
   held: {
@@ -78,8 +79,8 @@ const ACTIONS: Readonly<Record<string, Action>> = {
           since.toISOString(),
         ])
         const text =
-          rows.length === 0 ? 'No suppression waits.' : tableText(['WAITS FOR', 'RECEIVER', 'ADDRESSES', 'SINCE'], rows)
-        return call.answer(text, held)
+          rows.length === 0 ? 'No suppressions on hold.' : tableText(['HOLD', 'RECEIVER', 'ADDRESSES', 'SINCE'], rows)
+        return call.respond(text, held)
       }),
   },
   review: {
@@ -91,21 +92,21 @@ const ACTIONS: Readonly<Record<string, Action>> = {
         let count = 0
         for await (const slice of reviewSuppressions(db, call.has('lift'))) {
           count += slice.length
-          doubtful.push(...slice.slice(0, MOST_SHOWN - doubtful.length))
+          doubtful.push(...slice.slice(0, MAX_PENDING - doubtful.length))
         }
         const rows = doubtful.map((one) => [one.address, one.rule, one.reading, one.reply])
         const verdict =
           count === 0
-            ? 'All would be suppressed again.'
+            ? 'Today the same addresses would be suppressed.'
             : call.has('lift')
-              ? `${count} were taken off the list.`
-              : `${count} would not be suppressed now; --lift takes them off the list.`
-        const table = rows.length === 0 ? '' : `${tableText(['ADDRESS', 'WAS', 'IS', 'REPLY'], rows)}\n\n`
-        return call.answer(`${table}${verdict}`, { count, lifted: call.has('lift'), entries: doubtful })
+              ? `${count} addresses are removed from the suppression list.`
+              : `${count} addresses would not be suppressed today; --lift removes them from the suppression list.`
+        const table = rows.length === 0 ? '' : `${tableText(['ADDRESS', 'BEFORE', 'NOW', 'REPLY'], rows)}\n\n`
+        return call.respond(`${table}${verdict}`, { count, lifted: call.has('lift'), entries: doubtful })
       }),
   },
 }
 
-export function run(args: string[], io?: Io): Promise<number> {
+export function run(args: string[], io?: CommandIo): Promise<number> {
   return runActions('bounces', ACTIONS, args, io)
 }

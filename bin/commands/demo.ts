@@ -1,7 +1,8 @@
 /**
- * `mailstead demo`: a whole Mailstead of its own in a temporary folder, one mail for each tier, a campaign, one mail that bounces, one that is
- * deferred twice; every event is shown as its signed webhook arrives. Exit code 0 only when each mail had just the events it should have, in
- * sequence, and what was delivered carries DKIM signatures that pass. Nothing is left behind.
+ * `mailstead demo`: starts a separate Mailstead in a temporary folder and sends one mail on each tier, a campaign, one
+ * mail that bounces and one that is deferred twice. Prints every event when its signed webhook arrives. The exit code
+ * is 0 only if each mail had exactly the expected events, in order, and the delivered mails have valid DKIM signatures.
+ * Nothing is left behind.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,34 +19,34 @@ import { listInbox } from '#src/sandbox/inbox.ts'
 import { provision } from './first-run.ts'
 import { watchForStop } from './stop-signal.ts'
 
-/** A deferral of minutes takes seconds here. */
+/** Retries that take minutes take seconds here. */
 const RETRY_SCALE = '0.02'
 const START_WAIT_MS = 300_000
 const EVENTS_WAIT_MS = 120_000
-/** A scheduled mail may not be due sooner than a minute from now. */
+/** Mail can be scheduled for a minute from now at the earliest. */
 const SCHEDULE_MS = 62_000
 
-interface Mail {
+interface DemoMail {
   readonly title: string
   readonly path: string
   readonly to: string
   readonly events: readonly string[]
 }
 
-const DELIVERED = ['email.queued', 'email.sent', 'email.delivered']
+const DELIVERED_EVENTS = ['email.queued', 'email.sent', 'email.delivered']
 
-const MAILS: readonly Mail[] = [
-  { title: 'a one-time code', path: 'instant', to: 'ada@example.com', events: DELIVERED },
-  { title: 'a security alert', path: 'high', to: 'bea@example.org', events: DELIVERED },
-  { title: 'a receipt', path: 'async', to: 'cyd@example.net', events: DELIVERED },
-  { title: 'a newsletter', path: 'bulk', to: 'dan@example.edu', events: DELIVERED },
+const DEMO_MAILS: readonly DemoMail[] = [
+  { title: 'a one-time code', path: 'instant', to: 'ada@example.com', events: DELIVERED_EVENTS },
+  { title: 'a security alert', path: 'high', to: 'bea@example.org', events: DELIVERED_EVENTS },
+  { title: 'a receipt', path: 'async', to: 'cyd@example.net', events: DELIVERED_EVENTS },
+  { title: 'a newsletter', path: 'bulk', to: 'dan@example.edu', events: DELIVERED_EVENTS },
   {
     title: 'a mail for later',
     path: 'schedule',
     to: 'eve@example.com',
     events: ['email.scheduled', 'email.sent', 'email.delivered'],
   },
-  { title: 'a campaign', path: 'campaign', to: 'fay@example.com', events: DELIVERED },
+  { title: 'a campaign', path: 'campaign', to: 'fay@example.com', events: DELIVERED_EVENTS },
   { title: 'to nobody', path: 'high', to: 'bounce-5.1.1@example.com', events: ['email.queued', 'email.bounced'] },
   {
     title: 'to a busy server',
@@ -55,7 +56,7 @@ const MAILS: readonly Mail[] = [
   },
 ]
 
-interface Event {
+interface WebhookEvent {
   readonly type: string
   readonly sequence: number
   readonly recipient: string
@@ -68,26 +69,26 @@ export async function run(args: string[]): Promise<number> {
     return args[0] === '--help' ? 0 : 2
   }
   const dataDir = mkdtempSync(join(tmpdir(), 'mailstead-demo-'))
-  chmodSync(dataDir, 0o711) // PostgreSQL runs as another user where we are root, and must find its way in
+  chmodSync(dataDir, 0o711) // as root, PostgreSQL runs as another user, which must enter this folder
   const stop = watchForStop()
   let child: ChildProcess | undefined
   try {
-    say('Starting a Mailstead of its own: PostgreSQL, Redis, api, mta, worker and the sandbox …')
-    const config = loadConfig({ ...environmentFor(dataDir), HTTP_PORT: String(await freePort()) })
+    printLine('Starting a separate Mailstead: PostgreSQL, Redis, api, mta, worker and the sandbox …')
+    const config = loadConfig({ ...createEnvironment(dataDir), HTTP_PORT: String(await findFreePort()) })
     child = startMailstead(config, dataDir)
     await Promise.race([awaitReady(child), aborted(stop)])
-    return await Promise.race([show(config), aborted(stop)])
+    return await Promise.race([runDemo(config), aborted(stop)])
   } catch (error) {
-    say(error instanceof Error ? error.message : String(error))
+    printLine(error instanceof Error ? error.message : String(error))
     return 1
   } finally {
-    if (child !== undefined) await end(child)
+    if (child !== undefined) await stopChild(child)
     rmSync(dataDir, { recursive: true, force: true })
   }
 }
 
-/** Of the caller's environment only what programs need: nothing of it may turn the demo towards real mail or stores. */
-function environmentFor(dataDir: string): NodeJS.ProcessEnv {
+/** Only what programs need from the caller's environment: no setting may direct the demo to real mail or stores. */
+function createEnvironment(dataDir: string): NodeJS.ProcessEnv {
   const { PATH, HOME, LANG } = environment
   return {
     ...(PATH && { PATH }),
@@ -101,7 +102,7 @@ function environmentFor(dataDir: string): NodeJS.ProcessEnv {
 }
 
 function startMailstead(config: Config, dataDir: string): ChildProcess {
-  const env = { ...environmentFor(dataDir), HTTP_PORT: String(config.httpPort) }
+  const env = { ...createEnvironment(dataDir), HTTP_PORT: String(config.httpPort) }
   return spawn(process.execPath, [...process.execArgv, join(import.meta.dirname, '../mailstead.ts'), 'start'], {
     env,
     detached: true,
@@ -109,7 +110,7 @@ function startMailstead(config: Config, dataDir: string): ChildProcess {
   })
 }
 
-/** The banner is printed when everything is up. */
+/** The child prints its banner when everything runs. */
 async function awaitReady(child: ChildProcess): Promise<void> {
   const told = await Promise.race([
     once(child.stdout ?? child, 'data').then(() => 'ready'),
@@ -118,46 +119,48 @@ async function awaitReady(child: ChildProcess): Promise<void> {
   ])
   if (told === 'ready') return
   throw new Error(
-    told === 'over' ? 'Mailstead did not start; the lines above say why.' : 'Mailstead did not become ready.',
+    told === 'over' ? 'Mailstead did not start. The lines above say why.' : 'Mailstead did not become ready.',
   )
 }
 
-/** Sends all, waits for all events, judges. Answers the exit code. */
-async function show(config: Config): Promise<number> {
+/** Sends all mails, waits for their events, and checks them. Returns the exit code. */
+async function runDemo(config: Config): Promise<number> {
   const { adminKey, sending } = await provision(attachStores(config))
-  if (adminKey === null || sending === null) throw new Error('There are no keys to send with.')
-  const events = new Map<string, Event[]>(MAILS.map(({ to }) => [to, []]))
+  if (adminKey === null || sending === null) throw new Error('The demo has no keys to send with.')
+  const events = new Map<string, WebhookEvent[]>(DEMO_MAILS.map(({ to }) => [to, []]))
   const receiver = await receiveWebhooks((event) => {
     if (!event.type.startsWith('email.')) return
     events.get(event.recipient)?.push(event)
-    say(
-      `  ${event.type.padEnd(16)} ${event.recipient.padEnd(26)} ${event.data?.bounce_message ?? event.data?.message ?? ''}`,
-    )
+    const detail = event.data?.bounce_message ?? event.data?.message ?? ''
+    printLine(`  ${event.type.padEnd(16)} ${event.recipient.padEnd(26)} ${detail}`)
   })
   try {
     await post(config, adminKey, 'public/webhooks', { url: receiver.url, events: ['*'] })
-    say('Sending:')
-    for (const mail of MAILS)
+    printLine('Sending:')
+    for (const mail of DEMO_MAILS)
       await (mail.path === 'campaign'
         ? sendCampaign(config, adminKey, { ...mail, domain: sending.domain })
         : send(config, sending, mail))
-    say(`Events, as their webhooks arrive (the scheduled mail is due in ${SCHEDULE_MS / 1000} seconds):`)
-    for (const until = Date.now() + EVENTS_WAIT_MS; Date.now() < until && !MAILS.every((mail) => isDone(mail, events));)
+    printLine(`Events, as their webhooks arrive (the scheduled mail is due in ${SCHEDULE_MS / 1000} seconds):`)
+    for (
+      const until = Date.now() + EVENTS_WAIT_MS;
+      Date.now() < until && !DEMO_MAILS.every((mail) => isDone(mail, events));
+    )
       await sleep(100)
-    return await judge(config, events)
+    return await reportOutcome(config, events)
   } finally {
     receiver.server.close()
     receiver.server.closeAllConnections()
   }
 }
 
-async function receiveWebhooks(take: (event: Event) => void): Promise<{ server: Server; url: string }> {
+async function receiveWebhooks(onEvent: (event: WebhookEvent) => void): Promise<{ server: Server; url: string }> {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
       response.end()
-      take(JSON.parse(Buffer.concat(chunks).toString()) as Event)
+      onEvent(JSON.parse(Buffer.concat(chunks).toString()) as WebhookEvent)
     })
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -167,7 +170,7 @@ async function receiveWebhooks(take: (event: Event) => void): Promise<{ server: 
 async function send(
   config: Config,
   sending: { key: string; domain: string },
-  { title, path, to }: Mail,
+  { title, path, to }: DemoMail,
 ): Promise<void> {
   const later = path === 'schedule' ? { scheduled_at: new Date(Date.now() + SCHEDULE_MS).toISOString() } : {}
   const body = {
@@ -178,30 +181,34 @@ async function send(
     ...later,
   }
   const answer = await post(config, sending.key, `send-email/${path}`, body)
-  say(`  ${path.padEnd(9)} ${title.padEnd(17)} to ${to.padEnd(26)} ${String(answer['email_id'])}`)
+  printLine(`  ${path.padEnd(9)} ${title.padEnd(17)} to ${to.padEnd(26)} ${String(answer['email_id'])}`)
 }
 
-/** A campaign to an audience of one. */
+/** Sends a campaign to an audience with one contact. */
 async function sendCampaign(
   config: Config,
   key: string,
-  { title, to, domain }: Mail & { readonly domain: string },
+  { title, to, domain }: DemoMail & { readonly domain: string },
 ): Promise<void> {
   const audience = await post(config, key, 'public/audiences/add-audience', { name: 'Demo' })
-  await post(config, key, 'public/contacts/add-contact', { email: to, first_name: 'Fay', audience_id: idOf(audience) })
+  await post(config, key, 'public/contacts/add-contact', {
+    email: to,
+    first_name: 'Fay',
+    audience_id: readId(audience),
+  })
   const body = '<p>Hello {{firstName}}, this is <b>a campaign</b>. <a href="{{unsubscribeUrl}}">Unsubscribe</a></p>'
   const draft = await post(config, key, 'public/campaigns', {
     name: 'Demo',
     subject: `Demo: ${title}`,
     body,
     from: `Demo <demo@${domain}>`,
-    audience_ids: [idOf(audience)],
+    audience_ids: [readId(audience)],
   })
-  await post(config, key, `public/campaigns/${idOf(draft)}/start`, {})
-  say(`  ${'campaign'.padEnd(9)} ${title.padEnd(17)} to ${to.padEnd(26)} ${idOf(draft)}`)
+  await post(config, key, `public/campaigns/${readId(draft)}/start`, {})
+  printLine(`  ${'campaign'.padEnd(9)} ${title.padEnd(17)} to ${to.padEnd(26)} ${readId(draft)}`)
 }
 
-function idOf(answer: Record<string, unknown>): string {
+function readId(answer: Record<string, unknown>): string {
   return (answer['data'] as { id: string }).id
 }
 
@@ -212,20 +219,20 @@ async function post(config: Config, key: string, path: string, body: object): Pr
     body: JSON.stringify(body),
   })
   const json = (await answer.json()) as Record<string, unknown>
-  if (!answer.ok) throw new Error(`POST ${path} was answered ${answer.status}: ${JSON.stringify(json)}`)
+  if (!answer.ok) throw new Error(`POST ${path} returned ${answer.status}: ${JSON.stringify(json)}`)
   return json
 }
 
-function isDone({ to, events }: Mail, arrived: ReadonlyMap<string, readonly Event[]>): boolean {
+function isDone({ to, events }: DemoMail, arrived: ReadonlyMap<string, readonly WebhookEvent[]>): boolean {
   return (arrived.get(to)?.length ?? 0) >= events.length
 }
 
-async function judge(config: Config, events: ReadonlyMap<string, readonly Event[]>): Promise<number> {
+async function reportOutcome(config: Config, events: ReadonlyMap<string, readonly WebhookEvent[]>): Promise<number> {
   const db = openDb(attachStores(config).databaseUrl, openLog({ logLevel: 'silent' }, 'demo'), 1)
   try {
     const inbox = await listInbox(db, 100)
-    say('Judged:')
-    const verdicts = MAILS.map((mail) => {
+    printLine('Result:')
+    const verdicts = DEMO_MAILS.map((mail) => {
       const seen = (events.get(mail.to) ?? []).toSorted((a, b) => a.sequence - b.sequence).map(({ type }) => type)
       const arrived = inbox.filter(({ rcptTo }) => rcptTo === mail.to)
       const isExpected = mail.events.includes('email.delivered')
@@ -233,9 +240,10 @@ async function judge(config: Config, events: ReadonlyMap<string, readonly Event[
           arrived.every(({ dkim }) => dkim.length === 2 && dkim.every(({ result }) => result === 'pass'))
         : arrived.length === 0
       const isRight = seen.join() === mail.events.join() && isExpected
-      say(
-        `  ${isRight ? 'ok   ' : 'WRONG'} ${mail.to.padEnd(26)} ${seen.map((type) => type.slice('email.'.length)).join(' → ')}${arrived.length > 0 ? `, DKIM ${arrived.flatMap(({ dkim }) => dkim.map(({ result }) => result)).join(' and ')}` : ''}`,
-      )
+      const path = seen.map((type) => type.slice('email.'.length)).join(' → ')
+      const dkim = arrived.flatMap(({ dkim: results }) => results.map(({ result }) => result)).join(' and ')
+      const signatures = arrived.length > 0 ? `, DKIM ${dkim}` : ''
+      printLine(`  ${isRight ? 'ok   ' : 'WRONG'} ${mail.to.padEnd(26)} ${path}${signatures}`)
       return isRight
     })
     return verdicts.every(Boolean) ? 0 : 1
@@ -244,13 +252,13 @@ async function judge(config: Config, events: ReadonlyMap<string, readonly Event[
   }
 }
 
-async function end(child: ChildProcess): Promise<void> {
+async function stopChild(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   child.kill('SIGTERM')
   await once(child, 'exit')
 }
 
-async function freePort(): Promise<number> {
+async function findFreePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const port = portOf(server)
@@ -261,7 +269,7 @@ async function freePort(): Promise<number> {
 
 function portOf(server: Server): number {
   const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('a server without a port')
+  if (address === null || typeof address === 'string') throw new Error('the server has no port')
   return address.port
 }
 
@@ -277,6 +285,6 @@ function sleep(ms: number): Promise<void> {
   })
 }
 
-function say(line: string): void {
+function printLine(line: string): void {
   process.stdout.write(`${line}\n`)
 }

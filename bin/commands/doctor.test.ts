@@ -81,13 +81,13 @@ describe('the doctor', () => {
       assert.match(of('PostgreSQL'), /^(?:ok|warning): version \d+/) // the cluster of a test run has no fsync
       assert.match(of('migrations'), /^ok: (\d+) of \1$/)
       assert.match(of('clock'), /^ok/)
-      assert.strictEqual(of('master key'), 'ok: MASTER_KEY opens what is sealed')
+      assert.strictEqual(of('master key'), 'ok: MASTER_KEY decrypts the stored keys')
       assert.match(of('Redis'), /^ok: version/)
       assert.strictEqual(of('Redis eviction'), 'ok: noeviction')
       assert.strictEqual(of('Redis persistence'), 'ok: append-only file')
       assert.strictEqual(of('DNS'), `ok: ${dns.server}`)
       assert.strictEqual(of('way out'), `ok: port ${port} of gmail.com's mail server (127.0.0.1) can be reached`)
-      assert.strictEqual(of('suspensions'), 'ok: no mail is stopped')
+      assert.strictEqual(of('suspensions'), 'ok: no mail is suspended')
       assert.strictEqual(of('mode'), 'ok: mail leaves this machine as mail.example.net')
       assert.strictEqual(code, 0)
     } finally {
@@ -98,10 +98,10 @@ describe('the doctor', () => {
     const stop = (subject: string, reason: string): Promise<unknown> =>
       db.query(`INSERT INTO suspensions (kind, subject, reason) VALUES ('domain', $1, $2)`, [subject, reason])
     await stop('slow.example', 'they asked')
-    assert.strictEqual((await examine()).of('suspensions'), 'warning: stopped: domain slow.example (they asked)')
+    assert.strictEqual((await examine()).of('suspensions'), 'warning: suspended: domain slow.example (they asked)')
     await stop('*', 'a backup was restored')
     const { code, of, todo } = await examine()
-    assert.strictEqual(of('suspensions'), 'failed: all mail is stopped: a backup was restored')
+    assert.strictEqual(of('suspensions'), 'failed: all mail is suspended: a backup was restored')
     assert.match(todo('suspensions'), /queue resume '\*'/)
     assert.strictEqual(code, 1)
     await db.query('DELETE FROM suspensions')
@@ -110,8 +110,8 @@ describe('the doctor', () => {
   it('prints a table for people', async () => {
     const { out } = await runCommand(run, [], { ...env, SMTP_OUT_PORT: '1' })
     assert.match(out, /^ok +migrations +\d+ of \d+$/m)
-    assert.match(out, /^warning +way out .*\n +→ many providers block outgoing port 25/m)
-    assert.match(out, /\n\nNothing is wrong\.\n$/)
+    assert.match(out, /^warning +way out .*\n +→ many hosting providers block outgoing port 25/m)
+    assert.match(out, /\n\nNo check failed\.\n$/)
   })
 
   it('sees a master key that does not fit, and one that is gone', async () => {
@@ -121,7 +121,7 @@ describe('the doctor', () => {
       [1, 'failed: an encrypted dkim cannot be decrypted: MASTER_KEY is not the key it was encrypted with'],
     )
     const gone = await examine({ MASTER_KEY: '', SMTP_OUT_PORT: '1' })
-    assert.strictEqual(gone.of('master key'), `failed: ${dataDir}/master.key is missing, and keys are sealed with it`)
+    assert.strictEqual(gone.of('master key'), `failed: ${dataDir}/master.key is missing, but stored keys are encrypted with it`)
     const broken = await examine({ MASTER_KEY: 'short', SMTP_OUT_PORT: '1' })
     assert.match(broken.of('master key'), /^failed: MASTER_KEY must be 32 bytes/)
   })
@@ -189,8 +189,8 @@ describe('the doctor', () => {
     assert.strictEqual(code, 1)
     assert.match(of('PostgreSQL'), /^failed: Mailstead is not running/)
     assert.match(todo('PostgreSQL'), /npm start/)
-    assert.strictEqual(of('Redis'), 'skipped: it runs while Mailstead does')
-    assert.strictEqual(of('DNS'), 'skipped: the sandbox has its own')
+    assert.strictEqual(of('Redis'), 'skipped: the embedded Redis runs only while Mailstead runs')
+    assert.strictEqual(of('DNS'), 'skipped: the sandbox has its own DNS server')
   })
 
   it('sees a DNS server that is silent, among others and alone', async () => {

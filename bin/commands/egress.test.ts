@@ -64,7 +64,7 @@ describe('mailstead egress', function () {
     assert.match(String(one?.['warming_since']), /^20/)
     assert.match(
       (await call('source list')).out,
-      /^NAME +ADDRESS +EHLO +STATE +POOLS +TROUBLE\none +192\.0\.2\.1 +out1\.\S+ +gone +us-east \(3\)/,
+      /^NAME +ADDRESS +EHLO +STATE +POOLS +PROBLEMS\none +192\.0\.2\.1 +out1\.\S+ +gone +us-east \(3\)/,
     )
   })
 
@@ -74,8 +74,8 @@ describe('mailstead egress', function () {
     ['source add nine --address 192.0.2.300 --ehlo a.example.net', /is not an IP address/],
     ['source add nine --address 192.0.2.9 --ehlo localhost', /is not a fully qualified host name/],
     ['source add Nine! --address 192.0.2.9 --ehlo a.example.net', /is not a valid name/],
-    ['source pause none', /There is no source none/],
-    ['source remove none', /There is no source none/],
+    ['source pause none', /No source none exists/],
+    ['source remove none', /No source none exists/],
     ['pool remove none', /no pool named none exists/],
     ['pool join none one', /no pool named none exists/],
     ['pool join us-east none', /no source named none exists/],

@@ -1,5 +1,5 @@
-/** `mailstead explain ID`: why a message is where it is, gate by gate, its timeline, and every word of every attempt. */
-import { type Action, type Io, runAction, UsageError } from '#bin/cli/actions.ts'
+/** `mailstead explain ID`: why a message is in its state, gate by gate, with its events and all SMTP conversations. */
+import { type CliAction, type CommandIo, runAction, UsageError } from '#bin/cli/actions.ts'
 import { lineText } from '#bin/terminal/terminal-text.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { loadPlans } from '#config/plans.ts'
@@ -10,29 +10,29 @@ import type { Gate } from '#src/messages/gates.ts'
 import type { AttemptView, EventView } from '#src/messages/read.ts'
 import type { Redis } from '#src/stores/redis.ts'
 
-const EXPLAIN: Action = {
+const EXPLAIN: CliAction = {
   usage: 'ID',
-  words: [1, 1],
+  arguments: [1, 1],
   run: (call) => {
-    const id = messageIdOf(call.word(0))
-    if (id === null) throw new UsageError(`${JSON.stringify(call.word(0))} is no message id (em_…, msg_…)`)
+    const id = messageIdOf(call.argument(0))
+    if (id === null) throw new UsageError(`${JSON.stringify(call.argument(0))} is not a message id (em_…, msg_…)`)
     return withContext(call.io, async (ctx) => {
       const { db, config } = ctx
       const { retryScale, reconcileSeconds } = config
-      const means = { db, redis: redisOf(ctx), plans: loadPlans(config.plansFile), retryScale, reconcileSeconds }
+      const means = { db, redis: findRedis(ctx), plans: loadPlans(config.plansFile), retryScale, reconcileSeconds }
       const explanation = await explainMessage(means, null, id, new Date(ctx.clock.now()))
-      if (explanation === null) return call.fail(`There is no message ${call.word(0)}.`)
-      return call.answer(textOf(explanation), jsonOf(explanation))
+      if (explanation === null) return call.fail(`No message ${call.argument(0)} exists.`)
+      return call.respond(formatText(explanation), toJson(explanation))
     })
   },
 }
 
-export function run(args: string[], io?: Io): Promise<number> {
+export function run(args: string[], io?: CommandIo): Promise<number> {
   return runAction('explain', EXPLAIN, args, io)
 }
 
-/** A system that does not run has no Redis; what PostgreSQL knows is explained all the same. */
-function redisOf(ctx: Context): Redis | null {
+/** Null if Mailstead does not run: then the explanation uses PostgreSQL alone. */
+function findRedis(ctx: Context): Redis | null {
   try {
     return ctx.redis
   } catch {
@@ -40,13 +40,13 @@ function redisOf(ctx: Context): Redis | null {
   }
 }
 
-function textOf({ message, recipients }: Explanation): string {
+function formatText({ message, recipients }: Explanation): string {
   return [
     `em_${hexOf(message.id)}: ${message.status}, tier ${message.tier}, accepted ${message.createdAt.toISOString()}`,
     `From ${message.from.email}: ${message.subject}`,
     ...recipients.flatMap(({ recipient, says, until, gates }) => [
       '',
-      `${recipient.address}  ${says}${untilOf(until)}`,
+      `${recipient.address}  ${says}${formatUntil(until)}`,
       ...gates.map(gateLine),
       ...recipient.attempts.flatMap(attemptLines),
     ]),
@@ -63,10 +63,10 @@ function eventLine({ sequence, createdAt, type, recipient }: EventView): string 
 }
 
 function gateLine({ gate, holds, says, rule, until }: Gate): string {
-  return `  ${holds ? 'HOLDS' : 'open '}  ${gate}: ${says}${rule === null ? '' : ` (${rule})`}${untilOf(until)}`
+  return `  ${holds ? 'HOLDS' : 'open '}  ${gate}: ${says}${rule === null ? '' : ` (${rule})`}${formatUntil(until)}`
 }
 
-function untilOf(until: Date | null): string {
+function formatUntil(until: Date | null): string {
   return until === null ? '' : `, until ${until.toISOString()}`
 }
 
@@ -80,7 +80,7 @@ function attemptLines(attempt: AttemptView): string[] {
   ]
 }
 
-function jsonOf({ message, recipients }: Explanation): object {
+function toJson({ message, recipients }: Explanation): object {
   return {
     email_id: `em_${hexOf(message.id)}`,
     status: message.status,

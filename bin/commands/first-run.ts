@@ -1,7 +1,8 @@
 /**
- * What the first `start` makes and every `start` prints: the operator's workspace, an admin key, and in sandbox mode a sending domain
- * with its key. Secret keys are kept sealed in DATA_DIR/operator.json, because the database holds only their hashes; another database,
- * or another master key, and they are made anew. A key that the operator deactivated is not made again.
+ * Creates, at the first `start`, what every `start` prints: the operator's workspace, an admin key, and in sandbox mode
+ * a sending domain with its key. DATA_DIR/operator.json stores the secret keys encrypted, because the database has only
+ * their hashes. With another database or master key, new keys are created. A key that the operator has deactivated is
+ * not created again.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -27,91 +28,99 @@ export interface FirstRun {
   readonly address: string
   readonly isSandbox: boolean
   readonly workspaceId: string
-  /** Null: it was deactivated, or the workspace has as many admin keys as it may. */
+  /** Null if it was deactivated, or the workspace has the maximum of admin keys. */
   readonly adminKey: string | null
-  /** Only in sandbox mode; null: it was deactivated. */
+  /** Only in sandbox mode; null if it was deactivated. */
   readonly sending: { readonly key: string; readonly domain: string } | null
-  /** Where mail is handed in by SMTP; null: nowhere on this machine. */
+  /** Where SMTP submission listens; null if it does not run on this machine. */
   readonly submission: { readonly host: string; readonly ports: SubmissionPorts } | null
 }
 
-/** What operator.json remembers. */
-interface Memory {
+/** The content of operator.json. */
+interface FirstRunKeys {
   readonly workspaceId: string
   readonly adminKey: string | null
   readonly sendingKey: string | null
   readonly domain: string | null
 }
 
-const WORKSPACE = 'Operator'
+const WORKSPACE_NAME = 'Operator'
 const SANDBOX_ZONE = 'mailstead.test'
-const PURPOSE = 'operator'
-// Two machines that start together on one database provision one after the other. "FIRS" in ASCII.
-const LOCK = 0x46495253
+const ENCRYPTION_PURPOSE = 'operator'
+// Serialises machines that start together on one database. "FIRS" in ASCII.
+const ADVISORY_LOCK = 0x46495253
 
-/** Brings all that is there, and makes what is missing. */
+/** Returns what exists and creates what is missing. */
 export async function provision(config: Config & StoreUrls): Promise<FirstRun> {
   const db = openDb(config.databaseUrl, pino({ level: 'silent' }), 3)
   const encryption = createEncryption(loadMasterKey(config))
   const setting = { db, encryption, config, clock: systemClock }
   try {
     return await db.transaction(async (lock) => {
-      await lock.query('SELECT pg_advisory_xact_lock($1)', [LOCK])
-      const memory = await recall(setting)
-      const done = await complete(setting, memory)
-      if (JSON.stringify(done) !== JSON.stringify(memory)) remember(done, encryption, config)
-      return presentable(db, done, config)
+      await lock.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCK])
+      const keys = await loadKeys(setting)
+      const done = await createMissing(setting, keys)
+      if (JSON.stringify(done) !== JSON.stringify(keys)) writeKeyFile(done, encryption, config)
+      return describeFirstRun(db, done, config)
     })
   } finally {
     await db.close()
   }
 }
 
-/** Prints it on stdout, in bold where somebody looks at a terminal. */
+/** Prints the banner on stdout, with bold text on a terminal. */
 export function printBanner(firstRun: FirstRun): void {
   process.stdout.write(bannerText(firstRun, (text) => styleText('bold', text, { stream: process.stdout })))
 }
 
-type Setting = Pick<Context, 'db' | 'encryption' | 'config' | 'clock'>
+type FirstRunContext = Pick<Context, 'db' | 'encryption' | 'config' | 'clock'>
 
-/** What an earlier start made in this database; else the operator's workspace, with no keys that we know. */
-async function recall({ db, encryption, config }: Setting): Promise<Memory> {
-  const memory = readMemory(encryption, config)
+/** The keys that an earlier start created in this database; else the operator's workspace without known keys. */
+async function loadKeys({ db, encryption, config }: FirstRunContext): Promise<FirstRunKeys> {
+  const memory = readKeyFile(encryption, config)
   if (memory !== null && (await findWorkspace(db, memory.workspaceId)).kind === 'found') return memory
-  const found = await findWorkspace(db, WORKSPACE)
+  const found = await findWorkspace(db, WORKSPACE_NAME)
   const workspaceId =
-    found.kind === 'found' ? found.workspace.id : (await createWorkspace(db, { name: WORKSPACE, plan: 'launch' })).id
+    found.kind === 'found'
+      ? found.workspace.id
+      : (await createWorkspace(db, { name: WORKSPACE_NAME, plan: 'launch' })).id
   return { workspaceId, adminKey: null, sendingKey: null, domain: null }
 }
 
-async function complete(setting: Setting, memory: Memory): Promise<Memory> {
-  const { db, config } = setting
-  const common = { prefix: config.keyPrefix, workspaceId: memory.workspaceId }
+async function createMissing(ctx: FirstRunContext, keys: FirstRunKeys): Promise<FirstRunKeys> {
+  const { db, config } = ctx
+  const common = { prefix: config.keyPrefix, workspaceId: keys.workspaceId }
   const adminKey =
-    memory.adminKey ?? (await makeKey(db, { ...common, kind: 'admin', name: 'First admin key', scopes: ALL_SCOPES }))
-  if (!config.isSandbox || memory.sendingKey !== null) return { ...memory, adminKey }
-  const domain = await sandboxDomain(setting, memory.workspaceId)
-  const sendingKey = await makeKey(db, { ...common, kind: 'regular', name: 'Sandbox sending key', domainId: domain.id })
-  return { ...memory, adminKey, sendingKey, domain: domain.domain }
+    keys.adminKey ??
+    (await createKeyOnce(db, { ...common, kind: 'admin', name: 'First admin key', scopes: ALL_SCOPES }))
+  if (!config.isSandbox || keys.sendingKey !== null) return { ...keys, adminKey }
+  const domain = await sandboxDomain(ctx, keys.workspaceId)
+  const sendingKey = await createKeyOnce(db, {
+    ...common,
+    kind: 'regular',
+    name: 'Sandbox sending key',
+    domainId: domain.id,
+  })
+  return { ...keys, adminKey, sendingKey, domain: domain.domain }
 }
 
-async function makeKey(db: Db, order: NewKey): Promise<string | null> {
-  const key = await createKey(db, order)
-  return key.kind === 'created' ? key.secretKey : null
+async function createKeyOnce(db: Db, key: NewKey): Promise<string | null> {
+  const created = await createKey(db, key)
+  return created.kind === 'created' ? created.secretKey : null
 }
 
-/** hello.mailstead.test; another name where that is taken, or its DKIM keys were sealed with a master key that is gone. */
-async function sandboxDomain(setting: Setting, workspaceId: string): Promise<Domain> {
+/** hello.mailstead.test; another name if that is in use, or its DKIM keys are encrypted with a lost master key. */
+async function sandboxDomain(ctx: FirstRunContext, workspaceId: string): Promise<Domain> {
   for (let name = 'hello'; ; name = `hello-${newId().slice(-8)}`) {
-    const added = await addDomain(setting, { workspaceId, name: `${name}.${SANDBOX_ZONE}` })
+    const added = await addDomain(ctx, { workspaceId, name: `${name}.${SANDBOX_ZONE}` })
     if (added.kind !== 'added' && added.kind !== 'exists')
-      throw new Error(`the sandbox domain cannot be made: ${added.kind}`)
-    if ((await canSign(setting, added.domain.id)) && (await trustDomain(setting.db, added.domain.id)) === 'verified')
+      throw new Error(`failed to create the sandbox domain: ${added.kind}`)
+    if ((await canSign(ctx, added.domain.id)) && (await trustDomain(ctx.db, added.domain.id)) === 'verified')
       return added.domain
   }
 }
 
-async function canSign({ db, encryption }: Setting, domainId: string): Promise<boolean> {
+async function canSign({ db, encryption }: FirstRunContext, domainId: string): Promise<boolean> {
   const { rows } = await db.query<{ sealed: Buffer }>(
     "SELECT private_key AS sealed FROM dkim_keys WHERE domain_id = $1 AND state = 'active'",
     [domainId],
@@ -124,13 +133,13 @@ async function canSign({ db, encryption }: Setting, domainId: string): Promise<b
   }
 }
 
-/** Keys that do not work (any more) are not shown. */
-async function presentable(db: Db, memory: Memory, config: Config): Promise<FirstRun> {
+/** Keys that do not work any more are left out. */
+async function describeFirstRun(db: Db, keys: FirstRunKeys, config: Config): Promise<FirstRun> {
   const works = async (key: string): Promise<boolean> => {
     const [row] = await findKeys(db, [hashKey(key)])
     return row !== null && row !== undefined && (row.expiresAt === null || row.expiresAt.getTime() > Date.now())
   }
-  const { workspaceId, adminKey, sendingKey, domain } = memory
+  const { workspaceId, adminKey, sendingKey, domain } = keys
   const mayShow = config.isSandbox && sendingKey !== null && domain !== null && (await works(sendingKey))
   const ports = readPorts(config)
   return {
@@ -143,25 +152,25 @@ async function presentable(db: Db, memory: Memory, config: Config): Promise<Firs
   }
 }
 
-function fileOf(config: Config): string {
+function keyFile(config: Config): string {
   return join(config.dataDir, 'operator.json')
 }
 
-/** Null when there is none, or none that this master key opens. */
-function readMemory(encryption: Encryption, config: Config): Memory | null {
+/** Null if the file does not exist, or this master key cannot decrypt it. */
+function readKeyFile(encryption: Encryption, config: Config): FirstRunKeys | null {
   try {
-    const { sealed } = JSON.parse(readFileSync(fileOf(config), 'utf8')) as { sealed: string }
-    return JSON.parse(encryption.decrypt(PURPOSE, Buffer.from(sealed, 'base64')).toString()) as Memory
+    const { sealed } = JSON.parse(readFileSync(keyFile(config), 'utf8')) as { sealed: string }
+    return JSON.parse(encryption.decrypt(ENCRYPTION_PURPOSE, Buffer.from(sealed, 'base64')).toString()) as FirstRunKeys
   } catch {
     return null
   }
 }
 
-/** Written whole or not at all. */
-function remember(memory: Memory, encryption: Encryption, config: Config): void {
-  const draft = `${fileOf(config)}.${process.pid}`
-  const sealed = encryption.encrypt(PURPOSE, JSON.stringify(memory)).toString('base64')
+/** Writes the file atomically. */
+function writeKeyFile(keys: FirstRunKeys, encryption: Encryption, config: Config): void {
+  const draft = `${keyFile(config)}.${process.pid}`
+  const sealed = encryption.encrypt(ENCRYPTION_PURPOSE, JSON.stringify(keys)).toString('base64')
   const file = { about: 'the keys that start prints, sealed with MASTER_KEY', sealed }
   writeFileSync(draft, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 })
-  renameSync(draft, fileOf(config))
+  renameSync(draft, keyFile(config))
 }

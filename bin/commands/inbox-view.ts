@@ -1,24 +1,24 @@
 /**
- * How a mail of the sandbox inbox is shown: as a line of a table, as a page, as JSON. Pure.
- * A mail may hold anything: control characters (terminal escapes among them) never reach the terminal.
+ * Formats the mail of the sandbox inbox as a table row, as a page and as JSON. Pure. Mail is untrusted: control
+ * characters, such as terminal escapes, are removed.
  */
 import type { ParsedMail } from 'mailparser'
 import { hexOf } from '#src/platform/id.ts'
 import type { EventView } from '#src/messages/read.ts'
 import type { DkimResult, InboxEntry, InboxMail } from '#src/sandbox/inbox.ts'
 
-/** Digits of an id that a person has to type: its end, for the beginning is the time. */
-const SHORT = 8
-const WIDEST = { from: 30, to: 34, subject: 36 } as const
+/** The last digits of an id, which a person can type. The first ones are the time. */
+const ID_LENGTH = 8
+const MAX_WIDTHS = { from: 30, to: 34, subject: 36 } as const
 
-/** The table, newest first, as lines. */
-export function tableOf(lines: readonly InboxEntry[]): string[] {
+/** The inbox as lines of a table. */
+export function formatInbox(lines: readonly InboxEntry[]): string[] {
   const rows = lines.map((line) => [
-    hexOf(line.id).slice(-SHORT),
-    timeOf(line.receivedAt),
-    cut(line.headerFrom ?? line.mailFrom, WIDEST.from),
-    cut(line.rcptTo, WIDEST.to),
-    cut(line.subject ?? '', WIDEST.subject),
+    hexOf(line.id).slice(-ID_LENGTH),
+    formatTime(line.receivedAt),
+    truncate(line.headerFrom ?? line.mailFrom, MAX_WIDTHS.from),
+    truncate(line.rcptTo, MAX_WIDTHS.to),
+    truncate(line.subject ?? '', MAX_WIDTHS.subject),
     line.tls?.split(' ')[0] ?? 'no',
     signatures(line.dkim),
   ])
@@ -32,21 +32,22 @@ export function tableOf(lines: readonly InboxEntry[]): string[] {
   )
 }
 
-/** One mail with all that is known of it, as lines. */
-export function pageOf(mail: InboxMail, parsed: ParsedMail, events: readonly EventView[]): string[] {
+/** All details of one mail, as lines. */
+export function formatMail(mail: InboxMail, parsed: ParsedMail, events: readonly EventView[]): string[] {
   const verdicts = mail.dkim.map(
     ({ result, domain, selector, algorithm, comment }) =>
       `  ${result.padEnd(9)} d=${domain} s=${selector} a=${algorithm}${comment === null ? '' : ` (${comment})`}`,
   )
   const timeline = events.map(
     ({ sequence, createdAt, type, recipient, data }) =>
-      `  ${String(sequence).padStart(3)}  ${createdAt.toISOString()}  ${type.padEnd(16)} ${recipient}${data === null ? '' : `  ${JSON.stringify(data)}`}`,
+      `  ${String(sequence).padStart(3)}  ${createdAt.toISOString()}  ${type.padEnd(16)} ${recipient}` +
+      (data === null ? '' : `  ${JSON.stringify(data)}`),
   )
   return [
     `Mail ${hexOf(mail.id)}, received ${mail.receivedAt.toISOString()}`,
     `Envelope  ${mail.mailFrom === '' ? '<>' : mail.mailFrom} -> ${mail.rcptTo}`,
     `TLS       ${mail.tls ?? 'none'}`,
-    `Message   ${mail.messageId === null ? 'not one of ours' : `em_${hexOf(mail.messageId)}`}`,
+    `Message   ${mail.messageId === null ? 'not sent by this system' : `em_${hexOf(mail.messageId)}`}`,
     '',
     'DKIM',
     ...orNone(verdicts, 'no signature'),
@@ -55,7 +56,7 @@ export function pageOf(mail: InboxMail, parsed: ParsedMail, events: readonly Eve
     ...orNone(timeline, 'none'),
     '',
     'Headers',
-    ...headersOf(mail.raw)
+    ...readHeaders(mail.raw)
       .split('\r\n')
       .map((line) => `  ${line}`),
     '',
@@ -71,7 +72,7 @@ export function pageOf(mail: InboxMail, parsed: ParsedMail, events: readonly Eve
   ].map((line) => line.replace(/[\p{Cc}\p{Cf}]/gu, (character) => (character === '\t' ? ' ' : '')))
 }
 
-export function jsonOfLine(line: InboxEntry): object {
+export function entryToJson(line: InboxEntry): object {
   const { id, receivedAt, mailFrom, rcptTo, headerFrom, subject, tls, dkim, messageId } = line
   return {
     id: hexOf(id),
@@ -86,10 +87,10 @@ export function jsonOfLine(line: InboxEntry): object {
   }
 }
 
-export function jsonOfMail(mail: InboxMail, parsed: ParsedMail, events: readonly EventView[]): object {
+export function mailToJson(mail: InboxMail, parsed: ParsedMail, events: readonly EventView[]): object {
   return {
-    ...jsonOfLine(mail),
-    headers: headersOf(mail.raw),
+    ...entryToJson(mail),
+    headers: readHeaders(mail.raw),
     text: parsed.text ?? null,
     html: parsed.html === false ? null : parsed.html,
     attachments: parsed.attachments.map(({ filename, contentType, size }) => ({
@@ -108,19 +109,19 @@ export function jsonOfMail(mail: InboxMail, parsed: ParsedMail, events: readonly
   }
 }
 
-/** The header block as it came, without the blank line. */
-function headersOf(raw: Buffer): string {
+/** The raw header block without the blank line. */
+function readHeaders(raw: Buffer): string {
   const end = raw.indexOf('\r\n\r\n')
   return raw.toString('utf8', 0, end < 0 ? raw.length : end)
 }
 
-function signatures(verdicts: readonly DkimResult[]): string {
-  return verdicts.length === 0
+function signatures(results: readonly DkimResult[]): string {
+  return results.length === 0
     ? 'none'
-    : verdicts.map(({ result, algorithm }) => `${result} (${algorithm.split('-')[0]})`).join(', ')
+    : results.map(({ result, algorithm }) => `${result} (${algorithm.split('-')[0]})`).join(', ')
 }
 
-function timeOf(date: Date): string {
+function formatTime(date: Date): string {
   return date.toISOString().slice(0, 19).replace('T', ' ')
 }
 
@@ -128,7 +129,7 @@ function orNone(lines: readonly string[], none: string): readonly string[] {
   return lines.length === 0 ? [`  ${none}`] : lines
 }
 
-function cut(text: string, widest: number): string {
+function truncate(text: string, maxLength: number): string {
   const clean = text.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim()
-  return clean.length <= widest ? clean : `${clean.slice(0, widest - 1)}…`
+  return clean.length <= maxLength ? clean : `${clean.slice(0, maxLength - 1)}…`
 }

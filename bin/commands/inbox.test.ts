@@ -229,7 +229,7 @@ Text
       const { stdout } = await inbox(['--json', '--limit', '2'])
       const early = (JSON.parse(stdout) as { id: string }[])[1]?.id ?? ''
       const page = await inbox([early])
-      assert.match(page.stdout, /not one of ours[^]*no signature[^]*Events\n {2}none/)
+      assert.match(page.stdout, /not sent by this system[^]*no signature[^]*Events\n {2}none/)
     })
   })
 

@@ -1,27 +1,28 @@
 /**
- * `mailstead inbox [--json] [--limit N] [ID | --last]`: what the sandbox took, newest first; with an id one mail with its DKIM verdicts, headers, text and the
- * events of its message. An id is the one of the list (or its last digits), or that of a message (em_…, msg_…). Times are UTC. Reads the database only.
+ * `mailstead inbox [--json] [--limit N] [ID | --last]`: the mail that the sandbox received, newest first; with an id
+ * one mail with its DKIM results, headers, text and events. An id is that of the list (or its last digits), or a
+ * message id (em_…, msg_…). Times are in UTC. Reads the database only.
  */
 import { parseArgs } from 'node:util'
 import { simpleParser } from 'mailparser'
 import { attachStores } from '#bin/supervisor/stores.ts'
-import { Trouble } from '#bin/supervisor/user-error.ts'
+import { UserError } from '#bin/supervisor/user-error.ts'
 import { loadConfig, type Config } from '#config/load.ts'
 import { isDatabaseAway, openDb, type Db } from '#src/stores/db.ts'
 import { messageIdOf } from '#src/platform/id.ts'
 import { openLog } from '#src/platform/log.ts'
 import { readEvents } from '#src/messages/read.ts'
 import { findInboxMail, listInbox, type InboxMail } from '#src/sandbox/inbox.ts'
-import { jsonOfLine, jsonOfMail, pageOf, tableOf } from './inbox-view.ts'
+import { entryToJson, mailToJson, formatMail, formatInbox } from './inbox-view.ts'
 
 const USAGE = 'Usage: mailstead inbox [--json] [--limit N] [ID | --last]\n'
 const DEFAULT_LIMIT = '20'
 const MAX_LIMIT = 1000
 
-interface Wish {
+interface InboxOptions {
   readonly isJson: boolean
   readonly limit: number
-  /** null lists. */
+  /** Null lists the inbox. */
   readonly id: string | null
 }
 
@@ -30,25 +31,25 @@ export async function run(args: string[]): Promise<number> {
     process.stdout.write(USAGE)
     return 0
   }
-  const wish = readWish(args)
+  const wish = readOptions(args)
   if (typeof wish === 'string') {
     process.stderr.write(`mailstead inbox: ${wish}\n${USAGE}`)
     return 2
   }
-  const db = openDb(urlOf(loadConfig()), openLog({ logLevel: 'silent' }, 'inbox'), 1)
+  const db = openDb(databaseUrlOf(loadConfig()), openLog({ logLevel: 'silent' }, 'inbox'), 1)
   try {
     return await (wish.id === null ? list(db, wish) : show(db, wish, wish.id))
   } catch (error) {
     throw isDatabaseAway(error)
-      ? new Trouble(`the database cannot be reached (${error instanceof Error ? error.message : String(error)})`)
+      ? new UserError(`the database cannot be reached (${error instanceof Error ? error.message : String(error)})`)
       : error
   } finally {
     await db.close()
   }
 }
 
-/** What is wished, or what is wrong with the arguments. */
-function readWish(args: string[]): Wish | string {
+/** Returns the options, or what is wrong with the arguments. */
+function readOptions(args: string[]): InboxOptions | string {
   try {
     const options = {
       json: { type: 'boolean', default: false },
@@ -61,26 +62,26 @@ function readWish(args: string[]): Wish | string {
     } = parseArgs({ args, options, allowPositionals: true })
     const limit = Number(values.limit)
     if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
-      return `--limit takes a number from 1 to ${MAX_LIMIT}`
-    if (others.length > 0 || (values.last && id !== undefined)) return 'one mail at a time'
+      return `--limit must be a number from 1 to ${MAX_LIMIT}`
+    if (others.length > 0 || (values.last && id !== undefined)) return 'only one mail at a time'
     return { isJson: values.json, limit, id: values.last ? 'last' : (id ?? null) }
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }
 }
 
-function urlOf(config: Config): string {
+function databaseUrlOf(config: Config): string {
   return config.databaseUrl ?? attachStores(config).databaseUrl
 }
 
-async function list(db: Db, { isJson, limit }: Wish): Promise<number> {
+async function list(db: Db, { isJson, limit }: InboxOptions): Promise<number> {
   const lines = await listInbox(db, limit)
-  if (isJson) write(JSON.stringify(lines.map(jsonOfLine), null, 2))
-  else write(lines.length === 0 ? 'The sandbox has received nothing yet.' : tableOf(lines).join('\n'))
+  if (isJson) write(JSON.stringify(lines.map(entryToJson), null, 2))
+  else write(lines.length === 0 ? 'The sandbox has received nothing yet.' : formatInbox(lines).join('\n'))
   return 0
 }
 
-async function show(db: Db, { isJson }: Wish, id: string): Promise<number> {
+async function show(db: Db, { isJson }: InboxOptions, id: string): Promise<number> {
   const mail = await find(db, id)
   if (mail === null) {
     process.stderr.write(
@@ -92,7 +93,9 @@ async function show(db: Db, { isJson }: Wish, id: string): Promise<number> {
     simpleParser(mail.raw),
     mail.messageId === null ? [] : readEvents(db, mail.messageId),
   ])
-  write(isJson ? JSON.stringify(jsonOfMail(mail, parsed, events), null, 2) : pageOf(mail, parsed, events).join('\n'))
+  write(
+    isJson ? JSON.stringify(mailToJson(mail, parsed, events), null, 2) : formatMail(mail, parsed, events).join('\n'),
+  )
   return 0
 }
 

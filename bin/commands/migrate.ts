@@ -1,11 +1,11 @@
-/** `mailstead migrate`: brings the database to this version. Running it again changes nothing; several at once wait for each other. */
-import { type Action, type Io, runAction } from '#bin/cli/actions.ts'
+/** `mailstead migrate`: migrates the database to this version. Idempotent; concurrent runs wait for each other. */
+import { type CliAction, type CommandIo, runAction } from '#bin/cli/actions.ts'
 import { explainDatabase, withDatabase } from '#bin/cli/context.ts'
 import { loadConfig } from '#config/load.ts'
 import { migrate } from '#src/stores/migrate.ts'
 import { listMigrations } from '#src/stores/migrations.ts'
 
-const ACTION: Action = {
+const ACTION: CliAction = {
   usage: '',
   run: (call) =>
     withDatabase(loadConfig(call.io.env), call.io, async (databaseUrl) => {
@@ -15,12 +15,12 @@ const ACTION: Action = {
         throw explainDatabase(error, databaseUrl)
       }
       const migrations = listMigrations()
-      return call.answer(`The database is at ${migrations.at(-1)?.replace(/\.ts$/, '') ?? 'no version'}.`, {
+      return call.respond(`The database is at ${migrations.at(-1)?.replace(/\.ts$/, '') ?? 'no version'}.`, {
         migrations,
       })
     }),
 }
 
-export function run(args: string[], io?: Io): Promise<number> {
+export function run(args: string[], io?: CommandIo): Promise<number> {
   return runAction('migrate', ACTION, args, io)
 }

@@ -1,11 +1,11 @@
-/** `mailstead mta [--roles a,b]`: mail transfer in this process; the outbound role when none is named. */
+/** `mailstead mta [--roles a,b]`: runs mail transfer roles in this process; by default the outbound role. */
 import { parseArgs } from 'node:util'
 import { attachStores } from '#bin/supervisor/stores.ts'
 import { loadConfig } from '#config/load.ts'
 import { main, ROLE_NAMES } from '#mta/main.ts'
 import { runRole } from './role.ts'
 
-const USUAL = 'outbound'
+const DEFAULT_ROLE = 'outbound'
 
 export async function run(args: string[]): Promise<number> {
   const roles = readRoles(args)
@@ -14,27 +14,27 @@ export async function run(args: string[]): Promise<number> {
     return 2
   }
   const config = attachStores(loadConfig())
-  return runRole(nameOf(roles), config.dataDir, (stop) => main(config, roles, stop))
+  return runRole(processName(roles), config.dataDir, (stop) => main(config, roles, stop))
 }
 
-/** The roles, or what is wrong with the arguments. */
+/** Returns the roles, or what is wrong with the arguments. */
 function readRoles(args: string[]): string[] | string {
   try {
-    const { values } = parseArgs({ args, options: { roles: { type: 'string', default: USUAL } } })
+    const { values } = parseArgs({ args, options: { roles: { type: 'string', default: DEFAULT_ROLE } } })
     const roles = values.roles
       .split(',')
       .map((role) => role.trim())
       .filter((role) => role !== '')
     const unknown = roles.find((role) => !ROLE_NAMES.includes(role))
-    if (unknown !== undefined) return `there is no role ${JSON.stringify(unknown)}`
+    if (unknown !== undefined) return `unknown role ${JSON.stringify(unknown)}`
     return roles.length === 0 ? 'no role given' : roles
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }
 }
 
-/** Of the process and its pid file: several may run on one machine. */
-function nameOf(roles: readonly string[]): string {
-  if (roles.join(',') === USUAL) return 'mta'
+/** The name of the process and of its pid file, since several may run on one machine. */
+function processName(roles: readonly string[]): string {
+  if (roles.join(',') === DEFAULT_ROLE) return 'mta'
   return roles.join('-') === 'sandbox' ? 'sandbox' : `mta-${roles.join('-')}`
 }

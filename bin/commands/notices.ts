@@ -1,19 +1,19 @@
-/** `mailstead notices`: what only the operator can mend, the latest first; `ack` says that it was read. */
+/** `mailstead notices`: problems that only the operator can fix, newest first; `ack` acknowledges them. */
 import { userInfo } from 'node:os'
-import { type Action, type Actions, type Io, runAction, runActions, UsageError } from '#bin/cli/actions.ts'
+import { type CliAction, type CliActions, type CommandIo, runAction, runActions, UsageError } from '#bin/cli/actions.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { isUuid } from '#src/platform/id.ts'
 import { acknowledgeNotices, listNotices } from '#src/operator/notices.ts'
 
-const MOST = 1000
+const MAX_NOTICES = 1000
 
-const LIST: Action = {
+const LIST: CliAction = {
   usage: 'list [--all]',
   flags: ['all'],
   run: (call) =>
     withContext(call.io, async ({ db }) => {
-      const notices = await listNotices(db, { all: call.has('all'), limit: MOST })
+      const notices = await listNotices(db, { all: call.has('all'), limit: MAX_NOTICES })
       const rows = notices.map((one) => [
         one.id,
         one.kind,
@@ -22,11 +22,8 @@ const LIST: Action = {
         one.subject,
         one.acknowledgedAt === null ? one.text : `(acknowledged) ${one.text}`,
       ])
-      const text =
-        rows.length === 0
-          ? 'There is nothing to tell.'
-          : tableText(['ID', 'KIND', 'COUNT', 'LAST', 'WHAT', 'TEXT'], rows)
-      return call.answer(
+      const text = rows.length === 0 ? 'No notices.' : tableText(['ID', 'KIND', 'COUNT', 'LAST', 'WHAT', 'TEXT'], rows)
+      return call.respond(
         text,
         notices.map(({ firstSeen, lastSeen, acknowledgedAt, acknowledgedBy, ...one }) => ({
           ...one,
@@ -39,29 +36,30 @@ const LIST: Action = {
     }),
 }
 
-const ACK: Action = {
+const ACK: CliAction = {
   usage: 'ack ID|all',
-  words: [1, 1],
+  arguments: [1, 1],
   run: (call) => {
-    const word = call.word(0)
-    if (word !== 'all' && !isUuid(word)) throw new UsageError(`${JSON.stringify(word)} is no id of a notice`)
+    const word = call.argument(0)
+    if (word !== 'all' && !isUuid(word)) throw new UsageError(`${JSON.stringify(word)} is not a notice id`)
     return withContext(call.io, async ({ db, clock }) => {
       const done = await acknowledgeNotices(db, {
         id: word === 'all' ? null : word,
         by: operatorName(),
         now: new Date(clock.now()),
       })
-      if (done === 0 && word !== 'all')
-        return call.fail('There is no such open notice; mailstead notices shows those that are open.')
-      return call.answer(`${done} notices are acknowledged; what happens again is told anew.`, { acknowledged: done })
+      if (done === 0 && word !== 'all') return call.fail('No open notice has this id. See mailstead notices.')
+      return call.respond(`${done} notices are acknowledged. If a problem occurs again, a new notice appears.`, {
+        acknowledged: done,
+      })
     })
   },
 }
 
-const ACTIONS: Actions = { list: LIST, ack: ACK }
+const ACTIONS: CliActions = { list: LIST, ack: ACK }
 
-/** Without a word it lists. */
-export function run(args: string[], io?: Io): Promise<number> {
+/** Without an action it lists. */
+export function run(args: string[], io?: CommandIo): Promise<number> {
   const [first = '--'] = args
   return first.startsWith('--') && first !== '--help'
     ? runAction('notices', LIST, args, io)

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { assert, expect } from 'chai'
 import { Client } from 'pg'
 import { chooseAccount } from '#bin/supervisor/account.ts'
-import { closeHome, openHome } from '#bin/supervisor/data-directory.ts'
+import { closeStoreDirectory, openStoreDirectory } from '#bin/supervisor/data-directory.ts'
 import { startPostgres } from '#bin/supervisor/postgres.ts'
-import { Trouble } from '#bin/supervisor/user-error.ts'
+import { UserError } from '#bin/supervisor/user-error.ts'
 import { migrate } from '#src/stores/migrate.ts'
 import { listMigrations } from '#src/stores/migrations.ts'
 import { runCommand, type Ended, type Run } from '#test/support/command.ts'
@@ -136,20 +136,20 @@ describe("the operator's commands", () => {
     )
     assert.deepEqual([begun.code, new Set(names.map(({ name }) => name)).size], [0, 4])
     const again = await call(domain, 'rotate', 'rotated.example')
-    assert.match(again.out, /^A rotation is under way\. Publish the records of the next key/)
+    assert.match(again.out, /^A key rotation is in progress\. Publish the records of the next key/)
   })
 
   it('ask which domain is meant when several workspaces have it, and say who holds it', async () => {
     const [first, second] = [await newWorkspace('First'), await newWorkspace('Second')]
     for (const id of [first, second]) await call(domain, 'add', '--workspace', id, 'shared.example')
     await expect(call(domain, 'verify', 'shared.example', '--trust')).to.be.rejected.and.eventually.satisfy(
-      (error: unknown) => error instanceof Trouble && error.message.includes(first) && error.message.includes(second),
+      (error: unknown) => error instanceof UserError && error.message.includes(first) && error.message.includes(second),
     )
     assert.strictEqual((await call(domain, 'verify', 'shared.example', '--trust', '--workspace', first)).code, 0)
     const taken = await call(domain, 'verify', 'shared.example', '--trust', '--workspace', second)
     assert.deepEqual(
       [taken.code, taken.out],
-      [1, 'shared.example is held verified by another workspace: see mailstead domain list.\n'],
+      [1, 'shared.example is verified for another workspace. See mailstead domain list.\n'],
     )
   })
 
@@ -175,8 +175,8 @@ describe("the operator's commands", () => {
 
   const WRONG: readonly [run: Run, args: readonly string[], message: RegExp][] = [
     [workspace, ['create'], /--name is missing/],
-    [workspace, ['create', '--name', 'x', '--plan', 'gold'], /there is no plan "gold"; there are free, launch/],
-    [workspace, ['create', '--name', 'a\nb'], /control characters/],
+    [workspace, ['create', '--name', 'x', '--plan', 'gold'], /unknown plan "gold"; plans are free, launch/],
+    [workspace, ['create', '--name', 'a\nb'], /control character/],
     [workspace, ['create', '--name', 'x'.repeat(256)], /255/],
     [key, ['create', '--type', 'admin'], /--workspace is missing/],
     [key, ['create', '--workspace', 'w', '--type', 'root'], /--type is admin or regular/],
@@ -184,30 +184,30 @@ describe("the operator's commands", () => {
     [
       key,
       ['create', '--workspace', 'w', '--type', 'regular', '--domain', 'd.example', '--scopes', 'all'],
-      /--scopes belong to an admin key/,
+      /--scopes is for admin keys only/,
     ],
     [
       key,
       ['create', '--workspace', 'w', '--type', 'admin', '--domain', 'd.example'],
-      /--domain belongs to a regular key/,
+      /--domain is for regular keys only/,
     ],
     [
       key,
       ['create', '--workspace', 'w', '--type', 'admin', '--scopes', 'contacts:eat'],
-      /--scopes is all, or some of contacts:read/,
+      /--scopes must be all, or a list of contacts:read/,
     ],
-    [key, ['create', '--workspace', 'w', '--type', 'admin', '--expires', 'tomorrow'], /--expires takes a time/],
+    [key, ['create', '--workspace', 'w', '--type', 'admin', '--expires', 'tomorrow'], /--expires must be a time/],
     [
       key,
       ['create', '--workspace', 'w', '--type', 'admin', '--expires', '2031-02-31T99:00:00Z'],
-      /--expires takes a time/,
+      /--expires must be a time/,
     ],
-    [key, ['create', '--workspace', 'w', '--type', 'admin', '--expires', '2020-01-01'], /--expires lies in the past/],
-    [key, ['deactivate', 'x'], /is not the id of a key/],
-    [domain, ['add', '--workspace', 'w', 'no domain'], /is no domain/],
+    [key, ['create', '--workspace', 'w', '--type', 'admin', '--expires', '2020-01-01'], /--expires must be in the future/],
+    [key, ['deactivate', 'x'], /is not a key id/],
+    [domain, ['add', '--workspace', 'w', 'no domain'], /is not a valid domain/],
     [domain, ['add', '--workspace', 'w', 'a.example', '--region', 'moon'], /--region is one of us-east-1/],
-    [domain, ['verify'], /something is missing/],
-    [runMigrate, ['now'], /"now" is too much/],
+    [domain, ['verify'], /an argument is missing/],
+    [runMigrate, ['now'], /"now" is one argument too many/],
   ]
   for (const [run, args, message] of WRONG) {
     it(`are told apart from wrong use: ${args.join(' ').slice(0, 70).replace('\n', '\\n')}`, async () => {
@@ -218,19 +218,20 @@ describe("the operator's commands", () => {
   }
 
   const MISSING: readonly [run: Run, args: readonly string[], message: RegExp][] = [
-    [key, ['create', '--workspace', 'nowhere', '--type', 'admin'], /There is no workspace "nowhere"/],
-    [key, ['list', '--workspace', 'nowhere'], /There is no workspace "nowhere"/],
-    [domain, ['add', '--workspace', 'nowhere', 'a.example'], /There is no workspace "nowhere"/],
-    [domain, ['verify', 'nobody.example'], /There is no domain nobody\.example/],
+    [key, ['create', '--workspace', 'nowhere', '--type', 'admin'], /No workspace "nowhere" exists/],
+    [key, ['list', '--workspace', 'nowhere'], /No workspace "nowhere" exists/],
+    [domain, ['add', '--workspace', 'nowhere', 'a.example'], /No workspace "nowhere" exists/],
+    [domain, ['verify', 'nobody.example'], /No domain nobody\.example exists/],
   ]
   for (const [run, args, message] of MISSING) {
-    it(`say what is missing: ${args.join(' ')}`, () => expect(call(run, ...args)).to.be.rejectedWith(Trouble, message))
+    it(`say what is missing: ${args.join(' ')}`, () =>
+      expect(call(run, ...args)).to.be.rejectedWith(UserError, message))
   }
 
   it('say which key there is not', async () => {
     const { code, err } = await call(key, 'deactivate', '0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b')
     assert.strictEqual(code, 1)
-    assert.match(err, /There is no key 0190a1b2/)
+    assert.match(err, /No key 0190a1b2/)
   })
 
   it('let an expiry be given in any of the usual ways', async () => {
@@ -260,7 +261,7 @@ describe("the operator's commands", () => {
     try {
       await client.query(`CREATE DATABASE ${name} TEMPLATE template0`)
       env = { ...env, DATABASE_URL: url.href }
-      await expect(call(workspace, 'list')).to.be.rejectedWith(Trouble, /mailstead migrate/)
+      await expect(call(workspace, 'list')).to.be.rejectedWith(UserError, /mailstead migrate/)
       assert.deepEqual((await call(runMigrate, '--json')).json['migrations'], listMigrations())
       assert.strictEqual((await call(runMigrate)).code, 0)
       assert.deepEqual((await call(workspace, 'list', '--json')).json, [])
@@ -278,12 +279,12 @@ describe("the operator's commands", () => {
       for (const run of [workspace, key, domain]) {
         await expect(call(run, 'list')).to.be.rejected.and.eventually.satisfy(
           (error: unknown) =>
-            error instanceof Trouble &&
+            error instanceof UserError &&
             error.message.includes('127.0.0.1:1/db cannot be reached') &&
             !error.message.includes('hidden'),
         )
       }
-      await expect(call(runMigrate)).to.be.rejectedWith(Trouble)
+      await expect(call(runMigrate)).to.be.rejectedWith(UserError)
     } finally {
       env = before
     }
@@ -305,12 +306,12 @@ describe("the operator's commands without DATABASE_URL", () => {
   }
 
   it('say how to begin when there is nothing', async () => {
-    await expect(list()).to.be.rejectedWith(Trouble, /npm start/)
+    await expect(list()).to.be.rejectedWith(UserError, /npm start/)
   })
 
   it('start the embedded database for as long as they take, one after the other', async function () {
     this.timeout(120_000)
-    const home = openHome(dataDir, () => {})
+    const home = openStoreDirectory(dataDir, () => {})
     const server = await startPostgres({
       dir: join(home.dir, 'postgres'),
       sockets: home.sockets,
@@ -319,7 +320,7 @@ describe("the operator's commands without DATABASE_URL", () => {
     })
     await migrate(server.url)
     await server.stop()
-    closeHome(home)
+    closeStoreDirectory(home)
     assert.deepEqual(await Promise.all([list(), list(), list()]), ['[]\n', '[]\n', '[]\n'])
   })
 })

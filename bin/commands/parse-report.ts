@@ -1,12 +1,12 @@
 /**
- * `mailstead parse-report`: a raw mail on stdin, what it reports on stdout, always as JSON: kind, recipients with status and class, and the
- * Message-ID of the mail it is about. Needs no database and no settings.
+ * `mailstead parse-report`: reads a raw bounce or complaint from stdin and prints it as JSON: kind, recipients with
+ * status and class, and the Message-ID of the original mail. Needs no database and no settings.
  */
 import { buffer } from 'node:stream/consumers'
-import { type Action, type Io, runAction } from '#bin/cli/actions.ts'
+import { type CliAction, type CommandIo, runAction } from '#bin/cli/actions.ts'
 import { parseReport } from '#mta/classify/report.ts'
 
-const ACTION: Action = {
+const ACTION: CliAction = {
   usage: '< mail.eml',
   run: async (call) => {
     const { kind, recipients, feedbackType, originalMessageId } = parseReport(await buffer(process.stdin))
@@ -26,6 +26,6 @@ const ACTION: Action = {
   },
 }
 
-export function run(args: string[], io?: Io): Promise<number> {
+export function run(args: string[], io?: CommandIo): Promise<number> {
   return runAction('parse-report', ACTION, args, io)
 }

@@ -52,12 +52,12 @@ describe('mailstead queue', () => {
         ['r1@receiver.example', workspaceId],
       ],
     )
-    assert.match((await call('list', '--older-than', '1d')).out, /Nothing is open/)
+    assert.match((await call('list', '--older-than', '1d')).out, /The queue is empty/)
   })
   it('stops and lets go, for people and for programs', async () => {
     assert.match(
       (await call('suspend', 'Slow.example', '--reason', 'asked')).out,
-      /^Mail to slow\.example waits until it is resumed: mailstead queue resume slow\.example$/m,
+      /^Mail to slow\.example waits until you resume it: mailstead queue resume slow\.example$/m,
     )
     assert.strictEqual((await call('suspend', '--workspace', workspaceId, '--until', '2099-01-01')).code, 0)
     assert.match(
@@ -69,7 +69,7 @@ describe('mailstead queue', () => {
     assert.strictEqual((await call('resume', 'slow.example')).code, 1)
     assert.strictEqual((await call('resume', '--workspace', workspaceId)).code, 0)
   })
-  it('tells what a rule stopped, with reason, since and until, and lets it go; what a receiver said steers no terminal', async () => {
+  it('lists suspended receivers with rule and times, resumes them, and escapes their replies', async () => {
     const hostile = '421 4.7.0 [TS04]\u001b[2J\u001b]0;owned\u0007\u009b31m<script>\r\nbulk  queued  9'
     await ctx.db.query(
       sql`
@@ -135,13 +135,13 @@ describe('mailstead queue', () => {
   })
 
   const WRONG: readonly (readonly [args: readonly string[], message: RegExp])[] = [
-    [['drop'], /say --yes/],
+    [['drop'], /add --yes/],
     [['list', '--tier', 'slow'], /--tier must be one of/],
     [['list', '--older-than', 'x'], /--older-than is not an age/],
-    [['count', '--by', 'moon'], /--by is one of/],
+    [['count', '--by', 'moon'], /--by must be one of/],
     [['suspend'], /give one of/],
     [['suspend', 'a.example', '--site', 's'], /give one of/],
-    [['suspend', 'a.example', '--until', '2020-01-01'], /a time to come/],
+    [['suspend', 'a.example', '--until', '2020-01-01'], /must be a time in the future/],
     [['list', '--limit', '0'], /--limit/],
     [['retry', '--workspace', 'nobody'], /no such workspace/],
   ]

@@ -4,9 +4,9 @@
  * reports its progress; the worker completes one that is interrupted.
  */
 import { userInfo } from 'node:os'
-import { type Action, type Call, type Io, runActions, UsageError } from '#bin/cli/actions.ts'
+import { type CliAction, type CommandCall, type CommandIo, runActions, UsageError } from '#bin/cli/actions.ts'
 import { withContext } from '#bin/cli/context.ts'
-import { FILTER_USAGE, FILTERS, filterOf, stoppedOf, untilOf } from '#bin/queue/filter-options.ts'
+import { FILTER_USAGE, FILTERS, readFilter, readSuspensionTarget, readUntil } from '#bin/queue/filter-options.ts'
 import { VIEW_ACTIONS } from '#bin/queue/view-actions.ts'
 import type { Context } from '#src/context.ts'
 import { continueAction, beginAction, MAIL_VERBS, type MailVerb } from '#src/operator/actions.ts'
@@ -15,13 +15,13 @@ import { resumeReceiver } from '#src/shaping/receiver-suspensions.ts'
 import { resume, suspend, SUSPENDABLE, type SuspensionTarget } from '#src/queue/suspensions.ts'
 import { waitUntilReady } from '#src/stores/redis.ts'
 
-const STOPPED_USAGE = `DOMAIN|'*'|--site S|--workspace W|--campaign C`
+const SUSPENDABLE_USAGE = `DOMAIN|'*'|--site S|--workspace W|--campaign C`
 const REDIS_WAIT_MS = 2000
-/** Between two lines about how far it is. */
-const TELL_MS = 2000
+/** The time between two lines of progress. */
+const NOTIFY_TIMEOUT_MS = 2000
 
-/** Without Redis the change is stored all the same, and heard a little later: said on stderr. */
-async function tellRedis(ctx: Context, call: Call): Promise<void> {
+/** Without Redis the change is stored, but takes effect later; prints that on stderr. */
+async function notifyRedis(ctx: Context, call: CommandCall): Promise<void> {
   if (!(await waitUntilReady(ctx.redis, REDIS_WAIT_MS)))
     call.io.err('Redis does not answer; the change takes effect when it does.\n')
 }
@@ -34,23 +34,23 @@ function operatorName(): string {
   }
 }
 
-/** One action on mail, to its end, with its progress on stderr. */
-async function act(call: Call, verb: MailVerb): Promise<number> {
+/** Runs an action on mail to its end and prints its progress on stderr. */
+async function applyAction(call: CommandCall, verb: MailVerb): Promise<number> {
   return withContext(call.io, async (ctx) => {
-    const filter = await filterOf(call, ctx)
-    await tellRedis(ctx, call)
+    const filter = await readFilter(call, ctx)
+    await notifyRedis(ctx, call)
     const reason = call.option('reason') ?? MAIL_VERBS[verb].defaultReason
     const { id } = await beginAction(ctx, { verb, filter, reason, by: operatorName() })
     let [seen, moved, toldAt] = [0, 0, performance.now()]
     await continueAction(ctx, id, Infinity, (slice, done) => {
       seen += slice
       moved += done
-      if (performance.now() - toldAt < TELL_MS) return
+      if (performance.now() - toldAt < NOTIFY_TIMEOUT_MS) return
       toldAt = performance.now()
-      call.io.err(`${seen} looked at, ${moved} moved\n`)
+      call.io.err(`${seen} checked, ${moved} changed\n`)
     })
     const action = await findAction(ctx.db, id)
-    return call.answer(`${action?.moved ?? moved} recipients: ${MAIL_VERBS[verb].summary}.`, {
+    return call.respond(`${action?.moved ?? moved} recipients: ${MAIL_VERBS[verb].summary}.`, {
       action: id,
       state: action?.state,
       moved: action?.moved,
@@ -62,27 +62,27 @@ async function act(call: Call, verb: MailVerb): Promise<number> {
 const shown = ({ kind, subject }: SuspensionTarget): string =>
   kind === 'domain' ? (subject === '*' ? 'All mail' : `Mail to ${subject}`) : `Mail of the ${kind} ${subject}`
 
-/** How it is named to `resume`, ready for a shell. */
+/** The arguments of `resume`, quoted for a shell. */
 const named = ({ kind, subject }: SuspensionTarget): string =>
   kind === 'domain' ? (subject === '*' ? `'*'` : subject) : `--${kind} ${subject}`
 
-/** One that a rule about its replies has stopped (docs/guides/traffic-shaping.md). */
-async function letReceiverGo(ctx: Context, call: Call, receiver: string): Promise<number> {
-  await tellRedis(ctx, call)
+/** Resumes a receiver that a reply rule suspended (docs/guides/traffic-shaping.md). */
+async function resumeSuspendedReceiver(ctx: Context, call: CommandCall, receiver: string): Promise<number> {
+  await notifyRedis(ctx, call)
   if ((await resumeReceiver(ctx, receiver)) === 0)
-    return call.fail(`The receiver ${receiver} is not suspended; mailstead queue status lists what is.`)
+    return call.fail(`The receiver ${receiver} is not suspended. See mailstead queue status.`)
   await recordAction(ctx, { verb: 'resume', subject: { receiver }, reason: '', by: operatorName() }, 'done')
-  return call.answer(`Mail to ${receiver} goes out again.`, { resumed: receiver, kind: 'receiver' })
+  return call.respond(`Mail to ${receiver} is sent again.`, { resumed: receiver, kind: 'receiver' })
 }
 
-const ACTIONS: Readonly<Record<string, Action>> = {
+const ACTIONS: Readonly<Record<string, CliAction>> = {
   status: VIEW_ACTIONS.status,
   count: VIEW_ACTIONS.count,
   list: VIEW_ACTIONS.list,
   retry: {
     usage: `retry ${FILTER_USAGE} [--reason WHY]`,
     options: [...FILTERS, 'reason'],
-    run: (call) => act(call, 'retry'),
+    run: (call) => applyAction(call, 'retry'),
   },
   drop: {
     usage: `drop ${FILTER_USAGE} --yes [--bounce] [--reason WHY]`,
@@ -90,28 +90,28 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     flags: ['yes', 'bounce'],
     run: (call) => {
       if (!call.has('yes'))
-        throw new UsageError('dropped mail is gone for good: look with `queue list` first, then say --yes')
-      return act(call, call.has('bounce') ? 'bounce' : 'drop')
+        throw new UsageError('dropped mail cannot be restored: check with `queue list` first, then add --yes')
+      return applyAction(call, call.has('bounce') ? 'bounce' : 'drop')
     },
   },
   suspend: {
-    usage: `suspend ${STOPPED_USAGE} [--reason WHY] [--until TIME]`,
+    usage: `suspend ${SUSPENDABLE_USAGE} [--reason WHY] [--until TIME]`,
     options: [...SUSPENDABLE, 'reason', 'until'],
-    words: [0, 1],
+    arguments: [0, 1],
     run: (call) => {
-      const until = untilOf(call)
+      const until = readUntil(call)
       return withContext(call.io, async (ctx) => {
-        const stopped = await stoppedOf(call, ctx)
+        const stopped = await readSuspensionTarget(call, ctx)
         const reason = call.option('reason') ?? 'suspended by the operator'
-        await tellRedis(ctx, call)
+        await notifyRedis(ctx, call)
         await suspend(ctx, stopped, reason, until)
         await recordAction(
           ctx,
           { verb: 'suspend', subject: { [stopped.kind]: stopped.subject }, reason, by: operatorName() },
           'done',
         )
-        const end = until === null ? `it is resumed: mailstead queue resume ${named(stopped)}` : until.toISOString()
-        return call.answer(`${shown(stopped)} waits until ${end}`, {
+        const end = until === null ? `you resume it: mailstead queue resume ${named(stopped)}` : until.toISOString()
+        return call.respond(`${shown(stopped)} waits until ${end}`, {
           suspended: stopped.subject,
           kind: stopped.kind,
           until,
@@ -120,28 +120,28 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     },
   },
   resume: {
-    usage: `resume ${STOPPED_USAGE}|--receiver NAME`,
+    usage: `resume ${SUSPENDABLE_USAGE}|--receiver NAME`,
     options: [...SUSPENDABLE, 'receiver'],
-    words: [0, 1],
+    arguments: [0, 1],
     run: (call) =>
       withContext(call.io, async (ctx) => {
         const receiver = call.option('receiver')
-        if (receiver !== null) return letReceiverGo(ctx, call, receiver)
-        const stopped = await stoppedOf(call, ctx)
-        await tellRedis(ctx, call)
+        if (receiver !== null) return resumeSuspendedReceiver(ctx, call, receiver)
+        const stopped = await readSuspensionTarget(call, ctx)
+        await notifyRedis(ctx, call)
         if (!(await resume(ctx, stopped)))
-          return call.fail(`${stopped.subject} is not suspended; mailstead queue status lists what is.`)
+          return call.fail(`${stopped.subject} is not suspended. See mailstead queue status.`)
         await recordAction(
           ctx,
           { verb: 'resume', subject: { [stopped.kind]: stopped.subject }, reason: '', by: operatorName() },
           'done',
         )
-        return call.answer(`${shown(stopped)} goes out again.`, { resumed: stopped.subject, kind: stopped.kind })
+        return call.respond(`${shown(stopped)} is sent again.`, { resumed: stopped.subject, kind: stopped.kind })
       }),
   },
   actions: VIEW_ACTIONS.actions,
 }
 
-export function run(args: string[], io?: Io): Promise<number> {
+export function run(args: string[], io?: CommandIo): Promise<number> {
   return runActions('queue', ACTIONS, args, io)
 }

@@ -1,28 +1,31 @@
 /**
- * A long-running role in this process: started, told ready (IPC, when a supervisor listens), stopped as `stop-signal.ts` says. A second signal ends it at once; a stop that takes over 30 s ends with exit code 1. `DATA_DIR/run/<name>.pid`
- * says which process it is.
+ * Runs a long-running role in this process: starts it, reports over IPC when it is ready, and stops it by
+ * `stop-signal.ts`. A second signal exits immediately; a stop that takes more than 30 s exits with 1.
+ * `DATA_DIR/run/<name>.pid` has its pid.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { reasonOf } from '#bin/supervisor/user-error.ts'
 import { aborted, watchForStop } from './stop-signal.ts'
 
-/** What a main answers. */
-interface Service {
+/** The running role that a `main` returns. */
+interface RoleService {
   stop(): Promise<void>
 }
 
-const LONGEST_STOP_MS = 30_000
+const MAX_STOP_MS = 30_000
 
-/** Runs a role until it is told to stop, which `start` hears too: what it waits for may never come. Answers the exit code. */
+/**
+ * Runs a role until the stop signal, which also aborts `start`, since that may wait for a store. Returns the exit code.
+ */
 export async function runRole(
   name: string,
   dataDir: string,
-  start: (stop: AbortSignal) => Promise<Service>,
+  start: (stop: AbortSignal) => Promise<RoleService>,
 ): Promise<number> {
   process.title = `bin/mailstead ${name}`
   const stop = watchForStop()
-  stop.addEventListener('abort', () => setTimeout(giveUp, LONGEST_STOP_MS, name).unref(), { once: true })
+  stop.addEventListener('abort', () => setTimeout(exitAfterTimeout, MAX_STOP_MS, name).unref(), { once: true })
   const file = writePid(name, dataDir)
   try {
     const service = await start(stop)
@@ -36,12 +39,12 @@ export async function runRole(
   }
 }
 
-function giveUp(name: string): void {
-  process.stderr.write(`mailstead ${name}: did not stop within ${LONGEST_STOP_MS / 1000} s\n`)
+function exitAfterTimeout(name: string): void {
+  process.stderr.write(`mailstead ${name}: did not stop within ${MAX_STOP_MS / 1000} s\n`)
   process.exit(1)
 }
 
-/** A folder that cannot be written, as on a full disk, is no reason not to run. */
+/** A failed write, as on a full disk, does not prevent the role from running. */
 function writePid(name: string, dataDir: string): string {
   const file = join(dataDir, 'run', `${name}.pid`)
   try {

@@ -26,6 +26,12 @@ describe('mailstead settings', () => {
       { group: 'API and pages', default: '3000', unit: null, description: 'Port of the REST API and pages.' },
     )
   })
+
+  it('repeats the description as `reason`, which earlier releases printed', async () => {
+    const { out } = await runCommand(run, ['--json'])
+    for (const { description, reason } of JSON.parse(out) as { description: string; reason: string }[])
+      assert.strictEqual(reason, description)
+  })
 })
 
 describe('the table of settings', () => {

@@ -1,9 +1,9 @@
 /** `mailstead settings`: prints every setting by group. The page docs/reference/settings.md is this output. */
-import { type Action, type Io, runAction } from '#bin/cli/actions.ts'
+import { type CliAction, type CommandIo, runAction } from '#bin/cli/actions.ts'
 import { type Setting, SETTING_GROUPS } from '#config/schema.ts'
 import { code, markdownTable } from '#src/platform/markdown-table.ts'
 
-const HEAD = `# Settings
+const PAGE_HEAD = `# Settings
 
 Mailstead reads its settings from environment variables. All are optional. To read a value from a file, such as a
 mounted secret, set \`NAME_FILE\` to the path of the file. If a value is invalid, Mailstead does not start and lists
@@ -12,24 +12,25 @@ every invalid setting.
 \`bin/mailstead settings\` prints this page; with \`--json\` it prints the same table for programs.
 `
 
-const ACTION: Action = {
+const ACTION: CliAction = {
   usage: '',
-  run: (call) => Promise.resolve(call.answer(settingsPage().trimEnd(), settingsJson())),
+  run: (call) => Promise.resolve(call.respond(settingsPage().trimEnd(), settingsJson())),
 }
 
-export function run(args: string[], io?: Io): Promise<number> {
+export function run(args: string[], io?: CommandIo): Promise<number> {
   return runAction('settings', ACTION, args, io)
 }
 
 /** The reference page, in Markdown. */
 export function settingsPage(): string {
   const sections = SETTING_GROUPS.map(({ title, settings }) => {
-    const rows = Object.values(settings).map((row) => [code(row.env), describeDefault(row), describe(row)])
+    const rows = Object.values(settings).map((row) => [code(row.env), describeDefault(row), formatDescription(row)])
     return `\n## ${title}\n\n${markdownTable(['Setting', 'Default', 'Description'], rows)}\n`
   })
-  return HEAD + sections.join('')
+  return PAGE_HEAD + sections.join('')
 }
 
+/** `reason` has the text of `description`: scripts written for earlier releases read it. */
 function settingsJson(): unknown {
   return SETTING_GROUPS.flatMap(({ title, settings }) =>
     Object.values(settings).map(({ env, default: value, unit = null, description }) => ({
@@ -38,6 +39,7 @@ function settingsJson(): unknown {
       default: value,
       unit,
       description,
+      reason: description,
     })),
   )
 }
@@ -48,7 +50,7 @@ function describeDefault({ default: value, unit }: Setting<unknown>): string {
 }
 
 /** The link is relative to docs/reference. */
-function describe({ description, guide }: Setting<unknown>): string {
+function formatDescription({ description, guide }: Setting<unknown>): string {
   if (guide === undefined) return description
   return `${description} See [${guide.replaceAll('-', ' ')}](../guides/${guide}.md).`
 }

@@ -1,6 +1,6 @@
-/** `mailstead shaping`: the file of limits and reply rules, checked and tried out before it is used, and what it has stopped. */
+/** `mailstead shaping`: validates the shaping file, replays past replies against it, and lists and ends suspensions. */
 import { readFileSync } from 'node:fs'
-import { type Actions, type Call, type Io, runActions, UsageError } from '#bin/cli/actions.ts'
+import { type CliActions, type CommandCall, type CommandIo, runActions, UsageError } from '#bin/cli/actions.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { loadConfig } from '#config/load.ts'
@@ -13,29 +13,29 @@ import { listReceiverSuspensions, resumeReceiver, type ReceiverSuspension } from
 import { replayShaping, type ActionCounts, type Replay } from '#src/shaping/reply-replay.ts'
 import { loadShaping, shapingFileOf } from '#src/shaping/shaping-file-watch.ts'
 
-const USUAL_DAYS = 7
+const DEFAULT_DAYS = 7
 const MAX_DAYS = 365
 const DAY_MS = 86_400_000
 
-const ACTIONS: Actions = {
+const ACTIONS: CliActions = {
   check: {
     usage: 'check [FILE]',
-    words: [0, 1],
+    arguments: [0, 1],
     run: (call) => {
-      const file = call.words[0] ?? shapingFileOf(loadConfig(call.io.env))
+      const file = call.arguments[0] ?? shapingFileOf(loadConfig(call.io.env))
       const problems = lintShaping(readText(file))
-      if (problems.length === 0) return Promise.resolve(call.answer(`${file}: nothing is wrong.`, { file, problems }))
-      call.answer(problems.map((one) => problemLine(file, one)).join('\n'), { file, problems })
+      if (problems.length === 0) return Promise.resolve(call.respond(`${file} is valid.`, { file, problems }))
+      call.respond(problems.map((one) => problemLine(file, one)).join('\n'), { file, problems })
       return Promise.resolve(1)
     },
   },
   replay: {
     usage: 'replay FILE [--days N]',
     options: ['days'],
-    words: [1, 1],
+    arguments: [1, 1],
     run: (call) => {
       const days = readDays(call)
-      const after = readUsable(call, call.word(0))
+      const after = readValidFile(call, call.argument(0))
       if (after === null) return Promise.resolve(1)
       return withContext(call.io, async ({ db, config, clock }) => {
         const until = new Date(clock.now())
@@ -48,7 +48,7 @@ const ACTIONS: Actions = {
           since: new Date(until.getTime() - days * DAY_MS),
           until,
         })
-        return call.answer(replayText(replay, days), { days, ...replay })
+        return call.respond(replayText(replay, days), { days, ...replay })
       })
     },
   },
@@ -56,11 +56,14 @@ const ACTIONS: Actions = {
     usage: 'status',
     run: (call) =>
       withContext(call.io, async ({ db, clock }) => {
-        const [suspensions, learned] = [await listReceiverSuspensions(db, new Date(clock.now())), await loadLearnedLimits(db)]
+        const [suspensions, learned] = [
+          await listReceiverSuspensions(db, new Date(clock.now())),
+          await loadLearnedLimits(db),
+        ]
         const text = [...suspensions.map(suspensionLine), ...learned.map(learnedLine)].map((line) =>
           line.replaceAll(/\p{Cc}/gu, '?'),
         )
-        return call.answer(text.length === 0 ? 'Every receiver is at its full pace.' : text.join('\n'), {
+        return call.respond(text.length === 0 ? 'No receiver is suspended or slowed down.' : text.join('\n'), {
           suspensions: suspensions.map(({ pace, source, workspaceId, rule, reply, until, createdAt }) => ({
             pace,
             source,
@@ -81,19 +84,18 @@ const ACTIONS: Actions = {
   },
   resume: {
     usage: 'resume RECEIVER',
-    words: [1, 1],
+    arguments: [1, 1],
     run: (call) =>
       withContext(call.io, async (ctx) => {
-        const resumed = await resumeReceiver(ctx, call.word(0))
-        if (resumed === 0)
-          return call.fail(`${call.word(0)} is not left alone; mailstead shaping status lists what is.`)
-        return call.answer(`Mail to ${call.word(0)} goes out again.`, { resumed })
+        const resumed = await resumeReceiver(ctx, call.argument(0))
+        if (resumed === 0) return call.fail(`${call.argument(0)} is not suspended. See mailstead shaping status.`)
+        return call.respond(`Mail to ${call.argument(0)} is sent again.`, { resumed })
       }),
   },
 }
 
 function suspensionLine({ pace, source, until, rule, reply }: ReceiverSuspension): string {
-  return `${pace} is left alone${fromText(source)} until ${until.toISOString()} by rule ${rule}: ${reply}`
+  return `${pace} is suspended${fromText(source)} until ${until.toISOString()} by rule ${rule}: ${reply}`
 }
 
 function learnedLine({ pace, source, connections, reducedAtMs: slowedAtMs }: StoredLimit): string {
@@ -113,15 +115,15 @@ function problemLine(file: string, { line, text }: ShapingProblem): string {
   return `${file}${line === 0 ? '' : `:${line}`}: ${text}`
 }
 
-function readDays(call: Call): number {
-  const days = Number(call.option('days') ?? USUAL_DAYS)
+function readDays(call: CommandCall): number {
+  const days = Number(call.option('days') ?? DEFAULT_DAYS)
   if (!Number.isInteger(days) || days < 1 || days > MAX_DAYS)
-    throw new UsageError(`--days takes a number from 1 to ${MAX_DAYS}`)
+    throw new UsageError(`--days must be a number from 1 to ${MAX_DAYS}`)
   return days
 }
 
-/** Null, and what is wrong on stderr, for a file that could not be used. */
-function readUsable(call: Call, file: string): Shaping | null {
+/** Null if the file is invalid; prints its problems on stderr. */
+function readValidFile(call: CommandCall, file: string): Shaping | null {
   const text = readText(file)
   const problems = lintShaping(text)
   const read = readShaping(text)
@@ -131,7 +133,7 @@ function readUsable(call: Call, file: string): Shaping | null {
 }
 
 function replayText({ replies, receivers, changes }: Replay, days: number): string {
-  if (replies === 0) return `No receiver refused anything in the last ${days} days.`
+  if (replies === 0) return `No receiver deferred or refused mail in the last ${days} days.`
   const counts = ({ suspend, slow, tell, nothing }: ActionCounts): string =>
     `${suspend} suspend, ${slow} slow, ${tell} tell, ${nothing} nothing`
   const table = tableText(
@@ -142,9 +144,9 @@ function replayText({ replies, receivers, changes }: Replay, days: number): stri
     ['RECEIVER', 'COUNT', 'RULE BEFORE', 'RULE AFTER', 'REPLY'],
     changes.map((one) => [one.receiver, String(one.count), one.before ?? '-', one.after ?? '-', one.reply]),
   )
-  return `${table}\n\n${changes.length === 0 ? 'Nothing would differ.' : `What would differ:\n${other}`}`
+  return `${table}\n\n${changes.length === 0 ? 'The new file changes nothing.' : `Changes:\n${other}`}`
 }
 
-export function run(args: string[], io?: Io): Promise<number> {
+export function run(args: string[], io?: CommandIo): Promise<number> {
   return runActions('shaping', ACTIONS, args, io)
 }

@@ -105,7 +105,7 @@ describe('mailstead start', function () {
     const port = /http:\/\/localhost:(\d+)/.exec(one.output())?.[1] ?? ''
     const three = start({ DATA_DIR: join(dataDir, 'other'), HTTP_PORT: port })
     assert.strictEqual(await three.exit, 1)
-    assert.match(three.output(), new RegExp(`Port ${port} is taken.*HTTP_PORT=`))
+    assert.match(three.output(), new RegExp(`Port ${port} is in use.*HTTP_PORT=`))
     // Ctrl-C under npm arrives twice.
     one.child.kill('SIGINT')
     one.child.kill('SIGINT')

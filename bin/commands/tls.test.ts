@@ -24,7 +24,7 @@ describe('mailstead tls', () => {
     assert.strictEqual((await call('unset', 'b.example')).code, 0)
     assert.deepInclude(await call('unset', 'b.example'), {
       code: 1,
-      err: 'There is no rule for b.example; mailstead tls list shows those that there are.\n',
+      err: 'No rule for b.example exists. See mailstead tls list.\n',
     })
     assert.match((await call('list')).out, /xn--bcher-kva\.example +required/)
   })

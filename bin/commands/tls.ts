@@ -1,18 +1,21 @@
-/** `mailstead tls`: the operator's own rules about TLS with recipient domains (docs/guides/transport-security.md). They hold within seconds. */
+/**
+ * `mailstead tls`: the operator's TLS rules for recipient domains (docs/guides/transport-security.md). They take effect
+ * within seconds.
+ */
 import { domainToASCII } from 'node:url'
-import { type Action, type Call, type Io, runActions, UsageError } from '#bin/cli/actions.ts'
+import { type CliAction, type CommandCall, type CommandIo, runActions, UsageError } from '#bin/cli/actions.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { listTlsRules, removeTlsRule, setTlsRule, TLS_LEVELS } from '#mta/security/tls-rules.ts'
 
-function readDomain(call: Call): string {
-  const domain = domainToASCII(call.word(0))
+function readDomain(call: CommandCall): string {
+  const domain = domainToASCII(call.argument(0))
   if (!/^[a-z0-9_-]+(\.[a-z0-9_-]+)+$/.test(domain))
-    throw new UsageError(`${JSON.stringify(call.word(0))} is no domain`)
+    throw new UsageError(`${JSON.stringify(call.argument(0))} is not a valid domain`)
   return domain
 }
 
-const ACTIONS: Readonly<Record<string, Action>> = {
+const ACTIONS: Readonly<Record<string, CliAction>> = {
   list: {
     usage: 'list',
     run: (call) =>
@@ -22,38 +25,39 @@ const ACTIONS: Readonly<Record<string, Action>> = {
           ['DOMAIN', 'TLS'],
           rules.map(({ domain, level }) => [domain, level]),
         )
-        return call.answer(
-          rules.length === 0 ? 'There are no rules: every domain is asked what it wants.' : table,
+        return call.respond(
+          rules.length === 0 ? "No rules: each domain's own policy (DANE, MTA-STS) applies." : table,
           rules,
         )
       }),
   },
   set: {
     usage: `set DOMAIN ${TLS_LEVELS.join('|')}`,
-    words: [2, 2],
+    arguments: [2, 2],
     run: (call) =>
       withContext(call.io, async ({ db }) => {
         const domain = readDomain(call)
-        const level = TLS_LEVELS.find((known) => known === call.word(1))
+        const level = TLS_LEVELS.find((known) => known === call.argument(1))
         if (level === undefined) throw new UsageError(`the level is one of ${TLS_LEVELS.join(', ')}`)
         await setTlsRule(db, { domain, level })
-        return call.answer(`TLS with ${domain} is ${level}.`, { domain, level })
+        return call.respond(`TLS with ${domain} is ${level}.`, { domain, level })
       }),
   },
   unset: {
     usage: 'unset DOMAIN',
-    words: [1, 1],
+    arguments: [1, 1],
     run: (call) =>
       withContext(call.io, async ({ db }) => {
         const domain = readDomain(call)
         const isRemoved = await removeTlsRule(db, domain)
-        if (!isRemoved)
-          return call.fail(`There is no rule for ${domain}; mailstead tls list shows those that there are.`)
-        return call.answer(`${domain} is asked what it wants again.`, { unset: domain })
+        if (!isRemoved) return call.fail(`No rule for ${domain} exists. See mailstead tls list.`)
+        return call.respond(`The rule for ${domain} is removed; the domain's own policy (DANE, MTA-STS) applies.`, {
+          unset: domain,
+        })
       }),
   },
 }
 
-export function run(args: string[], io?: Io): Promise<number> {
+export function run(args: string[], io?: CommandIo): Promise<number> {
   return runActions('tls', ACTIONS, args, io)
 }

@@ -1,4 +1,4 @@
-/** `mailstead worker`: webhooks, checks and housekeeping in this process. */
+/** `mailstead worker`: runs webhooks, checks and housekeeping in this process. */
 import { attachStores } from '#bin/supervisor/stores.ts'
 import { loadConfig } from '#config/load.ts'
 import { main } from '#worker/main.ts'

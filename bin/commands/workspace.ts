@@ -1,8 +1,8 @@
 /** `mailstead workspace`: the tenants of this installation. */
-import { type Actions, type Io, runActions, UsageError } from '#bin/cli/actions.ts'
+import { type CliActions, type CommandIo, runActions, UsageError } from '#bin/cli/actions.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 import { withContext } from '#bin/cli/context.ts'
-import { workspaceOf } from '#bin/cli/find-workspace.ts'
+import { requireWorkspace } from '#bin/cli/find-workspace.ts'
 import { loadPlans } from '#config/plans.ts'
 import { resume, suspend } from '#src/queue/suspensions.ts'
 import { waitUntilReady } from '#src/stores/redis.ts'
@@ -13,49 +13,50 @@ const MAX_NAME = 255
 const MAX_LISTED = 10_000
 const REDIS_WAIT_MS = 2000
 
-const ACTIONS: Actions = {
+const ACTIONS: CliActions = {
   create: {
     usage: 'create --name N [--plan P]',
     options: ['name', 'plan'],
     run: (call) => {
       const name = call.required('name').trim()
-      if (name.length > MAX_NAME) throw new UsageError(`--name takes at most ${MAX_NAME} characters`)
-      if (/\p{Cc}/u.test(name)) throw new UsageError('--name takes no control characters')
+      if (name.length > MAX_NAME) throw new UsageError(`--name has more than ${MAX_NAME} characters`)
+      if (/\p{Cc}/u.test(name)) throw new UsageError('--name contains a control character')
       return withContext(call.io, async ({ db, config }) => {
         const plan = call.option('plan') ?? config.defaultPlan
         const plans = Object.keys(loadPlans(config.plansFile))
         if (!plans.includes(plan))
-          throw new UsageError(`there is no plan ${JSON.stringify(plan)}; there are ${plans.join(', ')}`)
+          throw new UsageError(`unknown plan ${JSON.stringify(plan)}; plans are ${plans.join(', ')}`)
         const { id, keyPart } = await createWorkspace(db, { name, plan })
-        const text = `Workspace ${id} (${name}, plan ${plan})\nNext: mailstead key create --workspace ${id} --type admin`
-        return call.answer(text, { id, key_part: keyPart, name, plan })
+        const next = `mailstead key create --workspace ${id} --type admin`
+        const text = `Workspace ${id} (${name}, plan ${plan})\nNext: ${next}`
+        return call.respond(text, { id, key_part: keyPart, name, plan })
       })
     },
   },
   pause: {
     usage: 'pause ID [--reason WHY]',
     options: ['reason'],
-    words: [1, 1],
+    arguments: [1, 1],
     run: (call) =>
       withContext(call.io, async (ctx) => {
-        const { id } = await workspaceOf(ctx.db, call.word(0))
+        const { id } = await requireWorkspace(ctx.db, call.argument(0))
         await waitUntilReady(ctx.redis, REDIS_WAIT_MS)
         await suspend(ctx, { kind: 'workspace', subject: id }, call.option('reason') ?? 'paused by the operator')
-        return call.answer(`Mail of ${id} is accepted and waits until: mailstead workspace resume ${id}`, {
+        return call.respond(`Mail of ${id} is accepted, but waits. To resume: mailstead workspace resume ${id}`, {
           paused: id,
         })
       }),
   },
   resume: {
     usage: 'resume ID',
-    words: [1, 1],
+    arguments: [1, 1],
     run: (call) =>
       withContext(call.io, async (ctx) => {
-        const { id } = await workspaceOf(ctx.db, call.word(0))
+        const { id } = await requireWorkspace(ctx.db, call.argument(0))
         await waitUntilReady(ctx.redis, REDIS_WAIT_MS)
         await deleteCounts(ctx.db, id)
         if (!(await resume(ctx, { kind: 'workspace', subject: id }))) return call.fail(`${id} is not paused.`)
-        return call.answer(`Mail of ${id} goes out again.`, { resumed: id })
+        return call.respond(`Mail of ${id} is sent again.`, { resumed: id })
       }),
   },
   list: {
@@ -71,11 +72,11 @@ const ACTIONS: Actions = {
           plan,
           created_at: createdAt,
         }))
-        return call.answer(tableText(['ID', 'PLAN', 'CREATED', 'NAME'], cells), json)
+        return call.respond(tableText(['ID', 'PLAN', 'CREATED', 'NAME'], cells), json)
       }),
   },
 }
 
-export function run(args: string[], io?: Io): Promise<number> {
+export function run(args: string[], io?: CommandIo): Promise<number> {
   return runActions('workspace', ACTIONS, args, io)
 }

@@ -1,45 +1,45 @@
-/** What a check of the doctor is: a question about this installation, answered by a finding and, where it is not well, what to do. */
+/** The type of a check of `mailstead doctor`: it examines this installation and says what is wrong and what to do. */
 import type { Config } from '#config/load.ts'
 import type { Db } from '#src/stores/db.ts'
 
-export interface Finding {
-  /** `skipped`: it does not matter here, or cannot be told. Only `failed` makes the doctor fail. */
+export interface CheckResult {
+  /** `skipped`: not applicable, or unknown. Only `failed` makes the doctor exit with 1. */
   readonly status: 'ok' | 'warning' | 'failed' | 'skipped'
   readonly detail: string
-  /** What to do; empty where all is well. */
+  /** What to do; empty if nothing is wrong. */
   readonly todo: string
 }
 
-/** What a check may look at. */
-export interface Patient {
+/** What a check may use. */
+export interface CheckContext {
   readonly config: Config
-  /** Null when PostgreSQL cannot be reached; `trouble` says why. */
+  /** Null if PostgreSQL is unreachable; `databaseError` says why. */
   readonly db: Db | null
-  readonly trouble: string
-  /** Null when it is ours and does not run now. */
+  readonly databaseError: string
+  /** Null if Redis is embedded and does not run now. */
   readonly redisUrl: string | null
 }
 
-export interface Check {
+export interface DoctorCheck {
   readonly name: string
-  /** Milliseconds until it is given up. */
+  /** Timeout in milliseconds. */
   readonly withinMs?: number
-  look(patient: Patient): Promise<Finding>
+  run(patient: CheckContext): Promise<CheckResult>
 }
 
-export function ok(detail: string): Finding {
+export function ok(detail: string): CheckResult {
   return { status: 'ok', detail, todo: '' }
 }
 
-export function warning(detail: string, todo: string): Finding {
-  return { status: 'warning', detail, todo }
+export function warning(detail: string, todo: string): CheckResult {
+  return { status: 'warning', detail, todo: todo }
 }
 
-export function failed(detail: string, todo: string): Finding {
-  return { status: 'failed', detail, todo }
+export function failed(detail: string, todo: string): CheckResult {
+  return { status: 'failed', detail, todo: todo }
 }
 
-export function skipped(detail: string): Finding {
+export function skipped(detail: string): CheckResult {
   return { status: 'skipped', detail, todo: '' }
 }
 

@@ -1,14 +1,14 @@
-/** Checks of what lies outside: DNS servers that answer, and a way out for mail. Both do not matter in the sandbox. */
+/** Checks the network: whether the DNS servers answer, and whether outgoing SMTP works. Skipped in the sandbox. */
 import { Resolver } from 'node:dns/promises'
 import { connect } from 'node:net'
 import type { Config } from '#config/load.ts'
-import { type Check, failed, ok, skipped, warning } from './check.ts'
+import { type DoctorCheck, failed, ok, skipped, warning } from './check.ts'
 
 const TIMEOUT_MS = 3000
-/** Any domain that surely has an MX. */
+/** A domain that certainly has an MX. */
 const KNOWN_DOMAIN = 'gmail.com'
-/** A DNS server that says "there is none" works. */
-const ANSWERS = new Set(['ENODATA', 'ENOTFOUND'])
+/** A DNS server that returns a negative answer works. */
+const NEGATIVE_ANSWERS = new Set(['ENODATA', 'ENOTFOUND'])
 
 function resolverOf(server: string): Resolver {
   const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: 1 })
@@ -20,21 +20,21 @@ function serversOf({ dnsServers }: Config): readonly string[] {
   return dnsServers ?? new Resolver().getServers()
 }
 
-async function answers(server: string): Promise<boolean> {
+async function isAnswering(server: string): Promise<boolean> {
   try {
     await resolverOf(server).resolveMx(KNOWN_DOMAIN)
     return true
   } catch (error) {
-    return error instanceof Error && 'code' in error && ANSWERS.has(String(error.code))
+    return error instanceof Error && 'code' in error && NEGATIVE_ANSWERS.has(String(error.code))
   }
 }
 
-export const DNS: Check = {
+export const DNS: DoctorCheck = {
   name: 'DNS',
-  look: async ({ config }) => {
-    if (config.isSandbox) return skipped('the sandbox has its own')
+  run: async ({ config }) => {
+    if (config.isSandbox) return skipped('the sandbox has its own DNS server')
     const servers = serversOf(config)
-    const results = await Promise.all(servers.map(answers))
+    const results = await Promise.all(servers.map(isAnswering))
     const silent = servers.filter((_, i) => results[i] !== true)
     const todo = 'check DNS_SERVERS, or the resolvers of the system (/etc/resolv.conf)'
     if (servers.length === 0) return failed('no server is configured', todo)
@@ -51,13 +51,13 @@ async function findTarget(config: Config): Promise<string | null> {
       const [address] = mx === undefined ? [] : await resolver.resolve4(mx.exchange)
       if (address !== undefined) return address
     } catch {
-      // The next server may know.
+      // try the next server
     }
   }
   return null
 }
 
-function reaches(host: string, port: number): Promise<boolean> {
+function canConnect(host: string, port: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const socket = connect({ host, port, timeout: TIMEOUT_MS })
   socket.once('connect', () => resolve(true))
@@ -67,18 +67,18 @@ function reaches(host: string, port: number): Promise<boolean> {
 }
 
 const BLOCKED =
-  'many providers block outgoing port 25: ask yours to open it, or send through a relay (ROUTES=*=smtp://relay:25)'
+  'many hosting providers block outgoing port 25: ask yours to open it, or use a relay (ROUTES=*=smtp://relay:25)'
 
-export const WAY_OUT: Check = {
+export const OUTBOUND_SMTP: DoctorCheck = {
   name: 'way out',
   withinMs: 15_000,
-  look: async ({ config }) => {
+  run: async ({ config }) => {
     if (config.isSandbox) return skipped('the sandbox has its own receiver')
     if (config.routes.some((route) => route.domain === '*')) return skipped('ROUTES sends all mail to another server')
     const target = await findTarget(config)
-    if (target === null) return skipped(`DNS does not tell the mail server of ${KNOWN_DOMAIN}`)
+    if (target === null) return skipped(`DNS does not return the mail server of ${KNOWN_DOMAIN}`)
     const where = `port ${config.smtpOutPort} of ${KNOWN_DOMAIN}'s mail server (${target})`
-    return (await reaches(target, config.smtpOutPort))
+    return (await canConnect(target, config.smtpOutPort))
       ? ok(`${where} can be reached`)
       : warning(`${where} cannot be reached`, BLOCKED)
   },

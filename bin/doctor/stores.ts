@@ -1,4 +1,4 @@
-/** Checks of PostgreSQL, Redis and what is kept in them. */
+/** Checks PostgreSQL, Redis, migrations, clocks and the master key. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -7,19 +7,27 @@ import { listMigrations } from '#src/stores/migrations.ts'
 import { openRedis, type Redis } from '#src/stores/redis.ts'
 import { loadMasterKey, createEncryption } from '#src/crypto/encryption.ts'
 import { sql } from '#src/stores/sql.ts'
-import { type Check, failed, type Finding, messageOf, ok, type Patient, skipped, warning } from './check.ts'
+import {
+  type DoctorCheck,
+  failed,
+  type CheckResult,
+  messageOf,
+  ok,
+  type CheckContext,
+  skipped,
+  warning,
+} from './check.ts'
 
-const OLDEST_POSTGRES = 150_000
-const OLDEST_REDIS = [6, 2] as const
+const MIN_POSTGRES = 150_000
+const MIN_REDIS = [6, 2] as const
 const SKEW_WARNING_MS = 1000
 const SKEW_FAILURE_MS = 30_000
 
 /** A check that needs the database. */
-function withDb(name: string, look: (db: Db, patient: Patient) => Promise<Finding>): Check {
+function withDb(name: string, run: (db: Db, patient: CheckContext) => Promise<CheckResult>): DoctorCheck {
   return {
     name,
-    look: (patient) =>
-      patient.db === null ? Promise.resolve(skipped('PostgreSQL is away')) : look(patient.db, patient),
+    run: (patient) => (patient.db === null ? Promise.resolve(skipped('PostgreSQL is away')) : run(patient.db, patient)),
   }
 }
 
@@ -30,20 +38,20 @@ async function setting(db: Db, name: string): Promise<string> {
   return row?.value ?? ''
 }
 
-export const POSTGRES: Check = {
+export const POSTGRES: DoctorCheck = {
   name: 'PostgreSQL',
-  look: async ({ db, trouble }) => {
+  run: async ({ db, databaseError: trouble }) => {
     if (db === null) return failed(trouble, 'start Mailstead (npm start), or check DATABASE_URL')
     const version = await setting(db, 'server_version')
-    if (Number(await setting(db, 'server_version_num')) < OLDEST_POSTGRES)
+    if (Number(await setting(db, 'server_version_num')) < MIN_POSTGRES)
       return failed(`version ${version} is too old`, 'use PostgreSQL 15 or newer')
     if ((await setting(db, 'fsync')) === 'on') return ok(`version ${version}`)
-    return warning(`version ${version}, and fsync is off: a power cut loses accepted mail`, 'set fsync = on')
+    return warning(`version ${version}, and fsync is off: a power failure loses accepted mail`, 'set fsync = on')
   },
 }
 
-/** Of each process of Mailstead there are 16 at most; `npm start` has six processes or more. */
-const CONNECTIONS_WANTED = 100
+/** Each process opens at most 16; `npm start` runs at least six processes. */
+const MIN_CONNECTIONS = 100
 
 export const CONNECTIONS = withDb('PostgreSQL connections', async (db) => {
   const {
@@ -57,7 +65,7 @@ export const CONNECTIONS = withDb('PostgreSQL connections', async (db) => {
   const { used, most } = row ?? { used: 0, most: 0 }
   const detail = `${used} of ${most} in use`
   const todo = 'raise max_connections; each process of Mailstead may open 16'
-  return most < CONNECTIONS_WANTED || used > 0.8 * most ? warning(detail, todo) : ok(detail)
+  return most < MIN_CONNECTIONS || used > 0.8 * most ? warning(detail, todo) : ok(detail)
 })
 
 export const MIGRATIONS = withDb('migrations', async (db) => {
@@ -87,51 +95,60 @@ export const CLOCK = withDb('clock', async (db) => {
   const skewMs = Math.round((row?.ms ?? before) - (before + Date.now()) / 2)
   const detail = `PostgreSQL is ${Math.abs(skewMs)} ms ${skewMs < 0 ? 'behind' : 'ahead'}`
   if (Math.abs(skewMs) < SKEW_WARNING_MS) return ok(detail)
-  return (Math.abs(skewMs) < SKEW_FAILURE_MS ? warning : failed)(detail, 'let both machines set their clocks by NTP')
+  return (Math.abs(skewMs) < SKEW_FAILURE_MS ? warning : failed)(
+    detail,
+    'synchronise the clocks of both machines with NTP',
+  )
 })
 
-/** What is sealed, newest of each kind. */
-const SEALED = [
+/** The newest encrypted value of each kind. */
+const ENCRYPTED_COLUMNS = [
   ['dkim', 'SELECT private_key AS sealed FROM dkim_keys ORDER BY created_at DESC LIMIT 1'],
   ['webhook', 'SELECT secret AS sealed FROM webhook_endpoints ORDER BY created_at DESC LIMIT 1'],
 ] as const
 
-const RESTORE =
-  'bring back the MASTER_KEY, or the file master.key in DATA_DIR, that the keys were sealed with; ' +
-  'without it domains need new DKIM keys and webhooks new secrets'
+const RESTORE_KEY =
+  'restore the MASTER_KEY, or the file master.key in DATA_DIR, that encrypted the keys; ' +
+  'without it domains need new DKIM keys and webhooks need new secrets'
 
 export const MASTER_KEY = withDb('master key', async (db, { config }) => {
-  const sealed: [purpose: string, value: Buffer][] = []
-  for (const [purpose, statement] of SEALED) {
+  const encrypted: [purpose: string, value: Buffer][] = []
+  for (const [purpose, statement] of ENCRYPTED_COLUMNS) {
     const { rows } = await db.query<{ sealed: Buffer }>(statement)
-    for (const row of rows) sealed.push([purpose, row.sealed])
+    for (const row of rows) encrypted.push([purpose, row.sealed])
   }
-  const isThere = config.masterKey !== null || existsSync(join(config.dataDir, 'master.key'))
+  const hasKey = config.masterKey !== null || existsSync(join(config.dataDir, 'master.key'))
   const source = config.masterKey === null ? join(config.dataDir, 'master.key') : 'MASTER_KEY'
-  if (!isThere && sealed.length === 0) return ok('made at the first start')
-  if (!isThere) return failed(`${source} is missing, and keys are sealed with it`, RESTORE)
+  if (!hasKey && encrypted.length === 0) return ok('created at the first start')
+  if (!hasKey) return failed(`${source} is missing, but stored keys are encrypted with it`, RESTORE_KEY)
   try {
     const encryption = createEncryption(loadMasterKey(config))
-    for (const [purpose, value] of sealed) encryption.decrypt(purpose, value)
+    for (const [purpose, value] of encrypted) encryption.decrypt(purpose, value)
   } catch (error) {
-    return failed(messageOf(error), RESTORE)
+    return failed(messageOf(error), RESTORE_KEY)
   }
-  return ok(sealed.length === 0 ? `${source}; nothing is sealed yet` : `${source} opens what is sealed`)
+  return ok(encrypted.length === 0 ? `${source}; nothing is encrypted yet` : `${source} decrypts the stored keys`)
 })
 
-/** A check that needs Redis; the connection is its own, and closed after it. `away` is the finding when there is none. */
-function withRedis(name: string, away: (reason: string) => Finding, look: (redis: Redis) => Promise<Finding>): Check {
+/**
+ * A check that needs Redis; the connection is its own, and closed after it. `away` is the finding when there is none.
+ */
+function withRedis(
+  name: string,
+  onUnavailable: (reason: string) => CheckResult,
+  run: (redis: Redis) => Promise<CheckResult>,
+): DoctorCheck {
   return {
     name,
-    look: async ({ redisUrl }) => {
-      if (redisUrl === null) return skipped('it runs while Mailstead does')
+    run: async ({ redisUrl }) => {
+      if (redisUrl === null) return skipped('the embedded Redis runs only while Mailstead runs')
       const redis = openRedis(redisUrl, pino({ level: 'silent' }))
       try {
         const { promise, resolve } = Promise.withResolvers<string | null>()
         redis.once('ready', () => resolve(null))
         redis.once('error', (error: Error) => resolve(messageOf(error)))
         const problem = await promise
-        return problem === null ? await look(redis) : away(`cannot be reached (${problem})`)
+        return problem === null ? await run(redis) : onUnavailable(`cannot be reached (${problem})`)
       } finally {
         redis.disconnect()
       }
@@ -153,7 +170,7 @@ export const REDIS = withRedis(
     const server = await info(redis, 'server')
     const version = server.get('redis_version') ?? '0'
     const [major = 0, minor = 0] = version.split('.').map(Number)
-    const isNew = major > OLDEST_REDIS[0] || (major === OLDEST_REDIS[0] && minor >= OLDEST_REDIS[1])
+    const isNew = major > MIN_REDIS[0] || (major === MIN_REDIS[0] && minor >= MIN_REDIS[1])
     return isNew ? ok(`version ${version}`) : failed(`version ${version} is too old`, 'use Redis 6.2 or newer')
   },
 )
@@ -165,7 +182,7 @@ export const REDIS_MEMORY = withRedis(
     const policy = (await info(redis, 'memory')).get('maxmemory_policy') ?? 'unknown'
     if (policy === 'noeviction') return ok(policy)
     return failed(
-      `maxmemory-policy is ${policy}: parts of the schedule may be dropped`,
+      `maxmemory-policy is ${policy}: Redis may evict parts of the schedule`,
       'set maxmemory-policy noeviction',
     )
   },
@@ -179,7 +196,7 @@ export const REDIS_AOF = withRedis(
     if (isOn) return ok('append-only file')
     return warning(
       'no append-only file: after a restart the schedule is rebuilt from PostgreSQL',
-      'set appendonly yes, and a restart is quicker',
+      'set appendonly yes for faster restarts',
     )
   },
 )

@@ -1,35 +1,35 @@
 import { assert } from 'chai'
 import { loadConfig } from '#config/load.ts'
 import { startDns, type TestDns, type Zone } from '#test/support/dns.ts'
-import type { Check, Finding } from './check.ts'
+import type { DoctorCheck, CheckResult } from './check.ts'
 import { DNSSEC, TLS_REPORTS } from './tls.ts'
 
 const NAME = '_smtp._tls.bounces.mta.sender.example'
 
 describe('doctor: transport security', () => {
-  async function look(check: Check, zone: Zone, env: Record<string, string> = {}): Promise<Finding> {
+  async function look(check: DoctorCheck, zone: Zone, env: Record<string, string> = {}): Promise<CheckResult> {
     const dns: TestDns = await startDns(zone)
     try {
       const ours = { HOSTNAME: 'mta.sender.example', PUBLIC_URL: 'https://api.sender.example', DNS_SERVERS: dns.server }
       const config = loadConfig({ ...ours, ...env })
-      return await check.look({ config, db: null, trouble: '', redisUrl: null })
+      return await check.run({ config, db: null, databaseError: '', redisUrl: null })
     } finally {
       await dns.stop()
     }
   }
 
-  const RECORDS: readonly (readonly [what: string, zone: Zone, status: Finding['status'], says: RegExp])[] = [
+  const RECORDS: readonly (readonly [what: string, zone: Zone, status: CheckResult['status'], says: RegExp])[] = [
     [
       'asked for by mail',
       { [NAME]: { TXT: ['v=TLSRPTv1; rua=mailto:tls-reports@bounces.mta.sender.example'] } },
       'ok',
-      /are asked/,
+      /requests TLS reports/,
     ],
     [
       'asked for by post',
       { [NAME]: { TXT: ['v=TLSRPTv1; rua=https://api.sender.example/api/v1/tls-reports'] } },
       'ok',
-      /are asked/,
+      /requests TLS reports/,
     ],
     [
       'sent elsewhere',
@@ -37,8 +37,8 @@ describe('doctor: transport security', () => {
       'warning',
       /publish _smtp\._tls\.bounces\.mta\.sender\.example TXT "v=TLSRPTv1; rua=mailto:tls-reports@bounces/,
     ],
-    ['not asked for', {}, 'warning', /nobody is told/],
-    ['DNS fails', { [NAME]: { trouble: 'servfail' } }, 'skipped', /does not tell/],
+    ['not asked for', {}, 'warning', /no TLSRPT record/],
+    ['DNS fails', { [NAME]: { trouble: 'servfail' } }, 'skipped', /does not answer for/],
   ]
   for (const [what, zone, status, says] of RECORDS) {
     it(`TLS reports: ${what}`, async () => {
@@ -49,15 +49,15 @@ describe('doctor: transport security', () => {
   }
 
   const SIGNED = { A: ['192.0.2.1'], isSecure: true }
-  const RESOLVERS: readonly (readonly [what: string, zone: Zone, status: Finding['status'], says: RegExp])[] = [
-    ['validates', { 'ietf.org': SIGNED, 'dnssec-failed.org': { trouble: 'servfail' } }, 'ok', /vouched for/],
+  const RESOLVERS: readonly (readonly [what: string, zone: Zone, status: CheckResult['status'], says: RegExp])[] = [
+    ['validates', { 'ietf.org': SIGNED, 'dnssec-failed.org': { trouble: 'servfail' } }, 'ok', /validates signatures/],
     [
       'does not validate',
       { 'ietf.org': { A: ['192.0.2.1'] }, 'dnssec-failed.org': { A: ['192.0.2.1'] } },
       'failed',
-      /DANE finds nothing.*DNSSEC_RESOLVER=no/,
+      /DANE finds no records.*DNSSEC_RESOLVER=no/,
     ],
-    ['vouches for all', { 'ietf.org': SIGNED, 'dnssec-failed.org': SIGNED }, 'failed', /vouches without looking/],
+    ['vouches for all', { 'ietf.org': SIGNED, 'dnssec-failed.org': SIGNED }, 'failed', /whose signature is bogus/],
     ['fails', { '*': { trouble: 'servfail' } }, 'warning', /SERVFAIL.*waits/],
   ]
   for (const [what, zone, status, says] of RESOLVERS) {

@@ -1,24 +1,32 @@
-/** `mailstead egress pool`: sets of sources, and who leaves by them. */
-import { type Actions, type Call } from '#bin/cli/actions.ts'
+/** `mailstead egress pool`: pools of sources, and the workspaces and domains that use them. */
+import { type CliActions, type CommandCall } from '#bin/cli/actions.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 import { withContext } from '#bin/cli/context.ts'
-import { workspaceOf } from '#bin/cli/find-workspace.ts'
+import { requireWorkspace } from '#bin/cli/find-workspace.ts'
 import { REGIONS } from '#config/regions.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { findDomain } from '#src/domains/domains.ts'
-import { addPool, addToPool, removeFromPool, listPools, type PoolUser, removePool, setEgressPool } from '#src/egress/pools.ts'
+import {
+  addPool,
+  addToPool,
+  removeFromPool,
+  listPools,
+  type PoolUser,
+  removePool,
+  setEgressPool,
+} from '#src/egress/pools.ts'
 import { readWeight } from './source-actions.ts'
 
-export const POOL_ACTIONS: Actions = {
+export const POOL_ACTIONS: CliActions = {
   add: {
     usage: 'add NAME',
-    words: [1, 1],
+    arguments: [1, 1],
     run: (call) => {
-      const name = call.word(0)
+      const name = call.argument(0)
       return change(
         call,
         (ctx) => addPool(ctx, name),
-        `Pool ${name} is made; put sources into it with mailstead egress pool join.`,
+        `Pool ${name} is created. Add sources with mailstead egress pool join.`,
       )
     },
   },
@@ -35,8 +43,8 @@ export const POOL_ACTIONS: Actions = {
           members.map(({ source, weight }) => `${source} (${weight})`).join(', '),
         ])
         const table = tableText(['NAME', 'REGIONS', 'WORKSPACES', 'DOMAINS', 'SOURCES (WEIGHT)'], rows)
-        const text = rows.length === 0 ? 'There is no pool: the system chooses the address.' : table
-        return call.answer(
+        const text = rows.length === 0 ? 'No pools exist: the system chooses the address.' : table
+        return call.respond(
           text,
           pools.map((pool) => ({ ...pool, regions: regionsOf(pool.name) })),
         )
@@ -45,9 +53,9 @@ export const POOL_ACTIONS: Actions = {
   join: {
     usage: 'join POOL SOURCE [--weight N]',
     options: ['weight'],
-    words: [2, 2],
+    arguments: [2, 2],
     run: (call) => {
-      const [pool, source, weight] = [call.word(0), call.word(1), readWeight(call)]
+      const [pool, source, weight] = [call.argument(0), call.argument(1), readWeight(call)]
       return change(
         call,
         ({ db }) => addToPool(db, pool, { source, weight }),
@@ -57,28 +65,30 @@ export const POOL_ACTIONS: Actions = {
   },
   leave: {
     usage: 'leave POOL SOURCE',
-    words: [2, 2],
+    arguments: [2, 2],
     run: (call) =>
       change(
         call,
-        ({ db }) => removeFromPool(db, call.word(0), call.word(1)),
-        `${call.word(1)} is no more in ${call.word(0)}.`,
+        ({ db }) => removeFromPool(db, call.argument(0), call.argument(1)),
+        `${call.argument(1)} is removed from ${call.argument(0)}.`,
       ),
   },
   use: {
     usage: 'use POOL|none --workspace ID [--domain D]',
     options: ['workspace', 'domain'],
-    words: [1, 1],
+    arguments: [1, 1],
     run: (call) => {
-      const pool = call.word(0) === 'none' ? null : call.word(0)
+      const pool = call.argument(0) === 'none' ? null : call.argument(0)
       const workspace = call.required('workspace')
       const whose = call.option('domain') ?? workspace
       const text =
-        pool === null ? `${whose} leaves by the pool of its region.` : `${whose} leaves by ${pool}, within seconds.`
+        pool === null
+          ? `Mail of ${whose} uses the pool of its region.`
+          : `Mail of ${whose} uses the pool ${pool} within seconds.`
       return change(
         call,
         async ({ db }) => {
-          const user = await userOf(db, workspace, call.option('domain'))
+          const user = await findPoolUser(db, workspace, call.option('domain'))
           return user === null ? `the workspace has no domain ${whose}` : setEgressPool(db, user, pool)
         },
         text,
@@ -87,26 +97,30 @@ export const POOL_ACTIONS: Actions = {
   },
   remove: {
     usage: 'remove NAME',
-    words: [1, 1],
+    arguments: [1, 1],
     run: (call) =>
-      change(call, ({ db }) => removePool(db, call.word(0)), `Pool ${call.word(0)} is removed; its sources stay.`),
+      change(
+        call,
+        ({ db }) => removePool(db, call.argument(0)),
+        `Pool ${call.argument(0)} is removed. Its sources remain.`,
+      ),
   },
 }
 
-async function userOf(db: Queryable, workspaceText: string, domainText: string | null): Promise<PoolUser | null> {
-  const workspace = await workspaceOf(db, workspaceText)
+async function findPoolUser(db: Queryable, workspaceText: string, domainText: string | null): Promise<PoolUser | null> {
+  const workspace = await requireWorkspace(db, workspaceText)
   if (domainText === null) return { table: 'workspaces', id: workspace.id }
   const domain = await findDomain(db, workspace.id, domainText)
   return domain === null ? null : { table: 'domains', id: domain.id }
 }
 
-type Means = Parameters<typeof addPool>[0]
+type PoolContext = Parameters<typeof addPool>[0]
 
-function change(call: Call, act: (ctx: Means) => Promise<string | null>, text: string): Promise<number> {
+function change(call: CommandCall, act: (ctx: PoolContext) => Promise<string | null>, text: string): Promise<number> {
   return withContext(call.io, async (ctx) => {
     const reason = await act(ctx)
-    if (reason !== null) return call.fail(`Nothing is changed: ${reason}.`)
-    return call.answer(text, { done: text })
+    if (reason !== null) return call.fail(`Nothing changed: ${reason}.`)
+    return call.respond(text, { done: text })
   })
 }
 

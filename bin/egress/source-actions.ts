@@ -1,5 +1,5 @@
-/** `mailstead egress source`: the addresses that mail leaves from. */
-import { type Actions, type Call, UsageError } from '#bin/cli/actions.ts'
+/** `mailstead egress source`: the local addresses that mail is sent from. */
+import { type CliActions, type CommandCall, UsageError } from '#bin/cli/actions.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { DEFAULT_REGION, REGION_NAMES, type Region } from '#config/regions.ts'
@@ -15,15 +15,17 @@ import {
   type EgressSource,
 } from '#src/egress/sources.ts'
 
-export const SOURCE_ACTIONS: Actions = {
+export const SOURCE_ACTIONS: CliActions = {
   add: {
-    usage: `add NAME --address IP --ehlo HOST [--region ${REGION_NAMES.join('|')}] [--pool NAME] [--weight N] [--warm-up]`,
+    usage:
+      `add NAME --address IP --ehlo HOST [--region ${REGION_NAMES.join('|')}] ` +
+      '[--pool NAME] [--weight N] [--warm-up]',
     options: ['address', 'ehlo', 'region', 'pool', 'weight'],
     flags: ['warm-up'],
-    words: [1, 1],
+    arguments: [1, 1],
     run: (call) => {
       const order = {
-        name: call.word(0),
+        name: call.argument(0),
         address: call.required('address'),
         ehloName: call.required('ehlo').toLowerCase(),
         region: readRegion(call.option('region')),
@@ -33,10 +35,12 @@ export const SOURCE_ACTIONS: Actions = {
       }
       return withContext(call.io, async (ctx) => {
         const added = await addSource(ctx, order)
-        if (added.kind === 'refused') return call.fail(`It is not added: ${added.reason}.`)
+        if (added.kind === 'refused') return call.fail(`The source is not added: ${added.reason}.`)
         const pools = added.source.pools.map(({ pool }) => pool).join(', ')
-        const when = `It sends as soon as a machine that sends has ${order.address}; see mailstead egress source list.`
-        return call.answer(`${order.name} is added to ${pools}. ${when}`, jsonOf(added.source))
+        const when =
+          `It sends as soon as an outbound machine has the address ${order.address}; ` +
+          'see mailstead egress source list.'
+        return call.respond(`${order.name} is added to ${pools}. ${when}`, jsonOf(added.source))
       })
     },
   },
@@ -51,11 +55,11 @@ export const SOURCE_ACTIONS: Actions = {
           one.ehloName,
           one.state,
           poolsText(one),
-          troubleText(findings.get(one.id) ?? []),
+          problemText(findings.get(one.id) ?? []),
         ])
-        const table = tableText(['NAME', 'ADDRESS', 'EHLO', 'STATE', 'POOLS', 'TROUBLE'], rows)
-        const text = rows.length === 0 ? 'There is no source: the system chooses the address.' : table
-        return call.answer(
+        const table = tableText(['NAME', 'ADDRESS', 'EHLO', 'STATE', 'POOLS', 'PROBLEMS'], rows)
+        const text = rows.length === 0 ? 'No sources exist: the system chooses the address.' : table
+        return call.respond(
           text,
           sources.map((one) => jsonOf(one, findings.get(one.id) ?? [])),
         )
@@ -63,13 +67,13 @@ export const SOURCE_ACTIONS: Actions = {
   },
   pause: {
     usage: 'pause NAME',
-    words: [1, 1],
+    arguments: [1, 1],
     run: (call) =>
-      change(call, pauseSource, (name) => `${name} sends no more until: mailstead egress source resume ${name}`),
+      change(call, pauseSource, (name) => `${name} is paused. To resume: mailstead egress source resume ${name}`),
   },
   resume: {
     usage: 'resume NAME',
-    words: [1, 1],
+    arguments: [1, 1],
     run: (call) =>
       change(
         call,
@@ -80,10 +84,10 @@ export const SOURCE_ACTIONS: Actions = {
   'warm-up': {
     usage: 'warm-up NAME [--end]',
     flags: ['end'],
-    words: [1, 1],
+    arguments: [1, 1],
     run: (call) => {
       const isOn = !call.has('end')
-      const what = isOn ? 'warms up, from the first step.' : 'is warm: it sends as much as there is.'
+      const what = isOn ? 'warms up, from the first step.' : 'is warmed up: it sends without a daily limit.'
       return change(
         call,
         (ctx, name) => setWarmUp(ctx, name, isOn),
@@ -93,33 +97,33 @@ export const SOURCE_ACTIONS: Actions = {
   },
   remove: {
     usage: 'remove NAME',
-    words: [1, 1],
+    arguments: [1, 1],
     run: (call) =>
       withContext(call.io, async ({ db }) => {
-        if (!(await removeSource(db, call.word(0)))) return noSource(call)
-        return call.answer(`${call.word(0)} is removed; its mail goes by the others of its pools.`, {
-          removed: call.word(0),
+        if (!(await removeSource(db, call.argument(0)))) return noSource(call)
+        return call.respond(`${call.argument(0)} is removed. The other sources of its pools send its mail.`, {
+          removed: call.argument(0),
         })
       }),
   },
 }
 
-type Means = Parameters<typeof pauseSource>[0]
+type SourceContext = Parameters<typeof pauseSource>[0]
 
 function change(
-  call: Call,
-  act: (ctx: Means, name: string) => Promise<boolean>,
+  call: CommandCall,
+  act: (ctx: SourceContext, name: string) => Promise<boolean>,
   text: (name: string) => string,
 ): Promise<number> {
-  const name = call.word(0)
+  const name = call.argument(0)
   return withContext(call.io, async (ctx) => {
     const source = (await act(ctx, name)) ? await findSource(ctx.db, name) : null
-    return source === null ? noSource(call) : call.answer(text(name), jsonOf(source))
+    return source === null ? noSource(call) : call.respond(text(name), jsonOf(source))
   })
 }
 
-function noSource(call: Call): number {
-  return call.fail(`There is no source ${call.word(0)}; mailstead egress source list shows all.`)
+function noSource(call: CommandCall): number {
+  return call.fail(`No source ${call.argument(0)} exists. See mailstead egress source list.`)
 }
 
 function readRegion(text: string | null): Region {
@@ -128,10 +132,10 @@ function readRegion(text: string | null): Region {
   return region
 }
 
-export function readWeight(call: Call): number {
+export function readWeight(call: CommandCall): number {
   const weight = Number(call.option('weight') ?? 1)
   if (!Number.isInteger(weight) || weight < 1 || weight > 1000)
-    throw new UsageError('--weight takes a number from 1 to 1000')
+    throw new UsageError('--weight must be a number from 1 to 1000')
   return weight
 }
 
@@ -139,7 +143,7 @@ function poolsText({ pools }: EgressSource): string {
   return pools.map(({ pool, weight }) => (weight === 1 ? pool : `${pool} (${weight})`)).join(', ')
 }
 
-function troubleText(findings: readonly StoredFinding[]): string {
+function problemText(findings: readonly StoredFinding[]): string {
   return findings
     .filter(({ status }) => status === 'failed' || status === 'warning')
     .map(({ detail }) => detail)

@@ -1,8 +1,14 @@
-/** Reads the filters and limits of `mailstead queue` from its options. A UsageError names all that are wrong. */
-import { type Call, UsageError } from '#bin/cli/actions.ts'
+/** Reads the filters and limits of `mailstead queue` from its options. A UsageError names every invalid option. */
+import { type CommandCall, UsageError } from '#bin/cli/actions.ts'
 import type { Context } from '#src/context.ts'
 import type { QueueFilter } from '#src/messages/queue-view.ts'
-import { FILTER_FIELDS, parseFilter, parseSuspendable, type FilterField, type FilterInput } from '#src/operator/filter.ts'
+import {
+  FILTER_FIELDS,
+  parseFilter,
+  parseSuspendable,
+  type FilterField,
+  type FilterInput,
+} from '#src/operator/filter.ts'
 import type { Detail } from '#src/platform/errors.ts'
 import { parseTime } from '#src/platform/time-input.ts'
 import type { SuspensionTarget } from '#src/queue/suspensions.ts'
@@ -11,10 +17,10 @@ const optionOf = (field: string): string => field.replaceAll('_', '-')
 const FIELDS = Object.keys(FILTER_FIELDS) as FilterField[]
 export const FILTERS = FIELDS.map(optionOf)
 export const FILTER_USAGE = FILTERS.map((name) => `[--${name} ${name[0]?.toUpperCase() ?? ''}]`).join(' ')
-const USUAL_LIMIT = 50
+const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 100_000
 
-function given(call: Call): FilterInput {
+function readInput(call: CommandCall): FilterInput {
   const entries = FIELDS.map((field) => [field, call.option(optionOf(field))] as const)
   return Object.fromEntries(entries.filter(([, text]) => text !== null)) as FilterInput
 }
@@ -25,29 +31,32 @@ function usageError(details: readonly Detail[]): UsageError {
   )
 }
 
-export async function filterOf(call: Call, { db, clock }: Context): Promise<QueueFilter> {
-  const read = await parseFilter(given(call), { db, nowMs: clock.now() })
+export async function readFilter(call: CommandCall, { db, clock }: Context): Promise<QueueFilter> {
+  const read = await parseFilter(readInput(call), { db, nowMs: clock.now() })
   if (!read.ok) throw usageError(read.details)
   return read.filter
 }
 
-export async function stoppedOf(call: Call, { db }: Context): Promise<SuspensionTarget> {
-  const read = await parseSuspendable({ ...given(call), ...(call.words.length === 0 ? {} : { domain: call.word(0) }) }, db)
+export async function readSuspensionTarget(call: CommandCall, { db }: Context): Promise<SuspensionTarget> {
+  const read = await parseSuspendable(
+    { ...readInput(call), ...(call.arguments.length === 0 ? {} : { domain: call.argument(0) }) },
+    db,
+  )
   if (!read.ok) throw usageError(read.details)
   return read.stopped
 }
 
-export function limitOf(call: Call): number {
-  const limit = Number(call.option('limit') ?? USUAL_LIMIT)
+export function readLimit(call: CommandCall): number {
+  const limit = Number(call.option('limit') ?? DEFAULT_LIMIT)
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
-    throw new UsageError(`--limit takes a number from 1 to ${MAX_LIMIT}`)
+    throw new UsageError(`--limit must be a number from 1 to ${MAX_LIMIT}`)
   return limit
 }
 
-export function untilOf(call: Call): Date | null {
+export function readUntil(call: CommandCall): Date | null {
   const text = call.option('until')
   const until = text === null ? null : parseTime(text, 'UTC')
   if (text !== null && (until === null || until.getTime() <= Date.now()))
-    throw new UsageError('--until takes a time to come: 2031-05-04T10:00:00Z')
+    throw new UsageError('--until must be a time in the future, such as 2031-05-04T10:00:00Z')
   return until
 }

@@ -1,5 +1,5 @@
-/** The actions of `mailstead queue` that only read: state of the queue, counts, open mail, and what operators did. */
-import { type Action, UsageError } from '#bin/cli/actions.ts'
+/** The read-only actions of `mailstead queue`: status, counts, open mail, and the actions of operators. */
+import { type CliAction, UsageError } from '#bin/cli/actions.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { lineText, tableText } from '#bin/terminal/terminal-text.ts'
 import { GROUPING_NAMES, countOpen, countTiers, listOpen } from '#src/messages/queue-view.ts'
@@ -8,7 +8,7 @@ import { hexOf } from '#src/platform/id.ts'
 import { listSuspensions, type Suspension } from '#src/queue/suspensions.ts'
 import { listReceiverSuspensions, type ReceiverSuspension } from '#src/shaping/receiver-suspensions.ts'
 import { fromText } from '#src/shaping/throttle-key.ts'
-import { FILTER_USAGE, FILTERS, filterOf, limitOf } from './filter-options.ts'
+import { FILTER_USAGE, FILTERS, readFilter, readLimit } from './filter-options.ts'
 
 function suspensionLine({ kind, subject, reason, until }: Suspension): string {
   return `suspended: ${kind} ${subject} (${reason})${until === null ? '' : ` until ${until.toISOString()}`}`
@@ -19,7 +19,7 @@ function receiverLine({ pace, source, rule, createdAt, until, reply }: ReceiverS
   return `suspended: receiver ${pace}${fromText(source)} by rule ${rule} ${times} (${reply})`
 }
 
-const status: Action = {
+const status: CliAction = {
   usage: 'status',
   run: (call) =>
     withContext(call.io, async ({ db, clock }) => {
@@ -28,7 +28,7 @@ const status: Action = {
       const rows = counts.map((row) => [row.tier, row.state, String(row.count), row.oldestDueAt.toISOString()])
       const text = rows.length === 0 ? 'The queue is empty.' : tableText(['TIER', 'STATE', 'COUNT', 'OLDEST DUE'], rows)
       const lines = [...suspensions.map(suspensionLine), ...receivers.map(receiverLine)]
-      return call.answer([text, ...lines.map(lineText)].join('\n'), {
+      return call.respond([text, ...lines.map(lineText)].join('\n'), {
         counts: counts.map((row) => ({
           tier: row.tier,
           state: row.state,
@@ -56,29 +56,29 @@ const status: Action = {
     }),
 }
 
-const count: Action = {
+const count: CliAction = {
   usage: `count --by ${GROUPING_NAMES.join('|')} ${FILTER_USAGE} [--limit N]`,
   options: [...FILTERS, 'by', 'limit'],
   run: (call) => {
     const by = GROUPING_NAMES.find((name) => name === call.required('by'))
-    if (by === undefined) throw new UsageError(`--by is one of ${GROUPING_NAMES.join(', ')}`)
+    if (by === undefined) throw new UsageError(`--by must be one of ${GROUPING_NAMES.join(', ')}`)
     return withContext(call.io, async (ctx) => {
-      const counts = await countOpen(ctx.db, await filterOf(call, ctx), by, limitOf(call))
+      const counts = await countOpen(ctx.db, await readFilter(call, ctx), by, readLimit(call))
       const rows = counts.map((row) => [row.name, String(row.count), row.oldestDueAt.toISOString()])
-      return call.answer(
-        rows.length === 0 ? 'Nothing is open.' : tableText([by.toUpperCase(), 'COUNT', 'OLDEST DUE'], rows),
+      return call.respond(
+        rows.length === 0 ? 'The queue is empty.' : tableText([by.toUpperCase(), 'COUNT', 'OLDEST DUE'], rows),
         counts.map((row) => ({ [by]: row.name, count: row.count, oldest_due_at: row.oldestDueAt })),
       )
     })
   },
 }
 
-const list: Action = {
+const list: CliAction = {
   usage: `list ${FILTER_USAGE} [--limit N]`,
   options: [...FILTERS, 'limit'],
   run: (call) =>
     withContext(call.io, async (ctx) => {
-      const { open } = await listOpen(ctx.db, await filterOf(call, ctx), { limit: limitOf(call), cursor: null })
+      const { open } = await listOpen(ctx.db, await readFilter(call, ctx), { limit: readLimit(call), cursor: null })
       const rows = open.map((one) => [
         `em_${hexOf(one.messageId)}`,
         one.tier,
@@ -87,10 +87,10 @@ const list: Action = {
         one.address,
         one.reason ?? '',
       ])
-      return call.answer(
+      return call.respond(
         rows.length === 0
-          ? 'Nothing is open.'
-          : tableText(['MESSAGE', 'TIER', 'STATE', 'DUE', 'RECIPIENT', 'WHY'], rows),
+          ? 'The queue is empty.'
+          : tableText(['MESSAGE', 'TIER', 'STATE', 'DUE', 'RECIPIENT', 'REASON'], rows),
         open.map((one) => ({
           email_id: `em_${hexOf(one.messageId)}`,
           recipient: one.address,
@@ -105,12 +105,12 @@ const list: Action = {
     }),
 }
 
-const history: Action = {
+const history: CliAction = {
   usage: 'actions [--limit N]',
   options: ['limit'],
   run: (call) =>
     withContext(call.io, async ({ db }) => {
-      const actions = await listActions(db, { before: null, limit: limitOf(call) })
+      const actions = await listActions(db, { before: null, limit: readLimit(call) })
       const rows = actions.map((one) => [
         one.beganAt.toISOString(),
         one.verb,
@@ -120,10 +120,10 @@ const history: Action = {
         one.by,
         one.reason,
       ])
-      return call.answer(
+      return call.respond(
         rows.length === 0
-          ? 'Nothing was changed yet.'
-          : tableText(['WHEN', 'WHAT', 'WHICH', 'STATE', 'MOVED', 'WHO', 'WHY'], rows),
+          ? 'No actions yet.'
+          : tableText(['TIME', 'ACTION', 'FILTER', 'STATE', 'CHANGED', 'BY', 'REASON'], rows),
         actions.map(({ beganAt, endedAt, ...one }) => ({ ...one, began_at: beganAt, ended_at: endedAt })),
       )
     }),

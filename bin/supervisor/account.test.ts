@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert } from 'chai'
-import { chooseAccount, mayEnter } from './account.ts'
+import { chooseAccount, canEnter } from './account.ts'
 
 const isRoot = process.getuid?.() === 0
 const ROOT_LINE = 'root:x:0:0:root:/root:/bin/bash\n'
@@ -30,9 +30,9 @@ describe('the user that runs PostgreSQL and Redis', () => {
     mkdirSync(join(dir, 'closed'), { mode: 0o700 })
     chmodSync(dir, 0o755)
     const account = chooseAccount('/nonexistent')
-    assert.strictEqual(mayEnter(dir, account), true)
-    assert.strictEqual(mayEnter(join(dir, 'closed'), account), !isRoot)
-    assert.strictEqual(mayEnter(join(dir, 'missing'), account), false)
+    assert.strictEqual(canEnter(dir, account), true)
+    assert.strictEqual(canEnter(join(dir, 'closed'), account), !isRoot)
+    assert.strictEqual(canEnter(join(dir, 'missing'), account), false)
     rmSync(dir, { recursive: true })
   })
 })

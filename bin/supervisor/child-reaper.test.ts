@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
-import { identify, isAlive } from './process-id.ts'
+import { identifyProcess, isAlive } from './process-id.ts'
 
 /** A master that starts a long sleep on a leash, says its pid, and then does what it is told on stdin. */
 const MASTER = `
@@ -22,7 +22,7 @@ async function startMaster(dir: string): Promise<{ master: ReturnType<typeof spa
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const [chunk] = await once(master.stdout, 'data')
-  return { master, identity: identify(Number(String(chunk))) ?? '' }
+  return { master, identity: identifyProcess(Number(String(chunk))) ?? '' }
 }
 
 describe('a leash', () => {

@@ -1,21 +1,20 @@
 /**
- * A small shell that outlives its master by design: it waits on a pipe whose
- * other end the kernel closes when the master dies, however it dies, and then
- * ends the process on the leash and removes the folder it was given, if any.
- * So a supervisor or a test run that is killed with -9 leaves nothing running.
+ * Stops a child process when this process dies, even by kill -9. A small shell waits on a pipe, whose other end the
+ * kernel closes when this process ends; it then stops the child and removes a folder, if one is given. So a supervisor
+ * or test run that is killed leaves nothing running.
  */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 
-export interface Leash {
-  /** The process was stopped in order: nothing is to be done any more. */
+export interface ReaperHandle {
+  /** Ends the reaper without action, after the child has stopped. */
   readonly release: () => void
 }
 
 const SCRIPT = join(import.meta.dirname, 'child-reaper.sh')
 
-/** Ties `pid` to the life of this process: `signal` when this process is gone, SIGKILL after 30 s, then `removeDir` is removed. */
-export function leash(pid: number, signal: 'INT' | 'TERM' | 'QUIT', removeDir = ''): Leash {
+/** When this process dies, sends `signal` to `pid`, SIGKILL after 30 s, and then removes `removeDir`. */
+export function attachReaper(pid: number, signal: 'INT' | 'TERM' | 'QUIT', removeDir = ''): ReaperHandle {
   const shell = spawn('/bin/sh', [SCRIPT, String(pid), signal, removeDir], {
     cwd: '/',
     detached: true,

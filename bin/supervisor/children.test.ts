@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo, type Server } from 'node:net'
 import { expect } from 'chai'
-import { startChildren } from './children.ts'
+import { startRoleProcesses } from './children.ts'
 
 /** Nobody listens there. */
 const AWAY = { DATABASE_URL: 'postgres://x@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' }
@@ -25,9 +25,9 @@ describe('the roles of a start', function () {
     rmSync(dir, { recursive: true })
   })
   const start = (
-    rows: Parameters<typeof startChildren>[0],
+    rows: Parameters<typeof startRoleProcesses>[0],
     signal = new AbortController().signal,
-  ): ReturnType<typeof startChildren> => {
+  ): ReturnType<typeof startRoleProcesses> => {
     const { port } = taken.address() as AddressInfo
     const env = {
       PATH: process.env['PATH'],
@@ -37,13 +37,13 @@ describe('the roles of a start', function () {
       HTTP_PORT: String(port),
       LOG_LEVEL: 'error',
     }
-    return startChildren(rows, { logDir: `${dir}/log`, env, say: () => undefined, signal })
+    return startRoleProcesses(rows, { logDir: `${dir}/log`, env, say: () => undefined, signal })
   }
 
   it('fail together when one fails, though another still waits for what it needs', async () => {
     await expect(start([[WAITING], [API]]))
       .to.be.rejectedWith(/^api did not start \(exit code 1\)[^]*HTTP_PORT/)
-      .and.eventually.have.property('name', 'Trouble')
+      .and.eventually.have.property('name', 'UserError')
   })
   it('are not begun when it was told to stop before', async () => {
     await expect(start([[WAITING]], AbortSignal.abort())).to.be.rejected.and.eventually.have.property(

@@ -1,76 +1,87 @@
 /**
- * The roles of `start` as child processes. Each is in its own session, so Ctrl-C reaches only the supervisor, which stops them in order:
- * mail and API first, the sandbox after what sends to it. Each tells over IPC when it is ready, and stops by itself when that channel
- * closes because the supervisor was killed. Before all are ready an end is a failed start; afterwards the role is started again.
+ * Runs the roles of `start` as child processes. Each has its own session, so Ctrl-C reaches only the supervisor, which
+ * stops them in order: API and mail first, then the sandbox that receives the mail. A role reports over IPC when it is
+ * ready, and stops when the channel closes because the supervisor was killed. If a role exits before all are ready, the
+ * start fails; afterwards it is restarted.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { keep, type Kept } from './restart-policy.ts'
+import { superviseProcess, type SupervisedProcess } from './restart-policy.ts'
 import { lastLines, openLogFile } from './log-file.ts'
-import { type Running, running } from './processes.ts'
-import { type Say, Trouble } from './user-error.ts'
+import { type RunningProcess, watchProcess } from './processes.ts'
+import { type PrintLine, UserError } from './user-error.ts'
 import { showWarnings } from './warnings.ts'
 
-export interface Role {
+export interface RoleProcess {
   readonly name: string
   readonly args: readonly string[]
-  /** Of Node, besides those that the supervisor was started with. */
+  /** Options of Node, in addition to those of the supervisor. */
   readonly nodeArgs?: readonly string[]
 }
 
-export interface Children {
+export interface RoleProcesses {
   stop(): Promise<void>
 }
 
-interface Setting {
+interface RoleEnvironment {
   readonly logDir: string
   readonly env: NodeJS.ProcessEnv
-  readonly say: Say
-  /** Ends the wait for a start. */
+  readonly say: PrintLine
+  /** Aborts the start. */
   readonly signal: AbortSignal
 }
 
 const PROGRAM = join(import.meta.dirname, '../mailstead.ts')
-/** A role gives up its own stop after 30 s. */
+/** Longer than the 30 s after which a role aborts its own shutdown. */
 const STOP_GRACE_MS = 32_000
-/** How soon a warning in a log shows at the terminal. */
-const LOOK_MS = 200
+/** How often the logs are read for warnings to print. */
+const LOG_POLL_MS = 200
 
-/** The roles that `start` runs, in the order they are stopped: those of one row together. */
-export function rolesFor(isSandbox: boolean): readonly (readonly Role[])[] {
+/** The roles that `start` runs, in the order in which they stop. The roles of one row stop together. */
+export function listRoles(isSandbox: boolean): readonly (readonly RoleProcess[])[] {
   const roles = [
-    // more than the others have, as bin/mailstead gives it; of two the last counts
+    // larger than that of the other roles, as in bin/mailstead; the last of two equal options counts
     { name: 'api', args: ['api'], nodeArgs: ['--max-semi-space-size=16'] },
     { name: 'mta', args: ['mta', '--roles', 'outbound'] },
     { name: 'worker', args: ['worker'] },
     { name: 'submission', args: ['mta', '--roles', 'submission'] },
   ]
   const inbound = { name: 'inbound', args: ['mta', '--roles', 'inbound'] }
-  // outside of sandbox mode the built-in receiver has only captured mail to take: no process of its own
+  // outside of sandbox mode the built-in receiver accepts captured mail only and needs no process of its own
   if (!isSandbox) return [[...roles, { ...inbound, args: ['mta', '--roles', 'inbound,sandbox'] }]]
   return [[...roles, inbound], [{ name: 'sandbox', args: ['mta', '--roles', 'sandbox'] }]]
 }
 
-/** Starts all roles and waits until each says it is ready. Throws Trouble (with nothing left running) when one ends before that. */
-export async function startChildren(rows: readonly (readonly Role[])[], setting: Setting): Promise<Children> {
-  const kept: Kept[][] = rows.map(() => [])
+/** Starts all roles and waits until they are ready. @throws UserError if one exits before; then all are stopped. */
+export async function startRoleProcesses(
+  rows: readonly (readonly RoleProcess[])[],
+  environment: RoleEnvironment,
+): Promise<RoleProcesses> {
+  const supervised: SupervisedProcess[][] = rows.map(() => [])
   const stop = async (): Promise<void> => {
-    for (const row of kept) await Promise.all(row.map((one) => one.stop()))
+    for (const row of supervised) await Promise.all(row.map((one) => one.stop()))
   }
   const failing = new AbortController()
-  const signal = AbortSignal.any([setting.signal, failing.signal])
+  const signal = AbortSignal.any([environment.signal, failing.signal])
   const starts = rows.flatMap((row, index) =>
     row.map(async (role) => {
-      const first = await startRole(role, { ...setting, signal })
-      kept[index]?.push(keep(role.name, first, (again) => startRole(role, { ...setting, signal: again }), setting.say))
+      const first = await startRole(role, { ...environment, signal })
+      supervised[index]?.push(
+        superviseProcess(
+          role.name,
+          first,
+          (again) => startRole(role, { ...environment, signal: again }),
+          environment.say,
+        ),
+      )
     }),
   )
   try {
     await Promise.all(starts)
     return { stop }
   } catch (error) {
-    // the others may wait for what does not come
+    // the other roles may wait for the one that failed
     failing.abort()
     await Promise.allSettled(starts)
     await stop()
@@ -78,7 +89,7 @@ export async function startChildren(rows: readonly (readonly Role[])[], setting:
   }
 }
 
-async function startRole(role: Role, { logDir, env, say, signal }: Setting): Promise<Running> {
+async function startRole(role: RoleProcess, { logDir, env, say, signal }: RoleEnvironment): Promise<RunningProcess> {
   signal.throwIfAborted()
   const logFile = join(logDir, `${role.name}.log`)
   const log = openLogFile(logFile)
@@ -88,7 +99,7 @@ async function startRole(role: Role, { logDir, env, say, signal }: Setting): Pro
     env,
     stdio: ['ignore', log.fd, log.fd, 'ipc'],
   })
-  const watching = setInterval(() => show(log.read()), LOOK_MS)
+  const watching = setInterval(() => show(log.read()), LOG_POLL_MS)
   const endLog = (): void => {
     clearInterval(watching)
     show(log.read())
@@ -99,14 +110,14 @@ async function startRole(role: Role, { logDir, env, say, signal }: Setting): Pro
     endLog()
     throw error
   })
-  const started = running(child, { stopSignals: ['SIGTERM'], graceMs: STOP_GRACE_MS })
-  const giveUp = (): void => void started.stop()
-  signal.addEventListener('abort', giveUp, { once: true })
+  const started = watchProcess(child, { stopSignals: ['SIGTERM'], graceMs: STOP_GRACE_MS })
+  const cancel = (): void => void started.stop()
+  signal.addEventListener('abort', cancel, { once: true })
   const isReady = await Promise.race([once(child, 'message').then(() => true), started.exited.then(() => false)])
-  signal.removeEventListener('abort', giveUp)
+  signal.removeEventListener('abort', cancel)
   if (!isReady)
-    throw new Trouble(
-      `${role.name} did not start (${await started.exited}). The end of ${logFile}:\n${lastLines(logFile, 5)}`,
+    throw new UserError(
+      `${role.name} did not start (${await started.exited}). Last lines of ${logFile}:\n${lastLines(logFile, 5)}`,
     )
   return started
 }

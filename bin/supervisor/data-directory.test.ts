@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert } from 'chai'
-import { closeHome, openHome } from './data-directory.ts'
+import { closeStoreDirectory, openStoreDirectory } from './data-directory.ts'
 
 const silent = (): void => {}
 
@@ -14,8 +14,8 @@ describe('the home of the stores', () => {
   afterEach(() => rmSync(root, { recursive: true }))
 
   it('is private to the account that runs them, also when it is opened again', () => {
-    const first = openHome(join(root, 'data'), silent)
-    const again = openHome(join(root, 'data'), silent)
+    const first = openStoreDirectory(join(root, 'data'), silent)
+    const again = openStoreDirectory(join(root, 'data'), silent)
     assert.deepEqual(again, first)
     assert.strictEqual(first.dir, join(root, 'data/stores'))
     for (const dir of [first.dir, first.sockets]) {
@@ -27,41 +27,41 @@ describe('the home of the stores', () => {
 
   it('puts sockets elsewhere where their path would be too long, and removes that place', () => {
     const deep = join(root, 'x'.repeat(120))
-    const { dir, sockets } = openHome(deep, silent)
+    const { dir, sockets } = openStoreDirectory(deep, silent)
     assert.ok(Buffer.byteLength(sockets) < 40)
-    assert.strictEqual(openHome(deep, silent).sockets, sockets)
-    closeHome({ dir, sockets, account: null })
+    assert.strictEqual(openStoreDirectory(deep, silent).sockets, sockets)
+    closeStoreDirectory({ dir, sockets, account: null })
     assert.strictEqual(existsSync(sockets), false)
     assert.strictEqual(lstatSync(join(dir, 'sock'), { throwIfNoEntry: false }), undefined)
   })
 
   it('does not follow a socket folder that somebody else could have made', () => {
     const deep = join(root, 'x'.repeat(120))
-    const { dir, sockets } = openHome(deep, silent)
+    const { dir, sockets } = openStoreDirectory(deep, silent)
     chmodSync(sockets, 0o777)
-    const again = openHome(deep, silent)
+    const again = openStoreDirectory(deep, silent)
     assert.notStrictEqual(again.sockets, sockets)
-    closeHome({ dir, sockets: again.sockets, account: null })
+    closeStoreDirectory({ dir, sockets: again.sockets, account: null })
     rmSync(sockets, { recursive: true })
   })
 
   it('that was moved away is not replaced by an empty one', () => {
     mkdirSync(join(root, 'data'))
     symlinkSync(join(root, 'gone'), join(root, 'data/stores'))
-    assert.throws(() => openHome(join(root, 'data'), silent), /points to .*gone, which is gone/)
+    assert.throws(() => openStoreDirectory(join(root, 'data'), silent), /points to .*gone, which does not exist/)
   })
 
   it('is found in the system when root starts in a folder that others cannot enter', function () {
     if (process.getuid?.() !== 0) this.skip()
     chmodSync(root, 0o700)
     const said: string[] = []
-    const { dir } = openHome(join(root, 'data'), (line) => said.push(line))
+    const { dir } = openStoreDirectory(join(root, 'data'), (line) => said.push(line))
     assert.match(dir, /^\/var\/lib\/mailstead\/[0-9a-f]{12}$/)
-    assert.strictEqual(openHome(join(root, 'data'), (line) => said.push(line)).dir, dir)
+    assert.strictEqual(openStoreDirectory(join(root, 'data'), (line) => said.push(line)).dir, dir)
     assert.strictEqual(said.length, 1)
     // Opening the folder later must not make the data seem to vanish.
     chmodSync(root, 0o755)
-    assert.strictEqual(openHome(join(root, 'data'), silent).dir, dir)
+    assert.strictEqual(openStoreDirectory(join(root, 'data'), silent).dir, dir)
     rmSync(dir, { recursive: true })
   })
 })

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert } from 'chai'
-import { lockHolder, takeLock } from './lock.ts'
-import { identify, isAlive } from './process-id.ts'
+import { lockHolder, acquireLock } from './lock.ts'
+import { identifyProcess, isAlive } from './process-id.ts'
 
 describe('the lock of a data folder', () => {
   let dir: string
@@ -16,9 +16,9 @@ describe('the lock of a data folder', () => {
   afterEach(() => rmSync(dir, { recursive: true }))
 
   it('is refused while its holder lives, with the pid of the holder', () => {
-    const lock = takeLock(file)
+    const lock = acquireLock(file)
     assert.strictEqual(typeof lock, 'object')
-    assert.strictEqual(takeLock(file), process.pid)
+    assert.strictEqual(acquireLock(file), process.pid)
     if (typeof lock === 'object') lock.release()
     assert.strictEqual(lockHolder(file), null)
   })
@@ -26,12 +26,12 @@ describe('the lock of a data folder', () => {
   it('of a process that was killed is taken over', async () => {
     const child = spawn('/bin/sleep', ['60'])
     await once(child, 'spawn')
-    writeFileSync(file, identify(child.pid ?? 0) ?? '')
-    assert.strictEqual(takeLock(file), child.pid)
+    writeFileSync(file, identifyProcess(child.pid ?? 0) ?? '')
+    assert.strictEqual(acquireLock(file), child.pid)
     child.kill('SIGKILL')
     await once(child, 'exit')
-    assert.strictEqual(typeof takeLock(file), 'object')
-    assert.strictEqual(readFileSync(file, 'utf8'), identify(process.pid))
+    assert.strictEqual(typeof acquireLock(file), 'object')
+    assert.strictEqual(readFileSync(file, 'utf8'), identifyProcess(process.pid))
     assert.deepEqual(readdirSync(dir), ['lock'])
   })
 
@@ -44,7 +44,7 @@ describe('the lock of a data folder', () => {
   for (const [what, content] of leftovers) {
     it(`${what} does not block`, () => {
       writeFileSync(file, content)
-      assert.strictEqual(typeof takeLock(file), 'object')
+      assert.strictEqual(typeof acquireLock(file), 'object')
     })
   }
 })
@@ -53,7 +53,7 @@ describe('the identity of a process', () => {
   it('holds as long as it lives, whatever its name', async () => {
     const child = spawn('/bin/sleep', ['60'], { argv0: 'a) Z 1 (b' })
     await once(child, 'spawn')
-    const identity = identify(child.pid ?? 0) ?? ''
+    const identity = identifyProcess(child.pid ?? 0) ?? ''
     assert.ok(isAlive(identity))
     child.kill('SIGKILL')
     await once(child, 'exit')

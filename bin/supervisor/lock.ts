@@ -1,19 +1,20 @@
 /**
- * One supervisor per data folder. The lock is a file with the identity of its holder, made by a link so that it never exists without
- * one; the lock of a process that is gone (kill -9, power cut) is moved away and taken.
+ * Allows one supervisor per data folder. The lock is a file with the identity of its holder. It is created by a hard
+ * link, so it never exists without content. The lock of a dead process (kill -9, power failure) is removed and
+ * acquired.
  */
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { identify, isAlive } from './process-id.ts'
+import { identifyProcess, isAlive } from './process-id.ts'
 
-export interface Lock {
+export interface DataLock {
   release(): void
 }
 
-/** The lock, or the pid of the living process that has it. Throws when the folder cannot be written. */
-export function takeLock(file: string): Lock | number {
+/** Returns the lock, or the pid of the running process that holds it. @throws if the folder is not writable. */
+export function acquireLock(file: string): DataLock | number {
   const mine = `${file}.${process.pid}`
   for (;;) {
-    writeFileSync(mine, identify(process.pid) ?? '')
+    writeFileSync(mine, identifyProcess(process.pid) ?? '')
     try {
       linkSync(mine, file)
       return { release: () => rmSync(file, { force: true }) }
@@ -24,11 +25,11 @@ export function takeLock(file: string): Lock | number {
     }
     const holder = lockHolder(file)
     if (holder !== null && isAlive(holder)) return Number(holder.split(' ')[0])
-    if (holder !== null) dropStale(file, holder)
+    if (holder !== null) removeStale(file, holder)
   }
 }
 
-/** The identity of a lock's holder, dead or alive; null when there is no lock. */
+/** The identity of the holder, which may be dead; null if no lock exists. */
 export function lockHolder(file: string): string | null {
   try {
     return readFileSync(file, 'utf8')
@@ -37,14 +38,17 @@ export function lockHolder(file: string): string | null {
   }
 }
 
-/** Moves a dead holder's lock away. A twin may have taken it in between: what was moved is looked at, and put back if it lives. */
-function dropStale(file: string, holder: string): void {
+/**
+ * Renames the lock of a dead holder. Another process may have acquired it in between: so the renamed file is checked,
+ * and put back if its holder is another one.
+ */
+function removeStale(file: string, holder: string): void {
   const aside = `${file}.stale.${process.pid}`
   try {
     renameSync(file, aside)
     if (lockHolder(aside) !== holder) linkSync(aside, file)
   } catch {
-    // Gone, or taken again, in between: the next round sees.
+    // removed or acquired in between: the caller tries again
   }
   rmSync(aside, { force: true })
 }

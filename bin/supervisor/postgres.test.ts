@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { assert, expect } from 'chai'
 import { Client } from 'pg'
 import { chooseAccount } from './account.ts'
-import { makePrivate } from './data-directory.ts'
+import { createPrivateDirectory } from './data-directory.ts'
 import { type PostgresOptions, startPostgres } from './postgres.ts'
 
 async function ask(url: string, statement: string): Promise<unknown> {
@@ -27,14 +27,14 @@ describe('the embedded PostgreSQL', function () {
   before(async () => {
     const account = chooseAccount('/nonexistent')
     root = mkdtempSync('/tmp/mailstead-pg, \'a "b?#%41-')
-    makePrivate(root, account)
-    makePrivate(join(root, 'sock'), account)
+    createPrivateDirectory(root, account)
+    createPrivateDirectory(join(root, 'sock'), account)
     options = {
       dir: join(root, 'postgres'),
       sockets: join(root, 'sock'),
       account,
       logFile: join(root, 'log'),
-      removeAtDeath: root,
+      removeOnExit: root,
     }
     const server = await startPostgres(options)
     await ask(server.url, 'CREATE TABLE kept AS SELECT 42 AS x')
@@ -71,8 +71,8 @@ describe('the embedded PostgreSQL', function () {
       if (damage === null) rmSync(file)
       else writeFileSync(file, damage)
       await expect(startPostgres(options))
-        .to.be.rejectedWith(/is not empty, and .*PG_VERSION/)
-        .and.eventually.have.property('name', 'Trouble')
+        .to.be.rejectedWith(/is not empty, but .*PG_VERSION/)
+        .and.eventually.have.property('name', 'UserError')
       writeFileSync(file, version)
       const server = await startPostgres(options)
       assert.strictEqual(await ask(server.url, 'SELECT x FROM kept'), 42)

@@ -1,53 +1,52 @@
 /**
- * One PostgreSQL of our own: makes the cluster on first use, starts it on a
- * private unix socket (no TCP), and says when it takes connections. A server
- * left over by a killed supervisor is stopped first, a stale postmaster.pid is
- * removed, so a start after kill -9 of anything just works. Data files belong
- * to the store account. Failures are Trouble with the last lines of the log.
+ * The embedded PostgreSQL: creates the cluster at the first start, starts the server on a private unix socket (no TCP),
+ * and waits until it accepts connections. First it stops a server that a killed supervisor left behind and removes a
+ * stale postmaster.pid, so a start after kill -9 works. Data files belong to the stores' user. A failure is a UserError
+ * with the last lines of the log.
  */
 import { spawnSync } from 'node:child_process'
 import { chownSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
-import { type Account, identity } from './account.ts'
-import { leash } from './child-reaper.ts'
+import { type SystemAccount, spawnIdentity } from './account.ts'
+import { attachReaper } from './child-reaper.ts'
 import { lastLines } from './log-file.ts'
 import { findPostgres, type PostgresBinaries } from './postgres-binaries.ts'
-import { awaitReady, launch, type Running, sweep } from './processes.ts'
-import { makePrivate } from './data-directory.ts'
-import { Trouble } from './user-error.ts'
+import { awaitReady, launch, type RunningProcess, stopProcessesIn } from './processes.ts'
+import { createPrivateDirectory } from './data-directory.ts'
+import { UserError } from './user-error.ts'
 
 export interface PostgresOptions {
-  /** The cluster's folder: real path, its parent can be entered by the account. */
+  /** The folder of the cluster: a path without links, whose parent the account can enter. */
   readonly dir: string
-  /** Private folder for the socket; its path is at most 85 bytes. */
+  /** Private folder for the socket, with a path of at most 85 bytes. */
   readonly sockets: string
-  readonly account: Account | null
+  readonly account: SystemAccount | null
   readonly logFile: string
-  /** False only for tests that throw the data away: no fsync, whole folder `removeAtDeath` when this process dies. */
+  /** False only in tests, which discard the data: no fsync, and `removeOnExit` is removed when this process dies. */
   readonly durable?: boolean
-  readonly removeAtDeath?: string
-  /** Ends the wait for a start. */
+  readonly removeOnExit?: string
+  /** Aborts the start. */
   readonly signal?: AbortSignal
 }
 
-/** A running PostgreSQL: `url` is the database `mailstead`, as a superuser of this cluster. */
-export interface Postgres extends Running {
+/** A running PostgreSQL. `url` connects to the database `mailstead` as superuser of the cluster. */
+export interface PostgresServer extends RunningProcess {
   readonly url: string
 }
 
 const STOP_GRACE_MS = 30_000
-/** Crash recovery of a full WAL (2 GB) takes its time; a start that is refused ends at once. */
+/** Crash recovery of a full WAL (2 GB) may take minutes. A server that refuses to start exits immediately. */
 const READY_MS = 300_000
-const NAME = 'mailstead'
+const DATABASE = 'mailstead'
 
-/** Starts the server and waits until it answers. Throws Trouble when it does not. */
-export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
+/** Starts the server and waits until it is ready. @throws UserError if it does not start. */
+export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
   const { dir, account, sockets, logFile, signal } = options
   const binaries = findPostgres(account, dataMajor(dir))
   await clearLeftovers(options)
-  if (dataMajor(dir) === null) makeCluster(options, binaries)
+  if (dataMajor(dir) === null) createCluster(options, binaries)
   writeSettings(options, binaries)
   const server = await launch({
     file: join(binaries.bin, 'postgres'),
@@ -58,31 +57,32 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
     stopSignals: ['SIGINT', 'SIGQUIT'],
     graceMs: STOP_GRACE_MS,
   })
-  const tie = leash(server.pid, options.removeAtDeath === undefined ? 'INT' : 'QUIT', options.removeAtDeath)
-  void server.exited.then(tie.release)
+  const reaper = attachReaper(server.pid, options.removeOnExit === undefined ? 'INT' : 'QUIT', options.removeOnExit)
+  void server.exited.then(reaper.release)
   const state = await awaitReady(server, () => isReady(dir, server.pid), { ms: READY_MS, signal })
   if (state !== 'ready') {
     await server.stop()
-    throw new Trouble(`PostgreSQL did not start: ${state}. The end of ${logFile}:\n${lastLines(logFile, 8)}`)
+    throw new UserError(`PostgreSQL did not start: ${state}. Last lines of ${logFile}:\n${lastLines(logFile, 8)}`)
   }
   await createDatabase(sockets)
-  return { ...server, url: urlOf(sockets, NAME) }
+  return { ...server, url: urlOf(sockets, DATABASE) }
 }
 
-/** Connection string for a database of the cluster with this socket folder. `localhost` only makes it a valid URL: `host` wins. */
+/** The connection string of a database. `localhost` only makes it a valid URL; the parameter `host` overrides it. */
 function urlOf(sockets: string, database: string): string {
-  return `postgres://${NAME}@localhost/${database}?host=${encodeURIComponent(sockets)}`
+  return `postgres://${DATABASE}@localhost/${database}?host=${encodeURIComponent(sockets)}`
 }
 
-/** The version that wrote the data in this folder; null when there are none. Throws Trouble where there is something else: it may be data. */
+/** The major version of the data in this folder; null = empty. @throws UserError if the folder holds anything else. */
 function dataMajor(dir: string): number | null {
   const file = join(dir, 'PG_VERSION')
   const major = existsSync(file) ? Number.parseInt(readFileSync(file, 'utf8'), 10) : null
   if (major === null && !hasAnything(dir)) return null
   if (major !== null && major > 0) return major
-  throw new Trouble(
-    `${dir} is not empty, and ${file}, which says what wrote it, is ${major === null ? 'not there' : 'damaged'}. ` +
-      'Bring the data back from a backup, or move the folder away to begin empty.',
+  throw new UserError(
+    `${dir} is not empty, but ${file}, which names the version of the data, ` +
+      `is ${major === null ? 'missing' : 'damaged'}. ` +
+      'Restore the data from a backup, or move the folder away to start without data.',
   )
 }
 
@@ -91,47 +91,46 @@ function hasAnything(dir: string): boolean {
 }
 
 /**
- * Nobody may work on the data when we start: PostgreSQL itself trusts the pid in postmaster.pid, which after
- * kill -9 may belong to any other process by now. Who has the folder as working directory is the real answer.
+ * Stops a server that still uses the data. PostgreSQL itself trusts the pid in postmaster.pid, but after kill -9 that
+ * pid may belong to another process. The reliable sign is a process whose working directory is the folder.
  */
 async function clearLeftovers({ dir, sockets }: PostgresOptions): Promise<void> {
-  await sweep(dir, 'SIGINT', STOP_GRACE_MS)
+  await stopProcessesIn(dir, 'SIGINT', STOP_GRACE_MS)
   const socket = join(sockets, '.s.PGSQL.5432')
   for (const file of [join(dir, 'postmaster.pid'), socket, `${socket}.lock`]) rmSync(file, { force: true })
 }
 
-/** initdb beside the final place, then one rename: a start killed half-way leaves no half cluster. */
-function makeCluster({ dir, account, durable = true }: PostgresOptions, { bin }: PostgresBinaries): void {
-  const half = `${dir}.new`
-  rmSync(half, { recursive: true, force: true })
-  makePrivate(half, account)
-  const args = ['-D', half, '-U', NAME, '-E', 'UTF8', '--locale=C', '--auth-local=trust', '--auth-host=reject']
+/** Runs initdb in a temporary folder and renames it, so that a killed start leaves no partial cluster. */
+function createCluster({ dir, account, durable = true }: PostgresOptions, { bin }: PostgresBinaries): void {
+  const partial = `${dir}.new`
+  rmSync(partial, { recursive: true, force: true })
+  createPrivateDirectory(partial, account)
+  const args = ['-D', partial, '-U', DATABASE, '-E', 'UTF8', '--locale=C', '--auth-local=trust', '--auth-host=reject']
   if (!durable) args.push('--no-sync')
   const run = spawnSync(join(bin, 'initdb'), args, {
-    ...identity(account),
-    cwd: half,
+    ...spawnIdentity(account),
+    cwd: partial,
     encoding: 'utf8',
     env: { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' },
   })
   if (run.status !== 0) {
-    throw new Trouble(
-      `PostgreSQL could not make its data folder ${dir}: ${run.error?.message ?? (run.stderr || run.stdout).trim()}`,
-    )
+    throw new UserError(`initdb failed to create ${dir}: ${run.error?.message ?? (run.stderr || run.stdout).trim()}`)
   }
   rmSync(dir, { recursive: true, force: true })
-  renameSync(half, dir)
+  renameSync(partial, dir)
 }
 
-/** One row per setting; rewritten at every start. `operator.conf` beside it is the operator's and wins. */
+/** Writes postgresql.conf at every start. The operator's `operator.conf` in the same folder overrides it. */
 function writeSettings({ dir, sockets, account, durable = true }: PostgresOptions, { bin }: PostgresBinaries): void {
   const compression = hasLz4(bin) ? 'lz4' : 'pglz'
   const megabytes = Math.max(32, Math.min(256, Math.floor(totalmem() / 8 / 1_048_576)))
   const settings: Readonly<Record<string, string>> = {
     listen_addresses: '',
-    // A list: quoted, because a path may hold commas and spaces.
+    // a list, so the path is quoted: it may contain commas and spaces
     unix_socket_directories: `"${sockets.replaceAll('"', '""')}"`,
     unix_socket_permissions: '0700',
-    // a process has 16 at most: room for some outbound processes more, commands and the operator's own; tests run many systems at once
+    // each process opens at most 16: leaves room for more outbound processes, commands and the operator's own
+    // connections; tests run many systems at the same time
     max_connections: durable ? '300' : '1000',
     shared_buffers: `${durable ? megabytes : 64}MB`,
     fsync: durable ? 'on' : 'off',
@@ -150,23 +149,23 @@ function writeSettings({ dir, sockets, account, durable = true }: PostgresOption
   }
   const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value.replaceAll("'", "''")}'`)
   const file = join(dir, 'postgresql.conf')
-  const head = '# Written at every start. Your own settings go into operator.conf beside this file.'
+  const head = '# Overwritten at every start. Put your own settings into operator.conf in this folder.'
   writeFileSync(file, [head, ...lines, "include_if_exists 'operator.conf'", ''].join('\n'), { mode: 0o600 })
   if (account !== null) chownSync(file, account.uid, account.gid)
 }
 
-/** Whether lz4 was compiled in: a server told to use what it lacks would not start. */
+/** Whether the server supports lz4. It would not start with a setting that it does not support. */
 function hasLz4(bin: string): boolean {
   return readFileSync(join(bin, 'postgres')).includes('LZ4_compress_default')
 }
 
-/** postmaster.pid, line 1 and 8: the server writes `ready` there when it takes connections. */
+/** Reads lines 1 and 8 of postmaster.pid: the server writes `ready` when it accepts connections. */
 function isReady(dir: string, pid: number): boolean {
   const lines = readLines(join(dir, 'postmaster.pid'))
   return Number(lines[0]) === pid && lines[7]?.trim() === 'ready'
 }
 
-/** Empty where it is not there (any more). */
+/** Empty if the file does not exist. */
 function readLines(file: string): string[] {
   try {
     return readFileSync(file, 'utf8').split('\n')
@@ -179,8 +178,8 @@ async function createDatabase(sockets: string): Promise<void> {
   const client = new Client({ connectionString: urlOf(sockets, 'postgres') })
   await client.connect()
   try {
-    const found = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [NAME])
-    if (found.rowCount === 0) await client.query(`CREATE DATABASE ${NAME}`)
+    const found = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [DATABASE])
+    if (found.rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`)
   } finally {
     await client.end()
   }

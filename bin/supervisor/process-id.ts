@@ -1,31 +1,31 @@
 /**
- * A process for good: its pid together with the moment it started. A pid alone comes back: after kill -9 and a while, the number in a
- * leftover file belongs to somebody else.
+ * Identifies a process by its pid and start time. A pid alone is not unique: the kernel reuses it, so the pid in a file
+ * that a killed process left behind may belong to another process.
  */
 import { readFileSync } from 'node:fs'
 
 /**
- * `<pid> <start in clock ticks since boot>` (proc(5), field 22); null when there is no such process, or only its
- * zombie. Without /proc, the pid alone.
+ * `<pid> <start in clock ticks since boot>` (proc(5), field 22); null if the process does not exist or is a zombie.
+ * On systems without /proc, the pid alone.
  */
-export function identify(pid: number): string | null {
+export function identifyProcess(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name in field 2 may hold spaces and parentheses: count from its end.
+    // the name in field 2 may contain spaces and parentheses, so count from its end
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return fields[0] === 'Z' ? null : `${pid} ${fields[19] ?? ''}`
   } catch {
-    return process.platform !== 'linux' && responds(pid) ? String(pid) : null
+    return process.platform !== 'linux' && isSignalable(pid) ? String(pid) : null
   }
 }
 
-/** True when what `identify` said then still holds. */
+/** Whether the process with this identity still runs. */
 export function isAlive(identity: string): boolean {
   const pid = Number(identity.split(' ')[0])
-  return Number.isInteger(pid) && pid > 0 && identify(pid) === identity
+  return Number.isInteger(pid) && pid > 0 && identifyProcess(pid) === identity
 }
 
-function responds(pid: number): boolean {
+function isSignalable(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch {

@@ -1,61 +1,60 @@
 /**
- * Processes as the supervisor sees them: started in their own session (Ctrl-C
- * at the terminal reaches only the supervisor, which stops them in order),
- * stopped with a signal and then harder ones, and found again by the folder
- * they work in when a killed supervisor left them behind.
+ * Starts and stops the processes of the supervisor. Each has its own session, so Ctrl-C reaches only the supervisor,
+ * which stops them in order, with one signal after the other. Processes that a killed supervisor left behind are found
+ * by their working directory.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, readdirSync, readlinkSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Account, identity } from './account.ts'
+import { type SystemAccount, spawnIdentity } from './account.ts'
 
-export interface Running {
+export interface RunningProcess {
   readonly pid: number
-  /** Resolves, with the reason in words, when the process is gone. */
+  /** Resolves with the reason, as text, when the process has exited. */
   readonly exited: Promise<string>
-  /** Orderly stop; resolves when the process is gone. */
+  /** Stops the process gracefully; resolves when it has exited. */
   stop(): Promise<void>
-  /** kill -9; resolves when the process is gone. */
+  /** Sends SIGKILL; resolves when the process has exited. */
   kill(): Promise<void>
 }
 
-export interface Order {
+export interface LaunchOptions {
   readonly file: string
   readonly args: readonly string[]
   readonly cwd: string
-  readonly account: Account | null
-  /** Where stdout and stderr are appended. */
+  readonly account: SystemAccount | null
+  /** stdout and stderr are appended to this file. */
   readonly logFile: string
   readonly env?: Readonly<Record<string, string>>
-  /** Sent one after the other, `graceMs` apart; SIGKILL is last by itself. */
+  /** Sent in this order, `graceMs` apart. SIGKILL follows. */
   readonly stopSignals: readonly NodeJS.Signals[]
   readonly graceMs: number
 }
 
-/** Starts a process. Rejects when it cannot be executed at all. */
-export async function launch(order: Order): Promise<Running> {
-  const log = openSync(order.logFile, 'a', 0o640)
+/** Starts a process. Rejects if the file cannot be executed. */
+export async function launch(options: LaunchOptions): Promise<RunningProcess> {
+  const log = openSync(options.logFile, 'a', 0o640)
   try {
-    const child = spawn(order.file, order.args, {
-      ...identity(order.account),
-      cwd: order.cwd,
+    const child = spawn(options.file, options.args, {
+      ...spawnIdentity(options.account),
+      cwd: options.cwd,
       detached: true,
       stdio: ['ignore', log, log],
-      env: { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', ...order.env },
+      env: { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', ...options.env },
     })
     await once(child, 'spawn')
-    return running(child, order)
+    return watchProcess(child, options)
   } finally {
     closeSync(log)
   }
 }
 
-/** A started child with its ways to end. The caller's event loop is not held by it. */
-export function running(
+/** Wraps a started child. The child does not keep the caller's event loop alive. */
+export function watchProcess(
   child: ChildProcess,
-  { stopSignals, graceMs }: Pick<Order, 'stopSignals' | 'graceMs'>,
-): Running {
+  { stopSignals, graceMs }: Pick<LaunchOptions, 'stopSignals' | 'graceMs'>,
+): RunningProcess {
   const exited = once(child, 'exit').then(([code, signal]) =>
     signal === null ? `exit code ${code}` : `signal ${signal}`,
   )
@@ -77,7 +76,7 @@ export function running(
   return { pid: child.pid ?? 0, exited, stop, kill }
 }
 
-/** True when the promise resolved within that many milliseconds. */
+/** Whether the promise resolves within `ms`. */
 async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
   const timer = new AbortController()
   const late = sleep(ms, false, { signal: timer.signal }).catch(() => false)
@@ -86,33 +85,33 @@ async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
   return inTime
 }
 
-/** How long to wait for a process to be ready, and what ends the wait. */
-export interface Patience {
+/** How long to wait until a process is ready. `signal` aborts the wait. */
+export interface ReadyTimeout {
   readonly ms: number
   readonly signal?: AbortSignal | undefined
 }
 
-/** Asks every 10 ms whether it is ready; answers why it is not when the process ended first, it took too long, or nobody waits any more. */
+/** Checks every 10 ms whether the process is ready. Returns why it is not: it exited, timed out or was stopped. */
 export async function awaitReady(
-  process: Running,
+  process: RunningProcess,
   isReady: () => boolean | Promise<boolean>,
-  { ms, signal }: Patience,
+  { ms, signal }: ReadyTimeout,
 ): Promise<'ready' | 'it ended' | 'it took too long' | 'it was told to stop'> {
-  let gone = false
+  let hasExited = false
   process.exited
     .finally(() => {
-      gone = true
+      hasExited = true
     })
     .catch(() => {})
   for (const end = Date.now() + ms; Date.now() < end; await sleep(10)) {
     if (signal?.aborted === true) return 'it was told to stop'
-    if (gone) return 'it ended'
+    if (hasExited) return 'it ended'
     if (await isReady()) return 'ready'
   }
   return 'it took too long'
 }
 
-/** Pids of the processes that work in exactly this folder (no links in the path). Linux only; elsewhere none. */
+/** The processes whose working directory is this folder (a path without links). Linux only; empty elsewhere. */
 function processesIn(dir: string): number[] {
   return listPids().filter((pid) => {
     try {
@@ -123,8 +122,8 @@ function processesIn(dir: string): number[] {
   })
 }
 
-/** Ends whatever still works in this folder: the signal first, SIGKILL after `graceMs`. Returns how many there were. */
-export async function sweep(dir: string, signal: NodeJS.Signals, graceMs: number): Promise<number> {
+/** Stops all processes that work in this folder, with SIGKILL after `graceMs`. Returns their number. */
+export async function stopProcessesIn(dir: string, signal: NodeJS.Signals, graceMs: number): Promise<number> {
   const found = processesIn(dir)
   found.forEach((pid) => signalPid(pid, signal))
   for (const end = Date.now() + graceMs; processesIn(dir).length > 0; await sleep(10)) {
@@ -147,6 +146,6 @@ function signalPid(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // Gone in between: that is what was wanted.
+    // has exited in between
   }
 }

@@ -1,28 +1,26 @@
 /**
- * Finds a Redis (or Valkey) server that the store account can run: the one on
- * PATH, else Debian's own package, downloaded by apt and unpacked without
- * installing anything (works as any user) into node_modules/.cache/mailstead,
- * together with the libraries that this machine lacks. On other systems the
- * message names the command that installs it.
+ * Finds a Redis or Valkey server that the stores' user can run: one on PATH, else the Debian package. That is
+ * downloaded with apt and unpacked into node_modules/.cache/mailstead, with the libraries that the machine lacks.
+ * Nothing is installed, so this works as any user. On other systems the error names the command that installs Redis.
  */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, globSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { environment, listPathFolders } from '#config/environment.ts'
-import { type Account, identity } from './account.ts'
+import { type SystemAccount, spawnIdentity } from './account.ts'
 import { SYSTEM_DIR } from './data-directory.ts'
-import { type Say, Trouble } from './user-error.ts'
+import { type PrintLine, UserError } from './user-error.ts'
 
 export interface RedisBinary {
   readonly file: string
-  /** LD_LIBRARY_PATH of an unpacked package; empty for an installed server. */
+  /** LD_LIBRARY_PATH of the unpacked package; empty for an installed server. */
   readonly libraries: string
 }
 
-const NAMES = ['redis-server', 'valkey-server'] as const
+const SERVER_NAMES = ['redis-server', 'valkey-server'] as const
 const CACHE = join(import.meta.dirname, '../../node_modules/.cache/mailstead')
-const OLDEST = [6, 2] as const
-const INSTALL: readonly (readonly [program: string, command: string])[] = [
+const MIN_VERSION = [6, 2] as const
+const INSTALL_COMMANDS: readonly (readonly [program: string, command: string])[] = [
   ['apt-get', 'apt-get install redis-server'],
   ['dnf', 'dnf install valkey   (or: redis)'],
   ['apk', 'apk add redis'],
@@ -31,24 +29,24 @@ const INSTALL: readonly (readonly [program: string, command: string])[] = [
   ['brew', 'brew install redis'],
 ]
 
-/** The server to use, fetched when there is none. Throws Trouble when there is no way to get one. */
-export function findRedis(account: Account | null, say: Say): RedisBinary {
-  const found = installed(account) ?? unpacked(account)
+/** The server to use; downloads it if none is installed. @throws UserError if that fails. */
+export function findRedis(account: SystemAccount | null, say: PrintLine): RedisBinary {
+  const found = findInstalled(account) ?? findUnpacked(account)
   if (found !== null) return found
-  const failure = onPath('apt-get') && onPath('dpkg') ? fetch(say) : 'this system has no apt-get'
-  const fetched = failure === null ? unpacked(account) : null
+  const failure = onPath('apt-get') && onPath('dpkg') ? fetchPackage(say) : 'this system has no apt-get'
+  const fetched = failure === null ? findUnpacked(account) : null
   if (fetched !== null) return fetched
-  const command = INSTALL.find(([program]) => onPath(program))?.[1]
+  const command = INSTALL_COMMANDS.find(([program]) => onPath(program))?.[1]
   const reason = failure ?? 'the unpacked server does not run'
-  throw new Trouble(
-    `Redis ${OLDEST.join('.')} or newer (or Valkey) is missing and could not be fetched: ${reason}.\n` +
-      `Set REDIS_URL to a Redis of yours, or install it${command === undefined ? '' : `: ${command}`}`,
+  throw new UserError(
+    `Redis ${MIN_VERSION.join('.')} or newer (or Valkey) is not installed, and the download failed: ${reason}.\n` +
+      `Set REDIS_URL to your own Redis, or install it${command === undefined ? '' : `: ${command}`}`,
   )
 }
 
-function installed(account: Account | null): RedisBinary | null {
+function findInstalled(account: SystemAccount | null): RedisBinary | null {
   for (const dir of [...listPathFolders(), '/usr/bin', '/usr/local/bin', '/usr/sbin']) {
-    for (const name of NAMES) {
+    for (const name of SERVER_NAMES) {
       const binary = { file: join(dir, name), libraries: '' }
       if (runs(binary, account)) return binary
     }
@@ -56,36 +54,36 @@ function installed(account: Account | null): RedisBinary | null {
   return null
 }
 
-/** The unpacked package, or its copy where the account cannot enter the checkout. */
-function unpacked(account: Account | null): RedisBinary | null {
+/** The unpacked package, or a copy of it if the account cannot enter the checkout. */
+function findUnpacked(account: SystemAccount | null): RedisBinary | null {
   const root = join(CACHE, 'redis')
-  const here = binaryIn(root)
-  if (here === null || runs(here, account)) return here
+  const original = binaryIn(root)
+  if (original === null || runs(original, account)) return original
   if (account === null) return null
   const copy = join(SYSTEM_DIR, 'redis')
-  const there = binaryIn(copy)
-  if (there !== null && runs(there, account)) return there
-  const half = `${copy}.${process.pid}`
+  const existing = binaryIn(copy)
+  if (existing !== null && runs(existing, account)) return existing
+  const partial = `${copy}.${process.pid}`
   mkdirSync(SYSTEM_DIR, { recursive: true })
   chmodSync(SYSTEM_DIR, 0o755)
-  cpSync(root, half, { recursive: true, verbatimSymlinks: true })
+  cpSync(root, partial, { recursive: true, verbatimSymlinks: true })
   rmSync(copy, { recursive: true, force: true })
-  renameSync(half, copy)
+  renameSync(partial, copy)
   const copied = binaryIn(copy)
   return copied !== null && runs(copied, account) ? copied : null
 }
 
 function binaryIn(root: string): RedisBinary | null {
-  const file = NAMES.map((name) => join(root, 'usr/bin', name)).find((path) => existsSync(path))
+  const file = SERVER_NAMES.map((name) => join(root, 'usr/bin', name)).find((path) => existsSync(path))
   if (file === undefined) return null
   return { file, libraries: globSync(join(root, '{usr/lib,lib}/*-linux-*')).join(':') }
 }
 
-/** True when the account can run it and it is new enough. */
-function runs({ file, libraries }: RedisBinary, account: Account | null): boolean {
+/** Whether the account can run it and its version is supported. */
+function runs({ file, libraries }: RedisBinary, account: SystemAccount | null): boolean {
   if (!existsSync(file)) return false
   const run = spawnSync(file, ['--version'], {
-    ...identity(account),
+    ...spawnIdentity(account),
     cwd: '/',
     encoding: 'utf8',
     env: { LD_LIBRARY_PATH: libraries },
@@ -93,19 +91,17 @@ function runs({ file, libraries }: RedisBinary, account: Account | null): boolea
   const version = /v=(\d+)\.(\d+)/.exec(run.stdout ?? '')
   if (version === null) return false
   const [major, minor] = [Number(version[1]), Number(version[2])]
-  return major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])
+  return major > MIN_VERSION[0] || (major === MIN_VERSION[0] && minor >= MIN_VERSION[1])
 }
 
-/** Downloads and unpacks the package and what it needs; null, or why that failed. */
-function fetch(say: Say): string | null {
-  say(
-    'Redis is not installed: fetching the package of this system (nothing is installed, it is kept in node_modules/.cache).',
-  )
+/** Downloads and unpacks the package with its dependencies. Returns null, or why that failed. */
+function fetchPackage(say: PrintLine): string | null {
+  say("Redis is not installed: downloading this system's package to node_modules/.cache (nothing is installed).")
   const work = join(CACHE, `fetch.${process.pid}`)
   try {
     mkdirSync(join(work, 'lists/partial'), { recursive: true })
     mkdirSync(join(work, 'cache/archives/partial'), { recursive: true })
-    const own = [
+    const options = [
       '-o',
       `Dir::State::lists=${work}/lists`,
       '-o',
@@ -114,25 +110,25 @@ function fetch(say: Say): string | null {
       'APT::Sandbox::User=root',
     ]
     if (download(work, []) === null) return unpack(work)
-    // One source of many that fails is no reason to give up, but it explains why nothing was found.
-    const stale = refresh(work, own)
-    const failure = download(work, own)
+    // a package source that fails is not fatal, but explains why a package is not found
+    const stale = updatePackageLists(work, options)
+    const failure = download(work, options)
     return failure === null ? unpack(work) : (stale ?? failure)
   } finally {
     rmSync(work, { recursive: true, force: true })
   }
 }
 
-/** Fetches fresh package lists for our own use: the system's are missing or name versions that are gone. */
-function refresh(work: string, own: readonly string[]): string | null {
-  return complaint('apt-get', [...own, '-o', 'APT::Update::Error-Mode=any', 'update'], work)
+/** Downloads package lists, since those of the system are missing or name versions that no longer exist. */
+function updatePackageLists(work: string, options: readonly string[]): string | null {
+  return runForError('apt-get', [...options, '-o', 'APT::Update::Error-Mode=any', 'update'], work)
 }
 
-/** Null, or why the first of the servers, which every Debian has had, could not be had. */
+/** Downloads the first available server. Returns null, or why the first one, which every Debian has, is unavailable. */
 function download(work: string, options: readonly string[]): string | null {
   let failure: string | null = null
-  for (const name of NAMES) {
-    // A dry run of the install, which any user may do, names exactly the packages that this machine lacks.
+  for (const name of SERVER_NAMES) {
+    // a simulated install, which any user may run, lists exactly the packages that this machine lacks
     const plan = spawnSync('apt-get', [...options, '-s', '--no-install-recommends', 'install', name], {
       encoding: 'utf8',
     })
@@ -141,9 +137,9 @@ function download(work: string, options: readonly string[]): string | null {
       failure ??= plan.status === 0 ? `the ${name} of this system is too old` : `apt-get: ${firstError(plan.stderr)}`
       continue
     }
-    // The server is a link to a program of its tools package, which may be installed, and yet cannot be reached by that link.
-    const wanted = new Set([...packages, name.replace('-server', '-tools')])
-    const failed = complaint('apt-get', [...options, 'download', ...wanted], work)
+    // the server is a link to a program of its tools package, so that is needed here even if it is installed
+    const names = new Set([...packages, name.replace('-server', '-tools')])
+    const failed = runForError('apt-get', [...options, 'download', ...names], work)
     if (failed === null) return null
     failure ??= failed
   }
@@ -152,7 +148,7 @@ function download(work: string, options: readonly string[]): string | null {
 
 function unpack(work: string): string | null {
   for (const file of readdirSync(work).filter((name) => name.endsWith('.deb'))) {
-    const failed = complaint('dpkg', ['-x', file, 'root'], work)
+    const failed = runForError('dpkg', ['-x', file, 'root'], work)
     if (failed !== null) return failed
   }
   rmSync(join(CACHE, 'redis'), { recursive: true, force: true })
@@ -160,8 +156,8 @@ function unpack(work: string): string | null {
   return null
 }
 
-/** Runs a program; null, or the first line of what it complained about. */
-function complaint(program: string, args: readonly string[], cwd: string): string | null {
+/** Runs a program. Returns null, or the first line of its error output. */
+function runForError(program: string, args: readonly string[], cwd: string): string | null {
   const done = spawnSync(program, args, {
     cwd,
     encoding: 'utf8',
@@ -172,7 +168,7 @@ function complaint(program: string, args: readonly string[], cwd: string): strin
 
 function firstError(stderr: string): string {
   const lines = stderr.split('\n').filter((line) => line.trim() !== '')
-  return lines.find((line) => line.startsWith('E:')) ?? lines[0] ?? 'failed without a word'
+  return lines.find((line) => line.startsWith('E:')) ?? lines[0] ?? 'failed without an error message'
 }
 
 function onPath(program: string): boolean {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { assert } from 'chai'
 import { Redis } from 'ioredis'
 import { chooseAccount } from './account.ts'
-import { makePrivate } from './data-directory.ts'
+import { createPrivateDirectory } from './data-directory.ts'
 import { type RedisOptions, startRedis } from './redis.ts'
 
 async function ask<T>(url: string, work: (redis: Redis) => Promise<T>): Promise<T> {
@@ -25,8 +25,8 @@ describe('the embedded Redis', function () {
     const account = chooseAccount('/nonexistent')
     said = []
     root = mkdtempSync('/tmp/mailstead-redis, \'a "b?#%41-')
-    makePrivate(root, account)
-    makePrivate(join(root, 'sock'), account)
+    createPrivateDirectory(root, account)
+    createPrivateDirectory(join(root, 'sock'), account)
     const say = (line: string): void => void said.push(line)
     options = {
       dir: join(root, 'redis'),
@@ -34,7 +34,7 @@ describe('the embedded Redis', function () {
       account,
       logFile: join(root, 'log'),
       say,
-      removeAtDeath: root,
+      removeOnExit: root,
     }
     const server = await startRedis(options)
     await ask(server.url, (redis) => redis.mset('one', '1', 'two', '2'))
@@ -82,7 +82,7 @@ describe('the embedded Redis', function () {
     writeFileSync(file, 'garbage\r\n'.repeat(size))
     const server = await startRedis(options)
     assert.strictEqual(await ask(server.url, (redis) => redis.dbsize()), 0)
-    assert.match(said.join('\n'), /set aside in .*redis\.unreadable-\d+, and the queue is rebuilt from PostgreSQL/)
+    assert.match(said.join('\n'), /moved to .*redis\.unreadable-\d+, and the queue is rebuilt from PostgreSQL/)
     assert.strictEqual(globSync('redis.unreadable-*', { cwd: root }).length, 1)
     await server.stop()
   })

@@ -1,71 +1,70 @@
 /**
- * One Redis of our own on a private unix socket (no TCP), with an append-only
- * file that is synced every second. What it holds can be rebuilt from
- * PostgreSQL, so a file that Redis itself cannot read any more is moved aside
- * and the start goes on empty. A server left over by a killed supervisor is
- * stopped first. Failures are Trouble with the last lines of the log.
+ * The embedded Redis, on a private unix socket (no TCP), with an append-only file that is synced every second. Its
+ * content can be rebuilt from PostgreSQL: if Redis cannot read the file, the folder is renamed and Redis starts empty.
+ * A server that a killed supervisor left behind is stopped first. A failure is a UserError with the last lines of the
+ * log.
  */
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import type { Account } from './account.ts'
-import { makePrivate } from './data-directory.ts'
-import { leash } from './child-reaper.ts'
+import type { SystemAccount } from './account.ts'
+import { createPrivateDirectory } from './data-directory.ts'
+import { attachReaper } from './child-reaper.ts'
 import { lastLines } from './log-file.ts'
-import { awaitReady, launch, type Running, sweep } from './processes.ts'
+import { awaitReady, launch, type RunningProcess, stopProcessesIn } from './processes.ts'
 import { findRedis } from './redis-binaries.ts'
-import { type Say, Trouble } from './user-error.ts'
+import { type PrintLine, UserError } from './user-error.ts'
 
 export interface RedisOptions {
-  /** Its data folder: real path, its parent can be entered by the account. */
+  /** The data folder: a path without links, whose parent the account can enter. */
   readonly dir: string
-  /** Private folder for the socket; its path is at most 85 bytes. */
+  /** Private folder for the socket, with a path of at most 85 bytes. */
   readonly sockets: string
-  readonly account: Account | null
+  readonly account: SystemAccount | null
   readonly logFile: string
-  readonly say: Say
-  /** For tests that throw the data away: removed when this process dies. */
-  readonly removeAtDeath?: string
-  /** Ends the wait for a start. */
+  readonly say: PrintLine
+  /** In tests: this folder is removed when this process dies. */
+  readonly removeOnExit?: string
+  /** Aborts the start. */
   readonly signal?: AbortSignal
 }
 
-/** A running Redis: `url` is `unix:///path/redis.sock`. */
-export interface Redis extends Running {
+/** A running Redis. `url` is `unix:///path/redis.sock`. */
+export interface RedisServer extends RunningProcess {
   readonly url: string
 }
 
 const STOP_GRACE_MS = 10_000
-/** Reading back a large append-only file takes its time; a start that is refused ends at once. */
+/** Loading a large append-only file takes time. A server that refuses to start exits immediately. */
 const READY_MS = 120_000
 
-/** Starts the server and waits until it answers. Throws Trouble when it does not. */
-export async function startRedis(options: RedisOptions): Promise<Redis> {
+/** Starts the server and waits until it is ready. @throws UserError if it does not start. */
+export async function startRedis(options: RedisOptions): Promise<RedisServer> {
   const { dir, account, say, signal } = options
-  makePrivate(dir, account)
-  await sweep(dir, 'SIGTERM', STOP_GRACE_MS)
-  const first = await attempt(options)
+  createPrivateDirectory(dir, account)
+  await stopProcessesIn(dir, 'SIGTERM', STOP_GRACE_MS)
+  const first = await tryStart(options)
   if (typeof first !== 'string') return first
-  if (signal?.aborted === true || !existsSync(join(dir, 'appendonlydir'))) throw new Trouble(first)
-  const aside = `${dir}.unreadable-${Date.now()}`
-  renameSync(dir, aside)
-  makePrivate(dir, account)
-  say(`Redis could not read its data; they are set aside in ${aside}, and the queue is rebuilt from PostgreSQL.`)
-  const second = await attempt(options)
-  if (typeof second === 'string') throw new Trouble(second)
+  if (signal?.aborted === true || !existsSync(join(dir, 'appendonlydir'))) throw new UserError(first)
+  const movedTo = `${dir}.unreadable-${Date.now()}`
+  renameSync(dir, movedTo)
+  createPrivateDirectory(dir, account)
+  say(`Redis could not read its data. They are moved to ${movedTo}, and the queue is rebuilt from PostgreSQL.`)
+  const second = await tryStart(options)
+  if (typeof second === 'string') throw new UserError(second)
   return second
 }
 
-/** The running server, or why it did not start. */
-async function attempt({
+/** Returns the running server, or why it did not start. */
+async function tryStart({
   dir,
   sockets,
   account,
   logFile,
   say,
-  removeAtDeath,
+  removeOnExit: removeAtDeath,
   signal,
-}: RedisOptions): Promise<Redis | string> {
+}: RedisOptions): Promise<RedisServer | string> {
   const { file, libraries } = findRedis(account, say)
   const socket = join(sockets, 'redis.sock')
   rmSync(socket, { force: true })
@@ -79,15 +78,15 @@ async function attempt({
     stopSignals: ['SIGTERM'],
     graceMs: STOP_GRACE_MS,
   })
-  const tie = leash(server.pid, 'TERM', removeAtDeath)
-  void server.exited.then(tie.release)
-  const state = await awaitReady(server, () => answers(socket), { ms: READY_MS, signal })
+  const reaper = attachReaper(server.pid, 'TERM', removeAtDeath)
+  void server.exited.then(reaper.release)
+  const state = await awaitReady(server, () => isResponding(socket), { ms: READY_MS, signal })
   if (state === 'ready') return { ...server, url: `unix://${socket.split('/').map(encodeURIComponent).join('/')}` }
   await server.stop()
-  return `Redis did not start: ${state}. The end of ${logFile}:\n${lastLines(logFile, 8)}`
+  return `Redis did not start: ${state}. Last lines of ${logFile}:\n${lastLines(logFile, 8)}`
 }
 
-/** One row per setting. */
+/** The command line, with one entry per setting. */
 function argumentsFor(dir: string, socket: string): string[] {
   const settings: Readonly<Record<string, string>> = {
     port: '0',
@@ -106,16 +105,16 @@ function argumentsFor(dir: string, socket: string): string[] {
   return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
 }
 
-/** PING over the socket: true on PONG, false while it loads or does not listen. */
-async function answers(socket: string): Promise<boolean> {
+/** Sends PING: true on PONG, false while Redis loads its data or does not listen. */
+async function isResponding(socket: string): Promise<boolean> {
   if (!existsSync(socket)) return false
   const { promise, resolve } = Promise.withResolvers<boolean>()
-  const link = connect(socket, () => link.write('PING\r\n'))
-  link.setTimeout(1000, () => resolve(false))
-  link.once('data', (reply) => resolve(reply.toString().startsWith('+PONG')))
-  link.once('error', () => resolve(false))
-  link.once('close', () => resolve(false))
+  const socketConnection = connect(socket, () => socketConnection.write('PING\r\n'))
+  socketConnection.setTimeout(1000, () => resolve(false))
+  socketConnection.once('data', (reply) => resolve(reply.toString().startsWith('+PONG')))
+  socketConnection.once('error', () => resolve(false))
+  socketConnection.once('close', () => resolve(false))
   const isUp = await promise
-  link.destroy()
+  socketConnection.destroy()
   return isUp
 }

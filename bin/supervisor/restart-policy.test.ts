@@ -1,9 +1,9 @@
 import { assert } from 'chai'
-import { keep } from './restart-policy.ts'
-import type { Running } from './processes.ts'
+import { superviseProcess } from './restart-policy.ts'
+import type { RunningProcess } from './processes.ts'
 
 /** A process that ends when it is told to. */
-function fake(pid: number): Running & { end(reason: string): void } {
+function fake(pid: number): RunningProcess & { end(reason: string): void } {
   const { promise, resolve } = Promise.withResolvers<string>()
   const stop = async (): Promise<void> => resolve('was told to stop')
   return { pid, exited: promise, stop, kill: stop, end: resolve }
@@ -34,14 +34,14 @@ describe('a process that is kept', () => {
     const [one, two, three] = [fake(1), fake(2), fake(3)]
     const nexts = [two, three]
     const { say, until, lines } = listen()
-    const kept = keep('Redis', one, async () => nexts.shift() ?? fake(9), say)
+    const kept = superviseProcess('Redis', one, async () => nexts.shift() ?? fake(9), say)
     one.end('signal SIGKILL')
     await until(/running again/)
     assert.strictEqual(kept.current().pid, 2)
     lines.length = 0
     two.end('exit code 1')
     await until(/running again/)
-    assert.deepEqual(lines, ['Redis ended (exit code 1); starting it again in 200 ms', 'Redis is running again'])
+    assert.deepEqual(lines, ['Redis exited (exit code 1); restarting in 200 ms', 'Redis is running again'])
     await kept.stop()
     assert.strictEqual(await three.exited, 'was told to stop')
   })
@@ -50,7 +50,7 @@ describe('a process that is kept', () => {
     const one = fake(1)
     const { say, until, lines } = listen()
     let tries = 0
-    const kept = keep(
+    const kept = superviseProcess(
       'PostgreSQL',
       one,
       async () => {
@@ -62,7 +62,7 @@ describe('a process that is kept', () => {
     )
     one.end('exit code 2')
     await until(/running again/)
-    assert.ok(lines.includes('PostgreSQL ended (no space left); starting it again in 200 ms'), lines.join('\n'))
+    assert.ok(lines.includes('PostgreSQL exited (no space left); restarting in 200 ms'), lines.join('\n'))
     await kept.stop()
   })
 
@@ -71,7 +71,7 @@ describe('a process that is kept', () => {
     const { say, until } = listen()
     let told: AbortSignal | null = null
     const { promise: isStarting, resolve: starting } = Promise.withResolvers<void>()
-    const kept = keep(
+    const kept = superviseProcess(
       'api',
       one,
       async (signal) => {
@@ -86,7 +86,7 @@ describe('a process that is kept', () => {
       say,
     )
     one.end('exit code 1')
-    await until(/starting it again/)
+    await until(/restarting in/)
     await isStarting
     await kept.stop()
     assert.strictEqual((told as AbortSignal | null)?.aborted, true)

@@ -1,33 +1,38 @@
 /**
- * Keeps a process running: when it ends without being asked to, it is started again after a pause that doubles from 100 ms to 10 s and
- * starts over after a minute of health. Says why each time. A start that fails counts as an end.
+ * Restarts a process that exits unexpectedly. The pause before a restart doubles from 100 ms to 10 s, and starts over
+ * after the process has run for a minute. Each restart is printed with its reason. A failed start counts as an exit.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Running } from './processes.ts'
-import { reasonOf, type Say } from './user-error.ts'
+import type { RunningProcess } from './processes.ts'
+import { reasonOf, type PrintLine } from './user-error.ts'
 
 const FIRST_PAUSE_MS = 100
-const LONGEST_PAUSE_MS = 10_000
+const MAX_PAUSE_MS = 10_000
 const HEALTHY_MS = 60_000
 
-export interface Kept {
-  /** The process that runs now, or ran last. */
-  readonly current: () => Running
-  /** Stops it for good; resolves when it is gone, also while it is being started again. */
+export interface SupervisedProcess {
+  /** The current process, or the last one. */
+  readonly current: () => RunningProcess
+  /** Stops the process without a restart, also during a restart; resolves when it has exited. */
   readonly stop: () => Promise<void>
 }
 
-/** Watches `first`, and whatever `again` starts after it. The signal tells a start that it is not wanted any more. */
-export function keep(name: string, first: Running, again: (signal: AbortSignal) => Promise<Running>, say: Say): Kept {
+/** Supervises `first` and each process that `restart` returns. The signal aborts a restart. */
+export function superviseProcess(
+  name: string,
+  first: RunningProcess,
+  restart: (signal: AbortSignal) => Promise<RunningProcess>,
+  say: PrintLine,
+): SupervisedProcess {
   const stopping = new AbortController()
   let current = first
   let pause = FIRST_PAUSE_MS
 
   const pauseAndStart = async (reason: string): Promise<void> => {
-    say(`${name} ended (${reason}); starting it again in ${pause} ms`)
+    say(`${name} exited (${reason}); restarting in ${pause} ms`)
     await sleep(pause, undefined, { signal: stopping.signal })
-    pause = Math.min(pause * 2, LONGEST_PAUSE_MS)
-    current = await again(stopping.signal)
+    pause = Math.min(pause * 2, MAX_PAUSE_MS)
+    current = await restart(stopping.signal)
     say(`${name} is running again`)
   }
   const watch = async (): Promise<void> => {
@@ -50,7 +55,7 @@ export function keep(name: string, first: Running, again: (signal: AbortSignal) 
       stopping.abort()
       await current.stop()
       await watching
-      // It may have been in the middle of a start.
+      // a restart may have finished meanwhile
       await current.stop()
     },
   }

@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { assert } from 'chai'
 import { loadConfig } from '#config/load.ts'
-import { sandboxPorts } from './sandbox-ports.ts'
+import { chooseSandboxPorts } from './sandbox-ports.ts'
 
 describe('sandbox ports', () => {
   async function portsFor(dns: number, smtp: number): Promise<[dns: number, smtp: number]> {
-    const env = await sandboxPorts(loadConfig({ SANDBOX_DNS_PORT: String(dns), SANDBOX_SMTP_PORT: String(smtp) }))
+    const env = await chooseSandboxPorts(loadConfig({ SANDBOX_DNS_PORT: String(dns), SANDBOX_SMTP_PORT: String(smtp) }))
     return [Number(env['SANDBOX_DNS_PORT']), Number(env['SANDBOX_SMTP_PORT'])]
   }
 
@@ -32,7 +32,7 @@ describe('sandbox ports', () => {
   })
 
   it('are told outside of sandbox mode too, for captured mail', async () => {
-    assert.deepEqual(Object.keys(await sandboxPorts(loadConfig({ HOSTNAME: 'mail.example.com' }))), [
+    assert.deepEqual(Object.keys(await chooseSandboxPorts(loadConfig({ HOSTNAME: 'mail.example.com' }))), [
       'SANDBOX_DNS_PORT',
       'SANDBOX_SMTP_PORT',
     ])

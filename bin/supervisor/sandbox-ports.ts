@@ -1,6 +1,7 @@
 /**
- * Where the built-in receiver and DNS server of this start listen: the ports of the settings, or free ones where another program (another Mailstead) has them.
- * Nobody outside talks to them, so any port will do, but all roles have to agree: they are told by their environment.
+ * Chooses the ports of the sandbox's receiver and DNS server: those of the settings, or other free ports if a program
+ * (another Mailstead) uses them. Only Mailstead connects to them, so any port works, but all roles must use the same
+ * ones; they get them in their environment.
  */
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
@@ -10,23 +11,25 @@ import type { Config } from '#config/load.ts'
 
 const HOST = '127.0.0.1'
 
-/** Environment for the roles. */
-export async function sandboxPorts(
+/** The environment variables for the roles. */
+export async function chooseSandboxPorts(
   config: Pick<Config, 'sandboxDnsPort' | 'sandboxSmtpPort'>,
 ): Promise<NodeJS.ProcessEnv> {
-  const taken: number[] = []
-  for (const [wanted, isFree] of [
+  const chosen: number[] = []
+  for (const [preferred, isFree] of [
     [config.sandboxDnsPort, isFreeForDns],
     [config.sandboxSmtpPort, isFreeForTcp],
   ] as const) {
-    taken.push(await firstFree(wanted, (port) => (taken.includes(port) ? Promise.resolve(false) : isFree(port))))
+    chosen.push(
+      await findFreePort(preferred, (port) => (chosen.includes(port) ? Promise.resolve(false) : isFree(port))),
+    )
   }
-  return { SANDBOX_DNS_PORT: String(taken[0]), SANDBOX_SMTP_PORT: String(taken[1]) }
+  return { SANDBOX_DNS_PORT: String(chosen[0]), SANDBOX_SMTP_PORT: String(chosen[1]) }
 }
 
-/** The port, or one that the system gives. */
-async function firstFree(wanted: number, isFree: (port: number) => Promise<boolean>): Promise<number> {
-  for (let port = wanted; ; port = await anyPort()) {
+/** The preferred port, or a free one from the system. */
+async function findFreePort(preferred: number, isFree: (port: number) => Promise<boolean>): Promise<number> {
+  for (let port = preferred; ; port = await anyPort()) {
     if (port !== 0 && (await isFree(port))) return port
   }
 }

@@ -1,24 +1,25 @@
 /**
- * PostgreSQL and Redis as the configuration has them: each either given by its URL, or embedded under DATA_DIR, started, watched and
- * started again when it dies. While they run, `DATA_DIR/run/stores.json` tells the commands of the same machine where they are.
+ * PostgreSQL and Redis of this installation. Each is either external, with a URL in the settings, or embedded under
+ * DATA_DIR: then it is started, supervised and restarted if it dies. While they run, `DATA_DIR/run/stores.json` has
+ * their URLs for commands on the same machine.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '#config/load.ts'
-import { closeHome, type Home, openHome } from './data-directory.ts'
-import { keep, type Kept } from './restart-policy.ts'
+import { closeStoreDirectory, type StoreDirectory, openStoreDirectory } from './data-directory.ts'
+import { superviseProcess, type SupervisedProcess } from './restart-policy.ts'
 import { lockHolder } from './lock.ts'
 import { startPostgres } from './postgres.ts'
 import { isAlive } from './process-id.ts'
 import { startRedis } from './redis.ts'
-import { type Say, Trouble } from './user-error.ts'
+import { type PrintLine, UserError } from './user-error.ts'
 
 export interface StoreUrls {
   readonly databaseUrl: string
   readonly redisUrl: string
 }
 
-export interface Stores extends StoreUrls {
+export interface RunningStores extends StoreUrls {
   stop(): Promise<void>
 }
 
@@ -27,21 +28,22 @@ export function lockFile(dataDir: string): string {
   return join(dataDir, 'run/lock')
 }
 
-/** Starts what is not given. Throws Trouble (with nothing left running) when that fails or `signal` says stop. */
-export async function openStores(config: Config, say: Say, signal: AbortSignal): Promise<Stores> {
+/** Starts the embedded stores. @throws UserError if that fails or is aborted; then nothing is left running. */
+export async function openStores(config: Config, say: PrintLine, signal: AbortSignal): Promise<RunningStores> {
   const logDir = join(config.dataDir, 'log')
   mkdirSync(logDir, { recursive: true })
-  const home = config.databaseUrl === null || config.redisUrl === null ? openHome(config.dataDir, say) : null
-  const kept: Kept[] = []
+  const directory =
+    config.databaseUrl === null || config.redisUrl === null ? openStoreDirectory(config.dataDir, say) : null
+  const supervised: SupervisedProcess[] = []
   const stop = async (): Promise<void> => {
     rmSync(urlFile(config.dataDir), { force: true })
-    await Promise.all(kept.map((one) => one.stop()))
-    if (home !== null) closeHome(home)
+    await Promise.all(supervised.map((one) => one.stop()))
+    if (directory !== null) closeStoreDirectory(directory)
   }
-  const embed = { home, logDir, say, signal, kept }
+  const options = { directory, logDir, say, signal, supervised }
   const [database, redis] = await Promise.allSettled([
-    config.databaseUrl ?? embedPostgres(embed),
-    config.redisUrl ?? embedRedis(embed),
+    config.databaseUrl ?? embedPostgres(options),
+    config.redisUrl ?? embedRedis(options),
   ])
   if (database.status === 'fulfilled' && redis.status === 'fulfilled') {
     const urls = { databaseUrl: database.value, redisUrl: redis.value }
@@ -56,13 +58,16 @@ export async function openStores(config: Config, say: Say, signal: AbortSignal):
       : new Error('unreachable')
 }
 
-/** The configuration with both URLs: those given, else those of the running `start` of this data folder. Throws Trouble when none runs. */
+/**
+ * The configuration with both URLs: from the settings, else from the running `start` with this data folder.
+ * @throws UserError if none runs.
+ */
 export function attachStores(config: Config): Config & StoreUrls {
   const { databaseUrl, redisUrl } = config
   if (databaseUrl !== null && redisUrl !== null) return { ...config, databaseUrl, redisUrl }
   const running = readUrls(config.dataDir)
   if (running === null) {
-    throw new Trouble(
+    throw new UserError(
       `Mailstead is not running with the data in ${config.dataDir}. ` +
         'Start it (npm start), or set DATABASE_URL and REDIS_URL.',
     )
@@ -70,38 +75,40 @@ export function attachStores(config: Config): Config & StoreUrls {
   return { ...config, databaseUrl: databaseUrl ?? running.databaseUrl, redisUrl: redisUrl ?? running.redisUrl }
 }
 
-interface Embedding {
-  readonly home: Home | null
+interface EmbedOptions {
+  readonly directory: StoreDirectory | null
   readonly logDir: string
-  readonly say: Say
+  readonly say: PrintLine
   readonly signal: AbortSignal
-  readonly kept: Kept[]
+  readonly supervised: SupervisedProcess[]
 }
 
-async function embedPostgres({ home, logDir, say, signal, kept }: Embedding): Promise<string> {
-  if (home === null) throw new Error('no home for PostgreSQL')
+async function embedPostgres({ directory, logDir, say, signal, supervised }: EmbedOptions): Promise<string> {
+  if (directory === null) throw new Error('no data directory for PostgreSQL')
   const options = {
-    dir: join(home.dir, 'postgres'),
-    sockets: home.sockets,
-    account: home.account,
+    dir: join(directory.dir, 'postgres'),
+    sockets: directory.sockets,
+    account: directory.account,
     logFile: join(logDir, 'postgres.log'),
   }
   const first = await startPostgres({ ...options, signal })
-  kept.push(keep('PostgreSQL', first, (stopping) => startPostgres({ ...options, signal: stopping }), say))
+  supervised.push(
+    superviseProcess('PostgreSQL', first, (stopping) => startPostgres({ ...options, signal: stopping }), say),
+  )
   return first.url
 }
 
-async function embedRedis({ home, logDir, say, signal, kept }: Embedding): Promise<string> {
-  if (home === null) throw new Error('no home for Redis')
+async function embedRedis({ directory, logDir, say, signal, supervised }: EmbedOptions): Promise<string> {
+  if (directory === null) throw new Error('no data directory for Redis')
   const options = {
-    dir: join(home.dir, 'redis'),
-    sockets: home.sockets,
-    account: home.account,
+    dir: join(directory.dir, 'redis'),
+    sockets: directory.sockets,
+    account: directory.account,
     logFile: join(logDir, 'redis.log'),
     say,
   }
   const first = await startRedis({ ...options, signal })
-  kept.push(keep('Redis', first, (stopping) => startRedis({ ...options, signal: stopping }), say))
+  supervised.push(superviseProcess('Redis', first, (stopping) => startRedis({ ...options, signal: stopping }), say))
   return first.url
 }
 

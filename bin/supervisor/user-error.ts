@@ -1,16 +1,15 @@
 /**
- * A failure that the person at the terminal can act on: its message says what
- * happened and what to do. Commands print it as it is, without a stack, and
- * exit 1. Everything else that is thrown is a bug and keeps its stack.
+ * An error that the operator can fix. Its message says what happened and what to do. Commands print it without a stack
+ * and exit with 1. Any other error is a bug and is printed with its stack.
  */
-export class Trouble extends Error {
-  override readonly name = 'Trouble'
+export class UserError extends Error {
+  override readonly name = 'UserError'
 }
 
-/** Why something failed, in a line. */
+/** The message of any thrown value. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message || String(error) : String(error)
 }
 
-/** Where progress is told: one line, without the newline. */
-export type Say = (line: string) => void
+/** Prints one line of progress, given without its newline. */
+export type PrintLine = (line: string) => void

@@ -1,25 +1,26 @@
 /**
- * What of a child's log a person at the terminal sees: warnings and errors, in a plain line each, and whatever is no JSON (the last words
- * of a crash), without what steers a terminal, at most ten lines in ten seconds per child, then a count and the name of the log. Everything else is only in the log file.
+ * Prints the warnings and errors of a child's log at the terminal, one line each, and lines that are not JSON (the
+ * output of a crash), without control characters. Of each child at most ten lines in ten seconds are printed, then
+ * their number and the name of the log file. Everything else is in the log file only.
  */
 import { lineText } from '#bin/terminal/terminal-text.ts'
-import type { Say } from './user-error.ts'
+import type { PrintLine } from './user-error.ts'
 
-const MOST = 10
+const MAX_LINES = 10
 const WINDOW_MS = 10_000
-/** pino's numbers: 40 warn, 50 error, 60 fatal. */
+/** The levels of pino. */
 const LEVELS: ReadonlyMap<unknown, string> = new Map([
   [40, 'warning'],
   [50, 'error'],
   [60, 'fatal'],
 ])
-const MAY_MATTER = /"level":[456]0|^[^{]/m
+const RELEVANT_LINE = /"level":[456]0|^[^{]/m
 
-/** Takes a piece of the child's log, cut anywhere. `now` is the clock in ms. */
+/** Returns a function that accepts chunks of the log, split anywhere. `now` is the clock in ms. */
 export function showWarnings(
   name: string,
   logFile: string,
-  say: Say,
+  printLine: PrintLine,
   now: () => number = Date.now,
 ): (chunk: Buffer) => void {
   let rest = ''
@@ -27,28 +28,28 @@ export function showWarnings(
   let shown = 0
   const show = (line: string): void => {
     if (now() - windowStart > WINDOW_MS) {
-      if (shown > MOST) say(`${name}: ${shown - MOST} more, see ${logFile}`)
+      if (shown > MAX_LINES) printLine(`${name}: ${shown - MAX_LINES} more, see ${logFile}`)
       windowStart = now()
       shown = 0
     }
     shown += 1
-    if (shown <= MOST) say(`${name}: ${lineText(line)}`)
-    if (shown === MOST) say(`${name}: further messages are in ${logFile}`)
+    if (shown <= MAX_LINES) printLine(`${name}: ${lineText(line)}`)
+    if (shown === MAX_LINES) printLine(`${name}: further messages are in ${logFile}`)
   }
   return (chunk) => {
     const text = rest + chunk.toString()
     const end = text.lastIndexOf('\n') + 1
     rest = text.slice(end)
-    if (!MAY_MATTER.test(text)) return
+    if (!RELEVANT_LINE.test(text)) return
     for (const line of text.slice(0, end).split('\n')) {
-      const told = MAY_MATTER.test(line) ? tell(line) : null
-      if (told !== null) show(told)
+      const formatted = RELEVANT_LINE.test(line) ? formatLine(line) : null
+      if (formatted !== null) show(formatted)
     }
   }
 }
 
-/** `warning: Redis is away (connect ENOENT)`; null for what is no warning. */
-function tell(line: string): string | null {
+/** Formats an entry as `warning: Redis is away (connect ENOENT)`; null if it is below a warning. */
+function formatLine(line: string): string | null {
   if (!line.startsWith('{')) return line
   const entry = parse(line)
   const level = LEVELS.get(entry['level'])

@@ -1,11 +1,11 @@
-/** Text for a terminal: single lines and tables of what strangers may have written. Pure. */
+/** Formats untrusted text as lines and tables for a terminal. Pure. */
 
-/** One line of what strangers may have written: what could steer a terminal, break the line or turn the direction of writing shows as "?". */
+/** Replaces control characters, line breaks and bidirectional controls by "?". */
 export function lineText(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, '?')
 }
 
-/** Columns under their heads; the last may be as long as it likes. Each row is one line, whatever stands in it. */
+/** A table with a head. The last column is not padded. Each row is exactly one line. */
 export function tableText(heads: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [heads, ...rows].map((row) => row.map(lineText))
   const widths = heads.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)))

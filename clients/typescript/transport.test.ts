@@ -152,6 +152,6 @@ describe('the TypeScript client', () => {
   it('makes an error of what a proxy answers', async () => {
     const { client } = play([[502, '<html>Bad Gateway</html>']])
     const { status, code, message } = await errorOf(client.verifyKey())
-    assert.deepEqual([status, code, message], [502, 'UNKNOWN', 'The server answered 502.'])
+    assert.deepEqual([status, code, message], [502, 'UNKNOWN', 'The server returned status 502.'])
   })
 })

@@ -1,49 +1,50 @@
 /**
- * The part of the client that is written by hand; `generate.ts` puts it in front of the methods in `mailstead.ts`. One request: its
- * address, its body, its answer or a MailsteadError. It needs `fetch` and nothing else: Node 20 and newer, or a browser.
+ * The hand-written part of the client, which `generate.ts` copies to the top of `mailstead.ts`. It sends one request
+ * and returns the response or throws a MailsteadError. It needs only `fetch`: Node 20 or newer, or a browser.
  *
- * 429 and 503 are tried again after their Retry-After, where that cannot do anything twice: reading, deleting, changing, and whatever has
- * an Idempotency-Key. A send gets a key of its own when none is given. A wait that is longer than the bound is told by the error.
+ * After 429 and 503 it waits for Retry-After and retries, if repeating the request is safe: GET, DELETE, PUT, PATCH,
+ * and requests with an Idempotency-Key. A send without a key gets a random one. If Retry-After is longer than
+ * `maxRetrySeconds`, the error is thrown immediately.
  */
 import type { ErrorBody } from './mailstead.ts'
 
 export interface MailsteadOptions {
-  /** Where the service is, such as `https://mail.example.com`. */
+  /** The URL of the service, such as `https://mail.example.com`. */
   readonly baseUrl: string
   readonly apiKey: string
-  /** Further tries after the first; 2 when not given. */
+  /** Retries after the first attempt; 2 by default. */
   readonly retries?: number
-  /** The longest Retry-After that is waited for; 30 when not given. */
+  /** The longest Retry-After to wait for, in seconds; 30 by default. */
   readonly maxRetrySeconds?: number
   readonly fetch?: typeof fetch
 }
 
 export interface CallOptions {
-  /** For sends: the same key with the same message is sent once, whatever happens on the way. */
+  /** For sends: repeating a message with the same key sends it only once. */
   readonly idempotencyKey?: string
   readonly signal?: AbortSignal
 }
 
-/** One field that is wrong: where (`to.1.email`) and why. */
+/** An invalid field: its path (such as `to.1.email`) and what is wrong. */
 export interface Detail {
   readonly path: string
   readonly message: string
 }
 
-/** Everything but a success. */
+/** Thrown for every response that is not a success. */
 export class MailsteadError extends Error {
   readonly status: number
-  /** Such as VALIDATION_ERROR; UNKNOWN when the answer was not Mailstead's. */
+  /** Such as VALIDATION_ERROR; UNKNOWN if the response did not come from Mailstead. */
   readonly code: ErrorCode
   readonly details: readonly Detail[]
-  /** Seconds; null when trying again is of no use. */
+  /** Seconds; null if a retry does not help. */
   readonly retryAfter: number | null
-  /** Quote it when you report a fault. */
+  /** Quote it when you report a problem. */
   readonly requestId: string | null
 
   constructor(response: Response, answer: unknown) {
     const { error, message, details } = isObject(answer) ? answer : {}
-    super(typeof message === 'string' ? message : `The server answered ${response.status}.`)
+    super(typeof message === 'string' ? message : `The server returned status ${response.status}.`)
     this.name = 'MailsteadError'
     this.status = response.status
     this.code = typeof error === 'string' ? (error as ErrorCode) : 'UNKNOWN'
@@ -63,13 +64,13 @@ interface Input {
 
 interface Operation {
   readonly method: string
-  /** With `{name}` where a parameter stands. */
+  /** With `{name}` for each parameter. */
   readonly path: string
-  /** It reads the Idempotency-Key. */
+  /** The endpoint accepts an Idempotency-Key. */
   readonly isIdempotent?: true
 }
 
-const UNWANTED_TWICE = 'POST'
+const NOT_IDEMPOTENT = 'POST'
 
 export class Transport {
   readonly #options: MailsteadOptions
@@ -78,10 +79,10 @@ export class Transport {
     this.#options = options
   }
 
-  /** @throws MailsteadError, and what `fetch` throws when the server cannot be reached. */
+  /** @throws MailsteadError, or the error of `fetch` if the server is unreachable. */
   async call<T>(operation: Operation, input: Input, options: CallOptions = {}): Promise<T> {
     const key = operation.isIdempotent === true ? (options.idempotencyKey ?? crypto.randomUUID()) : undefined
-    const isSafe = operation.method !== UNWANTED_TWICE || key !== undefined
+    const isSafe = operation.method !== NOT_IDEMPOTENT || key !== undefined
     const { retries = 2, maxRetrySeconds = 30 } = this.#options
     for (let tries = 0; ; tries++) {
       const response = await this.#send(operation, input, key, options.signal)
@@ -124,7 +125,7 @@ function addressOf(baseUrl: string, path: string, { params = {}, query = {} }: I
   return `${baseUrl.replace(/\/+$/, '')}${filled}${search.size === 0 ? '' : `?${search.toString()}`}`
 }
 
-/** JSON parsed, anything else as text, nothing as undefined. */
+/** Parses JSON, returns other types as text, and undefined for an empty body. */
 async function read(response: Response): Promise<unknown> {
   const text = await response.text()
   if (text === '') return undefined

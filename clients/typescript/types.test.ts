@@ -1,5 +1,5 @@
 import { assert } from 'chai'
-import { typeOf, type Schema } from './types.ts'
+import { formatSchema, type Schema } from './types.ts'
 
 const rows: readonly (readonly [Schema, string])[] = [
   [{}, 'unknown'],
@@ -40,5 +40,5 @@ const rows: readonly (readonly [Schema, string])[] = [
 ]
 
 describe('TypeScript types of schemas', () => {
-  for (const [schema, type] of rows) it(JSON.stringify(schema), () => assert.strictEqual(typeOf(schema), type))
+  for (const [schema, type] of rows) it(JSON.stringify(schema), () => assert.strictEqual(formatSchema(schema), type))
 })

@@ -1,46 +1,46 @@
 /**
- * One kept-alive HTTP/1.1 connection with one request at a time, on a plain
- * socket: node:http's client costs several times what a send costs the server
- * that is measured. It understands what a JSON API answers (Content-Length or
- * chunked) and no more. A lost connection rejects the request under way.
+ * A keep-alive HTTP/1.1 connection with one request at a time, on a plain
+ * socket: the client of node:http costs several times as much CPU as a send
+ * costs the measured server. It reads responses with Content-Length or chunked
+ * encoding only. A lost connection rejects the pending request.
  */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 
-export interface Answer {
+export interface HttpResponse {
   readonly status: number
   readonly text: string
 }
 
-export interface HttpLine {
-  request(bytes: Buffer): Promise<Answer>
+export interface HttpConnection {
+  request(bytes: Buffer): Promise<HttpResponse>
   close(): void
 }
 
 /** A server on loopback. */
-export interface Target {
+export interface HttpTarget {
   readonly port: number
   readonly key: string
 }
 
-export async function openLine(port: number): Promise<HttpLine> {
+export async function openConnection(port: number): Promise<HttpConnection> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })
   await once(socket, 'connect')
   let pending = ''
-  let waiting: { resolve(answer: Answer): void; reject(error: Error): void } | null = null
-  let lost: Error | null = null
+  let waiting: { resolve(response: HttpResponse): void; reject(error: Error): void } | null = null
+  let failure: Error | null = null
   const fail = (error: Error): void => {
-    lost ??= error
-    waiting?.reject(lost)
+    failure ??= error
+    waiting?.reject(failure)
     waiting = null
   }
   socket.setEncoding('latin1')
   socket.on('data', (chunk: string) => {
     pending += chunk
-    const answer = parseAnswer(pending)
-    if (answer === null) return
+    const response = parseResponse(pending)
+    if (response === null) return
     pending = ''
-    waiting?.resolve(answer)
+    waiting?.resolve(response)
     waiting = null
   })
   socket.on('error', fail)
@@ -48,7 +48,7 @@ export async function openLine(port: number): Promise<HttpLine> {
   return {
     request: (bytes) =>
       new Promise((resolve, reject) => {
-        if (lost !== null) return reject(lost)
+        if (failure !== null) return reject(failure)
         waiting = { resolve, reject }
         socket.write(bytes)
       }),
@@ -56,8 +56,8 @@ export async function openLine(port: number): Promise<HttpLine> {
   }
 }
 
-/** The head of a send, and the whole request with its JSON. */
-export function sendRequest(target: Target, path: string, json: string): string {
+/** A whole POST request with a JSON body. */
+export function sendRequest(target: HttpTarget, path: string, json: string): string {
   return [
     `POST ${path} HTTP/1.1`,
     `Host: 127.0.0.1:${target.port}`,
@@ -69,14 +69,14 @@ export function sendRequest(target: Target, path: string, json: string): string 
   ].join('\r\n')
 }
 
-export function getRequest(target: Target, path: string): string {
+export function getRequest(target: HttpTarget, path: string): string {
   return [`GET ${path} HTTP/1.1`, `Host: 127.0.0.1:${target.port}`, `Authorization: Bearer ${target.key}`, '', ''].join(
     '\r\n',
   )
 }
 
-/** The answer once it is whole; null before. */
-export function parseAnswer(text: string): Answer | null {
+/** The response; null while it is incomplete. */
+export function parseResponse(text: string): HttpResponse | null {
   const end = text.indexOf('\r\n\r\n')
   if (end < 0) return null
   const head = text.slice(0, end)

@@ -7,14 +7,14 @@
  */
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
-import { leash } from '#bin/supervisor/child-reaper.ts'
+import { attachReaper } from '#bin/supervisor/child-reaper.ts'
 import { lastLines } from '#bin/supervisor/log-file.ts'
 import { launch } from '#bin/supervisor/processes.ts'
-import { Trouble } from '#bin/supervisor/user-error.ts'
+import { UserError } from '#bin/supervisor/user-error.ts'
 import { pidsOf } from './cpu.ts'
 
 export interface Program {
-  /** What it is called in messages and its log file. */
+  /** The name in messages and of the log file. */
   readonly name: string
   readonly file: string
   readonly args: readonly string[]
@@ -23,58 +23,58 @@ export interface Program {
   readonly stopSignal?: 'TERM' | 'INT'
 }
 
-export interface Started {
+export interface StartedProcess {
   readonly pid: number
-  /** Resolves with the reason when it is gone; the log's last lines are in it. */
-  readonly gone: Promise<string>
+  /** Resolves when the process has ended, with the reason and the last lines of its log. */
+  readonly exited: Promise<string>
   stop(): Promise<void>
 }
 
-export interface Crew {
-  /** A scratch folder that every user can enter, on a real disk (fsync counts). */
+export interface ProcessManager {
+  /** A scratch folder that every user can enter, on a real disk, so that fsync has its real cost. */
   readonly dir: string
-  /** True when that folder is in memory: durable writes cost nothing then, and the figures are not comparable. */
+  /** True when the folder is in memory: durable writes then cost nothing, and results are not comparable. */
   readonly isInMemory: boolean
-  start(program: Program): Promise<Started>
-  /** Something else to be undone at the end. */
+  start(program: Program): Promise<StartedProcess>
+  /** Registers a function that runs at the end. */
   defer(undo: () => Promise<void>): void
   end(): Promise<void>
 }
 
 const STOP_GRACE_MS = 10_000
 const TMPFS_MAGIC = 0x01021994
-/** Not under /tmp, which is in memory on many machines. */
+/** Not under /tmp: on many machines that is in memory. */
 const SCRATCH = '/var/tmp/mailstead-bench-'
 
-export function createCrew(): Crew {
+export function createProcessManager(): ProcessManager {
   const dir = mkdtempSync(SCRATCH)
   chmodSync(dir, 0o755)
   mkdirSync(join(dir, 'log'))
-  const undos: (() => Promise<void>)[] = []
+  const cleanups: (() => Promise<void>)[] = []
   let ending: Promise<void> | null = null
-  const unwind = async (): Promise<void> => {
-    for (let undo = undos.pop(); undo !== undefined; undo = undos.pop()) {
-      await undo().catch((error: unknown) => process.stderr.write(`bench: while ending: ${String(error)}\n`))
+  const cleanUp = async (): Promise<void> => {
+    for (let cleanup = cleanups.pop(); cleanup !== undefined; cleanup = cleanups.pop()) {
+      await cleanup().catch((error: unknown) => process.stderr.write(`bench: while ending: ${String(error)}\n`))
     }
     rmSync(dir, { recursive: true, force: true })
   }
   return {
     dir,
     isInMemory: statfsSync(dir).type === TMPFS_MAGIC,
-    defer: (undo) => {
-      undos.push(undo)
+    defer: (cleanup) => {
+      cleanups.push(cleanup)
     },
-    end: () => (ending ??= unwind()),
+    end: () => (ending ??= cleanUp()),
     start: async (program) => {
-      if (ending !== null) throw new Trouble(`${program.name} is not started: the benchmark is ending`)
+      if (ending !== null) throw new UserError(`cannot start ${program.name}: the benchmark is ending`)
       const started = await startProgram(program, join(dir, 'log', `${program.name}.log`))
-      undos.push(() => started.stop())
+      cleanups.push(() => started.stop())
       return started
     },
   }
 }
 
-async function startProgram(program: Program, logFile: string): Promise<Started> {
+async function startProgram(program: Program, logFile: string): Promise<StartedProcess> {
   const signal = program.stopSignal ?? 'TERM'
   const running = await launch({
     file: program.file,
@@ -86,26 +86,26 @@ async function startProgram(program: Program, logFile: string): Promise<Started>
     stopSignals: [`SIG${signal}`],
     graceMs: STOP_GRACE_MS,
   })
-  const tie = leash(running.pid, signal)
+  const reaper = attachReaper(running.pid, signal)
   let stopping: Promise<void> | null = null
   const stop = async (): Promise<void> => {
     const tree = pidsOf(running.pid)
     await running.stop()
-    tie.release()
+    reaper.release()
     tree.forEach(kill)
   }
   return {
     pid: running.pid,
-    gone: running.exited.then((reason) => `${program.name} ended: ${reason}\n${lastLines(logFile, 15)}`),
+    exited: running.exited.then((reason) => `${program.name} ended: ${reason}\n${lastLines(logFile, 15)}`),
     stop: () => (stopping ??= stop()),
   }
 }
 
-/** Descendants that outlived their parent; those that did not are gone already. */
+/** Kills a descendant that outlived its parent. */
 function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // Gone: that is what was wanted.
+    // It has already ended.
   }
 }
