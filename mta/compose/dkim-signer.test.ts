@@ -35,8 +35,8 @@ const ours = async (composed: Composed): Promise<string> => bodyHashOf(await sig
 const theirs = (composed: Composed): string =>
   bodyHashOf(DKIMSign(assemble(composed, ''), { domainName: 'example.com', keySelector: 'rsa', privateKey }))
 
-async function assertSame(letter: Draft): Promise<void> {
-  const composed = await compose(letter)
+async function assertSame(message: Draft): Promise<void> {
+  const composed = await compose(message)
   const hash = await ours(composed)
   assert.match(hash, /^[\w+/]{43}=$/)
   assert.strictEqual(hash, theirs(composed))
@@ -44,7 +44,7 @@ async function assertSame(letter: Draft): Promise<void> {
 
 describe('body hash compared with dkim-signer', () => {
   const report = { filename: 'a.csv', contentType: 'text/csv', contentId: null, content: Buffer.from('a,b\r\n1,2\r\n') }
-  const plain: readonly [what: string, letter: Draft][] = [
+  const plain: readonly [what: string, draft: Draft][] = [
     ['a text of ours', draft],
     ['HTML of ours', { ...draft, text: null, html: '<p>Hello  Bob</p>\n' }],
     ['HTML and text', { ...draft, html: '<p>Hello</p>' }],
@@ -62,7 +62,7 @@ describe('body hash compared with dkim-signer', () => {
     ['a line of 998', raw(`${'x'.repeat(998)}\r\n`)],
     ['every printable character', raw(`${String.fromCharCode(...Array.from({ length: 95 }, (_, i) => 32 + i))}\r\n`)],
   ]
-  for (const [what, letter] of plain) it(`agrees: ${what}`, () => assertSame(letter))
+  for (const [what, message] of plain) it(`agrees: ${what}`, () => assertSame(message))
 
   it('agrees on any plain 7-bit body', () => {
     const printable = fc.integer({ min: 33, max: 126 }).map((code) => String.fromCharCode(code))

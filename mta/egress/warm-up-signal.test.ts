@@ -32,7 +32,7 @@ const ROWS: readonly [what: string, outcome: Outcome, verdict: ReturnType<typeof
   ['put off for the address', deferred('source'), 'throttled'],
   ['refused for the address', bounced('source', 'policy'), 'throttled'],
   ['refused at the greeting', { ...deferred('host', false), reason: 'greeting-refused' } as Outcome, 'throttled'],
-  ['nobody answered', deferred('host', false), null],
+  ['no server answered', deferred('host', false), null],
   ['no host has an address: our own words', bounced('destination', 'no-host'), null],
   ['poison', { kind: 'failed', reason: 'cannot-compose', detail: '' }, null],
 ]

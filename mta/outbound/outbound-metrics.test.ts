@@ -44,30 +44,30 @@ describe('outbound metrics', () => {
       null,
       10_700,
     )
-    const told = registry.snapshot()
+    const metrics = registry.snapshot()
     assert.deepEqual(
-      told.mailstead_attempts_total?.map(({ labels, value }) => [...labels, value]),
+      metrics.mailstead_attempts_total?.map(({ labels, value }) => [...labels, value]),
       [
         ['instant', 'delivered', 1],
         ['bulk', 'deferred', 1],
       ],
     )
-    const [delivery, ...others] = told.mailstead_delivery_seconds ?? []
+    const [delivery, ...others] = metrics.mailstead_delivery_seconds ?? []
     assert.deepEqual(
       [delivery?.labels, delivery?.value, delivery?.counts?.findIndex((n) => n === 1), others.length],
       [['instant'], 0.7, 3, 0],
     )
     const gauges = [
-      told.mailstead_outbound_sessions,
-      told.mailstead_outbound_held,
-      told.mailstead_outbound_sites,
-      told.mailstead_outbound_unsettled,
+      metrics.mailstead_outbound_sessions,
+      metrics.mailstead_outbound_held,
+      metrics.mailstead_outbound_sites,
+      metrics.mailstead_outbound_unsettled,
     ]
     assert.deepEqual(
       gauges.map((series) => series?.[0]?.value),
       [9, 6, 2, 7],
     )
-    const bySource = [told.mailstead_source_sessions, told.mailstead_source_attempts_total]
+    const bySource = [metrics.mailstead_source_sessions, metrics.mailstead_source_attempts_total]
     assert.deepEqual(
       bySource.map((series) => series?.map(({ labels, value }) => [...labels, value])),
       [

@@ -9,7 +9,7 @@ const found = (ttlSeconds: number | null): TimedDnsAnswer<string> => ({
 })
 const FAILED: TimedDnsAnswer<string> = { kind: 'failed', text: 'SERVFAIL' }
 
-/** For how many whole seconds an answer is kept, by trying. */
+/** For how many whole seconds an answer is seconds, by trying. */
 async function secondsKept(answers: readonly TimedDnsAnswer<string>[]): Promise<number[]> {
   let now = 0
   let asked = 0
@@ -18,14 +18,14 @@ async function secondsKept(answers: readonly TimedDnsAnswer<string>[]): Promise<
     fixedSeconds: 300,
     ask: () => Promise.resolve(answers[asked++] ?? FAILED),
   })
-  const kept: number[] = []
-  for (let since = 0; kept.length < answers.length; now += 1000) {
+  const seconds: number[] = []
+  for (let since = 0; seconds.length < answers.length; now += 1000) {
     const before = asked
     await look('a.example')
-    if (asked > before && before > 0) kept.push((now - since) / 1000)
+    if (asked > before && before > 0) seconds.push((now - since) / 1000)
     if (asked > before) since = now
   }
-  return kept
+  return seconds
 }
 
 describe('lookup cache', () => {

@@ -6,7 +6,7 @@ const SELF = 'mail.us.example'
 
 type Given = readonly (readonly [preference: number, exchange: string])[]
 
-function judge(given: Given, random: () => number = () => 0): MxSelection {
+function select(given: Given, random: () => number = () => 0): MxSelection {
   return selectMxHosts(
     given.map(([priority, exchange]) => ({ priority, exchange })),
     SELF,
@@ -134,17 +134,17 @@ const ENDS: readonly (readonly [rule: string, given: Given, expected: MxSelectio
 describe('MX hosts', () => {
   for (const [rule, given, expected] of HOSTS) {
     it(rule, () => {
-      const verdict = judge(given)
+      const verdict = select(given)
       assert.deepEqual(verdict.kind === 'hosts' ? verdict.hosts.map(({ name }) => name) : verdict.kind, expected)
     })
   }
 
   for (const [rule, given, expected] of ENDS) {
-    it(`${rule}: ${expected}`, () => assert.strictEqual(judge(given).kind, expected))
+    it(`${rule}: ${expected}`, () => assert.strictEqual(select(given).kind, expected))
   }
 
   it('gives the reason for each skipped name', () => {
-    const verdict = judge([
+    const verdict = select([
       [10, '192.0.2.1'],
       [20, 'localhost'],
       [30, '*'],
@@ -160,7 +160,7 @@ describe('MX hosts', () => {
   })
 
   it('tries at most the best 20 hosts, and uses all names for the site', () => {
-    const verdict = judge(Array.from({ length: 500 }, (_, i) => [500 - i, `mx${500 - i}.example`] as const))
+    const verdict = select(Array.from({ length: 500 }, (_, i) => [500 - i, `mx${500 - i}.example`] as const))
     assert.ok(verdict.kind === 'hosts')
     assert.deepEqual(
       verdict.hosts.map(({ preference }) => preference),
@@ -172,7 +172,7 @@ describe('MX hosts', () => {
   it('shuffles hosts of one preference, and never across preferences', () => {
     const firsts = new Set<string>()
     for (let i = 0; i < 200; i++) {
-      const verdict = judge(
+      const verdict = select(
         [
           [10, 'a.example'],
           [10, 'b.example'],

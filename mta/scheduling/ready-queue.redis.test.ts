@@ -25,15 +25,15 @@ describe('ready queue (Redis)', () => {
   it('removes due recipients, the earliest first, and returns when the next is due', async () => {
     await redis.zadd(dueKey('high'), 30, 'c', 10, 'a', 20, 'b', 500, 'later')
     assert.deepEqual(await queue.popDue('high', 100, 2), {
-      taken: [
+      due: [
         { member: 'a', dueMs: 10 },
         { member: 'b', dueMs: 20 },
       ],
       nextMs: 30,
     })
-    assert.deepEqual(await queue.popDue('high', 100, 2), { taken: [{ member: 'c', dueMs: 30 }], nextMs: 500 })
-    assert.deepEqual(await queue.popDue('high', 100, 2), { taken: [], nextMs: 500 })
-    assert.deepEqual(await queue.popDue('instant', 100, 2), { taken: [], nextMs: null })
+    assert.deepEqual(await queue.popDue('high', 100, 2), { due: [{ member: 'c', dueMs: 30 }], nextMs: 500 })
+    assert.deepEqual(await queue.popDue('high', 100, 2), { due: [], nextMs: 500 })
+    assert.deepEqual(await queue.popDue('instant', 100, 2), { due: [], nextMs: null })
   })
   it('claims strictly by tier within the limits for instant and all other mail', async () => {
     await queue.addReady(

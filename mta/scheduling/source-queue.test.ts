@@ -61,8 +61,8 @@ describe('source queue', () => {
     assert.strictEqual(others, 0)
   })
   it('holds no more than a slow receiver accepts in two seconds', () => {
-    const pace = throttleWith({ share: { instant: 2, others: 8 }, messageRate: { count: 60, perMs: 60_000 } })
-    assert.ok(new SourceQueue({ hasReadyInstant: true, isEmpty: false }, null, pace).claimLimit().others <= 3)
+    const throttle = throttleWith({ share: { instant: 2, others: 8 }, messageRate: { count: 60, perMs: 60_000 } })
+    assert.ok(new SourceQueue({ hasReadyInstant: true, isEmpty: false }, null, throttle).claimLimit().others <= 3)
   })
   it('permits more deliveries as others finish, and fewer when the site hangs', () => {
     const { queue } = queueWith({ instant: 2, others: 8 })
@@ -83,7 +83,7 @@ describe('source queue', () => {
     queue.started(tier)
     assert.deepEqual(queue.demand(), { instant: 1, others: 2 }, 'made ready, it still waits')
     queue.enteredSession(tier)
-    assert.deepEqual(queue.demand(), { instant: 0, others: 2 }, 'in a session it is the pace that counts it')
+    assert.deepEqual(queue.demand(), { instant: 0, others: 2 }, 'the throttle counts a delivery in a session')
   })
 })
 
@@ -123,8 +123,8 @@ describe('surplus of a source queue', () => {
     assert.deepEqual(queue.removeSurplus(0), [], 'what is left is not too much')
   })
   it("gets turns one after the other at the receiver's rate, within ten minutes", () => {
-    const pace = throttleWith({ share: { instant: 2, others: 8 }, messageRate: { count: 60, perMs: 60_000 } })
-    const queue = new SourceQueue({ hasReadyInstant: true, isEmpty: false }, 'a', pace)
+    const throttle = throttleWith({ share: { instant: 2, others: 8 }, messageRate: { count: 60, perMs: 60_000 } })
+    const queue = new SourceQueue({ hasReadyInstant: true, isEmpty: false }, 'a', throttle)
     const turns = (count: number): number[] => {
       for (let i = 0; i < count; i++) queue.push(mail('bulk'))
       return queue.removeSurplus(0).map(({ turnMs }) => turnMs)
