@@ -1,46 +1,46 @@
-/** Mailstead beside other servers: throughput, CPU and memory by process, acceptance, and what disturbed the runs. */
+/** Tables that compare Mailstead with the reference servers: throughput, CPU and memory by process, acceptance. */
 import type { Measurement } from '#bench/harness/contender.ts'
-import type { Compared } from '#bench/scenarios/compare.ts'
-import { PROCESSES, range, table } from './table.ts'
-import { ratios } from './targets.ts'
+import type { ServerComparison } from '#bench/scenarios/compare.ts'
+import { PROCESSES, formatRange, formatTable } from './table.ts'
+import { rateRatios } from './targets.ts'
 
-/** Others on the machine took more than this part of it: the figures are theirs too. */
-const FOREIGN_LIMIT = 0.05
+/** When other processes use a larger share of the CPU than this, the rates are not reliable. */
+const OTHER_CPU_LIMIT = 0.05
 
-export function throughput(compared: readonly Compared[]): string {
-  const others = ['Haraka', 'Postfix'].filter((name) => ratios(compared, name) !== null)
-  return table([
-    ['', 'delivered/s', 'CPU ms a message', 'others on it', ...others.map((name) => `times ${name}`)],
+export function throughputTable(compared: readonly ServerComparison[]): string {
+  const others = ['Haraka', 'Postfix'].filter((name) => rateRatios(compared, name) !== null)
+  return formatTable([
+    ['', 'delivered/s', 'CPU ms a message', 'other CPU', ...others.map((name) => `times ${name}`)],
     ...compared.map(({ name, describe: text, runs }) => [
       `${name} (${text})`,
-      range(
+      formatRange(
         runs.map(({ deliveredRate }) => deliveredRate),
         0,
       ),
       name === 'no server'
         ? ''
-        : range(
+        : formatRange(
             runs.map(({ cpuMs }) => cpuMs['server'] ?? 0),
             2,
           ),
-      `${range(
-        runs.map(({ foreignShare }) => foreignShare * 100),
+      `${formatRange(
+        runs.map(({ otherCpuShare }) => otherCpuShare * 100),
         0,
       )} %`,
-      ...others.map((other) => (name === 'Mailstead' ? range(ratios(compared, other) ?? [], 2) : '')),
+      ...others.map((other) => (name === 'Mailstead' ? formatRange(rateRatios(compared, other) ?? [], 2) : '')),
     ]),
   ])
 }
 
-/** CPU per 1,000 messages and peak memory of each process, medians. */
-export function processes(compared: readonly Compared[]): string {
-  return table([
+/** CPU per 1,000 messages (median) and peak memory of each process. */
+export function processTable(compared: readonly ServerComparison[]): string {
+  return formatTable([
     ['', 'process', 's CPU per 1,000', 'peak MB'],
     ...compared.flatMap(({ name, runs }) =>
       processNames(runs).map((process, index) => [
         index === 0 ? name : '',
         process,
-        range(
+        formatRange(
           runs.map(({ cpuMs }) => cpuMs[process] ?? 0),
           3,
         ),
@@ -54,26 +54,26 @@ export function processes(compared: readonly Compared[]): string {
 
 function processNames(runs: readonly Measurement[]): string[] {
   const names = Object.keys(runs[0]?.cpuMs ?? {}).filter((name) => name !== 'server')
-  const place = (name: string): number => (PROCESSES.includes(name) ? PROCESSES.indexOf(name) : PROCESSES.length)
-  return names.toSorted((a, b) => place(a) - place(b))
+  const rank = (name: string): number => (PROCESSES.includes(name) ? PROCESSES.indexOf(name) : PROCESSES.length)
+  return names.toSorted((a, b) => rank(a) - rank(b))
 }
 
-export function acceptance(compared: readonly Compared[]): string {
+export function acceptanceTable(compared: readonly ServerComparison[]): string {
   const runs = compared.find(({ name }) => name === 'Mailstead')?.runs ?? []
   if (runs.length === 0) return ''
-  return table([
+  return formatTable([
     ['', 'accepted/s', 'p50 ms', 'p99 ms'],
     [
       'REST, 50 connections',
-      range(
+      formatRange(
         runs.map(({ acceptedRate }) => acceptedRate),
         0,
       ),
-      range(
+      formatRange(
         runs.map(({ acceptP50Ms = 0 }) => acceptP50Ms),
         1,
       ),
-      range(
+      formatRange(
         runs.map(({ acceptP99Ms = 0 }) => acceptP99Ms),
         1,
       ),
@@ -81,11 +81,11 @@ export function acceptance(compared: readonly Compared[]): string {
   ])
 }
 
-/** A word when other processes of the machine took part: the rates are then theirs too. */
-export function foreign(compared: readonly Compared[]): string {
-  const shares = compared.flatMap(({ runs }) => runs.map(({ foreignShare }) => foreignShare))
+/** A warning when other processes used so much CPU that the rates are not reliable. */
+export function otherProcessesNote(compared: readonly ServerComparison[]): string {
+  const shares = compared.flatMap(({ runs }) => runs.map(({ otherCpuShare }) => otherCpuShare))
   const worst = Math.max(0, ...shares)
-  if (worst <= FOREIGN_LIMIT) return ''
+  if (worst <= OTHER_CPU_LIMIT) return ''
   const percent = Math.round(worst * 100)
-  return `  Other processes took up to ${percent} % of the machine meanwhile: compare the CPU, not the rates.`
+  return `  Other processes used up to ${percent} % of the CPU during the run: compare the CPU columns, not the rates.`
 }

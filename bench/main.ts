@@ -1,32 +1,33 @@
 /**
- * The benchmark from its arguments to its report: builds what the scenarios
- * need, runs those that were asked for, prints the tables and writes the JSON.
- * A scenario that fails is told and the others go on; whatever happens, all
- * that was started is ended. Exit code: 0 measured, 1 something failed or mail
- * was lost, doubled or badly signed, 130 interrupted. Missed targets are 0.
+ * Runs the benchmark: starts what the scenarios need, runs the selected ones,
+ * prints the tables and writes the JSON file. A failed scenario is reported and
+ * the others continue. At the end, also after a failure, everything that was
+ * started is stopped. Exit code: 0 = measured (missed targets included), 1 = a
+ * scenario failed, or mail was lost, duplicated or badly signed,
+ * 130 = interrupted.
  */
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Trouble } from '#bin/supervisor/user-error.ts'
-import type { Bench, Receiver } from '#bench/harness/bench.ts'
+import { UserError } from '#bin/supervisor/user-error.ts'
+import type { Bench, BenchReceiver } from '#bench/harness/bench.ts'
 import type { Contender } from '#bench/harness/contender.ts'
-import { type Crew, createCrew } from '#bench/harness/worker-processes.ts'
-import { makeDkimKey } from '#bench/harness/dkim.ts'
+import { type ProcessManager, createProcessManager } from '#bench/harness/process-manager.ts'
+import { generateDkimKey } from '#bench/harness/dkim.ts'
 import { describeMachine } from '#bench/harness/machine.ts'
 import { asContender, type Mailstead, openMailstead } from '#bench/harness/mailstead.ts'
-import type { Options, Scenario } from '#bench/harness/options.ts'
+import type { BenchOptions, Scenario } from '#bench/harness/options.ts'
 import { openDirect } from '#bench/references/direct.ts'
 import { openHaraka } from '#bench/references/haraka.ts'
 import { missingForPostfix, openPostfix } from '#bench/references/postfix.ts'
 import { startRemote } from '#bench/harness/remote.ts'
 import { writeReport } from './report.ts'
-import type { Results } from './results.ts'
+import type { BenchResults } from './results.ts'
 import { runApi } from '#bench/scenarios/api.ts'
 import { runAutomations } from '#bench/scenarios/automations.ts'
 import { runBacklog } from '#bench/scenarios/backlog.ts'
 import { runCampaign } from '#bench/scenarios/campaign.ts'
-import { compare, type Turn } from '#bench/scenarios/compare.ts'
+import { compareServers, type ServerRun } from '#bench/scenarios/compare.ts'
 import { runContacts } from '#bench/scenarios/contacts.ts'
 import { runDepth } from '#bench/scenarios/depth.ts'
 import { runImport } from '#bench/scenarios/import.ts'
@@ -34,7 +35,7 @@ import { runLatency } from '#bench/scenarios/latency.ts'
 import { runSmtp } from '#bench/scenarios/smtp.ts'
 import { runTarpits } from '#bench/scenarios/tarpits.ts'
 import { runTracking } from '#bench/scenarios/tracking.ts'
-import { judge } from './targets.ts'
+import { evaluateTargets } from './targets.ts'
 
 type Say = (line: string) => void
 interface Run {
@@ -43,67 +44,67 @@ interface Run {
 }
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
-const OUT = fileURLToPath(new URL('out', import.meta.url))
+const OUT_DIR = fileURLToPath(new URL('out', import.meta.url))
 
-/** Runs the benchmark; answers the exit code. `stop` interrupts it. */
-export async function runBench(options: Options, stop: AbortSignal, say: Say): Promise<number> {
-  const crew = createCrew()
+/** Runs the benchmark and returns the exit code. `stop` interrupts it. */
+export async function runBench(options: BenchOptions, stop: AbortSignal, say: Say): Promise<number> {
+  const manager = createProcessManager()
   const stopped = new Promise<'stopped'>((resolve) => {
     stop.addEventListener('abort', () => resolve('stopped'), { once: true })
   })
-  const work = measureAll(crew, options, { stop, say })
-  // After an interruption, what is under way fails because its processes end: that is no news.
+  const work = measureAll(manager, options, { stop, say })
+  // After an interruption the running scenario fails because its processes are stopped. That is expected.
   work.catch(() => {})
   try {
     const end = await Promise.race([work, stopped])
-    if (end === 'stopped') say('Interrupted: ending what was started...')
+    if (end === 'stopped') say('Interrupted: stopping all processes...')
     return end === 'stopped' ? 130 : end
   } finally {
-    await crew.end()
+    await manager.end()
   }
 }
 
-async function measureAll(crew: Crew, options: Options, { stop, say }: Run): Promise<number> {
+async function measureAll(manager: ProcessManager, options: BenchOptions, { stop, say }: Run): Promise<number> {
   const stamp = new Date().toISOString().replace(/[:.]/g, '-')
-  const machine = describeMachine(crew.isInMemory)
-  const { results, failures } = await runScenarios(crew, options, { stamp, stop, say })
-  const offences = offencesIn(results)
-  const verdicts = judge(results)
-  process.stdout.write(`\n${writeReport(machine, results, verdicts)}`)
-  mkdirSync(OUT, { recursive: true })
-  const file = join(OUT, `${stamp}.json`)
+  const machine = describeMachine(manager.isInMemory)
+  const { results, failures } = await runScenarios(manager, options, { stamp, stop, say })
+  const violations = collectViolations(results)
+  const targets = evaluateTargets(results)
+  process.stdout.write(`\n${writeReport(machine, results, targets)}`)
+  mkdirSync(OUT_DIR, { recursive: true })
+  const file = join(OUT_DIR, `${stamp}.json`)
   writeFileSync(
     file,
-    `${JSON.stringify({ stamp, machine, options, results, verdicts, offences, failures }, null, 2)}\n`,
+    `${JSON.stringify({ stamp, machine, options, results, targets, violations, failures }, null, 2)}\n`,
   )
-  const wrong = [...failures, ...offences]
-  if (wrong.length > 0) cpSync(join(crew.dir, 'log'), join(OUT, `${stamp}-log`), { recursive: true })
-  say(`\nAll figures: ${file}${wrong.length > 0 ? `\nLogs: ${join(OUT, `${stamp}-log`)}` : ''}`)
-  for (const line of wrong) process.stderr.write(`bench: ${line}\n`)
-  return wrong.length > 0 ? 1 : 0
+  const problems = [...failures, ...violations]
+  if (problems.length > 0) cpSync(join(manager.dir, 'log'), join(OUT_DIR, `${stamp}-log`), { recursive: true })
+  say(`\nAll results: ${file}${problems.length > 0 ? `\nLogs: ${join(OUT_DIR, `${stamp}-log`)}` : ''}`)
+  for (const line of problems) process.stderr.write(`bench: ${line}\n`)
+  return problems.length > 0 ? 1 : 0
 }
 
-interface Findings {
-  readonly results: Results
+interface ScenarioResults {
+  readonly results: BenchResults
   readonly failures: readonly string[]
 }
 
 async function runScenarios(
-  crew: Crew,
-  options: Options,
+  manager: ProcessManager,
+  options: BenchOptions,
   { stamp, stop, say }: Run & { stamp: string },
-): Promise<Findings> {
-  const bench = await openBench(crew, options, say)
-  const results: Mutable<Results> = {}
+): Promise<ScenarioResults> {
+  const bench = await openBench(manager, options, say)
+  const results: Mutable<BenchResults> = {}
   const failures: string[] = []
-  const profileDir = options.isProfiled ? join(OUT, `${stamp}-profiles`) : null
+  const profileDir = options.isProfiled ? join(OUT_DIR, `${stamp}-profiles`) : null
   let mailstead: Mailstead | null = null
-  const ready = async (): Promise<Mailstead> => (mailstead ??= await openMailstead(crew, profileDir, say))
-  const runners = listRunners(bench, results, ready)
+  const openOnce = async (): Promise<Mailstead> => (mailstead ??= await openMailstead(manager, profileDir, say))
+  const runners = listRunners(bench, results, openOnce)
   for (const scenario of options.scenarios) {
     say(`${scenario}:`)
     await runners[scenario]().catch((error: unknown) => {
-      failures.push(`${scenario} failed: ${wordsOf(error)}`)
+      failures.push(`${scenario} failed: ${errorText(error)}`)
     })
     stop.throwIfAborted()
   }
@@ -112,15 +113,18 @@ async function runScenarios(
 
 type Runners = Readonly<Record<Scenario, () => Promise<void>>>
 
-/** One function for each scenario: stores its figures in `results`. Mailstead starts with the first that needs it. */
-function listRunners(bench: Bench, results: Mutable<Results>, ready: () => Promise<Mailstead>): Runners {
-  const withMailstead = async (): Promise<Bench & { mailstead: Mailstead }> => ({ ...bench, mailstead: await ready() })
+/** One function per scenario; it stores its result in `results`. The first that needs Mailstead starts it. */
+function listRunners(bench: Bench, results: Mutable<BenchResults>, openOnce: () => Promise<Mailstead>): Runners {
+  const withMailstead = async (): Promise<Bench & { mailstead: Mailstead }> => ({
+    ...bench,
+    mailstead: await openOnce(),
+  })
   return {
     e2e: async () => {
-      results.e2e = await runE2e(bench, await ready())
+      results.e2e = await runE2e(bench, await openOnce())
     },
     smtp: async () => {
-      results.smtp = await runSmtp(bench, await ready())
+      results.smtp = await runSmtp(bench, await openOnce())
     },
     latency: async () => {
       results.latency = await runLatency(await withMailstead())
@@ -153,48 +157,52 @@ function listRunners(bench: Bench, results: Mutable<Results>, ready: () => Promi
       results.tracking = await runTracking(await withMailstead())
     },
     references: async () => {
-      results.references = await compare(bench, [openDirect(), ...bench.references].map(referenceTurn(bench)))
+      results.references = await compareServers(bench, [openDirect(), ...bench.references].map(referenceTurn(bench)))
     },
   }
 }
 
-/** References first in every repeat; they and Mailstead take turns. */
-function runE2e(bench: Bench, mailstead: Mailstead): ReturnType<typeof compare> {
-  const ours: Turn = { contender: asContender(mailstead), messages: bench.sizes.messages }
-  return compare(bench, [...bench.references.map(referenceTurn(bench)), ours])
+/** In every repeat the references run first, then Mailstead. */
+function runE2e(bench: Bench, mailstead: Mailstead): ReturnType<typeof compareServers> {
+  const ours: ServerRun = { contender: asContender(mailstead), messages: bench.sizes.messages }
+  return compareServers(bench, [...bench.references.map(referenceTurn(bench)), ours])
 }
 
-function referenceTurn({ sizes }: Bench): (contender: Contender) => Turn {
+function referenceTurn({ sizes }: Bench): (contender: Contender) => ServerRun {
   return (contender) => ({ contender, messages: sizes.referenceMessages })
 }
 
-async function openBench(crew: Crew, { sizes, scenarios, hasReferences }: Options, say: Say): Promise<Bench> {
-  const receiver = await openReceiver(crew)
-  const otherReceiver = await openReceiver(crew)
+async function openBench(
+  manager: ProcessManager,
+  { sizes, scenarios, hasReferences }: BenchOptions,
+  say: Say,
+): Promise<Bench> {
+  const receiver = await openReceiver(manager)
+  const otherReceiver = await openReceiver(manager)
   const isCompared =
     scenarios.includes('references') || ((scenarios.includes('e2e') || scenarios.includes('smtp')) && hasReferences)
-  return { sizes, receiver, otherReceiver, references: isCompared ? await openReferences(crew, say) : [], say }
+  return { sizes, receiver, otherReceiver, references: isCompared ? await openReferences(manager, say) : [], say }
 }
 
-async function openReceiver(crew: Crew): Promise<Receiver> {
+async function openReceiver(manager: ProcessManager): Promise<BenchReceiver> {
   const sink = await startRemote('sink')
-  crew.defer(() => sink.end())
+  manager.defer(() => sink.end())
   return { sink, port: await sink.listen() }
 }
 
-/** Those that can run here; why another cannot is told. */
-async function openReferences(crew: Crew, say: Say): Promise<Bench['references']> {
-  const key = makeDkimKey()
-  const haraka = await openHaraka(crew, key, say).catch((error: unknown) => {
-    say(`Without Haraka: ${wordsOf(error)}`)
+/** The reference servers that can run here. For each other one the reason is printed. */
+async function openReferences(manager: ProcessManager, say: Say): Promise<Bench['references']> {
+  const key = generateDkimKey()
+  const haraka = await openHaraka(manager, key, say).catch((error: unknown) => {
+    say(`Without Haraka: ${errorText(error)}`)
     return null
   })
-  const missing = missingForPostfix()
-  if (missing !== null) say(`Without Postfix: ${missing}`)
-  return [...(haraka === null ? [] : [haraka]), ...(missing === null ? [openPostfix(crew, key)] : [])]
+  const postfixProblem = missingForPostfix()
+  if (postfixProblem !== null) say(`Without Postfix: ${postfixProblem}`)
+  return [...(haraka === null ? [] : [haraka]), ...(postfixProblem === null ? [openPostfix(manager, key)] : [])]
 }
 
-function offencesIn({
+function collectViolations({
   e2e = [],
   smtp = [],
   references = [],
@@ -206,16 +214,16 @@ function offencesIn({
   campaign,
   automations,
   tracking,
-}: Results): string[] {
+}: BenchResults): string[] {
   return [
-    ...[...e2e, ...smtp, ...references].flatMap(({ runs }) => runs.flatMap((run) => run.offences)),
+    ...[...e2e, ...smtp, ...references].flatMap(({ runs }) => runs.flatMap((run) => run.violations)),
     ...[latency, backlog, depth, api, tarpits, campaign, automations, tracking].flatMap(
-      (result) => result?.offences ?? [],
+      (result) => result?.violations ?? [],
     ),
   ]
 }
 
-function wordsOf(error: unknown): string {
-  if (error instanceof Trouble) return error.message
+function errorText(error: unknown): string {
+  if (error instanceof UserError) return error.message
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }

@@ -1,4 +1,4 @@
-/** Rows of text in columns, and figures in cells: what all tables of the report share. */
+/** Formats the report's tables and the numbers in their cells. */
 import { spread } from '#bench/harness/stats.ts'
 
 /** The order in which processes are shown; others follow. */
@@ -16,8 +16,8 @@ export const PROCESSES = [
   'sink',
 ]
 
-/** Columns as wide as they must be: the first to the left, all others to the right. */
-export function table(rows: readonly (readonly string[])[]): string {
+/** Aligns columns to their widest cell: the first to the left, all others to the right. */
+export function formatTable(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   const align = (cell: string, column: number): string =>
     column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0)
@@ -25,7 +25,7 @@ export function table(rows: readonly (readonly string[])[]): string {
 }
 
 /** Median (minimum to maximum); the median alone when there is one value. */
-export function range(values: readonly number[], digits: number): string {
+export function formatRange(values: readonly number[], digits: number): string {
   if (values.length === 0) return ''
   const { median, min, max } = spread(values)
   return values.length === 1
@@ -33,20 +33,20 @@ export function range(values: readonly number[], digits: number): string {
     : `${median.toFixed(digits)} (${min.toFixed(digits)} to ${max.toFixed(digits)})`
 }
 
-/** With separators of thousands. */
-export function count(number: number): string {
+/** With thousands separators. */
+export function formatCount(number: number): string {
   return number.toLocaleString('en')
 }
 
 /** CPU milliseconds a message, by process. */
-export function costOf(cpuMs: Readonly<Record<string, number>>): string {
+export function formatCpu(cpuMs: Readonly<Record<string, number>>): string {
   return Object.entries(cpuMs)
     .map(([name, ms]) => `${name} ${ms.toFixed(3)}`)
     .join(', ')
 }
 
 /** Peak memory, by process. */
-export function memoryOf(peakMb: Readonly<Record<string, number>>): string {
+export function formatMemory(peakMb: Readonly<Record<string, number>>): string {
   return Object.entries(peakMb)
     .map(([name, mb]) => `${name} ${mb.toFixed(0)} MB`)
     .join(', ')

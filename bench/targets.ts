@@ -1,61 +1,61 @@
 /**
- * What Mailstead must reach, one row each, judged on the results of a run. A
- * target that is missed is shown, and does not fail the benchmark: the machine
- * may be busy. What was not measured has no verdict.
+ * The performance targets, one row each, and their evaluation on the results of
+ * a run. A missed target is shown but does not fail the benchmark, because the
+ * machine may be busy. A target whose scenario did not run has no result.
  */
-import type { Results } from './results.ts'
-import { ratesToBare } from '#bench/scenarios/api.ts'
-import type { Compared } from '#bench/scenarios/compare.ts'
+import type { BenchResults } from './results.ts'
+import { bareRatios } from '#bench/scenarios/api.ts'
+import type { ServerComparison } from '#bench/scenarios/compare.ts'
 import type { TrackingRun } from '#bench/scenarios/tracking.ts'
 import { spread } from '#bench/harness/stats.ts'
 
-export interface Verdict {
+export interface TargetResult {
   readonly target: string
   readonly measured: string
   readonly required: string
-  /** What is aimed at beyond the requirement. */
-  readonly aim: string
+  /** The goal beyond the requirement. */
+  readonly goal: string
   /** null = it could not be measured. */
   readonly isMet: boolean | null
 }
 
-interface Target {
+interface BenchTarget {
   readonly target: string
   readonly unit: string
   readonly atLeast?: number
   readonly atMost?: number
-  readonly aim?: number
+  readonly goal?: number
   /** null = not measured in this run. */
-  readonly measure: (results: Results) => number | null
+  readonly measure: (results: BenchResults) => number | null
 }
 
-const TARGETS: readonly Target[] = [
+const TARGETS: readonly BenchTarget[] = [
   {
     target: 'end to end, times Haraka with DKIM',
     unit: 'x',
     atLeast: 2,
-    aim: 4,
+    goal: 4,
     measure: ({ e2e }) => ratioOf(e2e, 'Haraka'),
   },
   {
     target: 'end to end, times Postfix with OpenDKIM',
     unit: 'x',
     atLeast: 3,
-    aim: 6,
+    goal: 6,
     measure: ({ e2e }) => ratioOf(e2e, 'Postfix'),
   },
   {
     target: 'SMTP in and out, times Haraka with DKIM',
     unit: 'x',
     atLeast: 2,
-    aim: 4,
+    goal: 4,
     measure: ({ smtp }) => ratioOf(smtp, 'Haraka'),
   },
   {
     target: 'SMTP in and out, times Postfix with OpenDKIM',
     unit: 'x',
     atLeast: 3,
-    aim: 6,
+    goal: 6,
     measure: ({ smtp }) => ratioOf(smtp, 'Postfix'),
   },
   {
@@ -98,32 +98,32 @@ const TARGETS: readonly Target[] = [
     target: 'tarpits, connects to a dead site in a minute',
     unit: 'x',
     atMost: 15,
-    measure: ({ tarpits }) => tarpits?.mostConnectsAMinute ?? null,
+    measure: ({ tarpits }) => tarpits?.maxConnectsPerMinute ?? null,
   },
   {
     target: 'tarpits, sockets of the outbound process',
     unit: 'x',
     atMost: 550,
-    measure: ({ tarpits }) => tarpits?.mostSockets ?? null,
+    measure: ({ tarpits }) => tarpits?.maxSockets ?? null,
   },
   {
     target: 'api, durable accepts to the bare stack',
     unit: 'x',
     atLeast: 0.25,
-    measure: ({ api }) => toBare(api, 'accept'),
+    measure: ({ api }) => bareRatio(api, 'accept'),
   },
   { target: 'api, durable accept: p99', unit: 'ms', atMost: 60, measure: ({ api }) => acceptP99(api) },
   {
     target: 'api, get-contact to the bare stack',
     unit: 'x',
     atLeast: 0.33,
-    measure: ({ api }) => toBare(api, 'get-contact'),
+    measure: ({ api }) => bareRatio(api, 'get-contact'),
   },
   {
     target: 'api, get-audiences to the bare stack',
     unit: 'x',
     atLeast: 0.33,
-    measure: ({ api }) => toBare(api, 'get-audiences'),
+    measure: ({ api }) => bareRatio(api, 'get-audiences'),
   },
   {
     target: 'import, seconds for a million rows',
@@ -165,7 +165,7 @@ const TARGETS: readonly Target[] = [
     target: 'campaign, rate to that of transactional mail',
     unit: 'x',
     atLeast: 0.8,
-    measure: ({ campaign }) => (campaign === undefined ? null : campaign.sendRate / campaign.plainRate),
+    measure: ({ campaign }) => (campaign === undefined ? null : campaign.sendRate / campaign.transactionalRate),
   },
   {
     target: 'campaign, peak memory of the worker',
@@ -180,7 +180,7 @@ const TARGETS: readonly Target[] = [
     measure: ({ campaign }) => campaign?.peakMb['mta'] ?? null,
   },
   {
-    target: 'automations, until all steps of a moment are dispatched',
+    target: 'automations, until all steps due at one time are dispatched',
     unit: 's',
     atMost: 30,
     measure: ({ automations }) => automations?.seconds ?? null,
@@ -201,32 +201,32 @@ const TARGETS: readonly Target[] = [
     target: 'tracking, open or click at 3,000 a second: p99',
     unit: 'ms',
     atMost: 20,
-    measure: ({ tracking }) => medianOf(tracking, ({ paced }) => paced.p99Ms),
+    measure: ({ tracking }) => medianOf(tracking, ({ fixedRate }) => fixedRate.p99Ms),
   },
   {
     target: 'cost per message, long queue to short queue',
     unit: 'x',
     atMost: 1.15,
-    measure: ({ depth }) => growth(depth, 'cpuMs'),
+    measure: ({ depth }) => depthGrowth(depth, 'cpuMs'),
   },
   {
     target: 'time per message, long queue to short queue',
     unit: 'x',
     atMost: 1.15,
-    measure: ({ depth }) => growth(depth, 'rate'),
+    measure: ({ depth }) => depthGrowth(depth, 'rate'),
   },
 ]
 
-/** The verdict on every target of which something was measured or should have been. */
-export function judge(results: Results): Verdict[] {
+/** The result of every target whose scenario ran. */
+export function evaluateTargets(results: BenchResults): TargetResult[] {
   return TARGETS.flatMap((target) => {
     const value = target.measure(results)
-    return value === null ? [] : [verdictOn(target, value)]
+    return value === null ? [] : [evaluate(target, value)]
   })
 }
 
-/** Mailstead's rate to a reference's, repeat by repeat; null when either was not measured. */
-export function ratios(compared: readonly Compared[] | undefined, reference: string): number[] | null {
+/** Mailstead's rate divided by a reference's, for each repeat; null when either was not measured. */
+export function rateRatios(compared: readonly ServerComparison[] | undefined, reference: string): number[] | null {
   const ours = compared?.find(({ name }) => name === 'Mailstead')?.runs
   const theirs = compared?.find(({ name }) => name === reference)?.runs
   if (ours === undefined || theirs === undefined) return null
@@ -236,13 +236,13 @@ export function ratios(compared: readonly Compared[] | undefined, reference: str
   })
 }
 
-function verdictOn({ target, unit, atLeast, atMost, aim }: Target, value: number): Verdict {
+function evaluate({ target, unit, atLeast, atMost, goal }: BenchTarget, value: number): TargetResult {
   const isKnown = Number.isFinite(value)
   return {
     target,
     measured: isKnown ? withUnit(value, unit) : 'not measured',
     required: atLeast === undefined ? `at most ${withUnit(atMost ?? 0, unit)}` : `at least ${withUnit(atLeast, unit)}`,
-    aim: aim === undefined ? '' : withUnit(aim, unit),
+    goal: goal === undefined ? '' : withUnit(goal, unit),
     isMet: isKnown ? value >= (atLeast ?? -Infinity) && value <= (atMost ?? Infinity) : null,
   }
 }
@@ -251,42 +251,42 @@ function withUnit(value: number, unit: string): string {
   return `${unit === 'x' ? value.toFixed(2) : value.toFixed(value < 100 && !Number.isInteger(value) ? 1 : 0)} ${unit}`
 }
 
-function medianOf(tracking: Results['tracking'], of: (run: TrackingRun) => number): number | null {
+function medianOf(tracking: BenchResults['tracking'], of: (run: TrackingRun) => number): number | null {
   return tracking === undefined ? null : spread(tracking.runs.map(of)).median
 }
 
-function ratioOf(compared: readonly Compared[] | undefined, reference: string): number | null {
-  const values = ratios(compared, reference)
+function ratioOf(compared: readonly ServerComparison[] | undefined, reference: string): number | null {
+  const values = rateRatios(compared, reference)
   return values === null || values.length === 0 ? null : spread(values).median
 }
 
-/** The worst p99 of the phases; NaN when the queue ran dry in one, for then it shows nothing. */
-function worstPhase(backlog: Results['backlog'], site: 'sameSite' | 'otherSite'): number | null {
+/** The worst p99 of the phases; NaN when the queue ran empty in one, because that phase shows nothing. */
+function worstPhase(backlog: BenchResults['backlog'], site: 'sameSite' | 'otherSite'): number | null {
   if (backlog === undefined) return null
   return Math.max(...backlog.phases.map((phase) => (phase.queuedAtEnd > 0 ? phase[site].p99Ms : Number.NaN)))
 }
 
 /** From the first byte of the file to the last row. */
-function secondsPerMillion(run: Results['import']): number | null {
+function secondsPerMillion(run: BenchResults['import']): number | null {
   return run === undefined ? null : ((run.uploadSeconds + run.importSeconds) * 1e6) / run.rows
 }
 
-/** The median of the rounds, each against the bare stack's round beside it. */
-function toBare(api: Results['api'], name: string): number | null {
-  const work = api?.works.find((one) => one.name === name)
-  return work === undefined ? null : spread(ratesToBare(work)).median
+/** The median over the rounds, each compared with the bare stack's round next to it. */
+function bareRatio(api: BenchResults['api'], name: string): number | null {
+  const work = api?.comparisons.find((one) => one.name === name)
+  return work === undefined ? null : spread(bareRatios(work)).median
 }
 
-function acceptP99(api: Results['api']): number | null {
-  const work = api?.works.find(({ name }) => name === 'accept')
+function acceptP99(api: BenchResults['api']): number | null {
+  const work = api?.comparisons.find(({ name }) => name === 'accept')
   return work === undefined ? null : spread(work.ours.map(({ p99Ms }) => p99Ms)).median
 }
 
 /**
- * How much more a message costs with everything queued: against a short queue and against the end of the same drain,
- * the worse of both.
+ * How much more a message costs with a long queue: compared with a short queue and with the end of the same drain; the
+ * worse of the two.
  */
-function growth(depth: Results['depth'], what: 'cpuMs' | 'rate'): number | null {
+function depthGrowth(depth: BenchResults['depth'], what: 'cpuMs' | 'rate'): number | null {
   if (depth === undefined) return null
   const { shallow, deepFirst, deepLast } = depth
   return Math.max(

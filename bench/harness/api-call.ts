@@ -3,7 +3,10 @@ import type { Readable } from 'node:stream'
 import { UserError } from '#bin/supervisor/user-error.ts'
 import type { AdminAccess } from './mailstead.ts'
 
-/** Returns `data` of the response. `path` is below /api/v1/public; a stream is sent as CSV. Throws UserError when it is refused. */
+/**
+ * Returns `data` of the response. `path` is below /api/v1/public; a stream is sent as CSV. Throws UserError when the
+ * request is refused.
+ */
 export async function call<T>(
   { url, key }: AdminAccess,
   method: string,

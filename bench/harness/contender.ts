@@ -131,7 +131,11 @@ export function peakMemory(usages: GroupUsage): Record<string, number> {
   return Object.fromEntries(Object.entries(usages).map(([name, { peakKb }]) => [name, peakKb / 1024]))
 }
 
-async function findViolations({ name, dkimRecords }: Contender, expected: ExpectedMessages, ledger: SinkLedger): Promise<string[]> {
+async function findViolations(
+  { name, dkimRecords }: Contender,
+  expected: ExpectedMessages,
+  ledger: SinkLedger,
+): Promise<string[]> {
   const counted = countViolations(expected, ledger).filter(
     (violation) => dkimRecords !== null || !violation.includes('signed'),
   )
@@ -141,7 +145,10 @@ async function findViolations({ name, dkimRecords }: Contender, expected: Expect
 }
 
 /** One line for each kind of wrong message in a ledger. */
-export function countViolations({ count }: Pick<ExpectedMessages, 'count'>, ledger: Omit<SinkLedger, 'sample'>): string[] {
+export function countViolations(
+  { count }: Pick<ExpectedMessages, 'count'>,
+  ledger: Omit<SinkLedger, 'sample'>,
+): string[] {
   const kinds: readonly (readonly [number, string])[] = [
     [count - ledger.distinct, 'lost'],
     [ledger.duplicates, 'delivered twice'],

@@ -74,7 +74,10 @@ describe('the HTTP load', () => {
     )
     server.close()
     assert.deepEqual([result.accepted, result.sample], [6, '{"n":1}'])
-    assert.deepEqual(requested.toSorted(), [...Array(3).fill('GET /a?id=1 Bearer k'), ...Array(3).fill('GET /b Bearer k')])
+    assert.deepEqual(requested.toSorted(), [
+      ...Array(3).fill('GET /a?id=1 Bearer k'),
+      ...Array(3).fill('GET /b Bearer k'),
+    ])
   })
 
   it('counts only accepted messages and returns the first error', async () => {

@@ -6,7 +6,14 @@
  * first one is returned; a lost connection fails the measurement.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type HttpResponse, getRequest, type HttpConnection, openConnection, sendRequest, type HttpTarget } from './http-connection.ts'
+import {
+  type HttpResponse,
+  getRequest,
+  type HttpConnection,
+  openConnection,
+  sendRequest,
+  type HttpTarget,
+} from './http-connection.ts'
 import { createTemplate, messageJson } from './sample-message.ts'
 import { monotonicMs } from './clock.ts'
 import { percentile } from './stats.ts'
@@ -74,7 +81,9 @@ async function post(batch: Batch, connections: number): Promise<PostResult> {
 
 async function get({ target, paths, count }: GetRequests, connections: number): Promise<PostResult> {
   const requestOf = requestsFor(target, paths)
-  const opened = await Promise.all(Array.from({ length: Math.min(connections, count) }, () => openConnection(target.port)))
+  const opened = await Promise.all(
+    Array.from({ length: Math.min(connections, count) }, () => openConnection(target.port)),
+  )
   return sendSequentially(
     opened.map((http) => ({ http, requestOf })),
     count,
@@ -151,10 +160,18 @@ async function sendSequentially(connections: readonly RequestSource[], count: nu
   const endedAt = monotonicMs()
   connections.forEach(({ http }) => http.close())
   const { accepted, firstError, sample, waits } = tally
-  return { startedAt, endedAt, accepted, firstError, sample, p50Ms: percentile(waits, 50), p99Ms: percentile(waits, 99) }
+  return {
+    startedAt,
+    endedAt,
+    accepted,
+    firstError,
+    sample,
+    p50Ms: percentile(waits, 50),
+    p99Ms: percentile(waits, 99),
+  }
 }
 
-/** Sends one message every `intervalMs`, on each connection in turn: a slow response does not delay the next message. */
+/** Sends a message every `intervalMs`, on each connection in turn: a slow response does not delay the next message. */
 async function probe(batch: Batch, intervalMs: number): Promise<Probe[]> {
   const opened = await openConnections(batch, Math.min(20, batch.count))
   const startedAt = monotonicMs()

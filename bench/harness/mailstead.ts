@@ -110,8 +110,9 @@ export async function openMailstead(
     groups: () => ({ ...Object.fromEntries([...running].map(([name, { pid }]) => [name, pid])), ...stores.groups }),
     start: async (names, routes) => {
       for (const name of names) {
-        const perProcess = { ROUTES: routeMap(routes), ...profiling(profileDir, name) }
-        const started = await manager.start({ name, file: PROGRAM, args: ARGS[name], cwd: ROOT, env: { ...env, ...perProcess } })
+        const processEnv = { ...env, ROUTES: routeMap(routes), ...profiling(profileDir, name) }
+        const program = { name, file: PROGRAM, args: ARGS[name], cwd: ROOT, env: processEnv }
+        const started = await manager.start(program)
         running.set(name, started)
         if (name === 'api') await waitUntil('the API being ready', () => isReady(port), started)
       }
@@ -128,7 +129,8 @@ export async function openMailstead(
       return result
     },
     probe: async ({ intervalMs, site = SITE, ...numbers }) => {
-      const probes = await load.probe({ target, path: sendPath('instant'), sender: SENDER, site, ...numbers }, intervalMs)
+      const batch = { target, path: sendPath('instant'), sender: SENDER, site, ...numbers }
+      const probes = await load.probe(batch, intervalMs)
       const refused = probes.filter(({ acceptedAt }) => acceptedAt === 0).length
       if (refused > 0) throw new UserError(`Mailstead refused ${refused} of ${probes.length} instant messages`)
       return probes

@@ -33,5 +33,6 @@ describe('the options of the benchmark', () => {
     assert.deepEqual([options.sizes.messages, options.sizes.repeats, options.sizes.referenceMessages], [70, 2, 5000])
   })
 
-  it('an unknown flag is named in the error', () => assert.match(JSON.stringify(parseOptions(['--fast'])), /^".*--fast/))
+  it('an unknown flag is named in the error', () =>
+    assert.match(JSON.stringify(parseOptions(['--fast'])), /^".*--fast/))
 })

@@ -52,7 +52,7 @@ export interface BenchSizes {
   /** Members of the audience, and number of pages that are requested in each sort order. */
   readonly members: number
   readonly pages: number
-  /** Sites that send a byte every five seconds, sites that drop connections, bulk mail to both, instant mail meanwhile. */
+  /** Sites that send a byte every five seconds, sites that drop connections, bulk mail to both, and instant mail. */
   readonly tarpits: number
   readonly deadSites: number
   readonly tarpitBacklog: number

@@ -1,9 +1,9 @@
 /**
- * Everything that the benchmark started and must end: processes and their
- * descendants, and the scratch folder. It ends once, in reverse order, whether
- * the run was good, failed or was interrupted; a process that does not go is
- * killed. When the benchmark itself is killed with -9, each process' leash
- * ends it, and only the scratch folder stays behind.
+ * Starts the benchmark's processes, and at the end stops them and their
+ * descendants and removes the scratch folder, in reverse order, also after a
+ * failure or an interruption. A process that does not stop is killed. When the
+ * benchmark itself is killed with -9, the reaper of each process ends it, and
+ * only the scratch folder remains.
  */
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'

@@ -39,7 +39,10 @@ export async function startRemote<R extends Role>(role: R): Promise<Remote<R>> {
   return { ...Object.fromEntries(methods), pid: child.pid, end } as Remote<R>
 }
 
-function createCaller(child: ChildProcess, role: string): (method: string, args: readonly unknown[]) => Promise<unknown> {
+function createCaller(
+  child: ChildProcess,
+  role: string,
+): (method: string, args: readonly unknown[]) => Promise<unknown> {
   const pending = new Map<number, PendingCall>()
   let lastId = 0
   child.on('message', (reply: RemoteReply) => {

@@ -10,7 +10,7 @@ export const BODY_MARKER = 'message number '
 /** Digits of every number, with leading zeros. */
 export const NUMBER_DIGITS = 9
 export const BODY_BYTES = 4096
-/** Where the digits go, in a text that is to become a `Stencil`. */
+/** Placeholder for the digits in the text of a `NumberedTemplate`. */
 const NUMBER_PLACEHOLDER = '#'.repeat(NUMBER_DIGITS)
 
 const WORDS = (
@@ -51,7 +51,12 @@ export interface NumberedTemplate {
 export function createTemplate(text: string): NumberedTemplate {
   const bytes = Buffer.from(text)
   const offsets: number[] = []
-  for (let offset = bytes.indexOf(NUMBER_PLACEHOLDER); offset >= 0; offset = bytes.indexOf(NUMBER_PLACEHOLDER, offset + 1)) offsets.push(offset)
+  for (
+    let offset = bytes.indexOf(NUMBER_PLACEHOLDER);
+    offset >= 0;
+    offset = bytes.indexOf(NUMBER_PLACEHOLDER, offset + 1)
+  )
+    offsets.push(offset)
   return {
     fill: (number) => {
       const digits = String(number).padStart(NUMBER_DIGITS, '0')

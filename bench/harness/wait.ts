@@ -11,7 +11,11 @@ import type { StartedProcess } from './process-manager.ts'
 const READY_MS = 60_000
 
 /** Checks the condition every 20 ms. Throws UserError when the process ends first, or after a minute. */
-export async function waitUntil(what: string, condition: () => Promise<boolean>, process?: StartedProcess): Promise<void> {
+export async function waitUntil(
+  what: string,
+  condition: () => Promise<boolean>,
+  process?: StartedProcess,
+): Promise<void> {
   let gone: string | null = null
   process?.exited.then(
     (reason) => {

@@ -1,6 +1,6 @@
 /**
- * No server at all: the SMTP source straight to the sink. Shows how much the
- * two can do on this machine, so that neither of them is what is measured.
+ * The SMTP source sends directly to the sink, without a server. This shows the
+ * maximum rate of the two on this machine; servers should stay well below it.
  */
 import type { Contender } from '#bench/harness/contender.ts'
 import { describeSource, expectedFromSource, sendBySmtp } from '#bench/harness/smtp-load.ts'
@@ -9,7 +9,7 @@ export function openDirect(): Contender {
   let port = 0
   return {
     name: 'no server',
-    describe: `${describeSource()} straight to the sink`,
+    describe: `${describeSource()} directly to the sink`,
     dkimRecords: null,
     start: async (sinkPort) => {
       port = sinkPort

@@ -1,7 +1,7 @@
 /**
- * Haraka's package: installed from the npm registry into `bench/haraka` the
- * first time, and again when its lock file is newer. Nothing of it is in the
- * repository but package.json and the lock file.
+ * Installs Haraka from the npm registry into `bench/haraka`: the first time, and
+ * again when the lock file is newer. The repository contains only its package.json
+ * and lock file.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 import { UserError } from '#bin/supervisor/user-error.ts'
 
 const PACKAGE_DIR = fileURLToPath(new URL('../haraka', import.meta.url))
-/** Where Haraka's own files are. */
+/** The folder of Haraka's files. */
 export const HARAKA_DIR = join(PACKAGE_DIR, 'node_modules/Haraka')
 
 const NPM_OPTIONS = [
@@ -25,7 +25,7 @@ const NPM_OPTIONS = [
   '--fetch-retry-maxtimeout=10000',
 ]
 
-/** The version that is there now, installed if need be. Throws UserError when the registry cannot be reached. */
+/** Installs Haraka if necessary and returns its version. Throws UserError when the registry cannot be reached. */
 export async function installHaraka(say: (line: string) => void): Promise<string> {
   if (!isInstalled()) {
     say('Installing Haraka into bench/haraka (the first time only)...')
@@ -43,11 +43,13 @@ export async function installHaraka(say: (line: string) => void): Promise<string
 function isInstalled(): boolean {
   const installed = statSync(join(PACKAGE_DIR, 'node_modules/.package-lock.json'), { throwIfNoEntry: false })
   const required = statSync(join(PACKAGE_DIR, 'package-lock.json'))
-  return existsSync(join(HARAKA_DIR, 'package.json')) && installed !== undefined && installed.mtimeMs >= required.mtimeMs
+  return (
+    existsSync(join(HARAKA_DIR, 'package.json')) && installed !== undefined && installed.mtimeMs >= required.mtimeMs
+  )
 }
 
 async function runNpm(cache: string | null): Promise<void> {
-  // `npm run` tells its children where they are in variables that would lead this npm to the wrong folder.
+  // `npm run` sets variables for its child processes that would point this npm to the wrong folder.
   const isMisleading = /^npm_(config_(local|global)_prefix|package|lifecycle)/
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !isMisleading.test(name)))
   const [program, first] = npmProgram()
@@ -64,10 +66,10 @@ async function runNpm(cache: string | null): Promise<void> {
     errorOutput += error.message
   })
   const [code] = (await once(npm, 'close')) as [number | null]
-  if (code !== 0) throw new UserError(`Haraka cannot be installed (npm ci in bench/haraka): ${errorOutput.trim()}`)
+  if (code !== 0) throw new UserError(`cannot install Haraka (npm ci in bench/haraka): ${errorOutput.trim()}`)
 }
 
-/** The npm that started us, when one did, else the one on PATH. */
+/** The npm that started this process, or else the one on PATH. */
 function npmProgram(): [program: string, first: string[]] {
   const started = process.env['npm_execpath'] ?? ''
   return /npm-cli\.c?js$/.test(started) && existsSync(started) ? [process.execPath, [started]] : ['npm', []]

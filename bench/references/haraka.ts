@@ -1,6 +1,6 @@
 /**
  * Haraka with DKIM: an SMTP server in Node that queues on disk, without fsync
- * before its reply. Run with two workers, quiet, from a configuration of its own.
+ * before its reply. Runs with two workers, warnings only, and its own configuration.
  */
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -14,7 +14,11 @@ import { HARAKA_DIR, installHaraka } from './haraka-package.ts'
 const WORKERS = 2
 
 /** Throws UserError when Haraka has to be installed and the registry cannot be reached. */
-export async function openHaraka(manager: ProcessManager, key: DkimKey, say: (line: string) => void): Promise<Contender> {
+export async function openHaraka(
+  manager: ProcessManager,
+  key: DkimKey,
+  say: (line: string) => void,
+): Promise<Contender> {
   const version = await installHaraka(say)
   let server: StartedProcess | null = null
   let port = 0
@@ -63,11 +67,11 @@ function configure(dir: string, { port, sinkPort, key }: Setup): void {
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, text)
   }
-  // `haraka --install` copies it too: without its defaults no connection is answered.
+  // `haraka --install` copies this file, too: without its defaults Haraka serves no connection.
   copyFileSync(join(HARAKA_DIR, 'config/connection.ini'), join(dir, 'config/connection.ini'))
 }
 
-/** Takes mail from loopback without AUTH and hands all of it to the sink. */
+/** Accepts mail from loopback without AUTH and routes all of it to the sink. */
 function routePlugin(sinkPort: number): string {
   return `'use strict'
 exports.hook_connect = (next, connection) => {

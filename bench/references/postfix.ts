@@ -1,9 +1,8 @@
 /**
- * Postfix with OpenDKIM as a milter: the classic pair, which queues on disk
- * with fsync before its reply. Debian's packages, run from a configuration and
- * queue of their own with Postfix's defaults; a Postfix that the machine runs
- * for itself is not touched. Postfix must be started by root: where that or a
- * package is missing, the benchmark says so and goes on without.
+ * Postfix with OpenDKIM as a milter. Postfix queues on disk, with fsync before its
+ * reply. Both are Debian's packages and run with their own configuration and queue
+ * and Postfix's defaults; another Postfix on the machine is not affected. Postfix
+ * needs root: without root or a package the benchmark prints a note and skips it.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -21,7 +20,7 @@ interface Ports {
   readonly sink: number
 }
 
-/** Why this reference cannot run here and what to do about it; null when it can. */
+/** Why this reference cannot run here, and what to do; null when it can. */
 export function missingForPostfix(): string | null {
   const missing = ['postfix', 'opendkim'].filter((name) => findProgram(name) === null)
   if (missing.length > 0)
@@ -74,7 +73,7 @@ function configure(dir: string, ports: Ports, key: DkimKey): void {
   execFileSync('chown', ['postfix', join(dir, 'data')])
 }
 
-/** Everything that is not here is Postfix's default. */
+/** All other settings are Postfix's defaults. */
 function mainCf(dir: string, ports: Ports): string {
   return `compatibility_level = 3.6
 queue_directory = ${dir}/queue
@@ -120,7 +119,7 @@ postlog    unix-dgram n - n -    1  postlogd
 `
 }
 
-/** As Debian's package has it, apart from the names; the key lies under /var/tmp, which OpenDKIM calls unsafe. */
+/** As in Debian's package, except for names. The key is under /var/tmp, which OpenDKIM considers unsafe. */
 function opendkimConf(dir: string, milterPort: number): string {
   return `Syslog yes
 Canonicalization relaxed/simple

@@ -1,8 +1,9 @@
 /**
- * The REST API beside the bare stack (`references/bare.ts`): the same requests from the same load generator over as many connections, the
- * two taking turns, round by round. Durable accepts are measured without an outbound process, so that they are all that is measured; then
- * everything accepted is sent, for a message that was accepted and does not arrive, once, is an violation; and accepting is measured again
- * meanwhile. The bare server answers what ours answered, so that both write as much.
+ * The REST API compared with the bare stack (`harness/bare-server.ts`): the same requests from the same load generator
+ * over the same number of connections, in turn, round by round. Durable accepts are measured without an outbound
+ * process. Then all accepted mail is sent, and accepting is measured again at the same time. An accepted message that
+ * does not arrive exactly once is a violation. The bare server returns samples of Mailstead's responses, so that both
+ * write the same amount.
  */
 import { UserError } from '#bin/supervisor/user-error.ts'
 import type { MailsteadBench } from '#bench/harness/bench.ts'
@@ -15,12 +16,12 @@ import { type Remote, startRemote } from '#bench/harness/remote.ts'
 import { call } from '#bench/harness/api-call.ts'
 import { SITE } from '#bench/harness/smtp-load.ts'
 
-/** One round of one of the two. */
+/** One round of Mailstead or of the bare stack. */
 export interface ApiRun {
   readonly rate: number
   readonly p50Ms: number
   readonly p99Ms: number
-  /** CPU milliseconds a request: `server` is the api or the bare process; stores and load generator beside it. */
+  /** CPU milliseconds a request: `server` is the api or the bare process; the others are the stores and the load. */
   readonly cpuMs: Readonly<Record<string, number>>
   readonly otherCpuShare: number
 }
@@ -41,7 +42,7 @@ const ROUNDS = 2
 const AUDIENCES = 20
 const PUBLIC = '/api/v1/public'
 
-/** Asks for so many, of ours or of the bare server. */
+/** Sends `count` requests of one kind to Mailstead (`ours`) or to the bare server. */
 interface ApiRequestKind {
   readonly name: string
   readonly ours: (count: number) => Promise<PostResult>
@@ -68,7 +69,9 @@ export async function runApi(bench: MailsteadBench): Promise<ApiResult> {
     await mailstead.start(['mta', 'worker'], { '*': bench.receiver.port })
     const whileSending = await measureAll(bench, bare, [acceptKind(bench, bare, 'accept while sending')])
     await waitForArrivals(bench.receiver.sink, expected.count)
-    const violations = countViolations(expected, await bench.receiver.sink.finish()).map((violation) => `api: ${violation}`)
+    const violations = countViolations(expected, await bench.receiver.sink.finish()).map(
+      (violation) => `api: ${violation}`,
+    )
     return { comparisons: [...measured, ...whileSending], violations }
   } finally {
     await mailstead.stop('worker', 'mta', 'api')
@@ -76,7 +79,7 @@ export async function runApi(bench: MailsteadBench): Promise<ApiResult> {
   }
 }
 
-/** Round by round, ours to the bare stack's beside it. */
+/** Mailstead's rate divided by the bare stack's, for each round. */
 export function bareRatios({ ours, bare }: ApiComparison): number[] {
   return ours.map(({ rate }, round) => rate / (bare[round]?.rate ?? Number.NaN))
 }
@@ -91,7 +94,7 @@ function acceptKind({ mailstead }: MailsteadBench, bare: BareServer, name: strin
   }
 }
 
-/** Makes what is read. */
+/** Creates the audiences and contacts that the requests read. */
 async function readKinds(bench: MailsteadBench, bare: BareServer): Promise<ApiRequestKind[]> {
   const {
     mailstead: { admin, load },
@@ -134,15 +137,19 @@ function contactOf(n: number, audienceId: string): string {
   })
 }
 
-/** The server's paths of the samples that ours gives, whatever their order is. */
+/** The path of each kind of request. */
 const PATHS: Readonly<Record<string, string>> = {
   accept: sendPath('instant'),
   'get-contact': `${PUBLIC}/contacts/get-contact`,
   'get-audiences': `${PUBLIC}/audiences/get-audiences`,
 }
 
-/** Ours first: what it answers is what the bare server will answer. */
-async function warmUp({ sizes: { apiWarmUp } }: MailsteadBench, bare: BareServer, kinds: readonly ApiRequestKind[]): Promise<void> {
+/** Mailstead is first, because the bare server returns samples of its responses. */
+async function warmUp(
+  { sizes: { apiWarmUp } }: MailsteadBench,
+  bare: BareServer,
+  kinds: readonly ApiRequestKind[],
+): Promise<void> {
   const samples: [string, object][] = []
   for (const { name, ours } of kinds) {
     samples.push([PATHS[name] ?? '', JSON.parse(assertAccepted(await ours(apiWarmUp), apiWarmUp).sample) as object])
@@ -151,7 +158,11 @@ async function warmUp({ sizes: { apiWarmUp } }: MailsteadBench, bare: BareServer
   for (const kind of kinds) assertAccepted(await kind.bare(apiWarmUp), apiWarmUp)
 }
 
-async function measureAll(bench: MailsteadBench, bare: BareServer, kinds: readonly ApiRequestKind[]): Promise<ApiComparison[]> {
+async function measureAll(
+  bench: MailsteadBench,
+  bare: BareServer,
+  kinds: readonly ApiRequestKind[],
+): Promise<ApiComparison[]> {
   const {
     mailstead,
     sizes: { repeats, apiRequests },
@@ -171,7 +182,11 @@ async function measureAll(bench: MailsteadBench, bare: BareServer, kinds: readon
   return results
 }
 
-async function measure(groups: ProcessGroups, count: number, send: (count: number) => Promise<PostResult>): Promise<ApiRun> {
+async function measure(
+  groups: ProcessGroups,
+  count: number,
+  send: (count: number) => Promise<PostResult>,
+): Promise<ApiRun> {
   const before = readUsage(groups)
   const otherShare = watchOtherProcesses(groups)
   const { startedAt, endedAt, p50Ms, p99Ms } = assertAccepted(await send(count), count)
@@ -179,7 +194,7 @@ async function measure(groups: ProcessGroups, count: number, send: (count: numbe
   return { rate: (count * 1000) / (endedAt - startedAt), p50Ms, p99Ms, cpuMs, otherCpuShare: otherShare(0) }
 }
 
-/** @throws UserError when a request was refused: refusals are cheaper than answers. */
+/** @throws UserError when a request was refused: refusals cost less than successful responses. */
 function assertAccepted(result: PostResult, count: number): PostResult {
   if (result.accepted < count)
     throw new UserError(`${count - result.accepted} of ${count} requests were refused: ${result.firstError}`)

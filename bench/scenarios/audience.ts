@@ -1,4 +1,4 @@
-/** An audience of numbered contacts, by an import as customers make it: the sink knows them by the number in their address. */
+/** Creates an audience of numbered contacts by an import. The sink recognizes them by the number in their address. */
 import { Readable } from 'node:stream'
 import { UserError } from '#bin/supervisor/user-error.ts'
 import { NUMBER_DIGITS } from '#bench/harness/sample-message.ts'
@@ -9,7 +9,7 @@ import { waitForImport } from './import.ts'
 const PART_ROWS = 1000
 const DOMAINS = 5000
 
-/** The id of a new audience with contacts of the numbers from `from` on. */
+/** Returns the id of a new audience with `count` contacts, numbered from `from` on. */
 export async function importAudience(admin: AdminAccess, from: number, count: number): Promise<string> {
   const audience = await call<{ id: string }>(
     admin,
@@ -32,7 +32,8 @@ function* rowsOf(from: number, count: number): Generator<Buffer> {
       numbers
         .map(
           (n) =>
-            `m${String(n).padStart(NUMBER_DIGITS, '0')}@mail${n % DOMAINS}.example,First${n},Last${n},Company ${n % 1000},pro\n`,
+            `m${String(n).padStart(NUMBER_DIGITS, '0')}@mail${n % DOMAINS}.example,First${n},Last${n},` +
+            `Company ${n % 1000},pro\n`,
         )
         .join(''),
     )

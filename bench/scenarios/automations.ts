@@ -1,6 +1,6 @@
 /**
- * Steps of an automation that are all due at one moment, and instant mail to another site meanwhile: how long until each has been taken and
- * its mail is in the queue, and what the instant mail feels of it.
+ * All steps of an automation are due at the same time; meanwhile instant mail goes to another site. Measures the time
+ * until every step is dispatched, and the latency of the instant mail.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MailsteadBench } from '#bench/harness/bench.ts'
@@ -14,7 +14,7 @@ import { latencies, type Latencies } from './latency.ts'
 
 export interface AutomationsResult {
   readonly steps: number
-  /** From the moment to the last one. */
+  /** From the due time until the last step is dispatched. */
   readonly seconds: number
   /** Instant mail to another site meanwhile, accept to 250. */
   readonly instant: Latencies
@@ -25,7 +25,7 @@ export interface AutomationsResult {
 const POLL_MS = 100
 const INTERVAL_MS = 100
 const OTHER_SITE = 'other.example'
-/** To make the automation: the threads that judge its mails have to start. */
+/** Time to create the automation: the threads that validate its mails have to start. */
 const AHEAD_MS = 15_000
 
 export async function runAutomations(bench: MailsteadBench): Promise<AutomationsResult> {
@@ -35,7 +35,7 @@ export async function runAutomations(bench: MailsteadBench): Promise<Automations
     const { admin } = mailstead
     const from = mailstead.reserve(sizes.automationSteps)
     const audience = await importAudience(admin, from, sizes.automationSteps)
-    bench.say(`  ${sizes.automationSteps} contacts wait for the moment`)
+    bench.say(`  ${sizes.automationSteps} contacts are enrolled at the due time`)
     await receiver.sink.begin({ from, count: sizes.automationSteps, hasNumberedBody: false })
     const probes = mailstead.reserve(sizes.automationProbes)
     await otherReceiver.sink.begin({ from: probes, count: sizes.automationProbes, hasNumberedBody: true })
@@ -57,9 +57,10 @@ export async function runAutomations(bench: MailsteadBench): Promise<Automations
       seconds: (doneMs - atMs) / 1000,
       instant: latencies(sent, arrivals, probes).fromAccept,
       peakMb,
-      violations: [...violations, ...countViolations({ count: sizes.automationSteps }, await receiver.sink.finish())].map(
-        (one) => `automations: ${one}`,
-      ),
+      violations: [
+        ...violations,
+        ...countViolations({ count: sizes.automationSteps }, await receiver.sink.finish()),
+      ].map((one) => `automations: ${one}`),
     }
   } finally {
     await mailstead.stop('worker', 'mta', 'api')
@@ -89,7 +90,7 @@ async function createAutomation(admin: AdminAccess, audience: string, atMs: numb
   return id
 }
 
-/** When the last one completed, in epoch ms. */
+/** Waits until all are completed; returns the time in epoch milliseconds. */
 async function waitForSteps(admin: AdminAccess, id: string, count: number): Promise<number> {
   for (;;) {
     const automation = await call<{ completed_count: number }>(admin, 'GET', `/automations/${id}`, null)

@@ -1,9 +1,9 @@
 /**
- * Instant mail while much bulk mail is queued: the queue is filled while no
- * outbound process runs; then one is started, and instant mail goes to the same
- * site and to another one, first while the receiver takes all it is given (the
- * cores are the limit), then while each of its replies takes 20 ms (the
- * connections to the site are the limit). At the end everything must be there.
+ * Instant mail while much bulk mail is queued. The queue is filled while no
+ * outbound process runs. Then one is started, and instant mail is sent to the same
+ * site and to another one: first with a fast receiver (CPU is the limit), then
+ * with a receiver that takes 20 ms for each reply (connections to the site are the
+ * limit). At the end all mail must have arrived.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MailsteadBench } from '#bench/harness/bench.ts'
@@ -18,10 +18,10 @@ const OTHER_SITE = 'other.example'
 
 export interface BacklogPhase {
   readonly name: string
-  /** Accept to the receiver's 250. */
+  /** From accept to the receiver's 250. */
   readonly sameSite: Latencies
   readonly otherSite: Latencies
-  /** Bulk mails that were still queued when the last instant mail was sent: 0 means that this phase shows nothing. */
+  /** Bulk mails still queued when the last instant mail was sent; with 0 the phase shows nothing. */
   readonly queuedAtEnd: number
 }
 
@@ -40,7 +40,7 @@ interface SentPhase {
   readonly queuedAtEnd: number
 }
 
-/** The numbers: bulk first, then both phases' instant mail of the same site; those of the other site apart. */
+/** The first number of each group: bulk, then the instant mail of both phases to the same site, and to the other. */
 interface NumberRanges {
   readonly bulk: number
   readonly same: number
@@ -91,7 +91,7 @@ async function openLedgers({ mailstead, sizes, receiver, otherReceiver }: Mailst
   return { bulk, same: bulk + sizes.backlog, other, total }
 }
 
-/** Sends to both sites at once, so many messages each; `skip` numbers were used by the phase before. */
+/** Sends to both sites at the same time; the previous phase used the first `skip` numbers. */
 async function sendPhase(
   { mailstead, sizes, receiver }: MailsteadBench,
   name: string,
@@ -103,7 +103,7 @@ async function sendPhase(
     mailstead.probe({ ...options, from: numbers.same + skip }),
     mailstead.probe({ ...options, from: numbers.other + skip, site: OTHER_SITE }),
   ])
-  // Instant mails that are there already make this a little more than what is queued, never less.
+  // Arrived instant mail is counted as bulk mail here, so this can be a little too low, never too high.
   return { name, same, other, queuedAtEnd: Math.max(0, sizes.backlog - (await receiver.sink.progress())) }
 }
 

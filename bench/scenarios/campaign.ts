@@ -1,7 +1,7 @@
 /**
- * A campaign to a large audience, beside transactional mail of the same size in the same run: how soon the first mail arrives, how fast the
- * ledger is written, and how fast it sends once that is done, each mail rendered for its contact, its links tracked. It is cancelled when
- * enough has been seen; until then nothing may come twice.
+ * A campaign to a large audience, compared with transactional mail of the same size in the same run. Measures the time
+ * to the first mail, how fast the ledger is written, and how fast mail is sent after that; each mail is rendered for
+ * its contact, with tracked links. The campaign is cancelled after enough mails; until then none may arrive twice.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { UserError } from '#bin/supervisor/user-error.ts'
@@ -20,7 +20,7 @@ export interface CampaignResult {
   /** From the start to the first mail at the receiver. */
   readonly firstMailMs: number
   readonly ledgerRowsPerSecond: number
-  /** Mails a second once the ledger was written, and of transactional mail beside it. */
+  /** Mails a second after the ledger is written, and transactional mails a second. */
   readonly sendRate: number
   readonly transactionalRate: number
   /** CPU milliseconds a message by process, in the same windows. */
@@ -31,7 +31,7 @@ export interface CampaignResult {
 }
 
 const POLL_MS = 50
-/** Of both parts: tags, links and their tokens. */
+/** Lines taken up by tags, links and their tokens. */
 const OTHER_LINES = 6
 
 export async function runCampaign(bench: MailsteadBench): Promise<CampaignResult> {
@@ -52,7 +52,10 @@ export async function runCampaign(bench: MailsteadBench): Promise<CampaignResult
     resetPeaks(mailstead.groups())
     const startedAt = monotonicMs()
     await call(admin, 'POST', `/campaigns/${id}/start`, JSON.stringify({ force: true }))
-    const [firstAt, writtenAt] = await Promise.all([waitForFirst(sink), waitForLedger(admin, id, sizes.campaignContacts)])
+    const [firstAt, writtenAt] = await Promise.all([
+      waitForFirst(sink),
+      waitForLedger(admin, id, sizes.campaignContacts),
+    ])
     const [sent, sentAt, before] = [await sink.progress(), monotonicMs(), readUsage(mailstead.groups())]
     const enough = Math.min(sizes.campaignContacts, sent + sizes.campaignMails)
     await waitForArrivals(sink, enough)
@@ -60,7 +63,7 @@ export async function runCampaign(bench: MailsteadBench): Promise<CampaignResult
     const sendRate = (count * 1000) / (monotonicMs() - sentAt)
     const after = readUsage(mailstead.groups())
     const [sendCpuMs, peakMb] = [withServerTotal(cpuPerMessage(before, after, count)), peakMemory(after)]
-    await call(admin, 'POST', `/campaigns/${id}/cancel`, '{}').catch(() => undefined) // it may be done by now
+    await call(admin, 'POST', `/campaigns/${id}/cancel`, '{}').catch(() => undefined) // it may already be completed
     const { duplicates, unsigned } = await sink.finish()
     return {
       contacts: sizes.campaignContacts,
@@ -82,7 +85,7 @@ export async function runCampaign(bench: MailsteadBench): Promise<CampaignResult
   }
 }
 
-/** All of it, as measurements of a contender say it. */
+/** Adds the sum as `server`, as in the measurements of a contender. */
 function withServerTotal(cpuMs: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
   return { server: Object.values(cpuMs).reduce((sum, one) => sum + one, 0), ...cpuMs }
 }
@@ -102,14 +105,15 @@ async function measureTransactional({
   }
 }
 
-/** HTML, and the text that is made of it: together as long as the letters of the other measurements. */
+/** HTML and the text made from it are together as long as the messages of the other measurements. */
 async function createCampaign(admin: AdminAccess, audience: string): Promise<string> {
   const lines = messageText().split('\n')
   const text = lines
     .slice(0, lines.length / 2 - OTHER_LINES)
     .map((line) => `<p>${line}</p>`)
     .join('\n')
-  const html = `<!doctype html><html><body><h1>Hello {{firstName}} of {{company}}</h1>\n${text}\n<a href="https://shop.example/offer">The offer</a>
+  const html = `<!doctype html><html><body><h1>Hello {{firstName}} of {{company}}</h1>\n${text}
+<a href="https://shop.example/offer">The offer</a>
 <a href="https://shop.example/about">About us</a> <a href="{{unsubscribeUrl}}">Unsubscribe</a></body></html>`
   const { id } = await call<{ id: string }>(
     admin,

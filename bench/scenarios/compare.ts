@@ -1,7 +1,7 @@
 /**
- * Several servers on the same load, one after the other in each repeat, so that
- * what happens to the machine in the meantime happens to all of them. Each is
- * started for its turn and stopped after it.
+ * Measures several servers under the same load, one after the other in each
+ * repeat, so that other activity on the machine affects all of them. Each server
+ * runs only while it is measured.
  */
 import type { Bench } from '#bench/harness/bench.ts'
 import { type Contender, type Measurement, measure } from '#bench/harness/contender.ts'
@@ -13,7 +13,7 @@ export interface ServerComparison {
   readonly runs: readonly Measurement[]
 }
 
-/** A server and how many messages it gets in each repeat. */
+/** A server, and the number of messages for it in each repeat. */
 export interface ServerRun {
   readonly contender: Contender
   readonly messages: number
@@ -42,7 +42,10 @@ async function measureServer(
     const groups = await contender.start(port)
     const warmUp = await measure(contender, groups, sink, sizes.warmUp)
     const run = await measure(contender, groups, sink, messages)
-    return { ...run, violations: [...warmUp.violations.map((violation) => `${violation} (warm-up)`), ...run.violations] }
+    return {
+      ...run,
+      violations: [...warmUp.violations.map((violation) => `${violation} (warm-up)`), ...run.violations],
+    }
   } finally {
     await contender.stop()
   }

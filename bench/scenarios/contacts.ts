@@ -1,8 +1,8 @@
 /**
- * Pages of a large audience over HTTP: from its front, its middle and its end,
- * in each order, both ways, all members and only those who are subscribed. The
- * audience is made by an import; the worker goes on with its upkeep meanwhile.
- * Each page is asked for twice and the second time counts: that is warm.
+ * Pages of a large audience over HTTP: from the start, the middle and the end, in
+ * each sort order and both directions, for all members and for subscribed ones.
+ * An import creates the audience; the worker runs its maintenance meanwhile. Each
+ * page is requested twice, and the second time counts (warm cache).
  */
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,7 +14,7 @@ import { percentile } from '#bench/harness/stats.ts'
 import { waitForImport, generateCsv } from './import.ts'
 
 export interface SortTimes {
-  /** `email desc, subscribed`. */
+  /** For example `email desc, subscribed`. */
   readonly sort: string
   readonly limit: number
   readonly p50Ms: number
@@ -25,7 +25,7 @@ export interface SortTimes {
 export interface ContactsResult {
   readonly members: number
   readonly sorts: readonly SortTimes[]
-  /** Of all orders. */
+  /** The highest p99 of all sort orders. */
   readonly worstP99Ms: number
 }
 
@@ -39,7 +39,7 @@ interface Listing {
 
 const SORTS = ['createdAt', 'email', 'firstName', 'lastName', 'deliverabilityScore']
 const LIMITS = [50, 1000]
-/** The worker finds the audience quiet and marks it. */
+/** Time for the worker to build the pagination index of the audience. */
 const SETTLE_MS = 10_000
 
 export async function runContacts(bench: MailsteadBench): Promise<ContactsResult> {
@@ -58,7 +58,7 @@ export async function runContacts(bench: MailsteadBench): Promise<ContactsResult
   }
 }
 
-/** The id of a new audience with so many members. */
+/** Returns the id of a new audience with `members` members. */
 async function fill(admin: AdminAccess, members: number): Promise<string> {
   const audience = await call<{ id: string }>(
     admin,

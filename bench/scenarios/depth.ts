@@ -1,11 +1,11 @@
 /**
- * Does a message cost more when the queue is long? CPU per message and messages
- * a second while draining: a short queue many times (the outbound process is
- * held by SIGSTOP while it is filled, so that it stays warm), and a long one
- * once, of which the first window (everything queued) and the last one (little
- * is left) are looked at. Each window has as many messages as all short drains
- * together, so like is compared with like. What filling leaves PostgreSQL to do
- * (checkpoints, statistics) is waited for: it is a cost of accepting.
+ * Does a message cost more when the queue is long? Measures CPU per message and
+ * messages a second while a queue is drained: a short queue many times (SIGSTOP
+ * holds the outbound process while the queue is filled, so that it stays warm), and
+ * a long queue once, in its first window (all messages queued) and its last (few
+ * messages left). A window has as many messages as all short drains together.
+ * After the long queue is filled, the scenario waits until PostgreSQL is idle
+ * (checkpoints, statistics): that work is a cost of accepting.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MailsteadBench } from '#bench/harness/bench.ts'
@@ -14,7 +14,7 @@ import { waitForArrivals, countViolations } from '#bench/harness/contender.ts'
 import { type ProcessGroups, readUsage } from '#bench/harness/cpu.ts'
 
 export interface Drain {
-  /** Messages queued when the window begins. */
+  /** Messages queued at the start of the window. */
   readonly queued: number
   readonly messages: number
   /** CPU of api, mta, worker and the stores per message, and of each of them. */
@@ -32,7 +32,7 @@ export interface DepthResult {
   readonly violations: readonly string[]
 }
 
-/** The state of a drain at one moment. */
+/** The state of a drain at one point in time. */
 interface DrainSample {
   readonly done: number
   readonly at: number
@@ -42,7 +42,7 @@ type CpuTimes = Readonly<Record<string, number>>
 
 const SETTLE_MS = 500
 const POLL_MS = 200
-/** PostgreSQL is idle when it takes less than a twentieth of a core for so long; waited for no longer than the limit. */
+/** PostgreSQL is idle when it uses less than 5 % of a core for this long. The scenario waits at most IDLE_LIMIT_MS. */
 const IDLE_MS = 2000
 const IDLE_LIMIT_MS = 120_000
 
@@ -138,10 +138,14 @@ async function waitForIdlePostgres({ postgres }: ProcessGroups): Promise<void> {
   }
 }
 
-/** Follows a drain until all is there, or nothing comes any more. */
+/** Samples a drain until all messages have arrived, or no more arrive. */
 async function watchDrain({ mailstead, receiver: { sink } }: MailsteadBench, count: number): Promise<DrainSample[]> {
   const groups = mailstead.groups()
-  const sample = async (): Promise<DrainSample> => ({ done: await sink.progress(), at: monotonicMs(), cpuMs: cpuTimes(groups) })
+  const sample = async (): Promise<DrainSample> => ({
+    done: await sink.progress(),
+    at: monotonicMs(),
+    cpuMs: cpuTimes(groups),
+  })
   const samples: DrainSample[] = []
   let isOver = false
   const end = waitForArrivals(sink, count).finally(() => {
@@ -156,7 +160,7 @@ async function watchDrain({ mailstead, receiver: { sink } }: MailsteadBench, cou
   return samples
 }
 
-/** The state when so many were done, between the two marks around it. */
+/** The state when `done` messages had arrived, interpolated between the samples before and after it. */
 export function interpolate(samples: readonly DrainSample[], done: number): DrainSample {
   const next = samples.findIndex((sample) => sample.done >= done)
   const [after, before] = [samples[next] ?? samples.at(-1), samples[next - 1]]
@@ -178,7 +182,7 @@ function perMessage(spent: CpuTimes, messages: number): Pick<Drain, 'messages' |
   return { messages, cpuMs: Object.values(processMs).reduce((sum, ms) => sum + ms, 0), processMs }
 }
 
-/** Two readings into one, process by process. */
+/** Combines two readings, process by process. */
 function combine(one: CpuTimes, other: CpuTimes, how: (one: number, other: number) => number): CpuTimes {
   return Object.fromEntries(Object.entries(one).map(([name, ms]) => [name, how(ms, other[name] ?? 0)]))
 }

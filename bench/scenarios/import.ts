@@ -1,7 +1,7 @@
 /**
- * A file of contacts from a client to the last row in the audience: it is
- * written as it is sent, so that nobody holds all of it; api and worker run as
- * in production. What counts is the time per row, and the memory of both.
+ * Import of a contact file, from the upload to the last row in the audience. The
+ * client generates the file while it sends it; api and worker run as in
+ * production. Measures the time per row and the memory of both processes.
  */
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,10 +15,10 @@ import { call } from '#bench/harness/api-call.ts'
 export interface ImportResult {
   readonly rows: number
   readonly megabytes: number
-  /** Until the file is stored, and from there until it is done. */
+  /** Until the file is stored, and from then until the import is completed. */
   readonly uploadSeconds: number
   readonly importSeconds: number
-  /** By process, over both. */
+  /** By process, for upload and import together. */
   readonly cpuSeconds: Readonly<Record<string, number>>
   readonly peakMb: Readonly<Record<string, number>>
 }
@@ -83,7 +83,7 @@ function cpuBetween(before: GroupUsage, after: GroupUsage): Record<string, numbe
   )
 }
 
-/** Addresses in no order, as lists have them; 5,000 domains, ten fields. */
+/** Unsorted addresses of 5,000 domains, as in real lists; eight columns. */
 export function* generateCsv(rows: number): Generator<Buffer> {
   yield Buffer.from('email,first_name,last_name,company,phone,tags,timezone,attribute:plan\n')
   for (let from = 0; from < rows; from += PART_ROWS) {

@@ -1,7 +1,7 @@
 /**
- * Idle latency: one instant message every 100 ms on a server that has nothing
- * else to do, timed from the 2xx, and from the first byte of the request, to
- * the receiver's 250.
+ * Idle latency: one instant message every 100 ms on an otherwise idle server.
+ * Measures the time to the receiver's 250, from the 2xx response and from the
+ * first byte of the request.
  */
 import type { MailsteadBench } from '#bench/harness/bench.ts'
 import { waitForArrivals, countViolations } from '#bench/harness/contender.ts'
@@ -16,7 +16,7 @@ export interface Latencies {
 }
 
 export interface LatencyResult {
-  /** From the answer of the API, and from the start of the request. */
+  /** From the API's response, and from the start of the request. */
   readonly fromAccept: Latencies
   readonly fromPost: Latencies
   readonly violations: readonly string[]
@@ -39,14 +39,16 @@ export async function runLatency({
     const probes = await mailstead.probe({ from, count: sizes.probes, intervalMs: INTERVAL_MS })
     await waitForArrivals(sink, sizes.probes)
     const arrivals = await sink.arrivals()
-    const violations = countViolations({ count: sizes.probes }, await sink.finish()).map((violation) => `latency: ${violation}`)
+    const violations = countViolations({ count: sizes.probes }, await sink.finish()).map(
+      (violation) => `latency: ${violation}`,
+    )
     return { ...latencies(probes, arrivals, from), violations }
   } finally {
     await mailstead.stop('worker', 'mta', 'api')
   }
 }
 
-/** Latencies of the probes that arrived; `arrivals` begins at number `from`. */
+/** Latencies of the probes that arrived; `arrivals` starts at number `from`. */
 export function latencies(
   probes: readonly Probe[],
   arrivals: Float64Array,

@@ -1,6 +1,6 @@
 /**
- * SMTP in, SMTP out: the same source that the references get, from a relay network, through the submission port to the sink. Durable and
- * signed as ever; the API does not run.
+ * SMTP in, SMTP out: the load generator of the references sends from a relay network to the submission port, and
+ * Mailstead delivers to the sink, durable and signed as always. The API does not run.
  */
 import type { Bench } from '#bench/harness/bench.ts'
 import type { Contender } from '#bench/harness/contender.ts'
@@ -9,7 +9,7 @@ import { expectedFromSource, sendBySmtp } from '#bench/harness/smtp-load.ts'
 import { sendsGreeting, waitUntil } from '#bench/harness/wait.ts'
 import { compareServers, type ServerComparison } from './compare.ts'
 
-/** More than a reference gets, that queues gather as in life; a source that opens a connection for each mail takes its time. */
+/** More messages than a reference gets, so that a queue builds up: opening a connection per message is slow. */
 const TIMES_REFERENCE = 4
 
 export function runSmtp(bench: Bench, mailstead: Mailstead): Promise<ServerComparison[]> {

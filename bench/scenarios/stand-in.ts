@@ -1,8 +1,8 @@
 /**
- * A stand-in for Mailstead in the tests of the scenarios: an HTTP server that
- * answers 200 and a list in memory which is sent to the routed sink while the
- * `mta` is started. It signs nothing and keeps nothing; `lose` and `double`
- * make it misbehave with single numbers.
+ * Replaces Mailstead in the tests of the scenarios: an HTTP server that responds
+ * with 200, and a queue in memory that is sent to the routed sink while `mta` is
+ * started. It neither signs nor stores messages; `lose` and `duplicate` name a
+ * message that it loses or sends twice.
  */
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
@@ -89,7 +89,7 @@ async function serve(onMail: (mail: QueuedMail) => void): Promise<Server> {
   return server
 }
 
-/** One connection, one message, all pipelined. */
+/** Sends one message on a new connection, with all commands pipelined. */
 async function deliver(routes: Readonly<Record<string, number | string>>, { to, text }: QueuedMail): Promise<void> {
   const socket = connect(Number(routes[to.slice(to.indexOf('@') + 1)] ?? routes['*']), '127.0.0.1')
   socket.resume()

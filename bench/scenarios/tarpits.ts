@@ -1,7 +1,8 @@
 /**
- * Instant mail to healthy sites while most of the queue goes nowhere: sites that send one byte of their greeting every five seconds, sites
- * that drop every connection, and bulk mail that waits for all of them. It lasts a bounded time, for nothing of it can be drained. Counted:
- * the latency of the instant mail, sockets of the outbound process, and connects to each dead site. All of it is on loopback.
+ * Instant mail to healthy sites while most of the queue cannot be delivered: some sites send one byte of their greeting
+ * every five seconds (tarpits), others drop every connection, and bulk mail is queued for all of them. Measures the
+ * latency of the instant mail, the sockets of the outbound process, and the connects to each dead site. The run ends
+ * after a fixed time, because the queue cannot be drained. All servers are on loopback.
  */
 import { readdirSync, readlinkSync } from 'node:fs'
 import { once } from 'node:events'
@@ -15,7 +16,7 @@ import { latencies, type Latencies } from './latency.ts'
 const INTERVAL_MS = 100
 const BYTE_MS = 5000
 const POLL_MS = 500
-/** After the outbound process began, so that the tarpits hold all they can get. */
+/** Wait after the start of the outbound process, until the tarpits hold as many connections as they can get. */
 const SETTLE_MS = 15_000
 
 export interface TarpitsResult {
@@ -23,22 +24,22 @@ export interface TarpitsResult {
   readonly dead: number
   readonly queued: number
   readonly fromAccept: Latencies
-  /** Connections that the outbound process had open at most, to whomever. */
+  /** Maximum of open sockets of the outbound process. */
   readonly maxSockets: number
   readonly maxTarpitted: number
-  /** To the dead site that was tried most, in any minute; and in all minutes and sites the mean. */
+  /** Connects to one dead site in any minute, at most; and the mean over all dead sites and minutes. */
   readonly maxConnectsPerMinute: number
   readonly connectsPerMinute: number
   readonly mtaPeakMb: number
   readonly violations: readonly string[]
 }
 
-/** Servers that never help, and what they saw. */
+/** Tarpits and dead sites, with counts of their connections. */
 interface UnresponsiveSites {
   readonly port: number
   readonly held: Set<Socket>
   maxHeld: number
-  /** When each dead site was connected to. */
+  /** The times of connects to each dead site. */
   readonly connects: Map<string, number[]>
   stop(): Promise<void>
 }
@@ -155,7 +156,7 @@ function maxPerMinute(times: readonly number[]): number {
   return Math.max(0, ...times.map((begin) => times.filter((time) => time >= begin && time < begin + 60_000).length))
 }
 
-/** The most sockets that a process had open. */
+/** Polls the number of open sockets of a process; `stop` returns the maximum. */
 function watchSockets(pid: number): { stop(): number } {
   let max = 0
   const poll = (): void => {

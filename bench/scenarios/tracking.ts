@@ -1,7 +1,8 @@
 /**
- * Readers of tracked mail: open pixels and links of many mails, half and half, asked for while the worker judges and tells what came: as many as
- * go over many connections, and so many a second as are promised, evenly, whatever the answers do. An answer comes after its commit. Afterwards each mail that was asked for must have its event: one that has none was
- * lost behind its answer.
+ * Opens and clicks of tracked mail: open pixels and links of many mails, half each, are requested while the worker
+ * classifies the hits and records events: first at the maximum rate of many connections, then evenly at the target
+ * rate. A response is sent after its commit. Afterwards each requested mail must have its event; a mail without one is
+ * a violation.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MailsteadBench } from '#bench/harness/bench.ts'
@@ -11,15 +12,15 @@ import { call } from '#bench/harness/api-call.ts'
 import { messageIdOf, newId } from '#src/platform/id.ts'
 import { createLinks } from '#src/tracking/links.ts'
 
-/** The rate that is promised, and at which the times of answers are judged. */
+/** Requests a second at which response times are measured against their target. */
 export const TARGET_RATE = 3000
 
 export interface TrackingRun {
-  /** As many as go over all connections, each with one request at a time: an answer takes as long as a round of all others. */
+  /** Requests a second at full load: each connection sends its next request after the last response. */
   readonly rate: number
   readonly p50Ms: number
   readonly p99Ms: number
-  /** At the promised rate. */
+  /** Results at the target rate. */
   readonly fixedRate: FixedRateResult
   /** CPU milliseconds a request, by process. */
   readonly cpuMs: Readonly<Record<string, number>>
@@ -28,7 +29,7 @@ export interface TrackingRun {
 export interface TrackingResult {
   readonly mails: number
   readonly runs: readonly TrackingRun[]
-  /** Until the last of it was told as an event. */
+  /** From the last response until all events are recorded. */
   readonly recordedAfterMs: number
   readonly violations: readonly string[]
 }
@@ -46,7 +47,7 @@ export async function runTracking(bench: MailsteadBench): Promise<TrackingResult
     const ids = await listIds(bench, 'email.queued', sizes.trackedMails)
     bench.say(`  ${ids.size} mails to be opened`)
     const paths = [...ids].flatMap((messageId, i) => pathsOf(bench, messageId, i))
-    // code compiled; of mails that nobody has, so that each event is of a measured request
+    // warm-up with ids that no mail has, so that every event comes from a measured request
     const unknownPaths = Array.from({ length: sizes.trackedMails }, () => newId()).flatMap((messageId, i) =>
       pathsOf(bench, messageId, i),
     )
@@ -55,7 +56,7 @@ export async function runTracking(bench: MailsteadBench): Promise<TrackingResult
     for (let round = 0; round < sizes.repeats; round++) runs.push(await measure(bench, paths, sizes.trackedRequests))
     const endedAt = Date.now()
     const missing = await waitForEvents(bench, ids)
-    const violations = missing === 0 ? [] : [`tracking: ${missing} mails were opened and have no event`]
+    const violations = missing === 0 ? [] : [`tracking: ${missing} mails were opened but have no event`]
     return { mails: ids.size, runs, recordedAfterMs: Date.now() - endedAt, violations }
   } finally {
     await mailstead.stop('worker', 'api')
@@ -107,7 +108,7 @@ interface EventsPage {
   readonly has_more: boolean
 }
 
-/** The messages that have an event of this type, at least `enough` of them. */
+/** Ids of messages that have an event of this type; stops after `enough` of them. */
 async function listIds({ mailstead: { admin } }: MailsteadBench, type: string, enough: number): Promise<Set<string>> {
   const ids = new Set<string>()
   for (let cursor = '', isMore = true; isMore && ids.size < enough;) {
@@ -124,7 +125,7 @@ async function listIds({ mailstead: { admin } }: MailsteadBench, type: string, e
   return ids
 }
 
-/** How many have no event in the end. */
+/** Waits until all messages have an event. Returns how many have none at the time-out. */
 async function waitForEvents(bench: MailsteadBench, ids: ReadonlySet<string>): Promise<number> {
   for (const until = Date.now() + EVENTS_TIMEOUT_MS; ;) {
     const recorded = await listIds(bench, 'email.opened', ids.size)
