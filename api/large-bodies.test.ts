@@ -53,7 +53,7 @@ describe('large bodies', () => {
     assert.ok(schema, route)
     const here = parseBody(schema, Buffer.from(bytes))
     const own = Buffer.from(new Uint8Array(bytes).buffer)
-    assert.deepEqual(await large.read(route, own), { ok: true, read: here })
+    assert.deepEqual(await large.read(route, own), { ok: true, parsed: here })
     assert.strictEqual(own.length, 0, 'the bytes were copied')
   }
   for (const [name, route, body] of CASES)

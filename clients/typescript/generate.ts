@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildOpenApi } from '#api/openapi/openapi.ts'
 import { ROUTES } from '#api/table.ts'
-import { formatComment, formatField, formatSchema, type Schema } from './types.ts'
+import { MAX_WIDTH, formatComment, formatField, formatSchema, type Schema } from './types.ts'
 
 interface Parameter {
   readonly $ref?: string
@@ -101,9 +101,16 @@ function formatMethod(method: string, path: string, operation: Operation): strin
   ]
   return `
 ${formatComment(comment, '  ')}  ${operation.operationId}(${parameters.join(', ')}): Promise<${formatResponse(operation)}> {
-    return this.#transport.call(${what}, ${input === null ? '{}' : 'input'}, options)
+${formatCall([what, input === null ? '{}' : 'input', 'options'])}
   }
 `
+}
+
+/** The statement on one line, or with a line per argument if that is too long. */
+function formatCall(args: readonly string[]): string {
+  const line = `    return this.#transport.call(${args.join(', ')})`
+  if (line.length <= MAX_WIDTH) return line
+  return `    return this.#transport.call(\n${args.map((arg) => `      ${arg},\n`).join('')}    )`
 }
 
 interface Input {

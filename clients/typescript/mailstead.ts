@@ -3171,7 +3171,11 @@ export class Mailstead {
   sendInstant(input: {
     readonly body: Message
   }, options?: CallOptions): Promise<QueuedEmail> {
-    return this.#transport.call({ method: 'POST', path: '/api/v1/send-email/instant', isIdempotent: true }, input, options)
+    return this.#transport.call(
+      { method: 'POST', path: '/api/v1/send-email/instant', isIdempotent: true },
+      input,
+      options,
+    )
   }
 
   /** Send one message, tier high: 0-30 seconds. Needs a Regular key. */
@@ -3185,7 +3189,11 @@ export class Mailstead {
   sendAsync(input: {
     readonly body: Message
   }, options?: CallOptions): Promise<QueuedEmail> {
-    return this.#transport.call({ method: 'POST', path: '/api/v1/send-email/async', isIdempotent: true }, input, options)
+    return this.#transport.call(
+      { method: 'POST', path: '/api/v1/send-email/async', isIdempotent: true },
+      input,
+      options,
+    )
   }
 
   /** Send one message, tier bulk: when the queue is idle. Needs a Regular key. */
@@ -3199,14 +3207,22 @@ export class Mailstead {
   sendBatch(input: {
     readonly body: SendBatchBody
   }, options?: CallOptions): Promise<BatchAnswer> {
-    return this.#transport.call({ method: 'POST', path: '/api/v1/send-email/batch', isIdempotent: true }, input, options)
+    return this.#transport.call(
+      { method: 'POST', path: '/api/v1/send-email/batch', isIdempotent: true },
+      input,
+      options,
+    )
   }
 
   /** Schedule one message, from 1 minute to 365 days ahead. Needs a Regular key. Needs the plan LAUNCH or higher. */
   scheduleEmail(input: {
     readonly body: ScheduledMessage
   }, options?: CallOptions): Promise<ScheduledEmail> {
-    return this.#transport.call({ method: 'POST', path: '/api/v1/send-email/schedule', isIdempotent: true }, input, options)
+    return this.#transport.call(
+      { method: 'POST', path: '/api/v1/send-email/schedule', isIdempotent: true },
+      input,
+      options,
+    )
   }
 
   /** List the scheduled messages, soonest first. Needs a Regular key. */
@@ -3437,7 +3453,11 @@ export class Mailstead {
     }
     readonly body: TestTemplateBody
   }, options?: CallOptions): Promise<QueuedEmail> {
-    return this.#transport.call({ method: 'POST', path: '/api/v1/templates/{id}/test', isIdempotent: true }, input, options)
+    return this.#transport.call(
+      { method: 'POST', path: '/api/v1/templates/{id}/test', isIdempotent: true },
+      input,
+      options,
+    )
   }
 
   /** List the templates of the workspace, newest first. Needs any API key. */
@@ -3678,7 +3698,11 @@ export class Mailstead {
       readonly id: string
     }
   }, options?: CallOptions): Promise<AutomationAnswer> {
-    return this.#transport.call({ method: 'GET', path: '/api/v1/public/automations/get-automation/{id}' }, input, options)
+    return this.#transport.call(
+      { method: 'GET', path: '/api/v1/public/automations/get-automation/{id}' },
+      input,
+      options,
+    )
   }
 
   /** Get an automation of any status. Needs an Admin key with the scope `automations:read`. */
@@ -3700,7 +3724,11 @@ export class Mailstead {
     }
     readonly body?: UpdateAutomationBody
   }, options?: CallOptions): Promise<AutomationAnswer> {
-    return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/automations/update-automation/{id}' }, input, options)
+    return this.#transport.call(
+      { method: 'PATCH', path: '/api/v1/public/automations/update-automation/{id}' },
+      input,
+      options,
+    )
   }
 
   /**
@@ -3712,7 +3740,11 @@ export class Mailstead {
       readonly id: string
     }
   }, options?: CallOptions): Promise<void> {
-    return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/automations/delete-automation/{id}' }, input, options)
+    return this.#transport.call(
+      { method: 'DELETE', path: '/api/v1/public/automations/delete-automation/{id}' },
+      input,
+      options,
+    )
   }
 
   /**
@@ -3728,7 +3760,11 @@ export class Mailstead {
       readonly limit?: number
     }
   }, options?: CallOptions): Promise<GetAutomationCallsAnswer> {
-    return this.#transport.call({ method: 'GET', path: '/api/v1/public/automations/get-automation/{id}/calls' }, input, options)
+    return this.#transport.call(
+      { method: 'GET', path: '/api/v1/public/automations/get-automation/{id}/calls' },
+      input,
+      options,
+    )
   }
 
   /**
@@ -3764,7 +3800,11 @@ export class Mailstead {
     }
     readonly body: EnrollContactBody
   }, options?: CallOptions): Promise<TrackEventAnswer> {
-    return this.#transport.call({ method: 'POST', path: '/api/v1/public/automations/add-automation/{id}/enroll' }, input, options)
+    return this.#transport.call(
+      { method: 'POST', path: '/api/v1/public/automations/add-automation/{id}/enroll' },
+      input,
+      options,
+    )
   }
 
   /** Remove a contact from an automation. Needs an Admin key with the scope `automations:write`. */
@@ -3774,7 +3814,11 @@ export class Mailstead {
     }
     readonly body: UnenrollContactBody
   }, options?: CallOptions): Promise<PlainAnswer> {
-    return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/automations/delete-automation/{id}/subscribers' }, input, options)
+    return this.#transport.call(
+      { method: 'DELETE', path: '/api/v1/public/automations/delete-automation/{id}/subscribers' },
+      input,
+      options,
+    )
   }
 
   /**
@@ -3791,7 +3835,11 @@ export class Mailstead {
       readonly status?: "active" | "completed" | "exited"
     }
   }, options?: CallOptions): Promise<GetAutomationSubscribersAnswer> {
-    return this.#transport.call({ method: 'GET', path: '/api/v1/public/automations/get-automation/{id}/subscribers' }, input, options)
+    return this.#transport.call(
+      { method: 'GET', path: '/api/v1/public/automations/get-automation/{id}/subscribers' },
+      input,
+      options,
+    )
   }
 
   /** Create a campaign as a draft. Needs an Admin key with the scope `campaigns:manage`. */
@@ -4039,7 +4087,11 @@ export class Mailstead {
       readonly domainID: string
     }
   }, options?: CallOptions): Promise<DomainAnswer> {
-    return this.#transport.call({ method: 'GET', path: '/api/v1/public/domains/domain-status/{domainID}' }, input, options)
+    return this.#transport.call(
+      { method: 'GET', path: '/api/v1/public/domains/domain-status/{domainID}' },
+      input,
+      options,
+    )
   }
 
   /** Verify a sending domain: check its DNS records now. Needs an Admin key with the scope `domains:manage`. */
@@ -4048,7 +4100,11 @@ export class Mailstead {
       readonly domainID: string
     }
   }, options?: CallOptions): Promise<VerifyDomainAnswer> {
-    return this.#transport.call({ method: 'POST', path: '/api/v1/public/domains/verify-domain/{domainID}' }, input, options)
+    return this.#transport.call(
+      { method: 'POST', path: '/api/v1/public/domains/verify-domain/{domainID}' },
+      input,
+      options,
+    )
   }
 
   /**
@@ -4549,7 +4605,11 @@ export class Mailstead {
       readonly eventId: string
     }
   }, options?: CallOptions): Promise<ReplayWebhookDeliveryAnswer> {
-    return this.#transport.call({ method: 'POST', path: '/api/v1/public/webhooks/{id}/deliveries/{eventId}/replay' }, input, options)
+    return this.#transport.call(
+      { method: 'POST', path: '/api/v1/public/webhooks/{id}/deliveries/{eventId}/replay' },
+      input,
+      options,
+    )
   }
 
   /**

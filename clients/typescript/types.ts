@@ -1,7 +1,8 @@
 /** Converts JSON Schemas of the OpenAPI document to TypeScript types, as text. Aliases of fields are left out. */
 export type Schema = Readonly<Record<string, unknown>>
 
-const MAX_WIDTH = 120
+/** The widest line of the generated file. */
+export const MAX_WIDTH = 120
 const COMPONENTS = '#/components/schemas/'
 
 /** The type of a schema: the intersection of the types of its keywords. `indent` is the indentation of its lines. */
