@@ -1,3 +1,3 @@
-import { describeShare } from '#test/support/route-property.ts'
+import { describeRoutes } from '#test/support/route-property.ts'
 
-describeShare(2, 3)
+describeRoutes(2, 3)

@@ -3,10 +3,10 @@ import { createKey } from '#src/auth/keys.ts'
 import { ERRORS } from '#src/platform/errors.ts'
 import {
   listOf,
-  OPERATOR,
+  OPERATOR_TOKEN,
   startApi,
   type Json,
-  type TestAnswer,
+  type TestResponse,
   type TestApi,
   type TestCall,
 } from '#test/support/api.ts'
@@ -37,7 +37,7 @@ describe('the table of routes', () => {
   })
   after(() => api.stop())
 
-  const isRefused = (answer: TestAnswer, code: keyof typeof ERRORS): void => {
+  const isRefused = (answer: TestResponse, code: keyof typeof ERRORS): void => {
     assert.deepEqual(
       [answer.status, answer.body['success'], answer.body['error'], typeof answer.body['message']],
       [ERRORS[code].status, false, code, 'string'],
@@ -54,7 +54,7 @@ describe('the table of routes', () => {
   for (const spec of ROUTES) {
     for (const path of pathsOf(spec)) {
       describe(`${spec.method} ${path}`, () => {
-        const call = (key: string | null, method = spec.method): Promise<TestAnswer> =>
+        const call = (key: string | null, method = spec.method): Promise<TestResponse> =>
           api.call(method, concrete(path), { key, ...(method === 'GET' || method === 'DELETE' ? {} : bodyFor(spec)) })
 
         it('is mounted', async () => {
@@ -85,7 +85,7 @@ describe('the table of routes', () => {
         if (spec.access === 'operator') {
           it('lets the operator in, and no key', async () => {
             for (const key of [api.regular, api.admin]) isRefused(await call(key), 'UNAUTHORIZED')
-            const answer = await call(OPERATOR)
+            const answer = await call(OPERATOR_TOKEN)
             assert.ok(answer.status < 500 && answer.status !== 401, JSON.stringify(answer.body))
             assert.strictEqual(answer.headers.get('x-ratelimit-limit'), null)
           })
@@ -252,7 +252,7 @@ describe('the request rate', () => {
 
   it('over it: 429 RATE_LIMITED with Retry-After; other workspaces go on', async () => {
     const tenant = await api.addTenant({ plan: 'small' })
-    const call = (key = tenant.regular): Promise<TestAnswer> => api.call('GET', '/integrations/verify', { key })
+    const call = (key = tenant.regular): Promise<TestResponse> => api.call('GET', '/integrations/verify', { key })
     // a window may end between two of these calls, and never twice
     const answers = await Promise.all(Array.from({ length: 60 }, () => call()))
     const refused = answers.filter(({ status }) => status === 429)

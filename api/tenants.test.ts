@@ -6,9 +6,9 @@
 import { assert } from 'chai'
 import { z, type ZodType } from 'zod'
 import { sql } from '#src/stores/sql.ts'
-import { fillTenant, MARK, type Belongings, type Kind } from '#test/support/tenant-objects.ts'
-import { firstOf, SAMPLES, type Own, type Sample } from '#test/support/samples.ts'
-import { OPERATOR, startApi, textOf, type Tenant, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { createTenantObjects, MARKER, type TenantObjects, type TenantObjectKind } from '#test/support/tenant-objects.ts'
+import { firstIds, REQUEST_SAMPLES, type TenantIds, type RequestSample } from '#test/support/request-samples.ts'
+import { OPERATOR_TOKEN, startApi, textOf, type Tenant, type TestResponse, type TestApi } from '#test/support/api.ts'
 import { pathsOf, type AnyRoute } from '#api/http/route.ts'
 import { ROUTES } from './table.ts'
 
@@ -24,7 +24,7 @@ const OWN_NAMES = new Set(['create-automation id', 'list-segment-contacts cursor
 /**
  * Names that everybody may use: another workspace's address is written to, suppressed or made a contact like any other.
  */
-const NAMES: readonly Kind[] = ['email', 'suppression', 'tag', 'event']
+const NAMES: readonly TenantObjectKind[] = ['email', 'suppression', 'tag', 'event']
 /** Drafts, whose sender is judged when they are sent: `route kind`. */
 const LATER = new Set(['create-campaign sender', 'update-campaign sender'])
 
@@ -109,32 +109,32 @@ const OF_THE_SERVICE = new Set([
 interface Request {
   readonly spec: AnyRoute
   readonly path: string
-  readonly sample: Sample
+  readonly sample: RequestSample
   readonly key: string
 }
 
 describe('tenants are apart', () => {
   let api: TestApi
-  let mine: Own
+  let mine: TenantIds
   let other: Tenant
-  let theirs: Belongings
+  let theirs: TenantObjects
   /** Theirs, as it must stay. */
   let kept: Readonly<Record<string, string>>
   before(async () => {
     api = await startApi(SETTINGS)
     other = await api.addTenant()
-    mine = firstOf(await fillTenant(api, api, 'mine'))
-    theirs = await fillTenant(api, other, MARK)
+    mine = firstIds(await createTenantObjects(api, api, 'mine'))
+    theirs = await createTenantObjects(api, other, MARKER)
     kept = await dump(other.workspaceId)
   })
   after(() => api.stop())
 
-  async function newTenant(): Promise<{ tenant: Tenant; own: Own }> {
+  async function newTenant(): Promise<{ tenant: Tenant; own: TenantIds }> {
     const tenant = await api.addTenant()
-    return { tenant, own: firstOf(await fillTenant(api, tenant, 'own')) }
+    return { tenant, own: firstIds(await createTenantObjects(api, tenant, 'own')) }
   }
 
-  async function ask({ spec, path, sample, key }: Request): Promise<TestAnswer> {
+  async function ask({ spec, path, sample, key }: Request): Promise<TestResponse> {
     const { params = {}, query, body } = sample
     const place = Object.entries(params).reduce(
       (made, [name, value]) => made.replace(`:${name}`, encodeURIComponent(value)),
@@ -182,18 +182,18 @@ describe('tenants are apart', () => {
     const named = [spec.params, spec.query, spec.body]
       .flatMap(fieldsOf)
       .filter((name) => NAMING.test(name) && !NOT_NAMING.has(name) && !OWN_NAMES.has(`${spec.name} ${name}`))
-    const makes = SAMPLES[spec.name] ?? []
+    const makes = REQUEST_SAMPLES[spec.name] ?? []
 
     describe(`${spec.method} ${spec.paths[0]}`, () => {
       it('has a sample for each field that names something', () => {
-        const own = firstOf({ ...theirs })
+        const own = firstIds({ ...theirs })
         const shown = new Set(
           makes.map((make) => make(own)).flatMap(({ params, query, body }) => [params, query, body].flatMap(keysOf)),
         )
         assert.deepEqual(
           named.filter((name) => !shown.has(name)),
           [],
-          'add them to test/support/samples.ts',
+          'add them to test/support/request-samples.ts',
         )
       })
       if (makes.length === 0) return
@@ -221,9 +221,9 @@ describe('tenants are apart', () => {
   }
 
   /** The sample with each kind that it has, in each spelling, of the other workspace. */
-  function swapsOf(make: (own: Own) => Sample): Swap[] {
+  function swapsOf(make: (own: TenantIds) => RequestSample): Swap[] {
     const plain = JSON.stringify(make(mine))
-    const swaps = (Object.keys(theirs) as Kind[]).flatMap((kind) =>
+    const swaps = (Object.keys(theirs) as TenantObjectKind[]).flatMap((kind) =>
       theirs[kind].map((id) => ({ sample: make({ ...mine, [kind]: id }), kind, id })),
     )
     return swaps.filter(({ sample }) => JSON.stringify(sample) !== plain)
@@ -233,14 +233,14 @@ describe('tenants are apart', () => {
     pathsOf(spec).flatMap((path) => [api.admin, api.regular].map((key) => [path, key] as const))
 
   interface Swap {
-    readonly sample: Sample
-    readonly kind: Kind
+    readonly sample: RequestSample
+    readonly kind: TenantObjectKind
     readonly id: string
   }
-  function assertApart(answer: TestAnswer, { spec, sample, kind, id }: Swap & { readonly spec: AnyRoute }): void {
+  function assertApart(answer: TestResponse, { spec, sample, kind, id }: Swap & { readonly spec: AnyRoute }): void {
     const told = JSON.stringify(answer.body) ?? ''
     const what = `${answer.status} ${told} to the ${kind} ${id}`
-    assert.ok(!told.replaceAll(id, '').includes(MARK), what)
+    assert.ok(!told.replaceAll(id, '').includes(MARKER), what)
     // a batch tells of each of its messages
     const isRefused = [400, 403, 404].includes(answer.status) || told.includes('"accepted":0')
     const mayBeTaken =
@@ -264,7 +264,7 @@ describe('tenants are apart', () => {
       const answer = await api.call('GET', `/${pathsOf(spec)[0]}`, {
         key: typeof spec.access === 'object' ? api.admin : api.regular,
       })
-      assert.ok(!JSON.stringify(answer.body).includes(MARK), spec.name)
+      assert.ok(!JSON.stringify(answer.body).includes(MARKER), spec.name)
     }
   })
   it("no key of a workspace opens what is the operator's, and his token opens no workspace", async () => {
@@ -280,7 +280,7 @@ describe('tenants are apart', () => {
       }
     for (const spec of KEYED) {
       const answer = await api.call(spec.method, `/${pathsOf(spec)[0]}`, {
-        key: OPERATOR,
+        key: OPERATOR_TOKEN,
         ...(spec.body === undefined ? {} : { body: {} }),
       })
       assert.strictEqual(answer.status, 401, spec.name)
@@ -289,7 +289,7 @@ describe('tenants are apart', () => {
   it('every sample is of a route that is there', () => {
     const names = new Set(ROUTES.map(({ name }) => name))
     assert.deepEqual(
-      Object.keys(SAMPLES).filter((name) => !names.has(name)),
+      Object.keys(REQUEST_SAMPLES).filter((name) => !names.has(name)),
       [],
     )
   })

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { assert } from 'chai'
 import { code, markdownTable } from '#src/platform/markdown-table.ts'
-import { runCommand, type Run } from '#test/support/command.ts'
+import { runCommand, type CommandMain } from '#test/support/command.ts'
 import { checkSection } from '#test/support/generated-docs.ts'
 import { COMMANDS } from './command-list.ts'
 
@@ -9,7 +9,7 @@ const WIDTH = 100
 
 async function readUsage({ name, usage }: (typeof COMMANDS)[number]): Promise<string> {
   if (usage !== undefined) return `mailstead ${name} ${usage}`.trim()
-  const { run } = (await import(`./commands/${name}.ts`)) as { run: Run }
+  const { run } = (await import(`./commands/${name}.ts`)) as { run: CommandMain }
   const { code: exitCode, out } = await runCommand(run, ['--help'])
   assert.strictEqual(exitCode, 0, name)
   return out

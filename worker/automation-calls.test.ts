@@ -3,20 +3,20 @@ import { assert } from 'chai'
 import { newId } from '#src/platform/id.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { until } from '#test/support/until.ts'
-import { hang, startReceiver, type Receiver } from '#test/support/webhook-receiver.ts'
+import { neverRespond, startWebhookReceiver, type WebhookReceiver } from '#test/support/webhook-receiver.ts'
 import { startAutomationCalls } from './automation-calls.ts'
 import type { Loop } from './loop.ts'
 
 describe('automation calls', () => {
   let ctx: TestContext
-  let dead: Receiver
-  let alive: Receiver
+  let dead: WebhookReceiver
+  let alive: WebhookReceiver
   let loop: Loop
   let workspaceId = ''
   before(async () => {
     ctx = await createContext({ ALLOW_PRIVATE_TARGETS: '127.0.0.0/8' })
-    ;[dead, alive] = await Promise.all([startReceiver(), startReceiver()])
-    dead.behave(hang)
+    ;[dead, alive] = await Promise.all([startWebhookReceiver(), startWebhookReceiver()])
+    dead.setBehaviour(neverRespond)
   })
   after(async () => {
     await Promise.all([dead.close(), alive.close()])
@@ -73,7 +73,7 @@ describe('automation calls', () => {
   })
   it('a failed call is retried with the same id, and redirects are not followed', async () => {
     alive.requests.length = 0
-    alive.behave((_, response) => void response.writeHead(307, { location: `${dead.url}/elsewhere` }).end('no\0'))
+    alive.setBehaviour((_, response) => void response.writeHead(307, { location: `${dead.url}/elsewhere` }).end('no\0'))
     const before = dead.requests.length
     await add(alive.url, 1)
     loop = startAutomationCalls(ctx)

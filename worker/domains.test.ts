@@ -9,7 +9,7 @@ import { rotateDkimKeys } from '#src/domains/key-rotation.ts'
 import { storeCheckResult } from '#src/domains/check-result.ts'
 import { loadSendingDomain } from '#src/domains/signing-keys.ts'
 import { newId } from '#src/platform/id.ts'
-import { createDomainWorld, type DomainWorld } from '#test/support/domain-world.ts'
+import { createDomainTestbed, type DomainTestbed } from '#test/support/domain-testbed.ts'
 import { submissionOf } from '#test/support/submission.ts'
 import { createDomainCheckRound, createDomainRemovalRound } from './domains.ts'
 import type { Round } from './loop.ts'
@@ -19,27 +19,27 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
 describe('the worker and sending domains', () => {
-  let world: DomainWorld
+  let testbed: DomainTestbed
   let checks: Round
   let workspaceId: string
   let passedMs = 0
   before(async function () {
     this.timeout(120_000)
-    world = await createDomainWorld()
-    checks = createDomainCheckRound(world.ctx)
+    testbed = await createDomainTestbed()
+    checks = createDomainCheckRound(testbed.ctx)
   })
-  after(() => world.close())
+  after(() => testbed.close())
   beforeEach(async () => {
-    workspaceId = await world.ctx.newWorkspace()
-    await world.ctx.db.query('DELETE FROM domains')
+    workspaceId = await testbed.ctx.newWorkspace()
+    await testbed.ctx.db.query('DELETE FROM domains')
     // each test begins now: there are partitions for the next weeks only
-    world.ctx.advance(-passedMs)
+    testbed.ctx.advance(-passedMs)
     passedMs = 0
   })
 
   function advance(ms: number): void {
     passedMs += ms
-    world.ctx.advance(ms)
+    testbed.ctx.advance(ms)
   }
 
   /** Time goes by, in steps in which the loop looks at what is due. */
@@ -49,9 +49,9 @@ describe('the worker and sending domains', () => {
       await checks()
     }
   }
-  const statusOf = async (domain: Domain): Promise<string> => (await world.read(domain)).status
+  const statusOf = async (domain: Domain): Promise<string> => (await testbed.read(domain)).status
   const eventsOf = async (): Promise<unknown[]> => {
-    const { rows } = await world.ctx.db.query<{ type: string; data: object }>(
+    const { rows } = await testbed.ctx.db.query<{ type: string; data: object }>(
       'SELECT type, data FROM events WHERE workspace_id = $1 ORDER BY id',
       [workspaceId],
     )
@@ -63,26 +63,26 @@ describe('the worker and sending domains', () => {
   ]
 
   async function verified(): Promise<Domain> {
-    const domain = await world.add(workspaceId)
-    world.publish(domain)
+    const domain = await testbed.add(workspaceId)
+    testbed.publish(domain)
     await pass(3 * MINUTE)
     assert.strictEqual(await statusOf(domain), 'verified')
     return domain
   }
   const hide = (domain: Domain, trouble: 'servfail' | 'nxdomain'): void => {
     const name = dkimName(domain.keys[0]?.selector ?? '', domain.domain)
-    world.dns.zone[name] = { ...world.dns.zone[name], trouble }
+    testbed.dns.zone[name] = { ...testbed.dns.zone[name], fault: trouble }
   }
 
   describe('a pending domain', () => {
     it('is checked after 2 minutes, and then less and less often', async () => {
-      const domain = await world.add(workspaceId)
+      const domain = await testbed.add(workspaceId)
       await pass(MINUTE)
-      assert.strictEqual((await world.read(domain)).checkedAt, null)
+      assert.strictEqual((await testbed.read(domain)).checkedAt, null)
       let looks = 0
       for (let i = 0, last = 0; i < 24 * 60; i++) {
         await pass(MINUTE)
-        const at = (await world.read(domain)).checkedAt?.getTime() ?? 0
+        const at = (await testbed.read(domain)).checkedAt?.getTime() ?? 0
         if (at !== last) looks++
         last = at
       }
@@ -92,27 +92,27 @@ describe('the worker and sending domains', () => {
 
     it('is verified by its record, once, with an event', async () => {
       const domain = await verified()
-      assert.notStrictEqual((await world.read(domain)).verifiedAt, null)
+      assert.notStrictEqual((await testbed.read(domain)).verifiedAt, null)
       await pass(2 * DAY, 6 * HOUR)
       assert.deepEqual(await eventsOf(), [event(domain, 'domain.verified', 'verified')])
     })
 
     it('fails after 72 hours; a later check verifies it', async () => {
-      const domain = await world.add(workspaceId)
+      const domain = await testbed.add(workspaceId)
       await pass(71 * HOUR, HOUR)
       assert.strictEqual(await statusOf(domain), 'pending')
       await pass(3 * HOUR, HOUR)
       assert.strictEqual(await statusOf(domain), 'failed')
-      world.publish(domain)
+      testbed.publish(domain)
       await pass(2 * DAY, 12 * HOUR)
       assert.strictEqual(await statusOf(domain), 'verified')
     })
 
     it('is checked later if the worker that claimed it died', async () => {
-      const domain = await world.add(workspaceId)
-      world.publish(domain)
+      const domain = await testbed.add(workspaceId)
+      testbed.publish(domain)
       advance(3 * MINUTE)
-      assert.strictEqual((await claimChecks(world.ctx, 10)).length, 1)
+      assert.strictEqual((await claimChecks(testbed.ctx, 10)).length, 1)
       await checks()
       assert.strictEqual(await statusOf(domain), 'pending')
       await pass(6 * MINUTE)
@@ -120,15 +120,15 @@ describe('the worker and sending domains', () => {
     })
 
     it('is checked by one of two workers', async () => {
-      const domains = await Promise.all(Array.from({ length: 6 }, () => world.add(workspaceId)))
+      const domains = await Promise.all(Array.from({ length: 6 }, () => testbed.add(workspaceId)))
       advance(3 * MINUTE)
-      const before = world.dns.queries.length
-      await Promise.all([checks(), createDomainCheckRound(world.ctx)()])
+      const before = testbed.dns.queries.length
+      await Promise.all([checks(), createDomainCheckRound(testbed.ctx)()])
       for (const {
         domain,
         keys: [rsa],
       } of domains) {
-        const asked = world.dns.queries
+        const asked = testbed.dns.queries
           .slice(before)
           .filter(({ name, type }) => type === 'TXT' && name === dkimName(rsa?.selector ?? '', domain))
         assert.strictEqual(asked.length, 1)
@@ -148,28 +148,28 @@ describe('the worker and sending domains', () => {
       const domain = await verified()
       hide(domain, 'nxdomain')
       await pass(27 * HOUR)
-      assert.notStrictEqual((await world.read(domain)).missingSince, null)
-      world.withdraw(domain)
-      world.publish(domain)
+      assert.notStrictEqual((await testbed.read(domain)).missingSince, null)
+      testbed.unpublish(domain)
+      testbed.publish(domain)
       await pass(12 * MINUTE)
-      const now = await world.read(domain)
+      const now = await testbed.read(domain)
       assert.deepEqual([now.status, now.missingSince], ['verified', null])
     })
 
     it('without its record degrades, sends for 24 hours and then fails; the record verifies it again', async () => {
       const domain = await verified()
-      world.withdraw(domain)
+      testbed.unpublish(domain)
       await pass(27 * HOUR)
       await pass(12 * MINUTE)
       assert.strictEqual(await statusOf(domain), 'degraded')
-      assert.strictEqual((await loadSendingDomain(world.ctx, domain.id)).kind, 'ready')
+      assert.strictEqual((await loadSendingDomain(testbed.ctx, domain.id)).kind, 'ready')
       await pass(23 * HOUR, HOUR)
       assert.strictEqual(await statusOf(domain), 'degraded')
       await pass(3 * HOUR, HOUR)
       assert.strictEqual(await statusOf(domain), 'failed')
-      assert.deepEqual(await loadSendingDomain(world.ctx, domain.id), { kind: 'not-verified' })
-      world.publish(domain)
-      assert.strictEqual((await world.look(domain)).kind, 'verified')
+      assert.deepEqual(await loadSendingDomain(testbed.ctx, domain.id), { kind: 'not-verified' })
+      testbed.publish(domain)
+      assert.strictEqual((await testbed.verify(domain)).kind, 'verified')
       assert.deepEqual(await eventsOf(), [
         event(domain, 'domain.verified', 'verified'),
         event(domain, 'domain.degraded', 'degraded'),
@@ -179,32 +179,32 @@ describe('the worker and sending domains', () => {
 
     it('recovers by itself and keeps its verification time', async () => {
       const domain = await verified()
-      const { verifiedAt } = await world.read(domain)
-      world.withdraw(domain)
+      const { verifiedAt } = await testbed.read(domain)
+      testbed.unpublish(domain)
       await pass(27 * HOUR)
       await pass(12 * MINUTE)
-      world.publish(domain)
+      testbed.publish(domain)
       await pass(5 * MINUTE)
-      const now = await world.read(domain)
+      const now = await testbed.read(domain)
       assert.deepEqual([now.status, now.verifiedAt], ['verified', verifiedAt])
     })
 
     it('is checked more often in its first days while other records are missing', async () => {
-      const domain = await world.add(workspaceId)
-      world.publish(domain, ({ purpose }) => purpose === 'dkim')
+      const domain = await testbed.add(workspaceId)
+      testbed.publish(domain, ({ purpose }) => purpose === 'dkim')
       await pass(3 * MINUTE)
       assert.deepEqual(
-        [(await world.read(domain)).status, (await world.read(domain)).mailFromStatus],
+        [(await testbed.read(domain)).status, (await testbed.read(domain)).mailFromStatus],
         ['verified', 'pending'],
       )
-      world.publish(domain)
+      testbed.publish(domain)
       await pass(3 * MINUTE)
-      assert.strictEqual((await world.read(domain)).mailFromStatus, 'verified')
+      assert.strictEqual((await testbed.read(domain)).mailFromStatus, 'verified')
     })
 
     it('trusted by the operator stays verified without any record', async () => {
-      const domain = await world.add(workspaceId)
-      await trustDomain(world.ctx.db, domain.id)
+      const domain = await testbed.add(workspaceId)
+      await trustDomain(testbed.ctx.db, domain.id)
       await pass(5 * DAY, 6 * HOUR)
       assert.strictEqual(await statusOf(domain), 'verified')
     })
@@ -212,40 +212,40 @@ describe('the worker and sending domains', () => {
     it('uses its own bounce domain while MX and SPF are published', async () => {
       const domain = await verified()
       const mailFrom = async (): Promise<string | null | undefined> => {
-        const sending = await loadSendingDomain(world.ctx, domain.id)
+        const sending = await loadSendingDomain(testbed.ctx, domain.id)
         return sending.kind === 'ready' ? sending.mailFrom : undefined
       }
       assert.strictEqual(await mailFrom(), `bounce.${domain.domain}`)
-      assert.strictEqual((await world.read(domain)).trackingStatus, 'verified')
-      world.dns.zone[`bounce.${domain.domain}`] = { trouble: 'servfail' }
-      await world.look(domain)
+      assert.strictEqual((await testbed.read(domain)).trackingStatus, 'verified')
+      testbed.dns.zone[`bounce.${domain.domain}`] = { fault: 'servfail' }
+      await testbed.verify(domain)
       assert.strictEqual(await mailFrom(), `bounce.${domain.domain}`, 'silence changes nothing')
-      world.dns.zone[`bounce.${domain.domain}`] = { MX: [[10, 'mx.other.example']] }
-      await world.look(domain)
+      testbed.dns.zone[`bounce.${domain.domain}`] = { MX: [[10, 'mx.other.example']] }
+      await testbed.verify(domain)
       assert.strictEqual(await mailFrom(), null)
-      assert.strictEqual((await world.read(domain)).mailFromStatus, 'failed')
+      assert.strictEqual((await testbed.read(domain)).mailFromStatus, 'failed')
     })
   })
 
   it('a check that started earlier and ends later than another changes nothing', async () => {
     const domain = await verified()
-    const { checkedAt, checks: found } = await world.read(domain)
+    const { checkedAt, checks: found } = await testbed.read(domain)
     const absent = (found ?? []).map((check) => ({ ...check, status: 'missing' as const }))
     const begunAt = (checkedAt?.getTime() ?? 0) - 1
-    await storeCheckResult(world.ctx, { domainId: domain.id, workspaceId, startedAt: begunAt, checks: absent })
-    const now = await world.read(domain)
+    await storeCheckResult(testbed.ctx, { domainId: domain.id, workspaceId, startedAt: begunAt, checks: absent })
+    const now = await testbed.read(domain)
     assert.deepEqual([now.missingSince, now.mailFromStatus, now.checks], [null, 'verified', found])
   })
 
   describe('two workspaces with one domain', () => {
     it('the second waits, and takes over when the first has lost its records', async () => {
       const first = await verified()
-      const second = await world.add(await world.ctx.newWorkspace(), first.domain)
-      world.publish(second)
-      assert.strictEqual((await world.look(second)).kind, 'taken')
+      const second = await testbed.add(await testbed.ctx.newWorkspace(), first.domain)
+      testbed.publish(second)
+      assert.strictEqual((await testbed.verify(second)).kind, 'taken')
       assert.strictEqual(await statusOf(second), 'pending')
-      world.withdraw(first)
-      world.publish(second)
+      testbed.unpublish(first)
+      testbed.publish(second)
       await pass(27 * HOUR)
       await pass(30 * HOUR, 30 * MINUTE)
       assert.deepEqual([await statusOf(first), await statusOf(second)], ['failed', 'verified'])
@@ -254,13 +254,13 @@ describe('the worker and sending domains', () => {
 
   describe('a key rotation', () => {
     const selectors = async (domain: Domain, state: string): Promise<string[]> =>
-      (await world.read(domain)).keys.filter((key) => key.state === state).map(({ selector }) => selector)
+      (await testbed.read(domain)).keys.filter((key) => key.state === state).map(({ selector }) => selector)
     const signing = async (domain: Domain): Promise<string[]> => {
-      const sending = await loadSendingDomain(world.ctx, domain.id)
+      const sending = await loadSendingDomain(testbed.ctx, domain.id)
       return sending.kind === 'ready' ? sending.keys.map(({ selector }) => selector) : []
     }
     const rotate = (domain: Domain): ReturnType<typeof rotateDkimKeys> =>
-      rotateDkimKeys(world.ctx, workspaceId, domain.id)
+      rotateDkimKeys(testbed.ctx, workspaceId, domain.id)
 
     it('signs with the new pair after it was found twice, and keeps the old record for a week', async () => {
       const domain = await verified()
@@ -269,7 +269,7 @@ describe('the worker and sending domains', () => {
       const next = await selectors(domain, 'waiting')
       await pass(HOUR, 5 * MINUTE)
       assert.deepEqual(await signing(domain), old, 'not before it is published')
-      world.publish(await world.read(domain))
+      testbed.publish(await testbed.read(domain))
       await pass(HOUR, HOUR)
       assert.deepEqual(await signing(domain), old, 'not when it was seen just now')
       await pass(12 * MINUTE)
@@ -280,13 +280,13 @@ describe('the worker and sending domains', () => {
       assert.deepEqual(await selectors(domain, 'retired'), old)
       await pass(3 * DAY, DAY + 3 * HOUR)
       assert.deepEqual(await selectors(domain, 'removable'), old)
-      const { rows } = await world.ctx.db.query<{ private_key: Buffer }>(
+      const { rows } = await testbed.ctx.db.query<{ private_key: Buffer }>(
         `SELECT private_key FROM dkim_keys WHERE domain_id = $1 AND state = 'removable'`,
         [domain.id],
       )
       assert.ok(rows.length === 2 && rows.every((row) => row.private_key.length === 0))
       await pass(33 * DAY, DAY + 3 * HOUR)
-      assert.strictEqual((await world.read(domain)).keys.length, 2)
+      assert.strictEqual((await testbed.read(domain)).keys.length, 2)
       assert.strictEqual(await statusOf(domain), 'verified')
     })
 
@@ -294,11 +294,11 @@ describe('the worker and sending domains', () => {
       const domain = await verified()
       await rotate(domain)
       const next = await selectors(domain, 'waiting')
-      const { keys } = await world.read(domain)
-      world.publish(await world.read(domain))
+      const { keys } = await testbed.read(domain)
+      testbed.publish(await testbed.read(domain))
       for (const { state, selector } of keys)
-        if (state === 'active') delete world.dns.zone[dkimName(selector, domain.domain)]
-      assert.strictEqual((await world.look(domain)).kind, 'verified')
+        if (state === 'active') delete testbed.dns.zone[dkimName(selector, domain.domain)]
+      assert.strictEqual((await testbed.verify(domain)).kind, 'verified')
       assert.deepEqual(await signing(domain), next)
     })
 
@@ -312,7 +312,7 @@ describe('the worker and sending domains', () => {
     it('with only RSA published can be followed by another', async () => {
       const domain = await verified()
       await rotate(domain)
-      world.publish(await world.read(domain), ({ name }) => !name.includes('-ed.'))
+      testbed.publish(await testbed.read(domain), ({ name }) => !name.includes('-ed.'))
       await pass(HOUR, HOUR)
       await pass(12 * MINUTE)
       assert.strictEqual((await selectors(domain, 'waiting')).length, 1)
@@ -321,15 +321,18 @@ describe('the worker and sending domains', () => {
     })
 
     it('requires a verified domain of the workspace', async () => {
-      const domain = await world.add(workspaceId)
+      const domain = await testbed.add(workspaceId)
       assert.strictEqual((await rotate(domain)).kind, 'not-verified')
-      assert.strictEqual((await rotateDkimKeys(world.ctx, await world.ctx.newWorkspace(), domain.id)).kind, 'not-found')
+      assert.strictEqual(
+        (await rotateDkimKeys(testbed.ctx, await testbed.ctx.newWorkspace(), domain.id)).kind,
+        'not-found',
+      )
     })
   })
 
   describe('a removed domain', () => {
     const accept = async (domainId: string, more: object = {}): Promise<string> => {
-      const acceptor = createAcceptor(world.ctx)
+      const acceptor = createAcceptor(testbed.ctx)
       const submission = { ...submissionOf(workspaceId), domainId, ...more }
       await acceptor.accept(submission)
       await acceptor.drain()
@@ -337,27 +340,27 @@ describe('the worker and sending domains', () => {
     }
     const recipientOf = async (id: string): Promise<{ state: string; reason: string | null } | undefined> =>
       (
-        await world.ctx.db.query<{ state: string; reason: string | null }>(
+        await testbed.ctx.db.query<{ state: string; reason: string | null }>(
           'SELECT state, reason FROM recipients WHERE message_id = $1',
           [id],
         )
       ).rows[0]
 
     it('fails its queued and scheduled mail with a clear reason, and no other mail', async () => {
-      const [gone, stays] = [await world.add(workspaceId), await world.add(workspaceId)]
+      const [gone, stays] = [await testbed.add(workspaceId), await testbed.add(workspaceId)]
       const queued = await accept(gone.id)
-      const scheduled = await accept(gone.id, { scheduledAt: new Date(world.ctx.clock.now() + 30 * DAY) })
+      const scheduled = await accept(gone.id, { scheduledAt: new Date(testbed.ctx.clock.now() + 30 * DAY) })
       const others = [await accept(stays.id), await accept(newId())]
-      assert.strictEqual(await removeDomain(world.ctx, workspaceId, gone.id), true)
-      const loop = createDomainRemovalRound(world.ctx)
-      await Promise.all([loop(), createDomainRemovalRound(world.ctx)()])
+      assert.strictEqual(await removeDomain(testbed.ctx, workspaceId, gone.id), true)
+      const loop = createDomainRemovalRound(testbed.ctx)
+      await Promise.all([loop(), createDomainRemovalRound(testbed.ctx)()])
       for (const id of [queued, scheduled])
         assert.deepEqual(await recipientOf(id), {
           state: 'failed',
           reason: `the sending domain ${gone.domain} was removed`,
         })
       for (const id of others) assert.strictEqual((await recipientOf(id))?.state, 'queued')
-      const { rows } = await world.ctx.db.query<{ type: string }>(
+      const { rows } = await testbed.ctx.db.query<{ type: string }>(
         `SELECT type FROM events WHERE message_id = $1 ORDER BY sequence`,
         [queued],
       )
@@ -365,32 +368,32 @@ describe('the worker and sending domains', () => {
         rows.map(({ type }) => type),
         ['email.queued', 'email.failed'],
       )
-      assert.strictEqual(await findDomain(world.ctx.db, workspaceId, gone.id), null)
+      assert.strictEqual(await findDomain(testbed.ctx.db, workspaceId, gone.id), null)
     })
 
     it('is processed again after a minute, for mail accepted at the last moment', async () => {
-      const domain = await world.add(workspaceId)
-      await removeDomain(world.ctx, workspaceId, domain.id)
-      const loop = createDomainRemovalRound(world.ctx)
+      const domain = await testbed.add(workspaceId)
+      await removeDomain(testbed.ctx, workspaceId, domain.id)
+      const loop = createDomainRemovalRound(testbed.ctx)
       await loop()
       const late = await accept(domain.id)
       advance(MINUTE + 1)
       await loop()
       assert.strictEqual((await recipientOf(late))?.state, 'failed')
-      assert.deepEqual((await world.ctx.db.query('SELECT 1 FROM domain_removals')).rows, [])
+      assert.deepEqual((await testbed.ctx.db.query('SELECT 1 FROM domain_removals')).rows, [])
     })
 
     it('with more mail than a slice', async () => {
-      const domain = await world.add(workspaceId)
-      const acceptor = createAcceptor(world.ctx)
+      const domain = await testbed.add(workspaceId)
+      const acceptor = createAcceptor(testbed.ctx)
       const all = Array.from({ length: 1300 }, (_, i) => ({
         ...submissionOf(workspaceId),
         domainId: i % 2 === 0 ? domain.id : newId(),
       }))
       await Promise.all(all.map((one) => acceptor.accept(one)))
-      await removeDomain(world.ctx, workspaceId, domain.id)
-      await createDomainRemovalRound(world.ctx)()
-      const { rows } = await world.ctx.db.query<{ state: string; n: number }>(
+      await removeDomain(testbed.ctx, workspaceId, domain.id)
+      await createDomainRemovalRound(testbed.ctx)()
+      const { rows } = await testbed.ctx.db.query<{ state: string; n: number }>(
         'SELECT state, count(*) AS n FROM recipients WHERE workspace_id = $1 GROUP BY state ORDER BY state',
         [workspaceId],
       )

@@ -4,7 +4,7 @@ import { claimRecipients } from '#src/messages/claim.ts'
 import { dueKey, EPOCH_KEY } from '#src/queue/keys.ts'
 import { acquireLease } from '#src/queue/lease.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { addressees, submissionOf } from '#test/support/submission.ts'
+import { testRecipients, submissionOf } from '#test/support/submission.ts'
 import { createReconcileRound } from './reconcile.ts'
 
 describe('reconcile', () => {
@@ -23,7 +23,7 @@ describe('reconcile', () => {
   const scheduled = async (): Promise<number[]> =>
     Promise.all((['instant', 'high', 'normal', 'bulk'] as const).map((tier) => ctx.redis.zcard(dueKey(tier))))
   const accept = (tier: 'instant' | 'bulk', recipients: number): Promise<unknown> =>
-    createAcceptor(ctx).accept(submissionOf(workspace, { tier, recipients: addressees(recipients) }))
+    createAcceptor(ctx).accept(submissionOf(workspace, { tier, recipients: testRecipients(recipients) }))
 
   it('fills the schedule after FLUSHALL, once', async () => {
     await accept('instant', 2)
@@ -49,7 +49,7 @@ describe('reconcile', () => {
   it('schedules missing recipients when they are overdue, but not those being sent', async () => {
     const round = createReconcileRound(ctx)
     await round()
-    const kept = submissionOf(workspace, { tier: 'instant', recipients: addressees(2) })
+    const kept = submissionOf(workspace, { tier: 'instant', recipients: testRecipients(2) })
     await createAcceptor(ctx).accept(kept)
     const lease = await acquireLease(ctx)
     await claimRecipients(ctx.db, lease.id, [{ messageId: kept.id, n: 0 }], new Date(ctx.clock.now()))

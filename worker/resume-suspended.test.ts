@@ -6,7 +6,7 @@ import { dueKey, EPOCH_KEY, readyKey, SITES_KEY, suspendedSite } from '#src/queu
 import { resume, resumeExpired, suspend, watchSuspensions, type SuspensionTarget } from '#src/queue/suspensions.ts'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { addressees, submissionOf } from '#test/support/submission.ts'
+import { testRecipients, submissionOf } from '#test/support/submission.ts'
 import { createResumeRound } from './resume-suspended.ts'
 
 describe('resume suspended', () => {
@@ -113,7 +113,7 @@ describe('resume suspended', () => {
   it('a workspace: its own mail from PostgreSQL, at its due time; also after the suspension expired', async () => {
     const [mine, other] = [await ctx.newWorkspace(), await ctx.newWorkspace()]
     for (const workspaceId of [mine, other])
-      await createAcceptor(ctx).accept(submissionOf(workspaceId, { tier: 'high', recipients: addressees(30) }))
+      await createAcceptor(ctx).accept(submissionOf(workspaceId, { tier: 'high', recipients: testRecipients(30) }))
     await ctx.redis.del(dueKey('high'))
     await suspend(ctx, { kind: 'workspace', subject: mine }, 'asked', new Date(Date.now() + 60_000))
     await ctx.db.query(`UPDATE suspensions SET until = now() - interval '1 second'`)
@@ -175,7 +175,7 @@ describe('resume suspended', () => {
     const acceptor = createAcceptor(ctx)
     await Promise.all(
       Array.from({ length: 240 }, () =>
-        acceptor.accept(submissionOf(mine, { tier: 'bulk', recipients: addressees(50) })),
+        acceptor.accept(submissionOf(mine, { tier: 'bulk', recipients: testRecipients(50) })),
       ),
     )
     await ctx.redis.del(dueKey('bulk'))

@@ -11,29 +11,36 @@ import { replayDelivery } from '#src/webhooks/delivery-log.ts'
 import { deleteEndpoint, findEndpoint, rotateSecret, updateEndpoint } from '#src/webhooks/endpoints.ts'
 import { sendTestEvent } from '#src/webhooks/test-event.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
-import { createWebhookWorld, type WebhookWorld } from '#test/support/webhook-world.ts'
+import { createWebhookTestbed, type WebhookTestbed } from '#test/support/webhook-testbed.ts'
 import { until } from '#test/support/until.ts'
-import { answer, drop, hang, startReceiver, type Received, type Receiver } from '#test/support/webhook-receiver.ts'
+import {
+  respondWith,
+  resetConnection,
+  neverRespond,
+  startWebhookReceiver,
+  type ReceivedRequest,
+  type WebhookReceiver,
+} from '#test/support/webhook-receiver.ts'
 import type { Loop } from './loop.ts'
 import { startWebhooks } from './webhooks.ts'
 
 describe('webhook sender', () => {
-  let world: WebhookWorld
+  let testbed: WebhookTestbed
   let dns: TestDns
-  let receiver: Receiver
+  let receiver: WebhookReceiver
   let loops: Loop[] = []
   before(async function () {
     this.timeout(120_000)
     dns = await startDns({})
-    world = await createWebhookWorld({ DNS_SERVERS: dns.server, ALLOW_PRIVATE_TARGETS: '127.0.0.1' })
+    testbed = await createWebhookTestbed({ DNS_SERVERS: dns.server, ALLOW_PRIVATE_TARGETS: '127.0.0.1' })
   })
   after(async () => {
-    await world.stop()
+    await testbed.stop()
     await dns.stop()
   })
   beforeEach(async () => {
-    await world.ctx.db.query('TRUNCATE webhook_endpoints, webhook_deliveries, webhook_attempts, events CASCADE')
-    receiver = await startReceiver()
+    await testbed.ctx.db.query('TRUNCATE webhook_endpoints, webhook_deliveries, webhook_attempts, events CASCADE')
+    receiver = await startWebhookReceiver()
   })
   afterEach(async () => {
     await Promise.all(loops.map((loop) => loop.stop()))
@@ -42,20 +49,20 @@ describe('webhook sender', () => {
   })
 
   const start = (count = 1): void => {
-    for (let i = 0; i < count; i++) loops.push(startWebhooks(world.ctx, world.redisUrl))
+    for (let i = 0; i < count; i++) loops.push(startWebhooks(testbed.ctx, testbed.redisUrl))
   }
   const settled = (id: string, state: string): Promise<void> =>
     until(
-      async () => (await world.states(id)).every((one) => one === state),
+      async () => (await testbed.states(id)).every((one) => one === state),
       () => `${id} is not ${state}`,
     )
-  const verify = (request: Received, secret: string): Record<string, unknown> =>
+  const verify = (request: ReceivedRequest, secret: string): Record<string, unknown> =>
     new Webhook(secret).verify(request.body, request.headers as Record<string, string>) as Record<string, unknown>
 
   it('sends each event once, signed, with its data', async () => {
-    const { secret } = await world.register(`${receiver.url}/hook?a=b`)
+    const { secret } = await testbed.register(`${receiver.url}/hook?a=b`)
     start()
-    const ids = await world.emit(3)
+    const ids = await testbed.emit(3)
     const requests = await receiver.received(3)
     const bodies = requests.map((request) => verify(request, secret))
     assert.deepEqual(new Set(bodies.map((body) => body['sequence'])), new Set([1, 2, 3]))
@@ -69,7 +76,7 @@ describe('webhook sender', () => {
       )
     }
     for (const id of ids) await settled(id, 'delivered')
-    const [logged] = await world.attempts(ids[0] ?? '')
+    const [logged] = await testbed.attempts(ids[0] ?? '')
     assert.deepEqual([logged?.status, logged?.error, logged?.attempt], [200, null, 1])
     assert.match(logged?.request_headers['webhook-signature'] ?? '', /^v1,/)
     assert.ok(!JSON.stringify(logged).includes(secret))
@@ -77,14 +84,14 @@ describe('webhook sender', () => {
   })
 
   it('sends an event for an accepted message', async () => {
-    const { secret } = await world.register(receiver.url, ['email.queued'])
+    const { secret } = await testbed.register(receiver.url, ['email.queued'])
     start()
     const id = newId()
     const bob = { email: 'bob@example.com', name: null }
-    const acceptor = createAcceptor(world.ctx)
+    const acceptor = createAcceptor(testbed.ctx)
     await acceptor.accept({
       id,
-      workspaceId: world.workspaceId,
+      workspaceId: testbed.workspaceId,
       apiKeyId: null,
       domainId: null,
       tier: 'instant',
@@ -114,31 +121,33 @@ describe('webhook sender', () => {
     const body = verify(request, secret)
     assert.deepEqual(
       [body['type'], body['email_id'], body['recipient'], body['subject'], body['workspace_id'], body['metadata']],
-      ['email.queued', `em_${id.replaceAll('-', '')}`, bob.email, 'Hello', world.workspaceId, {}],
+      ['email.queued', `em_${id.replaceAll('-', '')}`, bob.email, 'Hello', testbed.workspaceId, {}],
     )
     await acceptor.drain()
   })
 
   it('sends each endpoint only its event types', async () => {
-    await world.register(`${receiver.url}/bounces`, ['email.bounced'])
-    await world.register(`${receiver.url}/all`)
+    await testbed.register(`${receiver.url}/bounces`, ['email.bounced'])
+    await testbed.register(`${receiver.url}/all`)
     start()
-    await world.emit(2)
-    await world.emit(1, { type: 'email.bounced', data: { bounce_type: 'hard' } })
+    await testbed.emit(2)
+    await testbed.emit(1, { type: 'email.bounced', data: { bounce_type: 'hard' } })
     const requests = await receiver.received(4)
     assert.strictEqual(requests.filter((request) => request.path === '/bounces').length, 1)
   })
 
   it('retries after 500 with the same id and a new timestamp until it is accepted', async () => {
-    const { secret } = await world.register(receiver.url)
-    receiver.behave((request, response) => answer(receiver.requests.length < 3 ? 500 : 204, 'busy')(request, response))
+    const { secret } = await testbed.register(receiver.url)
+    receiver.setBehaviour((request, response) =>
+      respondWith(receiver.requests.length < 3 ? 500 : 204, 'busy')(request, response),
+    )
     start()
-    const [id = ''] = await world.emit(1)
+    const [id = ''] = await testbed.emit(1)
     await settled(id, 'delivered')
     const requests = await receiver.received(3)
     for (const request of requests) verify(request, secret)
     assert.strictEqual(new Set(requests.map((request) => request.headers['webhook-id'])).size, 1)
-    const log = await world.attempts(id)
+    const log = await testbed.attempts(id)
     assert.deepEqual(
       log.map(({ status, error, response_body: body }) => [status, error, body]),
       [
@@ -152,67 +161,69 @@ describe('webhook sender', () => {
   for (const [name, misbehave, error] of [
     [
       'a redirect is not followed',
-      answer(302, '', { location: 'http://127.0.0.2/private' }),
+      respondWith(302, '', { location: 'http://127.0.0.2/private' }),
       /redirects are not followed/,
     ],
-    ['a dropped connection', drop, /socket hang up|ECONNRESET/],
+    ['a dropped connection', resetConnection, /socket hang up|ECONNRESET/],
   ] as const) {
     it(`${name} is a failed attempt`, async () => {
-      await world.register(receiver.url)
-      receiver.behave((request, response) =>
-        (receiver.requests.length === 1 ? misbehave : answer(200))(request, response),
+      await testbed.register(receiver.url)
+      receiver.setBehaviour((request, response) =>
+        (receiver.requests.length === 1 ? misbehave : respondWith(200))(request, response),
       )
       start()
-      const [id = ''] = await world.emit(1)
+      const [id = ''] = await testbed.emit(1)
       await settled(id, 'delivered')
-      assert.match((await world.attempts(id))[0]?.error ?? '', error)
+      assert.match((await testbed.attempts(id))[0]?.error ?? '', error)
       assert.strictEqual(receiver.requests.length, 2)
     })
   }
 
   it('never connects to a private address, also after DNS rebinding', async () => {
     dns.zone['hook.example'] = { A: ['127.0.0.1'], ttl: 0 }
-    const { endpoint } = await world.register(`http://hook.example:${receiver.port}/`)
-    receiver.behave(answer(200, '', { connection: 'close' }))
+    const { endpoint } = await testbed.register(`http://hook.example:${receiver.port}/`)
+    receiver.setBehaviour(respondWith(200, '', { connection: 'close' }))
     start()
-    const [before = ''] = await world.emit(1)
+    const [before = ''] = await testbed.emit(1)
     await settled(before, 'delivered')
     dns.zone['hook.example'] = { A: ['127.0.0.2', '10.0.0.1'], AAAA: ['::1'], ttl: 0 }
     await new Promise((resolve) => setTimeout(resolve, 1100)) // answers are used for a second
-    const [after = ''] = await world.emit(1)
-    await until(async () => (await world.attempts(after)).length > 0)
-    assert.match((await world.attempts(after))[0]?.error ?? '', /private or reserved/)
+    const [after = ''] = await testbed.emit(1)
+    await until(async () => (await testbed.attempts(after)).length > 0)
+    assert.match((await testbed.attempts(after))[0]?.error ?? '', /private or reserved/)
     assert.strictEqual(receiver.requests.length, 1)
-    assert.strictEqual((await findEndpoint(world.ctx.db, world.workspaceId, endpoint.id))?.isActive, true)
+    assert.strictEqual((await findEndpoint(testbed.ctx.db, testbed.workspaceId, endpoint.id))?.isActive, true)
   })
 
   it('410 disables the endpoint and cancels its deliveries', async () => {
-    const { endpoint } = await world.register(receiver.url)
-    receiver.behave(answer(410))
-    const ids = await world.emit(40)
+    const { endpoint } = await testbed.register(receiver.url)
+    receiver.setBehaviour(respondWith(410))
+    const ids = await testbed.emit(40)
     start()
     for (const id of ids) await settled(id, 'failed')
-    const found = await findEndpoint(world.ctx.db, world.workspaceId, endpoint.id)
+    const found = await findEndpoint(testbed.ctx.db, testbed.workspaceId, endpoint.id)
     assert.deepEqual([found?.isActive, found?.disabledReason], [false, 'it answered 410 Gone'])
     assert.ok(
-      (await Promise.all(ids.map((id) => world.attempts(id)))).every((log) => /410 Gone/.test(log.at(-1)?.error ?? '')),
+      (await Promise.all(ids.map((id) => testbed.attempts(id)))).every((log) =>
+        /410 Gone/.test(log.at(-1)?.error ?? ''),
+      ),
     )
   })
 
   it('disabling or deleting an endpoint cancels its deliveries, with the reason', async () => {
-    const off = await world.register(`${receiver.url}/off`, ['email.bounced'])
-    const gone = await world.register(`${receiver.url}/gone`, ['email.failed'])
-    receiver.behave(answer(500))
-    const [first = ''] = await world.emit(1, { type: 'email.bounced' })
-    const [second = ''] = await world.emit(1, { type: 'email.failed' })
-    await world.ctx.db.query(`UPDATE webhook_deliveries SET due_at = now() + interval '1 hour'`)
+    const off = await testbed.register(`${receiver.url}/off`, ['email.bounced'])
+    const gone = await testbed.register(`${receiver.url}/gone`, ['email.failed'])
+    receiver.setBehaviour(respondWith(500))
+    const [first = ''] = await testbed.emit(1, { type: 'email.bounced' })
+    const [second = ''] = await testbed.emit(1, { type: 'email.failed' })
+    await testbed.ctx.db.query(`UPDATE webhook_deliveries SET due_at = now() + interval '1 hour'`)
     start()
-    await updateEndpoint(world.ctx, world.workspaceId, off.endpoint.id, { isActive: false })
-    await deleteEndpoint(world.ctx, world.workspaceId, gone.endpoint.id)
+    await updateEndpoint(testbed.ctx, testbed.workspaceId, off.endpoint.id, { isActive: false })
+    await deleteEndpoint(testbed.ctx, testbed.workspaceId, gone.endpoint.id)
     await settled(first, 'failed')
     await settled(second, 'failed')
     assert.deepEqual(
-      [(await world.attempts(first))[0]?.error, (await world.attempts(second))[0]?.error],
+      [(await testbed.attempts(first))[0]?.error, (await testbed.attempts(second))[0]?.error],
       [
         'not sent: the endpoint is switched off (switched off by its owner)',
         'not sent: the endpoint is switched off (deleted)',
@@ -222,14 +233,14 @@ describe('webhook sender', () => {
   })
 
   it('a hanging endpoint delays no other', async () => {
-    const hanging = await startReceiver()
-    hanging.behave(hang)
-    await world.register(hanging.url, ['email.bounced'])
-    await world.register(receiver.url, ['email.delivered'])
+    const hanging = await startWebhookReceiver()
+    hanging.setBehaviour(neverRespond)
+    await testbed.register(hanging.url, ['email.bounced'])
+    await testbed.register(receiver.url, ['email.delivered'])
     start()
-    await world.emit(300, { type: 'email.bounced' })
+    await testbed.emit(300, { type: 'email.bounced' })
     await hanging.received(10)
-    const ids = await world.emit(300)
+    const ids = await testbed.emit(300)
     await receiver.received(300)
     for (const id of ids.slice(-3)) await settled(id, 'delivered')
     assert.ok(hanging.requests.length < 100, 'and gets no more at once than its window')
@@ -237,21 +248,21 @@ describe('webhook sender', () => {
   })
 
   it('an event in retry delays no other', async () => {
-    await world.register(receiver.url)
-    const [stuck = ''] = await world.emit(1)
-    receiver.behave((request, response) =>
-      answer(request.body.includes(stuck.replaceAll('-', '')) ? 500 : 200)(request, response),
+    await testbed.register(receiver.url)
+    const [stuck = ''] = await testbed.emit(1)
+    receiver.setBehaviour((request, response) =>
+      respondWith(request.body.includes(stuck.replaceAll('-', '')) ? 500 : 200)(request, response),
     )
     start()
-    const ids = await world.emit(5)
+    const ids = await testbed.emit(5)
     for (const id of ids) await settled(id, 'delivered')
-    assert.deepEqual(await world.states(stuck), ['pending'])
+    assert.deepEqual(await testbed.states(stuck), ['pending'])
   })
 
   it('two workers send nothing twice', async () => {
-    await world.register(receiver.url)
+    await testbed.register(receiver.url)
     start(2)
-    const ids = (await Promise.all(Array.from({ length: 20 }, () => world.emit(20)))).flat()
+    const ids = (await Promise.all(Array.from({ length: 20 }, () => testbed.emit(20)))).flat()
     await receiver.received(ids.length)
     for (const id of ids) await settled(id, 'delivered')
     assert.strictEqual(receiver.requests.length, ids.length)
@@ -259,59 +270,59 @@ describe('webhook sender', () => {
   })
 
   it('after a crash between response and commit, the event is sent again with the same id', async () => {
-    await world.register(receiver.url)
+    await testbed.register(receiver.url)
     start()
-    const [id = ''] = await world.emit(1)
+    const [id = ''] = await testbed.emit(1)
     await settled(id, 'delivered')
     // as if the process had died before the commit, and its lease had run out
-    await world.ctx.db.query(
+    await testbed.ctx.db.query(
       `UPDATE webhook_deliveries SET state = 'pending', tries = 0, leased_until = now() - interval '1 ms'`,
     )
-    await world.ctx.redis.publish('mailstead:webhooks', '')
+    await testbed.ctx.redis.publish('mailstead:webhooks', '')
     const [first, second] = await receiver.received(2)
     assert.strictEqual(second?.headers['webhook-id'], first?.headers['webhook-id'])
     await settled(id, 'delivered')
   })
 
   it('a leased delivery is not sent before the lease expires', async () => {
-    await world.register(receiver.url)
-    const [id = ''] = await world.emit(1)
-    await world.ctx.db.query(`UPDATE webhook_deliveries SET leased_until = now() + interval '1 hour'`)
+    await testbed.register(receiver.url)
+    const [id = ''] = await testbed.emit(1)
+    await testbed.ctx.db.query(`UPDATE webhook_deliveries SET leased_until = now() + interval '1 hour'`)
     start()
-    const [other = ''] = await world.emit(1)
+    const [other = ''] = await testbed.emit(1)
     await settled(other, 'delivered')
-    assert.deepEqual([await world.states(id), receiver.requests.length], [['pending'], 1])
+    assert.deepEqual([await testbed.states(id), receiver.requests.length], [['pending'], 1])
   })
 
   it('stopping releases running deliveries, uncounted', async function () {
     this.timeout(20_000)
-    await world.register(receiver.url)
-    receiver.behave(hang)
+    await testbed.register(receiver.url)
+    receiver.setBehaviour(neverRespond)
     start()
-    const ids = await world.emit(60)
+    const ids = await testbed.emit(60)
     await receiver.received(16)
     await Promise.all(loops.splice(0).map((loop) => loop.stop()))
-    const { rows } = await world.ctx.db.query<{ n: number }>(
+    const { rows } = await testbed.ctx.db.query<{ n: number }>(
       `SELECT count(*) AS n FROM webhook_deliveries WHERE state = 'pending' AND tries = 0 AND leased_until IS NULL`,
     )
     assert.strictEqual(rows[0]?.n, ids.length)
-    receiver.behave(answer(200))
+    receiver.setBehaviour(respondWith(200))
     start()
     for (const id of ids) await settled(id, 'delivered')
   })
 
   it('both secrets sign during a rotation', async () => {
-    const { endpoint, secret } = await world.register(receiver.url)
-    const rotated = await rotateSecret(world.ctx, world.workspaceId, endpoint.id)
+    const { endpoint, secret } = await testbed.register(receiver.url)
+    const rotated = await rotateSecret(testbed.ctx, testbed.workspaceId, endpoint.id)
     assert.ok(rotated !== null && rotated.secret !== secret)
     start()
-    await world.emit(1)
+    await testbed.emit(1)
     const [request] = await receiver.received(1)
     assert.ok(request)
     verify(request, secret)
     verify(request, rotated.secret)
-    await world.ctx.db.query(`UPDATE webhook_endpoints SET previous_until = now() - interval '1 second'`)
-    await world.emit(1)
+    await testbed.ctx.db.query(`UPDATE webhook_endpoints SET previous_until = now() - interval '1 second'`)
+    await testbed.emit(1)
     const [, later] = await receiver.received(2)
     assert.ok(later)
     verify(later, rotated.secret)
@@ -319,14 +330,14 @@ describe('webhook sender', () => {
   })
 
   it('replays and test events are sent immediately', async () => {
-    const { endpoint, secret } = await world.register(receiver.url, ['domain.verified'])
+    const { endpoint, secret } = await testbed.register(receiver.url, ['domain.verified'])
     start()
-    const [id = ''] = await world.emit(1, { type: 'domain.verified', data: { domain: 'example.com' } })
+    const [id = ''] = await testbed.emit(1, { type: 'domain.verified', data: { domain: 'example.com' } })
     await settled(id, 'delivered')
-    assert.strictEqual(await replayDelivery(world.ctx, endpoint, id), 'queued')
+    assert.strictEqual(await replayDelivery(testbed.ctx, endpoint, id), 'queued')
     await receiver.received(2)
     await settled(id, 'delivered')
-    const sample = await sendTestEvent(world.ctx, world.workspaceId, endpoint, 'email.bounced')
+    const sample = await sendTestEvent(testbed.ctx, testbed.workspaceId, endpoint, 'email.bounced')
     const request = (await receiver.received(3))[2]
     assert.ok(request)
     const body = verify(request, secret)
@@ -337,30 +348,32 @@ describe('webhook sender', () => {
   })
 
   it('an event that is no longer stored fails without affecting others', async () => {
-    await world.register(receiver.url)
-    const [gone = '', kept = ''] = await world.emit(2)
-    await world.ctx.db.query('DELETE FROM events WHERE id = $1', [gone])
+    await testbed.register(receiver.url)
+    const [gone = '', kept = ''] = await testbed.emit(2)
+    await testbed.ctx.db.query('DELETE FROM events WHERE id = $1', [gone])
     start()
     await settled(kept, 'delivered')
     await settled(gone, 'failed')
     assert.deepEqual(
-      (await world.attempts(gone)).map(({ error }) => error),
+      (await testbed.attempts(gone)).map(({ error }) => error),
       ['not sent: the event is no longer stored'],
     )
   })
 
   it('without Redis the timer finds due deliveries', async function () {
     this.timeout(30_000)
-    await world.register(receiver.url)
-    receiver.behave((request, response) => answer(receiver.requests.length === 1 ? 500 : 200)(request, response))
-    const [id = ''] = await world.emit(1)
-    await world.redis.crash()
+    await testbed.register(receiver.url)
+    receiver.setBehaviour((request, response) =>
+      respondWith(receiver.requests.length === 1 ? 500 : 200)(request, response),
+    )
+    const [id = ''] = await testbed.emit(1)
+    await testbed.redis.crash()
     start()
     await settled(id, 'delivered')
     assert.strictEqual(receiver.requests.length, 2)
-    await world.redis.restart()
-    await until(() => world.ctx.redis.status === 'ready')
-    const [later = ''] = await world.emit(1)
+    await testbed.redis.restart()
+    await until(() => testbed.ctx.redis.status === 'ready')
+    const [later = ''] = await testbed.emit(1)
     await settled(later, 'delivered')
   })
 })

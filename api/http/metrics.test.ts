@@ -1,7 +1,7 @@
 /** GET /metrics of an api: its own figures at once, those of others by Redis, and an answer also without it. */
 import { assert } from 'chai'
 import { startApi, textOf, type TestApi } from '#test/support/api.ts'
-import { checkExposition, type Sample } from '#test/support/exposition.ts'
+import { checkExposition, type MetricSample } from '#test/support/exposition.ts'
 import { until } from '#test/support/until.ts'
 
 describe('/metrics', () => {
@@ -11,7 +11,7 @@ describe('/metrics', () => {
   })
   after(() => api.stop())
 
-  async function figures(): Promise<Map<string, Sample[]>> {
+  async function figures(): Promise<Map<string, MetricSample[]>> {
     const { status, headers, body } = await api.call('GET', '//metrics', { key: null })
     assert.deepEqual([status, headers.get('content-type')], [200, 'text/plain; version=0.0.4; charset=utf-8'])
     return checkExposition(textOf(body))

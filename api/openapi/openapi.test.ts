@@ -9,7 +9,7 @@ import { assert } from 'chai'
 import { EVENT_TYPES, type EventType } from '#src/events/catalogue.ts'
 import { payloadOf } from '#src/webhooks/payload.ts'
 import { startApi, type TestApi } from '#test/support/api.ts'
-import { close, pointerOf } from '#test/support/conformance.ts'
+import { closeObjects, pointerOf } from '#test/support/conformance.ts'
 import { ENDPOINT_GROUPS } from './endpoint-groups.ts'
 import { isIdempotent } from './response-headers.ts'
 import { buildOpenApi as describeApi } from './openapi.ts'
@@ -46,7 +46,7 @@ const operationOf = (name: string): Operation => {
 }
 const ajv = new Ajv2020({ strict: false, allErrors: true })
 addFormats.default(ajv)
-ajv.addSchema(close(document) as Node, 'openapi')
+ajv.addSchema(closeObjects(document) as Node, 'openapi')
 
 /** Every object of the document, with the way to it. */
 function* walk(node: unknown, path: readonly string[] = []): Generator<readonly [Node, readonly string[]]> {

@@ -8,7 +8,7 @@ import { storeTestResult, parseTestRequest, claimTest } from '#src/providers/con
 import { pauseAccount } from '#src/providers/pause-account.ts'
 import { ACCOUNT_TESTS_CHANNEL } from '#src/queue/keys.ts'
 import { openRedis, type Redis } from '#src/stores/redis.ts'
-import { listOf, startApi, textOf, type Json, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { listOf, startApi, textOf, type Json, type TestResponse, type TestApi } from '#test/support/api.ts'
 
 const SECRET = 'correct horse battery'
 const SMTP = {
@@ -39,7 +39,7 @@ describe('connected accounts over HTTP', () => {
     await api.stop()
   })
 
-  const ask = (method: string, path: string, body?: object, key = api.admin): Promise<TestAnswer> =>
+  const ask = (method: string, path: string, body?: object, key = api.admin): Promise<TestResponse> =>
     api.call(method, `/public/accounts${path}`, { key, ...(body === undefined ? {} : { body }) })
   async function connect(more: object = {}): Promise<Json> {
     const { status, body } = await ask('POST', '', { ...SMTP, ...more })
@@ -228,8 +228,8 @@ describe('connected accounts over HTTP', () => {
   })
 
   describe('a sign-in', () => {
-    const start = async (query: string): Promise<TestAnswer> => ask('GET', `/oauth/start?${query}`)
-    const back = (query: Record<string, string>, accept = 'application/json'): Promise<TestAnswer> =>
+    const start = async (query: string): Promise<TestResponse> => ask('GET', `/oauth/start?${query}`)
+    const back = (query: Record<string, string>, accept = 'application/json'): Promise<TestResponse> =>
       api.call('GET', `//oauth/callback?${new URLSearchParams(query).toString()}`, { key: null, headers: { accept } })
     const stateOf = async (query = 'provider=corp'): Promise<string> =>
       new URL(textOf((await start(query)).body['data']?.['authorize_url'])).searchParams.get('state') ?? ''

@@ -3,8 +3,8 @@ import { assert } from 'chai'
 import { run as runNotices } from '#bin/commands/notices.ts'
 import { newId } from '#src/platform/id.ts'
 import { raiseNotices } from '#src/operator/notices.ts'
-import { listOf, OPERATOR, startApi, textOf, type TestAnswer, type TestApi } from '#test/support/api.ts'
-import { runCommand, type Ended } from '#test/support/command.ts'
+import { listOf, OPERATOR_TOKEN, startApi, textOf, type TestResponse, type TestApi } from '#test/support/api.ts'
+import { runCommand, type CommandResult } from '#test/support/command.ts'
 
 const HOSTILE = '550 \u001b[31m\u001b]0;title\u0007<script>alert(1)</script>\r\nsecond'
 
@@ -29,13 +29,13 @@ describe('notices', () => {
     )
   })
 
-  const call = (method: string, path: string, body?: object): Promise<TestAnswer> =>
+  const call = (method: string, path: string, body?: object): Promise<TestResponse> =>
     api.call(method, `/admin/notices${path}`, {
-      key: OPERATOR,
+      key: OPERATOR_TOKEN,
       headers: { 'x-operator': 'anna' },
       ...(body === undefined ? {} : { body }),
     })
-  const run = (...args: string[]): Promise<Ended> =>
+  const run = (...args: string[]): Promise<CommandResult> =>
     runCommand(runNotices, args, { DATABASE_URL: api.config.databaseUrl ?? '', REDIS_URL: 'redis://127.0.0.1:1' })
 
   it('are listed latest first, and acknowledged one by one or all together', async () => {

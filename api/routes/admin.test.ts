@@ -4,11 +4,11 @@ import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 import {
   listOf,
-  OPERATOR,
+  OPERATOR_TOKEN,
   startApi,
   textOf,
   type Json,
-  type TestAnswer,
+  type TestResponse,
   type TestApi,
   type Tenant,
 } from '#test/support/api.ts'
@@ -23,9 +23,9 @@ describe("the operator's endpoints", () => {
   after(() => api.stop())
   beforeEach(() => api.db.query('DELETE FROM recipients'))
 
-  const call = (method: string, path: string, body?: object): Promise<TestAnswer> =>
+  const call = (method: string, path: string, body?: object): Promise<TestResponse> =>
     api.call(method, `/admin${path}`, {
-      key: OPERATOR,
+      key: OPERATOR_TOKEN,
       headers: { 'x-operator': 'anna' },
       ...(body === undefined ? {} : { body }),
     })
@@ -34,7 +34,7 @@ describe("the operator's endpoints", () => {
     const { body: answer } = await api.call('POST', `/send-email/${tier}`, { key: tenant.regular, body })
     return textOf(answer['email_id'])
   }
-  async function ok(answer: Promise<TestAnswer>): Promise<Json> {
+  async function ok(answer: Promise<TestResponse>): Promise<Json> {
     const { status, body } = await answer
     assert.strictEqual(status, 200, JSON.stringify(body))
     return body['data'] ?? body

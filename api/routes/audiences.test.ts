@@ -5,7 +5,7 @@
 import { assert } from 'chai'
 import { purgeDeletedAudiences } from '#src/contacts/purge-contacts.ts'
 import { newId } from '#src/platform/id.ts'
-import { listOf, startApi, textOf, type Json, type Tenant, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { listOf, startApi, textOf, type Json, type Tenant, type TestResponse, type TestApi } from '#test/support/api.ts'
 
 const BASE = '/public/audiences'
 
@@ -21,7 +21,7 @@ describe('/public/audiences', () => {
     tenant = await api.addTenant()
   })
 
-  const call = (method: string, path: string, body?: unknown, key = tenant.admin): Promise<TestAnswer> =>
+  const call = (method: string, path: string, body?: unknown, key = tenant.admin): Promise<TestResponse> =>
     api.call(method, `${BASE}${path}`, { key, ...(body === undefined ? {} : { body }) })
   const create = async (body: object): Promise<Json> => {
     const answer = await call('POST', '/add-audience', body)
@@ -36,7 +36,7 @@ describe('/public/audiences', () => {
     assert.strictEqual(status, 201, JSON.stringify(body))
     return textOf((body['data'] as Json)['id'])
   }
-  const names = (answer: TestAnswer): unknown[] =>
+  const names = (answer: TestResponse): unknown[] =>
     listOf((answer.body['data'] as Json)['audiences']).map((one) => one['name'])
 
   it('POST /add-audience: 201 with the fields of both variants', async () => {

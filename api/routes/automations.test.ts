@@ -1,7 +1,7 @@
 import { assert } from 'chai'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
-import { listOf, startApi, textOf, type Json, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { listOf, startApi, textOf, type Json, type TestResponse, type TestApi } from '#test/support/api.ts'
 
 const EXIT = [{ type: 'exit' }]
 
@@ -12,15 +12,15 @@ describe('automations', () => {
   })
   after(() => api.stop())
 
-  const call = (method: string, path: string, body?: unknown, key = api.admin): Promise<TestAnswer> =>
+  const call = (method: string, path: string, body?: unknown, key = api.admin): Promise<TestResponse> =>
     api.call(method, `/public/automations${path}`, { key, ...(body === undefined ? {} : { body }) })
-  const create = (fields: object, key = api.admin): Promise<TestAnswer> =>
+  const create = (fields: object, key = api.admin): Promise<TestResponse> =>
     call('POST', '/create', { name: 'Welcome', ...fields }, key)
-  const update = (id: string, fields: object, key = api.admin): Promise<TestAnswer> =>
+  const update = (id: string, fields: object, key = api.admin): Promise<TestResponse> =>
     call('PATCH', `/update-automation/${id}`, fields, key)
-  const idOf = ({ body }: TestAnswer): string => textOf(body['data']?.['id'])
-  const errorOf = ({ status, body }: TestAnswer): readonly unknown[] => [status, body['error']]
-  const pathsOf = ({ body }: TestAnswer): string[] => listOf(body['details']).map((detail) => textOf(detail['path']))
+  const idOf = ({ body }: TestResponse): string => textOf(body['data']?.['id'])
+  const errorOf = ({ status, body }: TestResponse): readonly unknown[] => [status, body['error']]
+  const pathsOf = ({ body }: TestResponse): string[] => listOf(body['details']).map((detail) => textOf(detail['path']))
   const waiting = async (event: string, fields: object = {}): Promise<string> =>
     idOf(
       await create({
@@ -31,7 +31,7 @@ describe('automations', () => {
         ...fields,
       }),
     )
-  const track = (email: string, event: string, fields: object = {}): Promise<TestAnswer> =>
+  const track = (email: string, event: string, fields: object = {}): Promise<TestResponse> =>
     call('POST', '/events/track', { email, event_name: event, ...fields })
   async function addAudience(workspaceId = api.workspaceId): Promise<string> {
     const id = newId()
@@ -397,9 +397,9 @@ describe('automations', () => {
   })
 
   describe('by hand', () => {
-    const enrol = (id: string, email: string, key?: string): Promise<TestAnswer> =>
+    const enrol = (id: string, email: string, key?: string): Promise<TestResponse> =>
       call('POST', `/add-automation/${id}/enroll`, { email }, key)
-    const unenrol = (id: string, email: string, key?: string): Promise<TestAnswer> =>
+    const unenrol = (id: string, email: string, key?: string): Promise<TestResponse> =>
       call('DELETE', `/delete-automation/${id}/subscribers`, { email }, key)
 
     it('a contact is enrolled once and removed', async () => {

@@ -6,15 +6,15 @@ import { openLog } from '#src/platform/log.ts'
 import { EPOCH_KEY } from '#src/queue/keys.ts'
 import { openRedis, waitUntilReady } from '#src/stores/redis.ts'
 import { sql } from '#src/stores/sql.ts'
-import { addAudience, addMembers, BODY, campaignsOf } from '#test/support/campaign.ts'
+import { addAudience, addMembers, BODY, createCampaignClient } from '#test/support/campaign.ts'
 import { listOf, startApi, textOf, type TestApi } from '#test/support/api.ts'
 
 describe('campaigns before they are sent', () => {
   let api: TestApi
-  let campaigns: ReturnType<typeof campaignsOf>
+  let campaigns: ReturnType<typeof createCampaignClient>
   before(async () => {
     api = await startApi()
-    campaigns = campaignsOf(api)
+    campaigns = createCampaignClient(api)
   })
   after(() => api.stop())
   const create = async (count: number, fields: object = {}): Promise<string> => {

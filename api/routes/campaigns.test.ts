@@ -3,7 +3,7 @@ import { CAMPAIGN_STATES } from '#src/campaigns/state.ts'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 import { CAMPAIGN_METRICS } from './campaign-view.ts'
-import { listOf, startApi, textOf, type Json, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { listOf, startApi, textOf, type Json, type TestResponse, type TestApi } from '#test/support/api.ts'
 
 const NONE = Object.fromEntries(CAMPAIGN_METRICS.map((name) => [name, 0]))
 
@@ -14,12 +14,12 @@ describe('campaigns', () => {
   })
   after(() => api.stop())
 
-  const call = (method: string, path: string, body?: unknown, key = api.admin): Promise<TestAnswer> =>
+  const call = (method: string, path: string, body?: unknown, key = api.admin): Promise<TestResponse> =>
     api.call(method, `/public/campaigns${path}`, { key, ...(body === undefined ? {} : { body }) })
-  const create = (fields: object, key = api.admin): Promise<TestAnswer> =>
+  const create = (fields: object, key = api.admin): Promise<TestResponse> =>
     call('POST', '', { name: 'Spring', ...fields }, key)
-  const idOf = ({ body }: TestAnswer): string => textOf(body['data']?.['id'])
-  const errorOf = ({ status, body }: TestAnswer): readonly unknown[] => [status, body['error']]
+  const idOf = ({ body }: TestResponse): string => textOf(body['data']?.['id'])
+  const errorOf = ({ status, body }: TestResponse): readonly unknown[] => [status, body['error']]
   async function addAudience(workspaceId = api.workspaceId): Promise<string> {
     const id = newId()
     await api.db.query(`INSERT INTO audiences (id, workspace_id, name, subscribe_token) VALUES ($1, $2, 'a', $3)`, [
@@ -125,10 +125,11 @@ describe('campaigns', () => {
   })
 
   it('have HTML and a text part; text alone is the body', async () => {
-    const parts = ({ body }: TestAnswer): unknown[] => [body['data']?.['body'], body['data']?.['text']]
+    const parts = ({ body }: TestResponse): unknown[] => [body['data']?.['body'], body['data']?.['text']]
     const both = await create({ subject: 'S', html: '<p>x</p>', text: 'x' })
     assert.deepEqual(parts(both), ['<p>x</p>', 'x'])
-    const patch = (answer: TestAnswer, fields: object): Promise<TestAnswer> => call('PATCH', `/${idOf(answer)}`, fields)
+    const patch = (answer: TestResponse, fields: object): Promise<TestResponse> =>
+      call('PATCH', `/${idOf(answer)}`, fields)
     assert.deepEqual(parts(await patch(both, { text: 'y' })), ['<p>x</p>', 'y'])
     assert.deepEqual(parts(await patch(both, { html: '<p>z</p>' })), ['<p>z</p>', 'y'])
     assert.deepEqual(parts(await patch(both, { text: null })), ['<p>z</p>', null])

@@ -5,7 +5,7 @@ import { systemClock } from '#src/platform/clock.ts'
 import { newId } from '#src/platform/id.ts'
 import { runImports } from '#src/imports/import-runner.ts'
 import { openLog } from '#src/platform/log.ts'
-import { listOf, startApi, textOf, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { listOf, startApi, textOf, type TestResponse, type TestApi } from '#test/support/api.ts'
 import { until } from '#test/support/until.ts'
 
 const CSV = { 'content-type': 'text/csv' }
@@ -21,13 +21,13 @@ describe('imports of contacts over the API', () => {
   })
   after(() => api.stop())
 
-  const post = (file: string, query = '', headers = CSV): Promise<TestAnswer> =>
+  const post = (file: string, query = '', headers = CSV): Promise<TestResponse> =>
     api.call('POST', `/public/contacts/import?audienceId=${audienceId}${query}`, {
       key: api.admin,
       body: file,
       headers,
     })
-  const ask = (method: string, path: string, key = api.admin): Promise<TestAnswer> =>
+  const ask = (method: string, path: string, key = api.admin): Promise<TestResponse> =>
     api.call(method, `/public/contacts/imports${path}`, { key })
   async function work(): Promise<void> {
     while (await runImports({ db: api.db, clock: systemClock, log: openLog({ logLevel: 'silent' }, 'test') })) {
@@ -84,7 +84,7 @@ describe('imports of contacts over the API', () => {
     assert.deepEqual((await api.db.query(`SELECT 1 FROM contacts WHERE email = 'c@x.example'`)).rows, [])
   })
 
-  const REFUSED: readonly (readonly [string, () => Promise<TestAnswer>, number, string, RegExp])[] = [
+  const REFUSED: readonly (readonly [string, () => Promise<TestResponse>, number, string, RegExp])[] = [
     [
       'no audience',
       () => api.call('POST', '/public/contacts/import', { key: api.admin, body: 'email', headers: CSV }),

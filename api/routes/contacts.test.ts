@@ -5,7 +5,7 @@
 import { assert } from 'chai'
 import { createKey } from '#src/auth/keys.ts'
 import { newId } from '#src/platform/id.ts'
-import { listOf, startApi, textOf, type Json, type Tenant, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { listOf, startApi, textOf, type Json, type Tenant, type TestResponse, type TestApi } from '#test/support/api.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -37,7 +37,7 @@ describe('/public/contacts', () => {
     audienceId = await newAudience()
   })
 
-  const call = (method: string, path: string, body?: unknown, key = tenant.admin): Promise<TestAnswer> =>
+  const call = (method: string, path: string, body?: unknown, key = tenant.admin): Promise<TestResponse> =>
     api.call(method, `${BASE}${path}`, { key, ...(body === undefined ? {} : { body }) })
   const newAudience = async (of = tenant): Promise<string> => {
     const { body } = await api.call('POST', '/public/audiences/add-audience', { key: of.admin, body: { name: 'a' } })
@@ -62,15 +62,15 @@ describe('/public/contacts', () => {
     (await api.call('GET', `/public/audiences/get-audience?id=${audienceId}`, { key: tenant.admin })).body['data']?.[
       'contact_count'
     ]
-  const pathsOf = (answer: TestAnswer): string[] =>
+  const pathsOf = (answer: TestResponse): string[] =>
     listOf(answer.body['details'])
       .map(({ path }) => textOf(path))
       .toSorted(byText)
-  const refusedWith = (answer: TestAnswer, path: string, what: string): void => {
+  const refusedWith = (answer: TestResponse, path: string, what: string): void => {
     assert.deepEqual([answer.status, answer.body['error']], [400, 'VALIDATION_ERROR'], what)
     assert.ok(pathsOf(answer).includes(path), `${what}: ${JSON.stringify(answer.body)}`)
   }
-  const unsubscribe = (id: string): Promise<TestAnswer> =>
+  const unsubscribe = (id: string): Promise<TestResponse> =>
     call('PATCH', `/update-contact?id=${id}`, { status: 'unsubscribed', audience_id: audienceId })
 
   it('GET /get-contact: the full contact, in camelCase and with the snake_case fields of add-contact', async () => {
@@ -460,7 +460,7 @@ describe('/public/contacts', () => {
 
   it('PATCH /update-contact: refuses attributes that grow beyond the limit', async () => {
     const id = await add({ email: 'a@x.example' })
-    const grow = (key: string): Promise<TestAnswer> =>
+    const grow = (key: string): Promise<TestResponse> =>
       call('PATCH', `/update-contact?id=${id}`, { custom_attributes: { [key]: 'x'.repeat(30_000) } })
     assert.deepEqual([(await grow('a')).status, (await grow('b')).status], [200, 200])
     refusedWith(await grow('c'), 'custom_attributes', 'grown')

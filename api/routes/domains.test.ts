@@ -5,7 +5,7 @@
 import { assert } from 'chai'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
-import { listOf, startApi, textOf, type Json, type Tenant, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { listOf, startApi, textOf, type Json, type Tenant, type TestResponse, type TestApi } from '#test/support/api.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
 import { until } from '#test/support/until.ts'
 
@@ -32,7 +32,7 @@ describe('/public/domains', () => {
     await dns.stop()
   })
 
-  const call = (method: string, path: string, body?: unknown, key = api.admin): Promise<TestAnswer> =>
+  const call = (method: string, path: string, body?: unknown, key = api.admin): Promise<TestResponse> =>
     api.call(method, `${BASE}${path}`, { key, ...(body === undefined ? {} : { body }) })
   const add = async (body: object = { domain: `d${names++}.example` }, key = api.admin): Promise<Json> => {
     const answer = await call('POST', '/add-domain', body, key)
@@ -49,12 +49,13 @@ describe('/public/domains', () => {
       }
     }
   }
-  const verify = (domain: Json, key = api.admin): Promise<TestAnswer> =>
+  const verify = (domain: Json, key = api.admin): Promise<TestResponse> =>
     call('POST', `/verify-domain/${textOf(domain['id'])}`, undefined, key)
   const status = async (domain: Json): Promise<Json> =>
     (await call('GET', `/domain-status/${textOf(domain['id'])}`)).body['data'] as Json
-  const createKey = (body: object, key = api.admin): Promise<TestAnswer> => call('POST', '/api-keys/create', body, key)
-  const send = (key: string, from: string): Promise<TestAnswer> =>
+  const createKey = (body: object, key = api.admin): Promise<TestResponse> =>
+    call('POST', '/api-keys/create', body, key)
+  const send = (key: string, from: string): Promise<TestResponse> =>
     api.call('POST', '/send-email/instant', {
       key,
       body: { from, to: ['ann@receiver.example'], subject: 'Hello', body: 'Hello' },
@@ -62,7 +63,7 @@ describe('/public/domains', () => {
   /** Lets the next request check DNS: for a few seconds the endpoint returns the last result. */
   const forgetLook = (domain: Json): Promise<unknown> =>
     api.db.query('UPDATE domains SET check_begun_at = NULL WHERE id = $1', [domain['id']])
-  const refused = ({ status: code, body }: TestAnswer): unknown[] => [code, body['success'], body['error']]
+  const refused = ({ status: code, body }: TestResponse): unknown[] => [code, body['success'], body['error']]
 
   it('go from add-domain to a sending key', async () => {
     const domain = await add({ domain: 'Shop.Example.', region: 'af-south-1' })

@@ -1,5 +1,5 @@
 import { assert } from 'chai'
-import { listOf, startApi, textOf, type Tenant, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { listOf, startApi, textOf, type Tenant, type TestResponse, type TestApi } from '#test/support/api.ts'
 
 describe('GET /public/emails', () => {
   let api: TestApi
@@ -22,9 +22,9 @@ describe('GET /public/emails', () => {
   })
   after(() => api.stop())
 
-  const search = (query: string, key = api.regular): Promise<TestAnswer> =>
+  const search = (query: string, key = api.regular): Promise<TestResponse> =>
     api.call('GET', `/public/emails${query}`, { key })
-  const found = ({ status, body }: TestAnswer): number[] => {
+  const found = ({ status, body }: TestResponse): number[] => {
     assert.strictEqual(status, 200, JSON.stringify(body))
     return listOf(body['data']?.['emails']).map((email) => ids.indexOf(textOf(email['email_id'])))
   }

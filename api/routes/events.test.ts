@@ -6,7 +6,7 @@ import {
   textOf,
   type Json,
   type Tenant,
-  type TestAnswer,
+  type TestResponse,
   type TestApi,
 } from '#test/support/api.ts'
 import { until } from '#test/support/until.ts'
@@ -21,9 +21,9 @@ describe('GET /public/events', () => {
   beforeEach(() => api.db.query('DELETE FROM events'))
   after(() => api.stop())
 
-  const read = (query = '', key = api.regular): Promise<TestAnswer> =>
+  const read = (query = '', key = api.regular): Promise<TestResponse> =>
     api.call('GET', `/public/events${query}`, { key })
-  const typesOf = ({ body }: TestAnswer): string[] =>
+  const typesOf = ({ body }: TestResponse): string[] =>
     listOf(body['data']?.['events']).map((event) => textOf(event['type']))
   async function send(to: string | readonly string[], tenant: Tenant = api): Promise<string> {
     const { status, body } = await api.call('POST', '/send-email/instant', {

@@ -1,5 +1,5 @@
 import { assert } from 'chai'
-import { listOf, startApi, textOf, type Json, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { listOf, startApi, textOf, type Json, type TestResponse, type TestApi } from '#test/support/api.ts'
 
 describe('Idempotency-Key', () => {
   let api: TestApi
@@ -17,11 +17,11 @@ describe('Idempotency-Key', () => {
     body: 'x',
     ...fields,
   })
-  const send = (key: string, body: object, path = 'high'): Promise<TestAnswer> =>
+  const send = (key: string, body: object, path = 'high'): Promise<TestResponse> =>
     api.call('POST', `/send-email/${path}`, { body, headers: { 'idempotency-key': key } })
   const countMessages = async (): Promise<number> =>
     Number((await api.db.query<{ n: number }>('SELECT count(*) AS n FROM messages')).rows[0]?.n)
-  const isReplay = (answer: TestAnswer): boolean => answer.headers.get('idempotent-replayed') === 'true'
+  const isReplay = (answer: TestResponse): boolean => answer.headers.get('idempotent-replayed') === 'true'
 
   it('same key and same body replays the first response byte for byte', async () => {
     const key = newKey()
@@ -111,7 +111,7 @@ describe('Idempotency-Key', () => {
   it('an accepted request is replayed even if it would be refused now', async () => {
     const tenant = await api.addTenant()
     const body = message({ from: `me@${tenant.domain}` })
-    const call = (fields: object): Promise<TestAnswer> =>
+    const call = (fields: object): Promise<TestResponse> =>
       api.call('POST', '/send-email/high', {
         key: tenant.regular,
         body: { ...body, ...fields },
@@ -119,7 +119,7 @@ describe('Idempotency-Key', () => {
       })
     const first = await call({})
     await api.db.query(`UPDATE domains SET verification_status = 'failed' WHERE id = $1`, [tenant.domainId])
-    const other = (): Promise<TestAnswer> => api.call('POST', '/send-email/high', { key: tenant.regular, body })
+    const other = (): Promise<TestResponse> => api.call('POST', '/send-email/high', { key: tenant.regular, body })
     while ((await other()).status !== 403)
       await new Promise((resolve) => {
         setTimeout(resolve, 20)
@@ -145,9 +145,9 @@ describe('Idempotency-Key', () => {
     assert.strictEqual((await send('y'.repeat(256), message())).status, 200))
 
   describe('of a batch', () => {
-    const batch = (key: string, subjects: readonly string[]): Promise<TestAnswer> =>
+    const batch = (key: string, subjects: readonly string[]): Promise<TestResponse> =>
       send(key, { messages: subjects.map((subject) => (subject === 'bad' ? {} : message({ subject }))) }, 'batch')
-    const ids = (answer: TestAnswer): Json[] =>
+    const ids = (answer: TestResponse): Json[] =>
       listOf(answer.body['data']?.['results']).map((result) => result['id'] as Json)
 
     it('replays the whole batch', async () => {

@@ -1,5 +1,5 @@
 import { assert } from 'chai'
-import { listOf, startApi, textOf, type Json, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { listOf, startApi, textOf, type Json, type TestResponse, type TestApi } from '#test/support/api.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 3600_000
@@ -19,7 +19,7 @@ describe('scheduling', () => {
     body: 'x',
     ...fields,
   })
-  const schedule = (body: object, path = '/send-email/schedule'): Promise<TestAnswer> =>
+  const schedule = (body: object, path = '/send-email/schedule'): Promise<TestResponse> =>
     api.call('POST', path, { body })
 
   it('returns the scheduled object with the fields of both variants', async () => {
@@ -165,7 +165,7 @@ describe('scheduling', () => {
 
   describe('the list', () => {
     let tenant: Awaited<ReturnType<TestApi['addTenant']>>
-    const list = (query: string): Promise<TestAnswer> =>
+    const list = (query: string): Promise<TestResponse> =>
       api.call('GET', `/send-email/scheduled${query}`, { key: tenant.regular })
     before(async () => {
       tenant = await api.addTenant()
@@ -226,7 +226,7 @@ describe('scheduling', () => {
   })
 
   describe('cancelling', () => {
-    const cancel = (id: string, key = api.regular): Promise<TestAnswer> =>
+    const cancel = (id: string, key = api.regular): Promise<TestResponse> =>
       api.call('DELETE', `/send-email/schedule/${id}`, { key })
     it('returns 200 with the id and cancelled, by any of its ids, and 409 CONFLICT the second time', async () => {
       for (const name of ['id', 'email_id'] as const) {

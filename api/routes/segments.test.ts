@@ -13,7 +13,7 @@ import { exportContacts } from '#src/segments/contact-export.ts'
 import { runImports } from '#src/imports/import-runner.ts'
 import { openLog } from '#src/platform/log.ts'
 import { sql } from '#src/stores/sql.ts'
-import { listOf, startApi, textOf, type Json, type Tenant, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { listOf, startApi, textOf, type Json, type Tenant, type TestResponse, type TestApi } from '#test/support/api.ts'
 
 const NASTY: readonly ContactRow[] = [
   {
@@ -62,7 +62,7 @@ describe('segments and exports over the API', () => {
       saveContacts(tx, { workspaceId: api.workspaceId, audienceId: into, now: new Date() }, rows),
     )
   }
-  const call = (method: string, path: string, body?: unknown, key = api.admin): Promise<TestAnswer> =>
+  const call = (method: string, path: string, body?: unknown, key = api.admin): Promise<TestResponse> =>
     api.call(method, `/public${path}`, { key, ...(body === undefined ? {} : { body }) })
   const make = async (body: object): Promise<string> =>
     textOf((await call('POST', '/segments', { name: 's', ...body })).body['data']?.['id'])

@@ -1,5 +1,5 @@
 import { assert } from 'chai'
-import { listOf, startApi, textOf, type Json, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { listOf, startApi, textOf, type Json, type TestResponse, type TestApi } from '#test/support/api.ts'
 
 describe('POST /send-email/batch', () => {
   let api: TestApi
@@ -15,8 +15,8 @@ describe('POST /send-email/batch', () => {
     body: 'x',
     ...fields,
   })
-  const batch = (body: object, path = '/send-email/batch'): Promise<TestAnswer> => api.call('POST', path, { body })
-  const results = (answer: TestAnswer): Json[] => listOf(answer.body['data']?.['results'])
+  const batch = (body: object, path = '/send-email/batch'): Promise<TestResponse> => api.call('POST', path, { body })
+  const results = (answer: TestResponse): Json[] => listOf(answer.body['data']?.['results'])
 
   it('accepts or refuses each message on its own and lists the results in order', async () => {
     const messages = [

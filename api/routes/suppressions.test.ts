@@ -1,5 +1,5 @@
 import { assert } from 'chai'
-import { listOf, startApi, textOf, type TestAnswer, type TestApi, type Tenant } from '#test/support/api.ts'
+import { listOf, startApi, textOf, type TestResponse, type TestApi, type Tenant } from '#test/support/api.ts'
 
 const sorted = (texts: readonly string[]): string[] => texts.toSorted((a, b) => a.localeCompare(b))
 
@@ -13,13 +13,13 @@ describe('/public/suppressions', () => {
   beforeEach(() => api.db.query('DELETE FROM suppressions'))
   after(() => api.stop())
 
-  const call = (method: string, path: string, body?: unknown, key = api.admin): Promise<TestAnswer> =>
+  const call = (method: string, path: string, body?: unknown, key = api.admin): Promise<TestResponse> =>
     api.call(method, `/public/suppressions${path}`, { key, ...(body === undefined ? {} : { body }) })
-  const upload = (text: string, key = api.admin): Promise<TestAnswer> =>
+  const upload = (text: string, key = api.admin): Promise<TestResponse> =>
     api.call('POST', '/public/suppressions/import', { key, body: text, headers: { 'content-type': 'text/csv' } })
   const listed = async (query = '', key = api.admin): Promise<string[]> =>
     listOf((await call('GET', query, undefined, key)).body['data']?.['suppressions']).map((one) => textOf(one['email']))
-  const fields = (answer: TestAnswer): string[] => {
+  const fields = (answer: TestResponse): string[] => {
     assert.deepEqual([answer.status, answer.body['error']], [400, 'VALIDATION_ERROR'])
     return listOf(answer.body['details']).map((one) => textOf(one['path']))
   }

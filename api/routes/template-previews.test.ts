@@ -2,7 +2,7 @@
 import { assert } from 'chai'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
-import { listOf, startApi, textOf, type Json, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { listOf, startApi, textOf, type Json, type TestResponse, type TestApi } from '#test/support/api.ts'
 
 const MJML = `<mjml><mj-body>
 {{#if vip}}<mj-section><mj-column><mj-text>For the best</mj-text></mj-column></mj-section>{{/if}}
@@ -19,16 +19,16 @@ describe('templates before they are sent', () => {
   after(() => api.stop())
 
   let n = 0
-  const post = (path: string, body: object, key = api.admin): Promise<TestAnswer> =>
+  const post = (path: string, body: object, key = api.admin): Promise<TestResponse> =>
     api.call('POST', `/templates${path}`, { key, body })
-  const save = (fields: object, key = api.admin): Promise<TestAnswer> =>
+  const save = (fields: object, key = api.admin): Promise<TestResponse> =>
     post('/save', { name: `T ${n++}`, subject: 'Hello {{firstName}}', body: '<p>Hi {{firstName}}</p>', ...fields }, key)
-  const idOf = ({ body }: TestAnswer): string => textOf((body['data'] as Json)['id'])
-  const dataOf = (answer: TestAnswer): Json => {
+  const idOf = ({ body }: TestResponse): string => textOf((body['data'] as Json)['id'])
+  const dataOf = (answer: TestResponse): Json => {
     assert.strictEqual(answer.status, 200, JSON.stringify(answer.body))
     return answer.body['data'] as Json
   }
-  const get = (path: string, key = api.admin): Promise<TestAnswer> => api.call('GET', `/templates${path}`, { key })
+  const get = (path: string, key = api.admin): Promise<TestResponse> => api.call('GET', `/templates${path}`, { key })
 
   it('store every version with the versions of its partials', async () => {
     const id = idOf(await save({ text: 'Hi', sample_data: { a: 1 } }))
@@ -87,7 +87,7 @@ describe('templates before they are sent', () => {
       (dataOf(await get(`/${id}/versions/${version}`))['compiled'] as Json)['html']
     assert.deepEqual([await html(1), await html(2)], ['<p>Hi</p>\n<p>Old {{company}}</p>', '<p>Hi</p>\n<p>New</p>'])
     assert.deepEqual(dataOf(await get(`/${id}`))['partials'], [{ name: 'footer', version: 2 }])
-    const remove = (): Promise<TestAnswer> => api.call('DELETE', '/templates/partials/footer', { key: api.admin })
+    const remove = (): Promise<TestResponse> => api.call('DELETE', '/templates/partials/footer', { key: api.admin })
     assert.deepEqual(
       [
         (await remove()).status,
@@ -197,7 +197,7 @@ describe('templates before they are sent', () => {
   it('are sent as a test message like any other, marked as a test', async () => {
     const id = idOf(await save({ body: '<p>{{firstName}}</p>' }))
     await save({ id, body: '<p>Second {{firstName}}</p>' })
-    const test = (body: object, key = api.regular): Promise<TestAnswer> =>
+    const test = (body: object, key = api.regular): Promise<TestResponse> =>
       post(`/${id}/test`, { from: `me@${api.domain}`, to: ['a@b.example', 'c@d.example'], ...body }, key)
     const sent = await test({ version: 1, params: { firstName: 'Eve' } })
     assert.strictEqual(sent.status, 200, JSON.stringify(sent.body))

@@ -1,5 +1,5 @@
 import { assert } from 'chai'
-import { listOf, startApi, textOf, type Json, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { listOf, startApi, textOf, type Json, type TestResponse, type TestApi } from '#test/support/api.ts'
 
 describe('templates', () => {
   let api: TestApi
@@ -8,17 +8,17 @@ describe('templates', () => {
   })
   after(() => api.stop())
 
-  const save = (fields: object, key = api.regular): Promise<TestAnswer> =>
+  const save = (fields: object, key = api.regular): Promise<TestResponse> =>
     api.call('POST', '/templates/save', {
       key,
       body: { name: 'Welcome', subject: 'Hello {{name}}', body: '<p>Hi {{name}}</p>', ...fields },
     })
-  const send = (fields: object): Promise<TestAnswer> =>
+  const send = (fields: object): Promise<TestResponse> =>
     api.call('POST', '/send-email/instant', { body: { from: `me@${api.domain}`, to: 'a@b.example', ...fields } })
-  const idOf = ({ body }: TestAnswer): string => textOf(body['data']?.['id'])
+  const idOf = ({ body }: TestResponse): string => textOf(body['data']?.['id'])
   async function sent({
     body,
-  }: TestAnswer): Promise<readonly [subject: string, html: string | null, text: string | null]> {
+  }: TestResponse): Promise<readonly [subject: string, html: string | null, text: string | null]> {
     const {
       rows: [row],
     } = await api.db.query<{ subject: string; html: string | null; body_text: string | null }>(
@@ -64,7 +64,7 @@ describe('templates', () => {
     const other = await api.addTenant()
     for (const key of [api.regular, api.admin]) {
       const id = idOf(await save({}))
-      const call = (method: string, by: string, path = `/templates/${id}`): Promise<TestAnswer> =>
+      const call = (method: string, by: string, path = `/templates/${id}`): Promise<TestResponse> =>
         api.call(method, path, { key: by })
       const { status, body } = await call('GET', key)
       assert.deepEqual([status, body['data']?.['id'], body['data']?.['body']], [200, id, '<p>Hi {{name}}</p>'])
@@ -83,7 +83,7 @@ describe('templates', () => {
     const remove = async (): Promise<number> => (await api.call('DELETE', `/templates/${id.toUpperCase()}`)).status
     const mail = { type: 'send_email', template_id: id, from: `me@${api.domain}` }
     const steps = [{ type: 'condition', condition: { type: 'has_tag', tag: 'x' }, no: [mail] }]
-    const call = (path: string, method: string, body: object): Promise<TestAnswer> =>
+    const call = (path: string, method: string, body: object): Promise<TestResponse> =>
       api.call(method, `/public${path}`, { key: api.admin, body })
     const automation = idOf(await call('/automations/create', 'POST', { name: 'a', steps, status: 'active' }))
     const campaign = idOf(await call('/campaigns', 'POST', { name: 'c', template_id: id }))

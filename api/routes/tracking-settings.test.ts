@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { assert } from 'chai'
 import { newId } from '#src/platform/id.ts'
-import { listOf, startApi, type Json, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { listOf, startApi, type Json, type TestResponse, type TestApi } from '#test/support/api.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
 
 const PATH = '/public/workspace/tracking'
@@ -38,7 +38,7 @@ describe('tracking settings of a workspace', () => {
   })
 
   const get = async (): Promise<Json> => (await api.call('GET', PATH, { key: api.admin })).body['data'] as Json
-  const change = (body: unknown): Promise<TestAnswer> => api.call('PATCH', PATH, { key: api.admin, body })
+  const change = (body: unknown): Promise<TestResponse> => api.call('PATCH', PATH, { key: api.admin, body })
 
   it('have the default of each kind of mail until they are changed', async () => {
     const shared = api.config.trackingUrl

@@ -3,7 +3,7 @@ import { assert } from 'chai'
 import { messageIdOf, newId } from '#src/platform/id.ts'
 import { createLinks, type MailRef } from '#src/tracking/links.ts'
 import { createEncryption } from '#src/crypto/encryption.ts'
-import { OPERATOR, startApi, textOf, type TestApi } from '#test/support/api.ts'
+import { OPERATOR_TOKEN, startApi, textOf, type TestApi } from '#test/support/api.ts'
 
 const BROWSER =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36'
@@ -85,7 +85,7 @@ describe('open pixels and tracked links', () => {
         .toSorted((one, other) => one.localeCompare(other))
     const counted = async (route: string): Promise<number> => {
       const text = await (
-        await fetch(`${api.url}/metrics`, { headers: { authorization: `Bearer ${OPERATOR}` } })
+        await fetch(`${api.url}/metrics`, { headers: { authorization: `Bearer ${OPERATOR_TOKEN}` } })
       ).text()
       return Number(
         new RegExp(`^mailstead_http_requests_total\\{.*route="${route}".*\\} (\\d+)$`, 'm').exec(text)?.[1] ?? 0,

@@ -5,7 +5,7 @@ import { newId } from '#src/platform/id.ts'
 import { createEncryption } from '#src/crypto/encryption.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createSecretDecryptor, signingKeyOf } from '#src/webhooks/secret.ts'
-import { startApi, type Tenant, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { startApi, type Tenant, type TestResponse, type TestApi } from '#test/support/api.ts'
 
 /** The fields that the tests read; deepEqual compares the complete object. */
 type Fields = Readonly<Record<string, string>>
@@ -24,7 +24,7 @@ describe('/public/webhooks', () => {
   after(() => api.stop())
   beforeEach(() => api.db.query('TRUNCATE webhook_endpoints, webhook_deliveries, webhook_attempts, events CASCADE'))
 
-  const call = (method: string, path: string, body?: unknown, key = api.admin): Promise<TestAnswer> =>
+  const call = (method: string, path: string, body?: unknown, key = api.admin): Promise<TestResponse> =>
     api.call(method, `${BASE}${path}`, { key, ...(body === undefined ? {} : { body }) })
   const create = async (body: object = { url: URL_A, events: ['email.delivered'] }): Promise<Fields> => {
     const answer = await call('POST', '', body)

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { assert } from 'chai'
 import { createKey } from '#src/auth/keys.ts'
 import { newId } from '#src/platform/id.ts'
-import { startApi, textOf, type Json, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { startApi, textOf, type Json, type TestResponse, type TestApi } from '#test/support/api.ts'
 import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
 
 const QUOTA = 30
@@ -72,7 +72,7 @@ describe('a workspace', () => {
   for (const [what, recipients, accepted] of CROWDS) {
     it(`fifty concurrent senders through two processes, ${what}`, async () => {
       const tenant = await apis[0].addTenant({ plan: 'tiny' })
-      const send = (i: number): Promise<TestAnswer> =>
+      const send = (i: number): Promise<TestResponse> =>
         apis[i % 2 === 0 ? 0 : 1].call('POST', '/send-email/bulk', {
           key: tenant.regular,
           body: {

@@ -1,5 +1,5 @@
 import { assert } from 'chai'
-import { runCommand, type Ended } from '#test/support/command.ts'
+import { runCommand, type CommandResult } from '#test/support/command.ts'
 import { type CliAction, runAction, runActions, UsageError } from './actions.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 
@@ -28,7 +28,7 @@ const ACTIONS: Readonly<Record<string, CliAction>> = {
   break: { usage: 'break', run: () => Promise.reject(new Error('a bug')) },
 }
 
-const invoke = (args: readonly string[]): Promise<Ended> =>
+const invoke = (args: readonly string[]): Promise<CommandResult> =>
   runCommand((words, io) => runActions('thing', ACTIONS, words, io), [...args])
 
 /** Wrong use, and what is said about it before the usage. */

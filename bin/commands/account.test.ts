@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert } from 'chai'
-import { runCommand, type Ended, type Run } from '#test/support/command.ts'
+import { runCommand, type CommandResult, type CommandMain } from '#test/support/command.ts'
 import { createDatabase, startRedis, type TestDatabase, type TestServer } from '#test/support/stores.ts'
 import { run as account } from './account.ts'
 import { run as key } from './key.ts'
@@ -10,7 +10,7 @@ import { run as workspace } from './workspace.ts'
 
 const PASSWORD = 'correct horse battery'
 
-interface Done extends Ended {
+interface Done extends CommandResult {
   readonly json: Readonly<Record<string, unknown>>
 }
 
@@ -31,7 +31,7 @@ describe('mailstead account', () => {
     rmSync(dir, { recursive: true })
   })
 
-  async function call(run: Run, ...args: string[]): Promise<Done> {
+  async function call(run: CommandMain, ...args: string[]): Promise<Done> {
     const env = {
       DATABASE_URL: database.url,
       REDIS_URL: redis.url,

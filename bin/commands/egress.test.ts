@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { assert } from 'chai'
 import type { Db } from '#src/stores/db.ts'
 import { createWorkspace } from '#src/workspaces/workspaces.ts'
-import { runCommand, type Ended } from '#test/support/command.ts'
+import { runCommand, type CommandResult } from '#test/support/command.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
 import { openDatabase, type OpenDatabase } from '#test/support/database.ts'
 import { run as doctor } from './doctor.ts'
@@ -42,7 +42,7 @@ describe('mailstead egress', function () {
     rmSync(dataDir, { recursive: true })
   })
 
-  const call = (line: string, command = run): Promise<Ended> =>
+  const call = (line: string, command = run): Promise<CommandResult> =>
     runCommand(
       command,
       line.split(' ').filter((word) => word !== ''),

@@ -2,7 +2,7 @@ import { assert } from 'chai'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { hexOf, newId } from '#src/platform/id.ts'
 import { suppress } from '#src/suppression/suppress.ts'
-import { runCommand, type Ended } from '#test/support/command.ts'
+import { runCommand, type CommandResult } from '#test/support/command.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { submissionOf } from '#test/support/submission.ts'
 import { run } from './explain.ts'
@@ -24,7 +24,7 @@ describe('mailstead explain', () => {
   })
   after(() => ctx.close())
 
-  const call = (args: string[], redisUrl = ctx.redisUrl): Promise<Ended> =>
+  const call = (args: string[], redisUrl = ctx.redisUrl): Promise<CommandResult> =>
     runCommand(run, args, { DATABASE_URL: ctx.databaseUrl, REDIS_URL: redisUrl, HOSTNAME: 'mail.example.net' })
 
   it('prints each gate, and the one that holds', async () => {

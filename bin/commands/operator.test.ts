@@ -9,7 +9,7 @@ import { startPostgres } from '#bin/supervisor/postgres.ts'
 import { UserError } from '#bin/supervisor/user-error.ts'
 import { migrate } from '#src/stores/migrate.ts'
 import { listMigrations } from '#src/stores/migrations.ts'
-import { runCommand, type Ended, type Run } from '#test/support/command.ts'
+import { runCommand, type CommandResult, type CommandMain } from '#test/support/command.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
 import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
 import { run as domain } from './domain.ts'
@@ -21,7 +21,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : assert.fail(`not a text: ${JSON.stringify(value)}`)
 }
 
-interface Done extends Ended {
+interface Done extends CommandResult {
   readonly json: Json
 }
 /** A field of parsed output: any may be asked for. */
@@ -48,7 +48,7 @@ describe("the operator's commands", () => {
     rmSync(dataDir, { recursive: true })
   })
 
-  async function call(run: Run, ...args: string[]): Promise<Done> {
+  async function call(run: CommandMain, ...args: string[]): Promise<Done> {
     const ended = await runCommand(run, args, env)
     return { ...ended, json: (args.includes('--json') && ended.out !== '' ? JSON.parse(ended.out) : {}) as Json }
   }
@@ -173,7 +173,7 @@ describe("the operator's commands", () => {
     assert.match(sixth.err, /5 admin keys/)
   })
 
-  const WRONG: readonly [run: Run, args: readonly string[], message: RegExp][] = [
+  const WRONG: readonly [run: CommandMain, args: readonly string[], message: RegExp][] = [
     [workspace, ['create'], /--name is missing/],
     [workspace, ['create', '--name', 'x', '--plan', 'gold'], /unknown plan "gold"; plans are free, launch/],
     [workspace, ['create', '--name', 'a\nb'], /control character/],
@@ -202,7 +202,11 @@ describe("the operator's commands", () => {
       ['create', '--workspace', 'w', '--type', 'admin', '--expires', '2031-02-31T99:00:00Z'],
       /--expires must be a time/,
     ],
-    [key, ['create', '--workspace', 'w', '--type', 'admin', '--expires', '2020-01-01'], /--expires must be in the future/],
+    [
+      key,
+      ['create', '--workspace', 'w', '--type', 'admin', '--expires', '2020-01-01'],
+      /--expires must be in the future/,
+    ],
     [key, ['deactivate', 'x'], /is not a key id/],
     [domain, ['add', '--workspace', 'w', 'no domain'], /is not a valid domain/],
     [domain, ['add', '--workspace', 'w', 'a.example', '--region', 'moon'], /--region is one of us-east-1/],
@@ -217,7 +221,7 @@ describe("the operator's commands", () => {
     })
   }
 
-  const MISSING: readonly [run: Run, args: readonly string[], message: RegExp][] = [
+  const MISSING: readonly [run: CommandMain, args: readonly string[], message: RegExp][] = [
     [key, ['create', '--workspace', 'nowhere', '--type', 'admin'], /No workspace "nowhere" exists/],
     [key, ['list', '--workspace', 'nowhere'], /No workspace "nowhere" exists/],
     [domain, ['add', '--workspace', 'nowhere', 'a.example'], /No workspace "nowhere" exists/],

@@ -3,12 +3,12 @@ import { assert } from 'chai'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { hexOf, newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
-import { runCommand, type Ended } from '#test/support/command.ts'
+import { runCommand, type CommandResult } from '#test/support/command.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { addressees, submissionOf } from '#test/support/submission.ts'
+import { testRecipients, submissionOf } from '#test/support/submission.ts'
 import { run } from './queue.ts'
 
-interface Done extends Ended {
+interface Done extends CommandResult {
   readonly json: Record<string, unknown> & readonly Record<string, unknown>[]
 }
 
@@ -19,7 +19,7 @@ describe('mailstead queue', () => {
   before(async () => {
     ctx = await createContext()
     workspaceId = await ctx.newWorkspace()
-    const submission = submissionOf(workspaceId, { tier: 'bulk', recipients: addressees(3) })
+    const submission = submissionOf(workspaceId, { tier: 'bulk', recipients: testRecipients(3) })
     id = `em_${hexOf(submission.id)}`
     await createAcceptor(ctx).accept(submission)
     await createAcceptor(ctx).accept(submissionOf(workspaceId, { tier: 'instant' }))

@@ -1,5 +1,5 @@
 import { assert } from 'chai'
-import { runCommand, type Ended } from '#test/support/command.ts'
+import { runCommand, type CommandResult } from '#test/support/command.ts'
 import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
 import { run } from './tls.ts'
 
@@ -10,7 +10,7 @@ describe('mailstead tls', () => {
   })
   after(() => database.drop())
 
-  const call = (...args: string[]): Promise<Ended> => runCommand(run, args, { DATABASE_URL: database.url })
+  const call = (...args: string[]): Promise<CommandResult> => runCommand(run, args, { DATABASE_URL: database.url })
 
   it('sets, lists and takes back rules', async () => {
     assert.strictEqual((await call('set', 'Bücher.example', 'required')).code, 0)

@@ -38,7 +38,7 @@ describe('doctor: transport security', () => {
       /publish _smtp\._tls\.bounces\.mta\.sender\.example TXT "v=TLSRPTv1; rua=mailto:tls-reports@bounces/,
     ],
     ['not asked for', {}, 'warning', /no TLSRPT record/],
-    ['DNS fails', { [NAME]: { trouble: 'servfail' } }, 'skipped', /does not answer for/],
+    ['DNS fails', { [NAME]: { fault: 'servfail' } }, 'skipped', /does not answer for/],
   ]
   for (const [what, zone, status, says] of RECORDS) {
     it(`TLS reports: ${what}`, async () => {
@@ -50,7 +50,7 @@ describe('doctor: transport security', () => {
 
   const SIGNED = { A: ['192.0.2.1'], isSecure: true }
   const RESOLVERS: readonly (readonly [what: string, zone: Zone, status: CheckResult['status'], says: RegExp])[] = [
-    ['validates', { 'ietf.org': SIGNED, 'dnssec-failed.org': { trouble: 'servfail' } }, 'ok', /validates signatures/],
+    ['validates', { 'ietf.org': SIGNED, 'dnssec-failed.org': { fault: 'servfail' } }, 'ok', /validates signatures/],
     [
       'does not validate',
       { 'ietf.org': { A: ['192.0.2.1'] }, 'dnssec-failed.org': { A: ['192.0.2.1'] } },
@@ -58,7 +58,7 @@ describe('doctor: transport security', () => {
       /DANE finds no records.*DNSSEC_RESOLVER=no/,
     ],
     ['vouches for all', { 'ietf.org': SIGNED, 'dnssec-failed.org': SIGNED }, 'failed', /whose signature is bogus/],
-    ['fails', { '*': { trouble: 'servfail' } }, 'warning', /SERVFAIL.*waits/],
+    ['fails', { '*': { fault: 'servfail' } }, 'warning', /SERVFAIL.*waits/],
   ]
   for (const [what, zone, status, says] of RESOLVERS) {
     it(`the resolver ${what}`, async () => {

@@ -1,5 +1,5 @@
 import { assert } from 'chai'
-import { settleTurns } from '#test/support/delivery.ts'
+import { flushEventLoop } from '#test/support/delivery.ts'
 import { createMemoryBudget } from './memory-budget.ts'
 
 describe('memory budget for large content', () => {
@@ -13,10 +13,10 @@ describe('memory budget for large content', () => {
         return new Promise<void>((resolve) => ends.set(name, resolve))
       })
     const all = [lend('a', 60), lend('b', 40), lend('c', 50), lend('d', 1)]
-    await settleTurns()
+    await flushEventLoop()
     assert.deepEqual(running, ['a', 'b'], 'the small one does not overtake')
     ends.get('a')?.()
-    await settleTurns()
+    await flushEventLoop()
     assert.deepEqual(running, ['a', 'b', 'c', 'd'])
     for (const end of ends.values()) end()
     await Promise.all(all)

@@ -1,14 +1,20 @@
 import { gzipSync } from 'node:zlib'
 import { assert } from 'chai'
 import fc from 'fast-check'
-import { packed, SIGNERS_KEY, signLetter, tlsLetterOf, tlsReportOf } from '#test/support/tls-report-mail.ts'
+import {
+  gzipJson,
+  SIGNER_DKIM_RECORD,
+  signMessage,
+  tlsReportMessageOf,
+  tlsReportOf,
+} from '#test/support/tls-report-mail.ts'
 import { parseTlsReportMail, type ResolveDns } from './tls-report-parser.ts'
 
 const REPORT = tlsReportOf({ domain: 'bounces.mta.sender.example' })
-const content = packed(REPORT)
+const content = gzipJson(REPORT)
 const dns: ResolveDns = (name) => {
   if (name === 's1._domainkey.receiver.example' || name === 's1._domainkey.evil.example')
-    return Promise.resolve([[SIGNERS_KEY]])
+    return Promise.resolve([[SIGNER_DKIM_RECORD]])
   const code = name.includes('unavailable') ? 'ESERVFAIL' : 'ENOTFOUND'
   return Promise.reject(Object.assign(new Error(code), { code }))
 }
@@ -17,7 +23,7 @@ const read = async (raw: Buffer): Promise<string> => {
   if (reading.kind === 'report') return `by ${reading.signer === '' ? 'anybody' : reading.signer}`
   return reading.kind === 'none' ? `none: ${reading.why}` : 'later'
 }
-const mail = tlsLetterOf({ content })
+const mail = tlsReportMessageOf({ content })
 const change = (raw: Buffer): Buffer => Buffer.from(raw.toString('latin1').replace('aggregate', 'AGGREGATE'), 'latin1')
 
 describe('TLS report parser', () => {
@@ -27,28 +33,28 @@ describe('TLS report parser', () => {
     ['mailed without a signature', () => mail, 'by anybody'],
     [
       'mailed as JSON',
-      () => tlsLetterOf({ content: Buffer.from(JSON.stringify(REPORT)), type: 'application/tlsrpt+json' }),
+      () => tlsReportMessageOf({ content: Buffer.from(JSON.stringify(REPORT)), type: 'application/tlsrpt+json' }),
       'by anybody',
     ],
-    ['mailed and signed by its sender', () => signLetter(mail), 'by receiver.example'],
+    ['mailed and signed by its sender', () => signMessage(mail), 'by receiver.example'],
     [
       "signed by its sender's organisation",
-      () => signLetter(tlsLetterOf({ content, from: 'x@mail.receiver.example' })),
+      () => signMessage(tlsReportMessageOf({ content, from: 'x@mail.receiver.example' })),
       'by receiver.example',
     ],
-    ['signed by another', () => signLetter(mail, 'evil.example'), 'by anybody'],
-    ['changed after signing', async () => change(await signLetter(mail)), 'by anybody'],
-    ['with a signature over the beginning only', () => signLetter(mail, 'receiver.example', 10), 'by anybody'],
-    ['signed with a key that does not exist in DNS', () => signLetter(mail, 'gone.receiver.example'), 'by anybody'],
-    ['signed with a key while DNS fails', () => signLetter(mail, 'unavailable.receiver.example'), 'later'],
+    ['signed by another', () => signMessage(mail, 'evil.example'), 'by anybody'],
+    ['changed after signing', async () => change(await signMessage(mail)), 'by anybody'],
+    ['with a signature over the beginning only', () => signMessage(mail, 'receiver.example', 10), 'by anybody'],
+    ['signed with a key that does not exist in DNS', () => signMessage(mail, 'gone.receiver.example'), 'by anybody'],
+    ['signed with a key while DNS fails', () => signMessage(mail, 'unavailable.receiver.example'), 'later'],
     [
       'with two From fields',
-      () => signLetter(Buffer.concat([Buffer.from('From: <a@evil.example>\r\n'), mail])),
+      () => signMessage(Buffer.concat([Buffer.from('From: <a@evil.example>\r\n'), mail])),
       'by anybody',
     ],
     [
       'with very many signatures',
-      async () => Buffer.concat([Buffer.from('DKIM-Signature: v=1\r\n'.repeat(6)), await signLetter(mail)]),
+      async () => Buffer.concat([Buffer.from('DKIM-Signature: v=1\r\n'.repeat(6)), await signMessage(mail)]),
       'by anybody',
     ],
     [
@@ -64,7 +70,7 @@ describe('TLS report parser', () => {
     ],
     [
       'a gzip bomb by mail',
-      () => tlsLetterOf({ content: gzipSync(Buffer.alloc(64 * 1024 * 1024)) }),
+      () => tlsReportMessageOf({ content: gzipSync(Buffer.alloc(64 * 1024 * 1024)) }),
       'none: decompression failed, or the report is too large',
     ],
     [
@@ -132,7 +138,7 @@ describe('TLS report parser', () => {
     const [policy] = REPORT['policies'] as object[]
     const policies = Array.from({ length: 3000 }, () => policy)
     const odd = { ...REPORT, 'organization-name': `\u001b[2J\0${'x'.repeat(10_000)}\ud800`, policies }
-    const reading = await parseTlsReportMail(packed(odd), dns)
+    const reading = await parseTlsReportMail(gzipJson(odd), dns)
     assert.ok(reading.kind === 'report')
     assert.deepEqual([reading.report.policies.length, reading.report.organization.length], [50, 255])
     assert.match(reading.report.organization, /^\?\[2J\?x+$/)

@@ -1,5 +1,5 @@
 import { assert } from 'chai'
-import { startDns, type TestDns, type Trouble, type Zone } from '#test/support/dns.ts'
+import { startDns, type TestDns, type DnsFault, type Zone } from '#test/support/dns.ts'
 import { createResolver, type Resolver } from './resolve.ts'
 
 const MX = [[10, 'mx.a.example']] as const
@@ -67,11 +67,11 @@ describe('resolver', () => {
       dns.queries.map(({ via }) => via),
       ['udp', 'tcp'],
     )
-    dns.zone['a.example'] = { MX, trouble: 'truncate' }
+    dns.zone['a.example'] = { MX, fault: 'truncate' }
     assert.strictEqual((await ask().mx('a.example')).kind, 'found')
   })
 
-  const TROUBLES: readonly (readonly [Trouble, string])[] = [
+  const TROUBLES: readonly (readonly [DnsFault, string])[] = [
     ['servfail', 'SERVFAIL'],
     ['refused', 'REFUSED'],
     ['silence', 'no answer in time'],
@@ -80,7 +80,7 @@ describe('resolver', () => {
   ]
   for (const [trouble, text] of TROUBLES) {
     it(`${trouble} is a failure after two tries, never an answer`, async () => {
-      dns.zone['a.example'] = { MX, trouble }
+      dns.zone['a.example'] = { MX, fault: trouble }
       assert.deepEqual(await ask().mx('a.example'), { kind: 'failed', text })
       assert.strictEqual(dns.queries.length, 2)
     })
@@ -95,7 +95,7 @@ describe('resolver', () => {
 
   it('queries the next server when one does not answer or fails, and stays with the one that answers', async () => {
     for (const trouble of ['silence', 'servfail', 'refused'] as const) {
-      const bad = await startDns({ '*': { trouble } })
+      const bad = await startDns({ '*': { fault: trouble } })
       const resolver = ask([bad.server, dns.server])
       assert.strictEqual((await resolver.mx('a.example')).kind, 'found', trouble)
       assert.strictEqual((await resolver.ipv4('a.example')).kind, 'found', trouble)
@@ -136,7 +136,7 @@ describe('resolver', () => {
 
   it('caches a failure for a short time only', async () => {
     const resolver = ask()
-    dns.zone['a.example'] = { MX, trouble: 'servfail' }
+    dns.zone['a.example'] = { MX, fault: 'servfail' }
     assert.strictEqual((await resolver.mx('a.example')).kind, 'failed')
     dns.zone['a.example'] = { MX }
     now += 5000
@@ -147,7 +147,7 @@ describe('resolver', () => {
     dns.zone['*'] = { delayMs: 10, MX }
     const resolver = ask([dns.server], 10_000, 3)
     const all = await Promise.all(Array.from({ length: 10 }, (_, i) => resolver.mx(`d${i}.example`)))
-    assert.strictEqual(dns.mostAtOnce(), 3)
+    assert.strictEqual(dns.maxConcurrent(), 3)
     assert.deepEqual(
       all.map(({ kind }) => kind),
       Array.from({ length: 10 }, () => 'found'),
@@ -155,7 +155,7 @@ describe('resolver', () => {
   })
 
   it('fails queries immediately when stopped', async () => {
-    const silent = await startDns({ '*': { trouble: 'silence' } })
+    const silent = await startDns({ '*': { fault: 'silence' } })
     const resolver = ask([silent.server], 60_000)
     const pending = resolver.mx('a.example')
     setTimeout(() => resolver.stop(), 20)

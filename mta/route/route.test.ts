@@ -21,7 +21,7 @@ const ZONE: Zone = {
   'alias.example': { CNAME: 'plain.example' },
   'implicit.example': { A: ['198.41.0.4'] },
   'implicit6.example': { AAAA: ['2001:503:ba3e::2:30'] },
-  'implicit-half.example': { A: ['198.41.0.4'], trouble: { AAAA: 'servfail' } },
+  'implicit-half.example': { A: ['198.41.0.4'], fault: { AAAA: 'servfail' } },
   'null.example': { MX: [[0, '.']], A: ['198.41.0.4'] },
   'null-and-more.example': {
     MX: [
@@ -46,10 +46,10 @@ const ZONE: Zone = {
     ],
   },
   'mail.us.example': { A: ['198.41.0.4'] },
-  'denied-mx.example': { A: ['198.41.0.4'], trouble: { MX: 'nxdomain' } },
-  'servfail.example': { trouble: 'servfail' },
-  'silent.example': { trouble: 'silence' },
-  'half-dead.example': { trouble: { A: 'servfail' } },
+  'denied-mx.example': { A: ['198.41.0.4'], fault: { MX: 'nxdomain' } },
+  'servfail.example': { fault: 'servfail' },
+  'silent.example': { fault: 'silence' },
+  'half-dead.example': { fault: { A: 'servfail' } },
   'mx1.plain.example': { A: ['198.41.0.4'], AAAA: ['2001:503:ba3e::2:30'] },
   'mx2.plain.example': { A: ['198.41.0.5'] },
   'inside.example': { MX: [[10, 'mx.inside.example']] },

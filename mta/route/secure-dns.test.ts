@@ -14,7 +14,7 @@ const ZONE: Zone = {
   '_25._tcp.many.signed.example': { TLSA: Array.from({ length: 60 }, () => TLSA[0] ?? assert.fail()), isSecure: true },
   'plain.example': { MX: [[10, 'mx.plain.example']] },
   'mx.plain.example': { A: ['192.0.2.1'] },
-  'bogus.example': { MX: [[10, 'mx.plain.example']], isSecure: true, trouble: 'servfail' },
+  'bogus.example': { MX: [[10, 'mx.plain.example']], isSecure: true, fault: 'servfail' },
 }
 
 describe('DNS with a validating resolver', () => {
@@ -90,7 +90,9 @@ describe('DNS with a validating resolver', () => {
     ['refused', 'REFUSED'],
   ] as const) {
     it(`${trouble} is a failure, never an answer`, async () => {
-      const bad = await startDns({ 'signed.example': { MX: [[10, 'mx.evil.example']], isSecure: true, trouble } })
+      const bad = await startDns({
+        'signed.example': { MX: [[10, 'mx.evil.example']], isSecure: true, fault: trouble },
+      })
       assert.deepEqual(await ask([bad.server]).mx('signed.example'), { kind: 'failed', text })
       assert.strictEqual(bad.queries.length, 2)
       await bad.stop()

@@ -11,7 +11,7 @@ import { returnPathOf } from '#src/mail/verp.ts'
 import { findInboxMail, listInbox, type InboxMail } from '#src/sandbox/inbox.ts'
 import { createEncryption } from '#src/crypto/encryption.ts'
 import { sql } from '#src/stores/sql.ts'
-import { submit, talkSmtp } from '#test/support/smtp-conversation.ts'
+import { submitMessage, connectSmtp } from '#test/support/smtp-connection.ts'
 import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
 import { startSandbox, type Sandbox } from './sandbox.ts'
 
@@ -44,7 +44,7 @@ describe('sandbox', () => {
   beforeEach(() => db.query('TRUNCATE sandbox_inbox'))
 
   function send(mail: { from?: string; to?: string; content?: string | Buffer } = {}): Promise<string[]> {
-    return submit(sandbox.smtpPort, { from: 'sender@bounces.test', to: 'bob@a.test', content: CONTENT, ...mail })
+    return submitMessage(sandbox.smtpPort, { from: 'sender@bounces.test', to: 'bob@a.test', content: CONTENT, ...mail })
   }
 
   describe('receiver', () => {
@@ -124,41 +124,41 @@ describe('sandbox', () => {
     }
 
     it('stores nothing of an interrupted mail', async () => {
-      const talk = await talkSmtp(sandbox.smtpPort)
+      const connection = await connectSmtp(sandbox.smtpPort)
       for (const line of ['EHLO client.test', 'MAIL FROM:<a@b.test>', 'RCPT TO:<bob@a.test>', 'DATA'])
-        await talk.say(line)
-      talk.send(`${CONTENT}and then`)
-      talk.hangUp()
+        await connection.command(line)
+      connection.send(`${CONTENT}and then`)
+      connection.disconnect()
       await send()
       assert.strictEqual(await count(), 1)
     })
 
     it('accepts mail after a failed TLS handshake', async () => {
-      const talk = await talkSmtp(sandbox.smtpPort)
-      await talk.say('EHLO client.test')
-      await talk.say('STARTTLS')
-      talk.send('this is no TLS\r\n')
-      assert.match(await talk.hear(), /^$|^[^2]/)
+      const connection = await connectSmtp(sandbox.smtpPort)
+      await connection.command('EHLO client.test')
+      await connection.command('STARTTLS')
+      connection.send('this is no TLS\r\n')
+      assert.match(await connection.readReply(), /^$|^[^2]/)
       assert.match((await send()).at(-1) ?? '', /^250 /)
     })
 
     it('discards commands sent before the TLS handshake', async () => {
-      const talk = await talkSmtp(sandbox.smtpPort)
-      await talk.say('EHLO client.test')
-      talk.send('STARTTLS\r\nMAIL FROM:<injected@b.test>\r\n')
-      await talk.hear()
-      await talk.secure()
-      await talk.say('EHLO client.test')
-      assert.match(await talk.say('RCPT TO:<bob@a.test>'), /^503 /)
-      talk.hangUp()
+      const connection = await connectSmtp(sandbox.smtpPort)
+      await connection.command('EHLO client.test')
+      connection.send('STARTTLS\r\nMAIL FROM:<injected@b.test>\r\n')
+      await connection.readReply()
+      await connection.startTls()
+      await connection.command('EHLO client.test')
+      assert.match(await connection.command('RCPT TO:<bob@a.test>'), /^503 /)
+      connection.disconnect()
     })
 
     it('rejects MAIL parameters that it did not offer', async () => {
-      const talk = await talkSmtp(sandbox.smtpPort)
-      await talk.say('EHLO client.test')
-      assert.match(await talk.say('MAIL FROM:<a@b.test> RET=HDRS'), /^555 5\.5\.4 /)
-      assert.match(await talk.say('MAIL FROM:<a@b.test> SIZE=99 BODY=8BITMIME SMTPUTF8'), /^250 /)
-      talk.hangUp()
+      const connection = await connectSmtp(sandbox.smtpPort)
+      await connection.command('EHLO client.test')
+      assert.match(await connection.command('MAIL FROM:<a@b.test> RET=HDRS'), /^555 5\.5\.4 /)
+      assert.match(await connection.command('MAIL FROM:<a@b.test> SIZE=99 BODY=8BITMIME SMTPUTF8'), /^250 /)
+      connection.disconnect()
     })
 
     it('replies 451 while the database is unavailable', async () => {
@@ -166,7 +166,7 @@ describe('sandbox', () => {
       const lost = openDb(gone.url, log)
       const other = await startSandbox({ ...context(), db: lost })
       await gone.drop()
-      const replies = await submit(other.smtpPort, { from: 'a@b.test', to: 'bob@a.test', content: CONTENT })
+      const replies = await submitMessage(other.smtpPort, { from: 'a@b.test', to: 'bob@a.test', content: CONTENT })
       assert.match(replies.at(-1) ?? '', /^451 4\.3\.0 /)
       await other.stop()
       await lost.close()
@@ -291,17 +291,17 @@ describe('sandbox', () => {
       assert.match((await send({ to: 'slow-1@a.test' })).at(-1) ?? '', /^250 /)
       assert.ok(performance.now() - before >= 1000)
       const other = await startSandbox(context())
-      const pending = submit(other.smtpPort, { from: 'a@b.test', to: 'slow-600@a.test', content: CONTENT })
+      const pending = submitMessage(other.smtpPort, { from: 'a@b.test', to: 'slow-600@a.test', content: CONTENT })
       setTimeout(() => void other.stop(), 100)
       assert.match((await pending).at(-1) ?? '', /^421 4\.3\.2 |^$/)
     })
 
     it('tls-fail offers STARTTLS, fails the handshake and accepts mail in plain text', async () => {
-      const talk = await talkSmtp(sandbox.smtpPort, '127.0.0.2')
-      assert.match(await talk.say('EHLO client.test'), /STARTTLS/)
-      await talk.say('STARTTLS')
-      await assert.isRejected(talk.secure())
-      talk.hangUp()
+      const connection = await connectSmtp(sandbox.smtpPort, '127.0.0.2')
+      assert.match(await connection.command('EHLO client.test'), /STARTTLS/)
+      await connection.command('STARTTLS')
+      await assert.isRejected(connection.startTls())
+      connection.disconnect()
       const transport = createTransport({ host: '127.0.0.2', port: sandbox.smtpPort, ignoreTLS: true })
       const { response } = await transport.sendMail({ from: 'a@b.test', to: 'bob@tls-fail.mailstead.test', text: 'x' })
       transport.close()

@@ -6,7 +6,7 @@ import { newId } from '#src/platform/id.ts'
 import { EPOCH_KEY } from '#src/queue/keys.ts'
 import { memberOf } from '#src/queue/member.ts'
 import type { Tier } from '#src/queue/tiers.ts'
-import { settleTurns, silentContext } from '#test/support/delivery.ts'
+import { flushEventLoop, silentContext } from '#test/support/delivery.ts'
 import { until } from '#test/support/until.ts'
 import { Dispatcher } from './dispatcher.ts'
 import type { DueEntry } from './ready-queue.ts'
@@ -146,7 +146,7 @@ describe('dispatcher', () => {
   it('wakes at the next due time', async () => {
     schedule.add('normal', 'c.example', { dueInMs: 30 })
     dispatcher = schedule.start()
-    await settleTurns()
+    await flushEventLoop()
     assert.deepEqual(schedule.ready, [])
     schedule.nowMs(30)
     await until(() => schedule.ready.length > 0)
@@ -173,7 +173,7 @@ describe('dispatcher', () => {
   })
   it('leaves the schedule alone when it stops and nothing waits', async () => {
     dispatcher = schedule.start()
-    await settleTurns()
+    await flushEventLoop()
     await dispatcher.stop()
     assert.deepEqual(schedule.commands, [])
   })

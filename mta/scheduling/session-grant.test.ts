@@ -9,7 +9,7 @@ import { createMemoryBudget } from '#mta/delivery/memory-budget.ts'
 import type { SelectedSource } from '#mta/delivery/session-grant.ts'
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import type { Attempt } from '#src/messages/outcome.ts'
-import { attemptOf, claimedOf, selectedSource, settleTurns } from '#test/support/delivery.ts'
+import { attemptOf, claimedOf, selectedSource, flushEventLoop } from '#test/support/delivery.ts'
 import { throttleWith } from '#test/support/throttle.ts'
 import { runDelivery, type RunnerDeps } from './runner.ts'
 import { SourceQueue } from './source-queue.ts'
@@ -94,7 +94,7 @@ describe('session of a delivery', () => {
     const { run, steps, queue } = queueWith(1)
     await queue.throttle.enter('bulk')
     const waiting = run()
-    await settleTurns()
+    await flushEventLoop()
     assert.deepEqual([steps.at(-1), queue.atGate.size], ['compose (1)', 1])
     queue.throttle.leave('bulk')
     assert.strictEqual((await waiting)?.outcome.kind, 'delivered')
@@ -123,7 +123,7 @@ describe('session of a delivery', () => {
     const { run, queue } = queueWith(1)
     await queue.throttle.enter('bulk')
     const waiting = run()
-    await settleTurns()
+    await flushEventLoop()
     queue.throttle.setSuspended(true)
     assert.strictEqual(await waiting, null)
   })

@@ -3,7 +3,7 @@ import type { Context } from '#src/context.ts'
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import { memberOf } from '#src/queue/member.ts'
 import type { Tier } from '#src/queue/tiers.ts'
-import { attemptOf, claimedOf, LEASE, selectedSource, settleTurns, silentContext } from '#test/support/delivery.ts'
+import { attemptOf, claimedOf, LEASE, selectedSource, flushEventLoop, silentContext } from '#test/support/delivery.ts'
 import { throttleWith } from '#test/support/throttle.ts'
 import type { ReadyEntry } from './ready-queue.ts'
 import { SiteQueues, type SchedulerDeps } from './site-queues.ts'
@@ -104,53 +104,53 @@ describe('scheduler', () => {
     const world = start()
     const [mail] = mails(1) as [ClaimedRecipient]
     world.ready(mail)
-    await settleTurns()
+    await flushEventLoop()
     world.end(mail)
-    await settleTurns()
+    await flushEventLoop()
     assert.deepEqual(world.written, [mail.messageId])
     assert.strictEqual(world.queues.active, 0)
   })
   it('starts no more deliveries than the throttle has sessions, and the rest as sessions become free', async () => {
     const world = start({ instant: 0, others: 3 })
     world.ready(...mails(5))
-    await settleTurns()
+    await flushEventLoop()
     assert.strictEqual(world.begun.length, 3)
     world.begun.slice(0, 2).forEach(world.end)
-    await settleTurns()
+    await flushEventLoop()
     assert.strictEqual(world.begun.length, 5)
   })
   it('starts a one-time code at a site that is full of bulk mail', async () => {
     const world = start({ instant: 1, others: 2 })
     world.ready(...mails(10))
-    await settleTurns()
+    await flushEventLoop()
     world.ready(...mails(1, 'instant'))
-    await settleTurns()
+    await flushEventLoop()
     assert.strictEqual(world.begun.at(-1)?.tier, 'instant')
   })
   it('starts and claims nothing without a held lease', async () => {
     const world = start(undefined, { lease: { id: LEASE, isHeld: () => false } })
     world.ready(...mails(1))
-    await settleTurns()
+    await flushEventLoop()
     assert.strictEqual(world.begun.length, 0)
   })
   it('drops recipients claimed under a lost lease: another process may have them', async () => {
     const world = start()
     world.ready(claimedOf({ lease: LEASE - 1 }))
-    await settleTurns()
+    await flushEventLoop()
     assert.deepEqual([world.begun.length, world.released.length], [0, 0])
   })
   it('starts nothing while too many results wait to be written', async () => {
     const world = start(undefined, { isBehind: () => true })
     world.ready(...mails(1))
-    await settleTurns()
+    await flushEventLoop()
     assert.strictEqual(world.begun.length, 0)
   })
   it('stop releases deliveries that have not begun, and waits for those under way', async () => {
     const world = start({ instant: 0, others: 2 })
     world.ready(...mails(30))
-    await settleTurns()
+    await flushEventLoop()
     const stopped = world.queues.stop(5000)
-    await settleTurns()
+    await flushEventLoop()
     assert.strictEqual(world.begun.length, 2)
     assert.strictEqual(world.released.length, 28)
     world.begun.forEach(world.end)
@@ -160,24 +160,24 @@ describe('scheduler', () => {
   it('a delivery that fails by an internal error writes nothing and frees its session', async () => {
     const world = start(undefined, { deliver: () => Promise.reject(new Error('bug')) })
     world.ready(...mails(3))
-    await settleTurns()
+    await flushEventLoop()
     assert.deepEqual([world.queues.active, world.written.length, world.released.length], [0, 0, 0])
   })
   it('a result that cannot be written ends neither the process nor other deliveries', async () => {
     const world = start(undefined, { handleResult: () => Promise.reject(new Error('PostgreSQL refused it')) })
     const [first, second] = mails(2) as [ClaimedRecipient, ClaimedRecipient]
     world.ready(first)
-    await settleTurns()
+    await flushEventLoop()
     world.end(first)
-    await settleTurns()
+    await flushEventLoop()
     world.ready(second)
-    await settleTurns()
+    await flushEventLoop()
     assert.strictEqual(world.begun.length, 2)
   })
   it('reports the status of busy sites: sessions, waiting recipients, and full tiers', async () => {
     const world = start({ instant: 0, others: 2 })
     world.ready(...mails(4))
-    await settleTurns()
+    await flushEventLoop()
     const [view] = world.queues.status()
     assert.deepEqual([view?.site, view?.state.sessions, view?.state.waiting], ['site', 2, 2])
     assert.deepEqual(view?.state.isFull, { instant: true, others: true })

@@ -102,7 +102,7 @@ describe('MTA-STS: which policy a domain has', () => {
     assert.strictEqual(await idOf(fresh(), domain), '1')
     dns.zone[`_mta-sts.${domain}`] = {}
     assert.strictEqual(await idOf(fresh(), domain), '1')
-    dns.zone[`_mta-sts.${domain}`] = { trouble: 'servfail' }
+    dns.zone[`_mta-sts.${domain}`] = { fault: 'servfail' }
     assert.strictEqual(await idOf(fresh(), domain), '1')
     host.publish(dns.zone, domain, 'no policy', '2')
     assert.strictEqual(await idOf(fresh(), domain), '1')
@@ -244,7 +244,7 @@ describe('MTA-STS: which policy a domain has', () => {
     await Promise.all([sts.refresh(), fresh().refresh()])
     assert.strictEqual(fetchesOf(domain), 2)
     ctx.advance(13 * 60 * MINUTES)
-    dns.zone[`_mta-sts.${domain}`] = { trouble: 'servfail' }
+    dns.zone[`_mta-sts.${domain}`] = { fault: 'servfail' }
     assert.deepInclude((await fresh().find(domain)).policy, { id: '2', mx: ['next.test'] })
   })
 

@@ -1,5 +1,5 @@
 import { runDialog } from '#test/support/smtp-dialogs.ts'
-import type { Dialog } from '#test/support/smtp-dialogs.ts'
+import type { SmtpDialog } from '#test/support/smtp-dialogs.ts'
 
 const SOON = 40
 const HELLO = `
@@ -22,7 +22,7 @@ const DELIVER = `
   C: QUIT
   S: 221 bye`
 
-const DIALOGS: readonly Dialog[] = [
+const DIALOGS: readonly SmtpDialog[] = [
   {
     n: 1,
     title: 'a greeting of several lines',

@@ -191,7 +191,7 @@ describe('a session', () => {
     })
 
     it('the end mark of a large message counts from its own write on', async () => {
-      const session = await open({ on: { dot: { take: true, end: 'close' } } })
+      const session = await open({ on: { dot: { accepts: true, end: 'close' } } })
       const result = await session.deliver({ ...MAIL, data: LARGE })
       assert.deepInclude(result, { kind: 'lost', stage: 'dot', afterDot: true, cause: 'closed' })
       assert.strictEqual(mx.messages.length, 1)

@@ -1,5 +1,5 @@
 import { runDialog } from '#test/support/smtp-dialogs.ts'
-import type { Dialog } from '#test/support/smtp-dialogs.ts'
+import type { SmtpDialog } from '#test/support/smtp-dialogs.ts'
 
 const SOON = 40
 const PIPELINING = `
@@ -43,7 +43,7 @@ const AGAIN = `
   S: 354 go
   C: [message]${TAKEN}`
 
-const ACCEPTED: readonly Dialog[] = [
+const ACCEPTED: readonly SmtpDialog[] = [
   { n: 1, title: 'one group of commands where the server pipelines', text: `${PIPELINING}${SENT}${TAKEN}${BYE}` },
   {
     n: 2,
@@ -135,7 +135,7 @@ const ACCEPTED: readonly Dialog[] = [
   },
 ]
 
-const REFUSED: readonly Dialog[] = [
+const REFUSED: readonly SmtpDialog[] = [
   {
     n: 20,
     title: 'MAIL refused, one at a time',
@@ -332,7 +332,7 @@ const REFUSED: readonly Dialog[] = [
   },
 ]
 
-const LOST: readonly Dialog[] = [
+const LOST: readonly SmtpDialog[] = [
   {
     n: 40,
     title: 'hung up at MAIL',
@@ -568,7 +568,7 @@ const LOST: readonly Dialog[] = [
   },
 ]
 
-const OURSELVES: readonly Dialog[] = [
+const OURSELVES: readonly SmtpDialog[] = [
   {
     n: 70,
     title: 'too large for the SIZE that is offered',
@@ -611,7 +611,7 @@ const OURSELVES: readonly Dialog[] = [
     'b\u0085c@in.test',
     'b\u{d800}@in.test',
     'b\u007f@in.test',
-  ].map((to, i): Dialog => ({
+  ].map((to, i): SmtpDialog => ({
     n: 73 + i,
     title: `nothing is said of the recipient ${JSON.stringify(to)}`,
     mail: { to },

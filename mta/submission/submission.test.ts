@@ -13,8 +13,8 @@ import { createRenderer } from '#src/templates/renderer.ts'
 import { saveTemplate } from '#src/templates/store.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { createSender, type Sender } from '#test/support/sender.ts'
-import { handIn, type Handing, logInSmtp, plainToken } from '#test/support/smtp-client.ts'
-import { talkSmtp, type Talk } from '#test/support/smtp-conversation.ts'
+import { sendMessage, type OutgoingMessage, logInSmtp, plainToken } from '#test/support/smtp-client.ts'
+import { connectSmtp, type SmtpConnection } from '#test/support/smtp-connection.ts'
 import { until } from '#test/support/until.ts'
 import { startSubmission, type SubmissionRole } from './submission.ts'
 
@@ -36,7 +36,7 @@ describe('submission', () => {
   let ctx: TestContext
   let sender: Sender
   let submission: SubmissionRole
-  const talks: Talk[] = []
+  const talks: SmtpConnection[] = []
   const metrics = createRegistry()
   before(async () => {
     ctx = await createContext(ENV)
@@ -47,12 +47,12 @@ describe('submission', () => {
     await submission.stop()
     await ctx.close()
   })
-  afterEach(() => talks.splice(0).forEach((talk) => talk.hangUp()))
+  afterEach(() => talks.splice(0).forEach((connection) => connection.disconnect()))
 
-  const open = async (key: string | null = sender.regular, port = submission.ports.plain): Promise<Talk> => {
-    const talk = await logInSmtp(port, key)
-    talks.push(talk)
-    return talk
+  const open = async (key: string | null = sender.regular, port = submission.ports.plain): Promise<SmtpConnection> => {
+    const connection = await logInSmtp(port, key)
+    talks.push(connection)
+    return connection
   }
   const mail = (headers: string, body = 'Hello\r\n'): string =>
     `From: Shop <shop@sender.example>\r\nTo: a@b.example\r\nSubject: Hi\r\n${headers}\r\n${body}`
@@ -60,7 +60,7 @@ describe('submission', () => {
     content: string | Buffer,
     to: string | string[] = 'a@b.example',
     parameters = '',
-  ): Promise<string> => handIn(await open(), { from: 'app@client.test', to, content, parameters })
+  ): Promise<string> => sendMessage(await open(), { from: 'app@client.test', to, content, parameters })
   const find = async (reply: string): Promise<Stored> => {
     const id = messageIdOf(/queued as (em_[0-9a-f]{32})$/.exec(reply)?.[1] ?? '')
     assert.ok(id !== null, reply)
@@ -74,12 +74,12 @@ describe('submission', () => {
 
   describe('who may hand in', () => {
     it('nobody without logging in', async () => {
-      const talk = await open(null)
-      assert.match(await talk.say('MAIL FROM:<a@b.example>'), /^530 5\.7\.0 /)
+      const connection = await open(null)
+      assert.match(await connection.command('MAIL FROM:<a@b.example>'), /^530 5\.7\.0 /)
     })
     it('PLAIN and LOGIN with any name; the reply to EHLO offers them', async () => {
-      const talk = await talkSmtp(submission.ports.alt)
-      const hello = await talk.say('EHLO client.test')
+      const connection = await connectSmtp(submission.ports.alt)
+      const hello = await connection.command('EHLO client.test')
       for (const offer of [
         'AUTH PLAIN LOGIN',
         'STARTTLS',
@@ -92,35 +92,38 @@ describe('submission', () => {
       ])
         assert.match(hello, new RegExp(`250[- ]${offer}`))
       assert.notMatch(hello, /CHUNKING|BINARYMIME/)
-      assert.match(await talk.say('AUTH LOGIN'), /^334 /)
-      assert.match(await talk.say(Buffer.from(sender.regular).toString('base64')), /^334 /)
-      assert.match(await talk.say(Buffer.from(sender.regular).toString('base64')), /^235 /)
-      talk.hangUp()
+      assert.match(await connection.command('AUTH LOGIN'), /^334 /)
+      assert.match(await connection.command(Buffer.from(sender.regular).toString('base64')), /^334 /)
+      assert.match(await connection.command(Buffer.from(sender.regular).toString('base64')), /^235 /)
+      connection.disconnect()
     })
     it('a wrong key and an Admin key get 535, the third ends the connection', async () => {
-      const talk = await open(null)
-      assert.match(await talk.say(`AUTH PLAIN ${plainToken('nonsense')}`), /^535 5\.7\.8 /)
-      assert.match(await talk.say(`AUTH PLAIN ${plainToken(sender.admin)}`), /^535 5\.7\.8 .*Admin key/)
-      assert.match(await talk.say(`AUTH PLAIN ${plainToken(`${sender.regular.slice(0, -1)}x`)}`), /^535 /)
-      assert.match(await talk.hear(), /^421 4\.7\.0 /)
-      assert.strictEqual(await talk.hear(), '')
+      const connection = await open(null)
+      assert.match(await connection.command(`AUTH PLAIN ${plainToken('nonsense')}`), /^535 5\.7\.8 /)
+      assert.match(await connection.command(`AUTH PLAIN ${plainToken(sender.admin)}`), /^535 5\.7\.8 .*Admin key/)
+      assert.match(await connection.command(`AUTH PLAIN ${plainToken(`${sender.regular.slice(0, -1)}x`)}`), /^535 /)
+      assert.match(await connection.readReply(), /^421 4\.7\.0 /)
+      assert.strictEqual(await connection.readReply(), '')
     })
     it('a key that is switched off ends with the next mail, on an open connection too', async () => {
       const other = await createSender({ ...ctx, keyPrefix: 'ms' }, { domain: 'switched.example' })
-      const talk = await open(other.regular)
+      const connection = await open(other.regular)
       const letter = { from: 'a@switched.example', to: 'x@b.example', content: 'From: a@switched.example\r\n\r\nx' }
-      assert.match(await handIn(talk, letter), /^250 /)
+      assert.match(await sendMessage(connection, letter), /^250 /)
       await ctx.db.query('UPDATE api_keys SET is_active = false WHERE workspace_id = $1', [other.workspaceId])
-      await until(async () => (await handIn(talk, letter)).startsWith('535 5.7.8'))
+      await until(async () => (await sendMessage(connection, letter)).startsWith('535 5.7.8'))
     })
     it('STARTTLS: what came before it is forgotten, and the key is asked for again', async () => {
-      const talk = await open()
-      assert.match(await talk.say('STARTTLS'), /^220 /)
-      await talk.secure()
-      assert.match(await talk.say('EHLO client.test'), /AUTH PLAIN LOGIN/)
-      assert.match(await talk.say('MAIL FROM:<a@b.example>'), /^530 /)
-      assert.match(await talk.say(`AUTH PLAIN ${plainToken(sender.regular)}`), /^235 /)
-      assert.match(await handIn(talk, { from: 'a@b.example', to: 'x@b.example', content: mail('') }), /^250 2\.0\.0 /)
+      const connection = await open()
+      assert.match(await connection.command('STARTTLS'), /^220 /)
+      await connection.startTls()
+      assert.match(await connection.command('EHLO client.test'), /AUTH PLAIN LOGIN/)
+      assert.match(await connection.command('MAIL FROM:<a@b.example>'), /^530 /)
+      assert.match(await connection.command(`AUTH PLAIN ${plainToken(sender.regular)}`), /^235 /)
+      assert.match(
+        await sendMessage(connection, { from: 'a@b.example', to: 'x@b.example', content: mail('') }),
+        /^250 2\.0\.0 /,
+      )
     })
     it('TLS from the first byte, with a client that people use', async () => {
       const transport = createTransport({
@@ -156,10 +159,10 @@ describe('submission', () => {
       const port = await startSubmission(own, createRegistry())
       try {
         const reply = async (): Promise<string> => {
-          const talk = await talkSmtp(port.ports.plain)
-          await talk.say('EHLO x.test')
-          const answer = await talk.say(`AUTH PLAIN ${plainToken('wrong')}`)
-          talk.hangUp()
+          const connection = await connectSmtp(port.ports.plain)
+          await connection.command('EHLO x.test')
+          const answer = await connection.command(`AUTH PLAIN ${plainToken('wrong')}`)
+          connection.disconnect()
           return answer
         }
         for (let i = 0; i < 30; i++) assert.match(await reply(), /^535 /)
@@ -177,24 +180,24 @@ describe('submission', () => {
       .find((one) => one?.family === 'IPv4' && !one.internal)?.address
     const test = outside === undefined ? it.skip : it
     test('a login needs TLS', async () => {
-      const talk = await talkSmtp(submission.ports.plain, outside)
-      assert.notMatch(await talk.say('EHLO client.test'), /AUTH/)
-      assert.match(await talk.say(`AUTH PLAIN ${plainToken(sender.regular)}`), /^538 5\.7\.11 /)
-      await talk.say('STARTTLS')
-      await talk.secure()
-      assert.match(await talk.say('EHLO client.test'), /AUTH PLAIN LOGIN/)
-      assert.match(await talk.say(`AUTH PLAIN ${plainToken(sender.regular)}`), /^235 /)
-      talk.hangUp()
+      const connection = await connectSmtp(submission.ports.plain, outside)
+      assert.notMatch(await connection.command('EHLO client.test'), /AUTH/)
+      assert.match(await connection.command(`AUTH PLAIN ${plainToken(sender.regular)}`), /^538 5\.7\.11 /)
+      await connection.command('STARTTLS')
+      await connection.startTls()
+      assert.match(await connection.command('EHLO client.test'), /AUTH PLAIN LOGIN/)
+      assert.match(await connection.command(`AUTH PLAIN ${plainToken(sender.regular)}`), /^235 /)
+      connection.disconnect()
     })
     test('unless the operator says so', async () => {
       const own = await startSubmission(
         { ...ctx, config: { ...ctx.config, submissionPlainLogin: 'anywhere' } },
         createRegistry(),
       )
-      const talk = await talkSmtp(own.ports.plain, outside)
-      await talk.say('EHLO client.test')
-      assert.match(await talk.say(`AUTH PLAIN ${plainToken(sender.regular)}`), /^235 /)
-      talk.hangUp()
+      const connection = await connectSmtp(own.ports.plain, outside)
+      await connection.command('EHLO client.test')
+      assert.match(await connection.command(`AUTH PLAIN ${plainToken(sender.regular)}`), /^235 /)
+      connection.disconnect()
       await own.stop()
     })
     test('a key, and a network, may hand in only so much', async () => {
@@ -206,20 +209,20 @@ describe('submission', () => {
           { ...ctx, config: { ...ctx.config, submissionPlainLogin: 'anywhere', [setting]: 1 } },
           createRegistry(),
         )
-        const talk = await talkSmtp(own.ports.plain, host)
-        await talk.say('EHLO client.test')
-        await talk.say(`AUTH PLAIN ${plainToken(sender.regular)}`)
+        const connection = await connectSmtp(own.ports.plain, host)
+        await connection.command('EHLO client.test')
+        await connection.command(`AUTH PLAIN ${plainToken(sender.regular)}`)
         const replies: string[] = []
         for (let i = 0; i < 25; i++)
           replies.push(
-            await handIn(talk, { from: 'a@b.example', to: 'a@b.example', content: mail('') }),
-            await talk.say('RSET'),
+            await sendMessage(connection, { from: 'a@b.example', to: 'a@b.example', content: mail('') }),
+            await connection.command('RSET'),
           )
         assert.ok(
           replies.some((reply) => /^451 4\.7\.0 Too many messages; try again in \d+ s$/.test(reply)),
           setting,
         )
-        talk.hangUp()
+        connection.disconnect()
         await own.stop()
       }
     })
@@ -232,8 +235,11 @@ describe('submission', () => {
     const port = await startSubmission(own, createRegistry())
     try {
       await own.redisServer.crash()
-      const talk = await open(there.regular, port.ports.plain)
-      assert.match(await handIn(talk, { from: 'a@b.example', to: 'a@b.example', content: mail('') }), /^250 2\.0\.0 /)
+      const connection = await open(there.regular, port.ports.plain)
+      assert.match(
+        await sendMessage(connection, { from: 'a@b.example', to: 'a@b.example', content: mail('') }),
+        /^250 2\.0\.0 /,
+      )
     } finally {
       await port.stop()
       await own.close()
@@ -273,14 +279,14 @@ describe('submission', () => {
         accountId,
       })
       assert.ok(key.kind === 'created')
-      const talk = await open(key.secretKey)
-      const letter = (from: string): Handing => ({
+      const connection = await open(key.secretKey)
+      const letter = (from: string): OutgoingMessage => ({
         from: 'me@other.example',
         to: 'a@b.example',
         content: `From: ${from}\r\n\r\nx`,
       })
-      assert.match(await handIn(talk, letter('you@other.example')), /^550 5\.7\.1 .*me@other\.example only/)
-      const { view } = await find(await handIn(talk, letter('Me <Me@other.example>')))
+      assert.match(await sendMessage(connection, letter('you@other.example')), /^550 5\.7\.1 .*me@other\.example only/)
+      const { view } = await find(await sendMessage(connection, letter('Me <Me@other.example>')))
       const { rows } = await ctx.db.query(
         sql`
           SELECT r.domain, m.domain_id, m.submitted
@@ -304,7 +310,7 @@ describe('submission', () => {
     it('a domain that lost its verification', async () => {
       const other = await createSender({ ...ctx, keyPrefix: 'ms' }, { domain: 'failed.example' })
       await ctx.db.query(`UPDATE domains SET verification_status = 'failed' WHERE id = $1`, [other.domainId])
-      const reply = await handIn(await open(other.regular), {
+      const reply = await sendMessage(await open(other.regular), {
         from: 'x@failed.example',
         to: 'a@b.example',
         content: 'From: x@failed.example\r\n\r\nx',
@@ -320,10 +326,10 @@ describe('submission', () => {
         `,
         [small.workspaceId],
       )
-      const talk = await open(small.regular)
+      const connection = await open(small.regular)
       const letter = { from: 'x@small.example', to: 'a@b.example', content: 'From: x@small.example\r\n\r\nx' }
-      assert.match(await handIn(talk, letter), /^250 /)
-      assert.match(await handIn(talk, letter), /^452 4\.7\.1 The monthly quota/)
+      assert.match(await sendMessage(connection, letter), /^250 /)
+      assert.match(await sendMessage(connection, letter), /^452 4\.7\.1 The monthly quota/)
     })
   })
 
@@ -345,35 +351,38 @@ describe('submission', () => {
       ['bare LF in the header', 'From: shop@sender.example\nBcc: x@y.example\r\n\r\nx'],
     ] as const)
       it(`${what} is refused, and nothing of it is a command`, async () => {
-        const talk = await open()
-        for (const line of ['MAIL FROM:<a@b.example>', 'RCPT TO:<a@b.example>', 'DATA']) await talk.say(line)
-        talk.send(`${content}\r\n.\r\n`)
-        assert.match(await talk.hear(), /^550 5\.6\.0 /)
-        assert.match(await talk.say('NOOP'), /^250 /)
+        const connection = await open()
+        for (const line of ['MAIL FROM:<a@b.example>', 'RCPT TO:<a@b.example>', 'DATA']) await connection.command(line)
+        connection.send(`${content}\r\n.\r\n`)
+        assert.match(await connection.readReply(), /^550 5\.6\.0 /)
+        assert.match(await connection.command('NOOP'), /^250 /)
       })
     it('too large, declared or not', async () => {
-      const talk = await open()
-      assert.match(await talk.say('MAIL FROM:<a@b.example> SIZE=9999999'), /^552 5\.3\.4 /)
+      const connection = await open()
+      assert.match(await connection.command('MAIL FROM:<a@b.example> SIZE=9999999'), /^552 5\.3\.4 /)
       assert.match(
-        await handIn(talk, {
+        await sendMessage(connection, {
           from: 'a@b.example',
           to: 'a@b.example',
           content: mail('', `${'x'.repeat(998)}\r\n`.repeat(400)),
         }),
         /^552 5\.3\.4 /,
       )
-      assert.match(await handIn(talk, { from: 'a@b.example', to: 'a@b.example', content: mail('') }), /^250 /)
+      assert.match(
+        await sendMessage(connection, { from: 'a@b.example', to: 'a@b.example', content: mail('') }),
+        /^250 /,
+      )
     })
     it('who never stops is cut off', async () => {
-      const talk = await open()
-      for (const line of ['MAIL FROM:<a@b.example>', 'RCPT TO:<a@b.example>', 'DATA']) await talk.say(line)
-      talk.send(mail(''))
-      for (let i = 0; i < 40; i++) talk.send(`${'x'.repeat(998)}\r\n`.repeat(100))
-      assert.strictEqual(await talk.hear(), '')
+      const connection = await open()
+      for (const line of ['MAIL FROM:<a@b.example>', 'RCPT TO:<a@b.example>', 'DATA']) await connection.command(line)
+      connection.send(mail(''))
+      for (let i = 0; i < 40; i++) connection.send(`${'x'.repeat(998)}\r\n`.repeat(100))
+      assert.strictEqual(await connection.readReply(), '')
     })
     it('however a transaction is cut into pieces, one mail comes of it, and the mail that was sent', async function () {
       this.timeout(20_000)
-      const talk = await open()
+      const connection = await open()
       const line = fc.string({
         unit: fc.constantFrom('.', '..', ' ', 'x', 'QUIT', 'RSET', '\r\n.', '\r\n'),
         maxLength: 6,
@@ -385,11 +394,11 @@ describe('submission', () => {
           const stuffed = `${mail('', body)}\r\n`.replaceAll('\r\n.', '\r\n..')
           const bytes = `MAIL FROM:<a@b.example>\r\nRCPT TO:<a@b.example>\r\nDATA\r\n${stuffed}.\r\nNOOP\r\n`
           for (const [i, from] of [0, ...at].entries()) {
-            talk.send(bytes.slice(from, at[i] ?? bytes.length))
+            connection.send(bytes.slice(from, at[i] ?? bytes.length))
             await new Promise((resolve) => setImmediate(resolve))
           }
           const replies: string[] = []
-          for (let i = 0; i < 5; i++) replies.push(await talk.hear())
+          for (let i = 0; i < 5; i++) replies.push(await connection.readReply())
           assert.deepEqual(
             replies.map((reply) => reply.slice(0, 3)),
             ['250', '250', '354', '250', '250'],
@@ -529,13 +538,13 @@ describe('submission', () => {
 
   describe('the envelope', () => {
     it('counts and not the header: 50 recipients and more, up to the limit, then 452', async () => {
-      const talk = await open()
-      await talk.say('MAIL FROM:<a@b.example>')
-      for (let i = 0; i < 60; i++) assert.match(await talk.say(`RCPT TO:<r${i}@b.example>`), /^250 /)
-      assert.match(await talk.say('RCPT TO:<r60@b.example>'), /^452 4\.5\.3 /)
-      await talk.say('DATA')
-      talk.send(`${mail('')}\r\n.\r\n`)
-      const { view } = await find(await talk.hear())
+      const connection = await open()
+      await connection.command('MAIL FROM:<a@b.example>')
+      for (let i = 0; i < 60; i++) assert.match(await connection.command(`RCPT TO:<r${i}@b.example>`), /^250 /)
+      assert.match(await connection.command('RCPT TO:<r60@b.example>'), /^452 4\.5\.3 /)
+      await connection.command('DATA')
+      connection.send(`${mail('')}\r\n.\r\n`)
+      const { view } = await find(await connection.readReply())
       assert.strictEqual(view.recipients.length, 60)
     })
     it('each address once, in whatever case', async () => {
@@ -561,20 +570,20 @@ describe('submission', () => {
       ['mail from: a@b.example SIZE=9', /^250 /],
       ['MAIL FROM:a b@c.example', /^501 /],
     ] as const)
-      it(command, async () => assert.match(await (await open()).say(command), expected))
+      it(command, async () => assert.match(await (await open()).command(command), expected))
     it('an address that is none, or has no domain', async () => {
-      const talk = await open()
-      await talk.say('MAIL FROM:<a@b.example>')
+      const connection = await open()
+      await connection.command('MAIL FROM:<a@b.example>')
       for (const address of ['nobody', 'a@localhost', 'a@[127.0.0.1]'])
-        assert.match(await talk.say(`RCPT TO:<${address}>`), /^5\d\d 5\.1\.[13] /, address)
-      assert.match(await talk.say('RCPT TO:<a@b.example> XYZ=1'), /^555 5\.5\.4 /)
+        assert.match(await connection.command(`RCPT TO:<${address}>`), /^5\d\d 5\.1\.[13] /, address)
+      assert.match(await connection.command('RCPT TO:<a@b.example> XYZ=1'), /^555 5\.5\.4 /)
       for (const address of ['a@b.example', ' a@b.example NOTIFY=NEVER'])
-        assert.match(await talk.say(`RCPT TO:${address}`), /^250 /)
+        assert.match(await connection.command(`RCPT TO:${address}`), /^250 /)
       for (const address of ['<a@b.example', 'a@b.example>', 'a@b.example<c@d.example>'])
-        assert.match(await talk.say(`RCPT TO:${address}`), /^501 /)
-      assert.match(await talk.say('RCPT TO:<a@b.example> NOTIFY=NEVER,SUCCESS'), /^501 /)
+        assert.match(await connection.command(`RCPT TO:${address}`), /^501 /)
+      assert.match(await connection.command('RCPT TO:<a@b.example> NOTIFY=NEVER,SUCCESS'), /^501 /)
       assert.match(
-        await talk.say('RCPT TO:<a@b.example> NOTIFY=SUCCESS,FAILURE,DELAY ORCPT=rfc822;a@b.example'),
+        await connection.command('RCPT TO:<a@b.example> NOTIFY=SUCCESS,FAILURE,DELAY ORCPT=rfc822;a@b.example'),
         /^250 /,
       )
     })
@@ -592,22 +601,22 @@ describe('submission', () => {
       )
     })
     it('an address that is said to be UTF-8, and is not', async () => {
-      const talk = await open()
-      await talk.say('MAIL FROM:<a@b.example> SMTPUTF8')
-      talk.send(Buffer.from('RCPT TO:<j\xf6rg@b.example>\r\n', 'latin1'))
-      assert.match(await talk.hear(), /^553 5\.1\.3 /)
+      const connection = await open()
+      await connection.command('MAIL FROM:<a@b.example> SMTPUTF8')
+      connection.send(Buffer.from('RCPT TO:<j\xf6rg@b.example>\r\n', 'latin1'))
+      assert.match(await connection.readReply(), /^553 5\.1\.3 /)
     })
     it('RSET, and a pipelined transaction', async () => {
-      const talk = await open()
-      talk.send('MAIL FROM:<a@b.example>\r\nRCPT TO:<a@b.example>\r\nRSET\r\nDATA\r\n')
-      for (const expected of [/^250 /, /^250 /, /^250 /, /^503 /]) assert.match(await talk.hear(), expected)
-      talk.send(
+      const connection = await open()
+      connection.send('MAIL FROM:<a@b.example>\r\nRCPT TO:<a@b.example>\r\nRSET\r\nDATA\r\n')
+      for (const expected of [/^250 /, /^250 /, /^250 /, /^503 /]) assert.match(await connection.readReply(), expected)
+      connection.send(
         `MAIL FROM:<a@b.example>\r\nRCPT TO:<a@b.example>\r\nDATA\r\n${mail('')}\r\n.\r\n` +
           `MAIL FROM:<a@b.example>\r\nQUIT\r\n`,
       )
       for (const expected of [/^250 /, /^250 /, /^354 /, /^250 2\.0\.0 /, /^250 /, /^221 /])
-        assert.match(await talk.hear(), expected)
-      assert.strictEqual(await talk.hear(), '')
+        assert.match(await connection.readReply(), expected)
+      assert.strictEqual(await connection.readReply(), '')
     })
   })
 
@@ -645,27 +654,27 @@ describe('submission', () => {
     })
     it('disconnects a client that trickles bytes: a minute before login, half an hour in DATA', async () => {
       const [before, inside, good] = [await open(null), await open(), await open()]
-      for (const line of ['MAIL FROM:<a@b.example>', 'RCPT TO:<a@b.example>', 'DATA']) await inside.say(line)
+      for (const line of ['MAIL FROM:<a@b.example>', 'RCPT TO:<a@b.example>', 'DATA']) await inside.command(line)
       before.send('N')
       ctx.advance(61_000)
       before.send('O')
-      assert.strictEqual(await before.hear(), '')
-      assert.match(await handIn(good, { from: 'a@b.example', to: 'a@b.example', content: mail('') }), /^250 /)
+      assert.strictEqual(await before.readReply(), '')
+      assert.match(await sendMessage(good, { from: 'a@b.example', to: 'a@b.example', content: mail('') }), /^250 /)
       inside.send('From: shop@sender.example\r\n')
       ctx.advance(31 * 60_000)
       inside.send('X')
-      assert.strictEqual(await inside.hear(), '')
+      assert.strictEqual(await inside.readReply(), '')
     })
     it('a broken TLS handshake, a lost connection in DATA and endless lines harm nobody else', async () => {
       const broken = connect(submission.ports.tls, '127.0.0.1', () => broken.end('EHLO x\r\n'))
       broken.on('error', () => {})
       const lost = await open()
-      for (const line of ['MAIL FROM:<a@b.example>', 'RCPT TO:<a@b.example>', 'DATA']) await lost.say(line)
+      for (const line of ['MAIL FROM:<a@b.example>', 'RCPT TO:<a@b.example>', 'DATA']) await lost.command(line)
       lost.send(mail(''))
-      lost.hangUp()
+      lost.disconnect()
       const endless = await open()
       endless.send('x'.repeat(200_000))
-      assert.match(await endless.hear(), /^421 /)
+      assert.match(await endless.readReply(), /^421 /)
       await sleep(50)
       assert.match(await hand(mail('')), /^250 /)
     })

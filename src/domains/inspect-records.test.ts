@@ -4,7 +4,7 @@
  */
 import { assert } from 'chai'
 import { loadConfig } from '#config/load.ts'
-import { startDns, type Records, type TestDns, type Zone } from '#test/support/dns.ts'
+import { startDns, type ZoneRecords, type TestDns, type Zone } from '#test/support/dns.ts'
 import { createDomainDns } from './domain-dns.ts'
 import type { RecordFindingStatus } from './record-finding.ts'
 import { inspectDomain, type RecordCheck } from './inspect-records.ts'
@@ -89,8 +89,8 @@ const ROWS: readonly Row[] = [
     'wrong',
     /CNAME to web\.example hides all other records/,
   ],
-  ['SERVFAIL', 'dkim TXT', { [DKIM]: { trouble: 'servfail' } }, 'unknown', /SERVFAIL.*checked again/],
-  ['REFUSED', 'dkim TXT', { [DKIM]: { trouble: 'refused' } }, 'unknown', /refused/],
+  ['SERVFAIL', 'dkim TXT', { [DKIM]: { fault: 'servfail' } }, 'unknown', /SERVFAIL.*checked again/],
+  ['REFUSED', 'dkim TXT', { [DKIM]: { fault: 'refused' } }, 'unknown', /refused/],
 
   [
     'SPF that authorises this service',
@@ -193,7 +193,7 @@ const ROWS: readonly Row[] = [
   [
     'an include that cannot be read',
     'spf TXT',
-    { ...spf(`v=spf1 include:t.example ${INCLUDE} ~all`), 't.example': { trouble: 'servfail' } },
+    { ...spf(`v=spf1 include:t.example ${INCLUDE} ~all`), 't.example': { fault: 'servfail' } },
     'unknown',
     /the included record of t\.example could not be read/,
   ],
@@ -218,7 +218,7 @@ const ROWS: readonly Row[] = [
     'missing',
     /enter its name as @/,
   ],
-  ['SPF and SERVFAIL', 'spf TXT', { 'shop.example': { trouble: 'servfail' } }, 'unknown', /SERVFAIL/],
+  ['SPF and SERVFAIL', 'spf TXT', { 'shop.example': { fault: 'servfail' } }, 'unknown', /SERVFAIL/],
 
   [
     'DMARC',
@@ -320,7 +320,7 @@ const ROWS: readonly Row[] = [
     /points to x\.example/,
   ],
   ['an address', 'tracking CNAME', { 'track.shop.example': { A: ['192.0.2.7'] } }, 'wrong', /has an address record/],
-  ['tracking and SERVFAIL', 'tracking CNAME', { 'track.shop.example': { trouble: 'servfail' } }, 'unknown', /SERVFAIL/],
+  ['tracking and SERVFAIL', 'tracking CNAME', { 'track.shop.example': { fault: 'servfail' } }, 'unknown', /SERVFAIL/],
 ]
 
 describe('checks of the DNS records of a domain', () => {
@@ -333,7 +333,7 @@ describe('checks of the DNS records of a domain', () => {
 
   async function inspect(zone: Zone, domain = 'shop.example'): Promise<RecordCheck[]> {
     for (const name of Object.keys(dns.zone)) delete dns.zone[name]
-    Object.assign<Record<string, Records>, Zone, Zone>(dns.zone, OURS, zone)
+    Object.assign<Record<string, ZoneRecords>, Zone, Zone>(dns.zone, OURS, zone)
     return inspectDomain(createDomainDns(loadConfig({ DNS_SERVERS: dns.server })), { domain, keys: [RSA] }, service)
   }
 

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { assert } from 'chai'
 import { createRegistrationRound } from '#worker/domains.ts'
-import { createDomainWorld, type DomainWorld } from '#test/support/domain-world.ts'
+import { createDomainTestbed, type DomainTestbed } from '#test/support/domain-testbed.ts'
 import { providerOf } from './dns-provider.ts'
 import type { Domain } from './domains.ts'
 
@@ -37,7 +37,7 @@ const redirect =
   }
 
 describe('the registration of a domain', () => {
-  let world: DomainWorld
+  let testbed: DomainTestbed
   let server: Server
   let base: string
   let answer: Answer
@@ -53,26 +53,26 @@ describe('the registration of a domain', () => {
       server.listen(0, '127.0.0.1', resolve)
     })
     base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    world = await createDomainWorld({ RDAP_URL: `${base}/domain/`, ALLOW_PRIVATE_TARGETS: '127.0.0.1' })
+    testbed = await createDomainTestbed({ RDAP_URL: `${base}/domain/`, ALLOW_PRIVATE_TARGETS: '127.0.0.1' })
   })
   after(async () => {
     server.closeAllConnections()
     server.close()
-    await world.close()
+    await testbed.close()
   })
   beforeEach(() => {
     requested = []
   })
 
   async function lookUp(name = `shop${names++}.com`): Promise<Domain> {
-    const domain = await world.add(await world.ctx.newWorkspace(), name)
-    await createRegistrationRound(world.ctx)()
-    return world.read(domain)
+    const domain = await testbed.add(await testbed.ctx.newWorkspace(), name)
+    await createRegistrationRound(testbed.ctx)()
+    return testbed.read(domain)
   }
 
   it('comes from RDAP and the name servers, and is looked up again after a month', async () => {
     answer = json(REGISTRAR)
-    world.dns.zone['known.co.uk'] = { NS: ['ada.ns.cloudflare.com', 'bob.ns.cloudflare.com'] }
+    testbed.dns.zone['known.co.uk'] = { NS: ['ada.ns.cloudflare.com', 'bob.ns.cloudflare.com'] }
     const domain = await lookUp('news.known.co.uk')
     assert.deepEqual(
       [domain.registrarName, domain.registrarIanaId, domain.dnsProvider],
@@ -80,13 +80,13 @@ describe('the registration of a domain', () => {
     )
     assert.ok(domain.registrarLastCheckedAt !== null)
     assert.deepEqual(requested, ['/domain/known.co.uk'])
-    world.ctx.advance(29 * 86_400_000)
-    await createRegistrationRound(world.ctx)()
+    testbed.ctx.advance(29 * 86_400_000)
+    await createRegistrationRound(testbed.ctx)()
     assert.strictEqual(requested.length, 1)
-    world.ctx.advance(5 * 86_400_000)
-    await createRegistrationRound(world.ctx)()
+    testbed.ctx.advance(5 * 86_400_000)
+    await createRegistrationRound(testbed.ctx)()
     assert.strictEqual(requested.length, 2)
-    world.ctx.advance(-34 * 86_400_000)
+    testbed.ctx.advance(-34 * 86_400_000)
   })
 
   it('comes from the registry that RDAP redirects to', async () => {
@@ -138,11 +138,11 @@ describe('the registration of a domain', () => {
       const domain = await lookUp()
       assert.deepEqual([domain.registrarName, domain.registrarIanaId], [null, null])
       assert.strictEqual(requested.length, requests)
-      const { rows } = await world.ctx.db.query<{ due: Date }>(
+      const { rows } = await testbed.ctx.db.query<{ due: Date }>(
         'SELECT registration_due_at AS due FROM domains WHERE id = $1',
         [domain.id],
       )
-      assert.ok((rows[0]?.due.getTime() ?? 0) - world.ctx.clock.now() < 2 * 86_400_000)
+      assert.ok((rows[0]?.due.getTime() ?? 0) - testbed.ctx.clock.now() < 2 * 86_400_000)
     })
   }
 
@@ -154,8 +154,8 @@ describe('the registration of a domain', () => {
 
   it('is looked up by only one of two workers', async () => {
     answer = json(REGISTRAR)
-    await world.add(await world.ctx.newWorkspace(), 'once.com')
-    await Promise.all([createRegistrationRound(world.ctx)(), createRegistrationRound(world.ctx)()])
+    await testbed.add(await testbed.ctx.newWorkspace(), 'once.com')
+    await Promise.all([createRegistrationRound(testbed.ctx)(), createRegistrationRound(testbed.ctx)()])
     assert.deepEqual(requested, ['/domain/once.com'])
   })
 })

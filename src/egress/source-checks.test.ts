@@ -62,7 +62,7 @@ const ROWS: readonly Row[] = [
   {
     what: 'DNS does not answer',
     check: 'PTR',
-    zone: { [PTR4]: { trouble: 'servfail' } },
+    zone: { [PTR4]: { fault: 'servfail' } },
     expected: /^skipped: the DNS server failed/,
   },
   {
@@ -84,7 +84,7 @@ const ROWS: readonly Row[] = [
   {
     what: 'DNS does not answer for the name',
     check: 'FCrDNS',
-    zone: { [PTR4]: { PTR: ['out.sender.example'] }, 'out.sender.example': { trouble: 'refused' } },
+    zone: { [PTR4]: { PTR: ['out.sender.example'] }, 'out.sender.example': { fault: 'refused' } },
     expected: /^skipped/,
   },
   {
@@ -144,7 +144,7 @@ const ROWS: readonly Row[] = [
     expected: /^failed: psbl\.surriel\.com lists the address \(127\.0\.0\.77\)$/,
     todo: /psbl\.org/,
   },
-  { what: 'no list answers', check: 'blocklists', zone: { '*': { trouble: 'refused' } }, expected: /^skipped: zen/ },
+  { what: 'no list answers', check: 'blocklists', zone: { '*': { fault: 'refused' } }, expected: /^skipped: zen/ },
   { what: 'lists for IPv6 only', check: 'blocklists', source: SIX, zone: {}, expected: /^ok: listed on none of 1$/ },
 ]
 
@@ -284,7 +284,7 @@ describe('checks of a source', function () {
       const second = await found('PTR')
       assert.match(second?.text ?? '', /^failed/)
       assert.ok(second !== undefined && first !== undefined && second.since > first.since)
-      fill({ '*': { trouble: 'refused' } })
+      fill({ '*': { fault: 'refused' } })
       ctx.advance(7 * 3600_000)
       await round()
       assert.deepEqual(await found('PTR'), second, 'an unanswered query does not replace a finding')

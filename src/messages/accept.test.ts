@@ -5,7 +5,7 @@ import { newId } from '#src/platform/id.ts'
 import { dueKey } from '#src/queue/keys.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { addressees, submissionOf } from '#test/support/submission.ts'
+import { testRecipients, submissionOf } from '#test/support/submission.ts'
 import { createAcceptor } from './accept.ts'
 import { readMessage } from './read.ts'
 import type { AcceptResult } from './submission.ts'
@@ -33,7 +33,7 @@ describe('accept', () => {
 
   it('stores, numbers the first events, and schedules by tier', async () => {
     const submission = submissionOf(workspace, {
-      recipients: addressees(3),
+      recipients: testRecipients(3),
       tags: ['a', 'b,c "d"'],
       metadata: { order: 7, ключ: null },
       html: '<p>Zażółć "gęślą" \\ jaźń {} 🎉</p>',
@@ -70,7 +70,7 @@ describe('accept', () => {
       `INSERT INTO suppressions (workspace_id, address, cause) VALUES ($1, 'r1@receiver.example', 'hard bounce 5.1.1')`,
       [workspace],
     )
-    const recipients = addressees(2).map((one) => ({ ...one, address: one.address.replace('r1', 'R1') }))
+    const recipients = testRecipients(2).map((one) => ({ ...one, address: one.address.replace('r1', 'R1') }))
     const submission = submissionOf(workspace, { recipients })
     await createAcceptor(ctx).accept(submission)
     const message = await readMessage(ctx.db, workspace, submission.id)
@@ -152,7 +152,8 @@ describe('accept', () => {
       Array.from(
         { length: 50 },
         (_, i) =>
-          acceptors[i % 2]?.accept(submissionOf(workspace, { quota: 33, recipients: addressees(2) })) ?? assert.fail(),
+          acceptors[i % 2]?.accept(submissionOf(workspace, { quota: 33, recipients: testRecipients(2) })) ??
+          assert.fail(),
       ),
     )
     assert.deepEqual(kinds(results), { stored: 16, 'over-quota': 34 })
@@ -168,7 +169,7 @@ describe('accept', () => {
     const together = [
       submissionOf(other, { quota: 2 }),
       { ...twin, id: newId() },
-      submissionOf(other, { quota: 2, recipients: addressees(2) }),
+      submissionOf(other, { quota: 2, recipients: testRecipients(2) }),
       submissionOf(workspace),
     ]
     const results = await Promise.all(together.map((one) => acceptor.accept(one)))

@@ -1,7 +1,7 @@
 /** The table of columns against the database: every column is in it, with its type, and is stored and read by it. */
 import { assert } from 'chai'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { addressees, submissionOf } from '#test/support/submission.ts'
+import { testRecipients, submissionOf } from '#test/support/submission.ts'
 import { claimRecipients, type ClaimedRecipient } from './claim.ts'
 import { COLUMN_LIST, MESSAGE_COLUMNS, type ColumnName, type MessageRow } from './columns.ts'
 import { storeMessages } from './message-store.ts'
@@ -39,8 +39,8 @@ const STORED: readonly (readonly [ColumnName, Partial<Submission>, unknown])[] =
   ['content_size', { text: 'four' }, 4],
   ['track_opens', { trackOpens: false }, false],
   ['track_clicks', { trackClicks: true }, true],
-  ['recipient_count', { recipients: addressees(3) }, 3],
-  ['event_count', { recipients: addressees(3) }, 3],
+  ['recipient_count', { recipients: testRecipients(3) }, 3],
+  ['event_count', { recipients: testRecipients(3) }, 3],
   ['scheduled_at', { scheduledAt: AT }, AT],
   ['timezone', { timezone: 'Europe/Berlin' }, 'Europe/Berlin'],
   ['expires_at', { expiresAt: AT }, AT],

@@ -1,7 +1,7 @@
 /** Walks through what waits: each recipient once, however many are due in the same millisecond. */
 import { assert } from 'chai'
 import { createAcceptor } from './accept.ts'
-import { addressees, submissionOf } from '#test/support/submission.ts'
+import { testRecipients, submissionOf } from '#test/support/submission.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { failQueuedMail } from './removed-domain-mail.ts'
 import { cursorText, listOpen, readCursor } from './queue-view.ts'
@@ -34,7 +34,7 @@ describe('walks through waiting recipients', () => {
     const acceptor = createAcceptor(ctx)
     await Promise.all(
       Array.from({ length: MANY / 50 }, () =>
-        acceptor.accept(submissionOf(workspaceId, { tier: 'bulk', recipients: addressees(50) })),
+        acceptor.accept(submissionOf(workspaceId, { tier: 'bulk', recipients: testRecipients(50) })),
       ),
     )
   })

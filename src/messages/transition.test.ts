@@ -2,7 +2,7 @@ import { assert } from 'chai'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { addressees, submissionOf } from '#test/support/submission.ts'
+import { testRecipients, submissionOf } from '#test/support/submission.ts'
 import { createAcceptor } from './accept.ts'
 import { claimRecipients } from './claim.ts'
 import { applyTransitions, type Transition } from './transition.ts'
@@ -49,7 +49,7 @@ describe('transitions', () => {
   after(() => ctx.close())
 
   async function accepted(recipients = 1): Promise<string> {
-    const submission = submissionOf(workspace, { recipients: addressees(recipients) })
+    const submission = submissionOf(workspace, { recipients: testRecipients(recipients) })
     await createAcceptor(ctx).accept(submission)
     return submission.id
   }

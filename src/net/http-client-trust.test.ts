@@ -10,7 +10,7 @@ import { cidrs } from '#config/settings/readers.ts'
 import { createHttpClient, type HttpResult } from './http-client.ts'
 import { certificateFor } from '#test/support/certificate.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
-import { startReceiver, type Receiver } from '#test/support/webhook-receiver.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '#test/support/webhook-receiver.ts'
 
 const OPEN = { allowPrivateTargets: cidrs('127.0.0.0/8'), dnsServers: null, isSandbox: false, extraCaFile: null }
 const REQUEST = { headers: { 'content-type': 'application/json' }, body: '{}', timeoutMs: 5000 }
@@ -20,13 +20,13 @@ function reasonOf(posted: HttpResult): string {
 }
 
 describe('HTTP client: TLS', () => {
-  let receiver: Receiver
+  let receiver: WebhookReceiver
   let folder: string
   let ca: string
   let dns: TestDns
   before(async () => {
     const certificate = await certificateFor(['secure.example'])
-    receiver = await startReceiver(certificate)
+    receiver = await startWebhookReceiver(certificate)
     folder = mkdtempSync(join(tmpdir(), 'outgoing-'))
     ca = join(folder, 'ca.pem')
     writeFileSync(ca, certificate.cert)
@@ -53,7 +53,7 @@ describe('HTTP client: TLS', () => {
 
 describe('HTTP client: environment', () => {
   it('proxies of the environment are not used', async () => {
-    const receiver = await startReceiver()
+    const receiver = await startWebhookReceiver()
     const proxy = createServer((socket) => socket.destroy())
     let isUsed = false
     proxy.on('connection', () => {

@@ -3,7 +3,13 @@ import { assert } from 'chai'
 import { cidrs } from '#config/settings/readers.ts'
 import { createHttpClient, type HttpClient, type HttpResult } from './http-client.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
-import { answer, drop, hang, startReceiver, type Receiver } from '#test/support/webhook-receiver.ts'
+import {
+  respondWith,
+  resetConnection,
+  neverRespond,
+  startWebhookReceiver,
+  type WebhookReceiver,
+} from '#test/support/webhook-receiver.ts'
 
 const LOOPBACK = cidrs('127.0.0.0/8')
 const OPEN = { allowPrivateTargets: LOOPBACK, dnsServers: null, isSandbox: false, extraCaFile: null }
@@ -14,10 +20,10 @@ function reasonOf(posted: HttpResult): string {
 }
 
 describe('HTTP client: addresses', () => {
-  let receiver: Receiver
+  let receiver: WebhookReceiver
   let outgoing: HttpClient
   before(async () => {
-    receiver = await startReceiver()
+    receiver = await startWebhookReceiver()
     outgoing = createHttpClient({ ...OPEN, allowPrivateTargets: [] })
   })
   after(async () => {
@@ -71,11 +77,11 @@ describe('HTTP client: addresses', () => {
 })
 
 describe('HTTP client: DNS', () => {
-  let receiver: Receiver
+  let receiver: WebhookReceiver
   let dns: TestDns
   let outgoing: HttpClient
   before(async () => {
-    receiver = await startReceiver()
+    receiver = await startWebhookReceiver()
     dns = await startDns({})
     outgoing = createHttpClient({ ...OPEN, allowPrivateTargets: cidrs('127.0.0.1'), dnsServers: [dns.server] })
   })
@@ -115,7 +121,7 @@ describe('HTTP client: DNS', () => {
   })
 
   it('uses one address family when the other does not respond', async () => {
-    dns.zone['half.example'] = { A: ['127.0.0.1'], trouble: { AAAA: 'silence' } }
+    dns.zone['half.example'] = { A: ['127.0.0.1'], fault: { AAAA: 'silence' } }
     assert.strictEqual(
       reasonOf(await outgoing.post(`http://half.example:${receiver.port}/`, { ...REQUEST, timeoutMs: 1000 })),
       'status 200',
@@ -123,7 +129,7 @@ describe('HTTP client: DNS', () => {
   })
 
   it('a DNS server that does not respond costs at most the timeout', async () => {
-    dns.zone['silent.example'] = { trouble: 'silence' }
+    dns.zone['silent.example'] = { fault: 'silence' }
     assert.strictEqual(
       reasonOf(await outgoing.post('http://silent.example/', { ...REQUEST, timeoutMs: 100 })),
       'timeout',
@@ -136,7 +142,7 @@ describe('HTTP client: DNS', () => {
   })
 
   it('checks a rebound name again at the new connection', async () => {
-    receiver.behave(answer(200, '', { connection: 'close' }))
+    receiver.setBehaviour(respondWith(200, '', { connection: 'close' }))
     dns.zone['rebind.example'] = { A: ['127.0.0.1'], ttl: 0 }
     const url = `http://rebind.example:${receiver.port}/`
     assert.strictEqual(reasonOf(await outgoing.post(url, REQUEST)), 'status 200')
@@ -153,10 +159,10 @@ describe('HTTP client: DNS', () => {
 })
 
 describe('HTTP client: requests', () => {
-  let receiver: Receiver
+  let receiver: WebhookReceiver
   let outgoing: HttpClient
   beforeEach(async () => {
-    receiver = await startReceiver()
+    receiver = await startWebhookReceiver()
     outgoing = createHttpClient(OPEN)
   })
   afterEach(async () => {
@@ -170,7 +176,7 @@ describe('HTTP client: requests', () => {
   })
 
   it('does not follow redirects', async () => {
-    receiver.behave(answer(302, 'elsewhere', { location: `${receiver.url}/private` }))
+    receiver.setBehaviour(respondWith(302, 'elsewhere', { location: `${receiver.url}/private` }))
     const posted = await outgoing.post(receiver.url, REQUEST)
     assert.deepEqual(
       { ...posted, durationMs: 0 },
@@ -187,13 +193,13 @@ describe('HTTP client: requests', () => {
   })
 
   it('returns 4 KB of the response as text that can be stored', async () => {
-    receiver.behave(answer(200, `\0${'ä'.repeat(5000)}`))
+    receiver.setBehaviour(respondWith(200, `\0${'ä'.repeat(5000)}`))
     const posted = await outgoing.post(receiver.url, REQUEST)
     assert.strictEqual(posted.ok && posted.body, 'ä'.repeat(2047))
   })
 
   it('ends although the body never does', async () => {
-    receiver.behave((_, response) => {
+    receiver.setBehaviour((_, response) => {
       response.writeHead(200)
       const more = setInterval(() => response.write('x'.repeat(16_384)), 1)
       response.on('close', () => clearInterval(more))
@@ -202,7 +208,7 @@ describe('HTTP client: requests', () => {
   })
 
   it('ends in time if the server sends the body slowly; the status counts', async () => {
-    receiver.behave((_, response) => {
+    receiver.setBehaviour((_, response) => {
       response.writeHead(500)
       const more = setInterval(() => response.write('.'), 20)
       response.on('close', () => clearInterval(more))
@@ -212,7 +218,7 @@ describe('HTTP client: requests', () => {
   })
 
   it('ends in time if the server never responds', async () => {
-    receiver.behave(hang)
+    receiver.setBehaviour(neverRespond)
     const posted = await outgoing.post(receiver.url, { ...REQUEST, timeoutMs: 100 })
     assert.deepEqual(
       { ...posted, durationMs: 0 },
@@ -221,16 +227,16 @@ describe('HTTP client: requests', () => {
   })
 
   it('reports a dropped connection', async () => {
-    receiver.behave(drop)
+    receiver.setBehaviour(resetConnection)
     assert.strictEqual(reasonOf(await outgoing.post(receiver.url, REQUEST)), 'broken')
     assert.strictEqual(receiver.requests.length, 1)
   })
 
   it('retries once on a new connection when a reused one was closed', async () => {
     let isFirst = true
-    receiver.behave((request, response) => {
-      if (isFirst || receiver.requests.length === 3) answer(200)(request, response)
-      else drop(request, response)
+    receiver.setBehaviour((request, response) => {
+      if (isFirst || receiver.requests.length === 3) respondWith(200)(request, response)
+      else resetConnection(request, response)
       isFirst = false
     })
     assert.strictEqual(reasonOf(await outgoing.post(receiver.url, REQUEST)), 'status 200')

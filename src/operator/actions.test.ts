@@ -3,7 +3,7 @@ import { assert } from 'chai'
 import type { Tier } from '#src/queue/tiers.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { addressees, submissionOf } from '#test/support/submission.ts'
+import { testRecipients, submissionOf } from '#test/support/submission.ts'
 import { continueAction, beginAction, listUnfinishedActions } from './actions.ts'
 import { findAction, type OperatorAction } from './audit-log.ts'
 
@@ -24,7 +24,7 @@ describe('operator actions', () => {
     const acceptor = createAcceptor(ctx)
     await Promise.all(
       Array.from({ length: Math.ceil(count / 50) }, () =>
-        acceptor.accept(submissionOf(workspaceId, { tier, recipients: addressees(50) })),
+        acceptor.accept(submissionOf(workspaceId, { tier, recipients: testRecipients(50) })),
       ),
     )
     await ctx.db.query(`UPDATE recipients SET updated_at = updated_at - interval '1 minute'`)

@@ -89,7 +89,7 @@ describe('scores of contacts', () => {
       'six.example': { AAAA: ['2001:db8::1'] },
       'null.example': { MX: [[0, '']] },
       'empty.example': { TXT: ['x'] },
-      'broken.example': { MX: [[10, 'mx.broken.example']], trouble: 'servfail' },
+      'broken.example': { MX: [[10, 'mx.broken.example']], fault: 'servfail' },
     })
     ctx = await createContext({ DNS_SERVERS: dns.server })
   })
@@ -100,7 +100,7 @@ describe('scores of contacts', () => {
     }
     await ctx.db.query('DELETE FROM contacts')
     workspaceId = await ctx.newWorkspace()
-    dns.zone['broken.example'] = { MX: [[10, 'mx.broken.example']], trouble: 'servfail' }
+    dns.zone['broken.example'] = { MX: [[10, 'mx.broken.example']], fault: 'servfail' }
   })
   after(async () => {
     await ctx.close()

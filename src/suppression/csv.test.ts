@@ -3,9 +3,9 @@ import { assert } from 'chai'
 import fc from 'fast-check'
 import { CSV_HEADER, readListCsv, writeListCsv, type ListRow } from './csv.ts'
 import type { Suppression } from './list.ts'
-import { gather } from '#test/support/collect.ts'
+import { collect } from '#test/support/collect.ts'
 
-const read = (text: string): Promise<ListRow[]> => gather(readListCsv(Readable.from([Buffer.from(text)])))
+const read = (text: string): Promise<ListRow[]> => collect(readListCsv(Readable.from([Buffer.from(text)])))
 const brief = (row: ListRow): string =>
   row.kind === 'broken' ? 'broken' : `${row.line} ${row.entry.address} ${row.entry.kind} ${row.entry.reason ?? '-'}`
 
@@ -58,7 +58,7 @@ describe('files of suppressions', () => {
   it('nothing that is in a file is an exception', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), async (bytes) => {
-        await gather(readListCsv(Readable.from([Buffer.from(bytes)])))
+        await collect(readListCsv(Readable.from([Buffer.from(bytes)])))
       }),
     )
   })

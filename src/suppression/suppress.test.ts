@@ -6,8 +6,8 @@ import { readMessage } from '#src/messages/read.ts'
 import { transitionFor } from '#src/messages/transition-for-outcome.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { gather } from '#test/support/collect.ts'
-import { addressees, submissionOf } from '#test/support/submission.ts'
+import { collect } from '#test/support/collect.ts'
+import { testRecipients, submissionOf } from '#test/support/submission.ts'
 import { CAUSE_KINDS, type CauseKind, type NewSuppression } from './cause.ts'
 import { findSuppressions, listSuppressions, readSuppressions } from './list.ts'
 import { suppress, unsuppress } from './suppress.ts'
@@ -124,7 +124,7 @@ describe('the suppression list', () => {
       Array.from({ length: 2500 }, (_, i) => entry(`x${i}@b.example`)),
       now(),
     )
-    const slices = await gather(readSuppressions(ctx.db, workspaceId, ALL))
+    const slices = await collect(readSuppressions(ctx.db, workspaceId, ALL))
     assert.deepEqual(
       slices.map(({ length }) => length),
       [1000, 1000, 503],
@@ -143,7 +143,7 @@ describe('the suppression list', () => {
 
     it('scheduled: is not sent to; another recipient is', async () => {
       const scheduledAt = new Date(ctx.clock.now() + 60_000)
-      const submission = submissionOf(workspaceId, { recipients: addressees(2), scheduledAt })
+      const submission = submissionOf(workspaceId, { recipients: testRecipients(2), scheduledAt })
       await createAcceptor(ctx).accept(submission)
       const [, listed] = submission.recipients
       assert.ok(listed !== undefined)
@@ -196,7 +196,7 @@ describe('the suppression list', () => {
     })
 
     it('taken off again before it is sent: is sent to', async () => {
-      const submission = submissionOf(workspaceId, { recipients: addressees(1) })
+      const submission = submissionOf(workspaceId, { recipients: testRecipients(1) })
       await createAcceptor(ctx).accept(submission)
       const addresses = submission.recipients.map(({ address }) => address)
       await suppress(

@@ -3,7 +3,7 @@ import { newId } from '#src/platform/id.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { addressees, submissionOf } from '#test/support/submission.ts'
+import { testRecipients, submissionOf } from '#test/support/submission.ts'
 import { createHitQueue, type HitQueue, type ReceivedHit } from './hit-queue.ts'
 import { recordHits } from './hit-recorder.ts'
 
@@ -31,7 +31,7 @@ describe('recording of opens and clicks', () => {
 
   /** Accepted, and sent a minute ago. */
   async function sent(recipients = 1): Promise<string> {
-    const submission = submissionOf(workspaceId, { recipients: addressees(recipients) })
+    const submission = submissionOf(workspaceId, { recipients: testRecipients(recipients) })
     await createAcceptor(ctx).accept(submission)
     await ctx.db.query(
       `UPDATE recipients SET state = 'delivered', is_open = false, sequence = 2 WHERE message_id = $1`,

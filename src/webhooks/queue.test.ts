@@ -1,7 +1,7 @@
 /** The table as a queue: claims, leases, settling, the log, deletion, replay; on a real PostgreSQL. */
 import { assert } from 'chai'
 import { sql } from '#src/stores/sql.ts'
-import { createWebhookWorld, type WebhookWorld } from '#test/support/webhook-world.ts'
+import { createWebhookTestbed, type WebhookTestbed } from '#test/support/webhook-testbed.ts'
 import { claimDeliveries, type WebhookClaim, type ClaimedWebhook } from './claim.ts'
 import { listDeliveries, replayDelivery } from './delivery-log.ts'
 import {
@@ -40,40 +40,40 @@ function tried(delivery: ClaimedWebhook, verdict: AttemptVerdict, at = Date.now(
 }
 
 describe('webhook queue', () => {
-  let world: WebhookWorld
+  let testbed: WebhookTestbed
   let endpoint: Endpoint
   before(async function () {
     this.timeout(120_000)
-    world = await createWebhookWorld()
+    testbed = await createWebhookTestbed()
   })
-  after(() => world.stop())
+  after(() => testbed.stop())
   beforeEach(async () => {
-    await world.ctx.db.query('TRUNCATE webhook_endpoints, webhook_deliveries, webhook_attempts, events CASCADE')
-    endpoint = (await world.register('http://127.0.0.1/')).endpoint
+    await testbed.ctx.db.query('TRUNCATE webhook_endpoints, webhook_deliveries, webhook_attempts, events CASCADE')
+    endpoint = (await testbed.register('http://127.0.0.1/')).endpoint
   })
 
   const claim = (total = 100, each = 100, lanes: ReadonlyMap<string, number> = new Map()): Promise<WebhookClaim> =>
-    claimDeliveries(world.ctx.db, { total, defaultPerEndpoint: each, byEndpoint: lanes })
+    claimDeliveries(testbed.ctx.db, { total, defaultPerEndpoint: each, byEndpoint: lanes })
   const claimOne = async (): Promise<ClaimedWebhook> => {
     const [delivery] = (await claim()).deliveries
     assert.ok(delivery)
     return delivery
   }
   const expireLeases = (): Promise<unknown> =>
-    world.ctx.db.query(sql`
+    testbed.ctx.db.query(sql`
       UPDATE webhook_deliveries
       SET leased_until = date_trunc('milliseconds', now()) - interval '1 second'
       WHERE leased_until IS NOT NULL
     `)
   const reload = async (): Promise<Endpoint> => {
-    const found = await findEndpoint(world.ctx.db, world.workspaceId, endpoint.id)
+    const found = await findEndpoint(testbed.ctx.db, testbed.workspaceId, endpoint.id)
     assert.ok(found)
     return found
   }
 
   describe('claims', () => {
     it('give each row once, in order', async () => {
-      const ids = await world.emit(30)
+      const ids = await testbed.emit(30)
       const first = await claim(20)
       assert.deepEqual(
         first.deliveries.map((delivery) => delivery.eventId),
@@ -90,7 +90,7 @@ describe('webhook queue', () => {
     })
 
     it('of many workers at once never meet', async () => {
-      const ids = await world.emit(300)
+      const ids = await testbed.emit(300)
       const claims = await Promise.all(Array.from({ length: 9 }, () => claim(50, 50)))
       const got = claims.flatMap((one) => one.deliveries.map((delivery) => delivery.eventId))
       assert.strictEqual(new Set(got).size, got.length)
@@ -103,11 +103,11 @@ describe('webhook queue', () => {
     })
 
     it('share a batch among endpoints, however much one has waiting', async () => {
-      await world.emit(200)
+      await testbed.emit(200)
       const others = await Promise.all(
-        ['b', 'c'].map((name) => world.register(`http://127.0.0.1/${name}`, ['email.bounced'])),
+        ['b', 'c'].map((name) => testbed.register(`http://127.0.0.1/${name}`, ['email.bounced'])),
       )
-      await world.emit(5, { type: 'email.bounced' })
+      await testbed.emit(5, { type: 'email.bounced' })
       const { deliveries } = await claim(30)
       const counts = Map.groupBy(deliveries, (delivery) => delivery.endpointId)
       assert.strictEqual(counts.get(endpoint.id)?.length, 10)
@@ -115,7 +115,7 @@ describe('webhook queue', () => {
     })
 
     it('take no more of an endpoint than there is room for', async () => {
-      await world.emit(20)
+      await testbed.emit(20)
       const full = await claim(100, 100, new Map([[endpoint.id, 0]]))
       assert.deepEqual([full.deliveries.length, [...full.unfinished]], [0, [endpoint.id]])
       assert.strictEqual((await claim(100, 100, new Map([[endpoint.id, 7]]))).deliveries.length, 7)
@@ -123,21 +123,21 @@ describe('webhook queue', () => {
     })
 
     it('leave alone what is not due, and say when it is', async () => {
-      const [id] = await world.emit(1)
-      await world.ctx.db.query(`UPDATE webhook_deliveries SET due_at = now() + interval '1 hour'`)
+      const [id] = await testbed.emit(1)
+      await testbed.ctx.db.query(`UPDATE webhook_deliveries SET due_at = now() + interval '1 hour'`)
       const waiting = await claim()
       assert.deepEqual(waiting.deliveries, [])
       assert.ok(
         waiting.nextInMs !== null && waiting.nextInMs > 3_500_000 && waiting.nextInMs <= 3_600_000,
         String(waiting.nextInMs),
       )
-      await world.ctx.db.query('UPDATE webhook_deliveries SET due_at = now()')
+      await testbed.ctx.db.query('UPDATE webhook_deliveries SET due_at = now()')
       const due = await claim()
       assert.deepEqual([due.deliveries[0]?.eventId, due.nextInMs], [id, null])
     })
 
     it('of a process that died come again when its lease has run out', async () => {
-      const [id] = await world.emit(1)
+      const [id] = await testbed.emit(1)
       const lost = await claimOne()
       assert.strictEqual((await claim()).deliveries.length, 0)
       await expireLeases()
@@ -148,8 +148,8 @@ describe('webhook queue', () => {
     })
 
     it('given back are due at once and not counted', async () => {
-      await world.emit(3)
-      await releaseDeliveries(world.ctx.db, (await claim()).deliveries)
+      await testbed.emit(3)
+      await releaseDeliveries(testbed.ctx.db, (await claim()).deliveries)
       const { deliveries } = await claim()
       assert.deepEqual(
         deliveries.map((delivery) => delivery.attempts),
@@ -160,16 +160,16 @@ describe('webhook queue', () => {
 
   describe('settling', () => {
     it('writes the state and a line for each try', async () => {
-      const [id = ''] = await world.emit(1)
-      await recordAttempts(world.ctx.db, [tried(await claimOne(), LATER)])
-      assert.deepEqual(await world.states(id), ['pending'])
-      await world.ctx.db.query('UPDATE webhook_deliveries SET due_at = now()')
+      const [id = ''] = await testbed.emit(1)
+      await recordAttempts(testbed.ctx.db, [tried(await claimOne(), LATER)])
+      assert.deepEqual(await testbed.states(id), ['pending'])
+      await testbed.ctx.db.query('UPDATE webhook_deliveries SET due_at = now()')
       const second = await claimOne()
       assert.strictEqual(second.attempts, 1)
-      await recordAttempts(world.ctx.db, [tried(second, OK)])
-      assert.deepEqual(await world.states(id), ['delivered'])
+      await recordAttempts(testbed.ctx.db, [tried(second, OK)])
+      assert.deepEqual(await testbed.states(id), ['delivered'])
       assert.deepEqual(
-        (await world.attempts(id)).map(({ attempt, error }) => [attempt, error]),
+        (await testbed.attempts(id)).map(({ attempt, error }) => [attempt, error]),
         [
           [1, 'answered 500'],
           [2, null],
@@ -178,43 +178,43 @@ describe('webhook queue', () => {
     })
 
     it('can be repeated', async () => {
-      const [id = ''] = await world.emit(1)
+      const [id = ''] = await testbed.emit(1)
       const once = tried(await claimOne(), LATER)
-      for (let i = 0; i < 3; i++) await recordAttempts(world.ctx.db, [once])
-      assert.strictEqual((await world.attempts(id)).length, 1)
-      await world.ctx.db.query('UPDATE webhook_deliveries SET due_at = now()')
+      for (let i = 0; i < 3; i++) await recordAttempts(testbed.ctx.db, [once])
+      assert.strictEqual((await testbed.attempts(id)).length, 1)
+      await testbed.ctx.db.query('UPDATE webhook_deliveries SET due_at = now()')
       assert.strictEqual((await claimOne()).attempts, 1)
     })
 
     it('of a lost lease changes nothing but the log', async () => {
-      const [id = ''] = await world.emit(1)
+      const [id = ''] = await testbed.emit(1)
       const lost = await claimOne()
       await expireLeases()
       const held = await claimOne()
-      await recordAttempts(world.ctx.db, [tried(lost, { ...LATER, state: 'failed', nextInMs: null }, 1)])
-      assert.deepEqual(await world.states(id), ['pending'])
-      await releaseDeliveries(world.ctx.db, [lost])
+      await recordAttempts(testbed.ctx.db, [tried(lost, { ...LATER, state: 'failed', nextInMs: null }, 1)])
+      assert.deepEqual(await testbed.states(id), ['pending'])
+      await releaseDeliveries(testbed.ctx.db, [lost])
       assert.strictEqual((await claim()).deliveries.length, 0, 'still held by the other')
-      await recordAttempts(world.ctx.db, [tried(held, OK, 2)])
-      assert.deepEqual(await world.states(id), ['delivered'])
-      assert.strictEqual((await world.attempts(id)).length, 2)
+      await recordAttempts(testbed.ctx.db, [tried(held, OK, 2)])
+      assert.deepEqual(await testbed.states(id), ['delivered'])
+      assert.strictEqual((await testbed.attempts(id)).length, 2)
     })
 
     it('counts a 2xx also under a lost lease: the receiver has it', async () => {
-      const [id = ''] = await world.emit(1)
+      const [id = ''] = await testbed.emit(1)
       const lost = await claimOne()
       await expireLeases()
       const held = await claimOne()
-      await recordAttempts(world.ctx.db, [tried(lost, OK, 1)])
-      await recordAttempts(world.ctx.db, [tried(held, LATER, 2)])
-      assert.deepEqual(await world.states(id), ['delivered'])
+      await recordAttempts(testbed.ctx.db, [tried(lost, OK, 1)])
+      await recordAttempts(testbed.ctx.db, [tried(held, LATER, 2)])
+      assert.deepEqual(await testbed.states(id), ['delivered'])
     })
 
     it('of 410 switches the endpoint off; what waits for it ends with the reason', async () => {
-      const [first = '', second = ''] = await world.emit(2)
+      const [first = '', second = ''] = await testbed.emit(2)
       const { deliveries } = await claim(1)
       await recordAttempts(
-        world.ctx.db,
+        testbed.ctx.db,
         deliveries.map((delivery) => tried(delivery, GONE)),
       )
       assert.deepEqual(await reload().then(({ isActive, disabledReason }) => [isActive, disabledReason]), [
@@ -223,10 +223,10 @@ describe('webhook queue', () => {
       ])
       const after = await claim()
       assert.deepEqual([after.deliveries, after.hasAbandoned], [[], true])
-      assert.deepEqual(await endAbandoned(world.ctx.db), { ended: 1, mayHaveMore: false })
-      assert.deepEqual([await world.states(first), await world.states(second)], [['failed'], ['failed']])
+      assert.deepEqual(await endAbandoned(testbed.ctx.db), { ended: 1, mayHaveMore: false })
+      assert.deepEqual([await testbed.states(first), await testbed.states(second)], [['failed'], ['failed']])
       assert.deepEqual(
-        (await world.attempts(second)).map(({ status, error }) => [status, error]),
+        (await testbed.attempts(second)).map(({ status, error }) => [status, error]),
         [[null, 'not sent: the endpoint is switched off (it answered 410 Gone)']],
       )
       assert.strictEqual((await claim()).hasAbandoned, false)
@@ -235,12 +235,12 @@ describe('webhook queue', () => {
 
   describe('loading', () => {
     it('makes one body for an event, with what its message has', async () => {
-      await world.register('http://127.0.0.1/b')
-      await world.emit(1)
+      await testbed.register('http://127.0.0.1/b')
+      await testbed.emit(1)
       const loaded = await loadDeliveries(
-        world.ctx.db,
+        testbed.ctx.db,
         (await claim()).deliveries,
-        createSecretDecryptor(world.ctx.encryption),
+        createSecretDecryptor(testbed.ctx.encryption),
       )
       assert.strictEqual(loaded.length, 2)
       assert.strictEqual(loaded[0]?.body, loaded[1]?.body)
@@ -252,15 +252,15 @@ describe('webhook queue', () => {
     })
 
     it('goes on without an event that is gone and a secret that does not open', async () => {
-      const broken = await world.register('http://127.0.0.1/b', ['email.bounced'])
-      await world.ctx.db.query(`UPDATE webhook_endpoints SET secret = 'x' WHERE id = $1`, [broken.endpoint.id])
-      const [gone = ''] = await world.emit(1)
-      const [kept = ''] = await world.emit(1, { type: 'email.bounced' })
-      await world.ctx.db.query('DELETE FROM events WHERE id = $1', [gone])
+      const broken = await testbed.register('http://127.0.0.1/b', ['email.bounced'])
+      await testbed.ctx.db.query(`UPDATE webhook_endpoints SET secret = 'x' WHERE id = $1`, [broken.endpoint.id])
+      const [gone = ''] = await testbed.emit(1)
+      const [kept = ''] = await testbed.emit(1, { type: 'email.bounced' })
+      await testbed.ctx.db.query('DELETE FROM events WHERE id = $1', [gone])
       const loaded = await loadDeliveries(
-        world.ctx.db,
+        testbed.ctx.db,
         (await claim()).deliveries,
-        createSecretDecryptor(world.ctx.encryption),
+        createSecretDecryptor(testbed.ctx.encryption),
       )
       const of = (event: string, target: string): unknown => {
         const one = loaded.find((delivery) => delivery.eventId === event && delivery.endpointId === target)
@@ -279,62 +279,67 @@ describe('webhook queue', () => {
 
   describe('endpoints', () => {
     it('are switched off by their owner, and clean when switched on again', async () => {
-      await updateEndpoint(world.ctx, world.workspaceId, endpoint.id, { isActive: false })
+      await updateEndpoint(testbed.ctx, testbed.workspaceId, endpoint.id, { isActive: false })
       assert.strictEqual((await reload()).disabledReason, 'switched off by its owner')
-      await world.emit(1)
+      await testbed.emit(1)
       assert.deepEqual((await claim()).deliveries, [])
-      const again = await updateEndpoint(world.ctx, world.workspaceId, endpoint.id, { isActive: true })
+      const again = await updateEndpoint(testbed.ctx, testbed.workspaceId, endpoint.id, { isActive: true })
       assert.deepEqual([again?.isActive, again?.disabledReason], [true, null])
     })
 
     it('deleted are gone for their owner at once, and from the tables when nothing can be under way', async () => {
-      const [id = ''] = await world.emit(5)
+      const [id = ''] = await testbed.emit(5)
       const held = await claimOne()
-      assert.strictEqual(await deleteEndpoint(world.ctx, world.workspaceId, endpoint.id), true)
-      assert.strictEqual(await deleteEndpoint(world.ctx, world.workspaceId, endpoint.id), false)
-      assert.strictEqual(await findEndpoint(world.ctx.db, world.workspaceId, endpoint.id), null)
-      assert.strictEqual(await updateEndpoint(world.ctx, world.workspaceId, endpoint.id, { isActive: true }), null)
-      await recordAttempts(world.ctx.db, [tried(held, LATER)])
+      assert.strictEqual(await deleteEndpoint(testbed.ctx, testbed.workspaceId, endpoint.id), true)
+      assert.strictEqual(await deleteEndpoint(testbed.ctx, testbed.workspaceId, endpoint.id), false)
+      assert.strictEqual(await findEndpoint(testbed.ctx.db, testbed.workspaceId, endpoint.id), null)
+      assert.strictEqual(await updateEndpoint(testbed.ctx, testbed.workspaceId, endpoint.id, { isActive: true }), null)
+      await recordAttempts(testbed.ctx.db, [tried(held, LATER)])
       await expireLeases()
-      await endAbandoned(world.ctx.db)
-      assert.deepEqual(await world.states(id), ['failed'])
-      assert.strictEqual(await removeDeleted(world.ctx.db), false)
-      await world.ctx.db.query(`UPDATE webhook_endpoints SET updated_at = now() - interval '6 minutes'`)
-      assert.strictEqual(await removeDeleted(world.ctx.db), true)
-      assert.strictEqual(await removeDeleted(world.ctx.db), false)
+      await endAbandoned(testbed.ctx.db)
+      assert.deepEqual(await testbed.states(id), ['failed'])
+      assert.strictEqual(await removeDeleted(testbed.ctx.db), false)
+      await testbed.ctx.db.query(`UPDATE webhook_endpoints SET updated_at = now() - interval '6 minutes'`)
+      assert.strictEqual(await removeDeleted(testbed.ctx.db), true)
+      assert.strictEqual(await removeDeleted(testbed.ctx.db), false)
       for (const table of ['webhook_endpoints', 'webhook_deliveries', 'webhook_attempts'])
         assert.strictEqual(
-          (await world.ctx.db.query<{ n: number }>(`SELECT count(*) AS n FROM ${table}`)).rows[0]?.n,
+          (await testbed.ctx.db.query<{ n: number }>(`SELECT count(*) AS n FROM ${table}`)).rows[0]?.n,
           0,
           table,
         )
     })
 
     it('are limited in number', async () => {
-      for (let i = 1; i < MAX_ENDPOINTS; i++) await world.register(`http://127.0.0.1/${i}`)
-      await assert.isRejected(world.register('http://127.0.0.1/more'))
-      await deleteEndpoint(world.ctx, world.workspaceId, endpoint.id)
-      await world.register('http://127.0.0.1/more')
+      for (let i = 1; i < MAX_ENDPOINTS; i++) await testbed.register(`http://127.0.0.1/${i}`)
+      await assert.isRejected(testbed.register('http://127.0.0.1/more'))
+      await deleteEndpoint(testbed.ctx, testbed.workspaceId, endpoint.id)
+      await testbed.register('http://127.0.0.1/more')
     })
   })
 
   describe('the log', () => {
     it('tells each event with its tries, the newest first, in pages', async () => {
-      const ids = await world.emit(3)
+      const ids = await testbed.emit(3)
       const { deliveries } = await claim(2)
       await recordAttempts(
-        world.ctx.db,
+        testbed.ctx.db,
         deliveries.map((delivery, i) => tried(delivery, i === 0 ? OK : LATER)),
       )
-      const all = await listDeliveries(world.ctx.db, endpoint, { state: null, eventId: null, page: 1, limit: 50 })
+      const all = await listDeliveries(testbed.ctx.db, endpoint, { state: null, eventId: null, page: 1, limit: 50 })
       assert.deepEqual(
         all.deliveries.map((row) => [row.eventId, row.state, row.attempts.length, row.type]),
         ids.toReversed().map((id, i) => [id, ['pending', 'pending', 'delivered'][i], [0, 1, 1][i], 'email.delivered']),
       )
       assert.ok(all.deliveries[1]?.nextTryAt !== null && all.deliveries[2]?.nextTryAt === null)
-      const page = await listDeliveries(world.ctx.db, endpoint, { state: 'pending', eventId: null, page: 2, limit: 1 })
+      const page = await listDeliveries(testbed.ctx.db, endpoint, {
+        state: 'pending',
+        eventId: null,
+        page: 2,
+        limit: 1,
+      })
       assert.deepEqual([page.total, page.deliveries.map((row) => row.eventId)], [2, [ids[1]]])
-      const one = await listDeliveries(world.ctx.db, endpoint, {
+      const one = await listDeliveries(testbed.ctx.db, endpoint, {
         state: null,
         eventId: ids[0] ?? '',
         page: 1,
@@ -344,19 +349,19 @@ describe('webhook queue', () => {
     })
 
     it('replays with all tries; its lines go on counting', async () => {
-      const [id = ''] = await world.emit(1)
-      await recordAttempts(world.ctx.db, [tried(await claimOne(), { ...LATER, state: 'failed', nextInMs: null })])
-      assert.strictEqual(await replayDelivery(world.ctx, endpoint, id), 'queued')
+      const [id = ''] = await testbed.emit(1)
+      await recordAttempts(testbed.ctx.db, [tried(await claimOne(), { ...LATER, state: 'failed', nextInMs: null })])
+      assert.strictEqual(await replayDelivery(testbed.ctx, endpoint, id), 'queued')
       const again = await claimOne()
       assert.strictEqual(again.attempts, 0)
-      await recordAttempts(world.ctx.db, [tried(again, OK)])
+      await recordAttempts(testbed.ctx.db, [tried(again, OK)])
       assert.deepEqual(
-        (await world.attempts(id)).map(({ attempt }) => attempt),
+        (await testbed.attempts(id)).map(({ attempt }) => attempt),
         [1, 2],
       )
-      assert.strictEqual(await replayDelivery(world.ctx, endpoint, endpoint.id), 'not-found')
-      await updateEndpoint(world.ctx, world.workspaceId, endpoint.id, { isActive: false })
-      assert.strictEqual(await replayDelivery(world.ctx, endpoint, id), 'switched-off')
+      assert.strictEqual(await replayDelivery(testbed.ctx, endpoint, endpoint.id), 'not-found')
+      await updateEndpoint(testbed.ctx, testbed.workspaceId, endpoint.id, { isActive: false })
+      assert.strictEqual(await replayDelivery(testbed.ctx, endpoint, id), 'switched-off')
     })
   })
 })

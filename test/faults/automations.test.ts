@@ -9,9 +9,9 @@ import { sql } from '#src/stores/sql.ts'
 import { addAudience, addMembers } from '#test/support/campaign.ts'
 import { textOf } from '#test/support/api.ts'
 import { killInFlight } from '#test/support/kill.ts'
-import { drained } from '#test/support/ledger.ts'
+import { waitUntilDrained } from '#test/support/ledger.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
-import { startSystem, tellLogsOfFailed, type System } from '#test/support/system.ts'
+import { startSystem, printLogsOnFailure, type System } from '#test/support/system.ts'
 
 const CONTACTS = Number(process.env['FAULT_RECIPIENTS'] ?? 300)
 const KILLS = Number(process.env['FAULT_KILLS'] ?? 4)
@@ -31,7 +31,7 @@ describe('automations under kills', function () {
     await system.stop()
     await mx.stop()
   })
-  tellLogsOfFailed(() => system)
+  printLogsOnFailure(() => system)
 
   async function begin(): Promise<string> {
     const audience = await addAudience(system)
@@ -99,10 +99,10 @@ describe('automations under kills', function () {
     for (let i = 0; i < KILLS || !(await isOver(id)); i++) {
       await sleep(Math.random() * 800)
       if (i < KILLS) await blows[i % blows.length]?.()
-      else await system.heal()
+      else await system.startMissing()
       assert.ok(i < KILLS + PATIENCE_MS / 400, 'it does not come to an end')
     }
-    await drained(system, PATIENCE_MS)
+    await waitUntilDrained(system, PATIENCE_MS)
     const expected = Array.from({ length: CONTACTS }, (_, i) => `c${i + 1}@people.example`)
     const { rows } = await system.db.query<{ email: string; steps: string[]; states: string[] }>(sql`
       SELECT c.email, array_agg(k.step ORDER BY k.message_id) AS steps, array_agg(DISTINCT r.state) AS states

@@ -7,10 +7,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
 import { sql } from '#src/stores/sql.ts'
 import { textOf } from '#test/support/api.ts'
-import { addAudience, addMembers, campaignsOf } from '#test/support/campaign.ts'
+import { addAudience, addMembers, createCampaignClient } from '#test/support/campaign.ts'
 import { killInFlight } from '#test/support/kill.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
-import { startSystem, tellLogsOfFailed, type System } from '#test/support/system.ts'
+import { startSystem, printLogsOnFailure, type System } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 const RECIPIENTS = Number(process.env['FAULT_RECIPIENTS'] ?? 2000)
@@ -31,7 +31,7 @@ describe('campaigns under faults', function () {
     await system.stop()
     await mx.stop()
   })
-  tellLogsOfFailed(() => system)
+  printLogsOnFailure(() => system)
 
   /** What may come twice after each fault: what the receiver had and PostgreSQL had not heard of. */
   const NONE: ReadonlySet<string> = new Set()
@@ -77,7 +77,7 @@ describe('campaigns under faults', function () {
   ]
 
   it(`${RECIPIENTS} recipients, ${KILLS} faults: each exactly once, none forgotten`, async () => {
-    const campaigns = campaignsOf(system)
+    const campaigns = createCampaignClient(system)
     const audience = await addAudience(system)
     await addMembers(system, audience, { count: RECIPIENTS, domain: 'receiver.example' })
     const id = await campaigns.create({ audience_ids: [audience] })
@@ -93,7 +93,7 @@ describe('campaigns under faults', function () {
       assert.ok(fault !== undefined)
       for (const address of await fault[1]()) allowed.add(address)
       await sleep(50)
-      await system.heal()
+      await system.startMissing()
     }
     await campaigns.settle(id, 'COMPLETED', PATIENCE_MS)
     const copies = new Map<string, number>()
@@ -111,7 +111,7 @@ describe('campaigns under faults', function () {
     assert.strictEqual((await campaigns.metrics(id))['delivered'], RECIPIENTS, 'the figures say what the ledger says')
   })
   it('a retry and a further campaign while workers die: those whose mail failed, those who did not open, each once more', async () => {
-    const campaigns = campaignsOf(system)
+    const campaigns = createCampaignClient(system)
     const audience = await addAudience(system)
     await addMembers(system, audience, { count: 300, domain: 'again.example' })
     const id = await campaigns.create({ audience_ids: [audience] })
@@ -128,7 +128,7 @@ describe('campaigns under faults', function () {
     }
     const dieOnce = async (): Promise<void> => {
       await system.roles.worker.kill()
-      await system.heal()
+      await system.startMissing()
     }
     await system.db.query(
       sql`

@@ -5,12 +5,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
 import { resume, suspend } from '#src/queue/suspensions.ts'
-import { checkBooks } from '#test/support/consistency-checks.ts'
+import { checkConsistency } from '#test/support/consistency-checks.ts'
 import { killInFlight } from '#test/support/kill.ts'
-import { drained, Ledger } from '#test/support/ledger.ts'
-import type { Moment } from '#test/support/receiver-script.ts'
+import { waitUntilDrained, Ledger } from '#test/support/ledger.ts'
+import type { ReceiverState } from '#test/support/receiver-script.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
-import { startSystem, tellLogsOfFailed, type System } from '#test/support/system.ts'
+import { startSystem, printLogsOnFailure, type System } from '#test/support/system.ts'
 
 const ROUNDS = Number(process.env['FAULT_ROUNDS'] ?? 10)
 const SEED = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000)
@@ -47,7 +47,7 @@ describe(`chaos, seed ${SEED}`, function () {
     await system.stop()
     await mx.stop()
   })
-  tellLogsOfFailed(() => system)
+  printLogsOnFailure(() => system)
   afterEach(() => ledger.close())
 
   async function killOutbound(role: 'mta' | 'mta2'): Promise<void> {
@@ -102,7 +102,7 @@ describe(`chaos, seed ${SEED}`, function () {
   }
 
   /** Each address meets one bad mood at most, so that no tier runs out of tries. */
-  function moody(answers: Readonly<Record<string, number>>): (moment: Moment) => string | undefined {
+  function moody(answers: Readonly<Record<string, number>>): (moment: ReceiverState) => string | undefined {
     const met = new Set<string>()
     return ({ to: [address = ''], address: named }) => {
       const who = named === '' ? address : named
@@ -121,7 +121,7 @@ describe(`chaos, seed ${SEED}`, function () {
         dot: (moment) => {
           const mood = atDot(moment)
           if (mood === 'taken') windows.add(moment.to[0] ?? '')
-          return mood === 'taken' || mood === 'dropped' ? { take: mood === 'taken', end: 'reset' } : mood
+          return mood === 'taken' || mood === 'dropped' ? { accepts: mood === 'taken', end: 'reset' } : mood
         },
       },
     }
@@ -133,17 +133,17 @@ describe(`chaos, seed ${SEED}`, function () {
       const name = names[Math.floor(random() * names.length)] ?? ''
       history.push(name)
       await FAULTS[name]?.()
-      await system.heal()
+      await system.startMissing()
       await loading
     }
-    await drained(system, 60_000)
-    const { lost, doubled, uninvited } = ledger.compare(mx.messages)
-    const found = { lost, uninvited, doubled: doubled.filter((address) => !windows.has(address)) }
+    await waitUntilDrained(system, 60_000)
+    const { lost, duplicated, unexpected } = ledger.compare(mx.messages)
+    const found = { lost, unexpected, doubled: duplicated.filter((address) => !windows.has(address)) }
     assert.deepEqual(
       found,
       { lost: [], uninvited: [], doubled: [] },
       `${JSON.stringify(found)} after ${history.join(', ')}`,
     )
-    await checkBooks(system)
+    await checkConsistency(system)
   })
 })

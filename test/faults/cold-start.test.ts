@@ -1,6 +1,6 @@
 /**
  * kill -9 of all processes while everything is stored that can be, and their start on it, in two orders, the second time with an empty
- * Redis. Each process comes up; what was held is held and says why, though nobody who stopped it lives; all else is done, and nothing of it
+ * Redis. Each process comes up; what was held is held and says explanation, though nobody who stopped it lives; all else is done, and nothing of it
  * twice.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -12,33 +12,40 @@ import { resumeSource } from '#src/egress/sources.ts'
 import { readyKey, suspendedSite } from '#src/queue/keys.ts'
 import { sql } from '#src/stores/sql.ts'
 import { listOf, textOf } from '#test/support/api.ts'
-import { checkBooks } from '#test/support/consistency-checks.ts'
+import { checkConsistency } from '#test/support/consistency-checks.ts'
 import { startMailboxServer } from '#test/support/mailbox-server.ts'
-import { openPostOffice } from '#test/support/mail-world.ts'
+import { startTestbed } from '#test/support/testbed.ts'
 import type { Receiver } from '#test/support/receiver.ts'
-import { beginWork, endMail, leaveWork, passTime, uuidOf, type Ended } from '#test/support/pending-work.ts'
+import {
+  startWork,
+  sendSettledMail,
+  queueWork,
+  makeWorkDue,
+  uuidOf,
+  type SettledMail,
+} from '#test/support/pending-work.ts'
 import {
   ACCOUNT,
-  asOperator,
-  LEARNED,
+  callAsOperator,
+  LEARNED_CONNECTIONS,
   PASSWORD,
   SHAPING,
-  stopByHand,
-  stopByOthers,
-  stopByReplies,
-  stopByTls,
-  type Held,
-  type World,
+  holdByOperator,
+  holdByOtherCauses,
+  holdByReplies,
+  holdByTls,
+  type HeldMessage,
+  type ColdStartSetup,
 } from '#test/support/stored-messages.ts'
-import { tellLogsOfFailed } from '#test/support/system.ts'
+import { printLogsOnFailure } from '#test/support/system.ts'
 import type { RoleName } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
-import { answer, startReceiver } from '#test/support/webhook-receiver.ts'
+import { respondWith, startWebhookReceiver } from '#test/support/webhook-receiver.ts'
 
 /** One after the other, some together. */
-type Order = readonly (readonly RoleName[])[]
-const FORWARDS: Order = [['mta'], ['submission', 'inbound', 'api'], ['worker', 'mta2']]
-const ORDERS: readonly (readonly [string, Order])[] = [
+type StartOrder = readonly (readonly RoleName[])[]
+const FORWARDS: StartOrder = [['mta'], ['submission', 'inbound', 'api'], ['worker', 'mta2']]
+const ORDERS: readonly (readonly [string, StartOrder])[] = [
   ['senders first, the worker last', FORWARDS],
   ['the worker first, senders last, with an empty Redis', FORWARDS.toReversed()],
 ]
@@ -47,9 +54,9 @@ describe('a start on everything that can be stored', function () {
   this.timeout(120_000)
   const dir = mkdtempSync('/tmp/mailstead-cold-')
   const receivers = new Set<Receiver>()
-  let world: World
-  let ended: Ended
-  let held: Held[]
+  let setup: ColdStartSetup
+  let ended: SettledMail
+  let held: HeldMessage[]
   /** Requests that the endpoint of webhooks answered with 503. */
   let deaf = 0
   const undo: (() => unknown)[] = [() => rmSync(dir, { recursive: true })]
@@ -60,7 +67,7 @@ describe('a start on everything that can be stored', function () {
     mailbox.passwords.set(ACCOUNT, PASSWORD)
     writeFileSync(join(dir, 'ca.pem'), mailbox.ca)
     writeFileSync(join(dir, 'shaping.yaml'), SHAPING)
-    const office = await openPostOffice({
+    const testbed = await startTestbed({
       RETRY_SCALE: '1',
       LEASE_SECONDS: '60',
       WARM_UP: '3,6',
@@ -68,45 +75,47 @@ describe('a start on everything that can be stored', function () {
       SHAPING_FILE: join(dir, 'shaping.yaml'),
       EXTRA_CA_FILE: join(dir, 'ca.pem'),
     })
-    office.dns.zone['smtp.provider.example'] = { A: ['127.0.0.1'] }
-    const open: typeof office.open = async (...order) => {
-      const receiver = await office.open(...order)
+    testbed.dns.zone['smtp.provider.example'] = { A: ['127.0.0.1'] }
+    const open: typeof testbed.addReceiver = async (...order) => {
+      const receiver = await testbed.addReceiver(...order)
       receivers.add(receiver)
       return receiver
     }
-    undo.push(() => office.stop())
-    const endpoint = await startReceiver()
+    undo.push(() => testbed.stop())
+    const endpoint = await startWebhookReceiver()
     undo.push(() => endpoint.close())
-    world = { office: { ...office, open }, mailbox, endpoint }
+    setup = { testbed: { ...testbed, addReceiver: open }, mailbox, endpoint }
     await storeAll()
   })
   after(async () => {
     for (const step of undo.toReversed()) await step()
   })
-  tellLogsOfFailed(() => world.office.system)
+  printLogsOnFailure(() => setup.testbed.system)
 
   async function storeAll(): Promise<void> {
     const {
-      office,
-      office: {
+      testbed,
+      testbed: {
         system: { roles, db },
       },
-    } = world
-    world.endpoint.behave(answer(503))
+    } = setup
+    setup.endpoint.setBehaviour(respondWith(503))
     await roles.inbound.start()
-    ended = await endMail(world)
-    held = [...(await stopByHand(world)), ...(await stopByReplies(world)), ...(await stopByOthers(world))]
+    ended = await sendSettledMail(setup)
+    held = [...(await holdByOperator(setup)), ...(await holdByReplies(setup)), ...(await holdByOtherCauses(setup))]
     await db.query(
       `INSERT INTO learned_limits (pace, source, connections, changed_at) VALUES ('slow', 'default', $1, now())`,
-      [LEARNED],
+      [LEARNED_CONNECTIONS],
     )
     await stillHeld()
     await until(async () => (await notices()).length >= 2)
     await roles.mta.kill()
     await roles.mta2.start()
-    held.push(await stopByTls(world))
-    const stalled = await world.office.open('stalled.example', { on: { dot: { end: 'silence', take: false } } })
-    await office.send({ to: 'a@stalled.example' })
+    held.push(await holdByTls(setup))
+    const stalled = await setup.testbed.addReceiver('stalled.example', {
+      on: { dot: { end: 'silence', accepts: false } },
+    })
+    await testbed.send({ to: 'a@stalled.example' })
     await until(
       async () =>
         (await db.query(`SELECT FROM recipients WHERE domain = 'stalled.example' AND state = 'sending'`)).rows
@@ -114,9 +123,9 @@ describe('a start on everything that can be stored', function () {
     )
     roles.mta2.pause()
     stalled.script = {}
-    held.push(await beginWork(world))
+    held.push(await startWork(setup))
     for (const role of ['worker', 'inbound'] as const) await roles[role].kill()
-    await leaveWork(world, ended)
+    await queueWork(setup, ended)
     await putAside()
   }
 
@@ -124,9 +133,9 @@ describe('a start on everything that can be stored', function () {
   async function putAside(): Promise<void> {
     const {
       system: { roles, redis },
-    } = world.office
+    } = setup.testbed
     const stop = (seconds: number): Promise<unknown> =>
-      asOperator(world, 'POST', '/suspensions', {
+      callAsOperator(setup, 'POST', '/suspensions', {
         domain: '*',
         reason: 'a pause',
         until: new Date(Date.now() + seconds * 1000).toISOString(),
@@ -145,7 +154,7 @@ describe('a start on everything that can be stored', function () {
    * (worker/webhooks-faults.test.ts). Here each id is expected once, so the worker must not be posting when it dies.
    */
   async function webhooksSettled(): Promise<void> {
-    const { db } = world.office.system
+    const { db } = setup.testbed.system
     const pending = async () =>
       (await db.query("SELECT FROM webhook_deliveries WHERE state = 'pending' LIMIT 1")).rows.length
     await until(
@@ -154,44 +163,44 @@ describe('a start on everything that can be stored', function () {
     )
   }
 
-  async function restart(order: Order, isFlushed: boolean): Promise<void> {
+  async function restart(order: StartOrder, isFlushed: boolean): Promise<void> {
     const {
-      office,
-      office: {
+      testbed,
+      testbed: {
         system: { roles, redis },
       },
-    } = world
+    } = setup
     for (const role of ['mta', 'mta2'] as const) await roles[role].kill()
-    await office.send({ to: `waited${isFlushed ? 2 : 1}@fine.example` })
+    await testbed.send({ to: `waited${isFlushed ? 2 : 1}@fine.example` })
     if (isFlushed) await webhooksSettled()
     await Promise.all(order.flat().map((role) => roles[role].kill()))
     await sleep(1000)
-    await passTime(world)
+    await makeWorkDue(setup)
     if (isFlushed) await redis.flushall()
     for (const together of order) await Promise.all(together.map((role) => roles[role].start()))
   }
 
   const { stringify } = JSON
   async function stillHeld(): Promise<void> {
-    for (const { what, id, why } of held) {
+    for (const { cause, id, explanation } of held) {
       let told = ''
       const holds = async (): Promise<boolean> =>
-        why.test((told = stringify((await asOperator(world, 'GET', `/emails/explain/${id}`)).body)))
-      await until(holds, () => `${what} does not hold: ${told}`)
+        explanation.test((told = stringify((await callAsOperator(setup, 'GET', `/emails/explain/${id}`)).body)))
+      await until(holds, () => `${cause} does not hold: ${told}`)
     }
   }
   const pausedAccount = async () =>
-    (await world.office.system.db.query<{ id: string }>(`SELECT id FROM connected_accounts WHERE state = 'paused'`))
+    (await setup.testbed.system.db.query<{ id: string }>(`SELECT id FROM connected_accounts WHERE state = 'paused'`))
       .rows[0]?.id
   const notices = async () =>
     (
-      await world.office.system.db.query<{ kind: string; subject: string; count: number }>(
+      await setup.testbed.system.db.query<{ kind: string; subject: string; count: number }>(
         'SELECT kind, subject, count FROM operator_notices WHERE acknowledged_at IS NULL ORDER BY kind, subject',
       )
     ).rows
   const endStates = async () =>
     (
-      await world.office.system.db.query(
+      await setup.testbed.system.db.query(
         sql`
           SELECT message_id, n, state, sequence
           FROM recipients
@@ -203,9 +212,9 @@ describe('a start on everything that can be stored', function () {
     ).rows
   const attemptsOf = async () =>
     (
-      await world.office.system.db.query(
+      await setup.testbed.system.db.query(
         'SELECT message_id, count(*)::int AS n FROM attempts WHERE message_id = ANY ($1) GROUP BY 1 ORDER BY 1',
-        [held.flatMap(({ id, isTried }) => (isTried ? [] : [uuidOf(id)]))],
+        [held.flatMap(({ id, isRetried: isTried }) => (isTried ? [] : [uuidOf(id)]))],
       )
     ).rows
   /** How often each mail came, by address and subject. */
@@ -215,7 +224,7 @@ describe('a start on everything that can be stored', function () {
       ...[...receivers]
         .flatMap(({ messages }) => messages)
         .map(({ to, bytes }) => ({ to, text: bytes.toString('latin1') })),
-      ...world.mailbox.messages.map(({ to, data }) => ({ to, text: data })),
+      ...setup.mailbox.messages.map(({ to, data }) => ({ to, text: data })),
     ]
     for (const { to, text } of received)
       for (const address of to) {
@@ -227,7 +236,7 @@ describe('a start on everything that can be stored', function () {
 
   /** What nobody has done yet, of all that is due. */
   async function left(): Promise<string[]> {
-    const { rows } = await world.office.system.db.query<{ what: string }>(
+    const { rows } = await setup.testbed.system.db.query<{ what: string }>(
       sql`
         SELECT 'mail to ' || address AS what
         FROM recipients r
@@ -283,15 +292,15 @@ describe('a start on everything that can be stored', function () {
     return rows.map(({ what }) => what)
   }
 
-  for (const [i, [what, order]] of ORDERS.entries()) {
-    it(`${what}: all come up, what was held is held, and all else is done`, async () => {
-      const { office } = world
+  for (const [i, [cause, order]] of ORDERS.entries()) {
+    it(`${cause}: all come up, what was held is held, and all else is done`, async () => {
+      const { testbed } = setup
       const before = { notices: await notices(), ends: await endStates(), attempts: await attemptsOf() }
-      if (deaf === 0) deaf = world.endpoint.requests.length
-      world.endpoint.behave(answer(200))
+      if (deaf === 0) deaf = setup.endpoint.requests.length
+      setup.endpoint.setBehaviour(respondWith(200))
       await restart(order, i > 0)
       for (const to of ['new@fine.example', 'new@slow.example', 'new@brokentls.example'])
-        await office.settle(await office.send({ to, subject: `round ${i}` }))
+        await testbed.settle(await testbed.send({ to, subject: `round ${i}` }))
       let last: string[] = []
       await until(
         async () => (last = await left()).length === 0,
@@ -306,11 +315,14 @@ describe('a start on everything that can be stored', function () {
         [],
         'what has ended stays as it is',
       )
-      assert.strictEqual(Number(await world.office.system.redis.hget(sharesKey('slow', 'default'), 'learned')), LEARNED)
+      assert.strictEqual(
+        Number(await setup.testbed.system.redis.hget(sharesKey('slow', 'default'), 'learned')),
+        LEARNED_CONNECTIONS,
+      )
     })
   }
   it('all that went out came once, and was counted once', async () => {
-    const { db } = world.office.system
+    const { db } = setup.testbed.system
     const copies = arrived()
     const expected = [
       ...['instant', 'high', 'normal', 'bulk', 'waited1', 'waited2', 'opened', 'bouncing'].map(
@@ -365,11 +377,11 @@ describe('a start on everything that can be stored', function () {
       { type: 'email.bounced', n: 1 },
       { type: 'email.opened', n: 1 },
     ])
-    await checkBooks(world.office.system)
+    await checkConsistency(setup.testbed.system)
   })
   it('webhooks and calls were each taken once; an endpoint that is switched off heard nothing', () => {
     const taken = new Map<string, number>()
-    for (const { path, headers } of world.endpoint.requests.slice(deaf)) {
+    for (const { path, headers } of setup.endpoint.requests.slice(deaf)) {
       const name = `${path} ${String(headers['webhook-id'])}`
       taken.set(name, (taken.get(name) ?? 0) + 1)
     }
@@ -385,37 +397,37 @@ describe('a start on everything that can be stored', function () {
   })
   it('what is let go leaves, once', async () => {
     const {
-      office,
-      office: { system },
-    } = world
+      testbed,
+      testbed: { system },
+    } = setup
     for (const receiver of receivers) receiver.script = {}
-    const { body } = await asOperator(world, 'GET', '/suspensions')
+    const { body } = await callAsOperator(setup, 'GET', '/suspensions')
     for (const { kind, subject } of listOf(body['data']?.['suspensions']))
-      await asOperator(world, 'DELETE', `/suspensions?${textOf(kind)}=${encodeURIComponent(textOf(subject))}`)
+      await callAsOperator(setup, 'DELETE', `/suspensions?${textOf(kind)}=${encodeURIComponent(textOf(subject))}`)
     const { rows: late } = await system.db.query(
       `SELECT address FROM recipients WHERE domain = 'picky.example' AND due_at > now() + interval '11 minutes'`,
     )
     assert.deepEqual(late, [], 'what a receiver has stopped of a workspace is looked at again before the end of that')
     for (const receiver of ['yahoo', 'picky', '*'])
-      await asOperator(world, 'DELETE', `/suspensions?receiver=${encodeURIComponent(receiver)}`)
+      await callAsOperator(setup, 'DELETE', `/suspensions?receiver=${encodeURIComponent(receiver)}`)
     await resumeSource(system.db, 'out')
     await system.call('PATCH', `/public/accounts/${await pausedAccount()}`, {
       key: system.admin,
       body: { password: PASSWORD },
     })
     await system.db.query(`UPDATE recipients SET due_at = now() WHERE state = 'unknown'`)
-    await asOperator(world, 'POST', '/queue/retry', { all: true })
-    const goes = held.filter(({ what }) => !['required TLS', 'a policy of MTA-STS', 'its time'].includes(what))
+    await callAsOperator(setup, 'POST', '/queue/retry', { all: true })
+    const goes = held.filter(({ cause }) => !['required TLS', 'a policy of MTA-STS', 'its time'].includes(cause))
     const gone = `SELECT FROM recipients WHERE message_id = $1 AND state IN ('delivered', 'sent')`
-    for (const { what, id } of goes)
+    for (const { cause, id } of goes)
       await until(
         async () => (await system.db.query(gone, [uuidOf(id)])).rows.length === 1,
-        () => `${what} does not go`,
+        () => `${cause} does not go`,
       )
     assert.deepEqual(
       [...arrived()].filter(([, count]) => count > 1),
       [],
     )
-    await checkBooks(office.system)
+    await checkConsistency(testbed.system)
   })
 })

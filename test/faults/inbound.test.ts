@@ -15,10 +15,10 @@ import { newId } from '#src/platform/id.ts'
 import { openLog } from '#src/platform/log.ts'
 import { openRedis } from '#src/stores/redis.ts'
 import { createEncryption } from '#src/crypto/encryption.ts'
-import { Child } from '#test/support/child.ts'
-import { handOver, type HandedOver } from '#test/support/delivered-messages.ts'
-import { bombOf, dsnOf } from '#test/support/reports.ts'
-import { submit, talkSmtp, type Talk } from '#test/support/smtp-conversation.ts'
+import { RoleProcess } from '#test/support/child.ts'
+import { deliverMessages, type DeliveredMessage } from '#test/support/delivered-messages.ts'
+import { hostileReportOf, dsnOf } from '#test/support/reports.ts'
+import { submitMessage, connectSmtp, type SmtpConnection } from '#test/support/smtp-connection.ts'
 import { startPostgres, startRedis, type TestServer } from '#test/support/stores.ts'
 import { until } from '#test/support/until.ts'
 
@@ -30,7 +30,7 @@ describe('inbound faults', function () {
   let postgres: TestServer
   let redis: TestServer
   let ctx: Context
-  let child: Child
+  let child: RoleProcess
   let dir: string
   let port: number
   let workspaceId: string
@@ -65,7 +65,7 @@ describe('inbound faults', function () {
       'test',
       'enterprise',
     ])
-    child = new Child({ args: ['mta', '--roles', 'inbound'], env, home: dir, logName: 'inbound.log' })
+    child = new RoleProcess({ args: ['mta', '--roles', 'inbound'], env, home: dir, logName: 'inbound.log' })
     await child.start()
   })
   after(async () => {
@@ -77,11 +77,11 @@ describe('inbound faults', function () {
   })
 
   let batch = 0
-  const handOverMany = async (count: number): Promise<Awaited<ReturnType<typeof handOver>>> => {
+  const handOverMany = async (count: number): Promise<Awaited<ReturnType<typeof deliverMessages>>> => {
     batch++
     const addresses = Array.from({ length: count }, (_, i) => `r${i}@f${batch}.example`)
     const sent = []
-    for (const chunk of chunksOf(addresses, 500)) sent.push(...(await handOver(ctx, workspaceId, chunk)))
+    for (const chunk of chunksOf(addresses, 500)) sent.push(...(await deliverMessages(ctx, workspaceId, chunk)))
     return sent
   }
   const isApplied = async (): Promise<boolean> => {
@@ -105,14 +105,16 @@ describe('inbound faults', function () {
     const taken = new Set<string>()
     const bring = async ({ returnPath, address, messageId }: (typeof sent)[number]): Promise<void> => {
       while (!taken.has(messageId)) {
-        const replies = await submit(port, { from: '', to: returnPath, content: dsnOf({ recipient: address }) }).catch(
-          () => [],
-        )
+        const replies = await submitMessage(port, {
+          from: '',
+          to: returnPath,
+          content: dsnOf({ recipient: address }),
+        }).catch(() => [])
         if (replies.at(-1)?.startsWith('250') === true && replies.length === 4) taken.add(messageId)
         else await new Promise((resolve) => setTimeout(resolve, 50))
       }
     }
-    const bringing = inLanes(sent, 20, bring)
+    const bringing = forEachConcurrently(sent, 20, bring)
     for (const share of [0.2, 0.5, 0.8]) {
       await until(() => taken.size >= sent.length * share, undefined, 30_000)
       await child.kill()
@@ -133,10 +135,10 @@ describe('inbound faults', function () {
     assert.ok(one !== undefined)
     const mail = { from: '', to: one.returnPath, content: dsnOf({ recipient: one.address }) }
     await postgres.crash()
-    assert.match((await submit(port, mail)).at(-1) ?? '', /^451 4\.3\.0 /)
+    assert.match((await submitMessage(port, mail)).at(-1) ?? '', /^451 4\.3\.0 /)
     await postgres.restart()
     await until(
-      async () => (await submit(port, mail)).at(-1)?.startsWith('250') ?? false,
+      async () => (await submitMessage(port, mail)).at(-1)?.startsWith('250') ?? false,
       () => 'it is not taken',
       30_000,
     )
@@ -152,7 +154,7 @@ describe('inbound faults', function () {
     const sent = await handOverMany(1000)
     const replies = await Promise.all(
       sent.map(async ({ returnPath, address }) =>
-        submit(port, { from: '', to: returnPath, content: dsnOf({ recipient: address }) }),
+        submitMessage(port, { from: '', to: returnPath, content: dsnOf({ recipient: address }) }),
       ),
     )
     assert.deepEqual([...new Set(replies.map((all) => all.at(-1)?.slice(0, 3)))], ['250'])
@@ -168,17 +170,17 @@ describe('inbound faults', function () {
     }, 200)
     const begunAt = performance.now()
     const [ours, theirs] = [cpuOf([pidOf(dir)]), cpuOf(await databasePids())]
-    await inLanes(
+    await forEachConcurrently(
       chunksOf(
         sent.map((one, i) => ({ ...one, i })),
         100,
       ),
       20,
       async (chunk) => {
-        const talk = await talkSmtp(port)
-        await talk.say('EHLO client.example')
-        for (const one of chunk) if (!(await bringOn(talk, one))) refused++
-        talk.hangUp()
+        const connection = await connectSmtp(port)
+        await connection.command('EHLO client.example')
+        for (const one of chunk) if (!(await bringOn(connection, one))) refused++
+        connection.disconnect()
       },
     )
     await until(isApplied, () => 'not all was applied', 120_000)
@@ -210,26 +212,32 @@ describe('inbound faults', function () {
 
   /** False when it was refused, as it is right for a forged one. */
   async function bringOn(
-    talk: Talk,
-    { i, returnPath, address }: HandedOver & { readonly i: number },
+    connection: SmtpConnection,
+    { i, returnPath, address }: DeliveredMessage & { readonly i: number },
   ): Promise<boolean> {
     const isForged = i % 10 === 1
-    await talk.say('MAIL FROM:<>')
-    const rcpt = await talk.say(`RCPT TO:<${isForged ? returnPath.replace(/^b-..../, 'b-aaaa') : returnPath}>`)
+    await connection.command('MAIL FROM:<>')
+    const rcpt = await connection.command(
+      `RCPT TO:<${isForged ? returnPath.replace(/^b-..../, 'b-aaaa') : returnPath}>`,
+    )
     assert.strictEqual(rcpt.slice(0, 3), isForged ? '550' : '250')
-    if (isForged) await talk.say('RSET')
+    if (isForged) await connection.command('RSET')
     if (isForged) return false
-    await talk.say('DATA')
-    talk.send(`${i % 10 === 0 ? bombOf(i / 10) : dsnOf({ recipient: address })}\r\n.\r\n`)
-    assert.match(await talk.hear(), /^250 /)
+    await connection.command('DATA')
+    connection.send(`${i % 10 === 0 ? hostileReportOf(i / 10) : dsnOf({ recipient: address })}\r\n.\r\n`)
+    assert.match(await connection.readReply(), /^250 /)
     return true
   }
 })
 
-async function inLanes<T>(items: readonly T[], lanes: number, work: (item: T) => Promise<void>): Promise<void> {
+async function forEachConcurrently<T>(
+  items: readonly T[],
+  concurrency: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
   const left = [...items]
   await Promise.all(
-    Array.from({ length: lanes }, async () => {
+    Array.from({ length: concurrency }, async () => {
       for (let item = left.pop(); item !== undefined; item = left.pop()) await work(item)
     }),
   )

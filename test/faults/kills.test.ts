@@ -3,17 +3,17 @@
  * clients were told against what the receiver took. FAULT_MESSAGES makes the loads larger.
  */
 import { assert } from 'chai'
-import { checkBooks } from '#test/support/consistency-checks.ts'
+import { checkConsistency } from '#test/support/consistency-checks.ts'
 import { killInFlight } from '#test/support/kill.ts'
-import { drained, Ledger, type Load } from '#test/support/ledger.ts'
+import { waitUntilDrained, Ledger, type LoadOptions } from '#test/support/ledger.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
-import { startSystem, tellLogsOfFailed, type System } from '#test/support/system.ts'
+import { startSystem, printLogsOnFailure, type System } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 const MESSAGES = Number(process.env['FAULT_MESSAGES'] ?? 600)
 const PATIENCE_MS = 30_000 + MESSAGES * 20
 
-interface Begun {
+interface StartedWork {
   untilShare(share: number): Promise<void>
   end(): Promise<void>
 }
@@ -35,11 +35,11 @@ describe('kills under load', function () {
   beforeEach(() => {
     ledger = new Ledger(system)
   })
-  tellLogsOfFailed(() => system)
+  printLogsOnFailure(() => system)
   afterEach(() => ledger.close())
 
   /** Begins a load and comes back when the receiver has taken a share of it; `end` waits for the load and the queue. */
-  async function begin(share: number, load: Partial<Load> = {}): Promise<Begun> {
+  async function begin(share: number, load: Partial<LoadOptions> = {}): Promise<StartedWork> {
     const before = mx.messages.length
     const loading = ledger.load({ count: MESSAGES, ...load })
     const untilShare = (part: number): Promise<void> =>
@@ -49,19 +49,19 @@ describe('kills under load', function () {
       untilShare,
       end: async () => {
         await loading
-        await system.heal()
-        await drained(system, PATIENCE_MS)
+        await system.startMissing()
+        await waitUntilDrained(system, PATIENCE_MS)
       },
     }
   }
 
   /** Nothing lost, nothing that was refused sent, and only what may come twice did. */
   async function balance(allowed: ReadonlySet<string> = new Set()): Promise<void> {
-    const { lost, doubled, uninvited } = ledger.compare(mx.messages)
-    const forbidden = doubled.filter((address) => !allowed.has(address))
-    assert.deepEqual({ lost, uninvited, forbidden }, { lost: [], uninvited: [], forbidden: [] })
+    const { lost, duplicated, unexpected } = ledger.compare(mx.messages)
+    const forbidden = duplicated.filter((address) => !allowed.has(address))
+    assert.deepEqual({ lost, unexpected, forbidden }, { lost: [], uninvited: [], forbidden: [] })
     assert.ok(ledger.count('accepted') > 0, 'something was accepted')
-    await checkBooks(system)
+    await checkConsistency(system)
   }
 
   it('outbound: nothing is lost, and only what the receiver had and PostgreSQL had not comes twice', async () => {
@@ -93,7 +93,7 @@ describe('kills under load', function () {
   })
 
   it('api and PostgreSQL, and clients that repeat a request under its Idempotency-Key until it is answered: once each', async () => {
-    const load = await begin(0.2, { isInsistent: true, clients: 24 })
+    const load = await begin(0.2, { retriesUntilAccepted: true, clients: 24 })
     await system.roles.api.kill()
     await system.roles.api.start()
     await load.untilShare(0.4)
@@ -155,19 +155,19 @@ describe('kills under load', function () {
           dot: ({ to: [address = ''] }) => {
             if (dropped.has(address) || dots++ % 5 > 0) return undefined
             dropped.add(address)
-            return { take: isTaken, end: 'reset' }
+            return { accepts: isTaken, end: 'reset' }
           },
         },
       }
       await ledger.load({ count: 200 })
-      await drained(system, PATIENCE_MS)
+      await waitUntilDrained(system, PATIENCE_MS)
       mx.script = {}
       const { rows } = await system.db.query<{ address: string }>(`SELECT address FROM recipients WHERE tier = 'bulk'`)
       const bulk = new Set(rows.map(({ address }) => address))
-      const { lost, doubled } = ledger.compare(mx.messages)
+      const { lost, duplicated } = ledger.compare(mx.messages)
       assert.ok(dropped.size > 20)
       assert.deepEqual(
-        doubled.toSorted(),
+        duplicated.toSorted(),
         isTaken ? [...dropped].filter((address) => !bulk.has(address)).toSorted() : [],
       )
       assert.deepEqual(lost.toSorted(), isTaken ? [] : [...dropped].filter((address) => bulk.has(address)).toSorted())
@@ -187,7 +187,7 @@ describe('kills under load', function () {
     await system.roles.api.kill()
     await system.postgres.crash()
     await system.postgres.restart()
-    await system.heal()
+    await system.startMissing()
     await load.end()
     await balance(window)
   })

@@ -10,7 +10,7 @@ import { createAcceptor } from '#src/messages/accept.ts'
 import { readMessage } from '#src/messages/read.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
-import { addressees, submissionOf } from '#test/support/submission.ts'
+import { testRecipients, submissionOf } from '#test/support/submission.ts'
 import { until } from '#test/support/until.ts'
 
 const RECIPIENTS = 20
@@ -51,7 +51,7 @@ describe('the answer of PostgreSQL is lost', () => {
       const broken = losing(name)
       outbound = await startOutbound(broken, ctx.redisUrl)
       const workspaceId = await ctx.newWorkspace()
-      const submission = submissionOf(workspaceId, { recipients: addressees(RECIPIENTS), tier: 'instant' })
+      const submission = submissionOf(workspaceId, { recipients: testRecipients(RECIPIENTS), tier: 'instant' })
       await createAcceptor(ctx).accept(submission)
 
       const areDelivered = async (): Promise<boolean> => {

@@ -3,12 +3,12 @@
  * unless the receiver had the whole message before the kill.
  */
 import { assert } from 'chai'
-import { checkBooks } from '#test/support/consistency-checks.ts'
-import { startDns, type Records, type TestDns } from '#test/support/dns.ts'
-import { drained, Ledger } from '#test/support/ledger.ts'
+import { checkConsistency } from '#test/support/consistency-checks.ts'
+import { startDns, type ZoneRecords, type TestDns } from '#test/support/dns.ts'
+import { waitUntilDrained, Ledger } from '#test/support/ledger.ts'
 import type { ReceiverScript } from '#test/support/receiver-script.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
-import { startSystem, tellLogsOfFailed, type System } from '#test/support/system.ts'
+import { startSystem, printLogsOnFailure, type System } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 const MESSAGES = 12
@@ -37,10 +37,14 @@ const ROWS: readonly Row[] = [
   { stage: 'after RCPT', script: { offers: PLAIN, on: { rcpt: { end: 'silence' } } }, heard: 'RCPT' },
   { stage: 'after a pipelined envelope', script: { on: { mail: { end: 'silence' } } }, heard: 'MAIL' },
   { stage: 'after DATA', script: { offers: PLAIN, on: { data: { end: 'silence' } } }, heard: 'DATA' },
-  { stage: 'after the final dot, not taken', script: { on: { dot: { take: false, end: 'silence' } } }, heard: 'DATA' },
+  {
+    stage: 'after the final dot, not taken',
+    script: { on: { dot: { accepts: false, end: 'silence' } } },
+    heard: 'DATA',
+  },
   {
     stage: 'after the final dot, taken and not yet answered',
-    script: { on: { dot: { take: true, end: 'silence' } } },
+    script: { on: { dot: { accepts: true, end: 'silence' } } },
     heard: 'DATA',
     isTaken: true,
   },
@@ -69,12 +73,12 @@ describe('kill -9 of the outbound process', function () {
     await mx.stop()
     await dns.stop()
   })
-  beforeEach(() => system.heal())
-  tellLogsOfFailed(() => system)
+  beforeEach(() => system.startMissing())
+  printLogsOnFailure(() => system)
 
   /** The records of a receiver's domain; one kind of them may get no answer. */
   function publish(domain: string, slow?: 'MX' | 'A'): void {
-    const silence = (isSilent: boolean): Records => (isSilent ? { trouble: 'silence' } : {})
+    const silence = (isSilent: boolean): ZoneRecords => (isSilent ? { fault: 'silence' } : {})
     dns.zone[domain] = { MX: [[10, `mx.${domain}`]], ...silence(slow === 'MX') }
     dns.zone[`mx.${domain}`] = { A: ['127.0.0.1'], ...silence(slow === 'A') }
   }
@@ -102,13 +106,13 @@ describe('kill -9 of the outbound process', function () {
       assert.strictEqual(taken.size > 0, isTaken)
       publish(domain)
       mx.script = {}
-      await system.heal()
-      await drained(system)
+      await system.startMissing()
+      await waitUntilDrained(system)
 
-      const { lost, doubled, uninvited } = ledger.compare(mx.messages)
-      assert.deepEqual({ lost, uninvited }, { lost: [], uninvited: [] })
-      assert.deepEqual(doubled.toSorted(), [...taken].toSorted())
-      await checkBooks(system)
+      const { lost, duplicated, unexpected } = ledger.compare(mx.messages)
+      assert.deepEqual({ lost, unexpected }, { lost: [], unexpected: [] })
+      assert.deepEqual(duplicated.toSorted(), [...taken].toSorted())
+      await checkConsistency(system)
     })
   }
 })

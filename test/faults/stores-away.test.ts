@@ -1,11 +1,11 @@
 /** Stores that go away and come back while clients send: what is promised meanwhile, and that it is kept. */
 import { assert } from 'chai'
 import { Client } from 'pg'
-import { OPERATOR } from '#test/support/api.ts'
-import { checkBooks } from '#test/support/consistency-checks.ts'
-import { drained, Ledger } from '#test/support/ledger.ts'
+import { OPERATOR_TOKEN } from '#test/support/api.ts'
+import { checkConsistency } from '#test/support/consistency-checks.ts'
+import { waitUntilDrained, Ledger } from '#test/support/ledger.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
-import { startSystem, tellLogsOfFailed, type System } from '#test/support/system.ts'
+import { startSystem, printLogsOnFailure, type System } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 const BALANCED = { lost: [], doubled: [], uninvited: [] }
@@ -27,7 +27,7 @@ describe('stores away', function () {
   beforeEach(() => {
     ledger = new Ledger(system)
   })
-  tellLogsOfFailed(() => system)
+  printLogsOnFailure(() => system)
   afterEach(() => ledger.close())
 
   const readiness = async (): Promise<number> => (await fetch(`${system.url}/readyz`)).status
@@ -39,14 +39,14 @@ describe('stores away', function () {
     assert.strictEqual(ledger.entries.length, 100, 'each was accepted at the first try')
     assert.strictEqual(mx.messages.length, 0)
     await system.redisServer.restart()
-    await drained(system)
+    await waitUntilDrained(system)
     assert.deepEqual(ledger.compare(mx.messages), BALANCED)
     await until(async () => (await readiness()) === 200)
   })
 
   it('what was stopped while Redis was away is stopped when it is back', async () => {
     await system.redisServer.crash()
-    const stop = { key: OPERATOR, body: { domain: 'stopped.example' } }
+    const stop = { key: OPERATOR_TOKEN, body: { domain: 'stopped.example' } }
     assert.strictEqual((await system.call('POST', '/admin/suspensions', stop)).status, 200)
     await system.redisServer.restart()
     await until(async () => (await readiness()) === 200)
@@ -54,8 +54,8 @@ describe('stores away', function () {
     const later = await ledger.send('normal')
     await until(() => mx.messages.some(({ to }) => to.includes(later.address)))
     assert.ok(!mx.messages.some(({ to }) => to.includes(stopped.address)))
-    await system.call('DELETE', '/admin/suspensions?domain=stopped.example', { key: OPERATOR })
-    await drained(system)
+    await system.call('DELETE', '/admin/suspensions?domain=stopped.example', { key: OPERATOR_TOKEN })
+    await waitUntilDrained(system)
     assert.deepEqual(ledger.compare(mx.messages), BALANCED)
   })
 
@@ -68,15 +68,15 @@ describe('stores away', function () {
     await system.redisServer.crash()
     await ledger.load({ count: 100 })
     await system.redisServer.restart()
-    await system.heal()
-    await drained(system)
+    await system.startMissing()
+    await waitUntilDrained(system)
     assert.strictEqual(mx.messages.length - before, 200)
     assert.deepEqual(ledger.compare(mx.messages), BALANCED)
   })
 
   it('PostgreSQL away: 503 with Retry-After and never 2xx, and all goes on when it returns', async () => {
     await ledger.load({ count: 20 })
-    await drained(system)
+    await waitUntilDrained(system)
     const known = new Ledger(system)
     await system.postgres.crash()
     for (let i = 0; i < 10; i++) await known.send('instant')
@@ -87,7 +87,7 @@ describe('stores away', function () {
     assert.deepEqual([asked.status, asked.body['success'], asked.body['error']], [503, false, 'SERVICE_UNAVAILABLE'])
     await system.postgres.restart()
     await ledger.load({ count: 20 })
-    await drained(system)
+    await waitUntilDrained(system)
     assert.deepEqual(ledger.compare(mx.messages), BALANCED)
     assert.strictEqual(known.copies(mx.messages).size, 0)
   })
@@ -101,9 +101,9 @@ describe('stores away', function () {
     await until(() => mx.messages.length >= taken + 20)
     await system.postgres.restart()
     mx.script = {}
-    await drained(system)
+    await waitUntilDrained(system)
     assert.deepEqual(ledger.compare(mx.messages), BALANCED)
-    await checkBooks(system)
+    await checkConsistency(system)
   })
 
   it('PostgreSQL only reads for a while, as in a failover: the same', async () => {
@@ -117,10 +117,10 @@ describe('stores away', function () {
     await until(() => mx.messages.length >= taken + 20)
     await setReadOnly('off')
     mx.script = {}
-    await drained(system)
+    await waitUntilDrained(system)
     assert.deepEqual(ledger.compare(mx.messages), BALANCED)
     assert.deepEqual([...new Set(refused.entries.map(({ status }) => status))].toSorted((a, b) => a - b).at(-1), 503)
-    await checkBooks(system)
+    await checkConsistency(system)
   })
 
   async function setReadOnly(value: 'on' | 'off'): Promise<void> {
@@ -144,7 +144,7 @@ describe('stores away', function () {
     await system.redisServer.restart()
     await system.postgres.restart()
     await starting
-    await drained(system)
+    await waitUntilDrained(system)
     assert.deepEqual(ledger.compare(mx.messages), BALANCED)
   })
 })

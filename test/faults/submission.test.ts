@@ -1,13 +1,13 @@
 /** kill -9 of the submission process, and of PostgreSQL below it, under load: each 250 arrives, and what got no 250 at most once. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
-import { drained } from '#test/support/ledger.ts'
+import { waitUntilDrained } from '#test/support/ledger.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
-import { handIn, logInSmtp } from '#test/support/smtp-client.ts'
-import { startSystem, tellLogsOfFailed, type System } from '#test/support/system.ts'
+import { sendMessage, logInSmtp } from '#test/support/smtp-client.ts'
+import { startSystem, printLogsOnFailure, type System } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
-interface Told {
+interface SubmissionReply {
   readonly address: string
   reply: string
 }
@@ -16,7 +16,7 @@ let crowds = 0
 
 /** Programs that hand mail in until they are told to stop; a mail without an answer is sent again under its key where `isInsistent`. */
 class Programs {
-  readonly told: Told[] = []
+  readonly told: SubmissionReply[] = []
   readonly #port: number
   readonly #key: string
   readonly #isInsistent: boolean
@@ -54,9 +54,9 @@ class Programs {
   async #send(address: string): Promise<string> {
     const content = `From: shop@sender.example\r\nSubject: ${address}\r\nX-Priority-Tier: instant\r\n${this.#isInsistent ? `X-Idempotency-Key: ${address}\r\n` : ''}\r\n${'text '.repeat(200)}`
     try {
-      const talk = await logInSmtp(this.#port, this.#key)
-      const reply = await handIn(talk, { from: 'app@client.test', to: address, content })
-      talk.hangUp()
+      const connection = await logInSmtp(this.#port, this.#key)
+      const reply = await sendMessage(connection, { from: 'app@client.test', to: address, content })
+      connection.disconnect()
       return reply
     } catch {
       await sleep(20)
@@ -78,7 +78,7 @@ describe('submission under faults', function () {
     await system.stop()
     await mx.stop()
   })
-  tellLogsOfFailed(() => system)
+  printLogsOnFailure(() => system)
 
   const copies = (address: string): number => mx.messages.filter(({ to }) => to.includes(address)).length
   const balance = ({ told, accepted }: Programs): Record<string, string[]> => {
@@ -132,7 +132,7 @@ describe('submission under faults', function () {
         programs.forEach((one) => one.stop())
       }
       await running
-      await drained(system)
+      await waitUntilDrained(system)
       assert.ok(mx.messages.length > before)
       for (const one of programs) assert.deepEqual(balance(one), { lost: [], doubled: [], uninvited: [] })
       assert.strictEqual(programs[1]?.accepted.length, programs[1]?.told.length)

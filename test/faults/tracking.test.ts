@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
 import { newId } from '#src/platform/id.ts'
 import { createLinks } from '#src/tracking/links.ts'
-import { Child } from '#test/support/child.ts'
-import { startSystem, tellLogsOfFailed, type System } from '#test/support/system.ts'
+import { RoleProcess } from '#test/support/child.ts'
+import { startSystem, printLogsOnFailure, type System } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 const HITS = Number(process.env['FAULT_HITS'] ?? 600)
@@ -20,7 +20,7 @@ const BROWSER = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko
 describe('opens and clicks under faults', function () {
   this.timeout(60_000 + HITS * 50 + KILLS * 10_000)
   let system: System
-  let twin: Child
+  let twin: RoleProcess
   let bases: readonly string[]
 
   before(async () => {
@@ -29,7 +29,7 @@ describe('opens and clicks under faults', function () {
     await system.roles.worker.stop()
     const { databaseUrl, redisUrl, dataDir, masterKey, httpPort } = system.config
     const port = httpPort + 1000
-    twin = new Child({
+    twin = new RoleProcess({
       args: ['api'],
       home: dataDir,
       logName: 'api2.log',
@@ -50,7 +50,7 @@ describe('opens and clicks under faults', function () {
     await system.stop()
   })
   beforeEach(() => system.db.query('DELETE FROM tracking_hits'))
-  tellLogsOfFailed(() => system)
+  printLogsOnFailure(() => system)
 
   interface Asked {
     readonly key: string

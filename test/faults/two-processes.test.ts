@@ -1,10 +1,10 @@
 /** Two outbound processes on one queue: they share the work, and whatever happens to one of them, each message is sent by one. */
 import { assert } from 'chai'
-import { checkBooks } from '#test/support/consistency-checks.ts'
+import { checkConsistency } from '#test/support/consistency-checks.ts'
 import { killInFlight } from '#test/support/kill.ts'
-import { drained, Ledger } from '#test/support/ledger.ts'
+import { waitUntilDrained, Ledger } from '#test/support/ledger.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
-import { startSystem, tellLogsOfFailed, type System } from '#test/support/system.ts'
+import { startSystem, printLogsOnFailure, type System } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 const MESSAGES = Number(process.env['FAULT_MESSAGES'] ?? 600)
@@ -30,14 +30,14 @@ describe('two outbound processes', function () {
     ledger = new Ledger(system)
     mx.script = {}
   })
-  tellLogsOfFailed(() => system)
+  printLogsOnFailure(() => system)
   afterEach(() => ledger.close())
 
   async function balance(allowed: ReadonlySet<string> = new Set()): Promise<void> {
-    const { lost, doubled, uninvited } = ledger.compare(mx.messages)
-    const forbidden = doubled.filter((address) => !allowed.has(address))
-    assert.deepEqual({ lost, uninvited, forbidden }, { lost: [], uninvited: [], forbidden: [] })
-    await checkBooks(system)
+    const { lost, duplicated, unexpected } = ledger.compare(mx.messages)
+    const forbidden = duplicated.filter((address) => !allowed.has(address))
+    assert.deepEqual({ lost, unexpected, forbidden }, { lost: [], uninvited: [], forbidden: [] })
+    await checkConsistency(system)
   }
 
   it('share a load, and nothing comes twice, also when the schedule is thrown away meanwhile', async () => {
@@ -48,7 +48,7 @@ describe('two outbound processes', function () {
       await system.redis.flushall()
     }
     await loading
-    await drained(system, 60_000)
+    await waitUntilDrained(system, 60_000)
     await balance()
     const { rows } = await system.db.query<{ pid: number }>('SELECT pid FROM leases')
     assert.strictEqual(rows.length, 2)
@@ -61,7 +61,7 @@ describe('two outbound processes', function () {
     await until(() => mx.messages.length - before > 0.2 * MESSAGES, undefined, 60_000)
     const window = await killInFlight(system, mx, 'mta2')
     await loading
-    await drained(system, 60_000)
+    await waitUntilDrained(system, 60_000)
     await balance(window)
     await system.roles.mta2.start()
   })
@@ -98,11 +98,11 @@ describe('two outbound processes', function () {
     const takenThen = mx.messages.length
     system.roles.mta2.resume()
     await until(() => mx.open < openThen)
-    await drained(system, 60_000)
-    const { lost, doubled } = ledger.compare(mx.messages)
+    await waitUntilDrained(system, 60_000)
+    const { lost, duplicated } = ledger.compare(mx.messages)
     assert.deepEqual(lost, [])
     // what the receiver took from the held process before anyone knew: the window of a death, and no more
-    assert.ok(doubled.length <= openThen, `${doubled.length} doubled, ${openThen} conversations were open`)
+    assert.ok(duplicated.length <= openThen, `${duplicated.length} duplicated, ${openThen} conversations were open`)
     assert.strictEqual(mx.messages.length, takenThen, 'it handed over nothing that was not its own any more')
   })
 })

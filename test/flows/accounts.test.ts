@@ -8,11 +8,11 @@ import { join } from 'node:path'
 import { assert } from 'chai'
 import { suspend } from '#src/queue/suspensions.ts'
 import { sql } from '#src/stores/sql.ts'
-import { checkBooks } from '#test/support/consistency-checks.ts'
-import { request, textOf, type Json, type TestAnswer } from '#test/support/api.ts'
+import { checkConsistency } from '#test/support/consistency-checks.ts'
+import { request, textOf, type Json, type TestResponse } from '#test/support/api.ts'
 import { startMailboxServer, type MailboxServer } from '#test/support/mailbox-server.ts'
 import { startOAuthServer, type OAuthServer } from '#test/support/oauth-server.ts'
-import { openPostOffice, type PostOffice, type Told } from '#test/support/mail-world.ts'
+import { startTestbed, type Testbed, type MessageDetails } from '#test/support/testbed.ts'
 import { until } from '#test/support/until.ts'
 
 const PUBLIC_URL = 'https://mailstead.sender.example'
@@ -25,7 +25,7 @@ describe('connected accounts', function () {
   let starttls: MailboxServer
   let tls: MailboxServer
   let oauth: OAuthServer
-  let office: PostOffice
+  let testbed: Testbed
   before(async () => {
     oauth = await startOAuthServer({ redirectUri: `${PUBLIC_URL}/oauth/callback`, email: 'me@mailbox.example' })
     starttls = await startMailboxServer({ name: 'smtp.provider.example', methods: ['PLAIN', 'LOGIN'] })
@@ -52,17 +52,17 @@ describe('connected accounts', function () {
         },
       }),
     )
-    office = await openPostOffice({
+    testbed = await startTestbed({
       PUBLIC_URL,
       EXTRA_CA_FILE: join(dir, 'ca.pem'),
       OAUTH_PROVIDERS_FILE: join(dir, 'providers.json'),
     })
-    office.dns.zone['smtp.provider.example'] = { A: ['127.0.0.1'] }
-    office.dns.zone['smtp.mailbox.example'] = { A: ['127.0.0.1'] }
-    office.dns.zone['smtp.other.example'] = { A: ['127.0.0.1'] }
+    testbed.dns.zone['smtp.provider.example'] = { A: ['127.0.0.1'] }
+    testbed.dns.zone['smtp.mailbox.example'] = { A: ['127.0.0.1'] }
+    testbed.dns.zone['smtp.other.example'] = { A: ['127.0.0.1'] }
   })
   after(async () => {
-    await office.stop()
+    await testbed.stop()
     await Promise.all([starttls.stop(), tls.stop(), oauth.stop()])
     rmSync(dir, { recursive: true })
   })
@@ -72,12 +72,12 @@ describe('connected accounts', function () {
     Object.assign(oauth, { isAway: false, lifetimeSeconds: 3600 })
   })
   afterEach(async function () {
-    if (this.currentTest?.state === 'failed') process.stderr.write(office.system.tellLogs())
-    else await checkBooks(office.system)
+    if (this.currentTest?.state === 'failed') process.stderr.write(testbed.system.readLogs())
+    else await checkConsistency(testbed.system)
   })
 
-  const admin = (method: string, path: string, body?: object): Promise<TestAnswer> =>
-    office.system.call(method, path, { key: office.system.admin, ...(body === undefined ? {} : { body }) })
+  const admin = (method: string, path: string, body?: object): Promise<TestResponse> =>
+    testbed.system.call(method, path, { key: testbed.system.admin, ...(body === undefined ? {} : { body }) })
 
   async function connect(more: object = {}): Promise<string> {
     const order = {
@@ -101,8 +101,8 @@ describe('connected accounts', function () {
     assert.strictEqual(status, 201, JSON.stringify(body))
     return textOf(body['data']?.['secret_key'])
   }
-  const send = (key: string, mail: object): Promise<TestAnswer> =>
-    office.system.call('POST', '/send-email/instant', {
+  const send = (key: string, mail: object): Promise<TestResponse> =>
+    testbed.system.call('POST', '/send-email/instant', {
       key,
       body: { to: 'ann@far.example', subject: 'Hello', text: 'Hello', ...mail },
     })
@@ -111,14 +111,15 @@ describe('connected accounts', function () {
     assert.strictEqual(status, 200, JSON.stringify(body))
     return textOf(body['email_id'])
   }
-  const only = ({ recipients: [one] }: Told): Told['recipients'][number] => one ?? assert.fail('no recipient')
+  const only = ({ recipients: [one] }: MessageDetails): MessageDetails['recipients'][number] =>
+    one ?? assert.fail('no recipient')
 
   async function signIn(query = 'provider=corp'): Promise<string> {
     const started = await admin('GET', `/public/accounts/oauth/start?${query}`)
     assert.strictEqual(started.status, 200, JSON.stringify(started.body))
     const back = await oauth.signIn(textOf(started.body['data']?.['authorize_url']))
     assert.strictEqual(back.origin, PUBLIC_URL)
-    const { status, body } = await request('GET', `${office.system.url}${back.pathname}${back.search}`, {
+    const { status, body } = await request('GET', `${testbed.system.url}${back.pathname}${back.search}`, {
       key: null,
       headers: { accept: 'application/json' },
     })
@@ -130,7 +131,7 @@ describe('connected accounts', function () {
     it('hand over what was sent, over verified TLS, and it stays `sent`', async () => {
       const key = await keyOf(await connect())
       const before = starttls.messages.length
-      const told = await office.settle(await sent(key, { from: `Office <${ADDRESS}>`, html: '<p>Hello</p>' }), 'sent')
+      const told = await testbed.settle(await sent(key, { from: `Office <${ADDRESS}>`, html: '<p>Hello</p>' }), 'sent')
       const [message] = starttls.messages.slice(before)
       assert.deepEqual([message?.from, message?.to, message?.user], [ADDRESS, ['ann@far.example'], ADDRESS])
       assert.match(message?.data ?? '', /^From: Office <office@provider.example>\r?$/m)
@@ -149,33 +150,33 @@ describe('connected accounts', function () {
       for (const [from, status] of [
         ['sales@provider.example', 200],
         ['boss@provider.example', 403],
-        [`shop@${office.system.domain}`, 403],
+        [`shop@${testbed.system.domain}`, 403],
         [undefined, 400],
       ] as const)
         assert.strictEqual((await send(key, { from })).status, status, String(from))
       await until(() => starttls.messages.at(-1)?.from === 'sales@provider.example')
-      const verified = await office.system.call('GET', '/integrations/verify', { key })
+      const verified = await testbed.system.call('GET', '/integrations/verify', { key })
       assert.deepEqual(verified.body['data']?.['addresses'], [ADDRESS, 'sales@provider.example'])
     })
     it('several messages share a sign-in', async () => {
       const key = await keyOf(await connect({ connections: 1 }))
       const before = starttls.logins.length
       const ids = await Promise.all(Array.from({ length: 6 }, () => sent(key)))
-      for (const id of ids) await office.settle(id, 'sent')
+      for (const id of ids) await testbed.settle(id, 'sent')
       assert.strictEqual(starttls.logins.length - before, 1)
     })
     it('no faster than the account is asked to take, and the rest waits without a try', async () => {
       // a tenth at once, and one more every two seconds
       const key = await keyOf(await connect({ messages_per_minute: 30 }))
       const ids = await Promise.all([1, 2, 3, 4].map(() => sent(key)))
-      const look = async (): Promise<Told[]> => Promise.all(ids.map((id) => office.tell(id)))
+      const look = async (): Promise<MessageDetails[]> => Promise.all(ids.map((id) => testbed.getMessage(id)))
       await until(async () => (await look()).filter(({ status }) => status === 'sent').length >= 3)
       const waiting = (await look()).filter(({ status }) => status !== 'sent').map(only)
       assert.deepEqual(
         waiting.map(({ tries, attempts }) => [tries, attempts.length]),
         [[0, 0]],
       )
-      for (const id of ids) await office.settle(id, 'sent')
+      for (const id of ids) await testbed.settle(id, 'sent')
     })
     it('a password that is refused pauses the account: the mail waits without a try, says why, and goes when there is a new one', async () => {
       const id = await connect()
@@ -190,13 +191,13 @@ describe('connected accounts', function () {
       const second = await sent(key)
       const logins = starttls.logins.length
       await until(async () =>
-        /paused/.test(JSON.stringify((await office.system.call('GET', `/public/emails/explain?id=${second}`)).body)),
+        /paused/.test(JSON.stringify((await testbed.system.call('GET', `/public/emails/explain?id=${second}`)).body)),
       )
-      const [first] = (await office.tell(mail)).recipients
+      const [first] = (await testbed.getMessage(mail)).recipients
       assert.deepEqual([first?.state, first?.tries], ['deferred', 0])
       assert.match(first?.reason ?? '', /account is paused.*535/)
-      assert.strictEqual(only(await office.tell(second)).state, 'queued')
-      const { rows } = await office.system.db.query<{ data: Json }>(
+      assert.strictEqual(only(await testbed.getMessage(second)).state, 'queued')
+      const { rows } = await testbed.system.db.query<{ data: Json }>(
         `SELECT data FROM events WHERE type = 'account.paused'`,
       )
       assert.deepEqual(
@@ -206,33 +207,33 @@ describe('connected accounts', function () {
       assert.strictEqual(starttls.logins.length, logins)
       const changed = await admin('PATCH', `/public/accounts/${id}`, { password: 'another one' })
       assert.deepEqual([changed.status, changed.body['data']?.['status'] as unknown], [200, 'active'])
-      await office.settle(mail, 'sent')
-      await office.settle(second, 'sent')
+      await testbed.settle(mail, 'sent')
+      await testbed.settle(second, 'sent')
     })
     it("what the provider says of a message is judged as ever; its daily limit is not the message's fault", async () => {
       const key = await keyOf(await connect())
       starttls.refusal = { at: 'data', code: 554, text: '5.6.0 I do not like this' }
-      assert.strictEqual(only(await office.settle(await sent(key))).state, 'bounced')
+      assert.strictEqual(only(await testbed.settle(await sent(key))).state, 'bounced')
       starttls.refusal = { at: 'data', code: 550, text: '5.4.5 Daily sending quota exceeded' }
-      const told = await office.settle(await sent(key), 'deferred')
+      const told = await testbed.settle(await sent(key), 'deferred')
       assert.strictEqual(only(told).tries, 0)
       starttls.refusal = null
     })
     it('a certificate for another name gets no password', async () => {
       const key = await keyOf(await connect({ host: 'smtp.other.example' }))
       const before = starttls.logins.length
-      const told = await office.settle(await sent(key), 'deferred')
+      const told = await testbed.settle(await sent(key), 'deferred')
       assert.match(only(told).reason ?? '', /tls: TLS failed/i)
       assert.strictEqual(starttls.logins.length, before)
     })
     it('mail of an account that was removed fails with the reason', async () => {
       const id = await connect()
       const key = await keyOf(id)
-      await suspend(office.system, `account:${id}`, 'until it is removed')
+      await suspend(testbed.system, `account:${id}`, 'until it is removed')
       const mail = await sent(key)
       assert.strictEqual((await admin('DELETE', `/public/accounts/${id}`)).status, 204)
       await until(async () => (await send(key, { from: ADDRESS })).status === 401)
-      const told = await office.settle(mail)
+      const told = await testbed.settle(mail)
       assert.deepEqual([only(told).state, only(told).reason], ['failed', 'the connected account was removed'])
     })
   })
@@ -286,7 +287,7 @@ describe('connected accounts', function () {
   describe('a mailbox over OAuth', () => {
     it('is connected by a sign-in, sends with a token, and needs no `from`', async () => {
       const key = await keyOf(await signIn())
-      const told = await office.settle(await sent(key, {}), 'sent')
+      const told = await testbed.settle(await sent(key, {}), 'sent')
       const message = tls.messages.at(-1)
       assert.deepEqual([message?.from, message?.user], ['me@mailbox.example', 'me@mailbox.example'])
       assert.match(only(told).attempts[0]?.conversation ?? '', /C: AUTH XOAUTH2 \*{8}\nS: 235/)
@@ -295,42 +296,45 @@ describe('connected accounts', function () {
     it('two processes that need a new token ask for one', async () => {
       const id = await signIn('provider=corp&email=two@mailbox.example')
       const key = await keyOf(id)
-      await office.system.roles.mta2.start()
+      await testbed.system.roles.mta2.start()
       const before = oauth.refreshes
       const ids = await Promise.all(Array.from({ length: 40 }, () => sent(key, {})))
-      for (const one of ids) await office.settle(one, 'sent')
+      for (const one of ids) await testbed.settle(one, 'sent')
       assert.strictEqual(oauth.refreshes - before, 1)
-      await office.system.roles.mta2.stop()
+      await testbed.system.roles.mta2.stop()
     })
     it('a token that ran out is replaced before mail needs it, and the refresh token with it', async () => {
       oauth.lifetimeSeconds = 61
       const key = await keyOf(await signIn('provider=corp&email=short@mailbox.example'))
-      await office.settle(await sent(key, {}), 'sent')
+      await testbed.settle(await sent(key, {}), 'sent')
       const before = oauth.refreshes
       await until(() => oauth.refreshes >= before + 2)
-      await office.settle(await sent(key, {}), 'sent')
+      await testbed.settle(await sent(key, {}), 'sent')
     })
     it('a token that is not taken although it should be good is replaced at once', async () => {
       const id = await signIn('provider=corp&email=withdrawn@mailbox.example')
       const key = await keyOf(id)
-      await office.system.db.query(
+      await testbed.system.db.query(
         'UPDATE connected_accounts SET access_token = $2, access_expires_at = $3 WHERE id = $1',
         [
           id,
-          office.system.encryption.encrypt('account-secret', 'a token of no worth'),
+          testbed.system.encryption.encrypt('account-secret', 'a token of no worth'),
           new Date(Date.now() + 3_600_000),
         ],
       )
-      await office.settle(await sent(key, {}), 'sent')
+      await testbed.settle(await sent(key, {}), 'sent')
     })
     it('a provider that does not answer: the mail waits, and goes when it does', async () => {
       const key = await keyOf(await signIn('provider=corp&email=waits@mailbox.example'))
-      oauth.isAway = true
+      oauth.isUnavailable = true
       const id = await sent(key, {})
-      await until(async () => /returned no token: status 503/.test(only(await office.tell(id)).reason ?? ''))
-      assert.deepEqual([only(await office.tell(id)).tries, only(await office.tell(id)).attempts.length], [0, 0])
-      oauth.isAway = false
-      await office.settle(id, 'sent')
+      await until(async () => /returned no token: status 503/.test(only(await testbed.getMessage(id)).reason ?? ''))
+      assert.deepEqual(
+        [only(await testbed.getMessage(id)).tries, only(await testbed.getMessage(id)).attempts.length],
+        [0, 0],
+      )
+      oauth.isUnavailable = false
+      await testbed.settle(id, 'sent')
     })
     it('a grant that was taken back pauses the account until it is connected again', async () => {
       const id = await signIn('provider=corp&email=revoked@mailbox.example')
@@ -345,13 +349,13 @@ describe('connected accounts', function () {
         /invalid_grant/,
       )
       assert.strictEqual(await signIn(`account_id=${id}`), id)
-      await office.settle(mail, 'sent')
+      await testbed.settle(mail, 'sent')
     })
   })
 
   describe('secrets', () => {
     it('no secret is in a log, an answer, an event or an attempt', async () => {
-      const { rows } = await office.system.db.query<{ text: string }>(sql`
+      const { rows } = await testbed.system.db.query<{ text: string }>(sql`
         SELECT conversation AS text
         FROM attempts
         UNION ALL
@@ -364,7 +368,7 @@ describe('connected accounts', function () {
         SELECT row_to_json(a)::text
         FROM connected_accounts a
       `)
-      const logs = Object.values(office.system.roles).map(({ logFile }) => {
+      const logs = Object.values(testbed.system.roles).map(({ logFile }) => {
         try {
           return readFileSync(logFile, 'utf8')
         } catch {

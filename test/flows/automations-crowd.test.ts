@@ -7,7 +7,7 @@ import { assert } from 'chai'
 import { textOf } from '#test/support/api.ts'
 import { addAudience, addMembers, BODY } from '#test/support/campaign.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
-import { startSystem, tellLogsOfFailed, type System } from '#test/support/system.ts'
+import { startSystem, printLogsOnFailure, type System } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 const CROWD = Number(process.env['CROWD'] ?? 2500)
@@ -28,7 +28,7 @@ describe('a crowd in automations', function () {
     await system.stop()
     await mx.stop()
   })
-  tellLogsOfFailed(() => system)
+  printLogsOnFailure(() => system)
 
   async function create(audience: string, steps: readonly object[]): Promise<string> {
     const trigger = { type: 'contact_added_to_audience', audience_id: audience }

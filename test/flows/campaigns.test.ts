@@ -2,25 +2,25 @@
 import { assert } from 'chai'
 import { simpleParser } from 'mailparser'
 import { sql } from '#src/stores/sql.ts'
-import { addAudience, addMembers, BODY, campaignsOf } from '#test/support/campaign.ts'
-import { textOf, type TestAnswer } from '#test/support/api.ts'
-import { openPostOffice, type PostOffice } from '#test/support/mail-world.ts'
-import { tellLogsOfFailed } from '#test/support/system.ts'
+import { addAudience, addMembers, BODY, createCampaignClient } from '#test/support/campaign.ts'
+import { textOf, type TestResponse } from '#test/support/api.ts'
+import { startTestbed, type Testbed } from '#test/support/testbed.ts'
+import { printLogsOnFailure } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 describe('campaigns on their way', function () {
   this.timeout(90_000)
-  let office: PostOffice
-  let campaigns: ReturnType<typeof campaignsOf>
+  let testbed: Testbed
+  let campaigns: ReturnType<typeof createCampaignClient>
   before(async () => {
-    office = await openPostOffice()
-    campaigns = campaignsOf(office.system)
+    testbed = await startTestbed()
+    campaigns = createCampaignClient(testbed.system)
   })
-  after(() => office.stop())
-  tellLogsOfFailed(() => office.system)
+  after(() => testbed.stop())
+  printLogsOnFailure(() => testbed.system)
   async function audienceOf(count: number, domain: string, prefix = 'c'): Promise<string> {
-    const audience = await addAudience(office.system)
-    await addMembers(office.system, audience, { count, domain, prefix })
+    const audience = await addAudience(testbed.system)
+    await addMembers(testbed.system, audience, { count, domain, prefix })
     return audience
   }
   const addressees = ({ messages }: { readonly messages: readonly { readonly to: readonly string[] }[] }): string[] =>
@@ -28,7 +28,7 @@ describe('campaigns on their way', function () {
   const numbered = (count: number, domain: string): string[] =>
     Array.from({ length: count }, (_, i) => `c${i + 1}@${domain}`).toSorted()
   async function states(id: string): Promise<Readonly<Record<string, number>>> {
-    const { rows } = await office.system.db.query<{ state: string; n: number }>(
+    const { rows } = await testbed.system.db.query<{ state: string; n: number }>(
       'SELECT state, count(*)::int AS n FROM campaign_recipients WHERE campaign_id = $1 GROUP BY state',
       [id],
     )
@@ -36,7 +36,7 @@ describe('campaigns on their way', function () {
   }
 
   it('goes to each member of its audiences once, made for them, and is COMPLETED', async () => {
-    const mx = await office.open('once.example')
+    const mx = await testbed.addReceiver('once.example')
     const [one, two] = [await audienceOf(40, 'once.example'), await audienceOf(60, 'once.example')]
     const id = await campaigns.create({ audience_ids: [one, two] })
     assert.strictEqual(textOf((await campaigns.move(id, 'start'))['status']), 'SENDING')
@@ -54,7 +54,7 @@ describe('campaigns on their way', function () {
       recipients: { email_id: string }[]
     }
     const emailId = recipients[0]?.email_id ?? assert.fail()
-    const ask = (path: string): Promise<TestAnswer> => office.system.call('GET', path, { key: office.system.admin })
+    const ask = (path: string): Promise<TestResponse> => testbed.system.call('GET', path, { key: testbed.system.admin })
     assert.strictEqual((await ask(`/public/emails/get-email?id=${emailId}`)).body['data']?.['campaign_id'], id)
     const events = (await ask(`/public/events?email_id=${emailId}`)).body['data']?.['events'] as unknown as {
       data: { campaign_id?: string }
@@ -63,7 +63,7 @@ describe('campaigns on their way', function () {
   })
 
   it('has the text part that its author wrote', async () => {
-    const mx = await office.open('text.example')
+    const mx = await testbed.addReceiver('text.example')
     const id = await campaigns.create({
       audience_ids: [await audienceOf(1, 'text.example')],
       text: 'Written for {{firstName}}',
@@ -76,9 +76,9 @@ describe('campaigns on their way', function () {
   })
 
   it('of which the mail of a few never ends: theirs fails, and all others get it', async () => {
-    const mx = await office.open('hang.example')
+    const mx = await testbed.addReceiver('hang.example')
     const audience = await audienceOf(60, 'hang.example')
-    await office.system.db.query(
+    await testbed.system.db.query(
       sql`
         UPDATE contacts
         SET custom_attributes = jsonb_build_object('a', (SELECT jsonb_agg(i) FROM generate_series(1, 1000) i))
@@ -96,8 +96,8 @@ describe('campaigns on their way', function () {
   })
 
   it('leaves out who is unsubscribed or suppressed, also when that comes after the start', async () => {
-    const mx = await office.open('left.example')
-    const { db, workspaceId } = office.system
+    const mx = await testbed.addReceiver('left.example')
+    const { db, workspaceId } = testbed.system
     const audience = await audienceOf(6, 'left.example')
     const leave = (n: number): Promise<unknown> =>
       db.query(`UPDATE memberships SET is_subscribed = false WHERE audience_id = $1 AND email = $2`, [
@@ -111,7 +111,7 @@ describe('campaigns on their way', function () {
       ])
     await leave(1)
     await suppress(2)
-    await office.system.roles.mta.stop()
+    await testbed.system.roles.mta.stop()
     const id = await campaigns.create({ audience_ids: [audience] })
     await campaigns.move(id, 'start')
     await campaigns.settle(id, 'SENT')
@@ -119,16 +119,16 @@ describe('campaigns on their way', function () {
     await leave(3)
     await suppress(4)
     await db.query('DELETE FROM contacts WHERE workspace_id = $1 AND email = $2', [workspaceId, 'c5@left.example'])
-    await office.system.heal()
+    await testbed.system.startMissing()
     await campaigns.settle(id)
     assert.deepEqual(addressees(mx), ['c6@left.example'])
     assert.deepEqual(await states(id), { delivered: 1, suppressed: 2, failed: 1 })
   })
 
   it('paused, nothing more leaves, not even what is in the queue; resumed, all the rest does, once; cancelled, the rest is taken back', async () => {
-    const mx = await office.open('pause.example')
+    const mx = await testbed.addReceiver('pause.example')
     const audience = await audienceOf(50, 'pause.example')
-    await office.system.roles.mta.stop()
+    await testbed.system.roles.mta.stop()
     const id = await campaigns.create({ audience_ids: [audience] })
     await campaigns.move(id, 'start')
     await until(async () => (await states(id))['dispatched'] === 50)
@@ -140,8 +140,8 @@ describe('campaigns on their way', function () {
     await until(async () => (await campaigns.metrics(later))['recipients'] === 50)
     await campaigns.move(later, 'pause')
     assert.strictEqual((await campaigns.call('POST', `/${later}/pause`)).status, 409)
-    await office.system.heal()
-    const other = await office.system.call('POST', '/send-email/bulk', {
+    await testbed.system.startMissing()
+    const other = await testbed.system.call('POST', '/send-email/bulk', {
       body: { from: 'shop@sender.example', to: 'other@pause.example', subject: 'x', text: 'x' },
     })
     assert.strictEqual(other.status, 200)
@@ -153,7 +153,7 @@ describe('campaigns on their way', function () {
     await campaigns.move(id, 'resume')
     await campaigns.settle(id)
     assert.strictEqual(mx.messages.length, 51)
-    await office.system.db.query(`UPDATE campaign_recipients SET sends_at = now() WHERE campaign_id = $1`, [later])
+    await testbed.system.db.query(`UPDATE campaign_recipients SET sends_at = now() WHERE campaign_id = $1`, [later])
     await campaigns.move(later, 'resume')
     await campaigns.settle(later)
     assert.strictEqual(mx.messages.length, 101)
@@ -166,8 +166,8 @@ describe('campaigns on their way', function () {
   })
 
   it('is sent again to those whose mail failed, and to nobody else; a further one goes to those who did not open', async () => {
-    const mx = await office.open('again.example')
-    const { db } = office.system
+    const mx = await testbed.addReceiver('again.example')
+    const { db } = testbed.system
     const audience = await audienceOf(5, 'again.example')
     const id = await campaigns.create({ audience_ids: [audience] })
     await campaigns.move(id, 'start')
@@ -198,8 +198,8 @@ describe('campaigns on their way', function () {
   })
 
   it('a test of subjects: each half of the share gets one, and the winner by clicks goes to the rest', async () => {
-    const mx = await office.open('test.example')
-    const { db } = office.system
+    const mx = await testbed.addReceiver('test.example')
+    const { db } = testbed.system
     const audience = await audienceOf(20, 'test.example')
     const id = await campaigns.create({
       audience_ids: [audience],
@@ -231,8 +231,8 @@ describe('campaigns on their way', function () {
   })
 
   it('begins at its time, and fails with the reason where it cannot', async () => {
-    const mx = await office.open('time.example')
-    const { db } = office.system
+    const mx = await testbed.addReceiver('time.example')
+    const { db } = testbed.system
     const audience = await audienceOf(3, 'time.example')
     const [good, bad] = [
       await campaigns.create({ audience_ids: [audience] }),
@@ -249,7 +249,7 @@ describe('campaigns on their way', function () {
   })
 
   it("goes at a time on the recipient's own clock", async () => {
-    const { db, workspaceId } = office.system
+    const { db, workspaceId } = testbed.system
     const audience = await audienceOf(3, 'clock.example')
     for (const [i, zone] of ['Asia/Tokyo', 'America/New_York'].entries())
       await db.query('UPDATE contacts SET timezone = $3 WHERE workspace_id = $1 AND email = $2', [

@@ -1,7 +1,7 @@
 /** A system that sends to the internet: what goes to the capture domain stays here, whatever the transport map says of all mail. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
-import { sandboxPorts } from '#bin/supervisor/sandbox-ports.ts'
+import { chooseSandboxPorts } from '#bin/supervisor/sandbox-ports.ts'
 import { loadConfig } from '#config/load.ts'
 import { startOutbound, type Outbound } from '#mta/outbound/outbound.ts'
 import { startSandbox, type Sandbox } from '#mta/sandbox/sandbox.ts'
@@ -18,7 +18,7 @@ describe('captured mail', () => {
   let outbound: Outbound
 
   before(async () => {
-    const ports = await sandboxPorts(loadConfig({ SANDBOX_DNS_PORT: '0', SANDBOX_SMTP_PORT: '0' }))
+    const ports = await chooseSandboxPorts(loadConfig({ SANDBOX_DNS_PORT: '0', SANDBOX_SMTP_PORT: '0' }))
     ctx = await createContext({
       ...(ports as Record<string, string>),
       HOSTNAME: 'mail.sender.example',

@@ -5,24 +5,24 @@ import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { parseReturnPath } from '#src/mail/verp.ts'
 import { idOfHex } from '#src/platform/id.ts'
 import { TIER_NAMES } from '#src/queue/tiers.ts'
-import { checkBooks } from '#test/support/consistency-checks.ts'
-import { openPostOffice, type PostOffice } from '#test/support/mail-world.ts'
-import { tellLogsOfFailed } from '#test/support/system.ts'
+import { checkConsistency } from '#test/support/consistency-checks.ts'
+import { startTestbed, type Testbed } from '#test/support/testbed.ts'
+import { printLogsOnFailure } from '#test/support/system.ts'
 
 const BILL = Buffer.from('Summe: 7 €')
 
 describe('delivery', function () {
   this.timeout(60_000)
-  let office: PostOffice
+  let testbed: Testbed
   before(async () => {
-    office = await openPostOffice()
+    testbed = await startTestbed()
   })
-  after(() => office.stop())
-  tellLogsOfFailed(() => office.system)
+  after(() => testbed.stop())
+  printLogsOnFailure(() => testbed.system)
 
   it('a message accepted over REST arrives over TLS, with what was asked for in it', async () => {
-    const mx = await office.open('arrives.example')
-    const id = await office.send({
+    const mx = await testbed.addReceiver('arrives.example')
+    const id = await testbed.send({
       to: 'Ännchen <ann@arrives.example>',
       cc: 'cc@arrives.example',
       from: 'Der Laden <shop@sender.example>',
@@ -35,7 +35,7 @@ describe('delivery', function () {
         { filename: 'Rechnung für März.txt', content: BILL.toString('base64'), content_type: 'text/plain' },
       ],
     })
-    const told = await office.settle(id)
+    const told = await testbed.settle(id)
     assert.strictEqual(told.status, 'delivered')
     const received = mx.messages.find(({ to }) => to.includes('ann@arrives.example'))
     assert.ok(received?.tls)
@@ -54,9 +54,9 @@ describe('delivery', function () {
   })
 
   it('both signatures verify against the keys that the domain publishes', async () => {
-    const mx = await office.open('signed.example')
-    await office.settle(await office.send({ to: 'ann@signed.example', html: '<h1>Hello</h1>', text: 'Hello' }))
-    const { dkimRecords, domain } = office.system
+    const mx = await testbed.addReceiver('signed.example')
+    await testbed.settle(await testbed.send({ to: 'ann@signed.example', html: '<h1>Hello</h1>', text: 'Hello' }))
+    const { dkimRecords, domain } = testbed.system
     const resolver = (name: string): Promise<string[][]> => Promise.resolve([[dkimRecords[name] ?? '']])
     const { results } = await dkimVerify(mx.messages[0]?.bytes ?? '', { strict: true, resolver })
     assert.deepEqual(
@@ -66,10 +66,10 @@ describe('delivery', function () {
   })
 
   it('the return-path is one for each recipient and reads back to message and recipient', async () => {
-    const mx = await office.open('verp.example')
-    const id = await office.send({ to: ['a@verp.example', 'b@verp.example'] })
-    await office.settle(id)
-    const mac = (data: Buffer): Buffer => office.system.encryption.mac('return-path', data)
+    const mx = await testbed.addReceiver('verp.example')
+    const id = await testbed.send({ to: ['a@verp.example', 'b@verp.example'] })
+    await testbed.settle(id)
+    const mac = (data: Buffer): Buffer => testbed.system.encryption.mac('return-path', data)
     for (const { from, to } of mx.messages) {
       assert.ok(from.endsWith('@bounces.mta.sender.example'), from)
       assert.deepEqual(parseReturnPath(from, mac), {
@@ -80,9 +80,9 @@ describe('delivery', function () {
   })
 
   it('a blind copy is delivered, and named in nobody’s bytes', async () => {
-    const mx = await office.open('blind.example')
-    await office.settle(
-      await office.send({ to: 'to@blind.example', cc: 'cc@blind.example', bcc: 'secret@blind.example' }),
+    const mx = await testbed.addReceiver('blind.example')
+    await testbed.settle(
+      await testbed.send({ to: 'to@blind.example', cc: 'cc@blind.example', bcc: 'secret@blind.example' }),
     )
     assert.deepEqual(mx.messages.flatMap(({ to }) => to).toSorted(), [
       'cc@blind.example',
@@ -93,9 +93,9 @@ describe('delivery', function () {
   })
 
   it('goes through on every tier', async () => {
-    const mx = await office.open('tiers.example')
-    const ids = await Promise.all(TIER_NAMES.map((tier) => office.send({ to: `${tier}@tiers.example`, tier })))
-    for (const id of ids) assert.strictEqual((await office.settle(id)).status, 'delivered')
+    const mx = await testbed.addReceiver('tiers.example')
+    const ids = await Promise.all(TIER_NAMES.map((tier) => testbed.send({ to: `${tier}@tiers.example`, tier })))
+    for (const id of ids) assert.strictEqual((await testbed.settle(id)).status, 'delivered')
     assert.deepEqual(
       mx.messages.flatMap(({ to }) => to).toSorted(),
       TIER_NAMES.map((tier) => `${tier}@tiers.example`).toSorted(),
@@ -103,55 +103,55 @@ describe('delivery', function () {
   })
 
   it('sessions are used again, for as many messages as the receiver is asked to take on one', async () => {
-    const mx = await office.open('reuse.example')
+    const mx = await testbed.addReceiver('reuse.example')
     const ids = await Promise.all(
-      Array.from({ length: 60 }, (_, i) => office.send({ to: `r${i}@reuse.example`, tier: 'high' })),
+      Array.from({ length: 60 }, (_, i) => testbed.send({ to: `r${i}@reuse.example`, tier: 'high' })),
     )
-    for (const id of ids) await office.settle(id)
+    for (const id of ids) await testbed.settle(id)
     assert.strictEqual(mx.messages.length, 60)
     assert.ok(mx.connections <= 10, `${mx.connections} connections`)
   })
 
   it('a receiver that is known to take few messages on a connection is asked for no more', async () => {
-    const mx = await office.open('icloud.com')
+    const mx = await testbed.addReceiver('icloud.com')
     const ids = await Promise.all(
-      Array.from({ length: 60 }, (_, i) => office.send({ to: `i${i}@icloud.com`, tier: 'high' })),
+      Array.from({ length: 60 }, (_, i) => testbed.send({ to: `i${i}@icloud.com`, tier: 'high' })),
     )
-    for (const id of ids) await office.settle(id)
+    for (const id of ids) await testbed.settle(id)
     const counts = Map.groupBy(mx.messages, ({ connection }) => connection)
     assert.strictEqual(mx.messages.length, 60)
     assert.ok([...counts.values()].every((messages) => messages.length <= 5))
   })
 
   it('a receiver that ends sessions with 421 after a few messages gets them all, once each', async () => {
-    const mx = await office.open('few.example', { messagesPerConnection: 3 })
+    const mx = await testbed.addReceiver('few.example', { messagesPerConnection: 3 })
     const ids = await Promise.all(
-      Array.from({ length: 20 }, (_, i) => office.send({ to: `f${i}@few.example`, tier: 'high' })),
+      Array.from({ length: 20 }, (_, i) => testbed.send({ to: `f${i}@few.example`, tier: 'high' })),
     )
-    for (const id of ids) assert.strictEqual((await office.settle(id)).status, 'delivered')
+    for (const id of ids) assert.strictEqual((await testbed.settle(id)).status, 'delivered')
     assert.strictEqual(new Set(mx.messages.flatMap(({ to }) => to)).size, 20)
     assert.strictEqual(mx.messages.length, 20)
   })
 
   it('the same request with the same Idempotency-Key is one message', async () => {
-    const mx = await office.open('once.example')
+    const mx = await testbed.addReceiver('once.example')
     const letter = { to: 'ann@once.example', headers: { 'idempotency-key': 'order-7' } }
-    const ids = [await office.send(letter), await office.send(letter), await office.send(letter)]
+    const ids = [await testbed.send(letter), await testbed.send(letter), await testbed.send(letter)]
     assert.strictEqual(new Set(ids).size, 1)
-    await office.settle(ids[0] ?? '')
-    const other = await office.send({ to: 'ann@once.example', headers: { 'idempotency-key': 'order-8' } })
-    await office.settle(other)
+    await testbed.settle(ids[0] ?? '')
+    const other = await testbed.send({ to: 'ann@once.example', headers: { 'idempotency-key': 'order-8' } })
+    await testbed.settle(other)
     assert.strictEqual(mx.messages.length, 2)
   })
 
   it('a suppressed address gets nothing; the others of the message do', async () => {
-    const mx = await office.open('listed.example')
-    const { db, workspaceId } = office.system
+    const mx = await testbed.addReceiver('listed.example')
+    const { db, workspaceId } = testbed.system
     await db.query(
       `INSERT INTO suppressions (workspace_id, address, cause) VALUES ($1, 'no@listed.example', 'bounce')`,
       [workspaceId],
     )
-    const told = await office.settle(await office.send({ to: ['NO@listed.example', 'yes@listed.example'] }))
+    const told = await testbed.settle(await testbed.send({ to: ['NO@listed.example', 'yes@listed.example'] }))
     assert.deepEqual(
       told.recipients.map(({ state }) => state),
       ['suppressed', 'delivered'],
@@ -167,5 +167,5 @@ describe('delivery', function () {
     )
   })
 
-  it('the books add up', () => checkBooks(office.system))
+  it('the books add up', () => checkConsistency(testbed.system))
 })

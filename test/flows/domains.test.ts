@@ -7,28 +7,28 @@ import { storeDkimKey } from '#src/domains/domains.ts'
 import { idOfHex, newId } from '#src/platform/id.ts'
 import { parseReturnPath } from '#src/mail/verp.ts'
 import { resume, suspend } from '#src/queue/suspensions.ts'
-import { listOf, textOf, type Json, type TestAnswer } from '#test/support/api.ts'
-import { openPostOffice, type PostOffice } from '#test/support/mail-world.ts'
+import { listOf, textOf, type Json, type TestResponse } from '#test/support/api.ts'
+import { startTestbed, type Testbed } from '#test/support/testbed.ts'
 import type { Receiver } from '#test/support/receiver.ts'
 import { createSender, type Sender } from '#test/support/sender.ts'
 import { until } from '#test/support/until.ts'
 
 describe('sending domains', function () {
   this.timeout(60_000)
-  let office: PostOffice
+  let testbed: Testbed
   let names = 0
   before(async () => {
-    office = await openPostOffice()
+    testbed = await startTestbed()
   })
-  after(() => office.stop())
+  after(() => testbed.stop())
 
   const newSender = (): Promise<Sender> => {
-    const { db, encryption, config } = office.system
+    const { db, encryption, config } = testbed.system
     return createSender({ db, encryption, keyPrefix: config.keyPrefix }, { domain: `from${names++}.example` })
   }
   type Sending = Pick<Sender, 'domain' | 'regular'>
   async function send(sender: Sending, to: string): Promise<string> {
-    const { status, body } = await office.system.call('POST', '/send-email/instant', {
+    const { status, body } = await testbed.system.call('POST', '/send-email/instant', {
       key: sender.regular,
       body: { from: `shop@${sender.domain}`, to: [to], subject: 'Hello', text: 'Hello' },
     })
@@ -51,9 +51,9 @@ describe('sending domains', function () {
   }
 
   it('lead from nothing to a signed mail by themselves, and back', async () => {
-    const mx = await office.open('whole.example')
-    const { dns, system } = office
-    const admin = (method: string, path: string, body?: object): Promise<TestAnswer> =>
+    const mx = await testbed.addReceiver('whole.example')
+    const { dns, system } = testbed
+    const admin = (method: string, path: string, body?: object): Promise<TestResponse> =>
       system.call(method, `/public/domains${path}`, { key: system.admin, ...(body === undefined ? {} : { body }) })
     const domain = (await admin('POST', '/add-domain', { domain: 'whole-shop.example' })).body['data'] as Json
     const id = textOf(domain['id'])
@@ -90,20 +90,20 @@ describe('sending domains', function () {
     const queued = `em_${await send(sender, 'ann@whole.example')}`
     assert.strictEqual((await admin('DELETE', `/delete-domain/${id}`)).status, 200)
     await until(
-      async () => (await office.tell(queued)).status === 'failed',
+      async () => (await testbed.getMessage(queued)).status === 'failed',
       () => 'its queued mail has not failed',
       60_000,
     )
     assert.strictEqual(
-      (await office.tell(queued)).recipients[0]?.reason,
+      (await testbed.getMessage(queued)).recipients[0]?.reason,
       'the sending domain whole-shop.example was removed',
     )
   })
 
   it('have bounces come to their own name once it was seen in DNS, with the same token', async () => {
-    const mx = await office.open('ours.example')
+    const mx = await testbed.addReceiver('ours.example')
     const sender = await newSender()
-    const { db, encryption, config } = office.system
+    const { db, encryption, config } = testbed.system
     const before = await arrival(mx, sender, 'ann@ours.example')
     assert.ok(before.from.endsWith(`@${config.bounceDomain}`))
     const second = await newSender()
@@ -117,12 +117,17 @@ describe('sending domains', function () {
   })
 
   it('sign with the active pair, not with one that waits or was retired', async () => {
-    const mx = await office.open('rotated.example')
+    const mx = await testbed.addReceiver('rotated.example')
     const sender = await newSender()
-    const { db, encryption } = office.system
+    const { db, encryption } = testbed.system
     const pairId = newId()
     for (const key of await generateDkimKeys())
-      await storeDkimKey({ encryption, clock: systemClock }, db, { domainId: sender.domainId, pairId, key, state: 'waiting' })
+      await storeDkimKey({ encryption, clock: systemClock }, db, {
+        domainId: sender.domainId,
+        pairId,
+        key,
+        state: 'waiting',
+      })
     const selectors = async ({ bytes }: { readonly bytes: Buffer }): Promise<string[]> =>
       (await dkimVerify(bytes, { resolver: () => Promise.resolve([['']]) })).results
         .map(({ selector }) => String(selector))
@@ -140,9 +145,9 @@ describe('sending domains', function () {
   })
 
   it('that failed have their queued mail fail with that reason', async () => {
-    const mx = await office.open('held.example')
+    const mx = await testbed.addReceiver('held.example')
     const sender = await newSender()
-    const { system } = office
+    const { system } = testbed
     await suspend(system, 'held.example', 'to hold it')
     const id = await send(sender, 'ann@held.example')
     await system.db.query(`UPDATE domains SET verification_status = 'failed' WHERE id = $1`, [sender.domainId])

@@ -9,29 +9,29 @@ import { assert } from 'chai'
 import type { DryRunReport, StepStatus } from '#src/operator/dry-runs.ts'
 import { sql } from '#src/stores/sql.ts'
 import { suppress } from '#src/suppression/suppress.ts'
-import { OPERATOR, type TestAnswer } from '#test/support/api.ts'
-import { openPostOffice, type PostOffice } from '#test/support/mail-world.ts'
-import { tellLogsOfFailed } from '#test/support/system.ts'
+import { OPERATOR_TOKEN, type TestResponse } from '#test/support/api.ts'
+import { startTestbed, type Testbed } from '#test/support/testbed.ts'
+import { printLogsOnFailure } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 describe('a dry run', function () {
   this.timeout(90_000)
-  let office: PostOffice
+  let testbed: Testbed
   before(async () => {
-    office = await openPostOffice()
-    const { system, dns } = office
+    testbed = await startTestbed()
+    const { system, dns } = testbed
     for (const [name, value] of Object.entries(system.dkimRecords)) dns.zone[name] = { TXT: [value] }
     dns.zone[system.domain] = { TXT: ['v=spf1 ip4:127.0.0.0/8 -all'] }
     dns.zone[`_dmarc.${system.domain}`] = { TXT: ['v=DMARC1; p=reject'] }
     dns.zone[system.config.bounceDomain] = { TXT: ['v=spf1 ip4:127.0.0.1 -all'] }
   })
-  after(() => office.stop())
-  tellLogsOfFailed(() => office.system)
+  after(() => testbed.stop())
+  printLogsOnFailure(() => testbed.system)
 
-  const admin = (method: string, path: string, body?: object): Promise<TestAnswer> =>
-    office.system.call(method, `/admin${path}`, { key: OPERATOR, ...(body === undefined ? {} : { body }) })
+  const admin = (method: string, path: string, body?: object): Promise<TestResponse> =>
+    testbed.system.call(method, `/admin${path}`, { key: OPERATOR_TOKEN, ...(body === undefined ? {} : { body }) })
   async function rehearse(to: string, more: object = {}): Promise<DryRunReport> {
-    const { status, body } = await admin('POST', '/dry-run', { from: `shop@${office.system.domain}`, to, ...more })
+    const { status, body } = await admin('POST', '/dry-run', { from: `shop@${testbed.system.domain}`, to, ...more })
     assert.strictEqual(status, 200, JSON.stringify(body))
     assert.strictEqual(body['data']?.['state'], 'done', JSON.stringify(body))
     return body['data'] as unknown as DryRunReport
@@ -41,7 +41,7 @@ describe('a dry run', function () {
   const saysOf = ({ steps }: DryRunReport, step: string): string => steps.find((one) => one.step === step)?.says ?? ''
 
   it('goes as far as RCPT, and everything is in order', async () => {
-    const mx = await office.open('fine.example')
+    const mx = await testbed.addReceiver('fine.example')
     const report = await rehearse('ann@fine.example')
     assert.deepEqual(
       report.steps.map(({ step, status }) => `${status} ${step}`),
@@ -71,13 +71,13 @@ describe('a dry run', function () {
     assert.deepEqual(said, ['EHLO', 'STARTTLS', 'EHLO', 'MAIL', 'RCPT', 'RSET', 'QUIT'])
     assert.strictEqual(mx.messages.length, 0)
     assert.ok(report.conversation.some((line) => line.startsWith('C: RCPT TO:<ann@fine.example>')))
-    const { rows } = await office.system.db.query('SELECT FROM recipients')
+    const { rows } = await testbed.system.db.query('SELECT FROM recipients')
     assert.strictEqual(rows.length, 0, 'nothing is stored')
   })
 
   const RECEIVERS: readonly [
     what: string,
-    script: Parameters<PostOffice['open']>[1],
+    script: Parameters<Testbed['addReceiver']>[1],
     step: string,
     status: StepStatus,
     says: RegExp,
@@ -92,7 +92,7 @@ describe('a dry run', function () {
   ]
   for (const [i, [what, script, step, status, says]] of RECEIVERS.entries())
     it(`tells ${what}`, async () => {
-      const mx = await office.open(`r${i}.example`, script)
+      const mx = await testbed.addReceiver(`r${i}.example`, script)
       const report = await rehearse(`ann@r${i}.example`)
       assert.deepEqual([statusOf(report, step), report.result], [status, status], JSON.stringify(report, null, 1))
       assert.match(saysOf(report, step), says)
@@ -100,9 +100,9 @@ describe('a dry run', function () {
     })
 
   it('tells DNS that does not answer, a domain that takes no mail, and servers that are not there', async () => {
-    office.dns.zone['lost.example'] = { trouble: 'servfail' }
-    office.dns.zone['null.example'] = { MX: [[0, '.']] }
-    office.openNowhere('dead.example')
+    testbed.dns.zone['lost.example'] = { fault: 'servfail' }
+    testbed.dns.zone['null.example'] = { MX: [[0, '.']] }
+    testbed.addUnreachableMx('dead.example')
     for (const [domain, step, says] of [
       ['lost', 'MX', /MX of lost/],
       ['null', 'MX', /null MX/],
@@ -117,8 +117,8 @@ describe('a dry run', function () {
   })
 
   it('tells the gates that are shut, and goes on', async () => {
-    await office.open('gates.example')
-    const { db, workspaceId } = office.system
+    await testbed.addReceiver('gates.example')
+    const { db, workspaceId } = testbed.system
     await suppress(
       db,
       [{ workspaceId, address: 'no@gates.example', kind: 'complaint', reason: 'reported as spam' }],
@@ -153,8 +153,8 @@ describe('a dry run', function () {
   })
 
   it('tells what a receiver would find: keys that are gone, SPF and DMARC that do not pass', async () => {
-    await office.open('strict.example')
-    const { system, dns } = office
+    await testbed.addReceiver('strict.example')
+    const { system, dns } = testbed
     const kept = { ...dns.zone }
     for (const name of Object.keys(system.dkimRecords)) delete dns.zone[name]
     dns.zone[system.config.bounceDomain] = { TXT: ['v=spf1 -all'] }
@@ -169,17 +169,17 @@ describe('a dry run', function () {
   })
 
   it('takes a whole message, byte for byte', async () => {
-    await office.open('whole.example')
-    const raw = `From: shop@${office.system.domain}\r\nTo: ann@whole.example\r\nSubject: whole\r\n\r\nText\r\n`
+    await testbed.addReceiver('whole.example')
+    const raw = `From: shop@${testbed.system.domain}\r\nTo: ann@whole.example\r\nSubject: whole\r\n\r\nText\r\n`
     const report = await rehearse('ann@whole.example', { raw })
     assert.strictEqual(report.result, 'ok', JSON.stringify(report.steps))
     assert.match(saysOf(report, 'message'), /signed with/)
   })
 
   it('a whole message in the name of another domain, or of nobody, would not be taken from its sender', async () => {
-    await office.open('name.example')
+    await testbed.addReceiver('name.example')
     for (const [from, says] of [
-      ['From: ceo@bank.example\r\n', /From is of bank\.example/],
+      ['From: ceo@bank.example\r\n', /From is in bank\.example/],
       ['', /no From/],
     ] as const) {
       const report = await rehearse('ann@name.example', { raw: `${from}Subject: whole\r\n\r\nText\r\n` })
@@ -189,8 +189,8 @@ describe('a dry run', function () {
   })
 
   it('is the same from the command line, with the exit code', async () => {
-    await office.open('shell.example')
-    const { system } = office
+    await testbed.addReceiver('shell.example')
+    const { system } = testbed
     const command = async (to: string): Promise<{ code: number | null; report: DryRunReport }> => {
       const child = spawn(
         process.execPath,
@@ -211,7 +211,7 @@ describe('a dry run', function () {
             REDIS_URL: system.config.redisUrl ?? '',
             MASTER_KEY: '5a'.repeat(32),
             HOSTNAME: 'mta.sender.example',
-            DNS_SERVERS: office.dns.server,
+            DNS_SERVERS: testbed.dns.server,
             SMTP_OUT_PORT: String(system.config.smtpOutPort),
             ALLOW_PRIVATE_TARGETS: '127.0.0.0/8,::1',
           },
@@ -232,10 +232,10 @@ describe('a dry run', function () {
   })
 
   it('waits for an outbound process where none runs, and is answered when one does', async () => {
-    await office.open('late.example')
-    const { mta } = office.system.roles
+    await testbed.addReceiver('late.example')
+    const { mta } = testbed.system.roles
     await mta.terminate()
-    const asked = await admin('POST', '/dry-run', { from: `shop@${office.system.domain}`, to: 'ann@late.example' })
+    const asked = await admin('POST', '/dry-run', { from: `shop@${testbed.system.domain}`, to: 'ann@late.example' })
     assert.strictEqual(asked.body['data']?.['state'], 'waiting')
     await mta.start()
     const id = asked.body['data']?.['id'] as unknown as string

@@ -8,8 +8,8 @@ import { explainMessage } from '#src/messages/explain.ts'
 import { idOfHex } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 import { startReceiver } from '#test/support/receiver.ts'
-import { openPostOffice, type PostOffice } from '#test/support/mail-world.ts'
-import { tellLogsOfFailed } from '#test/support/system.ts'
+import { startTestbed, type Testbed } from '#test/support/testbed.ts'
+import { printLogsOnFailure } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 /** On lo for a moment: a documentation address, that is nowhere else. */
@@ -26,23 +26,23 @@ function ip(...args: readonly string[]): boolean {
 
 describe('egress', function () {
   this.timeout(60_000)
-  let office: PostOffice
-  const means = (): { db: PostOffice['system']['db']; clock: typeof systemClock } => ({
-    db: office.system.db,
+  let testbed: Testbed
+  const means = (): { db: Testbed['system']['db']; clock: typeof systemClock } => ({
+    db: testbed.system.db,
     clock: systemClock,
   })
 
   before(async () => {
-    office = await openPostOffice({ WARM_UP: '3,6', OUTBOUND_SESSIONS: '20' })
+    testbed = await startTestbed({ WARM_UP: '3,6', OUTBOUND_SESSIONS: '20' })
   })
   after(async () => {
     ip('addr', 'del', `${LEAVING}/32`, 'dev', 'lo')
-    await office.stop()
+    await testbed.stop()
   })
-  tellLogsOfFailed(() => office.system)
+  printLogsOnFailure(() => testbed.system)
   afterEach(async () => {
-    await office.system.db.query('DELETE FROM egress_sources')
-    await office.system.db.query('DELETE FROM egress_pools')
+    await testbed.system.db.query('DELETE FROM egress_sources')
+    await testbed.system.db.query('DELETE FROM egress_pools')
   })
 
   /** Added, and found by the outbound process. */
@@ -57,29 +57,29 @@ describe('egress', function () {
     const added = await addSource(means(), { name, address, ...usual, ...order })
     assert.strictEqual(added.kind, 'added', JSON.stringify(added))
     await until(
-      async () => (await findSource(office.system.db, name))?.state !== 'gone',
+      async () => (await findSource(testbed.system.db, name))?.state !== 'gone',
       () => `${name} is not found`,
     )
   }
 
   const sendMany = (domain: string, count: number): Promise<string[]> =>
-    Promise.all(Array.from({ length: count }, (_, i) => office.send({ to: `r${i}@${domain}`, tier: 'high' })))
+    Promise.all(Array.from({ length: count }, (_, i) => testbed.send({ to: `r${i}@${domain}`, tier: 'high' })))
 
   it("without a source: the system's address and the server's name", async () => {
-    const mx = await office.open('plain.example')
-    await office.settle(await office.send({ to: 'a@plain.example' }))
+    const mx = await testbed.addReceiver('plain.example')
+    await testbed.settle(await testbed.send({ to: 'a@plain.example' }))
     assert.strictEqual(mx.messages[0]?.helo, 'mta.sender.example')
   })
 
   it("each connection comes from a source's address under its name, and the attempt says which", async () => {
     await add('one', '127.0.0.2')
     await add('two', '127.0.0.3')
-    const mx = await office.open('many.example')
+    const mx = await testbed.addReceiver('many.example')
     const ids = await sendMany('many.example', 40)
-    for (const id of ids) await office.settle(id)
+    for (const id of ids) await testbed.settle(id)
     const seen = new Set(mx.messages.map(({ peer, helo }) => `${peer} ${helo}`))
     assert.deepEqual([...seen].toSorted(), ['127.0.0.2 one.out.example', '127.0.0.3 two.out.example'])
-    const { rows } = await office.system.db.query<{ source: string; n: number }>(
+    const { rows } = await testbed.system.db.query<{ source: string; n: number }>(
       `SELECT source, count(*)::int AS n FROM attempts WHERE host LIKE '%many.example' GROUP BY source`,
     )
     assert.deepEqual(Object.fromEntries(rows.map(({ source, n }) => [source, n])), {
@@ -90,14 +90,14 @@ describe('egress', function () {
 
   it('a message keeps its source over its tries, and all its recipients have the same', async () => {
     for (const n of [2, 3, 4, 5]) await add(`s${n}`, `127.0.0.${n}`)
-    const mx = await office.open('retry.example', { on: { rcpt: '451 4.2.1 come again' } })
+    const mx = await testbed.addReceiver('retry.example', { on: { rcpt: '451 4.2.1 come again' } })
     const pairs = Array.from({ length: 8 }, (_, i) => [`a${i}@retry.example`, `b${i}@retry.example`])
-    const ids = await Promise.all(pairs.map((to) => office.send({ to, tier: 'high' })))
+    const ids = await Promise.all(pairs.map((to) => testbed.send({ to, tier: 'high' })))
     await until(
       async () => {
         const {
           rows: [row],
-        } = await office.system.db.query<{ n: number }>(
+        } = await testbed.system.db.query<{ n: number }>(
           `SELECT count(*)::int AS n FROM attempts WHERE host LIKE '%retry.example'`,
         )
         return (row?.n ?? 0) >= 24
@@ -105,8 +105,8 @@ describe('egress', function () {
       () => 'they are not tried again',
     )
     mx.script = {}
-    for (const id of ids) await office.settle(id)
-    const { rows } = await office.system.db.query<{ n: number }>(sql`
+    for (const id of ids) await testbed.settle(id)
+    const { rows } = await testbed.system.db.query<{ n: number }>(sql`
       SELECT count(DISTINCT source)::int AS n
       FROM attempts
       WHERE host LIKE '%retry.example'
@@ -122,13 +122,13 @@ describe('egress', function () {
   it('a workspace and a domain may have a pool of their own', async () => {
     await add('common', '127.0.0.2')
     await add('own', '127.0.0.3', { pool: 'vip' })
-    const { db, workspaceId } = office.system
-    const mx = await office.open('own.example')
-    await office.settle(await office.send({ to: 'a@own.example' }))
+    const { db, workspaceId } = testbed.system
+    const mx = await testbed.addReceiver('own.example')
+    await testbed.settle(await testbed.send({ to: 'a@own.example' }))
     assert.strictEqual(await setEgressPool(db, { table: 'workspaces', id: workspaceId }, 'vip'), null)
     await until(
       async () => {
-        await office.settle(await office.send({ to: 'a@own.example' }))
+        await testbed.settle(await testbed.send({ to: 'a@own.example' }))
         return mx.messages.at(-1)?.peer === '127.0.0.3'
       },
       () => 'the pool of the workspace is not used',
@@ -138,20 +138,20 @@ describe('egress', function () {
   })
 
   it("an IPv6 source takes what has an IPv6 address, the IPv4 one the rest, and neither the other's", async function () {
-    const six = await startReceiver({}, { host: '::1', port: office.system.config.smtpOutPort }).catch(() => null)
+    const six = await startReceiver({}, { host: '::1', port: testbed.system.config.smtpOutPort }).catch(() => null)
     if (six === null) this.skip()
     await add('four', '127.0.0.2')
     await add('six', '::1', { weight: 1000 })
-    const four = await office.open('old.example')
-    office.dns.zone['new.example'] = { MX: [[10, 'mx.new.example']] }
-    office.dns.zone['mx.new.example'] = { AAAA: ['::1'] }
+    const four = await testbed.addReceiver('old.example')
+    testbed.dns.zone['new.example'] = { MX: [[10, 'mx.new.example']] }
+    testbed.dns.zone['mx.new.example'] = { AAAA: ['::1'] }
     const ids = [...(await sendMany('old.example', 5)), ...(await sendMany('new.example', 5))]
-    for (const id of ids) assert.strictEqual((await office.settle(id)).status, 'delivered')
+    for (const id of ids) assert.strictEqual((await testbed.settle(id)).status, 'delivered')
     assert.deepEqual(new Set(four.messages.map(({ peer }) => peer)), new Set(['127.0.0.2']))
     assert.deepEqual(new Set(six.messages.map(({ peer }) => peer)), new Set(['::1']))
     await pauseSource(means(), 'four')
-    const id = await office.send({ to: 'late@old.example', tier: 'bulk' })
-    const told = await office.settle(id, 'deferred')
+    const id = await testbed.send({ to: 'late@old.example', tier: 'bulk' })
+    const told = await testbed.settle(id, 'deferred')
     assert.match(
       told.recipients[0]?.reason ?? '',
       /has only 127\.0\.1\.\d+, and no available source has that address family/,
@@ -162,12 +162,12 @@ describe('egress', function () {
 
   it('what a warm-up holds back waits untried, and explain says why; a source that is added takes it over', async () => {
     await add('warm', '127.0.0.2', { isWarmingUp: true })
-    const mx = await office.open('slow.example')
+    const mx = await testbed.addReceiver('slow.example')
     const ids = await sendMany('slow.example', 5)
     await mx.until(3)
-    const { db } = office.system
+    const { db } = testbed.system
     const waiting = async (): Promise<string[]> => {
-      const told = await Promise.all(ids.map(async (id) => ({ ...(await office.tell(id)), id })))
+      const told = await Promise.all(ids.map(async (id) => ({ ...(await testbed.getMessage(id)), id })))
       const isHeld = ({ state, reason }: { state: string; reason: string | null }): boolean =>
         state === 'queued' && /warm is warming up/.test(reason ?? '')
       return told.filter(({ recipients }) => recipients.some(isHeld)).map(({ id }) => id)
@@ -177,7 +177,7 @@ describe('egress', function () {
       () => 'two do not wait',
     )
     const [one = ''] = await waiting()
-    const told = await office.tell(one)
+    const told = await testbed.getMessage(one)
     assert.deepEqual([told.recipients[0]?.tries, told.recipients[0]?.attempts.length], [0, 0])
     assert.deepEqual(
       told.events.map(({ type }) => type),
@@ -193,19 +193,19 @@ describe('egress', function () {
     await add('warm2', '127.0.0.3')
     // the operator's "retry now", for all of it
     await db.query(`UPDATE recipients SET due_at = now() WHERE state = 'queued'`)
-    await office.system.redis.del('mailstead:{due}:epoch')
-    for (const id of ids) assert.strictEqual((await office.settle(id)).status, 'delivered')
+    await testbed.system.redis.del('mailstead:{due}:epoch')
+    for (const id of ids) assert.strictEqual((await testbed.settle(id)).status, 'delivered')
   })
 
   it('kill -9 of the process: a warming source sends no more than its day allows, whoever goes on', async () => {
     await add('warm', '127.0.0.2', { isWarmingUp: true })
     await add('old', '127.0.0.3')
-    const mx = await office.open('killed.example')
+    const mx = await testbed.addReceiver('killed.example')
     const ids = await sendMany('killed.example', 15)
     await mx.until(1)
-    await office.system.roles.mta.kill()
-    await office.system.heal()
-    for (const id of ids) assert.strictEqual((await office.settle(id)).status, 'delivered')
+    await testbed.system.roles.mta.kill()
+    await testbed.system.startMissing()
+    for (const id of ids) assert.strictEqual((await testbed.settle(id)).status, 'delivered')
     assert.ok(mx.messages.filter(({ peer }) => peer === '127.0.0.2').length <= 3)
   })
 
@@ -214,35 +214,35 @@ describe('egress', function () {
     if (!ip('addr', 'add', `${leaving}/32`, 'dev', 'lo')) this.skip()
     await add('leaving', leaving, { weight: 1000 })
     await add('staying', '127.0.0.3')
-    const mx = await office.open('gone.example')
-    await office.settle(await office.send({ to: 'first@gone.example' }))
+    const mx = await testbed.addReceiver('gone.example')
+    await testbed.settle(await testbed.send({ to: 'first@gone.example' }))
     assert.strictEqual(mx.messages[0]?.peer, leaving)
     ip('addr', 'del', `${leaving}/32`, 'dev', 'lo')
     const ids = await sendMany('gone.example', 10)
     for (const id of ids) {
-      const told = await office.settle(id)
+      const told = await testbed.settle(id)
       assert.strictEqual(told.status, 'delivered')
       assert.strictEqual(told.recipients[0]?.attempts.length, 1, JSON.stringify(told.recipients[0]?.attempts))
     }
-    assert.strictEqual((await findSource(office.system.db, 'leaving'))?.state, 'gone')
+    assert.strictEqual((await findSource(testbed.system.db, 'leaving'))?.state, 'gone')
     assert.deepEqual(new Set(mx.messages.slice(1).map(({ peer }) => peer)), new Set(['127.0.0.3']))
     ip('addr', 'add', `${leaving}/32`, 'dev', 'lo')
-    await addToPool(office.system.db, 'us-east', { source: 'leaving', weight: 999 }) // any change makes it look
+    await addToPool(testbed.system.db, 'us-east', { source: 'leaving', weight: 999 }) // any change makes it look
     await until(
-      async () => (await findSource(office.system.db, 'leaving'))?.state === 'active',
+      async () => (await findSource(testbed.system.db, 'leaving'))?.state === 'active',
       () => 'it is not back',
     )
-    await office.settle(await office.send({ to: 'last@gone.example' }))
+    await testbed.settle(await testbed.send({ to: 'last@gone.example' }))
     assert.strictEqual(mx.messages.at(-1)?.peer, leaving)
   })
 
   it('removed while mail is under way, a source disturbs nothing', async () => {
     await add('a', '127.0.0.2')
     await add('b', '127.0.0.3')
-    const mx = await office.open('removed.example')
+    const mx = await testbed.addReceiver('removed.example')
     const ids = await sendMany('removed.example', 30)
-    await removeSource(office.system.db, 'a')
-    for (const id of ids) assert.strictEqual((await office.settle(id)).status, 'delivered')
+    await removeSource(testbed.system.db, 'a')
+    for (const id of ids) assert.strictEqual((await testbed.settle(id)).status, 'delivered')
     assert.strictEqual(mx.messages.length, 30)
     assert.strictEqual(await addPool(means(), 'us-east'), 'a pool named us-east already exists')
   })

@@ -2,8 +2,8 @@
 import { assert } from 'chai'
 import { resume, suspend } from '#src/queue/suspensions.ts'
 import { suppress } from '#src/suppression/suppress.ts'
-import { openPostOffice, type PostOffice } from '#test/support/mail-world.ts'
-import { tellLogsOfFailed } from '#test/support/system.ts'
+import { startTestbed, type Testbed } from '#test/support/testbed.ts'
+import { printLogsOnFailure } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 interface Gate {
@@ -24,15 +24,15 @@ const NAMES = ['schedule', 'suppression', 'quota', 'tier', 'site limit', 'suspen
 
 describe('explain', function () {
   this.timeout(90_000)
-  let office: PostOffice
+  let testbed: Testbed
   before(async () => {
-    office = await openPostOffice({ RETRY_SCALE: '1' })
+    testbed = await startTestbed({ RETRY_SCALE: '1' })
   })
-  after(() => office.stop())
-  tellLogsOfFailed(() => office.system)
+  after(() => testbed.stop())
+  printLogsOnFailure(() => testbed.system)
 
   async function explain(id: string): Promise<Explained> {
-    const { status, body } = await office.system.call('GET', `/public/emails/explain?id=${id}`)
+    const { status, body } = await testbed.system.call('GET', `/public/emails/explain?id=${id}`)
     assert.strictEqual(status, 200)
     return body['data'] as unknown as Explained
   }
@@ -56,9 +56,9 @@ describe('explain', function () {
 
   it('schedule: until the time that its sender set', async () => {
     const at = new Date(Math.floor(Date.now() / 1000) * 1000 + 3_600_000).toISOString()
-    const { body } = await office.system.call('POST', '/send-email/schedule', {
+    const { body } = await testbed.system.call('POST', '/send-email/schedule', {
       body: {
-        from: `shop@${office.system.domain}`,
+        from: `shop@${testbed.system.domain}`,
         to: 'a@later.example',
         subject: 's',
         text: 't',
@@ -71,19 +71,19 @@ describe('explain', function () {
   })
 
   it('suppression: its address is on the list', async () => {
-    const { db, workspaceId } = office.system
+    const { db, workspaceId } = testbed.system
     await suppress(
       db,
       [{ workspaceId, address: 'no@listed.example', kind: 'complaint', reason: 'reported as spam' }],
       new Date(),
     )
-    const gate = await heldBy(await office.send({ to: 'NO@listed.example' }), 'suppression')
+    const gate = await heldBy(await testbed.send({ to: 'NO@listed.example' }), 'suppression')
     assert.deepEqual([gate.rule, gate.until], ['complaint: reported as spam', null])
   })
 
   it('backoff: after a 4xx until the next try, by the tier', async () => {
-    await office.open('busy.example', { on: { rcpt: '451 4.7.1 come back later' } })
-    const gate = await heldBy(await office.send({ to: 'a@busy.example', tier: 'high' }), 'backoff')
+    await testbed.addReceiver('busy.example', { on: { rcpt: '451 4.7.1 come back later' } })
+    const gate = await heldBy(await testbed.send({ to: 'a@busy.example', tier: 'high' }), 'backoff')
     assert.match(gate.says, /451 4\.7\.1 come back later/)
     assert.strictEqual(gate.rule, 'tier high: 1 of 4 attempts used, backoff 30, 300, 1800 s')
     assert.strictEqual(gate.until, gate.whole.recipients[0]?.next_try_at)
@@ -91,59 +91,59 @@ describe('explain', function () {
   })
 
   it('backoff: a site whose servers all failed', async () => {
-    office.openNowhere('dead.example')
-    const gate = await heldBy(await office.send({ to: 'a@dead.example', tier: 'normal' }), 'backoff')
+    testbed.addUnreachableMx('dead.example')
+    const gate = await heldBy(await testbed.send({ to: 'a@dead.example', tier: 'normal' }), 'backoff')
     assert.match(gate.says, /mx1\.dead\.example/)
     assert.match(gate.rule ?? '', /^tier normal: 0 of 4 attempts used/)
   })
 
   it('DNS: a domain whose servers do not answer', async () => {
-    office.dns.zone['lost.example'] = { trouble: 'servfail' }
-    const gate = await heldBy(await office.send({ to: 'a@lost.example', tier: 'high' }), 'DNS')
+    testbed.dns.zone['lost.example'] = { fault: 'servfail' }
+    const gate = await heldBy(await testbed.send({ to: 'a@lost.example', tier: 'high' }), 'DNS')
     assert.match(gate.says, /MX of lost\.example/)
     assert.strictEqual(gate.until, gate.whole.recipients[0]?.next_try_at)
   })
 
   it('suspension: until the operator resumes it', async () => {
-    await office.open('stopped.example')
-    const { system } = office
+    await testbed.addReceiver('stopped.example')
+    const { system } = testbed
     await suspend(system, 'stopped.example', 'they asked us to')
-    const id = await office.send({ to: 'a@stopped.example' })
+    const id = await testbed.send({ to: 'a@stopped.example' })
     const gate = await heldBy(id, 'suspension')
     assert.match(gate.says, /stopped\.example is suspended by the operator: they asked us to/)
     assert.strictEqual(gate.until, null)
     await resume(system, 'stopped.example')
-    assert.strictEqual((await office.settle(id)).status, 'delivered')
+    assert.strictEqual((await testbed.settle(id)).status, 'delivered')
   })
 
   it('site limit and tier: sessions in use, and higher tiers first', async () => {
-    await office.open('slow.example', { on: { dot: { delayMs: 15_000 } } })
+    await testbed.addReceiver('slow.example', { on: { dot: { delayMs: 15_000 } } })
     // 8 for all mail but instant; they are taken, and more than is held ahead stays ready
     const crowd = await Promise.all(
-      Array.from({ length: 60 }, (_, i) => office.send({ to: `n${i}@slow.example`, tier: 'normal' })),
+      Array.from({ length: 60 }, (_, i) => testbed.send({ to: `n${i}@slow.example`, tier: 'normal' })),
     )
     const last = crowd.at(-1) ?? ''
     const site = await heldBy(last, 'site limit')
     assert.strictEqual(site.rule, '10 connections at once to any receiver')
     assert.match(site.says, /^8 connections to .*slow\.example are in use, \d+ wait for one$/)
-    const bulk = await office.send({ to: 'b@slow.example', tier: 'bulk' })
+    const bulk = await testbed.send({ to: 'b@slow.example', tier: 'bulk' })
     const tier = await heldBy(bulk, 'tier')
     assert.match(tier.says, /\d+ normal/)
     assert.match(tier.rule ?? '', /this is bulk/)
   })
 
   it('suppression: an address that comes on the list while its mail waits gets nothing more', async () => {
-    const mx = await office.open('turns.example', { on: { rcpt: '451 4.7.1 later' } })
-    const id = await office.send({ to: 'a@turns.example' })
+    const mx = await testbed.addReceiver('turns.example', { on: { rcpt: '451 4.7.1 later' } })
+    const id = await testbed.send({ to: 'a@turns.example' })
     await heldBy(id, 'backoff')
     await suppress(
-      office.system.db,
-      [{ workspaceId: office.system.workspaceId, address: 'A@turns.example', kind: 'manual', reason: 'asked' }],
+      testbed.system.db,
+      [{ workspaceId: testbed.system.workspaceId, address: 'A@turns.example', kind: 'manual', reason: 'asked' }],
       new Date(),
     )
     await heldBy(id, 'suppression')
     const tries = mx.connections
-    const told = await office.settle(id)
+    const told = await testbed.settle(id)
     assert.deepEqual(
       [told.status, told.recipients[0]?.reason],
       ['suppressed', 'the address is on the suppression list: asked'],
@@ -153,9 +153,9 @@ describe('explain', function () {
   })
 
   it('nothing: a message that is delivered is held by no gate', async () => {
-    await office.open('fine.example')
-    const id = await office.send({ to: 'a@fine.example' })
-    await office.settle(id)
+    await testbed.addReceiver('fine.example')
+    const id = await testbed.send({ to: 'a@fine.example' })
+    await testbed.settle(id)
     const whole = await explain(id)
     assert.deepEqual(
       [whole.held_by, whole.until, whole.recipients[0]?.gates.some(({ holds }) => holds)],
@@ -165,8 +165,8 @@ describe('explain', function () {
   })
 
   it('quota: was counted at acceptance and holds nothing that is stored', async () => {
-    await office.open('counted.example', { on: { rcpt: '451 4.7.1 later' } })
-    const whole = await explain(await office.send({ to: 'a@counted.example', tier: 'high' }))
+    await testbed.addReceiver('counted.example', { on: { rcpt: '451 4.7.1 later' } })
+    const whole = await explain(await testbed.send({ to: 'a@counted.example', tier: 'high' }))
     const quota = whole.recipients[0]?.gates.find(({ gate }) => gate === 'quota')
     assert.strictEqual(quota?.holds, false)
     assert.match(quota.rule ?? '', /^plan /)
@@ -174,6 +174,6 @@ describe('explain', function () {
 
   it('is not there for another workspace, nor for what is no id', async () => {
     for (const id of ['em_019a9a000000700080000000000000aa', 'nothing'])
-      assert.strictEqual((await office.system.call('GET', `/public/emails/explain/${id}`)).status, 404)
+      assert.strictEqual((await testbed.system.call('GET', `/public/emails/explain/${id}`)).status, 404)
   })
 })

@@ -3,62 +3,73 @@ import { assert } from 'chai'
 import { startInbound, type Inbound } from '#mta/inbound/inbound.ts'
 import { systemClock } from '#src/platform/clock.ts'
 import { openLog } from '#src/platform/log.ts'
-import { openPostOffice, type PostOffice } from '#test/support/mail-world.ts'
+import { startTestbed, type Testbed } from '#test/support/testbed.ts'
 import { arfOf, dsnOf } from '#test/support/reports.ts'
-import { submit } from '#test/support/smtp-conversation.ts'
-import { tellLogsOfFailed } from '#test/support/system.ts'
+import { submitMessage } from '#test/support/smtp-connection.ts'
+import { printLogsOnFailure } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 describe('the whole way back', function () {
   this.timeout(60_000)
-  let office: PostOffice
+  let testbed: Testbed
   let inbound: Inbound
   before(async () => {
-    office = await openPostOffice()
-    const { config, db, redis, encryption } = office.system
+    testbed = await startTestbed()
+    const { config, db, redis, encryption } = testbed.system
     const log = openLog({ logLevel: 'silent' }, 'test')
-    inbound = await startInbound({ config: { ...config, inboundPort: 0 }, db, redis, encryption, clock: systemClock, log })
+    inbound = await startInbound({
+      config: { ...config, inboundPort: 0 },
+      db,
+      redis,
+      encryption,
+      clock: systemClock,
+      log,
+    })
   })
   after(async () => {
     await inbound.stop()
-    await office.stop()
+    await testbed.stop()
   })
-  tellLogsOfFailed(() => office.system)
+  printLogsOnFailure(() => testbed.system)
 
   it('refused as unknown: asked once, and the next mail is not sent', async () => {
-    const mx = await office.open('gone.example', { on: { rcpt: '550 5.1.1 No such user here' } })
-    assert.strictEqual((await office.settle(await office.send({ to: 'nobody@gone.example' }))).status, 'bounced')
+    const mx = await testbed.addReceiver('gone.example', { on: { rcpt: '550 5.1.1 No such user here' } })
+    assert.strictEqual((await testbed.settle(await testbed.send({ to: 'nobody@gone.example' }))).status, 'bounced')
     const asked = mx.commands.filter(({ line }) => /^RCPT/i.test(line)).length
-    const told = await office.settle(await office.send({ to: 'Nobody@gone.example' }))
+    const told = await testbed.settle(await testbed.send({ to: 'Nobody@gone.example' }))
     assert.strictEqual(told.status, 'suppressed')
     assert.match(JSON.stringify(told.events.at(-1)?.data), /hard bounce: No such user here/)
     assert.strictEqual(mx.commands.filter(({ line }) => /^RCPT/i.test(line)).length, asked)
   })
 
   it('bounced later, to the return-path that the receiver saw: bounced, and the next mail is not sent', async () => {
-    const mx = await office.open('late.example')
-    const id = await office.send({ to: 'ann@late.example' })
-    assert.strictEqual((await office.settle(id)).status, 'delivered')
+    const mx = await testbed.addReceiver('late.example')
+    const id = await testbed.send({ to: 'ann@late.example' })
+    assert.strictEqual((await testbed.settle(id)).status, 'delivered')
     const [mail] = await mx.until(1)
-    await submit(inbound.port, { from: '', to: mail?.from ?? '', content: dsnOf({ recipient: 'ann@late.example' }) })
-    const told = await office.settle(id, 'bounced')
+    await submitMessage(inbound.port, {
+      from: '',
+      to: mail?.from ?? '',
+      content: dsnOf({ recipient: 'ann@late.example' }),
+    })
+    const told = await testbed.settle(id, 'bounced')
     const events = told.events.map(({ type, sequence }) => `${sequence} ${type}`)
     assert.deepEqual(events, ['1 email.queued', '2 email.sent', '3 email.delivered', '4 email.bounced'])
-    assert.strictEqual((await office.settle(await office.send({ to: 'ann@late.example' }))).status, 'suppressed')
+    assert.strictEqual((await testbed.settle(await testbed.send({ to: 'ann@late.example' }))).status, 'suppressed')
   })
 
   it('a complaint about one of two recipients: told of that one, who gets no more', async () => {
-    const mx = await office.open('two.example')
-    const id = await office.send({ to: ['ann@two.example', 'bob@two.example'] })
-    await office.settle(id)
+    const mx = await testbed.addReceiver('two.example')
+    const id = await testbed.send({ to: ['ann@two.example', 'bob@two.example'] })
+    await testbed.settle(id)
     const mails = await mx.until(2)
     const bobs = mails.find(({ to }) => to.includes('bob@two.example'))
-    await submit(inbound.port, { from: 'fbl@two.example', to: bobs?.from ?? '', content: arfOf() })
-    await until(async () => (await office.tell(id)).events.some(({ type }) => type === 'email.complained'))
-    const next = await office.settle(await office.send({ to: ['ann@two.example'] }))
+    await submitMessage(inbound.port, { from: 'fbl@two.example', to: bobs?.from ?? '', content: arfOf() })
+    await until(async () => (await testbed.getMessage(id)).events.some(({ type }) => type === 'email.complained'))
+    const next = await testbed.settle(await testbed.send({ to: ['ann@two.example'] }))
     assert.strictEqual(next.status, 'delivered')
-    assert.strictEqual((await office.settle(await office.send({ to: 'bob@two.example' }))).status, 'suppressed')
-    const { events } = await office.tell(id)
+    assert.strictEqual((await testbed.settle(await testbed.send({ to: 'bob@two.example' }))).status, 'suppressed')
+    const { events } = await testbed.getMessage(id)
     assert.deepEqual(
       events.filter(({ type }) => type === 'email.complained').map(({ recipient }) => recipient),
       ['bob@two.example'],

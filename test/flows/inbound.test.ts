@@ -12,10 +12,10 @@ import { sql } from '#src/stores/sql.ts'
 import { findSuppressions } from '#src/suppression/list.ts'
 import { suppress } from '#src/suppression/suppress.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { gather } from '#test/support/collect.ts'
-import { handOver, type HandedOver } from '#test/support/delivered-messages.ts'
-import { arfOf, bombOf, dsnOf, outOfOfficeOf, textBounceOf } from '#test/support/reports.ts'
-import { submit, talkSmtp } from '#test/support/smtp-conversation.ts'
+import { collect } from '#test/support/collect.ts'
+import { deliverMessages, type DeliveredMessage } from '#test/support/delivered-messages.ts'
+import { arfOf, hostileReportOf, dsnOf, outOfOfficeOf, textBounceOf } from '#test/support/reports.ts'
+import { submitMessage, connectSmtp } from '#test/support/smtp-connection.ts'
 import { until } from '#test/support/until.ts'
 
 describe('inbound', function () {
@@ -34,15 +34,15 @@ describe('inbound', function () {
     await ctx.close()
   })
 
-  async function sent(address = `r${++count}@receiver.example`, outcome?: null): Promise<HandedOver> {
-    const [one] = await handOver(ctx, workspaceId, [address], outcome)
+  async function sent(address = `r${++count}@receiver.example`, outcome?: null): Promise<DeliveredMessage> {
+    const [one] = await deliverMessages(ctx, workspaceId, [address], outcome)
     assert.ok(one !== undefined)
     return one
   }
 
   /** Brings a report to the port; the reply to the dot. */
   async function bring(to: string, content: string | Buffer): Promise<string> {
-    return (await submit(inbound.port, { from: '', to, content })).at(-1) ?? ''
+    return (await submitMessage(inbound.port, { from: '', to, content })).at(-1) ?? ''
   }
 
   const applied = async (): Promise<void> =>
@@ -152,7 +152,7 @@ describe('inbound', function () {
     )
       .filter(({ format }) => format === 'dsn')
       .slice(0, 40)
-    const all = await handOver(
+    const all = await deliverMessages(
       ctx,
       workspaceId,
       items.map((_, i) => `real${i}@corpus.example`),
@@ -204,7 +204,7 @@ describe('inbound', function () {
   it('the same report by several connections to two processes at once: one event, one suppression, counted once', async () => {
     const second = await startInbound(ctx)
     const workspace = await ctx.newWorkspace()
-    const many = await handOver(
+    const many = await deliverMessages(
       ctx,
       workspace,
       Array.from({ length: 20 }, (_, i) => `twice${i}@receiver.example`),
@@ -214,7 +214,7 @@ describe('inbound', function () {
       return [inbound.port, second.port, inbound.port, second.port].map((port) => ({ port, to: returnPath, content }))
     })
     const replies = await Promise.all(
-      copies.map(async ({ port, to, content }) => (await submit(port, { from: '', to, content })).at(-1)),
+      copies.map(async ({ port, to, content }) => (await submitMessage(port, { from: '', to, content })).at(-1)),
     )
     assert.deepEqual([...new Set(replies)], ['250 2.6.0 Accepted'])
     await applied()
@@ -362,12 +362,12 @@ describe('inbound', function () {
   })
 
   it('mail that is made to be hard to read is stored and done with; what comes after it is read', async () => {
-    const all = await handOver(
+    const all = await deliverMessages(
       ctx,
       workspaceId,
       Array.from({ length: 6 }, (_, i) => `bomb${i}@receiver.example`),
     )
-    for (const [i, { returnPath }] of all.entries()) assert.match(await bring(returnPath, bombOf(i)), /^250 /)
+    for (const [i, { returnPath }] of all.entries()) assert.match(await bring(returnPath, hostileReportOf(i)), /^250 /)
     const one = await sent()
     await bring(one.returnPath, dsnOf({ recipient: one.address }))
     await applied()
@@ -395,10 +395,10 @@ describe('inbound', function () {
 
   describe('a second look', () => {
     const doubtful = async (isLifting: boolean): Promise<string[]> =>
-      (await gather(reviewSuppressions(ctx.db, isLifting)))
+      (await collect(reviewSuppressions(ctx.db, isLifting)))
         .flat()
         .filter((one) => one.workspaceId === workspaceId)
-        .map(({ address, reading: reading }) => `${address} ${reading}`)
+        .map(({ address, reading }) => `${address} ${reading}`)
 
     it('finds nothing to lift where the rules are the same', async () => {
       assert.deepEqual(await doubtful(true), [])
@@ -463,7 +463,7 @@ describe('inbound', function () {
       const stored = async (): Promise<number> => (await ctx.db.query('SELECT 1 FROM inbound_reports')).rows.length
       const before = await stored()
       const forged = one.returnPath.replace(/^b-(.)/, (_, letter: string) => `b-${letter === 'a' ? 'b' : 'a'}`)
-      refuse(await submit(inbound.port, { from: '', to: forged, content: 'x' }), /^550 5\.7\.1 /)
+      refuse(await submitMessage(inbound.port, { from: '', to: forged, content: 'x' }), /^550 5\.7\.1 /)
       assert.strictEqual(await stored(), before)
     })
     for (const [what, to] of [
@@ -474,7 +474,7 @@ describe('inbound', function () {
       ['a name of every object', 'constructor@bounces.mta.sender.example'],
     ] as const) {
       it(`${what} is refused`, async () =>
-        refuse(await submit(inbound.port, { from: 'a@b.example', to, content: 'x' }), /^550 5\.7\.1 /))
+        refuse(await submitMessage(inbound.port, { from: 'a@b.example', to, content: 'x' }), /^550 5\.7\.1 /))
     }
     for (const to of [
       'postmaster@mta.sender.example',
@@ -499,38 +499,43 @@ describe('inbound', function () {
       )
     })
     it('STARTTLS, 8BITMIME, SMTPUTF8, PIPELINING and SIZE are offered; AUTH is not; unknown parameters are refused', async () => {
-      const talk = await talkSmtp(inbound.port)
-      const offer = await talk.say('EHLO client.example')
+      const connection = await connectSmtp(inbound.port)
+      const offer = await connection.command('EHLO client.example')
       for (const word of ['STARTTLS', '8BITMIME', 'SMTPUTF8', 'PIPELINING', 'SIZE'])
         assert.match(offer, new RegExp(word))
       assert.notMatch(offer, /AUTH/)
-      assert.match(await talk.say('STARTTLS'), /^220 /)
-      await talk.secure()
-      await talk.say('EHLO client.example')
-      assert.match(await talk.say('MAIL FROM:<> FOO=bar'), /^555 /)
-      assert.match(await talk.say('MAIL FROM:<> BODY=8BITMIME SIZE=1000 SMTPUTF8'), /^250 /)
-      talk.hangUp()
+      assert.match(await connection.command('STARTTLS'), /^220 /)
+      await connection.startTls()
+      await connection.command('EHLO client.example')
+      assert.match(await connection.command('MAIL FROM:<> FOO=bar'), /^555 /)
+      assert.match(await connection.command('MAIL FROM:<> BODY=8BITMIME SIZE=1000 SMTPUTF8'), /^250 /)
+      connection.disconnect()
     })
     it('commands that come all at once are answered in order', async () => {
       const one = await sent()
-      const talk = await talkSmtp(inbound.port)
-      await talk.say('EHLO client.example')
-      talk.send(`MAIL FROM:<>\r\nRCPT TO:<${one.returnPath}>\r\nRCPT TO:<no@such.example>\r\nDATA\r\n`)
+      const connection = await connectSmtp(inbound.port)
+      await connection.command('EHLO client.example')
+      connection.send(`MAIL FROM:<>\r\nRCPT TO:<${one.returnPath}>\r\nRCPT TO:<no@such.example>\r\nDATA\r\n`)
       assert.deepEqual(
-        [await talk.hear(), await talk.hear(), await talk.hear(), await talk.hear()].map((reply) => reply.slice(0, 3)),
+        [
+          await connection.readReply(),
+          await connection.readReply(),
+          await connection.readReply(),
+          await connection.readReply(),
+        ].map((reply) => reply.slice(0, 3)),
         ['250', '250', '550', '354'],
       )
-      talk.send(`${outOfOfficeOf()}.\r\n`)
-      assert.match(await talk.hear(), /^250 /)
-      talk.hangUp()
+      connection.send(`${outOfOfficeOf()}.\r\n`)
+      assert.match(await connection.readReply(), /^250 /)
+      connection.disconnect()
     })
     it('a client that hangs up in the middle leaves nothing behind', async () => {
       const one = await sent()
-      const talk = await talkSmtp(inbound.port)
+      const connection = await connectSmtp(inbound.port)
       for (const line of ['EHLO client.example', 'MAIL FROM:<>', `RCPT TO:<${one.returnPath}>`, 'DATA'])
-        await talk.say(line)
-      talk.send(dsnOf({ recipient: one.address }).slice(0, 500))
-      talk.hangUp()
+        await connection.command(line)
+      connection.send(dsnOf({ recipient: one.address }).slice(0, 500))
+      connection.disconnect()
       const two = await sent()
       await bring(two.returnPath, dsnOf({ recipient: two.address }))
       await applied()

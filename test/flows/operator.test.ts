@@ -3,33 +3,33 @@ import { assert } from 'chai'
 import { METRIC_NAMES, rowOf } from '#src/metrics/catalogue.ts'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
-import { listOf, OPERATOR, textOf, type Json, type TestAnswer } from '#test/support/api.ts'
-import { checkExposition, type Sample } from '#test/support/exposition.ts'
-import { openPostOffice, type PostOffice } from '#test/support/mail-world.ts'
-import { tellLogsOfFailed } from '#test/support/system.ts'
+import { listOf, OPERATOR_TOKEN, textOf, type Json, type TestResponse } from '#test/support/api.ts'
+import { checkExposition, type MetricSample } from '#test/support/exposition.ts'
+import { startTestbed, type Testbed } from '#test/support/testbed.ts'
+import { printLogsOnFailure } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 describe('the operator', function () {
   this.timeout(90_000)
-  let office: PostOffice
+  let testbed: Testbed
   before(async () => {
-    office = await openPostOffice({ RETRY_SCALE: '1' })
+    testbed = await startTestbed({ RETRY_SCALE: '1' })
   })
-  after(() => office.stop())
-  tellLogsOfFailed(() => office.system)
+  after(() => testbed.stop())
+  printLogsOnFailure(() => testbed.system)
 
-  const admin = (method: string, path: string, body?: object): Promise<TestAnswer> =>
-    office.system.call(method, `/admin${path}`, { key: OPERATOR, ...(body === undefined ? {} : { body }) })
-  async function figures(): Promise<Map<string, Sample[]>> {
-    return checkExposition(await (await fetch(`${office.system.url}/metrics`)).text())
+  const admin = (method: string, path: string, body?: object): Promise<TestResponse> =>
+    testbed.system.call(method, `/admin${path}`, { key: OPERATOR_TOKEN, ...(body === undefined ? {} : { body }) })
+  async function figures(): Promise<Map<string, MetricSample[]>> {
+    return checkExposition(await (await fetch(`${testbed.system.url}/metrics`)).text())
   }
 
   it('reads the figures of all processes at one api, also of a second mta, and of none that ended', async () => {
-    await office.open('counted.example')
-    await office.system.roles.mta2.start()
+    await testbed.addReceiver('counted.example')
+    await testbed.system.roles.mta2.start()
     for (const tier of ['instant', 'bulk'] as const)
-      await office.settle(await office.send({ to: 'a@counted.example', tier }))
-    let all = new Map<string, Sample[]>()
+      await testbed.settle(await testbed.send({ to: 'a@counted.example', tier }))
+    let all = new Map<string, MetricSample[]>()
     const processes = (): Set<string> =>
       new Set((all.get('process_start_time_seconds') ?? []).map(({ labels }) => labels['process'] ?? ''))
     const delivered = (tier: string): number =>
@@ -58,7 +58,7 @@ describe('the operator', function () {
       told.filter((name) => !all.has(name) && !name.startsWith('mailstead_source_')),
       [],
     )
-    assert.strictEqual(await office.system.roles.mta2.terminate(), 0)
+    assert.strictEqual(await testbed.system.roles.mta2.terminate(), 0)
     await until(async () => {
       all = await figures()
       return processes().size === 3
@@ -66,8 +66,8 @@ describe('the operator', function () {
   })
 
   it('is told once what only he can mend, with how often', async () => {
-    await office.open('picky.example', { on: { rcpt: '550 5.7.1 Your address is on a blocklist \u001b[31m' } })
-    for (let mails = 0; mails < 5; mails++) await office.settle(await office.send({ to: `a${mails}@picky.example` }))
+    await testbed.addReceiver('picky.example', { on: { rcpt: '550 5.7.1 Your address is on a blocklist \u001b[31m' } })
+    for (let mails = 0; mails < 5; mails++) await testbed.settle(await testbed.send({ to: `a${mails}@picky.example` }))
     let last: unknown
     const told = async (): Promise<Json[]> => {
       last = (await admin('GET', '/notices')).body
@@ -91,20 +91,20 @@ describe('the operator', function () {
   })
 
   it('stops a site: both its domains wait, another goes; resumed, all of it goes', async () => {
-    const shared = await office.open(['one.example', 'two.example'])
-    await office.open('apart.example')
-    await office.settle(await office.send({ to: 'first@one.example' }))
+    const shared = await testbed.addReceiver(['one.example', 'two.example'])
+    await testbed.addReceiver('apart.example')
+    await testbed.settle(await testbed.send({ to: 'first@one.example' }))
     let site = ''
     await until(async () => {
-      const { rows } = await office.system.db.query<{ site: string }>(
+      const { rows } = await testbed.system.db.query<{ site: string }>(
         `SELECT site FROM domain_sites WHERE domain = 'one.example'`,
       )
       site = rows[0]?.site ?? ''
       return site !== ''
     })
     assert.strictEqual((await admin('POST', '/suspensions', { site, reason: 'their postmaster asked' })).status, 200)
-    const held = [await office.send({ to: 'a@one.example' }), await office.send({ to: 'b@two.example' })]
-    await office.settle(await office.send({ to: 'c@apart.example', tier: 'bulk' }))
+    const held = [await testbed.send({ to: 'a@one.example' }), await testbed.send({ to: 'b@two.example' })]
+    await testbed.settle(await testbed.send({ to: 'c@apart.example', tier: 'bulk' }))
     assert.strictEqual(shared.messages.length, 1)
     const explained = await admin('GET', `/emails/explain/${held[0]}`)
     assert.deepEqual(
@@ -112,12 +112,12 @@ describe('the operator', function () {
       ['suspension', true],
     )
     assert.strictEqual((await admin('DELETE', `/suspensions?site=${encodeURIComponent(site)}`)).status, 200)
-    for (const id of held) assert.strictEqual((await office.settle(id)).status, 'delivered')
+    for (const id of held) assert.strictEqual((await testbed.settle(id)).status, 'delivered')
   })
 
   it('stops a workspace and a campaign, for a time: their mail waits uncounted, another goes', async () => {
-    const mx = await office.open('held.example')
-    const { db, workspaceId, roles } = office.system
+    const mx = await testbed.addReceiver('held.example')
+    const { db, workspaceId, roles } = testbed.system
     for (const [kind, subject] of [
       ['workspace', workspaceId],
       ['campaign', newId()],
@@ -131,35 +131,35 @@ describe('the operator', function () {
           `,
           [subject, workspaceId],
         )
-      const stop = (end: string | null): Promise<TestAnswer> =>
+      const stop = (end: string | null): Promise<TestResponse> =>
         admin('POST', '/suspensions', { [kind]: subject, reason: 'bad rates', until: end })
       if (kind === 'workspace') await stop(null)
       // a campaign's mail says so before anybody can claim it
       else roles.mta.pause()
-      const id = await office.send({ to: `a@held.example`, tier: 'high' })
+      const id = await testbed.send({ to: `a@held.example`, tier: 'high' })
       if (kind === 'campaign') {
         await db.query('UPDATE recipients SET campaign_id = $1 WHERE is_open', [subject])
         await stop(null)
         roles.mta.resume()
-        await office.settle(await office.send({ to: 'other@held.example', tier: 'bulk' }))
+        await testbed.settle(await testbed.send({ to: 'other@held.example', tier: 'bulk' }))
       }
       await until(
         async () =>
           ((await admin('GET', `/emails/explain/${id}`)).body['data']?.['held_by'] as unknown) === 'suspension',
       )
-      const told = await office.tell(id)
+      const told = await testbed.getMessage(id)
       assert.deepEqual([told.status, told.recipients[0]?.tries, told.recipients[0]?.attempts.length], ['queued', 0, 0])
       assert.strictEqual(mx.messages.length - before, kind === 'campaign' ? 1 : 0)
       await stop(new Date(Date.now() + 700).toISOString())
-      assert.strictEqual((await office.settle(id)).status, 'delivered', 'it runs out by itself')
+      assert.strictEqual((await testbed.settle(id)).status, 'delivered', 'it runs out by itself')
     }
     assert.deepEqual((await admin('GET', '/suspensions')).body['data']?.['suspensions'], [])
   })
 
   it('moves many at once: what the api has no time for, the worker goes on with', async () => {
     await admin('POST', '/suspensions', { domain: 'many.example' })
-    const { db, workspaceId } = office.system
-    const id = await office.send({ to: 'first@many.example', tier: 'bulk' })
+    const { db, workspaceId } = testbed.system
+    const id = await testbed.send({ to: 'first@many.example', tier: 'bulk' })
     // as many as a campaign: one message, copied
     await db.query(
       sql`

@@ -8,10 +8,10 @@ import { assert } from 'chai'
 import { markdownTable } from '#src/platform/markdown-table.ts'
 import { createAuthority } from '#test/support/certificate.ts'
 import { checkSection } from '#test/support/generated-docs.ts'
-import type { OutcomeCase, OutcomeWorld } from '#test/support/outcome-case.ts'
+import type { OutcomeCase, OutcomeSetup } from '#test/support/outcome-case.ts'
 import { OUTCOME_GROUPS } from '#test/support/outcome-cases.ts'
 import { startPolicyHost } from '#test/support/policy-host.ts'
-import { openPostOffice, type Told } from '#test/support/mail-world.ts'
+import { startTestbed, type MessageDetails } from '#test/support/testbed.ts'
 import { until } from '#test/support/until.ts'
 
 const PAGE = 'reference/delivery-outcomes.md'
@@ -21,7 +21,7 @@ const MAKERS = ['mta', 'src/messages', 'src/operator', 'worker']
 const APART = /\.test\.ts$|test-data|^mta\/(?:sandbox|submission|security|inbound|dry-run)\/|timeouts\.ts$/
 
 /** The result of the first attempt, as a cell of the table. */
-function describeOutcome({ recipients: [recipient], events }: Told): string {
+function describeOutcome({ recipients: [recipient], events }: MessageDetails): string {
   const attempt = recipient?.attempts[0]
   if (recipient === undefined || attempt === undefined) return 'nothing'
   if (attempt.outcome === 'delivered') return 'delivered'
@@ -89,7 +89,7 @@ const TEMPLATES: Readonly<Record<string, readonly string[]>> = {
 
 describe('delivery outcomes', function () {
   this.timeout(90_000)
-  let world: OutcomeWorld
+  let setup: OutcomeSetup
   let numbers = 0
   const ids = new Map<OutcomeCase, string>()
   const folder = mkdtempSync('/tmp/mailstead-test-outcomes-')
@@ -99,25 +99,25 @@ describe('delivery outcomes', function () {
     const policies = await startPolicyHost(authority)
     const extraCaFile = join(folder, 'ca.pem')
     writeFileSync(extraCaFile, authority.cert)
-    const office = await openPostOffice({
+    const testbed = await startTestbed({
       RETRY_SCALE: '100',
       EXTRA_CA_FILE: extraCaFile,
       MTA_STS_PORT: String(policies.port),
       DOT_TIMEOUT_SECONDS: '1',
     })
-    world = { office, authority, policies, certificate: await authority.issue(['any.test']) }
+    setup = { testbed, authority, policies, certificate: await authority.issue(['any.test']) }
     for (const { cases } of OUTCOME_GROUPS) for (const one of cases) ids.set(one, await sendInto(one))
   })
   after(async () => {
-    await world.office.stop()
-    await world.policies.stop()
+    await setup.testbed.stop()
+    await setup.policies.stop()
     rmSync(folder, { recursive: true })
   })
 
   async function sendInto(one: OutcomeCase): Promise<string> {
     const domain = `w${++numbers}.example`
-    await one.arrange(world, domain)
-    return world.office.send({ to: `ann@${domain}`, tier: 'bulk' })
+    await one.arrange(setup, domain)
+    return setup.testbed.send({ to: `ann@${domain}`, tier: 'bulk' })
   }
 
   it('the page has these tables', () => checkSection(PAGE, 'outcomes', printTables()))
@@ -130,12 +130,12 @@ describe('delivery outcomes', function () {
 
   it('stores host and reply of a server that refuses in its greeting, for the reply rules', async () => {
     const refused = [...ids].find(([{ situation }]) => situation === '554 in the greeting')
-    let told: Told | null = null
+    let told: MessageDetails | null = null
     await until(async () => {
-      told = await world.office.tell(refused?.[1] ?? '')
+      told = await setup.testbed.getMessage(refused?.[1] ?? '')
       return describeOutcome(told) !== 'nothing'
     })
-    const [attempt] = (told as Told | null)?.recipients[0]?.attempts ?? []
+    const [attempt] = (told as MessageDetails | null)?.recipients[0]?.attempts ?? []
     assert.match(attempt?.host ?? '', /^mx1\.w\d+\.example$/)
     assert.containsSubset(attempt, { reply: { code: 554 }, source: null })
   })
@@ -143,9 +143,9 @@ describe('delivery outcomes', function () {
   for (const { title, cases } of OUTCOME_GROUPS) {
     for (const one of cases) {
       it(`${title}: ${one.situation}`, async () => {
-        let told: Told | null = null
+        let told: MessageDetails | null = null
         await until(async () => {
-          told = await world.office.tell(ids.get(one) ?? '')
+          told = await setup.testbed.getMessage(ids.get(one) ?? '')
           return describeOutcome(told) !== 'nothing'
         })
         assert.strictEqual(told === null ? null : describeOutcome(told), one.outcome)

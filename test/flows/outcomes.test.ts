@@ -1,29 +1,29 @@
 /** What becomes of a message when the world is not as it should be: each case is a sentence a postmaster would say, seen from outside. */
 import { assert } from 'chai'
 import { resume, suspend } from '#src/queue/suspensions.ts'
-import { openPostOffice, type PostOffice, type Told } from '#test/support/mail-world.ts'
+import { startTestbed, type Testbed, type MessageDetails } from '#test/support/testbed.ts'
 import { createSender } from '#test/support/sender.ts'
-import { tellLogsOfFailed } from '#test/support/system.ts'
+import { printLogsOnFailure } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 describe('outcomes', function () {
   this.timeout(60_000)
-  let office: PostOffice
+  let testbed: Testbed
   before(async () => {
-    office = await openPostOffice({ RETRY_SCALE: '0.002' })
+    testbed = await startTestbed({ RETRY_SCALE: '0.002' })
   })
-  after(() => office.stop())
-  tellLogsOfFailed(() => office.system)
+  after(() => testbed.stop())
+  printLogsOnFailure(() => testbed.system)
 
-  const outcomes = (told: Told): string[] =>
+  const outcomes = (told: MessageDetails): string[] =>
     told.recipients.flatMap(({ attempts }) => attempts.map(({ outcome }) => outcome))
-  const types = (told: Told): string[] => told.events.map(({ type }) => type)
+  const types = (told: MessageDetails): string[] => told.events.map(({ type }) => type)
   /** A rule that answers so for the first messages, and kindly after. */
   const first = (count: number, answer: string) => (): string | undefined => (count-- > 0 ? answer : undefined)
 
   it('a 4xx twice, then accepted: two deferrals with their replies, and one copy', async () => {
-    const mx = await office.open('grey.example', { on: { rcpt: first(2, '451 4.7.1 Greylisted, come again') } })
-    const told = await office.settle(await office.send({ to: 'ann@grey.example' }))
+    const mx = await testbed.addReceiver('grey.example', { on: { rcpt: first(2, '451 4.7.1 Greylisted, come again') } })
+    const told = await testbed.settle(await testbed.send({ to: 'ann@grey.example' }))
     assert.deepEqual(outcomes(told), ['deferred', 'deferred', 'delivered'])
     assert.deepEqual(types(told), ['email.queued', 'email.deferred', 'email.deferred', 'email.sent', 'email.delivered'])
     assert.match(JSON.stringify(told.events[1]?.data), /451 4\.7\.1 Greylisted/)
@@ -31,16 +31,16 @@ describe('outcomes', function () {
   })
 
   it('a 4xx every time: given up after the tries of the tier, with the last reply', async () => {
-    await office.open('never.example', { on: { rcpt: '450 4.2.1 Mailbox busy' } })
-    const told = await office.settle(await office.send({ to: 'ann@never.example', tier: 'instant' }))
+    await testbed.addReceiver('never.example', { on: { rcpt: '450 4.2.1 Mailbox busy' } })
+    const told = await testbed.settle(await testbed.send({ to: 'ann@never.example', tier: 'instant' }))
     assert.deepEqual(outcomes(told), ['deferred', 'deferred', 'deferred', 'deferred', 'deferred', 'deferred'])
     assert.strictEqual(told.status, 'failed')
     assert.match(JSON.stringify(told.events.at(-1)), /email\.failed.*retries-used.*450 4\.2\.1/)
   })
 
   it('a 5xx: bounced at once, with the reply in the event', async () => {
-    await office.open('gone.example', { on: { rcpt: '550 5.1.1 No such user here' } })
-    const told = await office.settle(await office.send({ to: 'nobody@gone.example' }))
+    await testbed.addReceiver('gone.example', { on: { rcpt: '550 5.1.1 No such user here' } })
+    const told = await testbed.settle(await testbed.send({ to: 'nobody@gone.example' }))
     assert.deepEqual(outcomes(told), ['bounced'])
     const data = told.events.at(-1)?.data
     assert.deepEqual(told.events.at(-1)?.type, 'email.bounced')
@@ -49,9 +49,9 @@ describe('outcomes', function () {
   })
 
   it('nobody listens at the first MX: the next one gets it', async () => {
-    office.openNowhere('second.example')
-    const mx = await office.open('second.example')
-    const told = await office.settle(await office.send({ to: 'ann@second.example' }))
+    testbed.addUnreachableMx('second.example')
+    const mx = await testbed.addReceiver('second.example')
+    const told = await testbed.settle(await testbed.send({ to: 'ann@second.example' }))
     assert.deepEqual(outcomes(told), ['delivered'])
     assert.strictEqual(told.recipients[0]?.attempts[0]?.host, 'mx2.second.example')
     assert.match(told.recipients[0]?.attempts[0]?.conversation ?? '', /ECONNREFUSED/)
@@ -59,56 +59,58 @@ describe('outcomes', function () {
   })
 
   it('the first MX greets with a 4xx: the next one gets it', async () => {
-    const busy = await office.open('busy.example', { on: { greeting: { reply: '421 4.3.2 Too busy', end: 'close' } } })
-    const mx = await office.open('busy.example')
-    const told = await office.settle(await office.send({ to: 'ann@busy.example' }))
+    const busy = await testbed.addReceiver('busy.example', {
+      on: { greeting: { reply: '421 4.3.2 Too busy', end: 'close' } },
+    })
+    const mx = await testbed.addReceiver('busy.example')
+    const told = await testbed.settle(await testbed.send({ to: 'ann@busy.example' }))
     assert.deepEqual(outcomes(told), ['delivered'])
     assert.deepEqual([busy.messages.length, mx.messages.length], [0, 1])
   })
 
   it('no MX answers: deferred without counting a try, and delivered when one returns', async () => {
     let isDown = true
-    await office.open('down.example', {
+    await testbed.addReceiver('down.example', {
       on: { greeting: () => (isDown ? { reply: '421 4.3.2 Down', end: 'close' } : undefined) },
     })
-    const id = await office.send({ to: 'ann@down.example' })
-    const waiting = await office.settle(id, 'deferred')
+    const id = await testbed.send({ to: 'ann@down.example' })
+    const waiting = await testbed.settle(id, 'deferred')
     assert.strictEqual(waiting.recipients[0]?.tries, 0)
     isDown = false
-    const told = await office.settle(id)
+    const told = await testbed.settle(id)
     assert.strictEqual(told.status, 'delivered')
     assert.strictEqual(told.recipients[0]?.tries, 1)
   })
 
   it('a null MX: bounced, nobody is asked', async () => {
-    office.dns.zone['null.example'] = { MX: [[0, '.']], A: ['127.0.0.1'] }
-    const told = await office.settle(await office.send({ to: 'ann@null.example' }))
+    testbed.dns.zone['null.example'] = { MX: [[0, '.']], A: ['127.0.0.1'] }
+    const told = await testbed.settle(await testbed.send({ to: 'ann@null.example' }))
     assert.strictEqual(told.status, 'bounced')
     assert.match(told.recipients[0]?.reason ?? '', /5\.1\.10 .*null MX/)
   })
 
   it('a domain that does not exist: bounced', async () => {
-    const told = await office.settle(await office.send({ to: 'ann@no-such-domain.example' }))
+    const told = await testbed.settle(await testbed.send({ to: 'ann@no-such-domain.example' }))
     assert.strictEqual(told.status, 'bounced')
     assert.match(told.recipients[0]?.reason ?? '', /5\.1\.2 .*does not exist/)
   })
 
   it('DNS fails: deferred, never bounced, and delivered when it is well again', async () => {
-    await office.open('servfail.example')
-    const healthy = office.dns.zone['servfail.example'] ?? {}
-    office.dns.zone['servfail.example'] = { ...healthy, trouble: 'servfail' }
-    const id = await office.send({ to: 'ann@servfail.example' })
-    const waiting = await office.settle(id, 'deferred')
+    await testbed.addReceiver('servfail.example')
+    const healthy = testbed.dns.zone['servfail.example'] ?? {}
+    testbed.dns.zone['servfail.example'] = { ...healthy, fault: 'servfail' }
+    const id = await testbed.send({ to: 'ann@servfail.example' })
+    const waiting = await testbed.settle(id, 'deferred')
     assert.match(waiting.recipients[0]?.reason ?? '', /SERVFAIL/)
-    office.dns.zone['servfail.example'] = healthy
-    const told = await office.settle(id)
+    testbed.dns.zone['servfail.example'] = healthy
+    const told = await testbed.settle(id)
     assert.strictEqual(told.status, 'delivered')
     assert.ok(!outcomes(told).includes('bounced'))
   })
 
   it('STARTTLS is offered and broken: once more with older TLS and then without, in the same attempt', async () => {
-    const mx = await office.open('tls.example', { handshake: 'drop' })
-    const told = await office.settle(await office.send({ to: 'ann@tls.example' }))
+    const mx = await testbed.addReceiver('tls.example', { handshake: 'drop' })
+    const told = await testbed.settle(await testbed.send({ to: 'ann@tls.example' }))
     assert.deepEqual(outcomes(told), ['delivered'])
     assert.strictEqual(told.recipients[0]?.attempts[0]?.tls, null)
     assert.match(told.recipients[0]?.attempts[0]?.conversation ?? '', /trying once more without TLS/)
@@ -117,35 +119,37 @@ describe('outcomes', function () {
 
   it('the link breaks after the final dot: unknown, and for instant mail sent again', async () => {
     const dropOnce = first(1, 'drop')
-    const mx = await office.open('dot.example', {
-      on: { dot: () => (dropOnce() === undefined ? undefined : { take: true, end: 'reset' }) },
+    const mx = await testbed.addReceiver('dot.example', {
+      on: { dot: () => (dropOnce() === undefined ? undefined : { accepts: true, end: 'reset' }) },
     })
-    const told = await office.settle(await office.send({ to: 'ann@dot.example', tier: 'instant' }))
+    const told = await testbed.settle(await testbed.send({ to: 'ann@dot.example', tier: 'instant' }))
     assert.deepEqual(outcomes(told), ['unknown', 'delivered'])
     assert.deepEqual(types(told), ['email.queued', 'email.deferred', 'email.sent', 'email.delivered'])
     assert.strictEqual(mx.messages.length, 2)
   })
 
   it('the link breaks after the final dot: unknown, and bulk mail is taken as sent', async () => {
-    const mx = await office.open('bulkdot.example', { on: { dot: { take: true, end: 'reset' } } })
-    const told = await office.settle(await office.send({ to: 'ann@bulkdot.example', tier: 'bulk' }))
+    const mx = await testbed.addReceiver('bulkdot.example', { on: { dot: { accepts: true, end: 'reset' } } })
+    const told = await testbed.settle(await testbed.send({ to: 'ann@bulkdot.example', tier: 'bulk' }))
     assert.deepEqual(outcomes(told), ['unknown'])
     assert.strictEqual(told.status, 'sent')
     assert.strictEqual(mx.messages.length, 1)
   })
 
   it('a receiver that takes every copy and breaks off gets no more of them than the tier has tries', async () => {
-    const mx = await office.open('liar.example', { on: { dot: { take: true, end: 'reset' } } })
-    const told = await office.settle(await office.send({ to: 'ann@liar.example', tier: 'high' }))
+    const mx = await testbed.addReceiver('liar.example', { on: { dot: { accepts: true, end: 'reset' } } })
+    const told = await testbed.settle(await testbed.send({ to: 'ann@liar.example', tier: 'high' }))
     assert.strictEqual(told.status, 'sent')
     assert.strictEqual(mx.messages.length, 4)
     assert.deepEqual(types(told).slice(-2), ['email.deferred', 'email.sent'])
   })
 
   it('its time is over: failed with that reason, whatever tries are left', async () => {
-    await office.open('late.example', { on: { mail: '451 4.3.0 Later' } })
+    await testbed.addReceiver('late.example', { on: { mail: '451 4.3.0 Later' } })
     const expiry = new Date(Date.now() + 4000).toISOString()
-    const told = await office.settle(await office.send({ to: 'ann@late.example', tier: 'normal', expires_at: expiry }))
+    const told = await testbed.settle(
+      await testbed.send({ to: 'ann@late.example', tier: 'normal', expires_at: expiry }),
+    )
     assert.strictEqual(told.status, 'failed')
     assert.match(JSON.stringify(told.events.at(-1)), /too-old/)
     assert.ok(outcomes(told).length < 4, 'tries were left')
@@ -158,9 +162,9 @@ describe('outcomes', function () {
       'full@fates.example': () => '552 5.2.2 Full',
       'later@fates.example': later,
     }
-    const mx = await office.open('fates.example', { on: { rcpt: ({ address }) => fates[address]?.() } })
-    const told = await office.settle(
-      await office.send({
+    const mx = await testbed.addReceiver('fates.example', { on: { rcpt: ({ address }) => fates[address]?.() } })
+    const told = await testbed.settle(
+      await testbed.send({
         to: ['yes@fates.example', 'no@fates.example'],
         cc: ['full@fates.example', 'later@fates.example'],
         bcc: ['hidden@fates.example', 'ann@no-such-domain.example'],
@@ -188,21 +192,21 @@ describe('outcomes', function () {
   })
 
   it('a stored row that cannot be composed fails alone; the others flow', async () => {
-    const mx = await office.open('poison.example')
-    const { system } = office
+    const mx = await testbed.addReceiver('poison.example')
+    const { system } = testbed
     await suspend(system, 'poison.example', 'to hold it')
     const ids = await Promise.all(
-      Array.from({ length: 5 }, (_, i) => office.send({ to: `p${i}@poison.example`, tier: 'high' })),
+      Array.from({ length: 5 }, (_, i) => testbed.send({ to: `p${i}@poison.example`, tier: 'high' })),
     )
     const [poisoned = '', ...others] = ids
     await system.db.query(`UPDATE messages SET headers = '{"not": "a list"}' WHERE id = $1::uuid`, [
       poisoned.replace('em_', ''),
     ])
     await resume(system, 'poison.example')
-    const told = await office.settle(poisoned)
+    const told = await testbed.settle(poisoned)
     assert.strictEqual(told.status, 'failed')
     assert.match(JSON.stringify(told.events.at(-1)), /cannot-compose/)
-    for (const id of others) assert.strictEqual((await office.settle(id)).status, 'delivered')
+    for (const id of others) assert.strictEqual((await testbed.settle(id)).status, 'delivered')
     assert.strictEqual(mx.messages.length, 4)
   })
 
@@ -210,8 +214,8 @@ describe('outcomes', function () {
     const {
       system,
       system: { db, encryption, config },
-    } = office
-    const mx = await office.open('orphan.example')
+    } = testbed
+    const mx = await testbed.addReceiver('orphan.example')
     const sender = await createSender({ db, encryption, keyPrefix: config.keyPrefix }, { domain: 'removed.example' })
     await suspend(system, 'orphan.example', 'to hold it')
     const { status, body } = await system.call('POST', '/send-email/high', {

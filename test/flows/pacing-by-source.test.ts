@@ -8,10 +8,10 @@ import { addSource, findSource, listSources, pauseSource, resumeSource } from '#
 import { idOfHex } from '#src/platform/id.ts'
 import { explainMessage } from '#src/messages/explain.ts'
 import type { Tier } from '#src/queue/tiers.ts'
-import { openPostOffice, type PostOffice } from '#test/support/mail-world.ts'
-import type { Moment } from '#test/support/receiver-script.ts'
+import { startTestbed, type Testbed } from '#test/support/testbed.ts'
+import type { ReceiverState } from '#test/support/receiver-script.ts'
 import type { Receiver } from '#test/support/receiver.ts'
-import { tellLogsOfFailed } from '#test/support/system.ts'
+import { printLogsOnFailure } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 const FILE = `receivers:
@@ -31,12 +31,12 @@ const [ONE, TWO] = ['127.0.0.2', '127.0.0.3']
 describe('the pace of a receiver, by source', function () {
   this.timeout(90_000)
   const dir = mkdtempSync('/tmp/mailstead-by-source-')
-  let office: PostOffice
+  let testbed: Testbed
 
   before(async () => {
     writeFileSync(join(dir, 'shaping.yaml'), FILE)
-    office = await openPostOffice({ SHAPING_FILE: join(dir, 'shaping.yaml') })
-    const { db } = office.system
+    testbed = await startTestbed({ SHAPING_FILE: join(dir, 'shaping.yaml') })
+    const { db } = testbed.system
     for (const [name, address] of [
       ['one', ONE],
       ['two', TWO],
@@ -56,16 +56,16 @@ describe('the pace of a receiver, by source', function () {
         () => `${name} is not found`,
       )
     }
-    await office.system.roles.mta2.start()
+    await testbed.system.roles.mta2.start()
   })
   after(async () => {
-    await office.stop()
+    await testbed.stop()
     rmSync(dir, { recursive: true, force: true })
   })
-  tellLogsOfFailed(() => office.system)
+  printLogsOnFailure(() => testbed.system)
   afterEach(async () => {
-    await office.system.db.query('DELETE FROM receiver_suspensions')
-    await office.system.redis.publish('mailstead:shaping', 'x')
+    await testbed.system.db.query('DELETE FROM receiver_suspensions')
+    await testbed.system.redis.publish('mailstead:shaping', 'x')
   })
 
   const sendMany = async (domain: string, count: number, tier: Tier = 'instant'): Promise<string[]> => {
@@ -74,7 +74,7 @@ describe('the pace of a receiver, by source', function () {
       ids.push(
         ...(await Promise.all(
           Array.from({ length: Math.min(20, count - from) }, (_, i) =>
-            office.send({ to: `m${from + i}@${domain}`, tier }),
+            testbed.send({ to: `m${from + i}@${domain}`, tier }),
           ),
         )),
       )
@@ -84,7 +84,7 @@ describe('the pace of a receiver, by source', function () {
     messages.filter(({ peer }) => peer === address).length
   /** Those whose own order begins with this source. */
   async function ownOf(ids: readonly string[], name: string): Promise<string[]> {
-    const sources = (await listSources(office.system.db)).map((source) => ({ ...source, weight: 1 }))
+    const sources = (await listSources(testbed.system.db)).map((source) => ({ ...source, weight: 1 }))
     return ids.filter((id) => rankSources(idOfHex(id.replace('em_', '')) ?? '', sources)[0]?.name === name)
   }
   /** The most that were open at once, by address and in all. */
@@ -101,7 +101,7 @@ describe('the pace of a receiver, by source', function () {
   }
 
   it('each source has the limit to itself, whichever process sends by it', async () => {
-    const receiver = await office.open('narrow.example')
+    const receiver = await testbed.addReceiver('narrow.example')
     const most = watchOpen(receiver, 60)
     await sendMany('narrow.example', 80)
     await receiver.until(80)
@@ -109,7 +109,7 @@ describe('the pace of a receiver, by source', function () {
   })
 
   it('a receiver that counts all sources together has the limit once', async () => {
-    const receiver = await office.open('together.example')
+    const receiver = await testbed.addReceiver('together.example')
     const most = watchOpen(receiver, 20)
     await sendMany('together.example', 40)
     await receiver.until(40)
@@ -118,12 +118,12 @@ describe('the pace of a receiver, by source', function () {
   })
 
   it("a receiver that slows one source down halves its pace and not the other's", async () => {
-    const receiver = await office.open('wide.example', {
+    const receiver = await testbed.addReceiver('wide.example', {
       on: { mail: ({ peer }) => (peer === ONE ? '421 4.7.0 too many connections' : undefined) },
     })
     const ids = await sendMany('wide.example', 20, 'high')
     const learned = async (): Promise<Record<string, number>> => {
-      const { rows } = await office.system.db.query<{ source: string; connections: number }>(
+      const { rows } = await testbed.system.db.query<{ source: string; connections: number }>(
         `SELECT source, connections FROM learned_limits WHERE pace LIKE 'wide/%'`,
       )
       return Object.fromEntries(rows.map(({ source, connections }) => [source, connections]))
@@ -136,40 +136,40 @@ describe('the pace of a receiver, by source', function () {
     assert.ok(((await learned())['one'] ?? 8) <= 4)
     assert.strictEqual((await learned())['two'], undefined)
     receiver.script = {}
-    for (const id of ids) assert.strictEqual((await office.settle(id)).status, 'delivered')
+    for (const id of ids) assert.strictEqual((await testbed.settle(id)).status, 'delivered')
     const own = await ownOf(ids, 'one')
     assert.strictEqual(countFrom(receiver, ONE), own.length, 'what is only slowed down waits for its own source')
   })
 
   it('a source that a receiver stopped: its mail goes by the other, there and nowhere else', async () => {
-    const refuses = ({ peer }: Moment): string | undefined =>
+    const refuses = ({ peer }: ReceiverState): string | undefined =>
       peer === ONE ? '421 4.7.1 mail not from there' : undefined
     const [strict, other] = [
-      await office.open('strict.example', { on: { mail: refuses } }),
-      await office.open('other.example'),
+      await testbed.addReceiver('strict.example', { on: { mail: refuses } }),
+      await testbed.addReceiver('other.example'),
     ]
     const ids = await sendMany('strict.example', 20)
-    for (const id of ids) assert.strictEqual((await office.settle(id)).status, 'delivered')
+    for (const id of ids) assert.strictEqual((await testbed.settle(id)).status, 'delivered')
     assert.strictEqual(countFrom(strict, TWO), 20)
     const elsewhere = await sendMany('other.example', 20)
-    for (const id of elsewhere) assert.strictEqual((await office.settle(id)).status, 'delivered')
+    for (const id of elsewhere) assert.strictEqual((await testbed.settle(id)).status, 'delivered')
     assert.ok(countFrom(other, ONE) > 0)
   })
 
   it('of: source stops it everywhere; when all are stopped, mail waits and says why', async () => {
     const all = new Set([ONE])
-    const refuses = ({ peer }: Moment): string | undefined =>
+    const refuses = ({ peer }: ReceiverState): string | undefined =>
       all.has(peer) ? '421 4.7.1 listed by somebody' : undefined
-    const receiver = await office.open('severe.example', { on: { mail: refuses } })
+    const receiver = await testbed.addReceiver('severe.example', { on: { mail: refuses } })
     const ids = await sendMany('severe.example', 12)
-    for (const id of ids) assert.strictEqual((await office.settle(id)).status, 'delivered')
-    const other = await office.open('further.example')
+    for (const id of ids) assert.strictEqual((await testbed.settle(id)).status, 'delivered')
+    const other = await testbed.addReceiver('further.example')
     for (const id of await sendMany('further.example', 12))
-      assert.strictEqual((await office.settle(id)).status, 'delivered')
+      assert.strictEqual((await testbed.settle(id)).status, 'delivered')
     assert.strictEqual(countFrom(other, ONE), 0)
     all.add(TWO)
     const [last = ''] = await sendMany('severe.example', 1)
-    const { db, redis } = office.system
+    const { db, redis } = testbed.system
     const explained = async (): Promise<string> => {
       const told = await explainMessage(
         { db, redis, plans: {}, retryScale: 1, reconcileSeconds: 1 },
@@ -188,25 +188,25 @@ describe('the pace of a receiver, by source', function () {
     all.clear()
     await db.query('DELETE FROM receiver_suspensions')
     await redis.publish('mailstead:shaping', 'x')
-    assert.strictEqual((await office.settle(last)).status, 'delivered')
+    assert.strictEqual((await testbed.settle(last)).status, 'delivered')
     assert.strictEqual(receiver.messages.length, 13)
   })
 
   it("a receiver that lets one source's connections in no more: the other's mail goes on, and it is left alone", async () => {
-    const receiver = await office.open('refusing.example', {
+    const receiver = await testbed.addReceiver('refusing.example', {
       on: { greeting: ({ peer }) => (peer === ONE ? { end: 'reset' } : undefined) },
     })
     const ids = await sendMany('refusing.example', 60, 'high')
     const [own, others] = [await ownOf(ids, 'one'), await ownOf(ids, 'two')]
-    for (const id of others) assert.strictEqual((await office.settle(id)).status, 'delivered')
+    for (const id of others) assert.strictEqual((await testbed.settle(id)).status, 'delivered')
     assert.deepEqual([countFrom(receiver, ONE), countFrom(receiver, TWO)], [0, others.length])
     receiver.script = {}
-    for (const id of own) assert.strictEqual((await office.settle(id)).status, 'delivered')
+    for (const id of own) assert.strictEqual((await testbed.settle(id)).status, 'delivered')
     assert.strictEqual(countFrom(receiver, ONE), own.length)
   })
 
   it("a source that a receiver takes slowly from does not stand before the other's mail, however much there is", async () => {
-    const receiver = await office.open('slow.example', {
+    const receiver = await testbed.addReceiver('slow.example', {
       on: { dot: ({ peer }) => (peer === ONE ? { delayMs: 2000 } : undefined) },
     })
     const ids = await sendMany('slow.example', 300, 'normal')
@@ -223,31 +223,32 @@ describe('the pace of a receiver, by source', function () {
   })
 
   it('a source that is taken out while much of its mail waits: that goes by the other', async () => {
-    const receiver = await office.open('leaving.example', {
+    const receiver = await testbed.addReceiver('leaving.example', {
       on: { dot: ({ peer }) => (peer === ONE ? { delayMs: 1000 } : undefined) },
     })
     const ids = await sendMany('leaving.example', 60, 'normal')
     await until(() => countFrom(receiver, ONE) > 0)
-    const means = { db: office.system.db, clock: systemClock }
+    const means = { db: testbed.system.db, clock: systemClock }
     await pauseSource(means, 'one')
     await receiver.until(60)
-    for (const id of ids) assert.strictEqual((await office.settle(id)).status, 'delivered')
+    for (const id of ids) assert.strictEqual((await testbed.settle(id)).status, 'delivered')
     const own = await ownOf(ids, 'one')
     assert.ok(countFrom(receiver, ONE) < own.length, `${countFrom(receiver, ONE)} of ${own.length}`)
     await resumeSource(means.db, 'one')
   })
 
   it('a receiver that ends connections after a few messages puts nothing off', async () => {
-    const receiver = await office.open('few.example', {
+    const receiver = await testbed.addReceiver('few.example', {
       on: {
-        mail: ({ taken }) => (taken >= 3 ? { reply: '421 4.7.0 enough for one connection', end: 'close' } : undefined),
+        mail: ({ acceptedCount }) =>
+          acceptedCount >= 3 ? { reply: '421 4.7.0 enough for one connection', end: 'close' } : undefined,
       },
     })
     const ids = await sendMany('few.example', 60, 'high')
     for (const id of ids) {
       const {
         recipients: [recipient],
-      } = await office.settle(id)
+      } = await testbed.settle(id)
       assert.deepEqual([recipient?.state, recipient?.attempts.length], ['delivered', 1], JSON.stringify(recipient))
     }
     assert.strictEqual(receiver.messages.length, 60)

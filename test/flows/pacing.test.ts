@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { assert } from 'chai'
 import { sharesKey } from '#mta/shaping/quota-share.ts'
-import { openPostOffice, type PostOffice } from '#test/support/mail-world.ts'
+import { startTestbed, type Testbed } from '#test/support/testbed.ts'
 import type { Receiver } from '#test/support/receiver.ts'
 import { createSender } from '#test/support/sender.ts'
 import { startReceiver } from '#test/support/receiver.ts'
-import { tellLogsOfFailed } from '#test/support/system.ts'
+import { printLogsOnFailure } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 /** Two sites of one receiver that allows four connections, of which one is kept for instant mail. */
@@ -30,21 +30,21 @@ describe('the pace of a receiver', function () {
   this.timeout(120_000)
   const dir = mkdtempSync('/tmp/mailstead-pace-')
   const file = join(dir, 'shaping.yaml')
-  let office: PostOffice
+  let testbed: Testbed
 
   before(async () => {
     writeFileSync(file, FILE)
-    office = await openPostOffice({ SHAPING_FILE: file })
-    await office.system.roles.mta2.start()
+    testbed = await startTestbed({ SHAPING_FILE: file })
+    await testbed.system.roles.mta2.start()
   })
   after(async () => {
-    await office.stop()
+    await testbed.stop()
     rmSync(dir, { recursive: true, force: true })
   })
-  tellLogsOfFailed(() => office.system)
+  printLogsOnFailure(() => testbed.system)
 
   async function cli(...args: string[]): Promise<string> {
-    const { databaseUrl, redisUrl } = office.system.config
+    const { databaseUrl, redisUrl } = testbed.system.config
     const env = {
       PATH: process.env['PATH'],
       DATABASE_URL: databaseUrl ?? '',
@@ -58,7 +58,7 @@ describe('the pace of a receiver', function () {
     for (let from = 0; from < count; from += 20)
       await Promise.all(
         Array.from({ length: 20 }, (_, i) =>
-          office.send({ to: `m${from + i}@${domains[i % domains.length] ?? ''}`, tier: 'normal' }),
+          testbed.send({ to: `m${from + i}@${domains[i % domains.length] ?? ''}`, tier: 'normal' }),
         ),
       )
   }
@@ -76,12 +76,12 @@ describe('the pace of a receiver', function () {
     return () => most
   }
   const shares = async (pace: string): Promise<string[]> =>
-    Object.entries(await office.system.redis.hgetall(sharesKey(pace, 'default')))
+    Object.entries(await testbed.system.redis.hgetall(sharesKey(pace, 'default')))
       .filter(([name]) => name.startsWith('p:'))
       .map(([, value]) => value)
 
   it('two processes and two sites together never have more connections open than it allows', async () => {
-    const receivers = [await office.open('a.example'), await office.open('b.example')]
+    const receivers = [await testbed.addReceiver('a.example'), await testbed.addReceiver('b.example')]
     const most = watchOpen(receivers, 10)
     await sendMany(['a.example', 'b.example'], MAIL)
     await until(() => receivers.reduce((sum, { messages }) => sum + messages.length, 0) === MAIL, undefined, 60_000)
@@ -90,24 +90,24 @@ describe('the pace of a receiver', function () {
   })
 
   it('one is killed: the other has all of it a little later', async () => {
-    const receiver = await office.open('b.example')
-    office.dns.zone['a.example'] = office.dns.zone['b.example'] ?? {}
+    const receiver = await testbed.addReceiver('b.example')
+    testbed.dns.zone['a.example'] = testbed.dns.zone['b.example'] ?? {}
     receiver.script = { on: { dot: { delayMs: 50 } } }
     await sendMany(['b.example'], 60)
-    await office.system.roles.mta2.kill()
+    await testbed.system.roles.mta2.kill()
     await until(
       async () => (await shares('big')).length <= 1,
       () => 'what it had is still booked',
       20_000,
     )
-    await office.system.roles.mta2.start()
+    await testbed.system.roles.mta2.start()
   })
 
   it('a rule suspends it, says so everywhere, and nothing counts; resumed, its mail goes out', async () => {
-    const yahoo = await office.open('ts.example', {
+    const yahoo = await testbed.addReceiver('ts.example', {
       on: { mail: '421 4.7.0 [TSS04] Messages from 192.0.2.1 temporarily deferred' },
     })
-    const first = await office.send({ to: 'first@ts.example' })
+    const first = await testbed.send({ to: 'first@ts.example' })
     await until(() => yahoo.connections > 0)
     await until(async () => (await cli('queue', 'status')).includes('yahoo-ts04'))
     const [suspended] = (
@@ -115,32 +115,34 @@ describe('the pace of a receiver', function () {
     ).suspensions
     assert.deepEqual([suspended?.pace, suspended?.rule], ['yahoo', 'yahoo-ts04'])
     const connections = yahoo.connections
-    const second = await office.send({ to: 'second@ts.example' })
+    const second = await testbed.send({ to: 'second@ts.example' })
     const explained = async (): Promise<boolean> =>
       /"held_by": "suspension"[^]*yahoo-ts04/.test(await cli('explain', second))
     await until(explained, () => 'it is not explained', 30_000)
-    for (const role of [office.system.roles.mta, office.system.roles.mta2]) {
+    for (const role of [testbed.system.roles.mta, testbed.system.roles.mta2]) {
       await role.terminate()
       await role.start()
     }
-    await office.settle(await office.send({ to: 'meanwhile@a.example' }))
+    await testbed.settle(await testbed.send({ to: 'meanwhile@a.example' }))
     assert.strictEqual(yahoo.connections, connections, 'it is left alone, by processes started since, too')
     yahoo.script = {}
     await cli('shaping', 'resume', 'yahoo')
-    for (const id of [first, second]) assert.strictEqual((await office.settle(id)).status, 'delivered')
+    for (const id of [first, second]) assert.strictEqual((await testbed.settle(id)).status, 'delivered')
     assert.deepEqual(
-      (await office.tell(second)).recipients.map(({ attempts }) => attempts.length),
+      (await testbed.getMessage(second)).recipients.map(({ attempts }) => attempts.length),
       [1],
       'waiting was no try',
     )
   })
 
   it('complaints halve it, and what was learned outlives the processes and Redis', async () => {
-    const receiver = await office.open('slow.example', { on: { mail: '421 4.7.0 Too many connections from you' } })
-    await office.send({ to: 'x@slow.example' })
+    const receiver = await testbed.addReceiver('slow.example', {
+      on: { mail: '421 4.7.0 Too many connections from you' },
+    })
+    await testbed.send({ to: 'x@slow.example' })
     const learned = async (): Promise<number | undefined> =>
       (
-        await office.system.db.query<{ connections: number }>(
+        await testbed.system.db.query<{ connections: number }>(
           `SELECT connections FROM learned_limits WHERE pace = 'slow'`,
         )
       ).rows[0]?.connections
@@ -149,19 +151,19 @@ describe('the pace of a receiver', function () {
       () => 'nothing was learned',
       30_000,
     )
-    const { roles, redis } = office.system
+    const { roles, redis } = testbed.system
     for (const role of [roles.mta, roles.mta2]) await role.terminate()
     const before = await learned()
     await redis.flushall()
     receiver.script = {}
     await roles.mta.start()
-    const id = await office.send({ to: 'y@slow.example' })
-    await office.settle(id)
+    const id = await testbed.send({ to: 'y@slow.example' })
+    await testbed.settle(id)
     assert.strictEqual(Number(await redis.hget(sharesKey('slow', 'default'), 'learned')), before)
   })
 
   it('keeps to its rates', async () => {
-    const receiver = await office.open('rated.example')
+    const receiver = await testbed.addReceiver('rated.example')
     const began = performance.now()
     await sendMany(['rated.example'], 60)
     await until(() => receiver.messages.length === 60, undefined, 30_000)
@@ -170,15 +172,15 @@ describe('the pace of a receiver', function () {
   })
 
   it('a wrong change of the file changes nothing, a right one holds without a restart', async () => {
-    const log = (): string => readFileSync(office.system.roles.mta.logFile, 'utf8')
+    const log = (): string => readFileSync(testbed.system.roles.mta.logFile, 'utf8')
     writeFileSync(file, 'receivers: [')
     await until(
       () => log().includes('cannot be used'),
       () => 'nobody complained',
       10_000,
     )
-    const receiver = await office.open('late.example')
-    assert.strictEqual((await office.settle(await office.send({ to: 'x@late.example' }))).status, 'delivered')
+    const receiver = await testbed.addReceiver('late.example')
+    assert.strictEqual((await testbed.settle(await testbed.send({ to: 'x@late.example' }))).status, 'delivered')
     writeFileSync(
       file,
       FILE.replace('  slow:', '  late: {domains: [late.example], connections: 1, messages_per_connection: 9}\n  slow:'),
@@ -196,8 +198,8 @@ describe('the pace of a receiver', function () {
   })
 
   it("one workspace's many do not delay another's few", async () => {
-    const { system } = office
-    const receiver = await office.open('shared.example', { on: { dot: { delayMs: 20 } } })
+    const { system } = testbed
+    const receiver = await testbed.addReceiver('shared.example', { on: { dot: { delayMs: 20 } } })
     const other = await createSender(
       { db: system.db, encryption: system.encryption, keyPrefix: system.config.keyPrefix },
       { domain: 'few.example' },
@@ -219,26 +221,26 @@ describe('the pace of a receiver', function () {
   })
 
   it('a workspace is paused by hand: its mail is accepted, waits and says why; resumed, it goes out', async () => {
-    await office.open('paused.example')
-    const { workspaceId } = office.system
+    await testbed.addReceiver('paused.example')
+    const { workspaceId } = testbed.system
     await cli('workspace', 'pause', workspaceId, '--reason', 'they asked for it')
-    const id = await office.send({ to: 'x@paused.example' })
+    const id = await testbed.send({ to: 'x@paused.example' })
     await until(
       async () => /"held_by": "suspension"[^]*they asked for it/.test(await cli('explain', id)),
       () => 'it is not explained',
       20_000,
     )
     await cli('workspace', 'resume', workspaceId)
-    assert.strictEqual((await office.settle(id)).status, 'delivered')
+    assert.strictEqual((await testbed.settle(id)).status, 'delivered')
     await assert.isRejected(cli('workspace', 'resume', workspaceId), /is not paused/)
   })
 
   it('a dead site that returns gets its mail, and is not overrun', async () => {
-    office.openNowhere('dead.example')
+    testbed.addUnreachableMx('dead.example')
     await sendMany(['dead.example'], 20)
     await until(async () => (await cli('queue', 'status')).includes('deferred'))
-    const address = office.dns.zone['mx1.dead.example']?.A?.[0] ?? ''
-    const receiver = await startReceiver({}, { host: address, port: office.system.config.smtpOutPort })
+    const address = testbed.dns.zone['mx1.dead.example']?.A?.[0] ?? ''
+    const receiver = await startReceiver({}, { host: address, port: testbed.system.config.smtpOutPort })
     const most = watchOpen([receiver], 5)
     await until(() => receiver.messages.length >= 20, undefined, 60_000)
     assert.ok(most() <= 10)

@@ -1,7 +1,7 @@
 /** The whole path from accept to the inbox, through the real outbound role: each simulator brings about what its sentence says. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
-import { sandboxPorts } from '#bin/supervisor/sandbox-ports.ts'
+import { chooseSandboxPorts } from '#bin/supervisor/sandbox-ports.ts'
 import { loadConfig } from '#config/load.ts'
 import { startOutbound, type Outbound } from '#mta/outbound/outbound.ts'
 import { startSandbox, type Sandbox } from '#mta/sandbox/sandbox.ts'
@@ -56,7 +56,7 @@ describe('sandbox, end to end', () => {
   let domainId: string
 
   before(async () => {
-    const ports = await sandboxPorts(loadConfig({ SANDBOX_DNS_PORT: '0', SANDBOX_SMTP_PORT: '0' }))
+    const ports = await chooseSandboxPorts(loadConfig({ SANDBOX_DNS_PORT: '0', SANDBOX_SMTP_PORT: '0' }))
     // short waits for what the receiver said; a deferral that nothing ends stays one while the test looks
     ctx = await createContext({ ...(ports as Record<string, string>), RETRY_SCALE: '0.002' })
     sandbox = await startSandbox(ctx)

@@ -8,7 +8,7 @@ import { readMessage, type RecipientView } from '#src/messages/read.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import type { ReceiverScript } from '#test/support/receiver-script.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
-import { addressees, submissionOf } from '#test/support/submission.ts'
+import { testRecipients, submissionOf } from '#test/support/submission.ts'
 import { until } from '#test/support/until.ts'
 
 const RECIPIENTS = 30
@@ -27,7 +27,7 @@ const ROWS: readonly Row[] = [
   { stage: 'no answer to MAIL comes', script: { on: { mail: { end: 'silence' } } }, becomes: 'queued', taken: 0 },
   {
     stage: 'no answer to the final dot comes',
-    script: { on: { dot: { take: true, end: 'silence' } } },
+    script: { on: { dot: { accepts: true, end: 'silence' } } },
     becomes: 'unknown',
     taken: 10,
   },
@@ -54,7 +54,7 @@ describe('stop, with receivers that keep it waiting', () => {
     it(`${stage}: ${end}`, async () => {
       mx.script = script
       const workspaceId = await ctx.newWorkspace()
-      const submission = submissionOf(workspaceId, { recipients: addressees(RECIPIENTS), tier: 'instant' })
+      const submission = submissionOf(workspaceId, { recipients: testRecipients(RECIPIENTS), tier: 'instant' })
       await createAcceptor(ctx).accept(submission)
       await until(() => (taken === 0 ? mx.open > 0 : mx.messages.length >= taken))
       await outbound.stop(GRACE_MS)
@@ -75,7 +75,7 @@ describe('stop, with receivers that keep it waiting', () => {
   it('what waits for its turn under a rate is given back at once, however long the grace', async function () {
     this.timeout(15_000)
     const workspaceId = await ctx.newWorkspace()
-    const submission = submissionOf(workspaceId, { recipients: addressees(RECIPIENTS), tier: 'instant' })
+    const submission = submissionOf(workspaceId, { recipients: testRecipients(RECIPIENTS), tier: 'instant' })
     const dir = mkdtempSync('/tmp/mailstead-stop-')
     const file = join(dir, 'shaping.yaml')
     writeFileSync(

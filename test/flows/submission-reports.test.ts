@@ -3,15 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
 import { simpleParser } from 'mailparser'
 import { parseReport, type ParsedReport } from '#mta/classify/report.ts'
-import { OPERATOR, textOf } from '#test/support/api.ts'
-import { openPostOffice, type PostOffice } from '#test/support/mail-world.ts'
+import { OPERATOR_TOKEN, textOf } from '#test/support/api.ts'
+import { startTestbed, type Testbed } from '#test/support/testbed.ts'
 import type { Receiver } from '#test/support/receiver.ts'
 import type { ReceivedMessage } from '#test/support/receiver-connection.ts'
 import { logInSmtp } from '#test/support/smtp-client.ts'
-import { tellLogsOfFailed } from '#test/support/system.ts'
+import { printLogsOnFailure } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
-interface Order {
+interface SubmissionOptions {
   readonly from?: string
   readonly mail?: string
   readonly rcpt?: string
@@ -21,23 +21,23 @@ interface Order {
 
 describe('delivery reports of submission', function () {
   this.timeout(60_000)
-  let office: PostOffice
+  let testbed: Testbed
   let home: Receiver
   let mails = 0
   before(async () => {
-    office = await openPostOffice()
-    await office.system.roles.submission.start()
-    home = await office.open('sender.example')
-    await office.open('full.example', { on: { rcpt: '550 5.1.1 No such user "here"' } })
-    await office.open('fine.example')
+    testbed = await startTestbed()
+    await testbed.system.roles.submission.start()
+    home = await testbed.addReceiver('sender.example')
+    await testbed.addReceiver('full.example', { on: { rcpt: '550 5.1.1 No such user "here"' } })
+    await testbed.addReceiver('fine.example')
   })
-  after(() => office.stop())
-  tellLogsOfFailed(() => office.system)
+  after(() => testbed.stop())
+  printLogsOnFailure(() => testbed.system)
 
   /** Hands a mail in and waits until it is settled; answers its subject. */
-  const hand = async (order: Order): Promise<string> => {
+  const hand = async (order: SubmissionOptions): Promise<string> => {
     const { id, subject } = await submit(order)
-    await office.settle(id)
+    await testbed.settle(id)
     return subject
   }
   const submit = async ({
@@ -46,16 +46,16 @@ describe('delivery reports of submission', function () {
     rcpt = '',
     to = 'nobody@full.example',
     extra = '',
-  }: Order): Promise<{ id: string; subject: string }> => {
+  }: SubmissionOptions): Promise<{ id: string; subject: string }> => {
     const subject = `mail ${++mails}`
-    const talk = await logInSmtp(office.system.config.submissionPort, office.system.regular)
+    const connection = await logInSmtp(testbed.system.config.submissionPort, testbed.system.regular)
     for (const command of [`MAIL FROM:<${from}>${mail}`, `RCPT TO:<${to}>${rcpt}`, 'DATA'])
-      assert.match(await talk.say(command), /^[23]/)
-    talk.send(
+      assert.match(await connection.command(command), /^[23]/)
+    connection.send(
       `From: shop@sender.example\r\nSubject: ${subject}\r\nX-Priority-Tier: instant\r\n${extra}\r\nThe body\r\n.\r\n`,
     )
-    const id = /em_[0-9a-f]{32}/.exec(await talk.hear())?.[0] ?? assert.fail()
-    talk.hangUp()
+    const id = /em_[0-9a-f]{32}/.exec(await connection.readReply())?.[0] ?? assert.fail()
+    connection.disconnect()
     return { id, subject }
   }
   const about = (subject: string): ReceivedMessage[] =>
@@ -100,14 +100,14 @@ describe('delivery reports of submission', function () {
     assert.match(message.bytes.toString(), /\r\nAction: relayed\r\nStatus: 2\.\d\.\d\r\n/)
   })
   it('of a template, too', async () => {
-    const { body } = await office.system.call('POST', '/templates/save', {
+    const { body } = await testbed.system.call('POST', '/templates/save', {
       body: { name: 't', subject: 'Hi', body: 'Hi' },
     })
     const { report } = await reportOf(await hand({ extra: `X-Template-Id: ${textOf(body['data']?.['id'])}\r\n` }))
     assert.strictEqual(report.kind, 'bounce')
   })
 
-  const SILENT: Readonly<Record<string, Order>> = {
+  const SILENT: Readonly<Record<string, SubmissionOptions>> = {
     'NOTIFY=NEVER': { rcpt: ' NOTIFY=NEVER' },
     'NOTIFY=SUCCESS, of a failure': { rcpt: ' NOTIFY=SUCCESS' },
     'the null sender': { from: '' },
@@ -124,9 +124,9 @@ describe('delivery reports of submission', function () {
     )
   })
   it('what the operator gives up is reported: never tried, and after a try; NOTIFY=NEVER is not, nor what he drops without a bounce', async () => {
-    await office.open('busy.example', { on: { rcpt: '451 4.3.2 Come again' } })
+    await testbed.addReceiver('busy.example', { on: { rcpt: '451 4.3.2 Come again' } })
     const act = async (verb: string, body: object): Promise<void> => {
-      const answer = await office.system.call('POST', `/admin/queue/${verb}`, { key: OPERATOR, body })
+      const answer = await testbed.system.call('POST', `/admin/queue/${verb}`, { key: OPERATOR_TOKEN, body })
       assert.deepEqual(
         [answer.status, answer.body['data']?.['moved'] as unknown],
         [200, 1],
@@ -134,8 +134,12 @@ describe('delivery reports of submission', function () {
       )
     }
     assert.strictEqual(
-      (await office.system.call('POST', '/admin/suspensions', { key: OPERATOR, body: { domain: 'stopped.example' } }))
-        .status,
+      (
+        await testbed.system.call('POST', '/admin/suspensions', {
+          key: OPERATOR_TOKEN,
+          body: { domain: 'stopped.example' },
+        })
+      ).status,
       200,
     )
     const untried = await submit({ to: 'ann@stopped.example', mail: ' ENVID=u1' })
@@ -144,13 +148,13 @@ describe('delivery reports of submission', function () {
       await submit({ to: 'ann@stopped.example' }),
     ]
     const tried = await submit({ to: 'ann@busy.example' })
-    await until(async () => (await office.tell(tried.id)).recipients[0]?.state === 'deferred')
+    await until(async () => (await testbed.getMessage(tried.id)).recipients[0]?.state === 'deferred')
     await act('bounce', { message: never.id, reason: 'a wrong list' })
     await act('drop', { message: dropped.id })
     await act('bounce', { message: untried.id, reason: 'a wrong list' })
     // between two tries of its own it is waiting; while it is being tried it is left alone
-    await office.system.call('POST', '/admin/suspensions', { key: OPERATOR, body: { domain: 'busy.example' } })
-    await until(async () => (await office.tell(tried.id)).recipients[0]?.state !== 'sending')
+    await testbed.system.call('POST', '/admin/suspensions', { key: OPERATOR_TOKEN, body: { domain: 'busy.example' } })
+    await until(async () => (await testbed.getMessage(tried.id)).recipients[0]?.state !== 'sending')
     await act('bounce', { message: tried.id, reason: 'a wrong list' })
     const first = await reportOf(untried.subject)
     assert.match(
@@ -174,12 +178,12 @@ describe('delivery reports of submission', function () {
     const subject = await hand({})
     const count = async (): Promise<number> =>
       (
-        await office.system.db.query(`SELECT FROM messages WHERE submitted ? 'isReport' AND subject LIKE $1`, [
+        await testbed.system.db.query(`SELECT FROM messages WHERE submitted ? 'isReport' AND subject LIKE $1`, [
           `%${subject}`,
         ])
       ).rows.length
     await until(async () => (await count()) === 1)
-    await until(async () => (await office.system.db.query('SELECT FROM recipients WHERE is_open')).rows.length === 0)
+    await until(async () => (await testbed.system.db.query('SELECT FROM recipients WHERE is_open')).rows.length === 0)
     await sleep(2500) // a round of the worker
     assert.strictEqual(await count(), 1)
     home.script = {}

@@ -6,11 +6,11 @@ import fc from 'fast-check'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { createTransport } from 'nodemailer'
 import { sql } from '#src/stores/sql.ts'
-import { openPostOffice, type PostOffice } from '#test/support/mail-world.ts'
+import { startTestbed, type Testbed } from '#test/support/testbed.ts'
 import type { ReceivedMessage } from '#test/support/receiver-connection.ts'
-import { handIn, logInSmtp } from '#test/support/smtp-client.ts'
-import { talkSmtp } from '#test/support/smtp-conversation.ts'
-import { tellLogsOfFailed } from '#test/support/system.ts'
+import { sendMessage, logInSmtp } from '#test/support/smtp-client.ts'
+import { connectSmtp } from '#test/support/smtp-connection.ts'
+import { printLogsOnFailure } from '#test/support/system.ts'
 
 const idOf = (reply: string): string =>
   /^250 2\.0\.0 queued as (em_[0-9a-f]{32})$/.exec(reply)?.[1] ?? assert.fail(reply)
@@ -18,7 +18,7 @@ const headOf = (bytes: Buffer): string => bytes.toString('latin1', 0, bytes.inde
 const bodyOf = (bytes: Buffer): Buffer => bytes.subarray(bytes.indexOf('\r\n\r\n') + 4)
 
 /** As lines end on the wire: in CRLF, the last one too. */
-function onTheWire(body: Buffer): Buffer {
+function dotStuffed(body: Buffer): Buffer {
   return Buffer.concat([body, Buffer.from('\r\n')])
 }
 
@@ -54,34 +54,34 @@ const ODD: Readonly<Record<string, readonly [head: string, body: string | Buffer
 
 describe('submission by SMTP', function () {
   this.timeout(60_000)
-  let office: PostOffice
+  let testbed: Testbed
   let port: number
   before(async () => {
-    office = await openPostOffice({ RELAY_NETWORKS: '127.0.0.9=sender.example,127.0.0.10/32=nobody' })
-    await office.system.roles.submission.start()
-    port = office.system.config.submissionPort
+    testbed = await startTestbed({ RELAY_NETWORKS: '127.0.0.9=sender.example,127.0.0.10/32=nobody' })
+    await testbed.system.roles.submission.start()
+    port = testbed.system.config.submissionPort
   })
-  after(() => office.stop())
-  tellLogsOfFailed(() => office.system)
+  after(() => testbed.stop())
+  printLogsOnFailure(() => testbed.system)
 
   const hand = async (to: string, content: string | Buffer): Promise<string> => {
-    const talk = await logInSmtp(port, office.system.regular)
-    const reply = await handIn(talk, { from: 'app@intern.example', to, content })
-    talk.hangUp()
+    const connection = await logInSmtp(port, testbed.system.regular)
+    const reply = await sendMessage(connection, { from: 'app@intern.example', to, content })
+    connection.disconnect()
     return idOf(reply)
   }
   const verdicts = async ({ bytes }: ReceivedMessage): Promise<string[]> => {
-    const resolver = (name: string): Promise<string[][]> => Promise.resolve([[office.system.dkimRecords[name] ?? '']])
+    const resolver = (name: string): Promise<string[][]> => Promise.resolve([[testbed.system.dkimRecords[name] ?? '']])
     return (await dkimVerify(bytes, { strict: true, resolver })).results.map(({ status }) => status.result)
   }
 
   it('arrives with what was listed added, and both signatures verify', async () => {
-    const mx = await office.open('arrives.example')
+    const mx = await testbed.addReceiver('arrives.example')
     const id = await hand(
       'ann@arrives.example',
       'From: "The Shop" <shop@sender.example>\r\nTo: ann@arrives.example\r\nBcc: x@y.example,\r\n z@y.example\r\nSubject: =?utf-8?B?R3LDvMOfZQ==?=\r\nX-Tag: hello\r\n\r\nHello\r\n',
     )
-    const told = await office.settle(id)
+    const told = await testbed.settle(id)
     assert.strictEqual(told.status, 'delivered')
     const [received] = mx.messages
     assert.ok(received !== undefined)
@@ -92,7 +92,7 @@ describe('submission by SMTP', function () {
     )
     assert.deepEqual(await verdicts(received), ['pass', 'pass'])
     assert.match(received.from, /^b-[a-z2-7]{45}@/)
-    const { body } = await office.system.call('GET', `/public/emails/get-email?id=${id}`)
+    const { body } = await testbed.system.call('GET', `/public/emails/get-email?id=${id}`)
     assert.strictEqual(body['data']?.['subject'], 'Grüße')
     assert.deepEqual(
       told.events.map(({ type }) => type),
@@ -103,21 +103,21 @@ describe('submission by SMTP', function () {
   for (const [what, [head, body]] of Object.entries(ODD))
     it(`survives: ${what}`, async () => {
       const domain = `odd${Object.keys(ODD).indexOf(what)}.example`
-      const mx = await office.open(domain)
+      const mx = await testbed.addReceiver(domain)
       const content = Buffer.concat([
         Buffer.from(`From: shop@sender.example\r\nSubject: x\r\n${head.replace(/(\r\n)+$/, '\r\n')}\r\n`),
         Buffer.from(body),
       ])
-      await office.settle(await hand(`a@${domain}`, content))
+      await testbed.settle(await hand(`a@${domain}`, content))
       const [received] = mx.messages
       assert.ok(received !== undefined)
-      assert.deepEqual(bodyOf(received.bytes), onTheWire(Buffer.from(body)))
+      assert.deepEqual(bodyOf(received.bytes), dotStuffed(Buffer.from(body)))
       assert.ok(headOf(received.bytes).includes(head.replace(/(\r\n)+$/, '')))
       assert.deepEqual(await verdicts(received), ['pass', 'pass'])
     })
 
   it('whatever octets there are in lines, they arrive', async () => {
-    const mx = await office.open('any.example')
+    const mx = await testbed.addReceiver('any.example')
     const octet = fc.integer({ min: 1, max: 255 }).filter((code) => code !== 10 && code !== 13)
     const line = fc
       .array(fc.oneof(octet, fc.constantFrom(0x2e, 0x20, 0x09, 0x2d)), { maxLength: 40 })
@@ -125,35 +125,35 @@ describe('submission by SMTP', function () {
     const body = fc
       .array(line, { maxLength: 12 })
       .map((lines) => Buffer.concat(lines.flatMap((one) => [one, Buffer.from('\r\n')])))
-    const talk = await logInSmtp(port, office.system.regular)
+    const connection = await logInSmtp(port, testbed.system.regular)
     let n = 0
     await fc.assert(
       fc.asyncProperty(body, async (given) => {
         const to = `m${++n}@any.example`
-        const reply = await handIn(talk, {
+        const reply = await sendMessage(connection, {
           from: 'a@b.example',
           to,
           content: Buffer.concat([Buffer.from('From: shop@sender.example\r\nX-Priority-Tier: instant\r\n\r\n'), given]),
         })
-        await office.settle(idOf(reply))
+        await testbed.settle(idOf(reply))
         const received = mx.messages.find((one) => one.to.includes(to))
-        assert.deepEqual(bodyOf(received?.bytes ?? Buffer.alloc(0)), onTheWire(given))
+        assert.deepEqual(bodyOf(received?.bytes ?? Buffer.alloc(0)), dotStuffed(given))
       }),
       { numRuns: 60 },
     )
-    talk.hangUp()
+    connection.disconnect()
   })
 
   it('several recipients and a Bcc: each gets it, on a return-path of their own', async () => {
-    const mx = await office.open('several.example')
-    const talk = await logInSmtp(port, office.system.regular)
-    const reply = await handIn(talk, {
+    const mx = await testbed.addReceiver('several.example')
+    const connection = await logInSmtp(port, testbed.system.regular)
+    const reply = await sendMessage(connection, {
       from: 'a@b.example',
       to: ['a@several.example', 'b@several.example', 'blind@several.example'],
       content:
         'From: shop@sender.example\r\nTo: a@several.example\r\nCc: b@several.example\r\nBcc: blind@several.example\r\n\r\nx',
     })
-    await office.settle(idOf(reply))
+    await testbed.settle(idOf(reply))
     assert.deepEqual(mx.messages.flatMap(({ to }) => to).toSorted(), [
       'a@several.example',
       'b@several.example',
@@ -161,82 +161,82 @@ describe('submission by SMTP', function () {
     ])
     assert.strictEqual(new Set(mx.messages.map(({ from }) => from)).size, 3)
     assert.ok(mx.messages.every(({ bytes }) => !bytes.includes('blind')))
-    talk.hangUp()
+    connection.disconnect()
   })
 
   it('suppressed recipients are not sent to', async () => {
-    const mx = await office.open('listed.example')
-    await office.system.db.query(
+    const mx = await testbed.addReceiver('listed.example')
+    await testbed.system.db.query(
       sql`
         INSERT INTO suppressions (workspace_id, address, cause, kind)
         VALUES ($1, 'no@listed.example', 'asked', 'manual')
       `,
-      [office.system.workspaceId],
+      [testbed.system.workspaceId],
     )
-    const told = await office.settle(await hand('No@listed.example', 'From: shop@sender.example\r\n\r\nx'))
+    const told = await testbed.settle(await hand('No@listed.example', 'From: shop@sender.example\r\n\r\nx'))
     assert.strictEqual(told.recipients[0]?.state, 'suppressed')
     assert.strictEqual(mx.messages.length, 0)
   })
 
   it('a relay network hands in without logging in, for every verified domain of its workspace and no other', async () => {
-    const mx = await office.open('relayed.example')
+    const mx = await testbed.addReceiver('relayed.example')
     const say = async (from: string, address: string): Promise<string> => {
-      const talk = await talkSmtp(port, '127.0.0.1', address)
-      await talk.say('EHLO relay.test')
-      const reply = await handIn(talk, {
+      const connection = await connectSmtp(port, '127.0.0.1', address)
+      await connection.command('EHLO relay.test')
+      const reply = await sendMessage(connection, {
         from: 'root@relay.test',
         to: 'a@relayed.example',
         content: `From: ${from}\r\n\r\nx`,
       })
-      talk.hangUp()
+      connection.disconnect()
       return reply
     }
-    await office.settle(idOf(await say('cron@sender.example', '127.0.0.9')))
+    await testbed.settle(idOf(await say('cron@sender.example', '127.0.0.9')))
     assert.strictEqual(mx.messages.length, 1)
     assert.match(headOf(mx.messages[0]?.bytes ?? Buffer.alloc(0)), /with ESMTP id /)
     assert.match(
       await say('cron@other.example', '127.0.0.9'),
-      /^550 5\.7\.1 other\.example is no domain of this workspace/,
+      /^550 5\.7\.1 other\.example is not a domain of this workspace/,
     )
     assert.match(await say('cron@sender.example', '127.0.0.8'), /^530 5\.7\.0 /)
     assert.match(await say('cron@sender.example', '127.0.0.10'), /^530 5\.7\.0 /)
   })
 
   it('an 8-bit header goes to every receiver, as it always has, unless the client says SMTPUTF8', async () => {
-    const mx = await office.open('old.example', { offers: { smtputf8: false } })
+    const mx = await testbed.addReceiver('old.example', { offers: { smtputf8: false } })
     const letter = {
       from: 'a@b.example',
       to: 'a@old.example',
       content: 'From: shop@sender.example\r\nSubject: Grüße\r\nX-Priority-Tier: instant\r\n\r\nx',
     }
-    const talk = await logInSmtp(port, office.system.regular)
-    assert.strictEqual((await office.settle(idOf(await handIn(talk, letter)))).status, 'delivered')
+    const connection = await logInSmtp(port, testbed.system.regular)
+    assert.strictEqual((await testbed.settle(idOf(await sendMessage(connection, letter)))).status, 'delivered')
     assert.match(
       headOf(mx.messages[0]?.bytes ?? Buffer.alloc(0)),
       new RegExp(Buffer.from('Subject: Grüße').toString('latin1')),
     )
-    const told = await office.settle(idOf(await handIn(talk, { ...letter, parameters: ' SMTPUTF8' })))
+    const told = await testbed.settle(idOf(await sendMessage(connection, { ...letter, parameters: ' SMTPUTF8' })))
     assert.match(told.recipients[0]?.reason ?? '', /SMTPUTF8/)
-    talk.hangUp()
+    connection.disconnect()
   })
 
   it('an address beyond ASCII needs a receiver with SMTPUTF8', async () => {
-    const mx = await office.open('xn--bcher-kva.example')
-    const talk = await logInSmtp(port, office.system.regular)
-    const reply = await handIn(talk, {
+    const mx = await testbed.addReceiver('xn--bcher-kva.example')
+    const connection = await logInSmtp(port, testbed.system.regular)
+    const reply = await sendMessage(connection, {
       from: 'a@b.example',
       to: 'ü@bücher.example',
       parameters: ' SMTPUTF8',
       content: 'From: shop@sender.example\r\nTo: ü@bücher.example\r\nSubject: Grüße\r\n\r\nx',
     })
-    talk.hangUp()
-    const told = await office.settle(idOf(reply))
+    connection.disconnect()
+    const told = await testbed.settle(idOf(reply))
     if (told.status === 'delivered') assert.deepEqual(mx.messages[0]?.to, ['ü@xn--bcher-kva.example'])
     else assert.match(told.recipients[0]?.reason ?? '', /SMTPUTF8/)
   })
 
   it('a client that people use: nodemailer, STARTTLS, several mails on one connection', async () => {
-    const mx = await office.open('nodemailer.example')
+    const mx = await testbed.addReceiver('nodemailer.example')
     const transport = createTransport({
       host: '127.0.0.1',
       port,
@@ -244,7 +244,7 @@ describe('submission by SMTP', function () {
       pool: true,
       maxConnections: 1,
       tls: { rejectUnauthorized: false },
-      auth: { user: office.system.regular, pass: office.system.regular },
+      auth: { user: testbed.system.regular, pass: testbed.system.regular },
     })
     for (let i = 0; i < 3; i++) {
       const { response } = await transport.sendMail({
@@ -255,7 +255,7 @@ describe('submission by SMTP', function () {
         headers: { 'X-Priority-Tier': 'instant' },
         dsn: { id: 'x', return: 'headers', notify: 'never', recipient: 'shop@sender.example' },
       })
-      await office.settle(idOf(response))
+      await testbed.settle(idOf(response))
     }
     assert.strictEqual(mx.messages.length, 3)
     transport.close()
@@ -263,7 +263,7 @@ describe('submission by SMTP', function () {
 
   const test = spawnSync('python3', ['-V']).error === undefined ? it : it.skip
   test('a client that people use: smtplib of Python', async () => {
-    const mx = await office.open('python.example')
+    const mx = await testbed.addReceiver('python.example')
     const script = `
 import smtplib, ssl, sys
 from email.message import EmailMessage
@@ -278,7 +278,7 @@ with smtplib.SMTP('127.0.0.1', int(sys.argv[1])) as smtp:
     mail.set_content('.\\nHallo \\u00e4\\n')
     print(smtp.send_message(mail))
 `
-    await promisify(execFile)('python3', ['-c', script, String(port), office.system.regular])
+    await promisify(execFile)('python3', ['-c', script, String(port), testbed.system.regular])
     await mx.until(1)
     assert.match(bodyOf(mx.messages[0]?.bytes ?? Buffer.alloc(0)).toString(), /^\.\r\nHallo ä/)
   })

@@ -5,17 +5,17 @@ import { run } from '#bin/commands/tls-reports.ts'
 import { type Inbound, startInbound } from '#mta/inbound/inbound.ts'
 import { createRegistry, type MetricRegistry } from '#src/metrics/registry.ts'
 import { sql } from '#src/stores/sql.ts'
-import { housekeepingLoop } from '#worker/housekeeping.ts'
-import { listOf, OPERATOR, startApi, textOf, type Json, type TestApi } from '#test/support/api.ts'
+import { createHousekeepingRound } from '#worker/housekeeping.ts'
+import { listOf, OPERATOR_TOKEN, startApi, textOf, type Json, type TestApi } from '#test/support/api.ts'
 import { runCommand } from '#test/support/command.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
-import { submit } from '#test/support/smtp-conversation.ts'
+import { submitMessage } from '#test/support/smtp-connection.ts'
 import {
-  packed,
-  SIGNERS_KEY,
-  signLetter,
-  tlsLetterOf,
+  gzipJson,
+  SIGNER_DKIM_RECORD,
+  signMessage,
+  tlsReportMessageOf,
   tlsReportOf,
   type ReportedDay,
 } from '#test/support/tls-report-mail.ts'
@@ -33,8 +33,8 @@ describe('reports on TLS that come', function () {
   let registry: MetricRegistry
   before(async () => {
     dns = await startDns({
-      's1._domainkey.receiver.example': { TXT: [SIGNERS_KEY] },
-      's1._domainkey.evil.example': { TXT: [SIGNERS_KEY] },
+      's1._domainkey.receiver.example': { TXT: [SIGNER_DKIM_RECORD] },
+      's1._domainkey.evil.example': { TXT: [SIGNER_DKIM_RECORD] },
     })
     ctx = await createContext({ HOSTNAME: 'mta.sender.example', INBOUND_PORT: '0', DNS_SERVERS: dns.server })
     registry = createRegistry()
@@ -48,13 +48,13 @@ describe('reports on TLS that come', function () {
   })
 
   const mail = async (raw: Buffer, to = `tls-reports@${OURS}`): Promise<string> =>
-    (await submit(inbound.port, { from: 'x@receiver.example', to, content: raw })).at(-1) ?? ''
+    (await submitMessage(inbound.port, { from: 'x@receiver.example', to, content: raw })).at(-1) ?? ''
   const mailReport = async (about: ReportedDay, signer?: string): Promise<string> => {
-    const letter = tlsLetterOf({
-      content: packed(tlsReportOf(about)),
+    const letter = tlsReportMessageOf({
+      content: gzipJson(tlsReportOf(about)),
       ...(signer !== undefined && { from: `x@${signer}` }),
     })
-    return mail(signer === undefined ? letter : await signLetter(letter, signer))
+    return mail(signer === undefined ? letter : await signMessage(letter, signer))
   }
   async function post(body: Buffer | string, type = 'application/tlsrpt+gzip', from = '192.0.2.1'): Promise<number> {
     const headers = { 'content-type': type, 'x-forwarded-for': from }
@@ -69,7 +69,7 @@ describe('reports on TLS that come', function () {
       () => 'they are not read',
       15_000,
     )
-    const { body } = await api.call('GET', '/admin/tls-reports', { key: OPERATOR })
+    const { body } = await api.call('GET', '/admin/tls-reports', { key: OPERATOR_TOKEN })
     return listOf((body['data'] as Json)['reports'])
   }
   const told = async (): Promise<string[]> =>
@@ -84,7 +84,7 @@ describe('reports on TLS that come', function () {
     assert.match(await mailReport({ id: 'a', domain: OURS }, 'receiver.example'), /^250 /)
     assert.deepEqual(await told(), ['a mail receiver.example 3'])
     await Promise.all([1, 2].map(() => mailReport({ id: 'a', domain: OURS }, 'receiver.example')))
-    assert.strictEqual(await post(packed(tlsReportOf({ id: 'b', domain: OURS, failures: 0 }))), 200)
+    assert.strictEqual(await post(gzipJson(tlsReportOf({ id: 'b', domain: OURS, failures: 0 }))), 200)
     assert.strictEqual(
       await post(JSON.stringify(tlsReportOf({ id: 'c', domain: OURS.toUpperCase() })), 'application/tlsrpt+json'),
       200,
@@ -117,7 +117,7 @@ describe('reports on TLS that come', function () {
     await mailReport({ id: 'a', domain: OURS }, 'receiver.example')
     assert.deepEqual(await told(), ['a mail receiver.example 3'])
     await mailReport({ id: 'a', domain: OURS, failures: 9 })
-    assert.strictEqual(await post(packed(tlsReportOf({ id: 'a', domain: OURS, failures: 9 }))), 200)
+    assert.strictEqual(await post(gzipJson(tlsReportOf({ id: 'a', domain: OURS, failures: 9 }))), 200)
     assert.deepEqual(await told(), ['a mail receiver.example 3'])
     await mailReport({ id: 'a', domain: OURS, failures: 9 }, 'evil.example')
     assert.deepEqual((await told()).toSorted(), ['a mail evil.example 9', 'a mail receiver.example 3'])
@@ -126,7 +126,7 @@ describe('reports on TLS that come', function () {
   it("of domains that are not ours, or of none, are dropped; of a customer's bounce subdomain kept", async () => {
     await mailReport({ id: 'foreign', domain: 'other.example' }, 'receiver.example')
     await mail(Buffer.from('From: a@b.example\r\n\r\nHello\r\n'))
-    await mail(tlsLetterOf({ content: gzipSync(Buffer.alloc(32 * 1024 * 1024)) }))
+    await mail(tlsReportMessageOf({ content: gzipSync(Buffer.alloc(32 * 1024 * 1024)) }))
     await mailReport({ id: 'customer', domain: `bounce.${api.domain}` }, 'receiver.example')
     assert.deepEqual(await told(), ['customer mail receiver.example 3'])
     const figures = JSON.stringify(registry.snapshot())
@@ -136,7 +136,7 @@ describe('reports on TLS that come', function () {
 
   it('are taken at that address only, and only small ones', async () => {
     assert.match(await mail(Buffer.from('x'), 'tls-reports@other.example'), /^550 5\.7\.1 /)
-    assert.match(await mail(tlsLetterOf({ content: Buffer.alloc(150_000) })), /^552 5\.3\.4 /)
+    assert.match(await mail(tlsReportMessageOf({ content: Buffer.alloc(150_000) })), /^552 5\.3\.4 /)
     const POSTS: readonly (readonly [body: Buffer | string, type: string, status: number])[] = [
       [Buffer.alloc(70_000, '{'), 'application/tlsrpt+json', 413],
       ['nothing', 'application/tlsrpt+json', 400],
@@ -150,7 +150,7 @@ describe('reports on TLS that come', function () {
   })
 
   it('of one network may be so many an hour, and so many may wait', async () => {
-    const small = packed({})
+    const small = gzipJson({})
     const statuses = await Promise.all(
       Array.from({ length: 70 }, () => post(small, 'application/tlsrpt+gzip', '198.51.100.7')),
     )
@@ -167,7 +167,7 @@ describe('reports on TLS that come', function () {
   })
 
   it("whose key DNS does not tell are read again, and are nobody's in the end", async () => {
-    dns.zone['s1._domainkey.slow.example'] = { trouble: 'servfail' }
+    dns.zone['s1._domainkey.slow.example'] = { fault: 'servfail' }
     await mailReport({ id: 'slow', domain: OURS }, 'slow.example')
     const again = async (tries: number): Promise<void> => {
       const isTried = async (): Promise<boolean> =>
@@ -197,7 +197,7 @@ describe('reports on TLS that come', function () {
     await ctx.db.query(
       `UPDATE received_tls_reports SET id = '01890000-0000-7000-8000-000000000001' WHERE report_id = 'a'`,
     )
-    await housekeepingLoop(ctx).round()
+    await createHousekeepingRound(ctx)()
     assert.deepEqual(await told(), ['b mail null 0'])
   })
 })

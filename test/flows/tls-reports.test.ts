@@ -108,7 +108,12 @@ describe('TLS reports', () => {
       result: 'certificate-expired',
       about: { sendingIp: '192.0.2.9', helo: 'mx.in.example', reason: 'CERT_HAS_EXPIRED' },
     })
-    results.record({ policy: policyOf('silent.example'), host: 'mx.silent.example', address: ADDRESS, result: 'success' })
+    results.record({
+      policy: policyOf('silent.example'),
+      host: 'mx.silent.example',
+      address: ADDRESS,
+      result: 'success',
+    })
     results.record({ policy: policyOf(''), host: 'mx.in.example', address: ADDRESS, result: 'success' })
     results.record({
       policy: policyOf('post.example'),

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
 import { simpleParser } from 'mailparser'
 import { listOf, textOf, type Json } from '#test/support/api.ts'
-import { addAudience, addMembers, campaignsOf } from '#test/support/campaign.ts'
-import { openPostOffice, type PostOffice } from '#test/support/mail-world.ts'
-import { tellLogsOfFailed } from '#test/support/system.ts'
+import { addAudience, addMembers, createCampaignClient } from '#test/support/campaign.ts'
+import { startTestbed, type Testbed } from '#test/support/testbed.ts'
+import { printLogsOnFailure } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 const BROWSER = {
@@ -19,19 +19,19 @@ const HTML =
 
 describe('tracked mail', function () {
   this.timeout(90_000)
-  let office: PostOffice
+  let testbed: Testbed
   before(async () => {
-    office = await openPostOffice()
+    testbed = await startTestbed()
   })
-  after(() => office.stop())
-  tellLogsOfFailed(() => office.system)
+  after(() => testbed.stop())
+  printLogsOnFailure(() => testbed.system)
 
   interface Mail {
     readonly raw: string
     readonly html: string
     readonly text: string
   }
-  async function arrived(mx: Awaited<ReturnType<PostOffice['open']>>, to: string): Promise<Mail> {
+  async function arrived(mx: Awaited<ReturnType<Testbed['addReceiver']>>, to: string): Promise<Mail> {
     const find = (): Buffer | undefined => mx.messages.find((message) => message.to.includes(to))?.bytes
     await until(
       () => Promise.resolve(find() !== undefined),
@@ -47,8 +47,8 @@ describe('tracked mail', function () {
     click: /<a href="([^"]+\/c\/[^"]+)"/.exec(html)?.[1] ?? '',
   })
   async function events(type: string): Promise<Json[]> {
-    const { body } = await office.system.call('GET', `/public/events?types=${type}&limit=1000`, {
-      key: office.system.admin,
+    const { body } = await testbed.system.call('GET', `/public/events?types=${type}&limit=1000`, {
+      key: testbed.system.admin,
     })
     return listOf(body['data']?.['events'])
   }
@@ -56,8 +56,8 @@ describe('tracked mail', function () {
     (await events(type)).filter((event) => textOf(event['recipient']) === recipient)
 
   it('leads a reader where the link led, and is told although the api is killed right behind its answers', async () => {
-    const mx = await office.open('read.example')
-    const { body } = await office.system.call('POST', '/send-email/instant', {
+    const mx = await testbed.addReceiver('read.example')
+    const { body } = await testbed.system.call('POST', '/send-email/instant', {
       body: {
         from: 'shop@sender.example',
         to: 'ann@read.example',
@@ -76,8 +76,8 @@ describe('tracked mail', function () {
     const { pixel, click } = linksOf(mail)
     assert.strictEqual((await visit(pixel)).headers.get('content-type'), 'image/gif')
     assert.strictEqual((await visit(click)).headers.get('location'), 'https://shop.example/?a=1&b=2')
-    await office.system.roles.api.kill()
-    await office.system.heal()
+    await testbed.system.roles.api.kill()
+    await testbed.system.startMissing()
     await until(
       async () => (await eventsOf('email.clicked', 'ann@read.example')).length > 0,
       () => 'the click was not told',
@@ -97,10 +97,10 @@ describe('tracked mail', function () {
   })
 
   it('of a campaign: both headers are signed, opens and clicks are in its numbers, one click leaves it for good', async () => {
-    const mx = await office.open('list.example')
-    const campaigns = campaignsOf(office.system)
-    const audience = await addAudience(office.system)
-    await addMembers(office.system, audience, { count: 2, domain: 'list.example' })
+    const mx = await testbed.addReceiver('list.example')
+    const campaigns = createCampaignClient(testbed.system)
+    const audience = await addAudience(testbed.system)
+    await addMembers(testbed.system, audience, { count: 2, domain: 'list.example' })
     const send = async (): Promise<string> => {
       const id = await campaigns.create({
         audience_ids: [audience],

@@ -6,8 +6,8 @@ import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createLinks } from '#src/tracking/links.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { handOver, type HandedOver } from '#test/support/delivered-messages.ts'
-import { submit } from '#test/support/smtp-conversation.ts'
+import { deliverMessages, type DeliveredMessage } from '#test/support/delivered-messages.ts'
+import { submitMessage } from '#test/support/smtp-connection.ts'
 
 describe('unsubscribing by mail', function () {
   this.timeout(30_000)
@@ -40,7 +40,7 @@ describe('unsubscribing by mail', function () {
     return id
   }
 
-  interface Sent extends HandedOver {
+  interface Sent extends DeliveredMessage {
     readonly contactId: string
     readonly address: string
     readonly mailto: URL
@@ -56,7 +56,7 @@ describe('unsubscribing by mail', function () {
       )
       if (saved.kind === 'saved') contactId = saved.contacts[0]?.contactId ?? ''
     }
-    const [one] = await handOver(ctx, workspaceId, [email])
+    const [one] = await deliverMessages(ctx, workspaceId, [email])
     assert.ok(one !== undefined)
     const [field] = createLinks(ctx).listUnsubscribe({
       base: 'https://x.example',
@@ -71,7 +71,7 @@ describe('unsubscribing by mail', function () {
   }
   const write = async ({ mailto }: Sent, header: string, from = 'somebody@receiver.example'): Promise<string> =>
     (
-      await submit(inbound.port, {
+      await submitMessage(inbound.port, {
         from,
         to: mailto.pathname,
         content: `From: somebody@receiver.example\r\n${header}\r\n\r\n`,

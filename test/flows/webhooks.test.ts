@@ -4,13 +4,18 @@
  */
 import { assert } from 'chai'
 import { Webhook } from 'standardwebhooks'
-import { checkBooks } from '#test/support/consistency-checks.ts'
-import { openPostOffice, type PostOffice } from '#test/support/mail-world.ts'
-import { tellLogsOfFailed } from '#test/support/system.ts'
+import { checkConsistency } from '#test/support/consistency-checks.ts'
+import { startTestbed, type Testbed } from '#test/support/testbed.ts'
+import { printLogsOnFailure } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
-import { answer, startReceiver, type Received, type Receiver } from '#test/support/webhook-receiver.ts'
+import {
+  respondWith,
+  startWebhookReceiver,
+  type ReceivedRequest,
+  type WebhookReceiver,
+} from '#test/support/webhook-receiver.ts'
 
-interface Heard {
+interface ReceivedEvent {
   readonly id: string
   readonly type: string
   readonly sequence: number
@@ -20,37 +25,37 @@ interface Heard {
 
 describe('webhooks of a message', function () {
   this.timeout(60_000)
-  let office: PostOffice
-  let endpoint: Receiver
+  let testbed: Testbed
+  let endpoint: WebhookReceiver
   let secret: string
 
   before(async () => {
-    office = await openPostOffice({ RETRY_SCALE: '0.002' })
-    endpoint = await startReceiver()
+    testbed = await startTestbed({ RETRY_SCALE: '0.002' })
+    endpoint = await startWebhookReceiver()
     const order = { url: `${endpoint.url}/hook`, events: ['*'] }
-    const { status, body } = await office.system.call('POST', '/public/webhooks', {
-      key: office.system.admin,
+    const { status, body } = await testbed.system.call('POST', '/public/webhooks', {
+      key: testbed.system.admin,
       body: order,
     })
     assert.strictEqual(status, 201)
     secret = body['data']?.['secret'] as unknown as string
   })
   after(async () => {
-    await office.stop()
+    await testbed.stop()
     await endpoint.close()
   })
-  tellLogsOfFailed(() => office.system)
+  printLogsOnFailure(() => testbed.system)
 
   /** Checks the signature as a customer would. */
-  function open(request: Received): Heard {
+  function open(request: ReceivedRequest): ReceivedEvent {
     const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]))
-    return new Webhook(secret).verify(request.body, headers) as Heard
+    return new Webhook(secret).verify(request.body, headers) as ReceivedEvent
   }
 
   /** What was heard of a message, each event once, by number. */
-  async function heardOf(emailId: string, count: number): Promise<Heard[]> {
-    const mine = (): Heard[] => endpoint.requests.map(open).filter((one) => one.email_id === emailId)
-    const events = (): Map<string, Heard> => new Map(mine().map((one) => [one.id, one]))
+  async function heardOf(emailId: string, count: number): Promise<ReceivedEvent[]> {
+    const mine = (): ReceivedEvent[] => endpoint.requests.map(open).filter((one) => one.email_id === emailId)
+    const events = (): Map<string, ReceivedEvent> => new Map(mine().map((one) => [one.id, one]))
     await until(
       () => events().size >= count,
       () => `${events().size} of ${count} events were heard`,
@@ -59,13 +64,18 @@ describe('webhooks of a message', function () {
   }
 
   it('every event arrives signed, and the timeline of get-email is the same', async () => {
-    await office.open('told.example', {
+    await testbed.addReceiver('told.example', {
       on: { rcpt: ({ address }) => (address.startsWith('no') ? '550 5.1.1 Nobody' : undefined) },
     })
-    const id = await office.send({ to: ['yes@told.example', 'no@told.example'], metadata: { order: 7 } })
-    const told = await office.settle(id)
+    const id = await testbed.send({ to: ['yes@told.example', 'no@told.example'], metadata: { order: 7 } })
+    const told = await testbed.settle(id)
     const heard = await heardOf(id, told.events.length)
-    const lineOf = (event: Omit<Heard, 'email_id'>): unknown => [event.id, event.sequence, event.type, event.recipient]
+    const lineOf = (event: Omit<ReceivedEvent, 'email_id'>): unknown => [
+      event.id,
+      event.sequence,
+      event.type,
+      event.recipient,
+    ]
     assert.deepEqual(heard.map(lineOf), told.events.map(lineOf))
     assert.deepEqual(
       heard.map(({ sequence }) => sequence),
@@ -81,29 +91,29 @@ describe('webhooks of a message', function () {
   })
 
   it('an endpoint that fails hears of it again, with the same id; later events do not wait for it', async () => {
-    await office.open('again.example')
+    await testbed.addReceiver('again.example')
     const failed = new Set<string>()
-    endpoint.behave((request, response) => {
+    endpoint.setBehaviour((request, response) => {
       const id = String(request.headers['webhook-id'])
       const isFirst = !failed.has(id)
       failed.add(id)
-      answer(isFirst ? 500 : 200)(request, response)
+      respondWith(isFirst ? 500 : 200)(request, response)
     })
-    const id = await office.send({ to: 'ann@again.example' })
-    const told = await office.settle(id)
+    const id = await testbed.send({ to: 'ann@again.example' })
+    const told = await testbed.settle(id)
     const triesOf = (eventId: string): number =>
       endpoint.requests.filter(({ headers }) => headers['webhook-id'] === eventId).length
     await until(() => told.events.every((event) => triesOf(event.id) === 2))
-    endpoint.behave(answer(200))
+    endpoint.setBehaviour(respondWith(200))
     assert.strictEqual((await heardOf(id, 3)).length, 3)
   })
 
   it('the worker is killed: nothing that happened meanwhile goes unheard', async () => {
-    await office.open('deaf.example')
-    await office.system.roles.worker.kill()
-    const ids = await Promise.all(Array.from({ length: 10 }, (_, i) => office.send({ to: `d${i}@deaf.example` })))
-    for (const id of ids) await office.settle(id)
-    await office.system.roles.worker.start()
+    await testbed.addReceiver('deaf.example')
+    await testbed.system.roles.worker.kill()
+    const ids = await Promise.all(Array.from({ length: 10 }, (_, i) => testbed.send({ to: `d${i}@deaf.example` })))
+    for (const id of ids) await testbed.settle(id)
+    await testbed.system.roles.worker.start()
     const whole = ['email.queued', 'email.sent', 'email.delivered']
     for (const id of ids)
       assert.deepEqual(
@@ -112,5 +122,5 @@ describe('webhooks of a message', function () {
       )
   })
 
-  it('the books add up', () => checkBooks(office.system))
+  it('the books add up', () => checkConsistency(testbed.system))
 })

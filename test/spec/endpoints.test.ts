@@ -138,12 +138,14 @@ const ROWS: readonly Row[] = [
 ]
 
 /** A path that begins with `//` stands at the root, others below /api/v1. */
-const whole = (path: string): string => (path.startsWith('//') ? path.slice(1) : `/api/v1${path}`)
-const unnamed = (path: string): string => path.replace(/:\w+/g, ':')
+const fullPath = (path: string): string => (path.startsWith('//') ? path.slice(1) : `/api/v1${path}`)
+const withoutParameterNames = (path: string): string => path.replace(/:\w+/g, ':')
 
 function find(method: string, path: string): AnyRoute | undefined {
   return ROUTES.find(
-    (spec) => spec.method === method && pathsOf(spec).some((one) => unnamed(one) === unnamed(whole(path))),
+    (spec) =>
+      spec.method === method &&
+      pathsOf(spec).some((one) => withoutParameterNames(one) === withoutParameterNames(fullPath(path))),
   )
 }
 

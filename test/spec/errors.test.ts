@@ -1,14 +1,19 @@
 /** "Errors": each code is really given, for its condition, with its status, in the one shape that every error has. */
 import { assert } from 'chai'
 import { newId } from '#src/platform/id.ts'
-import { listOf, startApi, type Tenant, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { listOf, startApi, type Tenant, type TestResponse, type TestApi } from '#test/support/api.ts'
 
-interface World {
+interface ErrorContext {
   readonly api: TestApi
   readonly free: Tenant
 }
 
-type Row = readonly [status: number, code: string, condition: string, ask: (world: World) => Promise<TestAnswer>]
+type Row = readonly [
+  status: number,
+  code: string,
+  condition: string,
+  ask: (context: ErrorContext) => Promise<TestResponse>,
+]
 
 const message = (domain: string): object => ({ from: `me@${domain}`, to: ['a@b.example'], subject: 's', body: 'x' })
 const UNKNOWN = '00000000-0000-7000-8000-000000000000'
@@ -138,17 +143,17 @@ const ROWS: readonly Row[] = [
 ]
 
 describe('specification: errors', () => {
-  const world = {} as { -readonly [K in keyof World]: World[K] }
+  const context = {} as { -readonly [K in keyof ErrorContext]: ErrorContext[K] }
   before(async () => {
     const plans = new URL('../support/small-plans.json', import.meta.url).pathname
-    world.api = await startApi({ PLANS_FILE: plans, MAX_MESSAGE_BYTES: '65536' })
-    world.free = await world.api.addTenant({ plan: 'free' })
+    context.api = await startApi({ PLANS_FILE: plans, MAX_MESSAGE_BYTES: '65536' })
+    context.free = await context.api.addTenant({ plan: 'free' })
   })
-  after(() => world.api.stop())
+  after(() => context.api.stop())
 
   for (const [status, code, condition, ask] of ROWS) {
     it(`${status} ${code}: ${condition}`, async () => {
-      const answer = await ask(world)
+      const answer = await ask(context)
       const { success, error, message: text, details, ...more } = answer.body
       assert.deepEqual([answer.status, success, error, typeof text, more], [status, false, code, 'string', {}])
       if (code === 'VALIDATION_ERROR')

@@ -44,7 +44,7 @@ const MORE: Readonly<Record<string, readonly string[]>> = {
   'email.opened': ['machine'],
 }
 
-interface Described {
+interface DocumentedEvent {
   readonly webhooks: Readonly<
     Record<string, { readonly post: { readonly parameters: readonly { readonly name: string }[] } }>
   >
@@ -54,7 +54,7 @@ interface Described {
 }
 
 describe('specification: events', () => {
-  const { webhooks, components } = describeApi(ROUTES, 'http://localhost') as unknown as Described
+  const { webhooks, components } = describeApi(ROUTES, 'http://localhost') as unknown as DocumentedEvent
   let api: TestApi
   before(async () => {
     api = await startApi()

@@ -3,7 +3,7 @@ import { assert } from 'chai'
 import { createKey, MAX_ADMIN_KEYS } from '#src/auth/keys.ts'
 import { deactivateKey } from '#src/auth/key-list.ts'
 import { ALL_SCOPES, type KeyScope } from '#src/auth/scopes.ts'
-import { startApi, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { startApi, type TestResponse, type TestApi } from '#test/support/api.ts'
 import { until } from '#test/support/until.ts'
 
 const ID = '00000000-0000-7000-8000-000000000000'
@@ -50,9 +50,9 @@ describe('specification: authentication', () => {
   })
   after(() => api.stop())
 
-  const call = (method: string, path: string, key: string | null): Promise<TestAnswer> =>
+  const call = (method: string, path: string, key: string | null): Promise<TestResponse> =>
     api.call(method, path, { key, ...(method === 'GET' ? {} : { body: {} }) })
-  const errorOf = ({ status, body }: TestAnswer): readonly unknown[] => [status, body?.['error']]
+  const errorOf = ({ status, body }: TestResponse): readonly unknown[] => [status, body?.['error']]
 
   it('the form of a Regular key', () => assert.match(api.regular, /^[a-z]+_[a-f0-9]+\.live_[a-f0-9]{64}$/))
   it('the form of an Admin key', () => assert.match(api.admin, /^[a-z]+_[a-f0-9]+\.adm_[a-f0-9]{64}$/))

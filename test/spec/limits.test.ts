@@ -1,19 +1,19 @@
 /** "Limits": each row at its bound and one beyond it. Scheduling, keys, tiers and lists have files of their own. */
 import { assert } from 'chai'
-import { startApi, textOf, type Json, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { startApi, textOf, type Json, type TestResponse, type TestApi } from '#test/support/api.ts'
 
 interface Limit {
   readonly row: string
   readonly most: number
   readonly error: readonly [status: number, code: string]
-  readonly ask: (api: TestApi, size: number) => Promise<TestAnswer>
+  readonly ask: (api: TestApi, size: number) => Promise<TestResponse>
 }
 
 const INVALID = [400, 'VALIDATION_ERROR'] as const
 const addresses = (count: number, from = 0): string[] =>
   Array.from({ length: count }, (_, i) => `r${from + i}@b.example`)
 const messageOf = (api: TestApi): object => ({ from: `me@${api.domain}`, to: ['a@b.example'], subject: 's', body: 'x' })
-const send = (api: TestApi, fields: object, headers: Record<string, string> = {}): Promise<TestAnswer> =>
+const send = (api: TestApi, fields: object, headers: Record<string, string> = {}): Promise<TestResponse> =>
   api.call('POST', '/send-email/instant', { body: { ...messageOf(api), ...fields }, headers })
 
 const LIMITS: readonly Limit[] = [
@@ -85,7 +85,7 @@ describe('specification: limits', () => {
   }
 
   it('domain region: fixed at creation', async () => {
-    const add = (region: string): Promise<TestAnswer> =>
+    const add = (region: string): Promise<TestResponse> =>
       api.call('POST', '/public/domains/add-domain', { key: api.admin, body: { domain: 'limits.example', region } })
     const first = await add('af-south-1')
     assert.deepEqual([first.status, first.body['data']?.['region']], [201, 'af-south-1'])

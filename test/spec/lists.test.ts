@@ -1,6 +1,6 @@
 /** Lists and naming variants: every query parameter with its default and its bounds, both shapes of a page, both spellings. */
 import { assert } from 'chai'
-import { listOf, startApi, textOf, type Json, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { listOf, startApi, textOf, type Json, type TestResponse, type TestApi } from '#test/support/api.ts'
 
 interface ListRow {
   readonly list: string
@@ -60,7 +60,7 @@ describe('specification: lists and naming variants', () => {
 
   const post = async (path: string, body: object): Promise<Json> =>
     (await api.call('POST', path, { key: api.admin, body })).body
-  const get = (list: string, ...query: readonly string[]): Promise<TestAnswer> =>
+  const get = (list: string, ...query: readonly string[]): Promise<TestResponse> =>
     api.call(
       'GET',
       `${list}?${query

@@ -25,7 +25,7 @@ const TYPES = {
 /** A type; with `?` after it, null where the value is not known yet. `=` begins the value itself. */
 type Row = readonly [field: string, type: `${keyof typeof TYPES}${'' | '?'}` | `=${string}` | RegExp]
 
-function check(found: Json, [field, type]: Row): void {
+function checkField(found: Json, [field, type]: Row): void {
   const value: unknown = field.split('.').reduce<Json | undefined>((at, key) => at?.[key], found)
   const told = `${field}: ${JSON.stringify(value)}`
   assert.ok(value !== undefined, told)
@@ -276,7 +276,7 @@ describe('specification: resources and their fields', () => {
         it(`${row[0]}: ${String(row[1])}`, () => {
           const value = found[seen]
           assert.ok(value !== undefined)
-          check(value, row)
+          checkField(value, row)
         })
     })
 

@@ -1,6 +1,6 @@
 /** "Scheduled sending": both shapes of the body, the forms of a time, how far ahead, what cancels, and who may. */
 import { assert } from 'chai'
-import { listOf, startApi, textOf, type Tenant, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { listOf, startApi, textOf, type Tenant, type TestResponse, type TestApi } from '#test/support/api.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
@@ -60,7 +60,7 @@ describe('specification: scheduled sending', () => {
     subject: 's',
     body: 'x',
   })
-  const schedule = (body: object, key = api.regular): Promise<TestAnswer> =>
+  const schedule = (body: object, key = api.regular): Promise<TestResponse> =>
     api.call('POST', '/send-email/schedule', { key, body })
 
   for (const [row, times, utc] of FORMS) {
@@ -109,7 +109,7 @@ describe('specification: scheduled sending', () => {
         ids.push(textOf(body['id']))
       }
     })
-    const call = (method: string, path: string): Promise<TestAnswer> =>
+    const call = (method: string, path: string): Promise<TestResponse> =>
       api.call(method, `/send-email/${path}`, { key: tenant.regular })
 
     it('GET /send-email/scheduled lists both shapes of a page', async () => {

@@ -2,7 +2,7 @@
 import { assert } from 'chai'
 import { TIERS, type Tier } from '#src/queue/tiers.ts'
 import { sql } from '#src/stores/sql.ts'
-import { listOf, startApi, textOf, type Json, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { listOf, startApi, textOf, type Json, type TestResponse, type TestApi } from '#test/support/api.ts'
 
 interface Stored {
   readonly from: string
@@ -106,7 +106,7 @@ describe('specification: sending', () => {
 
   const fill = <T>(value: T): T =>
     JSON.parse(JSON.stringify(value).replaceAll('@@', `@${api.domain}`).replaceAll('"#"', `"${template}"`)) as T
-  const send = (fields: object, path = 'instant'): Promise<TestAnswer> =>
+  const send = (fields: object, path = 'instant'): Promise<TestResponse> =>
     api.call('POST', `/send-email/${path}`, {
       body: fill({ from: 'me@@', to: ['a@b.example'], subject: 's', body: 'x', ...fields }),
     })

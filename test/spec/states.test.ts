@@ -2,7 +2,7 @@
 import { assert } from 'chai'
 import { CAMPAIGN_STATES } from '#src/campaigns/state.ts'
 import { sql } from '#src/stores/sql.ts'
-import { listOf, startApi, textOf, type Json, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { listOf, startApi, textOf, type Json, type TestResponse, type TestApi } from '#test/support/api.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
 
 const CAMPAIGN_STATUS = ['DRAFT', 'SCHEDULED', 'SENDING', 'PAUSED', 'SENT', 'COMPLETED', 'FAILED', 'CANCELLED']
@@ -19,9 +19,9 @@ describe('specification: states and transitions', () => {
     await dns.stop()
   })
 
-  const call = (method: string, path: string, body?: object): Promise<TestAnswer> =>
+  const call = (method: string, path: string, body?: object): Promise<TestResponse> =>
     api.call(method, path, { key: api.admin, ...(body === undefined ? {} : { body }) })
-  const dataOf = ({ body }: TestAnswer): Json => body['data'] ?? assert.fail(JSON.stringify(body))
+  const dataOf = ({ body }: TestResponse): Json => body['data'] ?? assert.fail(JSON.stringify(body))
 
   describe('campaign status', () => {
     it('has the eight values', () => assert.deepEqual(Object.keys(CAMPAIGN_STATES), CAMPAIGN_STATUS))
@@ -71,9 +71,9 @@ describe('specification: states and transitions', () => {
       audience = textOf(data['id'])
       token = textOf(data['subscribeUrl']).split('/').at(-1) ?? ''
     })
-    const subscribe = (email: string): Promise<TestAnswer> =>
+    const subscribe = (email: string): Promise<TestResponse> =>
       api.call('POST', `//s/${token}`, { key: null, body: { email } })
-    const add = (email: string): Promise<TestAnswer> =>
+    const add = (email: string): Promise<TestResponse> =>
       call('POST', '/public/contacts/add-contact', { email, audience_id: audience })
     const statusOf = async (email: string): Promise<unknown> =>
       dataOf(await call('GET', `/public/contacts/get-contact?email=${email}&audienceId=${audience}`))['status']

@@ -13,13 +13,13 @@ import { newId } from '#src/platform/id.ts'
 import { openLog } from '#src/platform/log.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createWorkspace } from '#src/workspaces/workspaces.ts'
-import { assertDescribed } from './conformance.ts'
+import { assertDocumented } from './conformance.ts'
 import { createDatabase, startRedis, type TestServer } from './stores.ts'
 
 /** The operator's token of every system under test. */
-export const OPERATOR = 'the-operators-token-of-tests-0123456789'
+export const OPERATOR_TOKEN = 'the-operators-token-of-tests-0123456789'
 
-export interface TestAnswer {
+export interface TestResponse {
   readonly status: number
   readonly headers: Headers
   /** Parsed JSON; the text itself where it is none; null where it is empty. */
@@ -66,7 +66,7 @@ export interface TestApi extends Tenant {
   readonly db: Db
   readonly redis: TestServer
   /** Sends one request to a path below /api/v1, or below the root where it starts with `//`. */
-  call(method: string, path: string, call?: TestCall): Promise<TestAnswer>
+  call(method: string, path: string, call?: TestCall): Promise<TestResponse>
   /** Another workspace with its own domain and keys. */
   addTenant(order?: { readonly plan?: string; readonly domain?: string; readonly status?: string }): Promise<Tenant>
   stop(): Promise<void>
@@ -84,7 +84,7 @@ export async function startApi(env: Readonly<Record<string, string>> = {}, datab
     HTTP_PORT: '0',
     HTTP_HOST: '127.0.0.1',
     MASTER_KEY: '5a'.repeat(32),
-    ADMIN_TOKEN: OPERATOR,
+    ADMIN_TOKEN: OPERATOR_TOKEN,
     LOG_LEVEL: 'silent',
     ...env,
   })
@@ -104,7 +104,7 @@ export async function startApi(env: Readonly<Record<string, string>> = {}, datab
         key: tenant.regular,
         ...call,
       }),
-    addTenant: (order = {}) => createTenant(db, config, order),
+    addTenant: (options = {}) => createTenant(db, config, options),
     stop: async () => {
       await api.stop()
       await db.close()
@@ -116,11 +116,11 @@ export async function startApi(env: Readonly<Record<string, string>> = {}, datab
 async function createTenant(
   db: Db,
   config: Config,
-  order: { readonly plan?: string; readonly domain?: string; readonly status?: string },
+  options: { readonly plan?: string; readonly domain?: string; readonly status?: string },
 ): Promise<Tenant> {
-  const { id: workspaceId } = await createWorkspace(db, { name: 'test', plan: order.plan ?? 'launch' })
+  const { id: workspaceId } = await createWorkspace(db, { name: 'test', plan: options.plan ?? 'launch' })
   const domainId = newId()
-  const domain = order.domain ?? `${domainId.slice(-12)}.example`
+  const domain = options.domain ?? `${domainId.slice(-12)}.example`
   await db.query(
     sql`
       INSERT INTO domains (id, workspace_id, domain, verification_status, verified_at)
@@ -133,12 +133,12 @@ async function createTenant(
   const admin = await createKey(db, { kind: 'admin', prefix, workspaceId, name: 'admin', scopes: ALL_SCOPES })
   if (regular.kind !== 'created' || admin.kind !== 'created') throw new Error(`no key: ${regular.kind}, ${admin.kind}`)
   // after the key: none is made for a domain that is not verified, but a domain may lose that later
-  if (order.status !== undefined)
-    await db.query('UPDATE domains SET verification_status = $2 WHERE id = $1', [domainId, order.status])
+  if (options.status !== undefined)
+    await db.query('UPDATE domains SET verification_status = $2 WHERE id = $1', [domainId, options.status])
   return { workspaceId, domainId, domain, regular: regular.secretKey, admin: admin.secretKey }
 }
 
-export async function request(method: string, url: string, { key, body, headers }: TestCall): Promise<TestAnswer> {
+export async function request(method: string, url: string, { key, body, headers }: TestCall): Promise<TestResponse> {
   const response = await fetch(url, {
     method,
     headers: {
@@ -152,7 +152,7 @@ export async function request(method: string, url: string, { key, body, headers 
   const answer = { status: response.status, headers: response.headers, body: parse(text) as Json }
   const type = response.headers.get('content-type')
   // what a redirect led to is another endpoint's
-  assertDescribed({ method, path: new URL(response.url).pathname, status: answer.status, type, body: answer.body })
+  assertDocumented({ method, path: new URL(response.url).pathname, status: answer.status, type, body: answer.body })
   return answer
 }
 

@@ -5,7 +5,7 @@
 import { assert } from 'chai'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
-import { textOf, type Json, type TestAnswer } from './api.ts'
+import { textOf, type Json, type TestResponse } from './api.ts'
 import type { System } from './system.ts'
 import { until } from './until.ts'
 
@@ -48,10 +48,10 @@ export async function addMembers(
   )
 }
 
-export function campaignsOf(client: Client) {
-  const call = (method: string, path: string, body?: object): Promise<TestAnswer> =>
+export function createCampaignClient(client: Client) {
+  const call = (method: string, path: string, body?: object): Promise<TestResponse> =>
     client.call(method, `/public/campaigns${path}`, { key: client.admin, ...(body === undefined ? {} : { body }) })
-  const dataOf = ({ status, body }: TestAnswer): Json => {
+  const dataOf = ({ status, body }: TestResponse): Json => {
     assert.ok(status < 300, `${status} ${JSON.stringify(body)}`)
     return body['data'] ?? {}
   }
@@ -75,17 +75,17 @@ export function campaignsOf(client: Client) {
       dataOf(await call('POST', `/${id}/${move}`, body)),
     metrics: async (id: string): Promise<Readonly<Record<string, number>>> =>
       (await show(id))['metrics'] as unknown as Record<string, number>,
-    settle: async (id: string, status = 'COMPLETED', patienceMs = 30_000): Promise<Json> => {
-      let told = await show(id)
+    settle: async (id: string, status = 'COMPLETED', timeoutMs = 30_000): Promise<Json> => {
+      let campaign = await show(id)
       await until(
         async () => {
-          told = await show(id)
-          return textOf(told['status']) === status
+          campaign = await show(id)
+          return textOf(campaign['status']) === status
         },
-        () => `it is ${JSON.stringify(told)}`,
-        patienceMs,
+        () => `it is ${JSON.stringify(campaign)}`,
+        timeoutMs,
       )
-      return told
+      return campaign
     },
   }
 }

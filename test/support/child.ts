@@ -7,12 +7,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
-import { leash } from '#bin/supervisor/child-reaper.ts'
+import { attachReaper } from '#bin/supervisor/child-reaper.ts'
 import { lastLines } from '#bin/supervisor/log-file.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../bin/mailstead.ts')
 
-export interface Plan {
+export interface RoleProcessOptions {
   /** Arguments of bin/mailstead.ts. */
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
@@ -22,12 +22,12 @@ export interface Plan {
   readonly logName: string
 }
 
-export class Child {
+export class RoleProcess {
   readonly logFile: string
-  readonly #plan: Plan
+  readonly #plan: RoleProcessOptions
   #process: ChildProcess | null = null
 
-  constructor(plan: Plan) {
+  constructor(plan: RoleProcessOptions) {
     this.#plan = plan
     this.logFile = join(plan.home, plan.logName)
   }
@@ -48,7 +48,7 @@ export class Child {
     closeSync(log)
     await once(child, 'spawn')
     this.#process = child
-    const tie = leash(child.pid ?? 0, 'TERM', this.#plan.home)
+    const tie = attachReaper(child.pid ?? 0, 'TERM', this.#plan.home)
     const gone = once(child, 'exit').then(() => {
       tie.release()
       if (this.#process === child) this.#process = null

@@ -1,5 +1,5 @@
 /** All that an async iterable gives, as a list. */
-export async function gather<T>(source: AsyncIterable<T>): Promise<T[]> {
+export async function collect<T>(source: AsyncIterable<T>): Promise<T[]> {
   const items: T[] = []
   for await (const item of source) items.push(item)
   return items

@@ -1,15 +1,19 @@
 /** A command of the program, run in this process: how it ended and what it printed. */
-import type { Io } from '#bin/cli/actions.ts'
+import type { CommandIo } from '#bin/cli/actions.ts'
 
-export type Run = (args: string[], io: Io) => Promise<number>
+export type CommandMain = (args: string[], io: CommandIo) => Promise<number>
 
-export interface Ended {
+export interface CommandResult {
   readonly code: number
   readonly out: string
   readonly err: string
 }
 
-export async function runCommand(run: Run, args: string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
+export async function runCommand(
+  run: CommandMain,
+  args: string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<CommandResult> {
   let [out, err] = ['', '']
   const code = await run(args, {
     env,

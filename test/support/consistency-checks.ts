@@ -65,7 +65,7 @@ const RULES: readonly (readonly [rule: string, broken: string])[] = [
 ]
 
 /** Rejects with every rule that is broken and its first witnesses. */
-export async function checkBooks({ db }: Pick<System, 'db'>): Promise<void> {
+export async function checkConsistency({ db }: Pick<System, 'db'>): Promise<void> {
   const broken: string[] = []
   for (const [rule, query] of RULES) {
     const { rows } = await db.query(`${query} LIMIT 3`)

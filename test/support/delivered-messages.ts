@@ -10,9 +10,9 @@ import { applyTransitions } from '#src/messages/transition.ts'
 import type { Outcome } from '#src/messages/outcome.ts'
 import { transitionFor } from '#src/messages/transition-for-outcome.ts'
 import { sql } from '#src/stores/sql.ts'
-import { type addressees, submissionOf } from './submission.ts'
+import { type testRecipients, submissionOf } from './submission.ts'
 
-export interface HandedOver {
+export interface DeliveredMessage {
   readonly messageId: string
   readonly n: number
   readonly address: string
@@ -25,12 +25,12 @@ const REPLY = { code: 250, enhanced: '2.0.0', text: 'Ok', lines: [] }
 const DELIVERED: Outcome = { kind: 'delivered', reply: REPLY }
 
 /** One message for each address, or with several recipients where it is a list. `outcome` null leaves them in `sending`. */
-export async function handOver(
+export async function deliverMessages(
   ctx: Context,
   workspaceId: string,
   to: readonly string[],
   outcome: Outcome | null = DELIVERED,
-): Promise<HandedOver[]> {
+): Promise<DeliveredMessage[]> {
   await ctx.db.query(sql`
     INSERT INTO leases (id, machine, pid, expires_at) OVERRIDING SYSTEM VALUE
     VALUES (${LEASE}, 'here', 1, now() + interval '1 day')
@@ -39,9 +39,9 @@ export async function handOver(
   const acceptor = createAcceptor(ctx)
   const submissions = to.map((address) => submissionOf(workspaceId, { recipients: recipientsOf(address) }))
   await Promise.all(submissions.map((submission) => acceptor.accept(submission)))
-  const wanted = submissions.map(({ id }) => ({ messageId: id, n: 0 }))
+  const keys = submissions.map(({ id }) => ({ messageId: id, n: 0 }))
   const now = new Date(ctx.clock.now())
-  const claimed = await claimRecipients(ctx.db, LEASE, wanted, now)
+  const claimed = await claimRecipients(ctx.db, LEASE, keys, now)
   if (outcome !== null) {
     const nowMs = now.getTime()
     const attempt = {
@@ -72,6 +72,6 @@ export async function handOver(
   }))
 }
 
-function recipientsOf(address: string): ReturnType<typeof addressees> {
+function recipientsOf(address: string): ReturnType<typeof testRecipients> {
   return [{ address, domain: address.slice(address.lastIndexOf('@') + 1), kind: 'to' as const }]
 }

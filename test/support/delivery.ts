@@ -81,13 +81,13 @@ export function claimedOf(
   }
 }
 
-export type FinishedWith = (Attempt | null)[]
+export type FinishedAttempts = (Attempt | null)[]
 
 /** A source with a share of its throttle. `finished` records what `finish` was called with. */
 export function selectedSource(
   fields: Partial<SelectedSource> = {},
-): SelectedSource & { readonly finished: FinishedWith } {
-  const finished: FinishedWith = []
+): SelectedSource & { readonly finished: FinishedAttempts } {
+  const finished: FinishedAttempts = []
   const throttle = fields.throttle ?? throttleWith({ share: { instant: 2, others: 8 } })
   return {
     source: null,
@@ -126,6 +126,6 @@ export function entryOf(claimed: ClaimedRecipient): {
 }
 
 /** Waits for some turns of the event loop, so that pending callbacks run. */
-export async function settleTurns(turns = 5): Promise<void> {
+export async function flushEventLoop(turns = 5): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve))
 }

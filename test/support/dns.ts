@@ -8,9 +8,9 @@ import { AUTHENTIC_DATA, TRUNCATED_RESPONSE } from 'dns-packet'
 import type { TlsaRecord } from '#src/net/dns-answer.ts'
 import { answerTo, listenDns, type DnsTransport } from '#mta/sandbox/dns-listener.ts'
 
-export type Trouble = 'servfail' | 'refused' | 'nxdomain' | 'silence' | 'truncate' | 'wrong-id' | 'wrong-question'
+export type DnsFault = 'servfail' | 'refused' | 'nxdomain' | 'silence' | 'truncate' | 'wrong-id' | 'wrong-question'
 
-export interface Records {
+export interface ZoneRecords {
   readonly MX?: readonly (readonly [preference: number, exchange: string])[]
   readonly A?: readonly string[]
   readonly AAAA?: readonly string[]
@@ -26,11 +26,11 @@ export interface Records {
   /** How long the answer takes. */
   readonly delayMs?: number
   /** For all types, or for some. */
-  readonly trouble?: Trouble | Partial<Record<string, Trouble>>
+  readonly fault?: DnsFault | Partial<Record<string, DnsFault>>
 }
 
 /** By lower-case name; `*` answers for all names that are not listed. */
-export type Zone = Record<string, Records>
+export type Zone = Record<string, ZoneRecords>
 
 export interface TestDns {
   readonly port: number
@@ -40,20 +40,20 @@ export interface TestDns {
   /** All questions so far, in order. */
   readonly queries: { readonly name: string; readonly type: string; readonly via: DnsTransport }[]
   /** The most questions that waited for their answer at the same time. */
-  mostAtOnce(): number
+  maxConcurrent(): number
   stop(): Promise<void>
 }
 
 /** Starts it on loopback, on a port that is free. */
 export async function startDns(zone: Zone): Promise<TestDns> {
   const queries: TestDns['queries'] = []
-  let [waiting, most] = [0, 0]
+  let [waiting, max] = [0, 0]
   const listener = await listenDns(0, async (query, via) => {
     const [question] = query.questions ?? []
     const name = question?.name.toLowerCase() ?? ''
     const type = question?.type ?? 'A'
     queries.push({ name, type, via })
-    most = Math.max(most, ++waiting)
+    max = Math.max(max, ++waiting)
     const { delayMs } = zone[name] ?? zone['*'] ?? {}
     if (delayMs !== undefined) await sleep(delayMs)
     waiting--
@@ -64,24 +64,25 @@ export async function startDns(zone: Zone): Promise<TestDns> {
     server: `127.0.0.1:${listener.port}`,
     zone,
     queries,
-    mostAtOnce: () => most,
+    maxConcurrent: () => max,
     stop: () => listener.stop(),
   }
 }
 
-interface Asked {
+interface DnsQuestion {
   readonly name: string
   readonly type: RecordType
   readonly via: DnsTransport
 }
 
-function answer(zone: Zone, query: DecodedPacket, { name, type, via }: Asked): Packet | null {
-  const trouble = troubleOf(zone, name, type)
-  const told = truth(zone, query, name, type)
-  const packet = query.flag_ad && isSecure(zone, name) ? { ...told, flags: (told.flags ?? 0) | AUTHENTIC_DATA } : told
-  if (trouble === undefined) return packet
+function answer(zone: Zone, query: DecodedPacket, { name, type, via }: DnsQuestion): Packet | null {
+  const fault = faultOf(zone, name, type)
+  const correct = correctAnswer(zone, query, name, type)
+  const packet =
+    query.flag_ad && isSecure(zone, name) ? { ...correct, flags: (correct.flags ?? 0) | AUTHENTIC_DATA } : correct
+  if (fault === undefined) return packet
   const id = packet.id ?? 0
-  const misbehaviour: Record<Trouble, () => Packet | null> = {
+  const faulty: Record<DnsFault, () => Packet | null> = {
     servfail: () => answerTo(query, 'SERVFAIL'),
     refused: () => answerTo(query, 'REFUSED'),
     nxdomain: () => answerTo(query, 'NXDOMAIN'),
@@ -91,12 +92,12 @@ function answer(zone: Zone, query: DecodedPacket, { name, type, via }: Asked): P
     'wrong-id': () => ({ ...packet, id: (id + 1) & 0xffff }),
     'wrong-question': () => ({ ...packet, questions: [{ name: `not-${name}`, type }] }),
   }
-  return misbehaviour[trouble]()
+  return faulty[fault]()
 }
 
-function troubleOf(zone: Zone, name: string, type: string): Trouble | undefined {
-  const { trouble } = zone[name] ?? zone['*'] ?? {}
-  return typeof trouble === 'object' ? trouble[type] : trouble
+function faultOf(zone: Zone, name: string, type: string): DnsFault | undefined {
+  const { fault } = zone[name] ?? zone['*'] ?? {}
+  return typeof fault === 'object' ? fault[type] : fault
 }
 
 /** A name that is not there is denied by the zone it would be in. */
@@ -108,21 +109,21 @@ function isSecure(zone: Zone, name: string): boolean {
   return name.includes('.') && isSecure(zone, parent)
 }
 
-function truth(zone: Zone, query: DecodedPacket, name: string, type: RecordType): Packet {
+function correctAnswer(zone: Zone, query: DecodedPacket, name: string, type: RecordType): Packet {
   const answers: Answer[] = []
-  let at = name
+  let current = name
   for (let links = 0; links < 8; links++) {
-    const records = zone[at] ?? zone['*']
+    const records = zone[current] ?? zone['*']
     if (records === undefined) return answerTo(query, 'NXDOMAIN', answers)
     if (records.CNAME === undefined || type === 'CNAME')
-      return answerTo(query, 'NOERROR', [...answers, ...recordsOf(records, at, type)])
-    answers.push({ name: at, type: 'CNAME', ttl: records.ttl ?? 300, data: records.CNAME })
-    at = records.CNAME.toLowerCase()
+      return answerTo(query, 'NOERROR', [...answers, ...recordsOf(records, current, type)])
+    answers.push({ name: current, type: 'CNAME', ttl: records.ttl ?? 300, data: records.CNAME })
+    current = records.CNAME.toLowerCase()
   }
   return answerTo(query, 'SERVFAIL')
 }
 
-function recordsOf(records: Records, name: string, type: RecordType): Answer[] {
+function recordsOf(records: ZoneRecords, name: string, type: RecordType): Answer[] {
   const ttl = records.ttl ?? 300
   if (type === 'MX')
     return (records.MX ?? []).map(([preference, exchange]) => ({ name, type, ttl, data: { preference, exchange } }))

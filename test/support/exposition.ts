@@ -4,7 +4,7 @@
  */
 import { assert } from 'chai'
 
-export interface Sample {
+export interface MetricSample {
   /** With the ending of a histogram's parts. */
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
@@ -16,9 +16,9 @@ const LABEL = /([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\["\\n])*)"/y
 const SAMPLE = new RegExp(`^(${NAME})(?:\\{(.*)\\})? (\\S+)$`, 's')
 
 /** Samples by family. @throws AssertionError that names the line. */
-export function checkExposition(text: string): Map<string, Sample[]> {
+export function checkExposition(text: string): Map<string, MetricSample[]> {
   assert.ok(text.endsWith('\n'), 'ends with a line feed')
-  const families = new Map<string, Sample[]>()
+  const families = new Map<string, MetricSample[]>()
   const seen = new Set<string>()
   let [family, type] = ['', '']
   for (const line of text.split('\n').slice(0, -1)) {
@@ -50,7 +50,7 @@ export function checkExposition(text: string): Map<string, Sample[]> {
   return families
 }
 
-function readSample(line: string): Sample {
+function readSample(line: string): MetricSample {
   const [, name, inside, value] = SAMPLE.exec(line) ?? assert.fail(`${line}: no sample`)
   assert.ok(name !== undefined && value !== undefined)
   const number = value === '+Inf' ? Infinity : Number(value)
@@ -64,10 +64,10 @@ function readSample(line: string): Sample {
   return { name, labels, value: number }
 }
 
-function checkHistogram(name: string, samples: readonly Sample[]): void {
+function checkHistogram(name: string, samples: readonly MetricSample[]): void {
   const counts = samples.filter((sample) => sample.name === `${name}_count`)
   for (const { labels, value } of counts) {
-    const isSame = (other: Sample): boolean =>
+    const isSame = (other: MetricSample): boolean =>
       Object.entries(labels).every(([label, text]) => other.labels[label] === text)
     const buckets = samples.filter((sample) => sample.name === `${name}_bucket` && isSame(sample))
     const bounds = buckets.map((bucket) => (bucket.labels['le'] === '+Inf' ? Infinity : Number(bucket.labels['le'])))

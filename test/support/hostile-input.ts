@@ -9,7 +9,7 @@ type Json = Record<string, unknown>
 
 const LONG = 20_000
 /** What breaks parsers, databases, templates, headers, pages, and expressions that go back and forth. */
-const NASTY: readonly unknown[] = [
+const HOSTILE_VALUES: readonly unknown[] = [
   null,
   '',
   ' ',
@@ -89,7 +89,7 @@ function nested(depth: number, kind: 'object' | 'list' = 'object'): unknown {
 }
 
 const anything = fc.oneof(
-  { weight: 4, arbitrary: fc.constantFrom(...NASTY) },
+  { weight: 4, arbitrary: fc.constantFrom(...HOSTILE_VALUES) },
   { weight: 1, arbitrary: fc.jsonValue({ stringUnit: 'binary', maxDepth: 3 }) },
   { weight: 1, arbitrary: fc.string({ unit: 'binary' }) },
 )
@@ -112,14 +112,14 @@ function textFor(name: string, ids: readonly string[]): fc.Arbitrary<string> {
     [/domain/i, ['new.example', 'münchen.example', 'localhost', ...ids]],
     [/body|html|subject|text/i, ['Hello {{name}}', '<p>Hello</p>', 'plain']],
   ]
-  const fitting = known.filter(([pattern]) => pattern.test(name)).flatMap(([, texts]) => texts)
+  const matching = known.filter(([pattern]) => pattern.test(name)).flatMap(([, texts]) => texts)
   const plain = fc.oneof(fc.string(), fc.constantFrom('a', 'true', 'x y', '1'))
-  return fitting.length === 0
+  return matching.length === 0
     ? plain
-    : fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...fitting) }, { weight: 1, arbitrary: plain })
+    : fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...matching) }, { weight: 1, arbitrary: plain })
 }
 
-interface Making {
+interface GenerationState {
   readonly root: Json
   readonly ids: readonly string[]
   readonly depth: number
@@ -129,36 +129,37 @@ const MAX_DEPTH = 5
 const isJson = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Values that a JSON Schema mostly allows. */
-function valueOf(schema: unknown, name: string, at: Making): fc.Arbitrary<unknown> {
-  if (!isJson(schema) || at.depth > MAX_DEPTH) return anything
-  const deeper = { ...at, depth: at.depth + 1 }
+function valueOf(schema: unknown, name: string, state: GenerationState): fc.Arbitrary<unknown> {
+  if (!isJson(schema) || state.depth > MAX_DEPTH) return anything
+  const deeper = { ...state, depth: state.depth + 1 }
   const ref = schema['$ref']
-  if (typeof ref === 'string') return valueOf(resolve(at.root, ref), name, deeper)
+  if (typeof ref === 'string') return valueOf(resolve(state.root, ref), name, deeper)
   if ('const' in schema) return fc.constant(schema['const'])
   if (Array.isArray(schema['enum'])) return fc.constantFrom(...(schema['enum'] as unknown[]))
   const choices = schema['anyOf'] ?? schema['oneOf']
   if (Array.isArray(choices)) return fc.oneof(...choices.map((one) => valueOf(one, name, deeper)))
   if (Array.isArray(schema['allOf'])) return valueOf(schema['allOf'][0], name, deeper)
   const type: unknown = Array.isArray(schema['type']) ? schema['type'][0] : schema['type']
-  return MAKERS[String(type)]?.(schema, name, deeper) ?? fc.oneof(anything, textFor(name, at.ids))
+  return GENERATORS[String(type)]?.(schema, name, deeper) ?? fc.oneof(anything, textFor(name, state.ids))
 }
 
-const MAKERS: Readonly<Record<string, (schema: Json, name: string, at: Making) => fc.Arbitrary<unknown>>> = {
-  string: (_, name, { ids }) => textFor(name, ids),
-  boolean: () => fc.boolean(),
-  null: () => fc.constant(null),
-  integer: () => fc.oneof(fc.integer({ min: 0, max: 100 }), fc.integer()),
-  number: () => fc.oneof(fc.integer({ min: 0, max: 100 }), fc.double({ noNaN: true })),
-  array: (schema, name, at) => fc.array(valueOf(schema['items'], name, at), { maxLength: 3 }),
-  object: objectOf,
-}
+const GENERATORS: Readonly<Record<string, (schema: Json, name: string, at: GenerationState) => fc.Arbitrary<unknown>>> =
+  {
+    string: (_, name, { ids }) => textFor(name, ids),
+    boolean: () => fc.boolean(),
+    null: () => fc.constant(null),
+    integer: () => fc.oneof(fc.integer({ min: 0, max: 100 }), fc.integer()),
+    number: () => fc.oneof(fc.integer({ min: 0, max: 100 }), fc.double({ noNaN: true })),
+    array: (schema, name, at) => fc.array(valueOf(schema['items'], name, at), { maxLength: 3 }),
+    object: objectOf,
+  }
 
-function objectOf(schema: Json, name: string, at: Making): fc.Arbitrary<unknown> {
+function objectOf(schema: Json, name: string, state: GenerationState): fc.Arbitrary<unknown> {
   const fields = Object.entries((schema['properties'] ?? {}) as Json)
-  const others = valueOf(schema['additionalProperties'], name, at)
+  const others = valueOf(schema['additionalProperties'], name, state)
   if (fields.length === 0) return fc.dictionary(fc.string({ maxLength: 20 }), others, { maxKeys: 4 })
   const required = (Array.isArray(schema['required']) ? schema['required'] : []) as string[]
-  const model = Object.fromEntries(fields.map(([field, inner]) => [field, valueOf(inner, field, at)]))
+  const model = Object.fromEntries(fields.map(([field, inner]) => [field, valueOf(inner, field, state)]))
   // a handful of the fields at a time: with all of them there, aliases contradict each other
   return fc
     .subarray(
@@ -166,8 +167,8 @@ function objectOf(schema: Json, name: string, at: Making): fc.Arbitrary<unknown>
       { maxLength: Math.min(6, fields.length) },
     )
     .chain((chosen) => {
-      const wanted = new Set([...required, ...chosen])
-      return fc.record(Object.fromEntries(Object.entries(model).filter(([field]) => wanted.has(field))))
+      const included = new Set([...required, ...chosen])
+      return fc.record(Object.fromEntries(Object.entries(model).filter(([field]) => included.has(field))))
     })
 }
 
@@ -181,28 +182,28 @@ function resolve(root: Json, ref: string): unknown {
 }
 
 /** One thing in a value is something else. */
-export function changed(value: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
-  const way = fc.array(fc.nat({ max: 50 }), { maxLength: 3 })
-  return fc.tuple(value, way, anything).map(([whole, turns, other]) => replaceAt(whole, turns, other))
+export function mutated(value: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
+  const path = fc.array(fc.nat({ max: 50 }), { maxLength: 3 })
+  return fc.tuple(value, path, anything).map(([whole, steps, other]) => replaceAt(whole, steps, other))
 }
 
-function replaceAt(value: unknown, [turn, ...way]: readonly number[], other: unknown): unknown {
-  if (turn === undefined || typeof value !== 'object' || value === null) return other
+function replaceAt(value: unknown, [step, ...rest]: readonly number[], other: unknown): unknown {
+  if (step === undefined || typeof value !== 'object' || value === null) return other
   const keys = Object.keys(value)
-  const key = keys[turn % Math.max(1, keys.length)]
+  const key = keys[step % Math.max(1, keys.length)]
   if (key === undefined) return other
-  const inner = replaceAt((value as Json)[key], way, other)
+  const inner = replaceAt((value as Json)[key], rest, other)
   return Array.isArray(value) ? value.with(Number(key), inner) : { ...value, [key]: inner }
 }
 
 /** What a schema takes, nearly. */
-export function nearly(schema: ZodType | undefined, ids: readonly string[]): fc.Arbitrary<unknown> {
+export function almostValid(schema: ZodType | undefined, ids: readonly string[]): fc.Arbitrary<unknown> {
   if (schema === undefined) return fc.constant({})
   const root = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Json
   const made = valueOf(root, '', { root, ids, depth: 0 })
   return fc.oneof(
     { weight: 4, arbitrary: made },
-    { weight: 4, arbitrary: changed(made) },
+    { weight: 4, arbitrary: mutated(made) },
     { weight: 1, arbitrary: anything },
   )
 }
@@ -211,7 +212,7 @@ export function nearly(schema: ZodType | undefined, ids: readonly string[]): fc.
 export function queryOf(value: unknown): string {
   const pairs = isJson(value) ? Object.entries(value) : [['id', value] as const]
   const parts = pairs.flatMap(([name, given]) =>
-    (Array.isArray(given) ? given : [given]).map((one) => `${inAddress(name)}=${inAddress(textOf(one))}`),
+    (Array.isArray(given) ? given : [given]).map((one) => `${encodeComponent(name)}=${encodeComponent(textOf(one))}`),
   )
   const lengths = parts.map(({ length }, i) => parts.slice(0, i).reduce((sum, part) => sum + part.length + 1, length))
   return parts.filter((_, i) => (lengths[i] ?? 0) < MAX_QUERY).join('&')
@@ -223,14 +224,14 @@ function textOf(value: unknown): string {
 
 /** Longer than this, and the whole request is refused for its headers. */
 const MAX_QUERY = 8000
-const MAX_IN_ADDRESS = 2000
+const MAX_COMPONENT = 2000
 
-export function inAddress(text: string): string {
-  return encodeURIComponent(text.slice(0, MAX_IN_ADDRESS).toWellFormed())
+export function encodeComponent(text: string): string {
+  return encodeURIComponent(text.slice(0, MAX_COMPONENT).toWellFormed())
 }
 
 /** Parts of an address that are no text. */
-export const strangeAddresses: fc.Arbitrary<string> = fc.constantFrom(
+export const hostilePathSegments: fc.Arbitrary<string> = fc.constantFrom(
   '%00',
   '%ff',
   '%ED%A0%80',
@@ -246,7 +247,7 @@ export const strangeAddresses: fc.Arbitrary<string> = fc.constantFrom(
 )
 
 /** Bodies that are no data, or too much of it. */
-export const strangeBodies: fc.Arbitrary<string | Buffer> = fc.oneof(
+export const hostileBodies: fc.Arbitrary<string | Buffer> = fc.oneof(
   fc.constantFrom(
     '',
     '{',
@@ -276,7 +277,7 @@ export const strangeBodies: fc.Arbitrary<string | Buffer> = fc.oneof(
   fc.json({ maxDepth: 4 }),
 )
 
-export const strangeTypes: fc.Arbitrary<string> = fc.constantFrom(
+export const hostileContentTypes: fc.Arbitrary<string> = fc.constantFrom(
   'application/json',
   'application/json',
   'application/json; charset=utf-8',

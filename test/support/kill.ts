@@ -22,8 +22,8 @@ export async function killInFlight(system: System, mx: Receiver, role: RoleName 
     const { rows } = await db.query<{ address: string }>(
       `SELECT address FROM recipients WHERE state = 'sending' AND is_open`,
     )
-    const taken = new Set(mx.messages.flatMap(({ to }) => to))
-    return new Set(rows.map(({ address }) => address).filter((address) => taken.has(address)))
+    const received = new Set(mx.messages.flatMap(({ to }) => to))
+    return new Set(rows.map(({ address }) => address).filter((address) => received.has(address)))
   } finally {
     roles.worker.resume()
   }

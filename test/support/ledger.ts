@@ -11,25 +11,25 @@ import type { TestCall } from './api.ts'
 import type { ReceivedMessage } from './receiver-connection.ts'
 import type { System } from './system.ts'
 
-export interface Entry {
+export interface LedgerEntry {
   readonly address: string
-  readonly told: 'accepted' | 'refused' | 'nothing'
+  readonly response: 'accepted' | 'refused' | 'nothing'
   /** 0 when there was no answer. */
   readonly status: number
   readonly id: string
   readonly retryAfter: string | null
 }
 
-export interface Balance {
+export interface LedgerComparison {
   /** Accepted and never received. */
   readonly lost: readonly string[]
   /** Received more than once. */
-  readonly doubled: readonly string[]
+  readonly duplicated: readonly string[]
   /** Received although the client was told 4xx. */
-  readonly uninvited: readonly string[]
+  readonly unexpected: readonly string[]
 }
 
-export interface Load {
+export interface LoadOptions {
   /** Messages that are accepted in the end. */
   readonly count: number
   /** Requests under way at once. */
@@ -38,7 +38,7 @@ export interface Load {
   readonly text?: string
   readonly domain?: string
   /** Repeats a request under its Idempotency-Key until it is accepted. */
-  readonly isInsistent?: boolean
+  readonly retriesUntilAccepted?: boolean
 }
 
 const PATHS: Readonly<Record<Tier, string>> = { instant: 'instant', high: 'high', normal: 'async', bulk: 'bulk' }
@@ -46,7 +46,7 @@ const PAUSE_MS = 20
 let ledgers = 0
 
 export class Ledger {
-  readonly entries: Entry[] = []
+  readonly entries: LedgerEntry[] = []
   readonly #system: System
   readonly #prefix = `l${++ledgers}`
   #sent = 0
@@ -56,20 +56,24 @@ export class Ledger {
     this.#system = system
   }
 
-  count(told: Entry['told']): number {
-    return this.entries.filter((entry) => entry.told === told).length
+  count(told: LedgerEntry['response']): number {
+    return this.entries.filter((entry) => entry.response === told).length
   }
 
   /** Sends one message and writes down what came back. */
   async send(
     tier: Tier,
-    { text = 'Hello', domain = 'receiver.example', isInsistent = false }: Omit<Load, 'count'> = {},
-  ): Promise<Entry> {
+    {
+      text = 'Hello',
+      domain = 'receiver.example',
+      retriesUntilAccepted: isInsistent = false,
+    }: Omit<LoadOptions, 'count'> = {},
+  ): Promise<LedgerEntry> {
     const address = `${this.#prefix}-${++this.#sent}@${domain}`
     const body = { from: `shop@${this.#system.domain}`, to: address, subject: `To ${address}`, text }
     const headers = isInsistent ? { 'idempotency-key': address } : {}
     let entry = await this.#ask(tier, address, { body, headers })
-    while (isInsistent && entry.told !== 'accepted' && !this.#isClosed) {
+    while (isInsistent && entry.response !== 'accepted' && !this.#isClosed) {
       await sleep(PAUSE_MS)
       entry = await this.#ask(tier, address, { body, headers })
     }
@@ -77,24 +81,35 @@ export class Ledger {
     return entry
   }
 
-  async #ask(tier: Tier, address: string, call: TestCall): Promise<Entry> {
+  async #ask(tier: Tier, address: string, call: TestCall): Promise<LedgerEntry> {
     try {
       const { status, headers, body: answer } = await this.#system.call('POST', `/send-email/${PATHS[tier]}`, call)
-      const told = status >= 200 && status < 300 ? 'accepted' : 'refused'
-      return { address, status, told, id: JSON.stringify(answer['email_id']), retryAfter: headers.get('retry-after') }
+      const response = status >= 200 && status < 300 ? 'accepted' : 'refused'
+      return {
+        address,
+        status,
+        response,
+        id: JSON.stringify(answer['email_id']),
+        retryAfter: headers.get('retry-after'),
+      }
     } catch {
-      return { address, status: 0, told: 'nothing', id: '', retryAfter: null }
+      return { address, status: 0, response: 'nothing', id: '', retryAfter: null }
     }
   }
 
   /** Sends until so many were accepted, several at once, the tiers in turn. A client that was not served waits a moment. */
-  async load({ count, clients = 8, tiers = ['instant', 'high', 'normal', 'bulk'], ...message }: Load): Promise<void> {
+  async load({
+    count,
+    clients = 8,
+    tiers = ['instant', 'high', 'normal', 'bulk'],
+    ...message
+  }: LoadOptions): Promise<void> {
     let left = count
     await Promise.all(
       Array.from({ length: Math.min(clients, count) }, async () => {
         while (left-- > 0 && !this.#isClosed) {
-          const { told } = await this.send(tiers[left % tiers.length] ?? 'normal', message)
-          if (told === 'accepted') continue
+          const { response } = await this.send(tiers[left % tiers.length] ?? 'normal', message)
+          if (response === 'accepted') continue
           left++
           await sleep(PAUSE_MS)
         }
@@ -116,15 +131,15 @@ export class Ledger {
     return copies
   }
 
-  compare(received: readonly ReceivedMessage[]): Balance {
+  compare(received: readonly ReceivedMessage[]): LedgerComparison {
     const copies = this.copies(received)
-    const isRefusedForGood = ({ told, status }: Entry): boolean => told === 'refused' && status < 500
+    const isRefusedForGood = ({ response, status }: LedgerEntry): boolean => response === 'refused' && status < 500
     return {
       lost: this.entries
-        .filter(({ told, address }) => told === 'accepted' && !copies.has(address))
+        .filter(({ response, address }) => response === 'accepted' && !copies.has(address))
         .map(({ address }) => address),
-      doubled: [...copies].filter(([, count]) => count > 1).map(([address]) => address),
-      uninvited: this.entries
+      duplicated: [...copies].filter(([, count]) => count > 1).map(([address]) => address),
+      unexpected: this.entries
         .filter((entry) => isRefusedForGood(entry) && copies.has(entry.address))
         .map(({ address }) => address),
     }
@@ -132,9 +147,9 @@ export class Ledger {
 }
 
 /** Waits until no recipient is open any more. Rejects with a picture of what is, when that takes longer than `patienceMs`. */
-export async function drained({ db }: Pick<System, 'db'>, patienceMs = 40_000): Promise<void> {
-  for (const end = Date.now() + patienceMs; ; await sleep(50)) {
-    const open = await readOpen(db)
+export async function waitUntilDrained({ db }: Pick<System, 'db'>, timeoutMs = 40_000): Promise<void> {
+  for (const end = Date.now() + timeoutMs; ; await sleep(50)) {
+    const open = await countOpenRecipients(db)
     if (open?.length === 0) return
     if (Date.now() > end)
       throw new Error(`the queue did not drain: ${JSON.stringify(open ?? 'PostgreSQL is away', null, 1)}`)
@@ -142,7 +157,7 @@ export async function drained({ db }: Pick<System, 'db'>, patienceMs = 40_000): 
 }
 
 /** Null while PostgreSQL is away. */
-async function readOpen(db: System['db']): Promise<object[] | null> {
+async function countOpenRecipients(db: System['db']): Promise<object[] | null> {
   try {
     const { rows } = await db.query(sql`
       SELECT r.state, r.tier, l.id IS NOT NULL AS is_leased, min(r.reason) AS reason, count(*) AS count

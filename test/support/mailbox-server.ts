@@ -28,7 +28,7 @@ export interface MailboxServer {
   stop(): Promise<void>
 }
 
-interface Order {
+interface MailboxServerOptions {
   /** The name in its certificate. */
   readonly name: string
   readonly isImplicitTls?: boolean
@@ -45,17 +45,17 @@ export async function startMailboxServer({
   isImplicitTls = false,
   methods = METHODS,
   ownerOf,
-}: Order): Promise<MailboxServer> {
+}: MailboxServerOptions): Promise<MailboxServer> {
   const certificate = await certificateFor([name])
   const messages: MailboxServer['messages'][number][] = []
   const logins: MailboxServer['logins'][number][] = []
   const state = { connections: 0, passwords: new Map<string, string>(), refusal: null as MailboxServer['refusal'] }
 
-  async function judge({ method, username = '', password, accessToken }: Auth): Promise<boolean> {
+  async function checkCredentials({ method, username = '', password, accessToken }: Auth): Promise<boolean> {
     if (method === 'XOAUTH2') return ownerOf !== undefined && (await ownerOf(accessToken ?? '')) === username
     return state.passwords.has(username) && state.passwords.get(username) === password
   }
-  const refusing = (at: 'mail' | 'data'): Error | null => {
+  const refusalAt = (at: 'mail' | 'data'): Error | null => {
     const { refusal } = state
     return refusal?.at === at ? Object.assign(new Error(refusal.text), { responseCode: refusal.code }) : null
   }
@@ -73,7 +73,7 @@ export async function startMailboxServer({
       done()
     },
     onAuth: (auth, _session, done) =>
-      void judge(auth).then((ok) =>
+      void checkCredentials(auth).then((ok) =>
         setImmediate(() => {
           logins.push({ method: auth.method, ok })
           const refused: SMTPServerAuthenticationResponse = {
@@ -83,12 +83,12 @@ export async function startMailboxServer({
           done(ok || auth.method === 'XOAUTH2' ? null : error, ok ? { user: auth.username } : refused)
         }),
       ),
-    onMailFrom: (_address, _session, done) => done(refusing('mail')),
+    onMailFrom: (_address, _session, done) => done(refusalAt('mail')),
     onData: (stream, session, done) => {
       const chunks: Buffer[] = []
       stream.on('data', (chunk: Buffer) => chunks.push(chunk))
       stream.on('end', () => {
-        const refused = refusing('data')
+        const refused = refusalAt('data')
         const { mailFrom, rcptTo } = session.envelope
         if (refused === null) {
           messages.push({

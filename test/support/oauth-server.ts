@@ -14,7 +14,7 @@ export interface OAuthServer {
   /** Of access tokens given from now on. */
   lifetimeSeconds: number
   /** Refused with 503. */
-  isAway: boolean
+  isUnavailable: boolean
   /** Requests for a new access token that were answered with one. */
   readonly refreshes: number
   /** Whose access token this is; null when it is none, or none any more. */
@@ -26,7 +26,7 @@ export interface OAuthServer {
   stop(): Promise<void>
 }
 
-interface Order {
+interface OAuthServerOptions {
   readonly redirectUri: string
   /** Who signs in when no login_hint says so. */
   readonly email: string
@@ -34,8 +34,8 @@ interface Order {
 
 const CLIENT = { clientId: 'mailstead', clientSecret: 'the secret of the client' }
 
-export async function startOAuthServer({ redirectUri, email }: Order): Promise<OAuthServer> {
-  const state = { lifetimeSeconds: 3600, isAway: false, refreshes: 0 }
+export async function startOAuthServer({ redirectUri, email }: OAuthServerOptions): Promise<OAuthServer> {
+  const state = { lifetimeSeconds: 3600, isUnavailable: false, refreshes: 0 }
   const grants = new Map<string, string[]>()
   const server = createServer((req, res) => handle(req, res))
   server.listen(0, '127.0.0.1')
@@ -74,7 +74,7 @@ export async function startOAuthServer({ redirectUri, email }: Order): Promise<O
   })
   const app = provider.callback()
 
-  async function sayYes(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  async function grantConsent(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const { params } = await provider.interactionDetails(req, res)
     const accountId = typeof params['login_hint'] === 'string' ? params['login_hint'] : email
     const grant = new provider.Grant({ accountId, clientId: CLIENT.clientId })
@@ -90,8 +90,8 @@ export async function startOAuthServer({ redirectUri, email }: Order): Promise<O
   }
 
   function handle(req: IncomingMessage, res: ServerResponse): void {
-    if (state.isAway && req.url?.startsWith('/token') === true) res.writeHead(503).end('away')
-    else if (req.url?.startsWith('/interaction/') === true) void sayYes(req, res)
+    if (state.isUnavailable && req.url?.startsWith('/token') === true) res.writeHead(503).end('away')
+    else if (req.url?.startsWith('/interaction/') === true) void grantConsent(req, res)
     else void app(req, res)
   }
 
@@ -99,7 +99,7 @@ export async function startOAuthServer({ redirectUri, email }: Order): Promise<O
     url,
     ...CLIENT,
     ownerOf: async (token: string) => (await provider.AccessToken.find(token))?.accountId ?? null,
-    signIn: (authorizeUrl: string) => browse(authorizeUrl, url),
+    signIn: (authorizeUrl: string) => followRedirects(authorizeUrl, url),
     revoke: async (whose: string) => {
       for (const id of grants.get(whose) ?? []) {
         await provider.RefreshToken.revokeByGrantId(id)
@@ -115,7 +115,7 @@ export async function startOAuthServer({ redirectUri, email }: Order): Promise<O
 }
 
 /** Follows redirects with cookies for as long as they stay at the server. */
-async function browse(address: string, home: string): Promise<URL> {
+async function followRedirects(address: string, home: string): Promise<URL> {
   const cookies = new Map<string, string>()
   let at = new URL(address)
   for (let hops = 0; at.origin === home && hops < 20; hops++) {

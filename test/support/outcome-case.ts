@@ -3,12 +3,12 @@
  * receiver that behaves in a certain way.
  */
 import type { Authority, Certificate } from './certificate.ts'
-import type { PostOffice } from './mail-world.ts'
+import type { Testbed } from './testbed.ts'
 import { ENFORCE, type PolicyHost } from './policy-host.ts'
 import type { ReceiverScript } from './receiver-script.ts'
 
-export interface OutcomeWorld {
-  readonly office: PostOffice
+export interface OutcomeSetup {
+  readonly testbed: Testbed
   readonly authority: Authority
   readonly policies: PolicyHost
   /** Used where the case is not about certificates. */
@@ -19,7 +19,7 @@ export interface OutcomeCase {
   readonly situation: string
   /** The result of the first attempt, as `describeOutcome` of the test formats it. */
   readonly outcome: string
-  readonly arrange: (world: OutcomeWorld, domain: string) => unknown
+  readonly arrange: (setup: OutcomeSetup, domain: string) => unknown
 }
 
 export interface OutcomeGroup {
@@ -35,7 +35,7 @@ export function outcomeCase(situation: string, outcome: string, arrange: Arrange
 
 /** A receiver that follows the script. */
 export function receiver(script: ReceiverScript): Arrange {
-  return ({ office, certificate }, domain) => office.open(domain, { certificate, ...script })
+  return ({ testbed, certificate }, domain) => testbed.addReceiver(domain, { certificate, ...script })
 }
 
 /** A receiver that sends one reply of its own, at one stage. */
@@ -45,30 +45,30 @@ export function replies(stage: keyof NonNullable<ReceiverScript['on']>, reply: s
 
 /** DNS records without a receiver. */
 export function records(
-  of: (domain: string) => PostOffice['dns']['zone'][string],
-  hosts: PostOffice['dns']['zone'] = {},
+  of: (domain: string) => Testbed['dns']['zone'][string],
+  hosts: Testbed['dns']['zone'] = {},
 ): Arrange {
-  return ({ office: { dns } }, domain) => {
+  return ({ testbed: { dns } }, domain) => {
     dns.zone[domain] = of(domain)
     Object.assign(dns.zone, hosts)
   }
 }
 
 /** A receiver that accepts the message, behind changed DNS records. */
-export function behind(change: PostOffice['dns']['zone'][string]): Arrange {
-  return async (world, domain) => {
-    await receiver({})(world, domain)
-    world.office.dns.zone[domain] = { ...world.office.dns.zone[domain], ...change }
+export function acceptedWithDns(change: Testbed['dns']['zone'][string]): Arrange {
+  return async (setup, domain) => {
+    await receiver({})(setup, domain)
+    setup.testbed.dns.zone[domain] = { ...setup.testbed.dns.zone[domain], ...change }
   }
 }
 
 /** A receiver behind an MTA-STS policy that enforces TLS. */
 export function enforced(
-  script: (world: OutcomeWorld, host: string) => Promise<ReceiverScript> | ReceiverScript,
+  script: (setup: OutcomeSetup, host: string) => Promise<ReceiverScript> | ReceiverScript,
 ): Arrange {
-  return async (world, domain) => {
-    const { office, policies } = world
-    await office.open(domain, await script(world, `mx1.${domain}`))
-    policies.publish(office.dns.zone, domain, ENFORCE(`mx1.${domain}`))
+  return async (setup, domain) => {
+    const { testbed, policies } = setup
+    await testbed.addReceiver(domain, await script(setup, `mx1.${domain}`))
+    policies.publish(testbed.dns.zone, domain, ENFORCE(`mx1.${domain}`))
   }
 }

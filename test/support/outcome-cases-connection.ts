@@ -1,17 +1,29 @@
 /** Outcomes of DNS lookups, connections and greetings. */
-import { behind, outcomeCase, receiver, records, replies, type OutcomeCase } from './outcome-case.ts'
+import { acceptedWithDns, outcomeCase, receiver, records, replies, type OutcomeCase } from './outcome-case.ts'
 
 export const DNS_CASES: readonly OutcomeCase[] = [
-  outcomeCase('The MX lookup fails with SERVFAIL', 'deferred, not counted: dns', behind({ trouble: 'servfail' })),
-  outcomeCase('The MX lookup is refused', 'deferred, not counted: dns', behind({ trouble: 'refused' })),
-  outcomeCase('The name server does not answer', 'deferred, not counted: dns', behind({ trouble: 'silence' })),
-  outcomeCase('The answer has a different query id', 'deferred, not counted: dns', behind({ trouble: 'wrong-id' })),
+  outcomeCase(
+    'The MX lookup fails with SERVFAIL',
+    'deferred, not counted: dns',
+    acceptedWithDns({ fault: 'servfail' }),
+  ),
+  outcomeCase('The MX lookup is refused', 'deferred, not counted: dns', acceptedWithDns({ fault: 'refused' })),
+  outcomeCase('The name server does not answer', 'deferred, not counted: dns', acceptedWithDns({ fault: 'silence' })),
+  outcomeCase(
+    'The answer has a different query id',
+    'deferred, not counted: dns',
+    acceptedWithDns({ fault: 'wrong-id' }),
+  ),
   outcomeCase(
     'The answer is for a different question',
     'deferred, not counted: dns',
-    behind({ trouble: 'wrong-question' }),
+    acceptedWithDns({ fault: 'wrong-question' }),
   ),
-  outcomeCase('The answer is truncated; the query is repeated over TCP', 'delivered', behind({ trouble: 'truncate' })),
+  outcomeCase(
+    'The answer is truncated; the query is repeated over TCP',
+    'delivered',
+    acceptedWithDns({ fault: 'truncate' }),
+  ),
   outcomeCase(
     'A CNAME loop',
     'deferred, not counted: dns',
@@ -28,18 +40,18 @@ export const DNS_CASES: readonly OutcomeCase[] = [
     'bounced, hard: null-mx',
     records(() => ({ MX: [[0, '.']] })),
   ),
-  outcomeCase('A null MX among other MX records; it is ignored', 'delivered', async (world, domain) => {
-    await receiver({})(world, domain)
-    world.office.dns.zone[domain] = {
+  outcomeCase('A null MX among other MX records; it is ignored', 'delivered', async (setup, domain) => {
+    await receiver({})(setup, domain)
+    setup.testbed.dns.zone[domain] = {
       MX: [
         [0, '.'],
         [10, `mx1.${domain}`],
       ],
     }
   }),
-  outcomeCase('The MX host is an alias (CNAME)', 'delivered', async (world, domain) => {
-    await receiver({})(world, domain)
-    Object.assign(world.office.dns.zone, {
+  outcomeCase('The MX host is an alias (CNAME)', 'delivered', async (setup, domain) => {
+    await receiver({})(setup, domain)
+    Object.assign(setup.testbed.dns.zone, {
       [domain]: { MX: [[10, `alias.${domain}`]] },
       [`alias.${domain}`]: { CNAME: `mx1.${domain}` },
     })
@@ -83,20 +95,20 @@ export const DNS_CASES: readonly OutcomeCase[] = [
   outcomeCase(
     'The address lookup of the MX host fails with SERVFAIL',
     'deferred, not counted: dns',
-    records(() => ({ MX: [[10, 'sick.test']] }), { 'sick.test': { trouble: 'servfail' } }),
+    records(() => ({ MX: [[10, 'sick.test']] }), { 'sick.test': { fault: 'servfail' } }),
   ),
   outcomeCase(
     '30 MX hosts, and the six preferred ones refuse connections',
     'deferred, not counted: unreachable',
-    ({ office }, domain) => {
-      for (let i = 0; i < 30; i++) office.openNowhere(domain)
+    ({ testbed }, domain) => {
+      for (let i = 0; i < 30; i++) testbed.addUnreachableMx(domain)
     },
   ),
 ]
 
 export const CONNECTION_CASES: readonly OutcomeCase[] = [
-  outcomeCase('The connection is refused', 'deferred, not counted: unreachable', ({ office }, domain) =>
-    office.openNowhere(domain),
+  outcomeCase('The connection is refused', 'deferred, not counted: unreachable', ({ testbed }, domain) =>
+    testbed.addUnreachableMx(domain),
   ),
   outcomeCase(
     'The server closes the connection without a greeting',
@@ -130,9 +142,9 @@ export const CONNECTION_CASES: readonly OutcomeCase[] = [
     receiver({ on: { ehlo: '550 5.7.1 No', helo: '550 5.7.1 No' } }),
   ),
   outcomeCase('EHLO is not supported, HELO is', 'delivered', replies('ehlo', '502 5.5.1 What?')),
-  outcomeCase('One MX host is unreachable, one refuses, a third accepts', 'delivered', async (world, domain) => {
-    world.office.openNowhere(domain)
-    await replies('greeting', '554 5.7.1 Not here')(world, domain)
-    await receiver({})(world, domain)
+  outcomeCase('One MX host is unreachable, one refuses, a third accepts', 'delivered', async (setup, domain) => {
+    setup.testbed.addUnreachableMx(domain)
+    await replies('greeting', '554 5.7.1 Not here')(setup, domain)
+    await receiver({})(setup, domain)
   }),
 ]

@@ -3,8 +3,8 @@ import { enforced, outcomeCase, receiver, replies, type OutcomeCase } from './ou
 import { ENFORCE } from './policy-host.ts'
 
 export const TLS_CASES: readonly OutcomeCase[] = [
-  outcomeCase('The certificate is expired, for another name, or self-signed', 'delivered', async (world, domain) =>
-    receiver({ certificate: await world.authority.issue(['other.test'], { isExpired: true }) })(world, domain),
+  outcomeCase('The certificate is expired, for another name, or self-signed', 'delivered', async (setup, domain) =>
+    receiver({ certificate: await setup.authority.issue(['other.test'], { isExpired: true }) })(setup, domain),
   ),
   outcomeCase('STARTTLS is not offered, or was stripped', 'delivered', receiver({ offers: { starttls: false } })),
   outcomeCase('STARTTLS is refused', 'delivered', replies('starttls', '454 4.7.0 Not now')),
@@ -93,9 +93,9 @@ export const ENFORCED_TLS_CASES: readonly OutcomeCase[] = [
   outcomeCase(
     "The policy names none of the domain's MX hosts",
     'deferred, not counted: tls-policy',
-    async (world, domain) => {
-      await receiver({})(world, domain)
-      world.policies.publish(world.office.dns.zone, domain, ENFORCE('mx.elsewhere.test'))
+    async (setup, domain) => {
+      await receiver({})(setup, domain)
+      setup.policies.publish(setup.testbed.dns.zone, domain, ENFORCE('mx.elsewhere.test'))
     },
   ),
 ]

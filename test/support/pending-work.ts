@@ -7,65 +7,75 @@ import { idOfHex, newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createLinks } from '#src/tracking/links.ts'
 import { request, textOf } from './api.ts'
-import { addAudience, addMembers, campaignsOf } from './campaign.ts'
+import { addAudience, addMembers, createCampaignClient } from './campaign.ts'
 import { dsnOf } from './reports.ts'
-import { ACCOUNT, asAdmin, connect, FAR, PASSWORD, sendAs, suspend, type Held, type World } from './stored-messages.ts'
+import {
+  ACCOUNT,
+  callAsAdmin,
+  connectAccount,
+  FAR_FUTURE,
+  PASSWORD,
+  sendAs,
+  suspend,
+  type HeldMessage,
+  type ColdStartSetup,
+} from './stored-messages.ts'
 import { until } from './until.ts'
 
 const BROWSER = {
   'user-agent':
     'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36',
 }
-const WEEK_MINUTES = 10_080
+const MINUTES_PER_WEEK = 10_080
 /** Members of the audience of all campaigns. */
 const MEMBERS = 3
 
 export const uuidOf = (emailId: string): string => idOfHex(emailId.slice(-32))
 
 /** Mail in every state that is an end; what may still come is of these two. */
-export interface Ended {
+export interface SettledMail {
   readonly opened: string
   readonly bouncing: string
 }
 
 /** All processes run. */
-export async function endMail(world: World): Promise<Ended> {
+export async function sendSettledMail(setup: ColdStartSetup): Promise<SettledMail> {
   const {
-    office,
-    office: { system },
+    testbed,
+    testbed: { system },
     endpoint,
-  } = world
-  await office.open('fine.example')
-  await office.open('told.example', { on: { rcpt: '550 5.7.1 Your address is on a blocklist' } })
-  await office.open('brokentls.example', { handshake: 'rubbish', messagesPerConnection: 1 })
-  await office.open('slow.example')
+  } = setup
+  await testbed.addReceiver('fine.example')
+  await testbed.addReceiver('told.example', { on: { rcpt: '550 5.7.1 Your address is on a blocklist' } })
+  await testbed.addReceiver('brokentls.example', { handshake: 'rubbish', messagesPerConnection: 1 })
+  await testbed.addReceiver('slow.example')
   for (const path of ['hook', 'off'])
-    await asAdmin(world, 'POST', '/webhooks', { url: `${endpoint.url}/${path}`, events: ['*'] })
-  await asAdmin(world, 'POST', '/suppressions', { email: 'never@fine.example', reason: 'x' })
+    await callAsAdmin(setup, 'POST', '/webhooks', { url: `${endpoint.url}/${path}`, events: ['*'] })
+  await callAsAdmin(setup, 'POST', '/suppressions', { email: 'never@fine.example', reason: 'x' })
   for (const name of ['given', 'dropped']) {
-    await suspend(world, { domain: `${name}.example` }, 'for good')
-    const id = await office.send({ to: `a@${name}.example` })
+    await suspend(setup, { domain: `${name}.example` }, 'for good')
+    const id = await testbed.send({ to: `a@${name}.example` })
     const path = name === 'given' ? '/queue/bounce' : '/queue/drop'
     await request('POST', `${system.url}/api/v1/admin${path}`, {
       key: system.config.adminToken,
       body: { domain: `${name}.example` },
     })
-    await office.settle(id)
+    await testbed.settle(id)
   }
-  const key = await connect(world, PASSWORD)
-  await office.settle(await sendAs(world, key, { from: ACCOUNT, to: 'first@far.example' }), 'sent')
-  const opened = await office.send({ to: 'opened@fine.example', html: '<p>x</p>', track_opens: true })
-  const bouncing = await office.send({ to: 'bouncing@fine.example' })
+  const key = await connectAccount(setup, PASSWORD)
+  await testbed.settle(await sendAs(setup, key, { from: ACCOUNT, to: 'first@far.example' }), 'sent')
+  const opened = await testbed.send({ to: 'opened@fine.example', html: '<p>x</p>', track_opens: true })
+  const bouncing = await testbed.send({ to: 'bouncing@fine.example' })
   const others = ['never@fine.example', 'a@told.example', 'a@brokentls.example', 'a@capture.mta.sender.example']
-  for (const id of [opened, bouncing, ...(await Promise.all(others.map((to) => office.send({ to }))))])
-    await office.settle(id)
-  await campaignsDone(world)
+  for (const id of [opened, bouncing, ...(await Promise.all(others.map((to) => testbed.send({ to }))))])
+    await testbed.settle(id)
+  await completeCampaign(setup)
   return { opened: uuidOf(opened), bouncing: uuidOf(bouncing) }
 }
 
-const campaignOf = ({ office: { system } }: World) => campaignsOf(system)
+const campaignOf = ({ testbed: { system } }: ColdStartSetup) => createCampaignClient(system)
 
-async function audienceOf({ office: { system } }: World): Promise<string> {
+async function findOrAddAudience({ testbed: { system } }: ColdStartSetup): Promise<string> {
   const {
     rows: [row],
   } = await system.db.query<{ id: string }>('SELECT id FROM audiences')
@@ -75,32 +85,35 @@ async function audienceOf({ office: { system } }: World): Promise<string> {
   return id
 }
 
-async function campaignsDone(world: World): Promise<void> {
-  const campaigns = campaignOf(world)
-  const id = await campaigns.create({ audience_ids: [await audienceOf(world)], subject: 'COMPLETED' })
+async function completeCampaign(setup: ColdStartSetup): Promise<void> {
+  const campaigns = campaignOf(setup)
+  const id = await campaigns.create({ audience_ids: [await findOrAddAudience(setup)], subject: 'COMPLETED' })
   await campaigns.move(id, 'start', { force: true })
   await campaigns.settle(id)
 }
 
 /** Api and worker run: campaigns that go into the queue, contacts that come into automations. */
-export async function beginWork(world: World): Promise<Held> {
+export async function startWork(setup: ColdStartSetup): Promise<HeldMessage> {
   const {
-    office: {
+    testbed: {
       system: { db },
     },
-  } = world
-  const campaigns = campaignOf(world)
-  const audience = await audienceOf(world)
+  } = setup
+  const campaigns = campaignOf(setup)
+  const audience = await findOrAddAudience(setup)
   const create = (subject: string, more: object = {}): Promise<string> =>
     campaigns.create({ audience_ids: [audience], subject, ...more })
   await create('DRAFT')
-  await campaigns.move(await create('SCHEDULED'), 'schedule', { scheduled_at: FAR, force: true })
+  await campaigns.move(await create('SCHEDULED'), 'schedule', { scheduled_at: FAR_FUTURE, force: true })
   await db.query(`UPDATE campaigns SET status = 'FAILED', reason = 'x', ended_at = now() WHERE id = $1`, [
     await create('FAILED'),
   ])
   const started = new Map<string, string>()
   for (const subject of ['SENT', 'CANCELLED', 'SENDING', 'PAUSED', 'STOPPED']) {
-    const id = await create(subject, ['SENT', 'CANCELLED'].includes(subject) ? {} : { spread_minutes: WEEK_MINUTES })
+    const id = await create(
+      subject,
+      ['SENT', 'CANCELLED'].includes(subject) ? {} : { spread_minutes: MINUTES_PER_WEEK },
+    )
     await campaigns.move(id, 'start', { force: true })
     started.set(subject, id)
   }
@@ -117,28 +130,28 @@ export async function beginWork(world: World): Promise<Held> {
     started.size + 1
   await until(isUnderWay, () => 'the campaigns do not begin')
   await campaigns.move(started.get('PAUSED') ?? '', 'pause')
-  await suspend(world, { campaign: started.get('STOPPED') }, 'too loud')
+  await suspend(setup, { campaign: started.get('STOPPED') }, 'too loud')
   const {
     rows: [row],
   } = await db.query<{ id: string }>(
     'SELECT message_id AS id FROM campaign_recipients WHERE campaign_id = $1 AND message_id IS NOT NULL',
     [started.get('STOPPED')],
   )
-  await enrolAll(world)
+  await enrolContacts(setup)
   return {
-    what: 'a campaign',
+    cause: 'a campaign',
     id: `em_${(row?.id ?? '').replaceAll('-', '')}`,
-    why: /its campaign .* suspended by the operator: too loud/,
+    explanation: /its campaign .* suspended by the operator: too loud/,
   }
 }
 
-async function enrolAll(world: World): Promise<void> {
+async function enrolContacts(setup: ColdStartSetup): Promise<void> {
   const {
-    office: {
+    testbed: {
       system: { db },
     },
     endpoint,
-  } = world
+  } = setup
   const mail = (subject: string): object => ({
     type: 'send_email',
     id: 'm',
@@ -163,14 +176,14 @@ async function enrolAll(world: World): Promise<void> {
     mailing: [mail('automation')],
   }
   for (const [name, steps] of Object.entries(plans)) {
-    const made = await asAdmin(world, 'POST', '/automations/create', {
+    const made = await callAsAdmin(setup, 'POST', '/automations/create', {
       name,
       status: 'active',
       trigger_type: 'manual',
       steps,
     })
-    await asAdmin(world, 'POST', `/automations/${textOf(made['id'])}/enroll`, { email: 'member1@fine.example' })
-    if (name === 'paused') await asAdmin(world, 'PATCH', `/automations/${textOf(made['id'])}`, { status: 'paused' })
+    await callAsAdmin(setup, 'POST', `/automations/${textOf(made['id'])}/enroll`, { email: 'member1@fine.example' })
+    if (name === 'paused') await callAsAdmin(setup, 'PATCH', `/automations/${textOf(made['id'])}`, { status: 'paused' })
   }
   await until(
     async () => (await db.query(`SELECT FROM automation_calls WHERE tries > 0`)).rows.length === 1,
@@ -183,29 +196,29 @@ async function enrolAll(world: World): Promise<void> {
 }
 
 /** Only the api runs. */
-export async function leaveWork(world: World, { opened, bouncing }: Ended): Promise<void> {
+export async function queueWork(setup: ColdStartSetup, { opened, bouncing }: SettledMail): Promise<void> {
   const {
-    office,
-    office: { system, dns },
-  } = world
+    testbed,
+    testbed: { system, dns },
+  } = setup
   const { db } = system
   await Promise.all(
-    (['instant', 'high', 'normal', 'bulk'] as const).map((tier) => office.send({ to: `${tier}@fine.example`, tier })),
+    (['instant', 'high', 'normal', 'bulk'] as const).map((tier) => testbed.send({ to: `${tier}@fine.example`, tier })),
   )
-  const key = await connect(world, PASSWORD)
-  await sendAs(world, key, { from: ACCOUNT, to: 'queued@far.example' })
+  const key = await connectAccount(setup, PASSWORD)
+  await sendAs(setup, key, { from: ACCOUNT, to: 'queued@far.example' })
   const {
     rows: [cancelled],
   } = await db.query<{ id: string }>(`SELECT id FROM campaigns WHERE subject = 'CANCELLED'`)
-  await campaignOf(world).move(cancelled?.id ?? '', 'cancel')
+  await campaignOf(setup).move(cancelled?.id ?? '', 'cancel')
   const {
     rows: [mailing],
   } = await db.query<{ id: string }>(`SELECT id FROM automations WHERE name = 'mailing'`)
-  await asAdmin(world, 'POST', `/automations/${mailing?.id}/enroll`, { email: 'member2@fine.example' })
+  await callAsAdmin(setup, 'POST', `/automations/${mailing?.id}/enroll`, { email: 'member2@fine.example' })
   const {
     rows: [off],
   } = await db.query<{ id: string }>(`SELECT id FROM webhook_endpoints WHERE url LIKE '%/off'`)
-  await asAdmin(world, 'PATCH', `/webhooks/${off?.id}`, { is_active: false })
+  await callAsAdmin(setup, 'PATCH', `/webhooks/${off?.id}`, { is_active: false })
   const links = createLinks({ encryption: system.encryption, config: system.config })
   const pixel = links.open({
     base: system.url,
@@ -216,20 +229,20 @@ export async function leaveWork(world: World, { opened, bouncing }: Ended): Prom
     audienceId: null,
   })
   assert.strictEqual((await fetch(pixel, { headers: BROWSER })).status, 200)
-  await suspend(world, { domain: 'acted.example' }, 'for a while')
-  await office.send({ to: 'a@acted.example' })
-  const csv = await system.call('POST', `/public/contacts/import?audienceId=${await audienceOf(world)}`, {
+  await suspend(setup, { domain: 'acted.example' }, 'for a while')
+  await testbed.send({ to: 'a@acted.example' })
+  const csv = await system.call('POST', `/public/contacts/import?audienceId=${await findOrAddAudience(setup)}`, {
     key: system.admin,
     body: 'email\nfile1@fine.example\nfile2@fine.example\n',
     headers: { 'content-type': 'text/csv' },
   })
   assert.strictEqual(csv.status, 201, JSON.stringify(csv.body))
   dns.zone['_smtp._tls.reported.example'] = { TXT: ['v=TLSRPTv1; rua=mailto:reports@fine.example'] }
-  await storeRows(office, bouncing)
+  await storeInterruptedWork(testbed, bouncing)
 }
 
 /** What a process that died a moment ago had in hand. */
-async function storeRows({ system: { db } }: World['office'], bouncing: string): Promise<void> {
+async function storeInterruptedWork({ system: { db } }: ColdStartSetup['testbed'], bouncing: string): Promise<void> {
   const raw = Buffer.from(dsnOf({ recipient: 'bouncing@fine.example' }))
   await db.query(
     sql`
@@ -272,11 +285,11 @@ async function storeRows({ system: { db } }: World['office'], bouncing: string):
 }
 
 /** Of webhooks and calls, time: those that a dead worker had claimed are free in a moment, and the others are due. */
-export async function passTime({
-  office: {
+export async function makeWorkDue({
+  testbed: {
     system: { db },
   },
-}: World): Promise<void> {
+}: ColdStartSetup): Promise<void> {
   await db.query(
     `UPDATE webhook_deliveries SET due_at = now(), leased_until = now() + interval '1 second' WHERE state = 'pending'`,
   )

@@ -7,9 +7,9 @@ import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TLSSocket } from 'node:tls'
 import type { Certificate } from './certificate.ts'
-import { Inbox } from './inbox.ts'
-import { decide, NO_SENDER } from './receiver-script.ts'
-import type { Act, ReceiverScript, ReceiverStage } from './receiver-script.ts'
+import { ReadBuffer } from './read-buffer.ts'
+import { chooseAction, NO_SENDER } from './receiver-script.ts'
+import type { ReceiverAction, ReceiverScript, ReceiverStage } from './receiver-script.ts'
 
 export interface ReceivedMessage {
   readonly from: string
@@ -29,11 +29,11 @@ export interface ReceivedMessage {
 }
 
 /** What the connection needs from its receiver. */
-export interface Household {
+export interface ConnectionHost {
   readonly certificate: Certificate
   script(): ReceiverScript
-  heard(connection: number, line: string): void
-  took(message: ReceivedMessage): void
+  onCommand(connection: number, line: string): void
+  onMessage(message: ReceivedMessage): void
 }
 
 const COMMANDS: Readonly<Record<string, ReceiverStage>> = {
@@ -53,12 +53,12 @@ const LINE_BREAK = Buffer.from('\r\n')
 const PATH = /^\w+ (?:FROM|TO):<(.*?)>(?: (.*))?$/i
 
 export class ReceiverConnection {
-  readonly #household: Household
+  readonly #household: ConnectionHost
   readonly #number: number
   readonly #raw: Socket
   readonly #gone = new AbortController()
   #socket: Socket
-  readonly #inbox = new Inbox()
+  readonly #inbox = new ReadBuffer()
   #isWorking = false
   #isMute = false
   #isInContent = false
@@ -70,7 +70,7 @@ export class ReceiverConnection {
   #parameters = ''
   #to: string[] = []
 
-  constructor(household: Household, socket: Socket, number: number) {
+  constructor(household: ConnectionHost, socket: Socket, number: number) {
     this.#household = household
     this.#number = number
     this.#raw = socket
@@ -83,7 +83,7 @@ export class ReceiverConnection {
   }
 
   /** It said goodbye: what comes behind is between the kernels. */
-  get isOver(): boolean {
+  get isClosed(): boolean {
     return this.#socket.writableEnded
   }
 
@@ -115,10 +115,10 @@ export class ReceiverConnection {
   /** Handles what is complete in the buffer. @returns false if nothing is. */
   async #proceed(): Promise<boolean> {
     if (this.#isInContent) return await this.#readContent()
-    const end = this.#inbox.find(LINE_BREAK)
+    const end = this.#inbox.indexOf(LINE_BREAK)
     if (end < 0) return false
-    const line = this.#inbox.take(end + LINE_BREAK.length).toString('utf8', 0, end)
-    this.#household.heard(this.#number, line)
+    const line = this.#inbox.consume(end + LINE_BREAK.length).toString('utf8', 0, end)
+    this.#household.onCommand(this.#number, line)
     await this.#obey(line)
     return true
   }
@@ -152,9 +152,9 @@ export class ReceiverConnection {
       return true
     }
     const isEmpty = this.#inbox.bytes.subarray(0, EMPTY.length).equals(EMPTY)
-    const end = isEmpty ? EMPTY.length : this.#inbox.find(END) + END.length
+    const end = isEmpty ? EMPTY.length : this.#inbox.indexOf(END) + END.length
     if (!isEmpty && end < END.length) return false
-    const content = this.#inbox.take(end).subarray(0, -EMPTY.length)
+    const content = this.#inbox.consume(end).subarray(0, -EMPTY.length)
     this.#isInContent = false
     this.#hasSeenBody = false
     await this.#perform('dot', '', '', content)
@@ -164,21 +164,21 @@ export class ReceiverConnection {
 
   /** Does what the script says. @returns the first digit of what was answered. */
   async #perform(stage: ReceiverStage, line: string, address: string, content?: Buffer): Promise<string> {
-    const act = decide(this.#household.script(), {
+    const act = chooseAction(this.#household.script(), {
       stage,
       line,
       address,
       from: this.#from,
       to: [...this.#to],
       connection: this.#number,
-      taken: this.#taken,
+      acceptedCount: this.#taken,
       peer: this.peer,
       tls: this.#socket !== this.#raw,
     })
     if (act.delayMs !== undefined) await sleep(act.delayMs, undefined, { signal: this.#gone.signal }).catch(() => {})
     const said = act.raw ?? (act.reply === undefined ? '' : `${act.reply}\r\n`)
     const digit = said.toString('latin1').slice(0, 1)
-    if (content !== undefined && (act.take ?? digit === '2')) this.#keep(content)
+    if (content !== undefined && (act.accepts ?? digit === '2')) this.#keep(content)
     if (said.length > 0 && !this.#gone.signal.aborted) this.#socket.write(said)
     this.#finish(act.end)
     return digit
@@ -186,7 +186,7 @@ export class ReceiverConnection {
 
   #keep(content: Buffer): void {
     this.#taken++
-    this.#household.took({
+    this.#household.onMessage({
       from: this.#from === NO_SENDER ? '' : this.#from,
       to: this.#to,
       parameters: this.#parameters,
@@ -199,7 +199,7 @@ export class ReceiverConnection {
     })
   }
 
-  #finish(end: Act['end']): void {
+  #finish(end: ReceiverAction['end']): void {
     if (end === undefined) return
     this.#isMute = true
     if (end === 'stall') this.#socket.pause()

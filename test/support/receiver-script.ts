@@ -23,7 +23,7 @@ export type ReceiverStage =
   | 'other'
 
 /** One answer in detail. What is left out happens as a friendly server would do it. */
-export interface Act {
+export interface ReceiverAction {
   /** Waits before anything else. */
   readonly delayMs?: number
   /** The reply without its last CRLF; its first digit decides what happens to the transaction. */
@@ -33,11 +33,11 @@ export interface Act {
   /** silence: never says another word, but reads on. stall: does not read on either. close: FIN. reset: RST. All after the reply, if one is given. */
   readonly end?: 'silence' | 'stall' | 'close' | 'reset'
   /** At `dot`: the message is recorded, or not, whatever the reply says. */
-  readonly take?: boolean
+  readonly accepts?: boolean
 }
 
 /** What has been said when a rule is asked. */
-export interface Moment {
+export interface ReceiverState {
   readonly stage: ReceiverStage
   /** The command line; '' at greeting, body and dot. */
   readonly line: string
@@ -49,13 +49,13 @@ export interface Moment {
   /** Connections are counted from 1. */
   readonly connection: number
   /** Messages taken on this connection so far. */
-  readonly taken: number
+  readonly acceptedCount: number
   readonly tls: boolean
   /** The address that it comes from. */
   readonly peer: string
 }
 
-type Answer = string | Act | undefined
+type Answer = string | ReceiverAction | undefined
 
 export interface ReceiverScript {
   /** Our name in the greeting and in the certificate. */
@@ -67,7 +67,7 @@ export interface ReceiverScript {
   /** The limit announced with SIZE, bytes. */
   readonly sizeLimit?: number
   /** A rule is a reply, an act, or a function of the moment; undefined is the friendly answer. */
-  readonly on?: Partial<Record<ReceiverStage, Answer | ((moment: Moment) => Answer)>>
+  readonly on?: Partial<Record<ReceiverStage, Answer | ((moment: ReceiverState) => Answer)>>
   /** How many bytes of a message have to be there for the stage `body`. */
   readonly bodyAfter?: number
   /** What becomes of the TLS handshake: dropped, answered with rubbish, never answered. */
@@ -78,7 +78,7 @@ export interface ReceiverScript {
   readonly messagesPerConnection?: number
 }
 
-const FRIENDLY: Readonly<Record<Exclude<ReceiverStage, 'greeting' | 'ehlo' | 'helo'>, Act>> = {
+const DEFAULT_ACTIONS: Readonly<Record<Exclude<ReceiverStage, 'greeting' | 'ehlo' | 'helo'>, ReceiverAction>> = {
   starttls: { reply: '220 2.0.0 Ready to start TLS' },
   mail: { reply: '250 2.1.0 Ok' },
   rcpt: { reply: '250 2.1.5 Ok' },
@@ -92,33 +92,33 @@ const FRIENDLY: Readonly<Record<Exclude<ReceiverStage, 'greeting' | 'ehlo' | 'he
 }
 
 /** What the script has the server do at this moment. */
-export function decide(script: ReceiverScript, moment: Moment): Act {
-  const rule = script.on?.[moment.stage]
-  const answer = typeof rule === 'function' ? rule(moment) : rule
-  const friendly = actFriendly(script, moment)
-  if (answer === undefined) return friendly
-  if (typeof answer === 'string') return moment.stage === 'quit' ? { ...friendly, reply: answer } : { reply: answer }
+export function chooseAction(script: ReceiverScript, state: ReceiverState): ReceiverAction {
+  const rule = script.on?.[state.stage]
+  const answer = typeof rule === 'function' ? rule(state) : rule
+  const action = defaultAction(script, state)
+  if (answer === undefined) return action
+  if (typeof answer === 'string') return state.stage === 'quit' ? { ...action, reply: answer } : { reply: answer }
   // Only a delay leaves the friendly answer as it is.
   const isComplete = answer.reply !== undefined || answer.raw !== undefined || answer.end !== undefined
-  return isComplete ? answer : { ...friendly, ...answer }
+  return isComplete ? answer : { ...action, ...answer }
 }
 
-function actFriendly(script: ReceiverScript, { stage, from, to, taken, tls }: Moment): Act {
+function defaultAction(script: ReceiverScript, { stage, from, to, acceptedCount, tls }: ReceiverState): ReceiverAction {
   const name = script.name ?? 'mx.test'
   if (stage === 'greeting') return { reply: `220 ${name} ESMTP` }
   if (stage === 'helo') return { reply: `250 ${name}` }
-  if (stage === 'ehlo') return { reply: composeOffers(script, name, tls) }
-  if (stage === 'mail' && taken >= (script.messagesPerConnection ?? Infinity))
+  if (stage === 'ehlo') return { reply: formatEhloReply(script, name, tls) }
+  if (stage === 'mail' && acceptedCount >= (script.messagesPerConnection ?? Infinity))
     return { reply: '421 4.7.0 Too many messages on this connection', end: 'close' }
   if (stage === 'rcpt' && from === NO_SENDER) return { reply: '503 5.5.1 Need MAIL before RCPT' }
   if (stage === 'data' && to.length === 0) return { reply: '503 5.5.1 Need RCPT before DATA' }
-  return FRIENDLY[stage]
+  return DEFAULT_ACTIONS[stage]
 }
 
 /** Stands where no MAIL has been taken: '' is the null sender. */
 export const NO_SENDER = '\0'
 
-function composeOffers(script: ReceiverScript, name: string, tls: boolean): string {
+function formatEhloReply(script: ReceiverScript, name: string, tls: boolean): string {
   const offers = { pipelining: true, starttls: true, size: true, smtputf8: true, eightBitMime: true, ...script.offers }
   const keywords = [
     name,

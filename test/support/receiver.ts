@@ -56,10 +56,10 @@ export async function startReceiver(
       {
         certificate,
         script: () => receiver.script,
-        heard: (number, line) => {
+        onCommand: (number, line) => {
           commands.push({ connection: number, line })
         },
-        took: (message) => {
+        onMessage: (message) => {
           messages.push(message)
           for (const waiter of waiting)
             if (messages.length >= waiter.count && waiting.delete(waiter)) waiter.resolve(messages)
@@ -88,9 +88,9 @@ export async function startReceiver(
       return connected
     },
     get open() {
-      return [...connections].filter((one) => !one.isOver).length
+      return [...connections].filter((one) => !one.isClosed).length
     },
-    openFrom: (peer) => [...connections].filter((one) => one.peer === peer && !one.isOver).length,
+    openFrom: (peer) => [...connections].filter((one) => one.peer === peer && !one.isClosed).length,
     until: (count) =>
       new Promise((resolve) => {
         if (messages.length >= count) resolve(messages)

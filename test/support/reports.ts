@@ -2,7 +2,7 @@
 
 const crlf = (text: string): string => text.replaceAll(/\r?\n/g, '\r\n')
 
-export interface Dsn {
+export interface DsnFields {
   readonly recipient: string
   readonly action?: 'failed' | 'delayed' | 'delivered' | 'relayed'
   readonly status?: string
@@ -15,7 +15,7 @@ export function dsnOf({
   action = 'failed',
   status = '5.1.1',
   diagnostic = '550 5.1.1 <x>: no such user here',
-}: Dsn): string {
+}: DsnFields): string {
   return crlf(`From: Mail Delivery System <MAILER-DAEMON@mx.receiver.example>
 Subject: Undelivered Mail Returned to Sender
 Auto-Submitted: auto-replied
@@ -100,7 +100,7 @@ Hello
 
 export function outOfOfficeOf(): string {
   return crlf(`From: Ann <ann@receiver.example>
-Subject: Out of office: Hello
+Subject: Out of testbed: Hello
 Auto-Submitted: auto-replied
 
 I am away until Monday.
@@ -108,7 +108,7 @@ I am away until Monday.
 }
 
 /** Made to be hard to read: deep, wide, and in long lines. */
-export function bombOf(kind: number): string {
+export function hostileReportOf(kind: number): string {
   const bombs = [
     (): string =>
       Array.from({ length: 3000 }, (_, i) => `Content-Type: multipart/mixed; boundary="b${i}"\n\n--b${i}\n`).join(''),

@@ -8,22 +8,30 @@ import fc from 'fast-check'
 import { pathsOf, type AnyRoute } from '#api/http/route.ts'
 import { ROUTES } from '#api/table.ts'
 import type { Detail } from '#src/platform/errors.ts'
-import { OPERATOR, startApi, type Tenant, type TestApi } from './api.ts'
-import { fillTenant } from './tenant-objects.ts'
-import { assertDescribed, type Observed } from './conformance.ts'
-import { firstOf, SAMPLES, type Own } from './samples.ts'
-import { changed, inAddress, nearly, queryOf, strangeAddresses, strangeBodies, strangeTypes } from './hostile-input.ts'
+import { OPERATOR_TOKEN, startApi, type Tenant, type TestApi } from './api.ts'
+import { createTenantObjects } from './tenant-objects.ts'
+import { assertDocumented, type ObservedResponse } from './conformance.ts'
+import { firstIds, REQUEST_SAMPLES, type TenantIds } from './request-samples.ts'
+import {
+  mutated,
+  encodeComponent,
+  almostValid,
+  queryOf,
+  hostilePathSegments,
+  hostileBodies,
+  hostileContentTypes,
+} from './hostile-input.ts'
 import { watchWrites, type WriteWatch } from './write-watch.ts'
 
 const RUNS = 50
 /** Of the thread that serves, for one request; taken again before it is believed, since a collection of garbage may fall into one. */
-const MOST_WORK_MS = 50
-const TRIES = 4
+const MAX_CPU_MS = 50
+const CPU_ATTEMPTS = 4
 
 /** No resolver, no registry, no networks: whatever is looked up is looked up in vain, at once. */
 const SETTINGS = { DNS_SERVERS: '127.0.0.1:1', RDAP_URL: 'none', TRUST_PROXY: 'true' }
 
-interface Asked {
+interface GeneratedRequest {
   readonly method: string
   /** With its query. */
   readonly path: string
@@ -33,15 +41,15 @@ interface Asked {
 }
 
 /** Whose request it is. */
-interface World {
+interface RequestContext {
   readonly api: TestApi
   readonly tenant: Tenant
-  readonly own: Own
+  readonly own: TenantIds
   readonly ids: readonly string[]
 }
 
 /** Declares the tests of the `share`th of `shares` parts of the table. */
-export function describeShare(share: number, shares: number): void {
+export function describeRoutes(share: number, shares: number): void {
   const routes = ROUTES.filter((_, i) => i % shares === share)
   describe(`any request at all, part ${share + 1} of ${shares}`, () => {
     let api: TestApi
@@ -54,15 +62,15 @@ export function describeShare(share: number, shares: number): void {
 
     for (const spec of routes)
       it(`${spec.method} ${spec.paths[0]}`, async () => {
-        const world = await createWorld(api)
+        const context = await createRequestContext(api)
         await fc.assert(
-          fc.asyncProperty(requestsOf(spec, world), async (asked) => {
+          fc.asyncProperty(requestsOf(spec, context), async (generated) => {
             await watch.written()
-            const { answer, workMs } = await ask(api, asked)
-            judge(answer)
-            const wrote = await watch.written()
-            if (answer.status >= 400) assert.deepEqual(wrote, {}, `${answer.status}, and rows were written`)
-            if (workMs > MOST_WORK_MS) await judgeWork(api, asked)
+            const { answer, cpuMs } = await send(api, generated)
+            checkResponse(answer)
+            const writes = await watch.written()
+            if (answer.status >= 400) assert.deepEqual(writes, {}, `${answer.status}, and rows were written`)
+            if (cpuMs > MAX_CPU_MS) await checkCpuTime(api, generated)
           }),
           { numRuns: RUNS },
         )
@@ -71,22 +79,22 @@ export function describeShare(share: number, shares: number): void {
 }
 
 /** A workspace that nothing was done to. */
-async function createWorld(api: TestApi): Promise<World> {
+async function createRequestContext(api: TestApi): Promise<RequestContext> {
   const tenant = await api.addTenant()
-  const belongings = await fillTenant(api, tenant, 'own')
-  return { api, tenant, own: firstOf(belongings), ids: Object.values(belongings).flat() }
+  const objects = await createTenantObjects(api, tenant, 'own')
+  return { api, tenant, own: firstIds(objects), ids: Object.values(objects).flat() }
 }
 
 /** What a request is made of, before it is written down. */
-interface Parts {
+interface RequestParts {
   readonly params: Readonly<Record<string, string>>
   readonly query: unknown
   readonly body: unknown
 }
 
 /** Requests that would succeed, requests that are like them, and requests that are like nothing. */
-function partsOf(spec: AnyRoute, { own, ids }: World): fc.Arbitrary<Parts> {
-  const samples = (SAMPLES[spec.name] ?? [() => ({})]).map((make): Parts => ({
+function partsOf(spec: AnyRoute, { own, ids }: RequestContext): fc.Arbitrary<RequestParts> {
+  const samples = (REQUEST_SAMPLES[spec.name] ?? [() => ({})]).map((make): RequestParts => ({
     params: {},
     query: {},
     body: {},
@@ -94,17 +102,31 @@ function partsOf(spec: AnyRoute, { own, ids }: World): fc.Arbitrary<Parts> {
   }))
   const names = [...(pathsOf(spec)[0] ?? '').matchAll(/:(\w+)/g)].map(([, name = '']) => name)
   const params = fc.record(Object.fromEntries(names.map((name) => [name, fc.constantFrom(...ids)])))
-  const made = fc.record({ params, query: nearly(spec.query, ids), body: nearly(spec.body, ids) })
+  const made = fc.record({ params, query: almostValid(spec.query, ids), body: almostValid(spec.body, ids) })
   const sample = fc.constantFrom(...samples)
-  const near = fc.tuple(sample, made).map(([whole, other]): Parts => ({
+  const merged = fc.tuple(sample, made).map(([whole, other]): RequestParts => ({
     params: whole.params,
     query: merge(whole.query, other.query),
     body: merge(whole.body, other.body),
   }))
-  const bent = fc
+  const mutatedSamples = fc
     .tuple(sample, fc.constantFrom('query', 'body'))
-    .chain(([whole, part]) => changed(fc.constant(whole[part])).map((value): Parts => ({ ...whole, [part]: value })))
-  return fc.oneof(sample, sample, near, near, near, bent, bent, bent, made, made, made)
+    .chain(([whole, part]) =>
+      mutated(fc.constant(whole[part])).map((value): RequestParts => ({ ...whole, [part]: value })),
+    )
+  return fc.oneof(
+    sample,
+    sample,
+    merged,
+    merged,
+    merged,
+    mutatedSamples,
+    mutatedSamples,
+    mutatedSamples,
+    made,
+    made,
+    made,
+  )
 }
 
 function merge(whole: unknown, other: unknown): unknown {
@@ -113,35 +135,39 @@ function merge(whole: unknown, other: unknown): unknown {
     : whole
 }
 
-function requestsOf(spec: AnyRoute, world: World): fc.Arbitrary<Asked> {
-  const { tenant } = world
-  const own = spec.access === 'operator' ? OPERATOR : typeof spec.access === 'object' ? tenant.admin : tenant.regular
+function requestsOf(spec: AnyRoute, context: RequestContext): fc.Arbitrary<GeneratedRequest> {
+  const { tenant } = context
+  const own =
+    spec.access === 'operator' ? OPERATOR_TOKEN : typeof spec.access === 'object' ? tenant.admin : tenant.regular
   const key = fc.oneof(
     ...Array.from({ length: 9 }, () => fc.constant(own)),
     fc.constantFrom(tenant.regular, tenant.admin, null),
   )
-  const strange = fc.record({ body: strangeBodies, type: strangeTypes })
+  const hostile = fc.record({ body: hostileBodies, type: hostileContentTypes })
   return fc
     .record({
       pattern: fc.constantFrom(...pathsOf(spec)),
-      parts: partsOf(spec, world),
+      parts: partsOf(spec, context),
       key,
       address: fc.ipV4(),
-      instead: fc.option(strange, { freq: 5, nil: undefined }),
-      place: fc.option(strangeAddresses, { freq: 7, nil: undefined }),
+      instead: fc.option(hostile, { freq: 5, nil: undefined }),
+      place: fc.option(hostilePathSegments, { freq: 7, nil: undefined }),
       once: fc.option(fc.constantFrom('a', 'b', 'x'.repeat(257), ''), { freq: 8, nil: undefined }),
     })
-    .map(({ pattern, parts, key: by, address, instead, place, once }) => {
-      const path = pattern.replace(/:(\w+)/g, (_, name: string) => place ?? inAddress(parts.params[name] ?? 'x'))
+    .map(({ pattern, parts, key: by, address, instead: replacement, place: segment, once }) => {
+      const path = pattern.replace(
+        /:(\w+)/g,
+        (_, name: string) => segment ?? encodeComponent(parts.params[name] ?? 'x'),
+      )
       const query = spec.query === undefined ? '' : `?${queryOf(parts.query)}`
       const { body } = parts
-      const written =
+      const regular =
         typeof body === 'string' && spec.accepts?.includes('csv') === true
           ? { body, type: 'text/csv' }
           : { body: JSON.stringify(body), type: 'application/json' }
-      const sent = instead ?? written
+      const sent = replacement ?? regular
       const hasBody =
-        spec.method !== 'GET' && (instead !== undefined || spec.body !== undefined || spec.accepts !== undefined)
+        spec.method !== 'GET' && (replacement !== undefined || spec.body !== undefined || spec.accepts !== undefined)
       return {
         method: spec.method,
         path: path + query,
@@ -156,9 +182,12 @@ function requestsOf(spec: AnyRoute, world: World): fc.Arbitrary<Asked> {
     })
 }
 
-async function ask(api: TestApi, asked: Asked): Promise<{ readonly answer: Observed; readonly workMs: number }> {
-  const { method, path, key, body, headers } = asked
-  const began = process.threadCpuUsage()
+async function send(
+  api: TestApi,
+  generated: GeneratedRequest,
+): Promise<{ readonly answer: ObservedResponse; readonly cpuMs: number }> {
+  const { method, path, key, body, headers } = generated
+  const startedAt = process.threadCpuUsage()
   const response = await fetch(api.url + path, {
     method,
     redirect: 'manual',
@@ -166,20 +195,20 @@ async function ask(api: TestApi, asked: Asked): Promise<{ readonly answer: Obser
     ...(body === undefined ? {} : { body: new Uint8Array(Buffer.from(body)) }),
   })
   const text = await response.text()
-  const { user, system } = process.threadCpuUsage(began)
+  const { user, system } = process.threadCpuUsage(startedAt)
   const type = response.headers.get('content-type')
   const isJson = type?.startsWith('application/json') === true && text !== ''
-  const told: unknown = isJson ? JSON.parse(text) : text
-  const answer = { method, path: new URL(response.url).pathname, status: response.status, type, body: told }
-  return { answer, workMs: (user + system) / 1000 }
+  const parsed: unknown = isJson ? JSON.parse(text) : text
+  const answer = { method, path: new URL(response.url).pathname, status: response.status, type, body: parsed }
+  return { answer, cpuMs: (user + system) / 1000 }
 }
 
 /** 503 is for a store that is away, and for a form whose workspace cannot send. */
-function judge(answer: Observed): void {
+function checkResponse(answer: ObservedResponse): void {
   const { status, body } = answer
   assert.ok(status < 500 || status === 503, `${status} ${JSON.stringify(body)}`)
   if (status >= 300 && status < 400) return
-  assertDescribed(answer)
+  assertDocumented(answer)
   if (status < 400 || typeof body === 'string') return
   const { error, message, details } = body as { error: string; message: string; details?: readonly Detail[] }
   assert.ok(!/\n\s*at |\.ts:\d|node_modules|SELECT|syntax error at|invalid input/.test(message), message)
@@ -190,8 +219,8 @@ function judge(answer: Observed): void {
 }
 
 /** The least of several tries: what is not ours (a collection of garbage, code that is compiled) does not come again. */
-async function judgeWork(api: TestApi, asked: Asked): Promise<void> {
+async function checkCpuTime(api: TestApi, generated: GeneratedRequest): Promise<void> {
   let least = Infinity
-  for (let i = 0; i < TRIES; i++) least = Math.min(least, (await ask(api, asked)).workMs)
-  assert.ok(least <= MOST_WORK_MS, `${Math.round(least)} ms of work`)
+  for (let i = 0; i < CPU_ATTEMPTS; i++) least = Math.min(least, (await send(api, generated)).cpuMs)
+  assert.ok(least <= MAX_CPU_MS, `${Math.round(least)} ms of work`)
 }

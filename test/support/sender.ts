@@ -22,37 +22,41 @@ export interface Sender {
   readonly dkimRecords: Readonly<Record<string, string>>
 }
 
-type Place = { readonly db: Db; readonly encryption: Encryption; readonly keyPrefix: string }
+type SenderContext = { readonly db: Db; readonly encryption: Encryption; readonly keyPrefix: string }
 
 export async function createSender(
-  place: Place,
-  order: { readonly domain: string; readonly plan?: string },
+  ctx: SenderContext,
+  options: { readonly domain: string; readonly plan?: string },
 ): Promise<Sender> {
-  const { db, keyPrefix: prefix } = place
-  const { id: workspaceId } = await createWorkspace(db, { name: order.domain, plan: order.plan ?? 'enterprise' })
+  const { db, keyPrefix: prefix } = ctx
+  const { id: workspaceId } = await createWorkspace(db, { name: options.domain, plan: options.plan ?? 'enterprise' })
   const domainId = newId()
   await db.query(
     sql`
       INSERT INTO domains (id, workspace_id, domain, verification_status, verified_at)
       VALUES ($1, $2, $3, 'verified', now())
     `,
-    [domainId, workspaceId, order.domain],
+    [domainId, workspaceId, options.domain],
   )
-  const dkimRecords = await addDkimKeys(place, domainId, order.domain)
+  const dkimRecords = await addDkimKeys(ctx, domainId, options.domain)
   const regular = await createKey(db, { kind: 'regular', prefix, workspaceId, name: 'regular', domainId })
   const admin = await createKey(db, { kind: 'admin', prefix, workspaceId, name: 'admin', scopes: ALL_SCOPES })
   if (regular.kind !== 'created' || admin.kind !== 'created') throw new Error(`no key: ${regular.kind}, ${admin.kind}`)
   return {
     workspaceId,
     domainId,
-    domain: order.domain,
+    domain: options.domain,
     regular: regular.secretKey,
     admin: admin.secretKey,
     dkimRecords,
   }
 }
 
-async function addDkimKeys({ db, encryption }: Place, domainId: string, domain: string): Promise<Record<string, string>> {
+async function addDkimKeys(
+  { db, encryption }: SenderContext,
+  domainId: string,
+  domain: string,
+): Promise<Record<string, string>> {
   const records: Record<string, string> = {}
   for (const [i, { algorithm, privateKey, dnsValue }] of (await generateDkimKeys()).entries()) {
     await db.query(

@@ -1,21 +1,21 @@
 /** A program that hands mail in: logs in with a key on a connection of its own and says what it likes. */
-import { talkSmtp, type Talk } from './smtp-conversation.ts'
+import { connectSmtp, type SmtpConnection } from './smtp-connection.ts'
 
 /** EHLO, and with a key AUTH PLAIN. */
-export async function logInSmtp(port: number, key: string | null): Promise<Talk> {
-  const talk = await talkSmtp(port)
-  await talk.say('EHLO client.test')
-  if (key === null) return talk
-  const answer = await talk.say(`AUTH PLAIN ${plainToken(key)}`)
-  if (!answer.startsWith('235')) throw new Error(`not logged in: ${answer}`)
-  return talk
+export async function logInSmtp(port: number, key: string | null): Promise<SmtpConnection> {
+  const connection = await connectSmtp(port)
+  await connection.command('EHLO client.test')
+  if (key === null) return connection
+  const reply = await connection.command(`AUTH PLAIN ${plainToken(key)}`)
+  if (!reply.startsWith('235')) throw new Error(`not logged in: ${reply}`)
+  return connection
 }
 
 export function plainToken(key: string, user = 'apikey'): string {
   return Buffer.from(`\0${user}\0${key}`).toString('base64')
 }
 
-export interface Handing {
+export interface OutgoingMessage {
   readonly from: string
   readonly to: string | readonly string[]
   /** With CRLF; the last dot is added. */
@@ -25,15 +25,18 @@ export interface Handing {
 }
 
 /** One transaction; answers the last reply, the first that is not positive. */
-export async function handIn(talk: Talk, { from, to, content, parameters = '' }: Handing): Promise<string> {
+export async function sendMessage(
+  connection: SmtpConnection,
+  { from, to, content, parameters = '' }: OutgoingMessage,
+): Promise<string> {
   const commands = [`MAIL FROM:<${from}>${parameters}`, ...[to].flat().map((address) => `RCPT TO:<${address}>`), 'DATA']
   for (const command of commands) {
-    const reply = await talk.say(command)
+    const reply = await connection.command(command)
     if (!/^[23]/.test(reply)) return reply
   }
-  talk.send(doubleDots(content))
-  talk.send('\r\n.\r\n')
-  return talk.hear()
+  connection.send(doubleDots(content))
+  connection.send('\r\n.\r\n')
+  return connection.readReply()
 }
 
 function doubleDots(content: string | Buffer): Buffer {

@@ -11,9 +11,9 @@ import type { OpenFailure, TransactionResult } from '#mta/smtp/result.ts'
 import { chooseTimeouts } from '#mta/smtp/timeouts.ts'
 import type { Timeouts } from '#mta/smtp/timeouts.ts'
 import { formatReply } from '#src/mail/reply.ts'
-import { playDialog } from './dialog.ts'
+import { startScriptedServer } from './scripted-server.ts'
 
-export interface Dialog {
+export interface SmtpDialog {
   readonly n: number
   readonly title: string
   readonly text: string
@@ -32,20 +32,20 @@ const MAIL: Mail = {
 }
 
 /** Plays a dialog and fails unless all of it happened as written. */
-export async function runDialog(dialog: Dialog): Promise<void> {
+export async function runDialog(dialog: SmtpDialog): Promise<void> {
   const lines = dialog.text
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '')
   const expected = lines.filter((line) => line.startsWith('= '))
   const script = lines.filter((line) => !line.startsWith('= '))
-  const play = await playDialog(script.join('\n'))
-  const results = await converse(play.port, dialog, expected.length)
-  assert.strictEqual(await play.finish(), script.join('\n'))
+  const server = await startScriptedServer(script.join('\n'))
+  const results = await runClient(server.port, dialog, expected.length)
+  assert.strictEqual(await server.finish(), script.join('\n'))
   assert.deepEqual(results, expected)
 }
 
-async function converse(port: number, dialog: Dialog, count: number): Promise<string[]> {
+async function runClient(port: number, dialog: SmtpDialog, count: number): Promise<string[]> {
   const settings: SessionSettings = {
     ehloName: 'out.test',
     tls: dialog.tls ?? 'never',

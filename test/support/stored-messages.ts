@@ -9,21 +9,21 @@ import { setEgressPool } from '#src/egress/pools.ts'
 import { addSource, pauseSource } from '#src/egress/sources.ts'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
-import { OPERATOR, textOf, type Json, type TestAnswer } from './api.ts'
+import { OPERATOR_TOKEN, textOf, type Json, type TestResponse } from './api.ts'
 import type { MailboxServer } from './mailbox-server.ts'
-import type { PostOffice } from './mail-world.ts'
+import type { Testbed } from './testbed.ts'
 import { createSender } from './sender.ts'
 import { until } from './until.ts'
-import type { Receiver as Endpoint } from './webhook-receiver.ts'
+import type { WebhookReceiver as Endpoint } from './webhook-receiver.ts'
 
 /** A message that must not leave. */
-export interface Held {
-  readonly what: string
+export interface HeldMessage {
+  readonly cause: string
   readonly id: string
   /** What `explain` says of it. */
-  readonly why: RegExp
+  readonly explanation: RegExp
   /** It is tried again in its time, and no copy leaves. */
-  readonly isTried?: true
+  readonly isRetried?: true
 }
 
 /** A receiver for each rule that a reply or a row is about. */
@@ -38,44 +38,49 @@ rules:
   - {name: told, code: 550, text: blocklist, action: tell}
 `
 /** Connections that were learned to be enough for the receiver \`slow\`. */
-export const LEARNED = 3
+export const LEARNED_CONNECTIONS = 3
 export const ACCOUNT = 'office@provider.example'
 export const PASSWORD = 'correct horse battery'
-const NOWHERE = '198.51.100.71'
+const REMOTE_ADDRESS = '198.51.100.71'
 /** For what is to wait for its time. */
-export const FAR = new Date(Date.now() + 30 * 86_400_000).toISOString()
+export const FAR_FUTURE = new Date(Date.now() + 30 * 86_400_000).toISOString()
 
-export interface World {
-  readonly office: PostOffice
+export interface ColdStartSetup {
+  readonly testbed: Testbed
   readonly mailbox: MailboxServer
   readonly endpoint: Endpoint
 }
 
-export function asOperator(
-  { office }: Pick<World, 'office'>,
+export function callAsOperator(
+  { testbed }: Pick<ColdStartSetup, 'testbed'>,
   method: string,
   path: string,
   body?: object,
-): Promise<TestAnswer> {
-  return office.system.call(method, `/admin${path}`, { key: OPERATOR, ...(body === undefined ? {} : { body }) })
+): Promise<TestResponse> {
+  return testbed.system.call(method, `/admin${path}`, { key: OPERATOR_TOKEN, ...(body === undefined ? {} : { body }) })
 }
 
-async function dataOf(asked: Promise<TestAnswer>): Promise<Json> {
+async function dataOf(asked: Promise<TestResponse>): Promise<Json> {
   const { status, body } = await asked
   assert.ok(status < 300, `${status} ${JSON.stringify(body)}`)
   return body['data'] ?? {}
 }
 
-export const asAdmin = ({ office: { system } }: World, method: string, path: string, body?: object): Promise<Json> =>
+export const callAsAdmin = (
+  { testbed: { system } }: ColdStartSetup,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<Json> =>
   dataOf(system.call(method, `/public${path}`, { key: system.admin, ...(body === undefined ? {} : { body }) }))
 
-export async function suspend(world: World, what: object, reason: string): Promise<void> {
-  await dataOf(asOperator(world, 'POST', '/suspensions', { ...what, reason }))
+export async function suspend(setup: ColdStartSetup, what: object, reason: string): Promise<void> {
+  await dataOf(callAsOperator(setup, 'POST', '/suspensions', { ...what, reason }))
 }
 
 /** As somebody else, or through an account. */
-export async function sendAs({ office }: World, key: string, mail: object): Promise<string> {
-  const { status, body } = await office.system.call('POST', '/send-email/instant', {
+export async function sendAs({ testbed }: ColdStartSetup, key: string, mail: object): Promise<string> {
+  const { status, body } = await testbed.system.call('POST', '/send-email/instant', {
     key,
     body: { subject: 'Hello', text: 'Hello', ...mail },
   })
@@ -84,56 +89,58 @@ export async function sendAs({ office }: World, key: string, mail: object): Prom
 }
 
 /** What the operator has stopped, of each kind. */
-export async function stopByHand(world: World): Promise<Held[]> {
-  const { office } = world
+export async function holdByOperator(setup: ColdStartSetup): Promise<HeldMessage[]> {
+  const { testbed } = setup
   const {
     system: { db, encryption, config },
-  } = office
-  await office.open(['one.example', 'two.example'])
-  await office.settle(await office.send({ to: 'first@one.example' }))
+  } = testbed
+  await testbed.addReceiver(['one.example', 'two.example'])
+  await testbed.settle(await testbed.send({ to: 'first@one.example' }))
   await until(async () => (await db.query(`SELECT FROM domain_sites WHERE domain = 'one.example'`)).rows.length > 0)
   const {
     rows: [row],
   } = await db.query<{ site: string }>(`SELECT site FROM domain_sites WHERE domain = 'one.example'`)
   const other = await createSender({ db, encryption, keyPrefix: config.keyPrefix }, { domain: 'paused.example' })
-  await office.open('stopped.example')
-  await suspend(world, { domain: 'stopped.example' }, 'their postmaster asked')
-  await suspend(world, { site: row?.site }, 'their machine burns')
-  await suspend(world, { workspace: other.workspaceId }, 'bad list')
+  await testbed.addReceiver('stopped.example')
+  await suspend(setup, { domain: 'stopped.example' }, 'their postmaster asked')
+  await suspend(setup, { site: row?.site }, 'their machine burns')
+  await suspend(setup, { workspace: other.workspaceId }, 'bad list')
   return [
     {
-      what: 'a domain',
-      id: await office.send({ to: 'a@stopped.example' }),
-      why: /suspended by the operator: their postmaster asked/,
+      cause: 'a domain',
+      id: await testbed.send({ to: 'a@stopped.example' }),
+      explanation: /suspended by the operator: their postmaster asked/,
     },
     {
-      what: 'a site',
-      id: await office.send({ to: 'a@two.example' }),
-      why: /its site .* suspended by the operator: their machine burns/,
+      cause: 'a site',
+      id: await testbed.send({ to: 'a@two.example' }),
+      explanation: /its site .* suspended by the operator: their machine burns/,
     },
     {
-      what: 'a workspace',
-      id: await sendAs(world, other.regular, { from: 'a@paused.example', to: 'a@fine.example' }),
-      why: /its workspace .* bad list/,
+      cause: 'a workspace',
+      id: await sendAs(setup, other.regular, { from: 'a@paused.example', to: 'a@fine.example' }),
+      explanation: /its workspace .* bad list/,
     },
   ]
 }
 
 /** Receivers that were stopped by a reply: for all, for a source everywhere, for a workspace. And sources that cannot send. */
-export async function stopByReplies(world: World): Promise<Held[]> {
+export async function holdByReplies(setup: ColdStartSetup): Promise<HeldMessage[]> {
   const {
-    office,
-    office: { system },
-  } = world
+    testbed,
+    testbed: { system },
+  } = setup
   const { db, encryption, config } = system
-  await office.open('ts.example', { on: { mail: '421 4.7.0 [TSS04] Messages from 192.0.2.1 temporarily deferred' } })
-  await office.open('picky.example')
-  await office.open('cold.example')
-  const receiver = await office.send({ to: 'a@ts.example' })
+  await testbed.addReceiver('ts.example', {
+    on: { mail: '421 4.7.0 [TSS04] Messages from 192.0.2.1 temporarily deferred' },
+  })
+  await testbed.addReceiver('picky.example')
+  await testbed.addReceiver('cold.example')
+  const receiver = await testbed.send({ to: 'a@ts.example' })
   const order = { region: 'us-east-1', pool: 'lone', weight: 1, isWarmingUp: false } as const
   const clock = systemClock
   for (const [name, address] of [
-    ['away', NOWHERE],
+    ['away', REMOTE_ADDRESS],
     ['out', '127.0.0.3'],
     ['refused', '127.0.0.4'],
     ['young', '127.0.0.5'],
@@ -161,31 +168,32 @@ export async function stopByReplies(world: World): Promise<Held[]> {
   )
   const lone = await createSender({ db, encryption, keyPrefix: config.keyPrefix }, { domain: 'lone.example' })
   assert.strictEqual(await setEgressPool(db, { table: 'workspaces', id: lone.workspaceId }, 'lone'), null)
-  await until(async () => (await office.tell(receiver)).recipients[0]?.attempts.length === 1)
+  await until(async () => (await testbed.getMessage(receiver)).recipients[0]?.attempts.length === 1)
   return [
-    { what: 'a receiver', id: receiver, why: /yahoo is suspended because of this reply: .*TSS04/ },
+    { cause: 'a receiver', id: receiver, explanation: /yahoo is suspended because of this reply: .*TSS04/ },
     {
-      what: 'a workspace at a receiver',
-      id: await office.send({ to: 'a@picky.example' }),
-      why: /picky is suspended because of this reply: 451 4\.7\.1 your list/,
+      cause: 'a workspace at a receiver',
+      id: await testbed.send({ to: 'a@picky.example' }),
+      explanation: /picky is suspended because of this reply: 451 4\.7\.1 your list/,
     },
     {
-      what: 'every source of a pool',
-      id: await sendAs(world, lone.regular, { from: 'a@lone.example', to: 'a@cold.example' }),
+      cause: 'every source of a pool',
+      id: await sendAs(setup, lone.regular, { from: 'a@lone.example', to: 'a@cold.example' }),
       // in the order of the message's own
-      why: /no source of its pool(?=.*away is not on this machine)(?=.*out is paused)(?=.*refused is suspended at this receiver)(?=.*young is warming)/,
+      explanation:
+        /no source of its pool(?=.*away is not on this machine)(?=.*out is paused)(?=.*refused is suspended at this receiver)(?=.*young is warming)/,
     },
   ]
 }
 
 /** What TLS holds, and an account; and what waits for its time. */
-export async function stopByOthers(world: World): Promise<Held[]> {
-  const { office } = world
-  const { db } = office.system
-  await office.open('strict.example', { offers: { starttls: false } })
-  await office.open('sts.example')
-  await office.open('busy.example', { on: { rcpt: '451 4.2.1 come again' } })
-  await office.open('lost.example', { on: { dot: { take: false, end: 'reset' } } })
+export async function holdByOtherCauses(setup: ColdStartSetup): Promise<HeldMessage[]> {
+  const { testbed } = setup
+  const { db } = testbed.system
+  await testbed.addReceiver('strict.example', { offers: { starttls: false } })
+  await testbed.addReceiver('sts.example')
+  await testbed.addReceiver('busy.example', { on: { rcpt: '451 4.2.1 come again' } })
+  await testbed.addReceiver('lost.example', { on: { dot: { accepts: false, end: 'reset' } } })
   await db.query(`INSERT INTO tls_rules (domain, level) VALUES ('strict.example', 'required')`)
   await db.query(sql`
     INSERT INTO sts_policies (domain, id, mode, mx, max_age, fetched_at, expires_at, refresh_at)
@@ -194,33 +202,38 @@ export async function stopByOthers(world: World): Promise<Held[]> {
       now() + interval '12 hours'
     )
   `)
-  const key = await connect(world, 'wrong horse')
+  const key = await connectAccount(setup, 'wrong horse')
   const scheduled = await dataOf(
-    office.system.call('POST', '/send-email/schedule', {
-      body: { from: 'shop@sender.example', to: 'a@fine.example', subject: 'x', text: 'x', scheduled_at: FAR },
+    testbed.system.call('POST', '/send-email/schedule', {
+      body: { from: 'shop@sender.example', to: 'a@fine.example', subject: 'x', text: 'x', scheduled_at: FAR_FUTURE },
     }),
   )
-  const held: Held[] = [
-    { what: 'a policy of MTA-STS', id: await office.send({ to: 'a@sts.example' }), why: /MTA-STS/, isTried: true },
+  const held: HeldMessage[] = [
     {
-      what: 'a refusal for now',
-      id: await office.send({ to: 'a@busy.example', tier: 'bulk' }),
-      why: /451 4\.2\.1 come again/,
+      cause: 'a policy of MTA-STS',
+      id: await testbed.send({ to: 'a@sts.example' }),
+      explanation: /MTA-STS/,
+      isRetried: true,
     },
     {
-      what: 'a link lost after the dot',
-      id: await office.send({ to: 'a@lost.example', tier: 'normal' }),
-      why: /unknown/,
+      cause: 'a refusal for now',
+      id: await testbed.send({ to: 'a@busy.example', tier: 'bulk' }),
+      explanation: /451 4\.2\.1 come again/,
     },
     {
-      what: 'an account',
-      id: await sendAs(world, key, { from: ACCOUNT, to: 'held@far.example' }),
-      why: /account.*(is paused|is suspended).*535/,
+      cause: 'a link lost after the dot',
+      id: await testbed.send({ to: 'a@lost.example', tier: 'normal' }),
+      explanation: /unknown/,
     },
     {
-      what: 'its time',
+      cause: 'an account',
+      id: await sendAs(setup, key, { from: ACCOUNT, to: 'held@far.example' }),
+      explanation: /account.*(is paused|is suspended).*535/,
+    },
+    {
+      cause: 'its time',
       id: textOf(scheduled['email_id'] ?? scheduled['id']),
-      why: /it waits for its scheduled time/,
+      explanation: /it waits for its scheduled time/,
     },
   ]
   await until(async () => (await db.query(`SELECT FROM connected_accounts WHERE state = 'paused'`)).rows.length === 1)
@@ -228,25 +241,28 @@ export async function stopByOthers(world: World): Promise<Held[]> {
 }
 
 /** By a process that was started since the rule was made: others read it every five seconds. */
-export async function stopByTls({ office }: World): Promise<Held> {
+export async function holdByTls({ testbed }: ColdStartSetup): Promise<HeldMessage> {
   return {
-    what: 'required TLS',
-    id: await office.send({ to: 'a@strict.example' }),
-    why: /TLS: required/,
-    isTried: true,
+    cause: 'required TLS',
+    id: await testbed.send({ to: 'a@strict.example' }),
+    explanation: /TLS: required/,
+    isRetried: true,
   }
 }
 
 /** A key of an account; with a wrong password it is paused at its first mail. */
-export async function connect(world: World, password: string): Promise<string> {
-  const account = await asAdmin(world, 'POST', '/accounts', {
+export async function connectAccount(setup: ColdStartSetup, password: string): Promise<string> {
+  const account = await callAsAdmin(setup, 'POST', '/accounts', {
     name: 'Office',
     host: 'smtp.provider.example',
-    port: world.mailbox.port,
+    port: setup.mailbox.port,
     security: 'starttls',
     username: ACCOUNT,
     password,
   })
-  const key = await asAdmin(world, 'POST', '/domains/api-keys/create', { name: 'k', account_id: textOf(account['id']) })
+  const key = await callAsAdmin(setup, 'POST', '/domains/api-keys/create', {
+    name: 'k',
+    account_id: textOf(account['id']),
+  })
   return textOf(key['secret_key'])
 }

@@ -7,10 +7,10 @@
 import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from 'pg'
-import { type Account, chooseAccount } from '#bin/supervisor/account.ts'
-import { makePrivate } from '#bin/supervisor/data-directory.ts'
+import { type SystemAccount, chooseAccount } from '#bin/supervisor/account.ts'
+import { createPrivateDirectory } from '#bin/supervisor/data-directory.ts'
 import { startPostgres as launchPostgres } from '#bin/supervisor/postgres.ts'
-import type { Running } from '#bin/supervisor/processes.ts'
+import type { RunningProcess } from '#bin/supervisor/processes.ts'
 import { startRedis as launchRedis } from '#bin/supervisor/redis.ts'
 import { migrate } from '#src/stores/migrate.ts'
 
@@ -49,15 +49,15 @@ export async function createDatabase(): Promise<TestDatabase> {
 
 /** One Redis of its own, on a unix socket. */
 export function startRedis(): Promise<TestServer> {
-  return serve((place) =>
-    launchRedis({ ...place, dir: join(place.root, 'redis'), say: tell, removeAtDeath: place.root }),
+  return serve((directory) =>
+    launchRedis({ ...directory, dir: join(directory.root, 'redis'), say: printLine, removeOnExit: directory.root }),
   )
 }
 
 /** One PostgreSQL of its own, migrated and with fsync on: for tests that crash it. */
 export async function startPostgres(): Promise<TestServer> {
-  const server = await serve((place) =>
-    launchPostgres({ ...place, dir: join(place.root, 'postgres'), removeAtDeath: place.root }),
+  const server = await serve((directory) =>
+    launchPostgres({ ...directory, dir: join(directory.root, 'postgres'), removeOnExit: directory.root }),
   )
   await migrate(server.url)
   return server
@@ -65,8 +65,13 @@ export async function startPostgres(): Promise<TestServer> {
 
 /** The cluster of a test run: without fsync, with the template database. Its url goes into TEST_PG_URL. */
 export async function startTemplateCluster(): Promise<TestServer> {
-  const server = await serve((place) =>
-    launchPostgres({ ...place, dir: join(place.root, 'postgres'), durable: false, removeAtDeath: place.root }),
+  const server = await serve((directory) =>
+    launchPostgres({
+      ...directory,
+      dir: join(directory.root, 'postgres'),
+      durable: false,
+      removeOnExit: directory.root,
+    }),
   )
   await administer(server.url, `CREATE DATABASE ${TEMPLATE}`)
   const url = new URL(server.url)
@@ -75,42 +80,44 @@ export async function startTemplateCluster(): Promise<TestServer> {
   return server
 }
 
-interface Place {
+interface ServerDirectory {
   readonly root: string
   readonly sockets: string
-  readonly account: Account | null
+  readonly account: SystemAccount | null
   readonly logFile: string
 }
 
-async function serve(start: (place: Place) => Promise<Running & { readonly url: string }>): Promise<TestServer> {
-  const place = makePlace()
-  let server = await start(place)
+async function serve(
+  start: (directory: ServerDirectory) => Promise<RunningProcess & { readonly url: string }>,
+): Promise<TestServer> {
+  const directory = createServerDirectory()
+  let server = await start(directory)
   return {
     url: server.url,
     crash: async () => {
-      abandoned.add(place.root)
+      abandoned.add(directory.root)
       await server.kill()
     },
     restart: async () => {
       await server.stop()
-      server = await start(place)
-      abandoned.delete(place.root)
+      server = await start(directory)
+      abandoned.delete(directory.root)
     },
     stop: async () => {
       await server.stop()
-      remove(place.root)
+      remove(directory.root)
     },
   }
 }
 
-function makePlace(): Place {
+function createServerDirectory(): ServerDirectory {
   const account = chooseAccount('/nonexistent')
   // Not TMPDIR: the path of a unix socket is short, and the account must be able to enter it.
   const root = mkdtempSync('/tmp/mailstead-test-')
   chmodSync(root, 0o700)
   if (account !== null) chownSync(root, account.uid, account.gid)
   const sockets = join(root, 'sock')
-  makePrivate(sockets, account)
+  createPrivateDirectory(sockets, account)
   return { root, sockets, account, logFile: join(root, 'log') }
 }
 
@@ -128,6 +135,6 @@ async function administer(url: string, statement: string): Promise<void> {
   }
 }
 
-function tell(line: string): void {
+function printLine(line: string): void {
   process.stderr.write(`${line}\n`)
 }

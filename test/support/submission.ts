@@ -2,7 +2,7 @@
 import { newId } from '#src/platform/id.ts'
 import type { Submission } from '#src/messages/submission.ts'
 
-export function submissionOf(workspaceId: string, replaced: Partial<Submission> = {}): Submission {
+export function submissionOf(workspaceId: string, overrides: Partial<Submission> = {}): Submission {
   return {
     id: newId(),
     workspaceId,
@@ -29,12 +29,12 @@ export function submissionOf(workspaceId: string, replaced: Partial<Submission> 
     createdAt: new Date(),
     quota: null,
     idempotency: null,
-    ...replaced,
+    ...overrides,
   }
 }
 
 /** Recipients `r0@receiver.example`, `r1@…`. */
-export function addressees(count: number): Submission['recipients'] {
+export function testRecipients(count: number): Submission['recipients'] {
   return Array.from({ length: count }, (_, i) => ({
     address: `r${i}@receiver.example`,
     domain: 'receiver.example',

@@ -14,8 +14,8 @@ import { openDb, type Db } from '#src/stores/db.ts'
 import { openLog } from '#src/platform/log.ts'
 import { openRedis, type Redis } from '#src/stores/redis.ts'
 import { createEncryption, type Encryption } from '#src/crypto/encryption.ts'
-import { OPERATOR, request, type TestAnswer, type TestCall } from './api.ts'
-import { Child } from './child.ts'
+import { OPERATOR_TOKEN, request, type TestResponse, type TestCall } from './api.ts'
+import { RoleProcess } from './child.ts'
 import { createSender, type Sender } from './sender.ts'
 import { createDatabase, startPostgres, startRedis, type TestServer } from './stores.ts'
 
@@ -29,7 +29,7 @@ const ROLES = {
 } as const satisfies Record<string, readonly string[]>
 export type RoleName = keyof typeof ROLES
 
-export interface SystemOrder {
+export interface SystemOptions {
   /** Settings as an operator writes them. */
   readonly env: Readonly<Record<string, string>>
   /** A PostgreSQL of its own, with fsync, as `postgres`; else a cloned database. */
@@ -46,13 +46,13 @@ export interface System extends Sender {
   /** Only of a crashable system. */
   readonly postgres: TestServer
   /** `mta2`, `submission` and `inbound` are there to be started by a test that wants them. */
-  readonly roles: Readonly<Record<RoleName, Child>>
+  readonly roles: Readonly<Record<RoleName, RoleProcess>>
   /** One request to a path below /api/v1, with the regular key when no other is given. Rejects when there is no answer. */
-  call(method: string, path: string, call?: TestCall): Promise<TestAnswer>
+  call(method: string, path: string, call?: TestCall): Promise<TestResponse>
   /** Starts whatever of api, mta and worker does not run. */
-  heal(): Promise<void>
+  startMissing(): Promise<void>
   /** The ends of all logs; printed by a test that failed. */
-  tellLogs(): string
+  readLogs(): string
   stop(): Promise<void>
 }
 
@@ -61,7 +61,7 @@ const ENV = {
   HTTP_HOST: '127.0.0.1',
   HOSTNAME: 'mta.sender.example',
   MASTER_KEY: '5a'.repeat(32),
-  ADMIN_TOKEN: OPERATOR,
+  ADMIN_TOKEN: OPERATOR_TOKEN,
   ALLOW_PRIVATE_TARGETS: '127.0.0.0/8,::1',
   RETRY_SCALE: '0.01',
   LEASE_SECONDS: '15',
@@ -69,25 +69,25 @@ const ENV = {
   LOG_LEVEL: 'info',
 } as const
 
-export async function startSystem(order: SystemOrder): Promise<System> {
-  const undo: Undo = []
+export async function startSystem(options: SystemOptions): Promise<System> {
+  const cleanup: Cleanup = []
   const stop = async (): Promise<void> => {
-    for (const step of undo.splice(0).toReversed()) await step()
+    for (const step of cleanup.splice(0).toReversed()) await step()
   }
   try {
-    return await build(order, undo, stop)
+    return await build(options, cleanup, stop)
   } catch (error) {
     await stop()
     throw error
   }
 }
 
-async function build(order: SystemOrder, undo: Undo, stop: () => Promise<void>): Promise<System> {
+async function build(options: SystemOptions, cleanup: Cleanup, stop: () => Promise<void>): Promise<System> {
   const dir = mkdtempSync('/tmp/mailstead-test-')
-  undo.push(() => rmSync(dir, { recursive: true, force: true }))
-  const { databaseUrl, postgres } = await openDatabase(order.isCrashable ?? false, undo)
+  cleanup.push(() => rmSync(dir, { recursive: true, force: true }))
+  const { databaseUrl, postgres } = await openDatabase(options.isCrashable ?? false, cleanup)
   const redisServer = await startRedis()
-  undo.push(() => redisServer.stop())
+  cleanup.push(() => redisServer.stop())
   const [port, ...ports] = await Promise.all(Array.from({ length: 1 + PORTS.length }, freePort))
   const env = {
     ...ENV,
@@ -96,24 +96,24 @@ async function build(order: SystemOrder, undo: Undo, stop: () => Promise<void>):
     DATA_DIR: dir,
     HTTP_PORT: String(port),
     ...portsOf(ports),
-    ...order.env,
+    ...options.env,
   }
   const config = loadConfig(env)
   const log = openLog({ logLevel: 'silent' }, 'test')
   const db = openDb(databaseUrl, log, 4)
-  undo.push(() => db.close())
+  cleanup.push(() => db.close())
   const redis = openRedis(redisServer.url, log)
-  undo.push(() => redis.disconnect())
+  cleanup.push(() => redis.disconnect())
   const encryption = createEncryption(Buffer.from(ENV.MASTER_KEY, 'hex'))
   const sender = await createSender({ db, encryption, keyPrefix: config.keyPrefix }, { domain: 'sender.example' })
   const roles = makeRoles(dir, env)
-  for (const role of Object.values(roles)) undo.push(() => role.stop())
-  const heal = async (): Promise<void> => {
+  for (const role of Object.values(roles)) cleanup.push(() => role.stop())
+  const startMissing = async (): Promise<void> => {
     await Promise.all(
       [roles.api, roles.mta, roles.worker].map((role) => (role.isRunning ? Promise.resolve() : role.start())),
     )
   }
-  await heal()
+  await startMissing()
   const url = `http://127.0.0.1:${port}`
   return {
     ...sender,
@@ -124,50 +124,51 @@ async function build(order: SystemOrder, undo: Undo, stop: () => Promise<void>):
     redis,
     redisServer,
     roles,
-    heal,
+    startMissing,
     stop,
     get postgres() {
       if (postgres === null) throw new Error('this system has no PostgreSQL of its own')
       return postgres
     },
     call: (method, path, call = {}) => request(method, `${url}/api/v1${path}`, { key: sender.regular, ...call }),
-    tellLogs: () =>
+    readLogs: () =>
       Object.entries(roles)
-        .map(([name, { logFile }]) => `--- ${name}\n${endOf(logFile)}\n`)
+        .map(([name, { logFile }]) => `--- ${name}\n${lastLogLines(logFile)}\n`)
         .join(''),
   }
 }
 
 /** For a `describe`: after a test that failed, what the processes said last. */
-export function tellLogsOfFailed(systemOf: () => System): void {
+export function printLogsOnFailure(systemOf: () => System): void {
   afterEach(function () {
-    if (this.currentTest?.state === 'failed') process.stderr.write(systemOf().tellLogs())
+    if (this.currentTest?.state === 'failed') process.stderr.write(systemOf().readLogs())
   })
 }
 
 /** Enough to see what happened, with no stack of it. */
-function endOf(logFile: string): string {
+function lastLogLines(logFile: string): string {
   return lastLines(logFile, 15).replaceAll(/^(.{240}).*$/gm, '$1…')
 }
 
-type Undo = (() => Promise<unknown> | void)[]
+type Cleanup = (() => Promise<unknown> | void)[]
 
 async function openDatabase(
   isCrashable: boolean,
-  undo: Undo,
+  cleanup: Cleanup,
 ): Promise<{ databaseUrl: string; postgres: TestServer | null }> {
   if (isCrashable) {
     const postgres = await startPostgres()
-    undo.push(() => postgres.stop())
+    cleanup.push(() => postgres.stop())
     return { databaseUrl: postgres.url, postgres }
   }
   const database = await createDatabase()
-  undo.push(() => database.drop())
+  cleanup.push(() => database.drop())
   return { databaseUrl: database.url, postgres: null }
 }
 
-function makeRoles(dir: string, env: Readonly<Record<string, string>>): Record<RoleName, Child> {
-  const of = (name: RoleName): Child => new Child({ args: ROLES[name], env, home: dir, logName: `${name}.log` })
+function makeRoles(dir: string, env: Readonly<Record<string, string>>): Record<RoleName, RoleProcess> {
+  const of = (name: RoleName): RoleProcess =>
+    new RoleProcess({ args: ROLES[name], env, home: dir, logName: `${name}.log` })
   return {
     api: of('api'),
     mta: of('mta'),

@@ -8,10 +8,10 @@ import { storeCapturedMail } from '#src/sandbox/inbox.ts'
 import { sql } from '#src/stores/sql.ts'
 import { listOf, textOf, type Json, type Tenant, type TestApi } from './api.ts'
 
-export const MARK = 'zzmarkzz'
+export const MARKER = 'zzmarkzz'
 
 /** What an id can be of. Each has all the spellings that a client may know. */
-export interface Belongings {
+export interface TenantObjects {
   readonly audience: readonly string[]
   /** The token of its public form. */
   readonly form: readonly string[]
@@ -48,58 +48,69 @@ export interface Belongings {
   readonly tag: readonly string[]
 }
 
-export type Kind = keyof Belongings
+export type TenantObjectKind = keyof TenantObjects
 
-type Ask = (method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>) => Promise<Json>
+type CallApi = (
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Readonly<Record<string, string>>,
+) => Promise<Json>
 
 /** `mark` is MARK, or another text where the tenant is not the one that is looked for. */
-export async function fillTenant(api: TestApi, tenant: Tenant, mark: string): Promise<Belongings> {
+export async function createTenantObjects(api: TestApi, tenant: Tenant, marker: string): Promise<TenantObjects> {
   const as =
-    (key: string): Ask =>
+    (key: string): CallApi =>
     async (method, path, body, headers = {}) => {
       const answer = await api.call(method, path, { key, ...(body === undefined ? {} : { body }), headers })
       assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
       return answer.body
     }
   const [admin, regular] = [as(tenant.admin), as(tenant.regular)]
-  const list = await admin('POST', '/public/audiences/add-audience', { name: `List ${mark}` })
+  const list = await admin('POST', '/public/audiences/add-audience', { name: `List ${marker}` })
   const audience = dataId(list)
-  const email = `person-${mark}@people.example`
+  const email = `person-${marker}@people.example`
   const contact = dataId(
     await admin('POST', '/public/contacts/add-contact', {
       email,
       audience_id: audience,
-      first_name: mark,
-      tags: `tag-${mark}`,
-      custom_attributes: { note: mark },
+      first_name: marker,
+      tags: `tag-${marker}`,
+      custom_attributes: { note: marker },
     }),
   )
   const template = dataId(
-    await admin('POST', '/templates/save', { name: `T ${mark}`, subject: `S ${mark}`, body: `B ${mark}` }),
+    await admin('POST', '/templates/save', { name: `T ${marker}`, subject: `S ${marker}`, body: `B ${marker}` }),
   )
   const partial = textOf(
-    (await admin('POST', '/templates/partials/save', { name: `part-${mark}`, body: `P ${mark}` }))['data']?.['name'],
+    (await admin('POST', '/templates/partials/save', { name: `part-${marker}`, body: `P ${marker}` }))['data']?.[
+      'name'
+    ],
   )
   const webhook = dataId(
-    await admin('POST', '/public/webhooks', { url: `https://hooks.example/${mark}`, events: '*', description: mark }),
+    await admin('POST', '/public/webhooks', {
+      url: `https://hooks.example/${marker}`,
+      events: '*',
+      description: marker,
+    }),
   )
   const event = textOf((await admin('POST', `/public/webhooks/${webhook}/test`, {}))['data']?.['event_id'])
   const mail = {
     from: `me@${tenant.domain}`,
     to: email,
-    subject: `S ${mark}`,
-    body: `B ${mark}`,
-    tags: [`tag-${mark}`],
+    subject: `S ${marker}`,
+    body: `B ${marker}`,
+    tags: [`tag-${marker}`],
   }
-  const sent = await regular('POST', '/send-email/instant', mail, { 'idempotency-key': `once-${mark}` })
+  const sent = await regular('POST', '/send-email/instant', mail, { 'idempotency-key': `once-${marker}` })
   const tomorrow = new Date(Date.now() + 86_400_000).toISOString()
   const scheduled = await regular('POST', '/send-email/schedule', { ...mail, scheduled_at: tomorrow })
   const segment = newId()
   await api.db.query(`INSERT INTO segments (id, workspace_id, name, filter) VALUES ($1, $2, $3, $4)`, [
     segment,
     tenant.workspaceId,
-    `Seg ${mark}`,
-    JSON.stringify({ tag: `tag-${mark}`, has: true }),
+    `Seg ${marker}`,
+    JSON.stringify({ tag: `tag-${marker}`, has: true }),
   ])
   const [captured = ''] = await storeCapturedMail(
     api.db,
@@ -110,22 +121,22 @@ export async function fillTenant(api: TestApi, tenant: Tenant, mark: string): Pr
       messageId: messageIdOf(textOf(sent['id'])),
       tls: null,
       dkim: [],
-      raw: Buffer.from(mark),
+      raw: Buffer.from(marker),
     },
     [email],
     new Date(),
   )
-  const suppression = `never-${mark}@people.example`
-  await admin('POST', '/public/suppressions', { email: suppression, reason: mark })
-  const minted = await admin('POST', '/public/domains/api-keys/create', {
-    name: `K ${mark}`,
+  const suppression = `never-${marker}@people.example`
+  await admin('POST', '/public/suppressions', { email: suppression, reason: marker })
+  const createdKey = await admin('POST', '/public/domains/api-keys/create', {
+    name: `K ${marker}`,
     custom_domain_id: tenant.domainId,
   })
   const account = dataId(
     await admin('POST', '/public/accounts', {
-      name: `A ${mark}`,
+      name: `A ${marker}`,
       host: 'smtp.example.com',
-      username: `me-${mark}@example.com`,
+      username: `me-${marker}@example.com`,
       password: 'p',
     }),
   )
@@ -140,7 +151,7 @@ export async function fillTenant(api: TestApi, tenant: Tenant, mark: string): Pr
     `,
     [mailbox, account],
   )
-  const csv = `email,first_name\nfile-${mark}@people.example,${mark}\n`
+  const csv = `email,first_name\nfile-${marker}@people.example,${marker}\n`
   const file = await admin('POST', `/public/contacts/import?audienceId=${audience}`, csv, {
     'content-type': 'text/csv',
   })
@@ -163,25 +174,28 @@ export async function fillTenant(api: TestApi, tenant: Tenant, mark: string): Pr
     import: [dataId(file)],
     segment: [segment],
     suppression: [suppression],
-    key: [textOf(minted['data']?.['api_key']?.['id'])],
-    tag: [`tag-${mark}`],
-    ...(await fillPlans(admin, { email, mark })),
-    ...(await fillCampaigns(api, admin, { audience, mark, domain: tenant.domain })),
+    key: [textOf(createdKey['data']?.['api_key']?.['id'])],
+    tag: [`tag-${marker}`],
+    ...(await createAutomations(admin, { email, marker })),
+    ...(await createCampaigns(api, admin, { audience, marker, domain: tenant.domain })),
   }
 }
 
-type Sent = Pick<Belongings, 'campaign' | 'setCampaign' | 'sendingCampaign' | 'pausedCampaign' | 'doneCampaign'>
+type CampaignObjects = Pick<
+  TenantObjects,
+  'campaign' | 'setCampaign' | 'sendingCampaign' | 'pausedCampaign' | 'doneCampaign'
+>
 
 /** A draft that could be sent, and such as no worker is there for. */
-async function fillCampaigns(
+async function createCampaigns(
   api: TestApi,
-  admin: Ask,
-  { audience, mark, domain }: Omit<Plans, 'email'>,
-): Promise<Sent> {
+  admin: CallApi,
+  { audience, marker, domain }: Omit<CampaignFields, 'email'>,
+): Promise<CampaignObjects> {
   const fields = {
-    name: `C ${mark}`,
-    subject: `S ${mark}`,
-    body: `B ${mark} {{unsubscribeUrl}}`,
+    name: `C ${marker}`,
+    subject: `S ${marker}`,
+    body: `B ${marker} {{unsubscribeUrl}}`,
     from: `me@${domain}`,
     audience_ids: [audience],
   }
@@ -199,26 +213,32 @@ async function fillCampaigns(
   }
 }
 
-interface Plans {
+interface CampaignFields {
   readonly audience: string
   readonly email: string
-  readonly mark: string
+  readonly marker: string
   readonly domain: string
 }
 
-type Planned = Pick<Belongings, 'automation' | 'draft' | 'enrolment'>
+type AutomationObjects = Pick<TenantObjects, 'automation' | 'draft' | 'enrolment'>
 
-async function fillPlans(admin: Ask, { email, mark }: Pick<Plans, 'email' | 'mark'>): Promise<Planned> {
+async function createAutomations(
+  admin: CallApi,
+  { email, marker }: Pick<CampaignFields, 'email' | 'marker'>,
+): Promise<AutomationObjects> {
   const steps = [
-    { type: 'add_tag', tag: `tag-${mark}` },
+    { type: 'add_tag', tag: `tag-${marker}` },
     { type: 'delay', seconds: 3600 },
   ]
-  const order = { name: `A ${mark}`, trigger_type: 'manual', steps }
-  const automation = dataId(await admin('POST', '/public/automations/create', { ...order, status: 'active' }))
-  const draft = dataId(await admin('POST', '/public/automations/create', order))
-  await admin('POST', `/public/automations/add-automation/${automation}/enroll`, { email, properties: { note: mark } })
-  const enrolled = await admin('GET', `/public/automations/get-automation/${automation}/subscribers`)
-  const enrolment = textOf(listOf(enrolled['data']?.['subscribers'])[0]?.['id'])
+  const fields = { name: `A ${marker}`, trigger_type: 'manual', steps }
+  const automation = dataId(await admin('POST', '/public/automations/create', { ...fields, status: 'active' }))
+  const draft = dataId(await admin('POST', '/public/automations/create', fields))
+  await admin('POST', `/public/automations/add-automation/${automation}/enroll`, {
+    email,
+    properties: { note: marker },
+  })
+  const subscribers = await admin('GET', `/public/automations/get-automation/${automation}/subscribers`)
+  const enrolment = textOf(listOf(subscribers['data']?.['subscribers'])[0]?.['id'])
   return { automation: [automation], draft: [draft], enrolment: [enrolment] }
 }
 

@@ -3,13 +3,13 @@ import { generateKeyPairSync } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { dkimSign } from 'mailauth/lib/dkim/sign.js'
 
-const OTHERS = generateKeyPairSync('rsa', {
+const SIGNER_KEYS = generateKeyPairSync('rsa', {
   modulusLength: 2048,
   publicKeyEncoding: { type: 'spki', format: 'der' },
   privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
 })
 /** What stands at `s1._domainkey.` of whoever signs here. */
-export const SIGNERS_KEY = `v=DKIM1; k=rsa; s=tlsrpt; p=${OTHERS.publicKey.toString('base64')}`
+export const SIGNER_DKIM_RECORD = `v=DKIM1; k=rsa; s=tlsrpt; p=${SIGNER_KEYS.publicKey.toString('base64')}`
 
 export interface ReportedDay {
   readonly id?: string
@@ -55,17 +55,17 @@ export function tlsReportOf({
   }
 }
 
-export interface TlsLetter {
+export interface TlsReportFields {
   readonly content: Buffer
   readonly from?: string
   readonly type?: string
 }
 
-export function tlsLetterOf({
+export function tlsReportMessageOf({
   content,
   from = 'tls@receiver.example',
   type = 'application/tlsrpt+gzip',
-}: TlsLetter): Buffer {
+}: TlsReportFields): Buffer {
   return Buffer.from(
     [
       `From: <${from}>`,
@@ -91,19 +91,24 @@ export function tlsLetterOf({
   )
 }
 
-export function packed(report: object): Buffer {
+export function gzipJson(report: object): Buffer {
   return gzipSync(JSON.stringify(report))
 }
 
 /** `covered`: only so many octets of the body are. */
-export async function signLetter(letter: Buffer, domain = 'receiver.example', covered?: number): Promise<Buffer> {
-  const key = { signingDomain: domain, selector: 's1', privateKey: OTHERS.privateKey, algorithm: 'rsa-sha256' as const }
-  const { signatures, errors } = await dkimSign(letter, {
+export async function signMessage(message: Buffer, domain = 'receiver.example', covered?: number): Promise<Buffer> {
+  const key = {
+    signingDomain: domain,
+    selector: 's1',
+    privateKey: SIGNER_KEYS.privateKey,
+    algorithm: 'rsa-sha256' as const,
+  }
+  const { signatures, errors } = await dkimSign(message, {
     ...key,
     canonicalization: 'relaxed/relaxed',
     signTime: new Date(),
     signatureData: [{ ...key, ...(covered !== undefined && { maxBodyLength: covered }) }],
   })
   if (errors.length > 0) throw errors[0]?.err ?? new Error('it cannot be signed')
-  return Buffer.concat([Buffer.from(signatures), letter])
+  return Buffer.concat([Buffer.from(signatures), message])
 }

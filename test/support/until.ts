@@ -4,15 +4,15 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const LOOK_MS = 10
-const PATIENCE_MS = 20_000
+const POLL_MS = 10
+const DEFAULT_TIMEOUT_MS = 20_000
 
 /** Rejects with what `complaint` says when it is not so within `patienceMs`. */
 export async function until(
-  isSo: () => boolean | Promise<boolean>,
-  complaint = (): string => 'it did not happen',
-  patienceMs = PATIENCE_MS,
+  condition: () => boolean | Promise<boolean>,
+  describeFailure = (): string => 'it did not happen',
+  timeoutMs = DEFAULT_TIMEOUT_MS,
 ): Promise<void> {
-  for (const end = Date.now() + patienceMs; !(await isSo()); await sleep(LOOK_MS))
-    if (Date.now() > end) throw new Error(`${complaint()} (waited ${patienceMs} ms)`)
+  for (const end = Date.now() + timeoutMs; !(await condition()); await sleep(POLL_MS))
+    if (Date.now() > end) throw new Error(`${describeFailure()} (waited ${timeoutMs} ms)`)
 }

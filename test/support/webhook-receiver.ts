@@ -7,7 +7,7 @@ import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { until } from './until.ts'
 
-export interface Received {
+export interface ReceivedRequest {
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly body: string
@@ -15,33 +15,36 @@ export interface Received {
 }
 
 /** What it does with a request that was read; by default it answers 200. */
-export type Behaviour = (request: Received, response: ServerResponse) => void
+export type Behaviour = (request: ReceivedRequest, response: ServerResponse) => void
 
-export interface Receiver {
+export interface WebhookReceiver {
   readonly port: number
   /** Without a slash at the end. */
   readonly url: string
-  readonly requests: Received[]
-  behave(how: Behaviour): void
+  readonly requests: ReceivedRequest[]
+  setBehaviour(how: Behaviour): void
   /** Resolves when so many requests were read; rejects after 10 s. */
-  received(count: number): Promise<readonly Received[]>
+  received(count: number): Promise<readonly ReceivedRequest[]>
   /** Connections opened so far. */
   readonly connections: number
   close(): Promise<void>
 }
 
-export function answer(status: number, body = '', headers: Readonly<Record<string, string>> = {}): Behaviour {
+export function respondWith(status: number, body = '', headers: Readonly<Record<string, string>> = {}): Behaviour {
   return (_, response) => void response.writeHead(status, headers).end(body)
 }
 
-export const hang: Behaviour = () => undefined
+export const neverRespond: Behaviour = () => undefined
 /** Resets the connection instead of answering. */
-export const drop: Behaviour = (_, response) => void response.socket?.resetAndDestroy()
+export const resetConnection: Behaviour = (_, response) => void response.socket?.resetAndDestroy()
 
 /** Listens on a port given by the system; over TLS where a key and certificate are given. */
-export async function startReceiver(tls?: { readonly key: string; readonly cert: string }): Promise<Receiver> {
-  const requests: Received[] = []
-  let behaviour = answer(200)
+export async function startWebhookReceiver(tls?: {
+  readonly key: string
+  readonly cert: string
+}): Promise<WebhookReceiver> {
+  const requests: ReceivedRequest[] = []
+  let behaviour = respondWith(200)
   let connections = 0
   const listener = (incoming: IncomingMessage, response: ServerResponse): void => {
     let body = ''
@@ -64,7 +67,7 @@ export async function startReceiver(tls?: { readonly key: string; readonly cert:
     port,
     url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
     requests,
-    behave: (how) => {
+    setBehaviour: (how) => {
       behaviour = how
     },
     received: async (count) => {

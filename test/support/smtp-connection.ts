@@ -6,66 +6,66 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 
-export interface Talk {
+export interface SmtpConnection {
   /** Sends the line with CRLF and answers the reply, all of its lines; '' when the server hung up. */
-  say(line: string): Promise<string>
+  command(line: string): Promise<string>
   /** Sends bytes as they are and does not wait. */
   send(bytes: string | Buffer): void
-  hear(): Promise<string>
+  readReply(): Promise<string>
   /** Goes over to TLS, after the reply to STARTTLS. Rejects when the handshake fails. */
-  secure(): Promise<void>
-  hangUp(): void
+  startTls(): Promise<void>
+  disconnect(): void
 }
 
 /** Connects, from a certain address of ours where one is given, and hears the greeting. */
-export async function talkSmtp(port: number, host = '127.0.0.1', localAddress?: string): Promise<Talk> {
+export async function connectSmtp(port: number, host = '127.0.0.1', localAddress?: string): Promise<SmtpConnection> {
   let socket: Socket = connect({ port, host, ...(localAddress === undefined ? {} : { localAddress }) })
-  let reader = listen(socket)
-  const talk: Talk = {
-    say: (line) => {
+  let readReply = createReplyReader(socket)
+  const connection: SmtpConnection = {
+    command: (line) => {
       socket.write(`${line}\r\n`)
-      return reader()
+      return readReply()
     },
     send: (bytes) => void socket.write(bytes),
-    hear: () => reader(),
-    secure: async () => {
+    readReply: () => readReply(),
+    startTls: async () => {
       socket.removeAllListeners()
-      const secured = connectTls({ socket, rejectUnauthorized: false })
-      await once(secured, 'secureConnect')
-      socket = secured
-      reader = listen(secured)
+      const tlsSocket = connectTls({ socket, rejectUnauthorized: false })
+      await once(tlsSocket, 'secureConnect')
+      socket = tlsSocket
+      readReply = createReplyReader(tlsSocket)
     },
-    hangUp: () => void socket.destroy(),
+    disconnect: () => void socket.destroy(),
   }
-  await reader()
-  return talk
+  await readReply()
+  return connection
 }
 
 /** A whole transaction up to the final dot, on a fresh connection; answers the replies to MAIL, RCPT, DATA and the dot. */
-export async function submit(
+export async function submitMessage(
   port: number,
-  mail: { readonly from: string; readonly to: string; readonly content: string | Buffer },
+  message: { readonly from: string; readonly to: string; readonly content: string | Buffer },
 ): Promise<string[]> {
-  const talk = await talkSmtp(port)
+  const connection = await connectSmtp(port)
   const replies: string[] = []
-  await talk.say('EHLO client.test')
-  for (const line of [`MAIL FROM:<${mail.from}>`, `RCPT TO:<${mail.to}>`, 'DATA']) {
-    replies.push(await talk.say(line))
+  await connection.command('EHLO client.test')
+  for (const line of [`MAIL FROM:<${message.from}>`, `RCPT TO:<${message.to}>`, 'DATA']) {
+    replies.push(await connection.command(line))
     if (!/^[23]/.test(replies.at(-1) ?? '')) break
   }
   if (replies.length === 3) {
-    talk.send(mail.content)
-    talk.send('\r\n.\r\n')
-    replies.push(await talk.hear())
+    connection.send(message.content)
+    connection.send('\r\n.\r\n')
+    replies.push(await connection.readReply())
   }
-  talk.hangUp()
+  connection.disconnect()
   return replies
 }
 
 /** Answers the next reply each time it is called. */
-function listen(socket: Socket): () => Promise<string> {
+function createReplyReader(socket: Socket): () => Promise<string> {
   let text = ''
-  let isOver = false
+  let isClosed = false
   let arrival = Promise.withResolvers<void>()
   const wake = (): void => {
     arrival.resolve()
@@ -76,7 +76,7 @@ function listen(socket: Socket): () => Promise<string> {
     wake()
   })
   const end = (): void => {
-    isOver = true
+    isClosed = true
     wake()
   }
   socket.on('error', end).on('close', end).on('end', end)
@@ -87,7 +87,7 @@ function listen(socket: Socket): () => Promise<string> {
         text = text.slice(found.length)
         return found.trimEnd()
       }
-      if (isOver) return ''
+      if (isClosed) return ''
       await arrival.promise
     }
   }

@@ -3,9 +3,9 @@
  * another workspace's belongings, one kind at a time, or bend the request until it breaks. A field that names something must be in one of
  * the samples of its route, under each of its spellings: tenants.test.ts sees to it.
  */
-import type { Belongings } from './tenant-objects.ts'
+import type { TenantObjects } from './tenant-objects.ts'
 
-export interface Sample {
+export interface RequestSample {
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string>>
   /** A text is a file of CSV. */
@@ -15,18 +15,18 @@ export interface Sample {
 }
 
 /** The first spelling of each kind. */
-export type Own = Readonly<Record<keyof Belongings, string>>
-type Make = (own: Own) => Sample
+export type TenantIds = Readonly<Record<keyof TenantObjects, string>>
+type MakeSample = (own: TenantIds) => RequestSample
 
 const byId =
-  (kind: keyof Own, rest: Sample = {}): Make =>
+  (kind: keyof TenantIds, rest: RequestSample = {}): MakeSample =>
   (own) => ({ ...rest, params: { id: own[kind] } })
 const byQuery =
-  (kind: keyof Own, rest: Sample = {}): Make =>
+  (kind: keyof TenantIds, rest: RequestSample = {}): MakeSample =>
   (own) => ({ ...rest, query: { id: own[kind] } })
 
 const MAIL = { subject: 'Hello', body: 'Hello' }
-const SENDING: readonly Make[] = [
+const SENDING: readonly MakeSample[] = [
   ({ sender, email }) => ({ body: { ...MAIL, from: sender, to: email } }),
   ({ sender, email, template }) => ({ body: { from: { email: sender }, to: [{ email }], template_id: template } }),
 ]
@@ -36,7 +36,7 @@ const SPELLINGS_OF_SEGMENT = ['segment_id', 'segmentId'] as const
 const SPELLINGS_OF_AUDIENCES = ['audience_ids', 'audienceIds', ...SPELLINGS_OF_AUDIENCE] as const
 
 const trigger = (audience: string): object => ({ type: 'contact_added_to_audience', config: { audience_id: audience } })
-const steps = ({ sender, template, audience }: Own): object[] => [
+const steps = ({ sender, template, audience }: TenantIds): object[] => [
   { type: 'send_email', from: { email: sender }, template_id: template },
   { type: 'send_email', from_email: sender, templateId: template },
   { type: 'add_to_audience', audience_id: audience },
@@ -44,66 +44,68 @@ const steps = ({ sender, template, audience }: Own): object[] => [
 ]
 const ADDED = { name: 'A', status: 'active', trigger_type: 'contact_added_to_audience' }
 /** Active: what a draft names is judged when it is to run. */
-const AUTOMATION: readonly Make[] = [
+const AUTOMATION: readonly MakeSample[] = [
   (own) => ({ body: { name: 'A', status: 'active', trigger: trigger(own.audience), steps: steps(own) } }),
   (own) => ({ body: { ...ADDED, trigger_config: { audience_id: own.audience }, steps: steps(own).slice(2) } }),
 ]
-const CAMPAIGN: readonly Make[] = [
-  ...SPELLINGS_OF_AUDIENCES.map((field): Make => ({ sender, audience }) => ({
+const CAMPAIGN: readonly MakeSample[] = [
+  ...SPELLINGS_OF_AUDIENCES.map((field): MakeSample => ({ sender, audience }) => ({
     body: { ...MAIL, name: 'C', from: sender, [field]: audience },
   })),
-  ...['template_id', 'templateId'].map((field): Make => ({ sender, audience, template }) => ({
+  ...['template_id', 'templateId'].map((field): MakeSample => ({ sender, audience, template }) => ({
     body: { name: 'C', from: { email: sender }, audience_id: audience, [field]: template },
   })),
-  ...SPELLINGS_OF_SEGMENT.map((field): Make => ({ sender, audience, segment }) => ({
+  ...SPELLINGS_OF_SEGMENT.map((field): MakeSample => ({ sender, audience, segment }) => ({
     body: { ...MAIL, name: 'C', from_email: sender, audience_id: audience, [field]: segment },
   })),
 ]
 const SPELLINGS_OF_CONTACT = ['contact_id', 'contactId'] as const
-const LOOKED: readonly Make[] = [
-  ...['id', 'template_id', 'templateId'].map((field): Make => ({ template }) => ({ body: { [field]: template } })),
-  ...SPELLINGS_OF_CONTACT.map((field): Make => ({ contact }) => ({ body: { ...MAIL, [field]: contact } })),
+const PREVIEWED: readonly MakeSample[] = [
+  ...['id', 'template_id', 'templateId'].map((field): MakeSample => ({ template }) => ({
+    body: { [field]: template },
+  })),
+  ...SPELLINGS_OF_CONTACT.map((field): MakeSample => ({ contact }) => ({ body: { ...MAIL, [field]: contact } })),
 ]
-const withId = (makes: readonly Make[], kind: keyof Own): Make[] =>
+const withId = (makes: readonly MakeSample[], kind: keyof TenantIds): MakeSample[] =>
   makes.map((make) => (own) => ({ ...make(own), params: { id: own[kind] } }))
 const SPELLINGS_OF_SUPPRESSED = ['email', 'address', 'emails', 'addresses', 'suppressions'] as const
-const listed = (field: string, value: string): object => ({
+const suppressionField = (field: string, value: string): object => ({
   [field]: field === 'email' || field === 'address' ? value : [value],
 })
 
 const inSegment =
-  (field: string): Make =>
+  (field: string): MakeSample =>
   ({ audience, tag }) => ({ body: { name: 'S', filter: { tag, has: true }, [field]: audience } })
-const inFilter: Make = ({ audience }) => ({
+const inFilter: MakeSample = ({ audience }) => ({
   body: { name: 'S', filter: { status: 'subscribed', audienceId: audience } },
   isFilter: true,
 })
 
-export const SAMPLES: Readonly<Record<string, readonly Make[]>> = {
+export const REQUEST_SAMPLES: Readonly<Record<string, readonly MakeSample[]>> = {
   'send-instant': SENDING,
   'send-high': SENDING,
   'send-async': SENDING,
   'send-bulk': SENDING,
-  'send-batch': SENDING.map((make): Make => (own) => ({ body: { messages: [make(own).body] } })),
+  'send-batch': SENDING.map((make): MakeSample => (own) => ({ body: { messages: [make(own).body] } })),
   'schedule-email': [
-    ...SENDING.map((make): Make => (own) => ({
+    ...SENDING.map((make): MakeSample => (own) => ({
       ...make(own),
       body: { ...(make(own).body as object), scheduled_at: later },
     })),
-    ...SENDING.map((make): Make => (own) => ({ body: { email: make(own).body, scheduled_at: later } })),
+    ...SENDING.map((make): MakeSample => (own) => ({ body: { email: make(own).body, scheduled_at: later } })),
   ],
   'cancel-scheduled': [byId('scheduled')],
   'search-emails': [
     ({ message }) => ({ query: { cursor: message }, isFilter: true }),
     ({ tag }) => ({ query: { tag } }),
-    ...['recipient', 'to'].map((field): Make => ({ email }) => ({ query: { [field]: email } })),
-    ...['sender', 'from'].map((field): Make => ({ sender }) => ({ query: { [field]: sender }, isFilter: true })),
+    ...['recipient', 'to'].map((field): MakeSample => ({ email }) => ({ query: { [field]: email } })),
+    ...['sender', 'from'].map((field): MakeSample => ({ sender }) => ({ query: { [field]: sender }, isFilter: true })),
   ],
   'get-email': [byQuery('message'), byQuery('scheduled')],
   'get-email-by-path': [byId('message')],
   'list-events': [
-    ...['after', 'cursor'].map((field): Make => ({ event }) => ({ query: { [field]: event }, isFilter: true })),
-    ...['email_id', 'message_id'].map((field): Make => ({ message }) => ({
+    ...['after', 'cursor'].map((field): MakeSample => ({ event }) => ({ query: { [field]: event }, isFilter: true })),
+    ...['email_id', 'message_id'].map((field): MakeSample => ({ message }) => ({
       query: { [field]: message },
       isFilter: true,
     })),
@@ -120,28 +122,30 @@ export const SAMPLES: Readonly<Record<string, readonly Make[]>> = {
   'get-template-version': [({ template }) => ({ params: { id: template, version: '1' } })],
   'get-partial': [({ partial }) => ({ params: { name: partial } })],
   'delete-partial': [({ partial }) => ({ params: { name: partial } })],
-  'preview-template': LOOKED,
-  'check-template': LOOKED,
-  'test-template': SPELLINGS_OF_CONTACT.map((field): Make => ({ template, contact, sender, email }) => ({
+  'preview-template': PREVIEWED,
+  'check-template': PREVIEWED,
+  'test-template': SPELLINGS_OF_CONTACT.map((field): MakeSample => ({ template, contact, sender, email }) => ({
     params: { id: template },
     body: { from: { email: sender }, to: [{ email }], [field]: contact },
   })),
   'get-audience': [byQuery('audience')],
   'update-audience': [byQuery('audience', { body: { name: 'New' } })],
   'delete-audience': [byQuery('audience')],
-  'get-contacts': SPELLINGS_OF_AUDIENCE.map((field): Make => ({ audience }) => ({ query: { [field]: audience } })),
+  'get-contacts': SPELLINGS_OF_AUDIENCE.map((field): MakeSample => ({ audience }) => ({
+    query: { [field]: audience },
+  })),
   'get-contact': [
     byQuery('contact'),
     ({ email }) => ({ query: { email } }),
-    ...SPELLINGS_OF_AUDIENCE.map((field): Make => ({ contact, audience }) => ({
+    ...SPELLINGS_OF_AUDIENCE.map((field): MakeSample => ({ contact, audience }) => ({
       query: { id: contact, [field]: audience },
     })),
   ],
-  'add-contact': SPELLINGS_OF_AUDIENCE.map((field): Make => ({ email, audience }) => ({
+  'add-contact': SPELLINGS_OF_AUDIENCE.map((field): MakeSample => ({ email, audience }) => ({
     body: { email, [field]: audience },
   })),
   'update-contact': [
-    ...SPELLINGS_OF_AUDIENCE.map((field): Make => ({ contact, audience }) => ({
+    ...SPELLINGS_OF_AUDIENCE.map((field): MakeSample => ({ contact, audience }) => ({
       query: { id: contact },
       body: { [field]: audience },
     })),
@@ -180,39 +184,41 @@ export const SAMPLES: Readonly<Record<string, readonly Make[]>> = {
   'delete-domain': [byId('domain')],
   'rotate-dkim': [byId('domain')],
   'create-domain-key': [
-    ...['custom_domain_id', 'domain_id'].map((field): Make => ({ domain }) => ({
+    ...['custom_domain_id', 'domain_id'].map((field): MakeSample => ({ domain }) => ({
       body: { name: 'K', [field]: domain },
     })),
     ({ account }) => ({ body: { name: 'K', account_id: account } }),
   ],
   'import-suppressions': [
-    ...['emails', 'addresses', 'suppressions'].map((field): Make => ({ suppression }) => ({
+    ...['emails', 'addresses', 'suppressions'].map((field): MakeSample => ({ suppression }) => ({
       body: { [field]: [suppression, { email: suppression }, { address: suppression }] },
     })),
     ({ suppression }) => ({ body: `email\n${suppression}\n` }),
   ],
-  'add-suppressions': SPELLINGS_OF_SUPPRESSED.map((field): Make => ({ suppression }) => ({
-    body: listed(field, suppression),
+  'add-suppressions': SPELLINGS_OF_SUPPRESSED.map((field): MakeSample => ({ suppression }) => ({
+    body: suppressionField(field, suppression),
   })),
-  'list-suppressions': ['email', 'address', 'search', 'prefix'].map((field): Make => ({ suppression }) => ({
+  'list-suppressions': ['email', 'address', 'search', 'prefix'].map((field): MakeSample => ({ suppression }) => ({
     query: { [field]: suppression },
   })),
-  'export-suppressions': ['search', 'prefix'].map((field): Make => ({ suppression }) => ({
+  'export-suppressions': ['search', 'prefix'].map((field): MakeSample => ({ suppression }) => ({
     query: { [field]: suppression },
   })),
   'get-suppression': [({ suppression }) => ({ params: { email: suppression } })],
   'delete-suppression': [({ suppression }) => ({ params: { email: suppression } })],
   'delete-suppressions': [
-    ...SPELLINGS_OF_SUPPRESSED.map((field): Make => ({ suppression }) => ({ body: listed(field, suppression) })),
-    ...['email', 'address'].map((field): Make => ({ suppression }) => ({ query: { [field]: suppression } })),
+    ...SPELLINGS_OF_SUPPRESSED.map((field): MakeSample => ({ suppression }) => ({
+      body: suppressionField(field, suppression),
+    })),
+    ...['email', 'address'].map((field): MakeSample => ({ suppression }) => ({ query: { [field]: suppression } })),
   ],
-  'import-contacts': SPELLINGS_OF_AUDIENCE.map((field): Make => ({ audience, email }) => ({
+  'import-contacts': SPELLINGS_OF_AUDIENCE.map((field): MakeSample => ({ audience, email }) => ({
     query: { [field]: audience },
     body: `email\n${email}\n`,
   })),
   'export-contacts': [
-    ...SPELLINGS_OF_AUDIENCE.map((field): Make => ({ audience }) => ({ query: { [field]: audience } })),
-    ...SPELLINGS_OF_SEGMENT.map((field): Make => ({ segment }) => ({ query: { [field]: segment } })),
+    ...SPELLINGS_OF_AUDIENCE.map((field): MakeSample => ({ audience }) => ({ query: { [field]: audience } })),
+    ...SPELLINGS_OF_SEGMENT.map((field): MakeSample => ({ segment }) => ({ query: { [field]: segment } })),
   ],
   'create-segment': [...SPELLINGS_OF_AUDIENCE.map(inSegment), inFilter],
   'preview-segment': [...SPELLINGS_OF_AUDIENCE.map(inSegment), inFilter],
@@ -252,6 +258,6 @@ export const SAMPLES: Readonly<Record<string, readonly Make[]>> = {
 }
 
 /** The first spelling of each. */
-export function firstOf(belongings: Belongings): Own {
-  return Object.fromEntries(Object.entries(belongings).map(([kind, [first]]) => [kind, first])) as Own
+export function firstIds(belongings: TenantObjects): TenantIds {
+  return Object.fromEntries(Object.entries(belongings).map(([kind, [first]]) => [kind, first])) as TenantIds
 }

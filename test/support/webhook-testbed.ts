@@ -20,7 +20,7 @@ import { createDatabase, startRedis, type TestDatabase, type TestServer } from '
 /** For a process that the test starts. */
 export const MASTER_KEY = '01'.repeat(32)
 
-export interface WebhookWorld {
+export interface WebhookTestbed {
   readonly ctx: Context
   readonly redisUrl: string
   readonly redis: TestServer
@@ -31,11 +31,11 @@ export interface WebhookWorld {
   emit(count: number, event?: { readonly type?: string; readonly data?: object }): Promise<string[]>
   /** States of all deliveries of an event. */
   states(eventId: string): Promise<string[]>
-  attempts(eventId: string): Promise<Logged[]>
+  attempts(eventId: string): Promise<LoggedAttempt[]>
   stop(): Promise<void>
 }
 
-export interface Logged {
+export interface LoggedAttempt {
   readonly attempt: number
   readonly status: number | null
   readonly error: string | null
@@ -50,12 +50,12 @@ export interface Logged {
  * Loopback may be reached and retry times are a thousandth, unless they say otherwise.
  * `postgres` is a server of the test's own, to be crashed and stopped by it.
  */
-export async function createWebhookWorld(
+export async function createWebhookTestbed(
   env: Readonly<Record<string, string>> = {},
   postgres?: TestServer,
-): Promise<WebhookWorld> {
+): Promise<WebhookTestbed> {
   const [database, redis] = await Promise.all([
-    postgres === undefined ? createDatabase() : borrow(postgres),
+    postgres === undefined ? createDatabase() : withoutDrop(postgres),
     startRedis(),
   ])
   const log = pino({ level: 'silent' })
@@ -64,7 +64,7 @@ export async function createWebhookWorld(
   const [db, encryption] = [openDb(database.url, log), createEncryption(Buffer.from(MASTER_KEY, 'hex'))]
   const ctx: Context = { config, db, redis: openRedis(redis.url, log), clock: systemClock, log, encryption }
   const { id: workspaceId } = await createWorkspace(ctx.db, { name: 'test', plan: 'launch' })
-  const messageId = await storeLetter(ctx, workspaceId)
+  const messageId = await storeMessage(ctx, workspaceId)
   return {
     ctx,
     redisUrl: redis.url,
@@ -85,7 +85,7 @@ export async function createWebhookWorld(
       return rows.map((row) => row.state)
     },
     attempts: async (eventId) => {
-      const { rows } = await ctx.db.query<Logged>(
+      const { rows } = await ctx.db.query<LoggedAttempt>(
         'SELECT * FROM webhook_attempts WHERE event_id = $1 ORDER BY endpoint_id, attempt',
         [eventId],
       )
@@ -99,12 +99,12 @@ export async function createWebhookWorld(
   }
 }
 
-function borrow({ url }: TestServer): TestDatabase {
+function withoutDrop({ url }: TestServer): TestDatabase {
   return { url, drop: () => Promise.resolve() }
 }
 
 /** The message that all events are about: stored before there are endpoints, so its own events are due nowhere. */
-async function storeLetter(ctx: Context, workspaceId: string): Promise<string> {
+async function storeMessage(ctx: Context, workspaceId: string): Promise<string> {
   const id = newId()
   const anna = { email: 'anna@example.com', name: 'Anna' }
   await ctx.db.transaction((tx) =>
@@ -141,7 +141,7 @@ async function storeLetter(ctx: Context, workspaceId: string): Promise<string> {
   return id
 }
 
-interface Emission {
+interface EventsToEmit {
   readonly workspaceId: string
   readonly messageId: string
   readonly count: number
@@ -149,7 +149,7 @@ interface Emission {
   readonly data: object
 }
 
-async function emit(ctx: Context, { workspaceId, messageId, count, type, data }: Emission): Promise<string[]> {
+async function emit(ctx: Context, { workspaceId, messageId, count, type, data }: EventsToEmit): Promise<string[]> {
   const ids = Array.from({ length: count }, () => newId())
   await ctx.db.query(
     sql`

@@ -10,18 +10,18 @@ import { verifyDomain, type Verification } from '#src/domains/verify-domain.ts'
 import { createContext, type TestContext } from './context.ts'
 import { startDns, type TestDns, type Zone } from './dns.ts'
 
-export interface DomainWorld {
+export interface DomainTestbed {
   readonly ctx: TestContext
   readonly dns: TestDns
-  readonly asker: DomainDns
+  readonly resolver: DomainDns
   /** A new domain of a workspace, under a name of its own. */
   add(workspaceId: string, name?: string): Promise<Domain>
   /** Puts records of a domain into DNS; all of them, or those that `pick` keeps. */
   publish(domain: Domain, pick?: (record: DnsRecord) => boolean): void
   /** Takes everything of a domain out of DNS. */
-  withdraw(domain: Domain): void
+  unpublish(domain: Domain): void
   /** Looks at DNS now. */
-  look(domain: Domain): Promise<Verification>
+  verify(domain: Domain): Promise<Verification>
   /** As it is stored. */
   read(domain: Domain): Promise<Domain>
   close(): Promise<void>
@@ -29,30 +29,30 @@ export interface DomainWorld {
 
 const HOST = 'mail.operator.example'
 
-export async function createDomainWorld(env: Record<string, string> = {}): Promise<DomainWorld> {
+export async function createDomainTestbed(env: Record<string, string> = {}): Promise<DomainTestbed> {
   const dns = await startDns({ [HOST]: { A: ['192.0.2.1'] } })
   const ctx = await createContext({ DNS_SERVERS: dns.server, HOSTNAME: HOST, PUBLIC_URL: `https://${HOST}`, ...env })
-  const place = serviceHostsOf(ctx.config)
-  const asker = createDomainDns(ctx.config)
+  const hosts = serviceHostsOf(ctx.config)
+  const resolver = createDomainDns(ctx.config)
   let names = 0
-  enter(dns.zone, returnPathRecords(place))
+  addRecords(dns.zone, returnPathRecords(hosts))
   const read = async ({ workspaceId, id }: Domain): Promise<Domain> =>
     (await findDomain(ctx.db, workspaceId, id)) ?? assert.fail('the domain is gone')
   return {
     ctx,
     dns,
-    asker,
+    resolver,
     read,
     add: async (workspaceId, name = `d${names++}.example`) => {
       const added = await addDomain(ctx, { workspaceId, name })
       return added.kind === 'added' ? added.domain : assert.fail(added.kind)
     },
-    publish: (domain, pick = () => true) => enter(dns.zone, domainRecords(domain, place).filter(pick)),
-    withdraw: (domain) => {
+    publish: (domain, pick = () => true) => addRecords(dns.zone, domainRecords(domain, hosts).filter(pick)),
+    unpublish: (domain) => {
       for (const name of Object.keys(dns.zone))
         if (name === domain.domain || name.endsWith(`.${domain.domain}`)) delete dns.zone[name]
     },
-    look: async (domain) => verifyDomain(ctx, asker, await read(domain)),
+    verify: async (domain) => verifyDomain(ctx, resolver, await read(domain)),
     close: async () => {
       await ctx.close()
       await dns.stop()
@@ -60,7 +60,7 @@ export async function createDomainWorld(env: Record<string, string> = {}): Promi
   }
 }
 
-function enter(zone: Zone, records: readonly DnsRecord[]): void {
+function addRecords(zone: Zone, records: readonly DnsRecord[]): void {
   for (const { type, name, value, priority } of records) {
     const data =
       type === 'TXT' ? { TXT: [value] } : type === 'MX' ? { MX: [[priority ?? 10, value] as const] } : { CNAME: value }

@@ -12,7 +12,7 @@ import { startReceiver, type Receiver } from './receiver.ts'
 import { startSystem, type System } from './system.ts'
 import { until } from './until.ts'
 
-export interface Letter {
+export interface MessageFields {
   readonly to: string | readonly string[]
   readonly tier?: Tier
   readonly headers?: Readonly<Record<string, string>>
@@ -21,21 +21,21 @@ export interface Letter {
 }
 
 /** A message as `get-email` tells it. */
-export interface Told {
+export interface MessageDetails {
   readonly status: string
-  readonly recipients: readonly Recipient[]
-  readonly events: readonly Event[]
+  readonly recipients: readonly RecipientDetails[]
+  readonly events: readonly EventDetails[]
 }
 
-interface Recipient {
+interface RecipientDetails {
   readonly address: string
   readonly state: string
   readonly reason: string | null
   readonly tries: number
-  readonly attempts: readonly Attempt[]
+  readonly attempts: readonly AttemptDetails[]
 }
 
-interface Event {
+interface EventDetails {
   readonly id: string
   readonly type: string
   readonly sequence: number
@@ -43,7 +43,7 @@ interface Event {
   readonly data: Readonly<Record<string, unknown>> | null
 }
 
-interface Attempt {
+interface AttemptDetails {
   readonly outcome: string
   readonly reason: string | null
   readonly host: string | null
@@ -52,25 +52,25 @@ interface Attempt {
   readonly reply: { readonly code: number; readonly text: string } | null
 }
 
-export interface PostOffice {
+export interface Testbed {
   readonly system: System
   readonly dns: TestDns
   /** A receiver for these domains. As further MX of a domain that has one, it has the preference of its turn: 10, 20, … */
-  open(domains: string | readonly string[], script?: ReceiverScript): Promise<Receiver>
+  addReceiver(domains: string | readonly string[], script?: ReceiverScript): Promise<Receiver>
   /** An MX host for the domain at an address where nobody listens. */
-  openNowhere(domain: string): void
+  addUnreachableMx(domain: string): void
   /** Sends; the message's id. */
-  send(letter: Letter): Promise<string>
-  tell(id: string): Promise<Told>
+  send(letter: MessageFields): Promise<string>
+  getMessage(id: string): Promise<MessageDetails>
   /** Waits until the message is settled, or has this status. */
-  settle(id: string, status?: string): Promise<Told>
+  settle(id: string, status?: string): Promise<MessageDetails>
   stop(): Promise<void>
 }
 
 const PATHS: Readonly<Record<Tier, string>> = { instant: 'instant', high: 'high', normal: 'async', bulk: 'bulk' }
-const OPEN = ['scheduled', 'queued', 'sending', 'deferred', 'unknown']
+const OPEN_STATES = ['scheduled', 'queued', 'sending', 'deferred', 'unknown']
 
-export async function openPostOffice(env: Readonly<Record<string, string>> = {}): Promise<PostOffice> {
+export async function startTestbed(env: Readonly<Record<string, string>> = {}): Promise<Testbed> {
   const dns = await startDns({})
   // holds the port: all other receivers are at the same one, on other addresses
   const first = await startReceiver({}, { host: '127.0.0.1' })
@@ -78,7 +78,7 @@ export async function openPostOffice(env: Readonly<Record<string, string>> = {})
   const receivers: Receiver[] = [first]
   let addresses = 1
 
-  function publish(domain: string): string {
+  function publishMx(domain: string): string {
     const address = `127.0.1.${++addresses}`
     const known = dns.zone[domain]?.MX ?? []
     const host = `mx${known.length + 1}.${domain}`
@@ -87,43 +87,43 @@ export async function openPostOffice(env: Readonly<Record<string, string>> = {})
     return address
   }
 
-  async function open(domains: string | readonly string[], script: ReceiverScript = {}): Promise<Receiver> {
+  async function addReceiver(domains: string | readonly string[], script: ReceiverScript = {}): Promise<Receiver> {
     const [domain = '', ...others] = typeof domains === 'string' ? [domains] : domains
-    const receiver = await startReceiver(script, { host: publish(domain), port: first.port })
+    const receiver = await startReceiver(script, { host: publishMx(domain), port: first.port })
     for (const other of others) dns.zone[other] = dns.zone[domain] ?? {}
     receivers.push(receiver)
     return receiver
   }
 
-  async function tell(id: string): Promise<Told> {
+  async function getMessage(id: string): Promise<MessageDetails> {
     const { status, body } = await system.call('GET', `/public/emails/get-email?id=${id}`)
     assert.strictEqual(status, 200)
-    return body['data'] as unknown as Told
+    return body['data'] as unknown as MessageDetails
   }
 
   return {
     system,
     dns,
-    open,
-    tell,
-    openNowhere: (domain) => void publish(domain),
-    send: async ({ tier = 'instant', headers, ...letter }) =>
+    addReceiver,
+    getMessage,
+    addUnreachableMx: (domain) => void publishMx(domain),
+    send: async ({ tier = 'instant', headers, ...fields }) =>
       idOf(
         await system.call('POST', `/send-email/${PATHS[tier]}`, {
-          body: { from: `shop@${system.domain}`, subject: 'Hello', text: 'Hello', ...letter },
+          body: { from: `shop@${system.domain}`, subject: 'Hello', text: 'Hello', ...fields },
           ...(headers === undefined ? {} : { headers }),
         }),
       ),
     settle: async (id, status) => {
-      let told = await tell(id)
+      let message = await getMessage(id)
       const isSettled = async (): Promise<boolean> => {
-        told = await tell(id)
+        message = await getMessage(id)
         return status === undefined
-          ? told.recipients.every(({ state }) => !OPEN.includes(state))
-          : told.status === status
+          ? message.recipients.every(({ state }) => !OPEN_STATES.includes(state))
+          : message.status === status
       }
-      await until(isSettled, () => `it is ${JSON.stringify(told, null, 1)}`)
-      return told
+      await until(isSettled, () => `it is ${JSON.stringify(message, null, 1)}`)
+      return message
     },
     stop: async () => {
       await system.stop()

@@ -3,7 +3,7 @@
  * how far it has been searched, so that a message of many megabytes in small
  * chunks costs no more than its length.
  */
-export class Inbox {
+export class ReadBuffer {
   #bytes = Buffer.alloc(65_536)
   #length = 0
   #searched = 0
@@ -25,7 +25,7 @@ export class Inbox {
   }
 
   /** Where this mark begins, -1 if it is not there. */
-  find(mark: Buffer): number {
+  indexOf(mark: Buffer): number {
     if (mark !== this.#mark) this.#searched = 0
     this.#mark = mark
     const found = this.bytes.indexOf(mark, this.#searched)
@@ -34,7 +34,7 @@ export class Inbox {
   }
 
   /** Takes so many bytes from the front. */
-  take(count: number): Buffer {
+  consume(count: number): Buffer {
     const taken = Buffer.from(this.#bytes.subarray(0, count))
     this.#bytes.copyWithin(0, count, this.#length)
     this.#length -= count
