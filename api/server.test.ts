@@ -191,7 +191,7 @@ describe('the api process', () => {
     await api.stop()
   })
 
-  it('PostgreSQL away: alive, not ready, 503 with Retry-After and never a 2xx; well again when it is back', async () => {
+  it('without PostgreSQL: alive, not ready, 503 with Retry-After, never a 2xx; recovers when it is back', async () => {
     const postgres = await startPostgres()
     const api = await startApi({}, postgres.url)
     const send = (): ReturnType<TestApi['call']> =>

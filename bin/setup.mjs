@@ -9,8 +9,8 @@
  * them either); the only necessary one, which links the libraries of the embedded PostgreSQL, is called here.
  */
 import { spawn, spawnSync } from 'node:child_process'
-import { accessSync, constants, statfsSync, statSync } from 'node:fs'
-import { existsSync, linkSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { linkSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'

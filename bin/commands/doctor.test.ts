@@ -121,7 +121,10 @@ describe('the doctor', () => {
       [1, 'failed: an encrypted dkim cannot be decrypted: MASTER_KEY is not the key it was encrypted with'],
     )
     const gone = await examine({ MASTER_KEY: '', SMTP_OUT_PORT: '1' })
-    assert.strictEqual(gone.of('master key'), `failed: ${dataDir}/master.key is missing, but stored keys are encrypted with it`)
+    assert.strictEqual(
+      gone.of('master key'),
+      `failed: ${dataDir}/master.key is missing, but stored keys are encrypted with it`,
+    )
     const broken = await examine({ MASTER_KEY: 'short', SMTP_OUT_PORT: '1' })
     assert.match(broken.of('master key'), /^failed: MASTER_KEY must be 32 bytes/)
   })

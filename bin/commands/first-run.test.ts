@@ -166,10 +166,8 @@ describe('the banner', () => {
       .split('\n')
       .filter((one) => one.startsWith('python3 '))
     const checked = spawnSync('/bin/sh', ['-c', `python3() { printf '%s' "$2"; }\n${line}`], { encoding: 'utf8' })
-    assert.match(
-      checked.stdout,
-      /SMTP\("127\.0\.0\.1", 2587\); s\.login\("anything", "ms_ab\.live_ef"\); .*\["you@example\.com"\], "From: .*\\n\\nThis mail/,
-    )
+    assert.include(checked.stdout, 'SMTP("127.0.0.1", 2587); s.login("anything", "ms_ab.live_ef"); ')
+    assert.match(checked.stdout, /"ms_ab\.live_ef"\); .*\["you@example\.com"\], "From: .*\\n\\nThis mail/)
   })
 
   const CASES: readonly [what: string, change: Partial<FirstRun>, has: readonly string[], hasNot: readonly string[]][] =

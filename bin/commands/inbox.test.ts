@@ -41,7 +41,8 @@ describe('mailstead inbox', () => {
       },
     ],
     raw: Buffer.from(
-      'From: Ann <ann@sender.example>\r\nSubject: =?utf-8?Q?Gr=C3=BC=C3=9Fe?=\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nHello \u001b[31mBob\u001b[0m\r\n',
+      'From: Ann <ann@sender.example>\r\nSubject: =?utf-8?Q?Gr=C3=BC=C3=9Fe?=\r\n' +
+        'Content-Type: text/plain; charset=utf-8\r\n\r\nHello \u001b[31mBob\u001b[0m\r\n',
     ),
   }
 
@@ -234,8 +235,8 @@ Text
   })
 
   const WRONG: readonly (readonly [args: readonly string[], code: number, stderr: RegExp])[] = [
-    [['--limit', '0'], 2, /--limit takes/],
-    [['--limit', 'many'], 2, /--limit takes/],
+    [['--limit', '0'], 2, /--limit must be a number/],
+    [['--limit', 'many'], 2, /--limit must be a number/],
     [['--frobnicate'], 2, /frobnicate/],
     [['a', 'b'], 2, /one mail at a time/],
     [['--last', 'abcd'], 2, /one mail at a time/],

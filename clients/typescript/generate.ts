@@ -63,7 +63,8 @@ export function generate(): string {
 ${methods.join('')}}
 `
   const types = formatComponents([...methods, ...events, 'ErrorBody'].join('\n'), document.components.schemas)
-  const event = `/** An event as webhook endpoints receive it. */\nexport type WebhookEvent =\n  | ${events.join('\n  | ')}\n`
+  const union = events.join('\n  | ')
+  const event = `/** An event as webhook endpoints receive it. */\nexport type WebhookEvent =\n  | ${union}\n`
   return [HEADER + readTransport(), types, event, client].join('\n')
 }
 
@@ -99,8 +100,9 @@ function formatMethod(method: string, path: string, operation: Operation): strin
     ...(input === null ? [] : [`input: ${input.type}${input.isRequired ? '' : ' = {}'}`]),
     'options?: CallOptions',
   ]
+  const signature = `${operation.operationId}(${parameters.join(', ')}): Promise<${formatResponse(operation)}>`
   return `
-${formatComment(comment, '  ')}  ${operation.operationId}(${parameters.join(', ')}): Promise<${formatResponse(operation)}> {
+${formatComment(comment, '  ')}  ${signature} {
 ${formatCall([what, input === null ? '{}' : 'input', 'options'])}
   }
 `

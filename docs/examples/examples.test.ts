@@ -1,4 +1,4 @@
-/** The examples do what they say: run as they stand against a server. One whose program this machine does not have is skipped. */
+/** Runs the examples against a server. An example whose program is not installed on this machine is skipped. */
 import { execFile, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'

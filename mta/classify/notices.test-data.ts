@@ -609,7 +609,8 @@ Additional Information
 This message was created automatically by mail delivery software.
  A message that you sent could not be delivered to one or more of its recipients. This is a permanent error.
 
-ann@b.example Invalid Address, ERROR_CODE :550, ERROR_CODE :5.1.1 <ann@b.example>: Recipient address rejected: User unknown
+ann@b.example Invalid Address, ERROR_CODE :550, ERROR_CODE :5.1.1 <ann@b.example>: Recipient \
+address rejected: User unknown
 `,
   },
   {

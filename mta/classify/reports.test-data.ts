@@ -53,7 +53,8 @@ Arrival-Date: Mon, 1 Jan 2024 00:00:00 +0000
 Final-Recipient: rfc822;ann@b.example
 Action: failed
 Status: 5.1.10
-Diagnostic-Code: smtp;550 5.1.10 RESOLVER.ADR.RecipientNotFound; Recipient ann@b.example not found by SMTP address lookup`,
+Diagnostic-Code: smtp;550 5.1.10 RESOLVER.ADR.RecipientNotFound; Recipient ann@b.example not found \
+by SMTP address lookup`,
     returned: RETURNED,
   },
   {
@@ -77,7 +78,8 @@ This message hasn't been delivered yet. Delivery will continue to be attempted.
     text: `
 Your message to team@b.example couldn't be delivered.
 
-A custom mail flow rule or the group's settings don't let you send to it: the address only accepts messages from people in its
+A custom mail flow rule or the group's settings don't let you send to it: the address only accepts \
+messages from people in its
 organization or on its allowed senders list, and your email address isn't on the list. The recipient may not exist.
 `,
     groups: `Reporting-MTA: dns;DB8PR01MB1.eurprd01.prod.exchangelabs.com
@@ -85,7 +87,8 @@ organization or on its allowed senders list, and your email address isn't on the
 Final-Recipient: rfc822;team@b.example
 Action: failed
 Status: 5.7.133
-Diagnostic-Code: smtp;550 5.7.133 RESOLVER.RST.SenderNotAuthenticatedForGroup; authentication required; Delivery restriction check failed
+Diagnostic-Code: smtp;550 5.7.133 RESOLVER.RST.SenderNotAuthenticatedForGroup; authentication \
+required; Delivery restriction check failed
  because the sender was not authenticated when sending to this group`,
     returned: RETURNED,
   },
@@ -103,14 +106,16 @@ Your message couldn't be delivered. The Domain Name System (DNS) reported that t
 Diagnostic information for administrators:
 Generating server: AM0PR05MB1234.eurprd05.prod.outlook.com
 ann@b.example
-Remote Server returned '550 5.4.310 DNS domain b.example does not exist [Message=InfoDomainNonexistent] [LastAttemptedServerName=b.example]'
+Remote Server returned '550 5.4.310 DNS domain b.example does not exist \
+[Message=InfoDomainNonexistent] [LastAttemptedServerName=b.example]'
 `,
     groups: `Reporting-MTA: dns;AM0PR05MB1234.eurprd05.prod.outlook.com
 
 Final-recipient: RFC822;ann@b.example
 Action: failed
 Status: 5.4.310
-Diagnostic-Code: smtp;550 5.4.310 DNS domain b.example does not exist [Message=InfoDomainNonexistent] [LastAttemptedServerName=b.example]
+Diagnostic-Code: smtp;550 5.4.310 DNS domain b.example does not exist \
+[Message=InfoDomainNonexistent] [LastAttemptedServerName=b.example]
 X-Display-Name: ann@b.example`,
     returned: RETURNED,
   },
@@ -123,7 +128,8 @@ X-Display-Name: ann@b.example`,
 Delivery has failed to these recipients or groups:
 
 ann@b.example (ann@b.example)
-Your message wasn't delivered. Despite repeated attempts to deliver your message, the recipient's email system refused to accept a
+Your message wasn't delivered. Despite repeated attempts to deliver your message, the recipient's \
+email system refused to accept a
 connection.
 `,
     groups: `Reporting-MTA: dns;AM0PR05MB1234.eurprd05.prod.outlook.com
@@ -146,7 +152,8 @@ ann@b.example<mailto:ann@b.example>
 Subject: Hello
 
 This message hasn't been delivered yet. Delivery will continue to be attempted.
-The server will keep trying to deliver this message for the next 1 days, 19 hours and 54 minutes. You'll be notified if the
+The server will keep trying to deliver this message for the next 1 days, 19 hours and 54 minutes. \
+You'll be notified if the
 message can't be delivered by that time.
 `,
     groups: `Reporting-MTA: dns;mail.b.example
@@ -167,7 +174,8 @@ Will-Retry-Until: Wed, 3 Jan 2024 00:00:00 +0000`,
 Fehler bei der Nachrichtenzustellung an folgende Empfänger oder Gruppen:
 
 ann@b.example<mailto:ann@b.example>
-Die eingegebene E-Mail-Adresse konnte nicht gefunden werden. Überprüfen Sie die E-Mail-Adresse des Empfängers, und senden Sie die
+Die eingegebene E-Mail-Adresse konnte nicht gefunden werden. Überprüfen Sie die E-Mail-Adresse des \
+Empfängers, und senden Sie die
 Nachricht erneut.
 
 Diagnoseinformationen für Administratoren:
@@ -223,7 +231,8 @@ Learn more here: https://support.google.com/mail/?p=NoSuchUser
 
 The response was:
 
-550 5.1.1 The email account that you tried to reach does not exist. Please try double-checking the recipient's email address for
+550 5.1.1 The email account that you tried to reach does not exist. Please try double-checking the \
+recipient's email address for
 typos or unnecessary spaces. For more information, go to https://support.google.com/mail/?p=NoSuchUser
 `,
     groups: `Reporting-MTA: dns; googlemail.com
@@ -250,7 +259,8 @@ Last-Attempt-Date: Mon, 01 Jan 2024 00:00:00 -0800 (PST)`,
     text: `
 ** Address not found **
 
-Your message wasn't delivered to ann@b.example because the domain b.example couldn't be found. Check for typos or unnecessary
+Your message wasn't delivered to ann@b.example because the domain b.example couldn't be found. \
+Check for typos or unnecessary
 spaces and try again.
 
 The response was:
@@ -298,7 +308,8 @@ Diagnostic-Code: smtp; DNS Error: DNS type 'mx' lookup of b.example responded wi
     text: `
 ** Delivery incomplete **
 
-There was a temporary problem delivering your message to ann@b.example. Gmail will retry for 46 more hours. You'll be notified if
+There was a temporary problem delivering your message to ann@b.example. Gmail will retry for 46 \
+more hours. You'll be notified if
 the delivery fails permanently.
 
 The response was:
@@ -324,7 +335,8 @@ Will-Retry-Until: Wed, 03 Jan 2024 00:00:00 -0800 (PST)`,
     text: `
 Hello shop@sender.example,
 
-We're writing to let you know that the group you tried to contact (team) may not exist, or you may not have permission to post
+We're writing to let you know that the group you tried to contact (team) may not exist, or you may \
+not have permission to post
 messages to the group. A few more details on why you weren't able to post:
 
  * You might have spelled or formatted the group name incorrectly.
@@ -794,7 +806,8 @@ its recipients. This is a permanent error. The following address
 failed:
 
 ann@b.example:
-SMTP error from remote server for RCPT TO command, host: mx.b.example (192.0.2.1) reason: 552 5.2.2 <ann@b.example>: Recipient
+SMTP error from remote server for RCPT TO command, host: mx.b.example (192.0.2.1) reason: 552 5.2.2 \
+<ann@b.example>: Recipient
  mailbox over quota
 
 
@@ -1002,7 +1015,8 @@ ann@b.example
 
 Action: failed
 Final-Recipient: rfc822; ann@b.example
-Diagnostic-Code: smtp; 554 4.4.7 Message expired: unable to deliver in 840 minutes.<421 4.4.0 Unable to lookup DNS for b.example>
+Diagnostic-Code: smtp; 554 4.4.7 Message expired: unable to deliver in 840 minutes.<421 4.4.0 \
+Unable to lookup DNS for b.example>
 Status: 4.4.7`,
     returned: RETURNED,
   },
@@ -1243,7 +1257,8 @@ De ontvanger is onbekend.
 No se pudo entregar el mensaje a los siguientes destinatarios o grupos:
 
 ann@b.example
-No se encontró la dirección de correo electrónico que ha especificado. Compruebe la dirección e intente volver a enviar el mensaje.
+No se encontró la dirección de correo electrónico que ha especificado. Compruebe la dirección e \
+intente volver a enviar el mensaje.
 `,
   },
   {
@@ -1267,7 +1282,8 @@ Não foi possível encontrar o endereço de email que você inseriu. Verifique o
 Det gick inte att leverera till följande mottagare eller grupper:
 
 ann@b.example
-Det gick inte att hitta den angivna e-postadressen. Kontrollera mottagarens e-postadress och försök att skicka meddelandet igen.
+Det gick inte att hitta den angivna e-postadressen. Kontrollera mottagarens e-postadress och försök \
+att skicka meddelandet igen.
 `,
   },
   {

@@ -1,4 +1,7 @@
-/** Rendering in the real thread gives the octets of composing and signing directly; a template that hangs fails alone. */
+/**
+ * The render thread returns the same octets as composing and signing directly. A template that hangs fails only its
+ * own message.
+ */
 import { generateKeyPairSync } from 'node:crypto'
 import { assert } from 'chai'
 import fc from 'fast-check'

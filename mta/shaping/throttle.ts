@@ -244,7 +244,7 @@ export class Throttle {
     this.#notifyChange()
   }
 
-  /** Without a renewal in time, other processes may count the share as free: keeps the even part of the limit, at least 1. */
+  /** Reduces a share that was not renewed in time to the even part of the limit: others may count the rest as free. */
   fallBackToOwnPart(nowMs: number): void {
     if (nowMs - this.#grantedAtMs < SHARE_VALID_MS || this.#share === null) return
     const own = Math.max(1, Math.floor(this.limit / this.processes))

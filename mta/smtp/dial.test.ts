@@ -28,7 +28,9 @@ const SETTINGS: SessionSettings = {
 /** A host whose kernel neither takes nor refuses a connection: its queue is full and nobody empties it. */
 async function withDeafHost(use: (port: number) => Promise<void>): Promise<void> {
   const program = `require('net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, function () {
-    require('fs').writeSync(1, String(this.address().port)); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0) })`
+    require('fs').writeSync(1, String(this.address().port))
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+  })`
   const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
   const [bytes] = (await once(child.stdout, 'data')) as [Buffer]
   const port = Number(bytes.toString())

@@ -437,7 +437,10 @@ describe('submission', () => {
       const text = raw.toString()
       assert.match(
         text,
-        /^Received: from client\.test \(\[127\.0\.0\.1\]\)\r\n\tby mx\.sender\.example with ESMTPA id [0-9a-f]{32};\r\n\t.* \+0000\r\nFrom: /,
+        new RegExp(
+          String.raw`^Received: from client\.test \(\[127\.0\.0\.1\]\)\r\n\tby mx\.sender\.example with ESMTPA` +
+            String.raw` id [0-9a-f]{32};\r\n\t.* \+0000\r\nFrom: `,
+        ),
       )
       assert.match(
         text,
@@ -450,9 +453,10 @@ describe('submission', () => {
       const { raw } = await find(
         await hand(mail('date: yesterday\r\nMESSAGE-ID: <mine@x>\r\nX-Weird:\r\n\tfolded  \r\nnot a field\r\n')),
       )
-      assert.match(
+      assert.include(
         raw.toString(),
-        /Subject: Hi\r\ndate: yesterday\r\nMESSAGE-ID: <mine@x>\r\nX-Weird:\r\n\tfolded {2}\r\nnot a field\r\n\r\nHello/,
+        'Subject: Hi\r\ndate: yesterday\r\nMESSAGE-ID: <mine@x>\r\n' +
+          'X-Weird:\r\n\tfolded  \r\nnot a field\r\n\r\nHello',
       )
     })
   })
@@ -624,9 +628,9 @@ describe('submission', () => {
     it('what was taken and refused is counted', async () => {
       assert.match(await hand(mail('')), /^250 /)
       const {
-        mailstead_submission_mails_total: mails = [],
+        mailstead_submission_messages_total: mails = [],
         mailstead_submission_logins_total: logins = [],
-        mailstead_submission_held_bytes: held = [],
+        mailstead_submission_memory_bytes: held = [],
       } = metrics.snapshot()
       for (const reply of ['250', '550', '552'])
         assert.ok(

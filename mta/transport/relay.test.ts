@@ -166,10 +166,10 @@ describe('relay', () => {
   })
   it('what a server says back of the password does not come into the record, the reason or the pause', async () => {
     script = {
-      AUTH: (socket, line) =>
-        void socket.write(
-          `535-5.7.8 not with ${line}\r\n535 5.7.8 nor ${Buffer.from(line.slice(11), 'base64').toString().replaceAll('\0', ' ')}\r\n`,
-        ),
+      AUTH: (socket, line) => {
+        const credentials = Buffer.from(line.slice(11), 'base64').toString().replaceAll('\0', ' ')
+        socket.write(`535-5.7.8 not with ${line}\r\n535 5.7.8 nor ${credentials}\r\n`)
+      },
     }
     const attempt = await deliver()
     assert.match(pauses[0] ?? '', /refuses the credentials of me: 535/)

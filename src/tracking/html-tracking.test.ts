@@ -109,7 +109,8 @@ const UNTOUCHED: readonly (readonly [what: string, html: string])[] = [
   ['no value but a sign', '<a href= >'],
   [
     'other elements',
-    '<link href="http://a.example/"><base href="http://a.example/"><img src="http://a.example/"><form action="http://a.example/">',
+    '<link href="http://a.example/"><base href="http://a.example/">' +
+      '<img src="http://a.example/"><form action="http://a.example/">',
   ],
   ['other attributes', '<a data-href="http://a.example/" xhref="http://a.example/">'],
   ['abbr', '<abbr href="http://a.example/">'],

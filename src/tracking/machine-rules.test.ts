@@ -83,7 +83,8 @@ describe('what a request tells of who asks', () => {
         return loadMachineRules(path)
       }
       const own = load(
-        'agents: {mine: [Foo]}\nnetworks: {outer: [10.0.0.0/8], inner: [10.1.0.0/16], one: [192.0.2.1/32], all6: ["::/0"]}',
+        'agents: {mine: [Foo]}\n' +
+          'networks: {outer: [10.0.0.0/8], inner: [10.1.0.0/16], one: [192.0.2.1/32], all6: ["::/0"]}',
       )
       const by = (agent: string, address: string): string | null =>
         own.classify({ isHead: false, headers: { 'user-agent': agent }, address })
