@@ -50,7 +50,7 @@ export async function readQueueMetrics({ db, redis }: Pick<Context, 'db' | 'redi
     mailstead_automation_oldest_seconds: single(automations.oldest),
     mailstead_inbound_waiting: single(reports),
     mailstead_notices: NOTICE_KIND_NAMES.map((kind) => ({ labels: [kind], value: notices.get(kind) ?? 0 })),
-    mailstead_suppressions_held: HOLDS.map((hold) => ({
+    mailstead_suppressions_pending: HOLDS.map((hold) => ({
       labels: [hold],
       value: sumOfHeld(held.filter((one) => one.hold === hold)),
     })),

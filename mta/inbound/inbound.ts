@@ -66,7 +66,7 @@ export async function startInbound(ctx: Context, registry: MetricRegistry = crea
   }
   const accept = async (incoming: IncomingMail): Promise<void> => {
     await acceptByTarget(incoming)
-    registry.add('mailstead_inbound_letters_total', [incoming.target.kind])
+    registry.add('mailstead_inbound_messages_total', [incoming.target.kind])
   }
   const listener = await startInboundListener({ ctx, mac, tokens, certificate, accept }).catch(
     async (error: unknown) => {

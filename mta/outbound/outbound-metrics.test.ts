@@ -59,9 +59,9 @@ describe('outbound metrics', () => {
     )
     const gauges = [
       metrics.mailstead_outbound_sessions,
-      metrics.mailstead_outbound_held,
+      metrics.mailstead_outbound_waiting,
       metrics.mailstead_outbound_sites,
-      metrics.mailstead_outbound_unsettled,
+      metrics.mailstead_outbound_unwritten_results,
     ]
     assert.deepEqual(
       gauges.map((series) => series?.[0]?.value),

@@ -38,11 +38,11 @@ export function createOutboundMetrics(
     const sum = (of: (state: SiteState) => number): number => states.reduce((total, state) => total + of(state), 0)
     return {
       mailstead_outbound_sessions: single(sum(({ sessions }) => sessions)),
-      mailstead_outbound_held: single(sum(({ waiting }) => waiting)),
+      mailstead_outbound_waiting: single(sum(({ waiting }) => waiting)),
       mailstead_source_sessions: bySource(states, ({ sessions }) => sessions),
-      mailstead_source_held: bySource(states, ({ waiting }) => waiting),
+      mailstead_source_waiting: bySource(states, ({ waiting }) => waiting),
       mailstead_outbound_sites: single(new Set(sites().map(({ site }) => site)).size),
-      mailstead_outbound_unsettled: single(unwrittenResults()),
+      mailstead_outbound_unwritten_results: single(unwrittenResults()),
     }
   })
   return {

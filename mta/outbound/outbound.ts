@@ -113,7 +113,7 @@ function construct(
   const { accounts } = pipeline
   const sites = createDomainSites(ctx)
   const siteOf = siteFinder(openedPipeline, sites)
-  const writer = createResultWriter(ctx, (size) => registry.observe('mailstead_settle_batch_size', [], size))
+  const writer = createResultWriter(ctx, (size) => registry.observe('mailstead_result_batch_size', [], size))
   const workspaceCounter = startWorkspaceCounter(ctx)
   // both report the queues' status, and the queues need a handler that records in both
   const siteStatus = (): ReturnType<SiteQueues['status']> => queues.status()

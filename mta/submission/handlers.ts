@@ -110,7 +110,7 @@ async function receiveMessage(
     throw refusal
   } finally {
     connection.extendDeadline(STEP_MS.command)
-    ctx.metrics.add('mailstead_submission_mails_total', [String(code)])
+    ctx.metrics.add('mailstead_submission_messages_total', [String(code)])
     ctx.metrics.observe('mailstead_submission_seconds', [], (performance.now() - began) / 1000)
   }
 }

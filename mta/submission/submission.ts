@@ -102,7 +102,7 @@ function createListeners(ctx: SubmissionContext, certificate: Certificate): Subm
   const networks = createConnectionsPerNetwork(Math.ceil(ctx.config.submissionConnections * NETWORK_SHARE))
   ctx.metrics.collect(() => ({
     mailstead_submission_connections: [{ labels: [], value: sockets.size }],
-    mailstead_submission_held_bytes: [{ labels: [], value: ctx.memory.bytes }],
+    mailstead_submission_memory_bytes: [{ labels: [], value: ctx.memory.bytes }],
   }))
   const onConnection = (socket: Socket): void => {
     const address = (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d)/, '')

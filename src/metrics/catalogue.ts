@@ -7,6 +7,8 @@ export interface MetricRow {
   readonly type: 'counter' | 'gauge' | 'histogram'
   readonly help: string
   readonly labels: readonly string[]
+  /** The name before version 0.2. It is still reported, so that existing dashboards and alerts work. */
+  readonly formerly?: string
   /** Upper bounds of a histogram, ascending. */
   readonly buckets?: readonly number[]
   /** The processes that report it; `queue`: one worker for the whole installation. */
@@ -101,7 +103,8 @@ export const METRICS = {
     by: 'outbound',
   },
   mailstead_outbound_sessions: { type: 'gauge', help: 'SMTP sessions in use.', labels: [], by: 'outbound' },
-  mailstead_outbound_held: {
+  mailstead_outbound_waiting: {
+    formerly: 'mailstead_outbound_held',
     type: 'gauge',
     help: 'Claimed recipients that wait for a session.',
     labels: [],
@@ -119,27 +122,31 @@ export const METRICS = {
     labels: ['source'],
     by: 'outbound',
   },
-  mailstead_source_held: {
+  mailstead_source_waiting: {
+    formerly: 'mailstead_source_held',
     type: 'gauge',
     help: 'Claimed recipients that wait for a session, by source.',
     labels: ['source'],
     by: 'outbound',
   },
   mailstead_outbound_sites: { type: 'gauge', help: 'Sites that have recipients to send.', labels: [], by: 'outbound' },
-  mailstead_outbound_unsettled: {
+  mailstead_outbound_unwritten_results: {
+    formerly: 'mailstead_outbound_unsettled',
     type: 'gauge',
     help: 'Delivery results that are not yet committed to PostgreSQL.',
     labels: [],
     by: 'outbound',
   },
-  mailstead_settle_batch_size: {
+  mailstead_result_batch_size: {
+    formerly: 'mailstead_settle_batch_size',
     type: 'histogram',
     help: 'Delivery results per commit.',
     labels: [],
     buckets: BATCH,
     by: 'outbound',
   },
-  mailstead_submission_mails_total: {
+  mailstead_submission_messages_total: {
+    formerly: 'mailstead_submission_mails_total',
     type: 'counter',
     help: 'Messages submitted by SMTP, by the code of the last reply.',
     labels: ['reply'],
@@ -164,13 +171,15 @@ export const METRICS = {
     labels: [],
     by: 'submission',
   },
-  mailstead_submission_held_bytes: {
+  mailstead_submission_memory_bytes: {
+    formerly: 'mailstead_submission_held_bytes',
     type: 'gauge',
     help: 'Bytes of messages that are being received.',
     labels: [],
     by: 'submission',
   },
-  mailstead_inbound_letters_total: {
+  mailstead_inbound_messages_total: {
+    formerly: 'mailstead_inbound_letters_total',
     type: 'counter',
     help: 'Messages accepted at the inbound port, by the kind of address.',
     labels: ['to'],
@@ -243,7 +252,8 @@ export const METRICS = {
     labels: [],
     by: 'queue',
   },
-  mailstead_suppressions_held: {
+  mailstead_suppressions_pending: {
+    formerly: 'mailstead_suppressions_held',
     type: 'gauge',
     help: 'Suppressions that wait for a second bounce, or because the receiver appears to have an outage.',
     labels: ['hold'],

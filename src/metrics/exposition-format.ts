@@ -1,7 +1,7 @@
 /**
  * Renders metrics in the text format of Prometheus (exposition format 0.0.4): each name once with its help and type,
- * then the series of every process that reports it, distinguished by the label `process`. A name that the catalogue
- * does not have, from another version, is omitted.
+ * then the series of every process that reports it, distinguished by the label `process`. A metric that was renamed is
+ * reported under both names. A name that the catalogue does not have, from another version, is omitted.
  */
 import { METRIC_NAMES, rowOf, type MetricName } from './catalogue.ts'
 import type { MetricSeries, MetricSnapshot } from './registry.ts'
@@ -18,16 +18,26 @@ export function renderMetrics(reported: readonly ReportedSnapshot[]): string {
   return `${METRIC_NAMES.flatMap((name) => renderFamily(name, reported)).join('\n')}\n`
 }
 
-function renderFamily(name: MetricName, reported: readonly ReportedSnapshot[]): string[] {
-  const { help, type } = rowOf(name)
-  const lines = reported.flatMap(({ process, snapshot }) =>
-    (snapshot[name] ?? []).flatMap((series) => renderSeries(name, series, process)),
-  )
-  return lines.length === 0 ? [] : [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines]
+function renderFamily(metric: MetricName, reported: readonly ReportedSnapshot[]): string[] {
+  const { help, type, formerly } = rowOf(metric)
+  const renderAs = (name: string, text: string): string[] => {
+    const lines = reported.flatMap(({ process, snapshot }) =>
+      (snapshot[metric] ?? []).flatMap((series) => renderSeries({ name, metric, process }, series)),
+    )
+    return lines.length === 0 ? [] : [`# HELP ${name} ${text}`, `# TYPE ${name} ${type}`, ...lines]
+  }
+  return [...renderAs(metric, help), ...(formerly === undefined ? [] : renderAs(formerly, `Renamed to ${metric}.`))]
 }
 
-function renderSeries(name: MetricName, { labels, value, counts }: MetricSeries, process: string | null): string[] {
-  const { buckets, labels: names } = rowOf(name)
+interface SeriesOwner {
+  /** As it is printed. */
+  readonly name: string
+  readonly metric: MetricName
+  readonly process: string | null
+}
+
+function renderSeries({ name, metric, process }: SeriesOwner, { labels, value, counts }: MetricSeries): string[] {
+  const { buckets, labels: names } = rowOf(metric)
   const pairs = names
     .map((label, i) => pairOf(label, labels[i] ?? ''))
     .concat(process === null ? [] : pairOf('process', process))

@@ -14,8 +14,9 @@ import { renderMetrics } from './exposition-format.ts'
 describe('metrics', () => {
   it('are documented in docs/reference/metrics.md', () => {
     const rows = METRIC_NAMES.map((name) => {
-      const { type, labels, help, by } = rowOf(name)
-      return [code(name), type, labels.map(code).join(', '), help, by]
+      const { type, labels, help, by, formerly } = rowOf(name)
+      const meaning = formerly === undefined ? help : `${help} Formerly ${code(formerly)}, which is still reported.`
+      return [code(name), type, labels.map(code).join(', '), meaning, by]
     })
     checkSection(
       'reference/metrics.md',
@@ -35,6 +36,18 @@ describe('metrics', () => {
       )
       assert.ok(!labels.includes('process') && !labels.includes('le'))
     }
+  })
+  it('are still reported under their former names', () => {
+    const snapshot = { mailstead_inbound_messages_total: [{ labels: ['bounce'], value: 7 }] }
+    assert.deepEqual(renderMetrics([{ process: 'inbound@a', snapshot }]).split('\n'), [
+      '# HELP mailstead_inbound_messages_total Messages accepted at the inbound port, by the kind of address.',
+      '# TYPE mailstead_inbound_messages_total counter',
+      'mailstead_inbound_messages_total{to="bounce",process="inbound@a"} 7',
+      '# HELP mailstead_inbound_letters_total Renamed to mailstead_inbound_messages_total.',
+      '# TYPE mailstead_inbound_letters_total counter',
+      'mailstead_inbound_letters_total{to="bounce",process="inbound@a"} 7',
+      '',
+    ])
   })
   it('are well formed whatever is observed, and histograms add up', () => {
     const names = fc.constantFrom(...METRIC_NAMES)
@@ -57,7 +70,8 @@ describe('metrics', () => {
               { process: 'c', snapshot: registry.snapshot() },
             ]),
           )
-          assert.deepEqual(new Set(families.keys()), new Set(seen.map(([name]) => name)))
+          const reported = seen.flatMap(([name]) => [name, rowOf(name).formerly ?? name])
+          assert.deepEqual(new Set(families.keys()), new Set<string>(reported))
         },
       ),
     )
