@@ -23,7 +23,7 @@ export function isTestFile(file: string): boolean {
   return /\.(?:test|test-data)\.ts$/.test(file)
 }
 
-/** The project's files that `file` imports, as paths from the root. A path that names no file is left to the compiler. */
+/** The project's files that `file` imports, as paths from the root. The compiler reports paths that name no file. */
 export function listImports(file: string): string[] {
   const targets = new Set<string>()
   for (const [, single, double, template] of readFileSync(join(ROOT, file), 'utf8').matchAll(IMPORT)) {

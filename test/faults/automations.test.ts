@@ -1,6 +1,7 @@
 /**
- * Automations under kill -9: of the worker again and again, of the outbound process, of PostgreSQL, with the schedule thrown away and two
- * workers at once. Each contact gets each of its mails once, and comes to the end. FAULT_RECIPIENTS and FAULT_KILLS make it larger.
+ * Automations while the worker, the outbound process and PostgreSQL are killed with -9, the schedule in Redis is
+ * deleted, and two workers run. Each contact gets each mail exactly once and completes the automation.
+ * FAULT_RECIPIENTS and FAULT_KILLS enlarge the test.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'

@@ -1,7 +1,7 @@
 /**
- * A campaign through kill -9 of worker, api, PostgreSQL and either of two outbound processes, and a lost Redis: each recipient gets it
- * exactly once, other than in the one window of the delivery path, and none is forgotten; nor does a retry or a further campaign reach
- * anybody else. FAULT_RECIPIENTS and FAULT_KILLS make it larger.
+ * A campaign while worker, api, PostgreSQL and two outbound processes are killed with -9 and Redis loses its data.
+ * Each recipient gets the mail exactly once, except in the known window of the delivery path, and none is missed. A
+ * retry or a resend reaches only its own recipients. FAULT_RECIPIENTS and FAULT_KILLS enlarge the test.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
@@ -110,7 +110,7 @@ describe('campaigns under faults', function () {
     assert.deepEqual(rows, [{ state: 'delivered', n: RECIPIENTS }])
     assert.strictEqual((await campaigns.metrics(id))['delivered'], RECIPIENTS, 'the figures say what the ledger says')
   })
-  it('a retry and a further campaign while workers die: those whose mail failed, those who did not open, each once more', async () => {
+  it('a retry and a resend while workers are killed reach each of their recipients once', async () => {
     const campaigns = createCampaignClient(system)
     const audience = await addAudience(system)
     await addMembers(system, audience, { count: 300, domain: 'again.example' })

@@ -1,6 +1,7 @@
 /**
- * Faults in random order while mail flows through two outbound processes to a receiver with moods of its own. After each the system is
- * whole again; at the end the ledger must balance to the message. FAULT_SEED repeats a run, FAULT_ROUNDS makes it longer.
+ * Random faults while two outbound processes deliver mail to a receiver that misbehaves at random. After each fault
+ * everything is restarted; at the end every message is accounted for. FAULT_SEED repeats a run, FAULT_ROUNDS makes it
+ * longer.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'

@@ -1,7 +1,7 @@
 /**
- * kill -9 of all processes while everything is stored that can be, and their start on it, in two orders, the second time with an empty
- * Redis. Each process comes up; what was held is held and says explanation, though nobody who stopped it lives; all else is done, and nothing of it
- * twice.
+ * All processes are killed with -9 while every kind of work is stored, and started again in two orders, the second
+ * time with an empty Redis. Each process starts; held messages are still held with the same explanation, and all other
+ * work is done exactly once.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,7 @@
 /**
- * What comes back while things break: the inbound process killed between taking and applying, PostgreSQL away, a thousand at once, and a
- * flood with bombs and forged tokens in it. INBOUND_REPORTS makes the flood larger (20000 is what is promised for a minute).
+ * Bounces and complaints during faults: the inbound process is killed after it stored a report and before it applied
+ * it, PostgreSQL is down, a thousand reports arrive at the same time, and a flood contains hostile reports and forged
+ * tokens. INBOUND_REPORTS enlarges the flood (the target is 20000 a minute).
  */
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -162,7 +163,7 @@ describe('inbound faults', function () {
     assert.strictEqual(await bounces(sent.map(({ messageId }) => messageId)), 1000)
   })
 
-  it(`${FLOOD} reports, one in ten a bomb, one in ten forged: none is lost, none told twice, memory stays small`, async () => {
+  it(`${FLOOD} reports, a tenth hostile, a tenth forged: each is recorded once, memory stays small`, async () => {
     const sent = await handOverMany(FLOOD)
     let [refused, peakMb] = [0, 0]
     const watching = setInterval(() => {
@@ -192,7 +193,8 @@ describe('inbound faults', function () {
     ]
     const [took, process_, postgresql] = seconds.map((one) => one.toFixed(1))
     process.stdout.write(
-      `    ${FLOOD} reports in ${took} s, at most ${peakMb} MB, CPU: process ${process_} s, PostgreSQL ${postgresql} s\n`,
+      `    ${FLOOD} reports in ${took} s, at most ${peakMb} MB,` +
+        ` CPU: process ${process_} s, PostgreSQL ${postgresql} s\n`,
     )
     assert.strictEqual(refused, FLOOD / 10)
     assert.ok(peakMb < MOST_MEMORY_MB, `${peakMb} MB`)

@@ -1,6 +1,6 @@
 /**
- * kill -9 of each process in the middle of a load, once and several times in a row, and the schedule thrown away. The ledger holds what
- * clients were told against what the receiver took. FAULT_MESSAGES makes the loads larger.
+ * Each process is killed with -9 under load, once and several times in a row, and the schedule in Redis is deleted.
+ * The ledger compares the responses to clients with the receiver's messages. FAULT_MESSAGES enlarges the loads.
  */
 import { assert } from 'chai'
 import { checkConsistency } from '#test/support/consistency-checks.ts'
@@ -64,7 +64,7 @@ describe('kills under load', function () {
     await checkConsistency(system)
   }
 
-  it('outbound: nothing is lost, and only what the receiver had and PostgreSQL had not comes twice', async () => {
+  it('outbound: no message is lost; only those accepted and not yet recorded arrive twice', async () => {
     const load = await begin(0.3)
     const window = await killInFlight(system, mx)
     await load.end()
@@ -83,7 +83,7 @@ describe('kills under load', function () {
     await balance(windows)
   })
 
-  it('api: what was answered 2xx is sent once; what was not answered is sent once or never', async () => {
+  it('api: a message with a 2xx response is sent once, one without a response at most once', async () => {
     const load = await begin(0.3)
     await system.roles.api.kill()
     await system.roles.api.start()
@@ -92,7 +92,7 @@ describe('kills under load', function () {
     await balance()
   })
 
-  it('api and PostgreSQL, and clients that repeat a request under its Idempotency-Key until it is answered: once each', async () => {
+  it('api and PostgreSQL, with clients that repeat requests under an Idempotency-Key: each is sent once', async () => {
     const load = await begin(0.2, { retriesUntilAccepted: true, clients: 24 })
     await system.roles.api.kill()
     await system.roles.api.start()
@@ -110,7 +110,7 @@ describe('kills under load', function () {
     await balance()
   })
 
-  it('worker: nothing is lost and nothing doubled', async () => {
+  it('worker: no message is lost or duplicated', async () => {
     const load = await begin(0.2)
     await system.roles.worker.kill()
     await load.untilShare(0.5)
@@ -118,7 +118,7 @@ describe('kills under load', function () {
     await balance()
   })
 
-  it('Redis: nothing is lost and nothing doubled', async () => {
+  it('Redis: no message is lost or duplicated', async () => {
     const load = await begin(0.2)
     await system.redisServer.crash()
     await system.redisServer.restart()
@@ -127,7 +127,7 @@ describe('kills under load', function () {
     await balance()
   })
 
-  it('PostgreSQL: what was answered 2xx survives, and the results that could not be written wait', async () => {
+  it('PostgreSQL: accepted messages survive, and unwritten results are written later', async () => {
     const load = await begin(0.2)
     await system.postgres.crash()
     await system.postgres.restart()
@@ -135,7 +135,7 @@ describe('kills under load', function () {
     await balance()
   })
 
-  it('FLUSHALL in the middle of the load: nothing is lost and nothing doubled', async () => {
+  it('FLUSHALL under load: no message is lost or duplicated', async () => {
     const load = await begin(0.1)
     for (const share of [0.1, 0.4, 0.7]) {
       await load.untilShare(share)
@@ -147,7 +147,7 @@ describe('kills under load', function () {
 
   for (const isTaken of [true, false]) {
     const what = isTaken ? 'the receiver having taken the message' : 'the receiver having nothing'
-    it(`links that break after the final dot, ${what}: bulk goes once, the rest until it is answered`, async () => {
+    it(`connections lost after the final dot, ${what}: bulk is sent once, other tiers until a reply`, async () => {
       const dropped = new Set<string>()
       let dots = 0
       mx.script = {
@@ -174,7 +174,7 @@ describe('kills under load', function () {
     })
   }
 
-  it('everything, one after the other, in one load', async () => {
+  it('all processes, one after the other, under one load', async () => {
     const load = await begin(0.1)
     const window = await killInFlight(system, mx)
     await system.roles.mta.start()

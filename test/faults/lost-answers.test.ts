@@ -1,6 +1,6 @@
 /**
- * The connection to PostgreSQL breaks after a statement was carried out and before its answer came: the process does not know what
- * happened. Each case lets exactly that happen once, on the real outbound role.
+ * The connection to PostgreSQL breaks after a statement was executed and before its result arrived, so the process
+ * does not know whether it was executed. Each case causes this once, on the real outbound role.
  */
 import { assert } from 'chai'
 import { startOutbound, type Outbound } from '#mta/outbound/outbound.ts'

@@ -1,6 +1,6 @@
 /**
- * kill -9 of the outbound process while a message is at each stage of its delivery. Nothing is lost at any of them, and nothing comes twice
- * unless the receiver had the whole message before the kill.
+ * The outbound process is killed with -9 while a message is at each stage of its delivery. No message is lost, and
+ * none is delivered twice unless the receiver had the complete message before the kill.
  */
 import { assert } from 'chai'
 import { checkConsistency } from '#test/support/consistency-checks.ts'
@@ -84,7 +84,8 @@ describe('kill -9 of the outbound process', function () {
   }
 
   for (const [i, { stage, script = {}, slow, text, heard, isTaken = false }] of ROWS.entries()) {
-    it(`${stage}: nothing is lost${isTaken ? '; only what was taken comes again' : ' and nothing doubled'}`, async () => {
+    const duplicates = isTaken ? '; only an accepted message is sent again' : ' or duplicated'
+    it(`${stage}: no message is lost${duplicates}`, async () => {
       const domain = `stage${i}.example`
       publish(domain, slow)
       mx.script = script

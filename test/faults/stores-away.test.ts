@@ -1,4 +1,7 @@
-/** Stores that go away and come back while clients send: what is promised meanwhile, and that it is kept. */
+/**
+ * PostgreSQL or Redis is down and comes back while clients send mail: which responses clients get, and that accepted
+ * mail is delivered.
+ */
 import { assert } from 'chai'
 import { Client } from 'pg'
 import { OPERATOR_TOKEN } from '#test/support/api.ts'

@@ -1,4 +1,7 @@
-/** kill -9 of the submission process, and of PostgreSQL below it, under load: each 250 arrives, and what got no 250 at most once. */
+/**
+ * The submission process, and PostgreSQL, are killed with -9 under load: every message with a 250 reply arrives, and a
+ * message without one arrives at most once.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
 import { waitUntilDrained } from '#test/support/ledger.ts'
@@ -14,7 +17,7 @@ interface SubmissionReply {
 
 let crowds = 0
 
-/** Programs that hand mail in until they are told to stop; a mail without an answer is sent again under its key where `isInsistent`. */
+/** Clients that submit mail until they are stopped. With `isInsistent` they repeat mail that got no reply. */
 class Programs {
   readonly told: SubmissionReply[] = []
   readonly #port: number
@@ -52,7 +55,9 @@ class Programs {
   }
 
   async #send(address: string): Promise<string> {
-    const content = `From: shop@sender.example\r\nSubject: ${address}\r\nX-Priority-Tier: instant\r\n${this.#isInsistent ? `X-Idempotency-Key: ${address}\r\n` : ''}\r\n${'text '.repeat(200)}`
+    const key = this.#isInsistent ? `X-Idempotency-Key: ${address}\r\n` : ''
+    const header = `From: shop@sender.example\r\nSubject: ${address}\r\nX-Priority-Tier: instant\r\n${key}`
+    const content = `${header}\r\n${'text '.repeat(200)}`
     try {
       const connection = await logInSmtp(this.#port, this.#key)
       const reply = await sendMessage(connection, { from: 'app@client.test', to: address, content })
@@ -112,7 +117,7 @@ describe('submission under faults', function () {
   }
 
   for (const [fault, strike] of Object.entries(FAULTS))
-    it(`${fault}, twice: nothing lost, nothing doubled, with keys nothing missing`, async () => {
+    it(`${fault}, twice: no message is lost or duplicated; with keys all arrive`, async () => {
       const { submissionPort } = system.config
       const programs = [
         new Programs(submissionPort, system.regular, false),

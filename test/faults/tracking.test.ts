@@ -1,7 +1,7 @@
 /**
- * Opens and clicks through kill -9 and a lost PostgreSQL, taken by two api processes: each hit that was answered while PostgreSQL was there
- * is stored once or told, whatever was killed behind the answer; without PostgreSQL the reader is not kept waiting, and the hit is held.
- * FAULT_HITS and FAULT_KILLS make it larger.
+ * Opens and clicks at two api processes while processes are killed with -9 and PostgreSQL is down. Each hit whose
+ * response was sent while PostgreSQL was up is stored exactly once, whatever is killed after the response. While
+ * PostgreSQL is down, responses are not delayed and hits are buffered. FAULT_HITS and FAULT_KILLS enlarge the test.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
@@ -56,7 +56,7 @@ describe('opens and clicks under faults', function () {
     readonly key: string
     readonly path: string
   }
-  /** Each hit differs from all others. They are of few mails, which both processes meet, and fewer of each than one may have in a minute. */
+  /** Each hit is unique. The hits belong to few mails, so that both processes get hits of each, below the limit. */
   function hitsOf(count: number): Asked[] {
     const links = createLinks({ encryption: system.encryption, config: { bounceDomain: 'b.example' } })
     const mails = Array.from({ length: Math.ceil(count / 30) }, () => newId())
@@ -101,7 +101,7 @@ describe('opens and clicks under faults', function () {
     return new Map(rows.map(({ key, count }) => [key, count]))
   }
 
-  it(`${KILLS} kills of two processes at once: what was answered is stored, once`, async () => {
+  it(`${KILLS} kills of two processes at a time: each hit with a response is stored once`, async () => {
     let kills = 0
     let striking = Promise.resolve()
     const strike = async (): Promise<void> => {
@@ -126,7 +126,7 @@ describe('opens and clicks under faults', function () {
     )
   })
 
-  it('PostgreSQL is killed: readers are answered at once, and what was held is stored when it is back', async () => {
+  it('PostgreSQL is killed: responses are not delayed, and buffered hits are stored when it is back', async () => {
     const hits = hitsOf(100)
     const before = await visit(hits.slice(0, 40))
     await system.postgres.crash()

@@ -1,4 +1,7 @@
-/** Two outbound processes on one queue: they share the work, and whatever happens to one of them, each message is sent by one. */
+/**
+ * Two outbound processes on one queue share the work; whatever happens to one of them, each message is sent by exactly
+ * one.
+ */
 import { assert } from 'chai'
 import { checkConsistency } from '#test/support/consistency-checks.ts'
 import { killInFlight } from '#test/support/kill.ts'
@@ -40,7 +43,7 @@ describe('two outbound processes', function () {
     await checkConsistency(system)
   }
 
-  it('share a load, and nothing comes twice, also when the schedule is thrown away meanwhile', async () => {
+  it('share a load without duplicates, also when the schedule in Redis is deleted', async () => {
     const before = mx.messages.length
     const loading = ledger.load({ count: MESSAGES, clients: 16 })
     for (const share of [0.2, 0.4, 0.6]) {
@@ -54,7 +57,7 @@ describe('two outbound processes', function () {
     assert.strictEqual(rows.length, 2)
   })
 
-  it('one is killed: the other takes over what it held', async () => {
+  it('one is killed: the other delivers its messages', async () => {
     const before = mx.messages.length
     mx.script = { on: { dot: { delayMs: 5 } } }
     const loading = ledger.load({ count: MESSAGES, clients: 16 })
@@ -66,7 +69,7 @@ describe('two outbound processes', function () {
     await system.roles.mta2.start()
   })
 
-  it('one is held longer than its lease and goes on after it: what it had not handed over is sent by the other alone', async () => {
+  it('one is paused longer than its lease and continues: only the other sends its unsent messages', async () => {
     for (const role of ['worker', 'mta', 'mta2'] as const) {
       await system.roles[role].terminate()
       await system.roles[role].start({ LEASE_SECONDS })

@@ -1,7 +1,7 @@
 /**
- * Mail through connected accounts: real SMTP servers that want TLS and a sign-in, a real OAuth server whose tokens run out and whose
- * grants are taken back, two outbound processes. What leaves is what was asked for; what cannot leave waits and says why; no secret shows
- * anywhere.
+ * Mail through connected accounts: SMTP servers that require TLS and authentication, an OAuth server whose tokens
+ * expire and whose grants are revoked, and two outbound processes. Mail that cannot be sent waits, and `explain` names
+ * the reason. No secret appears in logs, responses, events or attempts.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -128,7 +128,7 @@ describe('connected accounts', function () {
   }
 
   describe('SMTP credentials', () => {
-    it('hand over what was sent, over verified TLS, and it stays `sent`', async () => {
+    it('submit mail over verified TLS, and its status stays `sent`', async () => {
       const key = await keyOf(await connect())
       const before = starttls.messages.length
       const told = await testbed.settle(await sent(key, { from: `Office <${ADDRESS}>`, html: '<p>Hello</p>' }), 'sent')
@@ -158,14 +158,14 @@ describe('connected accounts', function () {
       const verified = await testbed.system.call('GET', '/integrations/verify', { key })
       assert.deepEqual(verified.body['data']?.['addresses'], [ADDRESS, 'sales@provider.example'])
     })
-    it('several messages share a sign-in', async () => {
+    it('several messages share an authenticated session', async () => {
       const key = await keyOf(await connect({ connections: 1 }))
       const before = starttls.logins.length
       const ids = await Promise.all(Array.from({ length: 6 }, () => sent(key)))
       for (const id of ids) await testbed.settle(id, 'sent')
       assert.strictEqual(starttls.logins.length - before, 1)
     })
-    it('no faster than the account is asked to take, and the rest waits without a try', async () => {
+    it('the rate limit of the account holds, and further mail waits without an attempt', async () => {
       // a tenth at once, and one more every two seconds
       const key = await keyOf(await connect({ messages_per_minute: 30 }))
       const ids = await Promise.all([1, 2, 3, 4].map(() => sent(key)))
@@ -178,7 +178,7 @@ describe('connected accounts', function () {
       )
       for (const id of ids) await testbed.settle(id, 'sent')
     })
-    it('a password that is refused pauses the account: the mail waits without a try, says why, and goes when there is a new one', async () => {
+    it('a refused password pauses the account: mail waits, `explain` says why, a new password resumes it', async () => {
       const id = await connect()
       const key = await keyOf(id)
       starttls.passwords.set(ADDRESS, 'another one')
@@ -210,7 +210,7 @@ describe('connected accounts', function () {
       await testbed.settle(mail, 'sent')
       await testbed.settle(second, 'sent')
     })
-    it("what the provider says of a message is judged as ever; its daily limit is not the message's fault", async () => {
+    it('replies of the provider are classified as always; its daily limit does not bounce the message', async () => {
       const key = await keyOf(await connect())
       starttls.refusal = { at: 'data', code: 554, text: '5.6.0 I do not like this' }
       assert.strictEqual(only(await testbed.settle(await sent(key))).state, 'bounced')
@@ -262,7 +262,7 @@ describe('connected accounts', function () {
         )
       })
     }
-    it('all is well: nothing is sent', async () => {
+    it('succeeds without sending mail', async () => {
       const before = starttls.messages.length
       const result = await test()
       assert.deepEqual(
@@ -273,7 +273,7 @@ describe('connected accounts', function () {
       assert.match(textOf(result['conversation']), /C: MAIL FROM:<office@provider.example>\nS: 250[^]*C: RSET/)
       assert.strictEqual(starttls.messages.length, before)
     })
-    it('an address that the provider does not let it use', async () => {
+    it('reports an address that the provider refuses as sender', async () => {
       starttls.refusal = { at: 'mail', code: 553, text: '5.7.1 Sender address rejected: not owned by user' }
       const result = await test()
       assert.deepEqual((result['steps'] as unknown as Json[]).at(-1), {
@@ -285,7 +285,7 @@ describe('connected accounts', function () {
   })
 
   describe('a mailbox over OAuth', () => {
-    it('is connected by a sign-in, sends with a token, and needs no `from`', async () => {
+    it('is connected by a sign-in, sends with an access token, and needs no `from`', async () => {
       const key = await keyOf(await signIn())
       const told = await testbed.settle(await sent(key, {}), 'sent')
       const message = tls.messages.at(-1)
@@ -293,7 +293,7 @@ describe('connected accounts', function () {
       assert.match(only(told).attempts[0]?.conversation ?? '', /C: AUTH XOAUTH2 \*{8}\nS: 235/)
       assert.strictEqual((await send(key, { from: 'you@mailbox.example' })).status, 403)
     })
-    it('two processes that need a new token ask for one', async () => {
+    it('two processes that need a new token request only one', async () => {
       const id = await signIn('provider=corp&email=two@mailbox.example')
       const key = await keyOf(id)
       await testbed.system.roles.mta2.start()
@@ -303,7 +303,7 @@ describe('connected accounts', function () {
       assert.strictEqual(oauth.refreshes - before, 1)
       await testbed.system.roles.mta2.stop()
     })
-    it('a token that ran out is replaced before mail needs it, and the refresh token with it', async () => {
+    it('an expiring access token is refreshed before mail needs it, with a new refresh token', async () => {
       oauth.lifetimeSeconds = 61
       const key = await keyOf(await signIn('provider=corp&email=short@mailbox.example'))
       await testbed.settle(await sent(key, {}), 'sent')
@@ -311,7 +311,7 @@ describe('connected accounts', function () {
       await until(() => oauth.refreshes >= before + 2)
       await testbed.settle(await sent(key, {}), 'sent')
     })
-    it('a token that is not taken although it should be good is replaced at once', async () => {
+    it('an access token that is refused before it expires is refreshed immediately', async () => {
       const id = await signIn('provider=corp&email=withdrawn@mailbox.example')
       const key = await keyOf(id)
       await testbed.system.db.query(
@@ -324,7 +324,7 @@ describe('connected accounts', function () {
       )
       await testbed.settle(await sent(key, {}), 'sent')
     })
-    it('a provider that does not answer: the mail waits, and goes when it does', async () => {
+    it('mail waits while the provider does not answer, and is sent afterwards', async () => {
       const key = await keyOf(await signIn('provider=corp&email=waits@mailbox.example'))
       oauth.isUnavailable = true
       const id = await sent(key, {})
@@ -336,7 +336,7 @@ describe('connected accounts', function () {
       oauth.isUnavailable = false
       await testbed.settle(id, 'sent')
     })
-    it('a grant that was taken back pauses the account until it is connected again', async () => {
+    it('a revoked grant pauses the account until it is connected again', async () => {
       const id = await signIn('provider=corp&email=revoked@mailbox.example')
       const key = await keyOf(id)
       await oauth.revoke('revoked@mailbox.example')
@@ -354,7 +354,7 @@ describe('connected accounts', function () {
   })
 
   describe('secrets', () => {
-    it('no secret is in a log, an answer, an event or an attempt', async () => {
+    it('no secret is in a log, a response, an event or an attempt', async () => {
       const { rows } = await testbed.system.db.query<{ text: string }>(sql`
         SELECT conversation AS text
         FROM attempts

@@ -1,6 +1,7 @@
 /**
- * Thousands enrolled at once and automations that send contacts round in a ring, beside transactional mail to the same receiver: that goes
- * first. A worker that is told to stop in the middle of it does so at once, and the next one goes on where it was. CROWD makes it larger.
+ * Thousands of contacts are enrolled at the same time, and automations enrol contacts in each other in a loop, while
+ * transactional mail goes to the same receiver. Transactional mail has priority. A worker that is stopped meanwhile
+ * stops at once, and the next one continues. CROWD enlarges the test.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
@@ -16,7 +17,7 @@ const INSTANT = 10
 const STOP_MS = 10_000
 const PATIENCE_MS = 60_000 + CROWD * 20
 
-describe('a crowd in automations', function () {
+describe('thousands of contacts in automations', function () {
   this.timeout(PATIENCE_MS * 2)
   let mx: Receiver
   let system: System
@@ -48,7 +49,7 @@ describe('a crowd in automations', function () {
   }
   const arrivedFor = (prefix: string): number => mx.messages.filter(({ to }) => to[0]?.startsWith(prefix)).length
 
-  it('does not hold up transactional mail; a worker stops in the middle of it, and nothing is lost or doubled', async () => {
+  it('does not delay transactional mail; after a worker stops, no mail is lost or duplicated', async () => {
     const [left, right, crowded] = [await addAudience(system), await addAudience(system), await addAudience(system)]
     const round = (from: string, to: string): Promise<string> =>
       create(from, [

@@ -1,4 +1,7 @@
-/** Contacts on their way through automations, by the real worker: what is sent, when, to whom, and that nothing is done twice or forgotten. */
+/**
+ * Contacts in automations, with the real worker: which mail is sent, when and to whom, and that no step is repeated or
+ * skipped.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -189,7 +192,7 @@ describe('automations, end to end', () => {
     assert.deepEqual(sums, Array(5).fill('1 0'), 'five of six steps were passed once, and nobody waits')
   })
 
-  it('joining an audience begins it, without anybody being told', async () => {
+  it('joining an audience starts the automation', async () => {
     const audience = await addAudience()
     const automation = await make([mail('welcome')], {
       triggerType: 'contact_added_to_audience',
@@ -200,7 +203,7 @@ describe('automations, end to end', () => {
     assert.deepEqual(await subjects(), ['S welcome'])
   })
 
-  it('who leaves the audience gets no more of it', async () => {
+  it('a contact that leaves the audience gets no further mail', async () => {
     const audience = await addAudience()
     const automation = await make([mail('one'), { type: 'delay', seconds: 1 }, mail('two')], {
       triggerType: 'contact_added_to_audience',
@@ -244,7 +247,7 @@ describe('automations, end to end', () => {
     assert.deepEqual([await tagsOf('ada@people.example'), await tagsOf('bea@people.example')], [['paid'], ['reminded']])
   })
 
-  it('a pause holds everybody where he is', async () => {
+  it('a paused automation holds all contacts at their steps', async () => {
     await addContacts(['ada@people.example'])
     const automation = await make([{ type: 'delay', seconds: 1 }, mail('late')])
     await enrol(automation)
@@ -260,7 +263,7 @@ describe('automations, end to end', () => {
     assert.deepEqual(await subjects(), ['S late'])
   })
 
-  it('those in a version finish it, or move to the new one', async () => {
+  it('contacts finish the version they started, or move to the new one', async () => {
     await addContacts(['ada@people.example', 'bea@people.example'])
     const first = [{ type: 'delay', id: 'd', seconds: 1 }, mail('m')]
     const [stay, move] = [await make(first), await make(first)]
@@ -281,7 +284,7 @@ describe('automations, end to end', () => {
     )
   })
 
-  it('whose step is gone leaves, and says so', async () => {
+  it('a contact whose step was removed leaves, with that reason', async () => {
     await addContacts(['ada@people.example'])
     const automation = await make([{ type: 'delay', seconds: 1 }, mail('m')])
     await enrol(automation)
@@ -293,7 +296,7 @@ describe('automations, end to end', () => {
     assert.match((await ended(automation))[0]?.reason ?? '', /no longer exists/)
   })
 
-  it('mail that may not be sent waits at its step and says why; then it goes on', async () => {
+  it('a contact whose mail may not be sent waits at its step with the reason, then continues', async () => {
     await addContacts(['ada@people.example'])
     const automation = await make([mail('m')])
     await ctx.db.query(`UPDATE domains SET verification_status = 'failed' WHERE workspace_id = $1`, [workspaceId])
@@ -311,7 +314,7 @@ describe('automations, end to end', () => {
     assert.deepEqual(await subjects(), ['S m'])
   })
 
-  it('a template that is saved anew is sent in its new version', async () => {
+  it('a saved template is sent in its new version', async () => {
     await addContacts(['ada@people.example'])
     const template = newId()
     await ctx.db.query(
@@ -330,7 +333,7 @@ describe('automations, end to end', () => {
     assert.deepEqual(await subjects(), ['first', 'second'])
   })
 
-  it('audiences are joined and left; automations that send contacts round in a ring come to a halt', async () => {
+  it('steps add to and remove from audiences; automations that enrol in each other in a loop stop', async () => {
     await addContacts(['ada@people.example'])
     const [left, right] = [await addAudience(), await addAudience()]
     const round = (from: string, to: string) =>
@@ -351,7 +354,7 @@ describe('automations, end to end', () => {
     assert.ok((await begun()) <= 41, String(await begun()))
   })
 
-  it('the members of an audience begin at a moment', async () => {
+  it('a date trigger enrols the members of an audience', async () => {
     const audience = await addAudience()
     await addContacts(
       Array.from({ length: 2100 }, (_, i) => `m${i}@people.example`),
@@ -380,7 +383,7 @@ describe('automations, end to end', () => {
     assert.strictEqual(await count(), 2099, 'once')
   })
 
-  it('a webhook step is told until it is taken; the contact does not wait', async () => {
+  it('a webhook step is retried until it is accepted; the contact does not wait', async () => {
     const heard: { id: string; body: { contact: { email: string } } }[] = []
     let refusals = 1
     const server = createServer((request, response) => {
@@ -421,7 +424,7 @@ describe('automations, end to end', () => {
     server.close()
   })
 
-  it('thousands enrolled at once are each sent one mail, by two workers, with one that breaks off in the middle', async () => {
+  it('thousands enrolled at the same time each get one mail, with two workers of which one is killed', async () => {
     const emails = Array.from({ length: 3000 }, (_, i) => `p${i}@people.example`)
     await addContacts(emails)
     const automation = await make([tag('seen'), mail('m')])
@@ -458,7 +461,7 @@ describe('automations, end to end', () => {
     assert.deepEqual(sent, { n: 3000, distinct: 3000 })
   })
 
-  it('what cannot be carried out holds up nobody else, and leaves in the end', async () => {
+  it('a contact whose step always fails does not delay others, and leaves in the end', async () => {
     await addContacts(['ada@people.example', 'bea@people.example'])
     const automation = await make([tag('x')])
     await enrol(automation)

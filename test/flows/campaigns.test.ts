@@ -1,4 +1,4 @@
-/** A campaign from its draft to the last of its recipients, with all processes: who gets it, who does not, and when. */
+/** A campaign from its draft to its last recipient, with all processes: who gets it, who does not, and when. */
 import { assert } from 'chai'
 import { simpleParser } from 'mailparser'
 import { sql } from '#src/stores/sql.ts'
@@ -35,7 +35,7 @@ describe('campaigns on their way', function () {
     return Object.fromEntries(rows.map(({ state, n }) => [state, n]))
   }
 
-  it('goes to each member of its audiences once, made for them, and is COMPLETED', async () => {
+  it('goes to each member of its audiences once, rendered for them, and is COMPLETED', async () => {
     const mx = await testbed.addReceiver('once.example')
     const [one, two] = [await audienceOf(40, 'once.example'), await audienceOf(60, 'once.example')]
     const id = await campaigns.create({ audience_ids: [one, two] })
@@ -75,7 +75,7 @@ describe('campaigns on their way', function () {
     assert.match(String(mail.html), /Hello N1/)
   })
 
-  it('of which the mail of a few never ends: theirs fails, and all others get it', async () => {
+  it('fails for a few recipients whose mail never ends rendering, and reaches all others', async () => {
     const mx = await testbed.addReceiver('hang.example')
     const audience = await audienceOf(60, 'hang.example')
     await testbed.system.db.query(
@@ -95,7 +95,7 @@ describe('campaigns on their way', function () {
     assert.strictEqual(mx.messages.length, 54)
   })
 
-  it('leaves out who is unsubscribed or suppressed, also when that comes after the start', async () => {
+  it('skips unsubscribed and suppressed contacts, also when that happens after the start', async () => {
     const mx = await testbed.addReceiver('left.example')
     const { db, workspaceId } = testbed.system
     const audience = await audienceOf(6, 'left.example')
@@ -125,7 +125,7 @@ describe('campaigns on their way', function () {
     assert.deepEqual(await states(id), { delivered: 1, suppressed: 2, failed: 1 })
   })
 
-  it('paused, nothing more leaves, not even what is in the queue; resumed, all the rest does, once; cancelled, the rest is taken back', async () => {
+  it('sends nothing while paused, the rest once after it resumes, and nothing more after it is cancelled', async () => {
     const mx = await testbed.addReceiver('pause.example')
     const audience = await audienceOf(50, 'pause.example')
     await testbed.system.roles.mta.stop()
@@ -165,7 +165,7 @@ describe('campaigns on their way', function () {
     assert.strictEqual((await campaigns.show(third))['status'], 'CANCELLED')
   })
 
-  it('is sent again to those whose mail failed, and to nobody else; a further one goes to those who did not open', async () => {
+  it('a retry reaches only recipients whose mail failed; a resend only those who did not open it', async () => {
     const mx = await testbed.addReceiver('again.example')
     const { db } = testbed.system
     const audience = await audienceOf(5, 'again.example')
@@ -230,7 +230,7 @@ describe('campaigns on their way', function () {
     )
   })
 
-  it('begins at its time, and fails with the reason where it cannot', async () => {
+  it('starts at its scheduled time, and fails with the reason when it cannot', async () => {
     const mx = await testbed.addReceiver('time.example')
     const { db } = testbed.system
     const audience = await audienceOf(3, 'time.example')
@@ -284,7 +284,7 @@ describe('campaigns on their way', function () {
       [{ html: '<p>Hello</p>' }, /unsubscribeUrl/],
       [{ from: 'a@nobody.example' }, /verified domain/],
       [{ subject: null }, /no content/],
-      [{ audience_ids: [] }, /no audience/],
+      [{ audience_ids: [] }, /no existing audience/],
       [{ html: `${BODY}{{#if}}` }, /cannot be/],
     ]
     for (const [fields, why] of wrong) {

@@ -1,4 +1,7 @@
-/** A system that sends to the internet: what goes to the capture domain stays here, whatever the transport map says of all mail. */
+/**
+ * A system that sends to the internet captures mail to its capture domain, even when the transport map routes all mail
+ * elsewhere.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
 import { chooseSandboxPorts } from '#bin/supervisor/sandbox-ports.ts'

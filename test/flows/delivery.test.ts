@@ -1,4 +1,6 @@
-/** A message on its way, when all is well: what the receiver gets, byte by byte where it matters, and what the customer is told. */
+/**
+ * A normal delivery: what the receiver gets, byte by byte where that matters, and what the customer can read about it.
+ */
 import { assert } from 'chai'
 import { simpleParser } from 'mailparser'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
@@ -20,7 +22,7 @@ describe('delivery', function () {
   after(() => testbed.stop())
   printLogsOnFailure(() => testbed.system)
 
-  it('a message accepted over REST arrives over TLS, with what was asked for in it', async () => {
+  it('a message accepted over REST arrives over TLS, with all requested fields', async () => {
     const mx = await testbed.addReceiver('arrives.example')
     const id = await testbed.send({
       to: 'Ännchen <ann@arrives.example>',
@@ -65,7 +67,7 @@ describe('delivery', function () {
     )
   })
 
-  it('the return-path is one for each recipient and reads back to message and recipient', async () => {
+  it('each recipient has its own return-path, which identifies message and recipient', async () => {
     const mx = await testbed.addReceiver('verp.example')
     const id = await testbed.send({ to: ['a@verp.example', 'b@verp.example'] })
     await testbed.settle(id)
@@ -79,7 +81,7 @@ describe('delivery', function () {
     }
   })
 
-  it('a blind copy is delivered, and named in nobody’s bytes', async () => {
+  it('a blind copy is delivered, and no copy names its recipient', async () => {
     const mx = await testbed.addReceiver('blind.example')
     await testbed.settle(
       await testbed.send({ to: 'to@blind.example', cc: 'cc@blind.example', bcc: 'secret@blind.example' }),
@@ -92,7 +94,7 @@ describe('delivery', function () {
     for (const { bytes } of mx.messages) assert.notMatch(bytes.toString('latin1'), /secret@|^bcc:/im)
   })
 
-  it('goes through on every tier', async () => {
+  it('mail of every tier is delivered', async () => {
     const mx = await testbed.addReceiver('tiers.example')
     const ids = await Promise.all(TIER_NAMES.map((tier) => testbed.send({ to: `${tier}@tiers.example`, tier })))
     for (const id of ids) assert.strictEqual((await testbed.settle(id)).status, 'delivered')
@@ -102,7 +104,7 @@ describe('delivery', function () {
     )
   })
 
-  it('sessions are used again, for as many messages as the receiver is asked to take on one', async () => {
+  it("sessions are reused up to the receiver's limit of messages", async () => {
     const mx = await testbed.addReceiver('reuse.example')
     const ids = await Promise.all(
       Array.from({ length: 60 }, (_, i) => testbed.send({ to: `r${i}@reuse.example`, tier: 'high' })),
@@ -112,7 +114,7 @@ describe('delivery', function () {
     assert.ok(mx.connections <= 10, `${mx.connections} connections`)
   })
 
-  it('a receiver that is known to take few messages on a connection is asked for no more', async () => {
+  it('the learned limit of messages on a connection is respected', async () => {
     const mx = await testbed.addReceiver('icloud.com')
     const ids = await Promise.all(
       Array.from({ length: 60 }, (_, i) => testbed.send({ to: `i${i}@icloud.com`, tier: 'high' })),
@@ -144,7 +146,7 @@ describe('delivery', function () {
     assert.strictEqual(mx.messages.length, 2)
   })
 
-  it('a suppressed address gets nothing; the others of the message do', async () => {
+  it('a suppressed address gets no mail; the other recipients do', async () => {
     const mx = await testbed.addReceiver('listed.example')
     const { db, workspaceId } = testbed.system
     await db.query(
@@ -167,5 +169,5 @@ describe('delivery', function () {
     )
   })
 
-  it('the books add up', () => checkConsistency(testbed.system))
+  it('the stored data is consistent', () => checkConsistency(testbed.system))
 })

@@ -1,4 +1,4 @@
-/** A sending domain as receivers see it: whose return-path, whose signature; and mail whose domain may not send any more. */
+/** A sending domain as receivers see it: return-path and signatures; and mail of a domain that may no longer send. */
 import { assert } from 'chai'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { systemClock } from '#src/platform/clock.ts'
@@ -50,7 +50,7 @@ describe('sending domains', function () {
     return { id, from, bytes: Buffer.from(bytes) }
   }
 
-  it('lead from nothing to a signed mail by themselves, and back', async () => {
+  it('are verified automatically, sign mail, and lose verification', async () => {
     const mx = await testbed.addReceiver('whole.example')
     const { dns, system } = testbed
     const admin = (method: string, path: string, body?: object): Promise<TestResponse> =>
@@ -100,7 +100,7 @@ describe('sending domains', function () {
     )
   })
 
-  it('have bounces come to their own name once it was seen in DNS, with the same token', async () => {
+  it('use a return-path on their own subdomain once it is in DNS, with the same token', async () => {
     const mx = await testbed.addReceiver('ours.example')
     const sender = await newSender()
     const { db, encryption, config } = testbed.system
@@ -116,7 +116,7 @@ describe('sending domains', function () {
     )
   })
 
-  it('sign with the active pair, not with one that waits or was retired', async () => {
+  it('sign with the active key pair, not with a pending or retired one', async () => {
     const mx = await testbed.addReceiver('rotated.example')
     const sender = await newSender()
     const { db, encryption } = testbed.system

@@ -1,6 +1,6 @@
 /**
- * Dry runs with real processes: what is asked of the api is carried out by the mta, as far as RCPT; each gate that would stop a message is
- * named; the receiver never hears DATA.
+ * Dry runs with real processes: the api accepts the request, and the mta runs it up to RCPT. Every gate that would
+ * hold the message is named. The receiver never gets DATA.
  */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
@@ -40,7 +40,7 @@ describe('a dry run', function () {
     steps.find((one) => one.step === step)?.status
   const saysOf = ({ steps }: DryRunReport, step: string): string => steps.find((one) => one.step === step)?.says ?? ''
 
-  it('goes as far as RCPT, and everything is in order', async () => {
+  it('runs up to RCPT without a problem', async () => {
     const mx = await testbed.addReceiver('fine.example')
     const report = await rehearse('ann@fine.example')
     assert.deepEqual(
@@ -99,7 +99,7 @@ describe('a dry run', function () {
       assert.ok(mx.commands.every(({ line }) => line !== 'DATA'))
     })
 
-  it('tells DNS that does not answer, a domain that takes no mail, and servers that are not there', async () => {
+  it('reports DNS failures, a domain that accepts no mail, and unreachable servers', async () => {
     testbed.dns.zone['lost.example'] = { fault: 'servfail' }
     testbed.dns.zone['null.example'] = { MX: [[0, '.']] }
     testbed.addUnreachableMx('dead.example')
@@ -116,7 +116,7 @@ describe('a dry run', function () {
     }
   })
 
-  it('tells the gates that are shut, and goes on', async () => {
+  it('reports the gates that hold mail, and continues', async () => {
     await testbed.addReceiver('gates.example')
     const { db, workspaceId } = testbed.system
     await suppress(
@@ -152,7 +152,7 @@ describe('a dry run', function () {
     assert.match(saysOf(account, 'sender'), /smtp\.provider\.example/)
   })
 
-  it('tells what a receiver would find: keys that are gone, SPF and DMARC that do not pass', async () => {
+  it('reports missing DKIM keys, and SPF and DMARC that do not pass', async () => {
     await testbed.addReceiver('strict.example')
     const { system, dns } = testbed
     const kept = { ...dns.zone }
@@ -168,7 +168,7 @@ describe('a dry run', function () {
     assert.match(saysOf(report, 'DMARC'), /policy is reject/)
   })
 
-  it('takes a whole message, byte for byte', async () => {
+  it('accepts a whole message, byte for byte', async () => {
     await testbed.addReceiver('whole.example')
     const raw = `From: shop@${testbed.system.domain}\r\nTo: ann@whole.example\r\nSubject: whole\r\n\r\nText\r\n`
     const report = await rehearse('ann@whole.example', { raw })
@@ -176,7 +176,7 @@ describe('a dry run', function () {
     assert.match(saysOf(report, 'message'), /signed with/)
   })
 
-  it('a whole message in the name of another domain, or of nobody, would not be taken from its sender', async () => {
+  it('a message from another domain, or without a sender, would not be accepted from its sender', async () => {
     await testbed.addReceiver('name.example')
     for (const [from, says] of [
       ['From: ceo@bank.example\r\n', /From is in bank\.example/],
@@ -231,7 +231,7 @@ describe('a dry run', function () {
     assert.deepEqual([lost.code, lost.report.result], [1, 'fail'])
   })
 
-  it('waits for an outbound process where none runs, and is answered when one does', async () => {
+  it('waits for an outbound process when none runs, and completes when one starts', async () => {
     await testbed.addReceiver('late.example')
     const { mta } = testbed.system.roles
     await mta.terminate()

@@ -1,4 +1,4 @@
-/** By which of our addresses mail leaves, as receivers see it: real addresses, real processes. */
+/** The source addresses that mail leaves from, as receivers see them: real addresses, real processes. */
 import { execFileSync } from 'node:child_process'
 import { assert } from 'chai'
 import { systemClock } from '#src/platform/clock.ts'
@@ -88,7 +88,7 @@ describe('egress', function () {
     })
   })
 
-  it('a message keeps its source over its tries, and all its recipients have the same', async () => {
+  it('all attempts and recipients of a message use the same source', async () => {
     for (const n of [2, 3, 4, 5]) await add(`s${n}`, `127.0.0.${n}`)
     const mx = await testbed.addReceiver('retry.example', { on: { rcpt: '451 4.2.1 come again' } })
     const pairs = Array.from({ length: 8 }, (_, i) => [`a${i}@retry.example`, `b${i}@retry.example`])
@@ -137,7 +137,7 @@ describe('egress', function () {
     await setEgressPool(db, { table: 'workspaces', id: workspaceId }, null)
   })
 
-  it("an IPv6 source takes what has an IPv6 address, the IPv4 one the rest, and neither the other's", async function () {
+  it('an IPv6 source sends to hosts with an IPv6 address, an IPv4 source to the others', async function () {
     const six = await startReceiver({}, { host: '::1', port: testbed.system.config.smtpOutPort }).catch(() => null)
     if (six === null) this.skip()
     await add('four', '127.0.0.2')
@@ -160,7 +160,7 @@ describe('egress', function () {
     await six.stop()
   })
 
-  it('what a warm-up holds back waits untried, and explain says why; a source that is added takes it over', async () => {
+  it('mail over the warm-up limit waits without an attempt, explain says why; an added source sends it', async () => {
     await add('warm', '127.0.0.2', { isWarmingUp: true })
     const mx = await testbed.addReceiver('slow.example')
     const ids = await sendMany('slow.example', 5)
@@ -197,7 +197,7 @@ describe('egress', function () {
     for (const id of ids) assert.strictEqual((await testbed.settle(id)).status, 'delivered')
   })
 
-  it('kill -9 of the process: a warming source sends no more than its day allows, whoever goes on', async () => {
+  it('kill -9 of the process: a source in warm-up stays within its daily limit', async () => {
     await add('warm', '127.0.0.2', { isWarmingUp: true })
     await add('old', '127.0.0.3')
     const mx = await testbed.addReceiver('killed.example')
@@ -209,7 +209,7 @@ describe('egress', function () {
     assert.ok(mx.messages.filter(({ peer }) => peer === '127.0.0.2').length <= 3)
   })
 
-  it('an address that leaves the machine in mid-run: its mail goes by others at once, and by it again when it is back', async function () {
+  it('mail of an address that leaves the machine uses other sources until the address is back', async function () {
     const leaving = LEAVING
     if (!ip('addr', 'add', `${leaving}/32`, 'dev', 'lo')) this.skip()
     await add('leaving', leaving, { weight: 1000 })
@@ -236,7 +236,7 @@ describe('egress', function () {
     assert.strictEqual(mx.messages.at(-1)?.peer, leaving)
   })
 
-  it('removed while mail is under way, a source disturbs nothing', async () => {
+  it('a source can be removed while it sends mail', async () => {
     await add('a', '127.0.0.2')
     await add('b', '127.0.0.3')
     const mx = await testbed.addReceiver('removed.example')

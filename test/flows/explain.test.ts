@@ -1,4 +1,4 @@
-/** One scenario for each gate: where a message is held by it, `explain` names it, with the rule and the time. */
+/** One scenario for each gate: `explain` names the gate that holds a message, with its rule and time. */
 import { assert } from 'chai'
 import { resume, suspend } from '#src/queue/suspensions.ts'
 import { suppress } from '#src/suppression/suppress.ts'
@@ -132,7 +132,7 @@ describe('explain', function () {
     assert.match(tier.rule ?? '', /this is bulk/)
   })
 
-  it('suppression: an address that comes on the list while its mail waits gets nothing more', async () => {
+  it('suppression: an address that is suppressed while its mail waits gets no more mail', async () => {
     const mx = await testbed.addReceiver('turns.example', { on: { rcpt: '451 4.7.1 later' } })
     const id = await testbed.send({ to: 'a@turns.example' })
     await heldBy(id, 'backoff')
@@ -172,7 +172,7 @@ describe('explain', function () {
     assert.match(quota.rule ?? '', /^plan /)
   })
 
-  it('is not there for another workspace, nor for what is no id', async () => {
+  it('is 404 for another workspace and for an invalid id', async () => {
     for (const id of ['em_019a9a000000700080000000000000aa', 'nothing'])
       assert.strictEqual((await testbed.system.call('GET', `/public/emails/explain/${id}`)).status, 404)
   })

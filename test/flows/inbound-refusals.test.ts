@@ -1,4 +1,4 @@
-/** Refusals in the conversation and the suppression list: the same rules as for bounces that come later. */
+/** Refusals in the SMTP dialog and the suppression list: the same rules apply as for bounces that arrive later. */
 import { assert } from 'chai'
 import { createResultWriter, type ResultWriter } from '#mta/delivery/result-writer.ts'
 import { withSuppressionCandidate } from '#mta/delivery/hard-bounce.ts'
@@ -101,7 +101,7 @@ describe('refusals and the suppression list', function () {
     return rows.map(({ hold }) => hold)
   }
 
-  it('a hard refusal is on the list with its reply, its rule and its event', async () => {
+  it('a hard refusal suppresses the address, with its reply, rule and event', async () => {
     await send(['Gone@one.example', 'fine@one.example'], gone())
     const [entry] = await findSuppressions(ctx.db, workspaceId, ['gone@one.example'])
     assert.deepEqual(
@@ -128,7 +128,7 @@ describe('refusals and the suppression list', function () {
     })
   }
 
-  it('a domain that does not exist is asked a second time, a day later', async () => {
+  it('a domain that does not exist is tried again a day later before addresses are suppressed', async () => {
     const missing = gone({ reason: 'no-such-domain', reply: replyOf(550, '5.1.2', 'x does not exist') })
     const once = ['a@missing.example']
     await send(once, missing)
@@ -139,7 +139,7 @@ describe('refusals and the suppression list', function () {
     assert.deepEqual([await listed(once), await held('missing.example')], [1, []])
   })
 
-  it('mail that is taken meanwhile ends the waiting', async () => {
+  it('a delivery in between cancels the pending suppression', async () => {
     await send(['back@returned.example'], gone({ reason: 'no-such-domain', reply: null }))
     ctx.advance(HOUR_MS)
     await send(['back@returned.example'], TAKEN)
@@ -147,7 +147,7 @@ describe('refusals and the suppression list', function () {
     assert.deepEqual(await held('returned.example'), [])
   })
 
-  describe('a receiver that suddenly knows nobody', () => {
+  describe('a receiver that suddenly refuses all addresses', () => {
     let count = 0
     let domain: string
     let broken: string[]
@@ -160,21 +160,21 @@ describe('refusals and the suppression list', function () {
       await send(broken, gone())
     })
 
-    it('is not believed: nobody is listed but the first few', async () => {
+    it('suppresses only the first few addresses', async () => {
       assert.ok((await listed(broken)) < 20, `${await listed(broken)} are listed`)
       assert.deepEqual(await held(domain), ['outage'])
     })
-    it('and others are believed as before', async () => {
+    it('other receivers suppress as before', async () => {
       await send(['gone@healthy.example'], gone())
       assert.strictEqual(await listed(['gone@healthy.example']), 1)
     })
-    it('when it knows everybody again, those are let go', async () => {
+    it('when it accepts mail again, those suppressions are removed', async () => {
       ctx.advance(3 * HOUR_MS)
       await send(broken, TAKEN)
       await resolvePending(ctx.db, new Date(ctx.clock.now()))
       assert.deepEqual(await held(domain), [])
     })
-    it('when it is quiet again, one more proof is needed', async () => {
+    it('afterwards a second refusal is needed', async () => {
       ctx.advance(5 * HOUR_MS)
       await resolvePending(ctx.db, new Date(ctx.clock.now()))
       assert.deepEqual(await held(domain), ['proof'])
@@ -184,7 +184,7 @@ describe('refusals and the suppression list', function () {
     })
   })
 
-  it('a receiver that always had many dead addresses is believed', async () => {
+  it('a receiver that always had many unknown addresses suppresses normally', async () => {
     await send(many(100, 'stale.example'), TAKEN)
     await send(
       many(15, 'stale.example').map((address) => `x${address}`),
@@ -198,7 +198,7 @@ describe('refusals and the suppression list', function () {
     assert.strictEqual(await listed(dead), 10)
   })
 
-  it('addresses of the sandbox that play a refusal are never listed', async () => {
+  it('sandbox addresses that simulate a refusal are never suppressed', async () => {
     const [claimed] = await claim(['bounce@anywhere.example'])
     assert.ok(claimed !== undefined)
     const attempt: Attempt = {

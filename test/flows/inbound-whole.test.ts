@@ -1,4 +1,7 @@
-/** The whole way, with all processes: a mail goes out, comes back or is refused, and the next one to that address is not sent. */
+/**
+ * The whole cycle, with all processes: a message is sent, bounces or is refused, and the next one to that address is
+ * not sent.
+ */
 import { assert } from 'chai'
 import { startInbound, type Inbound } from '#mta/inbound/inbound.ts'
 import { systemClock } from '#src/platform/clock.ts'
@@ -9,7 +12,7 @@ import { submitMessage } from '#test/support/smtp-connection.ts'
 import { printLogsOnFailure } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
-describe('the whole way back', function () {
+describe('bounces and complaints with all processes', function () {
   this.timeout(60_000)
   let testbed: Testbed
   let inbound: Inbound
@@ -32,7 +35,7 @@ describe('the whole way back', function () {
   })
   printLogsOnFailure(() => testbed.system)
 
-  it('refused as unknown: asked once, and the next mail is not sent', async () => {
+  it('refused as unknown: the next mail to the address is not sent', async () => {
     const mx = await testbed.addReceiver('gone.example', { on: { rcpt: '550 5.1.1 No such user here' } })
     assert.strictEqual((await testbed.settle(await testbed.send({ to: 'nobody@gone.example' }))).status, 'bounced')
     const asked = mx.commands.filter(({ line }) => /^RCPT/i.test(line)).length
@@ -42,7 +45,7 @@ describe('the whole way back', function () {
     assert.strictEqual(mx.commands.filter(({ line }) => /^RCPT/i.test(line)).length, asked)
   })
 
-  it('bounced later, to the return-path that the receiver saw: bounced, and the next mail is not sent', async () => {
+  it('a late bounce to the return-path: the next mail to the address is not sent', async () => {
     const mx = await testbed.addReceiver('late.example')
     const id = await testbed.send({ to: 'ann@late.example' })
     assert.strictEqual((await testbed.settle(id)).status, 'delivered')
@@ -58,7 +61,7 @@ describe('the whole way back', function () {
     assert.strictEqual((await testbed.settle(await testbed.send({ to: 'ann@late.example' }))).status, 'suppressed')
   })
 
-  it('a complaint about one of two recipients: told of that one, who gets no more', async () => {
+  it('a complaint about one of two recipients: an event for that one, who gets no more mail', async () => {
     const mx = await testbed.addReceiver('two.example')
     const id = await testbed.send({ to: ['ann@two.example', 'bob@two.example'] })
     await testbed.settle(id)

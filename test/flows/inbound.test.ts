@@ -1,5 +1,6 @@
 /**
- * What comes back to the inbound port, as a postmaster would tell it: from the SMTP talk to the state, the event and the suppression list.
+ * Mail at the inbound port, as a postmaster would describe it: from the SMTP dialog to the state, the event and the
+ * suppression list.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -83,7 +84,7 @@ describe('inbound', function () {
     return found === undefined ? null : { kind: found.kind, rule: found.rule, text: found.reply?.text }
   }
 
-  it('a hard bounce: bounced, told, suppressed with its cause', async () => {
+  it('a hard bounce: the recipient is bounced, with an event, and suppressed with the reason', async () => {
     const one = await sent()
     assert.match(await bring(one.returnPath, dsnOf({ recipient: one.address })), /^250 2\.6\.0 /)
     await applied()
@@ -125,7 +126,7 @@ describe('inbound', function () {
     ['spam', '5.1.1', '550 5.1.1 message looks like spam'],
   ]
   for (const [what, status, diagnostic] of SOFT) {
-    it(`a bounce for ${what}: bounced and soft, nobody is suppressed`, async () => {
+    it(`a bounce for ${what}: bounced as soft, not suppressed`, async () => {
       const one = await sent()
       await bring(one.returnPath, dsnOf({ recipient: one.address, status, diagnostic }))
       await applied()
@@ -135,7 +136,7 @@ describe('inbound', function () {
     })
   }
 
-  it('the bounce of an old server, in words: bounced', async () => {
+  it('a plain-text bounce without a DSN: bounced', async () => {
     const one = await sent()
     await bring(one.returnPath, textBounceOf(one.address))
     await applied()
@@ -145,7 +146,7 @@ describe('inbound', function () {
     )
   })
 
-  it('real bounces of many servers, each under the address of its mail: each is bounced, once', async () => {
+  it('real bounces of many servers: each recipient is bounced once', async () => {
     const folder = join(import.meta.dirname, '../corpora')
     const items = (
       JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8')) as { file: string; format: string }[]
@@ -177,7 +178,7 @@ describe('inbound', function () {
     assert.strictEqual(rows.find(({ type }) => type === 'email.bounced')?.count, items.length - delays.length)
   })
 
-  it('a mailbox that passes its mail on to one that is dead: bounced, and suppressed only when it is said again a day later', async () => {
+  it('a bounce of a forwarded message suppresses the recipient only when repeated a day later', async () => {
     const address = 'forwarder@receiver.example'
     const [first, second] = [await sent(address), await sent(address)]
     await bring(first.returnPath, dsnOf({ recipient: 'gone@elsewhere.example' }))
@@ -201,7 +202,7 @@ describe('inbound', function () {
     assert.deepEqual(await results(one.messageId), ['bounce: bounced', 'bounce: repeated', 'bounce: repeated'])
   })
 
-  it('the same report by several connections to two processes at once: one event, one suppression, counted once', async () => {
+  it('the same report over several connections to two processes is counted once', async () => {
     const second = await startInbound(ctx)
     const workspace = await ctx.newWorkspace()
     const many = await deliverMessages(
@@ -250,7 +251,7 @@ describe('inbound', function () {
     )
   })
 
-  it('of one recipient twenty reports are kept, however many come', async () => {
+  it('at most twenty reports are stored for one recipient', async () => {
     const one = await sent()
     await Promise.all(Array.from({ length: 60 }, () => bring(one.returnPath, outOfOfficeOf())))
     await bring(one.returnPath, outOfOfficeOf())
@@ -261,7 +262,7 @@ describe('inbound', function () {
     assert.strictEqual((await results(one.messageId)).length, before)
   })
 
-  it('a delay, a relay and an automatic answer change nothing', async () => {
+  it('a delayed or relayed report and an automatic reply change nothing', async () => {
     const one = await sent()
     await bring(
       one.returnPath,
@@ -280,7 +281,7 @@ describe('inbound', function () {
     )
   })
 
-  it('what was handed over is delivered when the receiver says so', async () => {
+  it('relayed mail is delivered when a DSN says so', async () => {
     const one = await sent()
     await ctx.db.query(`UPDATE recipients SET state = 'sent' WHERE message_id = $1`, [one.messageId])
     await bring(
@@ -292,7 +293,7 @@ describe('inbound', function () {
     assert.deepEqual([state, events.map(({ type }) => type)], ['delivered', ['email.delivered']])
   })
 
-  it('a bounce that is faster than our own books waits until its recipient is settled', async () => {
+  it('a bounce that arrives before the delivery is recorded waits until the recipient is settled', async () => {
     const one = await sent(undefined, null)
     await bring(one.returnPath, dsnOf({ recipient: one.address }))
     await until(
@@ -311,7 +312,7 @@ describe('inbound', function () {
     )
   })
 
-  it('a complaint: told once, suppressed, and the message stays delivered', async () => {
+  it('a complaint: one event, a suppression, and the message stays delivered', async () => {
     const one = await sent()
     await bring(one.returnPath, arfOf())
     await bring(one.returnPath, arfOf('fraud'))
@@ -353,7 +354,7 @@ describe('inbound', function () {
     assert.deepEqual(await results(other.messageId), ['complaint: counted'])
   })
 
-  it('a report about a message that is not stored any more changes nothing', async () => {
+  it('a report about a deleted message changes nothing', async () => {
     const one = await sent()
     await ctx.db.query('DELETE FROM recipients WHERE message_id = $1', [one.messageId])
     await bring(one.returnPath, dsnOf({ recipient: one.address }))
@@ -361,7 +362,7 @@ describe('inbound', function () {
     assert.deepEqual(await results(one.messageId), ['bounce: gone'])
   })
 
-  it('mail that is made to be hard to read is stored and done with; what comes after it is read', async () => {
+  it('hostile reports are stored and finished; later reports are processed', async () => {
     const all = await deliverMessages(
       ctx,
       workspaceId,
@@ -374,7 +375,7 @@ describe('inbound', function () {
     assert.strictEqual((await told(one.messageId)).state, 'bounced')
   })
 
-  it('a bounce that brings back 25 MB is taken; its beginning is kept', async () => {
+  it('a bounce of 25 MB is accepted; its beginning is stored', async () => {
     const one = await sent()
     const content = dsnOf({ recipient: one.address }).replace(
       'Hello\r\n--b1--',
@@ -393,17 +394,17 @@ describe('inbound', function () {
     assert.strictEqual((await told(one.messageId)).state, 'bounced')
   })
 
-  describe('a second look', () => {
+  describe('a recheck of suppressions', () => {
     const doubtful = async (isLifting: boolean): Promise<string[]> =>
       (await collect(reviewSuppressions(ctx.db, isLifting)))
         .flat()
         .filter((one) => one.workspaceId === workspaceId)
         .map(({ address, reading }) => `${address} ${reading}`)
 
-    it('finds nothing to lift where the rules are the same', async () => {
+    it('removes nothing when the rules are unchanged', async () => {
       assert.deepEqual(await doubtful(true), [])
     })
-    it('lifts what a corrected rule would not have suppressed, by the report or by the reply', async () => {
+    it('removes what a corrected rule would not have suppressed, by report or by reply', async () => {
       const one = await sent('wrong@receiver.example')
       await bring(one.returnPath, dsnOf({ recipient: one.address }))
       await applied()
@@ -445,7 +446,7 @@ describe('inbound', function () {
       assert.strictEqual(await suppressionOf('wrong@receiver.example'), null)
       assert.strictEqual((await suppressionOf('right@receiver.example'))?.kind, 'hard_bounce')
     })
-    it('the operator sees reports and letters, and one of them whole', async () => {
+    it('the operator lists reports and postmaster mail, and reads one in full', async () => {
       const [newest] = await listReports(ctx.db, { isForPostmaster: false, limit: 1 })
       assert.deepEqual([newest?.recipient, newest?.result], ['wrong@receiver.example', 'bounced'])
       assert.match((await readRawReport(ctx.db, newest?.id ?? ''))?.toString() ?? '', /^From: Mail Delivery System/)
@@ -453,7 +454,7 @@ describe('inbound', function () {
     })
   })
 
-  describe('at the door', () => {
+  describe('the inbound port', () => {
     const refuse = (replies: readonly string[], pattern: RegExp): void => {
       assert.match(replies.at(-1) ?? '', pattern)
     }
@@ -490,7 +491,7 @@ describe('inbound', function () {
         assert.strictEqual(rows[0]?.['result'], 'kept')
       })
     }
-    it('the token survives another case, and any domain', async () => {
+    it('the token is valid in any letter case and at any domain', async () => {
       const one = await sent()
       const [local = ''] = one.returnPath.split('@')
       assert.match(
@@ -498,7 +499,7 @@ describe('inbound', function () {
         /^250 /,
       )
     })
-    it('STARTTLS, 8BITMIME, SMTPUTF8, PIPELINING and SIZE are offered; AUTH is not; unknown parameters are refused', async () => {
+    it('EHLO offers STARTTLS, 8BITMIME, SMTPUTF8, PIPELINING, SIZE, not AUTH; refuses unknown parameters', async () => {
       const connection = await connectSmtp(inbound.port)
       const offer = await connection.command('EHLO client.example')
       for (const word of ['STARTTLS', '8BITMIME', 'SMTPUTF8', 'PIPELINING', 'SIZE'])
@@ -511,7 +512,7 @@ describe('inbound', function () {
       assert.match(await connection.command('MAIL FROM:<> BODY=8BITMIME SIZE=1000 SMTPUTF8'), /^250 /)
       connection.disconnect()
     })
-    it('commands that come all at once are answered in order', async () => {
+    it('pipelined commands get their replies in order', async () => {
       const one = await sent()
       const connection = await connectSmtp(inbound.port)
       await connection.command('EHLO client.example')
@@ -529,7 +530,7 @@ describe('inbound', function () {
       assert.match(await connection.readReply(), /^250 /)
       connection.disconnect()
     })
-    it('a client that hangs up in the middle leaves nothing behind', async () => {
+    it('a client that disconnects during a message leaves nothing behind', async () => {
       const one = await sent()
       const connection = await connectSmtp(inbound.port)
       for (const line of ['EHLO client.example', 'MAIL FROM:<>', `RCPT TO:<${one.returnPath}>`, 'DATA'])
@@ -541,7 +542,7 @@ describe('inbound', function () {
       await applied()
       assert.deepEqual(await results(one.messageId), [])
     })
-    it('letters are bounded', async () => {
+    it('stored postmaster mail is limited', async () => {
       const replies = await Promise.all(Array.from({ length: 130 }, () => bring('postmaster@mta.sender.example', 'x')))
       assert.ok(replies.filter((reply) => reply.startsWith('452 4.3.1')).length >= 30)
     })

@@ -1,6 +1,6 @@
 /**
- * An address may come on the suppression list, and a contact leave the audience, while mail that was claimed long ago waits for its turn at
- * a busy receiver.
+ * An address is suppressed, or a contact leaves the audience, while mail that was claimed long before waits for a busy
+ * receiver.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ const FILE = `receivers:
   default: {connections: 1, messages_per_connection: 100}
 `
 
-describe('an address that is suppressed while mail to it waits for its turn', function () {
+describe('an address that is suppressed while mail to it waits', function () {
   this.timeout(30_000)
   const dir = mkdtempSync('/tmp/mailstead-late-')
   let ctx: TestContext
@@ -84,7 +84,7 @@ describe('an address that is suppressed while mail to it waits for its turn', fu
     ])
   }
 
-  it('gets nothing; mail beside it goes out', async () => {
+  it('gets no mail; other mail is sent', async () => {
     slowFor('first')
     const workspaceId = await ctx.newWorkspace()
     await send(workspaceId, 'first')
@@ -116,7 +116,7 @@ describe('an address that is suppressed while mail to it waits for its turn', fu
     )
   })
 
-  it('nor does who has left the audience, or was deleted; who is still there does', async () => {
+  it('a contact who left the audience or was deleted gets no mail; a remaining member does', async () => {
     slowFor('second')
     const workspaceId = await ctx.newWorkspace()
     const soon = new Date(Date.now() + 1500)

@@ -1,4 +1,7 @@
-/** What the operator of a running system sees and does: figures of all processes, mail stopped by site, workspace, campaign; many moved. */
+/**
+ * What the operator of a running system sees and does: metrics of all processes, mail suspended by site, workspace and
+ * campaign, and bulk operations on the queue.
+ */
 import { assert } from 'chai'
 import { METRIC_NAMES, rowOf } from '#src/metrics/catalogue.ts'
 import { newId } from '#src/platform/id.ts'
@@ -24,7 +27,7 @@ describe('the operator', function () {
     return checkExposition(await (await fetch(`${testbed.system.url}/metrics`)).text())
   }
 
-  it('reads the figures of all processes at one api, also of a second mta, and of none that ended', async () => {
+  it('reads the metrics of all running processes at one api', async () => {
     await testbed.addReceiver('counted.example')
     await testbed.system.roles.mta2.start()
     for (const tier of ['instant', 'bulk'] as const)
@@ -65,7 +68,7 @@ describe('the operator', function () {
     })
   })
 
-  it('is told once what only he can mend, with how often', async () => {
+  it('gets one notice for repeated problems, with the count', async () => {
     await testbed.addReceiver('picky.example', { on: { rcpt: '550 5.7.1 Your address is on a blocklist \u001b[31m' } })
     for (let mails = 0; mails < 5; mails++) await testbed.settle(await testbed.send({ to: `a${mails}@picky.example` }))
     let last: unknown
@@ -90,7 +93,7 @@ describe('the operator', function () {
     assert.deepEqual(await told(), [])
   })
 
-  it('stops a site: both its domains wait, another goes; resumed, all of it goes', async () => {
+  it('suspends a site: its domains wait, others do not; after resume all mail is sent', async () => {
     const shared = await testbed.addReceiver(['one.example', 'two.example'])
     await testbed.addReceiver('apart.example')
     await testbed.settle(await testbed.send({ to: 'first@one.example' }))
@@ -115,7 +118,7 @@ describe('the operator', function () {
     for (const id of held) assert.strictEqual((await testbed.settle(id)).status, 'delivered')
   })
 
-  it('stops a workspace and a campaign, for a time: their mail waits uncounted, another goes', async () => {
+  it('suspends a workspace and a campaign for a time: their mail waits without an attempt', async () => {
     const mx = await testbed.addReceiver('held.example')
     const { db, workspaceId, roles } = testbed.system
     for (const [kind, subject] of [
@@ -156,7 +159,7 @@ describe('the operator', function () {
     assert.deepEqual((await admin('GET', '/suspensions')).body['data']?.['suspensions'], [])
   })
 
-  it('moves many at once: what the api has no time for, the worker goes on with', async () => {
+  it('changes many messages: the worker continues what the api has no time for', async () => {
     await admin('POST', '/suspensions', { domain: 'many.example' })
     const { db, workspaceId } = testbed.system
     const id = await testbed.send({ to: 'first@many.example', tier: 'bulk' })

@@ -1,6 +1,6 @@
 /**
- * docs/reference/delivery-outcomes.md, row by row: each situation is arranged, one message is sent, and its first attempt
- * ends as the page says.
+ * docs/reference/delivery-outcomes.md, row by row: each situation is arranged, one message is sent, and its first
+ * attempt ends as the page says.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -54,7 +54,7 @@ function reasonsInCode(): Set<string> {
       new RegExp(`(?:reason: |reason\\)|SOURCE_LOST = |waits\\('[a-z]+', )(?:[^\\n']*\\? )?'(${word})'`, 'g'),
     ),
   ].map(([, reason]) => reason ?? '')
-  const unions = [/type Refusal = (.*)/, /why: ('retries-used'.*)/, /readonly reason: ('no-source'.*)/].flatMap(
+  const unions = [/type RouteRefusal = (.*)/, /why: ('retries-used'.*)/, /readonly reason: ('no-source'.*)/].flatMap(
     (union) =>
       [...(union.exec(all)?.[1] ?? assert.fail(String(union))).matchAll(/'([a-z-]+)'/g)].map(
         ([, reason]) => reason ?? '',
@@ -122,7 +122,7 @@ describe('delivery outcomes', function () {
 
   it('the page has these tables', () => checkSection(PAGE, 'outcomes', printTables()))
 
-  it('the page names every reason that the code has', () => {
+  it('the page names every reason in the code', () => {
     const page = readFileSync(new URL(`../../docs/${PAGE}`, import.meta.url), 'utf8')
     const missing = [...reasonsInCode()].filter((reason) => !new RegExp(`^\\| (?:.*, )?\`${reason}\``, 'm').test(page))
     assert.deepEqual(missing, [])

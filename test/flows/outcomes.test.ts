@@ -1,4 +1,4 @@
-/** What becomes of a message when the world is not as it should be: each case is a sentence a postmaster would say, seen from outside. */
+/** Deliveries that do not go smoothly, seen from outside: each case is a sentence that a postmaster would say. */
 import { assert } from 'chai'
 import { resume, suspend } from '#src/queue/suspensions.ts'
 import { startTestbed, type Testbed, type MessageDetails } from '#test/support/testbed.ts'
@@ -30,7 +30,7 @@ describe('outcomes', function () {
     assert.strictEqual(mx.messages.length, 1)
   })
 
-  it('a 4xx every time: given up after the tries of the tier, with the last reply', async () => {
+  it('a 4xx every time: fails after the attempts of the tier, with the last reply', async () => {
     await testbed.addReceiver('never.example', { on: { rcpt: '450 4.2.1 Mailbox busy' } })
     const told = await testbed.settle(await testbed.send({ to: 'ann@never.example', tier: 'instant' }))
     assert.deepEqual(outcomes(told), ['deferred', 'deferred', 'deferred', 'deferred', 'deferred', 'deferred'])
@@ -82,7 +82,7 @@ describe('outcomes', function () {
     assert.strictEqual(told.recipients[0]?.tries, 1)
   })
 
-  it('a null MX: bounced, nobody is asked', async () => {
+  it('a null MX: bounced without a connection', async () => {
     testbed.dns.zone['null.example'] = { MX: [[0, '.']], A: ['127.0.0.1'] }
     const told = await testbed.settle(await testbed.send({ to: 'ann@null.example' }))
     assert.strictEqual(told.status, 'bounced')
@@ -95,7 +95,7 @@ describe('outcomes', function () {
     assert.match(told.recipients[0]?.reason ?? '', /5\.1\.2 .*does not exist/)
   })
 
-  it('DNS fails: deferred, never bounced, and delivered when it is well again', async () => {
+  it('DNS fails: deferred, never bounced, and delivered when DNS works again', async () => {
     await testbed.addReceiver('servfail.example')
     const healthy = testbed.dns.zone['servfail.example'] ?? {}
     testbed.dns.zone['servfail.example'] = { ...healthy, fault: 'servfail' }
@@ -128,7 +128,7 @@ describe('outcomes', function () {
     assert.strictEqual(mx.messages.length, 2)
   })
 
-  it('the link breaks after the final dot: unknown, and bulk mail is taken as sent', async () => {
+  it('the link breaks after the final dot: unknown, and bulk mail is assumed sent', async () => {
     const mx = await testbed.addReceiver('bulkdot.example', { on: { dot: { accepts: true, end: 'reset' } } })
     const told = await testbed.settle(await testbed.send({ to: 'ann@bulkdot.example', tier: 'bulk' }))
     assert.deepEqual(outcomes(told), ['unknown'])
@@ -136,7 +136,7 @@ describe('outcomes', function () {
     assert.strictEqual(mx.messages.length, 1)
   })
 
-  it('a receiver that takes every copy and breaks off gets no more of them than the tier has tries', async () => {
+  it('a receiver that accepts every copy and disconnects gets no more copies than the tier has attempts', async () => {
     const mx = await testbed.addReceiver('liar.example', { on: { dot: { accepts: true, end: 'reset' } } })
     const told = await testbed.settle(await testbed.send({ to: 'ann@liar.example', tier: 'high' }))
     assert.strictEqual(told.status, 'sent')
@@ -144,7 +144,7 @@ describe('outcomes', function () {
     assert.deepEqual(types(told).slice(-2), ['email.deferred', 'email.sent'])
   })
 
-  it('its time is over: failed with that reason, whatever tries are left', async () => {
+  it('an expired message: failed with that reason, whatever attempts are left', async () => {
     await testbed.addReceiver('late.example', { on: { mail: '451 4.3.0 Later' } })
     const expiry = new Date(Date.now() + 4000).toISOString()
     const told = await testbed.settle(
@@ -155,7 +155,7 @@ describe('outcomes', function () {
     assert.ok(outcomes(told).length < 4, 'tries were left')
   })
 
-  it('several recipients, each with a fate of its own: one copy each, and events numbered 1 to n', async () => {
+  it('several recipients with different outcomes: one copy each, and events numbered 1 to n', async () => {
     const later = first(1, '450 4.2.0 Later')
     const fates: Readonly<Record<string, () => string | undefined>> = {
       'no@fates.example': () => '550 5.1.1 No',
@@ -191,7 +191,7 @@ describe('outcomes', function () {
     ])
   })
 
-  it('a stored row that cannot be composed fails alone; the others flow', async () => {
+  it('a message that cannot be rendered fails; the others are sent', async () => {
     const mx = await testbed.addReceiver('poison.example')
     const { system } = testbed
     await suspend(system, 'poison.example', 'to hold it')

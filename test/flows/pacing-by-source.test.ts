@@ -1,4 +1,7 @@
-/** The pace of a receiver is that of each source apart, held by two outbound processes together: as a receiver sees it, by address. */
+/**
+ * Each source has its own throttle for a receiver, which two outbound processes share: as a receiver sees it, by
+ * address.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert } from 'chai'
@@ -18,7 +21,10 @@ const FILE = `receivers:
   narrow: {domains: [narrow.example, slow.example, leaving.example], connections: 2, messages_per_connection: 50}
   together: {domains: [together.example], connections: 2, messages_per_connection: 50, all_sources: true}
   wide: {domains: [wide.example], connections: 8, messages_per_connection: 50}
-  strict: {domains: [strict.example, other.example, severe.example, further.example], connections: 4, messages_per_connection: 50}
+  strict:
+    domains: [strict.example, other.example, severe.example, further.example]
+    connections: 4
+    messages_per_connection: 50
   transport-map: {connections: 20, messages_per_connection: 1000}
   default: {connections: 10, messages_per_connection: 100}
 rules:
@@ -28,7 +34,7 @@ rules:
 `
 const [ONE, TWO] = ['127.0.0.2', '127.0.0.3']
 
-describe('the pace of a receiver, by source', function () {
+describe('the throttle of a receiver, by source', function () {
   this.timeout(90_000)
   const dir = mkdtempSync('/tmp/mailstead-by-source-')
   let testbed: Testbed
@@ -100,7 +106,7 @@ describe('the pace of a receiver, by source', function () {
     return most
   }
 
-  it('each source has the limit to itself, whichever process sends by it', async () => {
+  it('each source has its own limit, over all processes', async () => {
     const receiver = await testbed.addReceiver('narrow.example')
     const most = watchOpen(receiver, 60)
     await sendMany('narrow.example', 80)
@@ -108,7 +114,7 @@ describe('the pace of a receiver, by source', function () {
     assert.deepEqual(most, { one: 2, two: 2, all: 4 })
   })
 
-  it('a receiver that counts all sources together has the limit once', async () => {
+  it('a receiver with one limit for all sources', async () => {
     const receiver = await testbed.addReceiver('together.example')
     const most = watchOpen(receiver, 20)
     await sendMany('together.example', 40)
@@ -141,7 +147,7 @@ describe('the pace of a receiver, by source', function () {
     assert.strictEqual(countFrom(receiver, ONE), own.length, 'what is only slowed down waits for its own source')
   })
 
-  it('a source that a receiver stopped: its mail goes by the other, there and nowhere else', async () => {
+  it('mail of a source that a receiver suspended uses the other source, only at that receiver', async () => {
     const refuses = ({ peer }: ReceiverState): string | undefined =>
       peer === ONE ? '421 4.7.1 mail not from there' : undefined
     const [strict, other] = [
@@ -156,7 +162,7 @@ describe('the pace of a receiver, by source', function () {
     assert.ok(countFrom(other, ONE) > 0)
   })
 
-  it('of: source stops it everywhere; when all are stopped, mail waits and says why', async () => {
+  it('of: source suspends it everywhere; when all are suspended, mail waits with the reason', async () => {
     const all = new Set([ONE])
     const refuses = ({ peer }: ReceiverState): string | undefined =>
       all.has(peer) ? '421 4.7.1 listed by somebody' : undefined
@@ -177,7 +183,8 @@ describe('the pace of a receiver, by source', function () {
         idOfHex(last.replace('em_', '')) ?? '',
         new Date(),
       )
-      return `${told?.recipients[0]?.heldBy ?? ''} ${told?.recipients[0]?.gates.find(({ gate }) => gate === 'suspension')?.rule ?? ''}`
+      const recipient = told?.recipients[0]
+      return `${recipient?.heldBy ?? ''} ${recipient?.gates.find(({ gate }) => gate === 'suspension')?.rule ?? ''}`
     }
     let says = ''
     const isExplained = async (): Promise<boolean> => {
@@ -192,7 +199,7 @@ describe('the pace of a receiver, by source', function () {
     assert.strictEqual(receiver.messages.length, 13)
   })
 
-  it("a receiver that lets one source's connections in no more: the other's mail goes on, and it is left alone", async () => {
+  it('a receiver that refuses connections of one source gets no more of them; the other source continues', async () => {
     const receiver = await testbed.addReceiver('refusing.example', {
       on: { greeting: ({ peer }) => (peer === ONE ? { end: 'reset' } : undefined) },
     })
@@ -205,7 +212,7 @@ describe('the pace of a receiver, by source', function () {
     assert.strictEqual(countFrom(receiver, ONE), own.length)
   })
 
-  it("a source that a receiver takes slowly from does not stand before the other's mail, however much there is", async () => {
+  it("much mail of a source that a receiver throttles does not block the other source's mail", async () => {
     const receiver = await testbed.addReceiver('slow.example', {
       on: { dot: ({ peer }) => (peer === ONE ? { delayMs: 2000 } : undefined) },
     })
@@ -222,7 +229,7 @@ describe('the pace of a receiver, by source', function () {
     assert.strictEqual(countFrom(receiver, ONE), own.length)
   })
 
-  it('a source that is taken out while much of its mail waits: that goes by the other', async () => {
+  it('a source is removed while much of its mail waits: the other source sends it', async () => {
     const receiver = await testbed.addReceiver('leaving.example', {
       on: { dot: ({ peer }) => (peer === ONE ? { delayMs: 1000 } : undefined) },
     })
@@ -237,7 +244,7 @@ describe('the pace of a receiver, by source', function () {
     await resumeSource(means.db, 'one')
   })
 
-  it('a receiver that ends connections after a few messages puts nothing off', async () => {
+  it('a receiver that ends connections after a few messages defers no mail', async () => {
     const receiver = await testbed.addReceiver('few.example', {
       on: {
         mail: ({ acceptedCount }) =>

@@ -1,4 +1,4 @@
-/** The pace of receivers, held by two outbound processes together: limits, what replies do to it, and what is kept. */
+/** Throttles of receivers, shared by two outbound processes: limits, how replies change them, and what is stored. */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,13 @@ const FILE = `receivers:
   big: {domains: [a.example, b.example], provider_wide: true, connections: 4, messages_per_connection: 5}
   yahoo: {domains: [ts.example], provider_wide: true, connections: 2, messages_per_connection: 5}
   slow: {domains: [slow.example], provider_wide: true, connections: 8, messages_per_connection: 100}
-  rated: {domains: [rated.example], provider_wide: true, connections: 8, messages_per_connection: 1, message_rate: 20/s, connection_rate: 20/s}
+  rated:
+    domains: [rated.example]
+    provider_wide: true
+    connections: 8
+    messages_per_connection: 1
+    message_rate: 20/s
+    connection_rate: 20/s
   transport-map: {connections: 20, messages_per_connection: 1000}
   default: {connections: 10, messages_per_connection: 100}
 rules:
@@ -26,7 +32,7 @@ rules:
 `
 const MAIL = 120
 
-describe('the pace of a receiver', function () {
+describe('the throttle of a receiver', function () {
   this.timeout(120_000)
   const dir = mkdtempSync('/tmp/mailstead-pace-')
   const file = join(dir, 'shaping.yaml')
@@ -89,7 +95,7 @@ describe('the pace of a receiver', function () {
     assert.ok(most() >= 2, 'they work side by side')
   })
 
-  it('one is killed: the other has all of it a little later', async () => {
+  it('one process is killed: the other gets its share', async () => {
     const receiver = await testbed.addReceiver('b.example')
     testbed.dns.zone['a.example'] = testbed.dns.zone['b.example'] ?? {}
     receiver.script = { on: { dot: { delayMs: 50 } } }
@@ -103,7 +109,7 @@ describe('the pace of a receiver', function () {
     await testbed.system.roles.mta2.start()
   })
 
-  it('a rule suspends it, says so everywhere, and nothing counts; resumed, its mail goes out', async () => {
+  it('a reply rule suspends it without counting attempts; after resume its mail is sent', async () => {
     const yahoo = await testbed.addReceiver('ts.example', {
       on: { mail: '421 4.7.0 [TSS04] Messages from 192.0.2.1 temporarily deferred' },
     })
@@ -135,7 +141,7 @@ describe('the pace of a receiver', function () {
     )
   })
 
-  it('complaints halve it, and what was learned outlives the processes and Redis', async () => {
+  it('throttling replies halve it, and the learned limit survives restarts and the loss of Redis', async () => {
     const receiver = await testbed.addReceiver('slow.example', {
       on: { mail: '421 4.7.0 Too many connections from you' },
     })
@@ -162,7 +168,7 @@ describe('the pace of a receiver', function () {
     assert.strictEqual(Number(await redis.hget(sharesKey('slow', 'default'), 'learned')), before)
   })
 
-  it('keeps to its rates', async () => {
+  it('stays within its rates', async () => {
     const receiver = await testbed.addReceiver('rated.example')
     const began = performance.now()
     await sendMany(['rated.example'], 60)
@@ -171,11 +177,11 @@ describe('the pace of a receiver', function () {
     assert.ok(receiver.messages.length <= 20 * (seconds + 1), `60 in ${seconds} s`)
   })
 
-  it('a wrong change of the file changes nothing, a right one holds without a restart', async () => {
+  it('an invalid shaping file is ignored, a valid one applies without a restart', async () => {
     const log = (): string => readFileSync(testbed.system.roles.mta.logFile, 'utf8')
     writeFileSync(file, 'receivers: [')
     await until(
-      () => log().includes('cannot be used'),
+      () => log().includes('shaping file is invalid'),
       () => 'nobody complained',
       10_000,
     )
@@ -186,7 +192,7 @@ describe('the pace of a receiver', function () {
       FILE.replace('  slow:', '  late: {domains: [late.example], connections: 1, messages_per_connection: 9}\n  slow:'),
     )
     await until(
-      () => log().includes('read again'),
+      () => log().includes('shaping file reloaded'),
       () => 'it was not read',
       10_000,
     )
@@ -220,7 +226,7 @@ describe('the pace of a receiver', function () {
     await receiver.until(420)
   })
 
-  it('a workspace is paused by hand: its mail is accepted, waits and says why; resumed, it goes out', async () => {
+  it('a suspended workspace: its mail is accepted and waits with the reason; after resume it is sent', async () => {
     await testbed.addReceiver('paused.example')
     const { workspaceId } = testbed.system
     await cli('workspace', 'pause', workspaceId, '--reason', 'they asked for it')
@@ -235,7 +241,7 @@ describe('the pace of a receiver', function () {
     await assert.isRejected(cli('workspace', 'resume', workspaceId), /is not paused/)
   })
 
-  it('a dead site that returns gets its mail, and is not overrun', async () => {
+  it('a dead site that returns gets its mail without a burst of connections', async () => {
     testbed.addUnreachableMx('dead.example')
     await sendMany(['dead.example'], 20)
     await until(async () => (await cli('queue', 'status')).includes('deferred'))

@@ -1,4 +1,7 @@
-/** The queue as its operator and its customers live with it: waiting, taking back, stopping, overtaking, going down and coming up. */
+/**
+ * The queue as operator and customers see it: scheduling, cancelling, suspending, priorities, stopping and starting
+ * processes.
+ */
 import { assert } from 'chai'
 import { EPOCH_KEY } from '#src/queue/keys.ts'
 import { resume, suspend } from '#src/queue/suspensions.ts'
@@ -42,7 +45,7 @@ describe('queue', function () {
     return body['email_id'] as unknown as string
   }
 
-  it('a scheduled message waits for its time, and one that was taken back never goes', async () => {
+  it('a scheduled message waits for its time, and a cancelled one is never sent', async () => {
     const mx = await testbed.addReceiver('later.example')
     const at = Date.now() + HOUR_MS - 1000
     const kept = await schedule('kept@later.example', at)
@@ -70,7 +73,7 @@ describe('queue', function () {
     assert.strictEqual(await cancel(tomorrow), 200)
   })
 
-  it('a suspended destination gets nothing and nothing is counted; resumed, it gets all that waited', async () => {
+  it('a suspended destination gets no mail and no attempt is counted; after resume it gets all', async () => {
     const [held, other] = [await testbed.addReceiver('held.example'), await testbed.addReceiver('other.example')]
     await suspend(testbed.system, 'held.example', 'their postmaster asked')
     const ids = await Promise.all(
@@ -107,7 +110,7 @@ describe('queue', function () {
     assert.ok(400 - position > 100, `${position} of 400 were sent before it`)
   })
 
-  it('instant mail for one receiver that hangs does not keep another destination’s waiting', async () => {
+  it('instant mail to a receiver that hangs does not delay other destinations', async () => {
     const tarpit = await testbed.addReceiver('tarpit.example', { on: { greeting: { end: 'silence' } } })
     const mx = await testbed.addReceiver('quick.example')
     const ledger = new Ledger(testbed.system)
@@ -125,7 +128,7 @@ describe('queue', function () {
     await tarpit.stop()
   })
 
-  it('SIGTERM in the middle of a load: conversations end, the rest is given back, and nothing comes twice', async () => {
+  it('SIGTERM under load: sessions finish, other messages are released, and none is sent twice', async () => {
     const mx = await testbed.addReceiver('restart.example', { on: { dot: { delayMs: 20 } } })
     const ledger = new Ledger(testbed.system)
     const loading = ledger.load({ count: 500, domain: 'restart.example', clients: 16 })
@@ -154,5 +157,5 @@ describe('queue', function () {
     await testbed.system.roles.mta.start()
   })
 
-  it('the books add up', () => checkConsistency(testbed.system))
+  it('the stored data is consistent', () => checkConsistency(testbed.system))
 })

@@ -1,4 +1,7 @@
-/** A certificate that is renewed while our SMTP servers run: shown from the next connection on, at every port; nothing is restarted or cut. */
+/**
+ * A certificate is renewed while the SMTP servers run: every port uses it from the next connection on, without a
+ * restart and without closing a connection.
+ */
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -77,7 +80,7 @@ describe('a renewed certificate', function () {
     return [...new Set(names)]
   }
 
-  it('is shown at every port; a half-written or broken one is not; open sessions go on', async () => {
+  it('is used at every port; an incomplete or invalid one is not; open sessions continue', async () => {
     assert.deepEqual(await shown(), ['DNS:first.example'])
     const open = await startTls(submission.ports.plain)
     await write('second.example', false)

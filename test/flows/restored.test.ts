@@ -1,4 +1,7 @@
-/** A database that is behind what was sent, after a backup was restored: nothing goes out until the operator says so. */
+/**
+ * After a restore from a backup the database does not know all messages that were sent: nothing is sent until the
+ * operator allows it.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
 import { startOutbound, type Outbound } from '#mta/outbound/outbound.ts'
@@ -12,7 +15,7 @@ import { startLoop } from '#worker/loop.ts'
 import { submissionOf } from '#test/support/submission.ts'
 import { until } from '#test/support/until.ts'
 
-describe('a database that is behind', () => {
+describe('a database restored from a backup', () => {
   let ctx: TestContext
   let mx: Receiver
   let outbound: Outbound | null = null
@@ -41,14 +44,14 @@ describe('a database that is behind', () => {
     assert.strictEqual((await createAcceptor(ctx).accept(submissionOf(await ctx.newWorkspace()))).kind, 'stored')
   }
 
-  it('without mail that waits there is nothing to ask about', async () => {
+  it('without waiting mail nothing is suspended', async () => {
     await restore()
     const lease = await acquireLease(ctx)
     assert.deepEqual([await stopped(), lease.isHeld()], [[], true])
     await lease.end()
   })
 
-  it('stops all mail and asks; resumed, it is sent, and nobody is asked again', async () => {
+  it('suspends all mail until the operator resumes it, once', async () => {
     await restore()
     await accept()
     outbound = await startOutbound(ctx, ctx.redisUrl)
@@ -66,7 +69,7 @@ describe('a database that is behind', () => {
     assert.deepEqual(await stopped(), [])
   })
 
-  it('an outbound process that lives through it finds out when its lease is gone', async () => {
+  it('an outbound process that keeps running notices by its missing lease', async () => {
     outbound = await startOutbound(ctx, ctx.redisUrl)
     await ctx.db.query('DELETE FROM leases')
     await ctx.redis.zadd('mailstead:fence', 1_000_000, 'token')
@@ -77,7 +80,7 @@ describe('a database that is behind', () => {
     await resume(ctx, '*')
   })
 
-  it('a Redis that knows nothing asks nothing', async () => {
+  it('an empty Redis suspends nothing', async () => {
     await ctx.redis.flushall()
     await accept()
     const lease = await acquireLease(ctx)

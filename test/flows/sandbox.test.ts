@@ -1,4 +1,7 @@
-/** The whole path from accept to the inbox, through the real outbound role: each simulator brings about what its sentence says. */
+/**
+ * The whole path from accept to the sandbox inbox, through the real outbound role: each simulator address causes the
+ * outcome that its description promises.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
 import { chooseSandboxPorts } from '#bin/supervisor/sandbox-ports.ts'
@@ -97,7 +100,7 @@ describe('sandbox, end to end', () => {
     return submission.id
   }
 
-  /** The recipient after so many attempts. Its state and its attempts are read one after the other, so the state may be that of a moment before. */
+  /** The recipient after `count` attempts. State and attempts are read separately, so the state may be older. */
   async function outcomeOf(messageId: string, attempts: number): Promise<RecipientView> {
     for (const end = Date.now() + PATIENCE_MS; ; await sleep(20)) {
       const [recipient] = (await readMessage(ctx.db, workspaceId, messageId))?.recipients ?? []
@@ -124,7 +127,7 @@ describe('sandbox, end to end', () => {
     })
   }
 
-  it('arrives over TLS, from a return-path of its own, with both signatures good', async () => {
+  it('arrives over TLS, with its own return-path and two valid signatures', async () => {
     const id = await send('bob@a.test')
     await outcomeOf(id, 1)
     const mail = await inboxOf(id)
@@ -136,7 +139,7 @@ describe('sandbox, end to end', () => {
     assert.match(mail?.mailFrom ?? '', /^b-[a-z2-7]{45}@bounces\.mailstead\.test$/)
   })
 
-  it('what goes to the capture domain is captured for its workspace, and an outcome asked for there comes about', async () => {
+  it('mail to the capture domain is captured for its workspace, and a requested outcome occurs', async () => {
     const { captureDomain } = ctx.config
     const [taken, refused] = [await send(`anybody@${captureDomain}`), await send(`bounce-5.1.1@${captureDomain}`)]
     assert.strictEqual((await outcomeOf(taken, 1)).state, 'captured')

@@ -1,4 +1,7 @@
-/** The outbound role is told to stop while receivers keep it waiting: when its grace is over, nothing is left to chance. */
+/**
+ * The outbound role is stopped while receivers delay their replies: after the grace period every message is in a
+ * defined state.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert } from 'chai'
@@ -33,7 +36,7 @@ const ROWS: readonly Row[] = [
   },
 ]
 
-describe('stop, with receivers that keep it waiting', () => {
+describe('stop with receivers that do not reply', () => {
   let ctx: TestContext
   let mx: Receiver
   let outbound: Outbound
@@ -72,7 +75,7 @@ describe('stop, with receivers that keep it waiting', () => {
     })
   }
 
-  it('what waits for its turn under a rate is given back at once, however long the grace', async function () {
+  it('messages that wait for a rate limit are released at once, however long the grace period', async function () {
     this.timeout(15_000)
     const workspaceId = await ctx.newWorkspace()
     const submission = submissionOf(workspaceId, { recipients: testRecipients(RECIPIENTS), tier: 'instant' })
@@ -95,7 +98,7 @@ describe('stop, with receivers that keep it waiting', () => {
     rmSync(dir, { recursive: true })
   })
 
-  it('what cannot be started leaves nothing behind', async () => {
+  it('a failed start leaves nothing behind', async () => {
     await outbound.stop(0)
     const count = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
     const before = count()

@@ -1,4 +1,7 @@
-/** Delivery reports to programs that hand mail in by SMTP: who gets one, about what, and what stands in it (RFC 3461, RFC 3464). */
+/**
+ * Delivery status notifications for mail submitted over SMTP: who gets one, for what, and what it contains (RFC 3461,
+ * RFC 3464).
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
 import { simpleParser } from 'mailparser'
@@ -84,14 +87,19 @@ describe('delivery reports of submission', function () {
     assert.match(text, /\r\nOriginal-Envelope-Id: q\+1\r\n/)
     assert.match(
       text,
-      /\r\nOriginal-Recipient: rfc822;Nobody@full\.example\r\nFinal-Recipient: rfc822; nobody@full\.example\r\nAction: failed\r\nStatus: 5\.1\.1\r\nRemote-MTA: dns; mx1\.full\.example\r\nDiagnostic-Code: smtp; 550 .*No such user/,
+      new RegExp(
+        String.raw`\r\nOriginal-Recipient: rfc822;Nobody@full\.example` +
+          String.raw`\r\nFinal-Recipient: rfc822; nobody@full\.example\r\nAction: failed\r\nStatus: 5\.1\.1` +
+          String.raw`\r\nRemote-MTA: dns; mx1\.full\.example` +
+          String.raw`\r\nDiagnostic-Code: smtp; 550 .*No such user`,
+      ),
     )
     assert.match(text, /Content-Type: text\/rfc822-headers[^]*\r\nSubject: mail/)
     assert.notMatch(text, /The body/)
     const parsed = await simpleParser(message.bytes)
     assert.match(parsed.text ?? '', /could not be delivered[^]*nobody@full\.example/)
   })
-  it('RET=FULL brings the whole mail back', async () => {
+  it('RET=FULL returns the whole message', async () => {
     const { message } = await reportOf(await hand({ mail: ' RET=FULL' }))
     assert.match(message.bytes.toString(), /Content-Type: message\/rfc822[^]*\r\n\r\nThe body\r\n/)
   })
@@ -114,7 +122,7 @@ describe('delivery reports of submission', function () {
     'an envelope sender of somebody else': { from: 'app@other.example' },
     'a delivery, when nobody asked': { to: 'ann@fine.example' },
   }
-  it('nothing is reported to those who asked for nothing, or may not be written to', async () => {
+  it('nothing is reported with NOTIFY=NEVER or to addresses that must not get mail', async () => {
     const subjects: string[] = []
     for (const order of Object.values(SILENT)) subjects.push(await hand(order))
     await reportOf(await hand({})) // one that came after them was reported
@@ -123,7 +131,7 @@ describe('delivery reports of submission', function () {
       subjects.map(() => 0),
     )
   })
-  it('what the operator gives up is reported: never tried, and after a try; NOTIFY=NEVER is not, nor what he drops without a bounce', async () => {
+  it('mail bounced by the operator is reported, tried or not; NOTIFY=NEVER and dropped mail is not', async () => {
     await testbed.addReceiver('busy.example', { on: { rcpt: '451 4.3.2 Come again' } })
     const act = async (verb: string, body: object): Promise<void> => {
       const answer = await testbed.system.call('POST', `/admin/queue/${verb}`, { key: OPERATOR_TOKEN, body })
@@ -169,7 +177,10 @@ describe('delivery reports of submission', function () {
     const second = (await reportOf(tried.subject)).message.bytes.toString()
     assert.match(
       second,
-      /\r\n {2}a wrong list\r\n[^]*\r\nAction: failed\r\nStatus: 4\.3\.2\r\nRemote-MTA: dns; mx1\.busy\.example\r\nDiagnostic-Code: smtp; 451 4\.3\.2 Come again/,
+      new RegExp(
+        String.raw`\r\n {2}a wrong list\r\n[^]*\r\nAction: failed\r\nStatus: 4\.3\.2` +
+          String.raw`\r\nRemote-MTA: dns; mx1\.busy\.example\r\nDiagnostic-Code: smtp; 451 4\.3\.2 Come again`,
+      ),
     )
     assert.deepEqual([about(never.subject).length, about(dropped.subject).length], [0, 0])
   })

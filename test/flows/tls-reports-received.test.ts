@@ -1,4 +1,7 @@
-/** Reports of others on TLS with our mail domains: by mail at the inbound port and by post at the api, into one store. */
+/**
+ * TLS reports from other organizations about our mail domains: by mail at the inbound port and by POST at the api,
+ * into one store.
+ */
 import { gzipSync } from 'node:zlib'
 import { assert } from 'chai'
 import { run } from '#bin/commands/tls-reports.ts'

@@ -1,4 +1,7 @@
-/** From what was counted to the report that arrives, on real stores, with a real DNS server and a real HTTPS host. */
+/**
+ * TLS reports from the counted sessions to the delivered report, on real stores, with a real DNS server and a real
+ * HTTPS host.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import { once } from 'node:events'

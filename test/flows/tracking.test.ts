@@ -1,4 +1,7 @@
-/** Tracked mail and mail that can be unsubscribed from, through all processes: what stands in it, what a reader does, what is told. */
+/**
+ * Tracked mail and mail with an unsubscribe link, through all processes: what the message contains, what a reader
+ * does, and which events are recorded.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
 import { simpleParser } from 'mailparser'
@@ -15,7 +18,8 @@ const BROWSER = {
 /** What comes sooner is a scanner in front of the mailbox. */
 const READ_AFTER_MS = 2500
 const HTML =
-  '<p>Hi</p><a href="https://shop.example/?a=1&amp;b=2">Go</a> <a href="https://shop.example/plain" data-no-track>Plain</a>'
+  '<p>Hi</p><a href="https://shop.example/?a=1&amp;b=2">Go</a> ' +
+  '<a href="https://shop.example/plain" data-no-track>Plain</a>'
 
 describe('tracked mail', function () {
   this.timeout(90_000)
@@ -55,7 +59,7 @@ describe('tracked mail', function () {
   const eventsOf = async (type: string, recipient: string): Promise<Json[]> =>
     (await events(type)).filter((event) => textOf(event['recipient']) === recipient)
 
-  it('leads a reader where the link led, and is told although the api is killed right behind its answers', async () => {
+  it('redirects to the original link, and hits are recorded also when the api is killed afterwards', async () => {
     const mx = await testbed.addReceiver('read.example')
     const { body } = await testbed.system.call('POST', '/send-email/instant', {
       body: {
@@ -96,7 +100,7 @@ describe('tracked mail', function () {
     )
   })
 
-  it('of a campaign: both headers are signed, opens and clicks are in its numbers, one click leaves it for good', async () => {
+  it('of a campaign: both headers are signed, opens and clicks are counted, one click unsubscribes', async () => {
     const mx = await testbed.addReceiver('list.example')
     const campaigns = createCampaignClient(testbed.system)
     const audience = await addAudience(testbed.system)

@@ -1,6 +1,6 @@
 /**
- * How mail is protected on its way, seen from outside: real receivers with certificates of an authority that the system trusts, a policy
- * host, and a resolver that vouches for what it says.
+ * TLS of outgoing mail, seen from outside: receivers with certificates of a trusted authority, an MTA-STS policy host,
+ * and a validating resolver.
  */
 import { createHash, X509Certificate } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -219,7 +219,7 @@ describe('transport security', function () {
       assert.match(tlsOf(await deliver('lost.example')) ?? '', /, opportunistic, /)
     })
 
-    it('40 domains with policy hosts that hang keep no mail of the others at the same hosts, and get theirs when the hosts answer', async () => {
+    it('40 domains whose policy hosts hang do not delay others, and are delivered when the hosts answer', async () => {
       const slow = Array.from({ length: 40 }, (_, i) => `slow${i}.example`)
       const mx = await testbed.addReceiver(['quick.example', ...slow])
       const waiting: (() => void)[] = []
@@ -247,7 +247,7 @@ describe('transport security', function () {
       assert.strictEqual(mx.messages.length, 1)
     })
 
-    it('the operator will have none of it: delivered', async () => {
+    it('disabled by the operator: delivered', async () => {
       await testbed.addReceiver('lenient.example', { offers: { starttls: false } })
       publish('lenient.example')
       assert.strictEqual((await deliver('lenient.example')).status, 'delivered')
@@ -270,7 +270,7 @@ describe('transport security', function () {
       zone[`_${port}._tcp.mx1.${domain}`] = { TLSA: records, isSecure: true }
     }
 
-    it("the server's own key (3 1 1), whatever its name: delivered", async () => {
+    it("the server's own key (3 1 1), with any name: delivered", async () => {
       const certificate = await authority.issue(['whatever.test'], { isExpired: true })
       await testbed.addReceiver('dane.example', { certificate })
       sign('dane.example', [ofKey(certificate.cert)])
@@ -296,7 +296,7 @@ describe('transport security', function () {
       sign('daneunusable.example', [{ usage: 1, selector: 0, matchingType: 1, certificate: Buffer.alloc(32) }])
       assert.match(tlsOf(await deliver('daneunusable.example')) ?? '', /, dane, certificate not verified$/)
     })
-    it('the look-up fails: it waits, and is delivered when DNS is well again', async () => {
+    it('the lookup fails: it waits, and is delivered when DNS works again', async () => {
       const certificate = await valid('danefail.example')
       const mx = await testbed.addReceiver('danefail.example', { certificate })
       sign('danefail.example', [ofKey(certificate.cert)])
@@ -307,7 +307,7 @@ describe('transport security', function () {
       testbed.dns.zone[at] = healthy
       assert.strictEqual((await deliver('danefail.example')).status, 'delivered')
     })
-    it('records that nobody vouches for are not looked at', async () => {
+    it('unsigned TLSA records are ignored', async () => {
       await testbed.addReceiver('daneplain.example')
       sign('daneplain.example', [ofKey(authority.cert)])
       testbed.dns.zone['daneplain.example'] = { ...testbed.dns.zone['daneplain.example'], isSecure: false }

@@ -1,4 +1,6 @@
-/** Letters to the address in List-Unsubscribe, through the inbound port: who unsubscribes, and who does not. */
+/**
+ * Mail to the address in List-Unsubscribe, at the inbound port: which messages unsubscribe a contact and which do not.
+ */
 import { assert } from 'chai'
 import { startInbound, type Inbound } from '#mta/inbound/inbound.ts'
 import { saveContacts } from '#src/contacts/save-contacts.ts'

@@ -1,6 +1,6 @@
 /**
- * What a customer's endpoint hears of a message: signed, complete, numbered, the same that get-email tells; and what becomes of it when the
- * endpoint is ill.
+ * What a customer's endpoint receives about a message: signed, complete, numbered events, the same as in get-email;
+ * and retries when the endpoint fails.
  */
 import { assert } from 'chai'
 import { Webhook } from 'standardwebhooks'
@@ -83,14 +83,14 @@ describe('webhooks of a message', function () {
     )
   })
 
-  it('a wrong secret does not open it', async () => {
+  it('a wrong secret does not verify it', async () => {
     const [request] = endpoint.requests
     assert.ok(request)
     const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]))
     assert.throws(() => new Webhook(`whsec_${Buffer.alloc(32).toString('base64')}`).verify(request.body, headers))
   })
 
-  it('an endpoint that fails hears of it again, with the same id; later events do not wait for it', async () => {
+  it('a failed event is sent again with the same id; later events do not wait for it', async () => {
     await testbed.addReceiver('again.example')
     const failed = new Set<string>()
     endpoint.setBehaviour((request, response) => {
@@ -108,7 +108,7 @@ describe('webhooks of a message', function () {
     assert.strictEqual((await heardOf(id, 3)).length, 3)
   })
 
-  it('the worker is killed: nothing that happened meanwhile goes unheard', async () => {
+  it('the worker is killed: events of that time are sent later', async () => {
     await testbed.addReceiver('deaf.example')
     await testbed.system.roles.worker.kill()
     const ids = await Promise.all(Array.from({ length: 10 }, (_, i) => testbed.send({ to: `d${i}@deaf.example` })))
@@ -122,5 +122,5 @@ describe('webhooks of a message', function () {
       )
   })
 
-  it('the books add up', () => checkConsistency(testbed.system))
+  it('the stored data is consistent', () => checkConsistency(testbed.system))
 })

@@ -1,6 +1,6 @@
 /**
- * Every endpoint of the specification and of the contract is in the table of routes, under its path, for the right key, with its success
- * and its errors. The rows are copied by hand: what the table of routes says is not asked for what it should say.
+ * Every endpoint of the specification is in the route table, with its path, key type, success status and errors. The
+ * rows are copied by hand, so that the route table is not compared with itself.
  */
 import { assert } from 'chai'
 import { listErrors } from '#api/openapi/error-responses.ts'

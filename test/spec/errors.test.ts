@@ -1,4 +1,4 @@
-/** "Errors": each code is really given, for its condition, with its status, in the one shape that every error has. */
+/** "Errors": each code is returned for its condition, with its status, in the standard error body. */
 import { assert } from 'chai'
 import { newId } from '#src/platform/id.ts'
 import { listOf, startApi, type Tenant, type TestResponse, type TestApi } from '#test/support/api.ts'

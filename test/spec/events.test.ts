@@ -1,4 +1,7 @@
-/** "Events": the types, and the fields of a body, that the specification and the contract name. Their way is in test/flows. */
+/**
+ * "Events": the event types, and the fields of the webhook body, as in the specification. test/flows covers their
+ * delivery.
+ */
 import { assert } from 'chai'
 import { buildOpenApi as describeApi } from '#api/openapi/openapi.ts'
 import { ROUTES } from '#api/table.ts'

@@ -1,4 +1,4 @@
-/** "Authentication": the forms of keys, the scopes, and rules 1 to 5, each tried at an endpoint of every section. */
+/** "Authentication": the formats of keys, the scopes, and rules 1 to 5, each at an endpoint of every section. */
 import { assert } from 'chai'
 import { createKey, MAX_ADMIN_KEYS } from '#src/auth/keys.ts'
 import { deactivateKey } from '#src/auth/key-list.ts'

@@ -1,4 +1,4 @@
-/** "Limits": each row at its bound and one beyond it. Scheduling, keys, tiers and lists have files of their own. */
+/** "Limits": each row at its limit and one beyond it. Scheduling, keys, tiers and lists have their own test files. */
 import { assert } from 'chai'
 import { startApi, textOf, type Json, type TestResponse, type TestApi } from '#test/support/api.ts'
 

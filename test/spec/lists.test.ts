@@ -1,4 +1,7 @@
-/** Lists and naming variants: every query parameter with its default and its bounds, both shapes of a page, both spellings. */
+/**
+ * Lists and naming variants: every query parameter with its default and its limits, both shapes of a page, both
+ * spellings.
+ */
 import { assert } from 'chai'
 import { listOf, startApi, textOf, type Json, type TestResponse, type TestApi } from '#test/support/api.ts'
 

@@ -1,4 +1,4 @@
-/** "Resources and their fields": each table of the specification, each field one row, looked up in a real answer. */
+/** "Resources and their fields": each field of each table in the specification is checked in a real response. */
 import { assert } from 'chai'
 import { startApi, textOf, type Json, type TestApi } from '#test/support/api.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'

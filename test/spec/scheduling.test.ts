@@ -1,4 +1,4 @@
-/** "Scheduled sending": both shapes of the body, the forms of a time, how far ahead, what cancels, and who may. */
+/** "Scheduled sending": both shapes of the body, the formats of a time, the maximum delay, and how to cancel. */
 import { assert } from 'chai'
 import { listOf, startApi, textOf, type Tenant, type TestResponse, type TestApi } from '#test/support/api.ts'
 

@@ -1,4 +1,4 @@
-/** "Sending": each field of the body with the forms it is accepted in, what is stored of it, and what is refused. */
+/** "Sending": each field of the body in every accepted form, what is stored, and what is refused. */
 import { assert } from 'chai'
 import { TIERS, type Tier } from '#src/queue/tiers.ts'
 import { sql } from '#src/stores/sql.ts'

@@ -1,4 +1,4 @@
-/** "States and transitions": each row of each table, moved by what moves it. */
+/** "States and transitions": each row of each table, with the action that causes the transition. */
 import { assert } from 'chai'
 import { CAMPAIGN_STATES } from '#src/campaigns/state.ts'
 import { sql } from '#src/stores/sql.ts'

@@ -1,7 +1,7 @@
 /**
- * A running api on a free port with a database and a Redis of its own, a workspace on LAUNCH with a verified domain, and a key of each
- * kind: what scenario tests begin with. Everything goes through HTTP, and every answer is held against the OpenAPI document; `db` is for
- * looking at what was stored.
+ * Starts an api on a free port with its own database and Redis, a workspace on plan LAUNCH with a verified domain, and
+ * one key of each kind. Tests send HTTP requests; every response is validated against the OpenAPI document. `db` gives
+ * access to the stored rows.
  */
 import { assert } from 'chai'
 import { main } from '#api/main.ts'
@@ -16,7 +16,7 @@ import { createWorkspace } from '#src/workspaces/workspaces.ts'
 import { assertDocumented } from './conformance.ts'
 import { createDatabase, startRedis, type TestServer } from './stores.ts'
 
-/** The operator's token of every system under test. */
+/** The operator's token (ADMIN_TOKEN) of every system under test. */
 export const OPERATOR_TOKEN = 'the-operators-token-of-tests-0123456789'
 
 export interface TestResponse {
@@ -26,18 +26,18 @@ export interface TestResponse {
   readonly body: Json
 }
 
-/** What tests read of answers: any field may be asked for. */
+/** JSON of a response: any field may be read. */
 export interface Json {
   readonly [field: string]: Json
 }
 
-/** A text in an answer; fails where it is none. */
+/** Asserts that a field of a response is a string. */
 export function textOf(value: unknown): string {
   assert.ok(typeof value === 'string', `${JSON.stringify(value)} is no text`)
   return value
 }
 
-/** A list in an answer; fails where it is none. */
+/** Asserts that a field of a response is an array. */
 export function listOf(value: unknown): Json[] {
   assert.ok(Array.isArray(value), `${JSON.stringify(value)} is no list`)
   return value as Json[]
@@ -72,7 +72,7 @@ export interface TestApi extends Tenant {
   stop(): Promise<void>
 }
 
-/** `env` are settings as they would stand in the environment; `databaseUrl` a migrated database that the test looks after itself. */
+/** `env` are settings as in the environment; `databaseUrl` is a migrated database that the test drops itself. */
 export async function startApi(env: Readonly<Record<string, string>> = {}, databaseUrl?: string): Promise<TestApi> {
   const [database, redis] = await Promise.all([
     databaseUrl === undefined ? createDatabase() : { url: databaseUrl, drop: () => Promise.resolve() },
@@ -132,7 +132,7 @@ async function createTenant(
   const regular = await createKey(db, { kind: 'regular', prefix, workspaceId, name: 'regular', domainId })
   const admin = await createKey(db, { kind: 'admin', prefix, workspaceId, name: 'admin', scopes: ALL_SCOPES })
   if (regular.kind !== 'created' || admin.kind !== 'created') throw new Error(`no key: ${regular.kind}, ${admin.kind}`)
-  // after the key: none is made for a domain that is not verified, but a domain may lose that later
+  // after the key: a key needs a verified domain, but the domain may lose that status later
   if (options.status !== undefined)
     await db.query('UPDATE domains SET verification_status = $2 WHERE id = $1', [domainId, options.status])
   return { workspaceId, domainId, domain, regular: regular.secretKey, admin: admin.secretKey }
@@ -151,7 +151,7 @@ export async function request(method: string, url: string, { key, body, headers 
   const text = await response.text()
   const answer = { status: response.status, headers: response.headers, body: parse(text) as Json }
   const type = response.headers.get('content-type')
-  // what a redirect led to is another endpoint's
+  // after a redirect, `response.url` is the path of another endpoint
   assertDocumented({ method, path: new URL(response.url).pathname, status: answer.status, type, body: answer.body })
   return answer
 }

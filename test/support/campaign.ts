@@ -1,6 +1,6 @@
 /**
- * Campaigns for scenarios and faults: an audience of numbered contacts, put into the database at once, and a campaign to it, made and moved
- * by the API as a customer would. What became of it is told by API and ledger.
+ * Campaigns for scenarios and fault tests: an audience of numbered contacts that is written to the database directly,
+ * and a client that creates, starts and reads campaigns through the API, as a customer does.
  */
 import { assert } from 'chai'
 import { newId } from '#src/platform/id.ts'

@@ -1,7 +1,6 @@
 /**
- * Certificates for test servers: self-signed ones, made once per set of names and
- * process, and those of an authority of the test's own. They are valid for a day
- * around now, so no test outlives one, unless they are to be expired.
+ * Certificates for test servers: self-signed ones, cached per set of names and process, and ones of the test's own
+ * authority. They are valid from one day ago to one day ahead, unless they are issued as expired.
  */
 import { isIP } from 'node:net'
 import { generate } from 'selfsigned'

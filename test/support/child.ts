@@ -1,7 +1,7 @@
 /**
- * One role of Mailstead as a real process of its own (`bin/mailstead.ts <role>`), for tests that kill it. It is ready when it says so over
- * IPC. However the test run ends, the process ends with it: it stops when the channel closes, and a leash kills what does not, also what is
- * held by SIGSTOP.
+ * Runs one role of Mailstead as a process of its own (`bin/mailstead.ts <role>`), for tests that kill it. The process
+ * reports over IPC when it is ready. It ends with the test run: it stops when the IPC channel closes, and a reaper
+ * kills it otherwise, also when SIGSTOP holds it.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

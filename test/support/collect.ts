@@ -1,4 +1,4 @@
-/** All that an async iterable gives, as a list. */
+/** Collects the items of an async iterable in an array. */
 export async function collect<T>(source: AsyncIterable<T>): Promise<T[]> {
   const items: T[] = []
   for await (const item of source) items.push(item)

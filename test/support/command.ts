@@ -1,4 +1,4 @@
-/** A command of the program, run in this process: how it ended and what it printed. */
+/** Runs a CLI command in this process and returns its exit code and output. */
 import type { CommandIo } from '#bin/cli/actions.ts'
 
 export type CommandMain = (args: string[], io: CommandIo) => Promise<number>

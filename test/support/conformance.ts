@@ -1,6 +1,7 @@
 /**
- * Holds answers against the OpenAPI document: the status must be declared at the endpoint, an error must be one of its codes, and JSON
- * must fit its schema. Objects are closed here: a field that the document does not have is a mistake. It is made once per process.
+ * Validates responses against the OpenAPI document: the endpoint must declare the status, an error code must be one of
+ * the endpoint's, and JSON must match the schema. Objects are closed: a field that the document does not describe is
+ * an error. The document is built once per process.
  */
 import addFormats from 'ajv-formats'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'

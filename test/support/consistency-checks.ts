@@ -1,6 +1,7 @@
 /**
- * The books after a storm: what PostgreSQL says must add up, whatever was killed. Events of a message are numbered 1, 2, 3 … without a gap,
- * every attempt belongs to a number of its own, what is settled holds no lease, and a delivered recipient says so in its last event.
+ * Checks that the rows in PostgreSQL are consistent after faults: events of a message are numbered 1, 2, 3 without a
+ * gap, a settled recipient holds no lease, and a delivered recipient has one delivered attempt and one delivered
+ * event.
  */
 import { assert } from 'chai'
 import { sql } from '#src/stores/sql.ts'

@@ -1,4 +1,7 @@
-/** A Context on real stores for tests below the processes: a cloned database, an own Redis, a clock that can be set. */
+/**
+ * A Context on real stores for tests without processes: a cloned database, its own Redis, and a clock that tests can
+ * move.
+ */
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadConfig, type Config } from '#config/load.ts'

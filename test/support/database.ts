@@ -1,4 +1,4 @@
-/** A cloned database that is open, for tests that need no more of the world. */
+/** An open connection to a cloned database, for tests that need nothing else. */
 import { pino } from 'pino'
 import { openDb, type Db } from '#src/stores/db.ts'
 import { createDatabase } from './stores.ts'

@@ -1,6 +1,6 @@
 /**
- * Messages that were handed over, for tests of what comes back: accepted, claimed and delivered as the outbound role does it, without a
- * server.
+ * Creates delivered messages for tests of bounces, complaints and unsubscribes. The messages are accepted, claimed and
+ * marked as delivered with the functions of the outbound role, without an SMTP server.
  */
 import type { Context } from '#src/context.ts'
 import { returnPathOf } from '#src/mail/verp.ts'
@@ -24,7 +24,7 @@ const LEASE = 901
 const REPLY = { code: 250, enhanced: '2.0.0', text: 'Ok', lines: [] }
 const DELIVERED: Outcome = { kind: 'delivered', reply: REPLY }
 
-/** One message for each address, or with several recipients where it is a list. `outcome` null leaves them in `sending`. */
+/** Creates one message for each address. With `outcome` null the recipients stay in `sending`. */
 export async function deliverMessages(
   ctx: Context,
   workspaceId: string,

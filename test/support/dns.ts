@@ -1,6 +1,7 @@
 /**
- * A DNS server for tests: a zone written as an object, that may be changed while it runs, and that can be told to misbehave.
- * It answers like a resolver does: follows CNAMEs, tells a name without such records (NODATA) from a name that is not there (NXDOMAIN).
+ * A DNS server for tests. Its zone is an object that a test may change at any time, also to inject faults. It answers
+ * as a resolver does: it follows CNAMEs, and distinguishes a name without such records (NODATA) from a name that does
+ * not exist (NXDOMAIN).
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer, DecodedPacket, Packet, RecordType } from 'dns-packet'
@@ -19,9 +20,9 @@ export interface ZoneRecords {
   readonly NS?: readonly string[]
   readonly PTR?: readonly string[]
   readonly TLSA?: readonly TlsaRecord[]
-  /** Signed and valid, as a validating resolver says with the AD bit to those who ask for it; where an alias leads, it must be too. */
+  /** Signed and valid: the AD bit is set in answers to queries that request it. The target of a CNAME must be, too. */
   readonly isSecure?: boolean
-  /** Seconds, of all of them; 300 when not said. */
+  /** Seconds, for all records; 300 by default. */
   readonly ttl?: number
   /** How long the answer takes. */
   readonly delayMs?: number
@@ -37,9 +38,9 @@ export interface TestDns {
   /** For DNS_SERVERS. */
   readonly server: string
   readonly zone: Zone
-  /** All questions so far, in order. */
+  /** All queries so far, in order. */
   readonly queries: { readonly name: string; readonly type: string; readonly via: DnsTransport }[]
-  /** The most questions that waited for their answer at the same time. */
+  /** The maximum number of concurrent queries. */
   maxConcurrent(): number
   stop(): Promise<void>
 }
@@ -100,7 +101,7 @@ function faultOf(zone: Zone, name: string, type: string): DnsFault | undefined {
   return typeof fault === 'object' ? fault[type] : fault
 }
 
-/** A name that is not there is denied by the zone it would be in. */
+/** The answer for a missing name is secure when its parent zone is. */
 function isSecure(zone: Zone, name: string): boolean {
   const records = zone[name]
   if (records !== undefined)

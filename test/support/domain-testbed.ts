@@ -1,6 +1,6 @@
 /**
- * Sending domains on real stores and a real DNS server, with a clock that can be set: what their tests begin with. The operator's own
- * records are in DNS; a domain's records are published by name and value, as its owner would.
+ * Sending domains on real stores, with a real DNS server and a clock that tests can move. The operator's records are
+ * in DNS from the start; `publish` adds the records of a domain, as its owner would.
  */
 import { assert } from 'chai'
 import { createDomainDns, type DomainDns } from '#src/domains/domain-dns.ts'

@@ -1,6 +1,7 @@
 /**
- * Reads a text of Prometheus' exposition format 0.0.4 as strictly as promtool does: every family once with help and type, samples only of
- * the family they stand in, labels well formed and in no series twice, counters not below 0, histograms cumulative with +Inf as the count.
+ * Parses Prometheus text format 0.0.4 as strictly as promtool: every family has one help and one type line, samples
+ * follow their own family, labels are well-formed, no series occurs twice, counters are not negative, and histograms
+ * are cumulative with +Inf equal to the count.
  */
 import { assert } from 'chai'
 

@@ -1,6 +1,7 @@
 /**
- * Pages of docs/ that are made from tables in code. A test beside each table compares the page with the table. After a
- * change of the table, `UPDATE_DOCS=1 bin/mailstead test FILE` writes the page in place of the comparison.
+ * Checks the pages of docs/ that are generated from tables in code. A test beside each table compares the page with
+ * the table. After a change of the table, `UPDATE_DOCS=1 bin/mailstead test FILE` writes the page instead of comparing
+ * it.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { assert } from 'chai'
@@ -13,7 +14,7 @@ export function checkPage(page: string, expected: string): void {
   compareOrWrite(page, expected)
 }
 
-/** The part of a page between `<!-- generated: NAME -->` and `<!-- end -->`; the rest of the page is written by hand. */
+/** The part of a page between `<!-- generated: NAME -->` and `<!-- end -->`; the rest is written by hand. */
 export function checkSection(page: string, name: string, expected: string): void {
   const text = readFileSync(new URL(page, DOCS), 'utf8')
   const begin = text.indexOf(`<!-- generated: ${name} -->\n`)

@@ -1,6 +1,6 @@
 /**
- * Requests that no client means to send: values made from the schema of a route, which would nearly do, the same with something changed
- * that should not be, and bodies that are no data at all. Everything comes from fast-check, so a failure says how to see it again.
+ * Generates hostile requests with fast-check: almost valid values made from a route's schema, the same values with one
+ * part replaced, and bodies that are not data at all. A failure prints the seed that repeats it.
  */
 import fc from 'fast-check'
 import { z, type ZodType } from 'zod'

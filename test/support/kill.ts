@@ -1,6 +1,7 @@
 /**
- * kill -9 of an outbound process, with an exact count of what may come twice for it: what the receiver had taken and PostgreSQL had not yet
- * heard of. The worker is held still meanwhile, so that nothing is given back before it was counted.
+ * Kills an outbound process with kill -9 and returns exactly the messages that may arrive twice: those that the
+ * receiver had accepted and PostgreSQL had not yet recorded. The worker is paused meanwhile, so that no lease is
+ * released before the count.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from '#src/stores/sql.ts'
@@ -8,14 +9,14 @@ import type { Receiver } from './receiver.ts'
 import type { RoleName, System } from './system.ts'
 import { until } from './until.ts'
 
-/** Kills it; answers the addresses in the window. Connections of other outbound processes, when there are any, are not waited for. */
+/** Kills the process; returns the addresses that may arrive twice. Ignores connections of other outbound processes. */
 export async function killInFlight(system: System, mx: Receiver, role: RoleName = 'mta'): Promise<Set<string>> {
   const { roles, db } = system
   roles.worker.pause()
   try {
     const before = await leasesOf(system)
     await roles[role].kill()
-    // what it had written is read by the receiver, what it had asked for is carried out by PostgreSQL
+    // wait until the receiver has read what was sent, and PostgreSQL has executed what was requested
     if (before.length === 1) await until(() => mx.open === 0)
     else await sleep(200)
     await until(async () => (await db.query(BUSY)).rows.length === 0)

@@ -1,7 +1,8 @@
 /**
- * What a client was told about each message, exactly: accepted (2xx, with its id), refused (another status), or nothing (no answer came).
- * Held against what a receiver took: a message that was accepted and never received is lost, one that was received twice is doubled.
- * Each message has one recipient with an address of its own, by which the receiver's copies are counted.
+ * Records the response to each message that a test sends: accepted (2xx, with its id), refused (another status), or
+ * nothing (no response). `compare` checks the records against a receiver's messages: an accepted message that never
+ * arrived is lost, one that arrived twice is duplicated. Each message has one recipient with a unique address, which
+ * identifies the copies.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDatabaseAway } from '#src/stores/db.ts'
@@ -25,7 +26,7 @@ export interface LedgerComparison {
   readonly lost: readonly string[]
   /** Received more than once. */
   readonly duplicated: readonly string[]
-  /** Received although the client was told 4xx. */
+  /** Received although the response was 4xx. */
   readonly unexpected: readonly string[]
 }
 
@@ -60,7 +61,7 @@ export class Ledger {
     return this.entries.filter((entry) => entry.response === told).length
   }
 
-  /** Sends one message and writes down what came back. */
+  /** Sends one message and records the response. */
   async send(
     tier: Tier,
     {
@@ -97,7 +98,7 @@ export class Ledger {
     }
   }
 
-  /** Sends until so many were accepted, several at once, the tiers in turn. A client that was not served waits a moment. */
+  /** Sends until `count` messages were accepted, with several clients, on each tier in turn. Waits after a failure. */
   async load({
     count,
     clients = 8,
@@ -117,7 +118,7 @@ export class Ledger {
     )
   }
 
-  /** Ends loads that are under way; for tests that failed. */
+  /** Ends running loads; for tests that failed. */
   close(): void {
     this.#isClosed = true
   }
@@ -146,7 +147,7 @@ export class Ledger {
   }
 }
 
-/** Waits until no recipient is open any more. Rejects with a picture of what is, when that takes longer than `patienceMs`. */
+/** Waits until no recipient is open. After `timeoutMs` it rejects with the open recipients by state and tier. */
 export async function waitUntilDrained({ db }: Pick<System, 'db'>, timeoutMs = 40_000): Promise<void> {
   for (const end = Date.now() + timeoutMs; ; await sleep(50)) {
     const open = await countOpenRecipients(db)

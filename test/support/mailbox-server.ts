@@ -1,6 +1,6 @@
 /**
- * A real SMTP server for senders of its own (smtp-server): TLS or STARTTLS with a certificate, AUTH by password or by access token, mail
- * only after it. What it says at each point may be changed while it runs.
+ * An SMTP server of a mailbox provider (smtp-server): TLS or STARTTLS with a certificate, AUTH by password or access
+ * token, and mail only after AUTH. Tests can change its replies while it runs.
  */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-/** What every test file is run with. A property that fails says why, and not only for what. */
+/** Set-up of every test file: chai, and fast-check, whose failure reports include the error of the failed property. */
 import { isDeepStrictEqual } from 'node:util'
 import { config, use } from 'chai'
 import chaiAsPromised from 'chai-as-promised'
@@ -7,9 +7,9 @@ import { configureGlobal, readConfigureGlobal } from 'fast-check'
 configureGlobal({ ...readConfigureGlobal(), includeErrorInReport: true })
 
 /**
- * Deep equality is isDeepStrictEqual of node:util. The one that chai brings is weaker: to it, an instance of a class equals a
- * plain object and a Buffer equals a Uint8Array, and it compares neither the class nor the cause of an error. A failure shows
- * its values in full.
+ * Deep equality is isDeepStrictEqual of node:util. Chai's own is weaker: it treats an instance of a class and a plain
+ * object, or a Buffer and a Uint8Array, as equal, and compares neither the class nor the cause of an error. A failure
+ * shows its values in full.
  */
 use(chaiAsPromised)
 config.deepEqual = isDeepStrictEqual

@@ -1,6 +1,7 @@
 /**
- * A real OAuth server (oidc-provider) on loopback whose people always say yes: it gives codes for PKCE, refresh tokens that are good once,
- * access tokens of a chosen life. The test signs in as a browser would, revokes, and counts what was asked for.
+ * An OAuth server (oidc-provider) on loopback whose users always give consent. It issues codes with PKCE, refresh
+ * tokens that work once, and access tokens with a configurable lifetime. Tests sign in as a browser does, revoke
+ * grants, and count refreshes.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'

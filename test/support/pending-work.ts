@@ -1,6 +1,7 @@
 /**
- * What waits for a process only, and must be done once when there is one again: mail, campaigns in every state, contacts in automations,
- * webhooks, calls, hits, reports, and what an operator asked for. Made in the order in which processes die (test/faults/cold-start.test.ts).
+ * Creates all kinds of work that only needs a running process to continue, exactly once: mail, campaigns in every
+ * state, contacts in automations, webhooks, automation calls, tracking hits, reports and operator actions. The steps
+ * follow the order in which test/faults/cold-start.test.ts kills the processes.
  */
 import { assert } from 'chai'
 import { idOfHex, newId } from '#src/platform/id.ts'
@@ -32,13 +33,13 @@ const MEMBERS = 3
 
 export const uuidOf = (emailId: string): string => idOfHex(emailId.slice(-32))
 
-/** Mail in every state that is an end; what may still come is of these two. */
+/** Two settled messages: one that a reader opens later, one that bounces later. */
 export interface SettledMail {
   readonly opened: string
   readonly bouncing: string
 }
 
-/** All processes run. */
+/** Creates mail in every final state. All processes run. */
 export async function sendSettledMail(setup: ColdStartSetup): Promise<SettledMail> {
   const {
     testbed,
@@ -92,7 +93,7 @@ async function completeCampaign(setup: ColdStartSetup): Promise<void> {
   await campaigns.settle(id)
 }
 
-/** Api and worker run: campaigns that go into the queue, contacts that come into automations. */
+/** Starts campaigns and enrols contacts. Api and worker run. */
 export async function startWork(setup: ColdStartSetup): Promise<HeldMessage> {
   const {
     testbed: {
@@ -195,7 +196,7 @@ async function enrolContacts(setup: ColdStartSetup): Promise<void> {
   )
 }
 
-/** Only the api runs. */
+/** Requests work of every kind. Only the api runs. */
 export async function queueWork(setup: ColdStartSetup, { opened, bouncing }: SettledMail): Promise<void> {
   const {
     testbed,
@@ -241,7 +242,7 @@ export async function queueWork(setup: ColdStartSetup, { opened, bouncing }: Set
   await storeInterruptedWork(testbed, bouncing)
 }
 
-/** What a process that died a moment ago had in hand. */
+/** Stores work that a killed process had claimed. */
 async function storeInterruptedWork({ system: { db } }: ColdStartSetup['testbed'], bouncing: string): Promise<void> {
   const raw = Buffer.from(dsnOf({ recipient: 'bouncing@fine.example' }))
   await db.query(
@@ -284,7 +285,7 @@ async function storeInterruptedWork({ system: { db } }: ColdStartSetup['testbed'
   `)
 }
 
-/** Of webhooks and calls, time: those that a dead worker had claimed are free in a moment, and the others are due. */
+/** Makes webhooks and calls due; leases of a killed worker expire in a second. */
 export async function makeWorkDue({
   testbed: {
     system: { db },

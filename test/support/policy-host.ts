@@ -1,6 +1,6 @@
 /**
- * A real HTTPS server for MTA-STS policies, of as many domains as a test publishes; its certificates come from the test's authority.
- * What it answers for a domain may be replaced at any time, also by misbehaviour.
+ * An HTTPS server for MTA-STS policies of any number of domains. The test's authority issues its certificates. A test
+ * may replace the response for a domain at any time, also by a faulty one.
  */
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'

@@ -1,7 +1,6 @@
 /**
- * Bytes that have come in and were not taken yet. Grows by doubling and remembers
- * how far it has been searched, so that a message of many megabytes in small
- * chunks costs no more than its length.
+ * A buffer for received bytes that are not yet processed. It grows by doubling and remembers how far it was searched,
+ * so that a message of many megabytes in small chunks takes linear time.
  */
 export class ReadBuffer {
   #bytes = Buffer.alloc(65_536)

@@ -1,7 +1,6 @@
 /**
- * One connection of the test receiver: reads commands and content, does what the
- * script says at each stage, and keeps what it took. Written on bare sockets,
- * because misbehaving needs control over every byte.
+ * One connection of the test receiver: reads commands and content, performs the script's action at each stage, and
+ * records the messages it accepts. It uses plain sockets, because misbehaviour needs control over every byte.
  */
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,12 +1,11 @@
 /**
- * What a test can make the receiver do: for each stage of the conversation an
- * answer, fixed or computed from what has been said so far. A stage without a
- * rule is answered as a friendly server would.
+ * The script of a test receiver: for each stage of the SMTP dialog an action, fixed or computed from the dialog so
+ * far. At a stage without a rule the receiver replies as a normal server does.
  */
 
 import type { Certificate } from './certificate.ts'
 
-/** greeting: on connect. body: once the first bytes of a message are there (`bodyAfter`). other: any command not named here. */
+/** greeting: on connect. body: after the first bytes of a message (`bodyAfter`). other: any other command. */
 export type ReceiverStage =
   | 'greeting'
   | 'ehlo'
@@ -22,7 +21,7 @@ export type ReceiverStage =
   | 'quit'
   | 'other'
 
-/** One answer in detail. What is left out happens as a friendly server would do it. */
+/** One action in detail. Fields that are left out have the default of a normal server. */
 export interface ReceiverAction {
   /** Waits before anything else. */
   readonly delayMs?: number
@@ -30,13 +29,16 @@ export interface ReceiverAction {
   readonly reply?: string
   /** Bytes sent as they are instead of `reply`; a leading digit counts as that of a reply. */
   readonly raw?: string | Buffer
-  /** silence: never says another word, but reads on. stall: does not read on either. close: FIN. reset: RST. All after the reply, if one is given. */
+  /**
+   * After the reply, if there is one. silence: sends no more replies, but reads on. stall: stops reading, too.
+   * close: FIN. reset: RST.
+   */
   readonly end?: 'silence' | 'stall' | 'close' | 'reset'
   /** At `dot`: the message is recorded, or not, whatever the reply says. */
   readonly accepts?: boolean
 }
 
-/** What has been said when a rule is asked. */
+/** The state of the dialog when a rule is evaluated. */
 export interface ReceiverState {
   readonly stage: ReceiverStage
   /** The command line; '' at greeting, body and dot. */
@@ -44,11 +46,11 @@ export interface ReceiverState {
   /** The address in a MAIL or RCPT, without brackets. */
   readonly address: string
   readonly from: string
-  /** The recipients taken so far. */
+  /** The recipients accepted so far. */
   readonly to: readonly string[]
   /** Connections are counted from 1. */
   readonly connection: number
-  /** Messages taken on this connection so far. */
+  /** Messages accepted on this connection so far. */
   readonly acceptedCount: number
   readonly tls: boolean
   /** The address that it comes from. */
@@ -66,7 +68,7 @@ export interface ReceiverScript {
   readonly offers?: Partial<Record<'pipelining' | 'starttls' | 'size' | 'smtputf8' | 'eightBitMime', boolean>>
   /** The limit announced with SIZE, bytes. */
   readonly sizeLimit?: number
-  /** A rule is a reply, an act, or a function of the moment; undefined is the friendly answer. */
+  /** A rule is a reply, an action, or a function of the state; undefined is the default action. */
   readonly on?: Partial<Record<ReceiverStage, Answer | ((moment: ReceiverState) => Answer)>>
   /** How many bytes of a message have to be there for the stage `body`. */
   readonly bodyAfter?: number
@@ -91,14 +93,14 @@ const DEFAULT_ACTIONS: Readonly<Record<Exclude<ReceiverStage, 'greeting' | 'ehlo
   other: { reply: '500 5.5.2 Command not recognized' },
 }
 
-/** What the script has the server do at this moment. */
+/** The action of the script in this state. */
 export function chooseAction(script: ReceiverScript, state: ReceiverState): ReceiverAction {
   const rule = script.on?.[state.stage]
   const answer = typeof rule === 'function' ? rule(state) : rule
   const action = defaultAction(script, state)
   if (answer === undefined) return action
   if (typeof answer === 'string') return state.stage === 'quit' ? { ...action, reply: answer } : { reply: answer }
-  // Only a delay leaves the friendly answer as it is.
+  // An action with a delay only keeps the default reply.
   const isComplete = answer.reply !== undefined || answer.raw !== undefined || answer.end !== undefined
   return isComplete ? answer : { ...action, ...answer }
 }
@@ -115,7 +117,7 @@ function defaultAction(script: ReceiverScript, { stage, from, to, acceptedCount,
   return DEFAULT_ACTIONS[stage]
 }
 
-/** Stands where no MAIL has been taken: '' is the null sender. */
+/** The value of `from` before MAIL is accepted: '' is the null sender. */
 export const NO_SENDER = '\0'
 
 function formatEhloReply(script: ReceiverScript, name: string, tls: boolean): string {

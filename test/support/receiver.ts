@@ -1,8 +1,7 @@
 /**
- * A real little SMTP server for tests, on loopback, that does what a script says
- * and remembers everything: `const mx = await startReceiver({ on: { rcpt: '550 5.1.1 No such user' } })`.
- * Promises: what is in `messages` is what came over the wire, in the order it was
- * taken; `stop` leaves no socket, timer or listener behind.
+ * An SMTP server for tests on loopback. It follows a script and records everything: `const mx = await startReceiver({
+ * on: { rcpt: '550 5.1.1 No such user' } })`. `messages` contains exactly what was transmitted, in the order of
+ * acceptance. `stop` leaves no socket, timer or listener behind.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:net'

@@ -1,4 +1,4 @@
-/** A Redis of its own that is connected, for tests that need no more of the world. */
+/** A connection to a Redis of its own, for tests that need nothing else. */
 import { openLog } from '#src/platform/log.ts'
 import { openRedis, waitUntilReady, type Redis } from '#src/stores/redis.ts'
 import { startRedis } from './stores.ts'

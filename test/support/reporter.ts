@@ -1,6 +1,6 @@
 /**
- * mocha's dots, and at the end the counts as JSON in the file that TEST_COUNTS_FILE names: mocha's exit code alone cannot tell a run
- * in which nothing was counted from one in which all was well.
+ * The dot reporter of mocha. At the end it writes the counts as JSON to the file that TEST_COUNTS_FILE names: the exit
+ * code of mocha does not distinguish a run without any test from one in which all tests passed.
  */
 import { writeFileSync } from 'node:fs'
 import { type MochaOptions, reporters, type Runner } from 'mocha'

@@ -1,4 +1,6 @@
-/** Mail that comes back, as servers write it: for tests that send it to the inbound port. */
+/**
+ * Bounces, complaints and automatic replies as mail servers write them, for tests that send them to the inbound port.
+ */
 
 const crlf = (text: string): string => text.replaceAll(/\r?\n/g, '\r\n')
 
@@ -77,7 +79,7 @@ Hello
 `)
 }
 
-/** The bounce of a server of the old school. */
+/** A plain-text bounce as qmail writes it. */
 export function textBounceOf(recipient: string): string {
   return crlf(`From: MAILER-DAEMON@mx.receiver.example
 Subject: failure notice
@@ -107,17 +109,19 @@ I am away until Monday.
 `)
 }
 
-/** Made to be hard to read: deep, wide, and in long lines. */
+/** A report that is expensive to parse: deep or wide MIME structures, long lines. */
 export function hostileReportOf(kind: number): string {
   const bombs = [
     (): string =>
       Array.from({ length: 3000 }, (_, i) => `Content-Type: multipart/mixed; boundary="b${i}"\n\n--b${i}\n`).join(''),
     (): string =>
-      `From: mailer-daemon@x\nContent-Type: multipart/report; boundary=b\n\n${'--b\nContent-Type: text/plain\n\nuser\n'.repeat(4000)}`,
+      'From: mailer-daemon@x\nContent-Type: multipart/report; boundary=b\n\n' +
+      '--b\nContent-Type: text/plain\n\nuser\n'.repeat(4000),
     (): string => `From: mailer-daemon@x\nSubject: failure notice\n\n${'a@'.repeat(60_000)}`,
     (): string => `From: mailer-daemon@x\nSubject: failure notice\n\nuser@${'a.'.repeat(60_000)}`,
     (): string =>
-      `From: mailer-daemon@x\nContent-Type: message/delivery-status\n\n${'Final-Recipient: rfc822; a@b.c\nAction: failed\n\n'.repeat(3000)}`,
+      'From: mailer-daemon@x\nContent-Type: message/delivery-status\n\n' +
+      'Final-Recipient: rfc822; a@b.c\nAction: failed\n\n'.repeat(3000),
     (): string => `Content-Type: text/html\nFrom: mailer-daemon@x\nSubject: failed\n\n${'<div '.repeat(25_000)}`,
   ]
   return crlf(bombs[kind % bombs.length]?.() ?? '')

@@ -1,7 +1,7 @@
 /**
- * For each route that takes an id or a name of something, requests that succeed, made of what a workspace has. Tests put in
- * another workspace's belongings, one kind at a time, or bend the request until it breaks. A field that names something must be in one of
- * the samples of its route, under each of its spellings: tenants.test.ts sees to it.
+ * Valid requests for each route that takes an id or a name. Tests replace an id by one of another workspace, or mutate
+ * the request. Every field that names an object must occur in a sample of its route, in each of its spellings;
+ * tenants.test.ts checks this.
  */
 import type { TenantObjects } from './tenant-objects.ts'
 

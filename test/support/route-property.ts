@@ -1,7 +1,8 @@
 /**
- * The promises that every route keeps, whatever comes in: no fault of ours; each refusal in our shape, with a status that the route
- * declares and details that name a field; nothing written by what is refused; and never more than 50 ms of work at a stretch. Files take a
- * share of the table each, so that they run side by side: a new route is in one of them without being named.
+ * Properties that hold for every route and every request: no internal error; each refusal has the standard error body,
+ * a status that the route declares, and details that name a field; a refused request writes no row; no request uses
+ * more than 50 ms of CPU time. Each test file takes a share of the route table, so that the files run in parallel and
+ * a new route is covered automatically.
  */
 import { assert } from 'chai'
 import fc from 'fast-check'
@@ -24,11 +25,11 @@ import {
 import { watchWrites, type WriteWatch } from './write-watch.ts'
 
 const RUNS = 50
-/** Of the thread that serves, for one request; taken again before it is believed, since a collection of garbage may fall into one. */
+/** CPU time of the serving thread for one request. A higher value is measured again, because of garbage collections. */
 const MAX_CPU_MS = 50
 const CPU_ATTEMPTS = 4
 
-/** No resolver, no registry, no networks: whatever is looked up is looked up in vain, at once. */
+/** No resolver and no registry: every lookup fails immediately. */
 const SETTINGS = { DNS_SERVERS: '127.0.0.1:1', RDAP_URL: 'none', TRUST_PROXY: 'true' }
 
 interface GeneratedRequest {
@@ -85,14 +86,14 @@ async function createRequestContext(api: TestApi): Promise<RequestContext> {
   return { api, tenant, own: firstIds(objects), ids: Object.values(objects).flat() }
 }
 
-/** What a request is made of, before it is written down. */
+/** The parts of a request before it is serialized. */
 interface RequestParts {
   readonly params: Readonly<Record<string, string>>
   readonly query: unknown
   readonly body: unknown
 }
 
-/** Requests that would succeed, requests that are like them, and requests that are like nothing. */
+/** Valid requests, requests that are similar to them, and generated ones. */
 function partsOf(spec: AnyRoute, { own, ids }: RequestContext): fc.Arbitrary<RequestParts> {
   const samples = (REQUEST_SAMPLES[spec.name] ?? [() => ({})]).map((make): RequestParts => ({
     params: {},
@@ -203,7 +204,7 @@ async function send(
   return { answer, cpuMs: (user + system) / 1000 }
 }
 
-/** 503 is for a store that is away, and for a form whose workspace cannot send. */
+/** 503 is allowed: for a store that is down, and for a form whose workspace cannot send. */
 function checkResponse(answer: ObservedResponse): void {
   const { status, body } = answer
   assert.ok(status < 500 || status === 503, `${status} ${JSON.stringify(body)}`)
@@ -218,7 +219,7 @@ function checkResponse(answer: ObservedResponse): void {
     assert.ok(path.length <= 200 && why.length > 0 && why.length < 1000, `${path}: ${why}`)
 }
 
-/** The least of several tries: what is not ours (a collection of garbage, code that is compiled) does not come again. */
+/** The minimum of several attempts excludes garbage collections and compilation. */
 async function checkCpuTime(api: TestApi, generated: GeneratedRequest): Promise<void> {
   let least = Infinity
   for (let i = 0; i < CPU_ATTEMPTS; i++) least = Math.min(least, (await send(api, generated)).cpuMs)

@@ -1,6 +1,6 @@
 /**
- * Who sends in scenario tests: a workspace with a key of each kind and a verified domain that signs with RSA and Ed25519, made as the
- * product makes them.
+ * Creates the sender of a scenario: a workspace with a key of each kind and a verified domain with RSA and Ed25519
+ * keys, made with the functions of the product.
  */
 import { createKey } from '#src/auth/keys.ts'
 import { ALL_SCOPES } from '#src/auth/scopes.ts'

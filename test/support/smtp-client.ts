@@ -1,4 +1,4 @@
-/** A program that hands mail in: logs in with a key on a connection of its own and says what it likes. */
+/** An SMTP submission client: authenticates with a key on its own connection and sends messages. */
 import { connectSmtp, type SmtpConnection } from './smtp-connection.ts'
 
 /** EHLO, and with a key AUTH PLAIN. */

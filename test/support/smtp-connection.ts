@@ -1,23 +1,23 @@
 /**
- * The client's side of an SMTP dialog, by hand: says one line, hears one reply, can go over to TLS and can hang up.
- * For what a well-behaved client library would never send.
+ * The client's side of an SMTP dialog by hand: sends one line, reads one reply, switches to TLS and disconnects. For
+ * input that a well-behaved client library never sends.
  */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 
 export interface SmtpConnection {
-  /** Sends the line with CRLF and answers the reply, all of its lines; '' when the server hung up. */
+  /** Sends the line with CRLF. Returns the reply with all its lines; '' when the server closed the connection. */
   command(line: string): Promise<string>
   /** Sends bytes as they are and does not wait. */
   send(bytes: string | Buffer): void
   readReply(): Promise<string>
-  /** Goes over to TLS, after the reply to STARTTLS. Rejects when the handshake fails. */
+  /** Switches to TLS, after the reply to STARTTLS. Rejects when the handshake fails. */
   startTls(): Promise<void>
   disconnect(): void
 }
 
-/** Connects, from a certain address of ours where one is given, and hears the greeting. */
+/** Connects, from `localAddress` if given, and reads the greeting. */
 export async function connectSmtp(port: number, host = '127.0.0.1', localAddress?: string): Promise<SmtpConnection> {
   let socket: Socket = connect({ port, host, ...(localAddress === undefined ? {} : { localAddress }) })
   let readReply = createReplyReader(socket)
@@ -41,7 +41,7 @@ export async function connectSmtp(port: number, host = '127.0.0.1', localAddress
   return connection
 }
 
-/** A whole transaction up to the final dot, on a fresh connection; answers the replies to MAIL, RCPT, DATA and the dot. */
+/** Sends a message on a new connection. Returns the replies to MAIL, RCPT, DATA and the final dot. */
 export async function submitMessage(
   port: number,
   message: { readonly from: string; readonly to: string; readonly content: string | Buffer },
@@ -62,7 +62,7 @@ export async function submitMessage(
   return replies
 }
 
-/** Answers the next reply each time it is called. */
+/** Returns a function that reads the next reply. */
 function createReplyReader(socket: Socket): () => Promise<string> {
   let text = ''
   let isClosed = false

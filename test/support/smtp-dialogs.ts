@@ -1,7 +1,6 @@
 /**
- * Runs numbered SMTP dialogs (`dialog.ts`) against our client. A line `= ...` in
- * a dialog is a result: that no session was opened, or what came of the next
- * message. The dialogs are the cases; this is only their reader.
+ * Runs numbered SMTP dialogs (`scripted-server.ts`) against Mailstead's SMTP client. A line `= ...` in a dialog is the
+ * expected result: that no session was opened, or the outcome of the next message.
  */
 import { assert } from 'chai'
 import type { Mail } from '#mta/smtp/envelope.ts'

@@ -1,7 +1,6 @@
 /**
- * Everything that can be stored, made by a running system as it is made in life: mail that is held, by each thing that can hold it, and
- * what wants nothing but a process to go on with it. Whoever is killed then and started again, in whatever order, finds all of it: what is
- * held must stay so and say why, and the rest must be done, once.
+ * Creates messages that a running system holds, one for each cause that can hold mail. After all processes are killed
+ * and started again, in any order, each of these messages must still be held, and `explain` must name the cause.
  */
 import { assert } from 'chai'
 import { systemClock } from '#src/platform/clock.ts'
@@ -16,17 +15,17 @@ import { createSender } from './sender.ts'
 import { until } from './until.ts'
 import type { WebhookReceiver as Endpoint } from './webhook-receiver.ts'
 
-/** A message that must not leave. */
+/** A message that must not be sent. */
 export interface HeldMessage {
   readonly cause: string
   readonly id: string
-  /** What `explain` says of it. */
+  /** The text of `explain`. */
   readonly explanation: RegExp
-  /** It is tried again in its time, and no copy leaves. */
+  /** It is attempted again when due, but not delivered. */
   readonly isRetried?: true
 }
 
-/** A receiver for each rule that a reply or a row is about. */
+/** Traffic shaping with a receiver for each case. */
 export const SHAPING = `receivers:
   yahoo: {domains: [ts.example], provider_wide: true, connections: 2, messages_per_connection: 5}
   picky: {domains: [picky.example], provider_wide: true, connections: 2, messages_per_connection: 5}
@@ -42,7 +41,7 @@ export const LEARNED_CONNECTIONS = 3
 export const ACCOUNT = 'office@provider.example'
 export const PASSWORD = 'correct horse battery'
 const REMOTE_ADDRESS = '198.51.100.71'
-/** For what is to wait for its time. */
+/** The time of scheduled mail that must not become due. */
 export const FAR_FUTURE = new Date(Date.now() + 30 * 86_400_000).toISOString()
 
 export interface ColdStartSetup {
@@ -78,7 +77,7 @@ export async function suspend(setup: ColdStartSetup, what: object, reason: strin
   await dataOf(callAsOperator(setup, 'POST', '/suspensions', { ...what, reason }))
 }
 
-/** As somebody else, or through an account. */
+/** Sends with another key, for example of a connected account. */
 export async function sendAs({ testbed }: ColdStartSetup, key: string, mail: object): Promise<string> {
   const { status, body } = await testbed.system.call('POST', '/send-email/instant', {
     key,
@@ -88,7 +87,7 @@ export async function sendAs({ testbed }: ColdStartSetup, key: string, mail: obj
   return textOf(body['email_id'])
 }
 
-/** What the operator has stopped, of each kind. */
+/** Mail suspended by the operator: by domain, site and workspace. */
 export async function holdByOperator(setup: ColdStartSetup): Promise<HeldMessage[]> {
   const { testbed } = setup
   const {
@@ -124,7 +123,7 @@ export async function holdByOperator(setup: ColdStartSetup): Promise<HeldMessage
   ]
 }
 
-/** Receivers that were stopped by a reply: for all, for a source everywhere, for a workspace. And sources that cannot send. */
+/** Receivers suspended by a reply (for all mail, a source, a workspace), and a pool whose sources cannot send. */
 export async function holdByReplies(setup: ColdStartSetup): Promise<HeldMessage[]> {
   const {
     testbed,
@@ -180,13 +179,15 @@ export async function holdByReplies(setup: ColdStartSetup): Promise<HeldMessage[
       cause: 'every source of a pool',
       id: await sendAs(setup, lone.regular, { from: 'a@lone.example', to: 'a@cold.example' }),
       // in the order of the message's own
-      explanation:
-        /no source of its pool(?=.*away is not on this machine)(?=.*out is paused)(?=.*refused is suspended at this receiver)(?=.*young is warming)/,
+      explanation: new RegExp(
+        'no source of its pool(?=.*away is not on this machine)(?=.*out is paused)' +
+          '(?=.*refused is suspended at this receiver)(?=.*young is warming)',
+      ),
     },
   ]
 }
 
-/** What TLS holds, and an account; and what waits for its time. */
+/** Mail held by TLS policies, a paused account, a deferral, an unknown outcome and its scheduled time. */
 export async function holdByOtherCauses(setup: ColdStartSetup): Promise<HeldMessage[]> {
   const { testbed } = setup
   const { db } = testbed.system
@@ -240,7 +241,7 @@ export async function holdByOtherCauses(setup: ColdStartSetup): Promise<HeldMess
   return held
 }
 
-/** By a process that was started since the rule was made: others read it every five seconds. */
+/** Mail held by a TLS rule. The mta must have started after the rule was added, or five seconds must have passed. */
 export async function holdByTls({ testbed }: ColdStartSetup): Promise<HeldMessage> {
   return {
     cause: 'required TLS',
@@ -250,7 +251,7 @@ export async function holdByTls({ testbed }: ColdStartSetup): Promise<HeldMessag
   }
 }
 
-/** A key of an account; with a wrong password it is paused at its first mail. */
+/** Connects an account and returns a key for it. With a wrong password its first mail pauses it. */
 export async function connectAccount(setup: ColdStartSetup, password: string): Promise<string> {
   const account = await callAsAdmin(setup, 'POST', '/accounts', {
     name: 'Office',

@@ -1,8 +1,8 @@
 /**
- * Real stores for tests. `createDatabase` clones a migrated template in the cluster of the test run (TEST_PG_URL), or, when one file is
- * run by mocha directly, in a cluster that starts on first use. `startRedis` and `startPostgres` give a test a server of its own that may
- * be crashed.
- * Everything lives in /tmp and is gone when the test process is, however that ends.
+ * Starts stores for tests. `createDatabase` clones a migrated template in the cluster of the test run (TEST_PG_URL),
+ * or, when mocha runs one file directly, in a cluster that starts on first use. `startRedis` and `startPostgres` start
+ * a server for one test, which may crash it. All files are in /tmp and are removed when the test process ends, however
+ * it ends.
  */
 import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

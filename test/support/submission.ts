@@ -1,4 +1,4 @@
-/** A submission for tests: one recipient, plain text, from a sender of the given workspace; anything can be replaced. */
+/** A submission for tests: one recipient, plain text, from a sender of the workspace. Any field can be overridden. */
 import { newId } from '#src/platform/id.ts'
 import type { Submission } from '#src/messages/submission.ts'
 

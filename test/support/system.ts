@@ -1,9 +1,9 @@
 /**
- * A whole Mailstead for scenarios and faults: api, mta and worker as real processes with the settings of an operator, on a Redis of its own
- * and on a cloned database, or on a PostgreSQL of its own where the scenario crashes it. Clients speak HTTP; `db` and `redis` are for
- * looking and for what time or an operator would do. Where the mail goes is said by the test (ROUTES, or DNS_SERVERS with SMTP_OUT_PORT).
- *
- * Everything ends and is removed at `stop`, and with the test process however that ends.
+ * A complete Mailstead for scenarios and fault tests: api, mta and worker as processes, with an operator's settings,
+ * their own Redis, and a cloned database, or their own PostgreSQL where the test crashes it. Clients use HTTP; `db`
+ * and `redis` are for checks and for changes that time or an operator would make. The test sets where mail goes
+ * (ROUTES, or DNS_SERVERS with SMTP_OUT_PORT). `stop` ends and removes everything; so does the end of the test
+ * process.
  */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -47,16 +47,16 @@ export interface System extends Sender {
   readonly postgres: TestServer
   /** `mta2`, `submission` and `inbound` are there to be started by a test that wants them. */
   readonly roles: Readonly<Record<RoleName, RoleProcess>>
-  /** One request to a path below /api/v1, with the regular key when no other is given. Rejects when there is no answer. */
+  /** Sends a request to a path below /api/v1, by default with the regular key. Rejects when there is no response. */
   call(method: string, path: string, call?: TestCall): Promise<TestResponse>
-  /** Starts whatever of api, mta and worker does not run. */
+  /** Starts those of api, mta and worker that do not run. */
   startMissing(): Promise<void>
-  /** The ends of all logs; printed by a test that failed. */
+  /** The last lines of all logs; printed when a test fails. */
   readLogs(): string
   stop(): Promise<void>
 }
 
-/** Short times, so that what takes minutes in life takes moments here; a lease long enough that a busy machine does not end it. */
+/** Short times, so that tests are fast; the lease is long enough not to expire on a busy machine. */
 const ENV = {
   HTTP_HOST: '127.0.0.1',
   HOSTNAME: 'mta.sender.example',
@@ -138,14 +138,14 @@ async function build(options: SystemOptions, cleanup: Cleanup, stop: () => Promi
   }
 }
 
-/** For a `describe`: after a test that failed, what the processes said last. */
+/** For a `describe`: prints the last log lines of all processes after a failed test. */
 export function printLogsOnFailure(systemOf: () => System): void {
   afterEach(function () {
     if (this.currentTest?.state === 'failed') process.stderr.write(systemOf().readLogs())
   })
 }
 
-/** Enough to see what happened, with no stack of it. */
+/** The last lines, shortened, without stack traces. */
 function lastLogLines(logFile: string): string {
   return lastLines(logFile, 15).replaceAll(/^(.{240}).*$/gm, '$1…')
 }

@@ -1,6 +1,7 @@
 /**
- * One of everything that a workspace can have, made through the API, so that a test can try to reach it from another one. `MARK` stands in
- * every text of it: where that shows up in somebody else's answer, something came through.
+ * Creates one of each object that a workspace can have, through the API, so that tests can try to access it from
+ * another workspace. `MARKER` is in every text of these objects: when it appears in another workspace's response, data
+ * leaked.
  */
 import { assert } from 'chai'
 import { messageIdOf, newId } from '#src/platform/id.ts'

@@ -1,7 +1,6 @@
 /**
- * A whole Mailstead and the world it sends into, for scenarios: a DNS of our own and as many receivers as a scenario asks for, each on an
- * address of its own, so that scenarios do not see each other's mail. Everything asked of it goes through the HTTP API, as a customer
- * would.
+ * A complete Mailstead with its own DNS server and any number of receivers, for scenarios. Each receiver has its own
+ * IP address, so that scenarios do not see each other's mail. Requests go through the HTTP API, as a customer's do.
  */
 import { assert } from 'chai'
 import type { Tier } from '#src/queue/tiers.ts'
@@ -20,7 +19,7 @@ export interface MessageFields {
   readonly [field: string]: unknown
 }
 
-/** A message as `get-email` tells it. */
+/** A message as `get-email` returns it. */
 export interface MessageDetails {
   readonly status: string
   readonly recipients: readonly RecipientDetails[]
@@ -55,9 +54,9 @@ interface AttemptDetails {
 export interface Testbed {
   readonly system: System
   readonly dns: TestDns
-  /** A receiver for these domains. As further MX of a domain that has one, it has the preference of its turn: 10, 20, … */
+  /** Starts a receiver for these domains. The first MX of a domain has preference 10, the next one 20, and so on. */
   addReceiver(domains: string | readonly string[], script?: ReceiverScript): Promise<Receiver>
-  /** An MX host for the domain at an address where nobody listens. */
+  /** Adds an MX host to the domain, at an address without a server. */
   addUnreachableMx(domain: string): void
   /** Sends; the message's id. */
   send(letter: MessageFields): Promise<string>
@@ -72,7 +71,7 @@ const OPEN_STATES = ['scheduled', 'queued', 'sending', 'deferred', 'unknown']
 
 export async function startTestbed(env: Readonly<Record<string, string>> = {}): Promise<Testbed> {
   const dns = await startDns({})
-  // holds the port: all other receivers are at the same one, on other addresses
+  // reserves the port: all other receivers use the same port on other addresses
   const first = await startReceiver({}, { host: '127.0.0.1' })
   const system = await startSystem({ env: { DNS_SERVERS: dns.server, SMTP_OUT_PORT: String(first.port), ...env } })
   const receivers: Receiver[] = [first]

@@ -1,4 +1,4 @@
-/** A pace with a share that is said, for tests that need no Redis. */
+/** A throttle with a given share, for tests without Redis. */
 import { Throttle } from '#mta/shaping/throttle.ts'
 import type { ShapingReceiver } from '#src/shaping/shaping-file.ts'
 import { UNLEARNED, type LearnedLimit } from '#src/shaping/learned-limits.ts'

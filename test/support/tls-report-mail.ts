@@ -1,4 +1,7 @@
-/** Reports on TLS as others send them to us (RFC 8460 4, 5.3), by mail with a signature, for tests. */
+/**
+ * TLS reports as other organizations send them (RFC 8460 sections 4 and 5.3), by mail with a DKIM signature, for
+ * tests.
+ */
 import { generateKeyPairSync } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { dkimSign } from 'mailauth/lib/dkim/sign.js'

@@ -1,6 +1,6 @@
 /**
- * Waiting for something to be so: looked at every few milliseconds, given up with a sentence. Tests wait for what happened, never for a
- * while.
+ * Waits for a condition, polled every few milliseconds, and fails with a message after a time-out. Tests wait for
+ * events, never for a fixed time.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 

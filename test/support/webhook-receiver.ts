@@ -1,6 +1,6 @@
 /**
- * Somebody's webhook receiver on loopback, which can be told to misbehave. Remembers every request it read to the end.
- * `close` also ends what hangs.
+ * A customer's webhook endpoint on loopback that can be set to misbehave. It records every request that it read
+ * completely. `close` also ends hanging requests.
  */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'

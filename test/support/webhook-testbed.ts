@@ -1,6 +1,7 @@
 /**
- * What webhook tests begin with: a database and a Redis of their own, a workspace, and ways to make events that are due for endpoints.
- * Events are written as `src/messages` writes them: in one statement with their deliveries, and the sender is woken after it.
+ * The set-up of webhook tests: a database and a Redis of their own, a workspace, and functions that create events for
+ * endpoints. Events are written as `src/messages` writes them: in one statement with their deliveries, followed by a
+ * notification to the sender.
  */
 import { pino } from 'pino'
 import { loadConfig } from '#config/load.ts'

@@ -1,6 +1,6 @@
 /**
- * Sees every row that is written in a test's database: a trigger on each table notes it in the transaction that writes it, so what is
- * rolled back was never written, and what is committed cannot hide.
+ * Counts the rows that are written to a test's database. A trigger on each table records a write in the writing
+ * transaction: a rollback removes the record, and no committed write is missed.
  */
 import type { Db } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
