@@ -8,6 +8,7 @@ import type { Context } from '#src/context.ts'
 import { createHttpClient } from '#src/net/http-client.ts'
 import { resumeForgottenAccounts } from '#src/providers/pause-account.ts'
 import { createAccessTokens, type OAuthAccount } from '#src/providers/access-tokens.ts'
+import { sql } from '#src/stores/sql.ts'
 import type { Round } from './loop.ts'
 
 const AHEAD_MS = 5 * 60_000
@@ -21,9 +22,12 @@ export function createAccountRound(ctx: Context): Round {
   return async () => {
     await resumeForgottenAccounts(ctx)
     const { rows } = await ctx.db.query<OAuthAccount>(
-      `
-      SELECT id, generation, provider FROM connected_accounts
-      WHERE kind = 'oauth' AND state = 'active' AND access_expires_at < $1 ORDER BY access_expires_at LIMIT $2`,
+      sql`
+        SELECT id, generation, provider
+        FROM connected_accounts
+        WHERE kind = 'oauth' AND state = 'active' AND access_expires_at < $1
+        ORDER BY access_expires_at
+        LIMIT $2`,
       [new Date(ctx.clock.now() + AHEAD_MS), BATCH],
     )
     const found = await Promise.all(rows.map((account) => tokens.find(account, { aheadMs: AHEAD_MS })))

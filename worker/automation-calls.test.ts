@@ -1,6 +1,7 @@
 /** Calls of webhook steps to addresses that do not answer: nobody else waits for them, and stopping does not either. */
 import { assert } from 'chai'
 import { newId } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { until } from '#test/support/until.ts'
 import { neverRespond, startWebhookReceiver, type WebhookReceiver } from '#test/support/webhook-receiver.ts'
@@ -30,19 +31,21 @@ describe('automation calls', () => {
   /** Due for an hour. */
   const add = (url: string, count: number): Promise<unknown> =>
     ctx.db.query(
-      `
-    INSERT INTO automation_calls
-        (id, workspace_id, automation_id, enrolment_id, step, lane, url, body, due_at, created_at)
-    SELECT gen_random_uuid(), $1::uuid, $2, $2, 's', $1::uuid || ' ' || $3, $3, '{}', now() - interval '1 hour', now()
-    FROM generate_series(1, $4)`,
+      sql`
+        INSERT INTO automation_calls
+          (id, workspace_id, automation_id, enrolment_id, step, lane, url, body, due_at, created_at)
+        SELECT gen_random_uuid(), $1::uuid, $2, $2, 's', $1::uuid || ' ' || $3, $3, '{}',
+          now() - interval '1 hour', now()
+        FROM generate_series(1, $4)`,
       [workspaceId, newId(), url, count],
     )
   const tell = async (): Promise<Record<string, number>> => {
-    const { rows } = await ctx.db.query<{ what: string; n: number }>(`
+    const { rows } = await ctx.db.query<{ what: string; n: number }>(sql`
       SELECT state || CASE WHEN tries > 0 THEN ' tried' ELSE '' END ||
         CASE WHEN leased_until > now() THEN ' held' ELSE '' END AS what,
         count(*)::int AS n
-      FROM automation_calls GROUP BY 1`)
+      FROM automation_calls
+      GROUP BY 1`)
     return Object.fromEntries(rows.map(({ what, n }) => [what, n]))
   }
 

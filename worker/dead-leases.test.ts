@@ -5,6 +5,7 @@ import { createAcceptor } from '#src/messages/accept.ts'
 import { claimRecipients } from '#src/messages/claim.ts'
 import { readMessage, type RecipientView } from '#src/messages/read.ts'
 import { acquireLease } from '#src/queue/lease.ts'
+import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { submissionOf } from '#test/support/submission.ts'
 import { createDeadLeaseRound } from './dead-leases.ts'
@@ -36,9 +37,12 @@ describe('dead leases', () => {
     const mine = await acquireLease(ctx)
     const { pid } = spawnSync('true')
     const { rows } = await ctx.db.query<{ id: number }>(
-      `
-      INSERT INTO leases (machine, pid, expires_at)
-      SELECT machine, $2, expires_at FROM leases WHERE id = $1 RETURNING id`,
+      sql`
+        INSERT INTO leases (machine, pid, expires_at)
+        SELECT machine, $2, expires_at
+        FROM leases
+        WHERE id = $1
+        RETURNING id`,
       [mine.id, pid],
     )
     await mine.end()

@@ -4,6 +4,7 @@
  */
 import type { Context } from '#src/context.ts'
 import { ensurePartitions } from '#src/stores/partitions.ts'
+import { sql } from '#src/stores/sql.ts'
 import type { Round } from './loop.ts'
 
 /** SQL expression: the smallest UUIDv7 of that time ago. */
@@ -21,11 +22,15 @@ const OLD = [
   `DELETE FROM tls_report_arrivals WHERE id < ${idOfAge('7 days')}`, // no inbound server processes them
   `DELETE FROM received_tls_reports WHERE id < ${idOfAge('90 days')}`,
   // unsigned reports, which anybody may have sent
-  `DELETE FROM received_tls_reports WHERE signer = ''
-     AND id < (SELECT id FROM received_tls_reports WHERE signer = '' ORDER BY id DESC OFFSET 2000 LIMIT 1)`,
+  sql`
+    DELETE FROM received_tls_reports
+    WHERE signer = ''
+      AND id < (SELECT id FROM received_tls_reports WHERE signer = '' ORDER BY id DESC OFFSET 2000 LIMIT 1)`,
   // messages without a valid return-path
-  `DELETE FROM inbound_reports WHERE message_id IS NULL
-     AND id < (SELECT id FROM inbound_reports WHERE message_id IS NULL ORDER BY id DESC OFFSET 1000 LIMIT 1)`,
+  sql`
+    DELETE FROM inbound_reports
+    WHERE message_id IS NULL
+      AND id < (SELECT id FROM inbound_reports WHERE message_id IS NULL ORDER BY id DESC OFFSET 1000 LIMIT 1)`,
 ] as const
 
 export function createHousekeepingRound(ctx: Context): Round {

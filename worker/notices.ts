@@ -6,6 +6,7 @@
  */
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
 import { clearOldNotices, raiseNotices, type NewNotice } from '#src/operator/notices.ts'
 import { RATE_PAUSE_PREFIX } from '#src/queue/suspensions.ts'
 import type { Round } from './loop.ts'
@@ -23,29 +24,40 @@ export function createNoticeRound(ctx: Context): Round {
 
 const SOURCES: readonly ((db: Queryable) => Promise<NewNotice[]>)[] = [
   // a receiver may be suspended only for one workspace or one source
-  noticesFrom(`SELECT 'receiver-suspended' AS kind,
+  noticesFrom(sql`
+    SELECT 'receiver-suspended' AS kind,
       s.pace || ' by ' || s.source || coalesce(' for ' || s.workspace_id, '') AS subject,
       'rule ' || s.rule || ', until ' || ${utc('s.until')} || ': ' || s.reply AS text, 1 AS count, s.created_at AS at
-    FROM receiver_suspensions s WHERE s.until > now() ORDER BY s.created_at DESC`),
+    FROM receiver_suspensions s
+    WHERE s.until > now()
+    ORDER BY s.created_at DESC`),
   // a source that was never found on a host is not gone: it is not set up yet
-  noticesFrom(`SELECT 'source-gone' AS kind, s.name AS subject,
+  noticesFrom(sql`
+    SELECT 'source-gone' AS kind, s.name AS subject,
       host(s.address) || ' has been on no sending host since ' || ${utc('s.gone_since')} AS text,
       1 AS count, s.gone_since AS at
-    FROM egress_sources s WHERE s.gone_since IS NOT NULL AND s.machine IS NOT NULL AND s.paused_at IS NULL`),
-  noticesFrom(`SELECT 'blocklisted' AS kind, s.name AS subject, c.detail || '; ' || c.todo AS text,
-      1 AS count, c.since AS at
-    FROM egress_checks c JOIN egress_sources s ON s.id = c.source_id
+    FROM egress_sources s
+    WHERE s.gone_since IS NOT NULL AND s.machine IS NOT NULL AND s.paused_at IS NULL`),
+  noticesFrom(sql`
+    SELECT 'blocklisted' AS kind, s.name AS subject, c.detail || '; ' || c.todo AS text, 1 AS count, c.since AS at
+    FROM egress_checks c
+    JOIN egress_sources s ON s.id = c.source_id
     WHERE c.name = 'blocklists' AND c.status = 'failed'`),
-  noticesFrom(`SELECT 'workspace-paused' AS kind, s.subject, s.reason AS text, 1 AS count, s.created_at AS at
-    FROM suspensions s WHERE s.kind = 'workspace' AND starts_with(s.reason, '${RATE_PAUSE_PREFIX}')`),
-  noticesFrom(`SELECT 'outage' AS kind, h.receiver AS subject,
+  noticesFrom(sql`
+    SELECT 'workspace-paused' AS kind, s.subject, s.reason AS text, 1 AS count, s.created_at AS at
+    FROM suspensions s
+    WHERE s.kind = 'workspace' AND starts_with(s.reason, '${RATE_PAUSE_PREFIX}')`),
+  noticesFrom(sql`
+    SELECT 'outage' AS kind, h.receiver AS subject,
       'suppressions have been held since ' || ${utc('min(h.held_at)')} AS text,
       count(*) AS count, min(h.held_at) AS at
-    FROM held_suppressions h WHERE h.hold = 'outage' GROUP BY h.receiver`),
+    FROM held_suppressions h
+    WHERE h.hold = 'outage'
+    GROUP BY h.receiver`),
 ]
 
 function noticesFrom(text: string): (db: Queryable) => Promise<NewNotice[]> {
-  return async (db) => (await db.query<NewNotice>(`${text} LIMIT ${MAX_PER_SOURCE}`)).rows
+  return async (db) => (await db.query<NewNotice>(`${text}\nLIMIT ${MAX_PER_SOURCE}`)).rows
 }
 
 function utc(time: string): string {

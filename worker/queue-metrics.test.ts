@@ -3,6 +3,7 @@ import { newId } from '#src/platform/id.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { dueKey, readyKey, SITES_KEY, suspendedSite } from '#src/queue/keys.ts'
 import { suspend } from '#src/queue/suspensions.ts'
+import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { submissionOf } from '#test/support/submission.ts'
 import { readQueueMetrics } from './queue-metrics.ts'
@@ -42,8 +43,10 @@ describe('queue metrics', () => {
     }
     await suspend(ctx, 'stopped.example', 'asked')
     await ctx.db.query(
-      `INSERT INTO webhook_deliveries (event_id, endpoint_id, workspace_id, due_at)
-      SELECT gen_random_uuid(), gen_random_uuid(), $1, now() - interval '50 seconds' FROM generate_series(1, 7)`,
+      sql`
+        INSERT INTO webhook_deliveries (event_id, endpoint_id, workspace_id, due_at)
+        SELECT gen_random_uuid(), gen_random_uuid(), $1, now() - interval '50 seconds'
+        FROM generate_series(1, 7)`,
       [workspaceId],
     )
     await ctx.db.query(
@@ -51,14 +54,16 @@ describe('queue metrics', () => {
       [workspaceId],
     )
     await ctx.db.query(
-      `INSERT INTO automations (id, workspace_id, name, status, trigger_type, trigger_config, version)
-      VALUES ($1, $2, 'A', 'active', 'manual', '{}', 1), ($3, $2, 'B', 'paused', 'manual', '{}', 1)`,
+      sql`
+        INSERT INTO automations (id, workspace_id, name, status, trigger_type, trigger_config, version)
+        VALUES ($1, $2, 'A', 'active', 'manual', '{}', 1), ($3, $2, 'B', 'paused', 'manual', '{}', 1)`,
       [newId(), workspaceId, newId()],
     )
     await ctx.db.query(
-      `INSERT INTO enrolments (automation_id, workspace_id, contact_id, version, due_at, created_at)
-      SELECT a.id, $1, gen_random_uuid(), 1, now() + i * interval '60 seconds', now()
-      FROM automations a, generate_series(-2, 2) i`,
+      sql`
+        INSERT INTO enrolments (automation_id, workspace_id, contact_id, version, due_at, created_at)
+        SELECT a.id, $1, gen_random_uuid(), 1, now() + i * interval '60 seconds', now()
+        FROM automations a, generate_series(-2, 2) i`,
       [workspaceId],
     )
     const told = await figures()

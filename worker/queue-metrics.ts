@@ -11,6 +11,7 @@ import { dueKey, isSuspendedSite, readyKey, SITES_KEY } from '#src/queue/keys.ts
 import { listSuspensions, SUSPENDABLE } from '#src/queue/suspensions.ts'
 import { TIER_NAMES } from '#src/queue/tiers.ts'
 import { countPending, type PendingCount } from '#src/suppression/pending-suppressions.ts'
+import { sql } from '#src/stores/sql.ts'
 import type { Round } from './loop.ts'
 
 const EVERY_MS = 10_000
@@ -83,9 +84,16 @@ async function sumOf(redis: Context['redis'], keys: readonly string[]): Promise<
 
 async function readOldest(db: Context['db']): Promise<MetricSeries[]> {
   const { rows } = await db.query<{ tier: string; seconds: number }>(
-    `SELECT t.tier, coalesce(greatest(0, extract(epoch FROM now() - o.due_at)), 0)::float AS seconds
-     FROM unnest($1::text[]) AS t (tier) LEFT JOIN LATERAL (
-       SELECT due_at FROM recipients WHERE is_open AND tier = t.tier ORDER BY due_at LIMIT 1) o ON true`,
+    sql`
+      SELECT t.tier, coalesce(greatest(0, extract(epoch FROM now() - o.due_at)), 0)::float AS seconds
+      FROM unnest($1::text[]) AS t (tier)
+      LEFT JOIN LATERAL (
+        SELECT due_at
+        FROM recipients
+        WHERE is_open AND tier = t.tier
+        ORDER BY due_at
+        LIMIT 1
+      ) o ON true`,
     [TIER_NAMES],
   )
   return rows.map(({ tier, seconds }) => ({ labels: [tier], value: seconds }))
@@ -95,8 +103,9 @@ async function readWebhooks(db: Context['db']): Promise<{ count: number; oldest:
   const {
     rows: [row],
   } = await db.query<{ count: number; oldest: number }>(
-    `SELECT count(*) AS count, coalesce(greatest(0, extract(epoch FROM now() - min(due_at))), 0)::float AS oldest
-     FROM (SELECT due_at FROM webhook_deliveries WHERE state = 'pending' LIMIT $1) w`,
+    sql`
+      SELECT count(*) AS count, coalesce(greatest(0, extract(epoch FROM now() - min(due_at))), 0)::float AS oldest
+      FROM (SELECT due_at FROM webhook_deliveries WHERE state = 'pending' LIMIT $1) w`,
     [MAX_COUNTED],
   )
   return row ?? { count: 0, oldest: 0 }
@@ -106,9 +115,11 @@ const OPEN_STATUSES = ['SCHEDULED', 'SENDING', 'PAUSED', 'SENT'] as const
 
 async function readCampaigns(db: Context['db']): Promise<MetricSeries[]> {
   const { rows } = await db.query<{ status: string; value: number }>(
-    `SELECT s.status, count(k.id)::int AS value
-     FROM unnest($1::text[]) AS s (status) LEFT JOIN campaigns k ON k.status = s.status
-     GROUP BY s.status`,
+    sql`
+      SELECT s.status, count(k.id)::int AS value
+      FROM unnest($1::text[]) AS s (status)
+      LEFT JOIN campaigns k ON k.status = s.status
+      GROUP BY s.status`,
     [OPEN_STATUSES],
   )
   return rows.map(({ status, value }) => ({ labels: [status], value }))
@@ -118,11 +129,21 @@ async function readAutomations(db: Context['db']): Promise<{ count: number; olde
   const {
     rows: [row],
   } = await db.query<{ count: number; oldest: number }>(
-    `SELECT count(*) AS count, coalesce(greatest(0, extract(epoch FROM now() - min(due_at))), 0)::float AS oldest
-     FROM (SELECT e.due_at FROM automations a CROSS JOIN LATERAL (
-       SELECT due_at FROM enrolments
-       WHERE automation_id = a.id AND state = 'active' AND due_at <= now() ORDER BY due_at LIMIT $1) e
-       WHERE a.status = 'active' LIMIT $1) d`,
+    sql`
+      SELECT count(*) AS count, coalesce(greatest(0, extract(epoch FROM now() - min(due_at))), 0)::float AS oldest
+      FROM (
+        SELECT e.due_at
+        FROM automations a
+        CROSS JOIN LATERAL (
+          SELECT due_at
+          FROM enrolments
+          WHERE automation_id = a.id AND state = 'active' AND due_at <= now()
+          ORDER BY due_at
+          LIMIT $1
+        ) e
+        WHERE a.status = 'active'
+        LIMIT $1
+      ) d`,
     [MAX_COUNTED],
   )
   return row ?? { count: 0, oldest: 0 }

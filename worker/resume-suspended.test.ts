@@ -5,6 +5,7 @@ import { createAcceptor } from '#src/messages/accept.ts'
 import { dueKey, EPOCH_KEY, readyKey, SITES_KEY, suspendedSite } from '#src/queue/keys.ts'
 import { resume, resumeExpired, suspend, watchSuspensions, type SuspensionTarget } from '#src/queue/suspensions.ts'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
+import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { testRecipients, submissionOf } from '#test/support/submission.ts'
 import { createResumeRound } from './resume-suspended.ts'
@@ -21,8 +22,9 @@ describe('resume suspended', () => {
     for (const table of ['recipients', 'suspensions', 'let_go', 'domain_sites'])
       await ctx.db.query(`DELETE FROM ${table}`)
     await ctx.db.query(
-      `INSERT INTO domain_sites (domain, site, seen_at)
-       VALUES ('a.example', 'mx.one', now()), ('b.example', 'mx.one', now())`,
+      sql`
+        INSERT INTO domain_sites (domain, site, seen_at)
+        VALUES ('a.example', 'mx.one', now()), ('b.example', 'mx.one', now())`,
     )
   })
   afterEach(async () =>

@@ -1,5 +1,6 @@
 /** The table of columns against the database: every column is in it, with its type, and is stored and read by it. */
 import { assert } from 'chai'
+import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { testRecipients, submissionOf } from '#test/support/submission.ts'
 import { claimRecipients, type ClaimedRecipient } from './claim.ts'
@@ -59,7 +60,7 @@ describe('the columns of messages', () => {
   after(() => ctx.close())
 
   it('are those of the database, each with its type', async () => {
-    const { rows } = await ctx.db.query<{ name: string; type: string; isNullable: boolean }>(`
+    const { rows } = await ctx.db.query<{ name: string; type: string; isNullable: boolean }>(sql`
       SELECT attname AS name, format_type(atttypid, NULL) AS type, NOT attnotnull AS "isNullable"
       FROM pg_attribute
       WHERE attrelid = 'messages'::regclass AND attnum > 0 AND NOT attisdropped`)
