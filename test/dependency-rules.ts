@@ -99,7 +99,7 @@ api: api/http api/routes config src src/auth src/contacts src/events src/message
   src/rate-limits src/stores src/templates src/tracking
 
 # process: worker
-worker: config src src/automations src/campaigns src/concurrency src/contacts src/crypto src/domains src/egress
+worker: config src src/automations src/campaigns src/concurrency src/contacts src/domains src/egress
   src/imports src/messages src/metrics src/net src/operator src/platform src/providers src/queue src/scoring src/stores
   src/suppression src/templates src/tls-reports src/tracking src/webhooks src/workspaces
 
