@@ -79,7 +79,7 @@ function isError(body: unknown): body is { error: ErrorCode } {
   return typeof body === 'object' && body !== null && 'success' in body && body.success === false
 }
 
-/** A refusal that is told to a person. */
+/** A refusal that is shown to a person as an HTML page. */
 function isRefusalPage(spec: AnyRoute, { status, type }: ObservedResponse): boolean {
   return spec.refusalPage !== undefined && status >= 400 && type?.startsWith('text/html') === true
 }

@@ -23,7 +23,7 @@ export interface TestContext extends Context {
   close(): Promise<void>
 }
 
-/** `databaseUrl`: a migrated database that the test looks after itself. */
+/** `databaseUrl`: a migrated database that the test drops itself. */
 export async function createContext(env: Record<string, string> = {}, databaseUrl?: string): Promise<TestContext> {
   const given = databaseUrl === undefined ? null : { url: databaseUrl, drop: () => Promise.resolve() }
   const [database, redisServer] = await Promise.all([given ?? createDatabase(), startRedis()])

@@ -16,7 +16,7 @@ export interface DomainTestbed {
   readonly resolver: DomainDns
   /** A new domain of a workspace, under a name of its own. */
   add(workspaceId: string, name?: string): Promise<Domain>
-  /** Puts records of a domain into DNS; all of them, or those that `pick` keeps. */
+  /** Adds the records of a domain to DNS; all of them, or those that `pick` selects. */
   publish(domain: Domain, pick?: (record: DnsRecord) => boolean): void
   /** Takes everything of a domain out of DNS. */
   unpublish(domain: Domain): void

@@ -57,8 +57,8 @@ export class Ledger {
     this.#system = system
   }
 
-  count(told: LedgerEntry['response']): number {
-    return this.entries.filter((entry) => entry.response === told).length
+  count(response: LedgerEntry['response']): number {
+    return this.entries.filter((entry) => entry.response === response).length
   }
 
   /** Sends one message and records the response. */

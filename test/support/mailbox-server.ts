@@ -17,7 +17,7 @@ export interface MailboxServer {
     readonly user: string
     readonly data: string
   }[]
-  /** Sign-ins, taken or not, by mechanism. */
+  /** Authentication attempts, successful or not, by mechanism. */
   readonly logins: readonly { readonly method: string; readonly ok: boolean }[]
   /** Connections so far. */
   readonly connections: number

@@ -28,8 +28,7 @@ const BROWSER = {
     'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36',
 }
 const MINUTES_PER_WEEK = 10_080
-/** Members of the audience of all campaigns. */
-const MEMBERS = 3
+const AUDIENCE_MEMBERS = 3
 
 export const uuidOf = (emailId: string): string => idOfHex(emailId.slice(-32))
 
@@ -82,7 +81,7 @@ async function findOrAddAudience({ testbed: { system } }: ColdStartSetup): Promi
   } = await system.db.query<{ id: string }>('SELECT id FROM audiences')
   if (row !== undefined) return row.id
   const id = await addAudience(system)
-  await addMembers(system, id, { count: MEMBERS, domain: 'fine.example', prefix: 'member' })
+  await addMembers(system, id, { count: AUDIENCE_MEMBERS, domain: 'fine.example', prefix: 'member' })
   return id
 }
 

@@ -34,11 +34,11 @@ export class ReadBuffer {
 
   /** Takes so many bytes from the front. */
   consume(count: number): Buffer {
-    const taken = Buffer.from(this.#bytes.subarray(0, count))
+    const consumed = Buffer.from(this.#bytes.subarray(0, count))
     this.#bytes.copyWithin(0, count, this.#length)
     this.#length -= count
     this.#searched = 0
-    return taken
+    return consumed
   }
 
   clear(): void {

@@ -62,7 +62,7 @@ export class ReceiverConnection {
   #isMute = false
   #isInContent = false
   #hasSeenBody = false
-  #taken = 0
+  #acceptedCount = 0
   readonly peer: string
   #helo = ''
   #from = NO_SENDER
@@ -170,7 +170,7 @@ export class ReceiverConnection {
       from: this.#from,
       to: [...this.#to],
       connection: this.#number,
-      acceptedCount: this.#taken,
+      acceptedCount: this.#acceptedCount,
       peer: this.peer,
       tls: this.#socket !== this.#raw,
     })
@@ -184,7 +184,7 @@ export class ReceiverConnection {
   }
 
   #keep(content: Buffer): void {
-    this.#taken++
+    this.#acceptedCount++
     this.#household.onMessage({
       from: this.#from === NO_SENDER ? '' : this.#from,
       to: this.#to,
@@ -227,7 +227,7 @@ export class ReceiverConnection {
   }
 }
 
-/** RFC 5321 4.5.2: a dot at the start of a line is taken off. */
+/** RFC 5321 section 4.5.2: removes a dot at the start of a line. */
 function undoDots(content: Buffer): Buffer {
   const lines = content.toString('latin1')
   return Buffer.from(

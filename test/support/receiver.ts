@@ -17,7 +17,7 @@ export interface Receiver {
   /** PEM of the authority that its certificate (for the script's `name`, localhost and `host`) verifies with. */
   readonly ca: string
   readonly messages: readonly ReceivedMessage[]
-  /** Every command line that was heard, in order. */
+  /** Every command line that was received, in order. */
   readonly commands: readonly { readonly connection: number; readonly line: string }[]
   /** How many connections there have been. */
   readonly connections: number
@@ -27,7 +27,7 @@ export interface Receiver {
   openFrom(peer: string): number
   /** May be replaced at any time; holds from the next stage on, whatever the connection. */
   script: ReceiverScript
-  /** Resolves when so many messages have been taken in all. */
+  /** Resolves when `count` messages have been accepted in total. */
   until(count: number): Promise<readonly ReceivedMessage[]>
   stop(): Promise<void>
 }

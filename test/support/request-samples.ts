@@ -258,6 +258,6 @@ export const REQUEST_SAMPLES: Readonly<Record<string, readonly MakeSample[]>> = 
 }
 
 /** The first spelling of each. */
-export function firstIds(belongings: TenantObjects): TenantIds {
-  return Object.fromEntries(Object.entries(belongings).map(([kind, [first]]) => [kind, first])) as TenantIds
+export function firstIds(objects: TenantObjects): TenantIds {
+  return Object.fromEntries(Object.entries(objects).map(([kind, [first]]) => [kind, first])) as TenantIds
 }

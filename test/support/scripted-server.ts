@@ -1,17 +1,17 @@
 /**
- * Plays the server's part of an SMTP dialog that is written down as text, and
- * writes down in the same form what really happened, so that a test compares two
- * texts. One line a happening:
+ * Plays the server's part of an SMTP dialog that is written as text, and records
+ * the real dialog in the same format, so that a test compares two texts. One line
+ * for each step:
  *
- *   S: 250 Ok         the server says this line
+ *   S: 250 Ok         the server sends this line
  *   S" 250 Ok\n"      the server sends these bytes (the rest of a JSON string)
  *   S# close          the server ends: close, reset, or silence
- *   C: RSET           the client says this line
+ *   C: RSET           the client sends this line
  *   C: [message]      the client sends content and its end mark
- *   C# gone           the client hangs up without another word
+ *   C# gone           the client closes the connection
  *
- * A client that says something else, or speaks before it is its turn, is written
- * down as it was (`C! ...`), and the play is over.
+ * When the client sends something else, or sends out of turn, its input is
+ * recorded as `C! ...` and the dialog ends.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:net'

@@ -15,7 +15,7 @@ async function ask(url: string, statement: string): Promise<unknown[]> {
 
 describe('stores of a test', function () {
   this.timeout(120_000)
-  it('gives each test a migrated database that others do not see', async () => {
+  it('creates a separate migrated database for each test', async () => {
     const [one, two] = await Promise.all([createDatabase(), createDatabase()])
     await ask(one.url, 'CREATE TABLE mine (x int)')
     const seen = await ask(
@@ -28,7 +28,7 @@ describe('stores of a test', function () {
     await assert.isRejected(ask(one.url, 'SELECT 1'), /does not exist/)
   })
 
-  it('gives a Redis that comes back with its data after kill -9', async () => {
+  it('starts a Redis whose data survive kill -9', async () => {
     const server = await startRedis()
     const redis = new Redis({ path: new URL(server.url).pathname })
     redis.on('error', () => {})
@@ -41,7 +41,7 @@ describe('stores of a test', function () {
     await server.stop()
   })
 
-  it('gives a PostgreSQL that keeps what was committed over kill -9', async () => {
+  it('starts a PostgreSQL whose committed data survive kill -9', async () => {
     const server = await startPostgres()
     await ask(server.url, 'CREATE TABLE kept AS SELECT 1 AS x')
     await server.crash()

@@ -59,7 +59,7 @@ export interface Testbed {
   /** Adds an MX host to the domain, at an address without a server. */
   addUnreachableMx(domain: string): void
   /** Sends; the message's id. */
-  send(letter: MessageFields): Promise<string>
+  send(fields: MessageFields): Promise<string>
   getMessage(id: string): Promise<MessageDetails>
   /** Waits until the message is settled, or has this status. */
   settle(id: string, status?: string): Promise<MessageDetails>

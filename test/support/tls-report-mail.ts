@@ -11,7 +11,7 @@ const SIGNER_KEYS = generateKeyPairSync('rsa', {
   publicKeyEncoding: { type: 'spki', format: 'der' },
   privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
 })
-/** What stands at `s1._domainkey.` of whoever signs here. */
+/** The TXT record at `s1._domainkey.` of the signing domain. */
 export const SIGNER_DKIM_RECORD = `v=DKIM1; k=rsa; s=tlsrpt; p=${SIGNER_KEYS.publicKey.toString('base64')}`
 
 export interface ReportedDay {
