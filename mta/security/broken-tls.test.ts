@@ -25,7 +25,7 @@ describe('broken TLS', () => {
     assert.strictEqual(await one.find('mx.example'), null)
   })
 
-  it('is remembered here while Redis is away, and what Redis says is judged', async () => {
+  it('is remembered in the process while Redis is away, and invalid values in Redis are ignored', async () => {
     const memory = createBrokenTlsMemory({
       ...ctx,
       redis: { get: () => Promise.reject(new Error('away')), set: () => Promise.reject(new Error('away')) } as never,

@@ -1,4 +1,4 @@
-/** Certificates as they are shown in real handshakes. */
+/** Certificates that a server presents in real handshakes. */
 import { createHash, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -58,26 +58,27 @@ describe('certificates', () => {
     return peer
   }
 
-  describe('by the authorities', () => {
+  describe('verified by certificate authorities', () => {
     const codeOf = async (shown: Certificate, ca?: string): Promise<string | undefined> =>
       verifyByAuthorities(await see(shown, ca), HOST)?.code
-    it('one that they know, for the host', async () =>
+    it('accepts a trusted certificate for the host', async () =>
       assert.strictEqual(await codeOf(good, authority.cert), undefined))
-    it('expired', async () =>
+    it('refuses an expired one', async () =>
       assert.strictEqual(
         await codeOf(await authority.issue([HOST], { isExpired: true }), authority.cert),
         'certificate-expired',
       ))
-    it('for another host', async () =>
+    it('refuses one for another host', async () =>
       assert.strictEqual(
         await codeOf(await authority.issue(['other.test']), authority.cert),
         'certificate-host-mismatch',
       ))
-    it('of nobody they know', async () => assert.strictEqual(await codeOf(good), 'certificate-not-trusted'))
+    it('refuses one of an unknown authority', async () =>
+      assert.strictEqual(await codeOf(good), 'certificate-not-trusted'))
   })
 
-  describe('by TLSA records', () => {
-    const judge = async (
+  describe('verified by TLSA records', () => {
+    const verify = async (
       shown: Certificate,
       records: readonly TlsaRecord[],
       names = [HOST],
@@ -86,43 +87,43 @@ describe('certificates', () => {
     for (const selector of [0, 1]) {
       for (const matching of [0, 1, 2]) {
         it(`3 ${selector} ${matching}`, async () =>
-          assert.strictEqual(await judge(good, [record(3, selector, matching, leaf())]), undefined))
+          assert.strictEqual(await verify(good, [record(3, selector, matching, leaf())]), undefined))
         it(`2 ${selector} ${matching}`, async () =>
-          assert.strictEqual(await judge(good, [record(2, selector, matching, authority.cert)]), undefined))
+          assert.strictEqual(await verify(good, [record(2, selector, matching, authority.cert)]), undefined))
       }
     }
-    it('usage 3 cares for neither name nor date', async () => {
+    it('usage 3 checks neither name nor date', async () => {
       const old = await authority.issue(['other.test'], { isExpired: true })
-      assert.strictEqual(await judge(old, [record(3, 1, 1, old.cert)]), undefined)
+      assert.strictEqual(await verify(old, [record(3, 1, 1, old.cert)]), undefined)
     })
-    it('usage 2 cares for the date', async () => {
+    it('usage 2 checks the date', async () => {
       assert.strictEqual(
-        await judge(await authority.issue([HOST], { isExpired: true }), [record(2, 1, 1, authority.cert)]),
+        await verify(await authority.issue([HOST], { isExpired: true }), [record(2, 1, 1, authority.cert)]),
         'certificate-expired',
       )
     })
-    it('usage 2 cares for the name, of which one is enough', async () => {
+    it('usage 2 checks that one of the names matches', async () => {
       const other = await authority.issue(['other.test'])
-      assert.strictEqual(await judge(other, [record(2, 1, 1, authority.cert)]), 'certificate-host-mismatch')
-      assert.strictEqual(await judge(other, [record(2, 1, 1, authority.cert)], [HOST, 'other.test']), undefined)
+      assert.strictEqual(await verify(other, [record(2, 1, 1, authority.cert)]), 'certificate-host-mismatch')
+      assert.strictEqual(await verify(other, [record(2, 1, 1, authority.cert)], [HOST, 'other.test']), undefined)
     })
-    it('usage 2 does not believe a certificate that only stands beside its anchor', async () => {
-      const stranger = await (await createAuthority()).issue([HOST])
-      const [own = ''] = stranger.cert.split(/(?<=-----END CERTIFICATE-----\n?)(?=\s*-----BEGIN)/)
+    it('usage 2 refuses a certificate that its anchor did not sign', async () => {
+      const outsider = await (await createAuthority()).issue([HOST])
+      const [own = ''] = outsider.cert.split(/(?<=-----END CERTIFICATE-----\n?)(?=\s*-----BEGIN)/)
       assert.notStrictEqual(
-        await judge({ key: stranger.key, cert: `${own}\n${authority.cert}` }, [record(2, 1, 1, authority.cert)]),
+        await verify({ key: outsider.key, cert: `${own}\n${authority.cert}` }, [record(2, 1, 1, authority.cert)]),
         undefined,
       )
     })
-    it("usage 2 is not met by the server's own certificate", async () =>
-      assert.strictEqual(await judge(good, [record(2, 1, 1, leaf())]), 'validation-failure'))
-    it('one that matches nothing', async () => {
+    it('usage 2 does not match the certificate of the server itself', async () =>
+      assert.strictEqual(await verify(good, [record(2, 1, 1, leaf())]), 'validation-failure'))
+    it('refuses a certificate that no record matches', async () => {
       const other = await authority.issue([HOST])
-      assert.strictEqual(await judge(other, [record(3, 1, 1, leaf()), record(3, 0, 2, leaf())]), 'validation-failure')
+      assert.strictEqual(await verify(other, [record(3, 1, 1, leaf()), record(3, 0, 2, leaf())]), 'validation-failure')
     })
-    it('one of several is enough', async () => {
+    it('accepts a certificate that one of several records matches', async () => {
       const next = await authority.issue([HOST])
-      assert.strictEqual(await judge(good, [record(3, 1, 1, next.cert), record(3, 1, 1, leaf())]), undefined)
+      assert.strictEqual(await verify(good, [record(3, 1, 1, next.cert), record(3, 1, 1, leaf())]), undefined)
     })
 
     describe('digest agility', () => {
@@ -162,28 +163,28 @@ describe('certificates', () => {
           assert.deepEqual(left, counting)
         })
       }
-      it('a weak digest that matches does not help where a strong one does not', async () => {
+      it('a matching weak digest does not count beside a strong one that does not match', async () => {
         const other = await authority.issue([HOST])
         const records = [record(3, 1, 1, leaf()), record(3, 1, 2, other.cert)]
-        assert.strictEqual(await judge(good, strongestOf(records)), 'validation-failure')
-        assert.strictEqual(await judge(good, strongestOf([...records, record(3, 1, 2, leaf())])), undefined)
+        assert.strictEqual(await verify(good, strongestOf(records)), 'validation-failure')
+        assert.strictEqual(await verify(good, strongestOf([...records, record(3, 1, 2, leaf())])), undefined)
       })
-      it('while keys change either does, under a key or under an authority', async () => {
+      it('accepts the old and the new key during a rotation', async () => {
         const next = await (await createAuthority()).issue([HOST])
         const roll = [record(3, 1, 1, good.cert), record(3, 1, 1, next.cert)]
         assert.deepEqual(
-          [await judge(good, strongestOf(roll)), await judge(next, strongestOf(roll))],
+          [await verify(good, strongestOf(roll)), await verify(next, strongestOf(roll))],
           [undefined, undefined],
         )
         assert.strictEqual(
-          await judge(good, strongestOf([record(3, 1, 1, next.cert), record(2, 1, 1, authority.cert)])),
+          await verify(good, strongestOf([record(3, 1, 1, next.cert), record(2, 1, 1, authority.cert)])),
           undefined,
         )
       })
     })
 
     const unusable = (change: Partial<TlsaRecord>): boolean => isUsable({ ...record(3, 1, 1, leaf()), ...change })
-    it('which records are usable', () => {
+    it('tells usable records from unusable ones', () => {
       assert.ok(unusable({}))
       assert.ok(unusable({ usage: 2 }))
       assert.deepEqual(

@@ -47,7 +47,7 @@ function policiesOf({ rule, sts, mx, owner, tlsa = {} }: World): TlsPolicies {
   })
 }
 
-function tell(demand: TlsRequirement): string {
+function format(demand: TlsRequirement): string {
   if (demand.kind === 'barred') return `${demand.name}: barred, ${demand.code}`
   const encryption = demand.isEncrypted ? 'encrypted' : 'if offered'
   const certificate = demand.checkCertificate === null ? '' : ', certificate checked'
@@ -165,12 +165,12 @@ const ROWS: readonly (readonly [title: string, world: World, expected: string, h
   ],
 ]
 
-describe('TLS policy: what is demanded of a host', () => {
+describe('TLS policy: the requirement for a host', () => {
   for (const [title, world, expected, change] of ROWS) {
     it(title, async () => {
       const host = { ...HOST, ...change }
       const policies = policiesOf(world)
-      assert.strictEqual(tell(await policies.requirementFor(await policies.find(DOMAIN, [host]), host)), expected)
+      assert.strictEqual(format(await policies.requirementFor(await policies.find(DOMAIN, [host]), host)), expected)
     })
   }
 })
@@ -196,9 +196,9 @@ const SESSIONS: readonly (readonly [
   session: Partial<SessionProtection>,
   isFit: boolean,
 ])[] = [
-  ['nothing asked, plain text', {}, {}, true],
+  ['no requirement, plain text', {}, {}, true],
   [
-    'nothing asked, the best there is',
+    'no requirement, verified TLS',
     {},
     { isEncrypted: true, isAuthorized: true, policy: 'dane', wasDaneDomain: true },
     true,
@@ -233,9 +233,9 @@ const SESSIONS: readonly (readonly [
 
 describe('TLS policy: an open session', () => {
   for (const [title, policy, session, isFit] of SESSIONS)
-    it(`${title}: ${isFit ? 'may be used' : 'may not'}`, () =>
+    it(`${title}: ${isFit ? 'may be used' : 'may not be used'}`, () =>
       assert.strictEqual(isSufficient({ ...PLAIN, ...policy }, { ...OPEN, ...session }), isFit))
-  it("is named by what the mail's own domain asks for", () => {
+  it('has the policy name of the recipient domain, whatever it was opened for', () => {
     assert.strictEqual(policyNameFor(PLAIN, { ...OPEN, policy: 'dane' }), 'opportunistic')
     assert.strictEqual(policyNameFor({ ...PLAIN, dane: 'yes' }, { ...OPEN, policy: 'dane' }), 'dane')
     assert.strictEqual(policyNameFor({ ...PLAIN, sts: STS, isRequired: true }, OPEN), 'sts enforce')

@@ -40,7 +40,7 @@ describe('MTA-STS: the record', () => {
 })
 
 describe('MTA-STS: the policy', () => {
-  it('is read, with any line ends, blank lines, and fields from the future', () => {
+  it('is read with any line ends, blank lines and unknown fields', () => {
     const expected = {
       mode: 'enforce',
       mx: ['mail.example.com', '*.example.net', 'backup.example.com'],
@@ -50,7 +50,7 @@ describe('MTA-STS: the policy', () => {
     assert.deepEqual(readStsPolicy(`${POLICY.replaceAll('\n', '\r\n\r\n')}future: yes\r\n`), expected)
     assert.deepEqual(readStsPolicy(POLICY.replaceAll(': ', ':')), expected)
   })
-  it('lasts a year at most', () =>
+  it('is valid for a year at most', () =>
     assert.deepInclude(readStsPolicy(POLICY.replace('604800', '9999999999')), { maxAgeSeconds: 31_557_600 }))
   it('of mode none needs no mx', () =>
     assert.deepEqual(readStsPolicy('version: STSv1\nmode: none\nmax_age: 86400'), {
@@ -58,11 +58,11 @@ describe('MTA-STS: the policy', () => {
       mx: [],
       maxAgeSeconds: 86_400,
     }))
-  it('counts the first of a doubled field', () =>
+  it('uses the first of a repeated field', () =>
     assert.deepInclude(readStsPolicy(`${POLICY}mode: none\n`), { mode: 'enforce' }))
   for (const [why, text, problem] of BROKEN)
-    it(`is none: ${why}`, () => assert.deepEqual(readStsPolicy(text), { problem }))
-  it('is read or refused whatever the bytes, and names hosts only', () => {
+    it(`is invalid: ${why}`, () => assert.deepEqual(readStsPolicy(text), { problem }))
+  it('is read or refused, whatever the bytes, and contains host names only', () => {
     fc.assert(
       fc.property(fc.string(), fc.array(fc.string()), (text, hosts) => {
         const read = readStsPolicy(
@@ -85,7 +85,7 @@ const HOSTS: readonly (readonly [pattern: string, host: string, isMx: boolean])[
   ['*.example.com', 'com', false],
 ]
 
-describe('MTA-STS: whose hosts they are', () => {
+describe('MTA-STS: the hosts that a policy allows', () => {
   for (const [pattern, host, isMx] of HOSTS)
     it(`${pattern} ${isMx ? 'is' : 'is not'} ${host}`, () => assert.strictEqual(isMxOf({ mx: [pattern] }, host), isMx))
 })

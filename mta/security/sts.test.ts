@@ -1,4 +1,4 @@
-/** Which policy a domain has, with a real DNS server, a real policy host, and the policies in a real PostgreSQL. */
+/** The policy of a domain, with a real DNS server, a real policy host and the policy table in a real PostgreSQL. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ServerResponse } from 'node:http'
@@ -16,7 +16,7 @@ import { createSts, type Sts } from './sts.ts'
 
 const MINUTES = 60_000
 
-describe('MTA-STS: which policy a domain has', () => {
+describe('MTA-STS: the policy of a domain', () => {
   let dns: TestDns
   let host: PolicyHost
   let ctx: TestContext
@@ -48,7 +48,7 @@ describe('MTA-STS: which policy a domain has', () => {
     rmSync(folder, { recursive: true })
   })
 
-  /** A process that has just begun. */
+  /** The policies of a process that has just started. */
   function fresh(patienceMs?: number): Sts {
     const { clock } = ctx
     const resolver = createResolver({ config: ctx.config, clock, timeoutMs: 200 })
@@ -69,7 +69,7 @@ describe('MTA-STS: which policy a domain has', () => {
   const fetchesOf = (domain: string): number => host.requests.filter((name) => name === `mta-sts.${domain}`).length
   const idOf = async (sts: Sts, domain: string): Promise<string | null> => (await sts.find(domain)).policy?.id ?? null
 
-  it('is fetched once, however many ask, and known to the next process', async () => {
+  it('is fetched once for many concurrent callers, and stored for the next process', async () => {
     const domain = newDomain()
     const sts = fresh()
     const found = await Promise.all([sts.find(domain), sts.find(domain), sts.find(domain)])
@@ -82,13 +82,13 @@ describe('MTA-STS: which policy a domain has', () => {
     assert.strictEqual(fetchesOf(domain), 1)
   })
 
-  it('is none without a record, and nobody is asked for it', async () => {
+  it('does not exist without a record, and nothing is fetched', async () => {
     assert.deepEqual((await fresh().find('none.example')).policy, null)
     assert.deepEqual(await fresh().find('[192.0.2.1]'), { policy: null, isPending: false, failure: null })
     assert.strictEqual(dns.queries.filter(({ name }) => name.includes('[')).length, 0)
   })
 
-  it('is fetched anew when the record has another id', async () => {
+  it('is fetched again when the id of the record changed', async () => {
     const domain = newDomain()
     const sts = fresh()
     assert.strictEqual(await idOf(sts, domain), '1')
@@ -97,7 +97,7 @@ describe('MTA-STS: which policy a domain has', () => {
     assert.deepInclude((await sts.find(domain)).policy, { id: '2', mx: ['other.test'] })
   })
 
-  it('that is known holds when the record is gone, DNS fails, or the new one cannot be fetched', async () => {
+  it('stays valid when the record is gone, DNS fails, or the new one cannot be fetched', async () => {
     const domain = newDomain()
     assert.strictEqual(await idOf(fresh(), domain), '1')
     dns.zone[`_mta-sts.${domain}`] = {}
@@ -110,7 +110,7 @@ describe('MTA-STS: which policy a domain has', () => {
     assert.strictEqual(await idOf(fresh(), domain), null)
   })
 
-  it('ends with its max_age, and is fetched once a minute where that is nothing', async () => {
+  it('expires after max_age, and is fetched at most once a minute when max_age is 0', async () => {
     const [brief, none] = [
       newDomain(ENFORCE('mx.test').replace('86400', '120')),
       newDomain(ENFORCE('mx.test').replace('86400', '0')),
@@ -127,7 +127,7 @@ describe('MTA-STS: which policy a domain has', () => {
     assert.deepEqual([await idOf(sts, brief), await idOf(fresh(), brief)], [null, null])
   })
 
-  it('is taken back by mode none under another id (RFC 8461 8.3)', async () => {
+  it('is withdrawn by mode none under another id (RFC 8461 §8.3)', async () => {
     const domain = newDomain()
     const sts = fresh()
     assert.strictEqual(await idOf(sts, domain), '1')
@@ -137,7 +137,7 @@ describe('MTA-STS: which policy a domain has', () => {
     assert.deepInclude((await fresh().find(domain)).policy, { id: '2', mode: 'none' })
   })
 
-  it('a failed fetch is not repeated for five minutes', async () => {
+  it('is not fetched again for five minutes after a failure', async () => {
     const domain = newDomain('no policy')
     const sts = fresh()
     assert.containsSubset(await sts.find(domain), { policy: null, failure: { code: 'sts-policy-invalid' } })
@@ -172,14 +172,14 @@ describe('MTA-STS: which policy a domain has', () => {
     ['a cut connection', (_, response) => response.socket?.destroy(), 'sts-policy-fetch-error', /cannot be used/],
   ]
   for (const [what, policy, code, text] of WRONG) {
-    it(`is none where the policy host answers with ${what}`, async () => {
+    it(`does not exist when the policy host answers with ${what}`, async () => {
       const { policy: found, failure } = await fresh().find(newDomain(policy))
       assert.deepEqual([found, failure?.code], [null, code])
       assert.match(failure?.text ?? '', text)
     })
   }
 
-  it("is none where the policy host is in a private network, or has another name's certificate", async () => {
+  it('does not exist when the policy host is in a private network or has a certificate for another name', async () => {
     const [inside, foreign] = [newDomain(), newDomain()]
     dns.zone[`mta-sts.${inside}`] = { A: ['10.0.0.1'] }
     assert.match((await fresh().find(inside)).failure?.text ?? '', /private/)
@@ -198,7 +198,7 @@ describe('MTA-STS: which policy a domain has', () => {
     await old.stop()
   })
 
-  it('is pending while its host hangs, there when it has come, and given up when that takes too long', async () => {
+  it('is pending while its host hangs, known once it arrives, and given up after a time-out', async () => {
     const responses: ServerResponse[] = []
     const domain = newDomain((_, response) => void responses.push(response))
     const [sts, impatient] = [fresh(50), fresh(50)]
@@ -215,7 +215,7 @@ describe('MTA-STS: which policy a domain has', () => {
     assert.strictEqual(fetchesOf(domain), 2)
   })
 
-  it('that failed after all is not fetched again at once', async () => {
+  it('is not fetched again immediately when a pending fetch fails', async () => {
     const responses: ServerResponse[] = []
     const domain = newDomain((_, response) => void responses.push(response))
     const sts = fresh(50)
@@ -226,7 +226,7 @@ describe('MTA-STS: which policy a domain has', () => {
     assert.strictEqual(fetchesOf(domain), 1)
   })
 
-  it('an older one serves while the next is being fetched', async () => {
+  it('is served in its old version while the new one is fetched', async () => {
     const domain = newDomain()
     const sts = fresh(50)
     await until(async () => (await idOf(sts, domain)) === '1')
@@ -235,7 +235,7 @@ describe('MTA-STS: which policy a domain has', () => {
     assert.containsSubset(await sts.find(domain), { policy: { id: '1' }, isPending: false })
   })
 
-  it('is fetched anew every day, by one process, before it ends', async () => {
+  it('is refreshed every day, by one process, before it expires', async () => {
     const domain = newDomain()
     const sts = fresh()
     await sts.find(domain)
@@ -248,7 +248,7 @@ describe('MTA-STS: which policy a domain has', () => {
     assert.deepInclude((await fresh().find(domain)).policy, { id: '2', mx: ['next.test'] })
   })
 
-  it('is found while PostgreSQL is away', async () => {
+  it('is available while PostgreSQL is away', async () => {
     const resolver = createResolver({ config: { ...ctx.config, dnsServers: [dns.server] }, clock: ctx.clock })
     resolvers.push(resolver)
     const away = { ...ctx, db: { ...ctx.db, query: () => Promise.reject(new Error('away')) } }

@@ -5,7 +5,7 @@ import { loadConfig } from '#config/load.ts'
 import { openLog } from '#src/platform/log.ts'
 import { listenOnPort, type PortSetting } from './listener.ts'
 
-describe('where our servers listen', () => {
+describe('the port of an SMTP server', () => {
   const open: Server[] = []
   afterEach(async () => {
     for (const server of open.splice(0)) {
@@ -19,7 +19,7 @@ describe('where our servers listen', () => {
     open.push(server)
     return server
   }
-  const taken = async (): Promise<number> => {
+  const occupyPort = async (): Promise<number> => {
     const server = listen(0)
     await once(server, 'listening')
     return (server.address() as AddressInfo).port
@@ -28,7 +28,7 @@ describe('where our servers listen', () => {
     config: loadConfig(env),
     log: openLog({ logLevel: 'silent' }, 'test'),
   })
-  const place = (port: number, fallback = 0): PortSetting => ({
+  const settingOf = (port: number, fallback = 0): PortSetting => ({
     what: 'a server',
     setting: 'SOME_PORT',
     port,
@@ -43,29 +43,29 @@ describe('where our servers listen', () => {
     return server
   }
 
-  it('at the port that was asked for', async () => {
-    assert.ok((await listenOnPort(ctx({ HOSTNAME: 'mta.example.com' }), place(0), listen)) > 0)
+  it('is the configured one', async () => {
+    assert.ok((await listenOnPort(ctx({ HOSTNAME: 'mta.example.com' }), settingOf(0), listen)) > 0)
   })
-  it('a taken port is told with its setting', async () => {
-    const port = await taken()
+  it('that is in use is an error that names the setting', async () => {
+    const port = await occupyPort()
     await assert.isRejected(
-      listenOnPort(ctx({ HOSTNAME: 'mta.example.com' }), place(port), listen),
+      listenOnPort(ctx({ HOSTNAME: 'mta.example.com' }), settingOf(port), listen),
       new RegExp(`a server: port ${port} is in use .*SOME_PORT`),
     )
   })
-  it('in the sandbox a taken port is no trouble: the next one does', async () => {
-    const port = await taken()
-    assert.notStrictEqual(await listenOnPort(ctx({}), place(port), listen), port)
+  it('that is in use in the sandbox is replaced by the next free one', async () => {
+    const port = await occupyPort()
+    assert.notStrictEqual(await listenOnPort(ctx({}), settingOf(port), listen), port)
   })
-  it('a port that this user may not have is replaced', async () => {
-    const port = await listenOnPort(ctx({ HOSTNAME: 'mta.example.com' }), place(25), (wanted) =>
-      wanted === 25 ? refused(wanted) : listen(wanted),
+  it('that this user may not bind is replaced', async () => {
+    const port = await listenOnPort(ctx({ HOSTNAME: 'mta.example.com' }), settingOf(25), (requested) =>
+      requested === 25 ? refused(requested) : listen(requested),
     )
     assert.ok(port > 1023)
   })
-  it('and when its replacement is taken, that is told', async () => {
+  it('is an error when the replacement is in use too', async () => {
     await assert.isRejected(
-      listenOnPort(ctx({ HOSTNAME: 'mta.example.com' }), place(25, 2526), refused),
+      listenOnPort(ctx({ HOSTNAME: 'mta.example.com' }), settingOf(25, 2526), refused),
       /port 2526 is in use/,
     )
   })

@@ -13,7 +13,7 @@ describe('the certificate of the sandbox', () => {
   })
   afterEach(() => rmSync(dir, { recursive: true }))
 
-  it('is made once, for its name, and kept from others', async () => {
+  it('is created once, for its host name, and only its owner can read it', async () => {
     const first = await loadSelfSignedCertificate(join(dir, 'sandbox-tls.json'), 'mx.mailstead.test', Date.now())
     assert.deepEqual(
       await loadSelfSignedCertificate(join(dir, 'sandbox-tls.json'), 'mx.mailstead.test', Date.now()),
@@ -27,7 +27,7 @@ describe('the certificate of the sandbox', () => {
     ['another form', '{"key":1}'],
     ['nothing', ''],
   ] as const) {
-    it(`is made anew where ${what} is kept`, async () => {
+    it(`is created again when the stored file is ${what}`, async () => {
       writeFileSync(join(dir, 'sandbox-tls.json'), text)
       assert.ok(
         new X509Certificate(
@@ -36,7 +36,7 @@ describe('the certificate of the sandbox', () => {
       )
     })
   }
-  it("is made anew where its key was damaged, or is another's", async () => {
+  it('is created again when its key is damaged or belongs to another certificate', async () => {
     const file = join(dir, 'sandbox-tls.json')
     const [first, other] = [
       await loadSelfSignedCertificate(file, 'mx.test', Date.now()),
@@ -47,7 +47,7 @@ describe('the certificate of the sandbox', () => {
       assert.ok(createSecureContext(await loadSelfSignedCertificate(file, 'mx.test', Date.now())))
     }
   })
-  it('is made anew before it ends', async () => {
+  it('is created again before it expires', async () => {
     const first = await loadSelfSignedCertificate(
       join(dir, 'sandbox-tls.json'),
       'mx.test',
@@ -55,7 +55,7 @@ describe('the certificate of the sandbox', () => {
     )
     assert.notDeepEqual(await loadSelfSignedCertificate(join(dir, 'sandbox-tls.json'), 'mx.test', Date.now()), first)
   })
-  it('is made where it cannot be kept', async () => {
+  it('is created even when it cannot be stored', async () => {
     assert.ok((await loadSelfSignedCertificate(join(dir, 'missing', 'tls.json'), 'mx.test', Date.now())).cert)
   })
 })

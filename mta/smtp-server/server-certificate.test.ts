@@ -9,7 +9,7 @@ import { openLog } from '#src/platform/log.ts'
 import { until } from '#test/support/until.ts'
 import { loadServerCertificate, watchServerCertificate } from './server-certificate.ts'
 
-describe('the certificate of our servers', () => {
+describe('the certificate of the SMTP servers', () => {
   let dataDir: string
   beforeEach(() => {
     dataDir = mkdtempSync(join(tmpdir(), 'mailstead-certificate-'))
@@ -21,25 +21,25 @@ describe('the certificate of our servers', () => {
       clock: systemClock,
     })
 
-  it('is made once, in the name of this server, when none is given', async () => {
+  it('is created once, for the name of this server, when none is configured', async () => {
     const made = await load(null, null)
     assert.match(new X509Certificate(made.cert).subject, /mta\.example\.com/)
     assert.deepEqual(await load(null, null), made)
   })
-  it('is the one that is given', async () => {
+  it('is the configured one', async () => {
     const made = await load(null, null)
     writeFileSync(join(dataDir, 'c'), made.cert)
     writeFileSync(join(dataDir, 'k'), made.key)
     assert.deepEqual(await load(join(dataDir, 'c'), join(dataDir, 'k')), made)
   })
-  it('is refused where it is none', async () => {
+  it('is refused when the file holds no certificate', async () => {
     writeFileSync(join(dataDir, 'c'), 'cert')
     await assert.isRejected(
       (async () => load(join(dataDir, 'c'), join(dataDir, 'c')))(),
       /TLS_CERT_FILE and TLS_KEY_FILE cannot be used together/,
     )
   })
-  it('is taken when it was renewed while the server began; the same one written again is no news', async () => {
+  it('is reloaded when it was renewed during the start; an unchanged file causes no reload', async () => {
     const files = { tlsCertFile: join(dataDir, 'c'), tlsKeyFile: join(dataDir, 'k') }
     const write = ({ cert, key }: Certificate): void => {
       writeFileSync(files.tlsCertFile, cert)
@@ -52,19 +52,19 @@ describe('the certificate of our servers', () => {
     write(old)
     const shown = await load(files.tlsCertFile, files.tlsKeyFile)
     write(renewed)
-    const taken: Certificate[] = []
+    const reloaded: Certificate[] = []
     const config = { dataDir, serverName: 'mta.example.com', ...files }
     const watching = watchServerCertificate(
       { config, clock: systemClock, log: openLog({ logLevel: 'silent' }, 'test') },
       shown,
-      (one) => taken.push(one),
+      (one) => reloaded.push(one),
     )
-    await until(() => taken.length > 0)
+    await until(() => reloaded.length > 0)
     write(renewed)
     write(old)
-    await until(() => taken.length > 1)
+    await until(() => reloaded.length > 1)
     watching.stop()
-    assert.deepEqual(taken, [renewed, old])
+    assert.deepEqual(reloaded, [renewed, old])
   })
   it('names the setting that is missing or wrong', async () => {
     writeFileSync(join(dataDir, 'c'), 'cert')

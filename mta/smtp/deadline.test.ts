@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
 import { Deadline } from './deadline.ts'
 
-/** A deadline that notes when it went off. */
+/** A deadline that records when it fired. */
 function watch(): { deadline: Deadline; expired: number[]; startedAt: number } {
   const expired: number[] = []
   return { deadline: new Deadline(() => expired.push(performance.now())), expired, startedAt: performance.now() }
 }
 
 describe('a deadline', () => {
-  it('goes off once, and not before its time', async () => {
+  it('fires once, and not early', async () => {
     const { deadline, expired, startedAt } = watch()
     deadline.set(20)
     await sleep(80)
@@ -26,7 +26,7 @@ describe('a deadline', () => {
     deadline.stop()
   })
 
-  it('can be put off', async () => {
+  it('can be postponed', async () => {
     const { deadline, expired } = watch()
     deadline.set(10)
     deadline.set(60_000)
@@ -46,7 +46,7 @@ describe('a deadline', () => {
     assert.strictEqual(expired.length, 1)
   })
 
-  it('sleeps through a time longer than its longest sleep', async () => {
+  it('fires on time when that is further away than the longest timer', async () => {
     const { deadline, expired, startedAt } = watch()
     deadline.set(1100)
     while (expired.length === 0) await sleep(20)

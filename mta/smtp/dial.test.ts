@@ -25,7 +25,7 @@ const SETTINGS: SessionSettings = {
   timeouts: chooseTimeouts({ tls: 2000 }),
 }
 
-/** A host whose kernel neither takes nor refuses a connection: its queue is full and nobody empties it. */
+/** A host whose kernel neither accepts nor refuses a connection: its listen queue is full. */
 async function withDeafHost(use: (port: number) => Promise<void>): Promise<void> {
   const program = `require('net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, function () {
     require('fs').writeSync(1, String(this.address().port))
@@ -73,7 +73,7 @@ describe('connecting', () => {
     )
   })
 
-  it('from an address that is not ours fails', async () => {
+  it('from an address that this host does not have fails', async () => {
     const opened = await openSession(
       { host: 'mx.test', address: '127.0.0.1', port: 9, localAddress: '192.0.2.1' },
       SETTINGS,
@@ -84,7 +84,7 @@ describe('connecting', () => {
     })
   })
 
-  it('from an address of ours uses it', async () => {
+  it('from an address of this host uses it', async () => {
     const server = createServer((socket) => socket.resume().end(`554 ${socket.remoteAddress}\r\n`)).listen(
       0,
       '127.0.0.1',
@@ -100,7 +100,7 @@ describe('connecting', () => {
     await once(server.close(), 'close')
   })
 
-  it('to a host that does not answer ends in time', () =>
+  it('to a host that does not answer times out', () =>
     withDeafHost(async (port) => {
       const opened = await openSession(
         { host: 'mx.test', address: '127.0.0.1', port },
@@ -109,7 +109,7 @@ describe('connecting', () => {
       assert.containsSubset(failure(opened), { stage: 'connect', loss: { cause: 'timeout' } })
     }))
 
-  it('to a name is a bug: names are resolved elsewhere', async () => {
+  it('to a host name throws: the caller resolves names', async () => {
     await assert.isRejected(
       openSession({ host: 'localhost', address: 'localhost', port: 25 }, SETTINGS),
       /not an IP address: localhost/,
@@ -130,7 +130,7 @@ describe('TLS', () => {
   }
   afterEach(() => mx.stop())
 
-  it('is used where it is offered, without knowing the certificate', async () => {
+  it('is used when offered, whatever the certificate', async () => {
     const opened = await use({})
     await deliver(opened)
     assert.deepEqual(opened.ok && opened.session.tls, {
@@ -164,7 +164,7 @@ describe('TLS', () => {
     await deliver(opened)
   })
 
-  it('is 1.2 at least', async () => {
+  it('is version 1.2 or newer', async () => {
     await deliver(await use({ maxTls: 'TLSv1.2' }))
     assert.strictEqual(mx.messages[0]?.tls, true)
     await mx.stop()
@@ -172,7 +172,7 @@ describe('TLS', () => {
     assert.strictEqual(!opened.ok && opened.failure.stage, 'tls')
   })
 
-  it('says nothing of what was offered in plain text', async () => {
+  it('discards the extensions that were offered in plain text', async () => {
     const opened = await use({
       on: {
         ehlo: ({ tls }) =>
@@ -192,12 +192,12 @@ describe('TLS', () => {
     ['127.0.0.1', null],
     ['::1', null],
   ] as const)
-    it(`names the host to the server as SNI wants it: ${host} is ${servername}`, async () => {
+    it(`sends the host name as SNI: ${host} as ${servername}`, async () => {
       await deliver(await use({}, {}, host))
       assert.containsSubset(mx.messages, [{ tls: true, servername }])
     })
 
-  it('verifies a certificate where that is asked for', async () => {
+  it('verifies the certificate when required', async () => {
     mx = await startReceiver()
     for (const [host, ca, code] of [
       ['mx.test', mx.ca, null],
@@ -237,7 +237,7 @@ describe('TLS', () => {
       )
     })
 
-    it(`that fails (${handshake}) and is required ends it`, async () => {
+    it(`ends the session when it is required and fails (${handshake})`, async () => {
       const opened = await use({ handshake }, { tls: 'required', timeouts: chooseTimeouts({ tls: SOON }) })
       assert.strictEqual(!opened.ok && opened.failure.stage, 'tls')
       assert.strictEqual(mx.connections, 1)
@@ -248,7 +248,7 @@ describe('TLS', () => {
     })
   }
 
-  it('is of an older kind where the server knows no other', async () => {
+  it('uses an older version when the server supports no other', async () => {
     const opened = await use({ maxTls: 'TLSv1.1' })
     await deliver(opened)
     assert.containsSubset(mx.messages, [{ tls: true, connection: 2 }])
@@ -260,7 +260,7 @@ describe('TLS', () => {
     ['reduced', 'TLSv1.2', 'with older TLS'],
     ['plain', undefined, 'without TLS'],
   ] as const) {
-    it(`begins where it was left the last time: ${first}`, async () => {
+    it(`starts with the method that worked last time: ${first}`, async () => {
       const opened = await use({}, {}, 'mx.test', first)
       await deliver(opened)
       assert.deepEqual([opened.ok && opened.session.tls?.protocol, opened.level, mx.connections], [protocol, first, 1])
@@ -271,15 +271,15 @@ describe('TLS', () => {
     })
   }
 
-  it('that is required begins with what is best, whatever was broken lately', async () => {
+  it('starts with the newest version when it is required, whatever failed recently', async () => {
     const opened = await use({}, { tls: 'required' }, 'mx.test', 'plain')
     await deliver(opened)
     assert.strictEqual(opened.ok && opened.session.tls?.protocol, 'TLSv1.3')
   })
 
-  it('says nothing to a server whose certificate will not do', async () => {
-    const judge = (): { code: string; text: string } => ({ code: 'certificate-expired', text: 'it is too old' })
-    const opened = await use({}, { tls: 'required', checkCertificate: judge })
+  it('sends nothing to a server whose certificate is not acceptable', async () => {
+    const refuse = (): { code: string; text: string } => ({ code: 'certificate-expired', text: 'it is too old' })
+    const opened = await use({}, { tls: 'required', checkCertificate: refuse })
     assert.containsSubset(failure(opened), {
       stage: 'tls',
       reply: null,
@@ -291,14 +291,14 @@ describe('TLS', () => {
     )
   })
 
-  it('is not tried again without the caller asking for the retry', async () => {
+  it('is retried only if the caller asks for it', async () => {
     mx = await startReceiver({ handshake: 'drop' })
     const opened = await openSession({ host: 'mx.test', address: mx.host, port: mx.port }, SETTINGS)
     assert.strictEqual(!opened.ok && opened.failure.stage, 'tls')
     assert.strictEqual(mx.connections, 1)
   })
 
-  it('lost after the dot is like plain text lost after the dot', async () => {
+  it('lost after the final dot leaves the outcome unknown, as in plain text', async () => {
     const opened = await use({ on: { dot: { end: 'reset' } } })
     assert.deepInclude(opened.ok && (await opened.session.deliver(MAIL)), {
       kind: 'lost',
@@ -307,7 +307,7 @@ describe('TLS', () => {
     })
   })
 
-  it('lost within a large message is not after the dot', async () => {
+  it('lost within a large message does not count as lost after the final dot', async () => {
     const opened = await use({ bodyAfter: 100_000, on: { body: { end: 'reset' } } })
     const data = Buffer.from('0123456789\r\n'.repeat(1_000_000))
     assert.deepInclude(opened.ok && (await opened.session.deliver({ ...MAIL, data })), {

@@ -27,12 +27,12 @@ describe('content on the wire', () => {
       assert.strictEqual(Buffer.concat([dotStuff(bytes), endOfData(bytes)]).toString(), onTheWire)
     })
 
-  it('is not copied where no line starts with a dot', () => {
+  it('is not copied when no line starts with a dot', () => {
     const data = Buffer.from('a.\r\n b.\r\n')
     assert.strictEqual(dotStuff(data), data)
   })
 
-  it('holds no line of one dot before its end, whatever the bytes, and gives the message back', () => {
+  it('has no line of a single dot before its end, for any bytes, and decodes to the message', () => {
     const bytes = fc
       .array(fc.constantFrom('.', '\r\n', '\n', '\r', 'a', '\u{e9}'), { maxLength: 30 })
       .map((parts) => parts.join(''))

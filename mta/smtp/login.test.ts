@@ -1,4 +1,4 @@
-/** Signing in: which mechanism, what is said, what the record shows, and servers that do not play along. */
+/** AUTH: the choice of the mechanism, the commands, the record of the session, and servers that break the rules. */
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { assert } from 'chai'
 import { startMailboxServer } from '#test/support/mailbox-server.ts'
@@ -34,8 +34,8 @@ describe('login', () => {
     offer: string,
     answers: readonly string[],
     credential: Credential,
-  ): Promise<{ opened: OpenResult; heard: string[] }> {
-    const heard: string[] = []
+  ): Promise<{ opened: OpenResult; received: string[] }> {
+    const received: string[] = []
     server = createServer((socket) => {
       sockets.add(socket)
       let at = -1
@@ -44,7 +44,7 @@ describe('login', () => {
         for (const line of chunk.toString().split('\r\n').slice(0, -1)) {
           if (at++ < 0) socket.write(`250-hello\r\n250 ${offer}\r\n`)
           else {
-            heard.push(line)
+            received.push(line)
             socket.write(answers[at - 1] ?? '')
           }
         }
@@ -55,36 +55,40 @@ describe('login', () => {
       { host: 'x.example', address: '127.0.0.1', port: (server.address() as AddressInfo).port },
       settings(credential),
     )
-    return { opened, heard: heard.filter((line) => line !== 'QUIT') }
+    return { opened, received: received.filter((line) => line !== 'QUIT') }
   }
   const decode = (text: string): string => Buffer.from(text, 'base64').toString()
   const YES = '235 2.7.0 Yes\r\n'
 
-  it('PLAIN before LOGIN, in one line', async () => {
-    const { opened, heard } = await meet('AUTH LOGIN PLAIN', [YES], PASSWORD)
+  it('prefers PLAIN to LOGIN, and sends it in one line', async () => {
+    const { opened, received } = await meet('AUTH LOGIN PLAIN', [YES], PASSWORD)
     assert.ok(opened.ok)
     assert.deepEqual(
-      heard.map((line) => decode(line.replace('AUTH PLAIN ', ''))),
+      received.map((line) => decode(line.replace('AUTH PLAIN ', ''))),
       ['\0me@x.example\0correct horse'],
     )
     assert.ok(opened.session.opening.includes('C: AUTH PLAIN ********'))
   })
-  it('LOGIN where there is no other, in three', async () => {
-    const { opened, heard } = await meet('auth login', ['334 VXNlcm5hbWU6\r\n', '334 UGFzc3dvcmQ6\r\n', YES], PASSWORD)
+  it('uses LOGIN, in three lines, when the server offers nothing else', async () => {
+    const { opened, received } = await meet(
+      'auth login',
+      ['334 VXNlcm5hbWU6\r\n', '334 UGFzc3dvcmQ6\r\n', YES],
+      PASSWORD,
+    )
     assert.ok(opened.ok)
-    assert.deepEqual([heard[0], ...heard.slice(1).map(decode)], ['AUTH LOGIN', 'me@x.example', 'correct horse'])
-    assert.ok(!opened.session.opening.join('').includes(heard[2] ?? '-'))
+    assert.deepEqual([received[0], ...received.slice(1).map(decode)], ['AUTH LOGIN', 'me@x.example', 'correct horse'])
+    assert.ok(!opened.session.opening.join('').includes(received[2] ?? '-'))
   })
-  it('XOAUTH2 with a token; its error is a question that gets an empty line', async () => {
-    const { opened, heard } = await meet(
+  it('uses XOAUTH2 with a token, and answers its error challenge with an empty line', async () => {
+    const { opened, received } = await meet(
       'AUTH PLAIN XOAUTH2',
       ['334 eyJzdGF0dXMiOiI0MDAifQ==\r\n', '535 5.7.8 no\r\n'],
       TOKEN,
     )
     assert.ok(!opened.ok)
-    assert.deepEqual([opened.failure.stage, opened.failure.reply?.code, heard[1]], ['auth', 535, ''])
+    assert.deepEqual([opened.failure.stage, opened.failure.reply?.code, received[1]], ['auth', 535, ''])
     assert.strictEqual(
-      decode(heard[0]?.replace('AUTH XOAUTH2 ', '') ?? ''),
+      decode(received[0]?.replace('AUTH XOAUTH2 ', '') ?? ''),
       'user=me@x.example\x01auth=Bearer ya29.token\x01\x01',
     )
   })
@@ -96,10 +100,10 @@ describe('login', () => {
     ['no password for XOAUTH2', 'AUTH XOAUTH2', PASSWORD],
   ]
   for (const [name, offer, credential] of NOTHING)
-    it(`${name}: nothing secret is said`, async () => {
-      const { opened, heard } = await meet(offer, [], credential)
+    it(`${name}: sends no credentials`, async () => {
+      const { opened, received } = await meet(offer, [], credential)
       assert.ok(!opened.ok)
-      assert.deepEqual([opened.failure.stage, opened.failure.loss?.code, heard], ['auth', 'auth-not-offered', []])
+      assert.deepEqual([opened.failure.stage, opened.failure.loss?.code, received], ['auth', 'auth-not-offered', []])
     })
 
   const ODD: readonly (readonly [name: string, answers: readonly string[]])[] = [
@@ -110,13 +114,13 @@ describe('login', () => {
     ['closes', ['421 4.3.2 bye\r\n']],
   ]
   for (const [name, answers] of ODD)
-    it(`a server that ${name}: a value, and in time`, async () => {
+    it(`a server that ${name}: returns a failure in time`, async () => {
       const { opened } = await meet('AUTH PLAIN', answers, PASSWORD)
       if (opened.ok) assert.strictEqual(opened.session.isUsable, false)
       else assert.strictEqual(opened.failure.stage, 'auth')
     })
 
-  it('with TLS from the first octet, and only with a certificate for the name', async () => {
+  it('uses implicit TLS, and only with a certificate for the host name', async () => {
     const mailbox = await startMailboxServer({ name: 'smtp.x.example', isImplicitTls: true })
     mailbox.passwords.set('me@x.example', 'correct horse')
     const open = (host: string): Promise<OpenResult> =>

@@ -204,7 +204,7 @@ const DIALOGS: readonly SmtpDialog[] = [
   },
   {
     n: 22,
-    title: 'STARTTLS is offered and not wanted',
+    title: 'STARTTLS is offered and switched off',
     tls: 'never',
     text: `${HELLO}
     S: 250-mx.in.test

@@ -51,7 +51,7 @@ describe('a session', () => {
     await mx.stop()
   })
 
-  it('records what was said, the opening once and every message by itself', async () => {
+  it('records the opening once and the dialog of each message separately', async () => {
     const session = await open()
     assert.deepEqual(session.opening, [
       `-- mx.test [127.0.0.1]:${mx.port}`,
@@ -102,7 +102,7 @@ describe('a session', () => {
     ['small', MAIL.data],
     ['large', LARGE],
   ] as const) {
-    it(`does not hand over a ${size} message that may not go any more when the server is ready for it`, async () => {
+    it(`does not send a ${size} message that was cancelled before the server was ready for it`, async () => {
       const session = await open({ offers: { pipelining: false }, on: { data: { delayMs: SOON } } })
       let mayGo = true
       const delivering = session.deliver({ ...MAIL, data, maySend: () => mayGo })
@@ -114,7 +114,7 @@ describe('a session', () => {
     })
   }
 
-  it('says in the record how it ended', async () => {
+  it('records how it ended', async () => {
     const session = await open({ on: { dot: { end: 'close' } } })
     const { conversation } = await session.deliver(MAIL)
     assert.strictEqual(conversation.at(-1), '-- connection lost: the server closed the connection')
@@ -122,7 +122,7 @@ describe('a session', () => {
     assert.deepEqual(nothing, [])
   })
 
-  it('delivers what was given, whatever the bytes in its lines', async () => {
+  it('delivers messages unchanged, whatever bytes their lines contain', async () => {
     const session = await open()
     const line = fc.oneof(
       fc.constantFrom('.', '..', '', '.a', 'a.', 'QUIT', '\0', '\u{feff}.'),
@@ -144,7 +144,7 @@ describe('a session', () => {
     )
   })
 
-  it('delivers large messages, dots and all', async () => {
+  it('delivers large messages with dots unchanged', async () => {
     const session = await open()
     const data = Buffer.concat([Buffer.from('.\r\n'), LARGE, Buffer.from('.a\r\n..\r\n')])
     assert.strictEqual((await session.deliver({ ...MAIL, data })).kind, 'accepted')
@@ -152,7 +152,7 @@ describe('a session', () => {
     assert.strictEqual((await session.deliver(MAIL)).kind, 'accepted')
   })
 
-  it('delivers messages of all sizes around the one write and the block', async () => {
+  it('delivers messages of all sizes around the limit of a single write and of a block', async () => {
     const session = await open()
     for (const size of [0, 1, 2, 16_383, 16_384, 16_385, 65_535, 65_536, 65_537, 131_072]) {
       const data = Buffer.concat([Buffer.alloc(size, 'x'), Buffer.from('\r\n')])
@@ -172,7 +172,7 @@ describe('a session', () => {
       ],
     ]
     for (const [what, script, cause] of endsBeforeTheEnd)
-      it(`${what}: the end mark was never sent`, async () => {
+      it(`${what}: the final dot was never sent`, async () => {
         const session = await open(script, { block: 1000 })
         const result = await session.deliver({ ...MAIL, data: LARGE })
         assert.deepInclude(result, { kind: 'lost', stage: 'body', afterDot: false, cause })
@@ -183,21 +183,21 @@ describe('a session', () => {
         assert.deepEqual(mx.messages, [])
       })
 
-    it('the reason that the server gives before it hangs up is its answer', async () => {
+    it('a reply that the server sends before it disconnects is the result', async () => {
       const session = await open({ bodyAfter: 100_000, on: { body: { reply: '552 5.3.4 too big', end: 'stall' } } })
       const result = await session.deliver({ ...MAIL, data: LARGE })
       assert.containsSubset(result, { kind: 'rejected', stage: 'dot', reply: { code: 552 } })
       assert.strictEqual(session.isUsable, false)
     })
 
-    it('the end mark of a large message counts from its own write on', async () => {
+    it('the final dot of a large message counts as sent from its own write on', async () => {
       const session = await open({ on: { dot: { accepts: true, end: 'close' } } })
       const result = await session.deliver({ ...MAIL, data: LARGE })
       assert.deepInclude(result, { kind: 'lost', stage: 'dot', afterDot: true, cause: 'closed' })
       assert.strictEqual(mx.messages.length, 1)
     })
 
-    it('our own end counts like any other', async () => {
+    it('a disconnect by the client counts like one by the server', async () => {
       for (const [stage, afterDot] of [
         ['rcpt', false],
         ['dot', true],
@@ -223,7 +223,7 @@ describe('a session', () => {
   })
 
   describe('between messages', () => {
-    it('notices that the server hung up, and says so once', async () => {
+    it('reports once that the server disconnected', async () => {
       const session = await open({ on: { dot: { reply: '250 Ok', end: 'close' } } })
       const calls: string[] = []
       const end = new Promise<void>((resolve) => {
@@ -239,21 +239,21 @@ describe('a session', () => {
       assert.deepEqual([calls, session.isUsable, session.loss?.cause], [['closed'], false, 'closed'])
     })
 
-    it('tells a late listener too', async () => {
+    it('reports it to a listener that was added later', async () => {
       const session = await open()
       session.destroy()
       await closed(session)
       assert.strictEqual(session.loss?.cause, 'aborted')
     })
 
-    it('does not take another message while one is under way', async () => {
+    it('rejects a second message while one is being sent', async () => {
       const session = await open()
       const first = session.deliver(MAIL)
       assert.throws(() => session.deliver(MAIL), /already in progress/)
       assert.strictEqual((await first).kind, 'accepted')
     })
 
-    it('works through many messages, accepted and refused', async () => {
+    it('sends many messages, accepted and refused', async () => {
       const session = await open({
         on: { rcpt: ({ address }) => (address.startsWith('no') ? '550 5.1.1 No such user' : undefined) },
       })
@@ -272,8 +272,8 @@ describe('a session', () => {
     })
   })
 
-  describe('at its end', () => {
-    it('says QUIT and waits for the message under way', async () => {
+  describe('when it is closed', () => {
+    it('sends QUIT after the message that is being sent', async () => {
       const session = await open({ on: { dot: { delayMs: SOON } } })
       const delivery = session.deliver(MAIL)
       const quitting = session.quit()
@@ -283,13 +283,13 @@ describe('a session', () => {
       assert.strictEqual(mx.commands.at(-1)?.line, 'QUIT')
     })
 
-    it('does not wait for ever for the answer to QUIT', async () => {
+    it('waits for the reply to QUIT only for a limited time', async () => {
       const session = await open({ on: { quit: { end: 'silence' } } }, { quit: SOON })
       await session.quit()
       assert.strictEqual(session.isUsable, false)
     })
 
-    it('may be ended twice, and after the server did', async () => {
+    it('may be closed twice, and after the server disconnected', async () => {
       const session = await open()
       await Promise.all([session.quit(), session.quit()])
       session.destroy()

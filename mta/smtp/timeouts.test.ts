@@ -14,9 +14,9 @@ const FLOOR: readonly (readonly [step: SmtpStep, minutes: number])[] = [
 
 describe('time-outs', () => {
   for (const [step, minutes] of FLOOR)
-    it(`${step}: no shorter than the RFC asks for`, () => assert.ok(TIMEOUTS[step].ms >= minutes * 60_000))
+    it(`${step}: at least as long as RFC 5321 recommends`, () => assert.ok(TIMEOUTS[step].ms >= minutes * 60_000))
 
-  it("are the table's, all of them, unless replaced", () => {
+  it('are those of the table unless the caller replaces them', () => {
     const table = Object.fromEntries(Object.entries(TIMEOUTS).map(([step, { ms }]) => [step, ms]))
     assert.deepEqual(chooseTimeouts(), table)
     assert.deepEqual(chooseTimeouts({ dot: 7 }), { ...table, dot: 7 })

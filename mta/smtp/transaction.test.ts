@@ -177,7 +177,7 @@ const REFUSED: readonly SmtpDialog[] = [
   },
   {
     n: 24,
-    title: 'MAIL refused, pipelined: all answers are heard, the first counts',
+    title: 'MAIL refused, pipelined: all replies are read, the first counts',
     text: `${PIPELINING}${ENVELOPE}
     S: 452 4.3.1 no room
     S: 503 5.5.1 need MAIL
@@ -196,7 +196,7 @@ const REFUSED: readonly SmtpDialog[] = [
   },
   {
     n: 26,
-    title: 'RCPT refused, DATA taken all the same: a lone dot, and no delivery',
+    title: 'RCPT refused, DATA accepted all the same: a lone dot, and no delivery',
     text: `${PIPELINING}${ENVELOPE}
     S: 250 Ok
     S: 550 5.1.1 no such user
@@ -218,7 +218,7 @@ const REFUSED: readonly SmtpDialog[] = [
   },
   {
     n: 28,
-    title: 'MAIL refused, the rest taken: a lone dot',
+    title: 'MAIL refused, the rest accepted: a lone dot',
     text: `${PIPELINING}${ENVELOPE}
     S: 550 5.7.1 not you
     S: 250 Ok
@@ -551,7 +551,7 @@ const LOST: readonly SmtpDialog[] = [
   },
   {
     n: 64,
-    title: 'success for the next message before it was asked for',
+    title: 'success for the next message before it was sent',
     text: `${PIPELINING}${SENT}
     S" 250 taken\\r\\n250 Ok\\r\\n"
     = accepted: 250 taken

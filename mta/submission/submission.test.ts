@@ -72,12 +72,12 @@ describe('submission', () => {
     return { raw: row.raw, view }
   }
 
-  describe('who may hand in', () => {
-    it('nobody without logging in', async () => {
+  describe('authentication', () => {
+    it('is required', async () => {
       const connection = await open(null)
       assert.match(await connection.command('MAIL FROM:<a@b.example>'), /^530 5\.7\.0 /)
     })
-    it('PLAIN and LOGIN with any name; the reply to EHLO offers them', async () => {
+    it('accepts PLAIN and LOGIN with any user name, and offers them in the reply to EHLO', async () => {
       const connection = await connectSmtp(submission.ports.alt)
       const hello = await connection.command('EHLO client.test')
       for (const offer of [
@@ -97,7 +97,7 @@ describe('submission', () => {
       assert.match(await connection.command(Buffer.from(sender.regular).toString('base64')), /^235 /)
       connection.disconnect()
     })
-    it('a wrong key and an Admin key get 535, the third ends the connection', async () => {
+    it('refuses a wrong key and an Admin key with 535, and disconnects at the third failure', async () => {
       const connection = await open(null)
       assert.match(await connection.command(`AUTH PLAIN ${plainToken('nonsense')}`), /^535 5\.7\.8 /)
       assert.match(await connection.command(`AUTH PLAIN ${plainToken(sender.admin)}`), /^535 5\.7\.8 .*Admin key/)
@@ -105,15 +105,15 @@ describe('submission', () => {
       assert.match(await connection.readReply(), /^421 4\.7\.0 /)
       assert.strictEqual(await connection.readReply(), '')
     })
-    it('a key that is switched off ends with the next mail, on an open connection too', async () => {
+    it('refuses a deactivated key from the next message on, also on an open connection', async () => {
       const other = await createSender({ ...ctx, keyPrefix: 'ms' }, { domain: 'switched.example' })
       const connection = await open(other.regular)
-      const letter = { from: 'a@switched.example', to: 'x@b.example', content: 'From: a@switched.example\r\n\r\nx' }
-      assert.match(await sendMessage(connection, letter), /^250 /)
+      const message = { from: 'a@switched.example', to: 'x@b.example', content: 'From: a@switched.example\r\n\r\nx' }
+      assert.match(await sendMessage(connection, message), /^250 /)
       await ctx.db.query('UPDATE api_keys SET is_active = false WHERE workspace_id = $1', [other.workspaceId])
-      await until(async () => (await sendMessage(connection, letter)).startsWith('535 5.7.8'))
+      await until(async () => (await sendMessage(connection, message)).startsWith('535 5.7.8'))
     })
-    it('STARTTLS: what came before it is forgotten, and the key is asked for again', async () => {
+    it('is required again after STARTTLS, which resets the session', async () => {
       const connection = await open()
       assert.match(await connection.command('STARTTLS'), /^220 /)
       await connection.startTls()
@@ -125,7 +125,7 @@ describe('submission', () => {
         /^250 2\.0\.0 /,
       )
     })
-    it('TLS from the first byte, with a client that people use', async () => {
+    it('accepts implicit TLS from a common client', async () => {
       const transport = createTransport({
         host: '127.0.0.1',
         port: submission.ports.tls,
@@ -154,7 +154,7 @@ describe('submission', () => {
       assert.ok(!raw.includes('hidden@'))
       transport.close()
     })
-    it('after too many failures a network waits, with a good key too', async () => {
+    it('blocks a network after too many failures, even with a valid key', async () => {
       const own = await createContext(ENV)
       const port = await startSubmission(own, createRegistry())
       try {
@@ -174,7 +174,7 @@ describe('submission', () => {
     })
   })
 
-  describe('from other machines', () => {
+  describe('remote clients', () => {
     const outside = Object.values(networkInterfaces())
       .flat()
       .find((one) => one?.family === 'IPv4' && !one.internal)?.address
@@ -228,7 +228,7 @@ describe('submission', () => {
     })
   })
 
-  it('Redis away: mail is taken all the same', async function () {
+  it('accepts mail while Redis is away', async function () {
     this.timeout(20_000)
     const own = await createContext(ENV)
     const there = await createSender({ ...own, keyPrefix: 'ms' }, { domain: 'sender.example' })
@@ -246,7 +246,7 @@ describe('submission', () => {
     }
   })
 
-  describe('in whose name', () => {
+  describe('the sender', () => {
     for (const [what, from, expected] of [
       ['another domain', 'x@other.example', /^550 5\.7\.1 .*sender\.example only/],
       ['a subdomain', 'x@sub.sender.example', /^550 5\.7\.1/],
@@ -259,7 +259,7 @@ describe('submission', () => {
       ['no address', 'The Shop', /^550 5\.6\.0/],
     ] as const)
       it(what, async () => assert.match(await hand(`From: ${from}\r\n\r\nx`), expected))
-    it('a key of a connected account: its addresses, and the mail goes through it', async () => {
+    it('a key of a connected account allows its addresses only, and the account sends the mail', async () => {
       const accountId = newId()
       await ctx.db.query(
         sql`
@@ -280,13 +280,13 @@ describe('submission', () => {
       })
       assert.ok(key.kind === 'created')
       const connection = await open(key.secretKey)
-      const letter = (from: string): OutgoingMessage => ({
+      const message = (from: string): OutgoingMessage => ({
         from: 'me@other.example',
         to: 'a@b.example',
         content: `From: ${from}\r\n\r\nx`,
       })
-      assert.match(await sendMessage(connection, letter('you@other.example')), /^550 5\.7\.1 .*me@other\.example only/)
-      const { view } = await find(await sendMessage(connection, letter('Me <Me@other.example>')))
+      assert.match(await sendMessage(connection, message('you@other.example')), /^550 5\.7\.1 .*me@other\.example only/)
+      const { view } = await find(await sendMessage(connection, message('Me <Me@other.example>')))
       const { rows } = await ctx.db.query(
         sql`
           SELECT r.domain, m.domain_id, m.submitted
@@ -300,14 +300,14 @@ describe('submission', () => {
         { domain: `account:${accountId}`, domain_id: null, submitted: { from: 'me@other.example' } },
       ])
     })
-    it('no From, and two of them', async () => {
+    it('refuses a message without From and one with two', async () => {
       assert.match(await hand('Subject: x\r\n\r\nx'), /^550 5\.6\.0 .*no From/)
       assert.match(
         await hand('From: a@sender.example\r\nFrom : b@other.example\r\n\r\nx'),
         /^550 5\.6\.0 .*more than one From/,
       )
     })
-    it('a domain that lost its verification', async () => {
+    it('refuses a domain that lost its verification', async () => {
       const other = await createSender({ ...ctx, keyPrefix: 'ms' }, { domain: 'failed.example' })
       await ctx.db.query(`UPDATE domains SET verification_status = 'failed' WHERE id = $1`, [other.domainId])
       const reply = await sendMessage(await open(other.regular), {
@@ -317,7 +317,7 @@ describe('submission', () => {
       })
       assert.match(reply, /^550 5\.7\.1 The domain failed\.example is not verified/)
     })
-    it('the monthly quota is 452', async () => {
+    it('refuses mail over the monthly quota with 452', async () => {
       const small = await createSender({ ...ctx, keyPrefix: 'ms' }, { domain: 'small.example', plan: 'free' })
       await ctx.db.query(
         sql`
@@ -327,13 +327,13 @@ describe('submission', () => {
         [small.workspaceId],
       )
       const connection = await open(small.regular)
-      const letter = { from: 'x@small.example', to: 'a@b.example', content: 'From: x@small.example\r\n\r\nx' }
-      assert.match(await sendMessage(connection, letter), /^250 /)
-      assert.match(await sendMessage(connection, letter), /^452 4\.7\.1 The monthly quota/)
+      const message = { from: 'x@small.example', to: 'a@b.example', content: 'From: x@small.example\r\n\r\nx' }
+      assert.match(await sendMessage(connection, message), /^250 /)
+      assert.match(await sendMessage(connection, message), /^452 4\.7\.1 The monthly quota/)
     })
   })
 
-  describe('octets', () => {
+  describe('the content', () => {
     for (const [what, content] of [
       ['bare LF', mail('', 'a\nb\r\n')],
       ['bare CR', mail('', 'a\rb\r\n')],
@@ -350,14 +350,14 @@ describe('submission', () => {
       ['CR LF dot CR', mail('', 'a\r\n.\rb\r\n')],
       ['bare LF in the header', 'From: shop@sender.example\nBcc: x@y.example\r\n\r\nx'],
     ] as const)
-      it(`${what} is refused, and nothing of it is a command`, async () => {
+      it(`${what} is refused, and none of it is read as a command`, async () => {
         const connection = await open()
         for (const line of ['MAIL FROM:<a@b.example>', 'RCPT TO:<a@b.example>', 'DATA']) await connection.command(line)
         connection.send(`${content}\r\n.\r\n`)
         assert.match(await connection.readReply(), /^550 5\.6\.0 /)
         assert.match(await connection.command('NOOP'), /^250 /)
       })
-    it('too large, declared or not', async () => {
+    it('refuses a message that is too large, declared or not', async () => {
       const connection = await open()
       assert.match(await connection.command('MAIL FROM:<a@b.example> SIZE=9999999'), /^552 5\.3\.4 /)
       assert.match(
@@ -373,14 +373,14 @@ describe('submission', () => {
         /^250 /,
       )
     })
-    it('who never stops is cut off', async () => {
+    it('disconnects a client that never stops sending', async () => {
       const connection = await open()
       for (const line of ['MAIL FROM:<a@b.example>', 'RCPT TO:<a@b.example>', 'DATA']) await connection.command(line)
       connection.send(mail(''))
       for (let i = 0; i < 40; i++) connection.send(`${'x'.repeat(998)}\r\n`.repeat(100))
       assert.strictEqual(await connection.readReply(), '')
     })
-    it('however a transaction is cut into pieces, one mail comes of it, and the mail that was sent', async function () {
+    it('accepts a transaction in any number of packets as one unchanged message', async function () {
       this.timeout(20_000)
       const connection = await open()
       const line = fc.string({
@@ -409,12 +409,12 @@ describe('submission', () => {
         { numRuns: 60 },
       )
     })
-    it('a mail of nothing but dots', async () => {
+    it('accepts a message of dots only', async () => {
       const body = '.\r\n'.repeat(60_000)
       const { raw } = await find(await hand(mail('', body)))
       assert.ok(raw.equals(Buffer.concat([raw.subarray(0, raw.indexOf('\r\n\r\n') + 4), Buffer.from(`${body}\r\n`)])))
     })
-    it('dots at the start of lines, empty mails and mails without a body', async () => {
+    it('accepts dots at the start of lines, empty messages and messages without a body', async () => {
       for (const body of ['.\r\n..\r\n.x\r\n', '', '\r\n\r\n', '.\r\n']) {
         const { raw } = await find(await hand(mail('', body)))
         assert.strictEqual(raw.subarray(raw.indexOf('\r\n\r\n') + 4).toString(), `${body}\r\n`, JSON.stringify(body))
@@ -424,8 +424,8 @@ describe('submission', () => {
     })
   })
 
-  describe('what is added and taken away', () => {
-    it('Received, Date and Message-ID; Bcc in all its forms goes', async () => {
+  describe('the header', () => {
+    it('gains Received, Date and Message-ID, and loses every form of Bcc', async () => {
       const { raw, view } = await find(
         await hand(
           mail(
@@ -449,7 +449,7 @@ describe('submission', () => {
       assert.notMatch(text, /bcc\s*:|one@|two@|three@|four@/i)
       assert.strictEqual(view.tier, 'normal')
     })
-    it('those that are there stay as they are', async () => {
+    it('keeps the other fields unchanged', async () => {
       const { raw } = await find(
         await hand(mail('date: yesterday\r\nMESSAGE-ID: <mine@x>\r\nX-Weird:\r\n\tfolded  \r\nnot a field\r\n')),
       )
@@ -461,8 +461,8 @@ describe('submission', () => {
     })
   })
 
-  describe('the features of the API by header', () => {
-    it('tier, tags and metadata, and none of it goes out', async () => {
+  describe('options in the header', () => {
+    it('set tier, tags and metadata, and are removed from the message', async () => {
       const { raw, view } = await find(
         await hand(
           mail(
@@ -481,7 +481,7 @@ describe('submission', () => {
       ['X-Track-Opens: yes\r\n', true, false],
       ['x-track-clicks: TRUE\r\nX-Track-Opens: off\r\n', false, true],
     ] as const) {
-      it(`tracking: ${said.trim() || 'nothing said'}`, async () => {
+      it(`tracking: ${said.trim() || 'no option'}`, async () => {
         const { raw, view } = await find(await hand(mail(said)))
         const { rows } = await ctx.db.query('SELECT track_opens, track_clicks FROM messages WHERE id = $1', [view.id])
         assert.deepEqual(rows, [{ track_opens: opens, track_clicks: clicks }])
@@ -503,7 +503,7 @@ describe('submission', () => {
     ])
       it(`${field.slice(0, 40)} is refused with its reason, in ASCII`, async () =>
         assert.match(await hand(mail(`${field}\r\n`)), /^550 5\.6\.0 x-[ -~]+$/i))
-    it('X-Idempotency-Key: the same mail is answered as the first, another is refused', async () => {
+    it('X-Idempotency-Key: the same message gets the reply of the first, another is refused', async () => {
       const first = await hand(
         mail('X-Idempotency-Key: k1\r\nDate: Mon, 1 Jan 2024 00:00:00 +0000\r\nMessage-ID: <1@x>\r\n'),
       )
@@ -514,10 +514,10 @@ describe('submission', () => {
       assert.match(await hand(mail('X-Idempotency-Key: k1\r\n', 'another')), /^554 5\.6\.0 /)
       assert.match(await hand(mail('X-Idempotency-Key: k1\r\n'), 'other@b.example'), /^554 5\.6\.0 /)
     })
-    it('the same Message-ID is two mails', async () => {
+    it('two messages with the same Message-ID are both accepted', async () => {
       assert.notStrictEqual(await hand(mail('Message-ID: <same@x>\r\n')), await hand(mail('Message-ID: <same@x>\r\n')))
     })
-    it('X-Template-Id brings the body', async () => {
+    it('X-Template-Id supplies the body', async () => {
       const renderer = createRenderer()
       after(() => renderer.stop())
       const saved = await saveTemplate({ db: ctx.db, renderer }, sender.workspaceId, {
@@ -541,7 +541,7 @@ describe('submission', () => {
   })
 
   describe('the envelope', () => {
-    it('counts and not the header: 50 recipients and more, up to the limit, then 452', async () => {
+    it('decides the recipients, not the header: 50 and more, up to the limit, then 452', async () => {
       const connection = await open()
       await connection.command('MAIL FROM:<a@b.example>')
       for (let i = 0; i < 60; i++) assert.match(await connection.command(`RCPT TO:<r${i}@b.example>`), /^250 /)
@@ -551,7 +551,7 @@ describe('submission', () => {
       const { view } = await find(await connection.readReply())
       assert.strictEqual(view.recipients.length, 60)
     })
-    it('each address once, in whatever case', async () => {
+    it('counts each address once, in upper or lower case', async () => {
       const { view } = await find(await hand(mail(''), ['a@b.example', 'A@B.example', 'c@b.example']))
       assert.deepEqual(
         view.recipients.map(({ address, kind }) => [address, kind]),
@@ -575,7 +575,7 @@ describe('submission', () => {
       ['MAIL FROM:a b@c.example', /^501 /],
     ] as const)
       it(command, async () => assert.match(await (await open()).command(command), expected))
-    it('an address that is none, or has no domain', async () => {
+    it('refuses an invalid address and one without a domain', async () => {
       const connection = await open()
       await connection.command('MAIL FROM:<a@b.example>')
       for (const address of ['nobody', 'a@localhost', 'a@[127.0.0.1]'])
@@ -591,7 +591,7 @@ describe('submission', () => {
         /^250 /,
       )
     })
-    it('UTF-8 addresses', async () => {
+    it('accepts UTF-8 addresses', async () => {
       const { view } = await find(
         await hand(
           'From: shop@sender.example\r\nTo: δοκιμή@παράδειγμα.example\r\n\r\nx',
@@ -604,13 +604,13 @@ describe('submission', () => {
         [['δοκιμή@xn--hxajbheg2az3al.example', 'to']],
       )
     })
-    it('an address that is said to be UTF-8, and is not', async () => {
+    it('refuses an address that is not valid UTF-8', async () => {
       const connection = await open()
       await connection.command('MAIL FROM:<a@b.example> SMTPUTF8')
       connection.send(Buffer.from('RCPT TO:<j\xf6rg@b.example>\r\n', 'latin1'))
       assert.match(await connection.readReply(), /^553 5\.1\.3 /)
     })
-    it('RSET, and a pipelined transaction', async () => {
+    it('accepts RSET and pipelined transactions', async () => {
       const connection = await open()
       connection.send('MAIL FROM:<a@b.example>\r\nRCPT TO:<a@b.example>\r\nRSET\r\nDATA\r\n')
       for (const expected of [/^250 /, /^250 /, /^250 /, /^503 /]) assert.match(await connection.readReply(), expected)
@@ -624,13 +624,13 @@ describe('submission', () => {
     })
   })
 
-  describe('figures', () => {
-    it('what was taken and refused is counted', async () => {
+  describe('metrics', () => {
+    it('count accepted and refused mail', async () => {
       assert.match(await hand(mail('')), /^250 /)
       const {
         mailstead_submission_messages_total: mails = [],
         mailstead_submission_logins_total: logins = [],
-        mailstead_submission_memory_bytes: held = [],
+        mailstead_submission_memory_bytes: memory = [],
       } = metrics.snapshot()
       for (const reply of ['250', '550', '552'])
         assert.ok(
@@ -638,12 +638,12 @@ describe('submission', () => {
           reply,
         )
       assert.deepEqual(new Set(logins.map(({ labels }) => labels[0])), new Set(['accepted', 'refused']))
-      assert.strictEqual(held[0]?.value, 0)
+      assert.strictEqual(memory[0]?.value, 0)
     })
   })
 
-  describe('clients that do not behave', () => {
-    it('a thousand that say nothing leave room for one that does', async function () {
+  describe('misbehaving clients', () => {
+    it('a thousand silent clients do not block one that sends', async function () {
       this.timeout(20_000)
       const idle = await Promise.all(
         Array.from({ length: 1000 }, async () => {
@@ -669,7 +669,7 @@ describe('submission', () => {
       inside.send('X')
       assert.strictEqual(await inside.readReply(), '')
     })
-    it('a broken TLS handshake, a lost connection in DATA and endless lines harm nobody else', async () => {
+    it('a broken TLS handshake, a lost connection in DATA and endless lines affect no other client', async () => {
       const broken = connect(submission.ports.tls, '127.0.0.1', () => broken.end('EHLO x\r\n'))
       broken.on('error', () => {})
       const lost = await open()

@@ -1,21 +1,21 @@
 import { assert } from 'chai'
 import { createCircuitBreaker } from './circuit-breaker.ts'
 
-describe('a site whose hosts all failed', () => {
+describe('the circuit breaker of a site', () => {
   let now = 0
   beforeEach(() => {
     now = 1_000_000
   })
   const breaker = (scale = 1): ReturnType<typeof createCircuitBreaker> => createCircuitBreaker(() => now, scale)
 
-  it('is left alone for a while, with the reason', () => {
+  it('blocks attempts for a while after all hosts failed, with the reason', () => {
     const one = breaker()
     assert.strictEqual(one.beginAttempt('site'), null)
     one.failed('site', 'connection refused')
     assert.match(one.beginAttempt('site') ?? '', /connection refused/)
     assert.strictEqual(one.beginAttempt('other'), null)
   })
-  it('is met by one probe when it may have returned, not by a herd', () => {
+  it('admits a single probe when the pause is over', () => {
     const one = breaker()
     one.failed('site', 'refused')
     now += 1001
@@ -25,7 +25,7 @@ describe('a site whose hosts all failed', () => {
     assert.strictEqual(one.beginAttempt('site'), null)
     assert.strictEqual(one.beginAttempt('site'), null)
   })
-  it('another may probe when a probe said nothing about it', () => {
+  it('admits another probe when the first one ended without a result', () => {
     const one = breaker()
     one.failed('site', 'refused')
     now += 1001
@@ -35,7 +35,7 @@ describe('a site whose hosts all failed', () => {
     one.released('other')
     assert.strictEqual(one.beginAttempt('other'), null)
   })
-  it('waits longer each time, up to a minute; failures of one moment count once', () => {
+  it('pauses longer after each failure, up to a minute; simultaneous failures count once', () => {
     const one = breaker()
     const waits = [1, 2, 4, 8, 16, 32, 60, 60]
     for (const seconds of waits) {
@@ -72,7 +72,7 @@ describe('a site whose hosts all failed', () => {
     now += 60_000
     assert.strictEqual(one.maxConnections('site'), Infinity)
   })
-  it('keeps to RETRY_SCALE', () => {
+  it('scales its pauses by RETRY_SCALE', () => {
     const one = breaker(0.01)
     one.failed('site', 'refused')
     now += 10

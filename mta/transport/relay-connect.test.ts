@@ -1,4 +1,4 @@
-/** Where an account's server may be, and what is hidden of what it says. */
+/** Which addresses the server of an account may have, and how its replies are redacted. */
 import type { LookupFunction } from 'node:net'
 import { assert } from 'chai'
 import { cidrs } from '#config/settings/readers.ts'
@@ -21,7 +21,7 @@ const lookup: LookupFunction = (name, _options, callback) => {
 }
 const allowed = cidrs('10.9.0.0/16')
 
-describe('the server of an account', () => {
+describe('connecting to the server of an account', () => {
   const CASES: readonly (readonly [
     host: string,
     security: Account['security'],
@@ -45,8 +45,8 @@ describe('the server of an account', () => {
     })
 })
 
-describe('what a server says back', () => {
-  it('short texts are left alone, all others hidden wherever they stand', () => {
+describe('replies of the server of an account', () => {
+  it('hides every occurrence of a secret, except very short texts', () => {
     assert.strictEqual(
       redactSecrets('535 hunter22 and aHVudGVyMjI= and a', ['hunter22', 'aHVudGVyMjI=', 'a']),
       '535 ******** and ******** and a',

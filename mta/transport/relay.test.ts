@@ -157,14 +157,14 @@ describe('relay', () => {
       assert.ok(!attempt?.conversation.includes(PLAIN))
     })
 
-  it('sessions are used again up to their share; one that died meanwhile costs nothing', async () => {
+  it('reuses sessions up to their message limit; a session that died meanwhile costs no attempt', async () => {
     for (let i = 0; i < 4; i++) assert.strictEqual(sayOf(await deliver()), 'relayed')
     assert.strictEqual(connections, 2)
     for (const socket of sockets) socket.end('421 4.4.2 idle\r\n')
     assert.strictEqual(sayOf(await deliver()), 'relayed')
     assert.strictEqual(connections, 3)
   })
-  it('what a server says back of the password does not come into the record, the reason or the pause', async () => {
+  it('redacts a password that the server repeats in the record, the reason and the pause', async () => {
     script = {
       AUTH: (socket, line) => {
         const credentials = Buffer.from(line.slice(11), 'base64').toString().replaceAll('\0', ' ')
@@ -173,15 +173,15 @@ describe('relay', () => {
     }
     const attempt = await deliver()
     assert.match(pauses[0] ?? '', /refuses the credentials of me: 535/)
-    const told = JSON.stringify([attempt, pauses])
-    for (const secret of [PASSWORD, PLAIN]) assert.ok(!told.includes(secret), told)
+    const reported = JSON.stringify([attempt, pauses])
+    for (const secret of [PASSWORD, PLAIN]) assert.ok(!reported.includes(secret), reported)
   })
-  it('cut short before the transaction nothing came of it; behind the dot it is unknown', async () => {
+  it('has no attempt to report when it is aborted before the transaction', async () => {
     script = { AUTH: () => relay.abort() }
     assert.strictEqual(await deliver(), null)
     assert.strictEqual(await deliver(), null)
   })
-  it('cut short behind the dot it is unknown', async () => {
+  it('has an unknown outcome when it is aborted after the final dot', async () => {
     script = { '.': () => relay.abort() }
     assert.strictEqual(sayOf(await deliver()), 'unknown lost-after-dot')
   })

@@ -2,7 +2,7 @@ import { assert } from 'chai'
 import type { Session } from '#mta/smtp/session.ts'
 import { createSessionPool, type PooledSession, type SessionPool } from './session-pool.ts'
 
-/** What the pool sees of a session. */
+/** The part of a session that the pool uses. */
 class FakeSession {
   isUsable = true
   delivered = 1
@@ -29,7 +29,7 @@ function pooled(host: string, source: string | null = null): PooledSession & { r
   }
 }
 
-describe('sessions that wait', () => {
+describe('idle sessions', () => {
   let pool: SessionPool
   beforeEach(() => {
     pool = createSessionPool()
@@ -38,7 +38,7 @@ describe('sessions that wait', () => {
   const any = (): boolean => true
   const put = (...sessions: PooledSession[]): void => sessions.forEach((session) => pool.release('site', session, 100))
 
-  it('the one that was used last comes first', () => {
+  it('reuses the most recently used session first', () => {
     const [one, two] = [pooled('a'), pooled('b')]
     put(one, two)
     assert.deepEqual(
@@ -47,13 +47,13 @@ describe('sessions that wait', () => {
     )
   })
 
-  it('one of another site or source is none', () => {
+  it('does not reuse a session of another site or source', () => {
     put(pooled('a', 'us'))
     assert.deepEqual([pool.acquire('site', null, any), pool.acquire('other', 'us', any)], [null, null])
     assert.strictEqual(pool.acquire('site', 'us', any)?.host, 'a')
   })
 
-  it('one that will not do is passed over', () => {
+  it('skips a session that the message may not use', () => {
     const [fit, unfit] = [pooled('good'), pooled('bad')]
     put(fit, unfit)
     assert.strictEqual(
@@ -63,7 +63,7 @@ describe('sessions that wait', () => {
     assert.strictEqual(unfit.fake.hasQuit, false)
   })
 
-  it('where none will do, one is ended to make room', () => {
+  it('closes an idle session to make room when none may be used', () => {
     const [old, recent] = [pooled('old'), pooled('recent')]
     put(old, recent)
     assert.strictEqual(
@@ -73,7 +73,7 @@ describe('sessions that wait', () => {
     assert.deepEqual([old.fake.hasQuit, recent.fake.hasQuit], [true, false])
   })
 
-  it('one that the server ended is forgotten', () => {
+  it('removes a session that the server closed', () => {
     const gone = pooled('gone')
     put(gone)
     gone.fake.isUsable = false
@@ -81,7 +81,7 @@ describe('sessions that wait', () => {
     assert.strictEqual(gone.fake.hasQuit, false)
   })
 
-  it('one that has carried its share is ended', () => {
+  it('closes a session that has reached its message limit', () => {
     const done = pooled('done')
     done.fake.delivered = 100
     put(done)
