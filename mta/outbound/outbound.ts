@@ -73,6 +73,8 @@ export async function startOutbound(
 interface OpenParts {
   readonly lease: Lease
   readonly opened: OpenPipeline
+  /** The site of each domain that the pipeline routed. */
+  readonly sites: DomainSites
   readonly suspensions: SuspensionWatch
   readonly throttles: Throttles
 }
@@ -86,9 +88,11 @@ async function openParts(ctx: Context, undo: UndoSteps): Promise<OpenParts> {
   undo.push(() => suspensions.stop())
   const throttles = await startThrottles(ctx, randomUUID())
   undo.push(() => throttles.stop())
-  const opened = openPipeline(ctx, egress)
+  const sites = createDomainSites(ctx)
+  undo.push(() => sites.stop())
+  const opened = openPipeline(ctx, egress, (domain, site) => sites.record(domain, site))
   undo.push(() => opened.close())
-  return { lease, opened, suspensions, throttles }
+  return { lease, opened, sites, suspensions, throttles }
 }
 
 interface OutboundParts extends OpenParts {
@@ -98,7 +102,6 @@ interface OutboundParts extends OpenParts {
   readonly dispatcher: Dispatcher
   readonly subscriber: Redis
   readonly workspaceCounter: WorkspaceCounter
-  readonly sites: DomainSites
   readonly status: SiteStatusPublisher
   readonly dryRuns: DryRunWorker
 }
@@ -108,11 +111,10 @@ function construct(
   redisUrl: string,
   open: OpenParts & { readonly registry: MetricRegistry; readonly plans: Plans },
 ): OutboundParts {
-  const { lease, opened: openedPipeline, suspensions, throttles, registry, plans } = open
+  const { lease, opened: openedPipeline, sites, suspensions, throttles, registry, plans } = open
   const { pipeline, breaker } = openedPipeline
   const { accounts } = pipeline
-  const sites = createDomainSites(ctx)
-  const siteOf = siteFinder(openedPipeline, sites)
+  const siteOf = siteFinder(openedPipeline)
   const writer = createResultWriter(ctx, (size) => registry.observe('mailstead_result_batch_size', [], size))
   const workspaceCounter = startWorkspaceCounter(ctx)
   // both report the queues' status, and the queues need a handler that records in both
@@ -133,7 +135,7 @@ function construct(
     readyQueue,
     claimRecipients: (members) => claimRecipients(ctx.db, lease.id, members, new Date(ctx.clock.now())),
     sources: createSourceSelection({
-      pipeline: { ...pipeline, route: (domain) => routeAndRecord(openedPipeline, sites, domain) },
+      pipeline,
       egress: openedPipeline.egress,
       throttles,
       accounts,
@@ -159,24 +161,14 @@ function construct(
     accounts,
     dryRuns,
   })
-  return { ctx, ...open, writer, queues, dispatcher, subscriber, workspaceCounter, sites, status, dryRuns }
+  return { ctx, ...open, writer, queues, dispatcher, subscriber, workspaceCounter, status, dryRuns }
 }
 
 type SiteFinder = (domain: string) => Promise<string>
 
 /** The site that accepts mail for a domain; a connected account is a site of its own. */
-function siteFinder(opened: OpenPipeline, sites: DomainSites): SiteFinder {
-  return async (domain) => (accountIdOf(domain) === null ? (await routeAndRecord(opened, sites, domain)).site : domain)
-}
-
-async function routeAndRecord(
-  { router }: OpenPipeline,
-  sites: DomainSites,
-  domain: string,
-): ReturnType<OpenPipeline['router']['route']> {
-  const route = await router.route(domain)
-  sites.record(domain, route.site)
-  return route
+function siteFinder({ router }: OpenPipeline): SiteFinder {
+  return async (domain) => (accountIdOf(domain) === null ? (await router.route(domain)).site : domain)
 }
 
 /** Where the dispatcher puts mail for a domain: its site, or aside while it is suspended. */

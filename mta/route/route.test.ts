@@ -75,7 +75,7 @@ describe('router', () => {
   let dns: TestDns
   const open: Router[] = []
 
-  function router(change: Partial<RouterOptions['config']> = {}): Router {
+  function router(change: Partial<RouterOptions['config']> = {}, onRoute?: RouterOptions['onRoute']): Router {
     const config = {
       routes: [],
       serverName: 'mail.us.example',
@@ -95,6 +95,7 @@ describe('router', () => {
       log,
       random: () => 0.5,
       resolver: createResolver({ config, clock, timeoutMs: 200 }),
+      ...(onRoute !== undefined && { onRoute }),
     })
     open.push(made)
     return made
@@ -146,6 +147,14 @@ describe('router', () => {
   it('domains with the same hosts have one site, whatever the preferences', async () => {
     const [one, other] = await Promise.all([router().route('plain.example'), router().route('shared.example')])
     assert.strictEqual(one.site, other.site)
+  })
+
+  it('reports the site of each routed domain, also without a host', async () => {
+    const reported: string[] = []
+    const made = router({}, (domain, site) => reported.push(`${domain} ${site}`))
+    await made.route('implicit.example')
+    await made.route('null.example')
+    assert.deepEqual(reported, ['implicit.example implicit.example', 'null.example none:null.example'])
   })
 
   it('the transport map comes first: the domain, then *', async () => {

@@ -58,6 +58,8 @@ export interface RouterOptions {
   readonly log: Log
   readonly resolver?: Resolver
   readonly random?: () => number
+  /** Called with the site of each domain that was routed. */
+  readonly onRoute?: (domain: string, site: string) => void
 }
 
 /** RFC 3463, RFC 7505 4.1 */
@@ -77,8 +79,15 @@ export function createRouter({
   log,
   resolver = createResolver({ config, clock }),
   random = Math.random,
+  onRoute = () => undefined,
 }: RouterOptions): Router {
   async function route(domain: string): Promise<Route> {
+    const found = await findRoute(domain)
+    onRoute(domain, found.site)
+    return found
+  }
+
+  async function findRoute(domain: string): Promise<Route> {
     const mapped = mappedTo(domain)
     if (mapped !== undefined) {
       return {
