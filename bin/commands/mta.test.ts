@@ -94,7 +94,7 @@ describe('mailstead mta', function () {
     const { code, said } = await run('outbound,inbound', { INBOUND_PORT: String(port) })
     taken.close()
     assert.strictEqual(code, 1, said)
-    assert.match(said, /^mailstead: inbound mail: port \d+ is taken/m)
+    assert.match(said, /^mailstead: inbound mail: port \d+ is in use/m)
     assert.deepEqual(await ask('SELECT FROM leases'), [])
   })
 
