@@ -82,12 +82,6 @@ export function createRouter({
   onRoute = () => undefined,
 }: RouterOptions): Router {
   async function route(domain: string): Promise<Route> {
-    const found = await findRoute(domain)
-    onRoute(domain, found.site)
-    return found
-  }
-
-  async function findRoute(domain: string): Promise<Route> {
     const mapped = mappedTo(domain)
     if (mapped !== undefined) {
       return {
@@ -142,7 +136,16 @@ export function createRouter({
     return refused(domain, isDenied ? 'no-such-domain' : 'no-host')
   }
 
-  return { route, addresses: createAddressLookup({ config, clock, resolver }), stop: () => resolver.stop() }
+  const addresses = createAddressLookup({ config, clock, resolver })
+  return { route: reportTo(onRoute, route), addresses, stop: () => resolver.stop() }
+}
+
+function reportTo(onRoute: NonNullable<RouterOptions['onRoute']>, route: Router['route']): Router['route'] {
+  return async (domain) => {
+    const found = await route(domain)
+    onRoute(domain, found.site)
+    return found
+  }
 }
 
 type AddressLookupParts = Required<Pick<RouterOptions, 'config' | 'clock' | 'resolver'>>
