@@ -12,7 +12,7 @@ const SUBJECTS: Readonly<Record<EventTypeRow['raisedBy'], RegExp>> = {
 
 describe('the catalogue of events', () => {
   for (const [type, { meaning, raisedBy, fields, sample }] of ROWS)
-    it(`${type} has a name, a sentence, and a sample with all its fields`, () => {
+    it(`${type} has a name, a description and a sample with all its fields`, () => {
       assert.match(type, /^[a-z]+\.[a-z]+$/)
       assert.match(type, SUBJECTS[raisedBy])
       assert.match(meaning, /^[A-Z].*\.$/)
@@ -24,7 +24,7 @@ describe('the catalogue of events', () => {
       }
     })
 
-  it('finds a row by its name, and an empty one for a type of a newer version', () => {
+  it('finds a row by its name, and an empty row for a type of a newer version', () => {
     for (const type of EVENT_TYPE_NAMES) assert.equal(eventTypeRow(type), EVENT_TYPES[type])
     assert.deepEqual(eventTypeRow('email.teleported').fields, {})
     assert.deepEqual(['email.sent', 'email.teleported', 'toString'].map(isEventType), [true, false, false])

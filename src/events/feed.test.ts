@@ -12,7 +12,7 @@ import { readFeed, type FeedFilter, type FeedPage } from './feed.ts'
 const ALL: FeedFilter = { types: null, messageId: null, recipient: null, from: null, to: null }
 
 describe('cursors of the feed', () => {
-  it('come back as they were, and anything else is none', () => {
+  it('decode to the encoded position; anything else is invalid', () => {
     fc.assert(
       fc.property(fc.bigInt(0n, 2n ** 64n - 1n), (tx) => {
         const position = { tx: String(tx), id: newId() }
@@ -23,7 +23,7 @@ describe('cursors of the feed', () => {
     const tooLarge = Buffer.from(`${2n ** 64n}.${'0'.repeat(32)}`).toString('base64url')
     for (const text of ['', 'evt_', tooLarge]) assert.strictEqual(readCursor(text), null)
   })
-  it('may be an event', () => {
+  it('may be the id of an event', () => {
     assert.deepEqual(readCursor('evt_019a9A000000700080000000000000aa'), {
       tx: null,
       id: '019a9a00-0000-7000-8000-0000000000aa',
@@ -34,7 +34,7 @@ describe('cursors of the feed', () => {
 describe('the feed of events', () => {
   let ctx: TestContext
   let workspaceId: string
-  // of its own: what other tests write to the cluster of the run would hold the feed back
+  // a cluster of its own: open transactions of other tests would hold the feed back
   let postgres: TestServer
   before(async () => {
     postgres = await startPostgres()
@@ -71,7 +71,7 @@ describe('the feed of events', () => {
     return page
   }
   const idsOf = ({ events }: FeedPage): string[] => events.map(({ id }) => id)
-  /** All that the feed comes to give, by pages. */
+  /** All events of the feed, read in pages. */
   async function readOn(after: FeedPosition, limit: number): Promise<{ ids: string[]; at: FeedPosition }> {
     const ids: string[] = []
     for (let at = after; ;) {
@@ -82,7 +82,7 @@ describe('the feed of events', () => {
     }
   }
 
-  it('is read in pages, in order, and on from where it ended', async () => {
+  it('is read in pages, in order, and continued where it ended', async () => {
     const first = await add(5)
     assert.deepEqual((await readOn(FEED_START, 2)).ids, first)
     const { at } = await readOn(FEED_START, 5)
@@ -91,7 +91,7 @@ describe('the feed of events', () => {
     assert.deepEqual(idsOf(await read(at)), second)
   })
 
-  it('goes on behind an event that was seen, and does not know one of another workspace', async () => {
+  it('continues after a known event, and rejects one of another workspace', async () => {
     const [one = '', ...others] = await add(3)
     assert.deepEqual(idsOf(await read({ tx: null, id: one })), others)
     workspaceId = await ctx.newWorkspace()
@@ -102,21 +102,21 @@ describe('the feed of events', () => {
     assert.deepEqual(idsOf(await read()), [])
   })
 
-  it('holds back what an older transaction may still slip in front of', async () => {
+  it('holds back events that an open transaction may still precede', async () => {
     const slow = new Client({ connectionString: ctx.databaseUrl })
     await slow.connect()
     await slow.query('BEGIN')
     const early = newId()
     await slow.query(INSERT, values(early))
     const late = await add(2)
-    const held = await read()
-    assert.deepEqual([idsOf(held), held.isHeldBack], [[], true])
+    const heldBack = await read()
+    assert.deepEqual([idsOf(heldBack), heldBack.isHeldBack], [[], true])
     await slow.query('COMMIT')
     await slow.end()
-    assert.deepEqual([idsOf(await read(held.next)), (await read()).isHeldBack], [[early, ...late], false])
+    assert.deepEqual([idsOf(await read(heldBack.next)), (await read()).isHeldBack], [[early, ...late], false])
   })
 
-  it('transactions that commit late, out of order or not at all: nothing is skipped, nothing comes twice', async () => {
+  it('returns every event once when transactions commit late, out of order or not at all', async () => {
     const clients = await Promise.all(
       Array.from({ length: 6 }, async () => {
         const client = new Client({ connectionString: ctx.databaseUrl })
@@ -162,7 +162,7 @@ describe('the feed of events', () => {
     )
   })
 
-  it('a filter moves on behind what it looked at, however little fits', async () => {
+  it('advances past all events that a filter read, even if none matches', async () => {
     const others = Array.from({ length: 5100 }, () => newId())
     await ctx.db.query(
       sql`
@@ -172,20 +172,20 @@ describe('the feed of events', () => {
       `,
       [others, workspaceId],
     )
-    const [wanted] = await add(1, 'email.bounced', 'Anna@b.example')
+    const [matching] = await add(1, 'email.bounced', 'Anna@b.example')
     const first = await read(FEED_START, 10, { types: ['email.bounced'] })
     assert.deepEqual([idsOf(first), first.hasMore], [[], true])
     const second = await read(first.next, 10, { types: ['email.bounced'] })
-    assert.deepEqual([idsOf(second), second.hasMore], [[wanted], false])
-    assert.deepEqual(idsOf(await read(first.next, 10, { recipient: 'anna@B.example' })), [wanted])
+    assert.deepEqual([idsOf(second), second.hasMore], [[matching], false])
+    assert.deepEqual(idsOf(await read(first.next, 10, { recipient: 'anna@B.example' })), [matching])
     assert.deepEqual(idsOf(await read(first.next, 10, { from: new Date(ctx.clock.now() + 60_000) })), [])
     assert.deepEqual(idsOf(await read(first.next, 10, { to: new Date(ctx.clock.now() - 60_000) })), [])
   })
 
-  it('after a restore into another cluster: nothing is hidden, a cursor of before finds its place', async () => {
+  it('after a restore into another cluster, hides no event and accepts earlier cursors', async () => {
     const old = await add(4)
     const far = '9000000000'
-    // as a dump brings them: numbers that this cluster has not reached
+    // as a dump restores them: transaction numbers that this cluster has not reached
     await ctx.db.query('UPDATE events SET tx = $2::xid8 WHERE workspace_id = $1', [workspaceId, far])
     assert.deepEqual(idsOf(await read()), [])
     await renumberRestoredEvents((statement) => ctx.db.query(statement))

@@ -10,12 +10,12 @@ describe('a lease', () => {
   })
   after(() => ctx.close())
 
-  it('is taken while Redis says nothing, and held as soon as it does', async () => {
+  it('is acquired while Redis does not answer, and held as soon as it answers', async () => {
     const silence = Promise.withResolvers<undefined>()
     const redis = Object.create(ctx.redis) as TestContext['redis']
-    redis.zscore = async (...asked: unknown[]) => {
+    redis.zscore = async (...args: unknown[]) => {
       await silence.promise
-      return ctx.redis.zscore(...(asked as [string, string]))
+      return ctx.redis.zscore(...(args as [string, string]))
     }
     const lease = await acquireLease({ ...ctx, redis })
     assert.strictEqual(lease.isHeld(), false)

@@ -4,7 +4,7 @@ import { newId } from '#src/platform/id.ts'
 import { memberOf, workspaceOfMember, parseMember } from './member.ts'
 
 describe('members of the schedule', () => {
-  it('read back', () => {
+  it('decode to the values that were encoded', () => {
     fc.assert(
       fc.property(fc.nat(49), fc.domain(), (n, domain) => {
         const workspaceId = newId()
@@ -15,7 +15,7 @@ describe('members of the schedule', () => {
       }),
     )
   })
-  it('anything else is no member', () => {
+  it('anything else is invalid', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         assert.strictEqual(parseMember(text), null)

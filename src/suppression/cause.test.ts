@@ -3,7 +3,7 @@ import { assert } from 'chai'
 import { CAUSES } from './cause.ts'
 
 describe('causes of suppression', () => {
-  it('stand in the docs as they are here, strongest first', () => {
+  it('are documented in the order of the code, strongest first', () => {
     const rows = readFileSync('docs/guides/suppression.md', 'utf8').matchAll(/^\| `(\w+)` \| (.+) \|$/gm)
     assert.deepEqual(
       [...rows].map(([, kind, meaning]) => [kind, meaning]),

@@ -26,10 +26,10 @@ const FILES: readonly (readonly [name: string, text: string, rows: readonly stri
   ['a quote that is never closed', 'email\na@b.example\n"c@d.example\n', ['2 a@b.example import -', 'broken']],
 ]
 
-describe('files of suppressions', () => {
+describe('CSV files of suppressions', () => {
   for (const [name, text, rows] of FILES) it(name, async () => assert.deepEqual((await read(text)).map(brief), rows))
 
-  it('what is written is read back, whatever an address or a cause looks like', async () => {
+  it('a written file is read back unchanged, for any address and cause', async () => {
     const texts = fc.string({ unit: fc.constantFrom('=', '+', '@', "'", '"', ',', 'a', 'ß', '-'), minLength: 1 })
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(texts, texts), { minLength: 1, maxLength: 5 }), async (pairs) => {
@@ -55,7 +55,7 @@ describe('files of suppressions', () => {
     )
   })
 
-  it('nothing that is in a file is an exception', async () => {
+  it('no content of a file throws', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), async (bytes) => {
         await collect(readListCsv(Readable.from([Buffer.from(bytes)])))

@@ -22,9 +22,9 @@ describe('outages of receivers', () => {
     ['nothing at all', hours(0, 0), hours(0, 0), false],
   ]
   for (const [what, now, week, isSo] of JUMPS)
-    it(`${what}: ${isSo ? 'a jump' : 'none'}`, () => assert.strictEqual(isOutage(now, week), isSo))
+    it(`${what}: ${isSo ? 'an outage' : 'none'}`, () => assert.strictEqual(isOutage(now, week), isSo))
 
-  const held = (change: Partial<PendingState> = {}): PendingState => ({
+  const pending = (change: Partial<PendingState> = {}): PendingState => ({
     hold: 'outage',
     ageMs: HOUR_MS,
     acceptedMail: false,
@@ -33,31 +33,31 @@ describe('outages of receivers', () => {
     ...change,
   })
   const ENDS: readonly (readonly [what: string, state: PendingState, ending: PendingDecision])[] = [
-    ['the outage goes on', held(), 'keep'],
-    ['the outage goes on for a day', held({ ageMs: 24 * HOUR_MS }), 'write'],
-    ['the outage is over', held({ isOutage: false }), 'ask-again'],
-    ['there was none, by what is counted by now', held({ wasOutage: false }), 'write'],
-    ['the address took mail', held({ acceptedMail: true }), 'drop'],
-    ['a proof is awaited', held({ hold: 'proof' }), 'keep'],
-    ['a proof is awaited, and mail was taken', held({ hold: 'proof', acceptedMail: true }), 'drop'],
-    ['a proof is awaited for a month', held({ hold: 'proof', ageMs: 31 * 24 * HOUR_MS }), 'drop'],
+    ['the outage goes on', pending(), 'keep'],
+    ['the outage goes on for a day', pending({ ageMs: 24 * HOUR_MS }), 'write'],
+    ['the outage is over', pending({ isOutage: false }), 'ask-again'],
+    ['there was none, by what is counted by now', pending({ wasOutage: false }), 'write'],
+    ['the address accepted mail', pending({ acceptedMail: true }), 'drop'],
+    ['a proof is awaited', pending({ hold: 'proof' }), 'keep'],
+    ['a proof is awaited, and mail was accepted', pending({ hold: 'proof', acceptedMail: true }), 'drop'],
+    ['a proof is awaited for a month', pending({ hold: 'proof', ageMs: 31 * 24 * HOUR_MS }), 'drop'],
   ]
   for (const [what, state, ending] of ENDS)
     it(`${what}: ${ending}`, () => assert.strictEqual(decidePending(state), ending))
 
-  it('deliveries are counted until they are taken, and go back when they cannot be written', () => {
+  it('counts deliveries until they are drained, and restores them when they cannot be stored', () => {
     const deliveries = createDeliveryCounts()
     for (const receiver of ['a', 'b', 'a']) deliveries.count(receiver)
-    const taken = deliveries.drain()
+    const drained = deliveries.drain()
     assert.deepEqual(
-      [...taken],
+      [...drained],
       [
         ['a', hours(0, 2)],
         ['b', hours(0, 1)],
       ],
     )
     deliveries.count('a')
-    deliveries.restore(taken)
+    deliveries.restore(drained)
     assert.deepEqual(
       [...deliveries.drain()],
       [

@@ -38,7 +38,7 @@ describe('the suppression list', () => {
 
   for (const [i, there] of CAUSE_KINDS.entries()) {
     for (const [k, comes] of CAUSE_KINDS.entries()) {
-      it(`${comes} ${k < i ? 'takes the place of' : 'leaves'} ${there}`, async () => {
+      it(`${comes} ${k < i ? 'replaces' : 'does not replace'} ${there}`, async () => {
         await suppress(ctx.db, [entry('a@b.example', there)], now())
         const done = await suppress(ctx.db, [entry('A@b.example', comes)], now())
         assert.deepEqual(done, { added: 0, strengthened: k < i ? 1 : 0, unchanged: k < i ? 0 : 1 })
@@ -47,7 +47,7 @@ describe('the suppression list', () => {
     }
   }
 
-  it('keeps the whole cause, and since when it is there', async () => {
+  it('stores the whole cause and the time of the entry', async () => {
     const cause = {
       reply: { code: 550, status: '5.1.1', text: 'no such user' },
       rule: 'no-such-user',
@@ -69,7 +69,7 @@ describe('the suppression list', () => {
     ])
   })
 
-  it('twins in a batch are one entry, the strongest of them', async () => {
+  it('keeps the strongest of several entries for one address in a batch', async () => {
     const done = await suppress(
       ctx.db,
       [entry('a@b.example'), entry('A@B.example', 'complaint'), entry('a@b.example', 'import')],
@@ -78,7 +78,7 @@ describe('the suppression list', () => {
     assert.deepEqual([done, await kindOf('a@b.example')], [{ added: 1, strengthened: 0, unchanged: 0 }, 'complaint'])
   })
 
-  it('many at once with the same addresses in other orders: each is added once, none fails', async () => {
+  it('adds each address once when concurrent batches have the same addresses in other orders', async () => {
     const addresses = Array.from({ length: 200 }, (_, i) => `${i}@b.example`)
     const orders = [addresses, addresses.toReversed(), addresses, addresses.toReversed()]
     const done = await Promise.all(
@@ -96,7 +96,7 @@ describe('the suppression list', () => {
     )
   })
 
-  it('another workspace has its own list', async () => {
+  it('is separate for each workspace', async () => {
     const other = await ctx.newWorkspace()
     await suppress(ctx.db, [entry('a@b.example')], now())
     assert.deepEqual(await findSuppressions(ctx.db, other, ['a@b.example']), [])
@@ -105,7 +105,7 @@ describe('the suppression list', () => {
     assert.strictEqual(await kindOf('a@b.example'), undefined)
   })
 
-  it('is searched by beginning, cause and time, newest first, and read in slices by address', async () => {
+  it('is searched by prefix, cause and time, newest first, and exported in pages by address', async () => {
     await suppress(ctx.db, [entry('anna@b.example', 'complaint')], new Date(1000))
     await suppress(ctx.db, [entry('bob@b.example')], new Date(2000))
     await suppress(ctx.db, [entry('annika@b.example')], new Date(3000))
@@ -132,7 +132,7 @@ describe('the suppression list', () => {
     assert.strictEqual(new Set(slices.flat().map(({ address }) => address)).size, 2503)
   })
 
-  describe('an address that came on it after the mail was accepted', () => {
+  describe('an address that was added after the mail was accepted', () => {
     const LEASE = 900
     before(() =>
       ctx.db.query(sql`
@@ -141,7 +141,7 @@ describe('the suppression list', () => {
       `),
     )
 
-    it('scheduled: is not sent to; another recipient is', async () => {
+    it('gets no scheduled mail; another recipient does', async () => {
       const scheduledAt = new Date(ctx.clock.now() + 60_000)
       const submission = submissionOf(workspaceId, { recipients: testRecipients(2), scheduledAt })
       await createAcceptor(ctx).accept(submission)
@@ -188,14 +188,14 @@ describe('the suppression list', () => {
         message?.recipients.map(({ state }) => state),
         ['sending', 'suppressed'],
       )
-      const told = message?.events.at(-1)
+      const lastEvent = message?.events.at(-1)
       assert.deepEqual(
-        [told?.type, told?.recipient, told?.data],
+        [lastEvent?.type, lastEvent?.recipient, lastEvent?.data],
         ['email.failed', listed.address, { reason: 'suppressed', cause: suppression.cause, cause_kind: 'hard_bounce' }],
       )
     })
 
-    it('taken off again before it is sent: is sent to', async () => {
+    it('gets the mail if it is removed again before sending', async () => {
       const submission = submissionOf(workspaceId, { recipients: testRecipients(1) })
       await createAcceptor(ctx).accept(submission)
       const addresses = submission.recipients.map(({ address }) => address)

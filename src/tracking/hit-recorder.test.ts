@@ -29,7 +29,7 @@ describe('recording of opens and clicks', () => {
     hits = createHitQueue(ctx)
   })
 
-  /** Accepted, and sent a minute ago. */
+  /** A message that was accepted, and sent a minute ago. */
   async function sent(recipients = 1): Promise<string> {
     const submission = submissionOf(workspaceId, { recipients: testRecipients(recipients) })
     await createAcceptor(ctx).accept(submission)
@@ -56,7 +56,7 @@ describe('recording of opens and clicks', () => {
     machine: null,
     ...said,
   })
-  async function tell(): Promise<void> {
+  async function recordDueHits(): Promise<void> {
     ctx.advance(LATER_MS)
     while (await recordHits(ctx)) {
       /* more */
@@ -76,12 +76,12 @@ describe('recording of opens and clicks', () => {
   }
   const waiting = async (): Promise<number> => (await ctx.db.query('SELECT 1 FROM tracking_hits')).rowCount ?? 0
 
-  it('is told some seconds later, numbered behind what was told before', async () => {
+  it('records events some seconds later, numbered after earlier events', async () => {
     const id = await sent()
     await Promise.all([hits.add(hit(id)), hits.add(hit(id, { url: 'https://a.example/' }))])
     assert.strictEqual(await recordHits(ctx), false)
     assert.deepEqual([await eventsOf(id), await waiting()], [[], 2])
-    await tell()
+    await recordDueHits()
     const events = await eventsOf(id)
     assert.deepEqual(
       events.map(({ sequence, recipient }) => [sequence, recipient]),
@@ -100,10 +100,10 @@ describe('recording of opens and clicks', () => {
     })
     assert.strictEqual(await waiting(), 0)
   })
-  it("says which rule made it a machine's", async () => {
+  it('names the rule that classified a hit as a machine', async () => {
     const id = await sent()
     await hits.add(hit(id, { machine: 'head' }))
-    await tell()
+    await recordDueHits()
     assert.deepEqual((await eventsOf(id))[0]?.data, {
       machine: true,
       machine_rule: 'head',
@@ -112,7 +112,7 @@ describe('recording of opens and clicks', () => {
       user_agent: 'Mozilla/5.0 (X11)',
     })
   })
-  it("all links at once are a machine's, also the one that came first and alone", async () => {
+  it('classifies all links followed together as a machine, including the first one', async () => {
     const id = await sent()
     await hits.add(hit(id, { url: 'https://a.example/' }))
     ctx.advance(4000)
@@ -124,16 +124,16 @@ describe('recording of opens and clicks', () => {
       (await eventsOf(id)).map(({ data }) => data['machine_rule']),
       ['all-links'],
     )
-    await tell()
+    await recordDueHits()
     assert.deepEqual(
       (await eventsOf(id)).map(({ data }) => data['machine_rule']),
       ['all-links', 'all-links', 'all-links'],
     )
   })
-  it('recipients of one message are numbered together', async () => {
+  it('numbers the events of all recipients of a message together', async () => {
     const id = await sent(3)
     await Promise.all([0, 1, 2].map((n) => hits.add(hit(id, { n }))))
-    await tell()
+    await recordDueHits()
     const events = await eventsOf(id)
     assert.deepEqual(
       events.map(({ n, recipient }) => [n, recipient]),
@@ -149,18 +149,18 @@ describe('recording of opens and clicks', () => {
     ['truncated', '192.0.2.0', 'Mozilla/5.0 (X11)'],
     ['none', null, null],
   ] as const) {
-    it(`keeps of the address what the workspace wishes: ${privacy}`, async () => {
+    it(`stores the client address as the workspace is set: ${privacy}`, async () => {
       await ctx.db.query('UPDATE workspaces SET tracking_privacy = $2 WHERE id = $1', [workspaceId, privacy])
       const id = await sent()
       await hits.add(hit(id))
-      await tell()
+      await recordDueHits()
       assert.deepEqual(
         (await eventsOf(id)).map(({ data }) => [data['ip'], data['user_agent']]),
         [[ip, agent]],
       )
     })
   }
-  it('goes to webhooks that ask for it', async () => {
+  it('notifies webhooks that subscribe to it', async () => {
     await ctx.db.query(
       sql`
         INSERT INTO webhook_endpoints (id, workspace_id, url, event_types, secret)
@@ -170,14 +170,14 @@ describe('recording of opens and clicks', () => {
     )
     const id = await sent()
     await Promise.all([hits.add(hit(id)), hits.add(hit(id, { url: 'https://a.example/' }))])
-    await tell()
+    await recordDueHits()
     const { rows } = await ctx.db.query(
       'SELECT e.type FROM webhook_deliveries d JOIN events e ON e.id = d.event_id WHERE d.workspace_id = $1',
       [workspaceId],
     )
     assert.deepEqual(rows, [{ type: 'email.opened' }])
   })
-  it('notes the first of a person and of a machine in the ledger; a click is an open', async () => {
+  it('stores the first hit of a person and of a machine; a click counts as an open', async () => {
     const id = await sent()
     const campaignId = newId()
     await ctx.db.query(`UPDATE recipients SET campaign_id = $2 WHERE message_id = $1`, [id, campaignId])
@@ -200,7 +200,7 @@ describe('recording of opens and clicks', () => {
       return rows[0] ?? {}
     }
     await hits.add(hit(id, { machine: 'head' }))
-    await tell()
+    await recordDueHits()
     const first = await ledger()
     assert.deepEqual(
       Object.entries(first)
@@ -209,7 +209,7 @@ describe('recording of opens and clicks', () => {
       ['machine_opened_at'],
     )
     await hits.add(hit(id, { url: 'https://a.example/' }))
-    await tell()
+    await recordDueHits()
     const second = await ledger()
     assert.deepEqual(
       [second['machine_opened_at'], second['opened_at'], second['machine_clicked_at']],
@@ -218,10 +218,10 @@ describe('recording of opens and clicks', () => {
     assert.ok(second['clicked_at'] instanceof Date)
     ctx.advance(60_000)
     await hits.add(hit(id, { url: 'https://a.example/' }))
-    await tell()
+    await recordDueHits()
     assert.deepEqual(await ledger(), second)
   })
-  it('two workers at once tell each once', async () => {
+  it('two concurrent workers record each hit once', async () => {
     const ids = await Promise.all(Array.from({ length: 20 }, () => sent()))
     await Promise.all(
       ids.flatMap((id) => [hits.add(hit(id)), hits.add(hit(id)), hits.add(hit(id, { url: 'https://a.example/' }))]),
@@ -234,18 +234,18 @@ describe('recording of opens and clicks', () => {
     for (const id of ids)
       assert.deepEqual((await eventsOf(id)).map(({ type }) => type).toSorted(), ['email.clicked', 'email.opened'])
   })
-  it('of a message that is no longer stored nothing is left', async () => {
+  it('deletes hits of a message that is no longer stored', async () => {
     await hits.add(hit(newId()))
-    await tell()
+    await recordDueHits()
     assert.strictEqual(await waiting(), 0)
   })
-  it("one recipient's link brings a minute no more than sixty rows", async () => {
+  it('stores at most sixty rows a minute for the link of one recipient', async () => {
     const id = await sent()
     await Promise.all(Array.from({ length: 500 }, () => hits.add(hit(id, { userAgent: 'x\0y'.repeat(1000) }))))
     assert.strictEqual(await waiting(), 60)
     ctx.advance(60_000)
     await hits.add(hit(id))
     assert.strictEqual(await waiting(), 61)
-    await tell()
+    await recordDueHits()
   })
 })

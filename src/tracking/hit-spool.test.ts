@@ -18,16 +18,16 @@ describe('the spool of opens and clicks', () => {
     spool = createHitSpool<number>((hits) => store(hits), openLog({ logLevel: 'silent' }, 'test'), BOUNDS)
   })
   afterEach(() => spool.drain())
-  const take = (...hits: number[]): Promise<unknown> => Promise.all(hits.map((hit) => spool.add(hit)))
+  const addAll = (...hits: number[]): Promise<unknown> => Promise.all(hits.map((hit) => spool.add(hit)))
 
-  it('a hit is stored when it may be answered', async () => {
+  it('stores a hit before its request is answered', async () => {
     await spool.add(1)
     assert.deepEqual([stored, spool.counts], [[1], { stored: 1, held: 0, lost: 0 }])
   })
-  it('without PostgreSQL hits are answered, held, and stored in order when it is back', async () => {
+  it('without PostgreSQL, buffers hits and stores them in order when it is back', async () => {
     store = isAway
-    await take(1, 2)
-    await take(3)
+    await addAll(1, 2)
+    await addAll(3)
     assert.deepEqual(spool.counts, { stored: 0, held: 3, lost: 0 })
     store = works
     await until(() => stored.length > 0)
@@ -35,19 +35,19 @@ describe('the spool of opens and clicks', () => {
     await spool.add(4)
     assert.deepEqual([stored, spool.counts], [[1, 2, 3, 4], { stored: 4, held: 3, lost: 0 }])
   })
-  it('no more are held than there is room for; those beyond are lost, and told', async () => {
+  it('counts the hits beyond the size of the buffer as lost', async () => {
     store = isAway
-    await take(1, 2, 3, 4, 5, 6, 7)
+    await addAll(1, 2, 3, 4, 5, 6, 7)
     assert.deepEqual(spool.counts, { stored: 0, held: 5, lost: 2 })
     store = works
     await until(() => stored.length > 0)
     assert.deepEqual(stored, [1, 2, 3, 4, 5])
   })
-  it('a silent PostgreSQL keeps nobody waiting, and what it had not stored is held', async () => {
+  it('does not wait for a silent PostgreSQL, and buffers the hits that it did not store', async () => {
     const silent = Promise.withResolvers<undefined>()
     store = () => silent.promise
-    await take(1, 2)
-    await take(3) // at once
+    await addAll(1, 2)
+    await addAll(3) // without waiting
     assert.deepEqual(spool.counts, { stored: 0, held: 3, lost: 0 })
     store = works
     silent.reject(AWAY)
@@ -57,16 +57,16 @@ describe('the spool of opens and clicks', () => {
       [[1, 2, 3], { stored: 3, held: 3, lost: 0 }],
     )
   })
-  it('what cannot be stored by a fault of ours holds up nothing', async () => {
+  it('drops hits that cannot be stored because of a bug, and stores the next ones', async () => {
     store = () => Promise.reject(new Error('a bug'))
     await spool.add(1)
     store = works
     await spool.add(2)
     assert.deepEqual([stored, spool.counts], [[2], { stored: 1, held: 0, lost: 1 }])
   })
-  it('the end stores what is held, and else says that it is lost', async () => {
+  it('when stopped, stores the buffered hits or counts them as lost', async () => {
     store = isAway
-    await take(1, 2)
+    await addAll(1, 2)
     store = works
     await spool.drain()
     assert.deepEqual([stored, spool.counts], [[1, 2], { stored: 2, held: 2, lost: 0 }])

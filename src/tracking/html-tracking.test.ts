@@ -6,14 +6,14 @@ import { trackHtml, type TrackingMarkup } from './html-tracking.ts'
 
 const WRAPPED = 'https://t.example/c/'
 const wrap = (url: string): string => WRAPPED + Buffer.from(url).toString('base64url')
-const MARKS: TrackingMarkup = { pixel: null, link: wrap }
+const MARKUP: TrackingMarkup = { pixel: null, link: wrap }
 const unwrap = (html: string): string =>
   html.replaceAll(
     /https:\/\/t\.example\/c\/([\w-]+)/g,
     (_, coded: string) => `[${Buffer.from(coded, 'base64url').toString()}]`,
   )
 
-/** What comes out, with each wrapped address written as [what it leads to]. */
+/** Tracked HTML, with each rewritten address replaced by its target in brackets. */
 const CASES: readonly (readonly [what: string, html: string, expected: string])[] = [
   ['a quoted link', '<a href="https://a.example/x">y</a>', '<a href="[https://a.example/x]">y</a>'],
   ['a single-quoted one', `<a class=b href='http://a.example/'>`, `<a class=b href='[http://a.example/]'>`],
@@ -134,12 +134,12 @@ const UNTOUCHED: readonly (readonly [what: string, html: string])[] = [
   ['a link that is too long', `<a href="http://a.example/${'x'.repeat(5000)}">`],
 ]
 
-describe('wrapping of links', () => {
+describe('rewriting of links', () => {
   for (const [what, html, expected] of CASES)
-    it(`changes ${what}`, () => assert.strictEqual(unwrap(trackHtml(html, MARKS)), expected))
+    it(`changes ${what}`, () => assert.strictEqual(unwrap(trackHtml(html, MARKUP)), expected))
   for (const [what, html] of UNTOUCHED)
-    it(`leaves ${what} alone`, () => assert.strictEqual(trackHtml(html, MARKS), html))
-  it('leaves alone what is not wished', () => {
+    it(`leaves ${what} alone`, () => assert.strictEqual(trackHtml(html, MARKUP), html))
+  it('rewrites only the links that the caller selects', () => {
     const html = '<a href="http://a.example/"><a href="http://b.example/">'
     assert.strictEqual(
       unwrap(trackHtml(html, { pixel: null, link: (url) => (url.includes('a.example') ? null : wrap(url)) })),
@@ -147,9 +147,9 @@ describe('wrapping of links', () => {
     )
     assert.strictEqual(trackHtml(html, { pixel: null, link: null }), html)
   })
-  it('does not look at what is endless, and takes no endless time for what is broken', () => {
+  it('leaves huge HTML unchanged, and needs linear time for malformed HTML', () => {
     const huge = '<a href="http://a.example/">'.repeat(100_000)
-    assert.strictEqual(trackHtml(huge, MARKS), huge)
+    assert.strictEqual(trackHtml(huge, MARKUP), huge)
     for (const piece of [
       '<',
       '<!--',
@@ -165,7 +165,7 @@ describe('wrapping of links', () => {
       '<script><!--',
       '<style></style>',
     ])
-      trackHtml(piece.repeat(60_000), MARKS)
+      trackHtml(piece.repeat(60_000), MARKUP)
   })
 })
 
@@ -186,12 +186,12 @@ const PIXEL_CASES: readonly (readonly [html: string, expected: string])[] = [
 
 describe('the open pixel', () => {
   for (const [html, expected] of PIXEL_CASES) {
-    it(`stands in ${html}`, () =>
+    it(`is inserted into ${html}`, () =>
       assert.strictEqual(trackHtml(html, { pixel: 'https://t.example/o/x', link: null }), expected.replace('|', PIXEL)))
   }
 })
 
-describe('tracked HTML, whatever it was', () => {
+describe('tracked HTML, for any input', () => {
   const piece = fc.constantFrom(
     '<a href="http://a.example/?x=1&amp;y=2">',
     `<a href='https://b.example/'>`,
@@ -228,13 +228,13 @@ describe('tracked HTML, whatever it was', () => {
     fc.array(piece, { maxLength: 40 }).map((pieces) => pieces.join('')),
     fc.string(),
   )
-  const marks: TrackingMarkup = { pixel: 'https://t.example/o/x', link: wrap }
+  const markup: TrackingMarkup = { pixel: 'https://t.example/o/x', link: wrap }
 
-  it('is the same but for href values and one image', () => {
+  it('differs only in href values and one image', () => {
     fc.assert(
       fc.property(anyHtml, (html) => {
-        // what stands between the wrapped values stood between values before, in the same order
-        const parts = trackHtml(html, marks)
+        // the text between the rewritten values stood between values before, in the same order
+        const parts = trackHtml(html, markup)
           .replace(PIXEL, '')
           .split(/https:\/\/t\.example\/c\/[\w-]+/)
         let at = 0
@@ -248,7 +248,7 @@ describe('tracked HTML, whatever it was', () => {
       { numRuns: 1000 },
     )
   })
-  it('has the links that another reader of HTML finds, each to where it led', () => {
+  it('has the links that another HTML parser finds, each with its original target', () => {
     const linksOf = (html: string): string[] => {
       const found: string[] = []
       const parser = new Parser({
@@ -261,7 +261,7 @@ describe('tracked HTML, whatever it was', () => {
     }
     fc.assert(
       fc.property(anyHtml, (html) => {
-        if (/<svg|<!\[/.test(html)) return // where that reader is of another mind
+        if (/<svg|<!\[/.test(html)) return // the other parser reads these differently
         const before = linksOf(html)
         const after = linksOf(trackHtml(html, { pixel: null, link: wrap }))
         assert.strictEqual(after.length, before.length)
@@ -276,7 +276,7 @@ describe('tracked HTML, whatever it was', () => {
       { numRuns: 1000 },
     )
   })
-  it('a redirect may lead where a link led, and nowhere else', () => {
+  it('redirects only to the targets of its links', () => {
     for (const url of ['http://a.example/', 'https://a.example/?b&c=1&amp;d']) assert.ok(isRedirectTarget(url), url)
     for (const url of [
       'javascript:alert(1)',

@@ -32,7 +32,7 @@ describe('tokens of links', () => {
     contactId: fc.option(fc.uuid()),
     audienceId: fc.option(fc.uuid()),
   })
-  it('come back as they were', () => {
+  it('decode to the values that were encoded', () => {
     fc.assert(
       fc.property(anyList, fc.webUrl(), (ref, url) => {
         const { messageId, n, contactId, audienceId } = ref
@@ -46,7 +46,7 @@ describe('tokens of links', () => {
       }),
     )
   })
-  it('are none when a letter is another, for another use, and for another URL', () => {
+  it('are invalid with a changed character, for another use and for another URL', () => {
     const all = [
       tokens.hit('open', REF),
       clickToken(REF, URL_OF_MAIL),
@@ -78,7 +78,7 @@ describe('tokens of links', () => {
 })
 
 describe('links of a mail', () => {
-  it('lead to its base and carry what they are about', () => {
+  it('start with its base address and contain its identifiers', () => {
     const [use, token = '', coded = ''] = partsOf(links.click(REF, URL_OF_MAIL))
     assert.strictEqual(use, 'c')
     assert.strictEqual(Buffer.from(coded, 'base64url').toString(), URL_OF_MAIL)
@@ -87,14 +87,14 @@ describe('links of a mail', () => {
       [links.unsubscribe(REF), 'u'],
       [links.preferences(REF), 'p'],
     ] as const) {
-      const [place, text = ''] = partsOf(link)
-      assert.strictEqual(place, path)
+      const [prefix, text = ''] = partsOf(link)
+      assert.strictEqual(prefix, path)
       assert.deepEqual(tokens.readList(text), LIST_REF)
     }
     assert.ok(links.open(REF).startsWith('https://track.shop.example/o/'))
     assert.ok(links.view(REF).startsWith('https://track.shop.example/v/'))
   })
-  it('may stand in any attribute as they are', () => {
+  it('need no escaping in any attribute', () => {
     for (const link of [
       links.open(REF),
       links.click(REF, `${URL_OF_MAIL}"'<>&`),
@@ -103,7 +103,7 @@ describe('links of a mail', () => {
     ])
       assert.match(link, /^https:\/\/[\w./-]+$/)
   })
-  it('unsubscribing has both headers, and an address whose local part is no longer than 64', () => {
+  it('for unsubscribing have both header fields, and an address with a local part of at most 64 octets', () => {
     const [[name, value], post] = links.listUnsubscribe(REF) as [[string, string], [string, string]]
     assert.strictEqual(name, 'List-Unsubscribe')
     assert.deepEqual(post, ['List-Unsubscribe-Post', 'List-Unsubscribe=One-Click'])
@@ -115,11 +115,11 @@ describe('links of a mail', () => {
     assert.deepEqual(tokens.readMailbox(local.slice(2)), { contactId: REF.contactId, audienceId: REF.audienceId })
     assert.deepEqual(tokens.readList(subject), LIST_REF)
   })
-  it('without a contact there is no address to write to', () => {
+  it('for unsubscribing have no mail address without a contact', () => {
     const [field] = links.listUnsubscribe({ ...REF, contactId: null })
     assert.strictEqual(field?.[1], `<${links.unsubscribe({ ...REF, contactId: null })}>`)
   })
-  it('are known as ours, and no others are', () => {
+  it('are recognised by isOurLink, and no others are', () => {
     for (const link of [
       links.open(REF),
       links.click(REF, URL_OF_MAIL),

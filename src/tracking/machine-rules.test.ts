@@ -8,9 +8,9 @@ const BROWSER =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36'
 const HOME = '81.2.69.160'
 
-describe('what a request tells of who asks', () => {
+describe('rules that recognise machines by their request', () => {
   const machines = loadMachineRules(null)
-  const judge = (headers: Record<string, string>, address = HOME, isHead = false): string | null =>
+  const classify = (headers: Record<string, string>, address = HOME, isHead = false): string | null =>
     machines.classify({ isHead, headers, address })
   const agents: readonly (readonly [agent: string, rule: string | null])[] = [
     [BROWSER, null],
@@ -39,16 +39,16 @@ describe('what a request tells of who asks', () => {
     ['Some Crawler', 'robot'],
   ]
   for (const [agent, rule] of agents)
-    it(`${agent.slice(0, 60) || 'no agent'}: ${rule ?? 'a person'}`, () =>
-      assert.strictEqual(judge({ 'user-agent': agent }), rule))
+    it(`${agent.slice(0, 60) || 'no user agent'}: ${rule ?? 'a person'}`, () =>
+      assert.strictEqual(classify({ 'user-agent': agent }), rule))
   for (const [name, value] of [
     ['purpose', 'prefetch'],
     ['sec-purpose', 'prefetch;prerender'],
     ['x-moz', 'prefetch'],
     ['x-purpose', 'preview'],
   ] as const)
-    it(`${name}: ${value}`, () => assert.strictEqual(judge({ 'user-agent': BROWSER, [name]: value }), 'prefetch'))
-  it('HEAD', () => assert.strictEqual(judge({ 'user-agent': BROWSER }, HOME, true), 'head'))
+    it(`${name}: ${value}`, () => assert.strictEqual(classify({ 'user-agent': BROWSER, [name]: value }), 'prefetch'))
+  it('classifies HEAD as a machine', () => assert.strictEqual(classify({ 'user-agent': BROWSER }, HOME, true), 'head'))
   const networks: readonly (readonly [string, string | null])[] = [
     ['66.249.66.1', 'google-crawler'],
     ['::ffff:66.249.66.1', 'google-crawler'],
@@ -71,10 +71,10 @@ describe('what a request tells of who asks', () => {
     ['::', null],
   ]
   for (const [address, rule] of networks)
-    it(`from ${address}: ${rule ?? 'nobody known'}`, () =>
-      assert.strictEqual(judge({ 'user-agent': BROWSER }, address), rule))
+    it(`from ${address}: ${rule ?? 'unknown'}`, () =>
+      assert.strictEqual(classify({ 'user-agent': BROWSER }, address), rule))
 
-  it('a file of the operator is read instead, and refused where it says what cannot be', () => {
+  it('reads the file of the operator instead, and refuses an invalid one', () => {
     const folder = mkdtempSync(join(tmpdir(), 'machines-'))
     try {
       const path = join(folder, 'own.yaml')

@@ -3,9 +3,9 @@ import { createContext, type TestContext } from '#test/support/context.ts'
 import { newId } from '#src/platform/id.ts'
 import { resolveTracking, loadTracking, type MailOrigin, type TrackingPreference } from './settings.ts'
 
-const wish = (said: boolean | null): TrackingPreference => ({ opens: said, clicks: said })
+const preference = (said: boolean | null): TrackingPreference => ({ opens: said, clicks: said })
 
-describe('what is tracked', () => {
+describe('the choice of what is tracked', () => {
   const cases: readonly (readonly [MailOrigin, mail: boolean | null, workspace: boolean | null, isTracked: boolean])[] =
     [
       ['api', null, null, false],
@@ -23,10 +23,13 @@ describe('what is tracked', () => {
     ]
   for (const [origin, mail, workspace, isTracked] of cases) {
     it(`${origin}: the mail says ${mail}, the workspace ${workspace}: ${isTracked}`, () => {
-      assert.deepEqual(resolveTracking(origin, wish(mail), wish(workspace)), { opens: isTracked, clicks: isTracked })
+      assert.deepEqual(resolveTracking(origin, preference(mail), preference(workspace)), {
+        opens: isTracked,
+        clicks: isTracked,
+      })
     })
   }
-  it('opens and clicks are apart', () => {
+  it('decides opens and clicks separately', () => {
     assert.deepEqual(resolveTracking('api', { opens: true, clicks: null }, { opens: null, clicks: false }), {
       opens: true,
       clicks: false,
@@ -41,7 +44,7 @@ describe('the tracking of a workspace', () => {
   })
   after(() => ctx.close())
 
-  it("has the shared name until its domain's own is verified", async () => {
+  it('uses the shared host name until that of its domain is verified', async () => {
     const workspaceId = await ctx.newWorkspace()
     const domainId = newId()
     assert.deepEqual(await loadTracking(ctx, workspaceId), {
@@ -73,7 +76,7 @@ describe('the tracking of a workspace', () => {
     await ctx.db.query('DELETE FROM domains WHERE id = $1', [domainId])
     assert.strictEqual((await loadTracking(ctx, workspaceId)).base, 'https://app.op.example')
   })
-  it('that is gone has none', async () => {
+  it('that was deleted is off', async () => {
     assert.deepEqual(await loadTracking(ctx, newId()), {
       opens: false,
       clicks: false,

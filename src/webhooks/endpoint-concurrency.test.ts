@@ -4,40 +4,40 @@ import { EndpointQueues, type ConcurrencyLimits, type ResponseSpeed } from './en
 interface Job {
   readonly endpoint: string
   readonly nr: number
-  end(pace: ResponseSpeed): Promise<void>
+  end(speed: ResponseSpeed): Promise<void>
 }
 
 interface Bench {
   readonly queues: EndpointQueues<Job>
   readonly running: Job[]
-  readonly hungry: string[]
+  readonly refillRequests: string[]
   readonly fill: (endpoint: string, count: number) => void
   readonly runningAt: (endpoint: string) => number
 }
 
-/** Lanes whose jobs run until the test ends them. */
+/** Webhook queues whose jobs run until the test ends them. */
 function build(bounds: ConcurrencyLimits): Bench {
   const running: Job[] = []
-  const hungry: string[] = []
+  const refillRequests: string[] = []
   const queues = new EndpointQueues<Job>(bounds, {
     run: (job) =>
       new Promise((resolve) => {
-        const end = async (pace: ResponseSpeed): Promise<void> => {
+        const end = async (speed: ResponseSpeed): Promise<void> => {
           running.splice(
             running.findIndex((one) => one.nr === job.nr && one.endpoint === job.endpoint),
             1,
           )
-          resolve(pace)
+          resolve(speed)
           await new Promise((turn) => setImmediate(turn))
         }
         running.push({ ...job, end })
       }),
-    onLow: (endpoint) => hungry.push(endpoint),
+    onLow: (endpoint) => refillRequests.push(endpoint),
   })
   return {
     queues,
     running,
-    hungry,
+    refillRequests,
     fill: (endpoint, count) => {
       for (let nr = 0; nr < count; nr++) queues.add(endpoint, { endpoint, nr, end: () => Promise.resolve() })
     },
@@ -48,7 +48,7 @@ function build(bounds: ConcurrencyLimits): Bench {
 const WIDE = { slots: 1000, firstWindow: 4, maxWindow: 8 }
 
 describe('webhook queues', () => {
-  it('start in order, as many as the window says', async () => {
+  it('start jobs in order, up to the limit of the endpoint', async () => {
     const { queues, running, fill } = build(WIDE)
     fill('a', 10)
     assert.deepEqual(
@@ -64,21 +64,21 @@ describe('webhook queues', () => {
     assert.strictEqual(queues.size, 9)
   })
 
-  it('widen with quick good answers, up to the maximum', async () => {
+  it('raise the limit after quick successes, up to the maximum', async () => {
     const { running, fill } = build(WIDE)
     fill('a', 100)
     for (let i = 0; i < 20; i++) await running[0]?.end('quick')
     assert.strictEqual(running.length, 8)
   })
 
-  it('narrow by half with bad ones, down to one', async () => {
+  it('halve the limit after failures, down to one', async () => {
     const { running, fill, runningAt } = build(WIDE)
     fill('a', 100)
     for (let i = 0; i < 20; i++) await running[0]?.end('bad')
     assert.strictEqual(runningAt('a'), 1)
   })
 
-  it('stay as they are with slow ones', async () => {
+  it('keep the limit after slow successes', async () => {
     const { running, fill } = build(WIDE)
     fill('a', 100)
     for (let i = 0; i < 20; i++) await running[0]?.end('slow')
@@ -90,9 +90,9 @@ describe('webhook queues', () => {
     [3, 25],
     [9, 10],
   ] as const) {
-    it(`${hogs} that hang hold ${each} of 100 slots each, and a newcomer starts at once`, () => {
+    it(`${hogs} endpoints that hang use ${each} of 100 slots each, and another one starts immediately`, () => {
       const { running, fill, runningAt } = build({ slots: 100, firstWindow: 80, maxWindow: 80 })
-      // in turns, as claims bring them
+      // alternating, as claims return them
       for (let round = 0; round < 100; round++) for (let hog = 0; hog < hogs; hog++) fill(`hog ${hog}`, 1)
       for (let hog = 0; hog < hogs; hog++)
         assert.ok(Math.abs(runningAt(`hog ${hog}`) - each) <= 1, String(runningAt(`hog ${hog}`)))
@@ -102,7 +102,7 @@ describe('webhook queues', () => {
     })
   }
 
-  it('never start more than there are slots, and all get their turn', async () => {
+  it('never start more jobs than there are slots, and serve every endpoint', async () => {
     const { queues, running, fill } = build({ slots: 10, firstWindow: 4, maxWindow: 4 })
     for (let endpoint = 0; endpoint < 50; endpoint++) fill(`endpoint ${endpoint}`, 2)
     const served = new Set<string>()
@@ -115,7 +115,7 @@ describe('webhook queues', () => {
     assert.strictEqual(served.size, 100)
   })
 
-  it('tell how much more they should hold', async () => {
+  it('report how many more jobs each endpoint should hold', async () => {
     const { queues, running, fill } = build(WIDE)
     fill('a', 3)
     fill('b', 20)
@@ -130,17 +130,17 @@ describe('webhook queues', () => {
     assert.strictEqual(queues.capacities().get('a'), 8)
   })
 
-  it('say when they run dry', async () => {
-    const { running, hungry, fill } = build(WIDE)
+  it('report an endpoint that needs more jobs', async () => {
+    const { running, refillRequests, fill } = build(WIDE)
     fill('a', 6)
     fill('b', 20)
     await running.find((job) => job.endpoint === 'b')?.end('slow')
-    assert.deepEqual(hungry, [])
+    assert.deepEqual(refillRequests, [])
     await running.find((job) => job.endpoint === 'a')?.end('slow')
-    assert.deepEqual(hungry, ['a'])
+    assert.deepEqual(refillRequests, ['a'])
   })
 
-  it('give out what waits, and are idle when the rest has run', async () => {
+  it('return the waiting jobs, and are idle when the running ones have ended', async () => {
     const { queues, running, fill } = build(WIDE)
     await queues.idle()
     fill('a', 6)

@@ -145,7 +145,7 @@ describe('webhook bodies', () => {
   for (const [name, change, expected] of cases)
     it(name, () => assert.deepEqual(JSON.parse(payloadOf({ ...EVENT, ...change })), expected))
 
-  it('have the fields of the contract in a fixed order', () => {
+  it('have the fields of the API contract in a fixed order', () => {
     assert.deepEqual(Object.keys(JSON.parse(payloadOf(EVENT)) as object), [
       'id',
       'type',

@@ -1,4 +1,4 @@
-/** The table as a queue: claims, leases, settling, the log, deletion, replay; on a real PostgreSQL. */
+/** The webhook queue on a real PostgreSQL: claims, leases, attempts, the log, deletion and replay. */
 import { assert } from 'chai'
 import { sql } from '#src/stores/sql.ts'
 import { createWebhookTestbed, type WebhookTestbed } from '#test/support/webhook-testbed.ts'
@@ -52,8 +52,8 @@ describe('webhook queue', () => {
     endpoint = (await testbed.register('http://127.0.0.1/')).endpoint
   })
 
-  const claim = (total = 100, each = 100, lanes: ReadonlyMap<string, number> = new Map()): Promise<WebhookClaim> =>
-    claimDeliveries(testbed.ctx.db, { total, defaultPerEndpoint: each, byEndpoint: lanes })
+  const claim = (total = 100, each = 100, byEndpoint: ReadonlyMap<string, number> = new Map()): Promise<WebhookClaim> =>
+    claimDeliveries(testbed.ctx.db, { total, defaultPerEndpoint: each, byEndpoint })
   const claimOne = async (): Promise<ClaimedWebhook> => {
     const [delivery] = (await claim()).deliveries
     assert.ok(delivery)
@@ -72,7 +72,7 @@ describe('webhook queue', () => {
   }
 
   describe('claims', () => {
-    it('give each row once, in order', async () => {
+    it('return each row once, in order', async () => {
       const ids = await testbed.emit(30)
       const first = await claim(20)
       assert.deepEqual(
@@ -89,7 +89,7 @@ describe('webhook queue', () => {
       assert.deepEqual((await claim()).deliveries, [])
     })
 
-    it('of many workers at once never meet', async () => {
+    it('of concurrent workers never overlap', async () => {
       const ids = await testbed.emit(300)
       const claims = await Promise.all(Array.from({ length: 9 }, () => claim(50, 50)))
       const got = claims.flatMap((one) => one.deliveries.map((delivery) => delivery.eventId))
@@ -102,7 +102,7 @@ describe('webhook queue', () => {
       assert.deepEqual(got.toSorted(), ids)
     })
 
-    it('share a batch among endpoints, however much one has waiting', async () => {
+    it('divide a batch among endpoints, however many deliveries wait for one', async () => {
       await testbed.emit(200)
       const others = await Promise.all(
         ['b', 'c'].map((name) => testbed.register(`http://127.0.0.1/${name}`, ['email.bounced'])),
@@ -114,7 +114,7 @@ describe('webhook queue', () => {
       for (const other of others) assert.strictEqual(counts.get(other.endpoint.id)?.length, 5)
     })
 
-    it('take no more of an endpoint than there is room for', async () => {
+    it('claim no more for an endpoint than its capacity', async () => {
       await testbed.emit(20)
       const full = await claim(100, 100, new Map([[endpoint.id, 0]]))
       assert.deepEqual([full.deliveries.length, [...full.unfinished]], [0, [endpoint.id]])
@@ -122,7 +122,7 @@ describe('webhook queue', () => {
       assert.strictEqual((await claim(100, 4)).deliveries.length, 4)
     })
 
-    it('leave alone what is not due, and say when it is', async () => {
+    it('skip deliveries that are not due, and return the next due time', async () => {
       const [id] = await testbed.emit(1)
       await testbed.ctx.db.query(`UPDATE webhook_deliveries SET due_at = now() + interval '1 hour'`)
       const waiting = await claim()
@@ -136,7 +136,7 @@ describe('webhook queue', () => {
       assert.deepEqual([due.deliveries[0]?.eventId, due.nextInMs], [id, null])
     })
 
-    it('of a process that died come again when its lease has run out', async () => {
+    it('of a process that died are claimed again when the lease has expired', async () => {
       const [id] = await testbed.emit(1)
       const lost = await claimOne()
       assert.strictEqual((await claim()).deliveries.length, 0)
@@ -147,7 +147,7 @@ describe('webhook queue', () => {
       assert.strictEqual(again.attempts, 0)
     })
 
-    it('given back are due at once and not counted', async () => {
+    it('that are released are due immediately and count no try', async () => {
       await testbed.emit(3)
       await releaseDeliveries(testbed.ctx.db, (await claim()).deliveries)
       const { deliveries } = await claim()
@@ -158,8 +158,8 @@ describe('webhook queue', () => {
     })
   })
 
-  describe('settling', () => {
-    it('writes the state and a line for each try', async () => {
+  describe('recording attempts', () => {
+    it('stores the state and a log line for each try', async () => {
       const [id = ''] = await testbed.emit(1)
       await recordAttempts(testbed.ctx.db, [tried(await claimOne(), LATER)])
       assert.deepEqual(await testbed.states(id), ['pending'])
@@ -186,31 +186,31 @@ describe('webhook queue', () => {
       assert.strictEqual((await claimOne()).attempts, 1)
     })
 
-    it('of a lost lease changes nothing but the log', async () => {
+    it('under a lost lease changes only the log', async () => {
       const [id = ''] = await testbed.emit(1)
       const lost = await claimOne()
       await expireLeases()
-      const held = await claimOne()
+      const claimed = await claimOne()
       await recordAttempts(testbed.ctx.db, [tried(lost, { ...LATER, state: 'failed', nextInMs: null }, 1)])
       assert.deepEqual(await testbed.states(id), ['pending'])
       await releaseDeliveries(testbed.ctx.db, [lost])
-      assert.strictEqual((await claim()).deliveries.length, 0, 'still held by the other')
-      await recordAttempts(testbed.ctx.db, [tried(held, OK, 2)])
+      assert.strictEqual((await claim()).deliveries.length, 0, 'still leased to the other')
+      await recordAttempts(testbed.ctx.db, [tried(claimed, OK, 2)])
       assert.deepEqual(await testbed.states(id), ['delivered'])
       assert.strictEqual((await testbed.attempts(id)).length, 2)
     })
 
-    it('counts a 2xx also under a lost lease: the receiver has it', async () => {
+    it('accepts a 2xx also under a lost lease: the receiver has the event', async () => {
       const [id = ''] = await testbed.emit(1)
       const lost = await claimOne()
       await expireLeases()
-      const held = await claimOne()
+      const claimed = await claimOne()
       await recordAttempts(testbed.ctx.db, [tried(lost, OK, 1)])
-      await recordAttempts(testbed.ctx.db, [tried(held, LATER, 2)])
+      await recordAttempts(testbed.ctx.db, [tried(claimed, LATER, 2)])
       assert.deepEqual(await testbed.states(id), ['delivered'])
     })
 
-    it('of 410 switches the endpoint off; what waits for it ends with the reason', async () => {
+    it('of a 410 disables the endpoint; its waiting deliveries fail with the reason', async () => {
       const [first = '', second = ''] = await testbed.emit(2)
       const { deliveries } = await claim(1)
       await recordAttempts(
@@ -234,7 +234,7 @@ describe('webhook queue', () => {
   })
 
   describe('loading', () => {
-    it('makes one body for an event, with what its message has', async () => {
+    it('builds one body per event, with the fields of its message', async () => {
       await testbed.register('http://127.0.0.1/b')
       await testbed.emit(1)
       const loaded = await loadDeliveries(
@@ -251,11 +251,11 @@ describe('webhook queue', () => {
       )
     })
 
-    it('goes on without an event that is gone and a secret that does not open', async () => {
+    it('skips a deleted event and a secret that cannot be decrypted', async () => {
       const broken = await testbed.register('http://127.0.0.1/b', ['email.bounced'])
       await testbed.ctx.db.query(`UPDATE webhook_endpoints SET secret = 'x' WHERE id = $1`, [broken.endpoint.id])
       const [gone = ''] = await testbed.emit(1)
-      const [kept = ''] = await testbed.emit(1, { type: 'email.bounced' })
+      const [existing = ''] = await testbed.emit(1, { type: 'email.bounced' })
       await testbed.ctx.db.query('DELETE FROM events WHERE id = $1', [gone])
       const loaded = await loadDeliveries(
         testbed.ctx.db,
@@ -267,7 +267,7 @@ describe('webhook queue', () => {
         return [one?.body !== null, one?.target?.keys !== null]
       }
       assert.deepEqual(
-        [of(gone, endpoint.id), of(kept, endpoint.id), of(kept, broken.endpoint.id)],
+        [of(gone, endpoint.id), of(existing, endpoint.id), of(existing, broken.endpoint.id)],
         [
           [false, true],
           [true, true],
@@ -278,7 +278,7 @@ describe('webhook queue', () => {
   })
 
   describe('endpoints', () => {
-    it('are switched off by their owner, and clean when switched on again', async () => {
+    it('are disabled by their owner, and start clean when enabled again', async () => {
       await updateEndpoint(testbed.ctx, testbed.workspaceId, endpoint.id, { isActive: false })
       assert.strictEqual((await reload()).disabledReason, 'switched off by its owner')
       await testbed.emit(1)
@@ -287,14 +287,14 @@ describe('webhook queue', () => {
       assert.deepEqual([again?.isActive, again?.disabledReason], [true, null])
     })
 
-    it('deleted are gone for their owner at once, and from the tables when nothing can be under way', async () => {
+    it('that are deleted disappear immediately, and leave the tables when no delivery can be running', async () => {
       const [id = ''] = await testbed.emit(5)
-      const held = await claimOne()
+      const claimed = await claimOne()
       assert.strictEqual(await deleteEndpoint(testbed.ctx, testbed.workspaceId, endpoint.id), true)
       assert.strictEqual(await deleteEndpoint(testbed.ctx, testbed.workspaceId, endpoint.id), false)
       assert.strictEqual(await findEndpoint(testbed.ctx.db, testbed.workspaceId, endpoint.id), null)
       assert.strictEqual(await updateEndpoint(testbed.ctx, testbed.workspaceId, endpoint.id, { isActive: true }), null)
-      await recordAttempts(testbed.ctx.db, [tried(held, LATER)])
+      await recordAttempts(testbed.ctx.db, [tried(claimed, LATER)])
       await expireLeases()
       await endAbandoned(testbed.ctx.db)
       assert.deepEqual(await testbed.states(id), ['failed'])
@@ -319,7 +319,7 @@ describe('webhook queue', () => {
   })
 
   describe('the log', () => {
-    it('tells each event with its tries, the newest first, in pages', async () => {
+    it('lists each event with its tries, the newest first, in pages', async () => {
       const ids = await testbed.emit(3)
       const { deliveries } = await claim(2)
       await recordAttempts(
@@ -348,7 +348,7 @@ describe('webhook queue', () => {
       assert.deepEqual([one.total, one.deliveries[0]?.eventId], [1, ids[0]])
     })
 
-    it('replays with all tries; its lines go on counting', async () => {
+    it('replays with all tries, and continues the numbers of its lines', async () => {
       const [id = ''] = await testbed.emit(1)
       await recordAttempts(testbed.ctx.db, [tried(await claimOne(), { ...LATER, state: 'failed', nextInMs: null })])
       assert.strictEqual(await replayDelivery(testbed.ctx, endpoint, id), 'queued')

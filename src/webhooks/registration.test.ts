@@ -1,4 +1,4 @@
-/** What may be registered: types and addresses. */
+/** Which event types and addresses a webhook may have. */
 import { readFileSync } from 'node:fs'
 import { assert } from 'chai'
 import { cidrs } from '#config/settings/readers.ts'
@@ -7,7 +7,7 @@ import { readEventSelection } from './event-selection.ts'
 import { validateTargetUrl } from './target-url.ts'
 
 describe('webhook event types', () => {
-  it('are those of the contract, and one for connected accounts', () => {
+  it('are those of the API contract, and one for connected accounts', () => {
     const email = [
       'queued',
       'scheduled',
@@ -35,7 +35,7 @@ describe('webhook event types', () => {
     )
   })
 
-  it('are documented, each with its sentence', () => {
+  it('are documented, each with its description', () => {
     const page = readFileSync(new URL('../../docs/guides/webhooks.md', import.meta.url), 'utf8')
     for (const [type, { meaning }] of Object.entries(EVENT_TYPES))
       assert.ok(page.includes(`| \`${type}\` | ${meaning} |`), type)
@@ -137,7 +137,7 @@ describe('webhook addresses', () => {
     it(`${JSON.stringify(url.slice(0, 60))} is refused`, () =>
       assert.match(validateTargetUrl(url, []) ?? 'taken', expected))
 
-  it('allowed networks may be registered, and no more than them', () => {
+  it('in allowed private networks may be registered, and no others', () => {
     const allowed = cidrs('127.0.0.0/8,10.1.0.0/16')
     for (const host of ['127.0.0.1', '0x7f.1', 'localhost', '10.1.2.3'])
       assert.strictEqual(validateTargetUrl(`http://${host}/`, allowed), null, host)

@@ -12,7 +12,7 @@ const answered = (status: number): HttpResult => ({
 })
 const LOST: HttpResult = { ok: false, reason: 'connect', detail: 'connect ECONNREFUSED 192.0.2.1:443', durationMs: 1 }
 
-describe('webhook verdicts', () => {
+describe('responses of webhook endpoints', () => {
   const cases: readonly (readonly [string, HttpResult, string, RegExp | null])[] = [
     ...[200, 201, 202, 204, 299].map((status) => [String(status), answered(status), 'delivered', null] as const),
     ...[300, 301, 302, 307, 308].map(
@@ -25,7 +25,7 @@ describe('webhook verdicts', () => {
     ['no connection', LOST, 'pending', /ECONNREFUSED/],
   ]
   for (const [name, posted, state, error] of cases) {
-    it(`${name} at the first try is ${state}`, () => {
+    it(`${name} to the first try: ${state}`, () => {
       const verdict = evaluateResponse(posted, 0, 1)
       assert.strictEqual(verdict.state, state)
       assert.strictEqual(verdict.isGone, name === '410')
@@ -35,10 +35,10 @@ describe('webhook verdicts', () => {
     })
   }
 
-  // the contract: at once, 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h
+  // the contract: immediately, 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h
   const waits = [5, 5 * 60, 30 * 60, 2 * 3600, 5 * 3600, 10 * 3600, 10 * 3600]
   for (const [tries, seconds] of waits.entries()) {
-    it(`after failed try ${tries + 1} comes another in ${seconds} s, more or less a tenth`, () => {
+    it(`failed try ${tries + 1} is repeated after ${seconds} s, plus or minus a tenth`, () => {
       for (let i = 0; i < 100; i++) {
         const { nextInMs } = evaluateResponse(answered(500), tries, 1)
         assert.ok(nextInMs !== null && nextInMs >= seconds * 900 && nextInMs <= seconds * 1100, String(nextInMs))

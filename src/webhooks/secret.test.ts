@@ -11,7 +11,7 @@ describe('webhook secrets', () => {
     assert.strictEqual(new Set(secrets).size, secrets.length)
   })
 
-  it('come out of the seal as they went in', () => {
+  it('are the same after encryption and decryption', () => {
     const secret = newSecret()
     const sealed = encryptSecret(encryption, secret)
     assert.ok(!sealed.includes(secret) && !sealed.includes(Buffer.from(secret.slice(6), 'base64')))
@@ -20,7 +20,7 @@ describe('webhook secrets', () => {
     assert.strictEqual(open(sealed), open(Buffer.from(sealed)), 'and are remembered')
   })
 
-  it('do not open under another master key, nor when changed', () => {
+  it('cannot be decrypted with another master key, nor when changed', () => {
     const sealed = encryptSecret(encryption, newSecret())
     assert.throws(() => createSecretDecryptor(createEncryption(Buffer.alloc(32, 2)))(sealed))
     sealed[sealed.length - 1]! ^= 1

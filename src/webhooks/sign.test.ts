@@ -8,7 +8,7 @@ import { signatureHeaders } from './sign.ts'
 const now = (): number => Math.floor(Date.now() / 1000)
 
 describe('webhook signatures', () => {
-  it('are those of the example in the Standard Webhooks documents', () => {
+  it('match the example of the Standard Webhooks specification', () => {
     const headers = signatureHeaders([signingKeyOf('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')], {
       id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
       timestampSeconds: 1614265330,
@@ -17,7 +17,7 @@ describe('webhook signatures', () => {
     assert.strictEqual(headers['webhook-signature'], 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=')
   })
 
-  it('verify with the standardwebhooks package, whatever the body', () => {
+  it('verify with the standardwebhooks package, for any body', () => {
     fc.assert(
       fc.property(fc.json(), fc.string({ unit: 'grapheme' }), (json, text) => {
         const body = JSON.stringify({ json, text })
@@ -32,7 +32,7 @@ describe('webhook signatures', () => {
     )
   })
 
-  it('hold for both secrets during a rotation, and the simple one is the newest', () => {
+  it('exist for both secrets during a rotation; the simple one uses the newest', () => {
     const [newest, previous] = [newSecret(), newSecret()]
     const headers = signatureHeaders([signingKeyOf(newest), signingKeyOf(previous)], {
       id: 'evt_1',
@@ -48,7 +48,7 @@ describe('webhook signatures', () => {
     )
   })
 
-  it('the simple one takes the secret as it was shown, and the raw body', () => {
+  it('the simple one is made with the secret as shown, and the raw body', () => {
     const secret = newSecret()
     const body = '{"subject":"Grüße 🎉"}'
     const headers = signatureHeaders([signingKeyOf(secret)], { id: 'evt_1', timestampSeconds: 1, body })
@@ -58,6 +58,6 @@ describe('webhook signatures', () => {
     )
   })
 
-  it('are never left out', () =>
+  it('are never omitted', () =>
     assert.throws(() => signatureHeaders([], { id: 'evt_1', timestampSeconds: 1, body: '' })))
 })
