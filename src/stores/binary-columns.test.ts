@@ -1,7 +1,7 @@
 import { assert } from 'chai'
 import fc from 'fast-check'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { binaryColumnsOf, type BinaryColumn, type ColumnType } from './binary-columns.ts'
+import { binaryColumnsOf, defineInput, type BinaryColumn, type ColumnType } from './binary-columns.ts'
 
 interface Row {
   readonly text: string | null
@@ -87,4 +87,39 @@ describe('binary columns', () => {
       ctx.db.query('SELECT * FROM unnest($1::smallint[])', binaryColumnsOf([1], [['integer', (n) => n]])),
       /binary|element type/,
     ))
+})
+
+interface SizedRow {
+  readonly id: string
+  readonly size: number | null
+}
+
+const SIZED_ROWS: readonly SizedRow[] = [
+  { id: '01980000-0000-7000-8000-000000000001', size: 1 },
+  { id: '01980000-0000-7000-8000-000000000002', size: null },
+]
+
+describe('the input of a statement', () => {
+  const input = defineInput<SizedRow, 'id' | 'size'>(4, {
+    id: ['uuid', (row) => row.id],
+    size: ['integer', (row) => row.size],
+  })
+
+  it('counts the parameters from the first', () => {
+    assert.strictEqual(input.from('i'), 'unnest($4::uuid[], $5::integer[]) AS i (id, size)')
+    assert.strictEqual(input.nextParameter, 6)
+  })
+  it('selects a subset of the columns with their parameters', () => {
+    assert.strictEqual(input.only('size').from('s'), 'unnest($5::integer[]) AS s (size)')
+  })
+  it('has one parameter for each column, whatever the number of rows', () => {
+    assert.deepEqual(
+      input.parametersOf(SIZED_ROWS),
+      binaryColumnsOf(SIZED_ROWS, [
+        ['uuid', (row) => row.id],
+        ['integer', (row) => row.size],
+      ]),
+    )
+    assert.strictEqual(input.parametersOf([]).length, 2)
+  })
 })
