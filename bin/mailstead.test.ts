@@ -17,7 +17,7 @@ import { assert } from 'chai'
 import { MODULES } from '#bin/commands/compile.ts'
 
 const PROGRAM = join(import.meta.dirname, 'mailstead')
-/** Stands for the real one: says that it ran, and writes the stamp as bin/setup.mjs does. */
+/** Replaces the real set-up: reports that it ran, and writes the stamp as bin/setup.mjs does. */
 const SETUP = `
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -59,7 +59,7 @@ describe('bin/mailstead', function () {
   })
   afterEach(() => rmSync(root, { recursive: true }))
 
-  it('sets up the first time only, and again when the lock file changed', () => {
+  it('runs set-up the first time only, and again when the lock file changed', () => {
     assert.ok(!isSetUp(run([]).out))
     assert.ok(isSetUp(run([]).out))
     writeFileSync(join(root, 'package-lock.json'), '{ }')
@@ -67,7 +67,7 @@ describe('bin/mailstead', function () {
     assert.ok(isSetUp(run([]).out))
   })
 
-  it('sets up again when the Node it chose is another one by now', () => {
+  it('runs set-up again when the chosen Node changed', () => {
     const node = join(root, 'node')
     copyFileSync(process.execPath, node)
     const env = { PATH: `${root}:${PATH}` }
@@ -77,7 +77,7 @@ describe('bin/mailstead', function () {
     assert.ok(!isSetUp(run([], env).out))
   })
 
-  it('becomes the program it starts: same pid, arguments as they are', async () => {
+  it('replaces itself with the program: same pid, same arguments', async () => {
     run([])
     const child = spawn(join(root, 'bin/mailstead'), ['queue', 'a b', '', '*'], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -87,7 +87,7 @@ describe('bin/mailstead', function () {
     assert.strictEqual(String(chunk), `${child.pid} [ 'queue', 'a b', '', '*' ]\n`)
   })
 
-  it('says where compiled code is kept before Node starts, unless it was said', () => {
+  it('sets the compile cache before Node starts, unless it is set', () => {
     run([])
     writeFileSync(join(root, 'bin/mailstead.ts'), 'console.log(process.env.NODE_COMPILE_CACHE)')
     assert.strictEqual(run([]).out, `${join(root, 'node_modules/.cache/node')}\n`)
@@ -106,13 +106,13 @@ describe('bin/mailstead', function () {
     )
   })
 
-  it('does not run set-up on the Node that set-up replaces', () => {
+  it('does not run set-up with the Node that set-up replaces', () => {
     mkdirSync(join(root, 'node_modules/.bin'), { recursive: true })
     symlinkSync('/bin/false', join(root, 'node_modules/.bin/node'))
     assert.ok(!isSetUp(run([], { PATH: `${join(root, 'node_modules/.bin')}:${PATH}` }).out))
   })
 
-  it('ends with 1 when set-up fails, and when there is no Node', () => {
+  it('exits with 1 when set-up fails, and when there is no Node', () => {
     assert.strictEqual(run([], { BROKEN: '1' }).status, 1)
     const { status, err } = run([], { PATH: '/nonexistent' }, '/bin/sh')
     assert.strictEqual(status, 0, err)
@@ -144,25 +144,25 @@ describe('mailstead', function () {
     )
   })
 
-  it('compile leaves the roles nothing to compile', () => {
+  it('compile caches all code of the roles', () => {
     const cache = mkdtempSync('/tmp/mailstead-compiled-')
     const env = { PATH: process.env['PATH'], NODE_COMPILE_CACHE: cache, DATA_DIR: '/nonexistent' }
-    const kept = (...args: string[]): readonly string[] => {
+    const cachedAfter = (...args: string[]): readonly string[] => {
       spawnSync(process.execPath, [`${PROGRAM}.ts`, ...args], { env })
       return readdirSync(cache, { recursive: true, encoding: 'utf8' }).toSorted()
     }
-    const compiled = kept('compile')
+    const compiled = cachedAfter('compile')
     assert.ok(compiled.length > 300, `${compiled.length} files`)
-    // without stores they end as soon as they are loaded
-    for (const role of ['api', 'worker', 'mta']) assert.deepEqual(kept(role), compiled, role)
+    // without stores the roles end as soon as they are loaded
+    for (const role of ['api', 'worker', 'mta']) assert.deepEqual(cachedAfter(role), compiled, role)
     rmSync(cache, { recursive: true })
   })
 
-  it('compile knows every thread', () => {
+  it('compile includes every thread', () => {
     const root = join(import.meta.dirname, '..')
-    const threads = ['api', 'mta', 'src'].flatMap((room) =>
-      readdirSync(join(root, room), { recursive: true, encoding: 'utf8' })
-        .map((file) => `${room}/${file}`)
+    const threads = ['api', 'mta', 'src'].flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+        .map((file) => `${folder}/${file}`)
         .filter(
           (file) => /(?<!\.test)\.ts$/.test(file) && readFileSync(join(root, file), 'utf8').includes('parentPort?.on('),
         ),

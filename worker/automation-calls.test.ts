@@ -63,7 +63,7 @@ describe('automation calls', () => {
     assert.deepEqual(
       await tell(),
       { pending: 600, 'delivered tried': 200 },
-      'what was under way is given back, uncounted',
+      'calls in progress are released, uncounted',
     )
   })
   it('two workers make each call once', async () => {

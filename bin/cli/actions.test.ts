@@ -3,7 +3,7 @@ import { runCommand, type CommandResult } from '#test/support/command.ts'
 import { type CliAction, runAction, runActions, UsageError } from './actions.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 
-/** What a stranger would steer a terminal with. */
+/** Control characters and escape sequences of a terminal. */
 const HOSTILE = '\u001b[31m\u009b2J\u0007\u007f\r<b>'
 
 const ACTIONS: Readonly<Record<string, CliAction>> = {
@@ -24,14 +24,14 @@ const ACTIONS: Readonly<Record<string, CliAction>> = {
   },
   take: { usage: 'take ID', arguments: [1, 1], run: (call) => Promise.resolve(call.fail(`no ${call.argument(0)}`)) },
   refuse: { usage: 'refuse', run: () => Promise.reject(new UsageError('not like this')) },
-  tell: { usage: 'tell', run: (call) => Promise.resolve(call.respond(`one\n\ttwo ${HOSTILE}`, { text: HOSTILE })) },
+  print: { usage: 'tell', run: (call) => Promise.resolve(call.respond(`one\n\ttwo ${HOSTILE}`, { text: HOSTILE })) },
   break: { usage: 'break', run: () => Promise.reject(new Error('a bug')) },
 }
 
 const invoke = (args: readonly string[]): Promise<CommandResult> =>
   runCommand((words, io) => runActions('thing', ACTIONS, words, io), [...args])
 
-/** Wrong use, and what is said about it before the usage. */
+/** Wrong arguments, and the message before the usage. */
 const WRONG: readonly [args: readonly string[], message: RegExp][] = [
   [[], /^mailstead thing: an action is missing/],
   [['fly'], /unknown action "fly"/],
@@ -48,7 +48,7 @@ const WRONG: readonly [args: readonly string[], message: RegExp][] = [
 ]
 
 describe('command line', () => {
-  it('lets nothing through that steers a terminal, and programs get all of it', async () => {
+  it('removes control characters from text, and keeps them in JSON', async () => {
     assert.strictEqual((await invoke(['tell'])).out, 'one\n\ttwo ?[31m?2J???<b>\n')
     assert.strictEqual((await invoke(['take', HOSTILE])).err, 'no ?[31m?2J???<b>\n')
     const { out } = await invoke(['tell', '--json'])
@@ -66,17 +66,17 @@ describe('command line', () => {
     })
   }
 
-  it('answers people in words and programs in JSON', async () => {
+  it('prints text, or JSON with --json', async () => {
     assert.deepEqual(await invoke(['make', '--name', 'a']), { code: 0, out: 'made\n', err: '' })
     const { out } = await invoke(['make', '--name=a', '--big', '--json', '--', '-x'])
     assert.deepEqual(JSON.parse(out), { name: 'a', big: true, words: ['-x'], other: null })
   })
 
-  it('tells a failure apart from its result', async () => {
+  it('reports a failure on stderr with exit code 1', async () => {
     assert.deepEqual(await invoke(['take', 'x', '--json']), { code: 1, out: '', err: 'no x\n' })
   })
 
-  it('tells how it is used when asked', async () => {
+  it('prints its usage with --help', async () => {
     const all = await invoke(['--help'])
     assert.deepEqual([all.code, all.err], [0, ''])
     assert.strictEqual(all.out.split('\n').length, Object.keys(ACTIONS).length + 1)
@@ -87,11 +87,11 @@ describe('command line', () => {
     })
   })
 
-  it('lets a bug be seen', async () => {
+  it('does not hide an unexpected error', async () => {
     await assert.isRejected(invoke(['break']), /a bug/)
   })
 
-  it('takes a command that is one action', async () => {
+  it('runs a command with a single action', async () => {
     const { code, out } = await runCommand(
       (words, io) =>
         runAction('thing', { usage: '', run: (one) => Promise.resolve(one.respond('done', {})) }, words, io),
@@ -100,7 +100,7 @@ describe('command line', () => {
     assert.deepEqual([code, out], [0, 'done\n'])
   })
 
-  it('sets tables, and shows nothing that steers a terminal', () => {
+  it('aligns tables, and removes control characters', () => {
     assert.strictEqual(
       tableText(
         ['ID', 'NAME'],

@@ -82,7 +82,7 @@ describe('mailstead account', () => {
     assert.notMatch((await call(key, 'list', '--workspace', workspaceId)).out, /send as/)
     assert.ok(![made, minted, keys, listed, removed].some(({ out, err }) => (out + err).includes(PASSWORD)))
   })
-  it('tells where the owner of a mailbox signs in', async () => {
+  it('prints the address where the owner of a mailbox signs in', async () => {
     const { code, json } = await call(
       account,
       'connect',

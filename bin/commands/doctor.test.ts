@@ -1,4 +1,4 @@
-/** The doctor on real parts, well and ill. */
+/** `mailstead doctor` with real stores and servers, healthy and broken. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { once } from 'node:events'
@@ -18,7 +18,7 @@ import { run } from './doctor.ts'
 
 const MASTER_KEY = '5a'.repeat(32)
 
-describe('the doctor', () => {
+describe('mailstead doctor', () => {
   let database: TestDatabase
   let db: Db
   let redis: TestServer
@@ -70,7 +70,7 @@ describe('the doctor', () => {
     return { code, of: (name) => `${find(name).status}: ${find(name).detail}`, todo: (name) => find(name).todo }
   }
 
-  it('finds nothing wrong where nothing is', async () => {
+  it('reports a healthy installation', async () => {
     const server = createServer((socket) => socket.end())
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -94,7 +94,7 @@ describe('the doctor', () => {
       server.close()
     }
   })
-  it('tells what is stopped, and all mail most of all', async () => {
+  it('warns of suspensions, and fails when all mail is suspended', async () => {
     const stop = (subject: string, reason: string): Promise<unknown> =>
       db.query(`INSERT INTO suspensions (kind, subject, reason) VALUES ('domain', $1, $2)`, [subject, reason])
     await stop('slow.example', 'they asked')
@@ -114,7 +114,7 @@ describe('the doctor', () => {
     assert.match(out, /\n\nNo check failed\.\n$/)
   })
 
-  it('sees a master key that does not fit, and one that is gone', async () => {
+  it('reports a wrong and a missing master key', async () => {
     const other = await examine({ MASTER_KEY: 'a5'.repeat(32), SMTP_OUT_PORT: '1' })
     assert.deepEqual(
       [other.code, other.of('master key')],
@@ -129,7 +129,7 @@ describe('the doctor', () => {
     assert.match(broken.of('master key'), /^failed: MASTER_KEY must be 32 bytes/)
   })
 
-  it('sees migrations that are pending, and a database that is newer', async () => {
+  it('reports pending migrations and a database of a newer version', async () => {
     const {
       rows: [last],
     } = await db.query<{ name: string }>('SELECT name FROM migrations ORDER BY id DESC LIMIT 1')
@@ -150,7 +150,7 @@ describe('the doctor', () => {
     }
   })
 
-  it('sees a Redis that may forget', async () => {
+  it('reports a Redis that may evict keys', async () => {
     const client = openRedis(redis.url, pino({ level: 'silent' }))
     await once(client, 'ready')
     try {
@@ -167,7 +167,7 @@ describe('the doctor', () => {
     }
   })
 
-  it('goes on when stores are away', async () => {
+  it('continues when PostgreSQL and Redis are away', async () => {
     const { code, of } = await examine({
       DATABASE_URL: 'postgres://user:hidden@127.0.0.1:1/db',
       REDIS_URL: 'redis://127.0.0.1:1',
@@ -181,7 +181,7 @@ describe('the doctor', () => {
     assert.strictEqual(of('DNS'), `ok: ${dns.server}`)
   })
 
-  it('looks at an installation that was never started', async () => {
+  it('checks an installation that was never started', async () => {
     const { code, of, todo } = await examine({
       DATABASE_URL: '',
       REDIS_URL: '',
@@ -196,7 +196,7 @@ describe('the doctor', () => {
     assert.strictEqual(of('DNS'), 'skipped: the sandbox has its own DNS server')
   })
 
-  it('sees a DNS server that is silent, among others and alone', async () => {
+  it('reports a DNS server that does not answer, among others and alone', async () => {
     const one = await examine({ DNS_SERVERS: `${dns.server},127.0.0.1:1`, SMTP_OUT_PORT: '1' })
     assert.strictEqual(one.of('DNS'), 'warning: no answer from 127.0.0.1:1')
     const all = await examine({ DNS_SERVERS: '127.0.0.1:1', SMTP_OUT_PORT: '1' })
@@ -204,7 +204,7 @@ describe('the doctor', () => {
     assert.match(all.of('way out'), /^skipped/)
   })
 
-  it('does not look for a way out when all mail goes to a relay', async () => {
+  it('does not check outbound port 25 when all mail goes to a relay', async () => {
     assert.strictEqual(
       (await examine({ ROUTES: '*=smtp://127.0.0.1:2525' })).of('way out'),
       'skipped: ROUTES sends all mail to another server',

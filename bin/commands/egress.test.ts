@@ -1,4 +1,4 @@
-/** `mailstead egress` as an operator uses it, and what the doctor then says. */
+/** `mailstead egress` as an operator uses it, and the checks of the doctor afterwards. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { assert } from 'chai'
 import type { Db } from '#src/stores/db.ts'
@@ -82,7 +82,7 @@ describe('mailstead egress', function () {
     ['pool leave us-east none', /none is not in pool us-east/],
     ['pool add us-east', /a pool named us-east already exists/],
   ] as const) {
-    it(`says why it cannot: ${line}`, async () => {
+    it(`explains the failure of: ${line}`, async () => {
       const done = await call(line)
       assert.strictEqual(done.code, 1)
       assert.match(done.err, says)
@@ -104,7 +104,7 @@ describe('mailstead egress', function () {
     assert.strictEqual(await state(), 'active')
   })
 
-  it('makes pools and gives them to a workspace', async () => {
+  it('creates pools and assigns them to a workspace', async () => {
     const { id } = await createWorkspace(db, { name: 'W', plan: 'free' })
     assert.strictEqual((await call('pool add vip')).code, 0)
     assert.strictEqual((await call('pool join vip one --weight 7')).code, 0)
@@ -129,7 +129,7 @@ describe('mailstead egress', function () {
     assert.strictEqual((await call('pool list')).out.includes('vip'), false)
   })
 
-  it('the doctor looks at each source', async () => {
+  it('is checked by the doctor, source by source', async () => {
     dns.zone['1.2.0.192.in-addr.arpa'] = { PTR: ['out1.example.net'] }
     dns.zone['out1.example.net'] = { A: ['192.0.2.1'] }
     dns.zone['1.2.0.192.zen.spamhaus.org'] = { A: ['127.0.0.4'] }
@@ -152,13 +152,13 @@ describe('mailstead egress', function () {
     )
   })
 
-  it('the doctor fails while no source can send', async () => {
+  it('makes the doctor fail while no source can send', async () => {
     await call('source pause one')
     const { out } = await call('--json', doctor)
     assert.match(out, /"detail": "one paused",\s+"todo": "resume a source/)
   })
 
-  it('removes', async () => {
+  it('removes a source', async () => {
     assert.strictEqual((await call('source remove one')).code, 0)
     assert.deepEqual(await listed('source'), [])
     assert.match((await call('source list')).out, /the system chooses the address/)

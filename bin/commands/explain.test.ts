@@ -27,14 +27,14 @@ describe('mailstead explain', () => {
   const call = (args: string[], redisUrl = ctx.redisUrl): Promise<CommandResult> =>
     runCommand(run, args, { DATABASE_URL: ctx.databaseUrl, REDIS_URL: redisUrl, HOSTNAME: 'mail.example.net' })
 
-  it('prints each gate, and the one that holds', async () => {
+  it('prints each gate, and the one that holds the message', async () => {
     const { code, out } = await call([id])
     assert.strictEqual(code, 0)
     assert.match(out, /ada@receiver\.example {2}queued: .*suppression list/)
     assert.match(out, /HOLDS {2}suppression: .* \(manual: asked\)/)
     assert.match(out, /open {3}site limit: no outbound process is at/)
   })
-  it('tells the same as JSON', async () => {
+  it('prints the same as JSON', async () => {
     const { out } = await call([id, '--json'])
     const {
       recipients: [recipient],
@@ -47,12 +47,12 @@ describe('mailstead explain', () => {
       ],
     )
   })
-  it('says what is not known while Redis is away', async () => {
+  it('marks what is unknown while Redis is away', async () => {
     const { code, out } = await call([id], 'unix:///tmp/mailstead-no-such-redis')
     assert.strictEqual(code, 0)
     assert.match(out, /open {3}site limit: not known: Redis is unavailable/)
   })
-  it('a message that is not there is a failure, what is no id wrong use', async () => {
+  it('exits with 1 for an unknown message, and with 2 for an invalid id', async () => {
     assert.strictEqual((await call([newId()])).code, 1)
     assert.strictEqual((await call(['x'])).code, 2)
   })

@@ -1,4 +1,4 @@
-/** What the first start makes and the next ones find again, on a real database. */
+/** The objects that the first start creates and later starts find again, on a real database. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -44,7 +44,7 @@ describe('the first run', () => {
     return (await db.query<{ n: number }>(`SELECT count(*) AS n FROM ${table}`)).rows[0]?.n ?? 0
   }
 
-  it('makes a workspace on launch, an admin key, and in the sandbox a domain that may send', async () => {
+  it('creates a workspace on plan launch, an admin key, and in the sandbox a domain that may send', async () => {
     const made = await provision(configOf())
     const [admin, sending] = [await keyOf(made.adminKey), await keyOf(made.sending?.key)]
     assert.deepEqual(
@@ -57,13 +57,13 @@ describe('the first run', () => {
     )
   })
 
-  it('finds the same again', async () => {
+  it('finds the same objects again', async () => {
     const first = await provision(configOf())
     assert.deepEqual(await provision(configOf()), first)
     assert.deepEqual([await count('workspaces'), await count('api_keys'), await count('domains')], [1, 2, 1])
   })
 
-  it('keeps the keys where only the owner can read, and sealed', async () => {
+  it('stores the keys encrypted, and readable by the owner only', async () => {
     const { adminKey, sending } = await provision(configOf())
     const file = join(dataDir, 'operator.json')
     assert.strictEqual(statSync(file).mode & 0o777, 0o600)
@@ -84,7 +84,7 @@ describe('the first run', () => {
     }
   })
 
-  it('provisions another database anew', async () => {
+  it('provisions another database again', async () => {
     const first = await provision(configOf())
     const other = await createDatabase()
     try {
@@ -97,7 +97,7 @@ describe('the first run', () => {
     }
   })
 
-  it('makes no new key where one was deactivated', async () => {
+  it('creates no new key when one was deactivated', async () => {
     const { adminKey, sending } = await provision(configOf())
     await db.query('UPDATE api_keys SET is_active = false')
     const again = await provision(configOf())
@@ -108,7 +108,7 @@ describe('the first run', () => {
     assert.deepEqual([back.adminKey, back.sending?.key], [adminKey, sending?.key])
   })
 
-  it('takes another domain when the DKIM keys of the first were sealed with a master key that is gone', async () => {
+  it('uses another domain when the DKIM keys of the first were encrypted with a lost master key', async () => {
     await provision(configOf({ MASTER_KEY: '5a'.repeat(32) }))
     const again = await provision(configOf({ MASTER_KEY: 'a5'.repeat(32) }))
     assert.match(again.sending?.domain ?? '', /^hello-[0-9a-f]{8}\.mailstead\.test$/)
@@ -116,7 +116,7 @@ describe('the first run', () => {
     assert.strictEqual(await count('workspaces'), 1)
   })
 
-  it('makes an admin key only when mail goes to the internet, and the rest when the sandbox comes later', async () => {
+  it('creates only an admin key when mail goes to the internet, and the rest when the sandbox is switched on later', async () => {
     const real = await provision(configOf({ HOSTNAME: 'mail.example.net' }))
     assert.deepEqual([real.isSandbox, real.sending, await count('domains')], [false, null, 0])
     const sandbox = await provision(configOf())
@@ -137,7 +137,7 @@ describe('the banner', () => {
   }
   const plain = (text: string): string => text
 
-  it('has one line that a shell takes as it is', () => {
+  it('has one command that a shell runs unchanged', () => {
     const lines = bannerText({ ...READY, address: `http://localhost:3000/it's` }, plain)
       .split('\n')
       .filter((line) => line.startsWith('curl '))
@@ -161,7 +161,7 @@ describe('the banner', () => {
     assert.deepEqual([body.from, body.to], ['Mailstead <hello@hello.mailstead.test>', 'you@example.com'])
   })
 
-  it('has one line that hands a mail in by SMTP', () => {
+  it('has one command that submits a message by SMTP', () => {
     const [line = ''] = bannerText(READY, plain)
       .split('\n')
       .filter((one) => one.startsWith('python3 '))
@@ -213,7 +213,7 @@ describe('the banner', () => {
     })
   }
 
-  it('is plain unless told otherwise', () => {
+  it('has no colours by default', () => {
     assert.strictEqual(bannerText(READY, plain).includes('\u001b'), false)
     assert.strictEqual(bannerText(READY, (text) => `\u001b[1m${text}`).includes('\u001b[1mMailstead is ready'), true)
   })

@@ -46,7 +46,7 @@ describe('mailstead inbox', () => {
     ),
   }
 
-  /** The real command, as a process of its own. */
+  /** Runs the real command in its own process. */
   async function inbox(
     args: readonly string[],
     env: Readonly<Record<string, string>> = { DATABASE_URL: database.url },
@@ -72,7 +72,7 @@ describe('mailstead inbox', () => {
     rmSync(dataDir, { recursive: true })
   })
 
-  it('says so when there is nothing', async () => {
+  it('says that the inbox is empty', async () => {
     assert.deepEqual(await inbox([]), { code: 0, stdout: 'The sandbox has received nothing yet.\n', stderr: '' })
     assert.deepEqual(await inbox(['--json']), { code: 0, stdout: '[]\n', stderr: '' })
     assert.deepEqual(await inbox(['--last']), {
@@ -99,8 +99,8 @@ describe('mailstead inbox', () => {
         ['early@a.test'],
         new Date('2026-01-02T03:04:05Z'),
       )
-      const [kept = ''] = await storeCapturedMail(db, mail, ['bob@a.test'], new Date('2026-01-02T03:05:00Z'))
-      id = hexOf(kept)
+      const [stored = ''] = await storeCapturedMail(db, mail, ['bob@a.test'], new Date('2026-01-02T03:05:00Z'))
+      id = hexOf(stored)
       const event = sql`
         INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, data, created_at)
         VALUES ($1, $2, $3, $4, 0, $5, $6, $7, $8)
@@ -158,7 +158,7 @@ describe('mailstead inbox', () => {
       )
     })
 
-    it('lists no more than asked for, as JSON too', async () => {
+    it('lists at most --limit messages, as JSON too', async () => {
       const { stdout } = await inbox(['--json', '--limit', '1'])
       const listed = JSON.parse(stdout) as Record<string, unknown>[]
       assert.deepEqual(listed, [
@@ -176,7 +176,7 @@ describe('mailstead inbox', () => {
       ])
     })
 
-    it('shows one mail: verdicts, timeline in order, headers, text without terminal escapes', async () => {
+    it('shows one message: authentication results, timeline in order, headers, text without terminal escapes', async () => {
       const { code, stdout } = await inbox(['--last'])
       assert.strictEqual(code, 0)
       assert.strictEqual(
@@ -205,7 +205,7 @@ Text
       )
     })
 
-    it('finds it by any of its names', async () => {
+    it('finds a message by each of its ids', async () => {
       const names = [
         id,
         id.slice(-8),
@@ -226,7 +226,7 @@ Text
       }
     })
 
-    it('shows a mail that is not ours and has no header', async () => {
+    it('shows a message that Mailstead did not send and that has no header', async () => {
       const { stdout } = await inbox(['--json', '--limit', '2'])
       const early = (JSON.parse(stdout) as { id: string }[])[1]?.id ?? ''
       const page = await inbox([early])
@@ -253,7 +253,7 @@ Text
     })
   }
 
-  it('says in words when nothing runs, or the database is away', async () => {
+  it('explains that nothing runs, or that the database is away', async () => {
     const none = await inbox([], {})
     assert.strictEqual(none.code, 1)
     assert.match(none.stderr, /Mailstead is not running with the data in/)

@@ -1,4 +1,4 @@
-/** How a process of the mta begins where what it needs is not there, or not as it should be. */
+/** The start of the mta process when something that it needs is missing or wrong. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -28,11 +28,11 @@ describe('mailstead mta', function () {
     readonly code: unknown
     readonly said: string
   }
-  /** Runs it until it ends; `look` is called with what it said so far and may end it. */
+  /** Runs it until it ends; `onOutput` is called with what it said so far and may end it. */
   async function run(
     roles: string,
     env: object,
-    look: (said: string, end: () => void) => void = () => undefined,
+    onOutput: (said: string, end: () => void) => void = () => undefined,
   ): Promise<Ended> {
     const child = spawn(process.execPath, [PROGRAM, 'mta', '--roles', roles], {
       env: {
@@ -53,7 +53,7 @@ describe('mailstead mta', function () {
       isEnding = true
     }
     for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (chunk: Buffer) => look((said += chunk.toString()), end))
+      stream.on('data', (chunk: Buffer) => onOutput((said += chunk.toString()), end))
     const [code] = (await once(child, 'close')) as [unknown]
     return { code, said }
   }
@@ -66,7 +66,7 @@ describe('mailstead mta', function () {
   }
   const away = { DATABASE_URL: `postgres://x@${NOBODY}/x` }
 
-  it('that waits for PostgreSQL stops at once when it is told to', async () => {
+  it('stops immediately on SIGTERM while it waits for PostgreSQL', async () => {
     const began = performance.now()
     const { code, said } = await run('outbound', away, (text, end) => {
       if (text.includes('waiting for it')) end()
@@ -75,7 +75,7 @@ describe('mailstead mta', function () {
     assert.ok(performance.now() - began < 20_000)
   })
 
-  it('that begins before the database is migrated waits for that', async () => {
+  it('waits until the database is migrated', async () => {
     await ask('ALTER TABLE leases RENAME TO leases_later')
     let migrated: Promise<unknown> | null = null
     const { code, said } = await run('outbound', { LOG_LEVEL: 'info' }, (text, end) => {
@@ -87,19 +87,19 @@ describe('mailstead mta', function () {
     assert.ok(migrated !== null, said)
   })
 
-  it('of which one role cannot begin ends the others in order: no lease is left', async () => {
-    const taken = createServer().listen(0)
-    await once(taken, 'listening')
-    const { port } = taken.address() as AddressInfo
+  it('stops the other roles in order when one cannot start, and leaves no lease', async () => {
+    const server = createServer().listen(0)
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
     const { code, said } = await run('outbound,inbound', { INBOUND_PORT: String(port) })
-    taken.close()
+    server.close()
     assert.strictEqual(code, 1, said)
     assert.match(said, /^mailstead: inbound mail: port \d+ is in use/m)
     assert.deepEqual(await ask('SELECT FROM leases'), [])
   })
 
   const file = (name: string): string => join(dataDir, name)
-  const CASES: readonly (readonly [what: string, roles: string, env: () => object, told: RegExp])[] = [
+  const CASES: readonly (readonly [what: string, roles: string, env: () => object, message: RegExp])[] = [
     [
       'a shaping file that is not there',
       'outbound',
@@ -137,14 +137,14 @@ describe('mailstead mta', function () {
       /^mailstead: TLS_CERT_FILE and TLS_KEY_FILE .*cannot be used/m,
     ],
   ]
-  for (const [what, roles, env, told] of CASES) {
-    it(`does not start with ${what}, and says so in a line`, async () => {
+  for (const [what, roles, env, message] of CASES) {
+    it(`does not start with ${what}, and says so in one line`, async () => {
       writeFileSync(file('rubbish'), '{ rubbish')
       const { code, said } = await run(roles, { INBOUND_PORT: '0', ...env() }, (text, end) => {
         if (text.includes('"started"')) end()
       })
       assert.strictEqual(code, 1, said)
-      assert.match(said, told)
+      assert.match(said, message)
       assert.notMatch(said, /^ +at /m)
     })
   }

@@ -1,4 +1,4 @@
-/** The commands of an operator, one after the other as a person would, on a real database. */
+/** The commands of an operator, run in the usual order on a real database. */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert, expect } from 'chai'
@@ -24,7 +24,7 @@ function textOf(value: unknown): string {
 interface Done extends CommandResult {
   readonly json: Json
 }
-/** A field of parsed output: any may be asked for. */
+/** Parsed output with any fields. */
 interface Json {
   readonly [field: string]: Json
 }
@@ -57,7 +57,7 @@ describe("the operator's commands", () => {
     return textOf((await call(workspace, 'create', '--name', name, '--json')).json['id'])
   }
 
-  it('lead from nothing to a sending key', async () => {
+  it('create everything from a workspace to a sending key', async () => {
     const made = await call(workspace, 'create', '--name', 'Acme', '--plan', 'launch', '--json')
     assert.strictEqual(made.code, 0)
     const id = textOf(made.json['id'])
@@ -114,7 +114,7 @@ describe("the operator's commands", () => {
     assert.match((await call(key, 'list', '--workspace', 'Acme')).out, /regular +deactivated/)
   })
 
-  it("trust a domain on the operator's word", async () => {
+  it('verify a domain without DNS with --trust', async () => {
     const id = await newWorkspace()
     await call(domain, 'add', '--workspace', id, 'trusted.example')
     const done = await call(domain, 'verify', 'trusted.example', '--trust', '--json')
@@ -125,7 +125,7 @@ describe("the operator's commands", () => {
     )
   })
 
-  it('make new DKIM keys for a domain, one rotation at a time', async () => {
+  it('create new DKIM keys for a domain, one rotation at a time', async () => {
     const id = await newWorkspace()
     await call(domain, 'add', '--workspace', id, 'rotated.example')
     assert.strictEqual((await call(domain, 'rotate', 'rotated.example')).code, 1)
@@ -139,21 +139,21 @@ describe("the operator's commands", () => {
     assert.match(again.out, /^A key rotation is in progress\. Publish the records of the next key/)
   })
 
-  it('ask which domain is meant when several workspaces have it, and say who holds it', async () => {
+  it('ask for the workspace when several have the domain, and name the one that has it verified', async () => {
     const [first, second] = [await newWorkspace('First'), await newWorkspace('Second')]
     for (const id of [first, second]) await call(domain, 'add', '--workspace', id, 'shared.example')
     await expect(call(domain, 'verify', 'shared.example', '--trust')).to.be.rejected.and.eventually.satisfy(
       (error: unknown) => error instanceof UserError && error.message.includes(first) && error.message.includes(second),
     )
     assert.strictEqual((await call(domain, 'verify', 'shared.example', '--trust', '--workspace', first)).code, 0)
-    const taken = await call(domain, 'verify', 'shared.example', '--trust', '--workspace', second)
+    const conflicting = await call(domain, 'verify', 'shared.example', '--trust', '--workspace', second)
     assert.deepEqual(
-      [taken.code, taken.out],
+      [conflicting.code, conflicting.out],
       [1, 'shared.example is verified for another workspace. See mailstead domain list.\n'],
     )
   })
 
-  it('show a domain that is there already', async () => {
+  it('show a domain that already exists', async () => {
     const id = await newWorkspace()
     const [first, again] = [
       await call(domain, 'add', '--workspace', id, 'again.example', '--json'),
@@ -164,7 +164,7 @@ describe("the operator's commands", () => {
     assert.deepEqual(listed.json, [first.json])
   })
 
-  it('stop at five admin keys', async () => {
+  it('refuse a sixth admin key', async () => {
     const id = await newWorkspace()
     for (let i = 0; i < 5; i++)
       assert.strictEqual((await call(key, 'create', '--workspace', id, '--type', 'admin')).code, 0)
@@ -214,7 +214,7 @@ describe("the operator's commands", () => {
     [runMigrate, ['now'], /"now" is one argument too many/],
   ]
   for (const [run, args, message] of WRONG) {
-    it(`are told apart from wrong use: ${args.join(' ').slice(0, 70).replace('\n', '\\n')}`, async () => {
+    it(`fail with exit code 1: ${args.join(' ').slice(0, 70).replace('\n', '\\n')}`, async () => {
       const { code, out, err } = await call(run, ...args)
       assert.deepEqual([code, out], [2, ''])
       assert.match(err, message)
@@ -228,17 +228,17 @@ describe("the operator's commands", () => {
     [domain, ['verify', 'nobody.example'], /No domain nobody\.example exists/],
   ]
   for (const [run, args, message] of MISSING) {
-    it(`say what is missing: ${args.join(' ')}`, () =>
+    it(`name the missing argument: ${args.join(' ')}`, () =>
       expect(call(run, ...args)).to.be.rejectedWith(UserError, message))
   }
 
-  it('say which key there is not', async () => {
+  it('name the unknown key', async () => {
     const { code, err } = await call(key, 'deactivate', '0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b')
     assert.strictEqual(code, 1)
     assert.match(err, /No key 0190a1b2/)
   })
 
-  it('let an expiry be given in any of the usual ways', async () => {
+  it('accept an expiry in any common form', async () => {
     const id = await newWorkspace()
     const given: readonly [text: string, iso: string][] = [
       ['2031-05-04', '2031-05-04T00:00:00.000Z'],
@@ -255,7 +255,7 @@ describe("the operator's commands", () => {
       )
   })
 
-  it('migrate a database, and say so to who forgot', async () => {
+  it('migrate a database, and name the command when migrations are pending', async () => {
     const name = `empty_${process.pid}`
     const client = new Client({ connectionString: database.url })
     await client.connect()
@@ -309,11 +309,11 @@ describe("the operator's commands without DATABASE_URL", () => {
     return out
   }
 
-  it('say how to begin when there is nothing', async () => {
+  it('say how to start when nothing exists', async () => {
     await expect(list()).to.be.rejectedWith(UserError, /npm start/)
   })
 
-  it('start the embedded database for as long as they take, one after the other', async function () {
+  it('start the embedded database for their own duration, one after the other', async function () {
     this.timeout(120_000)
     const home = openStoreDirectory(dataDir, () => {})
     const server = await startPostgres({

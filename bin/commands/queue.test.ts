@@ -34,7 +34,7 @@ describe('mailstead queue', () => {
     }
   }
 
-  it('tells how much is open, counted and listed', async () => {
+  it('counts and lists open recipients', async () => {
     assert.match((await call('status')).out, /bulk +queued +3 .*\ninstant +queued +1 /)
     const counted = await call('count', '--by', 'tier', '--json')
     assert.deepEqual(
@@ -54,7 +54,7 @@ describe('mailstead queue', () => {
     )
     assert.match((await call('list', '--older-than', '1d')).out, /The queue is empty/)
   })
-  it('stops and lets go, for people and for programs', async () => {
+  it('suspends and resumes, as text and as JSON', async () => {
     assert.match(
       (await call('suspend', 'Slow.example', '--reason', 'asked')).out,
       /^Mail to slow\.example waits until you resume it: mailstead queue resume slow\.example$/m,
@@ -125,7 +125,7 @@ describe('mailstead queue', () => {
     `)
     assert.deepEqual(events, [{ why: 'given-up-by-operator', count: 3 }])
   })
-  it('keeps what was done, with who and why', async () => {
+  it('records each action with its actor and reason', async () => {
     const { json } = await call('actions', '--json')
     assert.deepEqual(
       json.map(({ verb }) => verb),
@@ -146,7 +146,7 @@ describe('mailstead queue', () => {
     [['retry', '--workspace', 'nobody'], /no such workspace/],
   ]
   for (const [args, message] of WRONG)
-    it(`is told apart from wrong use: ${args.join(' ')}`, async () => {
+    it(`fails with exit code 1: ${args.join(' ')}`, async () => {
       const { code, err } = await call(...args)
       assert.strictEqual(code, 2)
       assert.match(err, message)

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { assert } from 'chai'
 
-/** A role whose stop says so, and ends at once or never. */
+/** A role that reports its stop, and ends immediately or never. */
 const ROLE = `
 import { runRole } from '#bin/commands/role.ts'
 const timer = setInterval(() => {}, 1000)
@@ -81,14 +81,14 @@ describe('a role', () => {
     })
   }
 
-  it('starts although it cannot say which process it is', async () => {
+  it('starts although it cannot write its pid file', async () => {
     writeFileSync(join(dataDir, 'run'), 'a file where the folder should be')
     const { child, exit } = await start()
     child.kill('SIGTERM')
     assert.deepEqual(await exit, [0, null])
   })
 
-  it('goes on at SIGHUP, however often', async () => {
+  it('ignores SIGHUP, however often', async () => {
     const { child, said, exit } = await start()
     for (let i = 0; i < 5; i++) child.kill('SIGHUP')
     await new Promise((resolve) => {
@@ -99,11 +99,11 @@ describe('a role', () => {
     assert.deepEqual(await exit, [0, null])
   })
 
-  it('that hangs in its stop ends at a second signal', async () => {
+  it('exits at a second signal when its stop hangs', async () => {
     const { child, said, exit } = await start({ HANGS: '1' })
     child.kill('SIGTERM')
     while (!said().includes('stopping')) await once(child.stdout ?? child, 'data')
-    // A second one right away is taken for the same wish; one of these comes late enough.
+    // A second signal right after the first one counts as the same request; one of these comes late enough.
     const again = setInterval(() => child.kill('SIGTERM'), 300)
     assert.deepEqual(await exit, [1, null])
     clearInterval(again)

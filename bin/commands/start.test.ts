@@ -19,7 +19,7 @@ const PROGRAM = join(import.meta.dirname, '../mailstead.ts')
 
 interface Started {
   readonly child: ChildProcess
-  /** All it said so far, and the exit code when it has ended. */
+  /** The output so far, and the exit code after the end. */
   readonly output: () => string
   readonly exit: Promise<unknown>
 }
@@ -30,7 +30,7 @@ describe('mailstead start', function () {
 
   before(() => {
     dataDir = mkdtempSync('/tmp/mailstead-start-')
-    // Else root's stores would go to /var/lib, for good.
+    // Otherwise root would create its stores in /var/lib permanently.
     chmodSync(dataDir, 0o755)
   })
   after(() => rmSync(dataDir, { recursive: true }))
@@ -66,7 +66,7 @@ describe('mailstead start', function () {
       await client.end()
     }
   }
-  /** What of it still runs: the roles by DATA_DIR in their environment, the stores by their working directory. */
+  /** The processes that still run: roles by DATA_DIR in their environment, stores by their working directory. */
   const leftovers = (): string[] =>
     readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name))
@@ -84,7 +84,7 @@ describe('mailstead start', function () {
     while (leftovers().length > 0) await sleep(20)
   }
 
-  it('sets everything up, and stops it in order at SIGTERM', async () => {
+  it('starts all processes, and stops them in order at SIGTERM', async () => {
     const one = start()
     await ready(one)
     await query('CREATE TABLE kept AS SELECT 42 AS x')
@@ -95,7 +95,7 @@ describe('mailstead start', function () {
     assert.deepEqual(readdirSync(join(dataDir, 'run')), [])
   })
 
-  it('keeps the data, and is one of its kind', async () => {
+  it('keeps the data, and refuses a second instance', async () => {
     const one = start()
     await ready(one)
     assert.strictEqual(await query('SELECT x FROM kept'), 42)
@@ -113,7 +113,7 @@ describe('mailstead start', function () {
     assert.deepEqual(leftovers(), [])
   })
 
-  it('starts again whatever of it dies', async () => {
+  it('restarts each process that dies', async () => {
     const one = start()
     await ready(one)
     const postgres = Number.parseInt(readFileSync(join(dataDir, 'stores/postgres/postmaster.pid'), 'utf8'), 10)
@@ -129,7 +129,7 @@ describe('mailstead start', function () {
     assert.deepEqual(leftovers(), [])
   })
 
-  it('leaves nothing running when it is killed, and starts over what that left behind', async () => {
+  it('leaves no process running when it is killed, and starts again afterwards', async () => {
     const one = start()
     await ready(one)
     one.child.kill('SIGKILL')

@@ -12,7 +12,7 @@ describe('mailstead tls', () => {
 
   const call = (...args: string[]): Promise<CommandResult> => runCommand(run, args, { DATABASE_URL: database.url })
 
-  it('sets, lists and takes back rules', async () => {
+  it('sets, lists and removes rules', async () => {
     assert.strictEqual((await call('set', 'Bücher.example', 'required')).code, 0)
     assert.strictEqual((await call('set', 'b.example', 'required')).code, 0)
     assert.match((await call('set', 'b.example', 'opportunistic')).out, /TLS with b\.example is opportunistic/)
@@ -36,5 +36,5 @@ describe('mailstead tls', () => {
     ['set', '*', 'required'],
     ['unset'],
   ])
-    it(`does not understand: ${args.join(' ')}`, async () => assert.strictEqual((await call(...args)).code, 2))
+    it(`refuses with exit code 2: ${args.join(' ')}`, async () => assert.strictEqual((await call(...args)).code, 2))
 })

@@ -7,7 +7,7 @@ import { DNSSEC, TLS_REPORTS } from './tls.ts'
 const NAME = '_smtp._tls.bounces.mta.sender.example'
 
 describe('doctor: transport security', () => {
-  async function look(check: DoctorCheck, zone: Zone, env: Record<string, string> = {}): Promise<CheckResult> {
+  async function runCheck(check: DoctorCheck, zone: Zone, env: Record<string, string> = {}): Promise<CheckResult> {
     const dns: TestDns = await startDns(zone)
     try {
       const ours = { HOSTNAME: 'mta.sender.example', PUBLIC_URL: 'https://api.sender.example', DNS_SERVERS: dns.server }
@@ -20,13 +20,13 @@ describe('doctor: transport security', () => {
 
   const RECORDS: readonly (readonly [what: string, zone: Zone, status: CheckResult['status'], says: RegExp])[] = [
     [
-      'asked for by mail',
+      'requested by mail',
       { [NAME]: { TXT: ['v=TLSRPTv1; rua=mailto:tls-reports@bounces.mta.sender.example'] } },
       'ok',
       /requests TLS reports/,
     ],
     [
-      'asked for by post',
+      'requested by HTTPS',
       { [NAME]: { TXT: ['v=TLSRPTv1; rua=https://api.sender.example/api/v1/tls-reports'] } },
       'ok',
       /requests TLS reports/,
@@ -37,12 +37,12 @@ describe('doctor: transport security', () => {
       'warning',
       /publish _smtp\._tls\.bounces\.mta\.sender\.example TXT "v=TLSRPTv1; rua=mailto:tls-reports@bounces/,
     ],
-    ['not asked for', {}, 'warning', /no TLSRPT record/],
+    ['not requested', {}, 'warning', /no TLSRPT record/],
     ['DNS fails', { [NAME]: { fault: 'servfail' } }, 'skipped', /does not answer for/],
   ]
   for (const [what, zone, status, says] of RECORDS) {
     it(`TLS reports: ${what}`, async () => {
-      const finding = await look(TLS_REPORTS, zone)
+      const finding = await runCheck(TLS_REPORTS, zone)
       assert.strictEqual(finding.status, status)
       assert.match(`${finding.detail} ${finding.todo}`, says)
     })
@@ -62,12 +62,12 @@ describe('doctor: transport security', () => {
   ]
   for (const [what, zone, status, says] of RESOLVERS) {
     it(`the resolver ${what}`, async () => {
-      const finding = await look(DNSSEC, zone, { DNSSEC_RESOLVER: 'yes' })
+      const finding = await runCheck(DNSSEC, zone, { DNSSEC_RESOLVER: 'yes' })
       assert.strictEqual(finding.status, status)
       assert.match(`${finding.detail} ${finding.todo}`, says)
     })
   }
-  it('the resolver is not believed: nothing to look at', async () => {
-    assert.strictEqual((await look(DNSSEC, {})).status, 'skipped')
+  it('the resolver is not trusted: the check is skipped', async () => {
+    assert.strictEqual((await runCheck(DNSSEC, {})).status, 'skipped')
   })
 })

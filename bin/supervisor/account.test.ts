@@ -20,12 +20,12 @@ describe('the user that runs PostgreSQL and Redis', () => {
     ],
   ]
   for (const [what, passwd, account] of cases) {
-    it(`started by root: ${what}; by another user: himself`, () => {
+    it(`started by root: ${what}; by another user: that user`, () => {
       assert.deepEqual(chooseAccount('/nonexistent', passwd), isRoot ? account : null)
     })
   }
 
-  it('can be told apart by what it may enter', () => {
+  it('is checked for access to a folder', () => {
     const dir = mkdtempSync('/tmp/mailstead-account-')
     mkdirSync(join(dir, 'closed'), { mode: 0o700 })
     chmodSync(dir, 0o755)

@@ -6,14 +6,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
 import { identifyProcess, isAlive } from './process-id.ts'
 
-/** A master that starts a long sleep on a leash, says its pid, and then does what it is told on stdin. */
+/** A parent that starts a long sleep with a reaper, prints its pid, and releases the reaper at the first input. */
 const MASTER = `
 import { spawn } from 'node:child_process'
-import { leash } from '#bin/supervisor/child-reaper.ts'
+import { attachReaper } from '#bin/supervisor/child-reaper.ts'
 const child = spawn('/bin/sleep', ['600'], { detached: true, stdio: 'ignore' })
 child.unref()
-const tie = leash(child.pid, 'TERM', process.argv[1])
-process.stdin.on('data', () => { tie.release(); setTimeout(() => process.exit(0), 100) })
+const reaper = attachReaper(child.pid, 'TERM', process.argv[1])
+process.stdin.on('data', () => { reaper.release(); setTimeout(() => process.exit(0), 100) })
 process.stdout.write(child.pid + '\\n')
 `
 
@@ -25,9 +25,9 @@ async function startMaster(dir: string): Promise<{ master: ReturnType<typeof spa
   return { master, identity: identifyProcess(Number(String(chunk))) ?? '' }
 }
 
-describe('a leash', () => {
-  it('ends the process and removes its folder when the master is killed', async () => {
-    const dir = mkdtempSync('/tmp/mailstead-leash-')
+describe('the reaper of a child process', () => {
+  it('ends the process and removes its folder when the parent is killed', async () => {
+    const dir = mkdtempSync('/tmp/mailstead-reaper-')
     writeFileSync(join(dir, 'file'), '')
     const { master, identity } = await startMaster(dir)
     assert.ok(isAlive(identity))
@@ -35,11 +35,11 @@ describe('a leash', () => {
     while (isAlive(identity) || existsSync(dir)) await sleep(10)
   })
 
-  it('that was released does nothing', async () => {
+  it('does nothing after it was released', async () => {
     const { master, identity } = await startMaster('')
     master.stdin?.write('release\n')
     await once(master, 'exit')
-    // Its shell ends by itself; a sleep that it had wrongly ended would be gone before the next line.
+    // The shell of the reaper exits by itself; a sleep that it had wrongly ended would be gone before the next line.
     await sleep(200)
     assert.ok(isAlive(identity))
     process.kill(Number(identity.split(' ')[0]), 'SIGKILL')

@@ -4,31 +4,31 @@ import { createServer, type AddressInfo, type Server } from 'node:net'
 import { expect } from 'chai'
 import { startRoleProcesses } from './children.ts'
 
-/** Nobody listens there. */
+/** Nothing listens on this port. */
 const AWAY = { DATABASE_URL: 'postgres://x@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' }
 const API = { name: 'api', args: ['api'] }
-/** It waits for PostgreSQL, for as long as it takes. */
+/** This role waits for PostgreSQL without a limit. */
 const WAITING = { name: 'mta', args: ['mta'] }
 
-describe('the roles of a start', function () {
+describe('the role processes', function () {
   this.timeout(60_000)
   let dir: string
-  let taken: Server
+  let blocker: Server
   before(async () => {
     dir = mkdtempSync('/tmp/mailstead-children-')
     mkdirSync(`${dir}/log`)
-    taken = createServer().listen(0)
-    await once(taken, 'listening')
+    blocker = createServer().listen(0)
+    await once(blocker, 'listening')
   })
   after(() => {
-    taken.close()
+    blocker.close()
     rmSync(dir, { recursive: true })
   })
   const start = (
     rows: Parameters<typeof startRoleProcesses>[0],
     signal = new AbortController().signal,
   ): ReturnType<typeof startRoleProcesses> => {
-    const { port } = taken.address() as AddressInfo
+    const { port } = blocker.address() as AddressInfo
     const env = {
       PATH: process.env['PATH'],
       ...AWAY,
@@ -40,12 +40,12 @@ describe('the roles of a start', function () {
     return startRoleProcesses(rows, { logDir: `${dir}/log`, env, say: () => undefined, signal })
   }
 
-  it('fail together when one fails, though another still waits for what it needs', async () => {
+  it('fail together when one fails, even while another waits for its stores', async () => {
     await expect(start([[WAITING], [API]]))
       .to.be.rejectedWith(/^api did not start \(exit code 1\)[^]*HTTP_PORT/)
       .and.eventually.have.property('name', 'UserError')
   })
-  it('are not begun when it was told to stop before', async () => {
+  it('are not started after a stop was requested', async () => {
     await expect(start([[WAITING]], AbortSignal.abort())).to.be.rejected.and.eventually.have.property(
       'name',
       'AbortError',

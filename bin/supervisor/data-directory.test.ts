@@ -5,7 +5,7 @@ import { closeStoreDirectory, openStoreDirectory } from './data-directory.ts'
 
 const silent = (): void => {}
 
-describe('the home of the stores', () => {
+describe('the data directory', () => {
   let root: string
   beforeEach(() => {
     root = mkdtempSync('/tmp/mailstead-home-')
@@ -13,7 +13,7 @@ describe('the home of the stores', () => {
   })
   afterEach(() => rmSync(root, { recursive: true }))
 
-  it('is private to the account that runs them, also when it is opened again', () => {
+  it('is private to the account that runs the stores, also when it is opened again', () => {
     const first = openStoreDirectory(join(root, 'data'), silent)
     const again = openStoreDirectory(join(root, 'data'), silent)
     assert.deepEqual(again, first)
@@ -25,7 +25,7 @@ describe('the home of the stores', () => {
     }
   })
 
-  it('puts sockets elsewhere where their path would be too long, and removes that place', () => {
+  it('places sockets in another folder when their path would be too long, and removes that folder', () => {
     const deep = join(root, 'x'.repeat(120))
     const { dir, sockets } = openStoreDirectory(deep, silent)
     assert.ok(Buffer.byteLength(sockets) < 40)
@@ -45,13 +45,13 @@ describe('the home of the stores', () => {
     rmSync(sockets, { recursive: true })
   })
 
-  it('that was moved away is not replaced by an empty one', () => {
+  it('is not replaced by an empty one after it was moved away', () => {
     mkdirSync(join(root, 'data'))
     symlinkSync(join(root, 'gone'), join(root, 'data/stores'))
     assert.throws(() => openStoreDirectory(join(root, 'data'), silent), /points to .*gone, which does not exist/)
   })
 
-  it('is found in the system when root starts in a folder that others cannot enter', function () {
+  it('is in /var/lib when root starts in a folder that others cannot enter', function () {
     if (process.getuid?.() !== 0) this.skip()
     chmodSync(root, 0o700)
     const said: string[] = []
@@ -59,7 +59,7 @@ describe('the home of the stores', () => {
     assert.match(dir, /^\/var\/lib\/mailstead\/[0-9a-f]{12}$/)
     assert.strictEqual(openStoreDirectory(join(root, 'data'), (line) => said.push(line)).dir, dir)
     assert.strictEqual(said.length, 1)
-    // Opening the folder later must not make the data seem to vanish.
+    // Making the folder accessible later must not hide the data.
     chmodSync(root, 0o755)
     assert.strictEqual(openStoreDirectory(join(root, 'data'), silent).dir, dir)
     rmSync(dir, { recursive: true })

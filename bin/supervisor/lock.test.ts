@@ -50,7 +50,7 @@ describe('the lock of a data folder', () => {
 })
 
 describe('the identity of a process', () => {
-  it('holds as long as it lives, whatever its name', async () => {
+  it('stays the same while it lives, whatever its name', async () => {
     const child = spawn('/bin/sleep', ['60'], { argv0: 'a) Z 1 (b' })
     await once(child, 'spawn')
     const identity = identifyProcess(child.pid ?? 0) ?? ''

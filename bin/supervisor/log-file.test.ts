@@ -10,7 +10,7 @@ describe('a log file', () => {
   })
   afterEach(() => rmSync(dir, { recursive: true }))
 
-  it('hands over what is new, moves on when it is full, and keeps four', () => {
+  it('returns new lines, rotates when it is full, and keeps four files', () => {
     const file = join(dir, 'api.log')
     const log = openLogFile(file, 10)
     for (let n = 0; n < 7; n += 1) {
@@ -25,7 +25,7 @@ describe('a log file', () => {
     assert.strictEqual(readFileSync(`${file}.4`, 'utf8'), 'line 3 is long enough\n')
   })
 
-  it('reads on where it was, after a truncation from its start, and of a flood the end', () => {
+  it('continues where it stopped, from the start after a truncation, and reads only the end of a flood', () => {
     const file = join(dir, 'api.log')
     writeFileSync(file, 'of an earlier start\n')
     const log = openLogFile(file)
@@ -41,7 +41,7 @@ describe('a log file', () => {
     log.close()
   })
 
-  it('shows its end, and nothing when it is missing', () => {
+  it('returns its last lines, and nothing when it is missing', () => {
     const file = join(dir, 'x.log')
     writeFileSync(file, 'a\nb\nc\n')
     assert.strictEqual(lastLines(file, 2), 'b\nc')

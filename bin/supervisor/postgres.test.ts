@@ -65,7 +65,7 @@ describe('the embedded PostgreSQL', function () {
     ['missing', null],
     ['damaged', ''],
   ] as const) {
-    it(`does not begin anew over data whose version is ${what}`, async () => {
+    it(`does not create a new cluster over data whose version is ${what}`, async () => {
       const file = join(options.dir, 'PG_VERSION')
       const version = readFileSync(file)
       if (damage === null) rmSync(file)
@@ -80,7 +80,7 @@ describe('the embedded PostgreSQL', function () {
     })
   }
 
-  it('starts although the pid in a leftover postmaster.pid is alive, as somebody else', async () => {
+  it('starts although the pid in a leftover postmaster.pid belongs to another process', async () => {
     const stranger = spawn('/bin/sleep', ['60'])
     await once(stranger, 'spawn')
     writeFileSync(
@@ -95,7 +95,7 @@ describe('the embedded PostgreSQL', function () {
     await server.stop()
   })
 
-  it('takes the place of one that a killed supervisor left running', async () => {
+  it('replaces one that a killed supervisor left running', async () => {
     const orphan = await startPostgres(options)
     const server = await startPostgres(options)
     assert.notStrictEqual(server.pid, orphan.pid)
@@ -104,7 +104,7 @@ describe('the embedded PostgreSQL', function () {
     await server.stop()
   })
 
-  it('takes settings of the operator over its own', async () => {
+  it('prefers the settings of the operator to its own', async () => {
     writeFileSync(join(options.dir, 'operator.conf'), "work_mem = '7MB'\n")
     const server = await startPostgres(options)
     assert.strictEqual(await ask(server.url, 'SHOW work_mem'), '7MB')
@@ -112,13 +112,13 @@ describe('the embedded PostgreSQL', function () {
     rmSync(join(options.dir, 'operator.conf'))
   })
 
-  it('says what its log says when it cannot start', async () => {
+  it('reports the end of its log when it cannot start', async () => {
     writeFileSync(join(options.dir, 'operator.conf'), 'no_such_setting = 1\n')
     await assert.isRejected(startPostgres(options), /did not start: it ended[^]*no_such_setting/)
     rmSync(join(options.dir, 'operator.conf'))
   })
 
-  it('refuses data of another major version in words, and leaves them alone', async () => {
+  it('refuses data of another major version with an explanation, and does not change them', async () => {
     const file = join(options.dir, 'PG_VERSION')
     const version = readFileSync(file, 'utf8')
     writeFileSync(file, '14\n')
@@ -132,8 +132,8 @@ describe('the embedded PostgreSQL', function () {
     await server.stop()
   })
 
-  it('gives up a start that nobody waits for any more', async () => {
-    await assert.isRejected(startPostgres({ ...options, signal: AbortSignal.abort() }), /it was told to stop/)
+  it('cancels a start that was aborted', async () => {
+    await assert.isRejected(startPostgres({ ...options, signal: AbortSignal.abort() }), /a stop was requested/)
     assert.strictEqual(existsSync(join(options.dir, 'postmaster.pid')), false)
   })
 })

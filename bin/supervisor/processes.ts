@@ -96,7 +96,7 @@ export async function awaitReady(
   process: RunningProcess,
   isReady: () => boolean | Promise<boolean>,
   { ms, signal }: ReadyTimeout,
-): Promise<'ready' | 'it ended' | 'it took too long' | 'it was told to stop'> {
+): Promise<'ready' | 'it ended' | 'it took too long' | 'a stop was requested'> {
   let hasExited = false
   process.exited
     .finally(() => {
@@ -104,7 +104,7 @@ export async function awaitReady(
     })
     .catch(() => {})
   for (const end = Date.now() + ms; Date.now() < end; await sleep(10)) {
-    if (signal?.aborted === true) return 'it was told to stop'
+    if (signal?.aborted === true) return 'a stop was requested'
     if (hasExited) return 'it ended'
     if (await isReady()) return 'ready'
   }

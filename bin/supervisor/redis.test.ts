@@ -50,8 +50,8 @@ describe('the embedded Redis', function () {
 
   it('keeps its data, refuses to evict, and has no port', async () => {
     const server = await startRedis(options)
-    const kept = await ask(server.url, (redis) => redis.mget('one', 'two'))
-    assert.deepEqual(kept, ['1', '2'])
+    const values = await ask(server.url, (redis) => redis.mget('one', 'two'))
+    assert.deepEqual(values, ['1', '2'])
     assert.deepEqual(await ask(server.url, (redis) => redis.config('GET', 'maxmemory-policy')), [
       'maxmemory-policy',
       'noeviction',
@@ -60,7 +60,7 @@ describe('the embedded Redis', function () {
     await server.stop()
   })
 
-  it('takes the place of one that a killed supervisor left running', async () => {
+  it('replaces one that a killed supervisor left running', async () => {
     const orphan = await startRedis(options)
     const server = await startRedis(options)
     await orphan.exited
@@ -75,7 +75,7 @@ describe('the embedded Redis', function () {
     await server.stop()
   })
 
-  it('sets aside what it cannot read, and says so', async () => {
+  it('moves unreadable data aside, and says so', async () => {
     const file = lastFile()
     const { size } = statSync(file)
     truncateSync(file, 0)

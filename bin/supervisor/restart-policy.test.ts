@@ -2,14 +2,14 @@ import { assert } from 'chai'
 import { superviseProcess } from './restart-policy.ts'
 import type { RunningProcess } from './processes.ts'
 
-/** A process that ends when it is told to. */
+/** A process that ends when the test or `stop` ends it. */
 function fake(pid: number): RunningProcess & { end(reason: string): void } {
   const { promise, resolve } = Promise.withResolvers<string>()
-  const stop = async (): Promise<void> => resolve('was told to stop')
+  const stop = async (): Promise<void> => resolve('was startSignal to stop')
   return { pid, exited: promise, stop, kill: stop, end: resolve }
 }
 
-/** What keeper says, to be awaited line by line. */
+/** The log lines of the supervisor, to await one by one. */
 function listen(): { say: (line: string) => void; until: (pattern: RegExp) => Promise<void>; lines: string[] } {
   const lines: string[] = []
   let wake = (): void => {}
@@ -29,28 +29,28 @@ function listen(): { say: (line: string) => void; until: (pattern: RegExp) => Pr
   }
 }
 
-describe('a process that is kept', () => {
-  it('is started again, with the reason said and longer pauses each time', async () => {
+describe('a supervised process', () => {
+  it('is restarted, with the reason in the log and longer pauses each time', async () => {
     const [one, two, three] = [fake(1), fake(2), fake(3)]
     const nexts = [two, three]
     const { say, until, lines } = listen()
-    const kept = superviseProcess('Redis', one, async () => nexts.shift() ?? fake(9), say)
+    const supervised = superviseProcess('Redis', one, async () => nexts.shift() ?? fake(9), say)
     one.end('signal SIGKILL')
     await until(/running again/)
-    assert.strictEqual(kept.current().pid, 2)
+    assert.strictEqual(supervised.current().pid, 2)
     lines.length = 0
     two.end('exit code 1')
     await until(/running again/)
     assert.deepEqual(lines, ['Redis exited (exit code 1); restarting in 200 ms', 'Redis is running again'])
-    await kept.stop()
-    assert.strictEqual(await three.exited, 'was told to stop')
+    await supervised.stop()
+    assert.strictEqual(await three.exited, 'was startSignal to stop')
   })
 
-  it('is tried again when a start fails', async () => {
+  it('is started again when a start fails', async () => {
     const one = fake(1)
     const { say, until, lines } = listen()
     let tries = 0
-    const kept = superviseProcess(
+    const supervised = superviseProcess(
       'PostgreSQL',
       one,
       async () => {
@@ -63,21 +63,21 @@ describe('a process that is kept', () => {
     one.end('exit code 2')
     await until(/running again/)
     assert.ok(lines.includes('PostgreSQL exited (no space left); restarting in 200 ms'), lines.join('\n'))
-    await kept.stop()
+    await supervised.stop()
   })
 
-  it('stays stopped, also when it was just being started', async () => {
+  it('stays stopped, even when a restart was in progress', async () => {
     const [one, two] = [fake(1), fake(2)]
     const { say, until } = listen()
-    let told: AbortSignal | null = null
+    let startSignal: AbortSignal | null = null
     const { promise: isStarting, resolve: starting } = Promise.withResolvers<void>()
-    const kept = superviseProcess(
+    const supervised = superviseProcess(
       'api',
       one,
       async (signal) => {
-        told = signal
+        startSignal = signal
         starting()
-        // A start that hangs until nobody wants it any more.
+        // A start that hangs until it is aborted.
         await new Promise<void>((resolve) => {
           signal.addEventListener('abort', () => resolve())
         })
@@ -88,8 +88,8 @@ describe('a process that is kept', () => {
     one.end('exit code 1')
     await until(/restarting in/)
     await isStarting
-    await kept.stop()
-    assert.strictEqual((told as AbortSignal | null)?.aborted, true)
-    assert.strictEqual(await two.exited, 'was told to stop')
+    await supervised.stop()
+    assert.strictEqual((startSignal as AbortSignal | null)?.aborted, true)
+    assert.strictEqual(await two.exited, 'was startSignal to stop')
   })
 })

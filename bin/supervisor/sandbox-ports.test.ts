@@ -11,12 +11,12 @@ describe('sandbox ports', () => {
     return [Number(env['SANDBOX_DNS_PORT']), Number(env['SANDBOX_SMTP_PORT'])]
   }
 
-  it('are those of the settings where they are free', async () => {
+  it('are those of the settings when they are free', async () => {
     const [dns, smtp] = await portsFor(0, 0)
     assert.deepEqual(await portsFor(dns, smtp), [dns, smtp])
   })
 
-  it('are others where they are taken, by UDP or TCP, or are the same', async () => {
+  it('are others when they are in use, by UDP or TCP, or equal', async () => {
     const udp = createSocket('udp4').bind(0, '127.0.0.1')
     const tcp = createServer().listen(0, '127.0.0.1')
     await Promise.all([once(udp, 'listening'), once(tcp, 'listening')])
@@ -31,7 +31,7 @@ describe('sandbox ports', () => {
     tcp.close()
   })
 
-  it('are told outside of sandbox mode too, for captured mail', async () => {
+  it('are reported outside of sandbox mode too, for captured mail', async () => {
     assert.deepEqual(Object.keys(await chooseSandboxPorts(loadConfig({ HOSTNAME: 'mail.example.com' }))), [
       'SANDBOX_DNS_PORT',
       'SANDBOX_SMTP_PORT',

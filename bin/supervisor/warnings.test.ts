@@ -3,7 +3,7 @@ import { showWarnings } from './warnings.ts'
 
 const line = (level: number, msg: string, more: object = {}): string => `${JSON.stringify({ level, msg, ...more })}\n`
 
-describe('what of a log a person sees', () => {
+describe('the log lines that the console shows', () => {
   const cases: readonly (readonly [string, string, readonly string[]])[] = [
     ['no information', line(30, 'delivered'), []],
     ['a warning', line(40, 'Redis is away'), ['api: warning: Redis is away']],
@@ -30,14 +30,14 @@ describe('what of a log a person sees', () => {
     })
   }
 
-  it('a line that arrives in pieces, whole and once', () => {
+  it('shows a line that arrives in pieces whole and once', () => {
     const said: string[] = []
     const show = showWarnings('mta', 'mta.log', (one) => said.push(one))
     for (const byte of Buffer.from(line(30, 'x') + line(40, 'slow') + line(30, 'y'))) show(Buffer.from([byte]))
     assert.deepEqual(said, ['mta: warning: slow'])
   })
 
-  it('ten of a flood, then where the rest is, then again after a while', () => {
+  it('shows ten lines of a flood, then the path of the log, then lines again after a pause', () => {
     const said: string[] = []
     let now = 0
     const show = showWarnings(
@@ -54,7 +54,7 @@ describe('what of a log a person sees', () => {
     assert.deepEqual(said.slice(11), ['mta: 490 more, see data/log/mta.log', 'mta: warning: later'])
   })
 
-  it('all that a process says before it dies, and no empty lines', () => {
+  it('shows everything that a process prints before it dies, without empty lines', () => {
     const said: string[] = []
     showWarnings('worker', 'w.log', (one) => said.push(one))(Buffer.from('Error: x\n\n    at y\n'))
     assert.deepEqual(said, ['worker: Error: x', 'worker:     at y'])

@@ -129,7 +129,7 @@ describe('the TypeScript client', () => {
     await errorOf(once.client.verifyKey())
     assert.strictEqual(once.sent.length, 1)
   })
-  it('stops waiting when it is told to', async () => {
+  it('stops waiting when its signal is aborted', async () => {
     const { client, sent } = play([
       [429, { success: false, error: 'RATE_LIMITED', message: '' }, { 'retry-after': '30' }],
     ])

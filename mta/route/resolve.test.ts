@@ -78,9 +78,9 @@ describe('resolver', () => {
     ['wrong-id', 'no answer in time'],
     ['wrong-question', 'no answer in time'],
   ]
-  for (const [trouble, text] of TROUBLES) {
-    it(`${trouble} is a failure after two tries, never an answer`, async () => {
-      dns.zone['a.example'] = { MX, fault: trouble }
+  for (const [fault, text] of TROUBLES) {
+    it(`${fault} is a failure after two tries, never an answer`, async () => {
+      dns.zone['a.example'] = { MX, fault }
       assert.deepEqual(await ask().mx('a.example'), { kind: 'failed', text })
       assert.strictEqual(dns.queries.length, 2)
     })
@@ -94,12 +94,12 @@ describe('resolver', () => {
   })
 
   it('queries the next server when one does not answer or fails, and stays with the one that answers', async () => {
-    for (const trouble of ['silence', 'servfail', 'refused'] as const) {
-      const bad = await startDns({ '*': { fault: trouble } })
+    for (const fault of ['silence', 'servfail', 'refused'] as const) {
+      const bad = await startDns({ '*': { fault } })
       const resolver = ask([bad.server, dns.server])
-      assert.strictEqual((await resolver.mx('a.example')).kind, 'found', trouble)
-      assert.strictEqual((await resolver.ipv4('a.example')).kind, 'found', trouble)
-      assert.strictEqual(bad.queries.length, 1, trouble)
+      assert.strictEqual((await resolver.mx('a.example')).kind, 'found', fault)
+      assert.strictEqual((await resolver.ipv4('a.example')).kind, 'found', fault)
+      assert.strictEqual(bad.queries.length, 1, fault)
       await bad.stop()
     }
   })

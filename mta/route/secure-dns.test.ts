@@ -83,15 +83,15 @@ describe('DNS with a validating resolver', () => {
     assert.deepEqual(await ask().mx('bogus.example'), { kind: 'failed', text: 'SERVFAIL' })
   })
 
-  for (const [trouble, text] of [
+  for (const [fault, text] of [
     ['silence', 'no answer in time'],
     ['wrong-id', 'no answer in time'],
     ['wrong-question', 'no answer in time'],
     ['refused', 'REFUSED'],
   ] as const) {
-    it(`${trouble} is a failure, never an answer`, async () => {
+    it(`${fault} is a failure, never an answer`, async () => {
       const bad = await startDns({
-        'signed.example': { MX: [[10, 'mx.evil.example']], isSecure: true, fault: trouble },
+        'signed.example': { MX: [[10, 'mx.evil.example']], isSecure: true, fault },
       })
       assert.deepEqual(await ask([bad.server]).mx('signed.example'), { kind: 'failed', text })
       assert.strictEqual(bad.queries.length, 2)

@@ -91,7 +91,7 @@ const full = {
   waiting: 3,
   waitingNames: [],
 }
-const trouble = { reason: 'unreachable', detail: 'refused', atMs: 0, breakerUntilMs: LATER.getTime(), failures: 4 }
+const failure = { reason: 'unreachable', detail: 'refused', atMs: 0, breakerUntilMs: LATER.getTime(), failures: 4 }
 const entry = {
   address: 'a@b.example',
   kind: 'complaint',
@@ -139,7 +139,7 @@ const HELD: readonly (readonly [name: string, facts: GateFacts, holds: readonly 
     ['site limit'],
     LATER,
   ],
-  ['queued for another reason', facts({ recipient: recipient({ nextTryAt: LATER, reason: 'given back' }) }), [], null],
+  ['queued for another reason', facts({ recipient: recipient({ nextTryAt: LATER, reason: 'released' }) }), [], null],
   ['on the list', facts({ suppression: entry }), ['suppression'], null],
   ['higher tiers ready', facts({ place: place({ ahead: { instant: 2 } }) }), ['tier'], null],
   [
@@ -208,7 +208,7 @@ const HELD: readonly (readonly [name: string, facts: GateFacts, holds: readonly 
   ],
   ['deferred', facts({ recipient: recipient({ state: 'deferred', nextTryAt: LATER, tries: 1 }) }), ['backoff'], LATER],
   ['lost after the dot', facts({ recipient: recipient({ state: 'unknown', nextTryAt: LATER }) }), ['backoff'], LATER],
-  ['all servers failed', facts({ place: place({ failure: trouble }) }), ['backoff'], LATER],
+  ['all servers failed', facts({ place: place({ failure }) }), ['backoff'], LATER],
   [
     'DNS',
     facts({ recipient: recipient({ state: 'deferred', nextTryAt: LATER, attempts: [dns('dns')] }) }),

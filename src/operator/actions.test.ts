@@ -1,4 +1,4 @@
-/** Actions on many mails: carried on by whoever has time, in one hand at a time, and nothing moved twice. */
+/** Actions on many recipients: any worker continues them, one worker at a time, and each recipient changes once. */
 import { assert } from 'chai'
 import type { Tier } from '#src/queue/tiers.ts'
 import { createAcceptor } from '#src/messages/accept.ts'

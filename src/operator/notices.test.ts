@@ -1,4 +1,4 @@
-/** Notices: one row for each thing, however often and by however many it is told, until it is acknowledged. */
+/** Notices: one row for each problem, however often it is reported, until it is acknowledged. */
 import { readFileSync } from 'node:fs'
 import { assert } from 'chai'
 import { createNoticeRound } from '#worker/notices.ts'

@@ -226,7 +226,7 @@ describe('campaigns on their way', function () {
         { subject: 'Hello {{firstName}}', n: 4 },
         { subject: 'Other', n: 16 },
       ],
-      'each is told under its own subject',
+      'each is reported under its own subject',
     )
   })
 

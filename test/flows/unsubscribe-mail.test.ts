@@ -100,7 +100,7 @@ describe('unsubscribing by mail', function () {
     return rows.map(({ type }) => type)
   }
 
-  it('from whatever address, in whatever words; the mail it was is told, once', async () => {
+  it('works from any address with any text, and the message is reported once', async () => {
     const mail = await sent()
     const subject = `Subject: ${mail.mailto.searchParams.get('subject')}`
     for (let time = 0; time < 2; time++) assert.match(await write(mail, subject), /^250 /)
