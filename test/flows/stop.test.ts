@@ -53,7 +53,9 @@ describe('stop with receivers that do not reply', () => {
 
   for (const { stage, script, becomes, taken } of ROWS) {
     const end =
-      becomes === 'queued' ? 'all recipients are released' : 'what the receiver may have is unknown, the rest is released'
+      becomes === 'queued'
+        ? 'all recipients are released'
+        : 'a message that may have arrived is unknown, the rest is released'
     it(`${stage}: ${end}`, async () => {
       mx.script = script
       const workspaceId = await ctx.newWorkspace()
