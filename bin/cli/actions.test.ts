@@ -24,7 +24,7 @@ const ACTIONS: Readonly<Record<string, CliAction>> = {
   },
   take: { usage: 'take ID', arguments: [1, 1], run: (call) => Promise.resolve(call.fail(`no ${call.argument(0)}`)) },
   refuse: { usage: 'refuse', run: () => Promise.reject(new UsageError('not like this')) },
-  print: { usage: 'tell', run: (call) => Promise.resolve(call.respond(`one\n\ttwo ${HOSTILE}`, { text: HOSTILE })) },
+  print: { usage: 'print', run: (call) => Promise.resolve(call.respond(`one\n\ttwo ${HOSTILE}`, { text: HOSTILE })) },
   break: { usage: 'break', run: () => Promise.reject(new Error('a bug')) },
 }
 
@@ -49,9 +49,9 @@ const WRONG: readonly [args: readonly string[], message: RegExp][] = [
 
 describe('command line', () => {
   it('removes control characters from text, and keeps them in JSON', async () => {
-    assert.strictEqual((await invoke(['tell'])).out, 'one\n\ttwo ?[31m?2J???<b>\n')
+    assert.strictEqual((await invoke(['print'])).out, 'one\n\ttwo ?[31m?2J???<b>\n')
     assert.strictEqual((await invoke(['take', HOSTILE])).err, 'no ?[31m?2J???<b>\n')
-    const { out } = await invoke(['tell', '--json'])
+    const { out } = await invoke(['print', '--json'])
     assert.notMatch(out, /[^\P{Cc}\n]/u)
     assert.deepEqual(JSON.parse(out), { text: HOSTILE })
     assert.strictEqual(tableText(['A', 'B'], [['x\u202ey\u2028z', 'c\nd']]), 'A      B\nx?y?z  c?d')

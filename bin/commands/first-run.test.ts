@@ -116,7 +116,7 @@ describe('the first run', () => {
     assert.strictEqual(await count('workspaces'), 1)
   })
 
-  it('creates only an admin key when mail goes to the internet, and the rest when the sandbox is switched on later', async () => {
+  it('creates only an admin key when mail goes to the internet, and the rest for a later sandbox', async () => {
     const real = await provision(configOf({ HOSTNAME: 'mail.example.net' }))
     assert.deepEqual([real.isSandbox, real.sending, await count('domains')], [false, null, 0])
     const sandbox = await provision(configOf())

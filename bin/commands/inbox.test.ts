@@ -176,7 +176,7 @@ describe('mailstead inbox', () => {
       ])
     })
 
-    it('shows one message: authentication results, timeline in order, headers, text without terminal escapes', async () => {
+    it('shows one message: authentication results, timeline, headers, text without terminal escapes', async () => {
       const { code, stdout } = await inbox(['--last'])
       assert.strictEqual(code, 0)
       assert.strictEqual(

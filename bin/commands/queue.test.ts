@@ -146,7 +146,7 @@ describe('mailstead queue', () => {
     [['retry', '--workspace', 'nobody'], /no such workspace/],
   ]
   for (const [args, message] of WRONG)
-    it(`fails with exit code 1: ${args.join(' ')}`, async () => {
+    it(`fails with exit code 2: ${args.join(' ')}`, async () => {
       const { code, err } = await call(...args)
       assert.strictEqual(code, 2)
       assert.match(err, message)

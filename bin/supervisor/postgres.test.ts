@@ -81,17 +81,17 @@ describe('the embedded PostgreSQL', function () {
   }
 
   it('starts although the pid in a leftover postmaster.pid belongs to another process', async () => {
-    const stranger = spawn('/bin/sleep', ['60'])
-    await once(stranger, 'spawn')
+    const unrelated = spawn('/bin/sleep', ['60'])
+    await once(unrelated, 'spawn')
     writeFileSync(
       join(options.dir, 'postmaster.pid'),
-      `${stranger.pid}\n${options.dir}\n1\n5432\n${options.sockets}\n\n\nready   \n`,
+      `${unrelated.pid}\n${options.dir}\n1\n5432\n${options.sockets}\n\n\nready   \n`,
     )
-    writeFileSync(join(options.sockets, '.s.PGSQL.5432.lock'), `${stranger.pid}\n`)
+    writeFileSync(join(options.sockets, '.s.PGSQL.5432.lock'), `${unrelated.pid}\n`)
     const server = await startPostgres(options)
     assert.strictEqual(await ask(server.url, 'SELECT x FROM kept'), 42)
-    assert.strictEqual(stranger.exitCode ?? stranger.signalCode, null)
-    stranger.kill()
+    assert.strictEqual(unrelated.exitCode ?? unrelated.signalCode, null)
+    unrelated.kill()
     await server.stop()
   })
 
