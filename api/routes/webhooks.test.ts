@@ -6,11 +6,11 @@ import { createEncryption } from '#src/crypto/encryption.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createSecretDecryptor, signingKeyOf } from '#src/webhooks/secret.ts'
 import { startApi, type Tenant, type TestResponse, type TestApi } from '#test/support/api.ts'
+import { ALIASES, REFUSED, URL_A } from './webhooks.test-data.ts'
 
 /** The fields that the tests read; deepEqual compares the complete object. */
 type Fields = Readonly<Record<string, string>>
 
-const URL_A = 'https://hooks.example.com/a'
 const BASE = '/public/webhooks'
 
 describe('/public/webhooks', () => {
@@ -72,42 +72,11 @@ describe('/public/webhooks', () => {
     )
   })
 
-  const aliases: readonly (readonly [object, readonly string[]])[] = [
-    [{ url: URL_A }, ['*']],
-    [{ endpoint: URL_A, events: '*' }, ['*']],
-    [{ url: URL_A, events: ['*'] }, ['*']],
-    [{ url: URL_A, event_types: ['email.sent'] }, ['email.sent']],
-    [{ url: ` ${URL_A} `, types: 'email.sent, email.opened' }, ['email.sent', 'email.opened']],
-    [{ url: URL_A, events: null, description: null, unknown: 1 }, ['*']],
-  ]
-  for (const [body, events] of aliases)
+  for (const [body, events] of ALIASES)
     it(`accepts ${JSON.stringify(body)}`, async () =>
       assert.deepEqual(await create(body).then((made) => [made['url'], made['events']]), [URL_A, events]))
 
-  const refused: readonly (readonly [unknown, string])[] = [
-    [{}, 'url'],
-    [{ events: ['email.sent'] }, 'url'],
-    [{ url: 5 }, 'url'],
-    [{ url: '' }, 'url'],
-    [{ url: 'example.com' }, 'url'],
-    [{ url: 'ftp://example.com/' }, 'url'],
-    [{ url: 'http://127.0.0.1/' }, 'url'],
-    [{ url: 'http://0x7f.1/' }, 'url'],
-    [{ url: 'http://[::ffff:10.0.0.1]/' }, 'url'],
-    [{ url: 'http://localhost:3000/' }, 'url'],
-    [{ url: 'https://u:p@example.com/' }, 'url'],
-    [{ url: URL_A, events: [] }, 'events'],
-    [{ url: URL_A, events: '' }, 'events'],
-    [{ url: URL_A, events: ['email.eaten'] }, 'events'],
-    [{ url: URL_A, events: [5] }, 'events'],
-    [{ url: URL_A, events: 5 }, 'events'],
-    [{ url: URL_A, types: 'nonsense' }, 'types'],
-    [{ url: URL_A, description: 'x'.repeat(501) }, 'description'],
-    [{ url: URL_A, is_active: 'yes' }, 'is_active'],
-    ['[]', ''],
-    ['{"url":', ''],
-  ]
-  for (const [body, path] of refused) {
+  for (const [body, path] of REFUSED) {
     it(`refuses ${JSON.stringify(body).slice(0, 80)} and stores nothing`, async () => {
       const answer = await call('POST', '', body)
       assert.deepEqual([answer.status, answer.body['success'], answer.body['error']], [400, false, 'VALIDATION_ERROR'])
