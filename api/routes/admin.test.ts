@@ -12,6 +12,7 @@ import {
   type TestApi,
   type Tenant,
 } from '#test/support/api.ts'
+import { CAMPAIGN, FILTERS, WRONG } from './admin.test-data.ts'
 
 describe("the operator's endpoints", () => {
   let api: TestApi
@@ -57,7 +58,6 @@ describe("the operator's endpoints", () => {
     return { state: rows[0]?.state, events: events.rows.map(({ type }) => type) }
   }
 
-  const campaign = newId()
   /** Mail of two workspaces, three domains on two sites, and a campaign. */
   async function fill(): Promise<Record<'one' | 'two' | 'three' | 'old', string>> {
     await api.db.query(sql`
@@ -77,25 +77,12 @@ describe("the operator's endpoints", () => {
         VALUES ($1, $2, 'C', 's', 'b', 'a@b.example')
         ON CONFLICT DO NOTHING
       `,
-      [campaign, other.workspaceId],
+      [CAMPAIGN, other.workspaceId],
     )
-    await api.db.query(`UPDATE recipients SET campaign_id = $1 WHERE domain = 'b.example'`, [campaign])
+    await api.db.query(`UPDATE recipients SET campaign_id = $1 WHERE domain = 'b.example'`, [CAMPAIGN])
     return { one, two, three, old }
   }
 
-  const FILTERS: readonly [query: string, found: readonly string[]][] = [
-    ['', ['one', 'two', 'three', 'old']],
-    ['domain=A.example', ['one']],
-    ['site=mx.shared.example', ['one', 'two']],
-    ['workspace=OTHER', ['two', 'three']],
-    [`campaign=${campaign}`, ['two']],
-    ['tier=async', ['one', 'old']],
-    ['tier=bulk&domain=a.example', []],
-    ['state=deferred', []],
-    ['older_than=1h', []],
-    ['older_than=0s', ['one', 'two', 'three', 'old']],
-    ['limit=1', ['one']],
-  ]
   it('list open mail by filter', async () => {
     const ids = await fill()
     for (const [query, found] of FILTERS) {
@@ -125,7 +112,7 @@ describe("the operator's endpoints", () => {
       ['domain', { 'a.example': 1, 'b.example': 1, 'c.example': 2 }],
       ['site', { 'mx.shared.example': 2, 'not looked up yet': 2 }],
       ['workspace', { [api.workspaceId]: 2, [other.workspaceId]: 2 }],
-      ['campaign', { [campaign]: 1, none: 3 }],
+      ['campaign', { [CAMPAIGN]: 1, none: 3 }],
       ['age', { 'under 1 minute': 4 }],
     ]
     for (const [by, wanted] of COUNTS) {
@@ -133,16 +120,6 @@ describe("the operator's endpoints", () => {
       assert.deepEqual(Object.fromEntries(listOf(data['counts']).map((one) => [one['name'], one['count']])), wanted)
     }
   })
-  const WRONG: readonly string[] = [
-    'tier=slow',
-    'state=delivered',
-    'workspace=nobody',
-    'campaign=x',
-    'message=x',
-    'older_than=yesterday',
-    'domain=a%20b',
-    'cursor=x',
-  ]
   for (const query of WRONG)
     it(`refuse ${query} and name the field`, async () => {
       const { status, body } = await call('GET', `/queue?${query}`)
@@ -226,7 +203,7 @@ describe("the operator's endpoints", () => {
       [{ domain: '*' }, '*'],
       [{ site: 'MX.example' }, 'mx.example'],
       [{ workspace: other.workspaceId }, other.workspaceId],
-      [{ campaign }, campaign],
+      [{ campaign: CAMPAIGN }, CAMPAIGN],
     ]
     for (const [given, subject] of SUBJECTS) {
       await ok(call('POST', '/suspensions', { ...given, reason: 'first' }))
