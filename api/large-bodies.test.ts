@@ -57,11 +57,11 @@ describe('large bodies', () => {
     assert.strictEqual(own.length, 0, 'the bytes were copied')
   }
   for (const [name, route, body] of CASES)
-    it(`${name} is read in the thread as it is here`, () => compare(route, Buffer.from(JSON.stringify(body))))
+    it(`${name} is parsed in the thread as in the main thread`, () => compare(route, Buffer.from(JSON.stringify(body))))
   for (const [name, bytes] of BROKEN)
-    it(`${name} is refused in the thread as it is here`, () => compare('send-instant', bytes))
+    it(`${name} is refused in the thread as in the main thread`, () => compare('send-instant', bytes))
 
-  it('when the thread dies its requests are told to come again, and the next is read', async () => {
+  it('when the thread dies, its requests get 503, and the next one is parsed', async () => {
     const mortal = createLargeBodyReader(openLog({ logLevel: 'silent' }, 'test'))
     const bytes = (): Buffer => Buffer.from(new Uint8Array(Buffer.from(JSON.stringify(message()))).buffer)
     const answers = await Promise.all([mortal.read('no-such-route', bytes()), mortal.read('send-instant', bytes())])
@@ -117,7 +117,7 @@ describe('large bodies over HTTP', () => {
     )
   })
 
-  it('are refused with the same words as small ones', async () => {
+  it('are refused with the same errors as small ones', async () => {
     const answers = await Promise.all(
       ['x', 'x'.repeat(MB)].map((text) =>
         api.call('POST', '/send-email/instant', { body: message({ text, to: 5, subject: 'a\nb' }) }),

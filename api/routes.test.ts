@@ -44,7 +44,7 @@ describe('the table of routes', () => {
     )
   }
 
-  it('has each name and each method of a path once', () => {
+  it('has no duplicate name, and no duplicate method of a path', () => {
     const names = ROUTES.map(({ name }) => name)
     assert.strictEqual(new Set(names).size, names.length)
     const places = ROUTES.flatMap((spec) => pathsOf(spec).map((path) => `${spec.method} ${path.replace(/:\w+/g, ':')}`))
@@ -62,7 +62,7 @@ describe('the table of routes', () => {
           assert.strictEqual(answer.status, 204)
           assert.ok(answer.headers.get('allow')?.split(', ').includes(spec.method))
         })
-        it('answers 405 with Allow to a method that it has not', async () => {
+        it('answers 405 with Allow to other methods', async () => {
           const answer = await api.call('PUT', concrete(path), { key: null, body: {} })
           isRefused(answer, 'METHOD_NOT_ALLOWED')
           assert.ok(answer.headers.get('allow')?.split(', ').includes(spec.method))
@@ -71,7 +71,7 @@ describe('the table of routes', () => {
           it('needs no key', async () => assert.notStrictEqual((await call(null)).status, 401))
           return
         }
-        it('answers 401 without a key, to a wrong one and to other credentials', async () => {
+        it('answers 401 without a key, to a wrong key and to other credentials', async () => {
           const wrong = api.regular.replace(/.$/, (last) => (last === '0' ? '1' : '0'))
           for (const key of [null, wrong, 'x', '']) isRefused(await call(key), 'UNAUTHORIZED')
           const basic = await api.call(spec.method, concrete(path), {
@@ -83,7 +83,7 @@ describe('the table of routes', () => {
           assert.strictEqual(basic.headers.get('x-ratelimit-limit'), null)
         })
         if (spec.access === 'operator') {
-          it('lets the operator in, and no key', async () => {
+          it('accepts the operator token, and no key', async () => {
             for (const key of [api.regular, api.admin]) isRefused(await call(key), 'UNAUTHORIZED')
             const answer = await call(OPERATOR_TOKEN)
             assert.ok(answer.status < 500 && answer.status !== 401, JSON.stringify(answer.body))
@@ -91,7 +91,7 @@ describe('the table of routes', () => {
           })
           return
         }
-        it('tells the rate on every answer to a known key', async () => {
+        it('has the rate limit headers on every response to a known key', async () => {
           for (const key of [api.regular, api.admin]) {
             const { headers } = await call(key)
             assert.strictEqual(headers.get('x-ratelimit-limit'), '100000')
@@ -106,7 +106,7 @@ describe('the table of routes', () => {
         if (isAdmin(spec))
           it('answers 403 INSUFFICIENT_SCOPE to an Admin key without the scope', async () =>
             isRefused(await call(scopeless), 'INSUFFICIENT_SCOPE'))
-        it('lets the right key in', async () => {
+        it('accepts the right key', async () => {
           const answer = await call(isAdmin(spec) ? api.admin : api.regular)
           assert.ok(![401, 403, 405, 415, 429, 500, 503].includes(answer.status), JSON.stringify(answer.body))
         })
@@ -137,7 +137,7 @@ describe('the table of routes', () => {
     assert.deepEqual([answer.status, await answer.text()], [200, ''])
     assert.ok(Number(answer.headers.get('content-length')) > 100)
   })
-  it('gives every answer its id and what browsers must know, and does not say what it is made of', async () => {
+  it('has a request id and security headers on every response, and does not name its software', async () => {
     for (const [path, key] of [
       ['//healthz', null],
       ['/integrations/verify', api.admin],
@@ -166,7 +166,7 @@ describe('the table of routes', () => {
       '<script>',
     )
   })
-  it('verifies either kind of key', async () => {
+  it('verifies both kinds of key', async () => {
     for (const [key, type, domain] of [
       [api.regular, 'regular', api.domain],
       [api.admin, 'admin', null],
@@ -207,7 +207,7 @@ describe('the table of routes', () => {
       )
       assert.strictEqual(new Set(ids).size, ids.length)
     })
-    it('describes the forms that a send takes', async () => {
+    it('describes the forms that a send accepts', async () => {
       const { body } = await api.call('GET', '//openapi.json', { key: null })
       const content = body['paths']?.['/api/v1/send-email/instant']?.['post']?.['requestBody']?.['content']
       assert.deepEqual(content?.['application/json']?.['schema'], { $ref: '#/components/schemas/Message' })
@@ -250,7 +250,7 @@ describe('the request rate', () => {
   })
   after(() => api.stop())
 
-  it('over it: 429 RATE_LIMITED with Retry-After; other workspaces go on', async () => {
+  it('when exceeded: 429 RATE_LIMITED with Retry-After; other workspaces are not affected', async () => {
     const tenant = await api.addTenant({ plan: 'small' })
     const call = (key = tenant.regular): Promise<TestResponse> => api.call('GET', '/integrations/verify', { key })
     // a window may end between two of these calls, and never twice
@@ -266,7 +266,7 @@ describe('the request rate', () => {
     }
     assert.strictEqual((await call(api.regular)).status, 200)
   })
-  it('where the service is reached by https, answers say that it stays so', async () => {
+  it('adds Strict-Transport-Security when PUBLIC_URL is https', async () => {
     assert.match((await api.call('GET', '//healthz')).headers.get('strict-transport-security') ?? '', /^max-age=\d+$/)
   })
 })

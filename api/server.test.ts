@@ -9,7 +9,7 @@ import { createDatabase, startPostgres, startRedis } from '#test/support/stores.
 import { until } from '#test/support/until.ts'
 import { main } from './main.ts'
 
-/** A connection that is spoken by hand. */
+/** A raw connection to the server. */
 async function dial(port: number): Promise<{ socket: Socket; readonly read: () => string; ended: Promise<unknown> }> {
   const socket = connect(port, '127.0.0.1')
   let text = ''
@@ -35,13 +35,13 @@ describe('the HTTP server', () => {
   })
   after(() => api.stop())
 
-  it('answers in our shape to what is no HTTP', async () => {
+  it('answers with an error body to invalid HTTP', async () => {
     const { socket, read, ended } = await dial(api.port)
     socket.write('EHLO mail.example\r\n\r\n')
     await ended
     assert.match(read(), /^HTTP\/1\.1 400 .*\r\n\r\n\{"success":false,"error":"VALIDATION_ERROR",/s)
   })
-  it('answers 431 to headers without end', async () => {
+  it('answers 431 to endless headers', async () => {
     const { socket, read, ended } = await dial(api.port)
     socket.write(`GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(20_000)}`)
     await ended
@@ -54,7 +54,7 @@ describe('the HTTP server', () => {
     assert.match(read(), /^HTTP\/1\.1 413 /)
     socket.destroy()
   })
-  it('answers 401 before the body, and takes the rest only for a while', async () => {
+  it('answers 401 before the body, and reads the rest for a limited time', async () => {
     const { socket, read, ended } = await dial(api.port)
     socket.write(sendHead({ 'Content-Length': 1_000_000 }))
     await until(() => read().includes('"error":"UNAUTHORIZED"'))
@@ -86,22 +86,22 @@ describe('the HTTP server', () => {
     response.destroy()
     request.destroy()
   }).timeout(20_000)
-  it('says 100 Continue only to a request that is wanted', async () => {
-    const wanted = await dial(api.port)
-    wanted.socket.write(
+  it('sends 100 Continue only to a request that it will read', async () => {
+    const accepted = await dial(api.port)
+    accepted.socket.write(
       sendHead({ Authorization: `Bearer ${api.regular}`, 'Content-Length': 2, Expect: '100-continue' }),
     )
-    await until(() => wanted.read().startsWith('HTTP/1.1 100 Continue'))
-    wanted.socket.write('{}')
-    await until(() => wanted.read().includes('HTTP/1.1 400 '))
+    await until(() => accepted.read().startsWith('HTTP/1.1 100 Continue'))
+    accepted.socket.write('{}')
+    await until(() => accepted.read().includes('HTTP/1.1 400 '))
     const unwanted = await dial(api.port)
     unwanted.socket.write(sendHead({ 'Content-Length': 2, Expect: '100-continue' }))
     await until(() => unwanted.read().includes('"error":"UNAUTHORIZED"'))
     assert.ok(!unwanted.read().includes('100 Continue'))
-    wanted.socket.destroy()
+    accepted.socket.destroy()
     unwanted.socket.destroy()
   })
-  it('keeps a connection for more than one request, also after a refusal', async () => {
+  it('keeps a connection open for more requests, also after a refusal', async () => {
     const { socket, read } = await dial(api.port)
     const body = '{}'
     const one = sendHead({ Authorization: `Bearer ${api.regular}`, 'Content-Length': body.length }) + body
@@ -119,11 +119,11 @@ describe('the HTTP server', () => {
 })
 
 describe('the api process', () => {
-  it('names the port and its setting when the port is taken, and leaves nothing open', async () => {
+  it('names the port and its setting when the port is in use, and leaves nothing open', async () => {
     const [database, redis] = await Promise.all([createDatabase(), startRedis()])
-    const taken = createServer().listen(0, '127.0.0.1')
-    await once(taken, 'listening')
-    const { port } = taken.address() as AddressInfo
+    const blocker = createServer().listen(0, '127.0.0.1')
+    await once(blocker, 'listening')
+    const { port } = blocker.address() as AddressInfo
     const config = loadConfig({
       DATABASE_URL: database.url,
       REDIS_URL: redis.url,
@@ -133,12 +133,12 @@ describe('the api process', () => {
       LOG_LEVEL: 'silent',
     })
     await assert.isRejected(main(config), new RegExp(`port ${port} is in use.*HTTP_PORT`))
-    taken.close()
+    blocker.close()
     await redis.stop()
     await database.drop()
   })
 
-  it('starts while Redis is away, accepts, says that it is not ready, and is ready when Redis comes', async () => {
+  it('starts while Redis is away, accepts mail, is not ready, and becomes ready when Redis is back', async () => {
     const api = await startApi({ REDIS_URL: 'unix:///nonexistent/redis.sock' })
     try {
       const ready = await api.call('GET', '//readyz')
@@ -161,7 +161,7 @@ describe('the api process', () => {
     }
   })
 
-  it('goes on without Redis and is ready again when it is back', async () => {
+  it('continues without Redis, and is ready again when it is back', async () => {
     const api = await startApi()
     await until(async () => (await api.call('GET', '//readyz')).status === 200)
     await api.redis.crash()
@@ -179,7 +179,7 @@ describe('the api process', () => {
     await api.stop()
   })
 
-  it('says that migrations are pending', async () => {
+  it('reports pending migrations', async () => {
     const api = await startApi()
     const {
       rows: [last],
@@ -200,7 +200,7 @@ describe('the api process', () => {
       })
     assert.strictEqual((await send()).status, 200)
     await postgres.crash()
-    // a session outlives its killed postmaster for a moment, and what it commits then is kept
+    // a session outlives its killed postmaster for a moment, and its commits then are durable
     await until(async () => (await send()).status !== 200)
     for (let i = 0; i < 3; i++) {
       const { status, body, headers } = await send()
@@ -227,7 +227,7 @@ describe('the api process', () => {
     await postgres.stop()
   }).timeout(60_000)
 
-  it('stops in order: finishes what is under way, closes the connection, takes nothing new', async () => {
+  it('stops in order: finishes running requests, closes connections, accepts no new ones', async () => {
     const api = await startApi()
     const { socket, read, ended } = await dial(api.port)
     const idle = await dial(api.port)

@@ -1,7 +1,7 @@
 /**
- * Tenants are apart: with every key of workspace A, every id of workspace B is tried wherever a route takes one. The
- * answer is that there is no such thing, or says nothing of B, and afterwards not a row of B is different. Each request
- * succeeds with A's own belongings, so that it is the id that is refused.
+ * Tenant isolation: with every key of workspace A, the test sends every id of workspace B wherever a route accepts an
+ * id. The response reports an unknown object or contains nothing of B, and no row of B changes. Each request succeeds
+ * with the objects of A, which proves that the id was the reason for the refusal.
  */
 import { assert } from 'chai'
 import { z, type ZodType } from 'zod'
@@ -13,22 +13,20 @@ import { pathsOf, type AnyRoute } from '#api/http/route.ts'
 import { ROUTES } from './table.ts'
 
 const KEYED = ROUTES.filter(({ access }) => access !== 'public' && access !== 'operator')
-/** A field of such a name names something that somebody owns. */
+/** A field with such a name identifies an object of a workspace. */
 const NAMING = /(?:^|_)ids?$|[a-z]I[dD]s?$|^e?mails?$|^address(?:es)?$|^suppressions$|cursor|token/
-/** But not here. */
+/** Exceptions. */
 const NOT_NAMING = new Set(['content_id', 'contentId'])
-/** Wants an outbound process: api/routes/accounts.test.ts. */
+/** Needs an outbound process: api/routes/accounts.test.ts. */
 const ELSEWHERE = ['test-account id']
-/** Names that the caller gives, and cursors that are good for one segment only: `route field`. */
+/** Names that the caller chooses, and cursors that are valid for one segment only: `route field`. */
 const OWN_NAMES = new Set(['create-automation id', 'list-segment-contacts cursor', ...ELSEWHERE])
-/**
- * Names that everybody may use: another workspace's address is written to, suppressed or made a contact like any other.
- */
+/** Names that every workspace may use: mail to, or a suppression of, an address of another workspace is allowed. */
 const NAMES: readonly TenantObjectKind[] = ['email', 'suppression', 'tag', 'event']
-/** Drafts, whose sender is judged when they are sent: `route kind`. */
+/** Drafts, whose sender is checked when they are sent: `route kind`. */
 const LATER = new Set(['create-campaign sender', 'update-campaign sender'])
 
-/** No resolver and no registry: nothing here is about them. */
+/** No resolver and no registry: these tests do not need them. */
 const SETTINGS = {
   DNS_SERVERS: '127.0.0.1:1',
   RDAP_URL: 'none',
@@ -37,7 +35,7 @@ const SETTINGS = {
 
 type Node = Readonly<Record<string, unknown>>
 
-/** The names of all fields of a schema, however deep. */
+/** The names of all fields of a schema, at any depth. */
 function fieldsOf(schema: ZodType | undefined): string[] {
   if (schema === undefined) return []
   const names = new Set<string>()
@@ -55,7 +53,7 @@ function keysOf(value: unknown): string[] {
   return [...(Array.isArray(value) ? [] : Object.keys(value)), ...Object.values(value).flatMap(keysOf)]
 }
 
-/** Rows of a workspace in tables that do not say whose they are. */
+/** How to find the rows of a workspace in tables without workspace_id. */
 const CHILDREN: Readonly<Record<string, string>> = {
   dkim_keys: 'domain_id IN (SELECT id FROM domains WHERE workspace_id = $1)',
   attachments: 'message_id IN (SELECT id FROM messages WHERE workspace_id = $1)',
@@ -76,7 +74,7 @@ const CHILDREN: Readonly<Record<string, string>> = {
   import_seen: 'import_id IN (SELECT id FROM imports WHERE workspace_id = $1)',
   workspaces: 'id = $1',
 }
-/** Nobody's: of the service itself. */
+/** Tables of the service itself, without a workspace. */
 const OF_THE_SERVICE = new Set([
   'migrations',
   'migrations_lock',
@@ -113,19 +111,19 @@ interface Request {
   readonly key: string
 }
 
-describe('tenants are apart', () => {
+describe('tenant isolation', () => {
   let api: TestApi
   let mine: TenantIds
   let other: Tenant
   let theirs: TenantObjects
-  /** Theirs, as it must stay. */
-  let kept: Readonly<Record<string, string>>
+  /** The rows of the other workspace, which must not change. */
+  let unchanged: Readonly<Record<string, string>>
   before(async () => {
     api = await startApi(SETTINGS)
     other = await api.addTenant()
     mine = firstIds(await createTenantObjects(api, api, 'mine'))
     theirs = await createTenantObjects(api, other, MARKER)
-    kept = await dump(other.workspaceId)
+    unchanged = await dump(other.workspaceId)
   })
   after(() => api.stop())
 
@@ -148,7 +146,7 @@ describe('tenants are apart', () => {
     })
   }
 
-  /** For each table, all rows of the workspace in one line. */
+  /** For each table, a digest of all rows of the workspace. */
   async function dump(workspaceId: string): Promise<Readonly<Record<string, string>>> {
     const { rows: tables } = await api.db.query<{ name: string; isOwned: boolean }>(sql`
       SELECT c.relname AS name,
@@ -164,7 +162,7 @@ describe('tenants are apart', () => {
     }
     return dumped
   }
-  /** That a key was used is no change of what is its workspace's. */
+  /** A digest of the rows without `last_used_at`: the use of a key is not a change. */
   async function textOfRows(name: string, condition: string, workspaceId: string): Promise<string> {
     const {
       rows: [row],
@@ -185,7 +183,7 @@ describe('tenants are apart', () => {
     const makes = REQUEST_SAMPLES[spec.name] ?? []
 
     describe(`${spec.method} ${spec.paths[0]}`, () => {
-      it('has a sample for each field that names something', () => {
+      it('has a sample for each field that identifies an object', () => {
         const own = firstIds({ ...theirs })
         const shown = new Set(
           makes.map((make) => make(own)).flatMap(({ params, query, body }) => [params, query, body].flatMap(keysOf)),
@@ -197,7 +195,7 @@ describe('tenants are apart', () => {
         )
       })
       if (makes.length === 0) return
-      it("takes what is the workspace's own", async () => {
+      it('accepts the objects of its own workspace', async () => {
         const shared = spec.method === 'GET' ? await newTenant() : null
         for (const make of makes) {
           const { tenant, own } = shared ?? (await newTenant())
@@ -207,7 +205,7 @@ describe('tenants are apart', () => {
           assert.ok(answer.status < 300, `${answer.status} ${JSON.stringify(answer.body)} to ${JSON.stringify(sample)}`)
         }
       })
-      it('finds nothing of another workspace, and changes nothing there', async () => {
+      it('finds and changes nothing of another workspace', async () => {
         let tried = 0
         for (const { sample, kind, id } of makes.flatMap(swapsOf))
           for (const [path, key] of waysTo(spec)) {
@@ -215,12 +213,12 @@ describe('tenants are apart', () => {
             tried++
           }
         assert.ok(tried > 0)
-        assert.deepEqual(await dump(other.workspaceId), kept)
+        assert.deepEqual(await dump(other.workspaceId), unchanged)
       }).timeout(60_000)
     })
   }
 
-  /** The sample with each kind that it has, in each spelling, of the other workspace. */
+  /** The sample with each id replaced by one of the other workspace, in each notation. */
   function swapsOf(make: (own: TenantIds) => RequestSample): Swap[] {
     const plain = JSON.stringify(make(mine))
     const swaps = (Object.keys(theirs) as TenantObjectKind[]).flatMap((kind) =>
@@ -238,17 +236,17 @@ describe('tenants are apart', () => {
     readonly id: string
   }
   function assertApart(answer: TestResponse, { spec, sample, kind, id }: Swap & { readonly spec: AnyRoute }): void {
-    const told = JSON.stringify(answer.body) ?? ''
-    const what = `${answer.status} ${told} to the ${kind} ${id}`
-    assert.ok(!told.replaceAll(id, '').includes(MARKER), what)
-    // a batch tells of each of its messages
-    const isRefused = [400, 403, 404].includes(answer.status) || told.includes('"accepted":0')
-    const mayBeTaken =
+    const text = JSON.stringify(answer.body) ?? ''
+    const what = `${answer.status} ${text} to the ${kind} ${id}`
+    assert.ok(!text.replaceAll(id, '').includes(MARKER), what)
+    // a batch reports on each of its messages
+    const isRefused = [400, 403, 404].includes(answer.status) || text.includes('"accepted":0')
+    const mayBeAccepted =
       NAMES.includes(kind) || LATER.has(`${spec.name} ${kind}`) || (sample.isFilter === true && kind !== 'segment')
-    assert.ok(isRefused || (mayBeTaken && answer.status < 500), what)
+    assert.ok(isRefused || (mayBeAccepted && answer.status < 500), what)
   }
 
-  it('an Idempotency-Key of one is unknown to the other', async () => {
+  it('an Idempotency-Key is unknown in another workspace', async () => {
     const body = ({ domain }: Tenant): object => ({ from: `me@${domain}`, to: 'a@b.example', subject: 's', body: 'x' })
     const headers = { 'idempotency-key': 'the same for both' }
     const tenant = await api.addTenant()
@@ -259,7 +257,7 @@ describe('tenants are apart', () => {
     const again = await api.call('POST', '/send-email/instant', { body: body(api), headers })
     assert.deepEqual([again.body, again.headers.get('idempotent-replayed')], [first.body, 'true'])
   })
-  it('a list has nothing of another workspace, whatever it is asked for', async () => {
+  it('a list contains nothing of another workspace, for any filter', async () => {
     for (const spec of KEYED.filter(({ method, paths }) => method === 'GET' && !paths[0].includes(':'))) {
       const answer = await api.call('GET', `/${pathsOf(spec)[0]}`, {
         key: typeof spec.access === 'object' ? api.admin : api.regular,
@@ -267,7 +265,7 @@ describe('tenants are apart', () => {
       assert.ok(!JSON.stringify(answer.body).includes(MARKER), spec.name)
     }
   })
-  it("no key of a workspace opens what is the operator's, and his token opens no workspace", async () => {
+  it('no key of a workspace opens operator routes, and the operator token opens no workspace', async () => {
     const routes = ROUTES.filter(({ access }) => access === 'operator')
     assert.ok(routes.length > 5)
     for (const spec of routes)
@@ -286,7 +284,7 @@ describe('tenants are apart', () => {
       assert.strictEqual(answer.status, 401, spec.name)
     }
   })
-  it('every sample is of a route that is there', () => {
+  it('every sample belongs to an existing route', () => {
     const names = new Set(ROUTES.map(({ name }) => name))
     assert.deepEqual(
       Object.keys(REQUEST_SAMPLES).filter((name) => !names.has(name)),

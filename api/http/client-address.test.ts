@@ -19,7 +19,7 @@ const CASES: readonly (readonly [
 ])[] = [
   ['nobody is believed by default', 'false', '203.0.113.9', '198.51.100.1', '203.0.113.9'],
   ['0 is nobody', '0', '203.0.113.9', '198.51.100.1', '203.0.113.9'],
-  ['one proxy tells one address', 'true', '10.0.0.1', '198.51.100.1', '198.51.100.1'],
+  ['one proxy reports one address', 'true', '10.0.0.1', '198.51.100.1', '198.51.100.1'],
   ['1 is one proxy', '1', '10.0.0.1', '198.51.100.1', '198.51.100.1'],
   [
     'what the client wrote stands left of what the proxy added',
@@ -57,7 +57,7 @@ describe('the address of the client', () => {
     it(`${why}: ${client}`, () =>
       assert.strictEqual(clientAddress(requestFrom(peer, forwarded), proxies(trust)), client))
 
-  it('nothing that a client writes is taken for its address while the proxy adds the true one', () => {
+  it('a client cannot forge its address while the proxy appends the real one', () => {
     const trusts = fc.constantFrom(1, proxies('10.0.0.0/8'))
     const text = fc.oneof(
       fc.string({ unit: 'binary' }),

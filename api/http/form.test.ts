@@ -2,7 +2,7 @@ import { assert } from 'chai'
 import fc from 'fast-check'
 import { readForm, readMultipart } from './form.ts'
 
-const taken: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
+const accepted: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
   ['', {}],
   ['email=a%40b.example&first_name=J%C3%BCrgen+M', { email: 'a@b.example', first_name: 'Jürgen M' }],
   ['a=1&a=2', { a: '2' }],
@@ -19,8 +19,8 @@ const refused: readonly (readonly [string, RegExp])[] = [
 ]
 
 describe('forms', () => {
-  for (const [text, fields] of taken)
-    it(`takes ${JSON.stringify(text)}`, () => assert.deepEqual(readForm(text), { ok: true, value: fields }))
+  for (const [text, fields] of accepted)
+    it(`accepts ${JSON.stringify(text)}`, () => assert.deepEqual(readForm(text), { ok: true, value: fields }))
   for (const [text, reason] of refused)
     it(`refuses ${JSON.stringify(text.slice(0, 30))}`, () => {
       const read = readForm(text)
@@ -28,12 +28,12 @@ describe('forms', () => {
       assert.match(read.reason, reason)
     })
 
-  it('takes __proto__ for a name like any other', () => {
+  it('accepts __proto__ as an ordinary name', () => {
     const read = readForm('__proto__=x')
     assert.ok(read.ok && Object.getPrototypeOf(read.value) === Object.prototype)
     assert.deepEqual(Object.entries(read.value), [['__proto__', 'x']])
   })
-  it('reads back what a browser writes', () => {
+  it('decodes what a browser encodes', () => {
     const texts = fc.string({ unit: 'grapheme' }).filter((text) => !/[\0\uFFFD]/.test(text) && text.isWellFormed())
     fc.assert(
       fc.property(fc.dictionary(texts, texts, { maxKeys: 20 }), (fields) => {
@@ -45,7 +45,7 @@ describe('forms', () => {
   })
 })
 
-describe('a form as multipart', () => {
+describe('multipart forms', () => {
   const part = (name: string, value: string, more = ''): string =>
     `--x\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`
   const TYPE = 'multipart/form-data; boundary=x'

@@ -8,35 +8,36 @@ import { pathsOf } from './route.ts'
 import { SERVER_LIMITS, listen } from '#api/server.ts'
 import { ROUTES } from '#api/table.ts'
 
-/** Everything that comes back until the other side closes. */
-async function say(port: number, text: string): Promise<string> {
+/** Sends the text, and returns everything that the server sends until it closes the connection. */
+async function exchange(port: number, text: string): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => undefined)
-  let heard = ''
+  let received = ''
   socket.on('data', (chunk: Buffer) => {
-    heard += chunk.toString('latin1')
+    received += chunk.toString('latin1')
   })
   await once(socket, 'connect')
   socket.write(text, 'latin1')
   await once(socket, 'close')
-  return heard
+  return received
 }
 
-/** Reads the first bytes of a body, and answers. */
-async function giveUp(req: IncomingMessage, res: ServerResponse): Promise<void> {
+/** Answers after the first bytes of a body. */
+async function answerEarly(req: IncomingMessage, res: ServerResponse): Promise<void> {
   for await (const chunk of req) if (chunk !== null) break
   res.end('enough')
 }
 
 const isPage = (headers: Headers): boolean => headers.get('content-type')?.startsWith('text/html') === true
 
-function assertGuarded(headers: Headers, what: string): void {
+function assertSecurityHeaders(headers: Headers, what: string): void {
   for (const [name, value] of Object.entries(RESPONSE_HEADERS)) {
-    const told = headers.get(name)
-    // a page, and what is fetched once for it, may say more closely what is allowed
-    if (name === 'Content-Security-Policy') assert.match(told ?? '', /default-src 'none'.*frame-ancestors 'none'/, what)
-    else if (name === 'Cache-Control') assert.ok(told !== null, what)
-    else assert.strictEqual(told, value, `${what}: ${name}`)
+    const actual = headers.get(name)
+    // a page and its resources may have a more specific policy
+    if (name === 'Content-Security-Policy')
+      assert.match(actual ?? '', /default-src 'none'.*frame-ancestors 'none'/, what)
+    else if (name === 'Cache-Control') assert.ok(actual !== null, what)
+    else assert.strictEqual(actual, value, `${what}: ${name}`)
   }
   const silent = ['server', 'x-powered-by', 'set-cookie', 'access-control-allow-credentials']
   for (const name of silent) assert.strictEqual(headers.get(name), null, what)
@@ -44,7 +45,7 @@ function assertGuarded(headers: Headers, what: string): void {
   if (isPage(headers)) assert.ok(!headers.get('content-security-policy')?.includes('unsafe'), what)
 }
 
-describe('the headers of answers', () => {
+describe('response headers', () => {
   let api: TestApi
   before(async () => {
     api = await startApi({ PUBLIC_URL: 'https://mail.example' })
@@ -52,29 +53,29 @@ describe('the headers of answers', () => {
   after(() => api.stop())
 
   for (const spec of ROUTES)
-    it(`${spec.method} ${spec.paths[0]}: guarded, whether it is refused or not`, async () => {
+    it(`${spec.method} ${spec.paths[0]}: has the security headers, whether it is refused or not`, async () => {
       const path = (pathsOf(spec)[0] ?? '').replace(/:\w+/g, '00000000-0000-7000-8000-000000000000')
       for (const key of [null, api.regular, api.admin]) {
         const headers = { accept: 'text/html', ...(key === null ? {} : { authorization: `Bearer ${key}` }) }
         const response = await fetch(api.url + path, { method: spec.method, headers, redirect: 'manual' })
         await response.body?.cancel()
-        assertGuarded(response.headers, `${spec.method} ${path} ${response.status}`)
+        assertSecurityHeaders(response.headers, `${spec.method} ${path} ${response.status}`)
         assert.match(response.headers.get('strict-transport-security') ?? '', /^max-age=\d{8}/)
       }
     })
   for (const ask of ['GET /', 'GET /nowhere', 'PUT /healthz', 'OPTIONS /api/v1/templates', 'DELETE /%00'])
-    it(`${ask}, which is nothing: guarded`, async () => {
+    it(`${ask}, which does not exist: has the security headers`, async () => {
       const [method, path = ''] = ask.split(' ')
       const response = await fetch(api.url + path, { method: method ?? 'GET' })
       await response.body?.cancel()
-      assertGuarded(response.headers, path)
+      assertSecurityHeaders(response.headers, path)
     })
-  it('what is no HTTP: guarded', async () => {
-    const heard = await say(api.port, 'HELLO\r\n\r\n')
+  it('invalid HTTP: has the security headers', async () => {
+    const received = await exchange(api.port, 'HELLO\r\n\r\n')
     for (const [name, value] of Object.entries(RESPONSE_HEADERS))
-      assert.ok(heard.includes(`${name}: ${value}\r\n`), name)
+      assert.ok(received.includes(`${name}: ${value}\r\n`), name)
   })
-  it('repeats a request id only where it is harmless, and nothing else that was said', async () => {
+  it('returns a safe request id, and nothing else that the client sent', async () => {
     for (const [given, isRepeated] of [
       ['abc-123', true],
       ['a b', false],
@@ -88,19 +89,19 @@ describe('the headers of answers', () => {
       assert.ok(!/<script|<b>|<i>/.test(await response.text()))
     }
   })
-  it('says the same whatever the host and the forwarded headers claim', async () => {
-    const plain = await say(
+  it('sends the same response whatever the Host and forwarded headers are', async () => {
+    const plain = await exchange(
       api.port,
       'GET /openapi.json HTTP/1.1\r\nHost: a.example\r\nX-Request-Id: x\r\nConnection: close\r\n\r\n',
     )
-    const claimed = await say(
+    const claimed = await exchange(
       api.port,
       'GET /openapi.json HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\n' +
         'X-Forwarded-Proto: http\r\nForwarded: host=evil.example\r\n' +
         'X-Original-URL: /metrics\r\nX-HTTP-Method-Override: DELETE\r\n' +
         'X-Request-Id: x\r\nConnection: close\r\n\r\n',
     )
-    const bare = (heard: string): string => heard.replace(/^Date: .*\r\n/m, '')
+    const bare = (received: string): string => received.replace(/^Date: .*\r\n/m, '')
     assert.strictEqual(bare(claimed), bare(plain))
   })
 })
@@ -109,7 +110,7 @@ const HEALTHZ = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'
 const post = (headers: string, body = ''): string =>
   `POST /s/x HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${headers}\r\n${body}`
 
-/** Each is read in two ways by some pair of servers; behind each stands a second request that must not be heard. */
+/** Some pair of servers reads each in two ways. A second request follows each, which must not be answered. */
 const AMBIGUOUS: readonly (readonly [why: string, text: string])[] = [
   ['a length and chunks', post('Content-Length: 5\r\nTransfer-Encoding: chunked\r\n', '0\r\n\r\n')],
   ['two lengths', post('Content-Length: 0\r\nContent-Length: 5\r\n')],
@@ -133,7 +134,7 @@ const AMBIGUOUS: readonly (readonly [why: string, text: string])[] = [
   ['a line end without CR', 'GET /healthz HTTP/1.1\nHost: x\n\n'],
 ]
 
-describe('a request that can be read in two ways', () => {
+describe('an ambiguous request', () => {
   let api: TestApi
   before(async () => {
     api = await startApi()
@@ -141,13 +142,13 @@ describe('a request that can be read in two ways', () => {
   after(() => api.stop())
 
   for (const [why, text] of AMBIGUOUS)
-    it(`${why}: refused, and the connection closed before anything else is heard`, async () => {
-      const heard = await say(api.port, text + HEALTHZ)
-      assert.ok(!heard.includes('alive'), heard)
-      assert.strictEqual(heard.split('HTTP/1.1 ').length, 2, heard)
-      assert.match(heard, /^HTTP\/1\.1 4\d\d [^]*"success":false/)
+    it(`${why}: refused, and the connection closed before the next request is read`, async () => {
+      const received = await exchange(api.port, text + HEALTHZ)
+      assert.ok(!received.includes('alive'), received)
+      assert.strictEqual(received.split('HTTP/1.1 ').length, 2, received)
+      assert.match(received, /^HTTP\/1\.1 4\d\d [^]*"success":false/)
     })
-  it('what is only unusual is answered', async () => {
+  it('unusual but valid requests are answered', async () => {
     for (const text of [
       'GET http://elsewhere.example/healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
       'GET /healthz HTTP/1.0\r\n\r\n',
@@ -155,18 +156,23 @@ describe('a request that can be read in two ways', () => {
       'GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: 200-maybe\r\nConnection: close\r\n\r\n',
       'GET /healthz HTTP/1.1\r\nHost: \r\nConnection: close\r\n\r\n',
     ])
-      assert.match(await say(api.port, text), /^HTTP\/1\.1 200 [^]*alive/, text)
+      assert.match(await exchange(api.port, text), /^HTTP\/1\.1 200 [^]*alive/, text)
   })
   it('a tunnel is not opened', async () => {
     assert.ok(
-      !(await say(api.port, 'CONNECT mail.example:25 HTTP/1.1\r\nHost: mail.example\r\n\r\n')).startsWith('HTTP/1.1 2'),
+      !(await exchange(api.port, 'CONNECT mail.example:25 HTTP/1.1\r\nHost: mail.example\r\n\r\n')).startsWith(
+        'HTTP/1.1 2',
+      ),
     )
-    const traced = await say(api.port, 'TRACE /healthz HTTP/1.1\r\nHost: x\r\nCookie: a=b\r\nConnection: close\r\n\r\n')
+    const traced = await exchange(
+      api.port,
+      'TRACE /healthz HTTP/1.1\r\nHost: x\r\nCookie: a=b\r\nConnection: close\r\n\r\n',
+    )
     assert.match(traced, /^HTTP\/1\.1 405 (?![^]*Cookie: a=b)/)
   })
 })
 
-describe('a client that takes its time', () => {
+describe('a slow client', () => {
   const SHORT = {
     ...SERVER_LIMITS,
     headersTimeout: 100,
@@ -178,16 +184,19 @@ describe('a client that takes its time', () => {
     ['headers that never end', 'GET / HTTP/1.1\r\nHost: x\r\nX-'],
     ['a body that never ends', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nx'],
   ] as const)
-    it(`${what}: 408 in our shape, and the connection is closed`, async () => {
+    it(`${what}: 408 with an error body, and the connection is closed`, async () => {
       const server = await listen((req) => void req.resume(), 0, '127.0.0.1', SHORT)
-      const heard = await say(server.port, text)
-      assert.match(heard, /^HTTP\/1\.1 408 [^]*"error":"REQUEST_TIMEOUT"/)
+      const received = await exchange(server.port, text)
+      assert.match(received, /^HTTP\/1\.1 408 [^]*"error":"REQUEST_TIMEOUT"/)
       await server.stop(0)
     })
-  it('a body that is given up half way: the answer, and the connection is closed', async () => {
-    const server = await listen((req, res) => void giveUp(req, res), 0, '127.0.0.1', { ...SERVER_LIMITS, lingerMs: 50 })
-    const heard = await say(server.port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nx')
-    assert.match(heard, /^HTTP\/1\.1 200 [^]*enough$/)
+  it('a body that is read only in part: the response, and the connection is closed', async () => {
+    const server = await listen((req, res) => void answerEarly(req, res), 0, '127.0.0.1', {
+      ...SERVER_LIMITS,
+      lingerMs: 50,
+    })
+    const received = await exchange(server.port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nx')
+    assert.match(received, /^HTTP\/1\.1 200 [^]*enough$/)
     await server.stop(0)
   })
 })

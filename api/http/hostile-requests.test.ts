@@ -1,7 +1,7 @@
 import { assert } from 'chai'
 import { startApi, type TestApi } from '#test/support/api.ts'
 
-/** Bodies of a send that are wrong as bodies. What every route makes of any request is in property-*.test.ts. */
+/** Malformed bodies of a send. property-*.test.ts tests every route with arbitrary requests. */
 describe('hostile requests', () => {
   let api: TestApi
   before(async () => {
@@ -97,11 +97,11 @@ describe('hostile requests', () => {
     ],
   ]
   for (const [why, text, headers, status, code] of BROKEN) {
-    it(`${why}: ${status} ${code}, nothing stored`, async () => {
+    it(`${why}: ${status} ${code}, and nothing is stored`, async () => {
       const before = await stored()
       const answer = await raw(text(), headers)
-      const told = (await answer.json()) as { success: boolean; error: string }
-      assert.deepEqual([answer.status, told.success, told.error], [status, false, code], JSON.stringify(told))
+      const result = (await answer.json()) as { success: boolean; error: string }
+      assert.deepEqual([answer.status, result.success, result.error], [status, false, code], JSON.stringify(result))
       assert.strictEqual(await stored(), before)
     })
   }
@@ -116,7 +116,7 @@ describe('hostile requests', () => {
     it(`${type} is JSON`, async () => assert.strictEqual((await raw(valid(), { 'content-type': type })).status, 200))
   it('a body with a byte order mark is read', async () =>
     assert.strictEqual((await raw(`\ufeff${valid()}`)).status, 200))
-  it('no Content-Type at all is taken for JSON', async () => {
+  it('a missing Content-Type means JSON', async () => {
     const answer = await raw(Buffer.from(valid()), {})
     assert.strictEqual(answer.status, 200)
   })

@@ -16,7 +16,7 @@ describe('strict JSON', () => {
     )
   })
 
-  it('never throws and never lets half a character, a NUL or __proto__ through', () => {
+  it('never throws, and never accepts half a character, a NUL or __proto__', () => {
     const hostile = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.json({ stringUnit: 'binary' }),
@@ -94,8 +94,8 @@ describe('strict JSON', () => {
     })
   }
 
-  it('finds a key twice wherever it stands, and only then', () => {
-    // random texts of the signs that matter, in objects of few keys: duplicates are common
+  it('detects duplicate keys at any depth, and nothing else', () => {
+    // random strings of significant characters, in objects with few keys: duplicates are common
     const text = fc.array(fc.constantFrom('"', '\\', ':', '{', '}', '[', ' ', 'a', ',')).map((signs) => signs.join(''))
     const pairs = fc.array(
       fc.tuple(fc.constantFrom('a', 'b', 'a\\', 'a":'), fc.constantFrom(':', ' :', '\n: '), text),
@@ -111,7 +111,7 @@ describe('strict JSON', () => {
     )
   })
 
-  it('takes time in proportion to the text, also for backslashes', () => {
+  it('needs linear time, also for backslashes', () => {
     // a quadratic reader would need minutes for these
     for (const text of [`{"a":"${'\\\\'.repeat(2_000_000)}"}`, `{"a":"${'\\"'.repeat(2_000_000)}"}`])
       assert.ok(readJson(text).ok)

@@ -1,6 +1,6 @@
 /**
- * The OpenAPI document: valid, complete, with examples that fit their own schemas, and served so that clients can keep
- * it.
+ * The OpenAPI document: valid, complete, with examples that fit their own schemas, and served with a validator for
+ * caches.
  */
 import { Validator } from '@seriousme/openapi-schema-validator'
 import addFormats from 'ajv-formats'
@@ -48,7 +48,7 @@ const ajv = new Ajv2020({ strict: false, allErrors: true })
 addFormats.default(ajv)
 ajv.addSchema(closeObjects(document) as Node, 'openapi')
 
-/** Every object of the document, with the way to it. */
+/** Every object of the document, with its path. */
 function* walk(node: unknown, path: readonly string[] = []): Generator<readonly [Node, readonly string[]]> {
   if (typeof node !== 'object' || node === null) return
   if (!Array.isArray(node)) yield [node as Node, path]
@@ -62,14 +62,14 @@ describe('the OpenAPI document', () => {
     )
     assert.ok(valid, JSON.stringify(errors, null, 1))
   })
-  it('refers to nothing that is not there, and has nothing that is not referred to', () => {
+  it('has no dangling references and no unused components', () => {
     const referred = new Set([...walk(document)].map(([node]) => node['$ref']).filter((ref) => typeof ref === 'string'))
     const there = (['schemas', 'responses', 'headers', 'parameters'] as const).flatMap((kind) =>
       Object.keys(document.components[kind]).map((name) => `#/components/${kind}/${name}`),
     )
     assert.deepEqual([...referred].toSorted(), there.toSorted())
   })
-  it('has every endpoint in a group that is described, under a name that a method may have', () => {
+  it('has every endpoint in a described group, with a valid operation id', () => {
     const groups = new Set(document.tags.map(({ name }) => name))
     const ids = operations.map(({ operationId }) => operationId)
     for (const { operationId, tags } of operations) {
@@ -98,7 +98,7 @@ describe('the OpenAPI document', () => {
     const aliases = ROUTES.flatMap((spec) => pathsOf(spec).slice(1)).length
     assert.strictEqual(operations.filter(({ deprecated }) => deprecated === true).length, aliases)
   })
-  it('has the Idempotency-Key where it is read, and tells of a replay', () => {
+  it('has the Idempotency-Key on the endpoints that read it, and describes replays', () => {
     assert.ok(ROUTES.filter(isIdempotent).length >= 6)
     for (const name of ['sendInstant', 'sendHigh', 'sendAsync', 'sendBulk', 'sendBatch', 'scheduleEmail']) {
       const { parameters, responses } = operationOf(name)
@@ -113,7 +113,7 @@ describe('the OpenAPI document', () => {
       ['page', 'limit'],
     )
   })
-  it('has the rate headers on answers to a key, and Retry-After where one has to wait', () => {
+  it('has the rate limit headers on responses to a key, and Retry-After on those that ask to wait', () => {
     assert.ok(operationOf('verifyKey').responses['200']?.headers?.['X-RateLimit-Remaining'] !== undefined)
     assert.strictEqual(operationOf('healthz').responses['200']?.headers?.['X-RateLimit-Remaining'], undefined)
     for (const [name, { headers }] of Object.entries(document.components.responses)) {
@@ -121,11 +121,11 @@ describe('the OpenAPI document', () => {
       assert.strictEqual(Object.hasOwn(headers as Node, 'Retry-After'), waits, name)
     }
   })
-  it('names the scope and the plan that an endpoint needs', () => {
+  it('names the scope and the plan that an endpoint requires', () => {
     assert.match(operationOf('createWebhook').description ?? '', /Admin key with the scope `webhooks:manage`/)
     assert.match(operationOf('scheduleEmail').description ?? '', /Regular key.*LAUNCH/)
   })
-  it('marks fields that are another name of one', () => {
+  it('marks fields that are aliases', () => {
     const properties = (document.components.schemas['Message'] as { properties: Readonly<Record<string, Node>> })
       .properties
     assert.deepEqual(
@@ -144,7 +144,7 @@ describe('the OpenAPI document', () => {
     }
     assert.ok(seen > Object.keys(EVENT_TYPES).length, `${seen} schemas with examples`)
   })
-  it('has bodies in its examples that the endpoints take', () => {
+  it('has example bodies that the endpoints accept', () => {
     for (const spec of ROUTES) {
       const examples = (spec.body?.meta()?.['examples'] ?? []) as unknown[]
       for (const example of examples)
@@ -176,9 +176,9 @@ describe('the OpenAPI document', () => {
       { message: { to: [], subject: '', metadata: null, campaignId: null, createdAt: new Date() } },
     ]
 
-    it('are all types of events', () => assert.deepEqual(Object.keys(document.webhooks), Object.keys(EVENT_TYPES)))
+    it('are all event types', () => assert.deepEqual(Object.keys(document.webhooks), Object.keys(EVENT_TYPES)))
     for (const type of Object.keys(EVENT_TYPES) as EventType[]) {
-      it(`${type}: what is sent fits the schema, whatever the event lacks`, () => {
+      it(`${type}: payloads match the schema, whatever fields the event lacks`, () => {
         const way = ['webhooks', type, 'post', 'requestBody', 'content', 'application/json', 'schema']
         const validate = ajv.compile({ $ref: `openapi${pointerOf(way)}` })
         for (const variant of variants)
@@ -200,7 +200,7 @@ describe('the OpenAPI document', () => {
     })
     after(() => api.stop())
 
-    it('names the public address, and is not sent twice to a client that keeps it', async () => {
+    it('has the public address, and is not sent again to a client that caches it', async () => {
       const first = await fetch(`${api.url}/openapi.json`)
       const etag = first.headers.get('etag') ?? ''
       assert.deepEqual([first.status, first.headers.get('cache-control')], [200, 'public, no-cache'])

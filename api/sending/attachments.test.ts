@@ -33,7 +33,7 @@ describe('base64', () => {
 })
 
 describe('names of attachments', () => {
-  const NAMES: readonly (readonly [given: string, kept: string])[] = [
+  const NAMES: readonly (readonly [given: string, sanitized: string])[] = [
     ['invoice.pdf', 'invoice.pdf'],
     ['Rechnung März.pdf', 'Rechnung März.pdf'],
     ['../../etc/passwd', 'passwd'],
@@ -48,9 +48,9 @@ describe('names of attachments', () => {
     ['a\0b', 'ab'],
     ['日本語.txt', '日本語.txt'],
   ]
-  for (const [given, kept] of NAMES)
-    it(`${JSON.stringify(given)} becomes ${kept}`, () => assert.strictEqual(sanitizeFilename(given), kept))
-  it('are short, whole, visible and keep their extension', () => {
+  for (const [given, sanitized] of NAMES)
+    it(`${JSON.stringify(given)} becomes ${sanitized}`, () => assert.strictEqual(sanitizeFilename(given), sanitized))
+  it('are short, have whole and visible characters, and keep their extension', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 600 }), (given) => {
         const name = sanitizeFilename(given)
@@ -67,7 +67,7 @@ describe('names of attachments', () => {
 describe('attachments', () => {
   const read = (item: Record<string, unknown>): unknown =>
     attachments.safeParse([{ filename: 'a.pdf', content: 'YQ==', ...item }])
-  it('have what the contract names, aliases folded', () => {
+  it('have the documented fields, and resolve aliases', () => {
     assert.deepEqual(
       attachments.parse([
         { filename: 'a.pdf', content: 'YQ==', content_type: 'text/calendar; method=REQUEST', content_id: '<logo@x>' },

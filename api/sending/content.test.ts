@@ -2,7 +2,7 @@ import { assert } from 'chai'
 import { isHtml } from '#src/mail/html-detection.ts'
 import { resolveContent } from './content.ts'
 
-describe('what is HTML', () => {
+describe('detection of HTML', () => {
   for (const text of [
     '<p>x</p>',
     '<!DOCTYPE html><html></html>',
@@ -13,7 +13,7 @@ describe('what is HTML', () => {
     'see <a href="https://x.example">x</a>',
     '</p>',
   ])
-    it(`${JSON.stringify(text)} is`, () => assert.ok(isHtml(text)))
+    it(`${JSON.stringify(text)} is HTML`, () => assert.ok(isHtml(text)))
   for (const text of [
     '',
     'plain',
@@ -27,7 +27,7 @@ describe('what is HTML', () => {
     '<https://example.com>',
     '<abc>',
   ])
-    it(`${JSON.stringify(text)} is not`, () => assert.ok(!isHtml(text)))
+    it(`${JSON.stringify(text)} is not HTML`, () => assert.ok(!isHtml(text)))
   it('is detected in linear time', () => {
     // a backtracking pattern would need minutes for these
     for (const text of ['<p '.repeat(500_000), '<'.repeat(2_000_000), '<!doctype '.repeat(200_000)])
@@ -56,7 +56,8 @@ describe('parts of a message', () => {
   ]
   for (const [rule, given, html, text] of RULES)
     it(rule, () => assert.deepEqual(resolveContent({ ...none, ...given }), { ok: true, content: { html, text } }))
-  it('two different HTML parts contradict each other', () =>
+  it('two different HTML parts are an error', () =>
     assert.strictEqual(resolveContent({ ...none, body: '<p>x</p>', html: '<p>y</p>' }).ok, false))
-  it('two different texts too', () => assert.strictEqual(resolveContent({ ...none, body: 'x', text: 'y' }).ok, false))
+  it('two different text parts are an error', () =>
+    assert.strictEqual(resolveContent({ ...none, body: 'x', text: 'y' }).ok, false))
 })

@@ -5,7 +5,7 @@ import { digestOf } from './request-digest.ts'
 const hex = (endpoint: string, value: unknown): string => digestOf(endpoint, value).toString('hex')
 
 describe('the digest of a request', () => {
-  it('is the same whatever the order of keys', () => {
+  it('does not depend on the order of keys', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const turned: unknown = JSON.parse(JSON.stringify(value), (_key, item: unknown) =>
@@ -17,7 +17,7 @@ describe('the digest of a request', () => {
       }),
     )
   })
-  it('differs where anything does', () => {
+  it('differs if anything differs', () => {
     const all = [
       hex('send high', { a: 1 }),
       hex('send bulk', { a: 1 }),

@@ -72,7 +72,7 @@ describe('sending', () => {
     ]
     for (const [path, tier, priority, queue, time] of PATHS) {
       for (const written of [path, `/public${path}`]) {
-        it(`${written} answers the superset and goes through ${tier}`, async () => {
+        it(`${written} returns all documented fields and uses the tier ${tier}`, async () => {
           const before = Date.now()
           const { status, body } = await api.call('POST', written, {
             body: {
@@ -149,7 +149,7 @@ describe('sending', () => {
         assert.strictEqual(body['metadata']?.['recipients_count'], expected.length)
       })
     }
-    it('names stay with their addresses, and a header names each address once', async () => {
+    it('names stay with their addresses, and a header has each address once', async () => {
       const row = await stored(
         (
           await send({
@@ -265,10 +265,10 @@ describe('sending', () => {
         const { status, body } = await send(fields())
         assert.strictEqual(status, 200, JSON.stringify(body))
         const row = await stored(body)
-        const wanted = expected()
+        const expectedFields = expected()
         assert.deepEqual(
-          Object.fromEntries(Object.keys(wanted).map((name) => [name, row[name as keyof Stored]])),
-          wanted,
+          Object.fromEntries(Object.keys(expectedFields).map((name) => [name, row[name as keyof Stored]])),
+          expectedFields,
         )
       })
     }
@@ -298,7 +298,7 @@ describe('sending', () => {
       )
       assert.strictEqual((await stored(body)).has_attachments, true)
     })
-    it('reply_to true puts in the reply-to of the workspace', async () => {
+    it('reply_to true uses the reply-to of the workspace', async () => {
       const tenant = await api.addTenant()
       const body = { from: `me@${tenant.domain}`, to: 'a@b.example', subject: 's', body: 'x', reply_to: true }
       const without = await api.call('POST', '/send-email/high', { key: tenant.regular, body })
@@ -310,7 +310,7 @@ describe('sending', () => {
         name: null,
       })
     })
-    it('a suppressed recipient: the send succeeds, the recipient is suppressed', async () => {
+    it('with a suppressed recipient, the send succeeds and the recipient is suppressed', async () => {
       await api.db.query(
         `INSERT INTO suppressions (workspace_id, address, cause) VALUES ($1, 'gone@b.example', 'bounce')`,
         [api.workspaceId],
@@ -340,7 +340,7 @@ describe('sending', () => {
       })
   }
 
-  describe('who may send as whom', () => {
+  describe('allowed senders', () => {
     it('an Admin key gets 403 FORBIDDEN', async () => {
       const { status, body } = await api.call('POST', '/send-email/instant', {
         key: api.admin,
@@ -361,7 +361,7 @@ describe('sending', () => {
         assert.deepEqual([status, body['error']], [403, 'FORBIDDEN'])
       })
     }
-    it('the case of the domain does not matter', async () =>
+    it('the domain is compared without case', async () =>
       assert.strictEqual((await send({ from: `Me@${api.domain.toUpperCase()}` })).status, 200))
     it('a missing from is 400 VALIDATION_ERROR', async () => {
       const { status, body } = await send({ from: undefined })
@@ -409,7 +409,7 @@ describe('sending', () => {
     })
   })
 
-  describe('what is refused, with nothing stored', () => {
+  describe('invalid requests are refused, and nothing is stored', () => {
     const long = (n: number): string => 'x'.repeat(n)
     const REFUSED: readonly (readonly [why: string, fields: object, path: string])[] = [
       ['no recipient', { to: undefined }, 'to'],
@@ -513,11 +513,11 @@ describe('sending', () => {
         assert.strictEqual(await count(), before)
       })
     }
-    it('all that is wrong is told at once, but not without end', async () => {
+    it('all problems are reported together, up to a limit', async () => {
       const { body } = await send({ to: Array.from({ length: 1000 }, () => 'x'), cc: ['y'] })
       assert.strictEqual(listOf(body['details']).length, 50)
     })
-    it('a template that nobody has: 400 INVALID_TEMPLATE', async () => {
+    it('an unknown template: 400 INVALID_TEMPLATE', async () => {
       for (const template_id of ['00000000-0000-7000-8000-000000000000', 'welcome', "'; DROP TABLE messages"]) {
         const { status, body } = await send({ body: undefined, template_id })
         assert.deepEqual([status, body['error']], [400, 'INVALID_TEMPLATE'])
