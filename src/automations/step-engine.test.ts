@@ -1,52 +1,10 @@
 /** Runs of steps without a database: effects, where the contact waits, and which steps were passed. */
 import { assert } from 'chai'
 import fc from 'fast-check'
-import type { ContactFields } from '#src/contacts/contact-fields.ts'
 import { compileSteps } from './step-program.ts'
-import { readSteps, listSteps, type Step } from './steps.ts'
-import { runSteps, type StepRunInput, type StepRunResult, type StepRunRules } from './step-engine.ts'
-
-const NOW = Date.UTC(2030, 0, 1)
-const FROM = 'shop@sender.example'
-const ADA: ContactFields = {
-  id: 'c',
-  email: 'ada@example.com',
-  firstName: 'Ada',
-  lastName: null,
-  companyName: 'Engines',
-  jobTitle: null,
-  phoneNumber: null,
-  linkedin: null,
-  timezone: null,
-  tags: ['vip'],
-  customAttributes: { plan: 'pro', seats: 12, since: '2029-05-01', address: { city: 'Bern' } },
-}
-const RULES: StepRunRules = { nowMs: NOW, obstacle: () => null }
-const BLANK: StepRunInput = {
-  contact: ADA,
-  event: { total: '19.90' },
-  mails: [],
-  step: null,
-  hasWaited: false,
-  receivedEvents: [],
-  audienceId: null,
-  refusal: null,
-}
-
-function stepsOf(input: readonly unknown[]): readonly Step[] {
-  const read = readSteps(input)
-  assert.ok(read.ok, JSON.stringify(read))
-  return read.steps
-}
-
-function run(
-  input: readonly unknown[],
-  from: Partial<StepRunInput> = {},
-  rules: Partial<StepRunRules> = {},
-): StepRunResult {
-  const program = compileSteps(stepsOf(input))
-  return runSteps(program, { ...BLANK, step: program.first, ...from }, { ...RULES, ...rules })
-}
+import { readSteps, listSteps } from './steps.ts'
+import { runSteps, type StepRunInput, type StepRunResult } from './step-engine.ts'
+import { asks, BLANK, FROM, NOW, RULES, run, tag } from './step-engine.test-data.ts'
 
 const describeRun = ({ end, effects, passed }: StepRunResult): string =>
   [
@@ -64,14 +22,6 @@ const describeRun = ({ end, effects, passed }: StepRunResult): string =>
   ].join(' ')
 
 const mail = (id: string): object => ({ type: 'send_email', id, subject: 'S', body: 'B', from: FROM })
-const tag = (id: string, name: string, type = 'add_tag'): object => ({ type, id, tag: name })
-const asks = (id: string, condition: object, yes: object[], no: object[]): object => ({
-  type: 'condition',
-  id,
-  condition,
-  yes,
-  no,
-})
 const AUDIENCE = '01900000-0000-7000-8000-000000000001'
 
 describe('a run of automation steps', () => {
@@ -245,73 +195,6 @@ describe('a run of automation steps', () => {
       ['t'],
     )
   })
-})
-
-describe('comparison of attributes', () => {
-  const ROWS: readonly (readonly [
-    attribute: string,
-    operator: string,
-    value: string | number | boolean | null,
-    is: boolean,
-  ])[] = [
-    ['first_name', 'equals', 'ADA', true],
-    ['firstName', 'equals', 'ada ', true],
-    ['firstName', 'equals', 'Ad', false],
-    ['lastName', 'equals', '', false],
-    ['lastName', 'not_equals', 'Byron', true],
-    ['lastName', 'exists', null, false],
-    ['lastName', 'not_exists', null, true],
-    ['plan', 'equals', 'pro', true],
-    ['attributes.plan', 'equals', 'pro', true],
-    ['plan', 'not_equals', 'pro', false],
-    ['seats', 'greater_than', 9, true],
-    ['seats', 'greater_than', '9', true],
-    ['seats', 'less_than', 9, false],
-    ['seats', 'equals', '12', true],
-    ['since', 'less_than', '2029-05-01T00:00:01Z', true],
-    ['since', 'greater_than', '2029-04-30', true],
-    ['address.city', 'equals', 'bern', true],
-    ['address.zip', 'exists', null, false],
-    ['address', 'exists', null, true],
-    ['tags', 'contains', 'VIP', true],
-    ['tags', 'not_contains', 'vip', false],
-    ['companyName', 'contains', 'engine', true],
-    ['event.total', 'greater_than', 19, true],
-    ['event.total', 'equals', 19.9, true],
-    ['event.none', 'less_than', 5, false],
-    ['constructor', 'exists', null, false],
-    ['__proto__.toString', 'exists', null, false],
-    ['email', 'contains', '@example.com', true],
-  ]
-  for (const [attribute, operator, value, is] of ROWS) {
-    it(`${attribute} ${operator} ${value}: ${is}`, () => {
-      const result = run([asks('q', { type: 'attribute', attribute, operator, value }, [tag('y', 'yes')], [])])
-      assert.strictEqual(result.effects.length === 1, is)
-    })
-  }
-})
-
-describe('timestamps without a zone', () => {
-  const zone = process.env['TZ']
-  before(() => {
-    process.env['TZ'] = 'America/New_York'
-  })
-  after(() => {
-    if (zone === undefined) delete process.env['TZ']
-    else process.env['TZ'] = zone
-  })
-  const ROWS: readonly (readonly [found: string, value: string])[] = [
-    ['2029-05-01T10:00:00', '2029-05-01T10:00:00Z'],
-    ['2029-05-01 10:00', '2029-05-01T10:00:00.000Z'],
-    ['2029-05-01', '2029-05-01T00:00'],
-    ['2029-05-01T10:00:00+02:00', '2029-05-01 08:00:00'],
-  ]
-  for (const [found, value] of ROWS) {
-    it(`are UTC in any server time zone: ${found} is ${value}`, () => {
-      const question = { type: 'attribute', attribute: 'event.at', operator: 'equals', value }
-      assert.strictEqual(run([asks('q', question, [tag('y', 'yes')], [])], { event: { at: found } }).effects.length, 1)
-    })
-  }
 })
 
 describe('any steps', () => {
