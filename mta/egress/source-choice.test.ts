@@ -5,42 +5,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
 import { newId } from '#src/platform/id.ts'
-import { composeReply } from '#src/mail/reply.ts'
-import type { Attempt, Outcome } from '#src/messages/outcome.ts'
+import type { Outcome } from '#src/messages/outcome.ts'
 import { addPool, addToPool } from '#src/egress/pools.ts'
 import { addSource, findSource, pauseSource, removeSource, resumeSource, type NewSource } from '#src/egress/sources.ts'
-import { countComplaints } from '#src/egress/warm-up-days.ts'
-import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { until } from '#test/support/until.ts'
+import { THROTTLED, UNREACHABLE, attemptBy } from './source-choice.test-data.ts'
 import { startEgress, type SourceChoice, type Egress } from './source-choice.ts'
 
-const REPLY = composeReply(250, '2.0.0', 'ok')
 const DAY_MS = 24 * 3600 * 1000
-
-function attemptBy(source: string | null, outcome: Outcome = { kind: 'delivered', reply: REPLY }): Attempt {
-  return {
-    outcome,
-    source,
-    host: 'mx.google.com',
-    address: '192.0.2.1',
-    tls: null,
-    startedAt: 0,
-    durationMs: 1,
-    conversation: '',
-  }
-}
-
-const THROTTLED: Extract<Outcome, { kind: 'deferred' }> = {
-  kind: 'deferred',
-  scope: 'destination',
-  reason: 'busy',
-  detail: '',
-  reply: composeReply(450, '4.7.0', 'slow down'),
-  isCounted: true,
-}
-
-const UNREACHABLE: Outcome = { ...THROTTLED, scope: 'host', reason: 'unreachable', reply: null, isCounted: false }
 
 describe('source choice', function () {
   this.timeout(60_000)
@@ -303,43 +276,5 @@ describe('source choice', function () {
     assert.strictEqual(await sendDay(300), 160)
     await turn()
     assert.strictEqual(await sendDay(300), 300, 'free after the last step')
-  })
-
-  it('complaints hold the allowance back, each against the source of its message', async () => {
-    await add('warm', '192.0.2.9', { isWarmingUp: true })
-    const {
-      rows: [source],
-    } = await ctx.db.query<{ id: string }>(`SELECT id FROM egress_sources WHERE name = 'warm'`)
-    await ctx.db.query(
-      sql`
-        INSERT INTO egress_days (source_id, receiver, day, step, taken, sent)
-        VALUES ($1, 'google.com', '2026-01-05', 1, 50, 50)
-      `,
-      [source?.id],
-    )
-    const [messageId, workspaceId] = [newId(), await ctx.newWorkspace()]
-    await ctx.db.query(
-      sql`
-        INSERT INTO recipients (
-          message_id, n, workspace_id, tier, kind, address, domain, state, is_open, due_at, is_only, updated_at
-        )
-        VALUES ($1, 0, $2, 'bulk', 'to', 'a@shop.example', 'shop.example', 'delivered', false, now(), true, now())
-      `,
-      [messageId, workspaceId],
-    )
-    await ctx.db.query(
-      sql`
-        INSERT INTO attempts (message_id, n, attempt, at, outcome, host, source, duration_ms, conversation)
-        VALUES ($1, 0, 1, now(), 'delivered', 'aspmx.l.google.com', 'warm', 1, '')
-      `,
-      [messageId],
-    )
-    await countComplaints(ctx.db, [
-      { messageId, n: 0 },
-      { messageId: newId(), n: 0 },
-    ])
-    await countComplaints(ctx.db, [])
-    const { rows } = await ctx.db.query('SELECT complaints FROM egress_days')
-    assert.deepEqual(rows, [{ complaints: 1 }])
   })
 })
