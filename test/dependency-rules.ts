@@ -82,7 +82,7 @@ mta/dry-run: config mta/compose mta/delivery mta/route mta/security mta/smtp mta
 mta/scheduling: mta/delivery mta/egress mta/route mta/shaping mta/transport src src/concurrency src/egress src/messages
   src/providers src/queue src/shaping src/stores src/suppression
 mta/outbound: config mta/delivery mta/dry-run mta/egress mta/scheduling mta/shaping mta/transport src src/messages
-  src/metrics src/providers src/queue src/stores src/workspaces
+  src/metrics src/queue src/stores src/workspaces
 mta: config mta/inbound mta/outbound mta/sandbox mta/submission src src/metrics src/stores
 
 # process: REST API and pages

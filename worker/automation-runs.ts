@@ -52,13 +52,12 @@ export function startAutomations(ctx: Context, redisUrl: string): Loop {
     }
   }
 
-  const subscriber = subscribeToChannels(redisUrl, ctx.log, [AUTOMATIONS_CHANNEL, EVENTS_CHANNEL], {
-    onMessage: (channel, workspaces) => {
-      if (channel === AUTOMATIONS_CHANNEL) runner.schedule(0)
-      else if (workspaces.split(',').some((id) => joined.has(id))) runner.schedule(JOIN_DELAY_MS)
-    },
-    onSubscribed: () => runner.schedule(0),
-  })
+  const runNow = (): void => runner.schedule(0)
+  const runIfJoined = (workspaces: string): void => {
+    if (workspaces.split(',').some((id) => joined.has(id))) runner.schedule(JOIN_DELAY_MS)
+  }
+  const handlers = { [AUTOMATIONS_CHANNEL]: runNow, [EVENTS_CHANNEL]: runIfJoined }
+  const subscriber = subscribeToChannels(redisUrl, ctx.log, handlers, runNow)
   runner.schedule(0)
   return {
     stop: async () => {

@@ -73,7 +73,7 @@ export function startWebhooks(ctx: Context, redisUrl: string): Loop {
     release: (deliveries) => releaseDeliveries(ctx.db, deliveries),
   })
   const wake = (): void => queue.wake(0)
-  const subscriber = subscribeToChannels(redisUrl, ctx.log, [WEBHOOKS_CHANNEL], { onMessage: wake, onSubscribed: wake })
+  const subscriber = subscribeToChannels(redisUrl, ctx.log, { [WEBHOOKS_CHANNEL]: wake }, wake)
   return {
     stop: async () => {
       subscriber.disconnect()

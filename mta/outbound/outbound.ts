@@ -13,7 +13,7 @@ import { createResultWriter, type ResultWriter } from '#mta/delivery/result-writ
 import { startDryRunWorker, type DryRunWorker } from '#mta/dry-run/dry-run-worker.ts'
 import { startEgress } from '#mta/egress/source-choice.ts'
 import type { Postponement } from '#mta/scheduling/claimer.ts'
-import { Dispatcher } from '#mta/scheduling/dispatcher.ts'
+import { Dispatcher, findSite } from '#mta/scheduling/dispatcher.ts'
 import type { LeasedRecipient } from '#mta/scheduling/leased-recipients.ts'
 import { createReadyQueue } from '#mta/scheduling/ready-queue.ts'
 import { SiteQueues } from '#mta/scheduling/site-queues.ts'
@@ -23,9 +23,7 @@ import type { Context } from '#src/context.ts'
 import { claimRecipients } from '#src/messages/claim.ts'
 import { releaseTransition } from '#src/messages/transition-for-outcome.ts'
 import { createRegistry, type MetricRegistry } from '#src/metrics/registry.ts'
-import { accountIdOf } from '#src/providers/account-destination.ts'
 import { createDomainSites, type DomainSites } from '#src/queue/domain-sites.ts'
-import { suspendedSite } from '#src/queue/keys.ts'
 import { acquireLease, type Lease } from '#src/queue/lease.ts'
 import { watchSuspensions, type SuspensionWatch } from '#src/queue/suspensions.ts'
 import type { Redis } from '#src/stores/redis.ts'
@@ -112,15 +110,19 @@ function construct(
   open: OpenParts & { readonly registry: MetricRegistry; readonly plans: Plans },
 ): OutboundParts {
   const { lease, opened: openedPipeline, sites, suspensions, throttles, registry, plans } = open
-  const { pipeline, breaker } = openedPipeline
+  const { pipeline, breaker, router } = openedPipeline
   const { accounts } = pipeline
-  const siteOf = siteFinder(openedPipeline)
   const writer = createResultWriter(ctx, (size) => registry.observe('mailstead_result_batch_size', [], size))
   const workspaceCounter = startWorkspaceCounter(ctx)
   // both report the queues' status, and the queues need a handler that records in both
   const siteStatus = (): ReturnType<SiteQueues['status']> => queues.status()
   const metrics = createOutboundMetrics(registry, { sites: siteStatus, unwrittenResults: () => writer.waiting })
-  const status = createSiteStatusPublisher(ctx, { process: () => String(lease.id), sites: siteStatus, siteOf, breaker })
+  const status = createSiteStatusPublisher(ctx, {
+    process: () => String(lease.id),
+    sites: siteStatus,
+    siteOf: (domain) => findSite(router, domain),
+    breaker,
+  })
   const handleResult = createResultHandler(ctx, {
     recordMetrics: (claimed, attempt) =>
       metrics.record(claimed, attempt, sites.siteOf(claimed.domain) ?? null, ctx.clock.now()),
@@ -147,11 +149,7 @@ function construct(
     isBehind: () => writer.waiting > MAX_UNWRITTEN,
     release: (recipients, postponement) => release(ctx, writer, recipients, postponement),
   })
-  const dispatcher = new Dispatcher(ctx, {
-    readyQueue,
-    siteOf: (domain) => findUnsuspendedSite(suspensions, siteOf, domain),
-    onReady: (site, hasInstant) => queues.wake(site, hasInstant),
-  })
+  const dispatcher = new Dispatcher(ctx, { readyQueue, router, suspensions, queues })
   const dryRuns = startDryRunWorker({ ctx, plans, openPipeline: openedPipeline })
   const subscriber = subscribeToWakeUps(ctx, redisUrl, {
     dispatcher,
@@ -162,23 +160,6 @@ function construct(
     dryRuns,
   })
   return { ctx, ...open, writer, queues, dispatcher, subscriber, workspaceCounter, status, dryRuns }
-}
-
-type SiteFinder = (domain: string) => Promise<string>
-
-/** The site that accepts mail for a domain; a connected account is a site of its own. */
-function siteFinder({ router }: OpenPipeline): SiteFinder {
-  return async (domain) => (accountIdOf(domain) === null ? (await router.route(domain)).site : domain)
-}
-
-/** Where the dispatcher puts mail for a domain: its site, or aside while it is suspended. */
-async function findUnsuspendedSite(suspensions: SuspensionWatch, siteOf: SiteFinder, domain: string): Promise<string> {
-  // a suspension that was stored before this mail was accepted must hold it
-  await suspensions.settled()
-  // a suspended domain is not looked up in DNS
-  if (suspensions.find(domain) !== undefined) return suspendedSite(domain)
-  const site = await siteOf(domain)
-  return suspensions.find(domain, site) === undefined ? site : suspendedSite(domain)
 }
 
 async function release(

@@ -36,7 +36,7 @@ export function subscribeToWakeUps(
   targets: WakeUpTargets,
 ): Redis {
   const { dispatcher, queues, suspensions, throttles, accounts, dryRuns } = targets
-  const channels: Readonly<Record<string, (message: string) => void>> = {
+  const handlers: Readonly<Record<string, (message: string) => void>> = {
     [DUE_CHANNEL]: (tier) => dispatcher.wakeTier(tier),
     [READY_CHANNEL]: (site) => queues.wake(site, true),
     [ACCOUNT_TESTS_CHANNEL]: (id) => accounts.handleTestRequest(id),
@@ -49,10 +49,7 @@ export function subscribeToWakeUps(
     void throttles.refresh()
     dispatcher.wakeTier('all')
   }
-  const subscriber = subscribeToChannels(redisUrl, ctx.log, Object.keys(channels), {
-    onMessage: (channel, message) => channels[channel]?.(message),
-    onSubscribed: catchUp,
-  })
+  const subscriber = subscribeToChannels(redisUrl, ctx.log, handlers, catchUp)
   // either of the two connections may be back first
   ctx.redis.on('ready', catchUp)
   subscriber.once('end', () => ctx.redis.off('ready', catchUp))

@@ -1,4 +1,5 @@
 import { assert } from 'chai'
+import type { Route, Router } from '#mta/route/route.ts'
 import { newId } from '#src/platform/id.ts'
 import { dueKey, EPOCH_KEY, readyKey } from '#src/queue/keys.ts'
 import { memberOf } from '#src/queue/member.ts'
@@ -16,6 +17,11 @@ const one = () => ({
   tier: 'high' as const,
   dueMs: Date.now() - 1000,
 })
+
+const routerWith = (siteOf: (domain: string) => Promise<string>): Pick<Router, 'route'> => ({
+  route: async (domain) => ({ site: await siteOf(domain) }) as Route,
+})
+const NO_SUSPENSIONS = { settled: () => Promise.resolve(), find: () => undefined }
 
 describe('dispatcher (Redis)', () => {
   let ctx: TestContext
@@ -35,8 +41,9 @@ describe('dispatcher (Redis)', () => {
     const ready = Promise.withResolvers<string>()
     dispatcher = new Dispatcher(ctx, {
       readyQueue: createReadyQueue(ctx.redis),
-      siteOf: (domain) => Promise.resolve(`site of ${domain}`),
-      onReady: ready.resolve,
+      router: routerWith((domain) => Promise.resolve(`site of ${domain}`)),
+      suspensions: NO_SUSPENSIONS,
+      queues: { wake: ready.resolve },
     })
     assert.strictEqual(await ready.promise, 'site of a.example')
     assert.deepEqual(await ctx.redis.zrange(readyKey('site of a.example', 'high'), '0', '-1'), [memberOf(now)])
@@ -50,8 +57,9 @@ describe('dispatcher (Redis)', () => {
       domain === 'slow.example' ? new Promise(() => undefined) : Promise.resolve(domain)
     dispatcher = new Dispatcher(ctx, {
       readyQueue: createReadyQueue(ctx.redis),
-      siteOf,
-      onReady: ready.resolve,
+      router: routerWith(siteOf),
+      suspensions: NO_SUSPENSIONS,
+      queues: { wake: ready.resolve },
     })
     assert.strictEqual(await ready.promise, 'a.example')
   })
@@ -65,8 +73,9 @@ describe('dispatcher (Redis)', () => {
     }
     dispatcher = new Dispatcher(ctx, {
       readyQueue: createReadyQueue(ctx.redis),
-      siteOf,
-      onReady: () => undefined,
+      router: routerWith(siteOf),
+      suspensions: NO_SUSPENSIONS,
+      queues: { wake: () => undefined },
     })
     await asked.promise
     await dispatcher.stop()
@@ -81,8 +90,9 @@ describe('dispatcher (Redis)', () => {
     }
     dispatcher = new Dispatcher(ctx, {
       readyQueue: createReadyQueue(ctx.redis),
-      siteOf,
-      onReady: () => undefined,
+      router: routerWith(siteOf),
+      suspensions: NO_SUSPENSIONS,
+      queues: { wake: () => undefined },
     })
     await until(
       async () => ctx.redis.status === 'ready' && (await ctx.redis.get(EPOCH_KEY).catch(() => 'away')) === null,

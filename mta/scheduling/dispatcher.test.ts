@@ -2,8 +2,9 @@
  * Rules of the dispatcher on a schedule in memory. The Redis scripts have their own tests (ready-queue.redis.test.ts).
  */
 import { assert } from 'chai'
+import type { Route } from '#mta/route/route.ts'
 import { newId } from '#src/platform/id.ts'
-import { EPOCH_KEY } from '#src/queue/keys.ts'
+import { EPOCH_KEY, suspendedSite } from '#src/queue/keys.ts'
 import { memberOf } from '#src/queue/member.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import { flushEventLoop, silentContext } from '#test/support/delivery.ts'
@@ -21,6 +22,8 @@ interface Case {
   /** Commands sent to Redis other than those of the ready queue. */
   readonly commands: string[]
   readonly popped: Tier[]
+  /** Suspended domains and sites. */
+  readonly suspended: string[]
   /** Errors that the next reads of the schedule and writes to the ready queue fail with. */
   readonly failures: { popDue: number; addReady: number }
   nowMs(ms: number): void
@@ -36,6 +39,7 @@ function scheduleInMemory(): Case {
   const ctx = silentContext()
   const due = new Map<Tier, DueEntry[]>()
   const [ready, writes, commands, popped]: [string[], number[], string[], Tier[]] = [[], [], [], []]
+  const suspended: string[] = []
   const failures = { popDue: 0, addReady: 0 }
   const command =
     (name: string) =>
@@ -78,6 +82,7 @@ function scheduleInMemory(): Case {
     writes,
     commands,
     popped,
+    suspended,
     failures,
     nowMs: (ms) => {
       ctx.nowMs += ms
@@ -85,8 +90,14 @@ function scheduleInMemory(): Case {
     start: (find = siteOf) =>
       new Dispatcher({ ...ctx, redis } as unknown as ConstructorParameters<typeof Dispatcher>[0], {
         readyQueue,
-        siteOf: find,
-        onReady: (site, hasInstant) => ready.push(`wake ${site}${hasInstant ? ' for instant mail' : ''}`),
+        router: { route: async (domain) => ({ site: await find(domain) }) as Route },
+        suspensions: {
+          settled: () => Promise.resolve(),
+          find: (domain, site) => (suspended.includes(site ?? domain) ? 'maintenance' : undefined),
+        },
+        queues: {
+          wake: (site, hasInstant) => void ready.push(`wake ${site}${hasInstant ? ' for instant mail' : ''}`),
+        },
       }),
   }
 }
@@ -125,6 +136,22 @@ describe('dispatcher', () => {
     await until(() => schedule.ready.length > 0)
     assert.deepEqual(schedule.writes, [1])
     assert.deepEqual(schedule.ready, ['high a.example at shared', 'high b.example at shared', 'wake shared'])
+  })
+  it('sets mail of a suspended domain aside without a look-up, and mail of a suspended site after it', async () => {
+    schedule.suspended.push('c.example', 'shared')
+    schedule.add('normal', 'c.example')
+    schedule.add('normal', 'a.example')
+    const routed: string[] = []
+    dispatcher = schedule.start((domain) => {
+      routed.push(domain)
+      return siteOf(domain)
+    })
+    await until(() => schedule.ready.length === 4)
+    assert.deepEqual(routed, ['a.example'])
+    assert.sameMembers(
+      schedule.ready.filter((text) => text.startsWith('normal')),
+      [`normal c.example at ${suspendedSite('c.example')}`, `normal a.example at ${suspendedSite('a.example')}`],
+    )
   })
   it('a slow DNS reply delays its own domain only', async () => {
     schedule.add('normal', 'slow.example')

@@ -6,12 +6,16 @@
  * The process dies between the two steps: in PostgreSQL the recipients still wait, and the worker schedules them
  * again. Redis away: nothing is removed, and recipients already removed go back on the schedule.
  */
+import type { Router } from '#mta/route/route.ts'
 import type { Context } from '#src/context.ts'
+import { accountIdOf } from '#src/providers/account-destination.ts'
 import { schedule, type DueRecipient } from '#src/queue/due-schedule.ts'
-import { EPOCH_KEY } from '#src/queue/keys.ts'
+import { EPOCH_KEY, suspendedSite } from '#src/queue/keys.ts'
 import { parseMember } from '#src/queue/member.ts'
+import type { SuspensionWatch } from '#src/queue/suspensions.ts'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
 import type { DueEntry, ReadyQueue } from './ready-queue.ts'
+import type { SiteQueues } from './site-queues.ts'
 
 const BATCH = 500
 /**
@@ -25,10 +29,12 @@ const REDIS_AWAY_MS = 250
 
 export interface DispatcherDeps {
   readonly readyQueue: Pick<ReadyQueue, 'popDue' | 'addReady'>
-  /** The site that accepts mail for a domain. Never rejects. */
-  readonly siteOf: (domain: string) => Promise<string>
-  /** Called after recipients became ready. */
-  readonly onReady: (site: string, hasInstant: boolean) => void
+  /** Never rejects. */
+  readonly router: Pick<Router, 'route'>
+  /** Mail of a suspended domain or site is set aside. */
+  readonly suspensions: Pick<SuspensionWatch, 'find' | 'settled'>
+  /** Woken after recipients became ready. */
+  readonly queues: Pick<SiteQueues, 'wake'>
 }
 
 interface TieredDueEntry extends DueEntry {
@@ -103,8 +109,19 @@ export class Dispatcher {
     for (const [domain, entries] of groupByDomain(due)) {
       this.#routing += entries.length
       const withTier = entries.map((entry) => ({ ...entry, tier }))
-      void this.#deps.siteOf(domain).then((site) => this.#collect(site, withTier))
+      void this.#siteFor(domain).then((site) => this.#collect(site, withTier))
     }
+  }
+
+  /** Where mail for a domain goes: to its site, or aside while it is suspended. */
+  async #siteFor(domain: string): Promise<string> {
+    const { suspensions, router } = this.#deps
+    // a suspension that was stored before this mail was accepted must hold it
+    await suspensions.settled()
+    // a suspended domain is not looked up in DNS
+    if (suspensions.find(domain) !== undefined) return suspendedSite(domain)
+    const site = await findSite(router, domain)
+    return suspensions.find(domain, site) === undefined ? site : suspendedSite(domain)
   }
 
   #collect(site: string, entries: readonly TieredDueEntry[]): void {
@@ -119,7 +136,7 @@ export class Dispatcher {
     try {
       await this.#deps.readyQueue.addReady(bySite)
       for (const [site, ready] of bySite)
-        this.#deps.onReady(
+        this.#deps.queues.wake(
           site,
           ready.some(({ tier }) => tier === 'instant'),
         )
@@ -151,6 +168,11 @@ export class Dispatcher {
     for (const tier of TIER_NAMES)
       if (ms === MAX_SLEEP_MS || (this.#nextMs.get(tier) ?? Infinity) <= now) this.#pending.add(tier)
   }
+}
+
+/** The site that accepts mail for a domain; a connected account is a site of its own. */
+export async function findSite(router: Pick<Router, 'route'>, domain: string): Promise<string> {
+  return accountIdOf(domain) === null ? (await router.route(domain)).site : domain
 }
 
 function groupByDomain(entries: readonly DueEntry[]): Map<string, DueEntry[]> {

@@ -36,13 +36,10 @@ export function createEventWatch(redisUrl: string, log: Log): EventWatch {
   const wakeAll = (): void => {
     for (const wakes of waiting.values()) for (const wake of wakes) wake()
   }
-  const wakeReaders = (_channel: string, workspaces: string): void => {
+  const wakeReaders = (workspaces: string): void => {
     for (const id of workspaces.split(',')) for (const wake of waiting.get(id) ?? []) wake()
   }
-  const subscriber = subscribeToChannels(redisUrl, log, [EVENTS_CHANNEL], {
-    onMessage: wakeReaders,
-    onSubscribed: wakeAll,
-  })
+  const subscriber = subscribeToChannels(redisUrl, log, { [EVENTS_CHANNEL]: wakeReaders }, wakeAll)
 
   function open(workspaceId: string, disconnected: AbortSignal): EventWaiter | null {
     const wakes = waiting.get(workspaceId) ?? new Set()

@@ -41,24 +41,21 @@ function socketOf(url: string): { path: string; db: number; password?: string } 
   }
 }
 
-export interface SubscriptionHandlers {
-  readonly onMessage: (channel: string, message: string) => void
-  /** Called after each subscription, also after a reconnection. Messages that were published before are lost. */
-  readonly onSubscribed: () => void
-}
-
-/** Subscribes a new connection to channels; `disconnect` ends it. */
+/**
+ * Subscribes a new connection to the channels of `handlers`, which receive the messages; `disconnect` ends it.
+ * `onSubscribed` is called after each subscription, also after a reconnection: messages published before are lost.
+ */
 export function subscribeToChannels(
   url: string,
   log: Log,
-  channels: readonly string[],
-  { onMessage, onSubscribed }: SubscriptionHandlers,
+  handlers: Readonly<Record<string, (message: string) => void>>,
+  onSubscribed: () => void,
 ): Redis {
   const subscriber = openRedis(url, log, 'subscriber')
-  subscriber.on('message', onMessage)
+  subscriber.on('message', (channel: string, message: string) => handlers[channel]?.(message))
   subscriber.on('ready', () => {
     subscriber
-      .subscribe(...channels)
+      .subscribe(...Object.keys(handlers))
       .then(onSubscribed, (error: unknown) =>
         log.debug({ err: error }, 'Redis subscription failed; it is repeated after the reconnection'),
       )
