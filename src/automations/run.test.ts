@@ -1,6 +1,6 @@
 /**
- * Slices of automations on PostgreSQL, one by one: which enrolments are claimed or skipped, and how events reach
- * enrolments between two steps.
+ * Slices of automations on PostgreSQL, one by one: which enrolments are claimed or skipped, and what their steps
+ * change.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
@@ -8,17 +8,14 @@ import { findTemplateUsage } from '#src/campaigns/template-usage.ts'
 import { deleteAudience } from '#src/contacts/audiences.ts'
 import { deleteContact } from '#src/contacts/change-contact.ts'
 import { purgeDeletedAudiences } from '#src/contacts/purge-contacts.ts'
-import { saveContacts } from '#src/contacts/save-contacts.ts'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { changeAutomation, createAutomation, type AutomationChange } from './change-automation.ts'
-import { enrolContact, trackEvent, type EnrolmentProperties } from './enrol.ts'
+import { changeAutomation } from './change-automation.ts'
 import { enrolAudienceMembers } from './date-triggers.ts'
 import { runSlice, type RunDeps } from './run.ts'
 import { readSteps } from './steps.ts'
-
-const FREE = { monthlyQuota: null, requestsPerSecond: null, maxDomains: null, isLaunch: true }
+import { createRunBench, FREE, tag } from './run.test-data.ts'
 
 describe('slices of automations', () => {
   let ctx: TestContext
@@ -34,81 +31,10 @@ describe('slices of automations', () => {
     workspaceId = await ctx.newWorkspace()
   })
 
-  const now = (): Date => new Date(ctx.clock.now())
-  const tag = (name: string): object => ({ type: 'add_tag', tag: name })
-  async function make(steps: readonly object[], change: AutomationChange = {}): Promise<string> {
-    const read = readSteps(steps)
-    assert.ok(read.ok, JSON.stringify(read))
-    const made = await createAutomation(ctx, workspaceId, { status: 'active', steps: read.steps, ...change, name: 'A' })
-    return made.kind === 'done' ? made.automation.id : assert.fail(JSON.stringify(made))
-  }
-  async function addContacts(count: number, audienceId: string | null = null): Promise<void> {
-    const rows = Array.from({ length: count }, (_, i) => ({ email: `p${i}@people.example` }))
-    await ctx.db.transaction((tx) => saveContacts(tx, { workspaceId, audienceId, now: now() }, rows))
-  }
-  async function addAudience(): Promise<string> {
-    const id = newId()
-    await ctx.db.query(`INSERT INTO audiences (id, workspace_id, name, subscribe_token) VALUES ($1, $2, 'a', $3)`, [
-      id,
-      workspaceId,
-      newId(),
-    ])
-    return id
-  }
-  /** All contacts of the workspace, as if they had been due for an hour. */
-  const enrolAll = (id: string): Promise<unknown> =>
-    ctx.db.query(
-      sql`
-        INSERT INTO enrolments (automation_id, version, workspace_id, contact_id, step, due_at, created_at)
-        SELECT a.id, a.version, c.workspace_id, c.id, v.first_step, now() - interval '1 hour', now()
-        FROM contacts c, automations a
-        JOIN automation_versions v ON v.automation_id = a.id
-        WHERE a.id = $1 AND c.workspace_id = $2
-      `,
-      [id, workspaceId],
-    )
-  const enrol = async (id: string, properties: EnrolmentProperties = null): Promise<void> => {
-    const order = { automationId: id, properties }
-    assert.strictEqual(
-      (await enrolContact(ctx.db, { workspaceId, email: 'p0@people.example' }, order, now())).kind,
-      'enrolled',
-    )
-  }
-  const track = (name: string, properties: EnrolmentProperties = null): Promise<number> =>
-    trackEvent(ctx.db, { workspaceId, email: 'p0@people.example' }, { name, properties }, now())
-  const count = async (id: string, state: string): Promise<number> => {
-    const {
-      rows: [row],
-    } = await ctx.db.query<{ n: number }>(
-      'SELECT count(*)::int AS n FROM enrolments WHERE automation_id = $1 AND state = $2',
-      [id, state],
-    )
-    return row?.n ?? assert.fail()
-  }
-  const tags = async (): Promise<string[]> => {
-    const {
-      rows: [row],
-    } = await ctx.db.query<{ tags: string[] }>(
-      `SELECT tags FROM contacts WHERE workspace_id = $1 AND email = 'p0@people.example'`,
-      [workspaceId],
-    )
-    return row?.tags ?? assert.fail()
-  }
-  const dueNow = (id: string): Promise<unknown> =>
-    ctx.db.query(`UPDATE enrolments SET due_at = now() - interval '1 second' WHERE automation_id = $1`, [id])
-  async function addDomain(): Promise<void> {
-    await ctx.db.query(`DELETE FROM domains WHERE domain = 'sender.example'`)
-    await ctx.db.query(
-      sql`
-        INSERT INTO domains (id, workspace_id, domain, verification_status)
-        VALUES ($1, $2, 'sender.example', 'verified')
-      `,
-      [newId(), workspaceId],
-    )
-  }
-  const properties = async (id: string): Promise<unknown> =>
-    (await ctx.db.query<{ properties: unknown }>('SELECT properties FROM enrolments WHERE automation_id = $1', [id]))
-      .rows[0]?.properties
+  const { make, addContacts, addAudience, enrolAll, enrol, count, tags, dueNow, addDomain } = createRunBench(
+    () => ctx,
+    () => workspaceId,
+  )
 
   it('thousands of enrolments in some automations do not delay another automation', async () => {
     await addContacts(1500)
@@ -301,156 +227,4 @@ describe('slices of automations', () => {
     )
     assert.deepEqual(row, { mails: 700, held: 500, troubles: 0 })
   })
-
-  const wait = (name: string, yes: string): object => ({
-    type: 'wait_for_event',
-    id: `w-${name}`,
-    event_name: name,
-    hours: 1,
-    yes: [tag(yes)],
-  })
-  it('two events that arrive before the next slice are both consumed', async () => {
-    await addContacts(1)
-    const id = await make([wait('a', 'A'), wait('b', 'B')])
-    await enrol(id)
-    await runSlice(parts)
-    for (const [name, of] of [
-      ['a', 1],
-      ['b', 2],
-    ] as const)
-      await track(name, { [name]: of })
-    await runSlice(parts)
-    assert.deepEqual(await tags(), ['A', 'B'])
-    assert.deepEqual(await properties(id), { a: 1, b: 2 })
-  })
-  it('events are consumed in any order of arrival', async () => {
-    await addContacts(1)
-    const id = await make([wait('a', 'A'), wait('b', 'B')])
-    await enrol(id)
-    await runSlice(parts)
-    await dueNow(id)
-    for (const name of ['b', 'a']) await track(name)
-    await runSlice(parts)
-    assert.deepEqual(await tags(), ['A', 'B'])
-  })
-  it('one event ends one wait', async () => {
-    await addContacts(1)
-    const id = await make([wait('paid', 'once'), { ...wait('paid', 'twice'), id: 'again' }])
-    await enrol(id)
-    await track('paid')
-    await runSlice(parts)
-    assert.deepEqual([await tags(), await count(id, 'active')], [['once'], 1])
-  })
-  it('the event that starts an automation ends no wait in it', async () => {
-    await addContacts(1)
-    const id = await make([wait('paid', 'paid')], {
-      triggerType: 'contact_event',
-      triggerConfig: { event_name: 'paid' },
-    })
-    assert.strictEqual(await track('paid', { n: 1 }), 1)
-    await runSlice(parts)
-    assert.strictEqual(await count(id, 'active'), 1)
-    assert.strictEqual(await track('paid', { n: 2 }), 0)
-    await runSlice(parts)
-    assert.deepEqual([await count(id, 'completed'), await properties(id)], [1, { n: 2 }])
-  })
-  it('an event that no step waits for changes no properties', async () => {
-    await addContacts(1)
-    const id = await make([{ type: 'delay', hours: 1 }, tag('x')])
-    await enrol(id, { plan: 'basic' })
-    await track('other', { plan: 'gold' })
-    await runSlice(parts)
-    assert.deepEqual(await properties(id), { plan: 'basic' })
-  })
-  it('an enrolment held at a mail step receives events', async () => {
-    await addContacts(1)
-    const id = await make([tag('x')])
-    await ctx.db.query(`UPDATE automation_versions SET steps = $2, first_step = 'm' WHERE automation_id = $1`, [
-      id,
-      JSON.stringify([
-        {
-          type: 'send_email',
-          id: 'm',
-          template_id: null,
-          subject: 'S',
-          body: 'B',
-          from: 'me@sender.example',
-          from_name: null,
-          reply_to: null,
-        },
-        {
-          type: 'wait_for_event',
-          id: 'w',
-          event_name: 'paid',
-          seconds: 3600,
-          yes: [{ type: 'add_tag', id: 't', tag: 'paid' }],
-          no: [],
-        },
-      ]),
-    ])
-    await enrol(id)
-    await runSlice(parts)
-    await track('paid')
-    await dueNow(id)
-    await runSlice(parts)
-    await addDomain()
-    await dueNow(id)
-    await runSlice(parts)
-    assert.deepEqual(await tags(), ['paid'])
-  })
-  it('the merged properties of many events stay small', async () => {
-    await addContacts(1)
-    const id = await make(Array.from({ length: 5 }, (_, i) => wait(`e${i}`, `t${i}`)))
-    await enrol(id)
-    for (let i = 0; i < 5; i++) await track(`e${i}`, { [`p${i}`]: 'x'.repeat(9000) })
-    await runSlice(parts)
-    assert.ok(JSON.stringify(await properties(id)).length < 25_000)
-    assert.strictEqual(await count(id, 'completed'), 1)
-  })
-
-  type Happened = readonly (readonly [type: string, isMachine: boolean])[]
-  const OPENINGS: readonly (readonly [what: string, events: Happened, tags: readonly string[]])[] = [
-    ['nothing', [], []],
-    [
-      'a scanner',
-      [
-        ['email.opened', true],
-        ['email.clicked', true],
-      ],
-      [],
-    ],
-    [
-      'an open after the open of a scanner',
-      [
-        ['email.opened', true],
-        ['email.opened', false],
-      ],
-      ['opened'],
-    ],
-    ['a click', [['email.clicked', false]], ['opened', 'clicked']],
-  ]
-  for (const [what, events, expected] of OPENINGS) {
-    it(`conditions on opens and clicks see only actions of people: ${what}`, async () => {
-      const asks = (type: string): object => ({ type: 'condition', condition: { type }, yes: [tag(type)], no: [] })
-      await addContacts(1)
-      await addDomain()
-      const mail = { type: 'send_email', subject: 'S', body: 'B', from: 'me@sender.example' }
-      const id = await make([mail, { type: 'delay', hours: 1 }, asks('opened'), asks('clicked')])
-      await enrol(id)
-      await runSlice(parts)
-      for (const [type, isMachine] of events)
-        await ctx.db.query(
-          sql`
-            INSERT INTO events (id, workspace_id, type, message_id, data, created_at)
-            SELECT $1, workspace_id, $2, id, $3, now()
-            FROM messages
-            WHERE workspace_id = $4
-          `,
-          [newId(), type, JSON.stringify({ machine: isMachine }), workspaceId],
-        )
-      await dueNow(id)
-      await runSlice(parts)
-      assert.deepEqual([await tags(), await count(id, 'completed')], [expected, 1])
-    })
-  }
 })
