@@ -11,7 +11,6 @@ import { gunzipSync } from 'node:zlib'
 import { assert } from 'chai'
 import { simpleParser } from 'mailparser'
 import { createResolver } from '#mta/route/resolve.ts'
-import type { TlsPolicy } from '#mta/security/policy.ts'
 import {
   createTlsResults,
   failureFactsOf,
@@ -27,11 +26,11 @@ import { createContext, type TestContext } from '#test/support/context.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
 import { createSender } from '#test/support/sender.ts'
 import { sendTlsReports, type TlsReporting } from '#src/tls-reports/send.ts'
+import { FACTS, POLICY, policyOf, SESSIONS } from './tls-reports.test-data.ts'
 
 const DAY_MS = 86_400_000
 const FROM = 'tls@sender.example'
 const ADDRESS = '192.0.2.1'
-const POLICY = { id: '1', mode: 'enforce', mx: ['*.in.example'], maxAgeSeconds: 86_400 } as const
 
 describe('TLS reports', () => {
   let ctx: TestContext
@@ -41,14 +40,6 @@ describe('TLS reports', () => {
   const posts: { type: string | undefined; body: Buffer }[] = []
   let status = 200
   const undo: (() => unknown)[] = []
-  const policyOf = (domain: string, sts: TlsPolicy['sts'] = null): TlsPolicy => ({
-    domain,
-    isRequired: false,
-    dane: 'no',
-    isPending: false,
-    sts,
-    stsFailure: null,
-  })
 
   before(async () => {
     const folder = mkdtempSync('/tmp/mailstead-test-tls-reports-')
@@ -229,47 +220,6 @@ describe('TLS reports', () => {
     assert.strictEqual(await sendTlsReports(reporting, 'tls@foreign.example'), false)
   })
 
-  const testing = policyOf('in.example', { ...POLICY, mode: 'testing' })
-  const session = { host: 'mx.in.example', isEncrypted: true, isAuthorized: true }
-  const SESSIONS: readonly (readonly [string, TlsPolicy, typeof session, boolean, string])[] = [
-    ['encrypted', policyOf('in.example'), { ...session, isAuthorized: false }, true, 'success'],
-    [
-      'plain text, nothing offered',
-      policyOf('in.example'),
-      { ...session, isEncrypted: false },
-      false,
-      'starttls-not-supported',
-    ],
-    [
-      'plain text after a failed handshake',
-      policyOf('in.example'),
-      { ...session, isEncrypted: false },
-      true,
-      'validation-failure',
-    ],
-    ['testing, all is well', testing, session, true, 'success'],
-    [
-      'testing, a certificate that enforce would refuse',
-      testing,
-      { ...session, isAuthorized: false },
-      true,
-      'validation-failure',
-    ],
-    [
-      'testing, a host that enforce would refuse',
-      testing,
-      { ...session, host: 'mx.evil.example' },
-      true,
-      'validation-failure',
-    ],
-    [
-      'a policy that cannot be fetched',
-      { ...policyOf('in.example'), stsFailure: { kind: 'failed', code: 'sts-webpki-invalid', text: '' } },
-      session,
-      true,
-      'sts-webpki-invalid',
-    ],
-  ]
   for (const [title, policy, of, isOffered, result] of SESSIONS)
     it(`count a session: ${title}`, () => assert.strictEqual(resultOfSession(policy, of, isOffered), result))
   it('count failures by the names of the standard', () => {
@@ -285,25 +235,6 @@ describe('TLS reports', () => {
     assert.deepEqual(['ECONNRESET', null].map(resultOfFailure), ['validation-failure', 'validation-failure'])
   })
 
-  const FACTS: readonly (readonly [lines: string[], trouble: string, expected: [helo: string, reason: string]])[] = [
-    [
-      ['-- x', 'S: 220-mx.in.example ESMTP', 'S: 220 ready', 'S: 220 go'],
-      'the certificate of mx is not valid: CERT_HAS_EXPIRED',
-      ['mx.in.example', 'CERT_HAS_EXPIRED'],
-    ],
-    [
-      ['S: 220 mx.in.example'],
-      'TLS failed: 80EB:error:0A00010B:SSL routines::wrong version number',
-      ['mx.in.example', '80EB:error:0A00010B:SSL routines::wrong version number'],
-    ],
-    [
-      ['S: 220 mx.in.example', '-- connection lost: TLS failed: ECONNRESET by it', '-- trying once more without TLS'],
-      '',
-      ['mx.in.example', 'ECONNRESET by it'],
-    ],
-    [['S: 220 \u00e9vil\u001b[2J'], '', ['?vil?[2J', '']],
-    [[], 'x'.repeat(500), ['', 'x'.repeat(100)]],
-  ]
   for (const [lines, trouble, [helo, reason]] of FACTS)
     it(`tell of a failure: ${helo} ${reason.slice(0, 40)}`, () =>
       assert.deepEqual(failureFactsOf(lines, '192.0.2.9', trouble), { sendingIp: '192.0.2.9', helo, reason }))
