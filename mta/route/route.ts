@@ -4,6 +4,7 @@
  * on positive evidence only (a null MX, no such domain, no host); unknown while DNS does not answer, which is
  * temporary. The wait for DNS is bounded and nothing here throws.
  */
+import { createHash } from 'node:crypto'
 import type { Config } from '#config/load.ts'
 import { cidrs } from '#config/settings/readers.ts'
 import type { Clock } from '#src/platform/clock.ts'
@@ -11,7 +12,6 @@ import type { Log } from '#src/platform/log.ts'
 import { selectAddresses, literalAddress, splitFamilies, watchIpv6, type Addresses } from './addresses.ts'
 import { selectMxHosts, type MxSelection } from './mx.ts'
 import { createResolver, type Resolver } from './resolve.ts'
-import { siteOfHosts, siteOfNone, siteOfRoute } from './site.ts'
 
 export interface Host {
   readonly name: string
@@ -69,6 +69,10 @@ const REFUSALS: Readonly<Record<RouteRefusal, { readonly status: string; readonl
   'no-host': { status: '5.4.4', text: 'has no host that takes mail' },
   loop: { status: '5.4.6', text: 'leads back to this server' },
 }
+
+const HASH_DIGITS = 16
+/** A longer host name appears as its hash. */
+const MAX_READABLE = 100
 
 const LOCALHOST = '127.0.0.1'
 const LOOPBACK = cidrs('127.0.0.0/8,::1')
@@ -183,4 +187,37 @@ function refused(domain: string, reason: RouteRefusal, detail?: string): Route {
 
 function unknown(domain: string, text: string): Route {
   return { kind: 'unknown', site: siteOfNone(domain), reason: 'dns', text }
+}
+
+/**
+ * The key of a site: one name for all domains with the same set of hosts, so that one throttle and one pool of
+ * connections apply to them. Short, stable, the same in every process, and readable where possible. It has no space,
+ * control character or upper case. One host: its name. Several: the common suffix of their names, and a hash of the
+ * sorted set.
+ */
+export function siteOfHosts(names: readonly string[]): string {
+  const sorted = [...new Set(names.map((name) => name.toLowerCase()))].toSorted()
+  const [only] = sorted
+  if (sorted.length === 1 && only !== undefined && only.length <= MAX_READABLE) return only
+  const hash = createHash('sha256').update(sorted.join(',')).digest('hex').slice(0, HASH_DIGITS)
+  return `${sharedSuffix(sorted)}~${hash}`
+}
+
+/** A host of the transport map: separate from MX hosts, because the operator set its port. */
+export function siteOfRoute(host: string, port: number): string {
+  return `route:${host.toLowerCase()}:${port}`
+}
+
+/** A domain without hosts, permanently or for now: its mail waits and fails separately. */
+export function siteOfNone(domain: string): string {
+  return `none:${domain.toLowerCase()}`
+}
+
+/** The labels that all names end with, or "mx" where that is only a top-level domain. */
+function sharedSuffix(names: readonly string[]): string {
+  const [first = [], ...others] = names.map((name) => name.split('.').toReversed())
+  const differing = first.findIndex((label, i) => others.some((labels) => labels[i] !== label))
+  const shared = differing < 0 ? first : first.slice(0, differing)
+  const text = shared.toReversed().join('.')
+  return shared.length < 2 || text.length > MAX_READABLE ? 'mx' : text
 }

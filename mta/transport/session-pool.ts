@@ -75,7 +75,7 @@ export function createSessionPool(): SessionPool {
   }
 }
 
-/** Key of a site as reached from one source. A site's name contains no space (mta/route/site.ts). */
+/** Key of a site as reached from one source. A site's name contains no space (mta/route/route.ts). */
 export function pathKey(site: string, source: string | null): string {
   return source === null ? site : `${site} ${source}`
 }
