@@ -15,9 +15,8 @@ import {
 import { createBatcher } from '#src/concurrency/batcher.ts'
 import type { Context } from '#src/context.ts'
 import { createHttpClient } from '#src/net/http-client.ts'
-import type { ResponseSpeed } from '#src/webhooks/endpoint-concurrency.ts'
 import type { Loop } from './loop.ts'
-import { paceWithin, startableMs, startDeliveryQueue } from './http-delivery-queue.ts'
+import { paceWithin, startableMs, startDeliveryQueue, type ResponseSpeed } from './http-delivery-queue.ts'
 
 const BOUNDS = { slots: 256, firstWindow: 8, maxWindow: 64 }
 /** A call contains a contact, up to about 80 KB. */

@@ -2,7 +2,7 @@
  * Classifies opens and clicks some seconds after the response, and raises their events (src/tracking/hit-recorder.ts).
  */
 import type { Context } from '#src/context.ts'
-import { isTransactionConflict } from '#src/messages/transition.ts'
+import { isTransactionConflict } from '#src/stores/db.ts'
 import { recordHits } from '#src/tracking/hit-recorder.ts'
 import type { Round } from './loop.ts'
 

@@ -6,23 +6,24 @@
  * the same webhook-id when its lease (60 s) expires. PostgreSQL unavailable: results stay in memory and are stored when
  * it is back within the lease.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { createDebouncedRunner, type DebouncedRunner } from '#src/concurrency/debounced-runner.ts'
 import { createBatcher } from '#src/concurrency/batcher.ts'
 import type { Context } from '#src/context.ts'
-import { isDatabaseAway } from '#src/stores/db.ts'
-import { isTransactionConflict } from '#src/messages/transition.ts'
 import { createHttpClient } from '#src/net/http-client.ts'
 import { WEBHOOKS_CHANNEL } from '#src/queue/keys.ts'
 import { subscribeToChannels } from '#src/stores/redis.ts'
-import { attemptDelivery } from '#src/webhooks/attempt.ts'
-import { claimDeliveries, LEASE_SECONDS } from '#src/webhooks/claim.ts'
-import type { ResponseSpeed, QueueCapacity } from '#src/webhooks/endpoint-concurrency.ts'
-import { loadDeliveries, type WebhookDelivery } from '#src/webhooks/delivery-content.ts'
+import { attemptDelivery, type WebhookAttempt } from '#src/webhooks/attempt.ts'
+import { claimDeliveries, LEASE_SECONDS, type QueueCapacity, type WebhookDelivery } from '#src/webhooks/claim.ts'
 import { createSecretDecryptor } from '#src/webhooks/secret.ts'
-import { endAbandoned, releaseDeliveries, recordAttempts, type WebhookAttempt } from '#src/webhooks/result-writer.ts'
+import { endAbandoned, recordWithRetry, releaseDeliveries } from '#src/webhooks/result-writer.ts'
 import type { Loop } from './loop.ts'
-import { paceWithin, startableMs, startDeliveryQueue, type ClaimedJobs } from './http-delivery-queue.ts'
+import {
+  paceWithin,
+  startableMs,
+  startDeliveryQueue,
+  type ClaimedJobs,
+  type ResponseSpeed,
+} from './http-delivery-queue.ts'
 
 const BOUNDS = { slots: 512, firstWindow: 16, maxWindow: 64 }
 const MAX_CLAIMED = 500
@@ -34,15 +35,14 @@ const STALE_MS = startableMs(LEASE_SECONDS * 1000)
 
 export function startWebhooks(ctx: Context, redisUrl: string): Loop {
   const deps = { outgoing: createHttpClient(ctx.config), clock: ctx.clock, retryScale: ctx.config.retryScale }
-  const open = createSecretDecryptor(ctx.encryption)
-  const resultBatcher = createBatcher<WebhookAttempt, null>((tried) => settleWithRetry(ctx, tried), SETTLE)
+  const decrypt = createSecretDecryptor(ctx.encryption)
+  const resultBatcher = createBatcher<WebhookAttempt, null>((tried) => recordWithRetry(ctx.db, tried, STALE_MS), SETTLE)
   const ending: DebouncedRunner = createDebouncedRunner(() => endAll(ctx, ending), END_SPACING_MS)
 
   async function claim(room: QueueCapacity): Promise<ClaimedJobs<WebhookDelivery>> {
-    const { deliveries, unfinished, nextInMs, hasAbandoned } = await claimDeliveries(ctx.db, room)
+    const { deliveries, unfinished, nextInMs, hasAbandoned } = await claimDeliveries(ctx.db, room, decrypt)
     if (hasAbandoned) ending.schedule(0)
-    const loaded = deliveries.length === 0 ? [] : await loadDeliveries(ctx.db, deliveries, open)
-    return { jobs: loaded.filter(({ target }) => target !== null), unfinished, nextInMs }
+    return { jobs: deliveries.filter(({ target }) => target !== null), unfinished, nextInMs }
   }
 
   async function settle(tried: WebhookAttempt): Promise<ResponseSpeed> {
@@ -92,21 +92,6 @@ async function endAll(ctx: Context, again: DebouncedRunner): Promise<void> {
   } catch (error) {
     ctx.log.warn({ err: error }, 'failed to cancel webhooks of disabled endpoints; it is retried')
     again.schedule(AWAY_MS)
-  }
-}
-
-/** Retries while PostgreSQL is unavailable, as long as the leases last. */
-async function settleWithRetry(ctx: Context, tried: readonly WebhookAttempt[]): Promise<null[]> {
-  const until = performance.now() + STALE_MS
-  for (;;) {
-    try {
-      await recordAttempts(ctx.db, tried)
-      return tried.map(() => null)
-    } catch (error) {
-      const mayRepeat = isDatabaseAway(error) || isTransactionConflict(error)
-      if (!mayRepeat || performance.now() > until) throw error
-      await sleep(AWAY_MS)
-    }
   }
 }
 

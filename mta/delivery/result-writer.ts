@@ -8,14 +8,9 @@ import { createBatcher } from '#src/concurrency/batcher.ts'
 import type { Context } from '#src/context.ts'
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import type { Outcome } from '#src/messages/outcome.ts'
-import {
-  isTransactionConflict,
-  applyTransitions,
-  type TransitionResult,
-  type Transition,
-} from '#src/messages/transition.ts'
+import { applyTransitions, type TransitionResult, type Transition } from '#src/messages/transition.ts'
 import { schedule, type DueRecipient } from '#src/queue/due-schedule.ts'
-import { isDatabaseAway } from '#src/stores/db.ts'
+import { isDatabaseAway, isTransactionConflict } from '#src/stores/db.ts'
 import { countResults, createDeliveryCounts, type DeliveryCounts } from '#src/suppression/outage.ts'
 import { receiverOf } from '#src/suppression/receiver.ts'
 import { suppressHardBounces, type HardBounce } from '#src/suppression/suppress-hard-bounces.ts'

@@ -5,9 +5,8 @@
  */
 import { createDebouncedRunner, type DebouncedRunner } from '#src/concurrency/debounced-runner.ts'
 import type { Context } from '#src/context.ts'
-import { isDatabaseAway } from '#src/stores/db.ts'
+import { isDatabaseAway, isTransactionConflict } from '#src/stores/db.ts'
 import { createAttemptLimiter } from '#src/rate-limits/attempt-limits.ts'
-import { isTransactionConflict } from '#src/messages/transition.ts'
 import { createRegistry, type MetricRegistry } from '#src/metrics/registry.ts'
 import { createTrackingTokens } from '#src/tracking/tokens.ts'
 import { loadServerCertificate, watchServerCertificate } from '#mta/smtp-server/server-certificate.ts'

@@ -9,8 +9,7 @@
  */
 import type { Plans } from '#config/plans.ts'
 import type { Context } from '#src/context.ts'
-import { isDatabaseAway, prepared, type Queryable } from '#src/stores/db.ts'
-import { isTransactionConflict } from '#src/messages/transition.ts'
+import { isDatabaseAway, isTransactionConflict, prepared, type Queryable } from '#src/stores/db.ts'
 import { isQuotaExceeded } from '#src/messages/quota.ts'
 import { schedule } from '#src/queue/due-schedule.ts'
 import { sql } from '#src/stores/sql.ts'

@@ -12,8 +12,8 @@ import { prepared, type Queryable } from '#src/stores/db.ts'
 import { idAt } from '#src/platform/id.ts'
 import type { HttpClient } from '#src/net/http-client.ts'
 import { sql } from '#src/stores/sql.ts'
-import { saturatedEndpoints, type QueueCapacity } from '#src/webhooks/endpoint-concurrency.ts'
-import { ATTEMPT_TIMEOUT_MS, RETRY_DELAYS_SECONDS } from '#src/webhooks/response-policy.ts'
+import { ATTEMPT_TIMEOUT_MS, RETRY_DELAYS_SECONDS } from '#src/webhooks/attempt.ts'
+import { saturatedEndpoints, type QueueCapacity } from '#src/webhooks/claim.ts'
 
 /** The lease covers waiting in the process, the call, and recording its result. */
 export const LEASE_MS = 60_000

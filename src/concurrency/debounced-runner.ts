@@ -5,7 +5,7 @@
  */
 export interface DebouncedRunner {
   /** Requests a run in `inMs`. An earlier request stays in force. */
-  schedule(inMs: number): void
+  readonly schedule: (inMs: number) => void
   /** Resolves when the current run has ended. No further run starts. */
   stop(): Promise<void>
 }

@@ -229,11 +229,6 @@ export async function applyTransitions(
   }
 }
 
-/** A deadlock or serialisation failure: PostgreSQL rolled back the whole batch, and the caller may repeat it. */
-export function isTransactionConflict(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === '40P01' || error.code === '40001')
-}
-
 function eventsOf({ move }: Transition): readonly string[] {
   return MOVES[move].emits
 }

@@ -65,6 +65,11 @@ const CONNECTION_ERROR = new RegExp(
     '|Client was closed|Query read timeout)',
 )
 
+/** A deadlock or serialisation failure: PostgreSQL rolled back the whole transaction, and the caller may repeat it. */
+export function isTransactionConflict(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === '40P01' || error.code === '40001')
+}
+
 /** Whether the database is unavailable now. The statement is correct: retry later. */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false

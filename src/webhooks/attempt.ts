@@ -1,14 +1,54 @@
 /**
  * One attempt of a webhook delivery: signs the body, sends it, and evaluates the response. Always returns a result; a
  * delivery that cannot be sent is a failed attempt with its reason.
+ *
+ * Only 2xx is success. A redirect is a failure, because its target was not registered; 410 disables the endpoint.
+ * Attempts: at once, then after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h.
  */
+import { createHmac } from 'node:crypto'
+import { backoffMs } from '#src/platform/backoff.ts'
 import type { Clock } from '#src/platform/clock.ts'
 import type { HttpClient, HttpResult } from '#src/net/http-client.ts'
-import type { WebhookDelivery } from './delivery-content.ts'
+import type { ClaimedWebhook, WebhookDelivery } from './claim.ts'
 import { eventName } from './payload.ts'
-import type { WebhookAttempt } from './result-writer.ts'
-import { signatureHeaders } from './sign.ts'
-import { evaluateResponse, ATTEMPT_TIMEOUT_MS, type AttemptVerdict } from './response-policy.ts'
+import type { WebhookSigningKey } from './secret.ts'
+
+/** Delay after the first, second, … failed attempt. */
+export const RETRY_DELAYS_SECONDS = [5, 300, 1800, 7200, 18_000, 36_000, 36_000] as const
+
+export const MAX_ATTEMPTS = RETRY_DELAYS_SECONDS.length + 1
+/** Limit for the whole attempt, from DNS to the response body. */
+export const ATTEMPT_TIMEOUT_MS = 10_000
+
+const GONE = 410
+
+export interface AttemptVerdict {
+  readonly state: 'delivered' | 'pending' | 'failed'
+  /** Milliseconds from now; null if there is no next attempt. */
+  readonly nextInMs: number | null
+  /** The endpoint answered 410 Gone. */
+  readonly isGone: boolean
+  /** The error, for people; null = none. */
+  readonly error: string | null
+}
+
+/** One attempt as stored in the log. */
+export interface AttemptRecord {
+  readonly at: Date
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly status: number | null
+  /** First 4 KB. */
+  readonly response: string | null
+  readonly durationMs: number
+}
+
+export interface WebhookAttempt {
+  readonly delivery: ClaimedWebhook
+  readonly verdict: AttemptVerdict
+  readonly record: AttemptRecord
+}
 
 export interface AttemptDeps {
   readonly outgoing: HttpClient
@@ -62,4 +102,51 @@ function notSent(delivery: WebhookDelivery): HttpResult {
 function verdictFor(delivery: WebhookDelivery, response: HttpResult, retryScale: number): AttemptVerdict {
   const verdict = evaluateResponse(response, delivery.attempts, retryScale)
   return delivery.body === null ? { ...verdict, state: 'failed', nextInMs: null } : verdict
+}
+
+export interface SignedContent {
+  /** `evt_…`, the same in every attempt. */
+  readonly id: string
+  readonly timestampSeconds: number
+  /** The request body. */
+  readonly body: string
+}
+
+/**
+ * The signatures of one delivery: Standard Webhooks 1.0.0 (webhook-id, webhook-timestamp, webhook-signature:
+ * HMAC-SHA256 over id.timestamp.body), and `X-Webhook-Signature: sha256=<hex>` over the body alone, for simple
+ * receivers. The simple signature has no timestamp and one secret only: a replayed body passes, and after a rotation it
+ * uses the new secret at once.
+ * @param keys all valid keys, the newest first; at least one
+ */
+export function signatureHeaders(
+  keys: readonly WebhookSigningKey[],
+  { id, timestampSeconds, body }: SignedContent,
+): Record<string, string> {
+  const [newest] = keys
+  if (newest === undefined) throw new Error('cannot sign a webhook without a key')
+  const content = `${id}.${timestampSeconds}.${body}`
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(timestampSeconds),
+    'webhook-signature': keys
+      .map((key) => `v1,${createHmac('sha256', key.standard).update(content).digest('base64')}`)
+      .join(' '),
+    'X-Webhook-Signature': `sha256=${createHmac('sha256', newest.simple).update(body).digest('hex')}`,
+  }
+}
+
+/** @param attempts number of attempts before this one */
+export function evaluateResponse(response: HttpResult, attempts: number, retryScale: number): AttemptVerdict {
+  const error = response.ok ? responseError(response.status) : response.detail
+  if (error === null) return { state: 'delivered', nextInMs: null, isGone: false, error }
+  if (response.ok && response.status === GONE) return { state: 'failed', nextInMs: null, isGone: true, error }
+  if (attempts + 1 >= MAX_ATTEMPTS) return { state: 'failed', nextInMs: null, isGone: false, error }
+  return { state: 'pending', nextInMs: backoffMs(RETRY_DELAYS_SECONDS, attempts + 1, retryScale), isGone: false, error }
+}
+
+function responseError(status: number): string | null {
+  if (status >= 200 && status < 300) return null
+  if (status >= 300 && status < 400) return `answered ${status}: redirects are not followed`
+  return status === GONE ? 'answered 410 Gone: the endpoint is switched off' : `answered ${status}`
 }

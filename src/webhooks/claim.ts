@@ -4,10 +4,16 @@
  * fairly: none gets more than its share or its capacity, so an endpoint with a million waiting rows takes nothing from
  * the others. Within an endpoint the order is by due time. All times are PostgreSQL's own, so the clocks of several
  * machines need not agree.
+ *
+ * Two more statements load what the claimed rows need: the body of each event, built once for all its endpoints, and
+ * the current state of each endpoint. A deleted event, or an endpoint whose secret cannot be decrypted, fails alone.
  */
+import { REPORTED, reportedOf, type ReportedRow } from '#src/events/reported-event.ts'
+import { columnsOf } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
-import { saturatedEndpoints, type QueueCapacity } from './endpoint-concurrency.ts'
+import { payloadOf } from './payload.ts'
+import type { SecretDecryptor, WebhookSigningKey } from './secret.ts'
 
 /**
  * Must cover the wait in the process, the attempt (10 s) and the write of its result; a crash delays its rows so long.
@@ -26,8 +32,31 @@ export interface ClaimedWebhook {
   readonly leasedUntil: Date
 }
 
+/** How many jobs the caller can accept. */
+export interface QueueCapacity {
+  readonly total: number
+  /** For endpoints not in `byEndpoint`. */
+  readonly defaultPerEndpoint: number
+  readonly byEndpoint: ReadonlyMap<string, number>
+}
+
+interface WebhookTarget {
+  readonly id: string
+  readonly url: string
+  /** The newest first; null if they cannot be decrypted. */
+  readonly keys: readonly WebhookSigningKey[] | null
+}
+
+/** A delivery that is ready for an attempt. */
+export interface WebhookDelivery extends ClaimedWebhook {
+  /** Null if the endpoint was deleted. */
+  readonly target: WebhookTarget | null
+  /** Null if the event is no longer stored or is invalid. */
+  readonly body: string | null
+}
+
 export interface WebhookClaim {
-  readonly deliveries: readonly ClaimedWebhook[]
+  readonly deliveries: readonly WebhookDelivery[]
   /** Endpoints that filled their capacity, or had none: they may have more due rows. */
   readonly unfinished: ReadonlySet<string>
   /** Milliseconds until the next row is due; null if there is none. */
@@ -122,7 +151,11 @@ interface ClaimRow {
 }
 
 /** Claims due deliveries, the oldest first, within the capacity of each endpoint. */
-export async function claimDeliveries(db: Queryable, capacity: QueueCapacity): Promise<WebhookClaim> {
+export async function claimDeliveries(
+  db: Queryable,
+  capacity: QueueCapacity,
+  decrypt: SecretDecryptor,
+): Promise<WebhookClaim> {
   const endpoints = [[...capacity.byEndpoint.keys()], [...capacity.byEndpoint.values()]]
   const { rows } = await db.query<ClaimRow>(CLAIM, [
     ...endpoints,
@@ -131,20 +164,98 @@ export async function claimDeliveries(db: Queryable, capacity: QueueCapacity): P
     LEASE_SECONDS,
   ])
   const claimed = rows.filter((row) => row.event_id !== null)
+  const deliveries = claimed.map((row) => ({
+    eventId: row.event_id ?? '',
+    endpointId: row.endpoint_id,
+    workspaceId: row.workspace_id,
+    tx: row.tx,
+    attempts: row.tries,
+    leasedUntil: row.leased_until,
+  }))
   return {
-    deliveries: claimed.map((row) => ({
-      eventId: row.event_id ?? '',
-      endpointId: row.endpoint_id,
-      workspaceId: row.workspace_id,
-      tx: row.tx,
-      attempts: row.tries,
-      leasedUntil: row.leased_until,
-    })),
+    deliveries: deliveries.length === 0 ? [] : await loadDeliveries(db, deliveries, decrypt),
     unfinished: saturatedEndpoints(
       capacity,
       claimed.map((row) => ({ endpoint: row.endpoint_id, capacity: row.room })),
     ),
     nextInMs: rows[0]?.next_in_ms ?? null,
     hasAbandoned: rows[0]?.has_abandoned ?? false,
+  }
+}
+
+/** Endpoints that filled their capacity, or had none: they may have more due rows. */
+export function saturatedEndpoints(
+  capacity: QueueCapacity,
+  claimed: readonly { readonly endpoint: string; readonly capacity: number }[],
+): Set<string> {
+  const counts = new Map<string, number>()
+  for (const { endpoint } of claimed) counts.set(endpoint, (counts.get(endpoint) ?? 0) + 1)
+  return new Set([
+    ...[...capacity.byEndpoint].filter(([, most]) => most === 0).map(([endpoint]) => endpoint),
+    ...claimed.filter((one) => counts.get(one.endpoint) === one.capacity).map(({ endpoint }) => endpoint),
+  ])
+}
+
+const EVENTS = prepared(
+  'webhooks-events',
+  sql`
+    SELECT ${REPORTED}
+    FROM unnest($1::uuid[], $2::uuid[], $3::xid8[]) AS wanted (id, workspace_id, tx)
+    JOIN events e ON e.workspace_id = wanted.workspace_id AND e.tx = wanted.tx AND e.id = wanted.id
+    LEFT JOIN messages m ON m.id = e.message_id
+    WHERE e.id = ANY ($1)
+  `,
+)
+
+const TARGETS = prepared(
+  'webhooks-targets',
+  sql`
+    SELECT id, url, secret, CASE WHEN previous_until > now() THEN previous_secret END AS previous_secret
+    FROM webhook_endpoints
+    WHERE id = ANY ($1)
+  `,
+)
+
+interface TargetRow {
+  readonly id: string
+  readonly url: string
+  readonly secret: Buffer
+  readonly previous_secret: Buffer | null
+}
+
+/** In the order of `claimed`. */
+async function loadDeliveries(
+  db: Queryable,
+  claimed: readonly ClaimedWebhook[],
+  decrypt: SecretDecryptor,
+): Promise<WebhookDelivery[]> {
+  const events = [...new Map(claimed.map((one) => [one.eventId, one])).values()]
+  const [found, targets] = await Promise.all([
+    db.query<ReportedRow>(EVENTS, columnsOf(events, [(e) => e.eventId, (e) => e.workspaceId, (e) => e.tx])),
+    db.query<TargetRow>(TARGETS, [[...new Set(claimed.map((one) => one.endpointId))]]),
+  ])
+  const bodies = new Map(found.rows.map((row) => [row.id, bodyOf(row)]))
+  const known = new Map(targets.rows.map((row) => [row.id, { id: row.id, url: row.url, keys: keysOf(row, decrypt) }]))
+  return claimed.map((one) => ({
+    ...one,
+    target: known.get(one.endpointId) ?? null,
+    body: bodies.get(one.eventId) ?? null,
+  }))
+}
+
+/** Null for a row without a valid body: it fails alone. */
+function bodyOf(row: ReportedRow): string | null {
+  try {
+    return payloadOf(reportedOf(row))
+  } catch {
+    return null
+  }
+}
+
+function keysOf(row: TargetRow, decrypt: SecretDecryptor): WebhookSigningKey[] | null {
+  try {
+    return [row.secret, row.previous_secret].filter((sealed) => sealed !== null).map(decrypt)
+  } catch {
+    return null
   }
 }

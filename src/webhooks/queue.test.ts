@@ -12,10 +12,9 @@ import {
   updateEndpoint,
   type Endpoint,
 } from './endpoints.ts'
-import { loadDeliveries } from './delivery-content.ts'
 import { createSecretDecryptor } from './secret.ts'
-import { endAbandoned, releaseDeliveries, recordAttempts, type WebhookAttempt } from './result-writer.ts'
-import type { AttemptVerdict } from './response-policy.ts'
+import { endAbandoned, releaseDeliveries, recordAttempts } from './result-writer.ts'
+import type { AttemptVerdict, WebhookAttempt } from './attempt.ts'
 
 const OK: AttemptVerdict = { state: 'delivered', nextInMs: null, isGone: false, error: null }
 const LATER: AttemptVerdict = { state: 'pending', nextInMs: 3_600_000, isGone: false, error: 'answered 500' }
@@ -53,7 +52,11 @@ describe('webhook queue', () => {
   })
 
   const claim = (total = 100, each = 100, byEndpoint: ReadonlyMap<string, number> = new Map()): Promise<WebhookClaim> =>
-    claimDeliveries(testbed.ctx.db, { total, defaultPerEndpoint: each, byEndpoint })
+    claimDeliveries(
+      testbed.ctx.db,
+      { total, defaultPerEndpoint: each, byEndpoint },
+      createSecretDecryptor(testbed.ctx.encryption),
+    )
   const claimOne = async (): Promise<ClaimedWebhook> => {
     const [delivery] = (await claim()).deliveries
     assert.ok(delivery)
@@ -237,11 +240,7 @@ describe('webhook queue', () => {
     it('builds one body per event, with the fields of its message', async () => {
       await testbed.register('http://127.0.0.1/b')
       await testbed.emit(1)
-      const loaded = await loadDeliveries(
-        testbed.ctx.db,
-        (await claim()).deliveries,
-        createSecretDecryptor(testbed.ctx.encryption),
-      )
+      const { deliveries: loaded } = await claim()
       assert.strictEqual(loaded.length, 2)
       assert.strictEqual(loaded[0]?.body, loaded[1]?.body)
       const body = JSON.parse(loaded[0]?.body ?? '') as Record<string, unknown>
@@ -257,11 +256,7 @@ describe('webhook queue', () => {
       const [gone = ''] = await testbed.emit(1)
       const [existing = ''] = await testbed.emit(1, { type: 'email.bounced' })
       await testbed.ctx.db.query('DELETE FROM events WHERE id = $1', [gone])
-      const loaded = await loadDeliveries(
-        testbed.ctx.db,
-        (await claim()).deliveries,
-        createSecretDecryptor(testbed.ctx.encryption),
-      )
+      const { deliveries: loaded } = await claim()
       const of = (event: string, target: string): unknown => {
         const one = loaded.find((delivery) => delivery.eventId === event && delivery.endpointId === target)
         return [one?.body !== null, one?.target?.keys !== null]

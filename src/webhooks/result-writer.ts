@@ -5,29 +5,12 @@
  * process that dies between the response and this commit leaves the row leased; it is sent again with the same
  * webhook-id (at least once).
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { columnsOf } from '#src/stores/column-arrays.ts'
-import { prepared, type Queryable } from '#src/stores/db.ts'
+import { isDatabaseAway, isTransactionConflict, prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
+import type { WebhookAttempt } from './attempt.ts'
 import type { ClaimedWebhook } from './claim.ts'
-import type { AttemptVerdict } from './response-policy.ts'
-
-/** One attempt as stored in the log. */
-export interface AttemptRecord {
-  readonly at: Date
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string
-  readonly status: number | null
-  /** First 4 KB. */
-  readonly response: string | null
-  readonly durationMs: number
-}
-
-export interface WebhookAttempt {
-  readonly delivery: ClaimedWebhook
-  readonly verdict: AttemptVerdict
-  readonly record: AttemptRecord
-}
 
 const RECORD_ATTEMPTS = prepared(
   'webhooks-settle',
@@ -96,6 +79,27 @@ export async function recordAttempts(db: Queryable, attempts: readonly WebhookAt
     ...columns,
     [...new Set(attempts.filter((t) => t.verdict.isGone).map((t) => t.delivery.endpointId))],
   ])
+}
+
+const RETRY_MS = 500
+
+/** Repeats `recordAttempts` while PostgreSQL is unavailable, for `forMs` at most: as long as the leases last. */
+export async function recordWithRetry(
+  db: Queryable,
+  attempts: readonly WebhookAttempt[],
+  forMs: number,
+): Promise<null[]> {
+  const until = performance.now() + forMs
+  for (;;) {
+    try {
+      await recordAttempts(db, attempts)
+      return attempts.map(() => null)
+    } catch (error) {
+      const mayRepeat = isDatabaseAway(error) || isTransactionConflict(error)
+      if (!mayRepeat || performance.now() > until) throw error
+      await sleep(RETRY_MS)
+    }
+  }
 }
 
 const RELEASE = prepared(

@@ -1,5 +1,5 @@
 import { assert } from 'chai'
-import { EndpointQueues, type ConcurrencyLimits, type ResponseSpeed } from './endpoint-concurrency.ts'
+import { EndpointQueues, type ConcurrencyLimits, type ResponseSpeed } from './http-delivery-queue.ts'
 
 interface Job {
   readonly endpoint: string
