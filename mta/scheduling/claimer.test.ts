@@ -12,6 +12,7 @@ import type { SiteDestination, SourceSelectionResult, SourceSelection } from './
 
 const LIMIT = { instant: 10, others: 10 }
 const POSTPONED: Outcome = { kind: 'postponed', reason: 'no-source', detail: 'no source', untilMs: 0 }
+const DESTINATION = { site: 'site', hosts: [], system: null } as unknown as SiteDestination
 
 interface Case {
   readonly site: SiteQueue
@@ -46,10 +47,8 @@ function siteWith(
     },
     claimRecipients: () => Promise.resolve(ready),
     sources: {
-      destinationOf: () =>
-        Promise.resolve({ site: 'site', hosts: [], isSystemOnly: true } as unknown as SiteDestination),
+      destinationOf: () => Promise.resolve({ ...DESTINATION, system: selectedSource({ throttle }) }),
       select: () => ({ kind: 'selected', selected: selectedSource({ throttle }) }),
-      usesSystemAddress: () => true,
       throttleOf: () => throttle,
       allSuspended: () => null,
       count: () => 1,
@@ -118,7 +117,9 @@ describe('claimer', () => {
   })
   it('requeues mail while the receiver has suspended every source', async () => {
     const ready = [claimedOf()]
-    const one = siteWith(ready, { sources: { usesSystemAddress: () => false, allSuspended: () => ['a', 'b'] } })
+    const one = siteWith(ready, {
+      sources: { destinationOf: () => Promise.resolve(DESTINATION), allSuspended: () => ['a', 'b'] },
+    })
     await one.claim()
     assert.deepEqual(one.requeued, ready.map(entryOf))
     assert.deepEqual([...one.site.sourceQueues.keys()], ['a', 'b'], 'their throttles wake the site later')

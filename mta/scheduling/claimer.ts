@@ -59,7 +59,7 @@ export class Claimer {
   constructor(ctx: ClaimerContext, deps: ClaimerDeps) {
     this.#ctx = ctx
     this.#deps = deps
-    const batcher = createBatcher((members: ScheduleMember[]) => commitClaims(deps, members), {
+    const batcher = createBatcher((members: ScheduleMember[]) => deps.leased.claim(members, deps.claimRecipients), {
       max: CLAIM_BATCH,
       concurrency: CONCURRENT_CLAIMS,
     })
@@ -98,8 +98,8 @@ export class Claimer {
   /** False when no source may send to the site now. Its source queues are notified when that ends. */
   async #mayBegin(site: SiteQueue, destination: SiteDestination): Promise<boolean> {
     const { sources, awaitShare } = this.#deps
-    if (sources.usesSystemAddress(destination)) {
-      const { throttle } = site.queueFor(null, sources.throttleOf(destination, null))
+    if (destination.system !== null) {
+      const { throttle } = site.queueFor(null, destination.system.throttle)
       await awaitShare(throttle)
       return throttle.connections > 0
     }
@@ -190,32 +190,4 @@ function groupByTurn(queue: SourceQueue, nowMs: number): Map<number, ClaimedDeli
     turns.set(second, [...(turns.get(second) ?? []), delivery])
   }
   return turns
-}
-
-/** Claims the recipients of many sites in one statement; undefined for those that this process must not send. */
-async function commitClaims(
-  { leased, claimRecipients }: Pick<ClaimerDeps, 'leased' | 'claimRecipients'>,
-  members: readonly ScheduleMember[],
-): Promise<(ClaimedRecipient | undefined)[]> {
-  const requested = members.filter((member) => !leased.isBeingReleased(member))
-  leased.add(requested)
-  const claimed = await claimRecipients(requested).catch((error: unknown) => {
-    leased.drop(requested)
-    leased.markUncertain()
-    throw error
-  })
-  const byKey = new Map(claimed.map((one) => [keyOf(one), one]))
-  const found = new Map(
-    requested.map((member) => {
-      const one = byKey.get(keyOf(member))
-      byKey.delete(keyOf(member)) // a recipient that is twice in a batch begins once
-      return [member, one] as const
-    }),
-  )
-  leased.drop(requested.filter((member) => found.get(member) === undefined))
-  return members.map((member) => found.get(member))
-}
-
-function keyOf({ messageId, n }: Pick<ScheduleMember, 'messageId' | 'n'>): string {
-  return `${messageId}:${n}`
 }

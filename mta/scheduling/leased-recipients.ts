@@ -7,6 +7,7 @@
  * lives. So a failed claim makes the count uncertain, and for some rounds the process reads what PostgreSQL has under
  * its lease and releases the unknown ones.
  */
+import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import { readLeased } from '#src/messages/open-recipients.ts'
 import type { ScheduleMember } from '#src/queue/member.ts'
 import type { Tier } from '#src/queue/tiers.ts'
@@ -32,6 +33,33 @@ export class LeasedRecipients {
   /** True while PostgreSQL may have recipients under this process's lease that it does not know. */
   get isUncertain(): boolean {
     return this.#checksLeft > 0
+  }
+
+  /**
+   * Claims recipients in one statement and counts those that this process then holds; undefined for those that it
+   * must not send.
+   */
+  async claim(
+    members: readonly ScheduleMember[],
+    claimRecipients: (members: readonly ScheduleMember[]) => Promise<readonly ClaimedRecipient[]>,
+  ): Promise<(ClaimedRecipient | undefined)[]> {
+    const requested = members.filter((member) => !this.isBeingReleased(member))
+    this.add(requested)
+    const claimed = await claimRecipients(requested).catch((error: unknown) => {
+      this.drop(requested)
+      this.markUncertain()
+      throw error
+    })
+    const byName = new Map(claimed.map((one) => [nameOf(one), one]))
+    const found = new Map(
+      requested.map((member) => {
+        const one = byName.get(nameOf(member))
+        byName.delete(nameOf(member)) // a recipient that is twice in a batch begins once
+        return [member, one] as const
+      }),
+    )
+    this.drop(requested.filter((member) => found.get(member) === undefined))
+    return members.map((member) => found.get(member))
   }
 
   /**

@@ -56,9 +56,12 @@ function processWith(share = { instant: 2, others: 8 }, deps: Partial<SchedulerD
     claimRecipients: (members) => Promise.resolve(members.flatMap(({ messageId }) => known.get(messageId) ?? [])),
     sources: {
       destinationOf: () =>
-        Promise.resolve({ site: 'site', hosts: [], isSystemOnly: true } as unknown as SiteDestination),
+        Promise.resolve({
+          site: 'site',
+          hosts: [],
+          system: selectedSource({ throttle }),
+        } as unknown as SiteDestination),
       select: () => ({ kind: 'selected', selected: selectedSource({ throttle }) }),
-      usesSystemAddress: () => true,
       throttleOf: () => throttle,
       allSuspended: () => null,
       count: () => 1,

@@ -3,7 +3,7 @@ import type { SourceChoice } from '#mta/egress/source-choice.ts'
 import type { Host, Route } from '#mta/route/route.ts'
 import { WILDCARD } from '#src/shaping/throttle-key.ts'
 import type { ReceiverSuspension } from '#src/shaping/receiver-suspensions.ts'
-import type { ShapingReceiver } from '#src/shaping/shaping-file.ts'
+import { FALLBACK, TRANSPORT_MAP, type ShapingReceiver } from '#src/shaping/shaping-file.ts'
 import { claimedOf } from '#test/support/delivery.ts'
 import { throttleWith } from '#test/support/throttle.ts'
 import {
@@ -55,7 +55,12 @@ function selectionIn({
       isUnavailable: () => isUnavailable,
     },
     throttles: {
-      receiverOf: () => ({}) as ShapingReceiver,
+      shaping: {
+        receivers: [
+          { name: TRANSPORT_MAP, domains: [], mx: [] },
+          { name: FALLBACK, domains: [], mx: [] },
+        ],
+      },
       find: () => THROTTLE,
       suspension: (_: unknown, source: string | null, workspaceId: string | null) =>
         suspended(source, workspaceId) ? ({ workspaceId, until: new Date() } as ReceiverSuspension) : null,
@@ -83,7 +88,7 @@ describe('source selection', () => {
   })
   it('treats a connected account as its own site', async () => {
     const destination = await selectionIn({ sources: ['out1'] }).destinationOf('account:7')
-    assert.deepEqual([destination.site, destination.isSystemOnly], ['account:7', true])
+    assert.deepEqual([destination.site, destination.system?.source], ['account:7', null])
   })
   it('uses the source that egress chooses', async () => {
     const selection = await select({ sources: ['out1'] })

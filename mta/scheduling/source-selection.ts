@@ -18,6 +18,7 @@ import type { ConnectedAccounts } from '#mta/transport/connected-accounts.ts'
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import { attemptWithoutSession, type Attempt } from '#src/messages/outcome.ts'
 import { accountIdOf } from '#src/providers/account-destination.ts'
+import { findReceiver } from '#src/shaping/rule-match.ts'
 import type { ReceiverSuspension } from '#src/shaping/receiver-suspensions.ts'
 import { WILDCARD } from '#src/shaping/throttle-key.ts'
 import { receiverOf } from '#src/suppression/receiver.ts'
@@ -26,8 +27,8 @@ import { receiverOf } from '#src/suppression/receiver.ts'
 export interface SiteDestination extends SiteReceiver {
   /** Empty where mail does not go directly to hosts, or they are unknown. */
   readonly hosts: readonly Host[]
-  /** True where the system always chooses the address, even if there are sources. */
-  readonly isSystemOnly: boolean
+  /** The source of all mail to it where the system chooses the address; null: each message has its own source. */
+  readonly system: SelectedSource | null
 }
 
 export type SourceSelectionResult =
@@ -44,8 +45,6 @@ export interface SourceSelection {
     destination: SiteDestination,
     claimed: ClaimedRecipient,
   ): SourceSelectionResult | Promise<SourceSelectionResult>
-  /** True when the system chooses the address of all mail to the destination. */
-  usesSystemAddress(destination: SiteDestination): boolean
   throttleOf(destination: SiteDestination, source: string | null): Throttle
   /** The names of all sources when the receiver suspended each of them; null: at least one may send. */
   allSuspended(destination: SiteDestination): readonly string[] | null
@@ -56,49 +55,48 @@ export interface SourceSelection {
 export interface SourceSelectionDeps {
   readonly pipeline: Pick<DeliveryPipeline, 'route' | 'sendingDomain' | 'families' | 'now' | 'lifetimeSeconds'>
   readonly egress: Pick<Egress, 'system' | 'hasSources' | 'sources' | 'choose' | 'isUnavailable'>
-  readonly throttles: Pick<Throttles, 'receiverOf' | 'find' | 'suspension'>
+  readonly throttles: Pick<Throttles, 'shaping' | 'find' | 'suspension'>
   readonly accounts: Pick<ConnectedAccounts, 'receiver'>
 }
 
 export function createSourceSelection(deps: SourceSelectionDeps): SourceSelection {
   const { egress, throttles } = deps
-  const usesSystemAddress = (destination: SiteDestination): boolean => destination.isSystemOnly || !egress.hasSources
   return {
     destinationOf: (domain) => findDestination(deps, domain),
-    usesSystemAddress,
     throttleOf: (destination, source) => throttles.find(destination, source),
     select: (destination, claimed) => {
       const suspension = throttles.suspension(destination, WILDCARD, claimed.workspaceId)
       if (suspension !== null && suspension.workspaceId !== null) return { kind: 'suspended', by: suspension }
-      if (usesSystemAddress(destination)) return { kind: 'selected', selected: systemSource(deps, destination) }
+      if (destination.system !== null) return { kind: 'selected', selected: destination.system }
       return chooseSource(deps, destination, claimed)
     },
     allSuspended: (destination) => {
       const { sources } = egress
-      if (usesSystemAddress(destination) || sources.length === 0) return null
+      if (destination.system !== null || sources.length === 0) return null
       return sources.every((source) => throttles.suspension(destination, source, null) !== null) ? sources : null
     },
-    count: (destination) => (usesSystemAddress(destination) ? 1 : egress.sources.length),
+    count: (destination) => (destination.system !== null ? 1 : egress.sources.length),
   }
 }
 
-async function findDestination(
-  { pipeline, throttles, accounts }: SourceSelectionDeps,
-  domain: string,
-): Promise<SiteDestination> {
+async function findDestination(deps: SourceSelectionDeps, domain: string): Promise<SiteDestination> {
+  const { pipeline, egress, throttles, accounts } = deps
   // a connected account is a site of its own
-  if (accountIdOf(domain) !== null)
-    return { site: domain, receiver: await accounts.receiver(domain), hosts: [], isSystemOnly: true }
+  if (accountIdOf(domain) !== null) {
+    const account = { site: domain, receiver: await accounts.receiver(domain) }
+    return { ...account, hosts: [], system: systemSource(deps, account) }
+  }
   const route = await pipeline.route(domain)
   const hosts = route.kind === 'hosts' ? route.hosts : []
-  const isSystemOnly = hosts.length > 0 && hosts.every((host) => host.isMapped)
-  return { site: route.site, receiver: throttles.receiverOf({ domain, hosts }), hosts, isSystemOnly }
+  const site = { site: route.site, receiver: findReceiver(throttles.shaping, { domain, hosts }) }
+  const isMapped = hosts.length > 0 && hosts.every((host) => host.isMapped)
+  return { ...site, hosts, system: isMapped || !egress.hasSources ? systemSource(deps, site) : null }
 }
 
 /** `endpoints`: empty for a recipient that is not to be sent. */
 function systemSource(
   { egress, throttles }: SourceSelectionDeps,
-  destination: SiteDestination,
+  destination: SiteReceiver,
   endpoints = [egress.system],
 ): SelectedSource {
   const throttle = throttles.find(destination, null)

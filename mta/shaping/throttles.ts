@@ -17,8 +17,7 @@ import {
   type LearnedLimit,
   type StoredLimit,
 } from '#src/shaping/learned-limits.ts'
-import { findReceiver, type RouteNames } from '#src/shaping/rule-match.ts'
-import type { ShapingReceiver } from '#src/shaping/shaping-file.ts'
+import type { Shaping, ShapingReceiver } from '#src/shaping/shaping-file.ts'
 import { throttleKeyOf, throttleSourceOf } from '#src/shaping/throttle-key.ts'
 import {
   watchReceiverSuspensions,
@@ -44,8 +43,8 @@ export interface SiteReceiver {
 }
 
 export interface Throttles {
-  /** The receiver whose limits apply to a route, by the shaping file. */
-  receiverOf(names: RouteNames): ShapingReceiver
+  /** The shaping file in force. */
+  readonly shaping: Shaping
   /** The throttle of a site for a source; null: the system chooses the address. */
   find(site: SiteReceiver, source: string | null): Throttle
   /** Resolves when the throttle has its first share, or cannot get one now. */
@@ -100,7 +99,9 @@ export async function startThrottles(ctx: Context, process: string): Promise<Thr
   const renewTimer = setInterval(() => renew(state), RENEW_MS)
   const storeTimer = setInterval(() => void storeChanged(state), STORE_INTERVAL_MS)
   return {
-    receiverOf: (names) => findReceiver(shaping.current, names),
+    get shaping() {
+      return shaping.current
+    },
     find: (place, source) => findThrottle(state, place, source),
     awaitShare: (throttle) => awaitFirstShare(state, throttle),
     applyReply: (throttle, reply, workspaceId, source) =>
