@@ -41,7 +41,7 @@ export async function main(config: Config): Promise<ApiProcess> {
   const context = openContext(config, 'api')
   const ctx = createApiContext(context.ctx, plans, context.redisUrl)
   const app = mount(ctx, ROUTES).callback()
-  const respondToHit = createHitResponder(ctx)
+  const handle = createHitResponder(ctx, (req, res) => void app(req, res))
   const close = async (): Promise<void> => {
     await Promise.all([ctx.acceptor.drain(), ctx.tracking.drain()])
     await Promise.allSettled([ctx.keyring.stop(), ctx.renderer.stop(), ctx.largeBodies.stop(), ctx.rate.stop()])
@@ -55,11 +55,7 @@ export async function main(config: Config): Promise<ApiProcess> {
     await close()
   }
   try {
-    const server = await listen(
-      (req, res) => void (respondToHit(req, res) || app(req, res)),
-      config.httpPort,
-      config.httpHost,
-    )
+    const server = await listen(handle, config.httpPort, config.httpHost)
     ctx.log.info({ port: server.port }, 'api listening')
     return { port: server.port, stop: () => stop(server) }
   } catch (error) {

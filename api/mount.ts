@@ -14,9 +14,9 @@ import { authorise } from '#api/http/authorise.ts'
 import { createBodyReader } from '#api/http/body-reader.ts'
 import { clientAddress } from '#api/http/client-address.ts'
 import type { ApiContext } from '#api/http/context.ts'
-import { RESPONSE_HEADERS, CROSS_ORIGIN_HEADERS, PREFLIGHT_HEADERS, HSTS } from '#api/http/headers.ts'
+import { RESPONSE_HEADERS, CROSS_ORIGIN_HEADERS, PREFLIGHT_HEADERS, HSTS, requestIdOf } from '#api/http/headers.ts'
 import { readInputs, type RequestInputs, type BodyReaders } from '#api/http/request-reader.ts'
-import { recordRequest, requestIdOf } from '#api/http/request-log.ts'
+import { recordRequest } from '#api/http/metrics.ts'
 import { pathsOf, type AnyRequest, type AnyRoute } from '#api/http/route.ts'
 
 interface RequestState {
@@ -54,7 +54,7 @@ const PATH_PATTERN = /[:*{]/
 function matchStaticPaths(
   router: Router<RequestState>,
   routes: readonly AnyRoute[],
-  serveRoute: (spec: AnyRoute, koa: RouteContext) => Promise<void>,
+  serve: (spec: AnyRoute, koa: RouteContext) => Promise<void>,
 ): Koa.Middleware<RequestState> {
   const known = new Map<string, Map<string, AnyRoute>>()
   for (const spec of routes) {
@@ -66,7 +66,7 @@ function matchStaticPaths(
   }
   return (koa, next) => {
     const spec = known.get(koa.method)?.get(koa.path)
-    return spec === undefined ? next() : serveRoute(spec, Object.assign(koa, { params: {} }) as RouteContext)
+    return spec === undefined ? next() : serve(spec, Object.assign(koa, { params: {} }) as RouteContext)
   }
 }
 

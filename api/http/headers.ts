@@ -1,7 +1,11 @@
 /**
- * The headers of every response, and those of HTML pages. Browsers must not sniff, cache, frame or execute a response.
- * A page may use its own style element and post to its own origin: no scripts, no frames, no cookies.
+ * The id of a request, the headers of every response, and those of HTML pages. Browsers must not sniff, cache, frame or
+ * execute a response. A page may use its own style element and post to its own origin: no scripts, no frames, no
+ * cookies.
  */
+import type { IncomingMessage } from 'node:http'
+import { newId } from '#src/platform/id.ts'
+
 export const RESPONSE_HEADERS: Readonly<Record<string, string>> = {
   'X-Content-Type-Options': 'nosniff',
   'Cache-Control': 'no-store',
@@ -36,4 +40,12 @@ export const PREFLIGHT_HEADERS: Readonly<Record<string, string>> = {
   'Access-Control-Allow-Methods': 'POST',
   'Access-Control-Allow-Headers': 'Content-Type',
   'Access-Control-Max-Age': '86400',
+}
+
+// An id from the client or a proxy is used only in this form, because responses and logs repeat it.
+const REQUEST_ID = /^[\w.:-]{1,128}$/
+
+export function requestIdOf({ headers }: IncomingMessage): string {
+  const given = headers['x-request-id']
+  return typeof given === 'string' && REQUEST_ID.test(given) ? given : newId()
 }

@@ -8,8 +8,8 @@ import type { HitRef } from '#src/tracking/tokens.ts'
 import type { LinkHit } from '#src/tracking/hit-handler.ts'
 import { clientAddress } from './client-address.ts'
 import type { ApiContext } from './context.ts'
-import { RESPONSE_HEADERS, HSTS } from './headers.ts'
-import { recordRequest, requestIdOf } from './request-log.ts'
+import { RESPONSE_HEADERS, HSTS, requestIdOf } from './headers.ts'
+import { recordRequest } from './metrics.ts'
 
 /** A transparent GIF of one pixel. */
 export const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
@@ -17,8 +17,7 @@ export const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAA
 export const PIXEL_HEADERS = { 'Cross-Origin-Resource-Policy': 'cross-origin', 'X-Robots-Tag': 'noindex' } as const
 export const LINK_HEADERS = { 'X-Robots-Tag': 'noindex' } as const
 
-/** Returns true if it answers the request. */
-export type HitResponder = (req: IncomingMessage, res: ServerResponse) => boolean
+type Handler = (req: IncomingMessage, res: ServerResponse) => void
 
 /** Paths as Mailstead writes them: no percent-encoding, no query. */
 const OPEN = /^\/o\/([\w-]+)$/
@@ -26,7 +25,8 @@ const CLICK = /^\/c\/([\w-]+)\/([\w-]+)$/
 // Node sends a string in one packet with the headers, but not a buffer
 const PIXEL_TEXT = PIXEL.toString('latin1')
 
-export function createHitResponder(ctx: ApiContext): HitResponder {
+/** A handler that answers hits, and hands every other request to `app`. */
+export function createHitResponder(ctx: ApiContext, app: Handler): Handler {
   const common = {
     ...RESPONSE_HEADERS,
     ...(ctx.config.publicUrl.startsWith('https:') ? { 'Strict-Transport-Security': HSTS } : {}),
@@ -60,12 +60,11 @@ export function createHitResponder(ctx: ApiContext): HitResponder {
 
   return (req, res) => {
     const hit = req.method === 'GET' ? readHit(ctx, req.url ?? '') : null
-    if (hit === null) return false
+    if (hit === null) return app(req, res)
     answer(req, res, hit).catch((error: unknown) => {
       ctx.log.error({ err: error }, 'failed to answer an open or a click')
       res.destroy()
     })
-    return true
   }
 }
 

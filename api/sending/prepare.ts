@@ -1,18 +1,23 @@
 /**
  * Turns a canonical body into a submission that is ready to store. Checks sender, recipients, limits, time and
  * template, in this order, and returns the first failure. Writes nothing.
+ *
+ * A Regular key is bound to one sender: a verified domain or a connected account. A subdomain has its own records and
+ * owner, so a key of the parent domain does not cover it. A domain that lost its records (degraded) still sends. An
+ * account sends for its own addresses; with an OAuth mailbox, From defaults to the mailbox. Mail of a paused account is
+ * accepted and waits.
  */
-import type { Caller } from '#src/auth/keys.ts'
+import type { Caller, CallerAccount } from '#src/auth/keys.ts'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import { newId } from '#src/platform/id.ts'
 import type { Mailbox } from '#src/mail/address.ts'
-import type { SubmittedRecipient, Submission } from '#src/messages/submission.ts'
+import type { BodyText, SubmittedRecipient, Submission, TemplateReference } from '#src/messages/submission.ts'
+import { destinationOf } from '#src/providers/account-destination.ts'
 import type { Tier } from '#src/queue/tiers.ts'
+import { findTemplateVersion, type CompiledTemplateVersion } from '#src/templates/versions.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { planOf, type ApiContext } from '#api/http/context.ts'
 import type { SendBody } from './body.ts'
-import { defaultSender, destinationFor, checkSender } from './sender.ts'
-import { renderContent, type RenderedContent } from './template.ts'
 
 /** A message to send, with its tier and time. */
 export interface SendRequest {
@@ -148,4 +153,81 @@ function uniqueHeaderLists(
 function replyToOf(caller: Caller, { replyTo }: SendBody): Mailbox | null {
   if (replyTo !== 'tracking') return replyTo
   return caller.replyTo === null ? null : { email: caller.replyTo, name: null }
+}
+
+const SENDING_STATUSES = new Set(['verified', 'degraded'])
+
+/** Null if the caller may send from this address. */
+function checkSender(caller: Caller, from: Mailbox | null): Refusal | null {
+  return caller.account === null ? checkDomain(caller, from) : checkAccountAddress(caller.account, from)
+}
+
+function checkDomain({ domain, domainId, domainStatus }: Caller, from: Mailbox | null): Refusal | null {
+  if (from === null) return invalid([{ path: 'from', message: 'is required with a key of a sending domain' }])
+  if (domain === null || domainId === null) return refuse('FORBIDDEN', 'This key is not bound to a sender.')
+  if (domainOf(from.email) !== domain) return refuse('FORBIDDEN', `This key sends for ${domain} only.`)
+  return SENDING_STATUSES.has(domainStatus ?? '') ? null : refuse('FORBIDDEN', `The domain ${domain} is not verified.`)
+}
+
+function checkAccountAddress({ kind, addresses }: CallerAccount, from: Mailbox | null): Refusal | null {
+  if (from === null)
+    return kind === 'oauth' ? null : invalid([{ path: 'from', message: 'is required with a key of SMTP credentials' }])
+  return addresses.includes(from.email.toLowerCase())
+    ? null
+    : refuse('FORBIDDEN', `This key sends for ${addresses.join(', ')} only.`)
+}
+
+/** The From of mail without one: the mailbox of the key. */
+function defaultSender({ account }: Caller): Mailbox | null {
+  return account?.kind === 'oauth' ? { email: account.addresses[0] ?? '', name: null } : null
+}
+
+/** The destination of mail to an address: its domain, or the account of the key. */
+function destinationFor({ account }: Caller, address: string): string {
+  return account === null ? domainOf(address) : destinationOf(account.id)
+}
+
+/** The lower-case domain of an address that src/mail/address.ts has parsed. */
+function domainOf(address: string): string {
+  return address.slice(address.lastIndexOf('@') + 1)
+}
+
+interface RenderedContent {
+  readonly subject: string
+  readonly html: BodyText | null
+  readonly text: BodyText | null
+  readonly template?: TemplateReference
+}
+
+const MAX_SUBJECT = 998
+
+/** The subject and parts, given or rendered from a stored template. Template errors are INVALID_TEMPLATE. */
+async function renderContent(ctx: ApiContext, workspaceId: string, body: SendBody): Promise<RenderedContent | Refusal> {
+  const { templateId, subject, html, text } = body
+  if (templateId === null)
+    return { subject: subject ?? '', html, text, ...(body.template === undefined ? {} : { template: body.template }) }
+  const template = await findTemplateVersion(ctx.db, workspaceId, templateId, null)
+  if (template === null) return refuse('INVALID_TEMPLATE', 'No template with this template_id exists.')
+  const rendered = await ctx.renderer.render({ template: overrideKind(template, body.isHtml), params: body.params })
+  if (!rendered.ok) return refuse('INVALID_TEMPLATE', `The template cannot be rendered: ${rendered.reason}`)
+  const line = subject ?? oneLine(rendered.subject)
+  if (line === '' || line.length > MAX_SUBJECT)
+    return refuse('INVALID_TEMPLATE', `The rendered subject must have 1 to ${MAX_SUBJECT} characters.`)
+  return {
+    subject: line,
+    html: rendered.html,
+    text: rendered.text,
+    template: { id: template.id, version: template.version },
+  }
+}
+
+/** `is_html` overrides the kind of the template's body. */
+function overrideKind(template: CompiledTemplateVersion, asHtml: boolean | null): CompiledTemplateVersion {
+  if (asHtml === null || asHtml === (template.html !== null)) return template
+  return asHtml ? { ...template, html: template.text, text: null } : { ...template, html: null, text: template.html }
+}
+
+/** A variable in a subject must not add a line break. */
+function oneLine(subject: string): string {
+  return subject.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()
 }
