@@ -138,7 +138,7 @@ describe('mailstead shaping', function () {
       (JSON.parse((await run('replay', changed, '--days', '30', '--json')).stdout) as { replies: number }).replies,
       20,
     )
-    assert.match((await run('replay', file)).stdout, /Nothing would differ/)
+    assert.match((await run('replay', file)).stdout, /The new file changes nothing/)
   })
   it('resume: one site of a receiver, or the receiver with all its sites', async () => {
     const stop = (...paces: string[]): Promise<unknown> =>

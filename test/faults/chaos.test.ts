@@ -142,7 +142,7 @@ describe(`chaos, seed ${SEED}`, function () {
     const found = { lost, unexpected, doubled: duplicated.filter((address) => !windows.has(address)) }
     assert.deepEqual(
       found,
-      { lost: [], uninvited: [], doubled: [] },
+      { lost: [], unexpected: [], doubled: [] },
       `${JSON.stringify(found)} after ${history.join(', ')}`,
     )
     await checkConsistency(system)

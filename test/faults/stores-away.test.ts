@@ -11,7 +11,7 @@ import { startReceiver, type Receiver } from '#test/support/receiver.ts'
 import { startSystem, printLogsOnFailure, type System } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
-const BALANCED = { lost: [], doubled: [], uninvited: [] }
+const BALANCED = { lost: [], duplicated: [], unexpected: [] }
 
 describe('stores away', function () {
   this.timeout(90_000)

@@ -39,7 +39,7 @@ describe('two outbound processes', function () {
   async function balance(allowed: ReadonlySet<string> = new Set()): Promise<void> {
     const { lost, duplicated, unexpected } = ledger.compare(mx.messages)
     const forbidden = duplicated.filter((address) => !allowed.has(address))
-    assert.deepEqual({ lost, unexpected, forbidden }, { lost: [], uninvited: [], forbidden: [] })
+    assert.deepEqual({ lost, unexpected, forbidden }, { lost: [], unexpected: [], forbidden: [] })
     await checkConsistency(system)
   }
 

@@ -69,7 +69,7 @@ describe('connected accounts', function () {
   beforeEach(() => {
     starttls.passwords.set(ADDRESS, PASSWORD)
     starttls.refusal = null
-    Object.assign(oauth, { isAway: false, lifetimeSeconds: 3600 })
+    Object.assign(oauth, { isUnavailable: false, lifetimeSeconds: 3600 })
   })
   afterEach(async function () {
     if (this.currentTest?.state === 'failed') process.stderr.write(testbed.system.readLogs())

@@ -142,7 +142,7 @@ describe('queue', function () {
     }
     await loading
     await until(() => ledger.copies(mx.messages).size === 500)
-    assert.deepEqual(ledger.compare(mx.messages), { lost: [], doubled: [], uninvited: [] })
+    assert.deepEqual(ledger.compare(mx.messages), { lost: [], duplicated: [], unexpected: [] })
   })
 
   it('MESSAGE_LIFETIME_SECONDS ends what waits longer, on every tier', async () => {
