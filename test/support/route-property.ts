@@ -25,6 +25,11 @@ import {
 import { watchWrites, type WriteWatch } from './write-watch.ts'
 
 const RUNS = 50
+/**
+ * Responses that are an error although the request was stored: an account test is requested from an outbound process,
+ * and 503 says that none has run it in time.
+ */
+const MAY_WRITE: Readonly<Record<string, number>> = { 'test-account': 503 }
 /** CPU time of the serving thread for one request. A higher value is measured again, because of garbage collections. */
 const MAX_CPU_MS = 50
 const CPU_ATTEMPTS = 4
@@ -70,7 +75,8 @@ export function describeRoutes(share: number, shares: number): void {
             const { answer, cpuMs } = await send(api, generated)
             checkResponse(answer)
             const writes = await watch.written()
-            if (answer.status >= 400) assert.deepEqual(writes, {}, `${answer.status}, and rows were written`)
+            if (answer.status >= 400 && answer.status !== MAY_WRITE[spec.name])
+              assert.deepEqual(writes, {}, `${answer.status}, and rows were written`)
             if (cpuMs > MAX_CPU_MS) await checkCpuTime(api, generated)
           }),
           { numRuns: RUNS },
