@@ -1,12 +1,11 @@
 import { assert } from 'chai'
 import type { Route, Router } from '#mta/route/route.ts'
 import { newId } from '#src/platform/id.ts'
-import { dueKey, EPOCH_KEY, readyKey } from '#src/queue/keys.ts'
-import { memberOf } from '#src/queue/member.ts'
-import { addToSchedule } from '#src/queue/due-schedule.ts'
+import { dueKey, EPOCH_KEY, readyKey, memberOf } from '#src/queue/keys.ts'
+import { addToSchedule, createDueSchedule } from '#src/queue/due-schedule.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { until } from '#test/support/until.ts'
-import { Dispatcher } from './dispatcher.ts'
+import { Dispatcher, type DispatcherDeps } from './dispatcher.ts'
 import { createReadyQueue } from './ready-queue.ts'
 
 const one = () => ({
@@ -20,6 +19,11 @@ const one = () => ({
 
 const routerWith = (siteOf: (domain: string) => Promise<string>): Pick<Router, 'route'> => ({
   route: async (domain) => ({ site: await siteOf(domain) }) as Route,
+})
+const queuesOf = ({ redis }: TestContext): Pick<DispatcherDeps, 'dueSchedule' | 'readyQueue' | 'sites'> => ({
+  dueSchedule: createDueSchedule(redis),
+  readyQueue: createReadyQueue(redis),
+  sites: { record: () => undefined },
 })
 const NO_SUSPENSIONS = { settled: () => Promise.resolve(), find: () => undefined }
 
@@ -40,7 +44,7 @@ describe('dispatcher (Redis)', () => {
     await addToSchedule(ctx, [now, later])
     const ready = Promise.withResolvers<string>()
     dispatcher = new Dispatcher(ctx, {
-      readyQueue: createReadyQueue(ctx.redis),
+      ...queuesOf(ctx),
       router: routerWith((domain) => Promise.resolve(`site of ${domain}`)),
       suspensions: NO_SUSPENSIONS,
       queues: { wake: ready.resolve },
@@ -56,7 +60,7 @@ describe('dispatcher (Redis)', () => {
     const siteOf = (domain: string): Promise<string> =>
       domain === 'slow.example' ? new Promise(() => undefined) : Promise.resolve(domain)
     dispatcher = new Dispatcher(ctx, {
-      readyQueue: createReadyQueue(ctx.redis),
+      ...queuesOf(ctx),
       router: routerWith(siteOf),
       suspensions: NO_SUSPENSIONS,
       queues: { wake: ready.resolve },
@@ -72,7 +76,7 @@ describe('dispatcher (Redis)', () => {
       return new Promise(() => undefined)
     }
     dispatcher = new Dispatcher(ctx, {
-      readyQueue: createReadyQueue(ctx.redis),
+      ...queuesOf(ctx),
       router: routerWith(siteOf),
       suspensions: NO_SUSPENSIONS,
       queues: { wake: () => undefined },
@@ -89,7 +93,7 @@ describe('dispatcher (Redis)', () => {
       return Promise.resolve(domain)
     }
     dispatcher = new Dispatcher(ctx, {
-      readyQueue: createReadyQueue(ctx.redis),
+      ...queuesOf(ctx),
       router: routerWith(siteOf),
       suspensions: NO_SUSPENSIONS,
       queues: { wake: () => undefined },

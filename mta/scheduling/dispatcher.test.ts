@@ -4,13 +4,12 @@
 import { assert } from 'chai'
 import type { Route } from '#mta/route/route.ts'
 import { newId } from '#src/platform/id.ts'
-import { EPOCH_KEY, suspendedSite } from '#src/queue/keys.ts'
-import { memberOf } from '#src/queue/member.ts'
+import type { DueEntry } from '#src/queue/due-schedule.ts'
+import { EPOCH_KEY, suspendedSite, memberOf } from '#src/queue/keys.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import { flushEventLoop, silentContext } from '#test/support/delivery.ts'
 import { until } from '#test/support/until.ts'
 import { Dispatcher } from './dispatcher.ts'
-import type { DueEntry } from './ready-queue.ts'
 
 interface Case {
   /** Puts recipients of a domain on the schedule. */
@@ -24,6 +23,8 @@ interface Case {
   readonly popped: Tier[]
   /** Suspended domains and sites. */
   readonly suspended: string[]
+  /** The sites that were remembered, by domain. */
+  readonly sites: ReadonlyMap<string, string>
   /** Errors that the next reads of the schedule and writes to the ready queue fail with. */
   readonly failures: { popDue: number; addReady: number }
   nowMs(ms: number): void
@@ -40,6 +41,7 @@ function scheduleInMemory(): Case {
   const due = new Map<Tier, DueEntry[]>()
   const [ready, writes, commands, popped]: [string[], number[], string[], Tier[]] = [[], [], [], []]
   const suspended: string[] = []
+  const sites = new Map<string, string>()
   const failures = { popDue: 0, addReady: 0 }
   const command =
     (name: string) =>
@@ -53,7 +55,7 @@ function scheduleInMemory(): Case {
     pipeline: () => redis.pipelined,
     pipelined: { zadd: command('zadd'), publish: command('publish'), exec: () => Promise.resolve([]) },
   }
-  const readyQueue = {
+  const dueSchedule = {
     popDue: (tier: Tier, nowMs: number, limit: number) => {
       popped.push(tier)
       if (failures.popDue-- > 0) return Promise.reject(new Error('Redis is away'))
@@ -62,6 +64,8 @@ function scheduleInMemory(): Case {
       due.set(tier, entries.slice(end))
       return Promise.resolve({ due: entries.slice(0, end), nextMs: entries[end]?.dueMs ?? null })
     },
+  }
+  const readyQueue = {
     addReady: (bySite: ReadonlyMap<string, readonly { readonly member: string; readonly tier: Tier }[]>) => {
       if (failures.addReady-- > 0) return Promise.reject(new Error('Redis is away'))
       writes.push(bySite.size)
@@ -83,13 +87,16 @@ function scheduleInMemory(): Case {
     commands,
     popped,
     suspended,
+    sites,
     failures,
     nowMs: (ms) => {
       ctx.nowMs += ms
     },
     start: (find = siteOf) =>
       new Dispatcher({ ...ctx, redis } as unknown as ConstructorParameters<typeof Dispatcher>[0], {
+        dueSchedule,
         readyQueue,
+        sites: { record: (domain, site) => void sites.set(domain, site) },
         router: { route: async (domain) => ({ site: await find(domain) }) as Route },
         suspensions: {
           settled: () => Promise.resolve(),

@@ -9,12 +9,12 @@
 import type { Router } from '#mta/route/route.ts'
 import type { Context } from '#src/context.ts'
 import { accountIdOf } from '#src/providers/account-destination.ts'
-import { schedule, type DueRecipient } from '#src/queue/due-schedule.ts'
-import { EPOCH_KEY, suspendedSite } from '#src/queue/keys.ts'
-import { parseMember } from '#src/queue/member.ts'
+import { schedule, type DueEntry, type DueRecipient, type DueSchedule } from '#src/queue/due-schedule.ts'
+import type { DomainSites } from '#src/queue/domain-sites.ts'
+import { EPOCH_KEY, suspendedSite, parseMember } from '#src/queue/keys.ts'
 import type { SuspensionWatch } from '#src/queue/suspensions.ts'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
-import type { DueEntry, ReadyQueue } from './ready-queue.ts'
+import type { ReadyQueue } from './ready-queue.ts'
 import type { SiteQueues } from './site-queues.ts'
 
 const BATCH = 500
@@ -28,9 +28,12 @@ const MAX_SLEEP_MS = 2000
 const REDIS_AWAY_MS = 250
 
 export interface DispatcherDeps {
-  readonly readyQueue: Pick<ReadyQueue, 'popDue' | 'addReady'>
+  readonly dueSchedule: DueSchedule
+  readonly readyQueue: Pick<ReadyQueue, 'addReady'>
   /** Never rejects. */
   readonly router: Pick<Router, 'route'>
+  /** Remembers the site of each domain. */
+  readonly sites: Pick<DomainSites, 'record'>
   /** Mail of a suspended domain or site is set aside. */
   readonly suspensions: Pick<SuspensionWatch, 'find' | 'settled'>
   /** Woken after recipients became ready. */
@@ -102,7 +105,7 @@ export class Dispatcher {
 
   /** Dispatches one batch of a tier; then the highest tier is served again. */
   async #dispatch(tier: Tier): Promise<void> {
-    const { due, nextMs } = await this.#deps.readyQueue.popDue(tier, this.#ctx.clock.now(), BATCH)
+    const { due, nextMs } = await this.#deps.dueSchedule.popDue(tier, this.#ctx.clock.now(), BATCH)
     if (nextMs === null) this.#nextMs.delete(tier)
     else this.#nextMs.set(tier, nextMs)
     if (due.length === BATCH) this.#pending.add(tier)
@@ -115,12 +118,13 @@ export class Dispatcher {
 
   /** Where mail for a domain goes: to its site, or aside while it is suspended. */
   async #siteFor(domain: string): Promise<string> {
-    const { suspensions, router } = this.#deps
+    const { suspensions, router, sites } = this.#deps
     // a suspension that was stored before this mail was accepted must hold it
     await suspensions.settled()
     // a suspended domain is not looked up in DNS
     if (suspensions.find(domain) !== undefined) return suspendedSite(domain)
     const site = await findSite(router, domain)
+    if (accountIdOf(domain) === null) sites.record(domain, site)
     return suspensions.find(domain, site) === undefined ? site : suspendedSite(domain)
   }
 

@@ -9,7 +9,7 @@
  */
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import { readLeased } from '#src/messages/open-recipients.ts'
-import type { ScheduleMember } from '#src/queue/member.ts'
+import type { ScheduleMember } from '#src/queue/keys.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import type { Queryable } from '#src/stores/db.ts'
 

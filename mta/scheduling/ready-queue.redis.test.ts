@@ -1,6 +1,6 @@
 import { assert } from 'chai'
 import type { Redis } from '#src/stores/redis.ts'
-import { dueKey, SITES_KEY } from '#src/queue/keys.ts'
+import { SITES_KEY } from '#src/queue/keys.ts'
 import { openOwnRedis, type OwnRedis } from '#test/support/redis.ts'
 import { createReadyQueue, type ReadyEntry, type ReadyQueue } from './ready-queue.ts'
 
@@ -22,19 +22,6 @@ describe('ready queue (Redis)', () => {
   })
   const namesOf = (entries: readonly ReadyEntry[]): string[] => entries.map(({ member }) => member.split(':')[0] ?? '')
 
-  it('removes due recipients, the earliest first, and returns when the next is due', async () => {
-    await redis.zadd(dueKey('high'), 30, 'c', 10, 'a', 20, 'b', 500, 'later')
-    assert.deepEqual(await queue.popDue('high', 100, 2), {
-      due: [
-        { member: 'a', dueMs: 10 },
-        { member: 'b', dueMs: 20 },
-      ],
-      nextMs: 30,
-    })
-    assert.deepEqual(await queue.popDue('high', 100, 2), { due: [{ member: 'c', dueMs: 30 }], nextMs: 500 })
-    assert.deepEqual(await queue.popDue('high', 100, 2), { due: [], nextMs: 500 })
-    assert.deepEqual(await queue.popDue('instant', 100, 2), { due: [], nextMs: null })
-  })
   it('claims strictly by tier within the limits for instant and all other mail', async () => {
     await queue.addReady(
       new Map([

@@ -3,8 +3,7 @@
  */
 import { assert } from 'chai'
 import { newId } from '#src/platform/id.ts'
-import { READY_CHANNEL, SITES_KEY } from '#src/queue/keys.ts'
-import { memberOf } from '#src/queue/member.ts'
+import { READY_CHANNEL, SITES_KEY, memberOf } from '#src/queue/keys.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import type { Redis } from '#src/stores/redis.ts'
 import { createReadyQueue, type ReadyEntry } from './ready-queue.ts'
@@ -30,7 +29,6 @@ function recordingRedis({ counts = 0, failure = null as Error | null } = {}): { 
     zadd: record('zadd', Promise.resolve(1)),
     zrem: record('zrem', Promise.resolve(1)),
     zcard: record('zcard', Promise.resolve(counts)),
-    popDue: record('popDue', Promise.resolve([['b', '10', 'a', '20'], '30'])),
     addReady: record('addReady', Promise.resolve(null)),
     requeueReady: record('requeueReady', Promise.resolve(null)),
     claimReady: record('claimReady', Promise.resolve([['i'], [], ['n1', 'n2'], []])),
@@ -45,16 +43,6 @@ const entry = (tier: Tier = 'bulk', workspaceId = newId()): ReadyEntry => ({
 const named = (sent: readonly Command[], name: string): Command[] => sent.filter(([first]) => first === name)
 
 describe('ready queue', () => {
-  it('returns due recipients with their due times, and when the next is due', async () => {
-    const { redis } = recordingRedis()
-    assert.deepEqual(await createReadyQueue(redis).popDue('high', 25, 10), {
-      due: [
-        { member: 'b', dueMs: 10 },
-        { member: 'a', dueMs: 20 },
-      ],
-      nextMs: 30,
-    })
-  })
   it('returns claimed recipients with their tier', async () => {
     const { redis } = recordingRedis()
     const claimed = await createReadyQueue(redis).claim('site', { instant: 1, others: 2 })

@@ -1,6 +1,5 @@
 /**
- * The outbound side of the schedule in Redis: pops due recipients, keeps the ready recipients of each site, and
- * claims them from a site by tier.
+ * The ready recipients of each site in Redis: adds them, claims them by tier, and makes them ready again.
  *
  * Within a tier, workspaces take turns. Each recipient gets a turn number, one more than the last of its workspace
  * and never less than the current turn, and the lowest number goes next. So a workspace with a million recipients and
@@ -11,21 +10,9 @@
  * found again from PostgreSQL, and a recipient that is here twice is claimed there once: this file never decides that
  * a message is sent. Every function rejects while Redis is away.
  */
-import { dueKey, READY_CHANNEL, readyKey, SITES_KEY, turnsKey } from '#src/queue/keys.ts'
-import { workspaceOfMember } from '#src/queue/member.ts'
+import { READY_CHANNEL, readyKey, SITES_KEY, turnsKey, workspaceOfMember } from '#src/queue/keys.ts'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
 import type { Redis } from '#src/stores/redis.ts'
-
-/** KEYS due set; ARGV now, limit → members with scores, flat; then the next score or ''. */
-const POP_DUE = `
-local popped = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'WITHSCORES', 'LIMIT', 0, ARGV[2])
-if #popped > 0 then
-  local members = {}
-  for i = 1, #popped, 2 do members[#members + 1] = popped[i] end
-  redis.call('ZREM', KEYS[1], unpack(members))
-end
-local following = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
-return {popped, following[2] or ''}`
 
 /**
  * KEYS ready set, turns; ARGV for each workspace its name, how many, and its members. A member that is already there
@@ -77,16 +64,9 @@ return claimed`
 const MAX_ADDED = 1000
 
 interface Scripts {
-  popDue(key: string, now: number, limit: number): Promise<[string[], string]>
   addReady(...args: (string | number)[]): Promise<null>
   requeueReady(...args: string[]): Promise<null>
   claimReady(...args: string[]): Promise<string[][]>
-}
-
-export interface DueEntry {
-  readonly member: string
-  /** Epoch ms. */
-  readonly dueMs: number
 }
 
 export interface ReadyEntry {
@@ -101,11 +81,6 @@ export interface ClaimLimit {
 }
 
 export interface ReadyQueue {
-  /**
-   * Removes at most `limit` due recipients of a tier, the earliest first; `nextMs`: when the next is due (epoch ms),
-   * or null.
-   */
-  popDue(tier: Tier, nowMs: number, limit: number): Promise<{ due: DueEntry[]; nextMs: number | null }>
   /**
    * Makes recipients ready at their sites, behind other mail of their workspaces, and notifies the other outbound
    * processes.
@@ -124,10 +99,6 @@ export interface ReadyQueue {
 export function createReadyQueue(redis: Redis): ReadyQueue {
   const scripts = defineScripts(redis)
   return {
-    popDue: async (tier, nowMs, limit) => {
-      const [flat, next] = await scripts.popDue(dueKey(tier), nowMs, limit)
-      return { due: dueEntriesOf(flat), nextMs: next === '' ? null : Number(next) }
-    },
     addReady: (bySite) => addReady(scripts, bySite),
     claim: async (site, { instant, others }) => {
       const keys = TIER_NAMES.flatMap((tier) => keysOf(site, tier))
@@ -154,7 +125,6 @@ export function createReadyQueue(redis: Redis): ReadyQueue {
 
 function defineScripts(redis: Redis): Redis & Scripts {
   if (isScripted(redis)) return redis
-  redis.defineCommand('popDue', { numberOfKeys: 1, lua: POP_DUE })
   redis.defineCommand('claimReady', { numberOfKeys: 2 * TIER_NAMES.length, lua: CLAIM_READY })
   redis.defineCommand('addReady', { numberOfKeys: 2, lua: ADD_READY })
   redis.defineCommand('requeueReady', { numberOfKeys: 2, lua: REQUEUE })
@@ -163,13 +133,7 @@ function defineScripts(redis: Redis): Redis & Scripts {
 }
 
 function isScripted(redis: Redis): redis is Redis & Scripts {
-  return 'popDue' in redis && 'claimReady' in redis
-}
-
-function dueEntriesOf(flat: readonly string[]): DueEntry[] {
-  const entries: DueEntry[] = []
-  for (let i = 0; i + 1 < flat.length; i += 2) entries.push({ member: flat[i] ?? '', dueMs: Number(flat[i + 1]) })
-  return entries
+  return 'addReady' in redis && 'claimReady' in redis
 }
 
 async function addReady(redis: Redis & Scripts, bySite: ReadonlyMap<string, readonly ReadyEntry[]>): Promise<void> {

@@ -11,7 +11,6 @@ import { sql } from '#src/stores/sql.ts'
 export interface DomainSites {
   /** Records that the site accepts mail for the domain. */
   record(domain: string, site: string): void
-  siteOf(domain: string): string | undefined
   stop(): void
 }
 
@@ -60,7 +59,6 @@ export function createDomainSites(ctx: Pick<Context, 'db' | 'clock' | 'log'>): D
       known.set(domain, { site, writtenMs: now })
       if (unwritten.size < MAX_DOMAINS) unwritten.set(domain, site)
     },
-    siteOf: (domain) => known.get(domain)?.site,
     stop: () => clearInterval(timer),
   }
 }

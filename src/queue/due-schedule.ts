@@ -1,12 +1,13 @@
 /**
- * Adds recipients to the schedule in Redis: sorted sets by tier and due time, and a message to the outbound processes
- * when something is due now. A failure loses nothing: the epoch is deleted as soon as Redis answers again, and the
- * worker rebuilds the schedule from PostgreSQL.
+ * The schedule in Redis: sorted sets by tier and due time. Adds recipients, with a message to the outbound processes
+ * when something is due now, and pops what is due. A failure loses nothing: the epoch is deleted as soon as Redis
+ * answers again, and the worker rebuilds the schedule from PostgreSQL. Recipients that were popped by a process that
+ * died are found again in the same way.
  */
 import type { Context } from '#src/context.ts'
+import type { Redis } from '#src/stores/redis.ts'
 import { addNotifications, publishNotifications, NO_NOTIFICATIONS, type CommitNotifications } from './notifications.ts'
-import { DUE_CHANNEL, dueKey, EPOCH_KEY } from './keys.ts'
-import { memberOf, type ScheduleMember } from './member.ts'
+import { DUE_CHANNEL, dueKey, EPOCH_KEY, memberOf, type ScheduleMember } from './keys.ts'
 import { TIER_NAMES, type Tier } from './tiers.ts'
 
 export interface DueRecipient extends ScheduleMember {
@@ -68,4 +69,59 @@ function dropEpochWhenBack(ctx: ScheduleDeps): void {
     clearInterval(retry)
     waiting.delete(ctx.redis)
   }
+}
+
+/** KEYS due set; ARGV now, limit → members with scores, flat; then the next score or ''. */
+const POP_DUE = `
+local popped = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'WITHSCORES', 'LIMIT', 0, ARGV[2])
+if #popped > 0 then
+  local members = {}
+  for i = 1, #popped, 2 do members[#members + 1] = popped[i] end
+  redis.call('ZREM', KEYS[1], unpack(members))
+end
+local following = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
+return {popped, following[2] or ''}`
+
+interface DueScript {
+  popDue(key: string, nowMs: number, limit: number): Promise<[members: string[], nextMs: string]>
+}
+
+export interface DueEntry {
+  readonly member: string
+  /** Epoch ms. */
+  readonly dueMs: number
+}
+
+export interface DueSchedule {
+  /**
+   * Removes at most `limit` due recipients of a tier, the earliest first; `nextMs`: when the next is due (epoch ms),
+   * or null. Rejects while Redis is away.
+   */
+  popDue(tier: Tier, nowMs: number, limit: number): Promise<{ due: DueEntry[]; nextMs: number | null }>
+}
+
+export function createDueSchedule(redis: Redis): DueSchedule {
+  const scripted = defineScript(redis)
+  return {
+    popDue: async (tier, nowMs, limit) => {
+      const [flat, next] = await scripted.popDue(dueKey(tier), nowMs, limit)
+      return { due: dueEntriesOf(flat), nextMs: next === '' ? null : Number(next) }
+    },
+  }
+}
+
+function defineScript(redis: Redis): Redis & DueScript {
+  if (!isScripted(redis)) redis.defineCommand('popDue', { numberOfKeys: 1, lua: POP_DUE })
+  if (!isScripted(redis)) throw new Error('ioredis did not define the script of the schedule')
+  return redis
+}
+
+function isScripted(redis: Redis): redis is Redis & DueScript {
+  return 'popDue' in redis
+}
+
+function dueEntriesOf(flat: readonly string[]): DueEntry[] {
+  const entries: DueEntry[] = []
+  for (let i = 0; i + 1 < flat.length; i += 2) entries.push({ member: flat[i] ?? '', dueMs: Number(flat[i + 1]) })
+  return entries
 }

@@ -4,8 +4,16 @@
  * a second and reports it as unknown.
  */
 import { isRedisReady, waitUntilReady, type Redis } from '#src/stores/redis.ts'
-import { dueKey, readyKey, siteStateKey, SITES_KEY, suspendedSite, domainFailureKey } from './keys.ts'
-import { memberOf, type ScheduleMember } from './member.ts'
+import {
+  dueKey,
+  readyKey,
+  siteStateKey,
+  SITES_KEY,
+  suspendedSite,
+  domainFailureKey,
+  memberOf,
+  type ScheduleMember,
+} from './keys.ts'
 import { TIER_NAMES, type Tier } from './tiers.ts'
 
 /** One site as reached from one source, in one process. */

@@ -9,7 +9,7 @@ import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import { attemptWithoutSession, type Attempt, type Outcome } from '#src/messages/outcome.ts'
 import { newId } from '#src/platform/id.ts'
 import type { Log } from '#src/platform/log.ts'
-import { memberOf } from '#src/queue/member.ts'
+import { memberOf } from '#src/queue/keys.ts'
 import { throttleWith } from './throttle.ts'
 
 export const LEASE = 7
@@ -105,7 +105,7 @@ export function deliveryOf(
   claimed: ClaimedRecipient = claimedOf(),
   selected: SelectedSource = selectedSource(),
 ): ClaimedDelivery {
-  return { claimed, selected, heldSinceMs: performance.now() }
+  return { claimed, site: 'site', selected, heldSinceMs: performance.now() }
 }
 
 export const ACCEPTED: Outcome = {

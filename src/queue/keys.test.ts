@@ -1,7 +1,7 @@
 import { assert } from 'chai'
 import * as fc from 'fast-check'
 import { newId } from '#src/platform/id.ts'
-import { memberOf, workspaceOfMember, parseMember } from './member.ts'
+import { memberOf, workspaceOfMember, parseMember } from './keys.ts'
 
 describe('members of the schedule', () => {
   it('decode to the values that were encoded', () => {
