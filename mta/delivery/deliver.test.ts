@@ -2,15 +2,19 @@ import { assert } from 'chai'
 import type { Route } from '#mta/route/route.ts'
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import type { Attempt } from '#src/messages/outcome.ts'
-import { attemptOf, claimedOf, selectedSource } from '#test/support/delivery.ts'
+import { attemptOf, claimedOf, deliveryOf, selectedSource } from '#test/support/delivery.ts'
 import { deliver } from './deliver.ts'
 import type { DeliveryPipeline } from './delivery-pipeline.ts'
 import { createMemoryBudget } from './memory-budget.ts'
-import type { SelectedSource, SessionGate } from './session-grant.ts'
+import type { ClaimedDelivery, SessionGate } from './session-grant.ts'
 
 interface World {
   readonly steps: string[]
-  deliver(claimed?: ClaimedRecipient, gate?: Partial<SessionGate>, selected?: SelectedSource): Promise<Attempt | null>
+  deliver(
+    claimed?: ClaimedRecipient,
+    gate?: Partial<SessionGate>,
+    fields?: Partial<ClaimedDelivery>,
+  ): Promise<Attempt | null>
 }
 
 function pipelineWith(parts: Partial<Record<keyof DeliveryPipeline, unknown>> = {}): World {
@@ -43,18 +47,19 @@ function pipelineWith(parts: Partial<Record<keyof DeliveryPipeline, unknown>> = 
   } as unknown as DeliveryPipeline
   return {
     steps,
-    deliver: (claimed = claimedOf(), gate = {}, selected = selectedSource()) =>
-      deliver(pipeline, claimed, {
-        selected,
-        mayProceed: () => true,
-        enter: () => {
-          steps.push('enter')
-          return Promise.resolve(true)
+    deliver: (claimed = claimedOf(), gate = {}, fields = {}) =>
+      deliver(
+        pipeline,
+        { ...deliveryOf(claimed), ...fields },
+        {
+          mayProceed: () => true,
+          enter: () => {
+            steps.push('enter')
+            return Promise.resolve(true)
+          },
+          ...gate,
         },
-        isLate: () => false,
-        leave: () => steps.push('leave'),
-        ...gate,
-      }),
+      ),
   }
 }
 
@@ -67,14 +72,13 @@ describe('delivery', () => {
   it('prepares a small message before it enters a session', async () => {
     const world = pipelineWith()
     assert.strictEqual(outcomeOf(await world.deliver()), 'delivered')
-    assert.deepEqual(world.steps, ['route', 'tls policy', 'domain', 'compose', 'sign', 'enter', 'transport', 'leave'])
+    assert.deepEqual(world.steps, ['route', 'tls policy', 'domain', 'compose', 'sign', 'enter', 'transport'])
   })
   it('loads large content only when it has a session', async () => {
     const world = pipelineWith()
     await world.deliver(claimedOf({ content: { isLarge: true, size: 900 } }))
     assert.strictEqual(world.steps[0], 'enter')
     assert.ok(world.steps.indexOf('texts') > world.steps.indexOf('enter'))
-    assert.strictEqual(world.steps.at(-1), 'leave')
   })
   it('sends through a connected account without a route, a DKIM signature or a VERP return-path', async () => {
     const world = pipelineWith()
@@ -127,26 +131,33 @@ describe('delivery', () => {
       assert.ok(!world.steps.includes('enter'))
     })
   }
-  it('makes no attempt when the gate refuses it, and leaves the gate', async () => {
+  it('makes no attempt when the gate refuses it', async () => {
     const world = pipelineWith()
     assert.strictEqual(await world.deliver(claimedOf(), { enter: () => Promise.resolve(false) }), null)
     assert.ok(!world.steps.includes('transport'))
-    assert.strictEqual(world.steps.at(-1), 'leave')
   })
+  const LOST: readonly (readonly [what: string, gate: Partial<SessionGate>, fields: Partial<ClaimedDelivery>])[] = [
+    ['the lease was lost', { mayProceed: () => false }, {}],
+    ['the source may not be used any more', {}, { selected: selectedSource({ isUsable: () => false }) }],
+  ]
+  for (const [what, gate, fields] of LOST)
+    it(`makes no attempt when ${what} while it waited`, async () => {
+      const world = pipelineWith()
+      assert.strictEqual(await world.deliver(claimedOf(), gate, fields), null)
+      assert.ok(world.steps.includes('enter') && !world.steps.includes('transport'))
+    })
   it('reads the suppression list again after a long wait at the gate', async () => {
     const suppression = (): Promise<object> => Promise.resolve({ cause: 'a complaint', kind: 'complaint' })
     const world = pipelineWith({ suppression })
-    assert.strictEqual(outcomeOf(await world.deliver(claimedOf(), { isLate: () => true })), 'suppressed suppressed')
+    assert.strictEqual(
+      outcomeOf(await world.deliver(claimedOf(), {}, { heldSinceMs: performance.now() - 3001 })),
+      'suppressed suppressed',
+    )
     assert.ok(!world.steps.includes('transport'))
   })
   it('releases a recipient without an endpoint', async () => {
     const world = pipelineWith()
-    assert.strictEqual(await world.deliver(claimedOf(), {}, selectedSource({ endpoints: [] })), null)
+    assert.strictEqual(await world.deliver(claimedOf(), {}, { selected: selectedSource({ endpoints: [] }) }), null)
     assert.ok(!world.steps.includes('transport'))
-  })
-  it('leaves the gate after an error of the transport', async () => {
-    const world = pipelineWith({ transport: { deliver: () => Promise.reject(new Error('bug')) } })
-    await assert.isRejected(world.deliver(), /bug/)
-    assert.strictEqual(world.steps.at(-1), 'leave')
   })
 })

@@ -20,10 +20,12 @@ import { accountIdOf } from '#src/providers/account-destination.ts'
 import { findCancellation } from './cancellation.ts'
 import type { DeliveryPipeline } from './delivery-pipeline.ts'
 import { buildMessage } from './message-builder.ts'
-import type { SessionGate } from './session-grant.ts'
+import type { ClaimedDelivery, SessionGate } from './session-grant.ts'
 
 /** How long mail waits for an MTA-STS policy that is being fetched. */
 const POLICY_WAIT_MS = 2000
+/** After more than this since the claim, the data that the claim loaded is loaded again. */
+const LATE_MS = 3000
 
 /**
  * The result of preparation: a job for the receiver's servers, a submission through a connected account, or an outcome.
@@ -33,9 +35,8 @@ type Prepared =
   | { readonly kind: 'account'; readonly submission: RelayJob }
   | { readonly kind: 'ended'; readonly outcome: Outcome }
 
-interface Delivery {
+interface Delivery extends ClaimedDelivery {
   readonly pipeline: DeliveryPipeline
-  readonly claimed: ClaimedRecipient
   readonly gate: SessionGate
 }
 
@@ -43,14 +44,14 @@ interface Delivery {
  * Makes one attempt. A small message is prepared first and then waits at the gate for a session of its site. Large
  * content is loaded only behind the gate, and only a bounded amount of it at a time. Resolves with null when no
  * attempt was made and the recipient is to be released: the gate refused it, the process stops before the message is
- * transmitted, or there is a source to select by now.
+ * transmitted, or there is a source to select by now. The caller ends the session.
  */
 export async function deliver(
   pipeline: DeliveryPipeline,
-  claimed: ClaimedRecipient,
+  { claimed, ...rest }: ClaimedDelivery,
   gate: SessionGate,
 ): Promise<Attempt | null> {
-  const delivery: Delivery = { pipeline, claimed, gate }
+  const delivery: Delivery = { pipeline, claimed, ...rest, gate }
   const startedAt = pipeline.now()
   const cancellation = findCancellation(claimed, pipeline)
   if (cancellation !== null) return attemptWithoutSession(cancellation, startedAt)
@@ -70,18 +71,16 @@ function deliverLarge(delivery: Delivery, startedAt: number): Promise<Attempt | 
   )
 }
 
+/** Waits for a session. A recipient that lost its lease or its source meanwhile must not begin. */
 async function withSession(
-  { pipeline, claimed, gate }: Delivery,
+  { pipeline, claimed, selected, heldSinceMs, gate }: Delivery,
   work: () => Promise<Attempt | null>,
 ): Promise<Attempt | null> {
-  const mayBegin = await gate.enter(claimed.tier)
-  try {
-    if (!mayBegin) return null
-    const cancellation = gate.isLate() ? await findLateCancellation(pipeline, claimed) : null
-    return cancellation === null ? await work() : attemptWithoutSession(cancellation, pipeline.now())
-  } finally {
-    gate.leave(claimed.tier)
-  }
+  const hasEntered = await gate.enter()
+  if (!hasEntered || !gate.mayProceed() || !selected.isUsable()) return null
+  const isLate = performance.now() - heldSinceMs > LATE_MS
+  const cancellation = isLate ? await findLateCancellation(pipeline, claimed) : null
+  return cancellation === null ? work() : attemptWithoutSession(cancellation, pipeline.now())
 }
 
 /** After a long wait: loads again whether the address is suppressed and the contact still subscribed. */
@@ -114,7 +113,7 @@ async function prepare(delivery: Delivery): Promise<Prepared> {
   }
 }
 
-async function prepareDirect({ pipeline, claimed, gate: { selected, mayProceed } }: Delivery): Promise<Prepared> {
+async function prepareDirect({ pipeline, claimed, selected, gate }: Delivery): Promise<Prepared> {
   const route = await pipeline.route(claimed.domain)
   if (route.kind !== 'hosts') return ended(outcomeOfRoute(route))
   const unreachableReason = pipeline.unreachableReason(pathKey(route.site, selected.source))
@@ -135,7 +134,7 @@ async function prepareDirect({ pipeline, claimed, gate: { selected, mayProceed }
     endpoints: selected.endpoints,
     throttle: selected.throttle,
     throttleFor: selected.throttleOf,
-    mail: { from, to: claimed.address, data, smtputf8, maySend: mayProceed },
+    mail: { from, to: claimed.address, data, smtputf8, maySend: gate.mayProceed },
   }
   return { kind: 'direct', job }
 }

@@ -1,6 +1,6 @@
 import { assert } from 'chai'
 import type { Attempt } from '#src/messages/outcome.ts'
-import { ACCEPTED, attemptOf, claimedOf, selectedSource, silentContext } from '#test/support/delivery.ts'
+import { ACCEPTED, attemptOf, claimedOf, deliveryOf, selectedSource, silentContext } from '#test/support/delivery.ts'
 import { throttleWith } from '#test/support/throttle.ts'
 import { createResultHandler } from './result-handler.ts'
 import type { DeliveryResult } from './result-writer.ts'
@@ -17,8 +17,8 @@ describe('result handler', () => {
       recordMetrics: () => seen.steps.push('metrics'),
       publishStatus: () => seen.steps.push('status'),
       countForWorkspace: () => seen.steps.push('workspace'),
-      throttles: {
-        applyReply: (throttle) => {
+      replyEffects: {
+        apply: (throttle) => {
           seen.steps.push('throttle')
           seen.heardBy.push(throttle)
         },
@@ -31,14 +31,27 @@ describe('result handler', () => {
         },
       },
     })
-    await handler(claimedOf({ domain }), attempt, selected)
+    await handler(deliveryOf(claimedOf({ domain }), selected), attempt)
     return seen
   }
 
-  it('records metrics, status and counts, applies the reply to the throttle, then writes', async () => {
+  it('records metrics and counts, applies the reply to the throttle, then writes', async () => {
     const { steps, written } = await handle(attemptOf(ACCEPTED))
-    assert.deepEqual(steps, ['metrics', 'status', 'workspace', 'throttle', 'write'])
+    assert.deepEqual(steps, ['metrics', 'workspace', 'throttle', 'write'])
     assert.strictEqual(written[0]?.transition.move, 'deliver')
+  })
+  it('publishes why mail is deferred', async () => {
+    const { steps } = await handle(
+      attemptOf({
+        kind: 'deferred',
+        scope: 'host',
+        reason: 'unreachable',
+        detail: 'connection refused',
+        reply: null,
+        isCounted: false,
+      }),
+    )
+    assert.deepEqual(steps, ['metrics', 'status', 'workspace', 'throttle', 'write'])
   })
   it('applies the reply to the throttle of the source that was used', async () => {
     const [own, other] = [
@@ -58,9 +71,9 @@ describe('result handler', () => {
       recordMetrics: () => undefined,
       publishStatus: () => undefined,
       countForWorkspace: () => undefined,
-      throttles: { applyReply: () => undefined },
+      replyEffects: { apply: () => undefined },
       writer: { write: () => Promise.reject(new Error('PostgreSQL refused it')) },
     })
-    await assert.isRejected(handler(claimedOf(), attemptOf(), selectedSource()), /PostgreSQL refused it/)
+    await assert.isRejected(handler(deliveryOf(), attemptOf()), /PostgreSQL refused it/)
   })
 })

@@ -4,37 +4,40 @@
  * process dies before the write: the recipient is released with the lease, and the counts in memory are lost with the
  * process.
  */
-import type { Throttles } from '#mta/shaping/throttles.ts'
+import type { ReplyEffects } from '#mta/shaping/reply-effects.ts'
 import type { Context } from '#src/context.ts'
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
-import type { Attempt, Outcome } from '#src/messages/outcome.ts'
+import type { Attempt, Deferral, Outcome } from '#src/messages/outcome.ts'
 import { transitionFor } from '#src/messages/transition-for-outcome.ts'
 import { accountIdOf } from '#src/providers/account-destination.ts'
-import { withSuppressionCandidate } from './hard-bounce.ts'
+import { withSuppressionCandidate, type SuppressionCandidate } from './hard-bounce.ts'
 import type { ResultWriter } from './result-writer.ts'
-import type { SelectedSource } from './session-grant.ts'
+import type { ClaimedDelivery } from './session-grant.ts'
 
 export interface ResultHandlerDeps {
-  readonly recordMetrics: (claimed: ClaimedRecipient, attempt: Attempt) => void
+  /** `site`: null for a connected account. */
+  readonly recordMetrics: (claimed: ClaimedRecipient, attempt: Attempt, site: string | null) => void
   /** For `explain`: why this domain is deferred from this source. */
-  readonly publishStatus: (domain: string, attempt: Attempt, source: string | null) => void
+  readonly publishStatus: (domain: string, deferral: Deferral, source: string | null) => void
   readonly countForWorkspace: (workspaceId: string, outcome: Outcome) => void
-  readonly throttles: Pick<Throttles, 'applyReply'>
+  readonly replyEffects: Pick<ReplyEffects, 'apply'>
   readonly writer: Pick<ResultWriter, 'write'>
 }
 
-export type ResultHandler = (claimed: ClaimedRecipient, attempt: Attempt, selected: SelectedSource) => Promise<void>
+export type ResultHandler = (delivery: ClaimedDelivery, attempt: Attempt) => Promise<void>
 
 /** The function resolves when the result is committed. */
 export function createResultHandler(
   ctx: Pick<Context, 'config' | 'clock' | 'log'>,
   deps: ResultHandlerDeps,
 ): ResultHandler {
-  return async (claimed, attempt, selected) => {
-    deps.recordMetrics(claimed, attempt)
-    deps.publishStatus(claimed.domain, attempt, selected.source)
-    deps.countForWorkspace(claimed.workspaceId, attempt.outcome)
-    applyToThrottle(deps.throttles, claimed, attempt, selected)
+  return async (delivery, attempt) => {
+    const { claimed, selected } = delivery
+    const { outcome } = attempt
+    deps.recordMetrics(claimed, attempt, accountIdOf(claimed.domain) === null ? delivery.site : null)
+    if (outcome.kind === 'deferred') deps.publishStatus(claimed.domain, outcome, selected.source)
+    deps.countForWorkspace(claimed.workspaceId, outcome)
+    applyToThrottle(deps.replyEffects, delivery, attempt)
     const { transition, hardBounce } = chooseTransition(ctx, claimed, attempt)
     const isMoved = await deps.writer.write({ claimed, transition, hardBounce })
     logResult(ctx, claimed, attempt, { transition, isMoved })
@@ -43,25 +46,26 @@ export function createResultHandler(
 
 /** Applies the reply to the throttle of the source that was used, even if another one was selected. */
 function applyToThrottle(
-  throttles: Pick<Throttles, 'applyReply'>,
-  { workspaceId, domain }: ClaimedRecipient,
+  replyEffects: Pick<ReplyEffects, 'apply'>,
+  { claimed: { workspaceId, domain }, selected }: ClaimedDelivery,
   { outcome, source }: Attempt,
-  selected: SelectedSource,
 ): void {
   // shaping rules are about receivers, and a provider's reply is about one account
   if (accountIdOf(domain) !== null) return
   const throttle = source === null || source === selected.source ? selected.throttle : selected.throttleOf(source)
-  throttles.applyReply(throttle, 'reply' in outcome ? outcome.reply : null, workspaceId, source ?? selected.source)
+  replyEffects.apply(throttle, 'reply' in outcome ? outcome.reply : null, workspaceId, source ?? selected.source)
 }
 
 function chooseTransition(
   { config, clock }: Pick<Context, 'config' | 'clock'>,
   claimed: ClaimedRecipient,
   attempt: Attempt,
-): ReturnType<typeof withSuppressionCandidate> {
+): SuppressionCandidate {
   const { retryScale: scale, messageLifetimeSeconds: lifetimeSeconds, captureDomain } = config
   const transition = transitionFor(claimed, attempt, { scale, lifetimeSeconds, captureDomain, nowMs: clock.now() })
-  return withSuppressionCandidate(config, claimed, attempt, transition)
+  return attempt.outcome.kind === 'bounced'
+    ? withSuppressionCandidate(config, claimed, attempt, transition)
+    : { transition, hardBounce: null }
 }
 
 /** Logs one line for each attempt; its message is the transition. */

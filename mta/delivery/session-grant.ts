@@ -6,7 +6,6 @@ import type { LocalEndpoint } from '#mta/egress/local-endpoint.ts'
 import type { Throttle } from '#mta/shaping/throttle.ts'
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import type { Attempt } from '#src/messages/outcome.ts'
-import type { Tier } from '#src/queue/tiers.ts'
 
 /** The source that a recipient leaves from, with the receiver's throttle for that source. */
 export interface SelectedSource {
@@ -29,19 +28,17 @@ export interface SelectedSource {
 /** A recipient that this process has claimed, from the claim to the end of its attempt. */
 export interface ClaimedDelivery {
   readonly claimed: ClaimedRecipient
+  /** The site that its domain led to when it was claimed. */
+  readonly site: string
   readonly selected: SelectedSource
   /** When it was claimed, by `performance.now()`. */
   readonly heldSinceMs: number
 }
 
-/** Grants one delivery a session of its source queue. */
+/** Grants one delivery a session of its source queue, until the delivery ends. */
 export interface SessionGate {
-  readonly selected: SelectedSource
-  /** Resolves when it is the delivery's turn; false: it must not begin any more. `leave` must follow in either case. */
-  enter(tier: Tier): Promise<boolean>
-  /** True when the delivery waited so long that the data loaded by the claim may be out of date. */
-  readonly isLate: () => boolean
+  /** Resolves when it is the delivery's turn; false: it must not begin any more. */
+  enter(): Promise<boolean>
   /** False once the lease is lost. Checked again right before the message is transmitted. */
   readonly mayProceed: () => boolean
-  leave(tier: Tier): void
 }

@@ -14,7 +14,7 @@ export interface OutboundLoad {
 }
 
 export interface OutboundMetrics {
-  /** An attempt ended at this time (epoch ms); null when the domain's site is not known. */
+  /** An attempt ended at this time (epoch ms); null for a connected account. */
   record(
     claimed: Pick<ClaimedRecipient, 'tier' | 'beganAt'>,
     attempt: Pick<Attempt, 'outcome' | 'durationMs' | 'source'>,

@@ -23,6 +23,7 @@ import type { Context } from '#src/context.ts'
 import { claimRecipients } from '#src/messages/claim.ts'
 import { releaseTransition } from '#src/messages/transition-for-outcome.ts'
 import { createRegistry, type MetricRegistry } from '#src/metrics/registry.ts'
+import { createDueSchedule } from '#src/queue/due-schedule.ts'
 import { createDomainSites, type DomainSites } from '#src/queue/domain-sites.ts'
 import { acquireLease, type Lease } from '#src/queue/lease.ts'
 import { watchSuspensions, type SuspensionWatch } from '#src/queue/suspensions.ts'
@@ -71,7 +72,7 @@ export async function startOutbound(
 interface OpenParts {
   readonly lease: Lease
   readonly opened: OpenPipeline
-  /** The site of each domain that the pipeline routed. */
+  /** The site of each domain that the dispatcher routed. */
   readonly sites: DomainSites
   readonly suspensions: SuspensionWatch
   readonly throttles: Throttles
@@ -88,7 +89,7 @@ async function openParts(ctx: Context, undo: UndoSteps): Promise<OpenParts> {
   undo.push(() => throttles.stop())
   const sites = createDomainSites(ctx)
   undo.push(() => sites.stop())
-  const opened = openPipeline(ctx, egress, (domain, site) => sites.record(domain, site))
+  const opened = openPipeline(ctx, egress)
   undo.push(() => opened.close())
   return { lease, opened, sites, suspensions, throttles }
 }
@@ -124,11 +125,10 @@ function construct(
     breaker,
   })
   const handleResult = createResultHandler(ctx, {
-    recordMetrics: (claimed, attempt) =>
-      metrics.record(claimed, attempt, sites.siteOf(claimed.domain) ?? null, ctx.clock.now()),
-    publishStatus: (domain, attempt, source) => status.record(domain, attempt, source),
+    recordMetrics: (claimed, attempt, site) => metrics.record(claimed, attempt, site, ctx.clock.now()),
+    publishStatus: (domain, deferral, source) => status.record(domain, deferral, source),
     countForWorkspace: (workspaceId, outcome) => workspaceCounter.count(workspaceId, outcome),
-    throttles,
+    replyEffects: throttles.replyEffects,
     writer,
   })
   const readyQueue = createReadyQueue(ctx.redis)
@@ -136,20 +136,17 @@ function construct(
     lease,
     readyQueue,
     claimRecipients: (members) => claimRecipients(ctx.db, lease.id, members, new Date(ctx.clock.now())),
-    sources: createSourceSelection({
-      pipeline,
-      egress: openedPipeline.egress,
-      throttles,
-      accounts,
-    }),
+    sources: createSourceSelection({ pipeline, egress: openedPipeline.egress, throttles, accounts }),
     awaitShare: (throttle) => throttles.awaitShare(throttle),
-    isSuspended: (domain) => suspensions.find(domain, sites.siteOf(domain)) !== undefined,
-    deliver: (claimed, gate) => deliver(pipeline, claimed, gate),
+    isSuspended: (domain, site) => suspensions.find(domain, site) !== undefined,
+    receiverSuspensions: throttles.suspensions,
+    deliver: (delivery, gate) => deliver(pipeline, delivery, gate),
     handleResult,
     isBehind: () => writer.waiting > MAX_UNWRITTEN,
     release: (recipients, postponement) => release(ctx, writer, recipients, postponement),
   })
-  const dispatcher = new Dispatcher(ctx, { readyQueue, router, suspensions, queues })
+  const dueSchedule = createDueSchedule(ctx.redis)
+  const dispatcher = new Dispatcher(ctx, { dueSchedule, readyQueue, router, sites, suspensions, queues })
   const dryRuns = startDryRunWorker({ ctx, plans, openPipeline: openedPipeline })
   const subscriber = subscribeToWakeUps(ctx, redisUrl, {
     dispatcher,

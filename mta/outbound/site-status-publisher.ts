@@ -4,7 +4,7 @@
  * seconds, in one pipeline. Redis away: publishes when it is back.
  */
 import type { Context } from '#src/context.ts'
-import type { Attempt } from '#src/messages/outcome.ts'
+import type { Deferral } from '#src/messages/outcome.ts'
 import { publishSiteStates, type DomainFailure, type ReportedSite } from '#src/queue/site-state.ts'
 import type { CircuitBreaker } from '#mta/transport/circuit-breaker.ts'
 import { pathKey } from '#mta/transport/session-pool.ts'
@@ -22,8 +22,8 @@ export interface SiteStatusDeps {
 }
 
 export interface SiteStatusPublisher {
-  /** An attempt for this domain by this source ended. */
-  record(domain: string, attempt: Attempt, source: string | null): void
+  /** Mail for this domain by this source is deferred. */
+  record(domain: string, deferral: Deferral, source: string | null): void
   stop(): void
 }
 
@@ -54,9 +54,9 @@ export function createSiteStatusPublisher(
     )
   }, PUBLISH_INTERVAL_MS)
   return {
-    record: (domain, { outcome }, source) => {
-      if (outcome.kind !== 'deferred' || outcome.isCounted || deferredDomains.size >= MAX_DEFERRED_DOMAINS) return
-      deferredDomains.set(domain, { reason: outcome.reason, detail: outcome.detail, atMs: ctx.clock.now(), source })
+    record: (domain, { reason, detail, isCounted }, source) => {
+      if (isCounted || deferredDomains.size >= MAX_DEFERRED_DOMAINS) return
+      deferredDomains.set(domain, { reason, detail, atMs: ctx.clock.now(), source })
     },
     stop: () => clearInterval(timer),
   }

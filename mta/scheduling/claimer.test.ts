@@ -2,17 +2,21 @@ import { assert } from 'chai'
 import type { ClaimedDelivery } from '#mta/delivery/session-grant.ts'
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
+import type { ReceiverSuspension } from '#src/shaping/receiver-suspensions.ts'
 import { attemptOf, claimedOf, entryOf, selectedSource, silentContext } from '#test/support/delivery.ts'
 import { throttleWith } from '#test/support/throttle.ts'
 import { Claimer, type ClaimerDeps, type Postponement } from './claimer.ts'
 import { LeasedRecipients } from './leased-recipients.ts'
 import type { ReadyEntry } from './ready-queue.ts'
 import { SiteQueue } from './site-queue.ts'
-import type { SiteDestination, SourceSelectionResult, SourceSelection } from './source-selection.ts'
+import type { SiteDestination, SourceSelection } from './source-selection.ts'
 
 const LIMIT = { instant: 10, others: 10 }
 const POSTPONED: Outcome = { kind: 'postponed', reason: 'no-source', detail: 'no source', untilMs: 0 }
 const DESTINATION = { site: 'site', hosts: [], system: null } as unknown as SiteDestination
+
+/** The operator has sources of their own: each message has its source. */
+const OWN_SOURCES: Partial<SourceSelection> = { destinationOf: () => Promise.resolve(DESTINATION) }
 
 interface Case {
   readonly site: SiteQueue
@@ -48,7 +52,7 @@ function siteWith(
     claimRecipients: () => Promise.resolve(ready),
     sources: {
       destinationOf: () => Promise.resolve({ ...DESTINATION, system: selectedSource({ throttle }) }),
-      select: () => ({ kind: 'selected', selected: selectedSource({ throttle }) }),
+      choose: () => Promise.resolve({ selected: selectedSource({ throttle }), attempt: null }),
       throttleOf: () => throttle,
       allSuspended: () => null,
       count: () => 1,
@@ -56,7 +60,7 @@ function siteWith(
     },
     awaitShare: () => Promise.resolve(),
     isSuspended: () => false,
-    isStopped: () => false,
+    receiverSuspensions: { findForWorkspace: () => null },
     releaseClaimed: release,
     release: (deliveries, postponement) =>
       release(
@@ -127,25 +131,26 @@ describe('claimer', () => {
   it('postpones the mail of a workspace that the receiver suspended, for ten minutes at most', async () => {
     const ctx = silentContext()
     const by = { until: new Date(ctx.nowMs + 86_400_000), pace: 'yahoo', workspaceId: 'w' }
-    const selection = { kind: 'suspended', by } as unknown as SourceSelectionResult
-    const one = siteWith([claimedOf()], { sources: { select: () => selection } })
+    const one = siteWith([claimedOf()], {
+      receiverSuspensions: { findForWorkspace: () => by as unknown as ReceiverSuspension },
+    })
     await one.claim()
     assert.strictEqual(one.released[0]?.postponement?.until.getTime(), ctx.nowMs + 600_000)
     assert.strictEqual(one.site.held, 0)
   })
   it('writes a postponed result when no source may send now', async () => {
-    const selection: SourceSelectionResult = {
-      kind: 'postponed',
-      attempt: attemptOf(POSTPONED),
-      selected: selectedSource(),
-    }
-    const one = siteWith([claimedOf()], { sources: { select: () => selection } })
+    const postponed = { selected: selectedSource(), attempt: attemptOf(POSTPONED) }
+    const one = siteWith([claimedOf()], {
+      sources: { ...OWN_SOURCES, choose: () => Promise.resolve(postponed) },
+    })
     await one.claim()
     assert.deepEqual([one.finished.length, one.finished[0]?.attempt.outcome], [1, POSTPONED])
   })
   it('releases a claimed recipient when a store goes away during source selection', async () => {
     const claimed = claimedOf()
-    const one = siteWith([claimed], { sources: { select: () => Promise.reject(new Error('away')) } })
+    const one = siteWith([claimed], {
+      sources: { ...OWN_SOURCES, choose: () => Promise.reject(new Error('away')) },
+    })
     await one.claim()
     assert.deepEqual(one.released, [{ ids: [claimed.messageId], postponement: undefined }])
   })
@@ -153,9 +158,10 @@ describe('claimer', () => {
     const throttle = throttleWith({ share: { instant: 0, others: 0 } })
     throttle.setSuspended(true)
     const selected = selectedSource({ source: 'out1', throttle })
-    const one = siteWith([claimedOf(), claimedOf()], { sources: { select: () => ({ kind: 'selected', selected }) } })
+    const one = siteWith([claimedOf(), claimedOf()], {
+      sources: { ...OWN_SOURCES, choose: () => Promise.resolve({ selected, attempt: null }) },
+    })
     one.site.queueFor('out1', throttle)
-    // the queue without a source has a share, so the claim begins
     await one.claim()
     assert.strictEqual(one.released.flatMap(({ ids }) => ids).length, 2)
     assert.match(

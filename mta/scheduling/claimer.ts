@@ -12,8 +12,12 @@ import { createBatcher } from '#src/concurrency/batcher.ts'
 import type { Context } from '#src/context.ts'
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import type { Attempt } from '#src/messages/outcome.ts'
-import { parseMember, type ScheduleMember } from '#src/queue/member.ts'
-import { workspaceSuspensionReason, type ReceiverSuspension } from '#src/shaping/receiver-suspensions.ts'
+import { parseMember, type ScheduleMember } from '#src/queue/keys.ts'
+import {
+  workspaceSuspensionReason,
+  type ReceiverSuspension,
+  type ReceiverSuspensionWatch,
+} from '#src/shaping/receiver-suspensions.ts'
 import type { LeasedRecipients } from './leased-recipients.ts'
 import type { ClaimLimit, ReadyEntry, ReadyQueue } from './ready-queue.ts'
 import type { SiteQueue } from './site-queue.ts'
@@ -39,8 +43,9 @@ export interface ClaimerDeps {
   readonly sources: SourceSelection
   /** Resolves when this process has its first share of a throttle, or cannot get one now. */
   readonly awaitShare: (throttle: Throttle) => Promise<void>
-  readonly isSuspended: (domain: string) => boolean
-  readonly isStopped: () => boolean
+  /** The operator suspended the domain or the site. */
+  readonly isSuspended: (domain: string, site: string) => boolean
+  readonly receiverSuspensions: Pick<ReceiverSuspensionWatch, 'findForWorkspace'>
   /** Releases claimed recipients that have no source yet. */
   readonly releaseClaimed: (claimed: readonly ClaimedRecipient[], postponement?: Postponement) => Promise<void>
   /** Releases deliveries that wait in a queue. */
@@ -75,10 +80,11 @@ export class Claimer {
     site.sourceCount = () => this.#deps.sources.count(destination)
     if (!(await this.#mayBegin(site, destination))) return this.#requeue(site, entries)
     const { claimed, failed } = await this.#commit(entries)
-    const remaining = await this.#releaseSuspended(claimed)
+    const remaining = await this.#releaseSuspended(site, claimed)
     for (const one of remaining) await this.#enqueue(site, destination, one)
     const surplus = await this.#releaseSurplus(site)
-    if (claimed.length > 0) site.recordClaim(claimed.length - surplus, performance.now())
+    if (claimed.length > surplus) site.pauseMs = 0
+    else if (claimed.length > 0) site.lengthenPause(performance.now())
     if (failed.length === 0) return
     await this.#requeue(site, failed)
     throw new Error(`${failed.length} recipients could not be claimed in PostgreSQL`)
@@ -99,7 +105,10 @@ export class Claimer {
   async #mayBegin(site: SiteQueue, destination: SiteDestination): Promise<boolean> {
     const { sources, awaitShare } = this.#deps
     if (destination.system !== null) {
-      const { throttle } = site.queueFor(null, destination.system.throttle)
+      const { throttle } = destination.system
+      if (throttle.connections > 0) return true
+      // the queue comes first: its demand decides the share
+      site.queueFor(null, throttle)
       await awaitShare(throttle)
       return throttle.connections > 0
     }
@@ -127,9 +136,9 @@ export class Claimer {
   }
 
   /** Releases recipients whose domain was suspended after they became ready; the dispatcher then sets them aside. */
-  async #releaseSuspended(claimed: readonly ClaimedRecipient[]): Promise<ClaimedRecipient[]> {
-    const { isStopped, isSuspended, releaseClaimed } = this.#deps
-    const suspended = new Set(claimed.filter(({ domain }) => isStopped() || isSuspended(domain)))
+  async #releaseSuspended(site: SiteQueue, claimed: readonly ClaimedRecipient[]): Promise<ClaimedRecipient[]> {
+    const { isSuspended, releaseClaimed } = this.#deps
+    const suspended = new Set(claimed.filter(({ domain }) => site.isStopped || isSuspended(domain, site.site)))
     if (suspended.size > 0) await releaseClaimed([...suspended])
     return claimed.filter((one) => !suspended.has(one))
   }
@@ -148,13 +157,15 @@ export class Claimer {
   }
 
   async #selectSource(site: SiteQueue, destination: SiteDestination, claimed: ClaimedRecipient): Promise<void> {
-    const { sources, releaseClaimed, finish, awaitShare } = this.#deps
-    const selecting = sources.select(destination, claimed)
-    const selection = selecting instanceof Promise ? await selecting : selecting
-    if (selection.kind === 'suspended') return releaseClaimed([claimed], this.#postponementFor(selection.by))
-    const delivery: ClaimedDelivery = { claimed, selected: selection.selected, heldSinceMs: performance.now() }
-    if (selection.kind === 'postponed') return finish(delivery, selection.attempt)
-    const queue = site.queueFor(selection.selected.source, selection.selected.throttle)
+    const { sources, receiverSuspensions, releaseClaimed, finish, awaitShare } = this.#deps
+    const suspension = receiverSuspensions.findForWorkspace(destination, claimed.workspaceId)
+    if (suspension !== null) return releaseClaimed([claimed], this.#postponementFor(suspension))
+    const { system } = destination
+    const selection = system === null ? await sources.choose(destination, claimed) : { selected: system, attempt: null }
+    const { selected, attempt } = selection
+    const delivery: ClaimedDelivery = { claimed, site: site.site, selected, heldSinceMs: performance.now() }
+    if (attempt !== null) return finish(delivery, attempt)
+    const queue = site.queueFor(selected.source, selected.throttle)
     if (!queue.throttle.hasShare) await awaitShare(queue.throttle)
     queue.push(delivery)
   }

@@ -1,88 +1,166 @@
 import { assert } from 'chai'
-import type { SessionGate } from '#mta/delivery/session-grant.ts'
-import type { Attempt } from '#src/messages/outcome.ts'
-import { attemptOf, claimedOf, deliveryOf, selectedSource } from '#test/support/delivery.ts'
-import { throttleWith } from '#test/support/throttle.ts'
-import { runDelivery, type RunnerDeps } from './runner.ts'
-import { SourceQueue } from './source-queue.ts'
-
-const throughGate = async (gate: SessionGate): Promise<Attempt | null> => {
-  try {
-    return (await gate.enter('bulk')) ? attemptOf() : null
-  } finally {
-    gate.leave('bulk')
-  }
-}
+import type { Tier } from '#src/queue/tiers.ts'
+import { attemptOf, claimedOf, deliveryOf, flushEventLoop, LEASE, selectedSource } from '#test/support/delivery.ts'
+import { runnerWith, runOne, siteWith, type SiteAndQueue } from './runner.test-data.ts'
+import type { Runner, RunnerDeps } from './runner.ts'
 
 describe('runner', () => {
-  const queueOf = (throttle = throttleWith({ share: { instant: 1, others: 1 } })): SourceQueue =>
-    new SourceQueue({ hasReadyInstant: false, isEmpty: true }, null, throttle)
-  const depsOf = (deps: Partial<RunnerDeps> = {}): RunnerDeps => ({
-    deliver: (_, gate) => throughGate(gate),
-    isLeased: () => true,
-    isStopped: () => false,
-    now: () => 0,
-    ...deps,
-  })
+  const NARROW = { instant: 1, others: 1 }
 
-  it('uses one session of its source and releases it', async () => {
-    const queue = queueOf()
-    const delivery = deliveryOf(claimedOf({ tier: 'bulk' }), selectedSource({ throttle: queue.throttle }))
-    const attempt = await runDelivery(depsOf(), queue, delivery)
+  it('uses one session of the source and releases it', async () => {
+    const one = siteWith('site', NARROW)
+    const attempt = await runOne({}, one)
     assert.strictEqual(attempt?.outcome.kind, 'delivered')
+    const { queue } = one
     assert.deepEqual([queue.active, queue.sessions, queue.atGate.size, queue.throttle.sessions], [0, 0, 0, 0])
   })
   it('waits at the gate of a full site until a session is free', async () => {
-    const queue = queueOf()
+    const one = siteWith('site', NARROW)
+    const { queue } = one
     assert.strictEqual(await queue.throttle.enter('bulk'), true)
-    const delivery = deliveryOf(claimedOf({ tier: 'bulk' }), selectedSource({ throttle: queue.throttle }))
-    const running = runDelivery(depsOf(), queue, delivery)
+    const running = runOne({}, one)
     assert.deepEqual([queue.active, queue.atGate.size], [1, 1])
     queue.throttle.leave('bulk')
     assert.strictEqual((await running)?.outcome.kind, 'delivered')
   })
-  const REFUSALS: readonly (readonly [why: string, deps: Partial<RunnerDeps>, isUsable: boolean])[] = [
-    ['the lease ran out while it waited', { isLeased: () => false }, true],
-    ['the process stops', { isStopped: () => true }, true],
-    ['the source may not be used any more', {}, false],
-  ]
-  for (const [why, deps, isUsable] of REFUSALS) {
-    it(`does not begin when ${why}, and releases its session`, async () => {
-      const queue = queueOf()
-      const selected = selectedSource({ throttle: queue.throttle, isUsable: () => isUsable })
-      assert.strictEqual(
-        await runDelivery(depsOf(deps), queue, deliveryOf(claimedOf({ tier: 'bulk' }), selected)),
-        null,
-      )
-      assert.strictEqual(queue.throttle.sessions, 0)
-    })
-  }
+  it('starts nothing without a held lease', async () => {
+    const one = siteWith('site')
+    one.queue.push(deliveryOf())
+    runnerWith(100, { lease: { id: LEASE, isHeld: () => false } }).start(one.site)
+    await flushEventLoop()
+    assert.deepEqual([one.queue.active, one.queue.held], [0, 1])
+  })
+  it('drops a recipient that was claimed under a lost lease: another process may have it', async () => {
+    const dropped: string[] = []
+    const claimed = claimedOf({ lease: LEASE - 1 })
+    const one = siteWith('site')
+    const leased: RunnerDeps['leased'] = { drop: (all) => dropped.push(...all.map(({ messageId }) => messageId)) }
+    assert.strictEqual(await runOne({ leased }, one, claimed), undefined)
+    assert.deepEqual([dropped, one.queue.active], [[claimed.messageId], 0])
+  })
   it('checks the lease again right before the message is transmitted', async () => {
-    let isLeased = true
+    let isHeld = true
+    const checked: boolean[] = []
     const deliver: RunnerDeps['deliver'] = (_, gate) => {
-      isLeased = false
-      assert.strictEqual(gate.mayProceed(), false)
+      isHeld = false
+      checked.push(gate.mayProceed())
       return Promise.resolve(null)
     }
-    await runDelivery(depsOf({ isLeased: () => isLeased, deliver }), queueOf(), deliveryOf())
+    assert.strictEqual(await runOne({ lease: { id: LEASE, isHeld: () => isHeld }, deliver }, siteWith('site')), null)
+    assert.deepEqual(checked, [false])
   })
-  it('keeps the counts right after an internal error', async () => {
-    const queue = queueOf()
-    await assert.isRejected(
-      runDelivery(depsOf({ deliver: () => Promise.reject(new Error('bug')) }), queue, deliveryOf()),
-      /bug/,
-    )
-    assert.strictEqual(queue.active, 0)
+  it('keeps the counts right after an internal error, and writes nothing', async () => {
+    const one = siteWith('site')
+    const selected = selectedSource({ throttle: one.queue.throttle })
+    const attempt = await runOne({ deliver: () => Promise.reject(new Error('bug')) }, one, undefined, { selected })
+    assert.deepEqual([attempt, one.queue.active, selected.finished], [undefined, 0, [null]])
   })
-  it('reports that a delivery waited long, so that its suppression is loaded again', async () => {
-    const late: boolean[] = []
-    const deliver: RunnerDeps['deliver'] = (_, gate) => {
-      late.push(gate.isLate())
-      return Promise.resolve(null)
+  it('reports the attempt to its source before it is written', async () => {
+    const one = siteWith('site')
+    const selected = selectedSource({ throttle: one.queue.throttle })
+    const attempt = attemptOf()
+    await runOne({ deliver: () => Promise.resolve(attempt) }, one, undefined, { selected })
+    assert.deepEqual(selected.finished, [attempt])
+  })
+})
+
+describe('sessions of the process', () => {
+  /** Deliveries hang: each holds its session. */
+  const hanging = (sessions: number, deps: Partial<RunnerDeps> = {}): Runner =>
+    runnerWith(sessions, { deliver: () => new Promise(() => undefined), ...deps })
+  /** Starts deliveries of the site until the runner refuses one; returns how many it started. */
+  const fill = (runner: Runner, { site, queue }: SiteAndQueue, tier: Tier = 'bulk', most = 1000): number => {
+    let begun = 0
+    for (; begun < most && runner.mayBegin(site, queue); begun++) {
+      queue.push(deliveryOf(claimedOf({ tier })))
+      runner.start(site)
     }
-    const fresh = deliveryOf()
-    await runDelivery(depsOf({ deliver }), queueOf(), fresh)
-    await runDelivery(depsOf({ deliver }), queueOf(), { ...fresh, heldSinceMs: performance.now() - 3001 })
-    assert.deepEqual(late, [false, true])
+    return begun
+  }
+
+  it('are left for a site that has none, however many sites hang', () => {
+    const runner = hanging(100)
+    for (let i = 0; i < 40; i++) fill(runner, siteWith(`hanging ${i}`))
+    assert.strictEqual(fill(runner, siteWith('late'), 'bulk', 1), 1)
+  })
+  it('are only a part of a busy process for a site that finished nothing', () => {
+    const begun = fill(hanging(100), siteWith('hanging'))
+    assert.ok(begun >= 15 && begun < 30, `${begun} of 100`)
+  })
+  it('are more for a site as its deliveries finish', () => {
+    const [slow, quick] = [siteWith('slow'), siteWith('quick')]
+    const runner = hanging(100)
+    for (let i = 0; i < 40; i++) fill(runner, siteWith(`other ${i}`), 'bulk', 1)
+    for (let i = 0; i < 20; i++) {
+      quick.queue.push(deliveryOf(claimedOf({ tier: 'bulk' })))
+      const delivery = quick.queue.next()
+      assert.ok(delivery !== undefined)
+      quick.queue.finished(delivery, i)
+    }
+    assert.ok(fill(runner, quick) > fill(runner, slow))
+  })
+  it('are more for instant mail when bulk mail uses all others', () => {
+    const runner = hanging(20)
+    for (let i = 0; runner.active < 20; i++) fill(runner, siteWith(`bulk ${i}`))
+    const bulk = siteWith('more bulk')
+    bulk.queue.push(deliveryOf(claimedOf({ tier: 'bulk' })))
+    assert.strictEqual(runner.mayBegin(bulk.site, bulk.queue), false)
+    const code = siteWith('one-time code')
+    code.queue.push(deliveryOf(claimedOf({ tier: 'instant' })))
+    assert.strictEqual(runner.mayBegin(code.site, code.queue), true)
+  })
+  it('are not used while too many results wait to be written', () => {
+    let isBehind = true
+    const runner = hanging(10, { isBehind: () => isBehind })
+    const { site, queue } = siteWith('a')
+    assert.strictEqual(runner.mayBegin(site, queue), false)
+    isBehind = false
+    assert.strictEqual(runner.mayBegin(site, queue), true)
+  })
+
+  /** A runner with one hanging delivery, and starved sites; `end` ends the delivery. */
+  function starved(names: readonly string[], sessions: number): { end: () => Promise<void>; woken: string[] } {
+    const woken: string[] = []
+    const delivery = Promise.withResolvers<null>()
+    const runner = hanging(sessions, {
+      deliver: () => delivery.promise,
+      onFree: (site) => {
+        if (site.site === 'hanging') return
+        if (!woken.includes(site.site)) runner.addStarved(site)
+        woken.push(site.site)
+      },
+    })
+    fill(runner, siteWith('hanging'), 'bulk', 1)
+    for (const name of names) runner.addStarved(siteWith(name).site)
+    const end = (): Promise<void> => {
+      delivery.resolve(null)
+      return flushEventLoop()
+    }
+    return { end, woken }
+  }
+  it('go to starved sites in turn; a site that is starved again waits behind the others', async () => {
+    const { end, woken } = starved(['a', 'b', 'c'], 10)
+    await end()
+    assert.deepEqual(woken, ['a', 'b', 'c', 'a', 'b', 'c'])
+  })
+  it('wake no site while all are in use', async () => {
+    const woken: string[] = []
+    const written = Promise.withResolvers<undefined>()
+    const runner = hanging(10, {
+      deliver: ({ claimed }) => (claimed.tier === 'high' ? Promise.resolve(attemptOf()) : new Promise(() => undefined)),
+      handleResult: () => written.promise,
+      onFree: ({ site }) => woken.push(site),
+    })
+    fill(runner, siteWith('ends'), 'high', 1)
+    await flushEventLoop()
+    for (let i = 0; runner.active < 10; i++) fill(runner, siteWith(`bulk ${i}`), 'bulk', 1)
+    const { site, queue } = siteWith('one-time code')
+    queue.push(deliveryOf(claimedOf({ tier: 'instant' })))
+    runner.start(site)
+    assert.strictEqual(runner.active, 11)
+    runner.addStarved(siteWith('starved').site)
+    written.resolve(undefined)
+    await flushEventLoop()
+    assert.deepEqual(woken, ['ends'])
   })
 })

@@ -6,34 +6,33 @@ import { assert } from 'chai'
 import { deliver } from '#mta/delivery/deliver.ts'
 import type { DeliveryPipeline } from '#mta/delivery/delivery-pipeline.ts'
 import { createMemoryBudget } from '#mta/delivery/memory-budget.ts'
-import type { SelectedSource } from '#mta/delivery/session-grant.ts'
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import type { Attempt } from '#src/messages/outcome.ts'
-import { attemptOf, claimedOf, selectedSource, flushEventLoop } from '#test/support/delivery.ts'
-import { throttleWith } from '#test/support/throttle.ts'
-import { runDelivery, type RunnerDeps } from './runner.ts'
-import { SourceQueue } from './source-queue.ts'
+import { attemptOf, claimedOf, flushEventLoop, LEASE } from '#test/support/delivery.ts'
+import { runOne, siteWith, type RunOptions } from './runner.test-data.ts'
+import type { RunnerDeps } from './runner.ts'
+import type { SiteQueue } from './site-queue.ts'
+import type { SourceQueue } from './source-queue.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
 const SUPPRESSED = { cause: 'hard bounce', kind: 'bounce' }
 
 interface Case {
+  readonly site: SiteQueue
   readonly queue: SourceQueue
   /** The steps of the deliveries, in order, each with the sessions in use. */
   readonly steps: string[]
-  readonly run: (claimed?: ClaimedRecipient, options?: Partial<RunOptions>) => Promise<Attempt | null>
+  readonly run: (claimed?: ClaimedRecipient, options?: Options) => Promise<Attempt | null | undefined>
 }
 
-interface RunOptions {
-  readonly waitedMs: number
-  readonly deps: Partial<RunnerDeps>
-  readonly selected: Partial<SelectedSource>
+interface Options extends RunOptions {
+  readonly deps?: Partial<RunnerDeps>
 }
 
 /** A source queue with this many sessions for bulk mail. */
 function queueWith(sessions: number, parts: Partial<Record<keyof DeliveryPipeline, unknown>> = {}): Case {
-  const throttle = throttleWith({ share: { instant: 1, others: sessions } })
-  const queue = new SourceQueue({ hasReadyInstant: false, isEmpty: false }, null, throttle)
+  const { site, queue } = siteWith('site', { instant: 1, others: sessions })
+  const { throttle } = queue
   const steps: string[] = []
   const step =
     <T>(name: string, value: T) =>
@@ -60,21 +59,13 @@ function queueWith(sessions: number, parts: Partial<Record<keyof DeliveryPipelin
     memory: createMemoryBudget(1000),
     ...parts,
   } as unknown as DeliveryPipeline
+  const deliverIt: RunnerDeps['deliver'] = (delivery, gate) => deliver(pipeline, delivery, gate)
   return {
+    site,
     queue,
     steps,
-    run: (claimed = claimedOf({ tier: 'bulk' }), { waitedMs = 0, deps = {}, selected = {} } = {}) =>
-      runDelivery(
-        {
-          deliver: (recipient, gate) => deliver(pipeline, recipient, gate),
-          isLeased: () => true,
-          isStopped: () => false,
-          now: () => NOW,
-          ...deps,
-        },
-        queue,
-        { claimed, selected: selectedSource({ throttle, ...selected }), heldSinceMs: performance.now() - waitedMs },
-      ),
+    run: (claimed, { deps = {}, ...options } = {}) =>
+      runOne({ deliver: deliverIt, ...deps }, { site, queue }, claimed, options),
   }
 }
 
@@ -108,17 +99,35 @@ describe('session of a delivery', () => {
     await bulk
   })
 
-  const RELEASED: readonly (readonly [why: string, options: Partial<RunOptions>])[] = [
-    ['the lease was lost meanwhile', { deps: { isLeased: () => false } }],
-    ['the process stops', { deps: { isStopped: () => true } }],
-    ['its source was removed or suspended meanwhile', { selected: { isUsable: () => false } }],
+  const RELEASED: readonly (readonly [why: string, change: (waiting: Case, lose: () => void) => void])[] = [
+    ['the lease was lost meanwhile', (_, lose) => lose()],
+    [
+      'the process stops',
+      ({ site }) => {
+        site.isStopped = true
+      },
+    ],
   ]
-  for (const [why, options] of RELEASED)
+  for (const [why, change] of RELEASED)
     it(`a recipient is released without an attempt when ${why}`, async () => {
-      const { run, steps, queue } = queueWith(1)
-      assert.strictEqual(await run(undefined, options), null)
-      assert.deepEqual([steps.at(-1), queue.throttle.sessions], ['compose (0)', 0])
+      const waiting = queueWith(1)
+      const { run, steps, queue } = waiting
+      let isHeld = true
+      await queue.throttle.enter('bulk')
+      const running = run(undefined, { deps: { lease: { id: LEASE, isHeld: () => isHeld } } })
+      await flushEventLoop()
+      change(waiting, () => {
+        isHeld = false
+      })
+      queue.throttle.leave('bulk')
+      assert.strictEqual(await running, null)
+      assert.deepEqual([steps.at(-1), queue.throttle.sessions], ['compose (1)', 0])
     })
+  it('a recipient is released without an attempt when its source was removed or suspended meanwhile', async () => {
+    const { run, steps, queue } = queueWith(1)
+    assert.strictEqual(await run(undefined, { selected: { isUsable: () => false } }), null)
+    assert.deepEqual([steps.at(-1), queue.throttle.sessions], ['compose (0)', 0])
+  })
   it('a recipient is released without an attempt when the receiver suspends the source', async () => {
     const { run, queue } = queueWith(1)
     await queue.throttle.enter('bulk')
@@ -141,7 +150,7 @@ describe('session of a delivery', () => {
   })
   it('an error of the transport frees the session', async () => {
     const { run, queue } = queueWith(1, { transport: { deliver: () => Promise.reject(new Error('internal')) } })
-    assert.strictEqual(await run().catch((error: Error) => error.message), 'internal')
+    assert.strictEqual(await run(), undefined)
     assert.deepEqual([queue.throttle.sessions, queue.active], [0, 0])
   })
 })

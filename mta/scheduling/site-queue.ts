@@ -7,7 +7,7 @@ import type { Throttle } from '#mta/shaping/throttle.ts'
 import { recipientName, type ReportedSite } from '#src/queue/site-state.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import type { ClaimLimit } from './ready-queue.ts'
-import { MAX_HELD, SourceQueue, type ReadyHints } from './source-queue.ts'
+import { MAX_HELD, SourceQueue, type SiteView } from './source-queue.ts'
 
 /** The first claim of a site: enough to learn which sources its mail needs. */
 const FIRST_CLAIM: ClaimLimit = { instant: 10, others: 10 }
@@ -21,7 +21,7 @@ const MAX_NAMED = 50
 const FIRST_PAUSE_MS = 50
 const MAX_PAUSE_MS = 2000
 
-export class SiteQueue implements ReadyHints {
+export class SiteQueue implements SiteView {
   readonly site: string
   /** By source name. */
   readonly sourceQueues = new Map<string | null, SourceQueue>()
@@ -33,13 +33,15 @@ export class SiteQueue implements ReadyHints {
   isClaiming = false
   /** The last claim found all that was ready. */
   isEmpty = false
+  isStopped = false
   usedAtMs = 0
+  /** The length of the last pause between claims; 0 after a claim that brought more than surplus. */
+  pauseMs = 0
   pausedUntilMs = 0
   /** A timer is set for the end of the pause. */
   isResumeScheduled = false
   /** How many sources the site's mail may leave from. A source without a queue may have mail here too. */
   sourceCount: () => number = () => 1
-  #pauseMs = 0
   #probedAtMs = 0
 
   constructor(site: string) {
@@ -96,15 +98,18 @@ export class SiteQueue implements ReadyHints {
     return known > 0 && known < this.sourceCount()
   }
 
-  /** Records how many recipients of a claim the queues hold. After a claim of only surplus the next one waits. */
-  recordClaim(heldCount: number, nowMs: number): void {
-    this.#pauseMs = heldCount > 0 ? 0 : Math.min(Math.max(this.#pauseMs * 2, FIRST_PAUSE_MS), MAX_PAUSE_MS)
-    this.pausedUntilMs = nowMs + this.#pauseMs
+  /** A claim brought only surplus: the next one waits, longer each time. */
+  lengthenPause(nowMs: number): void {
+    this.pauseMs = Math.min(Math.max(this.pauseMs * 2, FIRST_PAUSE_MS), MAX_PAUSE_MS)
+    this.pausedUntilMs = nowMs + this.pauseMs
   }
 
-  /** Removes all deliveries that have not begun. */
-  clear(): ClaimedDelivery[] {
-    return [...this.sourceQueues.values()].flatMap((queue) => queue.clear())
+  /** Lets nothing more begin, and removes the deliveries that have not begun. */
+  stop(): ClaimedDelivery[] {
+    this.isStopped = true
+    const queues = [...this.sourceQueues.values()]
+    for (const queue of queues) queue.throttle.stop()
+    return queues.flatMap((queue) => queue.clear())
   }
 
   /** Recipients are ready but no throttle has a share for them: requests shares. */

@@ -1,7 +1,7 @@
 import { assert } from 'chai'
 import type { Context } from '#src/context.ts'
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
-import { memberOf } from '#src/queue/member.ts'
+import { memberOf } from '#src/queue/keys.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import { attemptOf, claimedOf, LEASE, selectedSource, flushEventLoop, silentContext } from '#test/support/delivery.ts'
 import { throttleWith } from '#test/support/throttle.ts'
@@ -61,24 +61,21 @@ function processWith(share = { instant: 2, others: 8 }, deps: Partial<SchedulerD
           hosts: [],
           system: selectedSource({ throttle }),
         } as unknown as SiteDestination),
-      select: () => ({ kind: 'selected', selected: selectedSource({ throttle }) }),
+      choose: () => Promise.resolve({ selected: selectedSource({ throttle }), attempt: null }),
       throttleOf: () => throttle,
       allSuspended: () => null,
       count: () => 1,
     },
     awaitShare: () => Promise.resolve(),
     isSuspended: () => false,
-    deliver: async (claimed, gate) => {
-      try {
-        if (!(await gate.enter(claimed.tier))) return null
-        world.begun.push(claimed)
-        await new Promise<void>((resolve) => ends.set(claimed.messageId, resolve))
-        return attemptOf()
-      } finally {
-        gate.leave(claimed.tier)
-      }
+    receiverSuspensions: { findForWorkspace: () => null },
+    deliver: async ({ claimed }, gate) => {
+      if (!(await gate.enter())) return null
+      world.begun.push(claimed)
+      await new Promise<void>((resolve) => ends.set(claimed.messageId, resolve))
+      return attemptOf()
     },
-    handleResult: (claimed) => Promise.resolve(void world.written.push(claimed.messageId)),
+    handleResult: ({ claimed }) => Promise.resolve(void world.written.push(claimed.messageId)),
     isBehind: () => false,
     release: (recipients) => Promise.resolve(void world.released.push(...recipients.map(({ messageId }) => messageId))),
     ...deps,

@@ -2,18 +2,19 @@ import { assert } from 'chai'
 import fc from 'fast-check'
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
+import { claimedOf, deliveryOf, selectedSource } from '#test/support/delivery.ts'
 import { throttleWith } from '#test/support/throttle.ts'
-import { SourceQueue, type ReadyHints } from './source-queue.ts'
+import { SourceQueue, type SiteView } from './source-queue.ts'
 import type { ClaimedDelivery } from '#mta/delivery/session-grant.ts'
 
 const mail = (tier: Tier): ClaimedDelivery => ({ claimed: { tier } as ClaimedRecipient }) as ClaimedDelivery
 interface Case {
   readonly queue: SourceQueue
-  readonly hints: { -readonly [K in keyof ReadyHints]: ReadyHints[K] }
+  readonly site: { -readonly [K in keyof SiteView]: SiteView[K] }
 }
 const queueWith = (share: { instant: number; others: number }, source: string | null = null): Case => {
-  const hints = { hasReadyInstant: true, isEmpty: false }
-  return { hints, queue: new SourceQueue(hints, source, throttleWith({ share })) }
+  const site = { hasReadyInstant: true, isEmpty: false, isStopped: false }
+  return { site, queue: new SourceQueue(site, source, throttleWith({ share })) }
 }
 const tiersOf = (surplus: readonly { readonly delivery: ClaimedDelivery }[]): Tier[] =>
   surplus.map((one) => one.delivery.claimed.tier)
@@ -31,26 +32,23 @@ describe('source queue', () => {
     const { queue } = queueWith({ instant: 2, others: 8 })
     for (const tier of ['instant', 'bulk'] as const) for (let i = 0; i < 100; i++) queue.push(mail(tier))
     const begun: Tier[] = []
-    for (let one = queue.next(); one !== undefined; one = queue.next()) {
-      queue.started(one.claimed.tier)
-      begun.push(one.claimed.tier)
-    }
+    for (let one = queue.next(); one !== undefined; one = queue.next()) begun.push(one.claimed.tier)
     assert.deepEqual(begun, [
       ...Array.from({ length: 20 }, () => 'instant'),
       ...Array.from({ length: 16 }, () => 'bulk'),
     ])
-    queue.finished('instant', 0)
+    queue.finished(mail('instant'), 0)
     assert.strictEqual(queue.next()?.claimed.tier, 'instant')
   })
   it('claims in batches: nothing while it holds half of its target', () => {
-    const { queue, hints } = queueWith({ instant: 2, others: 10 })
+    const { queue, site } = queueWith({ instant: 2, others: 10 })
     assert.strictEqual(queue.claimLimit().others, 4, 'little of a site that did not show yet what it takes')
-    for (let i = 0; i < 10; i++) queue.finished('bulk', 0)
+    for (let i = 0; i < 10; i++) queue.finished(mail('bulk'), 0)
     assert.strictEqual(queue.claimLimit().others, 20)
     for (let i = 0; i < 11; i++) queue.push(mail('bulk'))
-    hints.hasReadyInstant = false
+    site.hasReadyInstant = false
     assert.deepEqual(queue.claimLimit(), { instant: 0, others: 0 })
-    hints.hasReadyInstant = true
+    site.hasReadyInstant = true
     assert.strictEqual(queue.claimLimit().others, 0)
     assert.ok(queue.claimLimit().instant > 0, 'full of bulk, there is still room for instant')
   })
@@ -62,28 +60,42 @@ describe('source queue', () => {
   })
   it('holds no more than a slow receiver accepts in two seconds', () => {
     const throttle = throttleWith({ share: { instant: 2, others: 8 }, messageRate: { count: 60, perMs: 60_000 } })
-    assert.ok(new SourceQueue({ hasReadyInstant: true, isEmpty: false }, null, throttle).claimLimit().others <= 3)
+    assert.ok(
+      new SourceQueue({ hasReadyInstant: true, isEmpty: false, isStopped: false }, null, throttle).claimLimit()
+        .others <= 3,
+    )
   })
   it('permits more deliveries as others finish, and fewer when the site hangs', () => {
     const { queue } = queueWith({ instant: 2, others: 8 })
     const first = queue.window
-    for (let i = 0; i < 10; i++) queue.finished('bulk', 0)
+    for (let i = 0; i < 10; i++) queue.finished(mail('bulk'), 0)
     assert.strictEqual(queue.window, first + 10)
-    for (let i = 0; i < 10; i++) queue.finished('bulk', 0, true)
+    for (let i = 0; i < 10; i++) queue.finished(mail('bulk'), 0, true)
     assert.strictEqual(queue.window, first)
   })
-  it('demands sessions for waiting and ready recipients, and none when the site is empty', () => {
-    const { queue, hints } = queueWith({ instant: 2, others: 8 })
+  it('demands sessions for waiting and ready recipients, and none when the site is empty', async () => {
+    const { queue, site } = queueWith({ instant: 2, others: 8 })
     assert.ok(queue.demand().others > 1000)
-    hints.isEmpty = true
+    site.isEmpty = true
     assert.deepEqual(queue.demand(), { instant: 0, others: 0 })
-    for (const tier of ['instant', 'bulk', 'high'] as const) queue.push(mail(tier))
+    const { throttle } = queue
+    for (const tier of ['instant', 'bulk', 'high'] as const)
+      queue.push(deliveryOf(claimedOf({ tier }), selectedSource({ throttle })))
     assert.deepEqual(queue.demand(), { instant: 1, others: 2 })
-    const { tier } = (queue.next() ?? mail('bulk')).claimed
-    queue.started(tier)
-    assert.deepEqual(queue.demand(), { instant: 1, others: 2 }, 'made ready, it still waits')
-    queue.enteredSession(tier)
+    const delivery = queue.next() ?? mail('bulk')
+    assert.deepEqual(queue.demand(), { instant: 1, others: 2 }, 'prepared, it still waits')
+    assert.strictEqual(await queue.enter(delivery), true)
     assert.deepEqual(queue.demand(), { instant: 0, others: 2 }, 'the throttle counts a delivery in a session')
+    queue.finished(delivery, 0)
+    assert.deepEqual([queue.active, queue.sessions, throttle.sessions], [0, 0, 0])
+  })
+  it('lets nothing begin when the process stops, and releases the session', async () => {
+    const { queue, site } = queueWith({ instant: 2, others: 8 })
+    const delivery = deliveryOf(claimedOf(), selectedSource({ throttle: queue.throttle }))
+    site.isStopped = true
+    assert.strictEqual(await queue.enter(delivery), false)
+    queue.finished(delivery, 0)
+    assert.strictEqual(queue.throttle.sessions, 0)
   })
 })
 
@@ -124,7 +136,7 @@ describe('surplus of a source queue', () => {
   })
   it("gets turns one after the other at the receiver's rate, within ten minutes", () => {
     const throttle = throttleWith({ share: { instant: 2, others: 8 }, messageRate: { count: 60, perMs: 60_000 } })
-    const queue = new SourceQueue({ hasReadyInstant: true, isEmpty: false }, 'a', throttle)
+    const queue = new SourceQueue({ hasReadyInstant: true, isEmpty: false, isStopped: false }, 'a', throttle)
     const turns = (count: number): number[] => {
       for (let i = 0; i < count; i++) queue.push(mail('bulk'))
       return queue.removeSurplus(0).map(({ turnMs }) => turnMs)

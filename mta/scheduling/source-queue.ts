@@ -12,7 +12,7 @@ import type { ClaimedDelivery } from '#mta/delivery/session-grant.ts'
 import type { Throttle, ThrottleUser } from '#mta/shaping/throttle.ts'
 import { WAITS_FOR_SOURCE } from '#src/egress/sources.ts'
 import type { ClaimLimit } from './ready-queue.ts'
-import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
+import { TIER_NAMES } from '#src/queue/tiers.ts'
 
 /** The most that one queue holds: other processes cannot send it. */
 export const MAX_HELD = 500
@@ -36,10 +36,12 @@ export const SHORT_WAIT_MS = 1000
 const MAX_GUESSED_WAIT_MS = 60_000
 const MAX_WAIT_MS = 600_000
 
-/** What the site queue knows about ready recipients. */
-export interface ReadyHints {
+/** What the site queue knows. */
+export interface SiteView {
   readonly hasReadyInstant: boolean
   readonly isEmpty: boolean
+  /** The process stops: nothing begins any more. */
+  readonly isStopped: boolean
 }
 
 /** A delivery that a source queue does not hold, with the time when its turn may come (epoch ms). */
@@ -58,11 +60,12 @@ export class SourceQueue implements ThrottleUser {
   /** Deliveries that have begun and are before the end of their transaction. */
   active = 0
   usedAtMs = 0
-  readonly #hints: ReadyHints
+  readonly #site: SiteView
   readonly #byTier: readonly ClaimedDelivery[][] = TIER_NAMES.map(() => [])
   #throttle: Throttle
   #activeOthers = 0
-  #sessions = 0
+  /** Deliveries that use a session of the throttle now. */
+  readonly #inSession = new Set<ClaimedDelivery>()
   #sessionsOfOthers = 0
   #windowAtMs = 0
   #windowDone = 0
@@ -70,8 +73,8 @@ export class SourceQueue implements ThrottleUser {
   #window = FIRST_WINDOW
   #lastTurnMs = 0
 
-  constructor(hints: ReadyHints, source: string | null, throttle: Throttle) {
-    this.#hints = hints
+  constructor(site: SiteView, source: string | null, throttle: Throttle) {
+    this.#site = site
     this.source = source
     this.#throttle = throttle
     throttle.users.add(this)
@@ -104,7 +107,7 @@ export class SourceQueue implements ThrottleUser {
 
   /** Sessions in use now. */
   get sessions(): number {
-    return this.#sessions
+    return this.#inSession.size
   }
 
   get isIdle(): boolean {
@@ -139,13 +142,21 @@ export class SourceQueue implements ThrottleUser {
   }
 
   /**
-   * Removes the next delivery to begin; undefined when enough are under way. As many are prepared ahead as hold
-   * sessions, counted for instant mail and for all other mail: more would use sessions of the process that other
-   * sites need while they wait here.
+   * Removes the next delivery and counts it as begun; undefined when enough are under way. `finished` must follow. As
+   * many are prepared ahead as hold sessions, counted for instant mail and for all other mail: more would use sessions
+   * of the process that other sites need while they wait here.
    */
   next(): ClaimedDelivery | undefined {
     const instant = this.#mayBeginInstant ? this.#byTier[0]?.shift() : undefined
-    if (instant !== undefined || this.#activeOthers >= this.#throttle.connectionsForOthers * 2) return instant
+    const delivery = instant ?? this.#nextOther()
+    if (delivery === undefined) return undefined
+    this.active++
+    if (instant === undefined) this.#activeOthers++
+    return delivery
+  }
+
+  #nextOther(): ClaimedDelivery | undefined {
+    if (this.#activeOthers >= this.#throttle.connectionsForOthers * 2) return undefined
     return this.#byTier
       .slice(1)
       .find((list) => list.length > 0)
@@ -157,16 +168,24 @@ export class SourceQueue implements ThrottleUser {
     return this.#byTier.flatMap((list) => list.splice(0))
   }
 
-  started(tier: Tier): void {
-    this.active++
-    if (tier !== 'instant') this.#activeOthers++
+  /** Waits for a session of the throttle; false: the delivery must not begin any more. */
+  async enter(delivery: ClaimedDelivery): Promise<boolean> {
+    const { claimed, selected } = delivery
+    this.atGate.add(delivery)
+    const hasEntered = await selected.throttle.enter(claimed.tier)
+    this.atGate.delete(delivery)
+    if (!hasEntered) return false
+    this.#inSession.add(delivery)
+    if (claimed.tier !== 'instant') this.#sessionsOfOthers++
+    return !this.#site.isStopped
   }
 
-  /** `isStuck`: the delivery ran long and delivered nothing. */
-  finished(tier: Tier, nowMs: number, isStuck = false): void {
+  /** A delivery ended; releases its session. `isStuck`: it ran long and delivered nothing. */
+  finished(delivery: ClaimedDelivery, nowMs: number, isStuck = false): void {
+    this.#leave(delivery)
     this.#window = isStuck ? Math.max(FIRST_WINDOW, Math.floor(this.#window / 2)) : Math.min(this.#window + 1, MAX_HELD)
     this.active--
-    if (tier !== 'instant') this.#activeOthers--
+    if (delivery.claimed.tier !== 'instant') this.#activeOthers--
     this.usedAtMs = nowMs
     this.#windowDone++
     const sinceMs = nowMs - this.#windowAtMs
@@ -177,14 +196,11 @@ export class SourceQueue implements ThrottleUser {
     this.#windowDone = 0
   }
 
-  enteredSession(tier: Tier): void {
-    this.#sessions++
-    if (tier !== 'instant') this.#sessionsOfOthers++
-  }
-
-  leftSession(tier: Tier): void {
-    this.#sessions--
-    if (tier !== 'instant') this.#sessionsOfOthers--
+  #leave(delivery: ClaimedDelivery): void {
+    if (!this.#inSession.delete(delivery)) return
+    const { claimed, selected } = delivery
+    if (claimed.tier !== 'instant') this.#sessionsOfOthers--
+    selected.throttle.leave(claimed.tier)
   }
 
   /** How many more recipients to claim. None while the queue holds enough, so that claims come in batches. */
@@ -193,7 +209,7 @@ export class SourceQueue implements ThrottleUser {
     const target = this.#targetOfOthers
     const others = this.#othersHeld > target / 2 ? 0 : Math.max(0, target - this.#othersHeld)
     const mostInstant = Math.min(MAX_INSTANT_HELD, this.#throttle.maxHeld)
-    const isInstantLikely = this.#hints.hasReadyInstant || others > 0
+    const isInstantLikely = this.#site.hasReadyInstant || others > 0
     return { instant: isInstantLikely ? Math.max(0, mostInstant - this.#instantHeld) : 0, others }
   }
 
@@ -231,8 +247,8 @@ export class SourceQueue implements ThrottleUser {
 
   /** The deliveries that wait for a session here, and the recipients that are ready to claim. */
   demand(): { instant: number; others: number } {
-    const { hasReadyInstant, isEmpty } = this.#hints
-    const preparing = this.active - this.#sessions
+    const { hasReadyInstant, isEmpty } = this.#site
+    const preparing = this.active - this.sessions
     const preparingOthers = this.#activeOthers - this.#sessionsOfOthers
     return {
       instant: this.#instantHeld + preparing - preparingOthers + (hasReadyInstant && !isEmpty ? 1 : 0),

@@ -13,14 +13,13 @@ import type { SelectedSource } from '#mta/delivery/session-grant.ts'
 import type { SourceChoice, Egress } from '#mta/egress/source-choice.ts'
 import type { Host } from '#mta/route/route.ts'
 import type { Throttle } from '#mta/shaping/throttle.ts'
-import type { Throttles, SiteReceiver } from '#mta/shaping/throttles.ts'
+import type { Throttles } from '#mta/shaping/throttles.ts'
 import type { ConnectedAccounts } from '#mta/transport/connected-accounts.ts'
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import { attemptWithoutSession, type Attempt } from '#src/messages/outcome.ts'
 import { accountIdOf } from '#src/providers/account-destination.ts'
 import { findReceiver } from '#src/shaping/rule-match.ts'
-import type { ReceiverSuspension } from '#src/shaping/receiver-suspensions.ts'
-import { WILDCARD } from '#src/shaping/throttle-key.ts'
+import type { SiteReceiver } from '#src/shaping/receiver-suspensions.ts'
 import { receiverOf } from '#src/suppression/receiver.ts'
 
 /** The destination of a site's mail. */
@@ -31,20 +30,17 @@ export interface SiteDestination extends SiteReceiver {
   readonly system: SelectedSource | null
 }
 
-export type SourceSelectionResult =
-  | { readonly kind: 'selected'; readonly selected: SelectedSource }
-  /** The receiver suspended the workspace. */
-  | { readonly kind: 'suspended'; readonly by: ReceiverSuspension }
-  /** No source may send it now. */
-  | { readonly kind: 'postponed'; readonly attempt: Attempt; readonly selected: SelectedSource }
+export interface SourceSelectionResult {
+  readonly selected: SelectedSource
+  /** Set when no source may send it now: the attempt that postpones it. */
+  readonly attempt: Attempt | null
+}
 
 export interface SourceSelection {
   /** The destination of mail for a domain. Never rejects. */
   destinationOf(domain: string): Promise<SiteDestination>
-  select(
-    destination: SiteDestination,
-    claimed: ClaimedRecipient,
-  ): SourceSelectionResult | Promise<SourceSelectionResult>
+  /** Chooses the source of a message where `system` is null. */
+  choose(destination: SiteDestination, claimed: ClaimedRecipient): Promise<SourceSelectionResult>
   throttleOf(destination: SiteDestination, source: string | null): Throttle
   /** The names of all sources when the receiver suspended each of them; null: at least one may send. */
   allSuspended(destination: SiteDestination): readonly string[] | null
@@ -55,7 +51,7 @@ export interface SourceSelection {
 export interface SourceSelectionDeps {
   readonly pipeline: Pick<DeliveryPipeline, 'route' | 'sendingDomain' | 'families' | 'now' | 'lifetimeSeconds'>
   readonly egress: Pick<Egress, 'system' | 'hasSources' | 'sources' | 'choose' | 'isUnavailable'>
-  readonly throttles: Pick<Throttles, 'shaping' | 'find' | 'suspension'>
+  readonly throttles: Pick<Throttles, 'shaping' | 'find' | 'suspensions'>
   readonly accounts: Pick<ConnectedAccounts, 'receiver'>
 }
 
@@ -64,16 +60,13 @@ export function createSourceSelection(deps: SourceSelectionDeps): SourceSelectio
   return {
     destinationOf: (domain) => findDestination(deps, domain),
     throttleOf: (destination, source) => throttles.find(destination, source),
-    select: (destination, claimed) => {
-      const suspension = throttles.suspension(destination, WILDCARD, claimed.workspaceId)
-      if (suspension !== null && suspension.workspaceId !== null) return { kind: 'suspended', by: suspension }
-      if (destination.system !== null) return { kind: 'selected', selected: destination.system }
-      return chooseSource(deps, destination, claimed)
-    },
+    choose: (destination, claimed) => chooseSource(deps, destination, claimed),
     allSuspended: (destination) => {
       const { sources } = egress
       if (destination.system !== null || sources.length === 0) return null
-      return sources.every((source) => throttles.suspension(destination, source, null) !== null) ? sources : null
+      return sources.every((source) => throttles.suspensions.findForSource(destination, source) !== null)
+        ? sources
+        : null
     },
     count: (destination) => (destination.system !== null ? 1 : egress.sources.length),
   }
@@ -120,22 +113,19 @@ async function chooseSource(
   const domain = await pipeline.sendingDomain(claimed.domainId)
   // this delivery ends without a session: preparation finds the reason
   if (domain.kind !== 'ready' || hosts.length === 0 || findCancellation(claimed, pipeline) !== null)
-    return { kind: 'selected', selected: systemSource(deps, destination, []) }
+    return { selected: systemSource(deps, destination, []), attempt: null }
   const choice = await egress.choose({
     messageId: claimed.messageId,
     pool: domain.pool,
     receiver: () => receiverOf(hosts[0]?.name ?? null, claimed.domain),
     reachableFamilies: () => pipeline.families(hosts),
-    suspendedUntil: (source) => throttles.suspension(destination, source, null)?.until.getTime() ?? null,
+    suspendedUntil: (source) => throttles.suspensions.findForSource(destination, source)?.until.getTime() ?? null,
   })
-  if (choice.kind === 'endpoints') return { kind: 'selected', selected: chosenSource(deps, destination, choice) }
+  if (choice.kind === 'endpoints') return { selected: chosenSource(deps, destination, choice), attempt: null }
   const { detail, untilMs } = choice
   const outcome = { kind: 'postponed', reason: 'no-source', detail, untilMs } as const
-  return {
-    kind: 'postponed',
-    attempt: attemptWithoutSession(outcome, pipeline.now()),
-    selected: systemSource(deps, destination, []),
-  }
+  const attempt = attemptWithoutSession(outcome, pipeline.now())
+  return { selected: systemSource(deps, destination, []), attempt }
 }
 
 function chosenSource(
@@ -149,7 +139,7 @@ function chosenSource(
     throttle: throttles.find(destination, source),
     endpoints,
     throttleOf: (other) => throttles.find(destination, other),
-    isUsable: () => !egress.isUnavailable(source) && throttles.suspension(destination, source, null) === null,
+    isUsable: () => !egress.isUnavailable(source) && throttles.suspensions.findForSource(destination, source) === null,
     finish,
   }
 }

@@ -70,6 +70,7 @@ describe('effects of replies on a throttle', () => {
           throttle,
           { code: Number(text.slice(0, 3)), enhanced: null, text: text.slice(4), lines: [text] },
           'w1',
+          null,
         )
       assert.deepEqual(found, done)
     })
@@ -80,6 +81,7 @@ describe('effects of replies on a throttle', () => {
       throttle,
       { code: 250, enhanced: null, text: 'ok', lines: ['250 ok'] },
       'w1',
+      null,
     )
     assert.strictEqual(throttle.acceptedMessages, 1)
   })

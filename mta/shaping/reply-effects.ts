@@ -26,8 +26,11 @@ export interface ReplyEffectDeps {
 }
 
 export interface ReplyEffects {
-  /** `reply` null: no server replied. `source` owns the connection, where the throttle covers all sources. */
-  apply(throttle: Throttle, reply: Reply | null, workspaceId: string, source?: string): void
+  /**
+   * Applies the shaping rule that matches the reply to a message; null: no server replied. `source` is the one that the
+   * message left from; null: the system chose the address.
+   */
+  apply(throttle: Throttle, reply: Reply | null, workspaceId: string, source: string | null): void
 }
 
 interface MatchedReply {
@@ -45,14 +48,19 @@ const ACTIONS: Readonly<Record<ReplyRule['action'], RuleAction>> = { slow: slowD
 export function createReplyEffects(deps: ReplyEffectDeps): ReplyEffects {
   const loggedAtMs = new Map<string, number>()
   return {
-    apply: (throttle, reply, workspaceId, source = throttle.source) => {
+    apply: (throttle, reply, workspaceId, source) => {
       if (reply === null) return
       if (reply.code < 400) {
         throttle.acceptedMessages++
         return
       }
       const rule = findRule(deps.shaping.current, throttle.receiver.name, reply)
-      if (rule !== null) ACTIONS[rule.action](deps, { throttle, rule, reply, workspaceId, source }, loggedAtMs)
+      if (rule !== null)
+        ACTIONS[rule.action](
+          deps,
+          { throttle, rule, reply, workspaceId, source: source ?? throttle.source },
+          loggedAtMs,
+        )
     },
   }
 }

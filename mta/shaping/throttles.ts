@@ -8,7 +8,6 @@
  * shares expire after a few seconds.
  */
 import type { Context } from '#src/context.ts'
-import type { Reply } from '#src/mail/reply.ts'
 import {
   loadLearnedLimits,
   recover,
@@ -17,17 +16,17 @@ import {
   type LearnedLimit,
   type StoredLimit,
 } from '#src/shaping/learned-limits.ts'
-import type { Shaping, ShapingReceiver } from '#src/shaping/shaping-file.ts'
+import type { Shaping } from '#src/shaping/shaping-file.ts'
 import { throttleKeyOf, throttleSourceOf } from '#src/shaping/throttle-key.ts'
 import {
   watchReceiverSuspensions,
-  type ReceiverSuspension,
   type ReceiverSuspensionWatch,
+  type SiteReceiver,
 } from '#src/shaping/receiver-suspensions.ts'
 import { watchShaping, type ShapingWatch } from '#src/shaping/shaping-file-watch.ts'
 import { Throttle } from './throttle.ts'
 import { createNoticeBuffer } from '#src/operator/notice-buffer.ts'
-import { createReplyEffects } from './reply-effects.ts'
+import { createReplyEffects, type ReplyEffects } from './reply-effects.ts'
 import { requestShares, sharesKey } from './quota-share.ts'
 
 /** How often the shares in use are renewed. */
@@ -36,12 +35,6 @@ const RENEW_MS = 1000
 const MIN_REQUEST_GAP_MS = 20
 const STORE_INTERVAL_MS = 5000
 
-/** A site and the receiver whose limits apply to it. */
-export interface SiteReceiver {
-  readonly site: string
-  readonly receiver: ShapingReceiver
-}
-
 export interface Throttles {
   /** The shaping file in force. */
   readonly shaping: Shaping
@@ -49,10 +42,9 @@ export interface Throttles {
   find(site: SiteReceiver, source: string | null): Throttle
   /** Resolves when the throttle has its first share, or cannot get one now. */
   awaitShare(throttle: Throttle): Promise<void>
-  /** Applies the shaping rule that matches the reply to a message. `source` is the one that the message left from. */
-  applyReply(throttle: Throttle, reply: Reply | null, workspaceId: string, source: string | null): void
-  /** The suspension that stops this workspace's mail from this source there; workspace null: all mail. */
-  suspension(site: SiteReceiver, source: string | null, workspaceId: string | null): ReceiverSuspension | null
+  /** What the reply to a message does to the throttle that it left under. */
+  readonly replyEffects: ReplyEffects
+  readonly suspensions: Pick<ReceiverSuspensionWatch, 'findForSource' | 'findForWorkspace'>
   /** Loads the suspensions again after another process changed them. */
   refresh(): Promise<void>
   stop(): Promise<void>
@@ -102,11 +94,10 @@ export async function startThrottles(ctx: Context, process: string): Promise<Thr
     get shaping() {
       return shaping.current
     },
-    find: (place, source) => findThrottle(state, place, source),
+    find: (site, source) => findThrottle(state, site, source),
     awaitShare: (throttle) => awaitFirstShare(state, throttle),
-    applyReply: (throttle, reply, workspaceId, source) =>
-      replyEffects.apply(throttle, reply, workspaceId, source ?? throttle.source),
-    suspension: (place, source, workspaceId) => findSuspension(state, place, source, workspaceId),
+    replyEffects,
+    suspensions,
     refresh: () => state.suspensions.refresh(),
     stop: async () => {
       clearInterval(renewTimer)
@@ -142,18 +133,6 @@ function findThrottle(state: ThrottlesState, { site, receiver }: SiteReceiver, l
   throttle.setSuspended(state.suspensions.find(key, source, null) !== null)
   state.throttles.set(name, throttle)
   return throttle
-}
-
-/** Even where a receiver counts all sources together, a rule may have suspended one source everywhere. */
-function findSuspension(
-  { suspensions }: ThrottlesState,
-  { site, receiver }: SiteReceiver,
-  source: string | null,
-  workspaceId: string | null,
-): ReceiverSuspension | null {
-  const key = throttleKeyOf(receiver, site)
-  const found = suspensions.find(key, throttleSourceOf(receiver, source), workspaceId)
-  return found !== null || source === null || !receiver.isForAllSources ? found : suspensions.find(key, source, null)
 }
 
 async function awaitFirstShare(state: ThrottlesState, throttle: Throttle): Promise<void> {

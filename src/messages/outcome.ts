@@ -49,6 +49,8 @@ export type Outcome =
       readonly untilMs: number
     }
 
+export type Deferral = Extract<Outcome, { readonly kind: 'deferred' }>
+
 /**
  * The names of outcomes in stored attempts, the API and metrics where they differ from the names here: published names
  * stay.

@@ -10,7 +10,8 @@ import { newId } from '#src/platform/id.ts'
 import { createCoalescedRefresh } from '#src/concurrency/coalesced-refresh.ts'
 import { SHAPING_CHANNEL } from '#src/queue/keys.ts'
 import { sql } from '#src/stores/sql.ts'
-import { WILDCARD } from './throttle-key.ts'
+import type { ShapingReceiver } from './shaping-file.ts'
+import { throttleKeyOf, throttleSourceOf, WILDCARD } from './throttle-key.ts'
 
 const REFRESH_MS = 5000
 const RETRY_MS = 1000
@@ -26,6 +27,12 @@ export interface ReceiverSuspension {
   readonly reply: string
   readonly until: Date
   readonly createdAt: Date
+}
+
+/** A site and the receiver whose limits apply to it. */
+export interface SiteReceiver {
+  readonly site: string
+  readonly receiver: ShapingReceiver
 }
 
 const COLUMNS = 'pace, source, workspace_id AS "workspaceId", rule, reply, until, created_at AS "createdAt"'
@@ -92,6 +99,10 @@ export interface ReceiverSuspensionWatch {
    * suspended for all sources.
    */
   find(pace: string, source: string, workspaceId: string | null): ReceiverSuspension | null
+  /** The suspension that stops all mail to a site from this source; null: the system chooses the address. */
+  findForSource(site: SiteReceiver, source: string | null): ReceiverSuspension | null
+  /** The suspension by which the receiver of a site stops the mail of this workspace, from whatever source. */
+  findForWorkspace(site: SiteReceiver, workspaceId: string): ReceiverSuspension | null
   /** Takes effect at once, and is stored as soon as PostgreSQL is available. */
   add(suspension: ReceiverSuspension): void
   /** Reloads from PostgreSQL. Never rejects: after a failure the cached suspensions stay in force. */
@@ -121,13 +132,24 @@ export async function watchReceiverSuspensions(ctx: Context, onChange: () => voi
     (error) => ctx.log.debug({ err: error }, 'failed to load receiver suspensions; the cached ones stay in force'),
   )
   const timer = setInterval(() => void refresher.refresh(), REFRESH_MS)
+  const find: ReceiverSuspensionWatch['find'] = (pace, source, workspaceId) => {
+    if (known.size === 0) return null
+    const ofWorkspace = workspaceId === null ? [] : ([[pace, WILDCARD, workspaceId]] as const)
+    const keys = [[pace, source, null], [WILDCARD, source, null], ...ofWorkspace] as const
+    const found = keys.map(([key, by, owner]) => known.get(keyOf({ pace: key, source: by, workspaceId: owner })))
+    return found.find((one) => one !== undefined && one.until.getTime() > ctx.clock.now()) ?? null
+  }
   return {
-    find: (pace, source, workspaceId) => {
-      if (known.size === 0) return null
-      const ofWorkspace = workspaceId === null ? [] : ([[pace, WILDCARD, workspaceId]] as const)
-      const keys = [[pace, source, null], [WILDCARD, source, null], ...ofWorkspace] as const
-      const found = keys.map(([key, by, owner]) => known.get(keyOf({ pace: key, source: by, workspaceId: owner })))
-      return found.find((one) => one !== undefined && one.until.getTime() > ctx.clock.now()) ?? null
+    find,
+    findForSource: ({ site, receiver }, source) => {
+      const key = throttleKeyOf(receiver, site)
+      const found = find(key, throttleSourceOf(receiver, source), null)
+      // even where a receiver counts all sources together, a rule may have suspended one source everywhere
+      return found !== null || source === null || !receiver.isForAllSources ? found : find(key, source, null)
+    },
+    findForWorkspace: ({ site, receiver }, workspaceId) => {
+      const found = find(throttleKeyOf(receiver, site), throttleSourceOf(receiver, WILDCARD), workspaceId)
+      return found === null || found.workspaceId === null ? null : found
     },
     add: (suspension) => {
       known.set(keyOf(suspension), suspension)

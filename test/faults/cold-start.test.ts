@@ -37,8 +37,7 @@ import {
   type HeldMessage,
   type ColdStartSetup,
 } from '#test/support/stored-messages.ts'
-import { printLogsOnFailure } from '#test/support/system.ts'
-import type { RoleName } from '#test/support/system.ts'
+import { printLogsOnFailure, type RoleName } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 import { respondWith, startWebhookReceiver } from '#test/support/webhook-receiver.ts'
 
