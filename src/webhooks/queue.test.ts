@@ -1,88 +1,22 @@
-/** The webhook queue on a real PostgreSQL: claims, leases, attempts, the log, deletion and replay. */
+/** The webhook queue on a real PostgreSQL: claims, leases, attempts, and disabled and deleted endpoints. */
 import { assert } from 'chai'
-import { sql } from '#src/stores/sql.ts'
-import { createWebhookTestbed, type WebhookTestbed } from '#test/support/webhook-testbed.ts'
-import { claimDeliveries, type WebhookClaim, type ClaimedWebhook } from './claim.ts'
-import { listDeliveries, replayDelivery } from './delivery-log.ts'
-import {
-  deleteEndpoint,
-  findEndpoint,
-  MAX_ENDPOINTS,
-  removeDeleted,
-  updateEndpoint,
-  type Endpoint,
-} from './endpoints.ts'
-import { createSecretDecryptor } from './secret.ts'
+import { deleteEndpoint, findEndpoint, MAX_ENDPOINTS, removeDeleted, updateEndpoint } from './endpoints.ts'
+import { GONE, LATER, OK, setUpWebhookQueue, tried } from './queue.test-data.ts'
 import { endAbandoned, releaseDeliveries, recordAttempts } from './result-writer.ts'
-import type { AttemptVerdict, WebhookAttempt } from './attempt.ts'
-
-const OK: AttemptVerdict = { state: 'delivered', nextInMs: null, isGone: false, error: null }
-const LATER: AttemptVerdict = { state: 'pending', nextInMs: 3_600_000, isGone: false, error: 'answered 500' }
-const GONE: AttemptVerdict = {
-  state: 'failed',
-  nextInMs: null,
-  isGone: true,
-  error: 'answered 410 Gone: the endpoint is switched off',
-}
-
-function tried(delivery: ClaimedWebhook, verdict: AttemptVerdict, at = Date.now()): WebhookAttempt {
-  const record = {
-    at: new Date(at),
-    url: 'http://127.0.0.1/',
-    headers: { a: 'b' },
-    body: '{}',
-    status: 200,
-    response: 'ok',
-    durationMs: 3,
-  }
-  return { delivery, verdict, record }
-}
 
 describe('webhook queue', () => {
-  let testbed: WebhookTestbed
-  let endpoint: Endpoint
-  before(async function () {
-    this.timeout(120_000)
-    testbed = await createWebhookTestbed()
-  })
-  after(() => testbed.stop())
-  beforeEach(async () => {
-    await testbed.ctx.db.query('TRUNCATE webhook_endpoints, webhook_deliveries, webhook_attempts, events CASCADE')
-    endpoint = (await testbed.register('http://127.0.0.1/')).endpoint
-  })
-
-  const claim = (total = 100, each = 100, byEndpoint: ReadonlyMap<string, number> = new Map()): Promise<WebhookClaim> =>
-    claimDeliveries(
-      testbed.ctx.db,
-      { total, defaultPerEndpoint: each, byEndpoint },
-      createSecretDecryptor(testbed.ctx.encryption),
-    )
-  const claimOne = async (): Promise<ClaimedWebhook> => {
-    const [delivery] = (await claim()).deliveries
-    assert.ok(delivery)
-    return delivery
-  }
-  const expireLeases = (): Promise<unknown> =>
-    testbed.ctx.db.query(sql`
-      UPDATE webhook_deliveries
-      SET leased_until = date_trunc('milliseconds', now()) - interval '1 second'
-      WHERE leased_until IS NOT NULL
-    `)
-  const reload = async (): Promise<Endpoint> => {
-    const found = await findEndpoint(testbed.ctx.db, testbed.workspaceId, endpoint.id)
-    assert.ok(found)
-    return found
-  }
+  const queue = setUpWebhookQueue()
+  const { claim, claimOne, expireLeases, reload } = queue
 
   describe('claims', () => {
     it('return each row once, in order', async () => {
-      const ids = await testbed.emit(30)
+      const ids = await queue.testbed.emit(30)
       const first = await claim(20)
       assert.deepEqual(
         first.deliveries.map((delivery) => delivery.eventId),
         ids.slice(0, 20),
       )
-      assert.deepEqual([...first.unfinished], [endpoint.id])
+      assert.deepEqual([...first.unfinished], [queue.endpoint.id])
       const second = await claim(20)
       assert.deepEqual(
         second.deliveries.map((delivery) => delivery.eventId),
@@ -93,7 +27,7 @@ describe('webhook queue', () => {
     })
 
     it('of concurrent workers never overlap', async () => {
-      const ids = await testbed.emit(300)
+      const ids = await queue.testbed.emit(300)
       const claims = await Promise.all(Array.from({ length: 9 }, () => claim(50, 50)))
       const got = claims.flatMap((one) => one.deliveries.map((delivery) => delivery.eventId))
       assert.strictEqual(new Set(got).size, got.length)
@@ -106,41 +40,41 @@ describe('webhook queue', () => {
     })
 
     it('divide a batch among endpoints, however many deliveries wait for one', async () => {
-      await testbed.emit(200)
+      await queue.testbed.emit(200)
       const others = await Promise.all(
-        ['b', 'c'].map((name) => testbed.register(`http://127.0.0.1/${name}`, ['email.bounced'])),
+        ['b', 'c'].map((name) => queue.testbed.register(`http://127.0.0.1/${name}`, ['email.bounced'])),
       )
-      await testbed.emit(5, { type: 'email.bounced' })
+      await queue.testbed.emit(5, { type: 'email.bounced' })
       const { deliveries } = await claim(30)
       const counts = Map.groupBy(deliveries, (delivery) => delivery.endpointId)
-      assert.strictEqual(counts.get(endpoint.id)?.length, 10)
+      assert.strictEqual(counts.get(queue.endpoint.id)?.length, 10)
       for (const other of others) assert.strictEqual(counts.get(other.endpoint.id)?.length, 5)
     })
 
     it('claim no more for an endpoint than its capacity', async () => {
-      await testbed.emit(20)
-      const full = await claim(100, 100, new Map([[endpoint.id, 0]]))
-      assert.deepEqual([full.deliveries.length, [...full.unfinished]], [0, [endpoint.id]])
-      assert.strictEqual((await claim(100, 100, new Map([[endpoint.id, 7]]))).deliveries.length, 7)
+      await queue.testbed.emit(20)
+      const full = await claim(100, 100, new Map([[queue.endpoint.id, 0]]))
+      assert.deepEqual([full.deliveries.length, [...full.unfinished]], [0, [queue.endpoint.id]])
+      assert.strictEqual((await claim(100, 100, new Map([[queue.endpoint.id, 7]]))).deliveries.length, 7)
       assert.strictEqual((await claim(100, 4)).deliveries.length, 4)
     })
 
     it('skip deliveries that are not due, and return the next due time', async () => {
-      const [id] = await testbed.emit(1)
-      await testbed.ctx.db.query(`UPDATE webhook_deliveries SET due_at = now() + interval '1 hour'`)
+      const [id] = await queue.testbed.emit(1)
+      await queue.testbed.ctx.db.query(`UPDATE webhook_deliveries SET due_at = now() + interval '1 hour'`)
       const waiting = await claim()
       assert.deepEqual(waiting.deliveries, [])
       assert.ok(
         waiting.nextInMs !== null && waiting.nextInMs > 3_500_000 && waiting.nextInMs <= 3_600_000,
         String(waiting.nextInMs),
       )
-      await testbed.ctx.db.query('UPDATE webhook_deliveries SET due_at = now()')
+      await queue.testbed.ctx.db.query('UPDATE webhook_deliveries SET due_at = now()')
       const due = await claim()
       assert.deepEqual([due.deliveries[0]?.eventId, due.nextInMs], [id, null])
     })
 
     it('of a process that died are claimed again when the lease has expired', async () => {
-      const [id] = await testbed.emit(1)
+      const [id] = await queue.testbed.emit(1)
       const lost = await claimOne()
       assert.strictEqual((await claim()).deliveries.length, 0)
       await expireLeases()
@@ -151,8 +85,8 @@ describe('webhook queue', () => {
     })
 
     it('that are released are due immediately and count no try', async () => {
-      await testbed.emit(3)
-      await releaseDeliveries(testbed.ctx.db, (await claim()).deliveries)
+      await queue.testbed.emit(3)
+      await releaseDeliveries(queue.testbed.ctx.db, (await claim()).deliveries)
       const { deliveries } = await claim()
       assert.deepEqual(
         deliveries.map((delivery) => delivery.attempts),
@@ -163,16 +97,16 @@ describe('webhook queue', () => {
 
   describe('recording attempts', () => {
     it('stores the state and a log line for each try', async () => {
-      const [id = ''] = await testbed.emit(1)
-      await recordAttempts(testbed.ctx.db, [tried(await claimOne(), LATER)])
-      assert.deepEqual(await testbed.states(id), ['pending'])
-      await testbed.ctx.db.query('UPDATE webhook_deliveries SET due_at = now()')
+      const [id = ''] = await queue.testbed.emit(1)
+      await recordAttempts(queue.testbed.ctx.db, [tried(await claimOne(), LATER)])
+      assert.deepEqual(await queue.testbed.states(id), ['pending'])
+      await queue.testbed.ctx.db.query('UPDATE webhook_deliveries SET due_at = now()')
       const second = await claimOne()
       assert.strictEqual(second.attempts, 1)
-      await recordAttempts(testbed.ctx.db, [tried(second, OK)])
-      assert.deepEqual(await testbed.states(id), ['delivered'])
+      await recordAttempts(queue.testbed.ctx.db, [tried(second, OK)])
+      assert.deepEqual(await queue.testbed.states(id), ['delivered'])
       assert.deepEqual(
-        (await testbed.attempts(id)).map(({ attempt, error }) => [attempt, error]),
+        (await queue.testbed.attempts(id)).map(({ attempt, error }) => [attempt, error]),
         [
           [1, 'answered 500'],
           [2, null],
@@ -181,43 +115,43 @@ describe('webhook queue', () => {
     })
 
     it('can be repeated', async () => {
-      const [id = ''] = await testbed.emit(1)
+      const [id = ''] = await queue.testbed.emit(1)
       const once = tried(await claimOne(), LATER)
-      for (let i = 0; i < 3; i++) await recordAttempts(testbed.ctx.db, [once])
-      assert.strictEqual((await testbed.attempts(id)).length, 1)
-      await testbed.ctx.db.query('UPDATE webhook_deliveries SET due_at = now()')
+      for (let i = 0; i < 3; i++) await recordAttempts(queue.testbed.ctx.db, [once])
+      assert.strictEqual((await queue.testbed.attempts(id)).length, 1)
+      await queue.testbed.ctx.db.query('UPDATE webhook_deliveries SET due_at = now()')
       assert.strictEqual((await claimOne()).attempts, 1)
     })
 
     it('under a lost lease changes only the log', async () => {
-      const [id = ''] = await testbed.emit(1)
+      const [id = ''] = await queue.testbed.emit(1)
       const lost = await claimOne()
       await expireLeases()
       const claimed = await claimOne()
-      await recordAttempts(testbed.ctx.db, [tried(lost, { ...LATER, state: 'failed', nextInMs: null }, 1)])
-      assert.deepEqual(await testbed.states(id), ['pending'])
-      await releaseDeliveries(testbed.ctx.db, [lost])
+      await recordAttempts(queue.testbed.ctx.db, [tried(lost, { ...LATER, state: 'failed', nextInMs: null }, 1)])
+      assert.deepEqual(await queue.testbed.states(id), ['pending'])
+      await releaseDeliveries(queue.testbed.ctx.db, [lost])
       assert.strictEqual((await claim()).deliveries.length, 0, 'still leased to the other')
-      await recordAttempts(testbed.ctx.db, [tried(claimed, OK, 2)])
-      assert.deepEqual(await testbed.states(id), ['delivered'])
-      assert.strictEqual((await testbed.attempts(id)).length, 2)
+      await recordAttempts(queue.testbed.ctx.db, [tried(claimed, OK, 2)])
+      assert.deepEqual(await queue.testbed.states(id), ['delivered'])
+      assert.strictEqual((await queue.testbed.attempts(id)).length, 2)
     })
 
     it('accepts a 2xx also under a lost lease: the receiver has the event', async () => {
-      const [id = ''] = await testbed.emit(1)
+      const [id = ''] = await queue.testbed.emit(1)
       const lost = await claimOne()
       await expireLeases()
       const claimed = await claimOne()
-      await recordAttempts(testbed.ctx.db, [tried(lost, OK, 1)])
-      await recordAttempts(testbed.ctx.db, [tried(claimed, LATER, 2)])
-      assert.deepEqual(await testbed.states(id), ['delivered'])
+      await recordAttempts(queue.testbed.ctx.db, [tried(lost, OK, 1)])
+      await recordAttempts(queue.testbed.ctx.db, [tried(claimed, LATER, 2)])
+      assert.deepEqual(await queue.testbed.states(id), ['delivered'])
     })
 
     it('of a 410 disables the endpoint; its waiting deliveries fail with the reason', async () => {
-      const [first = '', second = ''] = await testbed.emit(2)
+      const [first = '', second = ''] = await queue.testbed.emit(2)
       const { deliveries } = await claim(1)
       await recordAttempts(
-        testbed.ctx.db,
+        queue.testbed.ctx.db,
         deliveries.map((delivery) => tried(delivery, GONE)),
       )
       assert.deepEqual(await reload().then(({ isActive, disabledReason }) => [isActive, disabledReason]), [
@@ -226,10 +160,13 @@ describe('webhook queue', () => {
       ])
       const after = await claim()
       assert.deepEqual([after.deliveries, after.hasAbandoned], [[], true])
-      assert.deepEqual(await endAbandoned(testbed.ctx.db), { ended: 1, mayHaveMore: false })
-      assert.deepEqual([await testbed.states(first), await testbed.states(second)], [['failed'], ['failed']])
+      assert.deepEqual(await endAbandoned(queue.testbed.ctx.db), { ended: 1, mayHaveMore: false })
       assert.deepEqual(
-        (await testbed.attempts(second)).map(({ status, error }) => [status, error]),
+        [await queue.testbed.states(first), await queue.testbed.states(second)],
+        [['failed'], ['failed']],
+      )
+      assert.deepEqual(
+        (await queue.testbed.attempts(second)).map(({ status, error }) => [status, error]),
         [[null, 'not sent: the endpoint is switched off (it answered 410 Gone)']],
       )
       assert.strictEqual((await claim()).hasAbandoned, false)
@@ -238,8 +175,8 @@ describe('webhook queue', () => {
 
   describe('loading', () => {
     it('builds one body per event, with the fields of its message', async () => {
-      await testbed.register('http://127.0.0.1/b')
-      await testbed.emit(1)
+      await queue.testbed.register('http://127.0.0.1/b')
+      await queue.testbed.emit(1)
       const { deliveries: loaded } = await claim()
       assert.strictEqual(loaded.length, 2)
       assert.strictEqual(loaded[0]?.body, loaded[1]?.body)
@@ -251,18 +188,18 @@ describe('webhook queue', () => {
     })
 
     it('skips a deleted event and a secret that cannot be decrypted', async () => {
-      const broken = await testbed.register('http://127.0.0.1/b', ['email.bounced'])
-      await testbed.ctx.db.query(`UPDATE webhook_endpoints SET secret = 'x' WHERE id = $1`, [broken.endpoint.id])
-      const [gone = ''] = await testbed.emit(1)
-      const [existing = ''] = await testbed.emit(1, { type: 'email.bounced' })
-      await testbed.ctx.db.query('DELETE FROM events WHERE id = $1', [gone])
+      const broken = await queue.testbed.register('http://127.0.0.1/b', ['email.bounced'])
+      await queue.testbed.ctx.db.query(`UPDATE webhook_endpoints SET secret = 'x' WHERE id = $1`, [broken.endpoint.id])
+      const [gone = ''] = await queue.testbed.emit(1)
+      const [existing = ''] = await queue.testbed.emit(1, { type: 'email.bounced' })
+      await queue.testbed.ctx.db.query('DELETE FROM events WHERE id = $1', [gone])
       const { deliveries: loaded } = await claim()
       const of = (event: string, target: string): unknown => {
         const one = loaded.find((delivery) => delivery.eventId === event && delivery.endpointId === target)
         return [one?.body !== null, one?.target?.keys !== null]
       }
       assert.deepEqual(
-        [of(gone, endpoint.id), of(existing, endpoint.id), of(existing, broken.endpoint.id)],
+        [of(gone, queue.endpoint.id), of(existing, queue.endpoint.id), of(existing, broken.endpoint.id)],
         [
           [false, true],
           [true, true],
@@ -274,89 +211,47 @@ describe('webhook queue', () => {
 
   describe('endpoints', () => {
     it('are disabled by their owner, and start clean when enabled again', async () => {
-      await updateEndpoint(testbed.ctx, testbed.workspaceId, endpoint.id, { isActive: false })
+      await updateEndpoint(queue.testbed.ctx, queue.testbed.workspaceId, queue.endpoint.id, { isActive: false })
       assert.strictEqual((await reload()).disabledReason, 'switched off by its owner')
-      await testbed.emit(1)
+      await queue.testbed.emit(1)
       assert.deepEqual((await claim()).deliveries, [])
-      const again = await updateEndpoint(testbed.ctx, testbed.workspaceId, endpoint.id, { isActive: true })
+      const again = await updateEndpoint(queue.testbed.ctx, queue.testbed.workspaceId, queue.endpoint.id, {
+        isActive: true,
+      })
       assert.deepEqual([again?.isActive, again?.disabledReason], [true, null])
     })
 
     it('that are deleted disappear immediately, and leave the tables when no delivery can be running', async () => {
-      const [id = ''] = await testbed.emit(5)
+      const [id = ''] = await queue.testbed.emit(5)
       const claimed = await claimOne()
-      assert.strictEqual(await deleteEndpoint(testbed.ctx, testbed.workspaceId, endpoint.id), true)
-      assert.strictEqual(await deleteEndpoint(testbed.ctx, testbed.workspaceId, endpoint.id), false)
-      assert.strictEqual(await findEndpoint(testbed.ctx.db, testbed.workspaceId, endpoint.id), null)
-      assert.strictEqual(await updateEndpoint(testbed.ctx, testbed.workspaceId, endpoint.id, { isActive: true }), null)
-      await recordAttempts(testbed.ctx.db, [tried(claimed, LATER)])
+      assert.strictEqual(await deleteEndpoint(queue.testbed.ctx, queue.testbed.workspaceId, queue.endpoint.id), true)
+      assert.strictEqual(await deleteEndpoint(queue.testbed.ctx, queue.testbed.workspaceId, queue.endpoint.id), false)
+      assert.strictEqual(await findEndpoint(queue.testbed.ctx.db, queue.testbed.workspaceId, queue.endpoint.id), null)
+      assert.strictEqual(
+        await updateEndpoint(queue.testbed.ctx, queue.testbed.workspaceId, queue.endpoint.id, { isActive: true }),
+        null,
+      )
+      await recordAttempts(queue.testbed.ctx.db, [tried(claimed, LATER)])
       await expireLeases()
-      await endAbandoned(testbed.ctx.db)
-      assert.deepEqual(await testbed.states(id), ['failed'])
-      assert.strictEqual(await removeDeleted(testbed.ctx.db), false)
-      await testbed.ctx.db.query(`UPDATE webhook_endpoints SET updated_at = now() - interval '6 minutes'`)
-      assert.strictEqual(await removeDeleted(testbed.ctx.db), true)
-      assert.strictEqual(await removeDeleted(testbed.ctx.db), false)
+      await endAbandoned(queue.testbed.ctx.db)
+      assert.deepEqual(await queue.testbed.states(id), ['failed'])
+      assert.strictEqual(await removeDeleted(queue.testbed.ctx.db), false)
+      await queue.testbed.ctx.db.query(`UPDATE webhook_endpoints SET updated_at = now() - interval '6 minutes'`)
+      assert.strictEqual(await removeDeleted(queue.testbed.ctx.db), true)
+      assert.strictEqual(await removeDeleted(queue.testbed.ctx.db), false)
       for (const table of ['webhook_endpoints', 'webhook_deliveries', 'webhook_attempts'])
         assert.strictEqual(
-          (await testbed.ctx.db.query<{ n: number }>(`SELECT count(*) AS n FROM ${table}`)).rows[0]?.n,
+          (await queue.testbed.ctx.db.query<{ n: number }>(`SELECT count(*) AS n FROM ${table}`)).rows[0]?.n,
           0,
           table,
         )
     })
 
     it('are limited in number', async () => {
-      for (let i = 1; i < MAX_ENDPOINTS; i++) await testbed.register(`http://127.0.0.1/${i}`)
-      await assert.isRejected(testbed.register('http://127.0.0.1/more'))
-      await deleteEndpoint(testbed.ctx, testbed.workspaceId, endpoint.id)
-      await testbed.register('http://127.0.0.1/more')
-    })
-  })
-
-  describe('the log', () => {
-    it('lists each event with its tries, the newest first, in pages', async () => {
-      const ids = await testbed.emit(3)
-      const { deliveries } = await claim(2)
-      await recordAttempts(
-        testbed.ctx.db,
-        deliveries.map((delivery, i) => tried(delivery, i === 0 ? OK : LATER)),
-      )
-      const all = await listDeliveries(testbed.ctx.db, endpoint, { state: null, eventId: null, page: 1, limit: 50 })
-      assert.deepEqual(
-        all.deliveries.map((row) => [row.eventId, row.state, row.attempts.length, row.type]),
-        ids.toReversed().map((id, i) => [id, ['pending', 'pending', 'delivered'][i], [0, 1, 1][i], 'email.delivered']),
-      )
-      assert.ok(all.deliveries[1]?.nextTryAt !== null && all.deliveries[2]?.nextTryAt === null)
-      const page = await listDeliveries(testbed.ctx.db, endpoint, {
-        state: 'pending',
-        eventId: null,
-        page: 2,
-        limit: 1,
-      })
-      assert.deepEqual([page.total, page.deliveries.map((row) => row.eventId)], [2, [ids[1]]])
-      const one = await listDeliveries(testbed.ctx.db, endpoint, {
-        state: null,
-        eventId: ids[0] ?? '',
-        page: 1,
-        limit: 50,
-      })
-      assert.deepEqual([one.total, one.deliveries[0]?.eventId], [1, ids[0]])
-    })
-
-    it('replays with all tries, and continues the numbers of its lines', async () => {
-      const [id = ''] = await testbed.emit(1)
-      await recordAttempts(testbed.ctx.db, [tried(await claimOne(), { ...LATER, state: 'failed', nextInMs: null })])
-      assert.strictEqual(await replayDelivery(testbed.ctx, endpoint, id), 'queued')
-      const again = await claimOne()
-      assert.strictEqual(again.attempts, 0)
-      await recordAttempts(testbed.ctx.db, [tried(again, OK)])
-      assert.deepEqual(
-        (await testbed.attempts(id)).map(({ attempt }) => attempt),
-        [1, 2],
-      )
-      assert.strictEqual(await replayDelivery(testbed.ctx, endpoint, endpoint.id), 'not-found')
-      await updateEndpoint(testbed.ctx, testbed.workspaceId, endpoint.id, { isActive: false })
-      assert.strictEqual(await replayDelivery(testbed.ctx, endpoint, id), 'switched-off')
+      for (let i = 1; i < MAX_ENDPOINTS; i++) await queue.testbed.register(`http://127.0.0.1/${i}`)
+      await assert.isRejected(queue.testbed.register('http://127.0.0.1/more'))
+      await deleteEndpoint(queue.testbed.ctx, queue.testbed.workspaceId, queue.endpoint.id)
+      await queue.testbed.register('http://127.0.0.1/more')
     })
   })
 })
