@@ -1,94 +1,30 @@
 /**
- * Mail at the inbound port, as a postmaster would describe it: from the SMTP dialog to the state, the event and the
- * suppression list.
+ * Bounces and complaints at the inbound port, as a postmaster would describe them: from the SMTP dialog to the state,
+ * the event and the suppression list.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert } from 'chai'
-import { startInbound, type Inbound } from '#mta/inbound/inbound.ts'
 import { listReports, readBacklog, readRawReport } from '#mta/inbound/report-list.ts'
 import { reviewSuppressions } from '#mta/inbound/suppression-review.ts'
-import { readMessage } from '#src/messages/read.ts'
-import { sql } from '#src/stores/sql.ts'
 import { findSuppressions } from '#src/suppression/list.ts'
 import { suppress } from '#src/suppression/suppress.ts'
-import { createContext, type TestContext } from '#test/support/context.ts'
 import { collect } from '#test/support/collect.ts'
-import { deliverMessages, type DeliveredMessage } from '#test/support/delivered-messages.ts'
-import { arfOf, hostileReportOf, dsnOf, outOfOfficeOf, textBounceOf } from '#test/support/reports.ts'
-import { submitMessage, connectSmtp } from '#test/support/smtp-connection.ts'
+import { deliverMessages } from '#test/support/delivered-messages.ts'
+import { arfOf, dsnOf, outOfOfficeOf, textBounceOf } from '#test/support/reports.ts'
 import { until } from '#test/support/until.ts'
+import { setUpInbound } from './inbound.test-data.ts'
 
 describe('inbound', function () {
   this.timeout(30_000)
-  let ctx: TestContext
-  let inbound: Inbound
-  let workspaceId: string
-  let count = 0
-  before(async () => {
-    ctx = await createContext({ HOSTNAME: 'mta.sender.example', INBOUND_PORT: '0', LOG_LEVEL: 'error' })
-    inbound = await startInbound(ctx)
-    workspaceId = await ctx.newWorkspace()
-  })
-  after(async () => {
-    await inbound.stop()
-    await ctx.close()
-  })
-
-  async function sent(address = `r${++count}@receiver.example`, outcome?: null): Promise<DeliveredMessage> {
-    const [one] = await deliverMessages(ctx, workspaceId, [address], outcome)
-    assert.ok(one !== undefined)
-    return one
-  }
-
-  /** Brings a report to the port; the reply to the dot. */
-  async function bring(to: string, content: string | Buffer): Promise<string> {
-    return (await submitMessage(inbound.port, { from: '', to, content })).at(-1) ?? ''
-  }
-
-  const applied = async (): Promise<void> =>
-    until(
-      async () => {
-        const { rows } = await ctx.db.query('SELECT 1 FROM inbound_reports WHERE due_at IS NOT NULL')
-        return rows.length === 0
-      },
-      () => 'reports were not applied',
-    )
-
-  async function results(messageId: string): Promise<string[]> {
-    const { rows } = await ctx.db.query<{ kind: string; result: string }>(
-      'SELECT kind, result FROM inbound_reports WHERE message_id = $1 ORDER BY id',
-      [messageId],
-    )
-    return rows.map(({ kind, result }) => `${kind}: ${result}`)
-  }
-
-  interface Told {
-    readonly state: string
-    readonly events: readonly {
-      readonly type: string
-      readonly data: Record<string, unknown> | null
-      readonly sequence: number
-    }[]
-  }
-
-  async function told(messageId: string): Promise<Told> {
-    const message = await readMessage(ctx.db, workspaceId, messageId)
-    return { state: message?.recipients[0]?.state ?? '', events: message?.events.slice(3) ?? [] }
-  }
-
-  const suppressionOf = async (
-    address: string,
-  ): Promise<{ kind: string; rule: string | null; text: string | undefined } | null> => {
-    const [found] = await findSuppressions(ctx.db, workspaceId, [address])
-    return found === undefined ? null : { kind: found.kind, rule: found.rule, text: found.reply?.text }
-  }
+  const scene = setUpInbound()
+  const { sent, bring, applied, results, findOutcome, suppressionOf } = scene
 
   it('a hard bounce: the recipient is bounced, with an event, and suppressed with the reason', async () => {
     const one = await sent()
     assert.match(await bring(one.returnPath, dsnOf({ recipient: one.address })), /^250 2\.6\.0 /)
     await applied()
-    const { state, events } = await told(one.messageId)
+    const { state, events } = await findOutcome(one.messageId)
     assert.strictEqual(state, 'bounced')
     assert.deepEqual(
       events.map(({ type, data }) => [type, data]),
@@ -111,11 +47,11 @@ describe('inbound', function () {
       rule: 'no-such-user@1',
       text: '550 5.1.1 <x>: no such user here',
     })
-    const [entry] = await findSuppressions(ctx.db, workspaceId, [one.address])
+    const [entry] = await findSuppressions(scene.ctx.db, scene.workspaceId, [one.address])
     assert.deepEqual([entry?.messageId, entry?.reply?.code, entry?.reply?.status], [one.messageId, 550, '5.1.1'])
     const {
       rows: [event],
-    } = await ctx.db.query('SELECT type FROM events WHERE id = $1', [entry?.eventId])
+    } = await scene.ctx.db.query('SELECT type FROM events WHERE id = $1', [entry?.eventId])
     assert.strictEqual(event?.['type'], 'email.bounced')
   })
 
@@ -130,7 +66,7 @@ describe('inbound', function () {
       const one = await sent()
       await bring(one.returnPath, dsnOf({ recipient: one.address, status, diagnostic }))
       await applied()
-      const { state, events } = await told(one.messageId)
+      const { state, events } = await findOutcome(one.messageId)
       assert.deepEqual([state, events[0]?.data?.['bounce_type']], ['bounced', 'soft'])
       assert.strictEqual(await suppressionOf(one.address), null)
     })
@@ -141,7 +77,7 @@ describe('inbound', function () {
     await bring(one.returnPath, textBounceOf(one.address))
     await applied()
     assert.deepEqual(
-      [(await told(one.messageId)).state, (await suppressionOf(one.address))?.rule],
+      [(await findOutcome(one.messageId)).state, (await suppressionOf(one.address))?.rule],
       ['bounced', 'no-such-user@1'],
     )
   })
@@ -154,8 +90,8 @@ describe('inbound', function () {
       .filter(({ format }) => format === 'dsn')
       .slice(0, 40)
     const all = await deliverMessages(
-      ctx,
-      workspaceId,
+      scene.ctx,
+      scene.workspaceId,
       items.map((_, i) => `real${i}@corpus.example`),
     )
     await Promise.all(
@@ -167,11 +103,11 @@ describe('inbound', function () {
       ),
     )
     await applied()
-    const { rows } = await ctx.db.query<{ type: string; count: number }>(
+    const { rows } = await scene.ctx.db.query<{ type: string; count: number }>(
       `SELECT type, count(*) AS count FROM events WHERE message_id = ANY ($1::uuid[]) GROUP BY type`,
       [all.map(({ messageId }) => messageId)],
     )
-    const { rows: delays } = await ctx.db.query(
+    const { rows: delays } = await scene.ctx.db.query(
       `SELECT 1 FROM inbound_reports WHERE message_id = ANY ($1::uuid[]) AND kind = 'delay'`,
       [all.map(({ messageId }) => messageId)],
     )
@@ -183,83 +119,15 @@ describe('inbound', function () {
     const [first, second] = [await sent(address), await sent(address)]
     await bring(first.returnPath, dsnOf({ recipient: 'gone@elsewhere.example' }))
     await applied()
-    assert.deepEqual([(await told(first.messageId)).state, await suppressionOf(address)], ['bounced', null])
-    ctx.advance(25 * 3_600_000)
+    assert.deepEqual([(await findOutcome(first.messageId)).state, await suppressionOf(address)], ['bounced', null])
+    scene.ctx.advance(25 * 3_600_000)
     await bring(second.returnPath, dsnOf({ recipient: 'gone@elsewhere.example' }))
     await applied()
     assert.strictEqual((await suppressionOf(address))?.rule, 'forward-broken@1')
     assert.strictEqual(
-      (await ctx.db.query('SELECT 1 FROM held_suppressions WHERE address = $1', [address])).rows.length,
+      (await scene.ctx.db.query('SELECT 1 FROM held_suppressions WHERE address = $1', [address])).rows.length,
       0,
     )
-  })
-
-  it('a replayed bounce changes nothing', async () => {
-    const one = await sent()
-    for (let i = 0; i < 3; i++) await bring(one.returnPath, dsnOf({ recipient: one.address }))
-    await applied()
-    assert.strictEqual((await told(one.messageId)).events.length, 1)
-    assert.deepEqual(await results(one.messageId), ['bounce: bounced', 'bounce: repeated', 'bounce: repeated'])
-  })
-
-  it('the same report over several connections to two processes is counted once', async () => {
-    const second = await startInbound(ctx)
-    const workspace = await ctx.newWorkspace()
-    const many = await deliverMessages(
-      ctx,
-      workspace,
-      Array.from({ length: 20 }, (_, i) => `twice${i}@receiver.example`),
-    )
-    const copies = many.flatMap(({ returnPath, address }, i) => {
-      const content = i % 2 === 0 ? dsnOf({ recipient: address }) : arfOf()
-      return [inbound.port, second.port, inbound.port, second.port].map((port) => ({ port, to: returnPath, content }))
-    })
-    const replies = await Promise.all(
-      copies.map(async ({ port, to, content }) => (await submitMessage(port, { from: '', to, content })).at(-1)),
-    )
-    assert.deepEqual([...new Set(replies)], ['250 2.6.0 Accepted'])
-    await applied()
-    await second.stop()
-    const { rows } = await ctx.db.query<{ type: string; n: number }>(
-      sql`
-        SELECT type, count(*) AS n
-        FROM events
-        WHERE workspace_id = $1 AND type IN ('email.bounced', 'email.complained')
-        GROUP BY type
-        ORDER BY type
-      `,
-      [workspace],
-    )
-    assert.deepEqual(rows, [
-      { type: 'email.bounced', n: 10 },
-      { type: 'email.complained', n: 10 },
-    ])
-    const { rows: counts } = await ctx.db.query(
-      'SELECT sum(hard)::int AS hard, sum(complaints)::int AS complaints FROM workspace_hours WHERE workspace_id = $1',
-      [workspace],
-    )
-    assert.deepEqual(counts, [{ hard: 10, complaints: 10 }])
-    assert.strictEqual(
-      (
-        await findSuppressions(
-          ctx.db,
-          workspace,
-          many.map(({ address }) => address),
-        )
-      ).length,
-      20,
-    )
-  })
-
-  it('at most twenty reports are stored for one recipient', async () => {
-    const one = await sent()
-    await Promise.all(Array.from({ length: 60 }, () => bring(one.returnPath, outOfOfficeOf())))
-    await bring(one.returnPath, outOfOfficeOf())
-    await applied()
-    assert.ok((await results(one.messageId)).length <= 40, 'twenty, and as many of a batch at the same time')
-    const before = (await results(one.messageId)).length
-    await bring(one.returnPath, outOfOfficeOf())
-    assert.strictEqual((await results(one.messageId)).length, before)
   })
 
   it('a delayed or relayed report and an automatic reply change nothing', async () => {
@@ -274,7 +142,7 @@ describe('inbound', function () {
     )
     await bring(one.returnPath, outOfOfficeOf())
     await applied()
-    const { state, events } = await told(one.messageId)
+    const { state, events } = await findOutcome(one.messageId)
     assert.deepEqual(
       [state, events.length, await results(one.messageId)],
       ['delivered', 0, ['delay: noted', 'delivered: noted', 'autoreply: counted']],
@@ -283,13 +151,13 @@ describe('inbound', function () {
 
   it('relayed mail is delivered when a DSN says so', async () => {
     const one = await sent()
-    await ctx.db.query(`UPDATE recipients SET state = 'sent' WHERE message_id = $1`, [one.messageId])
+    await scene.ctx.db.query(`UPDATE recipients SET state = 'sent' WHERE message_id = $1`, [one.messageId])
     await bring(
       one.returnPath,
       dsnOf({ recipient: one.address, action: 'delivered', status: '2.0.0', diagnostic: '250 ok' }),
     )
     await applied()
-    const { state, events } = await told(one.messageId)
+    const { state, events } = await findOutcome(one.messageId)
     assert.deepEqual([state, events.map(({ type }) => type)], ['delivered', ['email.delivered']])
   })
 
@@ -300,14 +168,14 @@ describe('inbound', function () {
       async () => (await results(one.messageId))[0] === 'bounce: waits',
       () => 'it does not wait',
     )
-    await ctx.db.query(
+    await scene.ctx.db.query(
       `UPDATE recipients SET state = 'delivered', is_open = false, lease = NULL WHERE message_id = $1`,
       [one.messageId],
     )
-    ctx.advance(3000)
+    scene.ctx.advance(3000)
     await applied()
     assert.deepEqual(
-      [(await told(one.messageId)).state, await results(one.messageId)],
+      [(await findOutcome(one.messageId)).state, await results(one.messageId)],
       ['bounced', ['bounce: bounced']],
     )
   })
@@ -317,7 +185,7 @@ describe('inbound', function () {
     await bring(one.returnPath, arfOf())
     await bring(one.returnPath, arfOf('fraud'))
     await applied()
-    const { state, events } = await told(one.messageId)
+    const { state, events } = await findOutcome(one.messageId)
     assert.deepEqual(
       [state, events.map(({ type, data, sequence }) => [type, data, sequence])],
       ['delivered', [['email.complained', { feedback_type: 'abuse' }, 4]]],
@@ -333,7 +201,7 @@ describe('inbound', function () {
     )
     await applied()
     assert.deepEqual(
-      (await told(one.messageId)).events.map(({ type }) => type),
+      (await findOutcome(one.messageId)).events.map(({ type }) => type),
       ['email.complained'],
     )
   })
@@ -344,7 +212,7 @@ describe('inbound', function () {
     await bring(other.returnPath, arfOf('not-spam'))
     await applied()
     assert.deepEqual(
-      (await told(one.messageId)).events.map(({ type }) => type),
+      (await findOutcome(one.messageId)).events.map(({ type }) => type),
       ['email.unsubscribed'],
     )
     assert.deepEqual(
@@ -356,49 +224,17 @@ describe('inbound', function () {
 
   it('a report about a deleted message changes nothing', async () => {
     const one = await sent()
-    await ctx.db.query('DELETE FROM recipients WHERE message_id = $1', [one.messageId])
+    await scene.ctx.db.query('DELETE FROM recipients WHERE message_id = $1', [one.messageId])
     await bring(one.returnPath, dsnOf({ recipient: one.address }))
     await applied()
     assert.deepEqual(await results(one.messageId), ['bounce: gone'])
   })
 
-  it('hostile reports are stored and finished; later reports are processed', async () => {
-    const all = await deliverMessages(
-      ctx,
-      workspaceId,
-      Array.from({ length: 6 }, (_, i) => `bomb${i}@receiver.example`),
-    )
-    for (const [i, { returnPath }] of all.entries()) assert.match(await bring(returnPath, hostileReportOf(i)), /^250 /)
-    const one = await sent()
-    await bring(one.returnPath, dsnOf({ recipient: one.address }))
-    await applied()
-    assert.strictEqual((await told(one.messageId)).state, 'bounced')
-  })
-
-  it('a bounce of 25 MB is accepted; its beginning is stored', async () => {
-    const one = await sent()
-    const content = dsnOf({ recipient: one.address }).replace(
-      'Hello\r\n--b1--',
-      `${'x'.repeat(76)}\r\n`.repeat(340_000),
-    )
-    assert.match(await bring(one.returnPath, content), /^250 /)
-    await applied()
-    const {
-      rows: [row],
-    } = await ctx.db.query<{ size: number; kept: number }>(
-      'SELECT size, length(raw) AS kept FROM inbound_reports WHERE message_id = $1',
-      [one.messageId],
-    )
-    assert.ok((row?.size ?? 0) > 26_000_000)
-    assert.strictEqual(row?.kept, 131_072)
-    assert.strictEqual((await told(one.messageId)).state, 'bounced')
-  })
-
   describe('a recheck of suppressions', () => {
     const doubtful = async (isLifting: boolean): Promise<string[]> =>
-      (await collect(reviewSuppressions(ctx.db, isLifting)))
+      (await collect(reviewSuppressions(scene.ctx.db, isLifting)))
         .flat()
-        .filter((one) => one.workspaceId === workspaceId)
+        .filter((one) => one.workspaceId === scene.workspaceId)
         .map(({ address, reading }) => `${address} ${reading}`)
 
     it('removes nothing when the rules are unchanged', async () => {
@@ -409,36 +245,20 @@ describe('inbound', function () {
       await bring(one.returnPath, dsnOf({ recipient: one.address }))
       await applied()
       const full = Buffer.from(dsnOf({ recipient: one.address, status: '5.2.2', diagnostic: '552 5.2.2 mailbox full' }))
-      await ctx.db.query('UPDATE inbound_reports SET raw = $1 WHERE message_id = $2', [full, one.messageId])
+      await scene.ctx.db.query('UPDATE inbound_reports SET raw = $1 WHERE message_id = $2', [full, one.messageId])
       const reply = { code: 550, status: '5.7.1', text: 'no such user here, says our policy' }
+      const { workspaceId } = scene
       const entry = { workspaceId, kind: 'hard_bounce' as const, reason: null, rule: 'no-such-user@0', reply }
-      await suppress(ctx.db, [{ ...entry, address: 'policy@receiver.example' }], new Date())
+      const unknown = { code: 550, status: null, text: 'no such user here' }
+      const noDomain = { code: 550, status: '5.1.2', text: 'spam.example does not exist' }
       await suppress(
-        ctx.db,
+        scene.ctx.db,
         [
-          {
-            ...entry,
-            address: 'right@receiver.example',
-            reply: { code: 550, status: null, text: 'no such user here' },
-          },
+          { ...entry, address: 'policy@receiver.example' },
+          { ...entry, address: 'right@receiver.example', reply: unknown },
+          { ...entry, address: 'ann@spam.example', rule: 'no-such-domain@1', reply: noDomain },
+          { workspaceId, address: 'hand@receiver.example', kind: 'manual', reason: null },
         ],
-        new Date(),
-      )
-      await suppress(
-        ctx.db,
-        [
-          {
-            ...entry,
-            address: 'ann@spam.example',
-            rule: 'no-such-domain@1',
-            reply: { code: 550, status: '5.1.2', text: 'spam.example does not exist' },
-          },
-        ],
-        new Date(),
-      )
-      await suppress(
-        ctx.db,
-        [{ workspaceId, address: 'hand@receiver.example', kind: 'manual', reason: null }],
         new Date(),
       )
       const found = ['policy@receiver.example policy', 'wrong@receiver.example mailbox-full']
@@ -447,104 +267,13 @@ describe('inbound', function () {
       assert.strictEqual((await suppressionOf('right@receiver.example'))?.kind, 'hard_bounce')
     })
     it('the operator lists reports and postmaster mail, and reads one in full', async () => {
-      const [newest] = await listReports(ctx.db, { isForPostmaster: false, limit: 1 })
+      const [newest] = await listReports(scene.ctx.db, { isForPostmaster: false, limit: 1 })
       assert.deepEqual([newest?.recipient, newest?.result], ['wrong@receiver.example', 'bounced'])
-      assert.match((await readRawReport(ctx.db, newest?.id ?? ''))?.toString() ?? '', /^From: Mail Delivery System/)
-      assert.strictEqual((await readBacklog(ctx.db)).waiting, 0)
-    })
-  })
-
-  describe('the inbound port', () => {
-    const refuse = (replies: readonly string[], pattern: RegExp): void => {
-      assert.match(replies.at(-1) ?? '', pattern)
-    }
-
-    it('a forged token is refused and nothing is stored', async () => {
-      const one = await sent()
-      const stored = async (): Promise<number> => (await ctx.db.query('SELECT 1 FROM inbound_reports')).rows.length
-      const before = await stored()
-      const forged = one.returnPath.replace(/^b-(.)/, (_, letter: string) => `b-${letter === 'a' ? 'b' : 'a'}`)
-      refuse(await submitMessage(inbound.port, { from: '', to: forged, content: 'x' }), /^550 5\.7\.1 /)
-      assert.strictEqual(await stored(), before)
-    })
-    for (const [what, to] of [
-      ['a stranger', 'ann@elsewhere.example'],
-      ['nobody of ours', 'info@bounces.mta.sender.example'],
-      ['an unsubscribe address', `u-${'a'.repeat(45)}@bounces.mta.sender.example`],
-      ['abuse of another domain', 'abuse@elsewhere.example'],
-      ['a name of every object', 'constructor@bounces.mta.sender.example'],
-    ] as const) {
-      it(`${what} is refused`, async () =>
-        refuse(await submitMessage(inbound.port, { from: 'a@b.example', to, content: 'x' }), /^550 5\.7\.1 /))
-    }
-    for (const to of [
-      'postmaster@mta.sender.example',
-      'Postmaster@bounces.mta.sender.example',
-      'postmaster',
-      'abuse@bounces.mta.sender.example',
-    ]) {
-      it(`${to} is taken and kept`, async () => {
-        assert.match(await bring(to, 'Subject: Hello\r\n\r\nIs somebody there?'), /^250 /)
-        const { rows } = await ctx.db.query(
-          'SELECT result FROM inbound_reports WHERE message_id IS NULL ORDER BY id DESC LIMIT 1',
-        )
-        assert.strictEqual(rows[0]?.['result'], 'kept')
-      })
-    }
-    it('the token is valid in any letter case and at any domain', async () => {
-      const one = await sent()
-      const [local = ''] = one.returnPath.split('@')
       assert.match(
-        await bring(`${local.toUpperCase()}@bounce.customer.example`, dsnOf({ recipient: one.address })),
-        /^250 /,
+        (await readRawReport(scene.ctx.db, newest?.id ?? ''))?.toString() ?? '',
+        /^From: Mail Delivery System/,
       )
-    })
-    it('EHLO offers STARTTLS, 8BITMIME, SMTPUTF8, PIPELINING, SIZE, not AUTH; refuses unknown parameters', async () => {
-      const connection = await connectSmtp(inbound.port)
-      const offer = await connection.command('EHLO client.example')
-      for (const word of ['STARTTLS', '8BITMIME', 'SMTPUTF8', 'PIPELINING', 'SIZE'])
-        assert.match(offer, new RegExp(word))
-      assert.notMatch(offer, /AUTH/)
-      assert.match(await connection.command('STARTTLS'), /^220 /)
-      await connection.startTls()
-      await connection.command('EHLO client.example')
-      assert.match(await connection.command('MAIL FROM:<> FOO=bar'), /^555 /)
-      assert.match(await connection.command('MAIL FROM:<> BODY=8BITMIME SIZE=1000 SMTPUTF8'), /^250 /)
-      connection.disconnect()
-    })
-    it('pipelined commands get their replies in order', async () => {
-      const one = await sent()
-      const connection = await connectSmtp(inbound.port)
-      await connection.command('EHLO client.example')
-      connection.send(`MAIL FROM:<>\r\nRCPT TO:<${one.returnPath}>\r\nRCPT TO:<no@such.example>\r\nDATA\r\n`)
-      assert.deepEqual(
-        [
-          await connection.readReply(),
-          await connection.readReply(),
-          await connection.readReply(),
-          await connection.readReply(),
-        ].map((reply) => reply.slice(0, 3)),
-        ['250', '250', '550', '354'],
-      )
-      connection.send(`${outOfOfficeOf()}.\r\n`)
-      assert.match(await connection.readReply(), /^250 /)
-      connection.disconnect()
-    })
-    it('a client that disconnects during a message leaves nothing behind', async () => {
-      const one = await sent()
-      const connection = await connectSmtp(inbound.port)
-      for (const line of ['EHLO client.example', 'MAIL FROM:<>', `RCPT TO:<${one.returnPath}>`, 'DATA'])
-        await connection.command(line)
-      connection.send(dsnOf({ recipient: one.address }).slice(0, 500))
-      connection.disconnect()
-      const two = await sent()
-      await bring(two.returnPath, dsnOf({ recipient: two.address }))
-      await applied()
-      assert.deepEqual(await results(one.messageId), [])
-    })
-    it('stored postmaster mail is limited', async () => {
-      const replies = await Promise.all(Array.from({ length: 130 }, () => bring('postmaster@mta.sender.example', 'x')))
-      assert.ok(replies.filter((reply) => reply.startsWith('452 4.3.1')).length >= 30)
+      assert.strictEqual((await readBacklog(scene.ctx.db)).waiting, 0)
     })
   })
 })
