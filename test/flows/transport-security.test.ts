@@ -2,81 +2,31 @@
  * TLS of outgoing mail, seen from outside: receivers with certificates of a trusted authority, an MTA-STS policy host,
  * and a validating resolver.
  */
-import { createHash, X509Certificate } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { assert } from 'chai'
 import { brokenTlsKey } from '#src/queue/keys.ts'
-import type { TlsaRecord } from '#src/net/dns-answer.ts'
 import { sql } from '#src/stores/sql.ts'
 import { listOf, OPERATOR_TOKEN, textOf } from '#test/support/api.ts'
-import { createAuthority, type Authority, type Certificate } from '#test/support/certificate.ts'
-import { ENFORCE, startPolicyHost, type PolicyHost } from '#test/support/policy-host.ts'
-import { startTestbed, type Testbed, type MessageDetails } from '#test/support/testbed.ts'
-import type { ReceiverScript } from '#test/support/receiver-script.ts'
-import type { Receiver } from '#test/support/receiver.ts'
-import { printLogsOnFailure } from '#test/support/system.ts'
+import { ENFORCE } from '#test/support/policy-host.ts'
+import { BAD_CERTIFICATES, ofKey, REFUSED, setUpTls, tlsOf } from './transport-security.test-data.ts'
 
 const TESTING = (mx: string): string => ENFORCE(mx).replace('enforce', 'testing')
 
 describe('transport security', function () {
   this.timeout(60_000)
-  let authority: Authority
-  let policies: PolicyHost
-  let testbed: Testbed
-  const folder = mkdtempSync('/tmp/mailstead-test-tls-')
-
-  before(async () => {
-    authority = await createAuthority()
-    policies = await startPolicyHost(authority)
-    const extraCaFile = join(folder, 'ca.pem')
-    writeFileSync(extraCaFile, authority.cert)
-    testbed = await startTestbed({
-      RETRY_SCALE: '0.002',
-      EXTRA_CA_FILE: extraCaFile,
-      MTA_STS_PORT: String(policies.port),
-      DNSSEC_RESOLVER: 'yes',
-      TLS_REPORT_FROM: 'tls@sender.example',
-    })
-    await testbed.system.db.query(sql`
-      INSERT INTO tls_rules (domain, level)
-      VALUES ('strict.example', 'required'), ('stripped.example', 'required'), ('strictbroken.example', 'required'),
-        ('strictold.example', 'required'), ('lenient.example', 'opportunistic')
-    `)
-    // read anew every five seconds
-    await testbed.system.roles.mta.stop()
-    await testbed.system.startMissing()
-  })
-  after(async () => {
-    await testbed.stop()
-    await policies.stop()
-    rmSync(folder, { recursive: true })
-  })
-  printLogsOnFailure(() => testbed.system)
-
-  const valid = (domain: string, n = 1): Promise<Certificate> => authority.issue([`mx${n}.${domain}`])
-  const letter = (domain: string): Promise<string> => testbed.send({ to: `ann@${domain}` })
-  const deliver = async (domain: string): Promise<MessageDetails> => testbed.settle(await letter(domain))
-  const tlsOf = (told: MessageDetails): string | null | undefined => told.recipients[0]?.attempts.at(-1)?.tls
-  /** It waits, for this reason, and nothing of it was said in plain text. */
-  async function waits(domain: string, mx: Receiver, reason: RegExp): Promise<void> {
-    const told = await testbed.settle(await letter(domain), 'deferred')
-    assert.match(told.recipients[0]?.reason ?? '', reason)
-    assert.strictEqual(told.recipients[0]?.tries, 0)
-    assert.deepEqual([mx.messages.length, mx.commands.filter(({ line }) => line.startsWith('MAIL')).length], [0, 0])
-  }
+  const scene = setUpTls()
+  const { valid, letter, deliver, waits, sign } = scene
 
   it('a dry run waits for a policy that is being fetched, and says how long it took', async () => {
-    await testbed.addReceiver('slowpolicy.example', { certificate: await valid('slowpolicy.example') })
-    policies.publish(testbed.dns.zone, 'slowpolicy.example', (_request, response) => {
+    await scene.testbed.addReceiver('slowpolicy.example', { certificate: await valid('slowpolicy.example') })
+    scene.policies.publish(scene.testbed.dns.zone, 'slowpolicy.example', (_request, response) => {
       setTimeout(
         () => response.writeHead(200, { 'content-type': 'text/plain' }).end(ENFORCE('mx1.slowpolicy.example')),
         2500,
       )
     })
-    const { body } = await testbed.system.call('POST', '/admin/dry-run', {
+    const { body } = await scene.testbed.system.call('POST', '/admin/dry-run', {
       key: OPERATOR_TOKEN,
-      body: { from: `shop@${testbed.system.domain}`, to: 'ann@slowpolicy.example' },
+      body: { from: `shop@${scene.testbed.system.domain}`, to: 'ann@slowpolicy.example' },
     })
     const step = listOf(body['data']?.['steps']).find((one) => (one['step'] as unknown) === 'TLS policy')
     assert.match(textOf(step?.['says']), /MTA-STS enforce, known after \d+ ms/, JSON.stringify(body))
@@ -85,19 +35,19 @@ describe('transport security', function () {
 
   describe('opportunistic', () => {
     it('any certificate will do, and the record says which it was', async () => {
-      await testbed.addReceiver('any.example')
-      const told = await deliver('any.example')
-      assert.strictEqual(tlsOf(told), 'TLSv1.3 TLS_AES_256_GCM_SHA384, opportunistic, certificate not verified')
-      assert.strictEqual(told.events.at(-1)?.data?.['tls'], tlsOf(told))
-      await testbed.addReceiver('good.example', { certificate: await valid('good.example') })
+      await scene.testbed.addReceiver('any.example')
+      const details = await deliver('any.example')
+      assert.strictEqual(tlsOf(details), 'TLSv1.3 TLS_AES_256_GCM_SHA384, opportunistic, certificate not verified')
+      assert.strictEqual(details.events.at(-1)?.data?.['tls'], tlsOf(details))
+      await scene.testbed.addReceiver('good.example', { certificate: await valid('good.example') })
       assert.match(tlsOf(await deliver('good.example')) ?? '', /, opportunistic, certificate verified$/)
     })
 
     it('a server that knows only old TLS gets old TLS, and the next mail begins with it', async () => {
-      const mx = await testbed.addReceiver('old.example', { maxTls: 'TLSv1.1', messagesPerConnection: 1 })
+      const mx = await scene.testbed.addReceiver('old.example', { maxTls: 'TLSv1.1', messagesPerConnection: 1 })
       assert.match(tlsOf(await deliver('old.example')) ?? '', /^TLSv1\.1 /)
       assert.strictEqual(mx.connections, 2)
-      assert.strictEqual(await testbed.system.redis.get(brokenTlsKey('mx1.old.example')), 'reduced')
+      assert.strictEqual(await scene.testbed.system.redis.get(brokenTlsKey('mx1.old.example')), 'reduced')
       const next = await deliver('old.example')
       assert.match(tlsOf(next) ?? '', /^TLSv1\.1 /)
       assert.strictEqual(mx.connections, 3)
@@ -108,7 +58,10 @@ describe('transport security', function () {
     })
 
     it('broken TLS is remembered: the next mail goes in plain text at once', async () => {
-      const mx = await testbed.addReceiver('brokentls.example', { handshake: 'rubbish', messagesPerConnection: 1 })
+      const mx = await scene.testbed.addReceiver('brokentls.example', {
+        handshake: 'rubbish',
+        messagesPerConnection: 1,
+      })
       await deliver('brokentls.example')
       assert.strictEqual(mx.connections, 3)
       await deliver('brokentls.example')
@@ -118,114 +71,66 @@ describe('transport security', function () {
 
   describe('required by the operator', () => {
     it('any certificate will do', async () => {
-      await testbed.addReceiver('strict.example')
+      await scene.testbed.addReceiver('strict.example')
       assert.match(tlsOf(await deliver('strict.example')) ?? '', /, required, certificate not verified$/)
     })
-    const REFUSED: readonly (readonly [string, string, ReceiverScript, RegExp])[] = [
-      [
-        'STARTTLS is not offered',
-        'stripped.example',
-        { offers: { starttls: false } },
-        /TLS: required.*the server does not offer it/,
-      ],
-      ['the handshake fails', 'strictbroken.example', { handshake: 'drop' }, /at tls \(TLS: required\)/],
-      ['the server knows only old TLS', 'strictold.example', { maxTls: 'TLSv1.1' }, /at tls \(TLS: required\)/],
-    ]
     for (const [title, domain, script, reason] of REFUSED)
-      it(`${title}: it waits`, async () => waits(domain, await testbed.addReceiver(domain, script), reason))
+      it(`${title}: it waits`, async () => waits(domain, await scene.testbed.addReceiver(domain, script), reason))
   })
 
   describe('MTA-STS', () => {
     const publish = (domain: string, policy = ENFORCE(`*.${domain}`)): void =>
-      policies.publish(testbed.dns.zone, domain, policy)
+      scene.policies.publish(scene.testbed.dns.zone, domain, policy)
 
     it('enforce, a valid certificate: delivered', async () => {
-      await testbed.addReceiver('sts.example', { certificate: await valid('sts.example') })
+      await scene.testbed.addReceiver('sts.example', { certificate: await valid('sts.example') })
       publish('sts.example')
       assert.match(tlsOf(await deliver('sts.example')) ?? '', /, sts enforce, certificate verified$/)
     })
 
     it('enforce, the first MX is not in the policy: the next one gets it', async () => {
-      const evil = await testbed.addReceiver('two.example')
-      await testbed.addReceiver('two.example', { certificate: await valid('two.example', 2) })
+      const evil = await scene.testbed.addReceiver('two.example')
+      await scene.testbed.addReceiver('two.example', { certificate: await valid('two.example', 2) })
       publish('two.example', ENFORCE('mx2.two.example'))
-      const told = await deliver('two.example')
-      assert.strictEqual(told.recipients[0]?.attempts[0]?.host, 'mx2.two.example')
+      const details = await deliver('two.example')
+      assert.strictEqual(details.recipients[0]?.attempts[0]?.host, 'mx2.two.example')
       assert.strictEqual(evil.connections, 0)
     })
 
     it('enforce, no MX is in the policy: it waits, and no other domain of that receiver does', async () => {
-      const mx = await testbed.addReceiver(['astray.example', 'neighbour.example'])
+      const mx = await scene.testbed.addReceiver(['astray.example', 'neighbour.example'])
       publish('astray.example', ENFORCE('mx.elsewhere.example'))
       await waits('astray.example', mx, /mx1\.astray\.example is not listed in the MTA-STS policy of astray\.example/)
       assert.strictEqual((await deliver('neighbour.example')).status, 'delivered')
     })
 
-    const BAD: readonly (readonly [
-      title: string,
-      domain: string,
-      script: () => Promise<ReceiverScript>,
-      reason: RegExp,
-    ])[] = [
-      [
-        'expired',
-        'expired.example',
-        async () => ({ certificate: await authority.issue(['mx1.expired.example'], { isExpired: true }) }),
-        /CERT_HAS_EXPIRED/,
-      ],
-      [
-        'for another name',
-        'misnamed.example',
-        async () => ({ certificate: await authority.issue(['mx.other.example']) }),
-        /ERR_TLS_CERT_ALTNAME_INVALID/,
-      ],
-      ['self-signed', 'selfsigned.example', () => Promise.resolve({ name: 'mx1.selfsigned.example' }), /SELF_SIGNED/],
-      [
-        'not shown, STARTTLS being stripped',
-        'nostarttls.example',
-        () => Promise.resolve({ offers: { starttls: false } }),
-        /does not offer it/,
-      ],
-      [
-        'not shown, the handshake being cut',
-        'cut.example',
-        () => Promise.resolve({ handshake: 'drop' as const }),
-        /TLS failed/,
-      ],
-      [
-        'not shown, words being put in after STARTTLS',
-        'injected.example',
-        () => Promise.resolve({ on: { starttls: { raw: '220 go\r\n250 injected\r\n' } } }),
-        /unexpected reply: 250 injected/,
-      ],
-    ]
-    for (const [title, domain, script, reason] of BAD) {
+    for (const [title, domain, script, reason] of BAD_CERTIFICATES) {
       it(`enforce, the certificate is ${title}: it waits`, async () => {
-        const mx = await testbed.addReceiver(domain, await script())
+        const mx = await scene.testbed.addReceiver(domain, await script(scene.authority))
         publish(domain)
         await waits(domain, mx, reason)
       })
     }
 
     it('testing, a bad certificate: delivered all the same', async () => {
-      await testbed.addReceiver('testing.example')
+      await scene.testbed.addReceiver('testing.example')
       publish('testing.example', TESTING('mx.elsewhere.example'))
       assert.match(tlsOf(await deliver('testing.example')) ?? '', /, sts testing, certificate not verified$/)
     })
 
     it('the policy cannot be fetched the first time: delivered as without', async () => {
-      await testbed.addReceiver('lost.example')
+      await scene.testbed.addReceiver('lost.example')
       publish('lost.example', 'no policy')
       assert.match(tlsOf(await deliver('lost.example')) ?? '', /, opportunistic, /)
     })
 
     it('40 domains whose policy hosts hang do not delay others, and are delivered when the hosts answer', async () => {
       const slow = Array.from({ length: 40 }, (_, i) => `slow${i}.example`)
-      const mx = await testbed.addReceiver(['quick.example', ...slow])
+      const mx = await scene.testbed.addReceiver(['quick.example', ...slow])
       const waiting: (() => void)[] = []
       const answer = ENFORCE('mx1.quick.example').replace('enforce', 'none')
       for (const domain of slow) {
-        policies.publish(testbed.dns.zone, domain, (_, response) => {
+        scene.policies.publish(scene.testbed.dns.zone, domain, (_, response) => {
           waiting.push(() => void response.writeHead(200, { 'content-type': 'text/plain' }).end(answer))
         })
       }
@@ -234,120 +139,105 @@ describe('transport security', function () {
       assert.strictEqual(mx.messages.length, 1)
       for (const id of ids) {
         for (const respond of waiting.splice(0)) respond()
-        assert.strictEqual((await testbed.settle(id)).recipients[0]?.tries, 1)
+        assert.strictEqual((await scene.testbed.settle(id)).recipients[0]?.tries, 1)
       }
     })
 
     it('mail of a domain without a policy does not make the session good for one that has', async () => {
-      const mx = await testbed.addReceiver(['free.example', 'bound.example'])
+      const mx = await scene.testbed.addReceiver(['free.example', 'bound.example'])
       publish('bound.example', ENFORCE('mx1.free.example'))
       assert.strictEqual((await deliver('free.example')).status, 'delivered')
-      const told = await testbed.settle(await letter('bound.example'), 'deferred')
-      assert.match(told.recipients[0]?.reason ?? '', /TLS: sts enforce/)
+      const details = await scene.testbed.settle(await letter('bound.example'), 'deferred')
+      assert.match(details.recipients[0]?.reason ?? '', /TLS: sts enforce/)
       assert.strictEqual(mx.messages.length, 1)
     })
 
     it('disabled by the operator: delivered', async () => {
-      await testbed.addReceiver('lenient.example', { offers: { starttls: false } })
+      await scene.testbed.addReceiver('lenient.example', { offers: { starttls: false } })
       publish('lenient.example')
       assert.strictEqual((await deliver('lenient.example')).status, 'delivered')
     })
   })
 
   describe('DANE', () => {
-    const ofKey = (pem: string, usage = 3): TlsaRecord => ({
-      usage,
-      selector: 1,
-      matchingType: 1,
-      certificate: createHash('sha256')
-        .update(new X509Certificate(pem).publicKey.export({ type: 'spki', format: 'der' }))
-        .digest(),
-    })
-    /** The domain, its MX and its TLSA records, all of them vouched for. */
-    function sign(domain: string, records: readonly TlsaRecord[], port = testbed.system.config.smtpOutPort): void {
-      const { zone } = testbed.dns
-      for (const name of [domain, `mx1.${domain}`]) zone[name] = { ...zone[name], isSecure: true }
-      zone[`_${port}._tcp.mx1.${domain}`] = { TLSA: records, isSecure: true }
-    }
-
     it("the server's own key (3 1 1), with any name: delivered", async () => {
-      const certificate = await authority.issue(['whatever.test'], { isExpired: true })
-      await testbed.addReceiver('dane.example', { certificate })
+      const certificate = await scene.authority.issue(['whatever.test'], { isExpired: true })
+      await scene.testbed.addReceiver('dane.example', { certificate })
       sign('dane.example', [ofKey(certificate.cert)])
       assert.match(tlsOf(await deliver('dane.example')) ?? '', /, dane, certificate verified$/)
     })
     it('its authority (2 1 1): delivered', async () => {
-      await testbed.addReceiver('daneta.example', { certificate: await valid('daneta.example') })
-      sign('daneta.example', [ofKey(authority.cert, 2)])
+      await scene.testbed.addReceiver('daneta.example', { certificate: await valid('daneta.example') })
+      sign('daneta.example', [ofKey(scene.authority.cert, 2)])
       assert.match(tlsOf(await deliver('daneta.example')) ?? '', /, dane, certificate verified$/)
     })
     it('another key: it waits, also with a certificate that everybody trusts', async () => {
-      const mx = await testbed.addReceiver('danebad.example', { certificate: await valid('danebad.example') })
+      const mx = await scene.testbed.addReceiver('danebad.example', { certificate: await valid('danebad.example') })
       sign('danebad.example', [ofKey((await valid('danebad.example')).cert)])
       await waits('danebad.example', mx, /TLS: dane.*no TLSA record matches/)
     })
     it('STARTTLS is not offered: it waits', async () => {
-      const mx = await testbed.addReceiver('danestripped.example', { offers: { starttls: false } })
-      sign('danestripped.example', [ofKey(authority.cert)])
+      const mx = await scene.testbed.addReceiver('danestripped.example', { offers: { starttls: false } })
+      sign('danestripped.example', [ofKey(scene.authority.cert)])
       await waits('danestripped.example', mx, /TLS: dane.*does not offer it/)
     })
     it("no usable record: TLS, whoever's certificate it is", async () => {
-      await testbed.addReceiver('daneunusable.example')
+      await scene.testbed.addReceiver('daneunusable.example')
       sign('daneunusable.example', [{ usage: 1, selector: 0, matchingType: 1, certificate: Buffer.alloc(32) }])
       assert.match(tlsOf(await deliver('daneunusable.example')) ?? '', /, dane, certificate not verified$/)
     })
     it('the lookup fails: it waits, and is delivered when DNS works again', async () => {
       const certificate = await valid('danefail.example')
-      const mx = await testbed.addReceiver('danefail.example', { certificate })
+      const mx = await scene.testbed.addReceiver('danefail.example', { certificate })
       sign('danefail.example', [ofKey(certificate.cert)])
-      const at = `_${testbed.system.config.smtpOutPort}._tcp.mx1.danefail.example`
-      const healthy = testbed.dns.zone[at] ?? {}
-      testbed.dns.zone[at] = { fault: 'servfail' }
+      const at = `_${scene.testbed.system.config.smtpOutPort}._tcp.mx1.danefail.example`
+      const healthy = scene.testbed.dns.zone[at] ?? {}
+      scene.testbed.dns.zone[at] = { fault: 'servfail' }
       await waits('danefail.example', mx, /DANE lookup for .* failed: SERVFAIL/)
-      testbed.dns.zone[at] = healthy
+      scene.testbed.dns.zone[at] = healthy
       assert.strictEqual((await deliver('danefail.example')).status, 'delivered')
     })
     it('unsigned TLSA records are ignored', async () => {
-      await testbed.addReceiver('daneplain.example')
-      sign('daneplain.example', [ofKey(authority.cert)])
-      testbed.dns.zone['daneplain.example'] = { ...testbed.dns.zone['daneplain.example'], isSecure: false }
+      await scene.testbed.addReceiver('daneplain.example')
+      sign('daneplain.example', [ofKey(scene.authority.cert)])
+      scene.testbed.dns.zone['daneplain.example'] = { ...scene.testbed.dns.zone['daneplain.example'], isSecure: false }
       assert.match(tlsOf(await deliver('daneplain.example')) ?? '', /, opportunistic, /)
     })
   })
 
   describe('reports', () => {
     it('a report is signed, has no return-path, and goes also where TLS is broken', async () => {
-      const { system, dns } = testbed
-      const mx = await testbed.addReceiver('rua.example', { offers: { starttls: false } })
-      policies.publish(dns.zone, 'rua.example', ENFORCE('mx1.rua.example'))
-      dns.zone['_smtp._tls.told.example'] = { TXT: ['v=TLSRPTv1; rua=mailto:tls@rua.example'] }
+      const { system, dns } = scene.testbed
+      const mx = await scene.testbed.addReceiver('rua.example', { offers: { starttls: false } })
+      scene.policies.publish(dns.zone, 'rua.example', ENFORCE('mx1.rua.example'))
+      dns.zone['_smtp._tls.informed.example'] = { TXT: ['v=TLSRPTv1; rua=mailto:tls@rua.example'] }
       await system.db.query(sql`
         INSERT INTO tls_results (day, domain, policy_hash, policy, result, mx_host, mx_address, count)
         VALUES (
-          current_date - 1, 'told.example', '', '{"type": "no-policy-found", "lines": [], "mx": []}', 'success',
-          'mx.told.example', '192.0.2.1', 7
+          current_date - 1, 'informed.example', '', '{"type": "no-policy-found", "lines": [], "mx": []}', 'success',
+          'mx.informed.example', '192.0.2.1', 7
         )
       `)
       await system.db.query(
-        `INSERT INTO tls_reports (day, domain, due_at) VALUES (current_date - 1, 'told.example', now())`,
+        `INSERT INTO tls_reports (day, domain, due_at) VALUES (current_date - 1, 'informed.example', now())`,
       )
       const [report] = await mx.until(1)
       assert.deepEqual([report?.from, report?.to], ['', ['tls@rua.example']])
       assert.match(
         report?.bytes.toString('latin1') ?? '',
-        /^DKIM-Signature: [^]*d=sender\.example[^]*\r\nTLS-Report-Domain: told\.example\r\n/m,
+        /^DKIM-Signature: [^]*d=sender\.example[^]*\r\nTLS-Report-Domain: informed\.example\r\n/m,
       )
     })
 
     it('what became of TLS is counted for domains that ask for reports', async () => {
-      const { system, dns } = testbed
-      const mx = await testbed.addReceiver('reported.example', { certificate: await valid('reported.example') })
-      policies.publish(dns.zone, 'reported.example', ENFORCE('mx1.reported.example'))
+      const { system, dns } = scene.testbed
+      const mx = await scene.testbed.addReceiver('reported.example', { certificate: await valid('reported.example') })
+      scene.policies.publish(dns.zone, 'reported.example', ENFORCE('mx1.reported.example'))
       dns.zone['_smtp._tls.reported.example'] = { TXT: ['v=TLSRPTv1; rua=mailto:tls@reported.example'] }
       assert.strictEqual((await deliver('reported.example')).status, 'delivered')
-      const certificate = await authority.issue(['mx1.reportedbad.example'], { isExpired: true })
-      const bad = await testbed.addReceiver('reportedbad.example', { certificate })
-      policies.publish(dns.zone, 'reportedbad.example', ENFORCE('mx1.reportedbad.example'))
+      const certificate = await scene.authority.issue(['mx1.reportedbad.example'], { isExpired: true })
+      const bad = await scene.testbed.addReceiver('reportedbad.example', { certificate })
+      scene.policies.publish(dns.zone, 'reportedbad.example', ENFORCE('mx1.reportedbad.example'))
       dns.zone['_smtp._tls.reportedbad.example'] = { TXT: ['v=TLSRPTv1; rua=mailto:tls@reportedbad.example'] }
       await waits('reportedbad.example', bad, /CERT_HAS_EXPIRED/)
       // what is counted is written every half minute, and at the end
