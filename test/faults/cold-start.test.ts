@@ -3,18 +3,26 @@
  * time with an empty Redis. Each process starts; held messages are still held with the same explanation, and all other
  * work is done exactly once.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
 import { sharesKey } from '#mta/shaping/quota-share.ts'
 import { resumeSource } from '#src/egress/sources.ts'
 import { readyKey, suspendedSite } from '#src/queue/keys.ts'
-import { sql } from '#src/stores/sql.ts'
 import { listOf, textOf } from '#test/support/api.ts'
+import {
+  countAttempts,
+  countCopies,
+  countLateEvents,
+  findPausedAccount,
+  listUnfinished,
+  readCampaignStatuses,
+  readEndStates,
+  readEnrolmentStates,
+  readOpenNotices,
+  startColdStart,
+  waitForWebhooks,
+} from '#test/support/cold-start.ts'
 import { checkConsistency } from '#test/support/consistency-checks.ts'
-import { startMailboxServer } from '#test/support/mailbox-server.ts'
-import { startTestbed } from '#test/support/testbed.ts'
 import type { Receiver } from '#test/support/receiver.ts'
 import {
   startWork,
@@ -25,11 +33,9 @@ import {
   type SettledMail,
 } from '#test/support/pending-work.ts'
 import {
-  ACCOUNT,
   callAsOperator,
   LEARNED_CONNECTIONS,
   PASSWORD,
-  SHAPING,
   holdByOperator,
   holdByOtherCauses,
   holdByReplies,
@@ -39,7 +45,7 @@ import {
 } from '#test/support/stored-messages.ts'
 import { printLogsOnFailure, type RoleName } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
-import { respondWith, startWebhookReceiver } from '#test/support/webhook-receiver.ts'
+import { respondWith } from '#test/support/webhook-receiver.ts'
 
 /** One after the other, some together. */
 type StartOrder = readonly (readonly RoleName[])[]
@@ -51,39 +57,16 @@ const ORDERS: readonly (readonly [string, StartOrder])[] = [
 
 describe('a start on everything that can be stored', function () {
   this.timeout(120_000)
-  const dir = mkdtempSync('/tmp/mailstead-cold-')
   const receivers = new Set<Receiver>()
   let setup: ColdStartSetup
   let ended: SettledMail
   let held: HeldMessage[]
   /** Requests that the endpoint of webhooks answered with 503. */
-  let deaf = 0
-  const undo: (() => unknown)[] = [() => rmSync(dir, { recursive: true })]
+  let refused = 0
+  const undo: (() => unknown)[] = []
 
   before(async () => {
-    const mailbox = await startMailboxServer({ name: 'smtp.provider.example', methods: ['PLAIN'] })
-    undo.push(() => mailbox.stop())
-    mailbox.passwords.set(ACCOUNT, PASSWORD)
-    writeFileSync(join(dir, 'ca.pem'), mailbox.ca)
-    writeFileSync(join(dir, 'shaping.yaml'), SHAPING)
-    const testbed = await startTestbed({
-      RETRY_SCALE: '1',
-      LEASE_SECONDS: '60',
-      WARM_UP: '3,6',
-      TLS_REPORT_FROM: 'tls@sender.example',
-      SHAPING_FILE: join(dir, 'shaping.yaml'),
-      EXTRA_CA_FILE: join(dir, 'ca.pem'),
-    })
-    testbed.dns.zone['smtp.provider.example'] = { A: ['127.0.0.1'] }
-    const open: typeof testbed.addReceiver = async (...order) => {
-      const receiver = await testbed.addReceiver(...order)
-      receivers.add(receiver)
-      return receiver
-    }
-    undo.push(() => testbed.stop())
-    const endpoint = await startWebhookReceiver()
-    undo.push(() => endpoint.close())
-    setup = { testbed: { ...testbed, addReceiver: open }, mailbox, endpoint }
+    setup = await startColdStart(undo, receivers)
     await storeAll()
   })
   after(async () => {
@@ -107,7 +90,7 @@ describe('a start on everything that can be stored', function () {
       [LEARNED_CONNECTIONS],
     )
     await stillHeld()
-    await until(async () => (await notices()).length >= 2)
+    await until(async () => (await readOpenNotices(db)).length >= 2)
     await roles.mta.kill()
     await roles.mta2.start()
     held.push(await holdByTls(setup))
@@ -148,30 +131,16 @@ describe('a start on everything that can be stored', function () {
     await stop(1)
   }
 
-  /**
-   * A worker that dies between an endpoint's answer and its own commit posts the webhook again, with the same id
-   * (worker/webhooks-faults.test.ts). Here each id is expected once, so the worker must not be posting when it dies.
-   */
-  async function webhooksSettled(): Promise<void> {
-    const { db } = setup.testbed.system
-    const pending = async () =>
-      (await db.query("SELECT FROM webhook_deliveries WHERE state = 'pending' LIMIT 1")).rows.length
-    await until(
-      async () => (await pending()) === 0,
-      () => 'webhooks are still pending',
-    )
-  }
-
   async function restart(order: StartOrder, isFlushed: boolean): Promise<void> {
     const {
       testbed,
       testbed: {
-        system: { roles, redis },
+        system: { roles, redis, db },
       },
     } = setup
     for (const role of ['mta', 'mta2'] as const) await roles[role].kill()
     await testbed.send({ to: `waited${isFlushed ? 2 : 1}@fine.example` })
-    if (isFlushed) await webhooksSettled()
+    if (isFlushed) await waitForWebhooks(db)
     await Promise.all(order.flat().map((role) => roles[role].kill()))
     await sleep(1000)
     await makeWorkDue(setup)
@@ -179,150 +148,51 @@ describe('a start on everything that can be stored', function () {
     for (const together of order) await Promise.all(together.map((role) => roles[role].start()))
   }
 
-  const { stringify } = JSON
   async function stillHeld(): Promise<void> {
     for (const { cause, id, explanation } of held) {
-      let told = ''
+      let explained = ''
       const holds = async (): Promise<boolean> =>
-        explanation.test((told = stringify((await callAsOperator(setup, 'GET', `/emails/explain/${id}`)).body)))
-      await until(holds, () => `${cause} does not hold: ${told}`)
+        explanation.test(
+          (explained = JSON.stringify((await callAsOperator(setup, 'GET', `/emails/explain/${id}`)).body)),
+        )
+      await until(holds, () => `${cause} does not hold: ${explained}`)
     }
-  }
-  const pausedAccount = async () =>
-    (await setup.testbed.system.db.query<{ id: string }>(`SELECT id FROM connected_accounts WHERE state = 'paused'`))
-      .rows[0]?.id
-  const notices = async () =>
-    (
-      await setup.testbed.system.db.query<{ kind: string; subject: string; count: number }>(
-        'SELECT kind, subject, count FROM operator_notices WHERE acknowledged_at IS NULL ORDER BY kind, subject',
-      )
-    ).rows
-  const endStates = async () =>
-    (
-      await setup.testbed.system.db.query(
-        sql`
-          SELECT message_id, n, state, sequence
-          FROM recipients
-          WHERE NOT is_open AND message_id <> ALL ($1)
-          ORDER BY 1, 2
-        `,
-        [[ended.bouncing, ended.opened]],
-      )
-    ).rows
-  const attemptsOf = async () =>
-    (
-      await setup.testbed.system.db.query(
-        'SELECT message_id, count(*)::int AS n FROM attempts WHERE message_id = ANY ($1) GROUP BY 1 ORDER BY 1',
-        [held.flatMap(({ id, isRetried: isTried }) => (isTried ? [] : [uuidOf(id)]))],
-      )
-    ).rows
-  /** How often each mail came, by address and subject. */
-  function arrived(): Map<string, number> {
-    const copies = new Map<string, number>()
-    const received = [
-      ...[...receivers]
-        .flatMap(({ messages }) => messages)
-        .map(({ to, bytes }) => ({ to, text: bytes.toString('latin1') })),
-      ...setup.mailbox.messages.map(({ to, data }) => ({ to, text: data })),
-    ]
-    for (const { to, text } of received)
-      for (const address of to) {
-        const name = `${address} ${/^Subject: (.*?)\r?$/m.exec(text)?.[1]}`
-        copies.set(name, (copies.get(name) ?? 0) + 1)
-      }
-    return copies
-  }
-
-  /** What nobody has done yet, of all that is due. */
-  async function left(): Promise<string[]> {
-    const { rows } = await setup.testbed.system.db.query<{ what: string }>(
-      sql`
-        SELECT 'mail to ' || address AS what
-        FROM recipients r
-        WHERE is_open
-          AND message_id <> ALL ($1)
-          AND NOT EXISTS (SELECT FROM campaigns k WHERE k.id = r.campaign_id AND k.status = 'PAUSED')
-        UNION ALL
-        SELECT 'campaign ' || subject
-        FROM campaigns
-        WHERE is_open AND (status = 'SENT' OR status = 'CANCELLED')
-        UNION ALL
-        SELECT 'webhooks'
-        FROM webhook_deliveries
-        WHERE state = 'pending'
-        UNION ALL
-        SELECT 'calls'
-        FROM automation_calls
-        WHERE state = 'pending'
-        UNION ALL
-        SELECT 'contacts'
-        FROM enrolments e
-        JOIN automations a ON a.id = e.automation_id
-        WHERE e.state = 'active' AND a.name IN ('mailing', 'calling')
-        UNION ALL
-        SELECT 'hits'
-        FROM tracking_hits
-        UNION ALL
-        SELECT 'reports'
-        FROM inbound_reports
-        WHERE due_at IS NOT NULL
-        UNION ALL
-        SELECT 'actions'
-        FROM operator_actions
-        WHERE state <> 'done'
-        UNION ALL
-        SELECT 'dry runs'
-        FROM dry_runs
-        WHERE report IS NULL
-        UNION ALL
-        SELECT 'imports'
-        FROM imports
-        WHERE state <> 'done'
-        UNION ALL
-        SELECT 'arrivals'
-        FROM tls_report_arrivals
-        UNION ALL
-        SELECT 'TLS reports'
-        FROM tls_reports
-        WHERE state <> 'sent'
-      `,
-      [held.map(({ id }) => uuidOf(id))],
-    )
-    return rows.map(({ what }) => what)
   }
 
   for (const [i, [cause, order]] of ORDERS.entries()) {
     it(`${cause}: all come up, what was held is held, and all else is done`, async () => {
       const { testbed } = setup
-      const before = { notices: await notices(), ends: await endStates(), attempts: await attemptsOf() }
-      if (deaf === 0) deaf = setup.endpoint.requests.length
+      const { db, redis } = testbed.system
+      const before = {
+        notices: await readOpenNotices(db),
+        ends: await readEndStates(db, ended),
+        attempts: await countAttempts(db, held),
+      }
+      if (refused === 0) refused = setup.endpoint.requests.length
       setup.endpoint.setBehaviour(respondWith(200))
       await restart(order, i > 0)
       for (const to of ['new@fine.example', 'new@slow.example', 'new@brokentls.example'])
         await testbed.settle(await testbed.send({ to, subject: `round ${i}` }))
       let last: string[] = []
       await until(
-        async () => (last = await left()).length === 0,
+        async () => (last = await listUnfinished(db, held)).length === 0,
         () => `left: ${last.join()}`,
       )
       await stillHeld()
-      assert.deepEqual(await attemptsOf(), before.attempts, 'what is held is not tried')
-      assert.deepEqual(await notices(), before.notices)
-      const now = new Set((await endStates()).map((row) => stringify(row)))
+      assert.deepEqual(await countAttempts(db, held), before.attempts, 'what is held is not tried')
+      assert.deepEqual(await readOpenNotices(db), before.notices)
+      const now = new Set(await readEndStates(db, ended))
       assert.deepEqual(
-        before.ends.filter((row) => !now.has(stringify(row))),
+        before.ends.filter((row) => !now.has(row)),
         [],
         'what has ended stays as it is',
       )
-      assert.strictEqual(
-        Number(await setup.testbed.system.redis.hget(sharesKey('slow', 'default'), 'learned')),
-        LEARNED_CONNECTIONS,
-      )
+      assert.strictEqual(Number(await redis.hget(sharesKey('slow', 'default'), 'learned')), LEARNED_CONNECTIONS)
     })
   }
   it('all that went out came once, and was counted once', async () => {
     const { db } = setup.testbed.system
-    const copies = arrived()
+    const copies = countCopies(receivers, setup.mailbox)
     const expected = [
       ...['instant', 'high', 'normal', 'bulk', 'waited1', 'waited2', 'opened', 'bouncing'].map(
         (name) => `${name}@fine.example Hello`,
@@ -340,11 +210,7 @@ describe('a start on everything that can be stored', function () {
       ...[0, 1].flatMap((i) => ['fine', 'slow', 'brokentls'].map((name) => `new@${name}.example round ${i}`)),
     ]
     assert.deepEqual(Object.fromEntries(copies), Object.fromEntries(expected.map((name) => [name, 1] as const)))
-    const { rows: campaigns } = await db.query<{ subject: string; status: string }>(
-      'SELECT subject, status FROM campaigns ORDER BY id',
-    )
-    const statuses = Object.fromEntries(campaigns.map(({ subject, status }) => [subject, status]))
-    assert.deepEqual(statuses, {
+    assert.deepEqual(await readCampaignStatuses(db), {
       COMPLETED: 'COMPLETED',
       DRAFT: 'DRAFT',
       SCHEDULED: 'SCHEDULED',
@@ -355,38 +221,29 @@ describe('a start on everything that can be stored', function () {
       PAUSED: 'PAUSED',
       STOPPED: 'SENDING',
     })
-    const { rows: contacts } = await db.query<{ name: string; state: string }>(
-      'SELECT a.name, e.state FROM enrolments e JOIN automations a ON a.id = e.automation_id ORDER BY 1, e.id',
-    )
-    assert.deepEqual(
-      contacts.map(({ name, state }) => `${name} ${state}`),
-      ['calling completed', 'late active', 'mailing completed', 'mailing completed', 'paused active', 'waiting active'],
-    )
-    const { rows: told } = await db.query<{ type: string; n: number }>(
-      sql`
-        SELECT type, count(*)::int AS n
-        FROM events
-        WHERE message_id = ANY ($1) AND type IN ('email.opened', 'email.bounced')
-        GROUP BY 1
-        ORDER BY 1
-      `,
-      [[ended.opened, ended.bouncing]],
-    )
-    assert.deepEqual(told, [
+    assert.deepEqual(await readEnrolmentStates(db), [
+      'calling completed',
+      'late active',
+      'mailing completed',
+      'mailing completed',
+      'paused active',
+      'waiting active',
+    ])
+    assert.deepEqual(await countLateEvents(db, ended), [
       { type: 'email.bounced', n: 1 },
       { type: 'email.opened', n: 1 },
     ])
     await checkConsistency(setup.testbed.system)
   })
-  it('webhooks and calls were each taken once; an endpoint that is switched off heard nothing', () => {
-    const taken = new Map<string, number>()
-    for (const { path, headers } of setup.endpoint.requests.slice(deaf)) {
+  it('webhooks and calls were each accepted once; an endpoint that is switched off heard nothing', () => {
+    const counts = new Map<string, number>()
+    for (const { path, headers } of setup.endpoint.requests.slice(refused)) {
       const name = `${path} ${String(headers['webhook-id'])}`
-      taken.set(name, (taken.get(name) ?? 0) + 1)
+      counts.set(name, (counts.get(name) ?? 0) + 1)
     }
-    const names = [...taken.keys()]
+    const names = [...counts.keys()]
     assert.deepEqual(
-      [...taken].filter(([, count]) => count > 1),
+      [...counts].filter(([, count]) => count > 1),
       [],
     )
     assert.deepEqual(
@@ -406,11 +263,11 @@ describe('a start on everything that can be stored', function () {
     const { rows: late } = await system.db.query(
       `SELECT address FROM recipients WHERE domain = 'picky.example' AND due_at > now() + interval '11 minutes'`,
     )
-    assert.deepEqual(late, [], 'what a receiver has stopped of a workspace is looked at again before the end of that')
+    assert.deepEqual(late, [], 'what a receiver has stopped of a workspace is checked again before the end of that')
     for (const receiver of ['yahoo', 'picky', '*'])
       await callAsOperator(setup, 'DELETE', `/suspensions?receiver=${encodeURIComponent(receiver)}`)
     await resumeSource(system.db, 'out')
-    await system.call('PATCH', `/public/accounts/${await pausedAccount()}`, {
+    await system.call('PATCH', `/public/accounts/${await findPausedAccount(system.db)}`, {
       key: system.admin,
       body: { password: PASSWORD },
     })
@@ -424,7 +281,7 @@ describe('a start on everything that can be stored', function () {
         () => `${cause} does not go`,
       )
     assert.deepEqual(
-      [...arrived()].filter(([, count]) => count > 1),
+      [...countCopies(receivers, setup.mailbox)].filter(([, count]) => count > 1),
       [],
     )
     await checkConsistency(testbed.system)
