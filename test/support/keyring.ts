@@ -1,4 +1,4 @@
-/** A keyring whose queries are counted and whose clock tests can move, and API keys for it. */
+/** A keyring whose queries are counted and whose clock tests can move, hooks that open it, and API keys for it. */
 import { assert } from 'chai'
 import { pino } from 'pino'
 import { loadConfig } from '#config/load.ts'
@@ -7,6 +7,8 @@ import { ALL_SCOPES } from '#src/auth/scopes.ts'
 import { newId } from '#src/platform/id.ts'
 import { type Db, openDb, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
+import { createWorkspace } from '#src/workspaces/workspaces.ts'
+import { createDatabase, type TestDatabase } from './stores.ts'
 import { until } from './until.ts'
 
 const log = pino({ level: 'silent' })
@@ -39,6 +41,43 @@ export function openKeyringWorld(url: string): KeyringWorld {
 export async function closeKeyringWorld(world: KeyringWorld): Promise<void> {
   await world.keyring.stop()
   await world.db.close()
+}
+
+export interface KeyringScene {
+  /** Of the suite. */
+  readonly database: TestDatabase
+  /** Of the test. */
+  readonly world: KeyringWorld
+  readonly workspace: { readonly id: string; readonly keyPart: string }
+}
+
+/** Adds hooks to the suite: one database, and for each test a keyring that listens, and a workspace. */
+export function setUpKeyring(): KeyringScene {
+  let database: TestDatabase
+  let world: KeyringWorld
+  let workspace: KeyringScene['workspace']
+  before(async function () {
+    this.timeout(120_000)
+    database = await createDatabase()
+  })
+  after(() => database.drop())
+  beforeEach(async () => {
+    world = openKeyringWorld(database.url)
+    workspace = await createWorkspace(world.db, { name: 'A workspace', plan: 'launch' })
+    await keyringListens(world.db)
+  })
+  afterEach(() => closeKeyringWorld(world))
+  return {
+    get database() {
+      return database
+    },
+    get world() {
+      return world
+    },
+    get workspace() {
+      return workspace
+    },
+  }
 }
 
 /** Announcements only count once the keyring listens: PostgreSQL tells. */
