@@ -1,34 +1,15 @@
 import { assert } from 'chai'
-import { createRegistry } from '#src/metrics/registry.ts'
 import { createRenderer } from '#src/templates/renderer.ts'
 import { saveTemplate } from '#src/templates/store.ts'
-import { createContext, type TestContext } from '#test/support/context.ts'
-import { createSender, type Sender } from '#test/support/sender.ts'
-import { createSubmissionClient, type SubmissionClient } from '#test/support/submission-client.ts'
-import { SUBMISSION_ENV, writeMail } from './submission.test-data.ts'
-import { startSubmission, type SubmissionRole } from './submission.ts'
+import { setUpSubmission, writeMail } from './submission.test-data.ts'
 
 describe('submission', () => {
-  let ctx: TestContext
-  let sender: Sender
-  let submission: SubmissionRole
-  let client: SubmissionClient
-  before(async () => {
-    ctx = await createContext(SUBMISSION_ENV)
-    sender = await createSender({ ...ctx, keyPrefix: 'ms' }, { domain: 'sender.example' })
-    submission = await startSubmission(ctx, createRegistry())
-    client = createSubmissionClient(ctx, sender, submission.ports.plain)
-  })
-  after(async () => {
-    await submission.stop()
-    await ctx.close()
-  })
-  afterEach(() => client.disconnect())
+  const scene = setUpSubmission()
 
   describe('the header', () => {
     it('gains Received, Date and Message-ID, and loses every form of Bcc', async () => {
-      const { raw, view } = await client.find(
-        await client.hand(
+      const { raw, view } = await scene.client.find(
+        await scene.client.hand(
           writeMail(
             'Bcc: one@x.example,\r\n\ttwo@x.example\r\nX-Other: stays\r\n' +
               'BCC : three@x.example\r\nResent-Bcc: four@x.example\r\n',
@@ -51,8 +32,8 @@ describe('submission', () => {
       assert.strictEqual(view.tier, 'normal')
     })
     it('keeps the other fields unchanged', async () => {
-      const { raw } = await client.find(
-        await client.hand(
+      const { raw } = await scene.client.find(
+        await scene.client.hand(
           writeMail('date: yesterday\r\nMESSAGE-ID: <mine@x>\r\nX-Weird:\r\n\tfolded  \r\nnot a field\r\n'),
         ),
       )
@@ -66,8 +47,8 @@ describe('submission', () => {
 
   describe('options in the header', () => {
     it('set tier, tags and metadata, and are removed from the message', async () => {
-      const { raw, view } = await client.find(
-        await client.hand(
+      const { raw, view } = await scene.client.find(
+        await scene.client.hand(
           writeMail(
             'X-Priority-Tier: HIGH\r\nX-Tag: invoice\r\nX-Tag: =?utf-8?q?M=C3=A4rz?=, vip\r\n' +
               'X-Metadata: {"order": 7,\r\n "paid": true}\r\nx-metadata: customer=42; ref=a=b\r\n',
@@ -85,8 +66,10 @@ describe('submission', () => {
       ['x-track-clicks: TRUE\r\nX-Track-Opens: off\r\n', false, true],
     ] as const) {
       it(`tracking: ${said.trim() || 'no option'}`, async () => {
-        const { raw, view } = await client.find(await client.hand(writeMail(said)))
-        const { rows } = await ctx.db.query('SELECT track_opens, track_clicks FROM messages WHERE id = $1', [view.id])
+        const { raw, view } = await scene.client.find(await scene.client.hand(writeMail(said)))
+        const { rows } = await scene.ctx.db.query('SELECT track_opens, track_clicks FROM messages WHERE id = $1', [
+          view.id,
+        ])
         assert.deepEqual(rows, [{ track_opens: opens, track_clicks: clicks }])
         assert.notMatch(raw.toString(), /x-track/i)
       })
@@ -105,43 +88,43 @@ describe('submission', () => {
       'X-Priority-Tier: instant\r\nx-priority-tier: bulk',
     ])
       it(`${field.slice(0, 40)} is refused with its reason, in ASCII`, async () =>
-        assert.match(await client.hand(writeMail(`${field}\r\n`)), /^550 5\.6\.0 x-[ -~]+$/i))
+        assert.match(await scene.client.hand(writeMail(`${field}\r\n`)), /^550 5\.6\.0 x-[ -~]+$/i))
     it('X-Idempotency-Key: the same message gets the reply of the first, another is refused', async () => {
-      const first = await client.hand(
+      const first = await scene.client.hand(
         writeMail('X-Idempotency-Key: k1\r\nDate: Mon, 1 Jan 2024 00:00:00 +0000\r\nMessage-ID: <1@x>\r\n'),
       )
-      const second = await client.hand(
+      const second = await scene.client.hand(
         writeMail('X-Idempotency-Key: k1\r\nDate: Mon, 1 Jan 2024 00:00:09 +0000\r\nMessage-ID: <2@x>\r\n'),
       )
       assert.strictEqual(second, first)
-      assert.match(await client.hand(writeMail('X-Idempotency-Key: k1\r\n', 'another')), /^554 5\.6\.0 /)
-      assert.match(await client.hand(writeMail('X-Idempotency-Key: k1\r\n'), 'other@b.example'), /^554 5\.6\.0 /)
+      assert.match(await scene.client.hand(writeMail('X-Idempotency-Key: k1\r\n', 'another')), /^554 5\.6\.0 /)
+      assert.match(await scene.client.hand(writeMail('X-Idempotency-Key: k1\r\n'), 'other@b.example'), /^554 5\.6\.0 /)
     })
     it('two messages with the same Message-ID are both accepted', async () => {
       assert.notStrictEqual(
-        await client.hand(writeMail('Message-ID: <same@x>\r\n')),
-        await client.hand(writeMail('Message-ID: <same@x>\r\n')),
+        await scene.client.hand(writeMail('Message-ID: <same@x>\r\n')),
+        await scene.client.hand(writeMail('Message-ID: <same@x>\r\n')),
       )
     })
     it('X-Template-Id supplies the body', async () => {
       const renderer = createRenderer()
       after(() => renderer.stop())
-      const saved = await saveTemplate({ db: ctx.db, renderer }, sender.workspaceId, {
+      const saved = await saveTemplate({ db: scene.ctx.db, renderer }, scene.sender.workspaceId, {
         name: 't',
         subject: 'Order {{n}}',
         body: '<p>Dear {{name}}</p>',
       })
       assert.strictEqual(saved.kind, 'saved')
       const id = saved.kind === 'saved' ? saved.template.id : ''
-      const reply = await client.hand(
+      const reply = await scene.client.hand(
         `From: shop@sender.example\r\nTo: Ann <a@b.example>\r\nX-Template-Id: ${id}\r\n` +
           `X-Params: {"name": "Änn", "n": 7}\r\nX-Own: yes\r\n\r\nignored`,
       )
-      const { view } = await client.find(reply)
+      const { view } = await scene.client.find(reply)
       assert.strictEqual(view.subject, 'Order 7')
       const {
         rows: [row],
-      } = await ctx.db.query('SELECT html, raw, headers FROM messages WHERE subject = $1', ['Order 7'])
+      } = await scene.ctx.db.query('SELECT html, raw, headers FROM messages WHERE subject = $1', ['Order 7'])
       assert.deepEqual(row, { html: '<p>Dear Änn</p>', raw: null, headers: [['X-Own', 'yes']] })
     })
   })

@@ -2,39 +2,24 @@ import { networkInterfaces } from 'node:os'
 import { assert } from 'chai'
 import { createTransport } from 'nodemailer'
 import { createRegistry } from '#src/metrics/registry.ts'
-import { createContext, type TestContext } from '#test/support/context.ts'
-import { createSender, type Sender } from '#test/support/sender.ts'
+import { createContext } from '#test/support/context.ts'
+import { createSender } from '#test/support/sender.ts'
 import { sendMessage, plainToken } from '#test/support/smtp-client.ts'
 import { connectSmtp } from '#test/support/smtp-connection.ts'
-import { createSubmissionClient, type SubmissionClient } from '#test/support/submission-client.ts'
 import { until } from '#test/support/until.ts'
-import { SUBMISSION_ENV, writeMail } from './submission.test-data.ts'
-import { startSubmission, type SubmissionRole } from './submission.ts'
+import { setUpSubmission, SUBMISSION_ENV, writeMail } from './submission.test-data.ts'
+import { startSubmission } from './submission.ts'
 
 describe('submission', () => {
-  let ctx: TestContext
-  let sender: Sender
-  let submission: SubmissionRole
-  let client: SubmissionClient
-  before(async () => {
-    ctx = await createContext(SUBMISSION_ENV)
-    sender = await createSender({ ...ctx, keyPrefix: 'ms' }, { domain: 'sender.example' })
-    submission = await startSubmission(ctx, createRegistry())
-    client = createSubmissionClient(ctx, sender, submission.ports.plain)
-  })
-  after(async () => {
-    await submission.stop()
-    await ctx.close()
-  })
-  afterEach(() => client.disconnect())
+  const scene = setUpSubmission()
 
   describe('authentication', () => {
     it('is required', async () => {
-      const connection = await client.open(null)
+      const connection = await scene.client.open(null)
       assert.match(await connection.command('MAIL FROM:<a@b.example>'), /^530 5\.7\.0 /)
     })
     it('accepts PLAIN and LOGIN with any user name, and offers them in the reply to EHLO', async () => {
-      const connection = await connectSmtp(submission.ports.alt)
+      const connection = await connectSmtp(scene.submission.ports.alt)
       const hello = await connection.command('EHLO client.test')
       for (const offer of [
         'AUTH PLAIN LOGIN',
@@ -49,33 +34,36 @@ describe('submission', () => {
         assert.match(hello, new RegExp(`250[- ]${offer}`))
       assert.notMatch(hello, /CHUNKING|BINARYMIME/)
       assert.match(await connection.command('AUTH LOGIN'), /^334 /)
-      assert.match(await connection.command(Buffer.from(sender.regular).toString('base64')), /^334 /)
-      assert.match(await connection.command(Buffer.from(sender.regular).toString('base64')), /^235 /)
+      assert.match(await connection.command(Buffer.from(scene.sender.regular).toString('base64')), /^334 /)
+      assert.match(await connection.command(Buffer.from(scene.sender.regular).toString('base64')), /^235 /)
       connection.disconnect()
     })
     it('refuses a wrong key and an Admin key with 535, and disconnects at the third failure', async () => {
-      const connection = await client.open(null)
+      const connection = await scene.client.open(null)
       assert.match(await connection.command(`AUTH PLAIN ${plainToken('nonsense')}`), /^535 5\.7\.8 /)
-      assert.match(await connection.command(`AUTH PLAIN ${plainToken(sender.admin)}`), /^535 5\.7\.8 .*Admin key/)
-      assert.match(await connection.command(`AUTH PLAIN ${plainToken(`${sender.regular.slice(0, -1)}x`)}`), /^535 /)
+      assert.match(await connection.command(`AUTH PLAIN ${plainToken(scene.sender.admin)}`), /^535 5\.7\.8 .*Admin key/)
+      assert.match(
+        await connection.command(`AUTH PLAIN ${plainToken(`${scene.sender.regular.slice(0, -1)}x`)}`),
+        /^535 /,
+      )
       assert.match(await connection.readReply(), /^421 4\.7\.0 /)
       assert.strictEqual(await connection.readReply(), '')
     })
     it('refuses a deactivated key from the next message on, also on an open connection', async () => {
-      const other = await createSender({ ...ctx, keyPrefix: 'ms' }, { domain: 'switched.example' })
-      const connection = await client.open(other.regular)
+      const other = await createSender({ ...scene.ctx, keyPrefix: 'ms' }, { domain: 'switched.example' })
+      const connection = await scene.client.open(other.regular)
       const message = { from: 'a@switched.example', to: 'x@b.example', content: 'From: a@switched.example\r\n\r\nx' }
       assert.match(await sendMessage(connection, message), /^250 /)
-      await ctx.db.query('UPDATE api_keys SET is_active = false WHERE workspace_id = $1', [other.workspaceId])
+      await scene.ctx.db.query('UPDATE api_keys SET is_active = false WHERE workspace_id = $1', [other.workspaceId])
       await until(async () => (await sendMessage(connection, message)).startsWith('535 5.7.8'))
     })
     it('is required again after STARTTLS, which resets the session', async () => {
-      const connection = await client.open()
+      const connection = await scene.client.open()
       assert.match(await connection.command('STARTTLS'), /^220 /)
       await connection.startTls()
       assert.match(await connection.command('EHLO client.test'), /AUTH PLAIN LOGIN/)
       assert.match(await connection.command('MAIL FROM:<a@b.example>'), /^530 /)
-      assert.match(await connection.command(`AUTH PLAIN ${plainToken(sender.regular)}`), /^235 /)
+      assert.match(await connection.command(`AUTH PLAIN ${plainToken(scene.sender.regular)}`), /^235 /)
       assert.match(
         await sendMessage(connection, { from: 'a@b.example', to: 'x@b.example', content: writeMail('') }),
         /^250 2\.0\.0 /,
@@ -84,10 +72,10 @@ describe('submission', () => {
     it('accepts implicit TLS from a common client', async () => {
       const transport = createTransport({
         host: '127.0.0.1',
-        port: submission.ports.tls,
+        port: scene.submission.ports.tls,
         secure: true,
         tls: { rejectUnauthorized: false },
-        auth: { user: 'x', pass: sender.regular },
+        auth: { user: 'x', pass: scene.sender.regular },
       })
       const { response } = await transport.sendMail({
         from: 'Ü <ü@sender.example>',
@@ -97,7 +85,7 @@ describe('submission', () => {
         text: 'Hallo',
         attachments: [{ filename: 'x.bin', content: Buffer.alloc(5000, 7) }],
       })
-      const { view, raw } = await client.find(response)
+      const { view, raw } = await scene.client.find(response)
       assert.strictEqual(view.subject, 'Grüße')
       assert.deepEqual(view.from, { email: 'ü@sender.example', name: 'Ü' })
       assert.deepEqual(
@@ -136,23 +124,23 @@ describe('submission', () => {
       .find((one) => one?.family === 'IPv4' && !one.internal)?.address
     const test = outside === undefined ? it.skip : it
     test('a login needs TLS', async () => {
-      const connection = await connectSmtp(submission.ports.plain, outside)
+      const connection = await connectSmtp(scene.submission.ports.plain, outside)
       assert.notMatch(await connection.command('EHLO client.test'), /AUTH/)
-      assert.match(await connection.command(`AUTH PLAIN ${plainToken(sender.regular)}`), /^538 5\.7\.11 /)
+      assert.match(await connection.command(`AUTH PLAIN ${plainToken(scene.sender.regular)}`), /^538 5\.7\.11 /)
       await connection.command('STARTTLS')
       await connection.startTls()
       assert.match(await connection.command('EHLO client.test'), /AUTH PLAIN LOGIN/)
-      assert.match(await connection.command(`AUTH PLAIN ${plainToken(sender.regular)}`), /^235 /)
+      assert.match(await connection.command(`AUTH PLAIN ${plainToken(scene.sender.regular)}`), /^235 /)
       connection.disconnect()
     })
     test('unless the operator says so', async () => {
       const own = await startSubmission(
-        { ...ctx, config: { ...ctx.config, submissionPlainLogin: 'anywhere' } },
+        { ...scene.ctx, config: { ...scene.ctx.config, submissionPlainLogin: 'anywhere' } },
         createRegistry(),
       )
       const connection = await connectSmtp(own.ports.plain, outside)
       await connection.command('EHLO client.test')
-      assert.match(await connection.command(`AUTH PLAIN ${plainToken(sender.regular)}`), /^235 /)
+      assert.match(await connection.command(`AUTH PLAIN ${plainToken(scene.sender.regular)}`), /^235 /)
       connection.disconnect()
       await own.stop()
     })
@@ -162,12 +150,12 @@ describe('submission', () => {
         ['submissionPerNetwork', outside],
       ] as const) {
         const own = await startSubmission(
-          { ...ctx, config: { ...ctx.config, submissionPlainLogin: 'anywhere', [setting]: 1 } },
+          { ...scene.ctx, config: { ...scene.ctx.config, submissionPlainLogin: 'anywhere', [setting]: 1 } },
           createRegistry(),
         )
         const connection = await connectSmtp(own.ports.plain, host)
         await connection.command('EHLO client.test')
-        await connection.command(`AUTH PLAIN ${plainToken(sender.regular)}`)
+        await connection.command(`AUTH PLAIN ${plainToken(scene.sender.regular)}`)
         const replies: string[] = []
         for (let i = 0; i < 25; i++)
           replies.push(

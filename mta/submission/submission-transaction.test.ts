@@ -1,29 +1,10 @@
 import { assert } from 'chai'
 import fc from 'fast-check'
-import { createRegistry } from '#src/metrics/registry.ts'
-import { createContext, type TestContext } from '#test/support/context.ts'
-import { createSender, type Sender } from '#test/support/sender.ts'
 import { sendMessage } from '#test/support/smtp-client.ts'
-import { createSubmissionClient, type SubmissionClient } from '#test/support/submission-client.ts'
-import { SUBMISSION_ENV, writeMail } from './submission.test-data.ts'
-import { startSubmission, type SubmissionRole } from './submission.ts'
+import { setUpSubmission, writeMail } from './submission.test-data.ts'
 
 describe('submission', () => {
-  let ctx: TestContext
-  let sender: Sender
-  let submission: SubmissionRole
-  let client: SubmissionClient
-  before(async () => {
-    ctx = await createContext(SUBMISSION_ENV)
-    sender = await createSender({ ...ctx, keyPrefix: 'ms' }, { domain: 'sender.example' })
-    submission = await startSubmission(ctx, createRegistry())
-    client = createSubmissionClient(ctx, sender, submission.ports.plain)
-  })
-  after(async () => {
-    await submission.stop()
-    await ctx.close()
-  })
-  afterEach(() => client.disconnect())
+  const scene = setUpSubmission()
 
   describe('the content', () => {
     for (const [what, content] of [
@@ -43,14 +24,14 @@ describe('submission', () => {
       ['bare LF in the header', 'From: shop@sender.example\nBcc: x@y.example\r\n\r\nx'],
     ] as const)
       it(`${what} is refused, and none of it is read as a command`, async () => {
-        const connection = await client.open()
+        const connection = await scene.client.open()
         for (const line of ['MAIL FROM:<a@b.example>', 'RCPT TO:<a@b.example>', 'DATA']) await connection.command(line)
         connection.send(`${content}\r\n.\r\n`)
         assert.match(await connection.readReply(), /^550 5\.6\.0 /)
         assert.match(await connection.command('NOOP'), /^250 /)
       })
     it('refuses a message that is too large, declared or not', async () => {
-      const connection = await client.open()
+      const connection = await scene.client.open()
       assert.match(await connection.command('MAIL FROM:<a@b.example> SIZE=9999999'), /^552 5\.3\.4 /)
       assert.match(
         await sendMessage(connection, {
@@ -66,7 +47,7 @@ describe('submission', () => {
       )
     })
     it('disconnects a client that never stops sending', async () => {
-      const connection = await client.open()
+      const connection = await scene.client.open()
       for (const line of ['MAIL FROM:<a@b.example>', 'RCPT TO:<a@b.example>', 'DATA']) await connection.command(line)
       connection.send(writeMail(''))
       for (let i = 0; i < 40; i++) connection.send(`${'x'.repeat(998)}\r\n`.repeat(100))
@@ -74,7 +55,7 @@ describe('submission', () => {
     })
     it('accepts a transaction in any number of packets as one unchanged message', async function () {
       this.timeout(20_000)
-      const connection = await client.open()
+      const connection = await scene.client.open()
       const line = fc.string({
         unit: fc.constantFrom('.', '..', ' ', 'x', 'QUIT', 'RSET', '\r\n.', '\r\n'),
         maxLength: 6,
@@ -95,7 +76,7 @@ describe('submission', () => {
             replies.map((reply) => reply.slice(0, 3)),
             ['250', '250', '354', '250', '250'],
           )
-          const { raw } = await client.find(replies[3] ?? '')
+          const { raw } = await scene.client.find(replies[3] ?? '')
           assert.strictEqual(raw.subarray(raw.indexOf('\r\n\r\n') + 4).toString(), `${body}\r\n`)
         }),
         { numRuns: 60 },
@@ -103,33 +84,33 @@ describe('submission', () => {
     })
     it('accepts a message of dots only', async () => {
       const body = '.\r\n'.repeat(60_000)
-      const { raw } = await client.find(await client.hand(writeMail('', body)))
+      const { raw } = await scene.client.find(await scene.client.hand(writeMail('', body)))
       assert.ok(raw.equals(Buffer.concat([raw.subarray(0, raw.indexOf('\r\n\r\n') + 4), Buffer.from(`${body}\r\n`)])))
     })
     it('accepts dots at the start of lines, empty messages and messages without a body', async () => {
       for (const body of ['.\r\n..\r\n.x\r\n', '', '\r\n\r\n', '.\r\n']) {
-        const { raw } = await client.find(await client.hand(writeMail('', body)))
+        const { raw } = await scene.client.find(await scene.client.hand(writeMail('', body)))
         assert.strictEqual(raw.subarray(raw.indexOf('\r\n\r\n') + 4).toString(), `${body}\r\n`, JSON.stringify(body))
       }
-      const { raw } = await client.find(await client.hand('From: shop@sender.example'))
+      const { raw } = await scene.client.find(await scene.client.hand('From: shop@sender.example'))
       assert.ok(raw.toString().endsWith('\r\n\r\n'))
     })
   })
 
   describe('the envelope', () => {
     it('decides the recipients, not the header: 50 and more, up to the limit, then 452', async () => {
-      const connection = await client.open()
+      const connection = await scene.client.open()
       await connection.command('MAIL FROM:<a@b.example>')
       for (let i = 0; i < 60; i++) assert.match(await connection.command(`RCPT TO:<r${i}@b.example>`), /^250 /)
       assert.match(await connection.command('RCPT TO:<r60@b.example>'), /^452 4\.5\.3 /)
       await connection.command('DATA')
       connection.send(`${writeMail('')}\r\n.\r\n`)
-      const { view } = await client.find(await connection.readReply())
+      const { view } = await scene.client.find(await connection.readReply())
       assert.strictEqual(view.recipients.length, 60)
     })
     it('counts each address once, in upper or lower case', async () => {
-      const { view } = await client.find(
-        await client.hand(writeMail(''), ['a@b.example', 'A@B.example', 'c@b.example']),
+      const { view } = await scene.client.find(
+        await scene.client.hand(writeMail(''), ['a@b.example', 'A@B.example', 'c@b.example']),
       )
       assert.deepEqual(
         view.recipients.map(({ address, kind }) => [address, kind]),
@@ -152,9 +133,9 @@ describe('submission', () => {
       ['mail from: a@b.example SIZE=9', /^250 /],
       ['MAIL FROM:a b@c.example', /^501 /],
     ] as const)
-      it(command, async () => assert.match(await (await client.open()).command(command), expected))
+      it(command, async () => assert.match(await (await scene.client.open()).command(command), expected))
     it('refuses an invalid address and one without a domain', async () => {
-      const connection = await client.open()
+      const connection = await scene.client.open()
       await connection.command('MAIL FROM:<a@b.example>')
       for (const address of ['nobody', 'a@localhost', 'a@[127.0.0.1]'])
         assert.match(await connection.command(`RCPT TO:<${address}>`), /^5\d\d 5\.1\.[13] /, address)
@@ -170,8 +151,8 @@ describe('submission', () => {
       )
     })
     it('accepts UTF-8 addresses', async () => {
-      const { view } = await client.find(
-        await client.hand(
+      const { view } = await scene.client.find(
+        await scene.client.hand(
           'From: shop@sender.example\r\nTo: δοκιμή@παράδειγμα.example\r\n\r\nx',
           'δοκιμή@παράδειγμα.example',
           ' SMTPUTF8',
@@ -183,13 +164,13 @@ describe('submission', () => {
       )
     })
     it('refuses an address that is not valid UTF-8', async () => {
-      const connection = await client.open()
+      const connection = await scene.client.open()
       await connection.command('MAIL FROM:<a@b.example> SMTPUTF8')
       connection.send(Buffer.from('RCPT TO:<j\xf6rg@b.example>\r\n', 'latin1'))
       assert.match(await connection.readReply(), /^553 5\.1\.3 /)
     })
     it('accepts RSET and pipelined transactions', async () => {
-      const connection = await client.open()
+      const connection = await scene.client.open()
       connection.send('MAIL FROM:<a@b.example>\r\nRCPT TO:<a@b.example>\r\nRSET\r\nDATA\r\n')
       for (const expected of [/^250 /, /^250 /, /^250 /, /^503 /]) assert.match(await connection.readReply(), expected)
       connection.send(

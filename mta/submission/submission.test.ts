@@ -5,30 +5,15 @@ import { createRegistry } from '#src/metrics/registry.ts'
 import { createKey } from '#src/auth/keys.ts'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
-import { createContext, type TestContext } from '#test/support/context.ts'
-import { createSender, type Sender } from '#test/support/sender.ts'
+import { createContext } from '#test/support/context.ts'
+import { createSender } from '#test/support/sender.ts'
 import { sendMessage, type OutgoingMessage, plainToken } from '#test/support/smtp-client.ts'
-import { createSubmissionClient, type SubmissionClient } from '#test/support/submission-client.ts'
-import { SUBMISSION_ENV, writeMail } from './submission.test-data.ts'
-import { startSubmission, type SubmissionRole } from './submission.ts'
+import { setUpSubmission, SUBMISSION_ENV, writeMail } from './submission.test-data.ts'
+import { startSubmission } from './submission.ts'
 
 describe('submission', () => {
-  let ctx: TestContext
-  let sender: Sender
-  let submission: SubmissionRole
-  let client: SubmissionClient
   const metrics = createRegistry()
-  before(async () => {
-    ctx = await createContext(SUBMISSION_ENV)
-    sender = await createSender({ ...ctx, keyPrefix: 'ms' }, { domain: 'sender.example' })
-    submission = await startSubmission(ctx, metrics)
-    client = createSubmissionClient(ctx, sender, submission.ports.plain)
-  })
-  after(async () => {
-    await submission.stop()
-    await ctx.close()
-  })
-  afterEach(() => client.disconnect())
+  const scene = setUpSubmission(metrics)
 
   it('accepts mail while Redis is away', async function () {
     this.timeout(20_000)
@@ -37,7 +22,7 @@ describe('submission', () => {
     const port = await startSubmission(own, createRegistry())
     try {
       await own.redisServer.crash()
-      const connection = await client.open(there.regular, port.ports.plain)
+      const connection = await scene.client.open(there.regular, port.ports.plain)
       assert.match(
         await sendMessage(connection, { from: 'a@b.example', to: 'a@b.example', content: writeMail('') }),
         /^250 2\.0\.0 /,
@@ -60,10 +45,10 @@ describe('submission', () => {
       ['folded', 'The Shop\r\n <shop@sender.example>', /^250 /],
       ['no address', 'The Shop', /^550 5\.6\.0/],
     ] as const)
-      it(what, async () => assert.match(await client.hand(`From: ${from}\r\n\r\nx`), expected))
+      it(what, async () => assert.match(await scene.client.hand(`From: ${from}\r\n\r\nx`), expected))
     it('a key of a connected account allows its addresses only, and the account sends the mail', async () => {
       const accountId = newId()
-      await ctx.db.query(
+      await scene.ctx.db.query(
         sql`
           INSERT INTO connected_accounts (
             id, workspace_id, kind, name, host, port, security, username, addresses, secret, connections,
@@ -71,25 +56,25 @@ describe('submission', () => {
           )
           VALUES ($1, $2, 'smtp', 'x', 'smtp.other.example', 587, 'starttls', 'x', '{me@other.example}', '', 1, 1)
         `,
-        [accountId, sender.workspaceId],
+        [accountId, scene.sender.workspaceId],
       )
-      const key = await createKey(ctx.db, {
+      const key = await createKey(scene.ctx.db, {
         kind: 'regular',
         prefix: 'ms',
-        workspaceId: sender.workspaceId,
+        workspaceId: scene.sender.workspaceId,
         name: 'account',
         accountId,
       })
       assert.ok(key.kind === 'created')
-      const connection = await client.open(key.secretKey)
+      const connection = await scene.client.open(key.secretKey)
       const message = (from: string): OutgoingMessage => ({
         from: 'me@other.example',
         to: 'a@b.example',
         content: `From: ${from}\r\n\r\nx`,
       })
       assert.match(await sendMessage(connection, message('you@other.example')), /^550 5\.7\.1 .*me@other\.example only/)
-      const { view } = await client.find(await sendMessage(connection, message('Me <Me@other.example>')))
-      const { rows } = await ctx.db.query(
+      const { view } = await scene.client.find(await sendMessage(connection, message('Me <Me@other.example>')))
+      const { rows } = await scene.ctx.db.query(
         sql`
           SELECT r.domain, m.domain_id, m.submitted
           FROM recipients r
@@ -103,16 +88,16 @@ describe('submission', () => {
       ])
     })
     it('refuses a message without From and one with two', async () => {
-      assert.match(await client.hand('Subject: x\r\n\r\nx'), /^550 5\.6\.0 .*no From/)
+      assert.match(await scene.client.hand('Subject: x\r\n\r\nx'), /^550 5\.6\.0 .*no From/)
       assert.match(
-        await client.hand('From: a@sender.example\r\nFrom : b@other.example\r\n\r\nx'),
+        await scene.client.hand('From: a@sender.example\r\nFrom : b@other.example\r\n\r\nx'),
         /^550 5\.6\.0 .*more than one From/,
       )
     })
     it('refuses a domain that lost its verification', async () => {
-      const other = await createSender({ ...ctx, keyPrefix: 'ms' }, { domain: 'failed.example' })
-      await ctx.db.query(`UPDATE domains SET verification_status = 'failed' WHERE id = $1`, [other.domainId])
-      const reply = await sendMessage(await client.open(other.regular), {
+      const other = await createSender({ ...scene.ctx, keyPrefix: 'ms' }, { domain: 'failed.example' })
+      await scene.ctx.db.query(`UPDATE domains SET verification_status = 'failed' WHERE id = $1`, [other.domainId])
+      const reply = await sendMessage(await scene.client.open(other.regular), {
         from: 'x@failed.example',
         to: 'a@b.example',
         content: 'From: x@failed.example\r\n\r\nx',
@@ -120,15 +105,15 @@ describe('submission', () => {
       assert.match(reply, /^550 5\.7\.1 The domain failed\.example is not verified/)
     })
     it('refuses mail over the monthly quota with 452', async () => {
-      const small = await createSender({ ...ctx, keyPrefix: 'ms' }, { domain: 'small.example', plan: 'free' })
-      await ctx.db.query(
+      const small = await createSender({ ...scene.ctx, keyPrefix: 'ms' }, { domain: 'small.example', plan: 'free' })
+      await scene.ctx.db.query(
         sql`
           INSERT INTO usage (workspace_id, period, used)
           VALUES ($1, date_trunc('month', now() AT TIME ZONE 'UTC'), 999999)
         `,
         [small.workspaceId],
       )
-      const connection = await client.open(small.regular)
+      const connection = await scene.client.open(small.regular)
       const message = { from: 'x@small.example', to: 'a@b.example', content: 'From: x@small.example\r\n\r\nx' }
       assert.match(await sendMessage(connection, message), /^250 /)
       assert.match(await sendMessage(connection, message), /^452 4\.7\.1 The monthly quota/)
@@ -137,11 +122,11 @@ describe('submission', () => {
 
   describe('metrics', () => {
     it('count accepted and refused mail', async () => {
-      const refused = await client.open(null)
+      const refused = await scene.client.open(null)
       assert.match(await refused.command(`AUTH PLAIN ${plainToken('nonsense')}`), /^535 /)
-      assert.match(await client.hand(writeMail('')), /^250 /)
-      assert.match(await client.hand('Subject: x\r\n\r\nx'), /^550 /)
-      assert.match(await client.hand(writeMail('', `${'x'.repeat(998)}\r\n`.repeat(400))), /^552 /)
+      assert.match(await scene.client.hand(writeMail('')), /^250 /)
+      assert.match(await scene.client.hand('Subject: x\r\n\r\nx'), /^550 /)
+      assert.match(await scene.client.hand(writeMail('', `${'x'.repeat(998)}\r\n`.repeat(400))), /^552 /)
       const {
         mailstead_submission_messages_total: mails = [],
         mailstead_submission_logins_total: logins = [],
@@ -162,40 +147,44 @@ describe('submission', () => {
       this.timeout(20_000)
       const idle = await Promise.all(
         Array.from({ length: 1000 }, async () => {
-          const socket = connect(submission.ports.plain, '127.0.0.1')
+          const socket = connect(scene.submission.ports.plain, '127.0.0.1')
           socket.on('error', () => {})
           await new Promise((resolve) => socket.once('data', resolve))
           return socket
         }),
       )
-      assert.match(await client.hand(writeMail('')), /^250 /)
+      assert.match(await scene.client.hand(writeMail('')), /^250 /)
       idle.forEach((socket) => socket.destroy())
     })
     it('disconnects a client that trickles bytes: a minute before login, half an hour in DATA', async () => {
-      const [before, inside, good] = [await client.open(null), await client.open(), await client.open()]
+      const [before, inside, good] = [
+        await scene.client.open(null),
+        await scene.client.open(),
+        await scene.client.open(),
+      ]
       for (const line of ['MAIL FROM:<a@b.example>', 'RCPT TO:<a@b.example>', 'DATA']) await inside.command(line)
       before.send('N')
-      ctx.advance(61_000)
+      scene.ctx.advance(61_000)
       before.send('O')
       assert.strictEqual(await before.readReply(), '')
       assert.match(await sendMessage(good, { from: 'a@b.example', to: 'a@b.example', content: writeMail('') }), /^250 /)
       inside.send('From: shop@sender.example\r\n')
-      ctx.advance(31 * 60_000)
+      scene.ctx.advance(31 * 60_000)
       inside.send('X')
       assert.strictEqual(await inside.readReply(), '')
     })
     it('a broken TLS handshake, a lost connection in DATA and endless lines affect no other client', async () => {
-      const broken = connect(submission.ports.tls, '127.0.0.1', () => broken.end('EHLO x\r\n'))
+      const broken = connect(scene.submission.ports.tls, '127.0.0.1', () => broken.end('EHLO x\r\n'))
       broken.on('error', () => {})
-      const lost = await client.open()
+      const lost = await scene.client.open()
       for (const line of ['MAIL FROM:<a@b.example>', 'RCPT TO:<a@b.example>', 'DATA']) await lost.command(line)
       lost.send(writeMail(''))
       lost.disconnect()
-      const endless = await client.open()
+      const endless = await scene.client.open()
       endless.send('x'.repeat(200_000))
       assert.match(await endless.readReply(), /^421 /)
       await sleep(50)
-      assert.match(await client.hand(writeMail('')), /^250 /)
+      assert.match(await scene.client.hand(writeMail('')), /^250 /)
     })
   })
 })
