@@ -12,9 +12,31 @@ export const FREE = { monthlyQuota: null, requestsPerSecond: null, maxDomains: n
 
 export const tag = (name: string): object => ({ type: 'add_tag', tag: name })
 
+export interface RunBench {
+  /** Creates an active automation; its id. */
+  readonly make: (steps: readonly object[], change?: AutomationChange) => Promise<string>
+  /** Adds `p0@people.example`, `p1@people.example` and so on. */
+  readonly addContacts: (count: number, audienceId?: string | null) => Promise<void>
+  readonly addAudience: () => Promise<string>
+  /** Enrols all contacts of the workspace, due for an hour. */
+  readonly enrolAll: (id: string) => Promise<unknown>
+  /** Enrols `p0@people.example`. */
+  readonly enrol: (id: string, properties?: EnrolmentProperties) => Promise<void>
+  /** Tracks an event of `p0@people.example`; how many automations it starts. */
+  readonly track: (name: string, properties?: EnrolmentProperties) => Promise<number>
+  /** Counts the enrolments in this state. */
+  readonly count: (id: string, state: string) => Promise<number>
+  /** The tags of `p0@people.example`. */
+  readonly tags: () => Promise<string[]>
+  readonly dueNow: (id: string) => Promise<unknown>
+  /** Verifies `sender.example` for the workspace. */
+  readonly addDomain: () => Promise<void>
+  /** The properties of the only enrolment. */
+  readonly properties: (id: string) => Promise<unknown>
+}
+
 /** Functions of a test file, for the context and the workspace that it has at the time of the call. */
-// oxlint-disable-next-line typescript/explicit-function-return-type
-export function createRunBench(context: () => TestContext, workspace: () => string) {
+export function createRunBench(context: () => TestContext, workspace: () => string): RunBench {
   const now = (): Date => new Date(context().clock.now())
   async function make(steps: readonly object[], change: AutomationChange = {}): Promise<string> {
     const read = readSteps(steps)
@@ -39,7 +61,6 @@ export function createRunBench(context: () => TestContext, workspace: () => stri
     )
     return id
   }
-  /** All contacts of the workspace, as if they had been due for an hour. */
   const enrolAll = (id: string): Promise<unknown> =>
     context().db.query(
       sql`
