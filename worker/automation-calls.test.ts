@@ -42,7 +42,7 @@ describe('automation calls', () => {
   const tell = async (): Promise<Record<string, number>> => {
     const { rows } = await ctx.db.query<{ what: string; n: number }>(sql`
       SELECT state || CASE WHEN tries > 0 THEN ' tried' ELSE '' END ||
-        CASE WHEN leased_until > now() THEN ' held' ELSE '' END AS what,
+        CASE WHEN leased_until > now() THEN ' leased' ELSE '' END AS what,
         count(*)::int AS n
       FROM automation_calls
       GROUP BY 1`)
@@ -55,7 +55,7 @@ describe('automation calls', () => {
     loop = startAutomationCalls(ctx)
     await until(
       async () => (await tell())['delivered tried'] === 200,
-      () => `${alive.requests.length} were told`,
+      () => `${alive.requests.length} were called`,
     )
     const { 'pending tried': timedOut = 0 } = await tell()
     assert.strictEqual(timedOut, 0, 'no call to the dead address had ended by then')

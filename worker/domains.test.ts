@@ -47,9 +47,9 @@ describe('the worker and sending domains', () => {
     { domain, domain_id: id, verification_status: status },
   ]
 
-  const hide = (domain: Domain, trouble: 'servfail' | 'nxdomain'): void => {
+  const hide = (domain: Domain, fault: 'servfail' | 'nxdomain'): void => {
     const name = dkimName(domain.keys[0]?.selector ?? '', domain.domain)
-    testbed.dns.zone[name] = { ...testbed.dns.zone[name], fault: trouble }
+    testbed.dns.zone[name] = { ...testbed.dns.zone[name], fault }
   }
 
   describe('a pending domain', () => {

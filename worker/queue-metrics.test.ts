@@ -16,9 +16,9 @@ describe('queue metrics', () => {
   after(() => ctx.close())
 
   async function figures(): Promise<Record<string, number>> {
-    const told = Object.entries(await readQueueMetrics(ctx))
+    const measured = Object.entries(await readQueueMetrics(ctx))
     return Object.fromEntries(
-      told.flatMap(([name, series]) =>
+      measured.flatMap(([name, series]) =>
         series.map(({ labels, value }) => [[name.replace('mailstead_', ''), ...labels].join(' '), Math.round(value)]),
       ),
     )
@@ -66,8 +66,8 @@ describe('queue metrics', () => {
         FROM automations a, generate_series(-2, 2) i`,
       [workspaceId],
     )
-    const told = await figures()
-    const wanted: Record<string, number> = {
+    const measured = await figures()
+    const expected: Record<string, number> = {
       'queue_depth high scheduled': 2,
       'queue_depth bulk ready': 7,
       'queue_depth bulk suspended': 5,
@@ -80,12 +80,12 @@ describe('queue metrics', () => {
       'campaigns SENDING': 0,
       automation_steps_due: 3,
     }
-    assert.deepEqual(Object.fromEntries(Object.keys(wanted).map((name) => [name, told[name]])), wanted)
+    assert.deepEqual(Object.fromEntries(Object.keys(expected).map((name) => [name, measured[name]])), expected)
     for (const [name, least] of [
       ['queue_oldest_seconds bulk', 100],
       ['webhook_oldest_seconds', 50],
       ['automation_oldest_seconds', 120],
     ] as const)
-      assert.ok((told[name] ?? 0) >= least && (told[name] ?? 0) < least + 60, `${name} ${told[name]}`)
+      assert.ok((measured[name] ?? 0) >= least && (measured[name] ?? 0) < least + 60, `${name} ${measured[name]}`)
   })
 })

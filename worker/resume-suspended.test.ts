@@ -1,4 +1,4 @@
-/** After a suspension ends, what it held is on the schedule again, and nothing else. */
+/** After a suspension ends, what it delayed is on the schedule again, and nothing else. */
 import { assert } from 'chai'
 import { newId } from '#src/platform/id.ts'
 import { createAcceptor } from '#src/messages/accept.ts'

@@ -58,10 +58,10 @@ describe('webhooks and crashes', () => {
     await receiver.received(1)
     worker.kill('SIGKILL')
     await once(worker, 'exit')
-    const held = await testbed.ctx.db.query<{ leased_until: Date | null }>(
+    const leased = await testbed.ctx.db.query<{ leased_until: Date | null }>(
       'SELECT leased_until FROM webhook_deliveries',
     )
-    assert.ok(held.rows[0]?.leased_until, 'the dead hold it until their lease has run out')
+    assert.ok(leased.rows[0]?.leased_until, 'the dead hold it until their lease has run out')
     // a minute later
     await testbed.ctx.db.query(`UPDATE webhook_deliveries SET leased_until = now() - interval '1 ms'`)
     receiver.setBehaviour(respondWith(200))

@@ -59,7 +59,7 @@ describe(`chaos, seed ${SEED}`, function () {
   const FAULTS: Readonly<Record<string, () => Promise<void>>> = {
     'outbound killed': () => killOutbound('mta'),
     'the other outbound killed': () => killOutbound('mta2'),
-    'outbound told to stop': async () => {
+    'outbound asked to stop': async () => {
       await system.roles.mta.terminate()
       await system.roles.mta.start()
     },
@@ -71,7 +71,7 @@ describe(`chaos, seed ${SEED}`, function () {
       await system.roles.api.kill()
       await system.roles.api.start()
     },
-    'api and worker told to stop': async () => {
+    'api and worker asked to stop': async () => {
       await Promise.all([system.roles.api.terminate(), system.roles.worker.terminate()])
       await Promise.all([system.roles.api.start(), system.roles.worker.start()])
     },
@@ -90,7 +90,7 @@ describe(`chaos, seed ${SEED}`, function () {
     'schedule thrown away': async () => {
       await system.redis.flushall()
     },
-    'outbound held for a moment': async () => {
+    'outbound paused for a moment': async () => {
       system.roles.mta.pause()
       await sleep(1000 * random())
       system.roles.mta.resume()

@@ -19,7 +19,7 @@ let crowds = 0
 
 /** Clients that submit mail until they are stopped. With `isInsistent` they repeat mail that got no reply. */
 class Programs {
-  readonly told: SubmissionReply[] = []
+  readonly sent: SubmissionReply[] = []
   readonly #port: number
   readonly #key: string
   readonly #isInsistent: boolean
@@ -34,7 +34,7 @@ class Programs {
   }
 
   get accepted(): string[] {
-    return this.told.filter(({ reply }) => reply.startsWith('250 ')).map(({ address }) => address)
+    return this.sent.filter(({ reply }) => reply.startsWith('250 ')).map(({ address }) => address)
   }
 
   run(count: number): Promise<unknown> {
@@ -47,10 +47,10 @@ class Programs {
 
   async #loop(): Promise<void> {
     while (!this.#isStopped) {
-      const told = { address: `${this.#prefix}-${++this.#sent}@receiver.example`, reply: '' }
-      this.told.push(told)
-      do told.reply = await this.#send(told.address)
-      while (this.#isInsistent && !told.reply.startsWith('250 '))
+      const message = { address: `${this.#prefix}-${++this.#sent}@receiver.example`, reply: '' }
+      this.sent.push(message)
+      do message.reply = await this.#send(message.address)
+      while (this.#isInsistent && !message.reply.startsWith('250 '))
     }
   }
 
@@ -86,13 +86,13 @@ describe('submission under faults', function () {
   printLogsOnFailure(() => system)
 
   const copies = (address: string): number => mx.messages.filter(({ to }) => to.includes(address)).length
-  const balance = ({ told, accepted }: Programs): Record<string, string[]> => {
+  const balance = ({ sent, accepted }: Programs): Record<string, string[]> => {
     const isAccepted = new Set(accepted)
     return {
       lost: accepted.filter((address) => copies(address) === 0),
-      doubled: told.filter(({ address }) => copies(address) > 1).map(({ address }) => address),
+      doubled: sent.filter(({ address }) => copies(address) > 1).map(({ address }) => address),
       // "451 4.3.0": PostgreSQL went away, perhaps after the commit
-      uninvited: told
+      uninvited: sent
         .filter(
           ({ address, reply }) =>
             /^[45]/.test(reply) && !reply.startsWith('451 4.3.0') && !isAccepted.has(address) && copies(address) > 0,
@@ -140,6 +140,6 @@ describe('submission under faults', function () {
       await waitUntilDrained(system)
       assert.ok(mx.messages.length > before)
       for (const one of programs) assert.deepEqual(balance(one), { lost: [], doubled: [], uninvited: [] })
-      assert.strictEqual(programs[1]?.accepted.length, programs[1]?.told.length)
+      assert.strictEqual(programs[1]?.accepted.length, programs[1]?.sent.length)
     })
 })

@@ -137,7 +137,7 @@ describe('opens and clicks under faults', function () {
     await system.postgres.restart()
     await until(
       async () => (await stored().catch(() => new Map())).size >= before.length + without.length,
-      () => 'what was held is not there',
+      () => 'what waited is not there',
     )
     const after = await visit(hits.slice(80))
     const found = await stored()

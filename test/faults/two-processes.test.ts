@@ -11,7 +11,7 @@ import { startSystem, printLogsOnFailure, type System } from '#test/support/syst
 import { until } from '#test/support/until.ts'
 
 const MESSAGES = Number(process.env['FAULT_MESSAGES'] ?? 600)
-/** Shorter than the pause of a process that is held. */
+/** Shorter than the pause of a process. */
 const LEASE_SECONDS = '4'
 
 describe('two outbound processes', function () {
@@ -104,7 +104,7 @@ describe('two outbound processes', function () {
     await waitUntilDrained(system, 60_000)
     const { lost, duplicated } = ledger.compare(mx.messages)
     assert.deepEqual(lost, [])
-    // what the receiver took from the held process before anyone knew: the window of a death, and no more
+    // what the receiver took from the paused process before anyone knew: the window of a death, and no more
     assert.ok(duplicated.length <= openThen, `${duplicated.length} duplicated, ${openThen} conversations were open`)
     assert.strictEqual(mx.messages.length, takenThen, 'it handed over nothing that was not its own any more')
   })

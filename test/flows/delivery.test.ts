@@ -37,11 +37,11 @@ describe('delivery', function () {
         { filename: 'Rechnung für März.txt', content: BILL.toString('base64'), content_type: 'text/plain' },
       ],
     })
-    const told = await testbed.settle(id)
-    assert.strictEqual(told.status, 'delivered')
+    const details = await testbed.settle(id)
+    assert.strictEqual(details.status, 'delivered')
     const received = mx.messages.find(({ to }) => to.includes('ann@arrives.example'))
     assert.ok(received?.tls)
-    assert.match(told.recipients[0]?.attempts[0]?.tls ?? '', /^TLSv1\.3 /)
+    assert.match(details.recipients[0]?.attempts[0]?.tls ?? '', /^TLSv1\.3 /)
     const mail = await simpleParser(received.bytes)
     assert.strictEqual(mail.subject, 'Grüße aus Köln')
     assert.strictEqual(mail.from?.text, '"Der Laden" <shop@sender.example>')
@@ -153,12 +153,12 @@ describe('delivery', function () {
       `INSERT INTO suppressions (workspace_id, address, cause) VALUES ($1, 'no@listed.example', 'bounce')`,
       [workspaceId],
     )
-    const told = await testbed.settle(await testbed.send({ to: ['NO@listed.example', 'yes@listed.example'] }))
+    const details = await testbed.settle(await testbed.send({ to: ['NO@listed.example', 'yes@listed.example'] }))
     assert.deepEqual(
-      told.recipients.map(({ state }) => state),
+      details.recipients.map(({ state }) => state),
       ['suppressed', 'delivered'],
     )
-    const events = told.events.filter(({ recipient }) => recipient === 'NO@listed.example')
+    const events = details.events.filter(({ recipient }) => recipient === 'NO@listed.example')
     assert.deepEqual(
       events.map(({ type, data }) => [type, data?.['reason']]),
       [['email.failed', 'suppressed']],

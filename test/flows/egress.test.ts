@@ -27,7 +27,7 @@ function ip(...args: readonly string[]): boolean {
 describe('egress', function () {
   this.timeout(60_000)
   let testbed: Testbed
-  const means = (): { db: Testbed['system']['db']; clock: typeof systemClock } => ({
+  const stores = (): { db: Testbed['system']['db']; clock: typeof systemClock } => ({
     db: testbed.system.db,
     clock: systemClock,
   })
@@ -54,7 +54,7 @@ describe('egress', function () {
       weight: 1,
       isWarmingUp: false,
     } as const
-    const added = await addSource(means(), { name, address, ...usual, ...order })
+    const added = await addSource(stores(), { name, address, ...usual, ...order })
     assert.strictEqual(added.kind, 'added', JSON.stringify(added))
     await until(
       async () => (await findSource(testbed.system.db, name))?.state !== 'gone',
@@ -149,14 +149,14 @@ describe('egress', function () {
     for (const id of ids) assert.strictEqual((await testbed.settle(id)).status, 'delivered')
     assert.deepEqual(new Set(four.messages.map(({ peer }) => peer)), new Set(['127.0.0.2']))
     assert.deepEqual(new Set(six.messages.map(({ peer }) => peer)), new Set(['::1']))
-    await pauseSource(means(), 'four')
+    await pauseSource(stores(), 'four')
     const id = await testbed.send({ to: 'late@old.example', tier: 'bulk' })
-    const told = await testbed.settle(id, 'deferred')
+    const details = await testbed.settle(id, 'deferred')
     assert.match(
-      told.recipients[0]?.reason ?? '',
+      details.recipients[0]?.reason ?? '',
       /has only 127\.0\.1\.\d+, and no available source has that address family/,
     )
-    assert.strictEqual(told.recipients[0]?.tries, 0)
+    assert.strictEqual(details.recipients[0]?.tries, 0)
     await six.stop()
   })
 
@@ -167,20 +167,20 @@ describe('egress', function () {
     await mx.until(3)
     const { db } = testbed.system
     const waiting = async (): Promise<string[]> => {
-      const told = await Promise.all(ids.map(async (id) => ({ ...(await testbed.getMessage(id)), id })))
+      const details = await Promise.all(ids.map(async (id) => ({ ...(await testbed.getMessage(id)), id })))
       const isHeld = ({ state, reason }: { state: string; reason: string | null }): boolean =>
         state === 'queued' && /warm is warming up/.test(reason ?? '')
-      return told.filter(({ recipients }) => recipients.some(isHeld)).map(({ id }) => id)
+      return details.filter(({ recipients }) => recipients.some(isHeld)).map(({ id }) => id)
     }
     await until(
       async () => (await waiting()).length === 2,
       () => 'two do not wait',
     )
     const [one = ''] = await waiting()
-    const told = await testbed.getMessage(one)
-    assert.deepEqual([told.recipients[0]?.tries, told.recipients[0]?.attempts.length], [0, 0])
+    const details = await testbed.getMessage(one)
+    assert.deepEqual([details.recipients[0]?.tries, details.recipients[0]?.attempts.length], [0, 0])
     assert.deepEqual(
-      told.events.map(({ type }) => type),
+      details.events.map(({ type }) => type),
       ['email.queued'],
     )
     const asking = { db, redis: null, plans: {}, retryScale: 1, reconcileSeconds: 1 }
@@ -189,7 +189,7 @@ describe('egress', function () {
     assert.match(explained?.recipients[0]?.says ?? '', /warm is warming up.*more from .*T00:00:00/)
     assert.ok(explained?.recipients[0]?.until instanceof Date)
     assert.strictEqual(mx.messages.length, 3)
-    await setWarmUp(means(), 'warm', false)
+    await setWarmUp(stores(), 'warm', false)
     await add('warm2', '127.0.0.3')
     // the operator's "retry now", for all of it
     await db.query(`UPDATE recipients SET due_at = now() WHERE state = 'queued'`)
@@ -220,9 +220,9 @@ describe('egress', function () {
     ip('addr', 'del', `${leaving}/32`, 'dev', 'lo')
     const ids = await sendMany('gone.example', 10)
     for (const id of ids) {
-      const told = await testbed.settle(id)
-      assert.strictEqual(told.status, 'delivered')
-      assert.strictEqual(told.recipients[0]?.attempts.length, 1, JSON.stringify(told.recipients[0]?.attempts))
+      const details = await testbed.settle(id)
+      assert.strictEqual(details.status, 'delivered')
+      assert.strictEqual(details.recipients[0]?.attempts.length, 1, JSON.stringify(details.recipients[0]?.attempts))
     }
     assert.strictEqual((await findSource(testbed.system.db, 'leaving'))?.state, 'gone')
     assert.deepEqual(new Set(mx.messages.slice(1).map(({ peer }) => peer)), new Set(['127.0.0.3']))
@@ -244,6 +244,6 @@ describe('egress', function () {
     await removeSource(testbed.system.db, 'a')
     for (const id of ids) assert.strictEqual((await testbed.settle(id)).status, 'delivered')
     assert.strictEqual(mx.messages.length, 30)
-    assert.strictEqual(await addPool(means(), 'us-east'), 'a pool named us-east already exists')
+    assert.strictEqual(await addPool(stores(), 'us-east'), 'a pool named us-east already exists')
   })
 })

@@ -36,7 +36,7 @@ describe('explain', function () {
     assert.strictEqual(status, 200)
     return body['data'] as unknown as Explained
   }
-  /** Waits until this gate holds the message; all gates were told, in order. */
+  /** Waits until this gate holds the message; all gates are listed, in order. */
   async function heldBy(id: string, gate: string): Promise<Gate & { readonly whole: Explained }> {
     let whole = await explain(id)
     await until(
@@ -118,7 +118,7 @@ describe('explain', function () {
 
   it('site limit and tier: sessions in use, and higher tiers first', async () => {
     await testbed.addReceiver('slow.example', { on: { dot: { delayMs: 15_000 } } })
-    // 8 for all mail but instant; they are taken, and more than is held ahead stays ready
+    // 8 for all mail but instant; they are accepted, and more than is held ahead stays ready
     const crowd = await Promise.all(
       Array.from({ length: 60 }, (_, i) => testbed.send({ to: `n${i}@slow.example`, tier: 'normal' })),
     )
@@ -143,9 +143,9 @@ describe('explain', function () {
     )
     await heldBy(id, 'suppression')
     const tries = mx.connections
-    const told = await testbed.settle(id)
+    const details = await testbed.settle(id)
     assert.deepEqual(
-      [told.status, told.recipients[0]?.reason],
+      [details.status, details.recipients[0]?.reason],
       ['suppressed', 'the address is on the suppression list: asked'],
     )
     assert.strictEqual(mx.connections, tries, 'no further connection')

@@ -93,7 +93,7 @@ describe('refusals and the suppression list', function () {
   const many = (count: number, domain: string): string[] => Array.from({ length: count }, (_, i) => `r${i}@${domain}`)
   const listed = async (addresses: readonly string[]): Promise<number> =>
     (await findSuppressions(ctx.db, workspaceId, addresses)).length
-  const held = async (domain: string): Promise<string[]> => {
+  const pending = async (domain: string): Promise<string[]> => {
     const { rows } = await ctx.db.query<{ hold: string }>(
       'SELECT DISTINCT hold FROM held_suppressions WHERE workspace_id = $1 AND address LIKE $2',
       [workspaceId, `%@${domain}`],
@@ -124,7 +124,7 @@ describe('refusals and the suppression list', function () {
   for (const [what, change] of NEVER) {
     it(`a refusal that is ${what} is not`, async () => {
       await send(['a@never.example'], gone(change))
-      assert.deepEqual([await listed(['a@never.example']), await held('never.example')], [0, []])
+      assert.deepEqual([await listed(['a@never.example']), await pending('never.example')], [0, []])
     })
   }
 
@@ -133,10 +133,10 @@ describe('refusals and the suppression list', function () {
     const once = ['a@missing.example']
     await send(once, missing)
     await send(once, missing)
-    assert.deepEqual([await listed(once), await held('missing.example')], [0, ['proof']])
+    assert.deepEqual([await listed(once), await pending('missing.example')], [0, ['proof']])
     ctx.advance(25 * HOUR_MS)
     await send(once, missing)
-    assert.deepEqual([await listed(once), await held('missing.example')], [1, []])
+    assert.deepEqual([await listed(once), await pending('missing.example')], [1, []])
   })
 
   it('a delivery in between cancels the pending suppression', async () => {
@@ -144,7 +144,7 @@ describe('refusals and the suppression list', function () {
     ctx.advance(HOUR_MS)
     await send(['back@returned.example'], TAKEN)
     await resolvePending(ctx.db, new Date(ctx.clock.now()))
-    assert.deepEqual(await held('returned.example'), [])
+    assert.deepEqual(await pending('returned.example'), [])
   })
 
   describe('a receiver that suddenly refuses all addresses', () => {
@@ -162,7 +162,7 @@ describe('refusals and the suppression list', function () {
 
     it('suppresses only the first few addresses', async () => {
       assert.ok((await listed(broken)) < 20, `${await listed(broken)} are listed`)
-      assert.deepEqual(await held(domain), ['outage'])
+      assert.deepEqual(await pending(domain), ['outage'])
     })
     it('other receivers suppress as before', async () => {
       await send(['gone@healthy.example'], gone())
@@ -172,12 +172,12 @@ describe('refusals and the suppression list', function () {
       ctx.advance(3 * HOUR_MS)
       await send(broken, TAKEN)
       await resolvePending(ctx.db, new Date(ctx.clock.now()))
-      assert.deepEqual(await held(domain), [])
+      assert.deepEqual(await pending(domain), [])
     })
     it('afterwards a second refusal is needed', async () => {
       ctx.advance(5 * HOUR_MS)
       await resolvePending(ctx.db, new Date(ctx.clock.now()))
-      assert.deepEqual(await held(domain), ['proof'])
+      assert.deepEqual(await pending(domain), ['proof'])
       ctx.advance(20 * HOUR_MS)
       await send([`r59@${domain}`], gone())
       assert.strictEqual(await listed([`r59@${domain}`]), 1)

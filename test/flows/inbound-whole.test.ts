@@ -39,9 +39,9 @@ describe('bounces and complaints with all processes', function () {
     const mx = await testbed.addReceiver('gone.example', { on: { rcpt: '550 5.1.1 No such user here' } })
     assert.strictEqual((await testbed.settle(await testbed.send({ to: 'nobody@gone.example' }))).status, 'bounced')
     const asked = mx.commands.filter(({ line }) => /^RCPT/i.test(line)).length
-    const told = await testbed.settle(await testbed.send({ to: 'Nobody@gone.example' }))
-    assert.strictEqual(told.status, 'suppressed')
-    assert.match(JSON.stringify(told.events.at(-1)?.data), /hard bounce: No such user here/)
+    const details = await testbed.settle(await testbed.send({ to: 'Nobody@gone.example' }))
+    assert.strictEqual(details.status, 'suppressed')
+    assert.match(JSON.stringify(details.events.at(-1)?.data), /hard bounce: No such user here/)
     assert.strictEqual(mx.commands.filter(({ line }) => /^RCPT/i.test(line)).length, asked)
   })
 
@@ -55,8 +55,8 @@ describe('bounces and complaints with all processes', function () {
       to: mail?.from ?? '',
       content: dsnOf({ recipient: 'ann@late.example' }),
     })
-    const told = await testbed.settle(id, 'bounced')
-    const events = told.events.map(({ type, sequence }) => `${sequence} ${type}`)
+    const details = await testbed.settle(id, 'bounced')
+    const events = details.events.map(({ type, sequence }) => `${sequence} ${type}`)
     assert.deepEqual(events, ['1 email.queued', '2 email.sent', '3 email.delivered', '4 email.bounced'])
     assert.strictEqual((await testbed.settle(await testbed.send({ to: 'ann@late.example' }))).status, 'suppressed')
   })

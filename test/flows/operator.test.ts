@@ -55,10 +55,10 @@ describe('the operator', function () {
       [...processes()].map((name) => name.replace(/:.*/s, '')).toSorted((a, b) => a.localeCompare(b)),
       ['api', 'outbound', 'outbound', 'worker'],
     )
-    const told = METRIC_NAMES.filter((name) => ['all', 'api', 'outbound', 'queue'].includes(rowOf(name).by))
+    const expected = METRIC_NAMES.filter((name) => ['all', 'api', 'outbound', 'queue'].includes(rowOf(name).by))
     // by source: only where there are sources
     assert.deepEqual(
-      told.filter((name) => !all.has(name) && !name.startsWith('mailstead_source_')),
+      expected.filter((name) => !all.has(name) && !name.startsWith('mailstead_source_')),
       [],
     )
     assert.strictEqual(await testbed.system.roles.mta2.terminate(), 0)
@@ -72,15 +72,16 @@ describe('the operator', function () {
     await testbed.addReceiver('picky.example', { on: { rcpt: '550 5.7.1 Your address is on a blocklist \u001b[31m' } })
     for (let mails = 0; mails < 5; mails++) await testbed.settle(await testbed.send({ to: `a${mails}@picky.example` }))
     let last: unknown
-    const told = async (): Promise<Json[]> => {
+    const readNotices = async (): Promise<Json[]> => {
       last = (await admin('GET', '/notices')).body
       return listOf((last as Json)['data']?.['notices'])
     }
     await until(
-      async () => (await told()).some(({ kind, count }) => (kind as unknown) === 'reply' && (count as unknown) === 5),
+      async () =>
+        (await readNotices()).some(({ kind, count }) => (kind as unknown) === 'reply' && (count as unknown) === 5),
       () => JSON.stringify(last),
     )
-    const notices = (await told()).filter(({ kind }) => (kind as unknown) === 'reply')
+    const notices = (await readNotices()).filter(({ kind }) => (kind as unknown) === 'reply')
     assert.strictEqual(notices.length, 1)
     assert.match(textOf(notices[0]?.['text']), /^550 5\.7\.1 Your address/)
     await until(
@@ -90,7 +91,7 @@ describe('the operator', function () {
           ?.some(({ labels, value }) => labels['kind'] === 'reply' && value === 1) ?? false,
     )
     assert.strictEqual((await admin('POST', '/notices/acknowledge', { all: true })).status, 200)
-    assert.deepEqual(await told(), [])
+    assert.deepEqual(await readNotices(), [])
   })
 
   it('suspends a site: its domains wait, others do not; after resume all mail is sent', async () => {
@@ -106,16 +107,16 @@ describe('the operator', function () {
       return site !== ''
     })
     assert.strictEqual((await admin('POST', '/suspensions', { site, reason: 'their postmaster asked' })).status, 200)
-    const held = [await testbed.send({ to: 'a@one.example' }), await testbed.send({ to: 'b@two.example' })]
+    const waiting = [await testbed.send({ to: 'a@one.example' }), await testbed.send({ to: 'b@two.example' })]
     await testbed.settle(await testbed.send({ to: 'c@apart.example', tier: 'bulk' }))
     assert.strictEqual(shared.messages.length, 1)
-    const explained = await admin('GET', `/emails/explain/${held[0]}`)
+    const explained = await admin('GET', `/emails/explain/${waiting[0]}`)
     assert.deepEqual(
       [explained.body['data']?.['held_by'], /its site .* is suspended/.test(JSON.stringify(explained.body))],
       ['suspension', true],
     )
     assert.strictEqual((await admin('DELETE', `/suspensions?site=${encodeURIComponent(site)}`)).status, 200)
-    for (const id of held) assert.strictEqual((await testbed.settle(id)).status, 'delivered')
+    for (const id of waiting) assert.strictEqual((await testbed.settle(id)).status, 'delivered')
   })
 
   it('suspends a workspace and a campaign for a time: their mail waits without an attempt', async () => {
@@ -150,8 +151,11 @@ describe('the operator', function () {
         async () =>
           ((await admin('GET', `/emails/explain/${id}`)).body['data']?.['held_by'] as unknown) === 'suspension',
       )
-      const told = await testbed.getMessage(id)
-      assert.deepEqual([told.status, told.recipients[0]?.tries, told.recipients[0]?.attempts.length], ['queued', 0, 0])
+      const details = await testbed.getMessage(id)
+      assert.deepEqual(
+        [details.status, details.recipients[0]?.tries, details.recipients[0]?.attempts.length],
+        ['queued', 0, 0],
+      )
       assert.strictEqual(mx.messages.length - before, kind === 'campaign' ? 1 : 0)
       await stop(new Date(Date.now() + 700).toISOString())
       assert.strictEqual((await testbed.settle(id)).status, 'delivered', 'it runs out by itself')

@@ -130,12 +130,12 @@ describe('delivery outcomes', function () {
 
   it('stores host and reply of a server that refuses in its greeting, for the reply rules', async () => {
     const refused = [...ids].find(([{ situation }]) => situation === '554 in the greeting')
-    let told: MessageDetails | null = null
+    let details: MessageDetails | null = null
     await until(async () => {
-      told = await setup.testbed.getMessage(refused?.[1] ?? '')
-      return describeOutcome(told) !== 'nothing'
+      details = await setup.testbed.getMessage(refused?.[1] ?? '')
+      return describeOutcome(details) !== 'nothing'
     })
-    const [attempt] = (told as MessageDetails | null)?.recipients[0]?.attempts ?? []
+    const [attempt] = (details as MessageDetails | null)?.recipients[0]?.attempts ?? []
     assert.match(attempt?.host ?? '', /^mx1\.w\d+\.example$/)
     assert.containsSubset(attempt, { reply: { code: 554 }, source: null })
   })
@@ -143,14 +143,14 @@ describe('delivery outcomes', function () {
   for (const { title, cases } of OUTCOME_GROUPS) {
     for (const one of cases) {
       it(`${title}: ${one.situation}`, async () => {
-        let told: MessageDetails | null = null
+        let details: MessageDetails | null = null
         await until(async () => {
-          told = await setup.testbed.getMessage(ids.get(one) ?? '')
-          return describeOutcome(told) !== 'nothing'
+          details = await setup.testbed.getMessage(ids.get(one) ?? '')
+          return describeOutcome(details) !== 'nothing'
         })
-        assert.strictEqual(told === null ? null : describeOutcome(told), one.outcome)
+        assert.strictEqual(details === null ? null : describeOutcome(details), one.outcome)
         assert.notMatch(
-          JSON.stringify(told).replaceAll(String.raw`\n`, ' '),
+          JSON.stringify(details).replaceAll(String.raw`\n`, ' '),
           /\\u00[01]/,
           'control characters are replaced',
         )

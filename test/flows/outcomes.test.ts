@@ -15,35 +15,41 @@ describe('outcomes', function () {
   after(() => testbed.stop())
   printLogsOnFailure(() => testbed.system)
 
-  const outcomes = (told: MessageDetails): string[] =>
-    told.recipients.flatMap(({ attempts }) => attempts.map(({ outcome }) => outcome))
-  const types = (told: MessageDetails): string[] => told.events.map(({ type }) => type)
+  const outcomes = (details: MessageDetails): string[] =>
+    details.recipients.flatMap(({ attempts }) => attempts.map(({ outcome }) => outcome))
+  const types = (details: MessageDetails): string[] => details.events.map(({ type }) => type)
   /** A rule that answers so for the first messages, and kindly after. */
   const first = (count: number, answer: string) => (): string | undefined => (count-- > 0 ? answer : undefined)
 
   it('a 4xx twice, then accepted: two deferrals with their replies, and one copy', async () => {
     const mx = await testbed.addReceiver('grey.example', { on: { rcpt: first(2, '451 4.7.1 Greylisted, come again') } })
-    const told = await testbed.settle(await testbed.send({ to: 'ann@grey.example' }))
-    assert.deepEqual(outcomes(told), ['deferred', 'deferred', 'delivered'])
-    assert.deepEqual(types(told), ['email.queued', 'email.deferred', 'email.deferred', 'email.sent', 'email.delivered'])
-    assert.match(JSON.stringify(told.events[1]?.data), /451 4\.7\.1 Greylisted/)
+    const details = await testbed.settle(await testbed.send({ to: 'ann@grey.example' }))
+    assert.deepEqual(outcomes(details), ['deferred', 'deferred', 'delivered'])
+    assert.deepEqual(types(details), [
+      'email.queued',
+      'email.deferred',
+      'email.deferred',
+      'email.sent',
+      'email.delivered',
+    ])
+    assert.match(JSON.stringify(details.events[1]?.data), /451 4\.7\.1 Greylisted/)
     assert.strictEqual(mx.messages.length, 1)
   })
 
   it('a 4xx every time: fails after the attempts of the tier, with the last reply', async () => {
     await testbed.addReceiver('never.example', { on: { rcpt: '450 4.2.1 Mailbox busy' } })
-    const told = await testbed.settle(await testbed.send({ to: 'ann@never.example', tier: 'instant' }))
-    assert.deepEqual(outcomes(told), ['deferred', 'deferred', 'deferred', 'deferred', 'deferred', 'deferred'])
-    assert.strictEqual(told.status, 'failed')
-    assert.match(JSON.stringify(told.events.at(-1)), /email\.failed.*retries-used.*450 4\.2\.1/)
+    const details = await testbed.settle(await testbed.send({ to: 'ann@never.example', tier: 'instant' }))
+    assert.deepEqual(outcomes(details), ['deferred', 'deferred', 'deferred', 'deferred', 'deferred', 'deferred'])
+    assert.strictEqual(details.status, 'failed')
+    assert.match(JSON.stringify(details.events.at(-1)), /email\.failed.*retries-used.*450 4\.2\.1/)
   })
 
   it('a 5xx: bounced at once, with the reply in the event', async () => {
     await testbed.addReceiver('gone.example', { on: { rcpt: '550 5.1.1 No such user here' } })
-    const told = await testbed.settle(await testbed.send({ to: 'nobody@gone.example' }))
-    assert.deepEqual(outcomes(told), ['bounced'])
-    const data = told.events.at(-1)?.data
-    assert.deepEqual(told.events.at(-1)?.type, 'email.bounced')
+    const details = await testbed.settle(await testbed.send({ to: 'nobody@gone.example' }))
+    assert.deepEqual(outcomes(details), ['bounced'])
+    const data = details.events.at(-1)?.data
+    assert.deepEqual(details.events.at(-1)?.type, 'email.bounced')
     const bounce = [data?.['bounce_type'], data?.['bounce_code'], data?.['bounce_message']]
     assert.deepEqual(bounce, ['hard', '5.1.1', '550 5.1.1 No such user here'])
   })
@@ -51,10 +57,10 @@ describe('outcomes', function () {
   it('nobody listens at the first MX: the next one gets it', async () => {
     testbed.addUnreachableMx('second.example')
     const mx = await testbed.addReceiver('second.example')
-    const told = await testbed.settle(await testbed.send({ to: 'ann@second.example' }))
-    assert.deepEqual(outcomes(told), ['delivered'])
-    assert.strictEqual(told.recipients[0]?.attempts[0]?.host, 'mx2.second.example')
-    assert.match(told.recipients[0]?.attempts[0]?.conversation ?? '', /ECONNREFUSED/)
+    const details = await testbed.settle(await testbed.send({ to: 'ann@second.example' }))
+    assert.deepEqual(outcomes(details), ['delivered'])
+    assert.strictEqual(details.recipients[0]?.attempts[0]?.host, 'mx2.second.example')
+    assert.match(details.recipients[0]?.attempts[0]?.conversation ?? '', /ECONNREFUSED/)
     assert.strictEqual(mx.messages.length, 1)
   })
 
@@ -63,8 +69,8 @@ describe('outcomes', function () {
       on: { greeting: { reply: '421 4.3.2 Too busy', end: 'close' } },
     })
     const mx = await testbed.addReceiver('busy.example')
-    const told = await testbed.settle(await testbed.send({ to: 'ann@busy.example' }))
-    assert.deepEqual(outcomes(told), ['delivered'])
+    const details = await testbed.settle(await testbed.send({ to: 'ann@busy.example' }))
+    assert.deepEqual(outcomes(details), ['delivered'])
     assert.deepEqual([busy.messages.length, mx.messages.length], [0, 1])
   })
 
@@ -77,22 +83,22 @@ describe('outcomes', function () {
     const waiting = await testbed.settle(id, 'deferred')
     assert.strictEqual(waiting.recipients[0]?.tries, 0)
     isDown = false
-    const told = await testbed.settle(id)
-    assert.strictEqual(told.status, 'delivered')
-    assert.strictEqual(told.recipients[0]?.tries, 1)
+    const details = await testbed.settle(id)
+    assert.strictEqual(details.status, 'delivered')
+    assert.strictEqual(details.recipients[0]?.tries, 1)
   })
 
   it('a null MX: bounced without a connection', async () => {
     testbed.dns.zone['null.example'] = { MX: [[0, '.']], A: ['127.0.0.1'] }
-    const told = await testbed.settle(await testbed.send({ to: 'ann@null.example' }))
-    assert.strictEqual(told.status, 'bounced')
-    assert.match(told.recipients[0]?.reason ?? '', /5\.1\.10 .*null MX/)
+    const details = await testbed.settle(await testbed.send({ to: 'ann@null.example' }))
+    assert.strictEqual(details.status, 'bounced')
+    assert.match(details.recipients[0]?.reason ?? '', /5\.1\.10 .*null MX/)
   })
 
   it('a domain that does not exist: bounced', async () => {
-    const told = await testbed.settle(await testbed.send({ to: 'ann@no-such-domain.example' }))
-    assert.strictEqual(told.status, 'bounced')
-    assert.match(told.recipients[0]?.reason ?? '', /5\.1\.2 .*does not exist/)
+    const details = await testbed.settle(await testbed.send({ to: 'ann@no-such-domain.example' }))
+    assert.strictEqual(details.status, 'bounced')
+    assert.match(details.recipients[0]?.reason ?? '', /5\.1\.2 .*does not exist/)
   })
 
   it('DNS fails: deferred, never bounced, and delivered when DNS works again', async () => {
@@ -103,17 +109,17 @@ describe('outcomes', function () {
     const waiting = await testbed.settle(id, 'deferred')
     assert.match(waiting.recipients[0]?.reason ?? '', /SERVFAIL/)
     testbed.dns.zone['servfail.example'] = healthy
-    const told = await testbed.settle(id)
-    assert.strictEqual(told.status, 'delivered')
-    assert.ok(!outcomes(told).includes('bounced'))
+    const details = await testbed.settle(id)
+    assert.strictEqual(details.status, 'delivered')
+    assert.ok(!outcomes(details).includes('bounced'))
   })
 
   it('STARTTLS is offered and broken: once more with older TLS and then without, in the same attempt', async () => {
     const mx = await testbed.addReceiver('tls.example', { handshake: 'drop' })
-    const told = await testbed.settle(await testbed.send({ to: 'ann@tls.example' }))
-    assert.deepEqual(outcomes(told), ['delivered'])
-    assert.strictEqual(told.recipients[0]?.attempts[0]?.tls, null)
-    assert.match(told.recipients[0]?.attempts[0]?.conversation ?? '', /trying once more without TLS/)
+    const details = await testbed.settle(await testbed.send({ to: 'ann@tls.example' }))
+    assert.deepEqual(outcomes(details), ['delivered'])
+    assert.strictEqual(details.recipients[0]?.attempts[0]?.tls, null)
+    assert.match(details.recipients[0]?.attempts[0]?.conversation ?? '', /trying once more without TLS/)
     assert.deepEqual([mx.connections, mx.messages.length, mx.messages[0]?.tls], [3, 1, false])
   })
 
@@ -122,37 +128,37 @@ describe('outcomes', function () {
     const mx = await testbed.addReceiver('dot.example', {
       on: { dot: () => (dropOnce() === undefined ? undefined : { accepts: true, end: 'reset' }) },
     })
-    const told = await testbed.settle(await testbed.send({ to: 'ann@dot.example', tier: 'instant' }))
-    assert.deepEqual(outcomes(told), ['unknown', 'delivered'])
-    assert.deepEqual(types(told), ['email.queued', 'email.deferred', 'email.sent', 'email.delivered'])
+    const details = await testbed.settle(await testbed.send({ to: 'ann@dot.example', tier: 'instant' }))
+    assert.deepEqual(outcomes(details), ['unknown', 'delivered'])
+    assert.deepEqual(types(details), ['email.queued', 'email.deferred', 'email.sent', 'email.delivered'])
     assert.strictEqual(mx.messages.length, 2)
   })
 
   it('the link breaks after the final dot: unknown, and bulk mail is assumed sent', async () => {
     const mx = await testbed.addReceiver('bulkdot.example', { on: { dot: { accepts: true, end: 'reset' } } })
-    const told = await testbed.settle(await testbed.send({ to: 'ann@bulkdot.example', tier: 'bulk' }))
-    assert.deepEqual(outcomes(told), ['unknown'])
-    assert.strictEqual(told.status, 'sent')
+    const details = await testbed.settle(await testbed.send({ to: 'ann@bulkdot.example', tier: 'bulk' }))
+    assert.deepEqual(outcomes(details), ['unknown'])
+    assert.strictEqual(details.status, 'sent')
     assert.strictEqual(mx.messages.length, 1)
   })
 
   it('a receiver that accepts every copy and disconnects gets no more copies than the tier has attempts', async () => {
     const mx = await testbed.addReceiver('liar.example', { on: { dot: { accepts: true, end: 'reset' } } })
-    const told = await testbed.settle(await testbed.send({ to: 'ann@liar.example', tier: 'high' }))
-    assert.strictEqual(told.status, 'sent')
+    const details = await testbed.settle(await testbed.send({ to: 'ann@liar.example', tier: 'high' }))
+    assert.strictEqual(details.status, 'sent')
     assert.strictEqual(mx.messages.length, 4)
-    assert.deepEqual(types(told).slice(-2), ['email.deferred', 'email.sent'])
+    assert.deepEqual(types(details).slice(-2), ['email.deferred', 'email.sent'])
   })
 
   it('an expired message: failed with that reason, whatever attempts are left', async () => {
     await testbed.addReceiver('late.example', { on: { mail: '451 4.3.0 Later' } })
     const expiry = new Date(Date.now() + 4000).toISOString()
-    const told = await testbed.settle(
+    const details = await testbed.settle(
       await testbed.send({ to: 'ann@late.example', tier: 'normal', expires_at: expiry }),
     )
-    assert.strictEqual(told.status, 'failed')
-    assert.match(JSON.stringify(told.events.at(-1)), /too-old/)
-    assert.ok(outcomes(told).length < 4, 'tries were left')
+    assert.strictEqual(details.status, 'failed')
+    assert.match(JSON.stringify(details.events.at(-1)), /too-old/)
+    assert.ok(outcomes(details).length < 4, 'tries were left')
   })
 
   it('several recipients with different outcomes: one copy each, and events numbered 1 to n', async () => {
@@ -163,14 +169,14 @@ describe('outcomes', function () {
       'later@fates.example': later,
     }
     const mx = await testbed.addReceiver('fates.example', { on: { rcpt: ({ address }) => fates[address]?.() } })
-    const told = await testbed.settle(
+    const details = await testbed.settle(
       await testbed.send({
         to: ['yes@fates.example', 'no@fates.example'],
         cc: ['full@fates.example', 'later@fates.example'],
         bcc: ['hidden@fates.example', 'ann@no-such-domain.example'],
       }),
     )
-    const states = Object.fromEntries(told.recipients.map(({ address, state }) => [address, state]))
+    const states = Object.fromEntries(details.recipients.map(({ address, state }) => [address, state]))
     assert.deepEqual(states, {
       'yes@fates.example': 'delivered',
       'no@fates.example': 'bounced',
@@ -180,10 +186,10 @@ describe('outcomes', function () {
       'ann@no-such-domain.example': 'bounced',
     })
     assert.deepEqual(
-      told.events.map(({ sequence }) => sequence),
-      told.events.map((_, i) => i + 1),
+      details.events.map(({ sequence }) => sequence),
+      details.events.map((_, i) => i + 1),
     )
-    assert.strictEqual(told.events.length, 6 + 3 * 2 + 3 + 1)
+    assert.strictEqual(details.events.length, 6 + 3 * 2 + 3 + 1)
     assert.deepEqual(mx.messages.flatMap(({ to }) => to).toSorted(), [
       'hidden@fates.example',
       'later@fates.example',
@@ -203,9 +209,9 @@ describe('outcomes', function () {
       poisoned.replace('em_', ''),
     ])
     await resume(system, 'poison.example')
-    const told = await testbed.settle(poisoned)
-    assert.strictEqual(told.status, 'failed')
-    assert.match(JSON.stringify(told.events.at(-1)), /cannot-compose/)
+    const details = await testbed.settle(poisoned)
+    assert.strictEqual(details.status, 'failed')
+    assert.match(JSON.stringify(details.events.at(-1)), /cannot-compose/)
     for (const id of others) assert.strictEqual((await testbed.settle(id)).status, 'delivered')
     assert.strictEqual(mx.messages.length, 4)
   })

@@ -177,13 +177,13 @@ describe('the throttle of a receiver, by source', function () {
     const [last = ''] = await sendMany('severe.example', 1)
     const { db, redis } = testbed.system
     const explained = async (): Promise<string> => {
-      const told = await explainMessage(
+      const explained = await explainMessage(
         { db, redis, plans: {}, retryScale: 1, reconcileSeconds: 1 },
         null,
         idOfHex(last.replace('em_', '')) ?? '',
         new Date(),
       )
-      const recipient = told?.recipients[0]
+      const recipient = explained?.recipients[0]
       return `${recipient?.heldBy ?? ''} ${recipient?.gates.find(({ gate }) => gate === 'suspension')?.rule ?? ''}`
     }
     let says = ''
@@ -235,13 +235,13 @@ describe('the throttle of a receiver, by source', function () {
     })
     const ids = await sendMany('leaving.example', 60, 'normal')
     await until(() => countFrom(receiver, ONE) > 0)
-    const means = { db: testbed.system.db, clock: systemClock }
-    await pauseSource(means, 'one')
+    const stores = { db: testbed.system.db, clock: systemClock }
+    await pauseSource(stores, 'one')
     await receiver.until(60)
     for (const id of ids) assert.strictEqual((await testbed.settle(id)).status, 'delivered')
     const own = await ownOf(ids, 'one')
     assert.ok(countFrom(receiver, ONE) < own.length, `${countFrom(receiver, ONE)} of ${own.length}`)
-    await resumeSource(means.db, 'one')
+    await resumeSource(stores.db, 'one')
   })
 
   it('a receiver that ends connections after a few messages defers no mail', async () => {

@@ -60,9 +60,9 @@ describe('queue', function () {
     await passAnHour()
     assert.strictEqual((await testbed.settle(kept)).status, 'delivered')
     assert.strictEqual(await cancel(kept), 409)
-    const told = await testbed.getMessage(taken)
+    const details = await testbed.getMessage(taken)
     assert.deepEqual(
-      told.events.map(({ type }) => type),
+      details.events.map(({ type }) => type),
       ['email.scheduled', 'email.cancelled'],
     )
     assert.strictEqual((await testbed.getMessage(tomorrow)).status, 'scheduled')
@@ -74,7 +74,7 @@ describe('queue', function () {
   })
 
   it('a suspended destination gets no mail and no attempt is counted; after resume it gets all', async () => {
-    const [held, other] = [await testbed.addReceiver('held.example'), await testbed.addReceiver('other.example')]
+    const [suspended, other] = [await testbed.addReceiver('held.example'), await testbed.addReceiver('other.example')]
     await suspend(testbed.system, 'held.example', 'their postmaster asked')
     const ids = await Promise.all(
       Array.from({ length: 20 }, (_, i) => testbed.send({ to: `h${i}@held.example`, tier: 'high' })),
@@ -90,10 +90,10 @@ describe('queue', function () {
         [['queued', 0, 0]],
       )
     }
-    assert.deepEqual([held.connections, other.messages.length], [0, 1])
+    assert.deepEqual([suspended.connections, other.messages.length], [0, 1])
     await resume(testbed.system, 'held.example')
     for (const id of ids) assert.strictEqual((await testbed.settle(id)).status, 'delivered')
-    assert.strictEqual(held.messages.length, 20)
+    assert.strictEqual(suspended.messages.length, 20)
     assert.deepEqual(await testbed.system.redis.keys('*suspended:*'), [], 'nothing is left of what was kept aside')
   })
 
@@ -150,9 +150,9 @@ describe('queue', function () {
     await testbed.system.roles.mta.terminate()
     await testbed.system.roles.mta.start({ MESSAGE_LIFETIME_SECONDS: '0.5', RETRY_SCALE: '0.0005' })
     const id = await testbed.send({ to: 'ann@old.example', tier: 'bulk' })
-    const told = await testbed.settle(id)
-    assert.strictEqual(told.status, 'failed')
-    assert.match(JSON.stringify(told.events.at(-1)), /too-old/)
+    const details = await testbed.settle(id)
+    assert.strictEqual(details.status, 'failed')
+    assert.match(JSON.stringify(details.events.at(-1)), /too-old/)
     await testbed.system.roles.mta.terminate()
     await testbed.system.roles.mta.start()
   })

@@ -88,8 +88,8 @@ describe('submission by SMTP', function () {
       'From: "The Shop" <shop@sender.example>\r\nTo: ann@arrives.example\r\nBcc: x@y.example,\r\n z@y.example\r\n' +
         'Subject: =?utf-8?B?R3LDvMOfZQ==?=\r\nX-Tag: hello\r\n\r\nHello\r\n',
     )
-    const told = await testbed.settle(id)
-    assert.strictEqual(told.status, 'delivered')
+    const details = await testbed.settle(id)
+    assert.strictEqual(details.status, 'delivered')
     const [received] = mx.messages
     assert.ok(received !== undefined)
     const head = headOf(received.bytes).replaceAll(/DKIM-Signature: [^]*?(?=\r\n[^ \t])\r\n/g, '')
@@ -108,7 +108,7 @@ describe('submission by SMTP', function () {
     const { body } = await testbed.system.call('GET', `/public/emails/get-email?id=${id}`)
     assert.strictEqual(body['data']?.['subject'], 'Grüße')
     assert.deepEqual(
-      told.events.map(({ type }) => type),
+      details.events.map(({ type }) => type),
       ['email.queued', 'email.sent', 'email.delivered'],
     )
   })
@@ -187,8 +187,8 @@ describe('submission by SMTP', function () {
       `,
       [testbed.system.workspaceId],
     )
-    const told = await testbed.settle(await hand('No@listed.example', 'From: shop@sender.example\r\n\r\nx'))
-    assert.strictEqual(told.recipients[0]?.state, 'suppressed')
+    const details = await testbed.settle(await hand('No@listed.example', 'From: shop@sender.example\r\n\r\nx'))
+    assert.strictEqual(details.recipients[0]?.state, 'suppressed')
     assert.strictEqual(mx.messages.length, 0)
   })
 
@@ -229,8 +229,8 @@ describe('submission by SMTP', function () {
       headOf(mx.messages[0]?.bytes ?? Buffer.alloc(0)),
       new RegExp(Buffer.from('Subject: Grüße').toString('latin1')),
     )
-    const told = await testbed.settle(idOf(await sendMessage(connection, { ...letter, parameters: ' SMTPUTF8' })))
-    assert.match(told.recipients[0]?.reason ?? '', /SMTPUTF8/)
+    const details = await testbed.settle(idOf(await sendMessage(connection, { ...letter, parameters: ' SMTPUTF8' })))
+    assert.match(details.recipients[0]?.reason ?? '', /SMTPUTF8/)
     connection.disconnect()
   })
 
@@ -244,9 +244,9 @@ describe('submission by SMTP', function () {
       content: 'From: shop@sender.example\r\nTo: ü@bücher.example\r\nSubject: Grüße\r\n\r\nx',
     })
     connection.disconnect()
-    const told = await testbed.settle(idOf(reply))
-    if (told.status === 'delivered') assert.deepEqual(mx.messages[0]?.to, ['ü@xn--bcher-kva.example'])
-    else assert.match(told.recipients[0]?.reason ?? '', /SMTPUTF8/)
+    const details = await testbed.settle(idOf(reply))
+    if (details.status === 'delivered') assert.deepEqual(mx.messages[0]?.to, ['ü@xn--bcher-kva.example'])
+    else assert.match(details.recipients[0]?.reason ?? '', /SMTPUTF8/)
   })
 
   it('a common client: nodemailer, STARTTLS, several messages on one connection', async () => {

@@ -75,7 +75,7 @@ describe('reports on TLS that come', function () {
     const { body } = await api.call('GET', '/admin/tls-reports', { key: OPERATOR_TOKEN })
     return listOf((body['data'] as Json)['reports'])
   }
-  const told = async (): Promise<string[]> =>
+  const readReports = async (): Promise<string[]> =>
     (await reports()).map((one) =>
       SHOWN.map((name) => JSON.stringify(one[name]))
         .join(' ')
@@ -85,14 +85,18 @@ describe('reports on TLS that come', function () {
 
   it('signed by mail, and by post: kept once, with what they say', async () => {
     assert.match(await mailReport({ id: 'a', domain: OURS }, 'receiver.example'), /^250 /)
-    assert.deepEqual(await told(), ['a mail receiver.example 3'])
+    assert.deepEqual(await readReports(), ['a mail receiver.example 3'])
     await Promise.all([1, 2].map(() => mailReport({ id: 'a', domain: OURS }, 'receiver.example')))
     assert.strictEqual(await post(gzipJson(tlsReportOf({ id: 'b', domain: OURS, failures: 0 }))), 200)
     assert.strictEqual(
       await post(JSON.stringify(tlsReportOf({ id: 'c', domain: OURS.toUpperCase() })), 'application/tlsrpt+json'),
       200,
     )
-    assert.deepEqual((await told()).toSorted(), ['a mail receiver.example 3', 'b https null 0', 'c https null 3'])
+    assert.deepEqual((await readReports()).toSorted(), [
+      'a mail receiver.example 3',
+      'b https null 0',
+      'c https null 3',
+    ])
     const [one] = (await reports()).filter((report) => textOf(report['report_id']) === 'a')
     assert.containsSubset(one, {
       organization: 'Receiver Inc.',
@@ -114,16 +118,16 @@ describe('reports on TLS that come', function () {
     assert.match(figures, /\["failure","signed"\],"value":3/)
   })
 
-  it("what nobody signed gives way to the same with a signature, and takes nobody's place", async () => {
+  it("what nobody signed gives way to the same with a signature, and replaces nobody's", async () => {
     await mailReport({ id: 'a', domain: OURS, failures: 9 })
-    assert.deepEqual(await told(), ['a mail null 9'])
+    assert.deepEqual(await readReports(), ['a mail null 9'])
     await mailReport({ id: 'a', domain: OURS }, 'receiver.example')
-    assert.deepEqual(await told(), ['a mail receiver.example 3'])
+    assert.deepEqual(await readReports(), ['a mail receiver.example 3'])
     await mailReport({ id: 'a', domain: OURS, failures: 9 })
     assert.strictEqual(await post(gzipJson(tlsReportOf({ id: 'a', domain: OURS, failures: 9 }))), 200)
-    assert.deepEqual(await told(), ['a mail receiver.example 3'])
+    assert.deepEqual(await readReports(), ['a mail receiver.example 3'])
     await mailReport({ id: 'a', domain: OURS, failures: 9 }, 'evil.example')
-    assert.deepEqual((await told()).toSorted(), ['a mail evil.example 9', 'a mail receiver.example 3'])
+    assert.deepEqual((await readReports()).toSorted(), ['a mail evil.example 9', 'a mail receiver.example 3'])
   })
 
   it("of domains that are not ours, or of none, are dropped; of a customer's bounce subdomain kept", async () => {
@@ -131,7 +135,7 @@ describe('reports on TLS that come', function () {
     await mail(Buffer.from('From: a@b.example\r\n\r\nHello\r\n'))
     await mail(tlsReportMessageOf({ content: gzipSync(Buffer.alloc(32 * 1024 * 1024)) }))
     await mailReport({ id: 'customer', domain: `bounce.${api.domain}` }, 'receiver.example')
-    assert.deepEqual(await told(), ['customer mail receiver.example 3'])
+    assert.deepEqual(await readReports(), ['customer mail receiver.example 3'])
     const figures = JSON.stringify(registry.snapshot())
     assert.match(figures, /\["mail","foreign"\],"value":1/)
     assert.match(figures, /\["mail","unreadable"\],"value":2/)
@@ -149,7 +153,7 @@ describe('reports on TLS that come', function () {
     ]
     for (const [body, type, status] of POSTS)
       assert.strictEqual(await post(body, type), status, `${type} ${body.length}`)
-    assert.deepEqual(await told(), [])
+    assert.deepEqual(await readReports(), [])
   })
 
   it('of one network may be so many an hour, and so many may wait', async () => {
@@ -179,7 +183,7 @@ describe('reports on TLS that come', function () {
       await ctx.db.query('UPDATE tls_report_arrivals SET due_at = now(), tries = 4 WHERE due_at > now()')
     }
     await again(1)
-    assert.deepEqual(await told(), ['slow mail null 3'])
+    assert.deepEqual(await readReports(), ['slow mail null 3'])
   })
 
   it('are shown by the command line, and forgotten after a while', async () => {
@@ -201,6 +205,6 @@ describe('reports on TLS that come', function () {
       `UPDATE received_tls_reports SET id = '01890000-0000-7000-8000-000000000001' WHERE report_id = 'a'`,
     )
     await createHousekeepingRound(ctx)()
-    assert.deepEqual(await told(), ['b mail null 0'])
+    assert.deepEqual(await readReports(), ['b mail null 0'])
   })
 })

@@ -54,7 +54,7 @@ export const SESSIONS: readonly (readonly [string, TlsPolicy, typeof session, bo
   ],
 ]
 
-export const FACTS: readonly (readonly [lines: string[], trouble: string, expected: [helo: string, reason: string]])[] =
+export const FACTS: readonly (readonly [lines: string[], failure: string, expected: [helo: string, reason: string]])[] =
   [
     [
       ['-- x', 'S: 220-mx.in.example ESMTP', 'S: 220 ready', 'S: 220 go'],

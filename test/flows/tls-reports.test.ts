@@ -235,7 +235,7 @@ describe('TLS reports', () => {
     assert.deepEqual(['ECONNRESET', null].map(resultOfFailure), ['validation-failure', 'validation-failure'])
   })
 
-  for (const [lines, trouble, [helo, reason]] of FACTS)
+  for (const [lines, failure, [helo, reason]] of FACTS)
     it(`tell of a failure: ${helo} ${reason.slice(0, 40)}`, () =>
-      assert.deepEqual(failureFactsOf(lines, '192.0.2.9', trouble), { sendingIp: '192.0.2.9', helo, reason }))
+      assert.deepEqual(failureFactsOf(lines, '192.0.2.9', failure), { sendingIp: '192.0.2.9', helo, reason }))
 })

@@ -84,7 +84,7 @@ describe('tracked mail', function () {
     await testbed.system.startMissing()
     await until(
       async () => (await eventsOf('email.clicked', 'ann@read.example')).length > 0,
-      () => 'the click was not told',
+      () => 'the click was not reported',
       30_000,
     )
     const [clicked, opened] = [

@@ -87,7 +87,7 @@ describe('unsubscribing by mail', function () {
     )
     return [audienceId, other].map((id) => rows.find((row) => row.audience_id === id)?.is_subscribed)
   }
-  async function told({ messageId, contactId }: Sent): Promise<string[]> {
+  async function readEvents({ messageId, contactId }: Sent): Promise<string[]> {
     const { rows } = await ctx.db.query<{ type: string }>(
       sql`
         SELECT type
@@ -105,7 +105,7 @@ describe('unsubscribing by mail', function () {
     const subject = `Subject: ${mail.mailto.searchParams.get('subject')}`
     for (let time = 0; time < 2; time++) assert.match(await write(mail, subject), /^250 /)
     assert.deepEqual(
-      [await status(mail), await told(mail)],
+      [await status(mail), await readEvents(mail)],
       [
         [false, true],
         ['contact.unsubscribed', 'email.unsubscribed'],
@@ -123,14 +123,14 @@ describe('unsubscribing by mail', function () {
     it(`${header}: the address is enough`, async () => {
       const mail = await sent()
       await write(mail, header)
-      assert.deepEqual([await status(mail), await told(mail)], [[false, true], ['contact.unsubscribed']])
+      assert.deepEqual([await status(mail), await readEvents(mail)], [[false, true], ['contact.unsubscribed']])
     })
   }
   it('the subject of another mail says nothing', async () => {
     const [mail, another] = [await sent(), await sent()]
     await write(mail, `Subject: ${another.mailto.searchParams.get('subject')}`)
     assert.deepEqual(
-      [await status(mail), await status(another), await told(another)],
+      [await status(mail), await status(another), await readEvents(another)],
       [[false, true], [true, true], []],
     )
   })
@@ -144,7 +144,7 @@ describe('unsubscribing by mail', function () {
     it(`${what} is taken and does nothing`, async () => {
       const mail = await sent()
       assert.match(await write(mail, header, from), /^250 /)
-      assert.deepEqual([await status(mail), await told(mail)], [[true, true], []])
+      assert.deepEqual([await status(mail), await readEvents(mail)], [[true, true], []])
     })
   }
   it('a contact that was deleted is no fault; an address that is not ours is refused', async () => {

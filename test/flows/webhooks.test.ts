@@ -68,15 +68,15 @@ describe('webhooks of a message', function () {
       on: { rcpt: ({ address }) => (address.startsWith('no') ? '550 5.1.1 Nobody' : undefined) },
     })
     const id = await testbed.send({ to: ['yes@told.example', 'no@told.example'], metadata: { order: 7 } })
-    const told = await testbed.settle(id)
-    const heard = await heardOf(id, told.events.length)
+    const details = await testbed.settle(id)
+    const heard = await heardOf(id, details.events.length)
     const lineOf = (event: Omit<ReceivedEvent, 'email_id'>): unknown => [
       event.id,
       event.sequence,
       event.type,
       event.recipient,
     ]
-    assert.deepEqual(heard.map(lineOf), told.events.map(lineOf))
+    assert.deepEqual(heard.map(lineOf), details.events.map(lineOf))
     assert.deepEqual(
       heard.map(({ sequence }) => sequence),
       [1, 2, 3, 4, 5],
@@ -100,10 +100,10 @@ describe('webhooks of a message', function () {
       respondWith(isFirst ? 500 : 200)(request, response)
     })
     const id = await testbed.send({ to: 'ann@again.example' })
-    const told = await testbed.settle(id)
+    const details = await testbed.settle(id)
     const triesOf = (eventId: string): number =>
       endpoint.requests.filter(({ headers }) => headers['webhook-id'] === eventId).length
-    await until(() => told.events.every((event) => triesOf(event.id) === 2))
+    await until(() => details.events.every((event) => triesOf(event.id) === 2))
     endpoint.setBehaviour(respondWith(200))
     assert.strictEqual((await heardOf(id, 3)).length, 3)
   })

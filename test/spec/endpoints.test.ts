@@ -170,8 +170,8 @@ describe('specification: endpoints', () => {
         assert.ok(spec !== undefined, 'it is in the table')
         assert.deepEqual([spec.access, spec.status], [access, status])
         const codes = listErrors(spec)
-        const wanted: ErrorCode[] = [...errors, ...errorsOfAccess(access), 'INTERNAL_ERROR']
-        for (const code of wanted) assert.ok(codes.includes(code), `${code} is declared`)
+        const expected: ErrorCode[] = [...errors, ...errorsOfAccess(access), 'INTERNAL_ERROR']
+        for (const code of expected) assert.ok(codes.includes(code), `${code} is declared`)
       })
     }
   }

@@ -69,9 +69,9 @@ describe('specification: events', () => {
   for (const type of TYPES) {
     const name = `${type.replace(/(?:^|\.)(\w)/g, (_, letter: string) => letter.toUpperCase())}Event`
     it(`${type}: the fields of its body, all of them always there`, () => {
-      const wanted = [...FIELDS, ...(MORE[type] ?? [])].toSorted()
-      assert.deepEqual(Object.keys(components.schemas[name]?.properties ?? {}).toSorted(), wanted)
-      assert.deepEqual([...(components.schemas[name]?.required ?? [])].toSorted(), wanted)
+      const expected = [...FIELDS, ...(MORE[type] ?? [])].toSorted()
+      assert.deepEqual(Object.keys(components.schemas[name]?.properties ?? {}).toSorted(), expected)
+      assert.deepEqual([...(components.schemas[name]?.required ?? [])].toSorted(), expected)
     })
     it(`${type}: can be registered for, signed as Standard Webhooks say and simply`, async () => {
       const order = { url: 'https://hooks.example/', events: [type] }

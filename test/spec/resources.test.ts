@@ -27,13 +27,16 @@ type Row = readonly [field: string, type: `${keyof typeof TYPES}${'' | '?'}` | `
 
 function checkField(found: Json, [field, type]: Row): void {
   const value: unknown = field.split('.').reduce<Json | undefined>((at, key) => at?.[key], found)
-  const told = `${field}: ${JSON.stringify(value)}`
-  assert.ok(value !== undefined, told)
-  if (type instanceof RegExp) assert.match(textOf(value), type, told)
+  const message = `${field}: ${JSON.stringify(value)}`
+  assert.ok(value !== undefined, message)
+  if (type instanceof RegExp) assert.match(textOf(value), type, message)
   else if (type.startsWith('='))
-    assert.strictEqual(typeof value === 'string' ? value : JSON.stringify(value), type.slice(1), told)
+    assert.strictEqual(typeof value === 'string' ? value : JSON.stringify(value), type.slice(1), message)
   else
-    assert.ok((type.endsWith('?') && value === null) || TYPES[type.replace('?', '') as keyof typeof TYPES](value), told)
+    assert.ok(
+      (type.endsWith('?') && value === null) || TYPES[type.replace('?', '') as keyof typeof TYPES](value),
+      message,
+    )
 }
 
 const HEAD: readonly Row[] = [
