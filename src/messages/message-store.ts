@@ -3,21 +3,31 @@
  * in one statement. It checks suppressions in the same snapshot, for every way of submission: recipients with a
  * suppressed address start as `suppressed`.
  *
- * `storeInOneStatement` also counts the quota and claims the idempotency keys in that statement, which is then the
- * whole transaction. If the quota or a key rejects one message, nothing is stored; the caller then accepts step by
- * step.
+ * Usually that statement also counts the quota and claims the idempotency keys, and is the whole transaction. If the
+ * quota or a key rejects one message, nothing is stored; the batch is then stored step by step in a transaction: keys,
+ * quota, messages.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { createTtlCache } from '#src/concurrency/ttl-cache.ts'
+import type { Context } from '#src/context.ts'
 import { newDeliveries } from '#src/events/deliveries.ts'
 import { newId } from '#src/platform/id.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { defineInput, type BinaryColumn } from '#src/stores/binary-columns.ts'
-import { claimKeysCte, claimParameters, hasIdempotencyKey, isKeyTaken } from './idempotency.ts'
+import {
+  claimIdOf,
+  claimKeys,
+  claimKeysCte,
+  claimParameters,
+  hasIdempotencyKey,
+  isKeyTaken,
+  releaseKeys,
+} from './idempotency.ts'
 import { INSERT_COLUMNS, INSERT_VALUES, MESSAGE_INPUT } from './message-input.ts'
-import { isQuotaExceeded, quotaParameters, consumeQuotaCte } from './quota.ts'
+import { consumeQuota, consumeQuotaCte, isQuotaExceeded, quotaParameters } from './quota.ts'
 import { INITIAL_STATES } from './state.ts'
-import { contentSizeOf, type SubmittedRecipient, type Submission } from './submission.ts'
+import { contentSizeOf, type AcceptResult, type SubmittedRecipient, type Submission } from './submission.ts'
 
 interface NewRecipient extends SubmittedRecipient {
   readonly submission: Submission
@@ -143,23 +153,46 @@ interface ResultRow {
  */
 const MAX_COPIED_PER_TURN = 4 * 1024 * 1024
 
-/** Runs inside the accepting transaction. */
-export async function storeMessages(tx: Queryable, submissions: readonly Submission[]): Promise<StoredBatch> {
-  const { rows } = await tx.query<ResultRow>(STORE, storeParameters(submissions))
-  for (const submission of submissions) await storeAttachments(tx, submission)
-  return storedOf(rows)
+/**
+ * Workspaces with a recently rejected message. A statement that is rolled back leaves dead rows in the tables, so their
+ * messages are accepted step by step for this time.
+ */
+const RECENTLY_REFUSED = { max: 10_000, ttlMs: 1000 }
+
+/** The result of each submission of a batch, in its order, and what was stored of it. */
+export interface AcceptedBatch extends StoredBatch {
+  readonly results: AcceptResult[]
 }
 
-async function storeAttachments(tx: Queryable, { id, attachments }: Submission): Promise<void> {
-  for (const [n, { filename, contentType, contentId, content }] of attachments.entries())
-    await tx.query(ATTACH, [id, n, filename, contentType, contentId, content])
+const STORED: AcceptResult = { kind: 'stored' }
+const OVER_QUOTA: AcceptResult = { kind: 'over-quota' }
+const NOTHING_STORED: StoredBatch = { hasDeliveries: false, suppressed: new Set() }
+
+/** Returns a function that stores a batch in one statement if no rejection is expected, otherwise step by step. */
+export function createBatchStore({
+  db,
+  clock,
+}: Pick<Context, 'db' | 'clock'>): (submissions: readonly Submission[]) => Promise<AcceptedBatch> {
+  const recentlyRefused = createTtlCache<true>(clock, RECENTLY_REFUSED)
+  return async (submissions) => {
+    const isPlain = submissions.every(
+      ({ attachments, workspaceId }) => attachments.length === 0 && recentlyRefused.get(workspaceId) === undefined,
+    )
+    const now = new Date(clock.now())
+    const stored = isPlain ? await storeInOneStatement(db, submissions, now) : null
+    if (stored !== null) return { ...stored, results: submissions.map(() => STORED) }
+    const batch = await db.transaction((tx) => storeStepByStep(tx, submissions, now))
+    for (const [index, { workspaceId }] of submissions.entries())
+      if (batch.results[index] !== STORED) recentlyRefused.set(workspaceId, true)
+    return batch
+  }
 }
 
 /**
  * Stores quota, keys and messages in one statement and one commit, for messages without attachments. Null: nothing was
  * stored, because a quota is reached or a key is already used. A key may be in the batch only once.
  */
-export async function storeInOneStatement(
+async function storeInOneStatement(
   db: Queryable,
   submissions: readonly Submission[],
   now: Date,
@@ -178,6 +211,34 @@ export async function storeInOneStatement(
     if (isQuotaExceeded(error) || isKeyTaken(error)) return null
     throw error
   }
+}
+
+/** Claims the keys, then counts the quota, then stores the remaining messages. */
+async function storeStepByStep(tx: Queryable, submissions: readonly Submission[], now: Date): Promise<AcceptedBatch> {
+  const duplicates = await claimKeys(tx, submissions)
+  const duplicateResultOf = (submission: Submission): AcceptResult | undefined =>
+    hasIdempotencyKey(submission) ? duplicates.get(claimIdOf(submission)) : undefined
+  const firsts = submissions.filter((submission) => duplicateResultOf(submission) === undefined)
+  const refused = await consumeQuota(tx, firsts, now)
+  await releaseKeys(tx, [...refused])
+  const accepted = firsts.filter((submission) => !refused.has(submission))
+  const stored = accepted.length === 0 ? NOTHING_STORED : await storeMessages(tx, accepted)
+  const results = submissions.map(
+    (submission) => duplicateResultOf(submission) ?? (refused.has(submission) ? OVER_QUOTA : STORED),
+  )
+  return { ...stored, results }
+}
+
+/** Stores messages, whatever their quota and key. Runs inside a transaction. */
+export async function storeMessages(tx: Queryable, submissions: readonly Submission[]): Promise<StoredBatch> {
+  const { rows } = await tx.query<ResultRow>(STORE, storeParameters(submissions))
+  for (const submission of submissions) await storeAttachments(tx, submission)
+  return storedOf(rows)
+}
+
+async function storeAttachments(tx: Queryable, { id, attachments }: Submission): Promise<void> {
+  for (const [n, { filename, contentType, contentId, content }] of attachments.entries())
+    await tx.query(ATTACH, [id, n, filename, contentType, contentId, content])
 }
 
 function storedOf([row]: readonly ResultRow[]): StoredBatch {
