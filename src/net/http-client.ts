@@ -13,8 +13,7 @@ import { isIP } from 'node:net'
 import { createSecureContext, getCACertificates } from 'node:tls'
 import { readAuthorities } from '#config/setting-file.ts'
 import type { Config } from '#config/load.ts'
-import { createSafeLookup } from './safe-dns-lookup.ts'
-import { isReachable } from './address-policy.ts'
+import { createSafeLookup, isReachable } from './address-policy.ts'
 
 export interface HttpClient {
   /** `timeoutMs` is the limit for all of it: DNS, connection, TLS, request and response. */
