@@ -88,7 +88,7 @@ mta: config mta/inbound mta/outbound mta/sandbox mta/submission src src/metrics 
 # process: REST API and pages
 api/http: config config/settings src src/auth src/contacts src/deferred-content src/events src/messages src/metrics
   src/operator src/platform src/rate-limits src/stores src/templates src/tracking
-api/openapi: api/http src/events src/platform src/webhooks
+api/openapi: api/http src/events src/platform
 api/pages: api/http src/mail src/platform src/subscribe src/tracking
 api/sending: api/http src/auth src/mail src/messages src/platform src/providers src/queue src/templates
 api/routes: api/http api/openapi api/pages api/sending config src src/auth src/automations src/campaigns

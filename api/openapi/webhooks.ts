@@ -10,7 +10,7 @@ import {
   type EventType,
   type EventTypeRow,
 } from '#src/events/catalogue.ts'
-import { payloadOf } from '#src/webhooks/payload.ts'
+import { payloadOf } from '#src/events/reported-event.ts'
 import type { Json, SchemaRegistry } from './schemas.ts'
 import { timestamp } from '#api/http/response-schemas.ts'
 

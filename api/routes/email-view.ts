@@ -9,7 +9,7 @@ import type { FoundMessage } from '#src/messages/search.ts'
 import { STATES } from '#src/messages/state.ts'
 import { STATUSES } from '#src/messages/status.ts'
 import { TIER_NAMES, TIERS } from '#src/queue/tiers.ts'
-import { eventName } from '#src/webhooks/payload.ts'
+import { eventName } from '#src/events/reported-event.ts'
 import { timestamp } from '#api/http/response-schemas.ts'
 import { formatIds } from '#api/sending/send-response.ts'
 

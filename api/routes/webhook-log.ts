@@ -11,7 +11,7 @@ import {
 } from '#src/webhooks/delivery-log.ts'
 import type { Endpoint } from '#src/webhooks/endpoints.ts'
 import { EVENT_TYPE_NAMES, isEventType } from '#src/events/catalogue.ts'
-import { eventName } from '#src/webhooks/payload.ts'
+import { eventName } from '#src/events/reported-event.ts'
 import { testEventTypeOf, sendTestEvent } from '#src/webhooks/test-event.ts'
 import { pageData, paging } from '#api/http/paging.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'

@@ -1,8 +1,13 @@
 /**
- * An event with the fields of its message that reports contain. Webhooks and the feed both read it, so they report the
- * same. If the message is no longer stored, or the event has none, `message` is null.
+ * An event as clients get it, from webhooks and from the feed: the columns to select, the event with the fields of its
+ * message, and its JSON. The JSON is one flat object with the same fields in the same order for every type, so that a
+ * receiver needs one schema. Missing values are null. If the message is no longer stored, or the event has none,
+ * `message` is null.
  */
+import { hexOf, timeOf } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
+import { eventTypeRow } from './catalogue.ts'
+
 export interface ReportedMessage {
   readonly to: readonly { readonly email: string }[]
   readonly subject: string
@@ -68,5 +73,41 @@ export function reportedOf(row: ReportedRow): ReportedEvent {
             campaignId: row.campaign_id,
             createdAt: row.message_created_at,
           },
+  }
+}
+
+export function eventName(id: string): string {
+  return `evt_${hexOf(id)}`
+}
+
+/** The body of a webhook: this text is what is signed, sent and stored. */
+export function payloadOf(event: ReportedEvent): string {
+  return JSON.stringify(payloadObject(event))
+}
+
+/** The same as an object, for responses with many events. */
+export function payloadObject(event: ReportedEvent): Record<string, unknown> {
+  const { message, messageId } = event
+  const campaignId = message?.campaignId ?? null
+  const data = { ...event.data, ...(campaignId === null ? {} : { campaign_id: campaignId }) } as Readonly<
+    Record<string, unknown>
+  >
+  return {
+    id: eventName(event.id),
+    type: event.type,
+    event: event.type,
+    timestamp: event.createdAt.toISOString(),
+    workspace_id: event.workspaceId,
+    email_id: messageId === null ? null : `em_${hexOf(messageId)}`,
+    message_id:
+      messageId === null ? null : `msg_${message?.createdAt.getTime() ?? timeOf(messageId)}_${hexOf(messageId)}`,
+    recipient: event.recipient,
+    // an event without a message may have its own
+    to: message === null ? (data['to'] ?? null) : message.to.map(({ email }) => email),
+    subject: message === null ? (data['subject'] ?? null) : message.subject,
+    sequence: event.sequence,
+    metadata: message?.metadata ?? {},
+    ...Object.fromEntries(Object.keys(eventTypeRow(event.type).fields).map((field) => [field, data[field] ?? null])),
+    data,
   }
 }

@@ -6,11 +6,11 @@
  * Attempts: at once, then after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h.
  */
 import { createHmac } from 'node:crypto'
+import { eventName } from '#src/events/reported-event.ts'
 import { backoffMs } from '#src/platform/backoff.ts'
 import type { Clock } from '#src/platform/clock.ts'
 import type { HttpClient, HttpResult } from '#src/net/http-client.ts'
 import type { ClaimedWebhook, WebhookDelivery } from './claim.ts'
-import { eventName } from './payload.ts'
 import type { WebhookSigningKey } from './secret.ts'
 
 /** Delay after the first, second, … failed attempt. */

@@ -8,11 +8,10 @@
  * Two more statements load what the claimed rows need: the body of each event, built once for all its endpoints, and
  * the current state of each endpoint. A deleted event, or an endpoint whose secret cannot be decrypted, fails alone.
  */
-import { REPORTED, reportedOf, type ReportedRow } from '#src/events/reported-event.ts'
+import { payloadOf, REPORTED, reportedOf, type ReportedRow } from '#src/events/reported-event.ts'
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
-import { payloadOf } from './payload.ts'
 import type { SecretDecryptor, WebhookSigningKey } from './secret.ts'
 
 /**

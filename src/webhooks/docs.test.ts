@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { assert } from 'chai'
 import { EVENT_TYPES, type EventTypeRow } from '#src/events/catalogue.ts'
+import { payloadObject } from '#src/events/reported-event.ts'
 import { code, markdownTable } from '#src/platform/markdown-table.ts'
 import { checkSection } from '#test/support/generated-docs.ts'
-import { payloadObject } from './payload.ts'
 
 const PAGE = 'reference/events.md'
 const EVENT = {

@@ -1,6 +1,5 @@
 import { assert } from 'chai'
-import type { ReportedEvent } from '#src/events/reported-event.ts'
-import { payloadOf } from './payload.ts'
+import { payloadOf, type ReportedEvent } from './reported-event.ts'
 
 const EVENT: ReportedEvent = {
   id: '019a9a00-0000-7000-8000-0000000000aa',
