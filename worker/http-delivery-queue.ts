@@ -1,7 +1,7 @@
 /**
  * Runs a queue of HTTP deliveries to URLs of customers: claims due jobs as far as there is capacity, and starts them
- * with limited concurrency per endpoint. Any number of workers share a queue. The queue defines what a claim, an
- * attempt and a result are.
+ * with limited concurrency per endpoint. Results are stored in batches. Any number of workers share a queue. The queue
+ * defines what a claim, an attempt and a result are.
  *
  * Each endpoint has a queue: its jobs start in order, up to a window of concurrent requests. The window grows by one
  * with each quick success and halves with each failure, so a dead endpoint soon uses one slot and a fast one many. A
@@ -12,6 +12,7 @@
  * it is back. Stopping waits 3 s for running attempts; then it aborts them and releases their jobs, uncounted.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createBatcher, type BatcherOptions } from '#src/concurrency/batcher.ts'
 import { createDebouncedRunner, type DebouncedRunner } from '#src/concurrency/debounced-runner.ts'
 import type { Log } from '#src/platform/log.ts'
 import { ATTEMPT_TIMEOUT_MS } from '#src/webhooks/attempt.ts'
@@ -35,6 +36,14 @@ export interface ClaimedJobs<J> {
   readonly nextInMs: number | null
 }
 
+/** What the result of an attempt means for the queue. */
+export interface JobOutcome {
+  readonly isDelivered: boolean
+  readonly speed: ResponseSpeed
+  /** Milliseconds until the next round has work because of it; null: the next sweep finds it. */
+  readonly nextInMs: number | null
+}
+
 /** `J` is a claimed job, `T` the result of an attempt. */
 export interface DeliveryQueue<J, T> {
   /** The plural name of the jobs, for the log. */
@@ -45,13 +54,17 @@ export interface DeliveryQueue<J, T> {
   readonly sweepMs: number
   /** How long a claimed job may wait before it starts (`startableMs`). */
   readonly staleMs: number
+  /** For the log. */
+  readonly idOf: (job: J) => string
   readonly laneOf: (job: J) => string
   readonly claim: (room: QueueCapacity) => Promise<ClaimedJobs<J>>
   /** Makes one attempt. Must not reject. */
   readonly attempt: (job: J) => Promise<T>
-  readonly isDelivered: (tried: T) => boolean
-  /** Stores the result. Must not reject. */
-  readonly settle: (tried: T) => Promise<ResponseSpeed>
+  readonly outcomeOf: (tried: T) => JobOutcome
+  readonly logResult?: (tried: T) => void
+  /** Stores a batch of results. */
+  readonly store: (tried: readonly T[]) => Promise<void>
+  readonly storing: Pick<BatcherOptions<T>, 'max' | 'concurrency'>
   /** Aborts the running attempts. */
   readonly abort: () => void
   /** Releases claimed jobs; the attempt does not count. */
@@ -89,6 +102,7 @@ interface WaitingJob<J> {
 export function startDeliveryQueue<J, T>(log: Log, queue: DeliveryQueue<J, T>): RunningDeliveryQueue {
   const { name, bounds } = queue
   const inProgress = new Set<J>()
+  const storeResult = createResultStore(log, queue)
   const runner = createDebouncedRunner(round, SPACING_MS)
   const endpoints = new EndpointQueues<WaitingJob<J>>(bounds, {
     run: runJob,
@@ -127,10 +141,13 @@ export function startDeliveryQueue<J, T>(log: Log, queue: DeliveryQueue<J, T>): 
     if (performance.now() > staleAt) return 'slow'
     inProgress.add(job)
     const tried = await queue.attempt(job)
-    if (isAborted && !queue.isDelivered(tried)) return 'bad'
-    const pace = await queue.settle(tried)
+    const { isDelivered, speed, nextInMs } = queue.outcomeOf(tried)
+    if (isAborted && !isDelivered) return 'bad'
+    queue.logResult?.(tried)
+    await storeResult(job, tried)
+    if (nextInMs !== null) runner.schedule(nextInMs + 1)
     inProgress.delete(job)
-    return pace
+    return speed
   }
 
   async function stop(): Promise<void> {
@@ -147,6 +164,22 @@ export function startDeliveryQueue<J, T>(log: Log, queue: DeliveryQueue<J, T>): 
 
   runner.schedule(0)
   return { wake: runner.schedule, stop }
+}
+
+/** Stores results in batches. A job whose result cannot be stored is claimed again when its lease expires. */
+function createResultStore<J, T>(
+  log: Log,
+  { name, idOf, store, storing }: DeliveryQueue<J, T>,
+): (job: J, tried: T) => Promise<void> {
+  const batcher = createBatcher<T, null>(async (tried) => {
+    await store(tried)
+    return tried.map(() => null)
+  }, storing)
+  return async (job, tried) => {
+    await batcher.add(tried).catch((error: unknown) => {
+      log.error({ err: error, job: idOf(job) }, `failed to store a result of ${name}; the job is repeated`)
+    })
+  }
 }
 
 interface EndpointQueue<J> {

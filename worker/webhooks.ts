@@ -1,19 +1,19 @@
 /**
- * Sends webhooks, on the queue of http-delivery-queue.ts. Redis wakes it when deliveries are stored, a timer wakes it
- * for the next due delivery, and it runs every 15 s in any case, so that Redis may be unavailable.
+ * Sends webhooks: connects `src/webhooks` with the queue of http-delivery-queue.ts. Redis wakes it when deliveries are
+ * stored, a timer wakes it for the next due delivery, and it runs every 15 s in any case, so that Redis may be
+ * unavailable.
  *
  * At least once: if the process dies between the response of the endpoint and the commit, the event is sent again with
  * the same webhook-id when its lease (60 s) expires. PostgreSQL unavailable: results stay in memory and are stored when
  * it is back within the lease.
  */
 import { createDebouncedRunner, type DebouncedRunner } from '#src/concurrency/debounced-runner.ts'
-import { createBatcher } from '#src/concurrency/batcher.ts'
 import type { Context } from '#src/context.ts'
 import { createHttpClient } from '#src/net/http-client.ts'
 import { WEBHOOKS_CHANNEL } from '#src/queue/keys.ts'
 import { subscribeToChannels } from '#src/stores/redis.ts'
 import { attemptDelivery, type WebhookAttempt } from '#src/webhooks/attempt.ts'
-import { claimDeliveries, LEASE_SECONDS, type QueueCapacity, type WebhookDelivery } from '#src/webhooks/claim.ts'
+import { claimDeliveries, LEASE_SECONDS, type WebhookDelivery } from '#src/webhooks/claim.ts'
 import { createSecretDecryptor } from '#src/webhooks/secret.ts'
 import { endAbandoned, recordWithRetry, releaseDeliveries } from '#src/webhooks/result-writer.ts'
 import type { Loop } from './loop.ts'
@@ -21,55 +21,42 @@ import {
   paceWithin,
   startableMs,
   startDeliveryQueue,
-  type ClaimedJobs,
+  type JobOutcome,
   type ResponseSpeed,
 } from './http-delivery-queue.ts'
 
 const BOUNDS = { slots: 512, firstWindow: 16, maxWindow: 64 }
 const MAX_CLAIMED = 500
-const SETTLE = { max: 250, concurrency: 2 }
+const STORING = { max: 250, concurrency: 2 }
 const SWEEP_MS = 15_000
 const AWAY_MS = 500
 const END_SPACING_MS = 20
 const STALE_MS = startableMs(LEASE_SECONDS * 1000)
 
 export function startWebhooks(ctx: Context, redisUrl: string): Loop {
-  const deps = { outgoing: createHttpClient(ctx.config), clock: ctx.clock, retryScale: ctx.config.retryScale }
-  const decrypt = createSecretDecryptor(ctx.encryption)
-  const resultBatcher = createBatcher<WebhookAttempt, null>((tried) => recordWithRetry(ctx.db, tried, STALE_MS), SETTLE)
+  const outgoing = createHttpClient(ctx.config)
+  const attemptDeps = { outgoing, clock: ctx.clock, retryScale: ctx.config.retryScale }
   const ending: DebouncedRunner = createDebouncedRunner(() => endAll(ctx, ending), END_SPACING_MS)
-
-  async function claim(room: QueueCapacity): Promise<ClaimedJobs<WebhookDelivery>> {
-    const { deliveries, unfinished, nextInMs, hasAbandoned } = await claimDeliveries(ctx.db, room, decrypt)
-    if (hasAbandoned) ending.schedule(0)
-    return { jobs: deliveries.filter(({ target }) => target !== null), unfinished, nextInMs }
+  const claimDeps = {
+    db: ctx.db,
+    decrypt: createSecretDecryptor(ctx.encryption),
+    onAbandoned: () => ending.schedule(0),
   }
-
-  async function settle(tried: WebhookAttempt): Promise<ResponseSpeed> {
-    logResult(ctx, tried)
-    await resultBatcher.add(tried).catch((error: unknown) => {
-      ctx.log.error(
-        { err: error, event: tried.delivery.eventId },
-        'failed to store the result of a webhook; it is sent again',
-      )
-    })
-    if (tried.verdict.nextInMs !== null) queue.wake(tried.verdict.nextInMs + 1)
-    if (tried.verdict.isGone) queue.wake(0)
-    return paceOf(tried)
-  }
-
   const queue = startDeliveryQueue<WebhookDelivery, WebhookAttempt>(ctx.log, {
     name: 'webhooks',
     bounds: BOUNDS,
     maxClaimed: MAX_CLAIMED,
     sweepMs: SWEEP_MS,
     staleMs: STALE_MS,
+    idOf: ({ eventId }) => eventId,
     laneOf: ({ endpointId }) => endpointId,
-    claim,
-    attempt: (delivery) => attemptDelivery(delivery, deps),
-    isDelivered: ({ verdict }) => verdict.state === 'delivered',
-    settle,
-    abort: () => deps.outgoing.close(),
+    claim: (room) => claimDeliveries(claimDeps, room),
+    attempt: (delivery) => attemptDelivery(delivery, attemptDeps),
+    outcomeOf,
+    logResult: (tried) => logResult(ctx, tried),
+    store: (tried) => recordWithRetry(ctx.db, tried, STALE_MS),
+    storing: STORING,
+    abort: () => outgoing.close(),
     release: (deliveries) => releaseDeliveries(ctx.db, deliveries),
   })
   const wake = (): void => queue.wake(0)
@@ -108,6 +95,12 @@ function logResult(ctx: Context, { delivery, verdict, record }: WebhookAttempt):
   if (verdict.state === 'delivered') return ctx.log.debug(line, 'webhook delivered')
   const failure = { ...line, error: verdict.error, tries: delivery.attempts + 1, nextInMs: verdict.nextInMs }
   ctx.log.info(failure, verdict.state === 'failed' ? 'webhook failed' : 'webhook deferred')
+}
+
+/** An endpoint that answered 410 has deliveries to end: the next claim finds them. */
+function outcomeOf(tried: WebhookAttempt): JobOutcome {
+  const { state, nextInMs, isGone } = tried.verdict
+  return { isDelivered: state === 'delivered', speed: paceOf(tried), nextInMs: isGone ? 0 : nextInMs }
 }
 
 function paceOf({ verdict, record }: WebhookAttempt): ResponseSpeed {

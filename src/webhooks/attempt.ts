@@ -60,7 +60,7 @@ const HEADERS = { 'content-type': 'application/json', 'user-agent': 'Mailstead-W
 
 export async function attemptDelivery(delivery: WebhookDelivery, deps: AttemptDeps): Promise<WebhookAttempt> {
   const at = new Date(deps.clock.now())
-  const url = delivery.target?.url ?? ''
+  const { url } = delivery.target
   const body = delivery.body ?? ''
   const headers = headersOf(delivery, body, at)
   const response =
@@ -84,7 +84,7 @@ export async function attemptDelivery(delivery: WebhookDelivery, deps: AttemptDe
 
 /** Null if it cannot be signed: nothing is sent without a signature. */
 function headersOf(delivery: WebhookDelivery, body: string, at: Date): Record<string, string> | null {
-  const keys = delivery.target?.keys ?? null
+  const { keys } = delivery.target
   if (keys === null || delivery.body === null) return null
   const signed = { id: eventName(delivery.eventId), timestampSeconds: Math.floor(at.getTime() / 1000), body }
   return { ...HEADERS, ...signatureHeaders(keys, signed) }

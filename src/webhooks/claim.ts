@@ -40,7 +40,6 @@ export interface QueueCapacity {
 }
 
 interface WebhookTarget {
-  readonly id: string
   readonly url: string
   /** The newest first; null if they cannot be decrypted. */
   readonly keys: readonly WebhookSigningKey[] | null
@@ -48,20 +47,24 @@ interface WebhookTarget {
 
 /** A delivery that is ready for an attempt. */
 export interface WebhookDelivery extends ClaimedWebhook {
-  /** Null if the endpoint was deleted. */
-  readonly target: WebhookTarget | null
+  readonly target: WebhookTarget
   /** Null if the event is no longer stored or is invalid. */
   readonly body: string | null
 }
 
 export interface WebhookClaim {
-  readonly deliveries: readonly WebhookDelivery[]
+  readonly jobs: readonly WebhookDelivery[]
   /** Endpoints that filled their capacity, or had none: they may have more due rows. */
   readonly unfinished: ReadonlySet<string>
   /** Milliseconds until the next row is due; null if there is none. */
   readonly nextInMs: number | null
-  /** Rows of disabled endpoints exist (`endAbandoned`). */
-  readonly hasAbandoned: boolean
+}
+
+export interface ClaimDeps {
+  readonly db: Queryable
+  readonly decrypt: SecretDecryptor
+  /** Called if rows of disabled endpoints exist (`endAbandoned`). */
+  readonly onAbandoned: () => void
 }
 
 // `fronts` finds the endpoints with pending rows by a skip scan of the index (endpoint_id, due_at):
@@ -151,9 +154,8 @@ interface ClaimRow {
 
 /** Claims due deliveries, the oldest first, within the capacity of each endpoint. */
 export async function claimDeliveries(
-  db: Queryable,
+  { db, decrypt, onAbandoned }: ClaimDeps,
   capacity: QueueCapacity,
-  decrypt: SecretDecryptor,
 ): Promise<WebhookClaim> {
   const endpoints = [[...capacity.byEndpoint.keys()], [...capacity.byEndpoint.values()]]
   const { rows } = await db.query<ClaimRow>(CLAIM, [
@@ -162,6 +164,7 @@ export async function claimDeliveries(
     capacity.total,
     LEASE_SECONDS,
   ])
+  if (rows[0]?.has_abandoned === true) onAbandoned()
   const claimed = rows.filter((row) => row.event_id !== null)
   const deliveries = claimed.map((row) => ({
     eventId: row.event_id ?? '',
@@ -172,13 +175,12 @@ export async function claimDeliveries(
     leasedUntil: row.leased_until,
   }))
   return {
-    deliveries: deliveries.length === 0 ? [] : await loadDeliveries(db, deliveries, decrypt),
+    jobs: deliveries.length === 0 ? [] : await loadDeliveries(db, deliveries, decrypt),
     unfinished: saturatedEndpoints(
       capacity,
       claimed.map((row) => ({ endpoint: row.endpoint_id, capacity: row.room })),
     ),
     nextInMs: rows[0]?.next_in_ms ?? null,
-    hasAbandoned: rows[0]?.has_abandoned ?? false,
   }
 }
 
@@ -222,7 +224,7 @@ interface TargetRow {
   readonly previous_secret: Buffer | null
 }
 
-/** In the order of `claimed`. */
+/** In the order of `claimed`, without those of endpoints that were deleted since. */
 async function loadDeliveries(
   db: Queryable,
   claimed: readonly ClaimedWebhook[],
@@ -234,12 +236,11 @@ async function loadDeliveries(
     db.query<TargetRow>(TARGETS, [[...new Set(claimed.map((one) => one.endpointId))]]),
   ])
   const bodies = new Map(found.rows.map((row) => [row.id, bodyOf(row)]))
-  const known = new Map(targets.rows.map((row) => [row.id, { id: row.id, url: row.url, keys: keysOf(row, decrypt) }]))
-  return claimed.map((one) => ({
-    ...one,
-    target: known.get(one.endpointId) ?? null,
-    body: bodies.get(one.eventId) ?? null,
-  }))
+  const known = new Map(targets.rows.map((row) => [row.id, { url: row.url, keys: keysOf(row, decrypt) }]))
+  return claimed.flatMap((one) => {
+    const target = known.get(one.endpointId)
+    return target === undefined ? [] : [{ ...one, target, body: bodies.get(one.eventId) ?? null }]
+  })
 }
 
 /** Null for a row without a valid body: it fails alone. */

@@ -11,7 +11,7 @@ describe('the log of webhook deliveries', () => {
 
   it('lists each event with its tries, the newest first, in pages', async () => {
     const ids = await queue.testbed.emit(3)
-    const { deliveries } = await claim(2)
+    const { jobs: deliveries } = await claim(2)
     await recordAttempts(
       queue.testbed.ctx.db,
       deliveries.map((delivery, i) => tried(delivery, i === 0 ? OK : LATER)),

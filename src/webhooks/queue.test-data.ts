@@ -33,6 +33,8 @@ export interface WebhookQueue {
   readonly testbed: WebhookTestbed
   /** The only endpoint when a test begins. */
   readonly endpoint: Endpoint
+  /** How often a claim of this test found abandoned deliveries. */
+  readonly abandoned: number
   readonly claim: (total?: number, each?: number, byEndpoint?: ReadonlyMap<string, number>) => Promise<WebhookClaim>
   readonly claimOne: () => Promise<ClaimedWebhook>
   readonly expireLeases: () => Promise<unknown>
@@ -44,21 +46,22 @@ export interface WebhookQueue {
 export function setUpWebhookQueue(): WebhookQueue {
   let testbed: WebhookTestbed
   let endpoint: Endpoint
+  let abandoned = 0
   before(async function () {
     this.timeout(120_000)
     testbed = await createWebhookTestbed()
   })
   after(() => testbed.stop())
   beforeEach(async () => {
+    abandoned = 0
     await testbed.ctx.db.query('TRUNCATE webhook_endpoints, webhook_deliveries, webhook_attempts, events CASCADE')
     endpoint = (await testbed.register('http://127.0.0.1/')).endpoint
   })
 
   const claim: WebhookQueue['claim'] = (total = 100, each = 100, byEndpoint = new Map<string, number>()) =>
     claimDeliveries(
-      testbed.ctx.db,
+      { db: testbed.ctx.db, decrypt: createSecretDecryptor(testbed.ctx.encryption), onAbandoned: () => abandoned++ },
       { total, defaultPerEndpoint: each, byEndpoint },
-      createSecretDecryptor(testbed.ctx.encryption),
     )
   return {
     get testbed() {
@@ -67,9 +70,12 @@ export function setUpWebhookQueue(): WebhookQueue {
     get endpoint() {
       return endpoint
     },
+    get abandoned() {
+      return abandoned
+    },
     claim,
     claimOne: async () => {
-      const [delivery] = (await claim()).deliveries
+      const [delivery] = (await claim()).jobs
       assert.ok(delivery)
       return delivery
     },

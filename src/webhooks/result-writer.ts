@@ -88,12 +88,11 @@ export async function recordWithRetry(
   db: Queryable,
   attempts: readonly WebhookAttempt[],
   forMs: number,
-): Promise<null[]> {
+): Promise<void> {
   const until = performance.now() + forMs
   for (;;) {
     try {
-      await recordAttempts(db, attempts)
-      return attempts.map(() => null)
+      return await recordAttempts(db, attempts)
     } catch (error) {
       const mayRepeat = isDatabaseAway(error) || isTransactionConflict(error)
       if (!mayRepeat || performance.now() > until) throw error
