@@ -11,7 +11,7 @@ import { STATUSES } from '#src/messages/status.ts'
 import { TIER_NAMES, TIERS } from '#src/queue/tiers.ts'
 import { eventName } from '#src/events/reported-event.ts'
 import { timestamp } from '#api/http/response-schemas.ts'
-import { formatIds } from '#api/sending/send-response.ts'
+import { formatIds } from '#api/sending/send.ts'
 
 const nullableText = z.string().nullable()
 const nullableTime = timestamp.nullable()

@@ -12,11 +12,9 @@ import { TIER_ALIASES } from '#src/queue/tier-aliases.ts'
 import { pageData, paging } from '#api/http/paging.ts'
 import { parseWith } from '#api/http/parse-body.ts'
 import { route } from '#api/http/route.ts'
-import { SCHEDULED_ESTIMATE, formatIds } from '#api/sending/send-response.ts'
 import { cancelledResponse, scheduledResponse, scheduledList } from '#api/sending/response-schemas.ts'
 import { MESSAGE_REF, sendBody, type SendBody } from '#api/sending/body.ts'
-import { digestOf } from '#api/sending/request-digest.ts'
-import { idempotencyKeyOf, send } from '#api/sending/send.ts'
+import { formatIds, readClaim, SCHEDULED_ESTIMATE, send } from '#api/sending/send.ts'
 import { tierName } from '#api/sending/tier.ts'
 import { respondToSend, SENDING_ERRORS, sendingPaths } from './send.ts'
 
@@ -96,15 +94,14 @@ export const scheduleEmail = route({
   response: scheduledResponse,
   errors: SENDING_ERRORS,
   handle: async (ctx, { caller, body, headers }) => {
-    const found = idempotencyKeyOf(headers['idempotency-key'])
-    if (!found.ok) return found.refusal
-    const claim = found.key === null ? null : { key: found.key, bodyHash: digestOf('schedule', body) }
+    const read = readClaim(headers, 'schedule', body)
+    if (!read.ok) return read.refusal
     return respondToSend(
       await send(
         ctx,
         caller,
         { body: body.body, tier: body.tier, scheduledAt: body.at, timezone: body.timezone },
-        claim,
+        read.claim,
       ),
     )
   },

@@ -17,8 +17,8 @@ import { parseWith, type SchemaResult } from '#api/http/parse-body.ts'
 import { route, type ApiResponse } from '#api/http/route.ts'
 import { batchResponse } from '#api/sending/response-schemas.ts'
 import { MESSAGE_REF, sendBody, type SendBody } from '#api/sending/body.ts'
-import { digestOf } from '#api/sending/request-digest.ts'
 import {
+  digestOf,
   idempotencyKeyOf,
   IDEMPOTENCY_MISMATCH,
   send,

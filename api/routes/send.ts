@@ -9,8 +9,7 @@ import { route, type ApiResponse, type AnyRoute, type ApiRequest } from '#api/ht
 import type { Refusal } from '#src/platform/errors.ts'
 import { queuedResponse } from '#api/sending/response-schemas.ts'
 import { sendBody } from '#api/sending/body.ts'
-import { digestOf } from '#api/sending/request-digest.ts'
-import { idempotencyKeyOf, send, type SendResult } from '#api/sending/send.ts'
+import { readClaim, send, type SendResult } from '#api/sending/send.ts'
 
 /** The endpoint names of each tier, the documented one first. */
 const ENDPOINT_NAMES: Readonly<Record<Tier, readonly string[]>> = {
@@ -57,12 +56,10 @@ async function sendOne(
   request: ApiRequest<'regular', undefined, undefined, typeof sendBody>,
   tier: Tier,
 ): Promise<ApiResponse | Refusal> {
-  const found = idempotencyKeyOf(request.headers['idempotency-key'])
-  if (!found.ok) return found.refusal
-  const claim = found.key === null ? null : { key: found.key, bodyHash: digestOf(`send ${tier}`, request.body) }
-  return respondToSend(
-    await send(ctx, request.caller, { body: request.body, tier, scheduledAt: null, timezone: null }, claim),
-  )
+  const { body, caller, headers } = request
+  const read = readClaim(headers, `send ${tier}`, body)
+  if (!read.ok) return read.refusal
+  return respondToSend(await send(ctx, caller, { body, tier, scheduledAt: null, timezone: null }, read.claim))
 }
 
 export function respondToSend(sent: SendResult | Refusal): ApiResponse | Refusal {

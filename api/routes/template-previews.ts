@@ -21,9 +21,8 @@ import { route, type ApiResponse, type AnyRoute, type ApiRequest } from '#api/ht
 import { envelope } from '#api/http/response-schemas.ts'
 import { queuedResponse } from '#api/sending/response-schemas.ts'
 import type { SendBody } from '#api/sending/body.ts'
-import { digestOf } from '#api/sending/request-digest.ts'
 import { mailbox, mailboxList } from '#api/sending/mailboxes.ts'
-import { idempotencyKeyOf, send } from '#api/sending/send.ts'
+import { readClaim, send } from '#api/sending/send.ts'
 import { respondToSend, SENDING_ERRORS } from './send.ts'
 import { NO_TEMPLATE, templatePaths } from './templates.ts'
 
@@ -179,8 +178,8 @@ async function sendTest(
   ctx: ApiContext,
   { caller, params: { id }, body, headers }: ApiRequest<'regular', typeof byId, undefined, typeof testBody>,
 ): Promise<ApiResponse | Refusal> {
-  const key = idempotencyKeyOf(headers['idempotency-key'])
-  if (!key.ok) return key.refusal
+  const read = readClaim(headers, `test ${id}`, body)
+  if (!read.ok) return read.refusal
   const { version, contactId, params } = body
   const rendered = await renderPreview(ctx, caller.workspaceId, {
     draft: { kind: 'stored', id, version: version },
@@ -188,13 +187,12 @@ async function sendTest(
     params,
   })
   if (isRefusal(rendered)) return rendered
-  const claim = key.key === null ? null : { key: key.key, bodyHash: digestOf(`test ${id}`, body) }
   return respondToSend(
     await send(
       ctx,
       caller,
       { body: buildTestMessage(body, rendered), tier: 'high', scheduledAt: null, timezone: null },
-      claim,
+      read.claim,
     ),
   )
 }

@@ -4,10 +4,10 @@
  */
 import { z } from 'zod'
 import type { Mailbox } from '#src/mail/address.ts'
+import { isHtml } from '#src/mail/html-detection.ts'
 import type { Attachment, BodyText, TemplateReference } from '#src/messages/submission.ts'
 import { parseTime } from '#src/platform/time-input.ts'
 import { attachments } from './attachments.ts'
-import { resolveContent } from './content.ts'
 import { headers, type CustomHeader } from './headers.ts'
 import { isAbsent, mailbox, mailboxList, quoteName, readMailbox } from './mailboxes.ts'
 
@@ -185,16 +185,22 @@ function checkTemplate(given: SendFields, templateId: string | null, sink: Issue
   }
 }
 
+/**
+ * Assigns `body` to the HTML or the text part; `is_html` overrides the detection. A different `html` or `text` for the
+ * same part is an error.
+ */
 function readContent(given: SendFields, sink: IssueSink): { html: BodyText | null; text: BodyText | null } {
-  const resolved = resolveContent({
-    body: orNull(given.body),
-    html: orNull(given.html),
-    text: orNull(given.text),
-    isHtml: given.is_html ?? null,
-  })
-  if (resolved.ok) return { html: asBodyText(resolved.content.html), text: asBodyText(resolved.content.text) }
-  reportIssue(sink, resolved.path, resolved.reason)
-  return { html: null, text: null }
+  const parts = { html: orNull(given.html), text: orNull(given.text) }
+  const body = orNull(given.body)
+  if (body !== null) {
+    const part = (given.is_html ?? isHtml(body)) ? 'html' : 'text'
+    if (parts[part] !== null && parts[part] !== body) {
+      reportIssue(sink, part, `contradicts body, which is ${part} too`)
+      return { html: null, text: null }
+    }
+    parts[part] = body
+  }
+  return { html: asBodyText(parts.html), text: asBodyText(parts.text) }
 }
 
 /** Characters. A longer text is passed on as bytes. */

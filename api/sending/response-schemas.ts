@@ -1,4 +1,4 @@
-/** The schemas of the responses to sends. `send-response.ts` creates the values. */
+/** The schemas of the responses to sends. `send.ts` creates the values. */
 import { z } from 'zod'
 import { TIERS, TIER_NAMES } from '#src/queue/tiers.ts'
 import { envelope, errorBody, timestamp, pagedList } from '#api/http/response-schemas.ts'

@@ -1,15 +1,18 @@
 /**
- * One send, from the canonical body to the response: prepares the submission and accepts it. With an Idempotency-Key a
- * repeated request gets the first response again, even if it would be refused now (its scheduled time has passed, its
- * template was deleted), because the message was accepted then.
+ * One send, from the canonical body to the response: prepares the submission, accepts it and writes the response. With
+ * an Idempotency-Key the response is stored, and a repeated request gets it again unchanged, even if it would be refused
+ * now (its scheduled time has passed, its template was deleted), because the message was accepted then.
  */
+import { createHash, type Hash } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Caller } from '#src/auth/keys.ts'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
+import { hexOf } from '#src/platform/id.ts'
 import { findStoredResults } from '#src/messages/idempotent-replay.ts'
 import type { AcceptResult, Submission } from '#src/messages/submission.ts'
+import { TIERS } from '#src/queue/tiers.ts'
 import { isRefusal } from '#api/http/response.ts'
 import type { ApiContext } from '#api/http/context.ts'
-import { createSendResponse } from './send-response.ts'
 import { prepare, type SendRequest } from './prepare.ts'
 
 export interface SendResult {
@@ -72,6 +75,82 @@ function secondsToNextMonth(nowMs: number): number {
   return Math.ceil((Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1) - nowMs) / 1000)
 }
 
+/** The three public forms of a message id. */
+export function formatIds(
+  id: string,
+  createdAt: Date,
+): { readonly message: string; readonly email: string; readonly scheduled: string } {
+  const suffix = hexOf(id)
+  return {
+    message: `msg_${createdAt.getTime()}_${suffix}`,
+    email: `em_${suffix}`,
+    scheduled: `scheduled_msg_${createdAt.getTime()}_${suffix}`,
+  }
+}
+
+/** A superset of all variants that the API contract names. */
+function createSendResponse(submission: Submission): Record<string, unknown> {
+  return submission.scheduledAt === null
+    ? queuedResponse(submission)
+    : scheduledResponse(submission, submission.scheduledAt)
+}
+
+function queuedResponse(submission: Submission): Record<string, unknown> {
+  const { id, tier, from, to, subject, createdAt, recipients } = submission
+  const ids = formatIds(id, createdAt)
+  const { queue, estimatedDelivery } = TIERS[tier]
+  return {
+    success: true,
+    message: 'Email queued for delivery.',
+    id: ids.message,
+    object: 'email',
+    status: 'queued',
+    from: from.email,
+    to: to.map(({ email }) => email),
+    subject,
+    created_at: createdAt.toISOString(),
+    metadata: { priority: tier, estimated_delivery: estimatedDelivery, recipients_count: recipients.length },
+    email_id: ids.email,
+    queue,
+    estimated_delivery: estimatedDelivery,
+    data: { id: ids.message, job_id: ids.email, status: 'queued', priority: tier, recipients: recipients.length },
+  }
+}
+
+export const SCHEDULED_ESTIMATE = 'at the scheduled time'
+
+function scheduledResponse(submission: Submission, scheduledAt: Date): Record<string, unknown> {
+  const { id, tier, from, to, subject, createdAt, recipients, timezone } = submission
+  const ids = formatIds(id, createdAt)
+  const scheduled_at = scheduledAt.toISOString()
+  return {
+    success: true,
+    message: 'Email scheduled for delivery.',
+    id: ids.scheduled,
+    object: 'scheduled_email',
+    status: 'scheduled',
+    scheduled_at,
+    timezone,
+    from: from.email,
+    to: to.map(({ email }) => email),
+    subject,
+    created_at: createdAt.toISOString(),
+    metadata: { priority: tier, estimated_delivery: SCHEDULED_ESTIMATE, recipients_count: recipients.length },
+    email_id: ids.email,
+    queue: TIERS[tier].queue,
+    estimated_delivery: SCHEDULED_ESTIMATE,
+    data: {
+      id: ids.scheduled,
+      job_id: ids.email,
+      status: 'scheduled',
+      priority: tier,
+      recipients: recipients.length,
+      scheduled_at,
+      timezone,
+    },
+  }
+}
+
 const MAX_KEY = 256
 
 /** The Idempotency-Key of a request; null when it has none. */
@@ -82,4 +161,51 @@ export function idempotencyKeyOf(
   const key = String(header)
   if (key.length > 0 && key.length <= MAX_KEY) return { ok: true, key }
   return { ok: false, refusal: invalid([{ path: 'Idempotency-Key', message: `must have 1 to ${MAX_KEY} characters` }]) }
+}
+
+/**
+ * The claim of a request; null when it has no Idempotency-Key.
+ * @param endpoint as for `digestOf`
+ */
+export function readClaim(
+  headers: IncomingHttpHeaders,
+  endpoint: string,
+  request: unknown,
+): { readonly ok: true; readonly claim: IdempotencyClaim | null } | { readonly ok: false; readonly refusal: Refusal } {
+  const found = idempotencyKeyOf(headers['idempotency-key'])
+  if (!found.ok) return found
+  const { key } = found
+  return { ok: true, claim: key === null ? null : { key, bodyHash: digestOf(endpoint, request) } }
+}
+
+/**
+ * SHA-256 over the endpoint (such as its tier) and the canonical request with sorted keys: all forms of a request are
+ * equal.
+ */
+export function digestOf(endpoint: string, request: unknown): Buffer {
+  const hash = createHash('sha256').update(`${endpoint}\n`)
+  update(hash, request)
+  return hash.digest()
+}
+
+function update(hash: Hash, value: unknown): void {
+  if (Buffer.isBuffer(value)) hash.update(`bytes ${value.length}:`).update(value)
+  else if (value instanceof Date) hash.update(value.toISOString())
+  else if (Array.isArray(value)) updateAll(hash, '[', value.entries())
+  else if (typeof value === 'object' && value !== null) updateAll(hash, '{', Object.entries(value).toSorted(byKey))
+  else hash.update(JSON.stringify(value) ?? 'undefined')
+}
+
+function updateAll(hash: Hash, kind: '[' | '{', entries: Iterable<readonly [string | number, unknown]>): void {
+  hash.update(kind)
+  for (const [key, value] of entries) {
+    hash.update(`${JSON.stringify(key)}:`)
+    update(hash, value)
+    hash.update(',')
+  }
+  hash.update('.')
+}
+
+function byKey([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return a < b ? -1 : a > b ? 1 : 0
 }

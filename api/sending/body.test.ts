@@ -1,6 +1,7 @@
 import { assert } from 'chai'
 import { isHtml } from '#src/mail/html-detection.ts'
-import { resolveContent } from './content.ts'
+import { parseWith } from '#api/http/parse-body.ts'
+import { sendBody, type SendBody } from './body.ts'
 
 describe('detection of HTML', () => {
   for (const text of [
@@ -36,28 +37,33 @@ describe('detection of HTML', () => {
 })
 
 describe('parts of a message', () => {
-  const none = { body: null, html: null, text: null, isHtml: null }
-  const RULES: readonly (readonly [
-    rule: string,
-    given: Partial<typeof none> | Record<string, unknown>,
-    html: string | null,
-    text: string | null,
-  ])[] = [
+  const read = (given: object): ReturnType<typeof parseWith<SendBody>> =>
+    parseWith(sendBody, { to: 'a@b.example', subject: 's', ...given })
+  const RULES: readonly (readonly [rule: string, given: object, html: string | null, text: string | null])[] = [
     ['body is HTML, detected', { body: '<p>x</p>' }, '<p>x</p>', null],
     ['body is text, detected', { body: 'x' }, null, 'x'],
     ['html', { html: 'x' }, 'x', null],
     ['text', { text: '<p>x</p>' }, null, '<p>x</p>'],
     ['html and text together make multipart/alternative', { html: '<p>x</p>', text: 'x' }, '<p>x</p>', 'x'],
-    ['is_html true overrules detection', { body: 'x', isHtml: true }, 'x', null],
-    ['is_html false overrules detection', { body: '<p>x</p>', isHtml: false }, null, '<p>x</p>'],
+    ['is_html true overrules detection', { body: 'x', is_html: true }, 'x', null],
+    ['is_html false overrules detection', { body: '<p>x</p>', is_html: false }, null, '<p>x</p>'],
     ['an HTML body beside a text', { body: '<p>x</p>', text: 'x' }, '<p>x</p>', 'x'],
     ['a text body beside html', { body: 'x', html: '<p>x</p>' }, '<p>x</p>', 'x'],
     ['the same said twice', { body: '<p>x</p>', html: '<p>x</p>' }, '<p>x</p>', null],
   ]
   for (const [rule, given, html, text] of RULES)
-    it(rule, () => assert.deepEqual(resolveContent({ ...none, ...given }), { ok: true, content: { html, text } }))
+    it(rule, () => {
+      const result = read(given)
+      assert.deepEqual(result.ok && [result.value.html, result.value.text], [html, text])
+    })
   it('two different HTML parts are an error', () =>
-    assert.strictEqual(resolveContent({ ...none, body: '<p>x</p>', html: '<p>y</p>' }).ok, false))
+    assert.deepEqual(read({ body: '<p>x</p>', html: '<p>y</p>' }), {
+      ok: false,
+      details: [{ path: 'html', message: 'contradicts body, which is html too' }],
+    }))
   it('two different text parts are an error', () =>
-    assert.strictEqual(resolveContent({ ...none, body: 'x', text: 'y' }).ok, false))
+    assert.deepEqual(read({ body: 'x', text: 'y' }), {
+      ok: false,
+      details: [{ path: 'text', message: 'contradicts body, which is text too' }],
+    }))
 })

@@ -1,6 +1,6 @@
 import { assert } from 'chai'
 import fc from 'fast-check'
-import { digestOf } from './request-digest.ts'
+import { digestOf } from './send.ts'
 
 const hex = (endpoint: string, value: unknown): string => digestOf(endpoint, value).toString('hex')
 
