@@ -1,7 +1,7 @@
 /** The thread of large-bodies.ts: parses a body for its route. Decoded attachments move back without being copied. */
 import { parentPort } from 'node:worker_threads'
 import type { LargeBodyReply, LargeBodyRequest } from './large-bodies.ts'
-import { parseBody } from '#api/http/parse-body.ts'
+import { parseBody } from '#api/http/request-reader.ts'
 import { ROUTES } from './table.ts'
 
 parentPort?.on('message', ({ id, route, bytes }: LargeBodyRequest) => {

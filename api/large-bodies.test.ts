@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { assert } from 'chai'
 import { openLog } from '#src/platform/log.ts'
 import { listOf, startApi, textOf, type TestApi } from '#test/support/api.ts'
-import type { LargeBodyReader } from '#api/http/parse-body.ts'
+import type { LargeBodyReader } from '#api/http/request-reader.ts'
 import { createLargeBodyReader } from './large-bodies.ts'
-import { parseBody } from '#api/http/parse-body.ts'
+import { parseBody } from '#api/http/request-reader.ts'
 import { ROUTES } from './table.ts'
 
 const MB = 1024 * 1024

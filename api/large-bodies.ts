@@ -11,7 +11,7 @@
 import { Worker } from 'node:worker_threads'
 import { refuse } from '#src/platform/errors.ts'
 import type { Log } from '#src/platform/log.ts'
-import type { LargeBodyReader, LargeBodyResult, ParsedBody } from '#api/http/parse-body.ts'
+import type { LargeBodyReader, LargeBodyResult, ParsedBody } from '#api/http/request-reader.ts'
 
 /** The messages to the thread and back. */
 export interface LargeBodyRequest {

@@ -1,27 +1,30 @@
 /**
- * Reads the body of a request: checks media type, size and UTF-8, then parses with `json.ts` or `form.ts`. Every
- * problem is returned as a refusal. Large JSON is collected here and parsed in a thread. For CSV and TLS reports only
- * the headers are checked; the handler reads the stream.
+ * Collects the bytes of a body, after a check of its media type and size. Every problem is returned as a refusal. For
+ * CSV and TLS reports only the headers are checked; the handler reads the stream.
  *
- * koa-body collects the bytes. Its text mode without an encoding returns them unchanged, so invalid UTF-8 is refused
- * and not replaced by U+FFFD. Compressed bodies are refused: a broken compressed stream can end the process outside of
- * koa-body's error handling. Large bodies share a memory budget; beyond it a request gets 503 with Retry-After.
+ * koa-body collects the bytes. Its text mode without an encoding returns them unchanged, so invalid UTF-8 can be
+ * refused and is not replaced by U+FFFD. Compressed bodies are refused: a broken compressed stream can end the process
+ * outside of koa-body's error handling. Large bodies share a memory budget; beyond it a request gets 503 with
+ * Retry-After.
  */
-import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import type Koa from 'koa'
 import { HttpMethodEnum, koaBody } from 'koa-body'
 import type { Config } from '#config/load.ts'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
-import { readForm, readMultipart } from './form.ts'
-import { readJson } from './json.ts'
 import type { BodyKind } from './route.ts'
 
-export type BodyResult =
-  | { readonly ok: true; readonly value: unknown }
+export type BodyResult = CollectedBody | { readonly ok: false; readonly refusal: Refusal }
+
+export interface CollectedBody {
+  readonly ok: true
+  readonly kind: BodyKind
+  /** Null if the handler reads the body. */
+  readonly bytes: Buffer | null
   /** JSON that api/large-bodies.ts parses outside of the event loop. */
-  | { readonly ok: true; readonly large: Buffer }
-  | { readonly ok: false; readonly refusal: Refusal }
+  readonly isLarge: boolean
+}
+
 export type BodyReader = (koa: Koa.Context, wanted: BodyOptions) => Promise<BodyResult>
 
 export interface BodyOptions {
@@ -59,7 +62,7 @@ export function createBodyReader(config: Pick<Config, 'maxMessageBytes'>): BodyR
     const { req } = koa
     const accepted = validateHeaders(req, kinds, isFromAnybody ? SMALL_BYTES : limit)
     if (!accepted.ok) return accepted
-    if (STREAMED_KINDS.includes(accepted.kind)) return leaveUnread(koa)
+    if (STREAMED_KINDS.includes(accepted.kind)) return leaveUnread(koa, accepted.kind)
     const length = Number(req.headers['content-length'] ?? 0)
     if (inUse.bytes + length > budget)
       return {
@@ -152,9 +155,9 @@ function listTypes(kinds: readonly BodyKind[]): string {
 }
 
 /** Leaves the body to the handler. A client that sent `Expect: 100-continue` gets its 100. */
-function leaveUnread(koa: Koa.Context): BodyResult {
+function leaveUnread(koa: Koa.Context, kind: BodyKind): BodyResult {
   if (koa.req.headers.expect !== undefined) koa.res.writeContinue()
-  return { ok: true, value: undefined }
+  return { ok: true, kind, bytes: null, isLarge: false }
 }
 
 function hasBody(req: IncomingMessage): boolean {
@@ -165,8 +168,10 @@ function tooLarge(limit: number): Refusal {
   return refuse('PAYLOAD_TOO_LARGE', `The body is larger than ${limit} bytes.`)
 }
 
+const NO_BYTES = Buffer.alloc(0)
+
 async function readBody(koa: Koa.Context, collect: Collector, { kind, limit }: AcceptedBody): Promise<BodyResult> {
-  if (!hasBody(koa.req)) return { ok: true, value: {} }
+  if (!hasBody(koa.req)) return { ok: true, kind, bytes: NO_BYTES, isLarge: false }
   if (koa.req.headers.expect !== undefined) koa.res.writeContinue()
   try {
     await collect(koa, noNext)
@@ -175,19 +180,8 @@ async function readBody(koa: Koa.Context, collect: Collector, { kind, limit }: A
   }
   const bytes: unknown = koa.request.body
   if (!Buffer.isBuffer(bytes)) throw new Error('the body was not collected as bytes')
-  if (kind === 'json' && bytes.length > LARGE_BYTES) return { ok: true, large: bytes }
-  if (!isUtf8(bytes)) return { ok: false, refusal: invalid([{ path: '', message: 'the body is not valid UTF-8' }]) }
-  const text = bytes.toString('utf8')
-  const read = FIELD_READERS[kind]?.(text, koa.req.headers['content-type'] ?? '') ?? readJson(text)
-  return read.ok ? read : { ok: false, refusal: invalid([{ path: '', message: read.reason }]) }
+  return { ok: true, kind, bytes, isLarge: kind === 'json' && bytes.length > LARGE_BYTES }
 }
-
-/** Parsers of form bodies; every other kind is JSON. */
-const FIELD_READERS: Partial<Readonly<Record<BodyKind, (text: string, type: string) => ReturnType<typeof readForm>>>> =
-  {
-    form: readForm,
-    multipart: readMultipart,
-  }
 
 function noNext(): Promise<void> {
   return Promise.resolve()

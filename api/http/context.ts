@@ -12,7 +12,7 @@ import type { Acceptor } from '#src/messages/accept.ts'
 import type { OperatorToken } from '#src/operator/token.ts'
 import type { Renderer } from '#src/templates/renderer.ts'
 import type { TrackingHitHandler } from '#src/tracking/hit-handler.ts'
-import type { LargeBodyReader } from './parse-body.ts'
+import type { LargeBodyReader } from './request-reader.ts'
 import type { MailView } from './mail-view.ts'
 import type { Metrics } from './metrics.ts'
 

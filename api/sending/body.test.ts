@@ -1,6 +1,6 @@
 import { assert } from 'chai'
 import { isHtml } from '#src/mail/html-detection.ts'
-import { parseWith } from '#api/http/parse-body.ts'
+import { parseWith } from '#api/http/request-reader.ts'
 import { sendBody, type SendBody } from './body.ts'
 
 describe('detection of HTML', () => {

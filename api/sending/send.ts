@@ -1,7 +1,7 @@
 /**
  * One send, from the canonical body to the response: prepares the submission, accepts it and writes the response. With
- * an Idempotency-Key the response is stored, and a repeated request gets it again unchanged, even if it would be refused
- * now (its scheduled time has passed, its template was deleted), because the message was accepted then.
+ * an Idempotency-Key the response is stored, and a repeated request gets it again unchanged, even if it would be
+ * refused now (its scheduled time has passed, its template was deleted), because the message was accepted then.
  */
 import { createHash, type Hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
