@@ -18,12 +18,12 @@ import { createRenderer } from '#src/templates/renderer.ts'
 import { createTrackingHitHandler } from '#src/tracking/hit-handler.ts'
 import { createAudiencePages } from '#api/routes/audience-pages.ts'
 import type { ApiContext } from '#api/http/context.ts'
-import { createHitResponder } from '#api/http/tracking-hits.ts'
+import { createHitResponder, HIT_PREFIXES } from '#api/http/tracking-hits.ts'
 import { createLargeBodyReader } from './large-bodies.ts'
 import { createMailView } from '#api/http/mail-view.ts'
 import { createMetrics } from '#api/http/metrics.ts'
 import { mount } from './mount.ts'
-import { listen, type HttpServer } from './server.ts'
+import { listen, type Handlers, type HttpServer } from './server.ts'
 import { ROUTES } from './table.ts'
 
 /** Orchestrators wait 30 s before they kill a process. */
@@ -40,8 +40,7 @@ export async function main(config: Config): Promise<ApiProcess> {
   const plans = loadPlans(config.plansFile)
   const context = openContext(config, 'api')
   const ctx = createApiContext(context.ctx, plans, context.redisUrl)
-  const app = mount(ctx, ROUTES).callback()
-  const handle = createHitResponder(ctx, (req, res) => void app(req, res))
+  const handlers = createHandlers(ctx)
   const close = async (): Promise<void> => {
     await Promise.all([ctx.acceptor.drain(), ctx.tracking.drain()])
     await Promise.allSettled([ctx.keyring.stop(), ctx.renderer.stop(), ctx.largeBodies.stop(), ctx.rate.stop()])
@@ -55,13 +54,21 @@ export async function main(config: Config): Promise<ApiProcess> {
     await close()
   }
   try {
-    const server = await listen(handle, config.httpPort, config.httpHost)
+    const server = await listen(handlers, config.httpPort, config.httpHost)
     ctx.log.info({ port: server.port }, 'api listening')
     return { port: server.port, stop: () => stop(server) }
   } catch (error) {
     await close()
     throw error
   }
+}
+
+/** Opens and clicks have a handler of their own. */
+function createHandlers(ctx: ApiContext): Handlers {
+  const koa = mount(ctx, ROUTES).callback()
+  const app: Handlers['app'] = (req, res) => void koa(req, res)
+  const respondToHit = createHitResponder(ctx, app)
+  return { byPrefix: HIT_PREFIXES.map((prefix) => [prefix, respondToHit]), app }
 }
 
 function createApiContext(context: Context, plans: ApiContext['plans'], redisUrl: string): ApiContext {

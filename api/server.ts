@@ -1,8 +1,8 @@
 /**
- * The HTTP server around the application: limits for slow clients, JSON errors for invalid HTTP, and a graceful stop.
- * Requests that two servers might parse differently (two lengths, two hosts, invalid white space) are refused and the
- * connection is closed. A client that gets its response before it has sent the whole body (401, 413) may go on sending
- * for a few seconds, so that it reads the response.
+ * The HTTP server around the application. It chooses the handler of a request by its path, limits slow clients, answers
+ * invalid HTTP with JSON errors, and stops gracefully. Requests that two servers might parse differently (two lengths,
+ * two hosts, invalid white space) are refused and the connection is closed. A client that gets its response before it
+ * has sent the whole body (401, 413) may go on sending for a few seconds, so that it reads the response.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
@@ -19,6 +19,13 @@ export interface HttpServer {
 }
 
 export type Handler = (req: IncomingMessage, res: ServerResponse) => void
+
+export interface Handlers {
+  /** By the beginning of the path, for requests that need no application. */
+  readonly byPrefix: readonly (readonly [prefix: string, handle: Handler])[]
+  /** Handles all other requests. */
+  readonly app: Handler
+}
 
 /** Milliseconds; bytes. */
 export const SERVER_LIMITS = {
@@ -42,7 +49,7 @@ export const SERVER_LIMITS = {
  * @throws an error that names the port and its setting, if the port is in use or not permitted.
  */
 export async function listen(
-  handle: Handler,
+  handlers: Handlers,
   port: number,
   host: string | null,
   bounds = SERVER_LIMITS,
@@ -60,7 +67,7 @@ export async function listen(
       else if (!req.complete && !socket.destroyed) linger(req, socket, bounds.lingerMs)
     })
     if (isAmbiguous(req)) rejectRequest(res)
-    else handle(req, res)
+    else handlerOf(handlers, req.url ?? '')(req, res)
   }
   server.on('connection', (socket) => {
     sockets.add(socket)
@@ -86,6 +93,10 @@ export async function listen(
       clearTimeout(timer)
     },
   }
+}
+
+function handlerOf({ byPrefix, app }: Handlers, path: string): Handler {
+  return byPrefix.find(([prefix]) => path.startsWith(prefix))?.[1] ?? app
 }
 
 function open(server: Server, port: number, host: string | null): Promise<void> {

@@ -53,7 +53,7 @@ export interface ApiRequest<A extends Access, P, Q, B> {
   readonly query: Parsed<Q>
   readonly body: Parsed<B>
   readonly headers: IncomingHttpHeaders
-  /** The client's IP address, from the trusted proxies (`client-address.ts`). */
+  /** The client's IP address, from the trusted proxies (`client-address.ts`). Read on access. */
   readonly address: string
   /** A HEAD request: only the headers are sent. */
   readonly isHead: boolean

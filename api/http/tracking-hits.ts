@@ -1,7 +1,8 @@
 /**
- * Answers open pixels and tracked links before koa sees the request. After a campaign these are most of all requests,
- * and they need no key, body or router; through koa each of them costs twice as much. Only a GET of a path with a valid
- * token is answered here. Everything else goes to `routes/tracking.ts`, which gives the same responses.
+ * Answers open pixels and tracked links without koa. After a campaign these are most of all requests, and they need no
+ * key, body or router; through koa each of them costs twice as much. The server passes requests here by the prefix of
+ * their path. Only a GET with a valid token is answered; the rest goes to the application, where `routes/tracking.ts`
+ * gives the same responses.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { HitRef } from '#src/tracking/tokens.ts'
@@ -19,13 +20,15 @@ export const LINK_HEADERS = { 'X-Robots-Tag': 'noindex' } as const
 
 type Handler = (req: IncomingMessage, res: ServerResponse) => void
 
+/** What the paths of opens and clicks begin with. */
+export const HIT_PREFIXES = ['/o/', '/c/'] as const
 /** Paths as Mailstead writes them: no percent-encoding, no query. */
 const OPEN = /^\/o\/([\w-]+)$/
 const CLICK = /^\/c\/([\w-]+)\/([\w-]+)$/
 // Node sends a string in one packet with the headers, but not a buffer
 const PIXEL_TEXT = PIXEL.toString('latin1')
 
-/** A handler that answers hits, and hands every other request to `app`. */
+/** A handler for the paths of hits. It passes a request that is not a hit to `app`. */
 export function createHitResponder(ctx: ApiContext, app: Handler): Handler {
   const common = {
     ...RESPONSE_HEADERS,
@@ -69,11 +72,8 @@ export function createHitResponder(ctx: ApiContext, app: Handler): Handler {
 }
 
 function readHit({ tracking }: ApiContext, path: string): HitRef | LinkHit | null {
-  if (path.startsWith('/o/')) {
-    const [, token] = OPEN.exec(path) ?? []
-    return token === undefined ? null : tracking.readOpen(token)
-  }
-  if (!path.startsWith('/c/')) return null
+  const [, openToken] = OPEN.exec(path) ?? []
+  if (openToken !== undefined) return tracking.readOpen(openToken)
   const [, token, encodedUrl] = CLICK.exec(path) ?? []
   return token === undefined || encodedUrl === undefined ? null : tracking.readClick(token, encodedUrl)
 }

@@ -2,7 +2,7 @@
  * What readers of tracked mail request, at the shared host name or a customer's own: the open pixel, tracked links,
  * and the mail itself for "view in browser". The response is sent after the hit is committed. The token of a link
  * proves its target, so that nobody can use our host name for a redirect. Responses forbid caching, so that each
- * hit arrives. Most pixel and link requests are answered earlier, in tracking-hits.ts.
+ * hit arrives. Most pixel and link requests never get here: tracking-hits.ts answers them.
  */
 import { z } from 'zod'
 import { refuse, type Refusal } from '#src/platform/errors.ts'
