@@ -1,4 +1,4 @@
-/** A plain draft, the reading of a composed message, and what holds for every one. */
+/** A plain draft, readers of composed messages and their encodings, and what holds for every message. */
 import { assert } from 'chai'
 import { simpleParser } from 'mailparser'
 import type { AddressObject, ParsedMail } from 'mailparser'
@@ -35,3 +35,10 @@ export function checkWire(bytes: Buffer): void {
 
 export const addresses = (list: AddressObject | AddressObject[] | undefined): object[] =>
   [list ?? []].flat().flatMap((object) => object.value.map(({ address, name }) => ({ address, name })))
+
+/** The octets of text in which `=XX` stands for one: quoted-printable without soft breaks, and Q. */
+export const fromHex = (text: string): Buffer =>
+  Buffer.from(
+    text.replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+    'latin1',
+  )

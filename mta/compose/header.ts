@@ -6,8 +6,7 @@ import { parseMailbox, splitMailboxes } from '#src/mail/address.ts'
 import type { Mailbox } from '#src/mail/address.ts'
 import { InvalidDraftError } from './draft.ts'
 import type { Draft, HeaderField } from './draft.ts'
-import { cleanText } from './encoded-word.ts'
-import { encodeText, formatMailbox, formatMailboxes, makeField } from './field.ts'
+import { cleanText, encodeText, formatMailbox, formatMailboxes, makeField } from './field.ts'
 
 const HEX_ID = /^[0-9a-f]{32}$/
 /** RFC 5322 §2.2: printable ASCII without the colon; the length is ours. */
