@@ -1,7 +1,7 @@
 /**
  * The body of a message with attachments, built by nodemailer's composer: mixed, alternative and related parts, files
  * in base64, names in RFC 2231. The composer gets strings and buffers only and may neither read files nor fetch
- * addresses. `header.ts` writes the header.
+ * addresses. `compose.ts` writes the header.
  */
 import { Readable } from 'node:stream'
 import MailComposer from 'nodemailer/lib/mail-composer'
