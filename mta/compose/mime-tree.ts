@@ -7,9 +7,8 @@ import { Readable } from 'node:stream'
 import MailComposer from 'nodemailer/lib/mail-composer'
 import type { DraftAttachment, HeaderField } from './draft.ts'
 import { splitMessage } from './message.ts'
-import { boundaryRoot } from './mime-writer.ts'
+import { boundaryRoot, withCrlf } from './mime-writer.ts'
 import type { BodyTexts } from './mime-writer.ts'
-import { withCrlf } from './text-part.ts'
 
 interface MimeTree {
   readonly fields: readonly HeaderField[]
