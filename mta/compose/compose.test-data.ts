@@ -2,7 +2,9 @@
 import { assert } from 'chai'
 import { simpleParser } from 'mailparser'
 import type { AddressObject, ParsedMail } from 'mailparser'
+import { compose } from './compose.ts'
 import type { Draft } from './draft.ts'
+import { sign } from './sign.ts'
 
 export const HEX = '0190a6f0111172228333444455556666'
 export const plain: Draft = {
@@ -19,6 +21,9 @@ export const plain: Draft = {
   attachments: [],
   raw: null,
 }
+
+/** A message without signatures, as it goes over the wire. */
+export const octetsOf = async (draft: Draft): Promise<Buffer> => sign(await compose(draft), [])
 
 export const parse = (bytes: Buffer): Promise<ParsedMail> =>
   simpleParser(bytes, { skipHtmlToText: true, skipTextToHtml: true, skipTextLinks: true, skipImageLinks: true })

@@ -1,10 +1,11 @@
 import { assert, expect } from 'chai'
-import { HEX, addresses, checkWire, parse, plain } from './compose.test-data.ts'
+import { HEX, addresses, checkWire, octetsOf, parse, plain } from './compose.test-data.ts'
 import { compose } from './compose.ts'
-import { assemble, InvalidDraftError } from './draft.ts'
+import { InvalidDraftError } from './draft.ts'
 import type { Draft } from './draft.ts'
+import { sign } from './sign.ts'
 
-const wire = async (draft: Draft): Promise<string> => assemble(await compose(draft)).toString('latin1')
+const wire = async (draft: Draft): Promise<string> => (await octetsOf(draft)).toString('latin1')
 
 describe('compose', () => {
   it('writes a plain text message', async () => {
@@ -63,8 +64,8 @@ describe('compose', () => {
       ['from', 'to', 'subject', 'date', 'message-id', 'mime-version', 'content-type', 'content-transfer-encoding'],
     )
     assert.strictEqual(
-      assemble(composed, 'X: y\r\n').toString('latin1'),
-      `X: y\r\n${composed.head}${composed.body.toString('latin1')}`,
+      (await sign(composed, [])).toString('latin1'),
+      `${composed.head}${composed.body.toString('latin1')}`,
     )
     assert.strictEqual(composed.needsSmtputf8, false)
   })
@@ -81,7 +82,7 @@ describe('compose', () => {
 
   it('chooses a boundary that the body does not contain', async () => {
     const html = `<p>--=_${HEX}</p>\n--=_${HEX}--\n`
-    const mail = await parse(assemble(await compose({ ...plain, html, text: `--=_${HEX}_` })))
+    const mail = await parse(await octetsOf({ ...plain, html, text: `--=_${HEX}_` }))
     assert.strictEqual(mail.html, html)
     assert.strictEqual(mail.text, `--=_${HEX}_`)
   })
@@ -89,7 +90,7 @@ describe('compose', () => {
   it('requires SMTPUTF8 only for an address', async () => {
     const composed = await compose({ ...plain, to: [{ email: 'ü@bücher.de', name: 'Ü' }] })
     assert.strictEqual(composed.needsSmtputf8, true)
-    assert.match(assemble(composed).toString(), /^To: =\?UTF-8\?B\?w5w=\?= <ü@xn--bcher-kva\.de>\r$/m)
+    assert.match((await sign(composed, [])).toString(), /^To: =\?UTF-8\?B\?w5w=\?= <ü@xn--bcher-kva\.de>\r$/m)
   })
 
   it('does not treat Latin-1 octets in a raw header as UTF-8', async () => {
@@ -146,8 +147,9 @@ describe('compose', () => {
   for (const [what, change] of injections) {
     it(`lets nothing in by the ${what}`, async () => {
       const draft = { ...plain, ...change }
-      const mail = await parse(assemble(await compose(draft)))
-      checkWire(assemble(await compose(draft)))
+      const bytes = await octetsOf(draft)
+      const mail = await parse(bytes)
+      checkWire(bytes)
       assert.strictEqual(mail.bcc, undefined)
       assert.strictEqual(mail.text, 'Hi Bob\n')
       assert.ok(!mail.headerLines.some(({ key }) => /^(bcc|resent-bcc|received|dkim-signature)$/.test(key)))
@@ -203,7 +205,7 @@ describe('compose', () => {
       email: `recipient${i}@example.org`,
       name: i % 3 === 0 ? `Person, Nr. ${i}` : i % 3 === 1 ? `Größe ${i}` : null,
     }))
-    const bytes = assemble(await compose({ ...plain, to }))
+    const bytes = await octetsOf({ ...plain, to })
     checkWire(bytes)
     for (const line of bytes.toString().split('\r\n')) assert.ok(line.length < 78, line)
     assert.deepEqual(
@@ -220,7 +222,7 @@ describe('compose', () => {
       '😀'.repeat(500),
       `a${' '.repeat(2000)}b`,
     ]) {
-      const bytes = assemble(await compose({ ...plain, subject }))
+      const bytes = await octetsOf({ ...plain, subject })
       checkWire(bytes)
       assert.strictEqual((await parse(bytes)).subject, subject)
     }
@@ -232,7 +234,7 @@ describe('compose', () => {
       'utf8',
     )
     const composed = await compose({ ...plain, raw })
-    assert.deepEqual(assemble(composed), raw)
+    assert.deepEqual(await sign(composed, []), raw)
     assert.deepEqual(
       composed.fields.map((field) => field.name),
       ['subject', 'x-note', ''],

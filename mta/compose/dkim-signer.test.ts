@@ -14,7 +14,6 @@ import { assert } from 'chai'
 import { DKIMSign } from 'dkim-signer'
 import * as fc from 'fast-check'
 import { compose } from './compose.ts'
-import { assemble } from './draft.ts'
 import type { Composed, Draft } from './draft.ts'
 import { sign } from './sign.ts'
 import { AT, draft, key, rsa } from './sign-messages.test-data.ts'
@@ -24,22 +23,23 @@ const HEADER = 'From: Ann <ann@example.com>\r\nTo: bob@example.org\r\nSubject: H
 
 const raw = (body: string): Draft => ({ ...draft, raw: Buffer.from(HEADER + body, 'latin1') })
 
-/** The bh= tag of a DKIM-Signature field; white space in it means nothing (RFC 6376 §3.5). */
-function bodyHashOf(signature: string): string {
-  const [, tag] = /[;\s]bh=([^;]+);/.exec(signature) ?? assert.fail(`no bh= in ${signature}`)
+/** The bh= tag of the first DKIM-Signature field; white space in it means nothing (RFC 6376 §3.5). */
+function bodyHashOf(message: string): string {
+  const [, tag] = /[;\s]bh=([^;]+);/.exec(message) ?? assert.fail(`no bh= in ${message}`)
   return (tag ?? '').replaceAll(/\s/g, '')
 }
 
-const ours = async (composed: Composed): Promise<string> => bodyHashOf(await sign(composed, [key(rsa)], AT))
+const ours = async (composed: Composed): Promise<string> =>
+  bodyHashOf((await sign(composed, [key(rsa)], AT)).toString('latin1'))
 
-const theirs = (composed: Composed): string =>
-  bodyHashOf(DKIMSign(assemble(composed, ''), { domainName: 'example.com', keySelector: 'rsa', privateKey }))
+const theirs = async (composed: Composed): Promise<string> =>
+  bodyHashOf(DKIMSign(await sign(composed, []), { domainName: 'example.com', keySelector: 'rsa', privateKey }))
 
 async function assertSame(message: Draft): Promise<void> {
   const composed = await compose(message)
   const hash = await ours(composed)
   assert.match(hash, /^[\w+/]{43}=$/)
-  assert.strictEqual(hash, theirs(composed))
+  assert.strictEqual(hash, await theirs(composed))
 }
 
 describe('body hash compared with dkim-signer', () => {
@@ -88,7 +88,7 @@ describe('body hash compared with dkim-signer', () => {
   for (const [what, body] of wrong) {
     it(`is wrong about ${what}`, async () => {
       const composed = await compose(raw(body))
-      assert.notStrictEqual(await ours(composed), theirs(composed))
+      assert.notStrictEqual(await ours(composed), await theirs(composed))
     })
   }
 })

@@ -64,12 +64,3 @@ export class InvalidDraftError extends Error {
     this.field = field
   }
 }
-
-/** The whole message in one piece, `signatures` (header lines, each with its line end) in front. */
-export function assemble(composed: Pick<Composed, 'head'> & { readonly body: Uint8Array }, signatures = ''): Buffer {
-  const top = signatures + composed.head
-  const bytes = Buffer.allocUnsafe(top.length + composed.body.length)
-  bytes.write(top, 0, 'latin1')
-  bytes.set(composed.body, top.length)
-  return bytes
-}

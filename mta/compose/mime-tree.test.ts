@@ -1,7 +1,7 @@
 import { assert } from 'chai'
 import { simpleParser } from 'mailparser'
+import { octetsOf } from './compose.test-data.ts'
 import { compose } from './compose.ts'
-import { assemble } from './draft.ts'
 import type { DraftAttachment, Draft } from './draft.ts'
 
 const file = (change: Partial<DraftAttachment>): DraftAttachment => ({
@@ -26,7 +26,7 @@ const draft = (change: Partial<Draft>): Draft => ({
   raw: null,
   ...change,
 })
-const wire = async (change: Partial<Draft>): Promise<Buffer> => assemble(await compose(draft(change)))
+const wire = (change: Partial<Draft>): Promise<Buffer> => octetsOf(draft(change))
 const parse = async (change: Partial<Draft>) =>
   simpleParser(await wire(change), { skipHtmlToText: true, skipTextToHtml: true, skipImageLinks: true })
 /** The parts in the order they come, by type. */

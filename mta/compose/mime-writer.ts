@@ -60,7 +60,7 @@ export function boundaryRoot(hex: string, contents: readonly (string | Buffer)[]
   return root
 }
 
-/** Its fields are ASCII and shorter than a line: nothing to encode or fold. */
+/** A text with the fields that describe it: ASCII and shorter than a line, so there is nothing to encode or fold. */
 function makeTextPart(type: 'text/plain' | 'text/html', text: string): MimeContent {
   const { encoding, body } = encode(text)
   return {

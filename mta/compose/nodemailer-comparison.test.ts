@@ -2,9 +2,7 @@ import { assert } from 'chai'
 import * as fc from 'fast-check'
 import type { ParsedMail } from 'mailparser'
 import MailComposer from 'nodemailer/lib/mail-composer'
-import { HEX, addresses, checkWire, parse, plain } from './compose.test-data.ts'
-import { compose } from './compose.ts'
-import { assemble } from './draft.ts'
+import { HEX, addresses, checkWire, octetsOf, parse, plain } from './compose.test-data.ts'
 import type { Draft } from './draft.ts'
 import { bodyTextsOf } from './mime-writer.ts'
 
@@ -52,7 +50,7 @@ async function composeByNodemailer(draft: Draft): Promise<Buffer> {
 }
 
 async function assertSameMeaning(draft: Draft): Promise<void> {
-  const bytes = assemble(await compose(draft))
+  const bytes = await octetsOf(draft)
   checkWire(bytes)
   assert.deepEqual(await meaning(await parse(bytes)), await meaning(await parse(await composeByNodemailer(draft))))
 }

@@ -12,7 +12,6 @@ import { createLinks } from '#src/tracking/links.ts'
 import { trackingEditsOf, type TrackingPlan } from '#src/tracking/tracking-plan.ts'
 import { createEncryption } from '#src/crypto/encryption.ts'
 import { compose } from './compose.ts'
-import { assemble } from './draft.ts'
 import type { MessageRenderJob } from './render-thread-job.ts'
 import { createMessageRenderer, type MessageRenderer } from './render-thread.ts'
 import { sign, type DkimKey } from './sign.ts'
@@ -65,7 +64,7 @@ describe('message renderer', function () {
   async function write(source: TemplateSource, params: object, plan: TrackingPlan | null): Promise<Buffer> {
     const message = await renderer.render(source, { params: JSON.stringify(params), frame: FRAME, trackingPlan: plan })
     assert.ok(message.ok, JSON.stringify(message))
-    return assemble(message, await sign(message.digest, KEYS, AT))
+    return sign(message, KEYS, AT)
   }
 
   /** On this thread, step by step. */
@@ -75,7 +74,7 @@ describe('message renderer', function () {
     const { subject, html, text } = rendered
     const draft = { ...FRAME, subject, html, text, attachments: [], raw: null }
     const composed = await compose(plan === null ? draft : trackDraft(draft, trackingEditsOf(plan)))
-    return assemble(composed, await sign(composed, KEYS, AT))
+    return sign(composed, KEYS, AT)
   }
 
   it('gives the same octets as composing directly, tracked or not', () =>

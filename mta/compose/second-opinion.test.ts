@@ -10,15 +10,13 @@ import { assert } from 'chai'
 import { decode, encode } from 'dns-packet'
 import { txtStrings } from '#src/domains/dkim-key.ts'
 import { compose } from './compose.ts'
-import { assemble } from './draft.ts'
 import type { Draft } from './draft.ts'
 import { sign } from './sign.ts'
 import { AT, KEYS, letters, RECORDS } from './sign-messages.test-data.ts'
 
 /** As a server gets it: DATA ends with a line end. */
 async function onTheWire(letter: Draft, keys = KEYS): Promise<Buffer> {
-  const composed = await compose(letter)
-  const message = assemble(composed, await sign(composed, keys, AT))
+  const message = await sign(await compose(letter), keys, AT)
   return message.toString('latin1', message.length - 2) === '\r\n'
     ? message
     : Buffer.concat([message, Buffer.from('\r\n')])

@@ -4,17 +4,15 @@ import * as fc from 'fast-check'
 import { dkimBody } from 'mailauth/lib/dkim/body/index.js'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { compose } from './compose.ts'
-import { assemble } from './draft.ts'
 import type { Composed } from './draft.ts'
-import { hashBody } from './digest.ts'
+import { digestOf, hashBody } from './digest.ts'
 import { createSigner } from './sign.ts'
 import type { DkimKey } from './sign.ts'
 import { AT, draft, ed25519, key, KEYS, letters, RECORDS, rsa } from './sign-messages.test-data.ts'
 
 const sign = createSigner()
 
-const signed = async (composed: Composed, keys = KEYS): Promise<Buffer> =>
-  assemble(composed, await sign(composed, keys, AT))
+const signed = (composed: Composed): Promise<Buffer> => sign(composed, KEYS, AT)
 const resolver = async (name: string): Promise<string[][]> => [[RECORDS[name] ?? '']]
 
 /** One `pass` or `result: why` per signature, by the strict reading of the RFCs. */
@@ -29,7 +27,11 @@ describe('sign', () => {
       assert.deepEqual(await verdicts(await signed(await compose(letter))), ['pass', 'pass']))
 
   it('writes the documented tags', async () => {
-    const lines = await sign(await compose(draft), KEYS, AT)
+    const composed = await compose(draft)
+    const unsigned = await sign(composed, [])
+    const message = await signed(composed)
+    assert.deepEqual(message.subarray(-unsigned.length), unsigned, 'header and body come after the signatures')
+    const lines = message.toString('latin1', 0, message.length - unsigned.length)
     const [first, second] = lines.split(/\r\n(?=DKIM)/).map((line) => line.replace(/\r\n\s*/g, ''))
     assert.match(
       first ?? '',
@@ -60,7 +62,19 @@ describe('sign', () => {
     assert.ok(lines.endsWith('\r\n'))
   })
 
-  it('signs nothing without keys', async () => assert.strictEqual(await sign(await compose(draft), [], AT), ''))
+  it('joins header and body without keys, and computes no digest', async () => {
+    const { head, body } = await compose(draft)
+    const fields: Composed['fields'] = new Proxy([], { get: () => assert.fail('the fields are read') })
+    assert.deepEqual(await sign({ head, body, fields }, [], AT), Buffer.concat([Buffer.from(head, 'latin1'), body]))
+  })
+
+  it('signs a rendered message by its digest', async () => {
+    const composed = await compose({ ...draft, subject: 'Grüße' })
+    const { head, body } = composed
+    const rendered = { head, body: new Uint8Array(body), digest: await digestOf(composed) }
+    assert.deepEqual(await sign(rendered, KEYS, AT), await signed(composed))
+    assert.deepEqual(await sign(rendered, []), await sign(composed, []))
+  })
 
   const additions = [
     'From: evil@example.com',
@@ -120,7 +134,7 @@ describe('sign', () => {
     await all([...KEYS, lazy]) // a memory of two: the third pushes the oldest out
     assert.strictEqual(reads, 2)
     const published = async (): Promise<string[][]> => [[`v=DKIM1; p=${publicKey.toString('base64')}`]]
-    const { results } = await dkimVerify(assemble(composed, await own(composed, [lazy], AT)), { resolver: published })
+    const { results } = await dkimVerify(await own(composed, [lazy], AT), { resolver: published })
     assert.strictEqual(results[0]?.status.result, 'pass')
   })
 

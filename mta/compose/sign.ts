@@ -1,5 +1,6 @@
 /**
- * DKIM signatures (RFC 6376; RFC 8463 for Ed25519) over a digest (digest.ts).
+ * Signs a composed message with DKIM (RFC 6376; RFC 8463 for Ed25519) and joins it in one piece: signatures, header and
+ * body. The signatures cover its digest (digest.ts).
  *
  * relaxed/relaxed, no expiry (no x=): a message that waited a week must still verify. Private keys are read once and
  * cached as key objects; signing itself runs off the main thread.
@@ -10,6 +11,7 @@ import { promisify } from 'node:util'
 import { createSemaphore } from '#src/concurrency/semaphore.ts'
 import { canonicalField, digestOf, type DkimDigest } from './digest.ts'
 import type { Composed } from './draft.ts'
+import type { RenderedMessage } from './render-thread-job.ts'
 
 export interface DkimKey {
   /** Unique for ever: the cache stores the key object under it. */
@@ -22,10 +24,10 @@ export interface DkimKey {
   readonly privateKey: string | Buffer | (() => string | Buffer)
 }
 
-/** What to sign: a message, or its digest if another thread computed it. */
-export type Signable = Pick<Composed, 'fields' | 'body'> | DkimDigest
+/** A message to sign. One that another thread rendered has its digest already. */
+export type Signable = Pick<Composed, 'head' | 'body' | 'fields'> | Pick<RenderedMessage, 'head' | 'body' | 'digest'>
 
-type Signer = (message: Signable, keys: readonly DkimKey[], at?: Date) => Promise<string>
+type Signer = (message: Signable, keys: readonly DkimKey[], at?: Date) => Promise<Buffer>
 
 const LINE = 76
 const MAX_CACHED_KEYS = 2000
@@ -41,9 +43,9 @@ export function createSigner(capacity = MAX_CACHED_KEYS): Signer {
   const rings = new Map<string, KeyRing>()
   const limited = createSemaphore(MAX_CONCURRENT)
   return async (message, keys, at = new Date()) => {
-    if (keys.length === 0) return ''
-    const digest = 'bodyHash' in message ? message : await digestOf(message)
-    const fields = await Promise.all(
+    if (keys.length === 0) return assemble('', message)
+    const digest = 'digest' in message ? message.digest : await digestOf(message)
+    const signatures = await Promise.all(
       keys.map(async (key) => {
         const unsigned = writeSignature(key, digest, at)
         const data = Buffer.from(digest.canonical + canonicalField('dkim-signature', unsigned), 'latin1')
@@ -52,16 +54,24 @@ export function createSigner(capacity = MAX_CACHED_KEYS): Signer {
         return `${unsigned}${foldBase64(signature.toString('base64'))}\r\n`
       }),
     )
-    return fields.join('')
+    return assemble(signatures.join(''), message)
   }
 }
 
 /**
- * Returns one DKIM-Signature field per key, in order, each with its line end, to put before the message: '' without
- * keys. `at` becomes t=. Rejects when a key cannot be read; the error names it. All callers in a process share one
- * cache of keys.
+ * Returns the whole message as it goes over the wire: one DKIM-Signature field per key, in order, then header and body.
+ * Without keys there are no signatures. `at` becomes t=. Rejects when a key cannot be read; the error names it. All
+ * callers in a process share one cache of keys.
  */
 export const sign: Signer = createSigner()
+
+function assemble(signatures: string, { head, body }: Signable): Buffer {
+  const top = signatures + head
+  const bytes = Buffer.allocUnsafe(top.length + body.length)
+  bytes.write(top, 0, 'latin1')
+  bytes.set(body, top.length)
+  return bytes
+}
 
 /**
  * RFC 6376 §3.7: the signature covers the header's hash; RFC 8463 §3: with Ed25519 that hash is itself the signed

@@ -38,7 +38,7 @@ function pipelineWith(parts: Partial<Record<keyof DeliveryPipeline, unknown>> = 
     attachments: step('attachments', []),
     planTracking: step('tracking', null),
     compose: step('compose', { head: [], body: Buffer.alloc(0), needsSmtputf8: false }),
-    sign: step('sign', ''),
+    sign: step('sign', Buffer.alloc(0)),
     returnPath: () => 'bounce@bounces.example',
     transport: { deliver: step('transport', attemptOf()) },
     accounts: { find: step('account', { addresses: [] }), relay: { deliver: step('relay', attemptOf()) } },

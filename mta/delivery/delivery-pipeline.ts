@@ -69,7 +69,8 @@ export interface DeliveryPipeline {
   readonly messageRenderer: Pick<MessageRenderer, 'render'>
   readonly planTracking: TrackingPlanner
   compose(draft: Draft): Promise<Composed>
-  sign(unsigned: Signable, keys: readonly DkimKey[]): Promise<string>
+  /** The whole message: signatures, header and body. */
+  sign(message: Signable, keys: readonly DkimKey[]): Promise<Buffer>
   /** The envelope sender. `mailFrom`: the sending domain's own bounce domain; null: the operator's. */
   returnPath(recipient: Pick<ClaimedRecipient, 'messageId' | 'n' | 'submitted'>, mailFrom: string | null): string
   readonly transport: Transport
@@ -174,7 +175,7 @@ function contentSteps(ctx: Context): ContentSteps {
     fillIn: (mail) => deferredContent.resolve(mail),
     planTracking: createTrackingPlanner(links, tracking),
     compose,
-    sign: (unsigned, keys) => sign(unsigned, keys, new Date(clock.now())),
+    sign: (message, keys) => sign(message, keys, new Date(clock.now())),
     // a report has the null return-path, so that no bounce answers it (RFC 5321 4.5.5)
     returnPath: (claimed, mailFrom) =>
       claimed.submitted?.isReport === true ? '' : returnPathOf(claimed, mac, mailFrom ?? config.bounceDomain),

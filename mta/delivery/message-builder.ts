@@ -5,7 +5,7 @@
  * Rejects when a store is away: the message waits, because its content must not depend on that. Each attempt for a
  * recipient sends the same octets.
  */
-import { assemble, type Composed, type Draft } from '#mta/compose/draft.ts'
+import type { Composed, Draft } from '#mta/compose/draft.ts'
 import type { MessageRenderResult } from '#mta/compose/render-thread-job.ts'
 import type { DkimKey } from '#mta/compose/sign.ts'
 import { trackDraft } from '#mta/compose/tracked-draft.ts'
@@ -50,7 +50,7 @@ async function buildStored(
   const mayNeedUtf8 = draft.raw === null || claimed.submitted?.isUtf8 === true
   return {
     kind: 'built',
-    data: assemble(composed, await pipeline.sign(composed, keys)),
+    data: await pipeline.sign(composed, keys),
     smtputf8: (composed.needsSmtputf8 && mayNeedUtf8) || !isAscii(claimed.address),
   }
 }
@@ -93,7 +93,7 @@ async function buildDeferred(
   if (!rendered.ok) return unrendered(rendered, pipeline.now())
   return {
     kind: 'built',
-    data: assemble(rendered, await pipeline.sign(rendered.digest, keys)),
+    data: await pipeline.sign(rendered, keys),
     smtputf8: rendered.needsSmtputf8 || !isAscii(address),
   }
 }

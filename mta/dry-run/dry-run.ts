@@ -7,7 +7,7 @@
  * Its timeouts are short and the whole run has a limit, because the caller waits for the report. It does not throw for
  * what a message, a server or DNS does.
  */
-import { assemble, type Draft } from '#mta/compose/draft.ts'
+import type { Draft } from '#mta/compose/draft.ts'
 import { newId } from '#src/platform/id.ts'
 import { parseAddress } from '#src/mail/address.ts'
 import { resultOf, type DryRunRequest, type DryRunReport, type DryRunStep } from '#src/operator/dry-runs.ts'
@@ -100,7 +100,7 @@ async function composeMail({
   const keys = domain.kind === 'ready' ? domain.keys : []
   try {
     const composed = await stages.compose(draftOf(order, messageId))
-    const data = assemble(composed, await stages.sign(composed, keys))
+    const data = await stages.sign(composed, keys)
     const signed =
       keys.length === 0 ? 'not signed' : `signed with ${keys.map(({ algorithm }) => algorithm).join(' and ')}`
     steps.push(ok('message', `${data.length} bytes, ${signed}`))
