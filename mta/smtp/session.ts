@@ -6,11 +6,9 @@
  */
 import { formatReply, type Reply } from '#src/mail/reply.ts'
 import type { Capabilities } from './capabilities.ts'
-import { composeMail, composeRcpt, refuseLocally } from './envelope.ts'
-import type { Mail } from './envelope.ts'
 import type { Loss, TransactionResult, TransactionStage } from './result.ts'
-import { transact } from './transaction.ts'
-import type { SmtpCommand, TransactionEnding } from './transaction.ts'
+import { composeMail, composeRcpt, refuseLocally, transact } from './transaction.ts'
+import type { Mail, SmtpCommand, TransactionEnding } from './transaction.ts'
 import type { Wire } from './wire.ts'
 
 /** How the connection is protected. */

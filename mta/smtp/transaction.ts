@@ -1,20 +1,40 @@
 /**
  * One message to one recipient on an open connection: MAIL, RCPT, DATA, the content, the end-of-data mark (RFC 5321
- * 3.3). If the server offers PIPELINING, the commands go out in one write (RFC 2920). The server may have the message
- * exactly when it may have seen the end-of-data mark, so the mark goes out only after everything before it has left:
+ * 3.3). A refusal names the command it answers, a loss the step in which it happened.
+ *
+ * Commands. If the server offers PIPELINING, they go out in one write (RFC 2920). No address that could end a command
+ * or begin a parameter becomes part of one (CR, LF, NUL; outside quotes also space and angle brackets). Where the
+ * server's reply is certain, this side refuses the message with a reply of the same form, and nothing is sent.
+ *
+ * Content. Leading dots are doubled (RFC 5321 4.5.2); after the server removes them it has the original bytes. Nothing
+ * inside a message can be read as its end, not even by a server that accepts a bare LF as a line end. The server may
+ * have the message exactly when it may have seen the end-of-data mark, so the mark goes out only after everything
+ * before it has left:
  * - A message of up to 16 KB goes out with its mark in one write. The server has just answered everything that was
  * sent, so the send buffer is empty, and no send buffer is smaller: the kernel accepts all of it in that call.
  * - A larger message goes out in blocks; the kernel must have accepted each before the next is written. The mark
  * follows the last block. A loss after that write is `afterDot`. Before it the message is incomplete, and the server
- * may not deliver it (RFC 5321 4.2.5, 3.8). A refusal names the command it answers, a loss the step in which it
- * happened.
+ * may not deliver it (RFC 5321 4.2.5, 3.8).
  */
+import { isAscii } from 'node:buffer'
 import type { Reply } from '#src/mail/reply.ts'
-import { formatReply } from '#src/mail/reply.ts'
-import { dotStuff, endOfData } from './dot-stuffing.ts'
-import type { Mail } from './envelope.ts'
+import { composeReply, formatReply } from '#src/mail/reply.ts'
+import type { Capabilities } from './capabilities.ts'
 import type { TransactionStage } from './result.ts'
 import type { Wire } from './wire.ts'
+
+/** One message to one recipient. */
+export interface Mail {
+  /** Envelope sender; `''` is the null reverse-path. */
+  readonly from: string
+  readonly to: string
+  /** The whole message: lines end in CRLF, no dot-stuffing, no end-of-data mark. */
+  readonly data: Buffer
+  /** The message or an address needs SMTPUTF8 (RFC 6531). */
+  readonly smtputf8: boolean
+  /** Called right before the server can have the message; false ends the session without sending it. */
+  readonly maySend?: () => boolean
+}
 
 export interface SmtpCommand {
   readonly step: 'rset' | 'mail' | 'rcpt' | 'data'
@@ -26,6 +46,60 @@ export type TransactionEnding =
   | { readonly kind: 'accepted'; readonly reply: Reply }
   | { readonly kind: 'rejected'; readonly stage: TransactionStage; readonly reply: Reply; readonly local?: true }
   | { readonly kind: 'lost'; readonly stage: TransactionStage | 'rset' | 'body'; readonly afterDot: boolean }
+
+export interface LocalRefusal {
+  readonly stage: 'mail' | 'rcpt'
+  readonly reply: Reply
+}
+
+/** Letters, digits, symbols and non-ASCII characters: covers most addresses. */
+const PLAIN = /^[\x21\x23-\x3b\x3d\x3f-\x7e\u{a0}-\u{10ffff}]*$/u
+/** The same with quoted strings and backslash pairs (RFC 5321 4.1.2). */
+const QUOTED_STRING = String.raw`"(?:[\x20\x21\x23-\x5b\x5d-\x7e\u{a0}-\u{10ffff}]|\\[\x20-\x7e])*"`
+const QUOTED = new RegExp(String.raw`^(?:[\x21\x23-\x3b\x3d\x3f-\x7e\u{a0}-\u{10ffff}]|${QUOTED_STRING})*$`, 'u')
+const BEYOND_ASCII = /[^\x20-\x7e]/
+
+function isSafeAddress(address: string): boolean {
+  return (PLAIN.test(address) || QUOTED.test(address)) && address.isWellFormed()
+}
+
+/** The refusal of a message that the server would certainly reject; null if the server decides. */
+export function refuseLocally(mail: Mail, offers: Capabilities): LocalRefusal | null {
+  const { from, to, data } = mail
+  if (!isSafeAddress(from)) return { stage: 'mail', reply: composeReply(553, '5.1.7', 'Bad sender address syntax') }
+  if (to === '' || !isSafeAddress(to))
+    return { stage: 'rcpt', reply: composeReply(553, '5.1.3', 'Bad recipient address syntax') }
+  if (!offers.smtputf8 && needsUtf8(mail))
+    return {
+      stage: 'mail',
+      reply: composeReply(550, '5.6.7', 'The message requires SMTPUTF8, which the host does not offer'),
+    }
+  if (offers.size !== null && offers.size > 0 && data.length > offers.size)
+    return {
+      stage: 'mail',
+      reply: composeReply(552, '5.3.4', `Message size ${data.length} exceeds the limit ${offers.size} of the host`),
+    }
+  return null
+}
+
+function needsUtf8(mail: Mail): boolean {
+  return mail.smtputf8 || BEYOND_ASCII.test(mail.from) || BEYOND_ASCII.test(mail.to)
+}
+
+/**
+ * MAIL with the parameters that the server offers. 8-bit data is sent unchanged even without 8BITMIME: DKIM covers it.
+ */
+export function composeMail(mail: Mail, offers: Capabilities): string {
+  let command = `MAIL FROM:<${mail.from}>`
+  if (offers.size !== null) command += ` SIZE=${mail.data.length}`
+  if (offers.eightBitMime && !isAscii(mail.data)) command += ' BODY=8BITMIME'
+  if (offers.smtputf8 && needsUtf8(mail)) command += ' SMTPUTF8'
+  return command
+}
+
+export function composeRcpt(mail: Mail): string {
+  return `RCPT TO:<${mail.to}>`
+}
 
 type Content = Pick<Mail, 'data' | 'maySend'>
 type FailedEnding = Exclude<TransactionEnding, { kind: 'accepted' }>
@@ -142,4 +216,34 @@ function failureOfContent(wire: Wire): FailedEnding {
   return farewell === null
     ? { kind: 'lost', stage: 'body', afterDot: false }
     : { kind: 'rejected', stage: 'dot', reply: farewell }
+}
+
+const DOT = 46
+const CR = 13
+const LF = 10
+const DOT_LINE = Buffer.from('\n.')
+const END = Buffer.from('.\r\n')
+const END_AFTER_LINE_BREAK = Buffer.from('\r\n.\r\n')
+
+/** The bytes with leading dots doubled; the same buffer, not copied, if no line starts with a dot. */
+export function dotStuff(data: Buffer): Buffer {
+  let found = data.indexOf(DOT_LINE)
+  const startsWithDot = data[0] === DOT
+  if (found < 0 && !startsWithDot) return data
+  const pieces: Buffer[] = startsWithDot ? [data.subarray(0, 1)] : []
+  let copied = 0
+  while (found >= 0) {
+    pieces.push(data.subarray(copied, found + 2))
+    copied = found + 1
+    found = data.indexOf(DOT_LINE, copied + 1)
+  }
+  pieces.push(data.subarray(copied))
+  return Buffer.concat(pieces)
+}
+
+/** The end-of-data mark: CRLF.CRLF, without the first CRLF if the message ends with one. */
+export function endOfData(data: Buffer): Buffer {
+  const { length } = data
+  const endsLine = length === 0 || (data[length - 1] === LF && data[length - 2] === CR)
+  return endsLine ? END : END_AFTER_LINE_BREAK
 }

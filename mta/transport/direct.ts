@@ -7,7 +7,7 @@
  */
 import type { Throttle } from '#mta/shaping/throttle.ts'
 import { isSufficient, policyNameFor } from '#mta/security/policy.ts'
-import type { Mail } from '#mta/smtp/envelope.ts'
+import type { Mail } from '#mta/smtp/transaction.ts'
 import type { TransactionResult } from '#mta/smtp/result.ts'
 import type { Session } from '#mta/smtp/session.ts'
 import { composeReply, formatReply } from '#src/mail/reply.ts'

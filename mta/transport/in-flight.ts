@@ -5,7 +5,7 @@
  */
 import type { Socket } from 'node:net'
 import { classifyReply } from '#mta/classify/reply.ts'
-import type { Mail } from '#mta/smtp/envelope.ts'
+import type { Mail } from '#mta/smtp/transaction.ts'
 import type { TransactionResult } from '#mta/smtp/result.ts'
 import type { Session } from '#mta/smtp/session.ts'
 import type { Outcome } from '#src/messages/outcome.ts'

@@ -6,7 +6,7 @@
  * when the provider reports that the account reached its quota. A session that ended while idle costs no attempt. After
  * the final dot this file never sends the message again.
  */
-import type { Mail } from '#mta/smtp/envelope.ts'
+import type { Mail } from '#mta/smtp/transaction.ts'
 import type { TransactionResult } from '#mta/smtp/result.ts'
 import { formatReply, type Reply } from '#src/mail/reply.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'

@@ -3,7 +3,7 @@
  * expected result: that no session was opened, or the outcome of the next message.
  */
 import { assert } from 'chai'
-import type { Mail } from '#mta/smtp/envelope.ts'
+import type { Mail } from '#mta/smtp/transaction.ts'
 import { openSession } from '#mta/smtp/open.ts'
 import type { SessionSettings } from '#mta/smtp/open.ts'
 import type { OpenFailure, TransactionResult } from '#mta/smtp/result.ts'
