@@ -1,6 +1,7 @@
 /**
  * Opens sockets: a TCP connection to one IP address, and TLS on top of it. Each call returns a ready socket or the
- * reason why there is none, within its time limit. It destroys a socket that did not become ready.
+ * reason why there is none, within its time limit. It destroys a socket that did not become ready. `describeTls` names
+ * what was negotiated.
  */
 import { constants } from 'node:crypto'
 import { connect as connectTcp, isIP } from 'node:net'
@@ -34,6 +35,16 @@ export interface TrustSettings {
   readonly rejectUnauthorized: boolean
   /** PEM of trusted authorities; they replace those of the system. */
   readonly ca?: string
+}
+
+/** How the connection is protected. */
+export interface TlsFacts {
+  /** e.g. `TLSv1.3` */
+  readonly protocol: string
+  /** The IANA name, e.g. `TLS_AES_256_GCM_SHA384`. */
+  readonly cipher: string
+  /** The certificate verifies for the host's name, by its alternative names (RFC 8461 4.1). */
+  readonly authorized: boolean
 }
 
 export type SocketResult<S> = { readonly ok: true; readonly socket: S } | { readonly ok: false; readonly loss: Loss }
@@ -79,6 +90,19 @@ export async function secure(
   const dialled = await expectEvent(secured, 'secureConnect', limitMs)
   if (!dialled.ok) socket.destroy()
   return dialled
+}
+
+export function describeTls(socket: TLSSocket): TlsFacts {
+  return {
+    protocol: socket.getProtocol() ?? 'unknown',
+    cipher: socket.getCipher().standardName,
+    authorized: socket.authorized && socket.getPeerCertificate().subjectaltname !== undefined,
+  }
+}
+
+/** The line of the conversation about a handshake that succeeded. */
+export function tlsRemark({ protocol, cipher, authorized }: TlsFacts): string {
+  return `-- ${protocol} ${cipher}, certificate ${authorized ? 'verified' : 'not verified'}`
 }
 
 /** OpenSSL 3 refuses servers without RFC 5746 unless SSL_OP_LEGACY_SERVER_CONNECT is set. */

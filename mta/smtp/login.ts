@@ -4,7 +4,7 @@
  * is `auth` with the server's reply; the caller decides whether it concerns the credentials.
  */
 import type { Reply } from '#src/mail/reply.ts'
-import type { Capabilities } from './capabilities.ts'
+import type { Capabilities } from './result.ts'
 import type { Wire } from './wire.ts'
 
 export type Credential =

@@ -1,21 +1,19 @@
 /**
  * Opens an SMTP session: connect, greeting, EHLO or HELO, STARTTLS if offered and wanted, and authentication if
- * requested. Main function: `openSession`. It discards the capabilities announced before TLS. With `required`, it sends
- * nothing about a message without TLS. On failure it returns the stage with the server's reply or the loss of the
- * connection; it leaves no socket open.
+ * requested. Main function: `openSession`. It discards the capabilities announced before TLS; an unknown or malformed
+ * keyword in the reply to EHLO counts as not offered, which is always safe. With `required`, it sends nothing about a
+ * message without TLS. On failure it returns the stage with the server's reply or the loss of the connection; it leaves
+ * no socket open.
  */
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { formatReply } from '#src/mail/reply.ts'
 import type { Reply } from '#src/mail/reply.ts'
-import { NO_CAPABILITIES, readCapabilities } from './capabilities.ts'
-import type { Capabilities } from './capabilities.ts'
-import { dial, secure } from './dial.ts'
-import type { TlsProfile, DialTarget, TrustSettings } from './dial.ts'
-import type { OpenFailure, OpenStage } from './result.ts'
+import { describeTls, dial, secure, tlsRemark } from './dial.ts'
+import type { DialTarget, TlsFacts, TlsProfile, TrustSettings } from './dial.ts'
+import type { Capabilities, OpenFailure, OpenStage } from './result.ts'
 import type { Login } from './login.ts'
 import { Session } from './session.ts'
-import type { TlsFacts } from './session.ts'
 import type { Timeouts } from './timeouts.ts'
 import { Wire } from './wire.ts'
 
@@ -151,10 +149,6 @@ async function startImplicitTls(
   return { stage: 'tls', reply: null, loss, transcript: lines }
 }
 
-function tlsRemark({ protocol, cipher, authorized }: TlsFacts): string {
-  return `-- ${protocol} ${cipher}, certificate ${authorized ? 'verified' : 'not verified'}`
-}
-
 async function signIn({ settings, wire }: OpenAttempt, negotiated: Negotiated): Promise<StageFailure | Negotiated> {
   const refused = (await settings.login?.(wire, negotiated.offers)) ?? null
   return refused === null ? negotiated : { stage: 'auth', reply: refused.reply }
@@ -194,6 +188,45 @@ async function sayHello({ target, settings, wire }: OpenAttempt): Promise<StageF
   return helo !== null && isSuccess(helo) ? NO_CAPABILITIES : { stage: 'ehlo', reply: helo ?? ehlo }
 }
 
+/** The capabilities of a server that knows only HELO. */
+export const NO_CAPABILITIES: Capabilities = {
+  pipelining: false,
+  starttls: false,
+  eightBitMime: false,
+  smtputf8: false,
+  enhancedStatusCodes: false,
+  size: null,
+  auth: [],
+}
+
+/** The form before RFC 2554; some servers send both. */
+const OLD_AUTH = /^AUTH=/i
+
+/** Parses the reply to EHLO; its first line is a greeting, not a keyword. */
+export function readCapabilities(reply: Reply): Capabilities {
+  const offered = new Map<string, string[]>()
+  for (const line of reply.lines.slice(1)) {
+    const [keyword = '', ...parameters] = line.slice(4).trim().replace(OLD_AUTH, 'AUTH ').split(/\s+/)
+    const name = keyword.toUpperCase()
+    offered.set(name, [...(offered.get(name) ?? []), ...parameters])
+  }
+  return {
+    pipelining: offered.has('PIPELINING'),
+    starttls: offered.has('STARTTLS'),
+    eightBitMime: offered.has('8BITMIME'),
+    smtputf8: offered.has('SMTPUTF8'),
+    enhancedStatusCodes: offered.has('ENHANCEDSTATUSCODES'),
+    size: readSize(offered.get('SIZE')),
+    auth: [...new Set(offered.get('AUTH')?.map((name) => name.toUpperCase()))],
+  }
+}
+
+function readSize(parameters: readonly string[] | undefined): number | null {
+  if (parameters === undefined) return null
+  const [parameter = ''] = parameters
+  return /^\d+$/.test(parameter) ? Number(parameter) : 0
+}
+
 async function startTls({ target, settings, profile, wire }: OpenAttempt): Promise<StageFailure | TlsFacts> {
   wire.send(['STARTTLS'])
   const reply = await wire.readReply('starttls')
@@ -215,14 +248,6 @@ async function startTls({ target, settings, profile, wire }: OpenAttempt): Promi
   if (fault === null) return facts
   wire.lose('protocol', fault.text, fault.code)
   return { stage: 'tls', reply: null }
-}
-
-function describeTls(socket: TLSSocket): TlsFacts {
-  return {
-    protocol: socket.getProtocol() ?? 'unknown',
-    cipher: socket.getCipher().standardName,
-    authorized: socket.authorized && socket.getPeerCertificate().subjectaltname !== undefined,
-  }
 }
 
 function isSuccess(reply: Reply): boolean {

@@ -1,7 +1,7 @@
 /**
- * Results of opening a session and of delivering a message. All are values: nothing in this folder throws because of a
- * server or a network. A lost connection counts neither as success nor as refusal. Only a complete, well-formed reply
- * is evidence of either; everything else is `lost`.
+ * Results of opening a session and of delivering a message, and what a server offers. All are values: nothing in
+ * this folder throws because of a server or a network. A lost connection counts neither as success nor as refusal.
+ * Only a complete, well-formed reply is evidence of either; everything else is `lost`.
  */
 import type { Reply } from '#src/mail/reply.ts'
 
@@ -17,6 +17,24 @@ export interface Loss {
   readonly code: string | null
   /** One line for people. */
   readonly detail: string
+}
+
+/** The extensions that a server offers and this client uses. */
+export interface Capabilities {
+  /** RFC 2920 */
+  readonly pipelining: boolean
+  /** RFC 3207 */
+  readonly starttls: boolean
+  /** RFC 6152 */
+  readonly eightBitMime: boolean
+  /** RFC 6531 */
+  readonly smtputf8: boolean
+  /** RFC 2034 */
+  readonly enhancedStatusCodes: boolean
+  /** RFC 1870, in bytes: 0 = offered without a limit, null = not offered. */
+  readonly size: number | null
+  /** RFC 4954: mechanisms, in upper case. */
+  readonly auth: readonly string[]
 }
 
 export type OpenStage = 'connect' | 'greeting' | 'ehlo' | 'starttls' | 'tls' | 'auth'

@@ -5,21 +5,11 @@
  * without a byte sent. A lost connection never throws, idle or not.
  */
 import { formatReply, type Reply } from '#src/mail/reply.ts'
-import type { Capabilities } from './capabilities.ts'
-import type { Loss, TransactionResult, TransactionStage } from './result.ts'
+import type { TlsFacts } from './dial.ts'
+import type { Capabilities, Loss, TransactionResult, TransactionStage } from './result.ts'
 import { composeMail, composeRcpt, refuseLocally, transact } from './transaction.ts'
 import type { Mail, SmtpCommand, TransactionEnding } from './transaction.ts'
 import type { Wire } from './wire.ts'
-
-/** How the connection is protected. */
-export interface TlsFacts {
-  /** e.g. `TLSv1.3` */
-  readonly protocol: string
-  /** The IANA name, e.g. `TLS_AES_256_GCM_SHA384`. */
-  readonly cipher: string
-  /** The certificate verifies for the host's name, by its alternative names (RFC 8461 4.1). */
-  readonly authorized: boolean
-}
 
 interface SessionFacts {
   readonly offers: Capabilities

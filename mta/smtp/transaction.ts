@@ -19,8 +19,7 @@
 import { isAscii } from 'node:buffer'
 import type { Reply } from '#src/mail/reply.ts'
 import { composeReply, formatReply } from '#src/mail/reply.ts'
-import type { Capabilities } from './capabilities.ts'
-import type { TransactionStage } from './result.ts'
+import type { Capabilities, TransactionStage } from './result.ts'
 import type { Wire } from './wire.ts'
 
 /** One message to one recipient. */
