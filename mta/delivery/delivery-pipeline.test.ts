@@ -118,7 +118,10 @@ describe('delivery pipeline', () => {
   it('resolves a mapped host that is an address to that address', async () => {
     const { opening } = open()
     const host = { name: '192.0.2.25', preference: 0, port: 2525, isMapped: true }
-    assert.deepEqual((await opening.resolve(host)).addresses, ['192.0.2.25'])
+    assert.deepEqual(await opening.findAddresses(host), {
+      kind: 'addresses',
+      addresses: [{ address: '192.0.2.25', family: 4 }],
+    })
   })
   it('expires messages after MESSAGE_LIFETIME_SECONDS, or by tier', () => {
     assert.strictEqual(open().pipeline.lifetimeSeconds, null)

@@ -10,6 +10,7 @@ import type { Composed, Draft } from '#mta/compose/draft.ts'
 import { createMessageRenderer, type MessageRenderer } from '#mta/compose/render-thread.ts'
 import { sign, type DkimKey, type Signable } from '#mta/compose/sign.ts'
 import type { Egress } from '#mta/egress/source-choice.ts'
+import { createAddressLookup, type AddressLookup } from '#mta/route/addresses.ts'
 import { createResolver } from '#mta/route/resolve.ts'
 import { createRouter, type Host, type Route, type Router, type RouterOptions } from '#mta/route/route.ts'
 import type { TlsPolicy } from '#mta/security/policy.ts'
@@ -17,7 +18,7 @@ import { startTransportSecurity, type TransportSecurity } from '#mta/security/tr
 import type { SessionSettings } from '#mta/smtp/open.ts'
 import { chooseTimeouts } from '#mta/smtp/timeouts.ts'
 import { createCircuitBreaker, type CircuitBreaker } from '#mta/transport/circuit-breaker.ts'
-import type { ConnectDeps, ResolveHost } from '#mta/transport/connect.ts'
+import type { ConnectDeps } from '#mta/transport/connect.ts'
 import { startConnectedAccounts, type ConnectedAccounts } from '#mta/transport/connected-accounts.ts'
 import { createDirectTransport } from '#mta/transport/direct.ts'
 import { createTransport, type Transport } from '#mta/transport/source-failover.ts'
@@ -92,12 +93,12 @@ export interface OpenPipeline {
 export function openPipeline(ctx: Context, egress: Egress, onRoute?: RouterOptions['onRoute']): OpenPipeline {
   const { config, clock, log } = ctx
   const resolver = createResolver({ config, clock })
-  const router = createRouter({ config, clock, log, resolver, ...(onRoute !== undefined && { onRoute }) })
+  const router = createRouter({ config, resolver, log, ...(onRoute !== undefined && { onRoute }) })
   const security = startTransportSecurity(ctx, resolver)
   const breaker = createCircuitBreaker(() => clock.now(), config.retryScale)
   const opening: ConnectDeps = {
     settings: sessionSettings(ctx),
-    resolve: (host) => resolveHost(router, host),
+    findAddresses: createAddressLookup({ config, clock, resolver }),
     requirementFor: (policy, host) => security.policies.requirementFor(policy, host),
     brokenTls: security.brokenTls,
     results: security.results,
@@ -107,7 +108,7 @@ export function openPipeline(ctx: Context, egress: Egress, onRoute?: RouterOptio
   const accounts = startConnectedAccounts(ctx)
   const messageRenderer = createMessageRenderer()
   const pipeline: DeliveryPipeline = {
-    ...routingSteps(ctx, { router, breaker, security }),
+    ...routingSteps(ctx, { router, findAddresses: opening.findAddresses, breaker, security }),
     ...contentSteps(ctx),
     messageRenderer,
     transport,
@@ -126,7 +127,7 @@ export function openPipeline(ctx: Context, egress: Egress, onRoute?: RouterOptio
       await messageRenderer.stop()
       await egress.stop()
       await security.stop()
-      router.stop()
+      resolver.stop()
     },
   }
 }
@@ -136,17 +137,23 @@ type RoutingSteps = Pick<
   'now' | 'lifetimeSeconds' | 'route' | 'unreachableReason' | 'families' | 'tlsPolicy'
 >
 
+interface RoutingParts {
+  readonly router: Router
+  readonly findAddresses: AddressLookup
+  readonly breaker: CircuitBreaker
+  readonly security: TransportSecurity
+}
+
 function routingSteps(
   { clock, config }: Context,
-  parts: { readonly router: Router; readonly breaker: CircuitBreaker; readonly security: TransportSecurity },
+  { router, findAddresses, breaker, security }: RoutingParts,
 ): RoutingSteps {
-  const { router, breaker, security } = parts
   return {
     now: () => clock.now(),
     lifetimeSeconds: config.messageLifetimeSeconds,
     route: (domain) => router.route(domain),
     unreachableReason: (path) => breaker.refusalReason(path),
-    families: (hosts) => familiesOf(router, hosts),
+    families: (hosts) => familiesOf(findAddresses, hosts),
     tlsPolicy: (domain, hosts) => security.policies.find(domain, hosts),
   }
 }
@@ -203,16 +210,10 @@ function sessionSettings({ config }: Context): SessionSettings {
   }
 }
 
-async function familiesOf(router: Router, hosts: readonly Host[]): Promise<ReadonlySet<4 | 6>> {
+async function familiesOf(findAddresses: AddressLookup, hosts: readonly Host[]): Promise<ReadonlySet<4 | 6>> {
   for (const host of hosts) {
-    const found = await router.addresses(host)
+    const found = await findAddresses(host)
     if (found.kind === 'addresses') return new Set(found.addresses.map(({ family }) => family))
   }
   return new Set()
-}
-
-async function resolveHost(router: Router, host: Host): ReturnType<ResolveHost> {
-  const found = await router.addresses(host)
-  if (found.kind === 'addresses') return { addresses: found.addresses.map(({ address }) => address), failure: null }
-  return { addresses: [], failure: { text: found.text, isCertain: found.kind !== 'unknown' } }
 }

@@ -1,5 +1,6 @@
 /** The steps between the gates and the connection: route, receiver limits, addresses and TLS policy. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Addresses } from '#mta/route/addresses.ts'
 import type { Host } from '#mta/route/route.ts'
 import type { TlsPolicy } from '#mta/security/policy.ts'
 import type { DryRunStep } from '#src/operator/dry-runs.ts'
@@ -62,16 +63,18 @@ async function findAddresses(
   hosts: readonly Host[],
 ): Promise<DryRunStep> {
   const found = await Promise.all(
-    hosts.slice(0, 5).map(async (host) => ({ host: host.name, ...(await opening.resolve(host)) })),
+    hosts.slice(0, 5).map(async (host) => ({ host: host.name, result: await opening.findAddresses(host) })),
   )
-  const says = found
-    .map(({ host, addresses, failure }) => `${host}: ${failure === null ? addresses.join(', ') : failure.text}`)
-    .join('; ')
-  if (found.every(({ addresses }) => addresses.length === 0))
-    return fail('addresses', says, 'no host of the receiver has a usable address')
-  return found.every(({ failure }) => failure === null)
+  const says = found.map(({ host, result }) => `${host}: ${addressText(result)}`).join('; ')
+  const usable = found.filter(({ result }) => result.kind === 'addresses')
+  if (usable.length === 0) return fail('addresses', says, 'no host of the receiver has a usable address')
+  return usable.length === found.length
     ? ok('addresses', says)
     : warn('addresses', says, 'delivery uses the other hosts')
+}
+
+function addressText(result: Addresses): string {
+  return result.kind === 'addresses' ? result.addresses.map(({ address }) => address).join(', ') : result.text
 }
 
 function tlsStep({ isRequired, dane, sts, stsFailure, isPending, domain }: TlsPolicy, waitedMs: number): DryRunStep {

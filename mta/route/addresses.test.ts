@@ -1,7 +1,10 @@
 import { assert } from 'chai'
-import { cidrs } from '#config/settings/readers.ts'
-import { selectAddresses, literalAddress, splitFamilies, watchIpv6 } from './addresses.ts'
+import { cidrs, type Network } from '#config/settings/readers.ts'
 import type { DnsAnswer } from '#src/net/dns-answer.ts'
+import { startDns, type TestDns, type Zone } from '#test/support/dns.ts'
+import { createAddressLookup, literalAddress, selectAddresses, splitFamilies, watchIpv6 } from './addresses.ts'
+import type { Addresses } from './addresses.ts'
+import { createResolver, type Resolver } from './resolve.ts'
 
 const NONE: DnsAnswer<string> = { kind: 'nothing', isName: true }
 const FAILED: DnsAnswer<string> = { kind: 'failed', text: 'SERVFAIL' }
@@ -130,5 +133,95 @@ describe('addresses of a host', () => {
     assert.strictEqual(hasIpv6(), false)
     now += 30_000
     assert.strictEqual(hasIpv6(), true)
+  })
+})
+
+const ZONE: Zone = {
+  'mx1.plain.example': { A: ['198.41.0.4'], AAAA: ['2001:503:ba3e::2:30'] },
+  'cname.example': { CNAME: 'mx1.plain.example' },
+  'empty.example': { TXT: ['v=spf1 -all'] },
+  'servfail.example': { fault: 'servfail' },
+  'mx.inside.example': { A: ['127.0.0.1', '10.0.0.1'], AAAA: ['::1'] },
+  'mixed.inside.example': { A: ['10.0.0.1', '198.41.0.4'] },
+}
+
+const host = (name: string, isMapped = false) => ({ name, isMapped })
+
+describe('address lookup', () => {
+  let dns: TestDns
+  const open: Resolver[] = []
+
+  function lookUp(
+    of: ReturnType<typeof host>,
+    change: { readonly isSandbox?: boolean; readonly allowPrivateTargets?: Network[] } = {},
+  ): Promise<Addresses> {
+    const clock = { now: () => 0 }
+    const config = { dnsServers: [dns.server], dnsMxCacheSeconds: 300 }
+    const resolver = createResolver({ config, clock, timeoutMs: 200 })
+    open.push(resolver)
+    return createAddressLookup({ config: { allowPrivateTargets: [], isSandbox: false, ...change }, clock, resolver })(
+      of,
+    )
+  }
+
+  before(async () => {
+    dns = await startDns(ZONE)
+  })
+  after(() => dns.stop())
+  afterEach(() => open.splice(0).forEach((resolver) => resolver.stop()))
+
+  it('finds the addresses of a host', async () => {
+    const both = await lookUp(host('mx1.plain.example'))
+    assert.ok(both.kind === 'addresses')
+    assert.deepEqual(
+      both.addresses.toSorted((a, b) => a.family - b.family),
+      [
+        { address: '198.41.0.4', family: 4 },
+        { address: '2001:503:ba3e::2:30', family: 6 },
+      ],
+    )
+    assert.deepEqual(await lookUp(host('cname.example')), both)
+  })
+
+  it('reports hosts without an address, or without one that may be reached', async () => {
+    assert.deepEqual(await lookUp(host('empty.example')), {
+      kind: 'nothing',
+      status: '5.4.4',
+      text: 'empty.example has no address',
+    })
+    assert.strictEqual((await lookUp(host('mx.inside.example'))).kind, 'blocked')
+    assert.deepEqual(await lookUp(host('mixed.inside.example')), {
+      kind: 'addresses',
+      addresses: [{ address: '198.41.0.4', family: 4 }],
+    })
+    assert.strictEqual((await lookUp(host('servfail.example'))).kind, 'unknown')
+  })
+
+  it('permits loopback in the sandbox, and the networks of ALLOW_PRIVATE_TARGETS', async () => {
+    const inSandbox = await lookUp(host('mx.inside.example'), { isSandbox: true })
+    assert.deepEqual(inSandbox.kind === 'addresses' && inSandbox.addresses.map(({ address }) => address).toSorted(), [
+      '127.0.0.1',
+      '::1',
+    ])
+    const allowed = await lookUp(host('mx.inside.example'), { allowPrivateTargets: cidrs('10.0.0.0/8') })
+    assert.deepEqual(allowed, { kind: 'addresses', addresses: [{ address: '10.0.0.1', family: 4 }] })
+  })
+
+  it('permits any address for a host of the transport map', async () => {
+    assert.deepEqual(await lookUp(host('127.0.0.1', true)), {
+      kind: 'addresses',
+      addresses: [{ address: '127.0.0.1', family: 4 }],
+    })
+    const inside = await lookUp(host('mx.inside.example', true))
+    assert.strictEqual(inside.kind === 'addresses' && inside.addresses.length, 3)
+    const byHostsFile = await lookUp(host('localhost', true))
+    assert.ok(
+      byHostsFile.kind === 'addresses' &&
+        byHostsFile.addresses.every(({ address }) => ['127.0.0.1', '::1'].includes(address)),
+    )
+  })
+
+  it('does not resolve names from DNS with the hosts file', async () => {
+    assert.strictEqual((await lookUp(host('localhost'))).kind, 'nothing')
   })
 })

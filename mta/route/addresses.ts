@@ -1,14 +1,18 @@
 /**
  * The addresses of one host in the order to try them: both families alternate, IPv6 first only where this machine has
  * a global IPv6 address. Addresses that must not be reached (src/net/address-policy.ts) are left out. A failed lookup
- * of one family matters only when the other family has no usable address.
+ * of one family matters only when the other family has no usable address. A host of the transport map may have any
+ * address, and is also found in the system's hosts file.
  */
 import { isIP, isIPv6 } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import type { Network } from '#config/settings/readers.ts'
+import type { Config } from '#config/load.ts'
+import { cidrs, type Network } from '#config/settings/readers.ts'
 import type { Clock } from '#src/platform/clock.ts'
 import type { DnsAnswer } from '#src/net/dns-answer.ts'
 import { isReachable } from '#src/net/address-policy.ts'
+import type { Resolver } from './resolve.ts'
+import type { Host } from './route.ts'
 
 export interface HostAddress {
   readonly address: string
@@ -24,6 +28,36 @@ export type Addresses =
 
 /** Addresses tried of one host: more would use up the time of an attempt. */
 const MAX_ADDRESSES = 8
+
+const LOOPBACK = cidrs('127.0.0.0/8,::1')
+
+export type AddressLookup = (host: Pick<Host, 'name' | 'isMapped'>) => Promise<Addresses>
+
+interface AddressLookupParts {
+  readonly config: Pick<Config, 'allowPrivateTargets' | 'isSandbox'>
+  readonly clock: Clock
+  readonly resolver: Pick<Resolver, 'ipv4' | 'ipv6' | 'system'>
+}
+
+export function createAddressLookup({ config, clock, resolver }: AddressLookupParts): AddressLookup {
+  const allowed = config.isSandbox ? [...config.allowPrivateTargets, ...LOOPBACK] : config.allowPrivateTargets
+  const isIpv6First = watchIpv6(clock)
+
+  async function lookUp(host: string, permitted: readonly Network[] | 'all'): Promise<Addresses> {
+    const [ipv6, ipv4] = await Promise.all([resolver.ipv6(host), resolver.ipv4(host)])
+    return selectAddresses({ host, ipv6, ipv4 }, isIpv6First(), permitted)
+  }
+
+  async function lookUpMapped(host: string): Promise<Addresses> {
+    const found = await lookUp(host, 'all')
+    if (found.kind === 'addresses') return found
+    const local = selectAddresses({ host, ...splitFamilies(await resolver.system(host)) }, isIpv6First(), 'all')
+    return local.kind === 'addresses' ? local : found
+  }
+
+  return async ({ name, isMapped }) =>
+    isMapped ? (literalAddress(name) ?? (await lookUpMapped(name))) : await lookUp(name, allowed)
+}
 
 interface HostLookups {
   readonly host: string

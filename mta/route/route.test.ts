@@ -1,9 +1,9 @@
 import { assert } from 'chai'
 import * as fc from 'fast-check'
-import { cidrs, routes } from '#config/settings/readers.ts'
+import { routes } from '#config/settings/readers.ts'
 import { openLog } from '#src/platform/log.ts'
 import { startDns, type TestDns, type Zone } from '#test/support/dns.ts'
-import { createResolver } from './resolve.ts'
+import { createResolver, type Resolver } from './resolve.ts'
 import {
   createRouter,
   siteOfHosts,
@@ -59,13 +59,7 @@ const ZONE: Zone = {
   'servfail.example': { fault: 'servfail' },
   'silent.example': { fault: 'silence' },
   'half-dead.example': { fault: { A: 'servfail' } },
-  'mx1.plain.example': { A: ['198.41.0.4'], AAAA: ['2001:503:ba3e::2:30'] },
-  'mx2.plain.example': { A: ['198.41.0.5'] },
-  'inside.example': { MX: [[10, 'mx.inside.example']] },
-  'mx.inside.example': { A: ['127.0.0.1', '10.0.0.1'], AAAA: ['::1'] },
-  'mixed.inside.example': { A: ['10.0.0.1', '198.41.0.4'] },
   'cname-mx.example': { MX: [[10, 'cname.example']] },
-  'cname.example': { CNAME: 'mx1.plain.example' },
 }
 
 const log = openLog({ logLevel: 'silent' }, 'test')
@@ -78,43 +72,33 @@ function tell(route: Route): string {
     : `${route.site} ${route.reason} ${route.text}`
 }
 
-const host = (name: string, isMapped = false) => ({ name, preference: 0, port: 25, isMapped })
-
 describe('router', () => {
   let dns: TestDns
-  const open: Router[] = []
+  const open: Resolver[] = []
 
   function router(change: Partial<RouterOptions['config']> = {}, onRoute?: RouterOptions['onRoute']): Router {
     const config = {
       routes: [],
       serverName: 'mail.us.example',
       smtpOutPort: 25,
-      allowPrivateTargets: [],
-      isSandbox: false,
-      dnsServers: [dns.server],
-      dnsMxCacheSeconds: 300,
       captureDomain: 'capture.us.example',
       sandboxSmtpPort: 2552,
       ...change,
     }
-    const clock = { now: () => 0 }
-    const made = createRouter({
-      config,
-      clock,
-      log,
-      random: () => 0.5,
-      resolver: createResolver({ config, clock, timeoutMs: 200 }),
-      ...(onRoute !== undefined && { onRoute }),
+    const resolver = createResolver({
+      config: { dnsServers: [dns.server], dnsMxCacheSeconds: 300 },
+      clock: { now: () => 0 },
+      timeoutMs: 200,
     })
-    open.push(made)
-    return made
+    open.push(resolver)
+    return createRouter({ config, resolver, log, random: () => 0.5, ...(onRoute !== undefined && { onRoute }) })
   }
 
   before(async () => {
     dns = await startDns(ZONE)
   })
   after(() => dns.stop())
-  afterEach(() => open.splice(0).forEach((made) => made.stop()))
+  afterEach(() => open.splice(0).forEach((resolver) => resolver.stop()))
 
   const PLAIN_SITE = 'plain.example~2fba8637c4f1cf47'
   const ROWS: readonly (readonly [domain: string, expected: string])[] = [
@@ -180,61 +164,6 @@ describe('router', () => {
       tell(await router({ smtpOutPort: 2552 }).route('implicit.example')),
       'implicit.example 0:implicit.example:2552',
     )
-  })
-
-  it('finds the addresses of a host', async () => {
-    const found = await router().addresses(host('mx1.plain.example'))
-    assert.ok(found.kind === 'addresses')
-    assert.deepEqual(
-      found.addresses.toSorted((a, b) => a.family - b.family),
-      [
-        { address: '198.41.0.4', family: 4 },
-        { address: '2001:503:ba3e::2:30', family: 6 },
-      ],
-    )
-    assert.deepEqual(await router().addresses(host('cname.example')), found)
-  })
-
-  it('reports hosts without an address, or without one that may be reached', async () => {
-    assert.deepEqual(await router().addresses(host('empty.example')), {
-      kind: 'nothing',
-      status: '5.4.4',
-      text: 'empty.example has no address',
-    })
-    assert.strictEqual((await router().addresses(host('mx.inside.example'))).kind, 'blocked')
-    assert.deepEqual(await router().addresses(host('mixed.inside.example')), {
-      kind: 'addresses',
-      addresses: [{ address: '198.41.0.4', family: 4 }],
-    })
-    assert.strictEqual((await router().addresses(host('servfail.example'))).kind, 'unknown')
-  })
-
-  it('permits loopback in the sandbox, and the networks of ALLOW_PRIVATE_TARGETS', async () => {
-    const inSandbox = await router({ isSandbox: true }).addresses(host('mx.inside.example'))
-    assert.deepEqual(inSandbox.kind === 'addresses' && inSandbox.addresses.map(({ address }) => address).toSorted(), [
-      '127.0.0.1',
-      '::1',
-    ])
-    const allowed = await router({ allowPrivateTargets: cidrs('10.0.0.0/8') }).addresses(host('mx.inside.example'))
-    assert.deepEqual(allowed, { kind: 'addresses', addresses: [{ address: '10.0.0.1', family: 4 }] })
-  })
-
-  it('permits any address for a host of the transport map', async () => {
-    assert.deepEqual(await router().addresses(host('127.0.0.1', true)), {
-      kind: 'addresses',
-      addresses: [{ address: '127.0.0.1', family: 4 }],
-    })
-    const inside = await router().addresses(host('mx.inside.example', true))
-    assert.strictEqual(inside.kind === 'addresses' && inside.addresses.length, 3)
-    const byHostsFile = await router().addresses(host('localhost', true))
-    assert.ok(
-      byHostsFile.kind === 'addresses' &&
-        byHostsFile.addresses.every(({ address }) => ['127.0.0.1', '::1'].includes(address)),
-    )
-  })
-
-  it('does not resolve names from DNS with the hosts file', async () => {
-    assert.strictEqual((await router().addresses(host('localhost'))).kind, 'nothing')
   })
 })
 

@@ -6,12 +6,9 @@
  */
 import { createHash } from 'node:crypto'
 import type { Config } from '#config/load.ts'
-import { cidrs } from '#config/settings/readers.ts'
-import type { Clock } from '#src/platform/clock.ts'
 import type { Log } from '#src/platform/log.ts'
-import { selectAddresses, literalAddress, splitFamilies, watchIpv6, type Addresses } from './addresses.ts'
 import { selectMxHosts, type MxSelection } from './mx.ts'
-import { createResolver, type Resolver } from './resolve.ts'
+import type { Resolver } from './resolve.ts'
 
 export interface Host {
   readonly name: string
@@ -37,26 +34,12 @@ export type Route =
 export interface Router {
   /** `domain` in lower-case A-labels. */
   route(domain: string): Promise<Route>
-  addresses(host: Host): Promise<Addresses>
-  stop(): void
 }
 
 export interface RouterOptions {
-  readonly config: Pick<
-    Config,
-    | 'captureDomain'
-    | 'sandboxSmtpPort'
-    | 'routes'
-    | 'serverName'
-    | 'smtpOutPort'
-    | 'allowPrivateTargets'
-    | 'isSandbox'
-    | 'dnsServers'
-    | 'dnsMxCacheSeconds'
-  >
-  readonly clock: Clock
+  readonly config: Pick<Config, 'captureDomain' | 'sandboxSmtpPort' | 'routes' | 'serverName' | 'smtpOutPort'>
+  readonly resolver: Pick<Resolver, 'mx' | 'ipv4' | 'ipv6'>
   readonly log: Log
-  readonly resolver?: Resolver
   readonly random?: () => number
   /** Called with the site of each domain that was routed. */
   readonly onRoute?: (domain: string, site: string) => void
@@ -75,13 +58,11 @@ const HASH_DIGITS = 16
 const MAX_READABLE = 100
 
 const LOCALHOST = '127.0.0.1'
-const LOOPBACK = cidrs('127.0.0.0/8,::1')
 
 export function createRouter({
   config,
-  clock,
+  resolver,
   log,
-  resolver = createResolver({ config, clock }),
   random = Math.random,
   onRoute = () => undefined,
 }: RouterOptions): Router {
@@ -140,8 +121,7 @@ export function createRouter({
     return refused(domain, isDenied ? 'no-such-domain' : 'no-host')
   }
 
-  const addresses = createAddressLookup({ config, clock, resolver })
-  return { route: reportTo(onRoute, route), addresses, stop: () => resolver.stop() }
+  return { route: reportTo(onRoute, route) }
 }
 
 function reportTo(onRoute: NonNullable<RouterOptions['onRoute']>, route: Router['route']): Router['route'] {
@@ -149,28 +129,6 @@ function reportTo(onRoute: NonNullable<RouterOptions['onRoute']>, route: Router[
     const found = await route(domain)
     onRoute(domain, found.site)
     return found
-  }
-}
-
-type AddressLookupParts = Required<Pick<RouterOptions, 'config' | 'clock' | 'resolver'>>
-
-/** The addresses of a host that mail may go to; a host of the transport map may have any address. */
-function createAddressLookup({ config, clock, resolver }: AddressLookupParts): Router['addresses'] {
-  const allowed = config.isSandbox ? [...config.allowPrivateTargets, ...LOOPBACK] : config.allowPrivateTargets
-  const isIpv6First = watchIpv6(clock)
-
-  async function mappedAddresses(host: string): Promise<Addresses> {
-    const [ipv6, ipv4] = await Promise.all([resolver.ipv6(host), resolver.ipv4(host)])
-    const found = selectAddresses({ host, ipv6, ipv4 }, isIpv6First(), 'all')
-    if (found.kind === 'addresses') return found
-    const local = selectAddresses({ host, ...splitFamilies(await resolver.system(host)) }, isIpv6First(), 'all')
-    return local.kind === 'addresses' ? local : found
-  }
-
-  return async (host) => {
-    if (host.isMapped) return literalAddress(host.name) ?? mappedAddresses(host.name)
-    const [ipv6, ipv4] = await Promise.all([resolver.ipv6(host.name), resolver.ipv4(host.name)])
-    return selectAddresses({ host: host.name, ipv6, ipv4 }, isIpv6First(), allowed)
   }
 }
 

@@ -5,6 +5,7 @@
  */
 import { isIP } from 'node:net'
 import type { LocalEndpoint } from '#mta/egress/local-endpoint.ts'
+import type { AddressLookup } from '#mta/route/addresses.ts'
 import type { Host } from '#mta/route/route.ts'
 import type { BrokenTlsMemory } from '#mta/security/broken-tls.ts'
 import type { TlsRequirement, TlsPolicies, TlsPolicy } from '#mta/security/policy.ts'
@@ -15,20 +16,9 @@ import type { OpenFailure } from '#mta/smtp/result.ts'
 import { formatReply, type Reply } from '#src/mail/reply.ts'
 import type { PooledSession } from './session-pool.ts'
 
-/** Returns the addresses of a host in the order to try them, or why there is none. */
-export type ResolveHost = (
-  host: Host,
-) => Promise<{ readonly addresses: readonly string[]; readonly failure: ResolveFailure | null }>
-
-export interface ResolveFailure {
-  readonly text: string
-  /** DNS answered and the host has no usable address: trying later does not help. */
-  readonly isCertain: boolean
-}
-
 export interface ConnectDeps {
   readonly settings: SessionSettings
-  readonly resolve: ResolveHost
+  readonly findAddresses: AddressLookup
   readonly requirementFor: TlsPolicies['requirementFor']
   readonly brokenTls: BrokenTlsMemory
   readonly results: Pick<TlsResults, 'record'>
@@ -91,12 +81,13 @@ export async function connectFirst(
       isByPolicy = true
       continue
     }
-    const { addresses, failure } = await deps.resolve(host)
-    if (failure !== null) {
-      last = { reason: 'dns', detail: `${host.name}: ${failure.text}` }
+    const found = await deps.findAddresses(host)
+    if (found.kind !== 'addresses') {
+      last = { reason: 'dns', detail: `${host.name}: ${found.text}` }
       lines.push(`-- ${last.detail}`)
     }
-    isCertain &&= failure?.isCertain === true
+    isCertain &&= found.kind === 'nothing' || found.kind === 'blocked'
+    const addresses = found.kind === 'addresses' ? found.addresses.map(({ address }) => address) : []
     const targets = targetsOf(host, addresses, endpoints)
     if (addresses.length > 0 && targets.length === 0) {
       last = noSourceFailure(host, addresses)
