@@ -7,7 +7,7 @@ import type { Context } from '#src/context.ts'
 import type { Deferral } from '#src/messages/outcome.ts'
 import { publishSiteStates, type DomainFailure, type ReportedSite } from '#src/queue/site-state.ts'
 import type { CircuitBreaker } from '#mta/transport/circuit-breaker.ts'
-import { pathKey } from '#mta/transport/session-pool.ts'
+import { pathKey } from '#mta/transport/circuit-breaker.ts'
 
 const PUBLISH_INTERVAL_MS = 2000
 /** The most deferred domains published at a time; more would be an outage of this process. */

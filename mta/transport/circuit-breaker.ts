@@ -99,3 +99,8 @@ export function createCircuitBreaker(now: () => number, scale: number): CircuitB
     },
   }
 }
+
+/** Key of a site as reached from one source. A site's name contains no space (mta/route/route.ts). */
+export function pathKey(site: string, source: string | null): string {
+  return source === null ? site : `${site} ${source}`
+}

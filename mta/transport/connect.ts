@@ -14,7 +14,7 @@ import { openWithRetries, type OpenResult, type SessionSettings } from '#mta/smt
 import type { DialTarget } from '#mta/smtp/dial.ts'
 import type { OpenFailure } from '#mta/smtp/result.ts'
 import { formatReply, type Reply } from '#src/mail/reply.ts'
-import type { PooledSession } from './session-pool.ts'
+import type { PooledSession } from './connection-slots.ts'
 
 export interface ConnectDeps {
   readonly settings: SessionSettings

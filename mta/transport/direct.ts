@@ -12,7 +12,7 @@ import type { TransactionResult } from '#mta/smtp/result.ts'
 import type { Session } from '#mta/smtp/session.ts'
 import { composeReply, formatReply } from '#src/mail/reply.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
-import type { CircuitBreaker } from './circuit-breaker.ts'
+import { pathKey, type CircuitBreaker } from './circuit-breaker.ts'
 import {
   createInFlightDeliveries,
   hasSessionEnded,
@@ -22,8 +22,15 @@ import {
   type InFlightDelivery,
 } from './in-flight.ts'
 import { connectFirst, type DestinationHosts, type ConnectFailure, type ConnectDeps } from './connect.ts'
-import { createConnectionSlots, type NewConnectionSlot, type ConnectionSlot } from './connection-slots.ts'
-import { createSessionPool, pathKey, protectionOf, type PooledSession, type SessionPool } from './session-pool.ts'
+import {
+  createConnectionSlots,
+  protectionOf,
+  type ConnectionSlot,
+  type IdleRequest,
+  type NewConnectionSlot,
+  type PooledSession,
+  type SlotRequest,
+} from './connection-slots.ts'
 
 export interface DirectJob extends Omit<DestinationHosts, 'mayUse'> {
   readonly site: string
@@ -53,8 +60,7 @@ export interface DirectDeps extends ConnectDeps {
 }
 
 export function createDirectTransport(options: DirectDeps): DirectTransport {
-  const pool = createSessionPool()
-  const slots = createConnectionSlots(pool)
+  const slots = createConnectionSlots()
   const deliveries = createInFlightDeliveries()
   const deps: DirectDeps = {
     ...options,
@@ -65,12 +71,11 @@ export function createDirectTransport(options: DirectDeps): DirectTransport {
       if (deliveries.isAborted) return null
       const startedAt = options.now()
       const began = performance.now()
-      const takePooled = (): PooledSession | null => acquirePooled(pool, job)
       const delivery: DirectDelivery = {
         ...newInFlightDelivery(job.mail),
         job,
         acquireSlot: () =>
-          slots.acquire(slotRequest(job, preferredSource(job)), takePooled, (path) =>
+          slots.acquire(slotRequest(job, preferredSource(job)), idleRequest(job), (path) =>
             options.breaker.maxConnections(path),
           ),
         tryAcquireSlot: (by) => slots.tryAcquire(slotRequest(job, by)),
@@ -92,7 +97,7 @@ export function createDirectTransport(options: DirectDeps): DirectTransport {
     },
     abort: () => deliveries.abort(),
     closeFrom: (address) => deliveries.closeFrom(address),
-    close: () => pool.close(),
+    close: () => slots.close(),
   }
 }
 
@@ -112,24 +117,20 @@ interface DirectResult {
   readonly at?: ConnectFailure['at']
 }
 
-function acquirePooled(pool: SessionPool, { site, endpoints, tls }: DirectJob): PooledSession | null {
-  for (const { source } of endpoints) {
-    const open = pool.acquire(site, source, (pooled) => isSufficient(tls, protectionOf(pooled)))
-    if (open !== null) return open
-  }
-  return null
-}
-
 /** The source whose queue the message waited in. */
 function preferredSource({ endpoints }: DirectJob): string | null {
   return endpoints[0]?.source ?? null
 }
 
-function slotRequest(
-  job: DirectJob,
-  source: string | null,
-): { site: string; source: string | null; throttle: Throttle } {
+function slotRequest(job: DirectJob, source: string | null): SlotRequest {
   return { site: job.site, source, throttle: source === preferredSource(job) ? job.throttle : job.throttleFor(source) }
+}
+
+function idleRequest({ endpoints, tls }: DirectJob): IdleRequest {
+  return {
+    sources: endpoints.map(({ source }) => source),
+    isSuitable: (pooled) => isSufficient(tls, protectionOf(pooled)),
+  }
 }
 
 /**

@@ -26,7 +26,7 @@ import {
   type AccountSessionResult,
   type AccountSessionDeps,
 } from './relay-connect.ts'
-import { createSessionPool, type PooledSession, type SessionPool } from './session-pool.ts'
+import { createSessionPool, type PooledSession, type SessionPool } from './connection-slots.ts'
 
 export interface RelayJob {
   readonly account: Account

@@ -1,6 +1,6 @@
 import { assert } from 'chai'
 import type { Session } from '#mta/smtp/session.ts'
-import { createSessionPool, type PooledSession, type SessionPool } from './session-pool.ts'
+import { createSessionPool, type PooledSession, type SessionPool } from './connection-slots.ts'
 
 /** The part of a session that the pool uses. */
 class FakeSession {
