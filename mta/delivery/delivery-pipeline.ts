@@ -20,8 +20,7 @@ import { chooseTimeouts } from '#mta/smtp/timeouts.ts'
 import { createCircuitBreaker, type CircuitBreaker } from '#mta/transport/circuit-breaker.ts'
 import type { ConnectDeps } from '#mta/transport/connect.ts'
 import { startConnectedAccounts, type ConnectedAccounts } from '#mta/transport/connected-accounts.ts'
-import { createDirectTransport } from '#mta/transport/direct.ts'
-import { createTransport, type Transport } from '#mta/transport/source-failover.ts'
+import { createDirectTransport, type DirectTransport } from '#mta/transport/direct.ts'
 import { createBatcher } from '#src/concurrency/batcher.ts'
 import { loadMailContacts, type MailContact, type MailContactRef } from '#src/contacts/mail-contacts.ts'
 import type { Context } from '#src/context.ts'
@@ -74,7 +73,7 @@ export interface DeliveryPipeline {
   sign(message: Signable, keys: readonly DkimKey[]): Promise<Buffer>
   /** The envelope sender. `mailFrom`: the sending domain's own bounce domain; null: the operator's. */
   returnPath(recipient: Pick<ClaimedRecipient, 'messageId' | 'n' | 'submitted'>, mailFrom: string | null): string
-  readonly transport: Transport
+  readonly transport: DirectTransport
   readonly accounts: ConnectedAccounts
   /** Bounds the large content in memory. */
   readonly memory: MemoryBudget
@@ -103,8 +102,7 @@ export function openPipeline(ctx: Context, egress: Egress, onRoute?: RouterOptio
     brokenTls: security.brokenTls,
     results: security.results,
   }
-  const direct = createDirectTransport({ ...opening, breaker, now: () => clock.now() })
-  const transport = createTransport({ direct, egress })
+  const transport = createDirectTransport({ ...opening, breaker, egress, now: () => clock.now() })
   const accounts = startConnectedAccounts(ctx)
   const messageRenderer = createMessageRenderer()
   const pipeline: DeliveryPipeline = {

@@ -53,7 +53,7 @@ export interface ConnectFailure {
 
 type OpenRequirement = Extract<TlsRequirement, { kind: 'open' }>
 
-/** Reason of an attempt that another source may replace at once (source-failover.ts). */
+/** Reason of an attempt that another source may replace at once (direct.ts). */
 export const SOURCE_LOST = 'source-lost'
 
 /** Addresses tried in one attempt. */

@@ -4,24 +4,22 @@
  * reached, or refuses at its greeting, is followed by the next. A reply to the message itself is final for this
  * attempt. A session that ended while idle costs no attempt: the message goes out on another one. After the final dot
  * this file never sends the message again: the outcome is `unknown`, and the tier decides what follows.
+ *
+ * The source was selected before the message waited in its queue (mta/scheduling/source-selection.ts). If the source's
+ * address is no longer on this machine, the delivery returns null: the scheduler releases the message and tries another
+ * source at once. Hosts of the operator's transport map are reached from any address that the system chooses.
  */
+import type { Egress } from '#mta/egress/source-choice.ts'
 import type { Throttle } from '#mta/shaping/throttle.ts'
 import { isSufficient, policyNameFor } from '#mta/security/policy.ts'
 import type { Mail } from '#mta/smtp/transaction.ts'
 import type { TransactionResult } from '#mta/smtp/result.ts'
 import type { Session } from '#mta/smtp/session.ts'
-import { composeReply, formatReply } from '#src/mail/reply.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
 import { pathKey, type CircuitBreaker } from './circuit-breaker.ts'
-import {
-  createInFlightDeliveries,
-  hasSessionEnded,
-  newInFlightDelivery,
-  outcomeOf,
-  runTransaction,
-  type InFlightDelivery,
-} from './in-flight.ts'
-import { connectFirst, type DestinationHosts, type ConnectFailure, type ConnectDeps } from './connect.ts'
+import { outcomeOfFailure, hasSessionEnded, unreachable, unroutable } from './failure-outcome.ts'
+import { createInFlightDeliveries, newInFlightDelivery, type InFlightDelivery } from './in-flight.ts'
+import { connectFirst, SOURCE_LOST, type DestinationHosts, type ConnectFailure, type ConnectDeps } from './connect.ts'
 import {
   createConnectionSlots,
   protectionOf,
@@ -42,20 +40,19 @@ export interface DirectJob extends Omit<DestinationHosts, 'mayUse'> {
 }
 
 export interface DirectTransport {
-  /** Null if `abort` ended it and the receiver cannot have the message: not an attempt. */
+  /** Null if `abort` ended it and the receiver cannot have the message, or if the source is gone: not an attempt. */
   deliver(job: DirectJob): Promise<Attempt | null>
   /**
    * Aborts all deliveries. A message that the receiver may have ends as `unknown`; the others end without an attempt.
    */
   abort(): void
-  /** Closes all connections from a local address that left this machine: they would never receive anything. */
-  closeFrom(address: string): void
   /** Closes the idle sessions. */
   close(): Promise<void>
 }
 
 export interface DirectDeps extends ConnectDeps {
   readonly breaker: CircuitBreaker
+  readonly egress: Pick<Egress, 'onAddressLost' | 'recheckAddresses' | 'isUnavailable'>
   readonly now: () => number
 }
 
@@ -66,6 +63,8 @@ export function createDirectTransport(options: DirectDeps): DirectTransport {
     ...options,
     settings: { ...options.settings, onSocket: (socket) => deliveries.watch(socket) },
   }
+  // they would never receive anything
+  options.egress.onAddressLost((address) => deliveries.closeFrom(address))
   return {
     deliver: async (job) => {
       if (deliveries.isAborted) return null
@@ -84,7 +83,7 @@ export function createDirectTransport(options: DirectDeps): DirectTransport {
       if (result === null) return null
       const { outcome, pooled, source } = result
       if (pooled !== null) slots.release(job.site, pooled)
-      return {
+      const attempt: Attempt = {
         outcome,
         startedAt,
         durationMs: performance.now() - began,
@@ -94,11 +93,18 @@ export function createDirectTransport(options: DirectDeps): DirectTransport {
         address: (pooled ?? result.at)?.address ?? null,
         tls: pooled === null ? null : describeTls(job, pooled),
       }
+      return (await isSourceGone(options, job, outcome)) ? null : attempt
     },
     abort: () => deliveries.abort(),
-    closeFrom: (address) => deliveries.closeFrom(address),
     close: () => slots.close(),
   }
+}
+
+async function isSourceGone({ egress }: DirectDeps, { endpoints }: DirectJob, outcome: Outcome): Promise<boolean> {
+  if (outcome.kind !== 'deferred' || outcome.reason !== SOURCE_LOST) return false
+  await egress.recheckAddresses()
+  // running out of local ports gives the same error: the source still exists, and the message is deferred
+  return endpoints.some(({ source }) => egress.isUnavailable(source))
 }
 
 interface DirectDelivery extends InFlightDelivery {
@@ -156,7 +162,9 @@ function resultOn(pooled: PooledSession, delivery: DirectDelivery, result: Trans
     job.throttle.chargeMessages(-1)
     job.throttleFor(pooled.source).chargeMessages(1)
   }
-  return { outcome: outcomeOf(result, delivery), pooled, source: pooled.source }
+  const outcome: Outcome =
+    result.kind === 'accepted' ? { kind: 'delivered', reply: result.reply } : outcomeOfFailure(result, job.mail.to)
+  return { outcome, pooled, source: pooled.source }
 }
 
 async function connectAndDeliver(
@@ -203,12 +211,20 @@ async function connectWithSlots(
   return opened
 }
 
-function transactOn({ session, host, address }: PooledSession, delivery: InFlightDelivery): Promise<TransactionResult> {
+/** One transaction. During it an abort must report how far the message was. */
+async function transactOn(
+  { session, host, address }: PooledSession,
+  delivery: InFlightDelivery,
+): Promise<TransactionResult> {
+  const { lines, mail } = delivery
   if (session.delivered > 0)
-    delivery.lines.push(
-      `-- on an open session to ${host} [${address}], message ${session.delivered + 1}${tlsRemark(session)}`,
-    )
-  return runTransaction(session, delivery)
+    lines.push(`-- on an open session to ${host} [${address}], message ${session.delivered + 1}${tlsRemark(session)}`)
+  delivery.isInTransaction = true
+  const result = await session.deliver(mail)
+  delivery.isInTransaction = false
+  for (const line of result.conversation) lines.push(line)
+  if (result.kind === 'lost') lines.push(`-- connection lost at ${result.stage}: ${result.detail}`)
+  return result
 }
 
 /** The TLS description in the attempt; null for plain text. */
@@ -224,22 +240,4 @@ function describeTls({ tls: policy }: DirectJob, pooled: PooledSession): string 
 
 function tlsRemark(session: Session): string {
   return session.tls === null ? ', not encrypted' : `, ${session.tls.protocol} ${session.tls.cipher}`
-}
-
-/** No reply to the message: the attempt is not counted. */
-function unreachable({ reason, detail, reply, isLocalFault }: ConnectFailure): Outcome {
-  return {
-    kind: 'deferred',
-    scope: isLocalFault === true ? 'source' : 'host',
-    reason,
-    detail,
-    reply: reply ?? null,
-    isCounted: false,
-  }
-}
-
-/** RFC 3463 X.4.4. A soft bounce: the address may be good, the DNS of its domain is not. */
-function unroutable({ detail }: ConnectFailure): Outcome {
-  const reply = composeReply(550, '5.4.4', detail)
-  return { kind: 'bounced', scope: 'destination', reason: 'no-host', isHard: false, detail: formatReply(reply), reply }
 }

@@ -1,13 +1,10 @@
 /**
- * Tracks one message while a transport delivers it: its SMTP conversation, its transaction, and its result when the
- * transport stops. On abort, a message in a transaction ends with its connection and reports how far it was. A message
- * before its transaction ends at once, without a result.
+ * Tracks one message while a transport delivers it: its SMTP conversation, whether it is in its transaction (the
+ * transport sets that), and its result when the transport stops. On abort, a message in a transaction ends with its
+ * connection and reports how far it was. A message before its transaction ends at once, without a result.
  */
 import type { Socket } from 'node:net'
-import { classifyReply } from '#mta/classify/reply.ts'
 import type { Mail } from '#mta/smtp/transaction.ts'
-import type { TransactionResult } from '#mta/smtp/result.ts'
-import type { Session } from '#mta/smtp/session.ts'
 import type { Outcome } from '#src/messages/outcome.ts'
 
 export interface InFlightDelivery {
@@ -68,48 +65,4 @@ export function createInFlightDeliveries(): InFlightDeliveries {
 function abortDelivery(delivery: InFlightDelivery): void {
   delivery.isAborted = true
   if (!delivery.isInTransaction) delivery.aborted.resolve(null)
-}
-
-export async function runTransaction(session: Session, delivery: InFlightDelivery): Promise<TransactionResult> {
-  const { lines, mail } = delivery
-  delivery.isInTransaction = true
-  const result = await session.deliver(mail)
-  delivery.isInTransaction = false
-  for (const line of result.conversation) lines.push(line)
-  if (result.kind === 'lost') lines.push(`-- connection lost at ${result.stage}: ${result.detail}`)
-  return result
-}
-
-/** Whether the session ended while idle, or because it has carried its share of messages: try another session. */
-export function hasSessionEnded(session: Session, result: TransactionResult): boolean {
-  return isStale(result) || isConnectionUsedUp(session, result)
-}
-
-/** The connection was lost before the server answered any command about this message. */
-function isStale(result: TransactionResult): boolean {
-  return result.kind === 'lost' && !result.afterDot && (result.stage === 'mail' || result.stage === 'rset')
-}
-
-/** 421 at MAIL after earlier messages concerns the connection: many servers end a connection so after some messages. */
-function isConnectionUsedUp(session: Session, result: TransactionResult): boolean {
-  return result.kind === 'rejected' && result.reply.code === 421 && result.stage === 'mail' && session.delivered > 0
-}
-
-export function outcomeOf(result: TransactionResult, { mail }: Pick<InFlightDelivery, 'mail'>): Outcome {
-  if (result.kind === 'accepted') return { kind: 'delivered', reply: result.reply }
-  if (result.kind === 'rejected') return classifyReply(result.stage, result.reply, mail.to)
-  if (result.afterDot)
-    return {
-      kind: 'unknown',
-      reason: 'lost-after-dot',
-      detail: `the connection was lost after the final dot (${result.detail}): the receiver may have the message`,
-    }
-  return {
-    kind: 'deferred',
-    scope: 'host',
-    reason: 'link-lost',
-    detail: `the connection was lost at ${result.stage}: ${result.detail}`,
-    reply: null,
-    isCounted: false,
-  }
 }

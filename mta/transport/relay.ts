@@ -12,14 +12,8 @@ import { formatReply, type Reply } from '#src/mail/reply.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
 import type { Account } from '#src/providers/accounts.ts'
 import type { CircuitBreaker } from './circuit-breaker.ts'
-import {
-  createInFlightDeliveries,
-  hasSessionEnded,
-  newInFlightDelivery,
-  outcomeOf,
-  runTransaction,
-  type InFlightDelivery,
-} from './in-flight.ts'
+import { outcomeOfFailure, hasSessionEnded } from './failure-outcome.ts'
+import { createInFlightDeliveries, newInFlightDelivery, type InFlightDelivery } from './in-flight.ts'
 import {
   redactSecrets,
   openAccountSession,
@@ -143,10 +137,20 @@ async function deliverToAccount(relay: RelayContext, delivery: RelayDelivery): P
   return { outcome: await outcomeFor(relay, delivery, await transactOn(pooled, delivery)), pooled }
 }
 
-function transactOn({ session, host, address }: PooledSession, delivery: InFlightDelivery): Promise<TransactionResult> {
+/** One transaction. During it an abort must report how far the message was. */
+async function transactOn(
+  { session, host, address }: PooledSession,
+  delivery: InFlightDelivery,
+): Promise<TransactionResult> {
+  const { lines, mail } = delivery
   if (session.delivered > 0)
-    delivery.lines.push(`-- on an open session to ${host} [${address}], message ${session.delivered + 1}`)
-  return runTransaction(session, delivery)
+    lines.push(`-- on an open session to ${host} [${address}], message ${session.delivered + 1}`)
+  delivery.isInTransaction = true
+  const result = await session.deliver(mail)
+  delivery.isInTransaction = false
+  for (const line of result.conversation) lines.push(line)
+  if (result.kind === 'lost') lines.push(`-- connection lost at ${result.stage}: ${result.detail}`)
+  return result
 }
 
 async function outcomeOfFailedOpen(
@@ -185,7 +189,7 @@ function outcomeFor(
     return pauseForRefusal(relay, delivery, result.reply)
   if (result.kind === 'rejected' && isOverQuota(result.reply))
     return deferUncounted('source', 'account-quota', formatReply(result.reply))
-  return outcomeOf(result, delivery)
+  return outcomeOfFailure(result, delivery.mail.to)
 }
 
 function isOverQuota({ enhanced, text }: Reply): boolean {
