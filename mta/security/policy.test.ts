@@ -166,11 +166,21 @@ const ROWS: readonly (readonly [title: string, world: World, expected: string, h
 ]
 
 describe('TLS policy: the requirement for a host', () => {
+  it('is part of the policy unless it depends on the host', async () => {
+    const isKnown = async (world: World): Promise<boolean> =>
+      (await policiesOf(world).find(DOMAIN, [HOST])).requirement !== null
+    assert.isTrue(await isKnown({ rule: 'required', sts: { ...STS, mode: 'testing' }, mx: found(['x'], false) }))
+    assert.isFalse(await isKnown({ sts: STS }))
+    assert.isFalse(await isKnown({ mx: found(['x']) }))
+    assert.isFalse(await isKnown({ mx: FAILED }))
+  })
   for (const [title, world, expected, change] of ROWS) {
     it(title, async () => {
       const host = { ...HOST, ...change }
       const policies = policiesOf(world)
-      assert.strictEqual(format(await policies.requirementFor(await policies.find(DOMAIN, [host]), host)), expected)
+      const policy = await policies.find(DOMAIN, [host])
+      assert.strictEqual(format(await policies.requirementFor(policy, host)), expected)
+      if (policy.requirement !== null) assert.strictEqual(format(policy.requirement), expected)
     })
   }
 })
@@ -189,6 +199,7 @@ const PLAIN: TlsPolicy = {
   isPending: false,
   sts: null,
   stsFailure: null,
+  requirement: null,
 }
 const SESSIONS: readonly (readonly [
   title: string,

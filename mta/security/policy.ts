@@ -1,6 +1,7 @@
 /**
  * The TLS policy of a recipient domain. The policy belongs to the domain and is found before its mail is grouped by MX
- * hosts; the requirement for a host is found when that host is tried.
+ * hosts. Without DANE and MTA-STS enforce, it has one requirement for all hosts; otherwise the requirement for a host is
+ * found when that host is tried.
  *
  *    opportunistic   by default: TLS if offered, with any certificate (RFC 7435)
  *    required        the operator's rule: TLS or no delivery
@@ -30,6 +31,8 @@ export interface TlsPolicy {
   readonly sts: StsPolicy | null
   /** Why there is no MTA-STS policy although the domain announces one. */
   readonly stsFailure: Extract<StsFetchResult, { kind: 'failed' }> | null
+  /** The requirement for every host; null if it depends on the host (`requirementFor`). */
+  readonly requirement: OpenRequirement | null
 }
 
 export type PolicyName = 'opportunistic' | 'required' | 'sts enforce' | 'sts testing' | 'dane'
@@ -93,6 +96,7 @@ export const UNENFORCED: TlsPolicy = {
   isPending: false,
   sts: null,
   stsFailure: null,
+  requirement: plainRequirement(false),
 }
 
 const NO_STS: StsResult = { policy: null, isPending: false, failure: null }
@@ -100,20 +104,23 @@ const NO_STS: StsResult = { policy: null, isPending: false, failure: null }
 export function createTlsPolicies({ clock, ruleFor, sts, dane }: TlsPolicyDeps): TlsPolicies {
   async function find(domain: string, hosts: readonly Pick<PolicyHost, 'isMapped'>[]): Promise<TlsPolicy> {
     const rule = await ruleFor(domain)
+    const isRequired = rule === 'required'
     if (rule === 'opportunistic' || hosts.every(({ isMapped }) => isMapped))
-      return { ...UNENFORCED, domain, isRequired: rule === 'required' }
+      return { ...UNENFORCED, domain, isRequired, requirement: plainRequirement(isRequired) }
     const [found, isDane] = await Promise.all([
       sts?.find(domain) ?? NO_STS,
       dane === null ? ('no' as const) : lookUpDomainDane(dane, domain),
     ])
     const policy = found.policy?.mode === 'none' ? null : found.policy
+    const isByHost = isDane !== 'no' || policy?.mode === 'enforce' || hosts.some(({ isMapped }) => isMapped)
     return {
       domain,
-      isRequired: rule === 'required',
+      isRequired,
       dane: isDane,
       isPending: found.isPending,
       sts: policy,
       stsFailure: found.failure,
+      requirement: isByHost ? null : plainRequirement(isRequired, nameWithoutRule(policy)),
     }
   }
 
@@ -125,11 +132,10 @@ export function createTlsPolicies({ clock, ruleFor, sts, dane }: TlsPolicyDeps):
       policy.dane === 'yes' && dane !== null
         ? await lookUpHostDane(dane, host.name, host.port)
         : { kind: 'none' as const }
-    const otherwise = policy.sts === null ? 'opportunistic' : 'sts testing'
     return (
       daneRequirement(policy, host, daneHost, clock) ??
       stsRequirement(policy, host) ??
-      plainRequirement(policy.isRequired, otherwise)
+      plainRequirement(policy.isRequired, nameWithoutRule(policy.sts))
     )
   }
 
@@ -178,8 +184,13 @@ function stsRequirement({ sts, domain }: TlsPolicy, { name }: PolicyHost): TlsRe
   }
 }
 
-function plainRequirement(isRequired: boolean, otherwise: PolicyName = 'opportunistic'): TlsRequirement {
+function plainRequirement(isRequired: boolean, otherwise: PolicyName = 'opportunistic'): OpenRequirement {
   return { kind: 'open', name: isRequired ? 'required' : otherwise, isEncrypted: isRequired, checkCertificate: null }
+}
+
+/** Name of a policy that requires nothing. */
+function nameWithoutRule(sts: StsPolicy | null): PolicyName {
+  return sts === null ? 'opportunistic' : 'sts testing'
 }
 
 function barred(name: PolicyName, code: string, text: string): TlsRequirement {
@@ -199,5 +210,5 @@ export function policyNameFor({ dane, sts, isRequired }: TlsPolicy, session: Ses
   if (dane === 'yes' && session.policy === 'dane') return 'dane'
   if (sts?.mode === 'enforce') return 'sts enforce'
   if (isRequired) return 'required'
-  return sts === null ? 'opportunistic' : 'sts testing'
+  return nameWithoutRule(sts)
 }

@@ -70,7 +70,7 @@ export async function connectFirst(
   let isByPolicy = false
   let tried = 0
   for (const host of hosts) {
-    const requirement = await deps.requirementFor(tls, host)
+    const requirement = tls.requirement ?? (await deps.requirementFor(tls, host))
     if (requirement.kind === 'barred') {
       const dane = requirement.name === 'dane' ? { records: [] } : {}
       const about = failureFactsOf([], undefined, requirement.text)

@@ -10,6 +10,7 @@ export const policyOf = (domain: string, sts: TlsPolicy['sts'] = null): TlsPolic
   isPending: false,
   sts,
   stsFailure: null,
+  requirement: null,
 })
 
 const testing = policyOf('in.example', { ...POLICY, mode: 'testing' })
