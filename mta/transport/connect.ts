@@ -8,7 +8,7 @@ import type { LocalEndpoint } from '#mta/egress/local-endpoint.ts'
 import type { AddressLookup } from '#mta/route/addresses.ts'
 import type { Host } from '#mta/route/route.ts'
 import type { BrokenTlsMemory } from '#mta/security/broken-tls.ts'
-import type { TlsRequirement, TlsPolicies, TlsPolicy } from '#mta/security/policy.ts'
+import type { OpenRequirement, TlsRequirement, TlsPolicies, TlsPolicy } from '#mta/security/policy.ts'
 import { failureFactsOf, resultOfFailure, resultOfSession, type TlsResults } from '#mta/security/tls-results.ts'
 import { openWithRetries, type OpenResult, type SessionSettings } from '#mta/smtp/open.ts'
 import type { DialTarget } from '#mta/smtp/dial.ts'
@@ -51,8 +51,6 @@ export interface ConnectFailure {
   readonly isLocalFault?: true
 }
 
-type OpenRequirement = Extract<TlsRequirement, { kind: 'open' }>
-
 /** Reason of an attempt that another source may replace at once (direct.ts). */
 export const SOURCE_LOST = 'source-lost'
 
@@ -62,71 +60,90 @@ const MAX_ADDRESSES = 6
 /** Appends the conversation to `lines`. */
 export async function connectFirst(
   deps: ConnectDeps,
-  { hosts, tls, endpoints, mayUse }: DestinationHosts,
+  destination: DestinationHosts,
   lines: string[],
 ): Promise<PooledSession | ConnectFailure> {
-  let last: ConnectFailure = { reason: 'dns', detail: 'the destination has no host to try' }
-  let isCertain = true
-  let isByPolicy = false
+  const failures: ConnectFailure[] = []
   let tried = 0
+  for await (const candidate of listCandidates(deps, destination)) {
+    if ('reason' in candidate) {
+      failures.push(candidate)
+      lines.push(`-- ${candidate.detail}`)
+      continue
+    }
+    if (tried++ >= MAX_ADDRESSES) break
+    if (!hasFreeSlot(destination, candidate)) {
+      lines.push(noSlotRemark(candidate))
+      continue
+    }
+    const opened = await openWithRequirement(deps, candidate)
+    recordTls(deps, destination.tls, candidate, opened)
+    if (opened.ok) return pooledOf(opened.session, candidate, destination.tls)
+    lines.push(...opened.failure.transcript)
+    if (isSourceLost(opened.failure, candidate.source)) return sourceLostFailure(candidate.source)
+    failures.push(explainFailure(opened.failure, candidate))
+  }
+  const last = failures.at(-1) ?? { reason: 'dns', detail: 'the destination has no host to try' }
+  return {
+    ...last,
+    isCertain: tried === 0 && failures.every(({ isCertain }) => isCertain === true),
+    isByPolicy: failures.some(({ isByPolicy }) => isByPolicy === true),
+  }
+}
+
+/** One connection that may be tried. */
+interface Candidate {
+  readonly target: DialTarget
+  readonly source: string | null
+  readonly requirement: OpenRequirement
+}
+
+/** The connections to try, in order, or why a host has none. Looks a host up only when the hosts before it failed. */
+async function* listCandidates(
+  deps: ConnectDeps,
+  { hosts, tls, endpoints }: DestinationHosts,
+): AsyncGenerator<Candidate | ConnectFailure> {
   for (const host of hosts) {
     const requirement = tls.requirement ?? (await deps.requirementFor(tls, host))
     if (requirement.kind === 'barred') {
-      const dane = requirement.name === 'dane' ? { records: [] } : {}
-      const about = failureFactsOf([], undefined, requirement.text)
-      deps.results.record({ policy: tls, host: host.name, address: '', result: requirement.code, about, ...dane })
-      last = { reason: 'tls-policy', detail: requirement.text }
-      lines.push(`-- ${requirement.text}`)
-      isCertain = false
-      isByPolicy = true
+      recordBarred(deps, tls, host, requirement)
+      yield { reason: 'tls-policy', detail: requirement.text, isByPolicy: true }
       continue
     }
     const found = await deps.findAddresses(host)
     if (found.kind !== 'addresses') {
-      last = { reason: 'dns', detail: `${host.name}: ${found.text}` }
-      lines.push(`-- ${last.detail}`)
+      yield { reason: 'dns', detail: `${host.name}: ${found.text}`, isCertain: found.kind !== 'unknown' }
+      continue
     }
-    isCertain &&= found.kind === 'nothing' || found.kind === 'blocked'
-    const addresses = found.kind === 'addresses' ? found.addresses.map(({ address }) => address) : []
+    const addresses = found.addresses.map(({ address }) => address)
     const targets = targetsOf(host, addresses, endpoints)
-    if (addresses.length > 0 && targets.length === 0) {
-      last = noSourceFailure(host, addresses)
-      lines.push(`-- ${last.detail}`)
-    }
-    for (const { target, source } of targets) {
-      if (tried++ >= MAX_ADDRESSES) return { ...last, isByPolicy }
-      if (source !== endpoints[0]?.source && mayUse?.(source) === false) {
-        lines.push(
-          `-- ${source ?? "the system's address"} has no free connection slot for ${host.name} [${target.address}]`,
-        )
-        continue
-      }
-      const opened = await openWithRequirement(deps, target, requirement)
-      recordTls(deps, tls, { target, requirement }, opened)
-      if (opened.ok)
-        return pooledOf(opened.session, { host: host.name, address: target.address, source }, requirement, tls)
-      lines.push(...opened.failure.transcript)
-      if (isSourceLost(opened.failure, source)) return sourceLostFailure(source)
-      last = {
-        ...explainFailure(opened.failure, `${host.name} [${target.address}]:${host.port}`, requirement),
-        source,
-        at: { host: host.name, address: target.address },
-      }
-      isByPolicy ||= last.isByPolicy === true
-    }
+    if (targets.length === 0) yield noSourceFailure(host, addresses)
+    for (const target of targets) yield { ...target, requirement }
   }
-  return { ...last, isCertain, isByPolicy }
 }
 
-interface ConnectAttempt {
-  readonly target: DialTarget
-  readonly requirement: OpenRequirement
+function hasFreeSlot({ endpoints, mayUse }: DestinationHosts, { source }: Candidate): boolean {
+  return source === endpoints[0]?.source || mayUse?.(source) !== false
+}
+
+function noSlotRemark({ source, target: { host, address } }: Candidate): string {
+  return `-- ${source ?? "the system's address"} has no free connection slot for ${host} [${address}]`
+}
+
+function recordBarred(
+  { results }: ConnectDeps,
+  policy: TlsPolicy,
+  { name: host }: Host,
+  { name, code, text }: Extract<TlsRequirement, { kind: 'barred' }>,
+): void {
+  const dane = name === 'dane' ? { records: [] } : {}
+  results.record({ policy, host, address: '', result: code, about: failureFactsOf([], undefined, text), ...dane })
 }
 
 function recordTls(
   { results }: ConnectDeps,
   policy: TlsPolicy,
-  { target: { host, address }, requirement }: ConnectAttempt,
+  { target: { host, address }, requirement }: Candidate,
   opened: OpenResult,
 ): void {
   const at = { policy, host, address, ...(requirement.records !== undefined && { records: requirement.records }) }
@@ -152,17 +169,12 @@ function recordTls(
   }
 }
 
-interface SourceTarget {
-  readonly target: DialTarget
-  readonly source: string | null
-}
-
 /** The best source with the addresses of its family, then the source of the other family with the rest. */
 function targetsOf(
   { name, port }: Host,
   addresses: readonly string[],
   endpoints: readonly LocalEndpoint[],
-): SourceTarget[] {
+): Omit<Candidate, 'requirement'>[] {
   return endpoints.flatMap(({ source, address: localAddress, family, ehloName }) => {
     const from = localAddress === null ? {} : { localAddress, ehloName }
     const reachable = addresses.filter((address) => family === null || isIP(address) === family)
@@ -187,8 +199,7 @@ function sourceLostFailure(source: string): ConnectFailure {
 /** With opportunistic TLS, starts at the TLS level that worked for this host recently, and remembers the level. */
 async function openWithRequirement(
   { settings, brokenTls }: ConnectDeps,
-  target: DialTarget,
-  requirement: OpenRequirement,
+  { target, requirement }: Candidate,
 ): Promise<OpenResult> {
   const { isEncrypted, checkCertificate, tlsName } = requirement
   if (isEncrypted) {
@@ -207,32 +218,36 @@ async function openWithRequirement(
 
 function pooledOf(
   session: PooledSession['session'],
-  at: Pick<PooledSession, 'host' | 'address' | 'source'>,
-  requirement: OpenRequirement,
+  { target: { host, address }, source, requirement }: Candidate,
   { dane }: TlsPolicy,
 ): PooledSession {
-  const isVerified = requirement.checkCertificate !== null || session.tls?.authorized === true
-  return { session, ...at, policy: requirement.name, isVerified, wasDaneDomain: dane === 'yes', idleSinceMs: 0 }
+  return {
+    session,
+    host,
+    address,
+    source,
+    policy: requirement.name,
+    isVerified: requirement.checkCertificate !== null || session.tls?.authorized === true,
+    wasDaneDomain: dane === 'yes',
+    idleSinceMs: 0,
+  }
 }
 
 function explainFailure(
   { stage, reply, loss }: OpenFailure,
-  where: string,
-  { name, isEncrypted }: OpenRequirement,
+  { target: { host, address, port }, source, requirement: { name, isEncrypted } }: Candidate,
 ): ConnectFailure {
+  const where = `${host} [${address}]:${port}`
   const isByPolicy = isEncrypted && (stage === 'tls' || stage === 'starttls')
   const under = isByPolicy ? ` (TLS: ${name})` : ''
+  const about = { isByPolicy, source, at: { host, address } }
   if (reply !== null) {
-    return {
-      reason: `${stage}-refused`,
-      detail: `${where} refused at ${stage}${under}: ${formatReply(reply)}`,
-      reply,
-      isByPolicy,
-    }
+    const detail = `${where} refused at ${stage}${under}: ${formatReply(reply)}`
+    return { reason: `${stage}-refused`, detail, reply, ...about }
   }
   return {
     reason: stage === 'connect' ? 'unreachable' : `${stage}-failed`,
     detail: `${where} at ${stage}${under}: ${loss?.detail ?? 'no answer'}`,
-    isByPolicy,
+    ...about,
   }
 }
