@@ -43,8 +43,8 @@ export function withCrlf(text: string): string {
 }
 
 /**
- * Writes texts of `bodyTextsOf`. `hex` is the message's id: the boundary derives from it, so that a retry gives the same
- * octets.
+ * Writes the texts of `bodyTextsOf`. `hex` is the message's id: the boundary derives from it, so that a retry gives the
+ * same octets.
  */
 export function writeContent(texts: BodyTexts, hex: string): MimeContent {
   if (texts.html === '') return single(makeTextPart('text/plain', texts.text))
