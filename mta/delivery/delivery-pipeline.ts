@@ -12,7 +12,7 @@ import { sign, type DkimKey, type Signable } from '#mta/compose/sign.ts'
 import type { Egress } from '#mta/egress/source-choice.ts'
 import { createAddressLookup, type AddressLookup } from '#mta/route/addresses.ts'
 import { createResolver } from '#mta/route/resolve.ts'
-import { createRouter, type Host, type Route, type Router, type RouterOptions } from '#mta/route/route.ts'
+import { createRouter, type Host, type Route, type Router } from '#mta/route/route.ts'
 import type { TlsPolicy } from '#mta/security/policy.ts'
 import { startTransportSecurity, type TransportSecurity } from '#mta/security/transport-security.ts'
 import type { SessionSettings } from '#mta/smtp/open.ts'
@@ -88,11 +88,10 @@ export interface OpenPipeline {
   close(): Promise<void>
 }
 
-/** `onRoute` is called with the site of each domain that was routed. */
-export function openPipeline(ctx: Context, egress: Egress, onRoute?: RouterOptions['onRoute']): OpenPipeline {
+export function openPipeline(ctx: Context, egress: Egress): OpenPipeline {
   const { config, clock, log } = ctx
   const resolver = createResolver({ config, clock })
-  const router = createRouter({ config, resolver, log, ...(onRoute !== undefined && { onRoute }) })
+  const router = createRouter({ config, resolver, log })
   const security = startTransportSecurity(ctx, resolver)
   const breaker = createCircuitBreaker(() => clock.now(), config.retryScale)
   const opening: ConnectDeps = {

@@ -76,7 +76,7 @@ describe('router', () => {
   let dns: TestDns
   const open: Resolver[] = []
 
-  function router(change: Partial<RouterOptions['config']> = {}, onRoute?: RouterOptions['onRoute']): Router {
+  function router(change: Partial<RouterOptions['config']> = {}): Router {
     const config = {
       routes: [],
       serverName: 'mail.us.example',
@@ -91,7 +91,7 @@ describe('router', () => {
       timeoutMs: 200,
     })
     open.push(resolver)
-    return createRouter({ config, resolver, log, random: () => 0.5, ...(onRoute !== undefined && { onRoute }) })
+    return createRouter({ config, resolver, log, random: () => 0.5 })
   }
 
   before(async () => {
@@ -140,14 +140,6 @@ describe('router', () => {
   it('domains with the same hosts have one site, whatever the preferences', async () => {
     const [one, other] = await Promise.all([router().route('plain.example'), router().route('shared.example')])
     assert.strictEqual(one.site, other.site)
-  })
-
-  it('reports the site of each routed domain, also without a host', async () => {
-    const reported: string[] = []
-    const made = router({}, (domain, site) => reported.push(`${domain} ${site}`))
-    await made.route('implicit.example')
-    await made.route('null.example')
-    assert.deepEqual(reported, ['implicit.example implicit.example', 'null.example none:null.example'])
   })
 
   it('the transport map comes first: the domain, then *', async () => {

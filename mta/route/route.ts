@@ -41,8 +41,6 @@ export interface RouterOptions {
   readonly resolver: Pick<Resolver, 'mx' | 'ipv4' | 'ipv6'>
   readonly log: Log
   readonly random?: () => number
-  /** Called with the site of each domain that was routed. */
-  readonly onRoute?: (domain: string, site: string) => void
 }
 
 /** RFC 3463, RFC 7505 4.1 */
@@ -59,13 +57,7 @@ const MAX_READABLE = 100
 
 const LOCALHOST = '127.0.0.1'
 
-export function createRouter({
-  config,
-  resolver,
-  log,
-  random = Math.random,
-  onRoute = () => undefined,
-}: RouterOptions): Router {
+export function createRouter({ config, resolver, log, random = Math.random }: RouterOptions): Router {
   async function route(domain: string): Promise<Route> {
     const mapped = mappedTo(domain)
     if (mapped !== undefined) {
@@ -121,15 +113,7 @@ export function createRouter({
     return refused(domain, isDenied ? 'no-such-domain' : 'no-host')
   }
 
-  return { route: reportTo(onRoute, route) }
-}
-
-function reportTo(onRoute: NonNullable<RouterOptions['onRoute']>, route: Router['route']): Router['route'] {
-  return async (domain) => {
-    const found = await route(domain)
-    onRoute(domain, found.site)
-    return found
-  }
+  return { route }
 }
 
 function refused(domain: string, reason: RouteRefusal, detail?: string): Route {
