@@ -177,13 +177,13 @@ describe('the throttle of a receiver, by source', function () {
     const [last = ''] = await sendMany('severe.example', 1)
     const { db, redis } = testbed.system
     const explained = async (): Promise<string> => {
-      const explained = await explainMessage(
+      const details = await explainMessage(
         { db, redis, plans: {}, retryScale: 1, reconcileSeconds: 1 },
         null,
         idOfHex(last.replace('em_', '')) ?? '',
         new Date(),
       )
-      const recipient = explained?.recipients[0]
+      const recipient = details?.recipients[0]
       return `${recipient?.heldBy ?? ''} ${recipient?.gates.find(({ gate }) => gate === 'suspension')?.rule ?? ''}`
     }
     let says = ''
