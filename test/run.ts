@@ -45,7 +45,7 @@ async function runMocha(selection: Selection, signal: AbortSignal): Promise<Coun
   if (selection.needsStores) findRedis(chooseAccount(work), print)
   const cluster = selection.needsStores ? await startTemplateCluster() : null
   try {
-    const stores = cluster === null ? {} : { TEST_PG_URL: cluster.url }
+    const stores = cluster === null ? {} : { TEST_PG_URL: cluster.url, TEST_PG_DATA: cluster.initialData }
     const child = spawn(process.execPath, mochaArguments(selection), {
       cwd: ROOT,
       stdio: ['ignore', 'inherit', 'inherit'],

@@ -1,10 +1,13 @@
 /**
  * Starts stores for tests. `createDatabase` clones a migrated template in the cluster of the test run (TEST_PG_URL),
  * or, when mocha runs one file directly, in a cluster that starts on first use. `startRedis` and `startPostgres` start
- * a server for one test, which may crash it. All files are in /tmp and are removed when the test process ends, however
- * it ends.
+ * a server for one test, which may crash it; PostgreSQL starts on a copy of migrated data (TEST_PG_DATA) if the run has
+ * one. All files are in memory where that is large enough, else in /tmp, and are removed when the test process ends,
+ * however it ends.
  */
-import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { accessSync, chmodSync, chownSync, constants, existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { freemem } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { type SystemAccount, chooseAccount } from '#bin/supervisor/account.ts'
@@ -32,6 +35,13 @@ export interface TestServer {
 }
 
 const TEMPLATE = 'mailstead_template'
+/**
+ * A database is 900 files, and some disks create a file slowly. Not TMPDIR: the path of a unix socket is short, and the
+ * account must be able to enter it.
+ */
+const MEMORY = '/dev/shm'
+/** PostgreSQL's log of a whole run (2 GB at most), and the databases of the tests that run at the same time. */
+const NEEDED_BYTES = 6 * 2 ** 30
 let shared: Promise<TestServer> | null = null
 /** Folders of crashed servers that nobody stopped: their leash is gone with them. */
 const abandoned = new Set<string>()
@@ -57,28 +67,42 @@ export function startRedis(): Promise<TestServer> {
 
 /** One PostgreSQL of its own, migrated and with fsync on: for tests that crash it. */
 export async function startPostgres(): Promise<TestServer> {
-  const server = await serve((directory) =>
-    launchPostgres({ ...directory, dir: join(directory.root, 'postgres'), removeOnExit: directory.root }),
-  )
-  await migrate(server.url)
+  const initial = process.env['TEST_PG_DATA']
+  const server = await serve((directory) => {
+    const dir = join(directory.root, 'postgres')
+    if (initial !== undefined && !existsSync(dir)) copy(initial, dir)
+    return launchPostgres({ ...directory, dir, removeOnExit: directory.root })
+  })
+  if (initial === undefined) await migrate(server.url)
   return server
 }
 
+export interface TemplateCluster extends TestServer {
+  /** A copy of its data folder, from which a test starts a PostgreSQL of its own. It goes into TEST_PG_DATA. */
+  readonly initialData: string
+}
+
 /** The cluster of a test run: without fsync, with the template database. Its url goes into TEST_PG_URL. */
-export async function startTemplateCluster(): Promise<TestServer> {
-  const server = await serve((directory) =>
-    launchPostgres({
-      ...directory,
-      dir: join(directory.root, 'postgres'),
-      durable: false,
-      removeOnExit: directory.root,
-    }),
-  )
-  await administer(server.url, `CREATE DATABASE ${TEMPLATE}`)
-  const url = new URL(server.url)
-  url.pathname = `/${TEMPLATE}`
-  await migrate(url.href)
-  return server
+export async function startTemplateCluster(): Promise<TemplateCluster> {
+  const directory = createServerDirectory()
+  const [dir, initialData] = [join(directory.root, 'postgres'), join(directory.root, 'initial')]
+  const start = (): Promise<RunningStore> =>
+    launchPostgres({ ...directory, dir, durable: false, removeOnExit: directory.root })
+  const first = await start()
+  await migrate(first.url)
+  await administer(first.url, `CREATE DATABASE ${TEMPLATE} TEMPLATE mailstead STRATEGY file_copy`)
+  // Only the files of a stopped server are complete. No server removes the folder meanwhile if this process ends.
+  abandoned.add(directory.root)
+  await first.stop()
+  copy(dir, initialData)
+  const server = await serve(start, directory)
+  abandoned.delete(directory.root)
+  return { ...server, initialData }
+}
+
+/** With owners and permissions. */
+function copy(from: string, to: string): void {
+  execFileSync('cp', ['-a', from, to])
 }
 
 interface ServerDirectory {
@@ -88,10 +112,12 @@ interface ServerDirectory {
   readonly logFile: string
 }
 
+type RunningStore = RunningProcess & { readonly url: string }
+
 async function serve(
-  start: (directory: ServerDirectory) => Promise<RunningProcess & { readonly url: string }>,
+  start: (directory: ServerDirectory) => Promise<RunningStore>,
+  directory = createServerDirectory(),
 ): Promise<TestServer> {
-  const directory = createServerDirectory()
   let server = await start(directory)
   return {
     url: server.url,
@@ -113,13 +139,23 @@ async function serve(
 
 function createServerDirectory(): ServerDirectory {
   const account = chooseAccount('/nonexistent')
-  // Not TMPDIR: the path of a unix socket is short, and the account must be able to enter it.
-  const root = mkdtempSync('/tmp/mailstead-test-')
+  const root = mkdtempSync(join(hasMemory() ? MEMORY : '/tmp', 'mailstead-test-'))
   chmodSync(root, 0o700)
   if (account !== null) chownSync(root, account.uid, account.gid)
   const sockets = join(root, 'sock')
   createPrivateDirectory(sockets, account)
   return { root, sockets, account, logFile: join(root, 'log') }
+}
+
+/** Whether folders in memory are possible: not in a container with 64 MB of it, and not on a small machine. */
+function hasMemory(): boolean {
+  try {
+    accessSync(MEMORY, constants.W_OK)
+    const { bavail, bsize } = statfsSync(MEMORY)
+    return Math.min(bavail * bsize, freemem()) >= NEEDED_BYTES
+  } catch {
+    return false
+  }
 }
 
 function remove(root: string): void {
