@@ -11,6 +11,8 @@ import { attachReaper } from '#bin/supervisor/child-reaper.ts'
 import { lastLines } from '#bin/supervisor/log-file.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../bin/mailstead.ts')
+/** Set before Node starts, as bin/mailstead does: then a start does not load the type stripper, 0.12 s of CPU. */
+const COMPILED = process.env['NODE_COMPILE_CACHE'] ?? join(import.meta.dirname, '../../node_modules/.cache/node')
 
 export interface RoleProcessOptions {
   /** Arguments of bin/mailstead.ts. */
@@ -41,7 +43,7 @@ export class RoleProcess {
     if (this.#process !== null) throw new Error(`${this.#plan.args.join(' ')} runs already`)
     const log = openSync(this.logFile, 'a')
     const child = spawn(process.execPath, [PROGRAM, ...this.#plan.args], {
-      env: { PATH: process.env['PATH'], ...this.#plan.env, ...env },
+      env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: COMPILED, ...this.#plan.env, ...env },
       stdio: ['ignore', log, log, 'ipc'],
       detached: true,
     })
