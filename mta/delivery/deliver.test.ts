@@ -1,18 +1,19 @@
 import { assert } from 'chai'
 import type { Route } from '#mta/route/route.ts'
+import type { Throttle } from '#mta/shaping/throttle.ts'
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import type { Attempt } from '#src/messages/outcome.ts'
 import { attemptOf, claimedOf, deliveryOf, selectedSource } from '#test/support/delivery.ts'
 import { deliver } from './deliver.ts'
 import type { DeliveryPipeline } from './delivery-pipeline.ts'
 import { createMemoryBudget } from './memory-budget.ts'
-import type { ClaimedDelivery, SessionGate } from './session-grant.ts'
+import type { ClaimedDelivery, SelectedSource, SessionGrant } from './session-grant.ts'
 
 interface World {
   readonly steps: string[]
   deliver(
     claimed?: ClaimedRecipient,
-    gate?: Partial<SessionGate>,
+    grant?: Partial<SessionGrant>,
     fields?: Partial<ClaimedDelivery>,
   ): Promise<Attempt | null>
 }
@@ -47,20 +48,22 @@ function pipelineWith(parts: Partial<Record<keyof DeliveryPipeline, unknown>> = 
   } as unknown as DeliveryPipeline
   return {
     steps,
-    deliver: (claimed = claimedOf(), gate = {}, fields = {}) =>
+    deliver: (claimed = claimedOf(), grant = {}, fields = {}) =>
       deliver(
         pipeline,
-        { ...deliveryOf(claimed), ...fields },
-        {
-          mayProceed: () => true,
-          enter: () => {
-            steps.push('enter')
-            return Promise.resolve(true)
-          },
-          ...gate,
-        },
+        { ...deliveryOf(claimed, sourceWith(steps)), ...fields },
+        { isStopped: () => false, mayProceed: () => true, ...grant },
       ),
   }
+}
+
+/** A source whose throttle records when a delivery enters a session. */
+function sourceWith(steps: string[], mayEnter = true): SelectedSource {
+  const enter = (): Promise<boolean> => {
+    steps.push('enter')
+    return Promise.resolve(mayEnter)
+  }
+  return selectedSource({ throttle: { enter } as unknown as Throttle })
 }
 
 const outcomeOf = (attempt: Attempt | null): string =>
@@ -131,22 +134,24 @@ describe('delivery', () => {
       assert.ok(!world.steps.includes('enter'))
     })
   }
-  it('makes no attempt when the gate refuses it', async () => {
+  it('makes no attempt when the throttle refuses it', async () => {
     const world = pipelineWith()
-    assert.strictEqual(await world.deliver(claimedOf(), { enter: () => Promise.resolve(false) }), null)
+    assert.strictEqual(await world.deliver(claimedOf(), {}, { selected: sourceWith(world.steps, false) }), null)
     assert.ok(!world.steps.includes('transport'))
   })
-  const LOST: readonly (readonly [what: string, gate: Partial<SessionGate>, fields: Partial<ClaimedDelivery>])[] = [
+  const LOST: readonly (readonly [what: string, grant: Partial<SessionGrant>, fields: Partial<SelectedSource>])[] = [
     ['the lease was lost', { mayProceed: () => false }, {}],
-    ['the source may not be used any more', {}, { selected: selectedSource({ isUsable: () => false }) }],
+    ['the process began to stop', { isStopped: () => true }, {}],
+    ['the source was removed', {}, { isUsable: () => false }],
   ]
-  for (const [what, gate, fields] of LOST)
+  for (const [what, grant, fields] of LOST)
     it(`makes no attempt when ${what} while it waited`, async () => {
       const world = pipelineWith()
-      assert.strictEqual(await world.deliver(claimedOf(), gate, fields), null)
+      const selected = { ...sourceWith(world.steps), ...fields }
+      assert.strictEqual(await world.deliver(claimedOf(), grant, { selected }), null)
       assert.ok(world.steps.includes('enter') && !world.steps.includes('transport'))
     })
-  it('reads the suppression list again after a long wait at the gate', async () => {
+  it('reads the suppression list again after a long wait for a session', async () => {
     const suppression = (): Promise<object> => Promise.resolve({ cause: 'a complaint', kind: 'complaint' })
     const world = pipelineWith({ suppression })
     assert.strictEqual(
@@ -157,7 +162,10 @@ describe('delivery', () => {
   })
   it('releases a recipient without an endpoint', async () => {
     const world = pipelineWith()
-    assert.strictEqual(await world.deliver(claimedOf(), {}, { selected: selectedSource({ endpoints: [] }) }), null)
+    assert.strictEqual(
+      await world.deliver(claimedOf(), {}, { selected: { ...sourceWith(world.steps), endpoints: [] } }),
+      null,
+    )
     assert.ok(!world.steps.includes('transport'))
   })
 })

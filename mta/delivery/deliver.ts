@@ -20,7 +20,7 @@ import { accountIdOf } from '#src/providers/account-destination.ts'
 import { findCancellation } from './cancellation.ts'
 import type { DeliveryPipeline } from './delivery-pipeline.ts'
 import { buildMessage } from './message-builder.ts'
-import type { ClaimedDelivery, SessionGate } from './session-grant.ts'
+import type { ClaimedDelivery, SessionGrant } from './session-grant.ts'
 
 /** How long mail waits for an MTA-STS policy that is being fetched. */
 const POLICY_WAIT_MS = 2000
@@ -35,49 +35,56 @@ type Prepared =
   | { readonly kind: 'account'; readonly submission: RelayJob }
   | { readonly kind: 'ended'; readonly outcome: Outcome }
 
-interface Delivery extends ClaimedDelivery {
+interface Delivery {
   readonly pipeline: DeliveryPipeline
-  readonly gate: SessionGate
+  readonly delivery: ClaimedDelivery
+  readonly grant: SessionGrant
 }
 
 /**
- * Makes one attempt. A small message is prepared first and then waits at the gate for a session of its site. Large
- * content is loaded only behind the gate, and only a bounded amount of it at a time. Resolves with null when no
- * attempt was made and the recipient is to be released: the gate refused it, the process stops before the message is
+ * Makes one attempt. A small message is prepared first and then waits for a session of the throttle. Large content is
+ * loaded only within a session, and only a bounded amount of it at a time. Resolves with null when no
+ * attempt was made and the recipient is to be released: the throttle refused it, the process stops before the message is
  * transmitted, or there is a source to select by now. The caller ends the session.
  */
 export async function deliver(
   pipeline: DeliveryPipeline,
-  { claimed, ...rest }: ClaimedDelivery,
-  gate: SessionGate,
+  delivery: ClaimedDelivery,
+  grant: SessionGrant,
 ): Promise<Attempt | null> {
-  const delivery: Delivery = { pipeline, claimed, ...rest, gate }
+  const { claimed } = delivery
   const startedAt = pipeline.now()
   const cancellation = findCancellation(claimed, pipeline)
   if (cancellation !== null) return attemptWithoutSession(cancellation, startedAt)
-  return claimed.content.isLarge ? deliverLarge(delivery, startedAt) : deliverSmall(delivery, startedAt)
+  const parts: Delivery = { pipeline, delivery, grant }
+  return claimed.content.isLarge ? deliverLarge(parts, startedAt) : deliverSmall(parts, startedAt)
 }
 
-async function deliverSmall(delivery: Delivery, startedAt: number): Promise<Attempt | null> {
-  const prepared = await prepare(delivery)
+async function deliverSmall(parts: Delivery, startedAt: number): Promise<Attempt | null> {
+  const prepared = await prepare(parts)
   if (prepared.kind === 'ended') return attemptWithoutSession(prepared.outcome, startedAt)
-  return withSession(delivery, () => send(delivery, prepared, startedAt))
+  return withSession(parts, () => send(parts, prepared, startedAt))
 }
 
-function deliverLarge(delivery: Delivery, startedAt: number): Promise<Attempt | null> {
-  const { pipeline, claimed } = delivery
-  return withSession(delivery, () =>
-    pipeline.memory.runWithin(claimed.content.size, async () => send(delivery, await prepare(delivery), startedAt)),
+function deliverLarge(parts: Delivery, startedAt: number): Promise<Attempt | null> {
+  const { pipeline, delivery } = parts
+  return withSession(parts, () =>
+    pipeline.memory.runWithin(delivery.claimed.content.size, async () => send(parts, await prepare(parts), startedAt)),
   )
 }
 
-/** Waits for a session. A recipient that lost its lease or its source meanwhile must not begin. */
+/**
+ * Waits for a session. The wait takes time: a recipient that lost its lease or its source meanwhile must not begin.
+ */
 async function withSession(
-  { pipeline, claimed, selected, heldSinceMs, gate }: Delivery,
+  { pipeline, delivery, grant }: Delivery,
   work: () => Promise<Attempt | null>,
 ): Promise<Attempt | null> {
-  const hasEntered = await gate.enter()
-  if (!hasEntered || !gate.mayProceed() || !selected.isUsable()) return null
+  const { claimed, selected, heldSinceMs } = delivery
+  delivery.phase = 'waiting'
+  const hasEntered = await selected.throttle.enter(claimed.tier)
+  delivery.phase = hasEntered ? 'in-session' : 'preparing'
+  if (!hasEntered || grant.isStopped() || !grant.mayProceed() || !selected.isUsable()) return null
   const isLate = performance.now() - heldSinceMs > LATE_MS
   const cancellation = isLate ? await findLateCancellation(pipeline, claimed) : null
   return cancellation === null ? work() : attemptWithoutSession(cancellation, pipeline.now())
@@ -104,16 +111,16 @@ async function send({ pipeline }: Delivery, prepared: Prepared, startedAt: numbe
 }
 
 /** Everything that needs no session. An error means that a store is away: the message waits. */
-async function prepare(delivery: Delivery): Promise<Prepared> {
-  const accountId = accountIdOf(delivery.claimed.domain)
+async function prepare(parts: Delivery): Promise<Prepared> {
+  const accountId = accountIdOf(parts.delivery.claimed.domain)
   try {
-    return accountId === null ? await prepareDirect(delivery) : await prepareAccount(delivery, accountId)
+    return accountId === null ? await prepareDirect(parts) : await prepareAccount(parts, accountId)
   } catch (error) {
     return ended(internalError(error))
   }
 }
 
-async function prepareDirect({ pipeline, claimed, selected, gate }: Delivery): Promise<Prepared> {
+async function prepareDirect({ pipeline, delivery: { claimed, selected }, grant }: Delivery): Promise<Prepared> {
   const route = await pipeline.route(claimed.domain)
   if (route.kind !== 'hosts') return ended(outcomeOfRoute(route))
   const unreachableReason = pipeline.unreachableReason(pathKey(route.site, selected.source))
@@ -134,20 +141,23 @@ async function prepareDirect({ pipeline, claimed, selected, gate }: Delivery): P
     endpoints: selected.endpoints,
     throttle: selected.throttle,
     throttleFor: selected.throttleOf,
-    mail: { from, to: claimed.address, data, smtputf8, maySend: gate.mayProceed },
+    mail: { from, to: claimed.address, data, smtputf8, maySend: grant.mayProceed },
   }
   return { kind: 'direct', job }
 }
 
 /** The provider signs, and accepts only an address of the account as the return-path: bounces go to that mailbox. */
-async function prepareAccount({ pipeline, claimed, gate }: Delivery, accountId: string): Promise<Prepared> {
+async function prepareAccount(
+  { pipeline, delivery: { claimed }, grant }: Delivery,
+  accountId: string,
+): Promise<Prepared> {
   const account = await pipeline.accounts.find(accountId)
   if (!('addresses' in account)) return ended(account)
   const message = await buildMessage(pipeline, claimed, [])
   if (message.kind === 'ended') return message
   const { data, smtputf8 } = message
   const from = claimed.content.from.email
-  const mail = { from, to: claimed.address, data, smtputf8, maySend: gate.mayProceed }
+  const mail = { from, to: claimed.address, data, smtputf8, maySend: grant.mayProceed }
   return { kind: 'account', submission: { account, mail } }
 }
 

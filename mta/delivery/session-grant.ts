@@ -1,6 +1,7 @@
 /**
  * The interface between scheduling and delivery: a claimed recipient with the source that was selected for it, and
- * the gate that grants it a session. Scheduling creates these values, delivery uses them.
+ * how far its delivery is. Scheduling creates these values, delivery uses them and enters a session of the throttle;
+ * the scheduler leaves it when the delivery has ended.
  */
 import type { LocalEndpoint } from '#mta/egress/local-endpoint.ts'
 import type { Throttle } from '#mta/shaping/throttle.ts'
@@ -33,12 +34,14 @@ export interface ClaimedDelivery {
   readonly selected: SelectedSource
   /** When it was claimed, by `performance.now()`. */
   readonly heldSinceMs: number
+  /** How far it is: the message is prepared, waits for a session of the throttle, or uses one. */
+  phase: 'preparing' | 'waiting' | 'in-session'
 }
 
-/** Grants one delivery a session of its source queue, until the delivery ends. */
-export interface SessionGate {
-  /** Resolves when it is the delivery's turn; false: it must not begin any more. */
-  enter(): Promise<boolean>
+/** Conditions that the scheduler checks for a delivery that is under way. */
+export interface SessionGrant {
+  /** True once the process stops: nothing begins any more. */
+  readonly isStopped: () => boolean
   /** False once the lease is lost. Checked again right before the message is transmitted. */
   readonly mayProceed: () => boolean
 }

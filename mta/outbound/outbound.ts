@@ -140,7 +140,7 @@ function construct(
     awaitShare: (throttle) => throttles.awaitShare(throttle),
     isSuspended: (domain, site) => suspensions.find(domain, site) !== undefined,
     receiverSuspensions: throttles.suspensions,
-    deliver: (delivery, gate) => deliver(pipeline, delivery, gate),
+    deliver: (delivery, grant) => deliver(pipeline, delivery, grant),
     handleResult,
     isBehind: () => writer.waiting > MAX_UNWRITTEN,
     release: (recipients, postponement) => release(ctx, writer, recipients, postponement),

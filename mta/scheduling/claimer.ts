@@ -163,7 +163,13 @@ export class Claimer {
     const { system } = destination
     const selection = system === null ? await sources.choose(destination, claimed) : { selected: system, attempt: null }
     const { selected, attempt } = selection
-    const delivery: ClaimedDelivery = { claimed, site: site.site, selected, heldSinceMs: performance.now() }
+    const delivery: ClaimedDelivery = {
+      claimed,
+      site: site.site,
+      selected,
+      heldSinceMs: performance.now(),
+      phase: 'preparing',
+    }
     if (attempt !== null) return finish(delivery, attempt)
     const queue = site.queueFor(selected.source, selected.throttle)
     if (!queue.throttle.hasShare) await awaitShare(queue.throttle)

@@ -24,13 +24,21 @@ export function runnerWith(sessions = 100, deps: Partial<RunnerDeps> = {}): Runn
   return new Runner(silentContext({ OUTBOUND_SESSIONS: String(sessions) }), {
     lease: { id: LEASE, isHeld: () => true },
     leased: { drop: () => undefined },
-    deliver: async (_, gate) => ((await gate.enter()) ? attemptOf() : null),
+    deliver: async (delivery) => ((await enterSession(delivery)) ? attemptOf() : null),
     handleResult: () => Promise.resolve(),
     release: () => Promise.resolve(),
     isBehind: () => false,
     onFree: () => undefined,
     ...deps,
   })
+}
+
+/** Waits for a session, as a delivery does. */
+export async function enterSession(delivery: ClaimedDelivery): Promise<boolean> {
+  delivery.phase = 'waiting'
+  const hasEntered = await delivery.selected.throttle.enter(delivery.claimed.tier)
+  delivery.phase = hasEntered ? 'in-session' : 'preparing'
+  return hasEntered
 }
 
 export interface RunOptions {
@@ -68,5 +76,6 @@ function deliveryIn(throttle: Throttle, claimed: ClaimedRecipient, options: Requ
     site: 'site',
     selected: selectedSource({ throttle, ...selected }),
     heldSinceMs: performance.now() - waitedMs,
+    phase: 'preparing',
   }
 }

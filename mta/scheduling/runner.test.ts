@@ -12,14 +12,14 @@ describe('runner', () => {
     const attempt = await runOne({}, one)
     assert.strictEqual(attempt?.outcome.kind, 'delivered')
     const { queue } = one
-    assert.deepEqual([queue.active, queue.sessions, queue.atGate.size, queue.throttle.sessions], [0, 0, 0, 0])
+    assert.deepEqual([queue.active, queue.sessions, queue.waiting.length, queue.throttle.sessions], [0, 0, 0, 0])
   })
-  it('waits at the gate of a full site until a session is free', async () => {
+  it('waits at a full site until a session is free', async () => {
     const one = siteWith('site', NARROW)
     const { queue } = one
     assert.strictEqual(await queue.throttle.enter('bulk'), true)
     const running = runOne({}, one)
-    assert.deepEqual([queue.active, queue.atGate.size], [1, 1])
+    assert.deepEqual([queue.active, queue.waiting.length], [1, 1])
     queue.throttle.leave('bulk')
     assert.strictEqual((await running)?.outcome.kind, 'delivered')
   })
@@ -41,9 +41,9 @@ describe('runner', () => {
   it('checks the lease again right before the message is transmitted', async () => {
     let isHeld = true
     const checked: boolean[] = []
-    const deliver: RunnerDeps['deliver'] = (_, gate) => {
+    const deliver: RunnerDeps['deliver'] = (_, grant) => {
       isHeld = false
-      checked.push(gate.mayProceed())
+      checked.push(grant.mayProceed())
       return Promise.resolve(null)
     }
     assert.strictEqual(await runOne({ lease: { id: LEASE, isHeld: () => isHeld }, deliver }, siteWith('site')), null)

@@ -1,6 +1,6 @@
 /**
- * Runs deliveries: starts those that may begin, and handles their results. A delivery holds a session of its source
- * queue until its conversation ends; its result is written afterwards, while the next delivery runs.
+ * Runs deliveries: starts those that may begin, and handles their results. A delivery uses a session of its throttle
+ * until its conversation ends; its result is written afterwards, while the next delivery runs.
  *
  * The sessions of the process are shared between sites: some are always left for sites that have none, however many
  * others hang. On a busy process a site gets more sessions as its deliveries finish, but never more than a part of
@@ -10,7 +10,7 @@
  * Nothing begins without a held lease. A delivery that fails by an internal error is not written: its recipient is
  * released with the lease.
  */
-import type { ClaimedDelivery, SessionGate } from '#mta/delivery/session-grant.ts'
+import type { ClaimedDelivery, SessionGrant } from '#mta/delivery/session-grant.ts'
 import type { Context } from '#src/context.ts'
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import type { Attempt } from '#src/messages/outcome.ts'
@@ -36,7 +36,7 @@ export interface RunnerDeps {
   readonly lease: Pick<Lease, 'id' | 'isHeld'>
   readonly leased: Pick<LeasedRecipients, 'drop'>
   /** Makes one attempt, to the end of its conversation; null when no attempt was made. */
-  readonly deliver: (delivery: ClaimedDelivery, gate: SessionGate) => Promise<Attempt | null>
+  readonly deliver: (delivery: ClaimedDelivery, grant: SessionGrant) => Promise<Attempt | null>
   /** Handles the result of an attempt; resolves when it is written. */
   readonly handleResult: (delivery: ClaimedDelivery, attempt: Attempt) => Promise<void>
   /** Releases a recipient without a result. */
@@ -112,8 +112,9 @@ export class Runner {
   async #run(site: SiteQueue, queue: SourceQueue, delivery: ClaimedDelivery): Promise<void> {
     const beganAt = performance.now()
     this.#active++
-    const attempt = await this.#deliver(queue, delivery)
+    const attempt = await this.#deliver(site, delivery)
     const isStuck = performance.now() - beganAt > STUCK_MS && attempt?.outcome.kind !== 'delivered'
+    if (delivery.phase === 'in-session') delivery.selected.throttle.leave(delivery.claimed.tier)
     queue.finished(delivery, this.#ctx.clock.now(), isStuck)
     this.#active--
     site.usedAtMs = this.#ctx.clock.now()
@@ -124,7 +125,7 @@ export class Runner {
   }
 
   /** Undefined: nothing is to be written. The lease was lost, or an internal error happened. */
-  async #deliver(queue: SourceQueue, delivery: ClaimedDelivery): Promise<Attempt | null | undefined> {
+  async #deliver(site: SiteQueue, delivery: ClaimedDelivery): Promise<Attempt | null | undefined> {
     const { lease, leased, deliver } = this.#deps
     // with the lease of the claim lost, another process may have the recipient
     const isOurs = (): boolean => delivery.claimed.lease === lease.id
@@ -132,8 +133,11 @@ export class Runner {
       leased.drop([delivery.claimed])
       return undefined
     }
-    const gate: SessionGate = { enter: () => queue.enter(delivery), mayProceed: () => lease.isHeld() && isOurs() }
-    return deliver(delivery, gate).catch((error: unknown) => this.#logFault(delivery.claimed, error))
+    const grant: SessionGrant = {
+      isStopped: () => site.isStopped,
+      mayProceed: () => lease.isHeld() && isOurs(),
+    }
+    return deliver(delivery, grant).catch((error: unknown) => this.#logFault(delivery.claimed, error))
   }
 
   /** Writes the result. Null: no attempt was made, and the recipient is released. */

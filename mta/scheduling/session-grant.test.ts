@@ -1,6 +1,6 @@
 /**
  * The contract of scheduling and delivery (mta/delivery/session-grant.ts): which delivery holds a session, and for how
- * long. The gate of a source queue and the steps of a delivery run together, on a throttle and a pipeline in memory.
+ * long. The runner and the steps of a delivery run together, on a throttle and a pipeline in memory.
  */
 import { assert } from 'chai'
 import { deliver } from '#mta/delivery/deliver.ts'
@@ -59,7 +59,7 @@ function queueWith(sessions: number, parts: Partial<Record<keyof DeliveryPipelin
     memory: createMemoryBudget(1000),
     ...parts,
   } as unknown as DeliveryPipeline
-  const deliverIt: RunnerDeps['deliver'] = (delivery, gate) => deliver(pipeline, delivery, gate)
+  const deliverIt: RunnerDeps['deliver'] = (delivery, grant) => deliver(pipeline, delivery, grant)
   return {
     site,
     queue,
@@ -86,7 +86,7 @@ describe('session of a delivery', () => {
     await queue.throttle.enter('bulk')
     const waiting = run()
     await flushEventLoop()
-    assert.deepEqual([steps.at(-1), queue.atGate.size], ['compose (1)', 1])
+    assert.deepEqual([steps.at(-1), queue.waiting.length], ['compose (1)', 1])
     queue.throttle.leave('bulk')
     assert.strictEqual((await waiting)?.outcome.kind, 'delivered')
   })

@@ -7,7 +7,7 @@ import type { Throttle } from '#mta/shaping/throttle.ts'
 import { recipientName, type ReportedSite } from '#src/queue/site-state.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import type { ClaimLimit } from './ready-queue.ts'
-import { MAX_HELD, SourceQueue, type SiteView } from './source-queue.ts'
+import { MAX_HELD, SourceQueue, type ReadyHints } from './source-queue.ts'
 
 /** The first claim of a site: enough to learn which sources its mail needs. */
 const FIRST_CLAIM: ClaimLimit = { instant: 10, others: 10 }
@@ -21,7 +21,7 @@ const MAX_NAMED = 50
 const FIRST_PAUSE_MS = 50
 const MAX_PAUSE_MS = 2000
 
-export class SiteQueue implements SiteView {
+export class SiteQueue implements ReadyHints {
   readonly site: string
   /** By source name. */
   readonly sourceQueues = new Map<string | null, SourceQueue>()

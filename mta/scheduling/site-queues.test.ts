@@ -6,6 +6,7 @@ import type { Tier } from '#src/queue/tiers.ts'
 import { attemptOf, claimedOf, LEASE, selectedSource, flushEventLoop, silentContext } from '#test/support/delivery.ts'
 import { throttleWith } from '#test/support/throttle.ts'
 import type { ReadyEntry } from './ready-queue.ts'
+import { enterSession } from './runner.test-data.ts'
 import { SiteQueues, type SchedulerDeps } from './site-queues.ts'
 import type { SiteDestination } from './source-selection.ts'
 
@@ -69,8 +70,9 @@ function processWith(share = { instant: 2, others: 8 }, deps: Partial<SchedulerD
     awaitShare: () => Promise.resolve(),
     isSuspended: () => false,
     receiverSuspensions: { findForWorkspace: () => null },
-    deliver: async ({ claimed }, gate) => {
-      if (!(await gate.enter())) return null
+    deliver: async (delivery) => {
+      const { claimed } = delivery
+      if (!(await enterSession(delivery))) return null
       world.begun.push(claimed)
       await new Promise<void>((resolve) => ends.set(claimed.messageId, resolve))
       return attemptOf()

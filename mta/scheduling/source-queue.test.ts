@@ -4,16 +4,17 @@ import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
 import { claimedOf, deliveryOf, selectedSource } from '#test/support/delivery.ts'
 import { throttleWith } from '#test/support/throttle.ts'
-import { SourceQueue, type SiteView } from './source-queue.ts'
+import { enterSession } from './runner.test-data.ts'
+import { SourceQueue, type ReadyHints } from './source-queue.ts'
 import type { ClaimedDelivery } from '#mta/delivery/session-grant.ts'
 
 const mail = (tier: Tier): ClaimedDelivery => ({ claimed: { tier } as ClaimedRecipient }) as ClaimedDelivery
 interface Case {
   readonly queue: SourceQueue
-  readonly site: { -readonly [K in keyof SiteView]: SiteView[K] }
+  readonly site: { -readonly [K in keyof ReadyHints]: ReadyHints[K] }
 }
 const queueWith = (share: { instant: number; others: number }, source: string | null = null): Case => {
-  const site = { hasReadyInstant: true, isEmpty: false, isStopped: false }
+  const site = { hasReadyInstant: true, isEmpty: false }
   return { site, queue: new SourceQueue(site, source, throttleWith({ share })) }
 }
 const tiersOf = (surplus: readonly { readonly delivery: ClaimedDelivery }[]): Tier[] =>
@@ -31,13 +32,13 @@ describe('source queue', () => {
   it('starts at most two deliveries for each session, counted separately for instant mail', () => {
     const { queue } = queueWith({ instant: 2, others: 8 })
     for (const tier of ['instant', 'bulk'] as const) for (let i = 0; i < 100; i++) queue.push(mail(tier))
-    const begun: Tier[] = []
-    for (let one = queue.next(); one !== undefined; one = queue.next()) begun.push(one.claimed.tier)
-    assert.deepEqual(begun, [
-      ...Array.from({ length: 20 }, () => 'instant'),
-      ...Array.from({ length: 16 }, () => 'bulk'),
-    ])
-    queue.finished(mail('instant'), 0)
+    const begun: ClaimedDelivery[] = []
+    for (let one = queue.next(); one !== undefined; one = queue.next()) begun.push(one)
+    assert.deepEqual(
+      begun.map(({ claimed }) => claimed.tier),
+      [...Array.from({ length: 20 }, () => 'instant'), ...Array.from({ length: 16 }, () => 'bulk')],
+    )
+    queue.finished(begun[0] ?? mail('instant'), 0)
     assert.strictEqual(queue.next()?.claimed.tier, 'instant')
   })
   it('claims in batches: nothing while it holds half of its target', () => {
@@ -60,10 +61,7 @@ describe('source queue', () => {
   })
   it('holds no more than a slow receiver accepts in two seconds', () => {
     const throttle = throttleWith({ share: { instant: 2, others: 8 }, messageRate: { count: 60, perMs: 60_000 } })
-    assert.ok(
-      new SourceQueue({ hasReadyInstant: true, isEmpty: false, isStopped: false }, null, throttle).claimLimit()
-        .others <= 3,
-    )
+    assert.ok(new SourceQueue({ hasReadyInstant: true, isEmpty: false }, null, throttle).claimLimit().others <= 3)
   })
   it('permits more deliveries as others finish, and fewer when the site hangs', () => {
     const { queue } = queueWith({ instant: 2, others: 8 })
@@ -84,18 +82,10 @@ describe('source queue', () => {
     assert.deepEqual(queue.demand(), { instant: 1, others: 2 })
     const delivery = queue.next() ?? mail('bulk')
     assert.deepEqual(queue.demand(), { instant: 1, others: 2 }, 'prepared, it still waits')
-    assert.strictEqual(await queue.enter(delivery), true)
+    assert.strictEqual(await enterSession(delivery), true)
     assert.deepEqual(queue.demand(), { instant: 0, others: 2 }, 'the throttle counts a delivery in a session')
     queue.finished(delivery, 0)
-    assert.deepEqual([queue.active, queue.sessions, throttle.sessions], [0, 0, 0])
-  })
-  it('lets nothing begin when the process stops, and releases the session', async () => {
-    const { queue, site } = queueWith({ instant: 2, others: 8 })
-    const delivery = deliveryOf(claimedOf(), selectedSource({ throttle: queue.throttle }))
-    site.isStopped = true
-    assert.strictEqual(await queue.enter(delivery), false)
-    queue.finished(delivery, 0)
-    assert.strictEqual(queue.throttle.sessions, 0)
+    assert.deepEqual([queue.active, queue.sessions], [0, 0])
   })
 })
 
@@ -136,7 +126,7 @@ describe('surplus of a source queue', () => {
   })
   it("gets turns one after the other at the receiver's rate, within ten minutes", () => {
     const throttle = throttleWith({ share: { instant: 2, others: 8 }, messageRate: { count: 60, perMs: 60_000 } })
-    const queue = new SourceQueue({ hasReadyInstant: true, isEmpty: false, isStopped: false }, 'a', throttle)
+    const queue = new SourceQueue({ hasReadyInstant: true, isEmpty: false }, 'a', throttle)
     const turns = (count: number): number[] => {
       for (let i = 0; i < count; i++) queue.push(mail('bulk'))
       return queue.removeSurplus(0).map(({ turnMs }) => turnMs)

@@ -36,12 +36,10 @@ export const SHORT_WAIT_MS = 1000
 const MAX_GUESSED_WAIT_MS = 60_000
 const MAX_WAIT_MS = 600_000
 
-/** What the site queue knows. */
-export interface SiteView {
+/** What the site queue knows about ready recipients. */
+export interface ReadyHints {
   readonly hasReadyInstant: boolean
   readonly isEmpty: boolean
-  /** The process stops: nothing begins any more. */
-  readonly isStopped: boolean
 }
 
 /** A delivery that a source queue does not hold, with the time when its turn may come (epoch ms). */
@@ -55,26 +53,21 @@ export class SourceQueue implements ThrottleUser {
   readonly source: string | null
   /** Called when more may begin, or nothing may begin any more. */
   onChange: () => void = () => undefined
-  /** Prepared deliveries that wait for a session. */
-  readonly atGate = new Set<ClaimedDelivery>()
-  /** Deliveries that have begun and are before the end of their transaction. */
-  active = 0
   usedAtMs = 0
-  readonly #site: SiteView
+  readonly #hints: ReadyHints
   readonly #byTier: readonly ClaimedDelivery[][] = TIER_NAMES.map(() => [])
   #throttle: Throttle
   #activeOthers = 0
-  /** Deliveries that use a session of the throttle now. */
-  readonly #inSession = new Set<ClaimedDelivery>()
-  #sessionsOfOthers = 0
+  /** Deliveries that have begun and not ended. */
+  readonly #begun = new Set<ClaimedDelivery>()
   #windowAtMs = 0
   #windowDone = 0
   #rate = 0
   #window = FIRST_WINDOW
   #lastTurnMs = 0
 
-  constructor(site: SiteView, source: string | null, throttle: Throttle) {
-    this.#site = site
+  constructor(hints: ReadyHints, source: string | null, throttle: Throttle) {
+    this.#hints = hints
     this.source = source
     this.#throttle = throttle
     throttle.users.add(this)
@@ -102,12 +95,21 @@ export class SourceQueue implements ThrottleUser {
 
   /** Deliveries that wait for a session: not begun, or prepared and at the gate. */
   get waiting(): ClaimedDelivery[] {
-    return [...this.atGate, ...this.#byTier.flat()]
+    return [...this.#inPhase('waiting'), ...this.#byTier.flat()]
+  }
+
+  /** Deliveries that have begun and are before the end of their transaction. */
+  get active(): number {
+    return this.#begun.size
   }
 
   /** Sessions in use now. */
   get sessions(): number {
-    return this.#inSession.size
+    return this.#inPhase('in-session').length
+  }
+
+  #inPhase(phase: ClaimedDelivery['phase']): ClaimedDelivery[] {
+    return [...this.#begun].filter((delivery) => delivery.phase === phase)
   }
 
   get isIdle(): boolean {
@@ -150,7 +152,7 @@ export class SourceQueue implements ThrottleUser {
     const instant = this.#mayBeginInstant ? this.#byTier[0]?.shift() : undefined
     const delivery = instant ?? this.#nextOther()
     if (delivery === undefined) return undefined
-    this.active++
+    this.#begun.add(delivery)
     if (instant === undefined) this.#activeOthers++
     return delivery
   }
@@ -168,23 +170,10 @@ export class SourceQueue implements ThrottleUser {
     return this.#byTier.flatMap((list) => list.splice(0))
   }
 
-  /** Waits for a session of the throttle; false: the delivery must not begin any more. */
-  async enter(delivery: ClaimedDelivery): Promise<boolean> {
-    const { claimed, selected } = delivery
-    this.atGate.add(delivery)
-    const hasEntered = await selected.throttle.enter(claimed.tier)
-    this.atGate.delete(delivery)
-    if (!hasEntered) return false
-    this.#inSession.add(delivery)
-    if (claimed.tier !== 'instant') this.#sessionsOfOthers++
-    return !this.#site.isStopped
-  }
-
-  /** A delivery ended; releases its session. `isStuck`: it ran long and delivered nothing. */
+  /** A delivery ended. `isStuck`: it ran long and delivered nothing. */
   finished(delivery: ClaimedDelivery, nowMs: number, isStuck = false): void {
-    this.#leave(delivery)
+    this.#begun.delete(delivery)
     this.#window = isStuck ? Math.max(FIRST_WINDOW, Math.floor(this.#window / 2)) : Math.min(this.#window + 1, MAX_HELD)
-    this.active--
     if (delivery.claimed.tier !== 'instant') this.#activeOthers--
     this.usedAtMs = nowMs
     this.#windowDone++
@@ -196,20 +185,13 @@ export class SourceQueue implements ThrottleUser {
     this.#windowDone = 0
   }
 
-  #leave(delivery: ClaimedDelivery): void {
-    if (!this.#inSession.delete(delivery)) return
-    const { claimed, selected } = delivery
-    if (claimed.tier !== 'instant') this.#sessionsOfOthers--
-    selected.throttle.leave(claimed.tier)
-  }
-
   /** How many more recipients to claim. None while the queue holds enough, so that claims come in batches. */
   claimLimit(): ClaimLimit {
     if (this.#throttle.connections === 0) return NO_CLAIM
     const target = this.#targetOfOthers
     const others = this.#othersHeld > target / 2 ? 0 : Math.max(0, target - this.#othersHeld)
     const mostInstant = Math.min(MAX_INSTANT_HELD, this.#throttle.maxHeld)
-    const isInstantLikely = this.#site.hasReadyInstant || others > 0
+    const isInstantLikely = this.#hints.hasReadyInstant || others > 0
     return { instant: isInstantLikely ? Math.max(0, mostInstant - this.#instantHeld) : 0, others }
   }
 
@@ -247,9 +229,11 @@ export class SourceQueue implements ThrottleUser {
 
   /** The deliveries that wait for a session here, and the recipients that are ready to claim. */
   demand(): { instant: number; others: number } {
-    const { hasReadyInstant, isEmpty } = this.#site
-    const preparing = this.active - this.sessions
-    const preparingOthers = this.#activeOthers - this.#sessionsOfOthers
+    const { hasReadyInstant, isEmpty } = this.#hints
+    const inSession = this.#inPhase('in-session')
+    const inSessionOthers = inSession.filter(({ claimed }) => claimed.tier !== 'instant').length
+    const preparing = this.active - inSession.length
+    const preparingOthers = this.#activeOthers - inSessionOthers
     return {
       instant: this.#instantHeld + preparing - preparingOthers + (hasReadyInstant && !isEmpty ? 1 : 0),
       others: this.#othersHeld + preparingOthers + (isEmpty ? 0 : UNLIMITED),

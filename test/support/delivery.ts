@@ -105,7 +105,7 @@ export function deliveryOf(
   claimed: ClaimedRecipient = claimedOf(),
   selected: SelectedSource = selectedSource(),
 ): ClaimedDelivery {
-  return { claimed, site: 'site', selected, heldSinceMs: performance.now() }
+  return { claimed, site: 'site', selected, heldSinceMs: performance.now(), phase: 'preparing' }
 }
 
 export const ACCEPTED: Outcome = {
