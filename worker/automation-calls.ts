@@ -14,8 +14,9 @@ import {
 } from '#src/automations/webhook-calls.ts'
 import type { Context } from '#src/context.ts'
 import { createHttpClient } from '#src/net/http-client.ts'
+import { speedOf, type AttemptOutcome } from '#src/webhooks/attempt.ts'
 import type { Loop } from './loop.ts'
-import { paceWithin, startableMs, startDeliveryQueue, type JobOutcome } from './http-delivery-queue.ts'
+import { startableMs, startDeliveryQueue } from './http-delivery-queue.ts'
 
 const BOUNDS = { slots: 256, firstWindow: 8, maxWindow: 64 }
 /** A call contains a contact, up to about 80 KB. */
@@ -44,7 +45,7 @@ export function startAutomationCalls(ctx: Context): Loop {
   })
 }
 
-function outcomeOf({ state, durationMs }: CallResult): JobOutcome {
+function outcomeOf({ state, durationMs }: CallResult): AttemptOutcome {
   const isDelivered = state === 'delivered'
-  return { isDelivered, speed: isDelivered ? paceWithin(durationMs) : 'bad', nextInMs: null }
+  return { isDelivered, speed: isDelivered ? speedOf(durationMs) : 'bad', nextInMs: null }
 }

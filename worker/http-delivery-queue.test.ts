@@ -1,5 +1,6 @@
+import type { ResponseSpeed } from '#src/webhooks/attempt.ts'
 import { assert } from 'chai'
-import { EndpointQueues, type ConcurrencyLimits, type ResponseSpeed } from './http-delivery-queue.ts'
+import { EndpointQueues, type ConcurrencyLimits } from './http-delivery-queue.ts'
 
 interface Job {
   readonly endpoint: string

@@ -15,12 +15,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createBatcher, type BatcherOptions } from '#src/concurrency/batcher.ts'
 import { createDebouncedRunner, type DebouncedRunner } from '#src/concurrency/debounced-runner.ts'
 import type { Log } from '#src/platform/log.ts'
-import { ATTEMPT_TIMEOUT_MS } from '#src/webhooks/attempt.ts'
+import { ATTEMPT_TIMEOUT_MS, type AttemptOutcome, type ResponseSpeed } from '#src/webhooks/attempt.ts'
 import type { QueueCapacity } from '#src/webhooks/claim.ts'
 import type { Loop } from './loop.ts'
-
-/** Result of a request, for the window of its queue: `slow` leaves the window unchanged. */
-export type ResponseSpeed = 'quick' | 'slow' | 'bad'
 
 export interface ConcurrencyLimits {
   readonly slots: number
@@ -33,14 +30,6 @@ export interface ClaimedJobs<J> {
   /** Endpoints that may have more due jobs. */
   readonly unfinished: ReadonlySet<string>
   /** Milliseconds until the next job is due; null: the next sweep finds it. */
-  readonly nextInMs: number | null
-}
-
-/** What the result of an attempt means for the queue. */
-export interface JobOutcome {
-  readonly isDelivered: boolean
-  readonly speed: ResponseSpeed
-  /** Milliseconds until the next round has work because of it; null: the next sweep finds it. */
   readonly nextInMs: number | null
 }
 
@@ -60,7 +49,7 @@ export interface DeliveryQueue<J, T> {
   readonly claim: (room: QueueCapacity) => Promise<ClaimedJobs<J>>
   /** Makes one attempt. Must not reject. */
   readonly attempt: (job: J) => Promise<T>
-  readonly outcomeOf: (tried: T) => JobOutcome
+  readonly outcomeOf: (tried: T) => AttemptOutcome
   readonly logResult?: (tried: T) => void
   /** Stores a batch of results. */
   readonly store: (tried: readonly T[]) => Promise<void>
@@ -79,7 +68,6 @@ export interface RunningDeliveryQueue extends Loop {
 /** A burst of wake-ups causes at most 50 claims a second. */
 const SPACING_MS = 20
 const RETRY_MS = 500
-const QUICK_MS = 1000
 const GRACE_MS = 3000
 const ABORT_MS = 500
 const SETTLING_MS = 15_000
@@ -87,11 +75,6 @@ const SETTLING_MS = 15_000
 /** A job does not start after this time: its lease must outlast the attempt and the storing of its result. */
 export function startableMs(leaseMs: number): number {
   return leaseMs - ATTEMPT_TIMEOUT_MS - SETTLING_MS
-}
-
-/** Classifies the response time of a successful delivery. */
-export function paceWithin(durationMs: number): ResponseSpeed {
-  return durationMs <= QUICK_MS ? 'quick' : 'slow'
 }
 
 interface WaitingJob<J> {

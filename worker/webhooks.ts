@@ -12,18 +12,12 @@ import type { Context } from '#src/context.ts'
 import { createHttpClient } from '#src/net/http-client.ts'
 import { WEBHOOKS_CHANNEL } from '#src/queue/keys.ts'
 import { subscribeToChannels } from '#src/stores/redis.ts'
-import { attemptDelivery, type WebhookAttempt } from '#src/webhooks/attempt.ts'
+import { attemptDelivery, outcomeOf, type WebhookAttempt } from '#src/webhooks/attempt.ts'
 import { claimDeliveries, LEASE_SECONDS, type WebhookDelivery } from '#src/webhooks/claim.ts'
 import { createSecretDecryptor } from '#src/webhooks/secret.ts'
 import { endAbandoned, recordWithRetry, releaseDeliveries } from '#src/webhooks/result-writer.ts'
 import type { Loop } from './loop.ts'
-import {
-  paceWithin,
-  startableMs,
-  startDeliveryQueue,
-  type JobOutcome,
-  type ResponseSpeed,
-} from './http-delivery-queue.ts'
+import { startableMs, startDeliveryQueue } from './http-delivery-queue.ts'
 
 const BOUNDS = { slots: 512, firstWindow: 16, maxWindow: 64 }
 const MAX_CLAIMED = 500
@@ -95,15 +89,4 @@ function logResult(ctx: Context, { delivery, verdict, record }: WebhookAttempt):
   if (verdict.state === 'delivered') return ctx.log.debug(line, 'webhook delivered')
   const failure = { ...line, error: verdict.error, tries: delivery.attempts + 1, nextInMs: verdict.nextInMs }
   ctx.log.info(failure, verdict.state === 'failed' ? 'webhook failed' : 'webhook deferred')
-}
-
-/** An endpoint that answered 410 has deliveries to end: the next claim finds them. */
-function outcomeOf(tried: WebhookAttempt): JobOutcome {
-  const { state, nextInMs, isGone } = tried.verdict
-  return { isDelivered: state === 'delivered', speed: paceOf(tried), nextInMs: isGone ? 0 : nextInMs }
-}
-
-function paceOf({ verdict, record }: WebhookAttempt): ResponseSpeed {
-  if (verdict.state === 'delivered') return paceWithin(record.durationMs)
-  return record.status !== null && record.status < 429 ? 'slow' : 'bad'
 }

@@ -90,13 +90,13 @@ describe('throttle', () => {
   })
   it('new connections wait for tokens of their rate limit; one that was never attempted returns its token', () => {
     const throttle = throttleWith({ share: { instant: 0, others: 5 }, connectionRate: { count: 60, perMs: 60_000 } })
-    assert.strictEqual(throttle.reserveConnection(), false)
+    assert.strictEqual(throttle.allowance.reserve(), false)
     grant(throttle, { instant: 0, others: 5 }, { connections: 1 })
-    assert.strictEqual(throttle.reserveConnection(), true)
-    assert.strictEqual(throttle.reserveConnection(), false)
-    throttle.refundConnectionToken()
-    throttle.releaseConnection()
-    assert.strictEqual(throttle.reserveConnection(), true)
+    assert.strictEqual(throttle.allowance.reserve(), true)
+    assert.strictEqual(throttle.allowance.reserve(), false)
+    throttle.allowance.refundToken()
+    throttle.allowance.release()
+    assert.strictEqual(throttle.allowance.reserve(), true)
   })
   it('a share that is not renewed in time falls back to the even part of the limit, at least one connection', () => {
     const throttle = throttleWith({ share: { instant: 2, others: 8 } })
@@ -135,11 +135,11 @@ describe('throttle', () => {
           else if (one === 'leave') {
             const left = inside.shift()
             if (left !== undefined) throttle.leave(left)
-          } else if (one === 'connect') open += throttle.reserveConnection() ? 1 : 0
+          } else if (one === 'connect') open += throttle.allowance.reserve() ? 1 : 0
           else if (one === 'close') {
             if (open > 0) {
               open--
-              throttle.releaseConnection()
+              throttle.allowance.release()
             }
           } else
             void throttle.enter(one).then((isIn) => {
@@ -148,7 +148,7 @@ describe('throttle', () => {
           await settled()
           // a share that shrank does not end what is under way
           assert.ok(inside.length <= Math.max(before, throttle.connections))
-          assert.ok(open <= Math.max(openBefore, throttle.connections) && throttle.openConnections === open)
+          assert.ok(open <= Math.max(openBefore, throttle.connections) && throttle.allowance.open === open)
         }
         grant(throttle, { instant: 1, others: 1 })
         await settled()

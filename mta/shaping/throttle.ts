@@ -10,6 +10,7 @@
 import type { Tier } from '#src/queue/tiers.ts'
 import type { ShapingReceiver } from '#src/shaping/shaping-file.ts'
 import { allowedConnections, type LearnedLimit } from '#src/shaping/learned-limits.ts'
+import { ConnectionAllowance } from './connection-allowance.ts'
 import { SHARE_VALID_MS, type ShareRequest, type ShareGrant } from './quota-share.ts'
 import { TierQueue } from './tier-queue.ts'
 import { tokenRequest } from './token-demand.ts'
@@ -39,23 +40,24 @@ export class Throttle {
   acceptedMessages = 0
   suspendedUntilMs = 0
   processes = 1
+  /** The connections of this process. */
+  readonly allowance = new ConnectionAllowance({
+    allowed: () => this.connections,
+    hasRate: () => this.receiver.connectionRate !== null,
+    onTokenNeeded: () => this.onShareNeeded(),
+  })
   /** A share request is under way. */
   isRequesting = false
   /** Called when a share is needed before the next renewal. */
   onShareNeeded: () => void = () => undefined
-  /** Called when more connections are open than the share allows: idle ones must be closed. */
-  onOverLimit: () => void = () => undefined
   #share: { instant: number; others: number } | null = null
   #grantedAtMs = 0
   #isSuspended = false
   #isStopped = false
   #sessions = 0
   #sessionsOfOthers = 0
-  #open = 0
   #messageTokens = 0
-  #connectionTokens = 0
   readonly #waitingToEnter = new TierQueue()
-  #waitingToConnect: (() => void)[] = []
 
   constructor(
     key: string,
@@ -102,12 +104,8 @@ export class Throttle {
     return this.#sessions
   }
 
-  get openConnections(): number {
-    return this.#open
-  }
-
   get isIdle(): boolean {
-    return this.#sessions === 0 && this.#open === 0 && this.users.size === 0
+    return this.#sessions === 0 && this.allowance.open === 0 && this.users.size === 0
   }
 
   isFull(tier: Tier): boolean {
@@ -127,41 +125,6 @@ export class Throttle {
     this.#sessions--
     if (tier !== 'instant') this.#sessionsOfOthers--
     this.#admitWaiting()
-  }
-
-  /** Reserves one new connection; false when none is free now. After true `releaseConnection` must follow. */
-  reserveConnection(): boolean {
-    if (this.#open >= this.connections) return false
-    if (this.receiver.connectionRate !== null && this.#connectionTokens < 1) {
-      this.onShareNeeded()
-      return false
-    }
-    this.#open++
-    if (this.receiver.connectionRate !== null) this.#connectionTokens--
-    return true
-  }
-
-  releaseConnection(): void {
-    this.#open--
-    this.wakeConnectors()
-  }
-
-  /** Returns the token of a reserved connection that was never attempted. */
-  refundConnectionToken(): void {
-    if (this.receiver.connectionRate !== null) this.#connectionTokens++
-  }
-
-  /** Resolves after the next change that may permit opening a connection or using an open one. */
-  nextChange(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#waitingToConnect.push(resolve)
-    })
-  }
-
-  wakeConnectors(): void {
-    const waiting = this.#waitingToConnect
-    this.#waitingToConnect = []
-    for (const resolve of waiting) resolve()
   }
 
   setSuspended(isSuspended: boolean): void {
@@ -202,7 +165,7 @@ export class Throttle {
       learned: this.learned,
       replacesVersion: this.isLearnedHere ? this.version : null,
       version: this.version,
-      used: { all: Math.max(this.#open, this.#sessions), others: this.#sessionsOfOthers },
+      used: { all: Math.max(this.allowance.open, this.#sessions), others: this.#sessionsOfOthers },
       demand: { instant: Math.min(limit, demand.instant), others: Math.min(limit, demand.others) },
       messages: tokenRequest(messageRate, {
         demand: demand.instant + demand.others,
@@ -211,7 +174,7 @@ export class Throttle {
       }),
       connections: tokenRequest(connectionRate, {
         demand: demand.instant + demand.others > 0 ? limit : 0,
-        available: this.#connectionTokens,
+        available: this.allowance.tokens,
         remainingRate: 1,
       }),
     }
@@ -227,7 +190,7 @@ export class Throttle {
     const { instant, others } = this.#demand()
     return (
       instant + others > 0 ||
-      this.#open + this.#sessions > 0 ||
+      this.allowance.open + this.#sessions > 0 ||
       (this.#share !== null && this.#share.instant + this.#share.others > 0)
     )
   }
@@ -240,7 +203,7 @@ export class Throttle {
     if (!this.isLearnedHere) this.learned = learned
     this.version = version
     this.#messageTokens += messages
-    this.#connectionTokens += connections
+    this.allowance.addTokens(connections)
     this.#notifyChange()
   }
 
@@ -263,8 +226,7 @@ export class Throttle {
     const isClosed = this.#isStopped || (this.connections === 0 && this.#share !== null)
     if (isClosed) this.#waitingToEnter.refuseAll()
     this.#admitWaiting()
-    this.wakeConnectors()
-    if (this.#open > this.connections) this.onOverLimit()
+    this.allowance.changed()
     for (const user of this.users) user.onThrottleChange()
   }
 
@@ -276,7 +238,9 @@ export class Throttle {
       others += more.others
     }
     // an idle connection stays open while no other process needs it
-    return this.#isSuspended ? { instant: 0, others: 0 } : { instant, others: Math.max(others, this.#open - instant) }
+    return this.#isSuspended
+      ? { instant: 0, others: 0 }
+      : { instant, others: Math.max(others, this.allowance.open - instant) }
   }
 
   #admits(tier: Tier): boolean {

@@ -88,13 +88,13 @@ export function createConnectionSlots(): ConnectionSlots {
     count(path, 1)
     const free = (): void => {
       count(path, -1)
-      throttle.releaseConnection()
+      throttle.allowance.release()
     }
     return {
       kind: 'new',
       close: free,
       cancel: () => {
-        throttle.refundConnectionToken()
+        throttle.allowance.refundToken()
         free()
       },
       assign: ({ session }) => {
@@ -108,24 +108,25 @@ export function createConnectionSlots(): ConnectionSlots {
     acquire: async (request, idle, maxOpen) => {
       const { throttle } = request
       const path = pathKey(request.site, request.source)
-      throttle.onOverLimit = () => {
-        for (let over = throttle.openConnections - throttle.connections; over > 0 && closeIdle(throttle); over--);
+      const { allowance } = throttle
+      allowance.onOverLimit = () => {
+        for (let over = allowance.open - throttle.connections; over > 0 && closeIdle(throttle); over--);
       }
       while (throttle.connections > 0) {
         const pooled = takeIdle(pool, request.site, idle)
         if (pooled !== null) return { kind: 'open', pooled }
-        if ((openAt.get(path) ?? 0) < maxOpen(path) && throttle.reserveConnection()) return newSlot(request)
-        if (throttle.openConnections >= throttle.connections) closeIdle(throttle)
-        await throttle.nextChange()
+        if ((openAt.get(path) ?? 0) < maxOpen(path) && allowance.reserve()) return newSlot(request)
+        if (allowance.open >= throttle.connections) closeIdle(throttle)
+        await allowance.nextChange()
       }
       return null
     },
-    tryAcquire: (request) => (request.throttle.reserveConnection() ? newSlot(request) : null),
+    tryAcquire: (request) => (request.throttle.allowance.reserve() ? newSlot(request) : null),
     release: (site, pooled) => {
       const throttle = throttles.get(pooled.session)
-      if (throttle === undefined || throttle.openConnections > throttle.connections) void pooled.session.quit()
+      if (throttle === undefined || throttle.allowance.isOver) void pooled.session.quit()
       else pool.release(site, pooled, throttle.receiver.messagesPerConnection)
-      throttle?.wakeConnectors()
+      throttle?.allowance.wake()
     },
     close: () => pool.close(),
   }

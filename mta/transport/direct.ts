@@ -82,7 +82,7 @@ export function createDirectTransport(options: DirectDeps): DirectTransport {
       const result = await deliveries.run(delivery, deliverDirect(deps, delivery))
       if (result === null) return null
       const { outcome, pooled, source } = result
-      if (pooled !== null) slots.release(job.site, pooled)
+      if (await isSourceGone(options, job, outcome)) return null
       const attempt: Attempt = {
         outcome,
         startedAt,
@@ -93,7 +93,8 @@ export function createDirectTransport(options: DirectDeps): DirectTransport {
         address: (pooled ?? result.at)?.address ?? null,
         tls: pooled === null ? null : describeTls(job, pooled),
       }
-      return (await isSourceGone(options, job, outcome)) ? null : attempt
+      if (pooled !== null) slots.release(job.site, pooled)
+      return attempt
     },
     abort: () => deliveries.abort(),
     close: () => slots.close(),

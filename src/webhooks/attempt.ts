@@ -21,6 +21,7 @@ export const MAX_ATTEMPTS = RETRY_DELAYS_SECONDS.length + 1
 export const ATTEMPT_TIMEOUT_MS = 10_000
 
 const GONE = 410
+const QUICK_MS = 1000
 
 export interface AttemptVerdict {
   readonly state: 'delivered' | 'pending' | 'failed'
@@ -48,6 +49,17 @@ export interface WebhookAttempt {
   readonly delivery: ClaimedWebhook
   readonly verdict: AttemptVerdict
   readonly record: AttemptRecord
+}
+
+/** Result of a request, for the window of its queue: `slow` leaves the window unchanged. */
+export type ResponseSpeed = 'quick' | 'slow' | 'bad'
+
+/** What the result of an attempt means for the queue. */
+export interface AttemptOutcome {
+  readonly isDelivered: boolean
+  readonly speed: ResponseSpeed
+  /** Milliseconds until the next round has work because of it; null: the next sweep finds it. */
+  readonly nextInMs: number | null
 }
 
 export interface AttemptDeps {
@@ -149,4 +161,20 @@ function responseError(status: number): string | null {
   if (status >= 200 && status < 300) return null
   if (status >= 300 && status < 400) return `answered ${status}: redirects are not followed`
   return status === GONE ? 'answered 410 Gone: the endpoint is switched off' : `answered ${status}`
+}
+
+/** Classifies the response time of a successful delivery. */
+export function speedOf(durationMs: number): ResponseSpeed {
+  return durationMs <= QUICK_MS ? 'quick' : 'slow'
+}
+
+/** An endpoint that answered 410 has deliveries to end: the next claim finds them. */
+export function outcomeOf(tried: WebhookAttempt): AttemptOutcome {
+  const { state, nextInMs, isGone } = tried.verdict
+  return { isDelivered: state === 'delivered', speed: speedOfAttempt(tried), nextInMs: isGone ? 0 : nextInMs }
+}
+
+function speedOfAttempt({ verdict, record }: WebhookAttempt): ResponseSpeed {
+  if (verdict.state === 'delivered') return speedOf(record.durationMs)
+  return record.status !== null && record.status < 429 ? 'slow' : 'bad'
 }

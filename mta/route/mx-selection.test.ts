@@ -1,6 +1,6 @@
 import { assert } from 'chai'
 import * as fc from 'fast-check'
-import { selectMxHosts, type MxSelection } from './mx.ts'
+import { selectMxHosts, type MxSelection } from './route.ts'
 
 const SELF = 'mail.us.example'
 
