@@ -43,9 +43,9 @@ interface Delivery {
 
 /**
  * Makes one attempt. A small message is prepared first and then waits for a session of the throttle. Large content is
- * loaded only within a session, and only a bounded amount of it at a time. Resolves with null when no
- * attempt was made and the recipient is to be released: the throttle refused it, the process stops before the message is
- * transmitted, or there is a source to select by now. The caller ends the session.
+ * loaded only within a session, and only a bounded amount of it at a time. Resolves with null when no attempt was made
+ * and the recipient is to be released: the throttle refused it, the process stops before the message is transmitted,
+ * or there is a source to select by now. The caller ends the session.
  */
 export async function deliver(
   pipeline: DeliveryPipeline,

@@ -1,7 +1,7 @@
 /**
  * The TLS policy of a recipient domain. The policy belongs to the domain and is found before its mail is grouped by MX
- * hosts. Without DANE and MTA-STS enforce, it has one requirement for all hosts; otherwise the requirement for a host is
- * found when that host is tried.
+ * hosts. Without DANE and MTA-STS enforce, it has one requirement for all hosts; otherwise the requirement for a host
+ * is found when that host is tried.
  *
  *    opportunistic   by default: TLS if offered, with any certificate (RFC 7435)
  *    required        the operator's rule: TLS or no delivery

@@ -97,7 +97,8 @@ const WORKSPACE_DIGITS = 12
  * workspace allows fair turns. Its last twelve digits suffice: two workspaces with the same digits share their turns.
  */
 export function memberOf(recipient: ScheduleMember): string {
-  return `${hexOf(recipient.messageId)}:${recipient.n}:${recipient.workspaceId.slice(-WORKSPACE_DIGITS)}:${recipient.domain}`
+  const { messageId, n, workspaceId, domain } = recipient
+  return `${hexOf(messageId)}:${n}:${workspaceId.slice(-WORKSPACE_DIGITS)}:${domain}`
 }
 
 /** Null for invalid text: the caller drops the entry and continues. */
