@@ -168,6 +168,6 @@ describe('claimer', () => {
       one.released[0]?.postponement?.reason ?? '',
       /out1 has more mail for this receiver than it may send now/,
     )
-    assert.ok(one.site.pausedUntilMs > 0)
+    assert.ok(one.site.pause.untilMs > 0)
   })
 })

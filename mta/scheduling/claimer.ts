@@ -20,7 +20,7 @@ import {
 } from '#src/shaping/receiver-suspensions.ts'
 import type { LeasedRecipients } from './leased-recipients.ts'
 import type { ClaimLimit, ReadyEntry, ReadyQueue } from './ready-queue.ts'
-import type { SiteQueue } from './site-queue.ts'
+import { NO_PAUSE, type SiteQueue } from './site-queue.ts'
 import { surplusReason, type SourceQueue } from './source-queue.ts'
 import type { SiteDestination, SourceSelection } from './source-selection.ts'
 
@@ -83,7 +83,7 @@ export class Claimer {
     const remaining = await this.#releaseSuspended(site, claimed)
     for (const one of remaining) await this.#enqueue(site, destination, one)
     const surplus = await this.#releaseSurplus(site)
-    if (claimed.length > surplus) site.pauseMs = 0
+    if (claimed.length > surplus) site.pause = NO_PAUSE
     else if (claimed.length > 0) site.lengthenPause(performance.now())
     if (failed.length === 0) return
     await this.#requeue(site, failed)

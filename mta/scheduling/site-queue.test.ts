@@ -40,9 +40,9 @@ describe('site queue', () => {
   it('pauses, longer each time, after claims of only surplus; instant mail is still claimed', () => {
     const site = siteWith('a', 'b')
     site.lengthenPause(1000)
-    assert.strictEqual(site.pausedUntilMs, 1050)
+    assert.strictEqual(site.pause.untilMs, 1050)
     site.lengthenPause(2000)
-    assert.strictEqual(site.pausedUntilMs, 2100)
+    assert.strictEqual(site.pause.untilMs, 2100)
     assert.strictEqual(site.claimLimit(2000).others, 0)
     assert.ok(site.claimLimit(2000).instant > 0)
     site.hasReadyInstant = false

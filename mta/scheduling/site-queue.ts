@@ -20,6 +20,8 @@ const MAX_NAMED = 50
 /** The pause after a claim that brought surplus only; doubled each time. */
 const FIRST_PAUSE_MS = 50
 const MAX_PAUSE_MS = 2000
+/** `untilMs` is of `performance.now()`. */
+export const NO_PAUSE = { ms: 0, untilMs: 0 }
 
 export class SiteQueue implements ReadyHints {
   readonly site: string
@@ -35,9 +37,8 @@ export class SiteQueue implements ReadyHints {
   isEmpty = false
   isStopped = false
   usedAtMs = 0
-  /** The length of the last pause between claims; 0 after a claim that brought more than surplus. */
-  pauseMs = 0
-  pausedUntilMs = 0
+  /** The pause between claims, after claims that brought only surplus. */
+  pause = NO_PAUSE
   /** A timer is set for the end of the pause. */
   isResumeScheduled = false
   /** How many sources the site's mail may leave from. A source without a queue may have mail here too. */
@@ -85,7 +86,7 @@ export class SiteQueue implements ReadyHints {
       this.#probedAtMs = nowMs
       return PROBE_CLAIM
     }
-    const isPaused = nowMs < this.pausedUntilMs
+    const isPaused = nowMs < this.pause.untilMs
     return {
       instant: isPaused && !this.hasReadyInstant ? 0 : Math.min(instant, MAX_INSTANT),
       others: isPaused ? 0 : Math.min(others, MAX_HELD),
@@ -100,8 +101,8 @@ export class SiteQueue implements ReadyHints {
 
   /** A claim brought only surplus: the next one waits, longer each time. */
   lengthenPause(nowMs: number): void {
-    this.pauseMs = Math.min(Math.max(this.pauseMs * 2, FIRST_PAUSE_MS), MAX_PAUSE_MS)
-    this.pausedUntilMs = nowMs + this.pauseMs
+    const ms = Math.min(Math.max(this.pause.ms * 2, FIRST_PAUSE_MS), MAX_PAUSE_MS)
+    this.pause = { ms, untilMs: nowMs + ms }
   }
 
   /** Lets nothing more begin, and removes the deliveries that have not begun. */

@@ -108,7 +108,7 @@ export class SiteQueues {
 
   /** Requests a share of a throttle, or waits for the end of a pause: nothing else might wake the site. */
   #claimLater(site: SiteQueue): void {
-    const pauseMs = site.pausedUntilMs - performance.now()
+    const pauseMs = site.pause.untilMs - performance.now()
     if (pauseMs <= 0) return site.requestShares()
     if (site.isResumeScheduled) return
     site.isResumeScheduled = true
