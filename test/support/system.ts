@@ -5,9 +5,10 @@
  * (ROUTES, or DNS_SERVERS with SMTP_OUT_PORT). `stop` ends and removes everything; so does the end of the test
  * process.
  */
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
 import { lastLines } from '#bin/supervisor/log-file.ts'
 import { loadConfig, type Config } from '#config/load.ts'
 import { openDb, type Db } from '#src/stores/db.ts'
@@ -192,12 +193,24 @@ function portsOf(ports: readonly number[]): Record<string, string> {
   return Object.fromEntries(PORTS.map((name, i) => [name, String(ports[i])]))
 }
 
-/** A port that stays the same when the api is started again. */
+const FIRST_PORT = 15_000
+const LAST_PORT = 32_000
+
+/**
+ * A port that stays the same when a role is started again. It is below the range from which the kernel takes ports for
+ * outgoing connections, so that none of those has it while the role is down.
+ */
 async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
+  for (;;) {
+    const port = randomInt(FIRST_PORT, LAST_PORT)
+    const server = createServer().listen(port, '127.0.0.1')
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    )
+    server.close()
+    if (!isFree) continue
+    await once(server, 'close')
+    return port
+  }
 }
