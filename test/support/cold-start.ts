@@ -49,9 +49,13 @@ export async function findPausedAccount(db: Db): Promise<string | undefined> {
 }
 
 export async function readOpenNotices(db: Db): Promise<unknown[]> {
-  const { rows } = await db.query(
-    'SELECT kind, subject, count FROM operator_notices WHERE acknowledged_at IS NULL ORDER BY kind, subject',
-  )
+  // a check that runs every minute reports the source whose address is not on this machine, before or after a start
+  const { rows } = await db.query(sql`
+    SELECT kind, subject, count
+    FROM operator_notices
+    WHERE acknowledged_at IS NULL AND kind <> 'source-gone'
+    ORDER BY kind, subject
+  `)
   return rows
 }
 
