@@ -26,6 +26,12 @@ export interface ProbeResult {
   readonly conversation: readonly string[]
 }
 
+/** Follows a transaction: the lines of its conversation, and whether it is under way. */
+export interface TransactionRecord {
+  readonly lines: string[]
+  isInTransaction: boolean
+}
+
 const RSET: SmtpCommand = { step: 'rset', line: 'RSET' }
 const QUITTING: Loss = { cause: 'aborted', code: null, detail: 'the session is being closed' }
 const DATA: SmtpCommand = { step: 'data', line: 'DATA' }
@@ -73,10 +79,10 @@ export class Session {
     this.#wire.onLoss(callback)
   }
 
-  /** Delivers one message to one recipient. Throws if another transaction is in progress. */
-  deliver(mail: Mail): Promise<TransactionResult> {
+  /** Delivers one message to one recipient, and records it. Throws if another transaction is in progress. */
+  deliver(mail: Mail, record?: TransactionRecord): Promise<TransactionResult> {
     if (this.#current !== null) throw new Error('a transaction is already in progress on this session')
-    const current = this.#runTransaction(mail)
+    const current = record === undefined ? this.#runTransaction(mail) : this.#runRecorded(mail, record)
     this.#current = current
     return current
   }
@@ -103,6 +109,15 @@ export class Session {
   /** Closes at once; the current message becomes `lost`. */
   destroy(): void {
     this.#wire.lose('aborted', 'the session was destroyed')
+  }
+
+  async #runRecorded(mail: Mail, record: TransactionRecord): Promise<TransactionResult> {
+    record.isInTransaction = true
+    const result = await this.#runTransaction(mail)
+    record.isInTransaction = false
+    for (const line of result.conversation) record.lines.push(line)
+    if (result.kind === 'lost') record.lines.push(`-- connection lost at ${result.stage}: ${result.detail}`)
+    return result
   }
 
   async #runTransaction(mail: Mail): Promise<TransactionResult> {

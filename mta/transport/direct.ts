@@ -213,19 +213,11 @@ async function connectWithSlots(
 }
 
 /** One transaction. During it an abort must report how far the message was. */
-async function transactOn(
-  { session, host, address }: PooledSession,
-  delivery: InFlightDelivery,
-): Promise<TransactionResult> {
+function transactOn({ session, host, address }: PooledSession, delivery: InFlightDelivery): Promise<TransactionResult> {
   const { lines, mail } = delivery
   if (session.delivered > 0)
     lines.push(`-- on an open session to ${host} [${address}], message ${session.delivered + 1}${tlsRemark(session)}`)
-  delivery.isInTransaction = true
-  const result = await session.deliver(mail)
-  delivery.isInTransaction = false
-  for (const line of result.conversation) lines.push(line)
-  if (result.kind === 'lost') lines.push(`-- connection lost at ${result.stage}: ${result.detail}`)
-  return result
+  return session.deliver(mail, delivery)
 }
 
 /** The TLS description in the attempt; null for plain text. */

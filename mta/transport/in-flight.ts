@@ -1,6 +1,6 @@
 /**
  * Tracks one message while a transport delivers it: its SMTP conversation, whether it is in its transaction (the
- * transport sets that), and its result when the transport stops. On abort, a message in a transaction ends with its
+ * session sets that), and its result when the transport stops. On abort, a message in a transaction ends with its
  * connection and reports how far it was. A message before its transaction ends at once, without a result.
  */
 import type { Socket } from 'node:net'

@@ -138,19 +138,11 @@ async function deliverToAccount(relay: RelayContext, delivery: RelayDelivery): P
 }
 
 /** One transaction. During it an abort must report how far the message was. */
-async function transactOn(
-  { session, host, address }: PooledSession,
-  delivery: InFlightDelivery,
-): Promise<TransactionResult> {
+function transactOn({ session, host, address }: PooledSession, delivery: InFlightDelivery): Promise<TransactionResult> {
   const { lines, mail } = delivery
   if (session.delivered > 0)
     lines.push(`-- on an open session to ${host} [${address}], message ${session.delivered + 1}`)
-  delivery.isInTransaction = true
-  const result = await session.deliver(mail)
-  delivery.isInTransaction = false
-  for (const line of result.conversation) lines.push(line)
-  if (result.kind === 'lost') lines.push(`-- connection lost at ${result.stage}: ${result.detail}`)
-  return result
+  return session.deliver(mail, delivery)
 }
 
 async function outcomeOfFailedOpen(
