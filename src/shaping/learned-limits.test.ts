@@ -30,6 +30,17 @@ describe('a learned limit', () => {
     assert.strictEqual(allowedConnections(recover(low, 50, 4, at(2 * MINUTE)), 4), 3)
     assert.strictEqual(recover(low, 100, 4, at(2 * MINUTE)), UNLEARNED)
   })
+  it('does not change where nothing was learned or nothing was delivered: an idle limit is neither sent nor stored', () => {
+    const fromRedis: LearnedLimit = { ...UNLEARNED }
+    assert.strictEqual(recover(fromRedis, 0, 4, at(2 * MINUTE)), fromRedis)
+    assert.strictEqual(recover(fromRedis, 50, 4, at(2 * MINUTE)), fromRedis)
+    const low = halve(UNLEARNED, 4, at(MINUTE))
+    assert.strictEqual(recover(low, 0, 4, at(9 * MINUTE)), low)
+  })
+  it('is dropped when the shaping file no longer allows more', () => {
+    const low = halve(UNLEARNED, 4, at(MINUTE))
+    assert.strictEqual(recover(low, 0, 2, at(9 * MINUTE)), UNLEARNED)
+  })
   it('starts with one connection after a suspension', () => {
     assert.strictEqual(allowedConnections(startAfterSuspension(MINUTE), 10), 1)
   })

@@ -46,16 +46,19 @@ export function startAfterSuspension(nowMs: number): LearnedLimit {
   return { connections: 1, reducedAtMs: nowMs }
 }
 
-/** Raises the limit after this many deliveries, up to `limit`. */
+/** Raises the limit after this many deliveries, up to `limit`. Returns the same object if nothing changes. */
 export function recover(
   learned: LearnedLimit,
   deliveries: number,
   limit: number,
   { nowMs, scale }: ScaledTime,
 ): LearnedLimit {
-  if (learned === UNLEARNED || nowMs - learned.reducedAtMs < RECOVERY_DELAY_MS * scale) return learned
+  // by value: the limit of another process arrives from Redis as an object of its own
+  if (learned.reducedAtMs === UNLEARNED.reducedAtMs) return learned
+  if (nowMs - learned.reducedAtMs < RECOVERY_DELAY_MS * scale) return learned
   const connections = learned.connections + deliveries / DELIVERIES_PER_CONNECTION
-  return connections >= limit ? UNLEARNED : { ...learned, connections }
+  if (connections >= limit) return UNLEARNED
+  return deliveries === 0 ? learned : { ...learned, connections }
 }
 
 /** Connections that may be used now: a whole number from 1 to `limit`. */
