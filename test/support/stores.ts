@@ -13,7 +13,7 @@ import { Client } from 'pg'
 import { type SystemAccount, chooseAccount } from '#bin/supervisor/account.ts'
 import { createPrivateDirectory } from '#bin/supervisor/data-directory.ts'
 import { startPostgres as launchPostgres } from '#bin/supervisor/postgres.ts'
-import type { RunningProcess } from '#bin/supervisor/processes.ts'
+import { type RunningProcess, stopProcessesIn } from '#bin/supervisor/processes.ts'
 import { startRedis as launchRedis } from '#bin/supervisor/redis.ts'
 import { migrate } from '#src/stores/migrate.ts'
 
@@ -26,7 +26,7 @@ export interface TestDatabase {
 export interface TestServer {
   /** The same after `restart`. */
   readonly url: string
-  /** kill -9; resolves when it is gone. */
+  /** kill -9 of the server and its children; resolves when all are gone. */
   crash(): Promise<void>
   /** Starts it again on the same data; a running one is stopped in order first. */
   restart(): Promise<void>
@@ -60,18 +60,15 @@ export async function createDatabase(): Promise<TestDatabase> {
 
 /** One Redis of its own, on a unix socket. */
 export function startRedis(): Promise<TestServer> {
-  return serve((directory) =>
-    launchRedis({ ...directory, dir: join(directory.root, 'redis'), say: printLine, removeOnExit: directory.root }),
-  )
+  return serve((directory) => launchRedis({ ...directory, say: printLine, removeOnExit: directory.root }))
 }
 
 /** One PostgreSQL of its own, migrated and with fsync on: for tests that crash it. */
 export async function startPostgres(): Promise<TestServer> {
   const initial = process.env['TEST_PG_DATA']
   const server = await serve((directory) => {
-    const dir = join(directory.root, 'postgres')
-    if (initial !== undefined && !existsSync(dir)) copy(initial, dir)
-    return launchPostgres({ ...directory, dir, removeOnExit: directory.root })
+    if (initial !== undefined && !existsSync(directory.dir)) copy(initial, directory.dir)
+    return launchPostgres({ ...directory, removeOnExit: directory.root })
   })
   if (initial === undefined) await migrate(server.url)
   return server
@@ -85,16 +82,16 @@ export interface TemplateCluster extends TestServer {
 /** The cluster of a test run: without fsync, with the template database. Its url goes into TEST_PG_URL. */
 export async function startTemplateCluster(): Promise<TemplateCluster> {
   const directory = createServerDirectory()
-  const [dir, initialData] = [join(directory.root, 'postgres'), join(directory.root, 'initial')]
+  const initialData = join(directory.root, 'initial')
   const start = (): Promise<RunningStore> =>
-    launchPostgres({ ...directory, dir, durable: false, removeOnExit: directory.root })
+    launchPostgres({ ...directory, durable: false, removeOnExit: directory.root })
   const first = await start()
   await migrate(first.url)
   await administer(first.url, `CREATE DATABASE ${TEMPLATE} TEMPLATE mailstead STRATEGY file_copy`)
   // Only the files of a stopped server are complete. No server removes the folder meanwhile if this process ends.
   abandoned.add(directory.root)
   await first.stop()
-  copy(dir, initialData)
+  copy(directory.dir, initialData)
   const server = await serve(start, directory)
   abandoned.delete(directory.root)
   return { ...server, initialData }
@@ -107,6 +104,8 @@ function copy(from: string, to: string): void {
 
 interface ServerDirectory {
   readonly root: string
+  /** The data, and the working directory of the server and its children. */
+  readonly dir: string
   readonly sockets: string
   readonly account: SystemAccount | null
   readonly logFile: string
@@ -123,6 +122,8 @@ async function serve(
     url: server.url,
     crash: async () => {
       abandoned.add(directory.root)
+      // PostgreSQL's children outlive it by a moment, in which they still answer
+      await stopProcessesIn(directory.dir, 'SIGKILL', 0)
       await server.kill()
     },
     restart: async () => {
@@ -144,7 +145,7 @@ function createServerDirectory(): ServerDirectory {
   if (account !== null) chownSync(root, account.uid, account.gid)
   const sockets = join(root, 'sock')
   createPrivateDirectory(sockets, account)
-  return { root, sockets, account, logFile: join(root, 'log') }
+  return { root, dir: join(root, 'data'), sockets, account, logFile: join(root, 'log') }
 }
 
 /** Whether folders in memory are possible: not in a container with 64 MB of it, and not on a small machine. */
