@@ -7,7 +7,13 @@
  * Every result is a value. After the status line the result is known: a body that is too long or too slow is cut. If
  * the server closes a keep-alive connection at the moment of reuse, the request is sent once more on a new connection.
  */
-import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http'
+import {
+  Agent as HttpAgent,
+  request as httpRequest,
+  type AgentOptions,
+  type ClientRequest,
+  type IncomingMessage,
+} from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { isIP } from 'node:net'
 import { createSecureContext, getCACertificates } from 'node:tls'
@@ -72,28 +78,25 @@ interface ProtocolAgents {
 
 /** @throws ConfigError when EXTRA_CA_FILE cannot be read or has no certificate. */
 export function createHttpClient(config: HttpClientSettings): HttpClient {
-  const lookup = createSafeLookup(config)
-  const http = { ...CONNECTION, lookup }
-  const ca = [
-    ...getCACertificates('default'),
-    ...(config.extraCaFile === null ? [] : [readAuthorities('EXTRA_CA_FILE', config.extraCaFile)]),
-  ]
-  // one context for all connections: parsing the certificate authorities takes longer than a handshake
-  const https = { ...http, secureContext: createSecureContext({ ca }), rejectUnauthorized: true }
-  const agentsByProtocol: Readonly<Record<string, ProtocolAgents>> = {
-    'http:': { request: httpRequest, agent: new HttpAgent({ ...http, ...KEEP_ALIVE }), fresh: new HttpAgent(http) },
-    'https:': {
-      request: httpsRequest,
-      agent: new HttpsAgent({ ...https, ...KEEP_ALIVE }),
-      fresh: new HttpsAgent(https),
-    },
+  const options = { ...CONNECTION, lookup: createSafeLookup(config) }
+  const authorities = config.extraCaFile === null ? [] : [readAuthorities('EXTRA_CA_FILE', config.extraCaFile)]
+  const http: ProtocolAgents = {
+    request: httpRequest,
+    agent: new HttpAgent({ ...options, ...KEEP_ALIVE }),
+    fresh: new HttpAgent(options),
+  }
+  let https: ProtocolAgents | null = null
+
+  function agentsFor(url: URL | null): ProtocolAgents | null {
+    if (url?.protocol === 'http:') return http
+    return url?.protocol === 'https:' ? (https ??= createHttpsAgents(options, authorities)) : null
   }
 
   async function send(address: string, request: HttpRequest): Promise<HttpResult> {
     const startedAt = performance.now()
     const url = URL.parse(address)
-    const agents = agentsByProtocol[url?.protocol ?? '']
-    if (url === null || agents === undefined || url.username !== '' || url.password !== '')
+    const agents = agentsFor(url)
+    if (url === null || agents === null || url.username !== '' || url.password !== '')
       return failure('bad-url', 'only http and https URLs without user name and password are allowed', startedAt)
     const host = hostOf(url)
     // net.connect does not call `lookup` for an IP address; URL has already normalised 0x7f.1, 2130706433 and the like
@@ -111,11 +114,25 @@ export function createHttpClient(config: HttpClientSettings): HttpClient {
     post: (url, request) => send(url, { maxBytes: DEFAULT_MAX_BYTES, ...request, method: 'POST' }),
     get: (url, request) => send(url, { ...request, method: 'GET', body: '' }),
     close: () => {
-      for (const { agent, fresh } of Object.values(agentsByProtocol)) {
-        agent.destroy()
-        fresh.destroy()
+      for (const agents of [http, https]) {
+        agents?.agent.destroy()
+        agents?.fresh.destroy()
       }
     },
+  }
+}
+
+/**
+ * Made for the first https URL, with one context for all connections: parsing the certificate authorities takes 20 ms,
+ * longer than a handshake.
+ */
+function createHttpsAgents(options: AgentOptions, authorities: readonly string[]): ProtocolAgents {
+  const secureContext = createSecureContext({ ca: [...getCACertificates('default'), ...authorities] })
+  const secure = { ...options, secureContext, rejectUnauthorized: true }
+  return {
+    request: httpsRequest,
+    agent: new HttpsAgent({ ...secure, ...KEEP_ALIVE }),
+    fresh: new HttpsAgent(secure),
   }
 }
 
