@@ -19,6 +19,8 @@ import type { Round } from './loop.ts'
 const IDLE_MS: Readonly<Partial<Record<CampaignState, number>>> = { SENDING: 100, SCHEDULED: 0 }
 const DEFAULT_IDLE_MS = 1000
 const RETRY_MS = 5000
+/** The pause after a round that found no campaign to work on: the query is the same 10 times a second otherwise. */
+const NO_CAMPAIGN_MS = 500
 
 export function createCampaignRound(ctx: Context): Round {
   const advancing = createAdvanceContext(ctx)
@@ -45,9 +47,12 @@ function roundOf(
   step: (one: OpenCampaign) => Promise<boolean>,
 ): () => Promise<boolean> {
   const idleUntil = new Map<string, number>()
+  let nextListMs = 0
   return async () => {
+    if (performance.now() < nextListMs) return false
     let isMore = false
     const open = (await listOpenCampaigns(ctx.db)).filter(isMine)
+    if (open.length === 0) nextListMs = performance.now() + NO_CAMPAIGN_MS
     for (const id of idleUntil.keys()) if (!open.some((one) => one.id === id)) idleUntil.delete(id)
     for (const one of open) {
       if ((idleUntil.get(one.id) ?? 0) > performance.now()) continue

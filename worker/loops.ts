@@ -47,10 +47,10 @@ export const LOOPS: readonly LoopRow[] = [
     createRound: createReconcileRound,
   },
   { name: 'dead leases', everyMs: 1 * SECOND, createRound: createDeadLeaseRound },
-  { name: 'unknown outcomes', everyMs: scaled(5 * SECOND, 100), createRound: createUnknownOutcomeRound },
+  { name: 'unknown outcomes', everyMs: scaled(5 * SECOND, 500), createRound: createUnknownOutcomeRound },
   { name: 'resume suspended', everyMs: 0.5 * SECOND, createRound: createResumeRound },
   { name: 'operator actions', everyMs: 1 * SECOND, createRound: createOperatorRound },
-  { name: 'workspace rates', everyMs: scaled(30 * SECOND, 100), createRound: createWorkspaceRateRound },
+  { name: 'workspace rates', everyMs: scaled(30 * SECOND, 500), createRound: createWorkspaceRateRound },
   { name: 'queue metrics', everyMs: 1 * SECOND, createRound: createQueueMetricsRound },
   {
     name: 'delivery reports',
@@ -67,7 +67,7 @@ export const LOOPS: readonly LoopRow[] = [
   { name: 'domain registrations', everyMs: 15 * SECOND, createRound: createRegistrationRound },
   { name: 'domain removals', everyMs: 2 * SECOND, createRound: createDomainRemovalRound },
   { name: 'source checks', everyMs: 30 * SECOND, createRound: createSourceCheckRound },
-  { name: 'notices', everyMs: scaled(10 * SECOND, 200), createRound: createNoticeRound },
+  { name: 'notices', everyMs: scaled(10 * SECOND, 1 * SECOND), createRound: createNoticeRound },
 
   // contacts, campaigns and automations
   // Readers add the deltas that are not applied yet. Scoring after a large import writes 20,000 a second, so a longer
