@@ -1,47 +1,70 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
 import { identifyProcess, isAlive } from './process-id.ts'
 
-/** A parent that starts a long sleep with a reaper, prints its pid, and releases the reaper at the first input. */
+/**
+ * A parent that starts two long sleeps with a reaper, prints their pids, and at the first input releases one and exits.
+ */
 const MASTER = `
 import { spawn } from 'node:child_process'
 import { attachReaper } from '#bin/supervisor/child-reaper.ts'
-const child = spawn('/bin/sleep', ['600'], { detached: true, stdio: 'ignore' })
-child.unref()
-const reaper = attachReaper(child.pid, 'TERM', process.argv[1])
-process.stdin.on('data', () => { reaper.release(); setTimeout(() => process.exit(0), 100) })
-process.stdout.write(child.pid + '\\n')
+const [first] = process.argv.slice(1).map((dir) => {
+  const child = spawn('/bin/sleep', ['600'], { detached: true, stdio: 'ignore' })
+  child.unref()
+  process.stdout.write(child.pid + '\\n')
+  return { pid: child.pid, reaper: attachReaper(child.pid, 'TERM', dir) }
+})
+process.stdin.on('data', () => {
+  first.reaper.release()
+  setTimeout(() => process.exit(0), 100)
+})
+
 `
 
-async function startMaster(dir: string): Promise<{ master: ReturnType<typeof spawn>; identity: string }> {
-  const master = spawn(process.execPath, ['--input-type=module-typescript', '-e', MASTER, dir], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  const [chunk] = await once(master.stdout, 'data')
-  return { master, identity: identifyProcess(Number(String(chunk))) ?? '' }
+interface Master {
+  readonly master: ReturnType<typeof spawn>
+  /** Of the two children. */
+  readonly identities: readonly [string, string]
 }
 
-describe('the reaper of a child process', () => {
-  it('ends the process and removes its folder when the parent is killed', async () => {
-    const dir = mkdtempSync('/tmp/mailstead-reaper-')
-    writeFileSync(join(dir, 'file'), '')
-    const { master, identity } = await startMaster(dir)
-    assert.ok(isAlive(identity))
+async function startMaster(...dirs: [string, string]): Promise<Master> {
+  const master = spawn(process.execPath, ['--input-type=module-typescript', '-e', MASTER, '--', ...dirs], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const pids: number[] = []
+  for await (const line of createInterface(master.stdout)) if (pids.push(Number(line)) === 2) break
+  const [first = '', second = ''] = pids.map((pid) => identifyProcess(pid) ?? '')
+  return { master, identities: [first, second] }
+}
+
+function createFolder(): string {
+  const dir = mkdtempSync('/tmp/mailstead reaper-')
+  writeFileSync(join(dir, 'file'), '')
+  return dir
+}
+
+describe('the reaper of child processes', () => {
+  it('ends the processes and removes their folders when the parent is killed', async () => {
+    const dirs: [string, string] = [createFolder(), createFolder()]
+    const { master, identities } = await startMaster(...dirs)
+    assert.ok(identities.every(isAlive))
     master.kill('SIGKILL')
-    while (isAlive(identity) || existsSync(dir)) await sleep(10)
+    while (identities.some(isAlive) || dirs.some(existsSync)) await sleep(10)
   })
 
-  it('does nothing after it was released', async () => {
-    const { master, identity } = await startMaster('')
-    master.stdin?.write('release\n')
+  it('leaves a released process alone, and ends the other one', async () => {
+    const dirs: [string, string] = [createFolder(), createFolder()]
+    const { master, identities } = await startMaster(...dirs)
+    master.stdin?.write('first')
     await once(master, 'exit')
-    // The shell of the reaper exits by itself; a sleep that it had wrongly ended would be gone before the next line.
-    await sleep(200)
-    assert.ok(isAlive(identity))
-    process.kill(Number(identity.split(' ')[0]), 'SIGKILL')
+    while (isAlive(identities[1]) || existsSync(dirs[1])) await sleep(10)
+    assert.ok(isAlive(identities[0]) && existsSync(dirs[0]))
+    process.kill(Number(identities[0].split(' ')[0]), 'SIGKILL')
+    rmSync(dirs[0], { recursive: true })
   })
 })

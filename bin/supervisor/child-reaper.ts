@@ -1,32 +1,54 @@
 /**
- * Stops a child process when this process dies, even by kill -9. A small shell waits on a pipe, whose other end the
- * kernel closes when this process ends; it then stops the child and removes a folder, if one is given. So a supervisor
- * or test run that is killed leaves nothing running.
+ * Stops child processes when this process dies, even by kill -9. A small shell reads their pids from a pipe, whose
+ * other end the kernel closes when this process ends; it then stops them and removes their folders, if any are given.
+ * So a supervisor or test run that is killed leaves nothing running. One shell serves all children of this process. If
+ * it is killed, a new one starts with the next child.
  */
-import { spawn } from 'node:child_process'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { join } from 'node:path'
+import type { Writable } from 'node:stream'
 
 export interface ReaperHandle {
-  /** Ends the reaper without action, after the child has stopped. */
+  /** Forgets the child, after it has stopped. */
   readonly release: () => void
 }
 
-const SCRIPT = join(import.meta.dirname, 'child-reaper.sh')
+type Shell = ChildProcessByStdio<Writable, null, null>
 
-/** When this process dies, sends `signal` to `pid`, SIGKILL after 30 s, and then removes `removeDir`. */
+const SCRIPT = join(import.meta.dirname, 'child-reaper.sh')
+let shell: Shell | null = null
+/** The `watch` lines of the children, by pid. */
+const watched = new Map<number, string>()
+
+/**
+ * When this process dies, sends `signal` to `pid`, SIGKILL after 30 s, and then removes `removeDir`, whose path must
+ * not contain a line feed.
+ */
 export function attachReaper(pid: number, signal: 'INT' | 'TERM' | 'QUIT', removeDir = ''): ReaperHandle {
-  const shell = spawn('/bin/sh', [SCRIPT, String(pid), signal, removeDir], {
-    cwd: '/',
-    detached: true,
-    stdio: ['pipe', 'ignore', 'ignore'],
-  })
-  shell.on('error', () => {})
-  shell.stdin.on('error', () => {})
-  shell.unref()
-  if ('unref' in shell.stdin && typeof shell.stdin.unref === 'function') shell.stdin.unref()
+  if (removeDir.includes('\n')) throw new Error(`the path ${JSON.stringify(removeDir)} contains a line feed`)
+  const line = `watch ${pid} ${signal} ${removeDir}\n`
+  watched.set(pid, line)
+  if (shell === null) shell = startShell()
+  else shell.stdin.write(line)
   return {
     release: () => {
-      shell.stdin.end('released\n')
+      if (watched.get(pid) !== line) return
+      watched.delete(pid)
+      shell?.stdin.write(`release ${pid}\n`)
     },
   }
+}
+
+function startShell(): Shell {
+  const started = spawn('/bin/sh', [SCRIPT], { cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
+  const forget = (): void => {
+    if (shell === started) shell = null
+  }
+  started.on('error', forget)
+  started.on('exit', forget)
+  started.stdin.on('error', forget)
+  started.unref()
+  if ('unref' in started.stdin && typeof started.stdin.unref === 'function') started.stdin.unref()
+  for (const line of watched.values()) started.stdin.write(line)
+  return started
 }

@@ -29,10 +29,21 @@ const INSTALL_COMMANDS: readonly (readonly [program: string, command: string])[]
   ['brew', 'brew install redis'],
 ]
 
+/** What was found, by user id: checking a server runs it. */
+const foundByUser = new Map<number | null, RedisBinary>()
+
 /** The server to use; downloads it if none is installed. @throws UserError if that fails. */
 export function findRedis(account: SystemAccount | null, say: PrintLine): RedisBinary {
-  const found = findInstalled(account) ?? findUnpacked(account)
-  if (found !== null) return found
+  const user = account?.uid ?? null
+  const known = foundByUser.get(user)
+  if (known !== undefined && existsSync(known.file)) return known
+  const found = findInstalled(account) ?? findUnpacked(account) ?? fetchServer(account, say)
+  foundByUser.set(user, found)
+  return found
+}
+
+/** Downloads the server. @throws UserError if that fails. */
+function fetchServer(account: SystemAccount | null, say: PrintLine): RedisBinary {
   const failure = onPath('apt-get') && onPath('dpkg') ? fetchPackage(say) : 'this system has no apt-get'
   const fetched = failure === null ? findUnpacked(account) : null
   if (fetched !== null) return fetched
