@@ -1,6 +1,6 @@
 /**
  * Starts stores for tests. `createDatabase` clones a migrated template in the cluster of the test run (TEST_PG_URL),
- * or, when mocha runs one file directly, in a cluster that starts on first use. `startRedis` and `startPostgres` start
+ * or, when mocha runs one file directly, in a cluster that starts on first use. `startRedis` and `startPostgres` return
  * a server for one test, which may crash it; PostgreSQL starts on a copy of migrated data (TEST_PG_DATA) if the run has
  * one. All files are in memory where that is large enough, else in /tmp, and are removed when the test process ends,
  * however it ends.
@@ -15,7 +15,9 @@ import { createPrivateDirectory } from '#bin/supervisor/data-directory.ts'
 import { startPostgres as launchPostgres } from '#bin/supervisor/postgres.ts'
 import { type RunningProcess, stopProcessesIn } from '#bin/supervisor/processes.ts'
 import { startRedis as launchRedis } from '#bin/supervisor/redis.ts'
+import { openLog } from '#src/platform/log.ts'
 import { migrate } from '#src/stores/migrate.ts'
+import { openRedis, waitUntilReady } from '#src/stores/redis.ts'
 
 export interface TestDatabase {
   readonly url: string
@@ -58,9 +60,45 @@ export async function createDatabase(): Promise<TestDatabase> {
   return { url: url.href, drop: () => administer(adminUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) }
 }
 
-/** One Redis of its own, on a unix socket. */
-export function startRedis(): Promise<TestServer> {
+/** Redis servers of this process that no test uses now, empty. They stop when the process ends. */
+const idleRedis: TestServer[] = []
+
+/**
+ * An empty Redis on a unix socket that nobody else uses. `stop` empties it for the next test of this process, unless
+ * this one crashed or restarted it.
+ */
+export async function startRedis(): Promise<TestServer> {
+  const server = idleRedis.pop() ?? (await launchTestRedis())
+  let isReusable = true
+  const withoutReuse = (action: () => Promise<void>) => () => {
+    isReusable = false
+    return action()
+  }
+  return {
+    url: server.url,
+    crash: withoutReuse(() => server.crash()),
+    restart: withoutReuse(() => server.restart()),
+    stop: async () => {
+      if (!isReusable) return server.stop()
+      isReusable = false
+      await empty(server)
+      idleRedis.push(server)
+    },
+  }
+}
+
+function launchTestRedis(): Promise<TestServer> {
   return serve((directory) => launchRedis({ ...directory, say: printLine, removeOnExit: directory.root }))
+}
+
+/** Removes data, scripts, and connections that a test left open. */
+async function empty({ url }: TestServer): Promise<void> {
+  const redis = openRedis(url, openLog({ logLevel: 'silent' }, 'test'))
+  await waitUntilReady(redis, 5000)
+  for (const type of ['normal', 'pubsub']) await redis.call('CLIENT', 'KILL', 'TYPE', type, 'SKIPME', 'yes')
+  await redis.script('FLUSH')
+  await redis.flushall()
+  redis.disconnect()
 }
 
 /** One PostgreSQL of its own, migrated and with fsync on: for tests that crash it. */
