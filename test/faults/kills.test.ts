@@ -10,7 +10,7 @@ import { startReceiver, type Receiver } from '#test/support/receiver.ts'
 import { startSystem, printLogsOnFailure, type System } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
-const MESSAGES = Number(process.env['FAULT_MESSAGES'] ?? 600)
+const MESSAGES = Number(process.env['FAULT_MESSAGES'] ?? 400)
 const PATIENCE_MS = 30_000 + MESSAGES * 20
 
 interface StartedWork {
