@@ -30,7 +30,7 @@ describe('a learned limit', () => {
     assert.strictEqual(allowedConnections(recover(low, 50, 4, at(2 * MINUTE)), 4), 3)
     assert.strictEqual(recover(low, 100, 4, at(2 * MINUTE)), UNLEARNED)
   })
-  it('does not change where nothing was learned or nothing was delivered: an idle limit is neither sent nor stored', () => {
+  it('does not change where nothing was learned, or nothing was delivered', () => {
     const fromRedis: LearnedLimit = { ...UNLEARNED }
     assert.strictEqual(recover(fromRedis, 0, 4, at(2 * MINUTE)), fromRedis)
     assert.strictEqual(recover(fromRedis, 50, 4, at(2 * MINUTE)), fromRedis)

@@ -12,7 +12,7 @@ import { assert } from 'chai'
 import { startInbound, type Inbound } from '#mta/inbound/inbound.ts'
 import { startSubmission, type SubmissionRole } from '#mta/submission/submission.ts'
 import { createRegistry } from '#src/metrics/registry.ts'
-import { certificateFor } from '#test/support/certificate.ts'
+import { createAuthority } from '#test/support/certificate.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { until } from '#test/support/until.ts'
 
@@ -45,7 +45,7 @@ describe('a renewed certificate', function () {
   })
 
   async function write(name: string, isWhole = true): Promise<void> {
-    const { cert, key } = await certificateFor([name])
+    const { cert, key } = await (await createAuthority()).issue([name])
     writeFileSync(certFile, cert)
     if (isWhole) writeFileSync(keyFile, key)
   }

@@ -81,8 +81,8 @@ export async function startRedis(): Promise<TestServer> {
     stop: async () => {
       if (!isReusable) return server.stop()
       isReusable = false
-      await empty(server)
-      idleRedis.push(server)
+      if (await empty(server)) idleRedis.push(server)
+      else await server.stop()
     },
   }
 }
@@ -91,14 +91,18 @@ function launchTestRedis(): Promise<TestServer> {
   return serve((directory) => launchRedis({ ...directory, say: printLine, removeOnExit: directory.root }))
 }
 
-/** Removes data, scripts, and connections that a test left open. */
-async function empty({ url }: TestServer): Promise<void> {
+/** Removes data, scripts, and connections that a test left open. False when the server does not respond. */
+async function empty({ url }: TestServer): Promise<boolean> {
   const redis = openRedis(url, openLog({ logLevel: 'silent' }, 'test'))
-  await waitUntilReady(redis, 5000)
-  for (const type of ['normal', 'pubsub']) await redis.call('CLIENT', 'KILL', 'TYPE', type, 'SKIPME', 'yes')
-  await redis.script('FLUSH')
-  await redis.flushall()
-  redis.disconnect()
+  try {
+    if (!(await waitUntilReady(redis, 5000))) return false
+    for (const type of ['normal', 'pubsub']) await redis.call('CLIENT', 'KILL', 'TYPE', type, 'SKIPME', 'yes')
+    await redis.script('FLUSH')
+    await redis.flushall()
+    return true
+  } finally {
+    redis.disconnect()
+  }
 }
 
 /** One PostgreSQL of its own, migrated and with fsync on: for tests that crash it. */
