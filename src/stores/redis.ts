@@ -1,23 +1,39 @@
 /**
  * Redis access. Redis has the schedule and counters; PostgreSQL is the source of truth. While Redis is unavailable,
- * commands fail immediately (no queue of commands grows in memory), and the client reconnects by itself. URLs:
- * redis://, rediss:// and unix:///path/to/socket?db=1.
+ * commands fail immediately (no queue of commands grows in memory), and the client reconnects by itself. A connection
+ * that goes silent is replaced after some seconds (redis-watchdog.ts); its commands are rejected, and it is unknown
+ * whether Redis ran them. URLs: redis://, rediss:// and unix:///path/to/socket?db=1.
  */
 import { Redis } from 'ioredis'
 import type { Log } from '#src/platform/log.ts'
+import { REDIS_WATCH, watchConnection, type RedisWatch } from './redis-watchdog.ts'
 
 export type { Redis } from 'ioredis'
 
+/** A host that does not answer the connection; the next attempt may reach another one. */
+const CONNECT_TIMEOUT_MS = 5000
+/** The kernel of a host that disappeared does not answer these probes either. */
+const KEEP_ALIVE_MS = 10_000
+
 /** A `subscriber` connection is used only for SUBSCRIBE. */
-export function openRedis(url: string, log: Log, use: 'commands' | 'subscriber' = 'commands'): Redis {
+export function openRedis(
+  url: string,
+  log: Log,
+  use: 'commands' | 'subscriber' = 'commands',
+  watch: RedisWatch = REDIS_WATCH,
+): Redis {
   const options = {
     maxRetriesPerRequest: 0,
     enableOfflineQueue: use === 'subscriber',
     autoResubscribe: true,
     enableReadyCheck: true,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    commandTimeout: watch.commandTimeoutMs,
+    keepAlive: KEEP_ALIVE_MS,
     retryStrategy: (times: number) => Math.min(50 * times, 1000),
   }
   const redis = url.startsWith('unix:') ? new Redis({ ...options, ...socketOf(url) }) : new Redis(url, options)
+  watchConnection(redis, watch)
   let isAway = false
   redis.on('error', (error: Error) => {
     if (!isAway)
