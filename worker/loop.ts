@@ -19,6 +19,8 @@ export interface LoopRow {
   readonly name: string
   /** The pause between two rounds, in milliseconds; a function if it depends on a setting. */
   readonly everyMs: number | ((config: Config) => number)
+  /** Its statements have the patience for bulk work. */
+  readonly isBulk?: true
   /** Reads files and opens clients; called once, before any loop starts. */
   readonly createRound: (ctx: Context) => Round
 }

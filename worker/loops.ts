@@ -48,8 +48,8 @@ export const LOOPS: readonly LoopRow[] = [
   },
   { name: 'dead leases', everyMs: 1 * SECOND, createRound: createDeadLeaseRound },
   { name: 'unknown outcomes', everyMs: scaled(5 * SECOND, 500), createRound: createUnknownOutcomeRound },
-  { name: 'resume suspended', everyMs: 0.5 * SECOND, createRound: createResumeRound },
-  { name: 'operator actions', everyMs: 1 * SECOND, createRound: createOperatorRound },
+  { name: 'resume suspended', isBulk: true, everyMs: 0.5 * SECOND, createRound: createResumeRound },
+  { name: 'operator actions', isBulk: true, everyMs: 1 * SECOND, createRound: createOperatorRound },
   { name: 'workspace rates', everyMs: scaled(30 * SECOND, 500), createRound: createWorkspaceRateRound },
   { name: 'queue metrics', everyMs: 1 * SECOND, createRound: createQueueMetricsRound },
   {
@@ -65,30 +65,46 @@ export const LOOPS: readonly LoopRow[] = [
   { name: 'connected accounts', everyMs: scaled(30 * SECOND, 1 * SECOND), createRound: createAccountRound },
   { name: 'domain checks', everyMs: scaled(5 * SECOND, 500), createRound: createDomainCheckRound },
   { name: 'domain registrations', everyMs: 15 * SECOND, createRound: createRegistrationRound },
-  { name: 'domain removals', everyMs: 2 * SECOND, createRound: createDomainRemovalRound },
+  { name: 'domain removals', isBulk: true, everyMs: 2 * SECOND, createRound: createDomainRemovalRound },
   { name: 'source checks', everyMs: 30 * SECOND, createRound: createSourceCheckRound },
   { name: 'notices', everyMs: scaled(10 * SECOND, 1 * SECOND), createRound: createNoticeRound },
 
   // contacts, campaigns and automations
   // Readers add the deltas that are not applied yet. Scoring after a large import writes 20,000 a second, so a longer
   // interval makes pages slow.
-  { name: 'audience counters', everyMs: 0.25 * SECOND, createRound: (ctx) => () => applyCounterDeltas(ctx) },
-  { name: 'deleted audiences', everyMs: 5 * SECOND, createRound: (ctx) => () => purgeDeletedAudiences(ctx.db) },
+  {
+    name: 'audience counters',
+    isBulk: true,
+    everyMs: 0.25 * SECOND,
+    createRound: (ctx) => () => applyCounterDeltas(ctx),
+  },
+  {
+    name: 'deleted audiences',
+    isBulk: true,
+    everyMs: 5 * SECOND,
+    createRound: (ctx) => () => purgeDeletedAudiences(ctx.db),
+  },
   {
     name: 'imports',
+    isBulk: true,
     everyMs: 1 * SECOND,
     createRound: (ctx) => async () => (await runImports(ctx)) || purgeImports(ctx.db),
   },
-  { name: 'scores', everyMs: 5 * SECOND, createRound: createScoreRound },
+  { name: 'scores', isBulk: true, everyMs: 5 * SECOND, createRound: createScoreRound },
   { name: 'campaigns', everyMs: 0.1 * SECOND, createRound: createCampaignRound },
-  { name: 'campaign start', everyMs: 0.1 * SECOND, createRound: createCampaignStartRound },
-  { name: 'campaign statistics', everyMs: 0.25 * SECOND, createRound: (ctx) => () => mergeCounterDeltas(ctx.db) },
-  { name: 'automation maintenance', everyMs: 5 * SECOND, createRound: createAutomationMaintenanceRound },
+  { name: 'campaign start', isBulk: true, everyMs: 0.1 * SECOND, createRound: createCampaignStartRound },
+  {
+    name: 'campaign statistics',
+    isBulk: true,
+    everyMs: 0.25 * SECOND,
+    createRound: (ctx) => () => mergeCounterDeltas(ctx.db),
+  },
+  { name: 'automation maintenance', isBulk: true, everyMs: 5 * SECOND, createRound: createAutomationMaintenanceRound },
 
   // results
   { name: 'tracking', everyMs: 0.25 * SECOND, createRound: createTrackingRound },
   { name: 'pending suppressions', everyMs: 5 * MINUTE, createRound: createPendingSuppressionRound },
-  { name: 'webhook removal', everyMs: 1 * MINUTE, createRound: (ctx) => () => removeDeleted(ctx.db) },
+  { name: 'webhook removal', isBulk: true, everyMs: 1 * MINUTE, createRound: (ctx) => () => removeDeleted(ctx.db) },
   { name: 'TLS reports', everyMs: scaled(5 * MINUTE, 1 * SECOND), createRound: createTlsReportRound },
-  { name: 'housekeeping', everyMs: 10 * MINUTE, createRound: createHousekeepingRound },
+  { name: 'housekeeping', isBulk: true, everyMs: 10 * MINUTE, createRound: createHousekeepingRound },
 ]

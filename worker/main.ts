@@ -23,10 +23,11 @@ export function main(config: Config): Promise<{ stop(): Promise<void> }> {
   setFlagsFromString(HEAP)
   const { ctx, redisUrl, close } = openContext(config, 'worker')
   // All rounds are created before the first loop starts: with an invalid file nothing starts.
-  const rows = LOOPS.map(({ name, everyMs, createRound }) => ({
+  const bulkCtx = { ...ctx, db: ctx.db.bulk }
+  const rows = LOOPS.map(({ name, everyMs, isBulk, createRound }) => ({
     name,
     everyMs: typeof everyMs === 'number' ? everyMs : everyMs(config),
-    round: createRound(ctx),
+    round: createRound(isBulk === true ? bulkCtx : ctx),
   }))
   const loops = [
     ...rows.map((row) => startLoop(ctx.log, row)),

@@ -50,8 +50,8 @@ export const POSTGRES: DoctorCheck = {
   },
 }
 
-/** Each process opens at most 16; `npm start` runs at least six processes. */
-const MIN_CONNECTIONS = 100
+/** Each process opens at most 20; `npm start` runs at least six processes. */
+const MIN_CONNECTIONS = 120
 
 export const CONNECTIONS = withDb('PostgreSQL connections', async (db) => {
   const {
@@ -64,7 +64,7 @@ export const CONNECTIONS = withDb('PostgreSQL connections', async (db) => {
   `)
   const { used, most } = row ?? { used: 0, most: 0 }
   const detail = `${used} of ${most} in use`
-  const todo = 'raise max_connections; each process of Mailstead may open 16'
+  const todo = 'raise max_connections; each process of Mailstead may open 20'
   return most < MIN_CONNECTIONS || used > 0.8 * most ? warning(detail, todo) : ok(detail)
 })
 

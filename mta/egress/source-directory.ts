@@ -88,7 +88,12 @@ export async function openSourceDirectory(ctx: SourceDirectoryContext, isOnHost:
   const listener =
     ctx.config.databaseUrl === null
       ? null
-      : listenForNotifications(ctx.config.databaseUrl, EGRESS_CHANNEL, ctx.log, () => refresher.schedule(0))
+      : listenForNotifications({
+          url: ctx.config.databaseUrl,
+          channel: EGRESS_CHANNEL,
+          log: ctx.log,
+          onChange: () => refresher.schedule(0),
+        })
   return {
     sourcesOf: (pool) => state.pools.get(pool) ?? state.pools.get(REGIONS[DEFAULT_REGION].pool) ?? [],
     isAbsent: (id) => state.absent.has(id),

@@ -6,7 +6,7 @@
 import type { RelayNetwork } from '#config/settings/readers.ts'
 import type { Caller, CallerAccount } from '#src/auth/keys.ts'
 import type { Context } from '#src/context.ts'
-import { prepared } from '#src/stores/db.ts'
+import { urgent } from '#src/stores/db.ts'
 import { createLoadingCache } from '#src/concurrency/loading-cache.ts'
 import { isInNetwork } from '#src/net/address-policy.ts'
 import { destinationOf } from '#src/providers/account-destination.ts'
@@ -78,7 +78,7 @@ export interface Relays {
   find(address: string): Promise<SubmissionSender | null>
 }
 
-const FIND_DOMAIN = prepared(
+const FIND_DOMAIN = urgent(
   'relay-domain',
   'SELECT id, verification_status AS status FROM domains WHERE workspace_id = $1 AND domain = $2',
 )

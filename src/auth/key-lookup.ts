@@ -3,7 +3,7 @@
  * found, with their expiry date.
  */
 import { timingSafeEqual } from 'node:crypto'
-import { prepared, type Queryable } from '#src/stores/db.ts'
+import { type Queryable, urgent } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { Caller } from './keys.ts'
 
@@ -12,7 +12,7 @@ export interface StoredKey extends Caller {
   readonly expiresAt: Date | null
 }
 
-const LOOKUP = prepared(
+const LOOKUP = urgent(
   'key-lookup',
   sql`
     SELECT k.secret_hash AS hash, k.id AS "keyId", k.kind, k.workspace_id AS "workspaceId", k.scopes,

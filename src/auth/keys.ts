@@ -105,7 +105,9 @@ export function createKeyring(ctx: Pick<Context, 'config' | 'db' | 'clock' | 'lo
   }
 
   const listener =
-    ctx.config.databaseUrl === null ? null : listenForNotifications(ctx.config.databaseUrl, CHANNEL, ctx.log, forgetAll)
+    ctx.config.databaseUrl === null
+      ? null
+      : listenForNotifications({ url: ctx.config.databaseUrl, channel: CHANNEL, log: ctx.log, onChange: forgetAll })
   return {
     async authenticate(key) {
       if (!hasKeyFormat(key)) return null

@@ -1,59 +1,71 @@
 /**
  * One PostgreSQL connection that listens on a notification channel. It calls `onChange` for each notification, and
  * after every (re)connection, because notifications in between are lost. While it is not connected, nothing is
- * reported, so caches must also expire by age. A connection pooler without LISTEN has the same effect.
+ * reported, so caches must also expire by age. A connection pooler without LISTEN has the same effect. A connection on
+ * which a probe is not answered, or whose server is no longer the primary, is replaced.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Client } from 'pg'
 import type { Log } from '#src/platform/log.ts'
+import { CONNECTION, PostgresClient } from '#src/stores/postgres-client.ts'
 
 const FIRST_WAIT_MS = 100
 const LONGEST_WAIT_MS = 5000
-const CONNECT_MS = 5000
+
+/** How often the connection is probed, and how long the reply may take. */
+export interface ProbeTimes {
+  readonly everyMs: number
+  readonly withinMs: number
+}
+
+const PROBE_TIMES: ProbeTimes = { everyMs: 15_000, withinMs: 5000 }
 
 export interface NotificationListener {
   stop(): Promise<void>
 }
 
-/** `channel` is an identifier, not input. */
+export interface NotificationListenerOptions {
+  readonly url: string
+  /** An identifier, not input. */
+  readonly channel: string
+  readonly log: Log
+  readonly onChange: () => void
+}
+
 export function listenForNotifications(
-  url: string,
-  channel: string,
-  log: Log,
-  onChange: () => void,
+  { url, channel, log, onChange }: NotificationListenerOptions,
+  { everyMs, withinMs }: ProbeTimes = PROBE_TIMES,
 ): NotificationListener {
   const stopping = new AbortController()
-  let current: Client | null = null
-  let connecting: Promise<unknown> = Promise.resolve()
+  let current: PostgresClient | null = null
   let waitMs = FIRST_WAIT_MS
 
-  async function connectAndListen(client: Client): Promise<void> {
+  async function connectAndListen(client: PostgresClient): Promise<void> {
     client.on('error', (error) =>
       log.warn({ err: error, channel }, 'PostgreSQL notification connection lost; it reconnects'),
     )
     client.on('notification', onChange)
-    const ended = Promise.withResolvers<void>()
-    client.once('end', ended.resolve)
-    await (connecting = client.connect())
-    if (stopping.signal.aborted) return
-    await client.query(`LISTEN ${channel}`)
+    const ended = Promise.withResolvers<false>()
+    client.once('end', () => ended.resolve(false))
+    await client.connect()
+    await client.checkPrimary(withinMs)
+    await client.within(withinMs, () => client.query(`LISTEN ${channel}`))
     waitMs = FIRST_WAIT_MS
     onChange()
-    await ended.promise
+    while (await isOpenAfter(ended.promise)) await client.checkPrimary(withinMs)
+  }
+
+  /** Waits until the next probe; false when the connection ended before. */
+  function isOpenAfter(ended: Promise<false>): Promise<boolean> {
+    return Promise.race([ended, sleep(everyMs, true, { signal: stopping.signal, ref: false })])
   }
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
-      current = new Client({
-        connectionString: url,
-        keepAlive: true,
-        connectionTimeoutMillis: CONNECT_MS,
-        application_name: channel,
-      })
+      current = new PostgresClient({ ...CONNECTION, connectionString: url, application_name: channel })
       await connectAndListen(current).catch((error: unknown) =>
         log.debug({ err: error, channel }, 'LISTEN failed; it is retried'),
       )
-      current.end().catch(() => {}) // the connection is lost or was never made: only its socket is left to close
+      current.destroy()
       await sleep(waitMs, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
       waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)
     }
@@ -63,8 +75,7 @@ export function listenForNotifications(
   return {
     async stop() {
       stopping.abort()
-      await connecting.catch(() => {}) // a client that is ended while it connects never emits `end`
-      await current?.end().catch(() => {})
+      current?.destroy()
       await running
     },
   }

@@ -4,7 +4,7 @@
  * belongs to another workspace.
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
-import { prepared, type Queryable } from '#src/stores/db.ts'
+import { type Queryable, urgent } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { CONTACT_COLUMNS, type ContactFields } from './contact-fields.ts'
 
@@ -20,7 +20,7 @@ export interface MailContactRef {
   readonly audienceId: string | null
 }
 
-const LOAD = prepared(
+const LOAD = urgent(
   'mail-contacts',
   sql`
     SELECT i.ord::int AS ord, ${CONTACT_COLUMNS},

@@ -11,7 +11,7 @@ import { loadMailContacts, type MailContact } from '#src/contacts/mail-contacts.
 import { suspendedByOwner } from '#src/queue/suspensions.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import { columnsOf } from '#src/stores/column-arrays.ts'
-import { prepared, type Queryable } from '#src/stores/db.ts'
+import { prepared, type Queryable, urgent } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import {
   COLUMN_LIST,
@@ -41,7 +41,7 @@ const BODY_COLUMNS = LOADED.flatMap(([name, { isBody, content }]) => (isBody ? [
   ', ',
 )
 
-const CLAIM = prepared(
+const CLAIM = urgent(
   'recipients-claim',
   sql`
     WITH claimed AS (

@@ -1,9 +1,9 @@
 /** Reads claims of idempotency keys without claiming: for a rejected request that may have been accepted before. */
-import { prepared, type Queryable } from '#src/stores/db.ts'
+import { type Queryable, urgent } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { AcceptResult } from './submission.ts'
 
-const FIND = prepared(
+const FIND = urgent(
   'idempotency-peek',
   sql`
     SELECT key, body_hash, answer

@@ -12,7 +12,7 @@ import { createTtlCache } from '#src/concurrency/ttl-cache.ts'
 import type { Context } from '#src/context.ts'
 import { newDeliveries } from '#src/events/deliveries.ts'
 import { newId } from '#src/platform/id.ts'
-import { prepared, type Queryable } from '#src/stores/db.ts'
+import { prepared, type Queryable, urgent } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { defineInput, type BinaryColumn } from '#src/stores/binary-columns.ts'
 import {
@@ -108,14 +108,14 @@ const STORE = prepared(
  * write.
  */
 const BEFORE_QUOTA = ['new_messages', 'new_recipients']
-const STORE_IN_ONE_STATEMENT = prepared(
+const STORE_IN_ONE_STATEMENT = urgent(
   'messages-store-at-once',
   sql`
     WITH ${STORED_ROWS},
     ${consumeQuotaCte(QUOTA_PARAMETERS, BEFORE_QUOTA)}
     ${RESULT}`,
 )
-const STORE_KEYED = prepared(
+const STORE_KEYED = urgent(
   'messages-store-keyed',
   sql`
     WITH ${claimKeysCte(KEY_PARAMETERS)},
@@ -181,7 +181,7 @@ export function createBatchStore({
     const now = new Date(clock.now())
     const stored = isPlain ? await storeInOneStatement(db, submissions, now) : null
     if (stored !== null) return { ...stored, results: submissions.map(() => STORED) }
-    const batch = await db.transaction((tx) => storeStepByStep(tx, submissions, now))
+    const batch = await db.transaction((tx) => storeStepByStep(tx, submissions, now), 'urgent')
     for (const [index, { workspaceId }] of submissions.entries())
       if (batch.results[index] !== STORED) recentlyRefused.set(workspaceId, true)
     return batch

@@ -9,7 +9,7 @@
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Context } from '#src/context.ts'
-import type { Queryable } from '#src/stores/db.ts'
+import { urgent, type Queryable } from '#src/stores/db.ts'
 import { createCoalescedRefresh } from '#src/concurrency/coalesced-refresh.ts'
 import { sql } from '#src/stores/sql.ts'
 import { findSites } from './domain-sites.ts'
@@ -73,16 +73,20 @@ export const ALL_SUSPENDED = sql`
 
 type SuspensionDeps = Pick<Context, 'db' | 'redis'>
 
+// the dispatcher waits for it before mail becomes ready
+const LIST = urgent(
+  'suspensions-list',
+  sql`
+    SELECT kind, subject, reason, created_at AS "createdAt", until
+    FROM suspensions
+    WHERE until IS NULL OR until > now()
+    ORDER BY kind, subject
+  `,
+)
+
 /** The suspensions in force. */
 export async function listSuspensions(db: Queryable): Promise<Suspension[]> {
-  return (
-    await db.query<Suspension>(sql`
-      SELECT kind, subject, reason, created_at AS "createdAt", until
-      FROM suspensions
-      WHERE until IS NULL OR until > now()
-      ORDER BY kind, subject
-    `)
-  ).rows
+  return (await db.query<Suspension>(LIST)).rows
 }
 
 /** Suspends mail; an existing suspension gets the new reason and time. */

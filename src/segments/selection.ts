@@ -120,7 +120,7 @@ export function countSelection(db: Db, selection: ContactSelection, nowMs: numbe
 /** Runs reads with a user's filter in one snapshot. Null if a statement takes longer than 20 seconds. */
 export async function withStatementTimeout<T>(db: Db, work: (tx: Queryable) => Promise<T>): Promise<T | null> {
   try {
-    return await db.snapshot(async (tx) => {
+    return await db.bulk.snapshot(async (tx) => {
       await tx.query(`SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MS}`)
       return work(tx)
     })

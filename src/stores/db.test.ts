@@ -1,11 +1,30 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert, expect } from 'chai'
+import { Client } from 'pg'
+import { openLog } from '#src/platform/log.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
+import { startPostgres, type TestServer } from '#test/support/stores.ts'
 import { until } from '#test/support/until.ts'
-import { isDatabaseAway, openDb, prepared } from './db.ts'
+import { startSilentProxy, type SilentProxy } from '#test/support/silent-proxy.ts'
+import { isDatabaseAway, openDb, prepared, urgent, type Db } from './db.ts'
 import { sql } from './sql.ts'
 
+const SLEEP = 'SELECT pg_sleep(20)'
+
+/** Milliseconds; the server's limits are a tenth shorter. */
+const QUICK = { urgent: 1000, normal: 1500, bulk: 1500 }
+
+const STATEMENTS: readonly (readonly [what: string, run: (db: Db, text?: string) => Promise<unknown>])[] = [
+  ['an urgent statement', (db, text = SLEEP) => db.query(urgent(`urgent ${text}`, text))],
+  ['a prepared statement', (db, text = SLEEP) => db.query(prepared(`prepared ${text}`, text))],
+  ['a plain statement', (db, text = SLEEP) => db.query(text)],
+  ['a bulk statement', (db, text = SLEEP) => db.bulk.query(text)],
+  ['a transaction', (db, text = SLEEP) => db.transaction((tx) => tx.query(text))],
+  ['an urgent transaction', (db, text = SLEEP) => db.transaction((tx) => tx.query(text), 'urgent')],
+  ['a snapshot', (db, text = SLEEP) => db.snapshot((tx) => tx.query(text))],
+]
 describe('database', () => {
   let ctx: TestContext
   before(async () => {
@@ -38,20 +57,148 @@ describe('database', () => {
       .that.satisfies((error: unknown) => !isDatabaseAway(error))
   })
 
-  it('a server that does not respond is unavailable, and does not delay the next query', async () => {
-    const db = openDb(ctx.databaseUrl, ctx.log, 1, 100)
-    await expect(db.query(prepared('sleep', 'SELECT pg_sleep(20)'))).to.be.rejected.and.eventually.satisfy(
-      isDatabaseAway,
-    )
-    await expect(db.transaction((tx) => tx.query('SELECT pg_sleep(20)'))).to.be.rejected.and.eventually.satisfy(
-      isDatabaseAway,
-    )
-    assert.strictEqual((await db.query(prepared('one', 'SELECT 1 AS one'))).rows.length, 1)
-    await ctx.db.query(sql`
-      SELECT pg_terminate_backend(pid)
-      FROM pg_stat_activity
-      WHERE query LIKE '%pg_sleep(20)%' AND pid <> pg_backend_pid()
-    `)
+  it('a server that is slow cancels a statement itself', async () => {
+    const db = openDb(ctx.databaseUrl, ctx.log, 8, QUICK)
+    try {
+      const errors = await Promise.all(
+        STATEMENTS.map(([, run]) =>
+          run(db).then(
+            () => null,
+            (error: unknown) => error,
+          ),
+        ),
+      )
+      for (const [i, [what]] of STATEMENTS.entries()) {
+        assert.match(String(errors[i]), /statement timeout/, what)
+        assert.isTrue(isDatabaseAway(errors[i]), what)
+      }
+      assert.strictEqual(await sleepers(ctx.db), 0)
+    } finally {
+      await db.close()
+    }
+  })
+
+  it('a constraint that refuses a row leaves the connection open', async () => {
+    const db = openDb(ctx.databaseUrl, ctx.log, 1)
+    const one = prepared('one', 'SELECT pg_backend_pid() AS pid')
+    try {
+      const before = (await db.query<{ pid: number }>(one)).rows
+      await assert.isRejected(db.query(prepared('wrong', 'SELECT 1 / 0')), /division/)
+      assert.deepEqual((await db.query<{ pid: number }>(one)).rows, before)
+    } finally {
+      await db.close()
+    }
+  })
+
+  it('bulk work has more patience, in the server too', async () => {
+    const db = openDb(ctx.databaseUrl, ctx.log, 1, { ...QUICK, bulk: 60_000 })
+    const show = prepared('show', `SELECT current_setting('statement_timeout') AS value`)
+    try {
+      assert.deepEqual((await db.query(show)).rows, [{ value: '1350ms' }])
+      assert.deepEqual((await db.query(urgent('show-urgent', show.text))).rows, [{ value: '900ms' }])
+      assert.deepEqual((await db.bulk.query(show)).rows, [{ value: '54s' }])
+      assert.deepEqual((await db.bulk.query(show.text)).rows, [{ value: '54s' }])
+      assert.deepEqual((await db.transaction((tx) => tx.query(show), 'bulk')).rows, [{ value: '54s' }])
+      assert.deepEqual((await db.bulk.bulk.snapshot((tx) => tx.query(show))).rows, [{ value: '54s' }])
+      assert.deepEqual((await db.query(show)).rows, [{ value: '1350ms' }], 'only for one transaction')
+    } finally {
+      await db.close()
+    }
+  })
+})
+
+describe('a PostgreSQL that goes silent', () => {
+  let ctx: TestContext
+  let proxy: SilentProxy
+  let db: Db
+  before(async () => {
+    ctx = await createContext()
+  })
+  after(() => ctx.close())
+  beforeEach(async () => {
+    proxy = await startSilentProxy(ctx.databaseUrl)
+    db = openDb(proxy.url, ctx.log, 8, QUICK)
+  })
+  afterEach(async () => {
     await db.close()
+    await proxy.stop()
+  })
+
+  const runAll = (): Promise<unknown> => Promise.all(STATEMENTS.map(([, run]) => run(db, 'SELECT pg_sleep(0.05)')))
+
+  it('rejects every class of statement as unavailable, and the next reaches another server', async () => {
+    await runAll()
+    proxy.silence()
+    const errors = await Promise.all(
+      STATEMENTS.map(([, run]) =>
+        run(db, 'SELECT 1').then(
+          () => null,
+          (error: unknown) => error,
+        ),
+      ),
+    )
+    for (const [i, [what]] of STATEMENTS.entries())
+      assert.isTrue(isDatabaseAway(errors[i]), `${what}: ${String(errors[i])}`)
+    await runAll()
+  })
+
+  it('loses its idle connections at the first time-out, in all pools', async () => {
+    await runAll()
+    assert.isAtLeast(proxy.open, 3)
+    proxy.silence()
+    await assert.isRejected(db.query(urgent('once', 'SELECT 1')))
+    await until(() => proxy.open === 0)
+    await runAll()
+  })
+
+  it('that does not answer a new connection either is unavailable', async () => {
+    proxy.silence('new')
+    await expect(db.query('SELECT 1')).to.be.rejected.and.eventually.satisfy(isDatabaseAway)
+  })
+
+  it('does not keep a stopping process: statements under way are given up', async () => {
+    const patient = openDb(proxy.url, ctx.log, 8, { urgent: 60_000, normal: 60_000, bulk: 60_000 })
+    await patient.query('SELECT 1')
+    const hanging = STATEMENTS.map(([, run]) => assert.isRejected(run(patient, 'SELECT pg_sleep(60)')))
+    await until(async () => (await sleepers(ctx.db)) === STATEMENTS.length)
+    proxy.silence()
+    await patient.close()
+    await Promise.all(hanging)
+  })
+})
+
+async function sleepers(db: Db): Promise<number> {
+  const { rows } = await db.query(sql`
+    SELECT FROM pg_stat_activity
+    WHERE query LIKE 'SELECT pg_sleep(%' AND state = 'active' AND datname = current_database()
+  `)
+  return rows.length
+}
+
+describe('a PostgreSQL that is a standby', () => {
+  let server: TestServer
+  let db: Db
+  before(async function () {
+    this.timeout(60_000)
+    server = await startPostgres()
+    db = openDb(server.url, openLog({ logLevel: 'silent' }, 'test'), 1)
+  })
+  after(async () => {
+    await db.close()
+    await server.stop()
+  })
+
+  it('is unavailable until it is promoted', async () => {
+    const folder = (await db.query<{ data_directory: string }>('SHOW data_directory')).rows[0]?.data_directory ?? ''
+    writeFileSync(join(folder, 'standby.signal'), '', { mode: 0o644 })
+    await server.restart()
+    await expect(db.query('SELECT 1'))
+      .to.be.rejectedWith(/standby/)
+      .and.eventually.satisfy(isDatabaseAway)
+    const client = new Client({ connectionString: server.url })
+    await client.connect()
+    await client.query('SELECT pg_promote()')
+    await client.end()
+    await db.query('SELECT 1')
   })
 })

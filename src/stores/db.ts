@@ -1,10 +1,13 @@
 /**
  * PostgreSQL access: SQL with parameters over pooled connections. Every session commits synchronously, because a
- * committed message is a promise to the client. `prepared` statements are planned once per connection. A lost
- * connection rejects the query; `isDatabaseAway` distinguishes that from an error in the statement.
+ * committed message is a promise to the client. `prepared` statements are planned once per connection. Each statement
+ * has a time limit by its class (`Patience`), so a server that is frozen or unreachable delays nothing for long
+ * (postgres-pool.ts). A lost connection rejects the query; `isDatabaseAway` distinguishes that from an error in the
+ * statement.
  */
-import { DatabaseError, Pool, types, type PoolClient, type QueryResult } from 'pg'
+import { DatabaseError, types, type Client, type QueryResult } from 'pg'
 import type { Log } from '#src/platform/log.ts'
+import { ConnectionPool, statementTimeout } from './postgres-pool.ts'
 
 export type Row = Record<string, unknown>
 
@@ -19,20 +22,32 @@ export interface Queryable {
 export interface Statement {
   readonly name: string
   readonly text: string
+  readonly isUrgent?: boolean
 }
+
+/**
+ * How long a statement may take. `urgent`: a client or a delivery waits for it, and a clear refusal is better than a
+ * late answer. `normal`: everything else. `bulk`: the folding of counters, imports, removals and reads of whole tables.
+ */
+export type Patience = 'urgent' | 'normal' | 'bulk'
+
+export const PATIENCE_MS: Readonly<Record<Patience, number>> = { urgent: 5000, normal: 15_000, bulk: 300_000 }
 
 export interface Db extends Queryable {
   /** Runs `work` in one transaction on one connection; rolls back when it throws. Never wait for the network in it. */
-  transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>
+  transaction<T>(work: (tx: Queryable) => Promise<T>, patience?: Patience): Promise<T>
   /** Runs several reads on one snapshot of the database. */
   snapshot<T>(work: (tx: Queryable) => Promise<T>): Promise<T>
+  /** The same database with the patience for bulk work. */
+  readonly bulk: Db
   /** The current state of the connection pools. */
   pools(): readonly PoolStatus[]
+  /** Waits a moment for statements under way; those that take longer are given up, and rolled back. */
   close(): Promise<void>
 }
 
 export interface PoolStatus {
-  readonly pool: 'hot' | 'plain'
+  readonly pool: 'urgent' | 'hot' | 'plain'
   readonly inUse: number
   readonly idle: number
   /** Callers waiting for a connection. */
@@ -44,11 +59,16 @@ export function prepared(name: string, text: string): Statement {
   return { name, text }
 }
 
+/** A prepared statement of the class `urgent`. */
+export function urgent(name: string, text: string): Statement {
+  return { name, text, isUrgent: true }
+}
+
 types.setTypeParser(types.builtins.INT8, Number)
 
-// The server shuts down, refuses connections, is starting, is read-only (a failover), or is out of connections or disk
-// space. The statement may or may not have been executed.
-const UNAVAILABLE_SQLSTATES = /^(08|53|58|57P0[1-5]|25006)/
+// The server shuts down, refuses connections, is starting, is read-only (a failover), is out of connections or disk
+// space, or cancelled a statement that took too long. The statement may or may not have been executed.
+const UNAVAILABLE_SQLSTATES = /^(08|53|58|57014|57P0[1-5]|25006)/
 const UNAVAILABLE_ERRNO = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -62,7 +82,7 @@ const UNAVAILABLE_ERRNO = new Set([
 
 const CONNECTION_ERROR = new RegExp(
   '^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error' +
-    '|Client was closed|Query read timeout)',
+    '|Client was closed|Cannot use a pool after calling end|timeout expired)',
 )
 
 /** A deadlock or serialisation failure: PostgreSQL rolled back the whole transaction, and the caller may repeat it. */
@@ -100,37 +120,38 @@ export function isNotNullViolation(error: unknown, table: string, column: string
 }
 
 function run<R extends object>(
-  target: Pool | PoolClient,
+  client: Client,
   statement: string | Statement,
   values: readonly unknown[] | undefined,
 ): Promise<QueryResult<R>> {
   return typeof statement === 'string'
-    ? target.query<R>(statement, values as unknown[])
-    : target.query<R>({ name: statement.name, text: statement.text, values: values as unknown[] })
+    ? client.query<R>(statement, values as unknown[])
+    : client.query<R>({ name: statement.name, text: statement.text, values: values as unknown[] })
 }
 
-async function inTransaction<T>(pool: Pool, begin: string, work: (tx: Queryable) => Promise<T>): Promise<T> {
-  const client = await pool.connect()
-  let broken: Error | undefined
-  // between two statements nothing else handles 'error', and an unhandled 'error' event ends the process
-  const onConnectionLost = (error: Error): void => {
-    broken = error
-  }
-  client.on('error', onConnectionLost)
-  try {
-    await client.query(begin)
-    const result = await work({ query: (statement, values) => run(client, statement, values) })
-    await client.query('COMMIT')
-    return result
-  } catch (error) {
-    await client.query('ROLLBACK').catch((failure: unknown) => {
-      broken = failure instanceof Error ? failure : new Error(String(failure))
-    })
-    throw error
-  } finally {
-    client.release(broken)
-    client.off('error', onConnectionLost)
-  }
+interface TransactionOptions {
+  readonly begin: string
+  readonly patienceMs: number
+}
+
+function inTransaction<T>(
+  pool: ConnectionPool,
+  { begin, patienceMs }: TransactionOptions,
+  work: (tx: Queryable) => Promise<T>,
+): Promise<T> {
+  return pool.use(async (client) => {
+    const inTime = <R>(query: () => Promise<R>): Promise<R> => client.within(patienceMs, query)
+    try {
+      await inTime(() => client.query(begin))
+      const result = await work({ query: (statement, values) => inTime(() => run(client, statement, values)) })
+      await inTime(() => client.query('COMMIT'))
+      return result
+    } catch (error) {
+      // a connection that is given up needs no rollback, and would not answer it
+      if (!isDatabaseAway(error)) await inTime(() => client.query('ROLLBACK'))
+      throw error
+    }
+  }, isDatabaseAway)
 }
 
 /**
@@ -146,61 +167,80 @@ const HOT_SETTINGS = [
   'jit=off',
 ]
 
-/**
- * Hot statements take milliseconds, with large attachments seconds. A server that does not respond within this time
- * counts as unavailable, and the result is unknown, as after a lost connection.
- */
-const QUERY_TIMEOUT_MS = 60_000
-
-interface PoolOptions {
-  readonly max: number
-  readonly queryTimeoutMs: number
-  readonly settings: readonly string[]
-}
-
-function openPool(url: string, log: Log, { max, queryTimeoutMs, settings }: PoolOptions): Pool {
-  const options = ['synchronous_commit=on', ...settings].map((setting) => `-c ${setting}`).join(' ')
-  const pool = new Pool({
-    connectionString: url,
-    max,
-    connectionTimeoutMillis: 5000,
-    idleTimeoutMillis: 60_000,
-    keepAlive: true,
-    query_timeout: queryTimeoutMs,
-    options,
-    application_name: 'mailstead',
-  })
-  pool.on('error', (error) =>
-    log.warn({ err: error }, 'an idle PostgreSQL connection was lost; it is opened again on demand'),
-  )
-  return pool
-}
+type Pools = Readonly<Record<PoolStatus['pool'], ConnectionPool>>
 
 /**
- * Opens two pools, which connect on first use: `hot` for prepared statements and transactions, `plain` for all others.
- * `max` is the number of connections of each. Plain statements, such as housekeeping, may take five times as long.
+ * Opens three pools, which connect on first use: `urgent` and `hot` for prepared statements and transactions, `plain`
+ * for all others. `max` is the number of connections of each, half of it for `urgent`.
  */
-export function openDb(url: string, log: Log, max = 8, queryTimeoutMs = QUERY_TIMEOUT_MS): Db {
-  const hot = openPool(url, log, { max, queryTimeoutMs, settings: HOT_SETTINGS })
-  const plain = openPool(url, log, { max, queryTimeoutMs: 5 * queryTimeoutMs, settings: [] })
-  return {
-    query: (statement, values) => run(typeof statement === 'string' ? plain : hot, statement, values),
-    transaction: (work) => inTransaction(hot, 'BEGIN', work),
-    snapshot: (work) => inTransaction(plain, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work),
+export function openDb(url: string, log: Log, max = 8, patienceMs = PATIENCE_MS): Db {
+  const open = (size: number, limitMs: number, settings: readonly string[]): ConnectionPool =>
+    new ConnectionPool(url, log, {
+      max: size,
+      patienceMs: limitMs,
+      settings: ['synchronous_commit=on', ...settings],
+      onSilence: () => {
+        log.warn('PostgreSQL does not answer; closing the idle connections to it')
+        for (const pool of Object.values(pools)) pool.closeIdle()
+      },
+    })
+  const pools: Pools = {
+    urgent: open(Math.ceil(max / 2), patienceMs.urgent, HOT_SETTINGS),
+    hot: open(max, patienceMs.normal, HOT_SETTINGS),
+    plain: open(max, patienceMs.normal, []),
+  }
+  const shared: Pick<Db, 'pools' | 'close'> = {
     pools: () =>
-      (
-        [
-          ['hot', hot],
-          ['plain', plain],
-        ] as const
-      ).map(([name, { totalCount, idleCount, waitingCount }]) => ({
-        pool: name,
-        inUse: totalCount - idleCount,
-        idle: idleCount,
-        waiting: waitingCount,
-      })),
+      Object.entries(pools).map(([pool, opened]) => ({ pool: pool as PoolStatus['pool'], ...opened.status() })),
     close: async () => {
-      await Promise.all([hot.end(), plain.end()])
+      await Promise.all(Object.values(pools).map((pool) => pool.close()))
     },
+  }
+  const bulk: Db = {
+    ...shared,
+    ...bulkQueries(pools, patienceMs.bulk),
+    get bulk() {
+      return bulk
+    },
+  }
+  return { ...shared, ...queries(pools, patienceMs), bulk }
+}
+
+type Queries = Pick<Db, 'query' | 'transaction' | 'snapshot'>
+
+const BEGIN = 'BEGIN'
+const BEGIN_SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
+
+function queries(pools: Pools, patienceMs: Readonly<Record<Patience, number>>): Queries {
+  return {
+    query: (statement, values) => {
+      const isUrgent = typeof statement !== 'string' && statement.isUrgent === true
+      const pool = typeof statement === 'string' ? pools.plain : isUrgent ? pools.urgent : pools.hot
+      const limitMs = isUrgent ? patienceMs.urgent : patienceMs.normal
+      return pool.use((client) => client.within(limitMs, () => run(client, statement, values)), isDatabaseAway)
+    },
+    transaction: (work, patience = 'normal') =>
+      patience === 'bulk'
+        ? bulkQueries(pools, patienceMs.bulk).transaction(work)
+        : inTransaction(
+            patience === 'urgent' ? pools.urgent : pools.hot,
+            { begin: BEGIN, patienceMs: patienceMs[patience] },
+            work,
+          ),
+    snapshot: (work) => inTransaction(pools.plain, { begin: BEGIN_SNAPSHOT, patienceMs: patienceMs.normal }, work),
+  }
+}
+
+/** On the connections of the others: the time limit of the server is set for one transaction, also for one statement. */
+function bulkQueries({ hot, plain }: Pools, patienceMs: number): Queries {
+  const options = (begin: string): TransactionOptions => ({
+    begin: `${begin}; SET LOCAL ${statementTimeout(patienceMs)}`,
+    patienceMs,
+  })
+  return {
+    query: (statement, values) =>
+      inTransaction(typeof statement === 'string' ? plain : hot, options(BEGIN), (tx) => tx.query(statement, values)),
+    transaction: (work) => inTransaction(hot, options(BEGIN), work),
+    snapshot: (work) => inTransaction(plain, options(BEGIN_SNAPSHOT), work),
   }
 }

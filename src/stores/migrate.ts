@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import createKnex, { type Knex } from 'knex'
 import { Client } from 'pg'
 import { listMigrations, MIGRATIONS } from './migrations.ts'
+import { CONNECTION } from './postgres-client.ts'
 import { ensurePartitions } from './partitions.ts'
 import { renumberRestoredEvents } from './restored-events.ts'
 
@@ -28,7 +29,7 @@ const SETTINGS = { migrationSource: source, tableName: 'migrations' }
 
 /** @throws when the database cannot be reached or a migration fails; a failed migration is rolled back. */
 export async function migrate(databaseUrl: string): Promise<void> {
-  const holder = new Client({ connectionString: databaseUrl })
+  const holder = new Client({ ...CONNECTION, connectionString: databaseUrl })
   const knex = createKnex({ client: 'pg', connection: databaseUrl, pool: { min: 0, max: 2 } })
   await holder.connect()
   try {

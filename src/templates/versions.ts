@@ -3,7 +3,7 @@
  * always identifies what was sent. The column `finished` holds the compiled form; the authored form is in the columns
  * beside it.
  */
-import { prepared, type Queryable } from '#src/stores/db.ts'
+import { type Queryable, urgent } from '#src/stores/db.ts'
 import { isUuid } from '#src/platform/id.ts'
 import { isHtml } from '#src/mail/html-detection.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -31,11 +31,11 @@ interface CompiledRow {
 
 const COMPILED_COLUMNS =
   'version, name, subject, format, coalesce(finished, body) AS body, coalesce(finished_text, text_body) AS text'
-const LATEST = prepared(
+const LATEST = urgent(
   'template-latest',
   `SELECT id, ${COMPILED_COLUMNS} FROM templates WHERE id = $1 AND workspace_id = $2`,
 )
-const VERSION = prepared(
+const VERSION = urgent(
   'template-version',
   sql`
     SELECT template_id AS id, ${COMPILED_COLUMNS}

@@ -10,7 +10,7 @@ export interface SilentProxy {
   readonly url: string
   /** Connections that were accepted so far. */
   readonly accepted: number
-  /** Connections of clients that are open now. */
+  /** Connections that their client has not closed. */
   readonly open: number
   /**
    * Nothing is forwarded on the connections that are open now, ever again. New ones work, or, with `new`, are accepted
@@ -25,6 +25,7 @@ export interface SilentProxy {
 /** `storeUrl`: of a PostgreSQL or Redis on a unix socket. */
 export async function startSilentProxy(storeUrl: string): Promise<SilentProxy> {
   const pairs = new Map<Socket, Socket>()
+  const open = new Set<Socket>()
   let isSilent = false
   let accepted = 0
   const server = createServer({ allowHalfOpen: true }, (client) => {
@@ -33,7 +34,10 @@ export async function startSilentProxy(storeUrl: string): Promise<SilentProxy> {
     const store = connect({ ...targetOf(storeUrl), allowHalfOpen: true })
     store.on('error', () => client.destroy())
     pairs.set(client, store)
+    open.add(client)
+    client.on('end', () => open.delete(client))
     client.on('close', () => {
+      open.delete(client)
       pairs.delete(client)
       store.destroy()
     })
@@ -49,7 +53,7 @@ export async function startSilentProxy(storeUrl: string): Promise<SilentProxy> {
       return accepted
     },
     get open() {
-      return pairs.size
+      return open.size
     },
     silence: (which = 'open') => {
       isSilent = which === 'new'

@@ -1,0 +1,123 @@
+/**
+ * A pool of PostgreSQL connections with a time limit for each statement, in the client and, a little shorter, in the
+ * server: a slow server cancels the statement itself and the connection stays, a silent one loses the connection. After
+ * the first silence, all idle connections are closed, since they lead to the same server; a new connection may reach
+ * the one that was promoted. Closing waits for the statements under way for a moment only.
+ */
+import { Pool, type PoolClient } from 'pg'
+import type { Log } from '#src/platform/log.ts'
+import { CONNECTION, PostgresClient, ServerSilentError } from './postgres-client.ts'
+
+export interface PoolOptions {
+  readonly max: number
+  /** The longest that a statement may take. */
+  readonly patienceMs: number
+  /** Settings of PostgreSQL for each session. */
+  readonly settings: readonly string[]
+  /** A statement was not answered in time. */
+  readonly onSilence: () => void
+}
+
+/** The server's limit is shorter by this share, so that it answers first. */
+const SERVER_SHARE = 0.9
+const IDLE_MS = 60_000
+/** How long `close` waits for statements under way. PostgreSQL rolls back what is not committed. */
+const CLOSE_MS = 2000
+
+/** The time limit of the server for a statement to which the client gives `patienceMs`. */
+export function statementTimeout(patienceMs: number): string {
+  return `statement_timeout=${Math.round(patienceMs * SERVER_SHARE)}`
+}
+
+export class ConnectionPool {
+  readonly #pool: Pool
+  readonly #options: PoolOptions
+  readonly #clients = new Set<PostgresClient>()
+  /** Connections that lead to a primary. */
+  readonly #checked = new WeakSet<PostgresClient>()
+  readonly #inUse = new Set<PostgresClient>()
+
+  /** Connects on first use. */
+  constructor(url: string, log: Log, options: PoolOptions) {
+    const settings = [...options.settings, statementTimeout(options.patienceMs)]
+    this.#options = options
+    this.#pool = new Pool({
+      ...CONNECTION,
+      Client: PostgresClient,
+      connectionString: url,
+      max: options.max,
+      idleTimeoutMillis: IDLE_MS,
+      options: settings.map((setting) => `-c ${setting}`).join(' '),
+      application_name: 'mailstead',
+    })
+    this.#pool.on('connect', (client) => this.#clients.add(ownClient(client)))
+    this.#pool.on('remove', (client) => this.#clients.delete(ownClient(client)))
+    this.#pool.on('error', (error) =>
+      log.warn({ err: error }, 'an idle PostgreSQL connection was lost; it is opened again on demand'),
+    )
+  }
+
+  /** Runs `work` on one connection. After an error for which `isLost` is true, the connection is not used again. */
+  async use<T>(work: (client: PostgresClient) => Promise<T>, isLost: (error: unknown) => boolean): Promise<T> {
+    const { patienceMs, onSilence } = this.#options
+    const client = ownClient(await this.#pool.connect())
+    let lost: Error | undefined
+    // between two statements nothing else handles 'error', and an unhandled 'error' event ends the process
+    const onLost = (error: Error): void => {
+      lost = error
+    }
+    client.on('error', onLost)
+    this.#inUse.add(client)
+    try {
+      if (!this.#checked.has(client)) await client.checkPrimary(patienceMs)
+      this.#checked.add(client)
+      return await work(client)
+    } catch (error) {
+      if (isLost(error)) lost ??= asError(error)
+      if (error instanceof ServerSilentError) onSilence()
+      throw error
+    } finally {
+      this.#inUse.delete(client)
+      client.release(lost)
+      client.off('error', onLost)
+    }
+  }
+
+  /** Closes the connections that no statement uses. */
+  closeIdle(): void {
+    for (const client of this.#clients) if (!this.#inUse.has(client)) client.destroy()
+  }
+
+  status(): { readonly inUse: number; readonly idle: number; readonly waiting: number } {
+    const { totalCount, idleCount, waitingCount } = this.#pool
+    return { inUse: totalCount - idleCount, idle: idleCount, waiting: waitingCount }
+  }
+
+  async close(): Promise<void> {
+    const giveUp = setTimeout(() => {
+      for (const client of this.#clients) client.destroy()
+    }, CLOSE_MS)
+    // a connection that is being opened is given up after its own time limit
+    const deadline = Promise.withResolvers<void>()
+    const leave = setTimeout(() => deadline.resolve(), 2 * CLOSE_MS)
+    await Promise.race([this.#pool.end(), deadline.promise])
+    clearTimeout(giveUp)
+    clearTimeout(leave)
+  }
+}
+
+type OwnClient = PostgresClient & PoolClient
+
+/** The pool opens only connections of this class. */
+function ownClient(client: PoolClient): OwnClient {
+  if (isOwn(client)) return client
+  throw new Error('the pool returned a connection that it did not open')
+}
+
+function isOwn(client: PoolClient): client is OwnClient {
+  return client instanceof PostgresClient
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error))
+}
