@@ -1,13 +1,14 @@
 /**
  * The api process: opens its context, mounts the table of routes, listens. It starts while PostgreSQL or Redis is away
  * (alive, not ready) and needs no restart when they return. Stopping finishes the requests under way, then closes
- * everything in reverse order.
+ * everything in reverse order; a store that hangs does not delay that beyond its time.
  */
 import { loadOAuthProviders } from '#config/oauth-providers.ts'
 import { loadPlans } from '#config/plans.ts'
 import type { Config } from '#config/load.ts'
 import { createKeyring } from '#src/auth/keys.ts'
 import { createContactFinder } from '#src/contacts/find-contact.ts'
+import { beginShutdown } from '#src/concurrency/shutdown.ts'
 import { openContext, type Context } from '#src/context.ts'
 import { createAttemptLimiter } from '#src/rate-limits/attempt-limits.ts'
 import { createEventWatch } from '#src/events/feed-watch.ts'
@@ -26,8 +27,12 @@ import { mount } from './mount.ts'
 import { listen, type Handlers, type HttpServer } from './server.ts'
 import { ROUTES } from './table.ts'
 
-/** Orchestrators wait 30 s before they kill a process. */
-const GRACE_MS = 25_000
+/** Orchestrators wait 30 s before they kill a process. Requests may go on for this long. */
+const GRACE_MS = 20_000
+/** For all that follows, for what waits for PostgreSQL, and for each of the last steps. */
+const CLOSE_MS = 8000
+const DRAIN_MS = 4000
+const LAST_STEP_MS = 1000
 
 export interface ApiProcess {
   /** The port it listens on, also when HTTP_PORT is 0. */
@@ -42,11 +47,20 @@ export async function main(config: Config): Promise<ApiProcess> {
   const ctx = createApiContext(context.ctx, plans, context.redisUrl)
   const handlers = createHandlers(ctx)
   const close = async (): Promise<void> => {
-    await Promise.all([ctx.acceptor.drain(), ctx.tracking.drain()])
-    await Promise.allSettled([ctx.keyring.stop(), ctx.renderer.stop(), ctx.largeBodies.stop(), ctx.rate.stop()])
+    const shutdown = beginShutdown(ctx.log, CLOSE_MS)
+    await Promise.all([
+      shutdown.step('accept', () => ctx.acceptor.drain(), DRAIN_MS),
+      shutdown.step('opens and clicks', () => ctx.tracking.drain(), DRAIN_MS),
+    ])
     ctx.eventWatch.stop()
-    await ctx.metrics.stop()
-    await context.close()
+    await Promise.all([
+      shutdown.step('API keys', () => ctx.keyring.stop(), LAST_STEP_MS),
+      shutdown.step('templates', () => ctx.renderer.stop(), LAST_STEP_MS),
+      shutdown.step('large bodies', () => ctx.largeBodies.stop(), LAST_STEP_MS),
+      shutdown.step('request rates', () => ctx.rate.stop(), LAST_STEP_MS),
+      shutdown.step('metrics', () => ctx.metrics.stop(), LAST_STEP_MS),
+    ])
+    await shutdown.step('stores', () => context.close())
   }
   const stop = async (server: HttpServer): Promise<void> => {
     ctx.eventWatch.stop() // answers requests that wait for events

@@ -3,8 +3,10 @@
  * accepts mail by SMTP, and `sandbox` is the built-in receiver of a system without a public name. It waits at the
  * start while a store is away or the database is not migrated. Roles stop in the reverse order of their start.
  */
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '#config/load.ts'
+import { beginShutdown } from '#src/concurrency/shutdown.ts'
 import { openContext, type Context } from '#src/context.ts'
 import { isDatabaseAway, isUnmigrated } from '#src/stores/db.ts'
 import { startProcessMetrics } from '#src/metrics/process-metrics.ts'
@@ -30,6 +32,11 @@ const ROLES: Readonly<Record<string, StartRole>> = {
 export const ROLE_NAMES = Object.keys(ROLES)
 
 const RETRY_MS = 500
+/** Orchestrators wait 30 s before they kill a process; the stores are closed after this. */
+const MAX_STOP_MS = 27_000
+const LAST_STEP_MS = 500
+/** How long a stop waits for a role that is starting, perhaps with a store that hangs. */
+const STARTING_MS = 5000
 
 /** Starts no further role once `stop` is aborted. @throws for an unknown role, or settings without stores. */
 export async function main(
@@ -41,17 +48,18 @@ export async function main(
   if (unknown.length > 0) throw new Error(`no role ${unknown.join(', ')}; the roles are ${ROLE_NAMES.join(', ')}`)
   const { ctx, redisUrl, close } = openContext(config, 'mta')
   const metrics = startProcessMetrics(ctx, roles.join('+'))
-  const running: RunningRole[] = []
+  const running: (RunningRole & { readonly role: string })[] = []
   const stopAll = async (): Promise<void> => {
-    for (const one of running.toReversed()) await one.stop()
-    await metrics.stop()
-    await close()
+    const shutdown = beginShutdown(ctx.log, MAX_STOP_MS)
+    for (const one of running.toReversed()) await shutdown.step(one.role, () => one.stop())
+    await shutdown.step('metrics', () => metrics.stop(), LAST_STEP_MS)
+    await shutdown.step('stores', close)
     ctx.log.info('stopped')
   }
   try {
     for (const role of roles) {
       const begun = await startWhenStoresAreReady(ctx, role, { stop, begin: (start) => start(ctx, redisUrl, metrics) })
-      if (begun !== null) running.push(begun)
+      if (begun !== null) running.push({ role, stop: () => begun.stop() })
     }
   } catch (error) {
     // stops the started roles in order, so that conversations end properly
@@ -73,6 +81,12 @@ interface RoleStart {
   readonly begin: (start: StartRole) => Promise<RunningRole>
 }
 
+/** Null some seconds after the stop. A role that starts so late finds the stores closed. */
+async function resolveAfterStop(stop: AbortSignal): Promise<null> {
+  if (!stop.aborted) await once(stop, 'abort')
+  return sleep(STARTING_MS, null, { ref: false })
+}
+
 /** Null when `stop` was aborted before the role could start. */
 async function startWhenStoresAreReady(
   ctx: Context,
@@ -83,7 +97,7 @@ async function startWhenStoresAreReady(
     try {
       const start = ROLES[role]
       if (start === undefined) throw new Error(`no role ${role}`)
-      return await begin(start)
+      return await Promise.race([begin(start), resolveAfterStop(stop)])
     } catch (error) {
       const awaited = waitReason(error)
       if (awaited === null) throw error

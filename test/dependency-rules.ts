@@ -81,9 +81,9 @@ mta/dry-run: config mta/compose mta/delivery mta/route mta/security mta/smtp mta
   src/workspaces
 mta/scheduling: mta/delivery mta/egress mta/route mta/shaping mta/transport src src/concurrency src/egress src/messages
   src/providers src/queue src/shaping src/stores src/suppression
-mta/outbound: config mta/delivery mta/dry-run mta/egress mta/scheduling mta/shaping mta/transport src src/messages
-  src/metrics src/queue src/stores src/workspaces
-mta: config mta/inbound mta/outbound mta/sandbox mta/submission src src/metrics src/stores
+mta/outbound: config mta/delivery mta/dry-run mta/egress mta/scheduling mta/shaping mta/transport src src/concurrency
+  src/messages src/metrics src/queue src/stores src/workspaces
+mta: config mta/inbound mta/outbound mta/sandbox mta/submission src src/concurrency src/metrics src/stores
 
 # process: REST API and pages
 api/http: config config/settings src src/auth src/contacts src/deferred-content src/events src/messages src/metrics
@@ -95,8 +95,8 @@ api/routes: api/http api/openapi api/pages api/sending config src src/auth src/a
   src/concurrency src/contacts src/domains src/egress src/events src/imports src/mail src/messages src/metrics src/net
   src/operator src/platform src/providers src/queue src/sandbox src/segments src/shaping src/stores src/subscribe
   src/suppression src/templates src/tls-reports src/tracking src/webhooks src/workspaces
-api: api/http api/routes config src src/auth src/contacts src/events src/messages src/operator src/platform
-  src/rate-limits src/stores src/templates src/tracking
+api: api/http api/routes config src src/auth src/concurrency src/contacts src/events src/messages src/operator
+  src/platform src/rate-limits src/stores src/templates src/tracking
 
 # process: worker
 worker: config src src/automations src/campaigns src/concurrency src/contacts src/domains src/egress

@@ -95,6 +95,7 @@ export function startDeliveryQueue<J, T>(log: Log, queue: DeliveryQueue<J, T>): 
   })
   let unfinished: ReadonlySet<string> = new Set()
   let isFull = false
+  let isStopping = false
   let isAborted = false
 
   async function round(): Promise<void> {
@@ -110,6 +111,7 @@ export function startDeliveryQueue<J, T>(log: Log, queue: DeliveryQueue<J, T>): 
         defaultPerEndpoint: 2 * bounds.firstWindow,
         byEndpoint: endpoints.capacities(),
       })
+      if (isStopping) return await releaseJobs(log, queue, claimed.jobs)
       unfinished = claimed.unfinished
       if (claimed.nextInMs !== null) runner.schedule(claimed.nextInMs + 1)
       for (const job of claimed.jobs) endpoints.add(queue.laneOf(job), { job, staleAt })
@@ -134,19 +136,24 @@ export function startDeliveryQueue<J, T>(log: Log, queue: DeliveryQueue<J, T>): 
   }
 
   async function stop(): Promise<void> {
-    await runner.stop()
+    isStopping = true
     const waiting = endpoints.clear().map(({ job }) => job)
-    await Promise.race([endpoints.idle(), sleep(GRACE_MS, undefined, { ref: false })])
+    // a claim may wait for PostgreSQL, and the running attempts must not wait for it
+    await Promise.race([Promise.all([runner.stop(), endpoints.idle()]), sleep(GRACE_MS, undefined, { ref: false })])
     isAborted = true
     queue.abort()
     await Promise.race([endpoints.idle(), sleep(ABORT_MS)])
-    await queue.release([...waiting, ...inProgress]).catch((error: unknown) => {
-      log.warn({ err: error }, `failed to release ${name}; they are claimed again when their lease expires`)
-    })
+    await releaseJobs(log, queue, [...waiting, ...inProgress])
   }
 
   runner.schedule(0)
   return { wake: runner.schedule, stop }
+}
+
+async function releaseJobs<J, T>(log: Log, { name, release }: DeliveryQueue<J, T>, jobs: readonly J[]): Promise<void> {
+  await release(jobs).catch((error: unknown) => {
+    log.warn({ err: error }, `failed to release ${name}; they are claimed again when their lease expires`)
+  })
 }
 
 /** Stores results in batches. A job whose result cannot be stored is claimed again when its lease expires. */

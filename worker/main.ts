@@ -4,6 +4,7 @@
  */
 import { setFlagsFromString } from 'node:v8'
 import type { Config } from '#config/load.ts'
+import { beginShutdown } from '#src/concurrency/shutdown.ts'
 import { openContext } from '#src/context.ts'
 import { startProcessMetrics } from '#src/metrics/process-metrics.ts'
 import { startAutomationCalls } from './automation-calls.ts'
@@ -18,6 +19,10 @@ import { startWebhooks } from './webhooks.ts'
  */
 const HEAP = '--heap-growing-percent=50'
 
+/** Orchestrators wait 30 s before they kill a process; the stores are closed after this. */
+const MAX_STOP_MS = 25_000
+const LAST_STEP_MS = 500
+
 /** @throws when the URL of a store is missing, or the file of a setting is invalid. */
 export function main(config: Config): Promise<{ stop(): Promise<void> }> {
   setFlagsFromString(HEAP)
@@ -30,18 +35,20 @@ export function main(config: Config): Promise<{ stop(): Promise<void> }> {
     round: createRound(isBulk === true ? bulkCtx : ctx),
   }))
   const loops = [
-    ...rows.map((row) => startLoop(ctx.log, row)),
-    startWebhooks(ctx, redisUrl),
-    startAutomations(ctx, redisUrl),
-    startAutomationCalls(ctx),
+    ...rows.map((row) => ({ name: row.name, ...startLoop(ctx.log, row) })),
+    { name: 'webhooks', ...startWebhooks(ctx, redisUrl) },
+    { name: 'automations', ...startAutomations(ctx, redisUrl) },
+    { name: 'automation calls', ...startAutomationCalls(ctx) },
   ]
   const metrics = startProcessMetrics(ctx, 'worker')
   ctx.log.info('started')
   return Promise.resolve({
     stop: async () => {
-      await Promise.all(loops.map((loop) => loop.stop()))
-      await metrics.stop()
-      await close()
+      const shutdown = beginShutdown(ctx.log, MAX_STOP_MS)
+      // a round that is cut off is rolled back: each slice of work is one transaction
+      await Promise.all(loops.map((loop) => shutdown.step(loop.name, () => loop.stop())))
+      await shutdown.step('metrics', () => metrics.stop(), LAST_STEP_MS)
+      await shutdown.step('stores', close)
       ctx.log.info('stopped')
     },
   })

@@ -14,6 +14,8 @@ interface RoleService {
 }
 
 const MAX_STOP_MS = 30_000
+/** What a store that hangs left behind, such as a repeated write, must not keep the process. */
+const LEFTOVER_MS = 300
 
 /**
  * Runs a role until the stop signal, which also aborts `start`, since that may wait for a store. Returns the exit code.
@@ -32,6 +34,7 @@ export async function runRole(
     if (!stop.aborted) process.send?.('ready')
     await aborted(stop)
     await service.stop()
+    setTimeout(() => process.exit(0), LEFTOVER_MS).unref()
     return 0
   } finally {
     removePid(file)

@@ -2,7 +2,8 @@
  * The outbound role: constructs the scheduler, the delivery pipeline and the result writer of one process under one
  * lease, and wakes them on messages that other processes publish. It stops in order: it claims nothing more, lets
  * conversations end for a while and aborts the rest, writes the results, releases recipients without a result, and
- * ends its lease.
+ * ends its lease. Nothing that waits for a store delays the end of the conversations, and a store that hangs does not
+ * delay the stop beyond its time.
  */
 import { randomUUID } from 'node:crypto'
 import { loadPlans, type Plans } from '#config/plans.ts'
@@ -19,6 +20,7 @@ import { createReadyQueue } from '#mta/scheduling/ready-queue.ts'
 import { SiteQueues } from '#mta/scheduling/site-queues.ts'
 import { createSourceSelection } from '#mta/scheduling/source-selection.ts'
 import { startThrottles, type Throttles } from '#mta/shaping/throttles.ts'
+import { beginShutdown } from '#src/concurrency/shutdown.ts'
 import type { Context } from '#src/context.ts'
 import { claimRecipients } from '#src/messages/claim.ts'
 import { releaseTransition } from '#src/messages/transition-for-outcome.ts'
@@ -36,6 +38,11 @@ import { startWorkspaceCounter, type WorkspaceCounter } from './workspace-counte
 const GRACE_MS = 20_000
 /** For aborted conversations to record how far they were. */
 const ABORT_MS = 2000
+/** For PostgreSQL to store the results. */
+const RESULTS_MS = 3000
+/** For each of the last steps, and for all of them. */
+const LAST_STEP_MS = 1000
+const LAST_STEPS_MS = 1500
 /** While more results wait for PostgreSQL, nothing more begins. */
 const MAX_UNWRITTEN = 2000
 
@@ -173,13 +180,33 @@ async function release(
 
 async function stop(parts: OutboundParts, graceMs: number): Promise<void> {
   const { ctx, lease, queues, writer, opened } = parts
-  const { transport, accounts } = opened.pipeline
+  const shutdown = beginShutdown(ctx.log, graceMs + ABORT_MS + RESULTS_MS + LAST_STEPS_MS)
   parts.subscriber.disconnect()
   parts.suspensions.stop()
   parts.sites.stop()
   parts.status.stop()
-  await parts.dryRuns.stop()
-  await parts.dispatcher.stop()
+  // these two may wait for a store, and the conversations must not wait for them
+  const others = Promise.all([
+    shutdown.step('dry runs', () => parts.dryRuns.stop()),
+    shutdown.step('dispatcher', () => parts.dispatcher.stop(), graceMs + ABORT_MS),
+  ])
+  await endConversations(parts, graceMs)
+  await others
+  const isWritten = await shutdown.step('results', () => writer.drain(), RESULTS_MS)
+  if (!isWritten)
+    ctx.log.error({ results: writer.waiting }, 'PostgreSQL did not store all results; their mail may be sent again')
+  await Promise.all([
+    shutdown.step('connections', () => opened.close(), LAST_STEP_MS),
+    shutdown.step('throttles', () => parts.throttles.stop(), LAST_STEP_MS),
+    shutdown.step('counts', () => parts.workspaceCounter.stop(), LAST_STEP_MS),
+  ])
+  // without its recipients' results, the lease must not end before its time
+  if (queues.active === 0 && isWritten) await shutdown.step('lease', () => lease.end(), LAST_STEP_MS)
+}
+
+/** Conversations may go on for `graceMs`, then they are aborted. */
+async function endConversations({ queues, opened }: OutboundParts, graceMs: number): Promise<void> {
+  const { transport, accounts } = opened.pipeline
   await queues.stop(graceMs)
   // a message that the receiver may have is stored as unknown; if left to the end of the lease it would be sent again
   if (queues.active > 0) {
@@ -187,10 +214,4 @@ async function stop(parts: OutboundParts, graceMs: number): Promise<void> {
     accounts.relay.abort()
   }
   await queues.stop(ABORT_MS)
-  await writer.drain()
-  await opened.close()
-  await parts.throttles.stop()
-  await parts.workspaceCounter.stop()
-  if (queues.active > 0) return
-  await lease.end().catch((error: unknown) => ctx.log.warn({ err: error }, 'failed to end the lease; it expires'))
 }

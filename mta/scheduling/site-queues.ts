@@ -210,7 +210,10 @@ export class SiteQueues {
     const until = performance.now() + graceMs
     const sites = [...this.#sites.values()]
     const held = sites.flatMap((site) => site.stop())
-    if (held.length > 0) await this.#release(held)
+    // written with the other results, which the caller waits for: PostgreSQL may be away
+    this.#release(held).catch((error: unknown) =>
+      this.#ctx.log.warn({ err: error }, 'failed to release recipients at the stop; their lease ends'),
+    )
     const isBusy = (): boolean => !this.#runner.isIdle || sites.some(({ isClaiming }) => isClaiming)
     while (isBusy() && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, STOP_POLL_MS))
   }

@@ -231,7 +231,9 @@ function queries(pools: Pools, patienceMs: Readonly<Record<Patience, number>>): 
   }
 }
 
-/** On the connections of the others: the time limit of the server is set for one transaction, also for one statement. */
+/**
+ * On the connections of the others: the time limit of the server is set for a transaction, also around one statement.
+ */
 function bulkQueries({ hot, plain }: Pools, patienceMs: number): Queries {
   const options = (begin: string): TransactionOptions => ({
     begin: `${begin}; SET LOCAL ${statementTimeout(patienceMs)}`,

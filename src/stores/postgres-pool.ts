@@ -8,7 +8,7 @@ import { Pool, type PoolClient } from 'pg'
 import type { Log } from '#src/platform/log.ts'
 import { CONNECTION, PostgresClient, ServerSilentError } from './postgres-client.ts'
 
-export interface PoolOptions {
+export interface ConnectionPoolOptions {
   readonly max: number
   /** The longest that a statement may take. */
   readonly patienceMs: number
@@ -22,7 +22,7 @@ export interface PoolOptions {
 const SERVER_SHARE = 0.9
 const IDLE_MS = 60_000
 /** How long `close` waits for statements under way. PostgreSQL rolls back what is not committed. */
-const CLOSE_MS = 2000
+const CLOSE_MS = 1000
 
 /** The time limit of the server for a statement to which the client gives `patienceMs`. */
 export function statementTimeout(patienceMs: number): string {
@@ -31,14 +31,14 @@ export function statementTimeout(patienceMs: number): string {
 
 export class ConnectionPool {
   readonly #pool: Pool
-  readonly #options: PoolOptions
+  readonly #options: ConnectionPoolOptions
   readonly #clients = new Set<PostgresClient>()
   /** Connections that lead to a primary. */
   readonly #checked = new WeakSet<PostgresClient>()
   readonly #inUse = new Set<PostgresClient>()
 
   /** Connects on first use. */
-  constructor(url: string, log: Log, options: PoolOptions) {
+  constructor(url: string, log: Log, options: ConnectionPoolOptions) {
     const settings = [...options.settings, statementTimeout(options.patienceMs)]
     this.#options = options
     this.#pool = new Pool({
