@@ -21,6 +21,8 @@ const HEAP = '--heap-growing-percent=50'
 
 /** Orchestrators wait 30 s before they kill a process; the stores are closed after this. */
 const MAX_STOP_MS = 25_000
+/** For the rounds under way. */
+const LOOPS_MS = 20_000
 const LAST_STEP_MS = 500
 
 /** @throws when the URL of a store is missing, or the file of a setting is invalid. */
@@ -46,7 +48,7 @@ export function main(config: Config): Promise<{ stop(): Promise<void> }> {
     stop: async () => {
       const shutdown = beginShutdown(ctx.log, MAX_STOP_MS)
       // a round that is cut off is rolled back: each slice of work is one transaction
-      await Promise.all(loops.map((loop) => shutdown.step(loop.name, () => loop.stop())))
+      await Promise.all(loops.map((loop) => shutdown.step(loop.name, () => loop.stop(), LOOPS_MS)))
       await shutdown.step('metrics', () => metrics.stop(), LAST_STEP_MS)
       await shutdown.step('stores', close)
       ctx.log.info('stopped')

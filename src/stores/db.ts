@@ -180,8 +180,8 @@ export function openDb(url: string, log: Log, max = 8, patienceMs = PATIENCE_MS)
       patienceMs: limitMs,
       settings: ['synchronous_commit=on', ...settings],
       onSilence: () => {
-        log.warn('PostgreSQL does not answer; closing the idle connections to it')
-        for (const pool of Object.values(pools)) pool.closeIdle()
+        const closed = Object.values(pools).reduce((total, pool) => total + pool.closeIdle(), 0)
+        if (closed > 0) log.warn({ closed }, 'PostgreSQL does not answer; closed the idle connections to it')
       },
     })
   const pools: Pools = {

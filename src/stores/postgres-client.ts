@@ -16,6 +16,7 @@ export const CONNECTION = {
 
 export class PostgresClient extends Client {
   readonly #socket: Socket
+  #isGivenUp = false
 
   constructor(config: ClientConfig = {}) {
     const socket = new Socket()
@@ -23,8 +24,14 @@ export class PostgresClient extends Client {
     this.#socket = socket
   }
 
+  /** It was closed by `destroy`, not by the server. */
+  get isGivenUp(): boolean {
+    return this.#isGivenUp
+  }
+
   /** Closes the connection without a word to the server, which may not be there. Statements under way are rejected. */
   destroy(reason?: Error): void {
+    this.#isGivenUp = true
     this.#socket.destroy(reason)
   }
 

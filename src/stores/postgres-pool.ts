@@ -52,9 +52,10 @@ export class ConnectionPool {
     })
     this.#pool.on('connect', (client) => this.#clients.add(ownClient(client)))
     this.#pool.on('remove', (client) => this.#clients.delete(ownClient(client)))
-    this.#pool.on('error', (error) =>
-      log.warn({ err: error }, 'an idle PostgreSQL connection was lost; it is opened again on demand'),
-    )
+    this.#pool.on('error', (error, client) => {
+      if (client instanceof PostgresClient && client.isGivenUp) return
+      log.warn({ err: error }, 'an idle PostgreSQL connection was lost; it is opened again on demand')
+    })
   }
 
   /** Runs `work` on one connection. After an error for which `isLost` is true, the connection is not used again. */
@@ -83,9 +84,11 @@ export class ConnectionPool {
     }
   }
 
-  /** Closes the connections that no statement uses. */
-  closeIdle(): void {
-    for (const client of this.#clients) if (!this.#inUse.has(client)) client.destroy()
+  /** Closes the connections that no statement uses, and returns how many. */
+  closeIdle(): number {
+    const idle = [...this.#clients].filter((client) => !this.#inUse.has(client) && !client.isGivenUp)
+    for (const client of idle) client.destroy()
+    return idle.length
   }
 
   status(): { readonly inUse: number; readonly idle: number; readonly waiting: number } {

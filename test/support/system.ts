@@ -18,6 +18,7 @@ import { createEncryption, type Encryption } from '#src/crypto/encryption.ts'
 import { OPERATOR_TOKEN, request, type TestResponse, type TestCall } from './api.ts'
 import { RoleProcess } from './child.ts'
 import { createSender, type Sender } from './sender.ts'
+import { startSilentProxy, type SilentProxy } from './silent-proxy.ts'
 import { createDatabase, startPostgres, startRedis, type TestServer } from './stores.ts'
 
 const ROLES = {
@@ -35,6 +36,8 @@ export interface SystemOptions {
   readonly env: Readonly<Record<string, string>>
   /** A PostgreSQL of its own, with fsync, as `postgres`; else a cloned database. */
   readonly isCrashable?: boolean
+  /** The processes reach their stores through `proxies`, which can go silent. */
+  readonly isSilenceable?: boolean
 }
 
 export interface System extends Sender {
@@ -46,6 +49,8 @@ export interface System extends Sender {
   readonly redisServer: TestServer
   /** Only of a crashable system. */
   readonly postgres: TestServer
+  /** Only of a silenceable system. `db` and `redis` of the test do not use them. */
+  readonly proxies: StoreProxies
   /** `mta2`, `submission` and `inbound` are there to be started by a test that wants them. */
   readonly roles: Readonly<Record<RoleName, RoleProcess>>
   /** Sends a request to a path below /api/v1, by default with the regular key. Rejects when there is no response. */
@@ -55,6 +60,11 @@ export interface System extends Sender {
   /** The last lines of all logs; printed when a test fails. */
   readLogs(): string
   stop(): Promise<void>
+}
+
+export interface StoreProxies {
+  readonly postgres: SilentProxy
+  readonly redis: SilentProxy
 }
 
 /** Short times, so that tests are fast; the lease is long enough not to expire on a busy machine. */
@@ -89,11 +99,12 @@ async function build(options: SystemOptions, cleanup: Cleanup, stop: () => Promi
   const { databaseUrl, postgres } = await openDatabase(options.isCrashable ?? false, cleanup)
   const redisServer = await startRedis()
   cleanup.push(() => redisServer.stop())
+  const proxies = options.isSilenceable === true ? await openProxies(databaseUrl, redisServer.url, cleanup) : null
   const [port, ...ports] = await Promise.all(Array.from({ length: 1 + PORTS.length }, freePort))
   const env = {
     ...ENV,
-    DATABASE_URL: databaseUrl,
-    REDIS_URL: redisServer.url,
+    DATABASE_URL: proxies?.postgres.url ?? databaseUrl,
+    REDIS_URL: proxies?.redis.url ?? redisServer.url,
     DATA_DIR: dir,
     HTTP_PORT: String(port),
     ...portsOf(ports),
@@ -131,6 +142,10 @@ async function build(options: SystemOptions, cleanup: Cleanup, stop: () => Promi
       if (postgres === null) throw new Error('this system has no PostgreSQL of its own')
       return postgres
     },
+    get proxies() {
+      if (proxies === null) throw new Error('this system has no proxies before its stores')
+      return proxies
+    },
     call: (method, path, call = {}) => request(method, `${url}/api/v1${path}`, { key: sender.regular, ...call }),
     readLogs: () =>
       Object.entries(roles)
@@ -165,6 +180,12 @@ async function openDatabase(
   const database = await createDatabase()
   cleanup.push(() => database.drop())
   return { databaseUrl: database.url, postgres: null }
+}
+
+async function openProxies(databaseUrl: string, redisUrl: string, cleanup: Cleanup): Promise<StoreProxies> {
+  const [postgres, redis] = await Promise.all([startSilentProxy(databaseUrl), startSilentProxy(redisUrl)])
+  cleanup.push(() => Promise.all([postgres.stop(), redis.stop()]))
+  return { postgres, redis }
 }
 
 function makeRoles(dir: string, env: Readonly<Record<string, string>>): Record<RoleName, RoleProcess> {
