@@ -212,11 +212,15 @@ function readId(answer: Record<string, unknown>): string {
   return (answer['data'] as { id: string }).id
 }
 
+/** Longer than any request of the demo takes. */
+const REQUEST_TIMEOUT_MS = 30_000
+
 async function post(config: Config, key: string, path: string, body: object): Promise<Record<string, unknown>> {
   const answer = await fetch(`${config.publicUrl}/api/v1/${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
+    signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
   })
   const json = (await answer.json()) as Record<string, unknown>
   if (!answer.ok) throw new Error(`POST ${path} returned ${answer.status}: ${JSON.stringify(json)}`)

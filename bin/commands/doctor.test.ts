@@ -13,6 +13,7 @@ import { createEncryption } from '#src/crypto/encryption.ts'
 import { createWorkspace } from '#src/workspaces/workspaces.ts'
 import { runCommand } from '#test/support/command.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
+import { startSilentProxy } from '#test/support/silent-proxy.ts'
 import { createDatabase, startRedis, type TestDatabase, type TestServer } from '#test/support/stores.ts'
 import { run } from './doctor.ts'
 
@@ -164,6 +165,38 @@ describe('mailstead doctor', () => {
       await client.config('SET', 'maxmemory-policy', 'noeviction')
       await client.config('SET', 'appendonly', 'yes')
       client.disconnect()
+    }
+  })
+
+  it('reports stores that accept a connection and do not answer, and ends', async () => {
+    const [postgres, silentRedis] = [await startSilentProxy(database.url), await startSilentProxy(redis.url)]
+    postgres.silence('new')
+    silentRedis.silence('new')
+    try {
+      const { code, of } = await examine({ DATABASE_URL: postgres.url, REDIS_URL: silentRedis.url, SMTP_OUT_PORT: '1' })
+      assert.strictEqual(code, 1)
+      assert.match(of('PostgreSQL'), /^failed: .* cannot be reached \(.*timeout/)
+      assert.match(of('Redis'), /^failed: cannot be reached \(Redis sent nothing/)
+      assert.match(of('migrations'), /^skipped/)
+    } finally {
+      await Promise.all([postgres.stop(), silentRedis.stop()])
+    }
+  })
+
+  it('ends when a statement of a check hangs', async () => {
+    const checked = Promise.withResolvers<void>()
+    const holding = db.transaction(async (tx) => {
+      await tx.query('LOCK TABLE migrations')
+      await checked.promise
+    })
+    try {
+      const { code, of } = await examine({ SMTP_OUT_PORT: '1' })
+      assert.strictEqual(code, 1)
+      assert.match(of('migrations'), /^failed: .*statement timeout/)
+      assert.match(of('PostgreSQL'), /^(ok|warning): version/)
+    } finally {
+      checked.resolve()
+      await holding
     }
   })
 

@@ -52,6 +52,8 @@ const CHECKS: readonly DoctorCheck[] = [
   ...EGRESS,
 ]
 const DEFAULT_TIMEOUT_MS = 10_000
+/** A person waits for the result, and a store that takes longer for these statements is a finding. */
+const PATIENCE_MS = { urgent: 5000, normal: 5000, bulk: 5000 }
 
 const ACTION: CliAction = {
   usage: '',
@@ -74,7 +76,7 @@ export function run(args: string[], io?: CommandIo): Promise<number> {
 }
 
 async function runDoctor(call: CommandCall, config: Config, databaseUrl: string): Promise<number> {
-  const db = openDb(databaseUrl, pino({ level: 'silent' }), 2)
+  const db = openDb(databaseUrl, pino({ level: 'silent' }), 2, PATIENCE_MS)
   try {
     const problem = await db.query('SELECT 1').then(() => null, messageOf)
     const trouble = `PostgreSQL at ${describeDatabaseUrl(databaseUrl)} cannot be reached (${problem ?? ''})`
