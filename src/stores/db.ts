@@ -31,7 +31,7 @@ export interface Statement {
  */
 export type Patience = 'urgent' | 'normal' | 'bulk'
 
-export const PATIENCE_MS: Readonly<Record<Patience, number>> = { urgent: 5000, normal: 15_000, bulk: 300_000 }
+const PATIENCE_MS: Readonly<Record<Patience, number>> = { urgent: 5000, normal: 15_000, bulk: 300_000 }
 
 export interface Db extends Queryable {
   /** Runs `work` in one transaction on one connection; rolls back when it throws. Never wait for the network in it. */
