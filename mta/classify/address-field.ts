@@ -1,13 +1,14 @@
 /**
  * Parses the address in a report field: removes its type, brackets, display name, route and comment (RFC 3464 2.3.1,
- * RFC 5322 4.4), and decodes escaped non-ASCII characters (RFC 6533 3).
+ * RFC 5322 4.4), and decodes escaped non-ASCII characters (RFC 6533 3). Servers also write types that the RFC does not
+ * allow, such as `rfc/822`.
  */
 import { parseAddress } from '#src/mail/address.ts'
 
 /** Returns null if the value has no address, for example for a local user name. */
 export function parseAddressField(value: string): string | null {
   const unwrapped = value
-    .replace(/^\s*[\w-]+\s*;/, '')
+    .replace(/^(?:\s*[^\s;"<>@]{1,40}\s*;){1,3}/, '')
     .replace(/\([^)]*\)\s*$/, '')
     .trim()
   const inner = /<([^<>]*)>[\s.;,]*$/.exec(unwrapped)?.[1] ?? unwrapped.replace(/[;,]+$/, '')

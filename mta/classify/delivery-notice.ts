@@ -19,6 +19,8 @@ export interface NoticeEntry {
   readonly address: string
   /** What the notice says about this address. */
   readonly text: string
+  /** The alias or list that was expanded to this address. */
+  readonly origin?: string | null
 }
 
 const MAX_TEXT = 60_000
@@ -186,7 +188,16 @@ function collectEntries(lines: readonly string[], patterns: readonly AddressPatt
     if (current !== null) current.text += `${line.trim()}\n`
     if (line.trim() !== '') before = line
   }
-  return [...found.values()]
+  return [...found.values()].map((entry) => ({ ...entry, origin: findOrigin(entry.text) }))
+}
+
+/** Postfix and sendmail write "expanded from", Exim "generated from". */
+const EXPANSION = /\((?:ultimately )?(?:expanded|generated) from:?\s{0,8}<?([^\s<>()]{1,320})>?\)/i
+const MAX_ORIGIN_TEXT = 4000
+
+/** The alias or list that a text names as the origin of its address; null if it names none. */
+export function findOrigin(text: string): string | null {
+  return EXPANSION.exec(text.slice(0, MAX_ORIGIN_TEXT))?.[1] ?? null
 }
 
 function findEntryAddress(line: string, before: string, patterns: readonly AddressPattern[]): string | null {

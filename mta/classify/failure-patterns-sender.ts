@@ -42,6 +42,15 @@ export const BLOCKED = anyOf(
   String.raw`invalid (?:helo|ehlo)|(?:helo|ehlo) (?:command|name|argument)\b`,
 )
 
+/** A block list by its name, its host name or a link to it, which maskNames would remove; not a list of causes. */
+export const QUOTED_BLOCKLIST = anyOf(
+  String.raw`\b(?:spamhaus|spamcop|barracudacentral|uceprotect|abuseat|sorbs|surbl|uribl|invaluement|spamrats)\b`,
+  String.raw`\b(?:senderscore|mailspike|nixspam|psbl|backscatterer|dronebl|blocklist\.de|hostkarma|manitu)\b`,
+  String.raw`(?<![\w-])(?:dns|ip|uri|sur|s|x|p|c|ps|r|h|d)?bls?\d?(?:-[\w-]{1,40})?\.[\w-]{1,63}\.\w`,
+  String.raw`\b(?:dns|ip|r)bls?\b`,
+  String.raw`\b(?<!(?:may|might|could) be )(?:black|block|deny)[- ]?list(?:ed|ing|s)?\b`,
+)
+
 export const SPAM = anyOf(
   String.raw`\bspam\b|\bjunk\b|\bube\b|\buce\b|unsolicited|bulk (?:e-?)?mail|phish|content (?:was )?rejected`,
   'message content (?:is )?(?:not acceptable|rejected|blocked)|rejected (?:for|by) (?:policy|content)|spam-?trap',

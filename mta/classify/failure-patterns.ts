@@ -27,6 +27,9 @@ import {
 } from './failure-patterns-sender.ts'
 import { anyOf } from './text-patterns.ts'
 
+/** The SMTP command that the server rejected. */
+export type RejectedCommand = 'connect' | 'mail' | 'rcpt' | 'data'
+
 export interface FailureClassification {
   readonly class: string
   /** The address or its domain will never accept mail. */
@@ -37,6 +40,8 @@ export interface FailureClassification {
 
 export interface FailurePattern extends FailureClassification {
   readonly pattern: RegExp
+  /** Set: the pattern applies only to a reply to this command. */
+  readonly command?: RejectedCommand
 }
 
 const soft = (name: string, pattern: RegExp): FailurePattern => ({ class: name, isHard: false, pattern })
@@ -48,6 +53,8 @@ export const FAILURE_PATTERNS: readonly FailurePattern[] = [
   hard('no-such-user', /\b5\.4\.1\b.{0,200}recipient\s+address(?:es)?\s+rejected\s*:\s+access\s+denied/is),
   // mail.ru, which validates recipients only after the message data
   { ...hard('no-such-user', /message was not accepted -- invalid mailbox/i), isConclusive: true },
+  // OpenSMTPD's reply code for a user or list member that it does not have; no other server uses 524
+  { ...hard('no-such-user', /\b524[ -]5\.2\.4 mailing list expansion problem/i), isConclusive: true },
   // X.2.1: the mailbox exists and accepts no mail (RFC 3463 3.3)
   soft('mailbox-disabled', /\b[45]\.2\.[01]\b.{0,60}mailbox (?:is )?(?:not available|unavailable)/i),
   soft('recipient-filter', RECIPIENT_FILTER),
@@ -92,6 +99,8 @@ export const FAILURE_PATTERNS: readonly FailurePattern[] = [
   hard('no-mail-accepted', NO_MAIL_ACCEPTED),
   // the name servers did not answer, which says nothing about the domain
   soft('network', /host not found[,:;]? (?:please )?try again|temporary (?:dns|name|lookup)|\bservfail\b/i),
+  // Exim verifies recipients so; of a domain that it does not accept it says "relay not permitted"
+  { ...hard('no-such-user', /\bunroute?able address\b/i), command: 'rcpt' },
   hard('no-such-domain', NO_SUCH_DOMAIN),
   hard('no-such-user', NO_SUCH_USER),
   soft('loop', /hop count|mail loop|routing loop|loops? back|too many hops|looping/i),

@@ -1,11 +1,6 @@
 import { assert } from 'chai'
-import {
-  classifyFailureText,
-  isConfirmed,
-  type RejectedCommand,
-  findRejectedCommand,
-  findStatusCode,
-} from './failure-text.ts'
+import { classifyFailureText, isConfirmed, findRejectedCommand, findStatusCode } from './failure-text.ts'
+import type { RejectedCommand } from './failure-patterns.ts'
 
 /** Texts of servers and their class; `!` marks a hard bounce. */
 const SAID: readonly (readonly [text: string, expected: string])[] = [
@@ -21,6 +16,12 @@ const SAID: readonly (readonly [text: string, expected: string])[] = [
   ['User x (x@b.example) not listed in Domino Directory', 'no-such-user!'],
   ["554 delivery error: dd This user doesn't have a yahoo.com account (x@yahoo.com)", 'no-such-user!'],
   ['550 Unrouteable address', 'no-such-domain!'],
+  // a block list is evidence even where it is only a link, and beside "unknown"
+  ['550 5.1.1 no such user, https://www.spamhaus.org/sbl/query/SBL1', 'blocked'],
+  ['550 http://www.barracudacentral.org/reputation?pr=1&ip=192.0.2.1', 'blocked'],
+  ['550 5.1.1 User unknown; 192.0.2.1 listed by ix.dnsbl.manitu.net', 'blocked'],
+  ['554 User unknown: cbl.abuseat.org', 'blocked'],
+  ['550 5.1.1 no such user, see http://b.example/blocked', 'no-such-user!'],
   ['550 No such person at this address', 'no-such-user!'],
   ['Name service error for name=b.example type=MX: Host not found, try again', 'network'],
   ['550 b.example: SERVFAIL, host unknown', 'network'],
@@ -249,11 +250,16 @@ describe('classification of failure texts', () => {
     assert.deepEqual(
       [
         'said: 550 (in reply to RCPT TO command)',
+        'said: 550 no (in reply to\n    RCPT TO command)',
+        'said: 550 no (in reply to end of\n    DATA command)',
+        '>>> DATA\n<<< 550 no such user\n<<< 503 need RCPT',
+        '>>> DATA\n<<< 550 5.0.0 no such user\n<<< 503 need RCPT',
+        '>>> DATA\n<<< 550 spam',
         '(in reply to end of DATA command)',
         '>>> MAIL From:<a@b>',
         'hello',
       ].map(findRejectedCommand),
-      ['rcpt', 'data', 'mail', null],
+      ['rcpt', 'rcpt', 'data', 'rcpt', 'data', 'data', 'data', 'mail', null],
     )
     assert.deepEqual(
       [findStatusCode('550 5.1.1 said: 5.2.2 full'), findStatusCode('version 1.5.1.1.2'), findStatusCode('')],

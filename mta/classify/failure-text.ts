@@ -4,12 +4,15 @@
  * never hard, and if a text says both, the soft class wins. If no pattern matches, the status code decides (RFC 3463).
  * Used for SMTP replies (reply.ts) and for reports (report.ts).
  */
-import { FAILURE_PATTERNS, type FailureClassification } from './failure-patterns.ts'
+import {
+  FAILURE_PATTERNS,
+  type FailureClassification,
+  type FailurePattern,
+  type RejectedCommand,
+} from './failure-patterns.ts'
 import { LOCALISED_FAILURE_PATTERNS } from './failure-patterns-localised.ts'
-import { anyOf, group } from './text-patterns.ts'
-
-/** The SMTP command that the server rejected. */
-export type RejectedCommand = 'connect' | 'mail' | 'rcpt' | 'data'
+import { QUOTED_BLOCKLIST } from './failure-patterns-sender.ts'
+import { anyOf, collapseWhitespace, group } from './text-patterns.ts'
 
 /** Status codes without their class digit (RFC 3463 and the IANA registry). The first match wins. */
 const STATUS_CODES: readonly { readonly code: RegExp; readonly classification: FailureClassification }[] = [
@@ -32,6 +35,8 @@ const STATUS_CODES: readonly { readonly code: RegExp; readonly classification: F
 ]
 
 const UNKNOWN: FailureClassification = { class: 'unknown', isHard: false }
+/** What a hard failure becomes beside a quoted block list: the list refused us, whatever the code says. */
+export const BLOCKED_BY_LIST: FailureClassification = { class: 'blocked', isHard: false }
 
 /** Classifies the text of a server. `status`, an enhanced code or null, decides only if no pattern matches the text. */
 export function classifyFailureText(
@@ -39,7 +44,9 @@ export function classifyFailureText(
   status: string | null,
   command: RejectedCommand | null,
 ): FailureClassification {
-  const classification = classifyWords(maskNames(text.slice(0, MAX_TEXT))) ?? classifyStatus(status)
+  const read = text.slice(0, MAX_TEXT)
+  const classification = classifyWords(maskNames(read), command) ?? classifyStatus(status)
+  if ((classification.isHard || classification.class === 'unknown') && quotesBlocklist(read)) return BLOCKED_BY_LIST
   if (!classification.isHard) return classification
   // a reply to MAIL, or before any recipient was named, says nothing about the recipient
   if (command === 'mail' || command === 'connect') return { class: 'sender-refused', isHard: false }
@@ -47,6 +54,14 @@ export function classifyFailureText(
 }
 
 const MAX_TEXT = 4000
+
+/** True if the text quotes a block list. Such a refusal is about us, even beside a code such as 5.1.1. */
+export function quotesBlocklist(text: string): boolean {
+  return QUOTED_BLOCKLIST.test(
+    collapseWhitespace(text.slice(0, MAX_TEXT).replace(ADDRESS, 'x@y').replace(HOST, '$1 x.y')),
+  )
+}
+
 const LINK = /https?:\/\/\S+/gi
 const ADDRESS = /[^\s<>()[\]:;,"'@]{1,128}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,20}/g
 
@@ -76,11 +91,10 @@ export function isConfirmed(
   return status === null || status === '5.5.0' ? command !== 'data' : /^[245]\.(?:1\.\d+|2\.1|4\.1)$/.test(status)
 }
 
-function classifyWords(text: string): FailureClassification | null {
-  const found =
-    FAILURE_PATTERNS.find(({ pattern: says }) => says.test(text)) ??
-    LOCALISED_FAILURE_PATTERNS.find(({ pattern: says }) => says.test(text))
-  return found ?? null
+function classifyWords(text: string, rejected: RejectedCommand | null): FailureClassification | null {
+  const isMatch = ({ pattern: says, command }: FailurePattern): boolean =>
+    (command === undefined || command === rejected) && says.test(text)
+  return FAILURE_PATTERNS.find(isMatch) ?? LOCALISED_FAILURE_PATTERNS.find(isMatch) ?? null
 }
 
 function classifyStatus(status: string | null): FailureClassification {
@@ -91,6 +105,8 @@ function classifyStatus(status: string | null): FailureClassification {
 }
 
 const COMMANDS: readonly (readonly [RejectedCommand, RegExp])[] = [
+  // pipelining: a transcript shows the reply to RCPT below DATA, and 503 because no recipient was accepted
+  ['rcpt', />>> data <<< 55[04][ -](?![245]\.\d).{0,3000}(?:\b503[ -]|\bno valid recipients)/i],
   [
     'data',
     anyOf(
@@ -127,8 +143,10 @@ const COMMANDS: readonly (readonly [RejectedCommand, RegExp])[] = [
   ],
 ]
 
+/** Null if the text does not say. Notices wrap their lines anywhere. */
 export function findRejectedCommand(text: string): RejectedCommand | null {
-  return COMMANDS.find(([, pattern]) => pattern.test(text))?.[0] ?? null
+  const flat = collapseWhitespace(text)
+  return COMMANDS.find(([, pattern]) => pattern.test(flat))?.[0] ?? null
 }
 
 /** The last enhanced code in a text: if servers quote each other, the innermost code is last. */

@@ -2,6 +2,7 @@
 import { parseAddressList } from './address-field.ts'
 import type { MimeHeaderField } from './header-fields.ts'
 import { type MimePart, fieldValue } from './mime.ts'
+import { isOrigin } from './forwarded-address.ts'
 import { findAddresses, type NoticeEntry, type DeliveryNotice } from './delivery-notice.ts'
 
 /** Uses X-Failed-Recipients, else the entries of the notice, else the only plausible address in its text. */
@@ -16,13 +17,7 @@ export function findNoticeRecipients(
   ]
   if (failed.length > 0)
     return [...new Set(failed)].map((address) => findEntry(notice, address) ?? { address, text: '' })
-  const fields = [
-    fieldValue(mail.fields, 'to'),
-    fieldValue(mail.fields, 'from'),
-    fieldValue(returned, 'from'),
-    fieldValue(returned, 'return-path'),
-  ]
-  const senders = new Set(fields.flatMap((value) => findAddresses(value ?? '')).map((address) => address.toLowerCase()))
+  const senders = new Set(findSenders(mail, returned))
   const others = notice.entries.filter(({ address }) => !senders.has(address.toLowerCase()))
   if (others.length > 0) return others
   if (notice.entries.length > 0) return notice.entries
@@ -36,9 +31,24 @@ export function findNoticeRecipients(
   return chosen.map((address) => ({ address, text: '' }))
 }
 
+/** The addresses of the sender of the message and of the report, in lower case. */
+export function findSenders(mail: MimePart, returned: readonly MimeHeaderField[]): readonly string[] {
+  const fields = [
+    fieldValue(mail.fields, 'to'),
+    fieldValue(mail.fields, 'from'),
+    fieldValue(returned, 'from'),
+    fieldValue(returned, 'return-path'),
+  ]
+  return fields.flatMap((value) => findAddresses(value ?? '')).map((address) => address.toLowerCase())
+}
+
 const ROLE_ADDRESS = /^(?:postmaster|mailer-daemon|abuse|support|help|no-?reply|hostmaster|webmaster)@/i
 
-/** The entry of the notice for this address. */
+/** The entry of the notice for this address, or for one that it was expanded to. */
 export function findEntry(notice: DeliveryNotice, address: string): NoticeEntry | null {
-  return notice.entries.find((entry) => entry.address.toLowerCase() === address.toLowerCase()) ?? null
+  return (
+    notice.entries.find((entry) => entry.address.toLowerCase() === address.toLowerCase()) ??
+    notice.entries.find(({ origin }) => isOrigin(origin, address)) ??
+    null
+  )
 }

@@ -61,6 +61,16 @@ const CASES: readonly [
   // us
   ['rcpt', '550 5.7.1 Service unavailable, client host blocked using Spamhaus', 'bounced', 'blocked', 'source', false],
   ['rcpt', '550 5.1.1 rejected: sender listed on a block list', 'bounced', 'blocked', 'source', false],
+  ['rcpt', '550 5.1.1 see https://www.spamhaus.org/query/ip/192.0.2.1', 'bounced', 'blocked', 'source', false],
+  ['rcpt', '554 5.1.1 refused, see http://dnsbl.b.example/', 'bounced', 'blocked', 'source', false],
+  ['rcpt', '550 5.1.1 192.0.2.1 via zen.dnsbl.b.example: user unknown', 'bounced', 'blocked', 'source', false],
+  // Exim and OpenSMTPD refuse an unknown user in their own words
+  ['rcpt', '550 Unrouteable address', 'bounced', 'no-such-user', 'recipient', true],
+  ['dot', '550 Unrouteable address', 'bounced', 'no-such-domain', 'recipient', true],
+  ['rcpt', '524 5.2.4 Mailing list expansion problem: <x@b.example>', 'bounced', 'no-such-user', 'recipient', true],
+  ['rcpt', '550 5.2.4 Mailing list expansion problem', 'bounced', 'mailbox', 'recipient', false],
+  ['rcpt', '550 5.0.0 No such user', 'bounced', 'no-such-user', 'recipient', true],
+  ['rcpt', '554 5.5.0 No such user', 'bounced', 'no-such-user', 'recipient', true],
   ['rcpt', '550 5.7.1 No such user, says our policy', 'bounced', 'policy', 'source', false],
   ['rcpt', '550 5.7.1 strange', 'bounced', 'policy', 'source', false],
   ['mail', '550 5.1.1 unknown sender address', 'bounced', 'sender-refused', 'source', false],
@@ -118,6 +128,20 @@ describe('classification of SMTP replies', () => {
       assert.strictEqual('scope' in outcome && outcome.scope, scope)
       if (outcome.kind === 'bounced') assert.strictEqual(outcome.isHard, hard)
       if (outcome.kind === 'deferred') assert.strictEqual(outcome.isCounted, reply(text).code !== 421)
+    })
+  }
+
+  const ABOUT: readonly (readonly [text: string, reason: string])[] = [
+    ['550 5.1.1 <list@b.example>: user unknown', 'no-such-user'],
+    ['550 5.1.1 <nosuch@c.example>: user unknown', 'forward-broken'],
+    ['524 5.2.4 Mailing list expansion problem: <nosuch@b.example>', 'forward-broken'],
+    ['524 5.2.4 Mailing list expansion problem: <list@b.example>', 'no-such-user'],
+    ['552 5.2.2 <nosuch@c.example>: mailbox full', 'mailbox-full'],
+  ]
+  for (const [text, reason] of ABOUT) {
+    it(`to list@b.example, ${text}: ${reason}`, () => {
+      const outcome = classifyReply('rcpt', reply(text), 'list@b.example')
+      assert.strictEqual(outcome.kind === 'bounced' && outcome.reason, reason)
     })
   }
 

@@ -7,8 +7,9 @@
  */
 import { formatReply, type Reply } from '#src/mail/reply.ts'
 import type { Outcome, FailureScope } from '#src/messages/outcome.ts'
-import type { FailureClassification } from './failure-patterns.ts'
-import { type RejectedCommand, isConfirmed, classifyFailureText, maskRecipient } from './failure-text.ts'
+import type { FailureClassification, RejectedCommand } from './failure-patterns.ts'
+import { isConfirmed, classifyFailureText, maskRecipient } from './failure-text.ts'
+import { findForwardedAddress } from './forwarded-address.ts'
 
 export type ReplyStage = 'mail' | 'rcpt' | 'data' | 'dot'
 
@@ -88,7 +89,14 @@ function classifyAtStage(stage: ReplyStage, reply: Reply, recipient: string | nu
   const isVague = classification.isHard || scope === 'destination'
   if (isVague && status !== null && POLICY_STATUS.test(status))
     return { reason: 'policy', scope: 'source', isHard: false }
-  return { reason: classification.class, scope, isHard: isHardBounce(classification, status, command) }
+  const isHard = isHardBounce(classification, status, command)
+  // a server that expands an alias at RCPT may refuse what the alias leads to
+  const isForward = isHard && recipient !== null && namesOther(recipient, text)
+  return { reason: isForward ? 'forward-broken' : classification.class, scope, isHard }
+}
+
+function namesOther(recipient: string, text: string): boolean {
+  return findForwardedAddress(recipient, { actual: [], texts: [text], entries: [], senders: [] }) !== null
 }
 
 function isHardBounce(classification: FailureClassification, status: string | null, command: RejectedCommand): boolean {

@@ -130,6 +130,37 @@ describe('parsing of returned mail', () => {
       DSN.replace('message/d', 'message/global-d'),
       'bounce ann@b.example no-such-user!',
     ],
+    [
+      'a type of address that the RFC does not allow',
+      DSN.replace('rfc822; ann@b.example', 'rfc/822;ann@b.example'),
+      'bounce ann@b.example no-such-user!',
+    ],
+    [
+      'a block list beside a code of an unknown user',
+      dsnOf({ recipient: 'ann@b.example', diagnostic: '550 5.1.1 refused, see https://www.spamhaus.org/sbl/' }),
+      'bounce ann@b.example blocked',
+    ],
+    [
+      'a block list in the text above a code of an unknown user',
+      DSN.replace('This is the mail system', '<ann@b.example>: 550 5.1.1 listed at zen.spamhaus.org'),
+      'bounce ann@b.example blocked',
+    ],
+    [
+      'a generic code and a bare reply to RCPT',
+      dsnOf({ recipient: 'ann@b.example', status: '5.0.0', diagnostic: '554 no such user' }).replace(
+        'This is the mail system',
+        '<ann@b.example>: host mx.b.example said: 554 no such user (in reply to\r\n    RCPT TO command)',
+      ),
+      'bounce ann@b.example no-such-user!',
+    ],
+    [
+      'a generic code and a bare reply to the content',
+      dsnOf({ recipient: 'ann@b.example', status: '5.5.0', diagnostic: '554 no such user' }).replace(
+        'This is the mail system',
+        '<ann@b.example>: host mx.b.example said: 554 no such user (in reply to end of\r\n    DATA command)',
+      ),
+      'bounce ann@b.example no-such-user',
+    ],
     ['a complaint', arfOf(), 'complaint'],
     [
       'a complaint without its machine-readable part',

@@ -6,36 +6,15 @@
 import { parseAddressField, parseAddressList } from './address-field.ts'
 import { type Complaint, parseComplaint } from './complaint.ts'
 import { isAutoReply, isFailureNotice, isDelayNotice, hasNullSender } from './notice-kind.ts'
-import { findNoticeRecipients, findEntry } from './notice-recipients.ts'
-import { parseNotice, findReturnedFields, type NoticeEntry, type DeliveryNotice } from './delivery-notice.ts'
+import { findNoticeRecipients, findEntry, findSenders } from './notice-recipients.ts'
+import { parseNotice, findReturnedFields, type DeliveryNotice } from './delivery-notice.ts'
 import { type MimeHeaderField, parseFieldGroups } from './header-fields.ts'
 import { type MimePart, findParts, parseMail, decodeText, fieldValue } from './mime.ts'
-import type { FailureClassification } from './failure-patterns.ts'
-import {
-  type RejectedCommand,
-  findRejectedCommand,
-  isConfirmed,
-  classifyFailureText,
-  findStatusCode,
-  maskRecipient,
-} from './failure-text.ts'
-import { collapseWhitespace } from './text-patterns.ts'
+import { classifyRecipient, type DsnAction, type ReportedRecipient } from './reported-recipient.ts'
+
+export type { DsnAction, ReportedRecipient } from './reported-recipient.ts'
 
 export type ReportKind = 'bounce' | 'delay' | 'delivered' | 'complaint' | 'autoreply' | 'other'
-export type DsnAction = 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded'
-
-export interface ReportedRecipient {
-  readonly address: string
-  /** The address or its domain will never accept mail. */
-  readonly hard: boolean
-  /** Enhanced status code (RFC 3463), if the report has one. */
-  readonly status: string | null
-  readonly class: string
-  readonly action: DsnAction
-  /** The reply of the server. */
-  readonly diagnostic: string | null
-}
-
 export interface ParsedReport {
   readonly kind: ReportKind
   readonly recipients: readonly ReportedRecipient[]
@@ -53,7 +32,8 @@ export function parseReport(raw: Buffer): ParsedReport {
   const originalMessageId = parseMessageId(fieldValue(returned, 'message-id'))
   const complaint = parseComplaint(mail, returned)
   if (complaint !== null) return reportComplaint(complaint, originalMessageId)
-  const reported = parseDeliveryStatus(mail, notice)
+  const senders = findSenders(mail, returned)
+  const reported = parseDeliveryStatus(mail, notice, senders)
   const isNotice = reported.length > 0 || isFailureNotice(mail, notice) || isDelayNotice(mail, notice)
   const common = { feedbackType: null, originalMessageId }
   if (!isNotice)
@@ -107,7 +87,7 @@ const ACTIONS: ReadonlyMap<string, DsnAction> = new Map([
 ])
 
 /** Parses the delivery-status parts; if there is none, status fields in the text of the notice. */
-function parseDeliveryStatus(mail: MimePart, notice: DeliveryNotice): ReportedRecipient[] {
+function parseDeliveryStatus(mail: MimePart, notice: DeliveryNotice, senders: readonly string[]): ReportedRecipient[] {
   const parts = findParts(mail, /^message\/(?:global-|x)?delivery-status$/)
   const groups = parts.length > 0 ? parts.flatMap((part) => parseFieldGroups(decodeText(part))) : inlineGroups(notice)
   const failedAddresses = parseAddressList(fieldValue(mail.fields, 'x-failed-recipients'))
@@ -115,7 +95,7 @@ function parseDeliveryStatus(mail: MimePart, notice: DeliveryNotice): ReportedRe
   const fallbackAddresses = recipientGroups.length === 1 ? failedAddresses : []
   const recipients = recipientGroups
     .slice(0, MAX_RECIPIENTS)
-    .map((fields, i) => parseRecipientGroup(fields, noticeFor(notice, i), fallbackAddresses))
+    .map((fields, i) => parseRecipientGroup(fields, { notice: noticeFor(notice, i), fallbackAddresses, senders }))
     .filter((recipient) => recipient !== null)
   return [...new Map(recipients.map((recipient) => [recipient.address.toLowerCase(), recipient])).values()]
 }
@@ -132,12 +112,17 @@ function inlineGroups(notice: DeliveryNotice): (readonly MimeHeaderField[])[] {
 
 const RECIPIENT_FIELDS = ['final-recipient', 'original-recipient', 'x-actual-recipient'] as const
 
+interface GroupContext {
+  readonly notice: DeliveryNotice
+  readonly fallbackAddresses: readonly string[]
+  readonly senders: readonly string[]
+}
+
 function parseRecipientGroup(
   fields: readonly MimeHeaderField[],
-  notice: DeliveryNotice,
-  failedAddresses: readonly string[],
+  { notice, fallbackAddresses, senders }: GroupContext,
 ): ReportedRecipient | null {
-  const address = selectAddress(fields, failedAddresses)
+  const address = selectAddress(fields, fallbackAddresses)
   if (address === null) return null
   const statusField = fieldValue(fields, 'status')
   const status = /[245]\.\d{1,3}\.\d{1,3}/.exec(statusField ?? '')?.[0] ?? null
@@ -150,9 +135,16 @@ function parseRecipientGroup(
     status,
     diagnostic,
     comment: statusField,
+    actual: actualAddresses(fields),
     entry: findEntry(notice, address),
-    notice: notice.text,
+    notice,
+    senders,
   })
+}
+
+function actualAddresses(fields: readonly MimeHeaderField[]): string[] {
+  const values = fields.filter(({ name }) => name === 'x-actual-recipient').map(({ value }) => value)
+  return values.map(parseAddressField).filter((address) => address !== null)
 }
 
 function actionOf(status: string | null): DsnAction {
@@ -172,7 +164,8 @@ function selectAddress(fields: readonly MimeHeaderField[], failedAddresses: read
 
 function cleanDiagnostic(value: string | null): string | null {
   const text = (value ?? '').replace(/^\s*[\w.-]+\s*;/, '').trim()
-  return text === '' ? null : text.slice(0, 2000)
+  // an exit status alone explains nothing
+  return /\p{L}{2}/u.test(text) ? text.slice(0, 2000) : null
 }
 
 // ── text ──
@@ -190,86 +183,12 @@ function parseNoticeRecipients(
       status: null,
       diagnostic: null,
       comment: null,
+      actual: [],
       entry,
-      notice: noticeFor(notice, i).text,
+      notice: noticeFor(notice, i),
+      senders: findSenders(mail, returned),
     }),
   )
-}
-
-interface RecipientEvidence {
-  readonly address: string
-  readonly action: DsnAction
-  readonly status: string | null
-  readonly diagnostic: string | null
-  /** The whole Status field, with the comment behind the code. */
-  readonly comment: string | null
-  readonly entry: NoticeEntry | null
-  readonly notice: string
-}
-
-/** Maximum length of the text that is classified for one recipient. */
-const MAX_EVIDENCE_TEXT = 4000
-
-function classifyRecipient(evidence: RecipientEvidence): ReportedRecipient {
-  const { address, action } = evidence
-  const status = selectStatus(evidence)
-  if (action !== 'failed' && action !== 'delayed') {
-    return { address, hard: false, status, class: action, action, diagnostic: evidence.diagnostic }
-  }
-  const command = findRejectedCommand(evidence.entry?.text ?? evidence.notice)
-  const classification = classifyEvidence(evidence, command) ?? classifyFailureText('', status, command)
-  const isTemporary =
-    action === 'delayed' || (status?.startsWith('4') === true && classification.class !== 'no-such-user')
-  const isHard = classification.isHard && !isTemporary && isConfirmed(classification, status, command)
-  const diagnostic = evidence.diagnostic ?? firstReply(evidence.entry?.text ?? null)
-  return { address, hard: isHard, status, class: classification.class, action, diagnostic }
-}
-
-/**
- * Classifies the evidence, most specific text first; null if nothing matches. If the quoted reply of the server matches
- * no pattern, the notice around it never makes a hard bounce, because it lists possible causes or describes the
- * message.
- */
-function classifyEvidence(
-  { address, diagnostic, entry, comment, notice }: RecipientEvidence,
-  command: RejectedCommand | null,
-): FailureClassification | null {
-  const entryText = entry?.text ?? null
-  for (const text of [
-    diagnostic,
-    firstReply(entryText),
-    entryText,
-    entryText === null ? null : collapseWhitespace(entryText.slice(0, MAX_EVIDENCE_TEXT)),
-    comment,
-  ]) {
-    const classification = classifyText(text, address, command)
-    if (classification !== null) return classification
-  }
-  const classification = classifyText(notice, address, command)
-  return classification?.isHard === true && diagnostic !== null ? null : classification
-}
-
-function classifyText(
-  text: string | null,
-  address: string,
-  command: RejectedCommand | null,
-): FailureClassification | null {
-  if (text === null || text.trim() === '') return null
-  const classification = classifyFailureText(maskRecipient(text.slice(0, MAX_EVIDENCE_TEXT), address), null, command)
-  return classification.class === 'unknown' ? null : classification
-}
-
-function selectStatus({ status, diagnostic, entry, notice }: RecipientEvidence): string | null {
-  const textStatus = findStatusCode(diagnostic ?? '') ?? findStatusCode(entry?.text ?? '')
-  if (status === null) return textStatus ?? (entry === null ? findStatusCode(notice) : null)
-  return textStatus !== null && (textStatus[0] === status[0] || status.endsWith('.0.0')) ? textStatus : status
-}
-
-/** The first line with an SMTP reply, else the second line, else the first. */
-function firstReply(text: string | null): string | null {
-  const lines = (text ?? '').split('\n').filter((line) => line.trim() !== '')
-  const line = lines.find((one) => /(?:^|\s)[245]\d\d[ -]/.test(one)) ?? lines[1] ?? lines[0]
-  return line === undefined ? null : line.slice(0, 2000)
 }
 
 function parseMessageId(value: string | null): string | null {

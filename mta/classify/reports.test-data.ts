@@ -643,10 +643,104 @@ Will-Retry-Until: Sat, 6 Jan 2024 00:00:00 GMT`,
     returned: RETURNED,
   },
   {
+    server: 'sendmail, an unknown member of a list',
+    from: 'Mail Delivery Subsystem <MAILER-DAEMON@b.example>',
+    subject: 'Returned mail: see transcript for details',
+    reading: 'bounce list@b.example forward-broken!',
+    text: `
+   ----- The following addresses had permanent fatal errors -----
+<nosuch@c.example>
+    (reason: 550 5.1.1 <nosuch@c.example>: Recipient address rejected: User unknown)
+    (expanded from: <list@b.example>)
+
+   ----- Transcript of session follows -----
+... while talking to mx.c.example.:
+>>> DATA
+<<< 550 5.1.1 <nosuch@c.example>: Recipient address rejected: User unknown
+550 5.1.1 <nosuch@c.example>... User unknown
+<<< 554 5.5.1 Error: no valid recipients
+`,
+    groups: `Reporting-MTA: dns; b.example
+
+Final-Recipient: RFC822; list@b.example
+X-Actual-Recipient: rfc822; nosuch@c.example
+Action: failed
+Status: 5.1.1
+Remote-MTA: DNS; mx.c.example
+Diagnostic-Code: SMTP; 550 5.1.1 <nosuch@c.example>: Recipient address rejected: User unknown`,
+    returned: RETURNED,
+  },
+  {
+    server: 'Exim, a forward to an unknown user',
+    from: 'Mail Delivery System <Mailer-Daemon@b.example>',
+    subject: 'Mail delivery failed: returning message to sender',
+    header: 'X-Failed-Recipients: nosuch@c.example',
+    reading: 'bounce late@b.example forward-broken!',
+    text: `
+This message was created automatically by mail delivery software.
+
+A message that you sent could not be delivered to one or more of its
+recipients. This is a permanent error. The following address(es) failed:
+
+  nosuch@c.example
+    (generated from late@b.example)
+    host mx.c.example [192.0.2.1]
+    SMTP error from remote mail server after RCPT TO:<nosuch@c.example>:
+    550 Unrouteable address
+`,
+    groups: `Reporting-MTA: dns; mx.b.example
+
+Action: failed
+Final-Recipient: rfc822;late@b.example
+Status: 5.0.0
+Remote-MTA: dns; mx.c.example
+Diagnostic-Code: smtp; 550 Unrouteable address`,
+    returned: RETURNED,
+  },
+  {
+    server: 'Exim, a diagnostic about another address',
+    from: 'Mail Delivery System <Mailer-Daemon@b.example>',
+    subject: 'Mail delivery failed: returning message to sender',
+    reading: 'bounce late@b.example forward-broken!',
+    text: '\nA message that you sent could not be delivered to one or more of its recipients.\n',
+    groups: `Reporting-MTA: dns; mx.b.example
+
+Action: failed
+Final-Recipient: rfc822;late@b.example
+Status: 5.0.0
+Diagnostic-Code: smtp; 550 5.1.1 <nosuch@c.example>: user unknown`,
+    returned: RETURNED,
+  },
+  {
+    server: 'OpenSMTPD, an unknown member of an alias',
+    from: 'Mailer Daemon <MAILER-DAEMON@b.example>',
+    subject: 'Delivery status notification: error',
+    reading: 'bounce list@b.example forward-broken!',
+    text: `
+    Hi!
+
+    This is the MAILER-DAEMON, please DO NOT REPLY to this email.
+
+    An error has occurred while attempting to deliver a message for
+    the following list of recipients:
+
+list@b.example: 524 5.2.4 Mailing list expansion problem: <nosuch@b.example>
+
+    Below is a copy of the original message:
+
+`,
+    groups: `Reporting-MTA: dns; b.example
+
+Final-Recipient: rfc822; list@b.example
+Action: failed
+Status: 5.0.0`,
+    returned: RETURNED,
+  },
+  {
     server: 'sendmail, an unknown user behind an alias',
     from: 'Mail Delivery Subsystem <MAILER-DAEMON@b.example>',
     subject: 'Returned mail: see transcript for details',
-    reading: 'bounce ann@b.example no-such-user!',
+    reading: 'bounce ann@b.example forward-broken!',
     text: `
 The original message was received at Mon, 1 Jan 2024 00:00:00 GMT
 from out1.sender.example [192.0.2.1]

@@ -90,7 +90,10 @@ describe('evaluation of reports', () => {
   const FACTS: readonly (readonly [what: string, recipients: readonly ReportedRecipient[], facts: string])[] = [
     ['our recipient in another case', [recipient({ address: 'ANN@B.example' })], 'no-such-user!'],
     ['our recipient among others', [other('x@y.example', { hard: false }), recipient()], 'no-such-user!'],
-    ["another name in our recipient's organisation", [other('a.nn@mail.b.example')], 'no-such-user!'],
+    ['the same mailbox on an inner host', [other('Ann@mail.b.example')], 'no-such-user!'],
+    ['the same mailbox without its subaddress', [other('"ann+shop"@b.example')], 'no-such-user!'],
+    ['a member of a list of the same organisation', [other('nosuch@b.example')], 'forward-broken!'],
+    ['the same local part at another organisation', [other('ann@y.example')], 'forward-broken!'],
     ['an address that it was forwarded to', [other('x@y.example')], 'forward-broken!'],
     [
       'several addresses that it was forwarded to, one with a soft bounce',

@@ -4,7 +4,7 @@
  * and every other report is only counted. Pure; report-processor.ts applies the effect. Nothing here replies to a mail,
  * so no mail loop can start.
  */
-import { getDomain } from 'tldts'
+import { isSameMailbox } from '#mta/classify/forwarded-address.ts'
 import type { ParsedReport, ReportedRecipient } from '#mta/classify/report.ts'
 import { MOVES, type State } from '#src/messages/state.ts'
 
@@ -123,22 +123,16 @@ const FEEDBACK_TYPES: ReadonlyMap<string, 'complaint' | 'opt-out'> = new Map([
 const UNKNOWN: BounceDetails = { address: null, hard: false, status: null, class: 'unknown', diagnostic: null }
 
 /**
- * If the report names another address than ours, our recipient forwards to it: a hard bounce there means that the
- * forward is broken. An address of the same organisation counts as an alias of the same mailbox. Of several other
- * addresses, a soft bounce takes precedence.
+ * If the report names another mailbox than ours, our recipient forwards or expands to it: a hard bounce there means
+ * that the forward is broken. Of several other addresses, a soft bounce takes precedence.
  */
 export function bounceDetailsOf({ recipients }: Pick<ParsedReport, 'recipients'>, address: string): BounceDetails {
   const chosen = findRecipient({ recipients }, address) ?? recipients.find(({ hard }) => !hard) ?? recipients[0]
   if (chosen === undefined) return UNKNOWN
-  const isForward = chosen.hard && organisationOf(chosen.address) !== organisationOf(address)
+  const isForward = chosen.hard && !isSameMailbox(chosen.address, address)
   return { ...pickDetails(chosen), ...(isForward ? { class: 'forward-broken' } : {}) }
 }
 
 function pickDetails({ address, hard, status, class: failureClass, diagnostic }: ReportedRecipient): BounceDetails {
   return { address, hard, status, class: failureClass, diagnostic }
-}
-
-function organisationOf(address: string): string {
-  const domain = address.slice(address.lastIndexOf('@') + 1).toLowerCase()
-  return getDomain(domain) ?? domain
 }

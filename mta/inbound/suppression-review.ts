@@ -1,13 +1,14 @@
 /**
  * Reviews the hard bounces on the suppression list with the current rules. It classifies the report again if it is
- * still stored, otherwise the reply in the entry. An entry that the current rules would not create was a mistake.
+ * still stored, otherwise the reply in the entry. An entry that the current rules would not create was a mistake, and
+ * so is one whose rule today requires more bounces than it had.
  * Manual entries, complaints and imports are not reviewed. The review reads slices by address, so the list may have any
  * length. It does not remove an entry that has changed in the meantime.
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Db } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
-import { bounceRuleFor } from '#src/suppression/bounce-rules.ts'
+import { BOUNCE_RULES, bounceRuleFor } from '#src/suppression/bounce-rules.ts'
 import { classifyReply } from '#mta/classify/reply.ts'
 import { parseReport } from '#mta/classify/report.ts'
 import { bounceDetailsOf } from './report-evaluation.ts'
@@ -67,8 +68,15 @@ export async function* reviewSuppressions(db: Db, isRemoving: boolean): AsyncGen
 function checkSuppression(row: SuppressionRow): WrongSuppression[] {
   const { workspaceId, address, rule, code, status, text } = row
   const { isHard, reason } = row.raw === null ? reclassifyReply(row) : reclassifyReport(row.raw, address)
-  if (isHard && bounceRuleFor(reason, status) !== null) return []
+  const today = isHard ? bounceRuleFor(reason, status) : null
+  if (today !== null && BOUNCE_RULES[today].proofs <= proofsOf(rule)) return []
   return [{ workspaceId, address, rule, reply: [code, status, text].filter(Boolean).join(' '), reading: reason }]
+}
+
+/** The proofs that the rule of an entry required. */
+function proofsOf(rule: string): number {
+  const [name = ''] = rule.split('@')
+  return Object.entries(BOUNCE_RULES).find(([known]) => known === name)?.[1].proofs ?? 1
 }
 
 interface Reclassification {

@@ -19,7 +19,7 @@ export const BOUNCE_RULES = {
   'no-mail-accepted': { version: 1, proofs: 2, meaning: "The domain's server says that the domain accepts no mail." },
   'null-mx': { version: 1, proofs: 2, meaning: 'The domain accepts no mail: it has a null MX record.' },
   'no-host': { version: 1, proofs: 2, meaning: 'The domain has no host that accepts mail, according to DNS.' },
-  'forward-broken': { version: 1, proofs: 2, meaning: 'The mailbox forwards its mail to one that does not exist.' },
+  'forward-broken': { version: 1, proofs: 2, meaning: 'The address forwards or expands to one that does not exist.' },
 } as const satisfies Record<string, BounceRule>
 
 export type BounceClass = keyof typeof BOUNCE_RULES

@@ -60,6 +60,7 @@ describe('inbound', function () {
     ['a full mailbox', '5.2.2', '552 5.2.2 mailbox full'],
     ['a disabled mailbox', '5.2.1', '550 5.2.1 The account is disabled'],
     ['spam', '5.1.1', '550 5.1.1 message looks like spam'],
+    ['a block list', '5.1.1', '550 5.1.1 user unknown, see https://www.spamhaus.org/sbl/query/SBL1'],
   ]
   for (const [what, status, diagnostic] of SOFT) {
     it(`a bounce for ${what}: bounced as soft, not suppressed`, async () => {
@@ -117,7 +118,11 @@ describe('inbound', function () {
   it('a bounce of a forwarded message suppresses the recipient only when repeated a day later', async () => {
     const address = 'forwarder@receiver.example'
     const [first, second] = [await sent(address), await sent(address)]
-    await bring(first.returnPath, dsnOf({ recipient: 'gone@elsewhere.example' }))
+    // some servers name the alias and quote a reply about its target
+    await bring(
+      first.returnPath,
+      dsnOf({ recipient: address, diagnostic: '550 5.1.1 <gone@elsewhere.example> unknown' }),
+    )
     await applied()
     assert.deepEqual([(await findOutcome(first.messageId)).state, await suppressionOf(address)], ['bounced', null])
     scene.ctx.advance(25 * 3_600_000)
@@ -250,6 +255,7 @@ describe('inbound', function () {
       const { workspaceId } = scene
       const entry = { workspaceId, kind: 'hard_bounce' as const, reason: null, rule: 'no-such-user@0', reply }
       const unknown = { code: 550, status: null, text: 'no such user here' }
+      const alias = { code: 550, status: '5.1.1', text: '<nosuch@c.example>: user unknown' }
       const noDomain = { code: 550, status: '5.1.2', text: 'spam.example does not exist' }
       await suppress(
         scene.ctx.db,
@@ -257,11 +263,16 @@ describe('inbound', function () {
           { ...entry, address: 'policy@receiver.example' },
           { ...entry, address: 'right@receiver.example', reply: unknown },
           { ...entry, address: 'ann@spam.example', rule: 'no-such-domain@1', reply: noDomain },
+          { ...entry, address: 'alias@receiver.example', rule: 'no-such-user@1', reply: alias },
           { workspaceId, address: 'hand@receiver.example', kind: 'manual', reason: null },
         ],
         new Date(),
       )
-      const found = ['policy@receiver.example policy', 'wrong@receiver.example mailbox-full']
+      const found = [
+        'alias@receiver.example forward-broken',
+        'policy@receiver.example policy',
+        'wrong@receiver.example mailbox-full',
+      ]
       assert.deepEqual([await doubtful(false), await doubtful(true), await doubtful(true)], [found, found, []])
       assert.strictEqual(await suppressionOf('wrong@receiver.example'), null)
       assert.strictEqual((await suppressionOf('right@receiver.example'))?.kind, 'hard_bounce')
