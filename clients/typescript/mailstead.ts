@@ -1207,7 +1207,7 @@ export type Email = {
   }
 }
 
-/** The receiver refused the message permanently: hard if the address is bad, soft if it may be good. */
+/** The receiver refused the message permanently, or would: hard if the address is bad, soft if it may be good. */
 export type EmailBouncedEvent = {
   /** evt_…, the same at every attempt */
   readonly id: string

@@ -101,8 +101,8 @@ export function describeTls(socket: TLSSocket): TlsFacts {
 }
 
 /** The line of the conversation about a handshake that succeeded. */
-export function tlsRemark({ protocol, cipher, authorized }: TlsFacts): string {
-  return `-- ${protocol} ${cipher}, certificate ${authorized ? 'verified' : 'not verified'}`
+export function tlsRemark({ protocol, cipher }: TlsFacts, isVerified: boolean): string {
+  return `-- ${protocol} ${cipher}, certificate ${isVerified ? 'verified' : 'not verified'}`
 }
 
 /** OpenSSL 3 refuses servers without RFC 5746 unless SSL_OP_LEGACY_SERVER_CONNECT is set. */

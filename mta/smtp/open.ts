@@ -141,7 +141,7 @@ async function startImplicitTls(
   const secured = await secure(socket, target, settings, { profile: 'modern', limitMs: settings.timeouts.tls })
   if (secured.ok) {
     const tls = describeTls(secured.socket)
-    lines.push(tlsRemark(tls))
+    lines.push(tlsRemark(tls, tls.authorized))
     return { socket: secured.socket, tls }
   }
   const loss = { ...secured.loss, detail: `TLS failed: ${secured.loss.detail}` }
@@ -242,9 +242,11 @@ async function startTls({ target, settings, profile, wire }: OpenAttempt): Promi
     return { stage: 'tls', reply: null }
   }
   const facts = describeTls(secured.socket)
-  wire.addLine(tlsRemark(facts))
-  wire.attach(secured.socket)
   const fault = settings.checkCertificate?.(secured.socket) ?? null
+  // the check of the domain's policy decides: DANE verifies certificates that no authority signed
+  const isVerified = settings.checkCertificate === undefined ? facts.authorized : fault === null
+  wire.addLine(tlsRemark(facts, isVerified))
+  wire.attach(secured.socket)
   if (fault === null) return facts
   wire.lose('protocol', fault.text, fault.code)
   return { stage: 'tls', reply: null }

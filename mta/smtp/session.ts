@@ -4,7 +4,7 @@
  * the session. On failure the session is no longer usable, `onClose` calls back once, and later messages get `lost`
  * without a byte sent. A lost connection never throws, idle or not.
  */
-import { formatReply, type Reply } from '#src/mail/reply.ts'
+import { formatReply, LOCAL_REFUSAL, type Reply } from '#src/mail/reply.ts'
 import type { TlsFacts } from './dial.ts'
 import type { Capabilities, Loss, TransactionResult, TransactionStage } from './result.ts'
 import { composeMail, composeRcpt, refuseLocally, transact } from './transaction.ts'
@@ -158,7 +158,7 @@ export class Session {
     if (!this.isUsable) return { kind: 'lost', stage: 'mail', afterDot: false }
     const refusal = refuseLocally(mail, this.offers)
     if (refusal !== null) {
-      this.#wire.addLine(`-- rejected locally, without asking the server: ${formatReply(refusal.reply)}`)
+      this.#wire.addLine(`${LOCAL_REFUSAL}: ${formatReply(refusal.reply)}`)
       return { kind: 'rejected', ...refusal, local: true }
     }
     const ending = await transact(this.#wire, this.#compose(mail), mail, this.offers.pipelining)

@@ -181,6 +181,18 @@ describe('TLS', () => {
     assert.strictEqual(opened.ok && opened.session.tls?.protocol, 'TLSv1.3')
   })
 
+  for (const [what, fault, remark] of [
+    ['passes', null, 'verified'],
+    ['fails', { code: 'validation-failure', text: 'no TLSA record matches' }, 'not verified'],
+  ] as const) {
+    it(`records the certificate as ${remark} if the check of its domain's policy ${what}`, async () => {
+      const opened = await use({}, { tls: 'required', checkCertificate: () => fault })
+      const lines = opened.ok ? opened.session.opening : opened.failure.transcript
+      assert.include(lines, `-- TLSv1.3 TLS_AES_256_GCM_SHA384, certificate ${remark}`)
+      if (opened.ok) await deliver(opened)
+    })
+  }
+
   it('sends nothing to a server whose certificate is not acceptable', async () => {
     const refuse = (): { code: string; text: string } => ({ code: 'certificate-expired', text: 'it is too old' })
     const opened = await use({}, { tls: 'required', checkCertificate: refuse })

@@ -8,7 +8,7 @@ export const LEDGER = {
   deferred: 'was tried or postponed and will be tried again; or its outcome is not known yet',
   sent: 'was handed over; delivery is not confirmed',
   delivered: 'the receiver accepted it',
-  bounced: 'the receiver refused it permanently',
+  bounced: 'it cannot be delivered: the receiver refused it permanently, or would',
   failed: 'could not be sent, or not in time',
   suppressed: 'its address is on the suppression list, or it unsubscribed while the mail was in the queue',
   skipped: 'had left the audience, or was deleted, before its turn',

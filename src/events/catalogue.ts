@@ -68,7 +68,8 @@ export const EVENT_TYPES = {
   },
   'email.bounced': {
     raisedBy: 'transition',
-    meaning: 'The receiver refused the message permanently: hard if the address is bad, soft if it may be good.',
+    meaning:
+      'The receiver refused the message permanently, or would: hard if the address is bad, soft if it may be good.',
     fields: BOUNCE,
     sample: {
       bounce_type: 'hard',

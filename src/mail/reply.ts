@@ -40,6 +40,9 @@ export function composeReply(code: number, enhanced: string, text: string): Repl
   return { code, enhanced, text, lines: [`${code} ${enhanced} ${text}`] }
 }
 
+/** Begins the line of a conversation about a message that was not sent, because the server would refuse it. */
+export const LOCAL_REFUSAL = '-- rejected locally, without asking the server'
+
 /** The reply on one line, for logs and events: `550 5.1.1 no such user`. */
 export function formatReply(reply: Reply): string {
   return [reply.code, reply.enhanced, reply.text].filter(Boolean).join(' ')

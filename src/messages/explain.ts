@@ -16,6 +16,7 @@ import {
 } from '#src/shaping/receiver-suspensions.ts'
 import { findSuppressions } from '#src/suppression/list.ts'
 import { nextMonth, readUsage } from '#src/workspaces/usage.ts'
+import { describeBounce } from './bounce-origin.ts'
 import { evaluateGates, type GateFacts, type Gate, type GateName, type QuotaUsage } from './gates.ts'
 import { readMessage, type MessageView, type RecipientView } from './read.ts'
 import { isWaiting, STATES } from './state.ts'
@@ -148,7 +149,7 @@ async function findUsage(db: Queryable, plans: Plans, workspaceId: string, now: 
 function explainRecipient(facts: GateFacts, ctx: ExplainDeps): Omit<ExplainedRecipient, 'recipient'> {
   const gates = evaluateGates(facts)
   const { state, reason } = facts.recipient
-  const sentence = `${state}: ${STATES[state]}`
+  const sentence = `${state}: ${state === 'bounced' ? describeBounce(facts.recipient.attempts) : STATES[state]}`
   const holding = gates.find(({ holds }) => holds)
   if (holding !== undefined && state !== 'suppressed')
     return { says: `${sentence}; ${holding.says}`, heldBy: holding.gate, until: holding.until, gates }
