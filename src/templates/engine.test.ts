@@ -15,6 +15,16 @@ function render(body: string, params: string | object): string {
 }
 
 const HELPER_CASES: readonly [body: string, params: object, output: string][] = [
+  // variables with the name of a Handlebars helper or hook
+  ['{{helperMissing}} {{{log}}} {{if}} {{#each}}x{{/each}}', {}, 'FAILED the body, line 1: each takes 1 value, not 0'],
+  ['[{{helperMissing}}{{blockHelperMissing}}{{@helperMissing}}{{log}}{{lookup}}]', {}, '[]'],
+  [
+    '{{helperMissing}} {{&log}} {{if}} {{each}} {{[with]}}',
+    { helperMissing: 1, log: 2, if: 3, each: 4, with: 5 },
+    '1 2 3 4 5',
+  ],
+  ['{{#lookup}}{{name}}{{/lookup}}{{^log}}none{{/log}}', { lookup: { name: 'x' } }, 'xnone'],
+  ['{{#each a as |log|}}{{log}}{{/each}}{{log}}', { a: [1, 2], log: 3 }, '123'],
   ['{{eq a 1}} {{eq a "1"}} {{eq b null}} {{eq b undefined}}', { a: 1 }, 'true false true true'],
   ['{{#eq a 1}}yes{{else}}no{{/eq}} {{#eq a 2}}yes{{else}}no{{/eq}}{{#eq a 2}}yes{{/eq}}', { a: 1 }, 'yes no'],
   ['{{#if (ne a 1)}}other{{/if}}', { a: 2 }, 'other'],

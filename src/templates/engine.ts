@@ -6,7 +6,8 @@
 import { Script } from 'node:vm'
 import Handlebars from 'handlebars'
 import { textFromHtml } from '#src/mail/html-text.ts'
-import { validateSource } from './source-validator.ts'
+import { readReservedNames } from './reserved-names.ts'
+import { parseSource, validateSource } from './source-validator.ts'
 import { type HashArguments, type Helper, HELPERS, TemplateError } from './helpers.ts'
 import { isSameSource, type RenderResult, type TemplateSource } from './template-source.ts'
 
@@ -146,7 +147,7 @@ function adapt(name: string, helper: Helper): Handlebars.HelperDelegate {
 
 function compilePart(handlebars: typeof Handlebars, text: string, noEscape: boolean): TemplateFunction {
   validateSource(text)
-  const code: unknown = handlebars.precompile(text, { noEscape })
+  const code: unknown = handlebars.precompile(readReservedNames(parseSource(text)), { noEscape })
   return handlebars.template<unknown>(
     new Script(`(${String(code)})`, { filename: 'template' }).runInThisContext() as TemplateSpecification,
   )
@@ -186,6 +187,8 @@ function describeError(error: unknown): string {
   if (error instanceof RangeError) return ' is nested too deeply'
   if (/convert object to primitive|toHTML|toString|valueOf/.test(message))
     return ' prints an object, which has no text form'
+  // an error inside Handlebars or V8, whose text helps no author
+  if (error instanceof TypeError) return ' cannot be rendered: an expression has a value that it cannot use'
   return `: ${message}`
 }
 
