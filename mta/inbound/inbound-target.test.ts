@@ -13,13 +13,18 @@ const path = returnPathOf(recipient, mac, 'bounces.example')
 const [token = ''] = path.split('@')
 const tokens = createTrackingTokens(createEncryption(Buffer.alloc(32, 7)))
 const unsubscribe = `u-${tokens.mailbox({ contactId: recipient.messageId, audienceId: null })}`
-const deps = { config: { bounceDomain: 'bounces.example', serverName: 'mta.example' }, mac, tokens }
+const mailFromNames = { isVerified: (name: string) => Promise.resolve(name === 'bounce.customer.example') }
+const deps = { config: { bounceDomain: 'bounces.example', serverName: 'mta.example' }, mac, tokens, mailFromNames }
 
 describe('inbound addresses', () => {
   const ROWS: readonly (readonly [address: string, kind: string | null])[] = [
     [path, 'return-path'],
     [path.toUpperCase(), 'return-path'],
-    [`${token}@customer.example`, 'return-path'],
+    [`${token}@mta.example`, 'return-path'],
+    [`${token}@BOUNCE.customer.example`, 'return-path'],
+    [`${token}@customer.example`, null],
+    [`${token}@bounce.other.example`, null],
+    [token, null],
     [`x${token}@bounces.example`, null],
     [`${token.slice(0, -1)}@bounces.example`, null],
     [`b-${'a'.repeat(45)}@bounces.example`, null],
@@ -45,8 +50,8 @@ describe('inbound addresses', () => {
     [unsubscribe, null],
   ]
   for (const [address, kind] of ROWS) {
-    it(`${address || 'an empty address'}: ${kind ?? 'rejected'}`, () =>
-      assert.strictEqual(resolveTarget(address, deps)?.kind ?? null, kind))
+    it(`${address || 'an empty address'}: ${kind ?? 'rejected'}`, async () =>
+      assert.strictEqual((await resolveTarget(address, deps))?.kind ?? null, kind))
   }
 
   const MAILS: readonly (readonly [what: string, text: string, isFound: boolean])[] = [

@@ -1,16 +1,18 @@
 /**
  * The addresses that the inbound port accepts: return-paths and unsubscribe addresses that we issued, the addresses for
  * complaints and TLS reports, and postmaster. RCPT rejects every other address before any data arrives. A MAC protects
- * each token, so mail to a forged address is never stored.
+ * each token, so mail to a forged address is never stored. A return-path counts only at a domain where this server
+ * issues them: the bounce domain, its own name, and verified MAIL FROM names.
  */
 import type { Config } from '#config/load.ts'
 import { type Mac, parseReturnPath } from '#src/mail/verp.ts'
 import { TLS_REPORT_LOCAL } from '#src/tls-reports/received-queue.ts'
 import { UNSUBSCRIBE_PREFIX } from '#src/tracking/links.ts'
+import type { MailFromNames } from './mail-from-names.ts'
 import type { MailboxRef, TrackingTokens } from '#src/tracking/tokens.ts'
 
 export type InboundTarget =
-  /** The token names the recipient. Any domain is valid, because a return-path may be below a sending domain. */
+  /** The token names the recipient. */
   | { readonly kind: 'return-path'; readonly messageId: string; readonly n: number }
   /** An address from the List-Unsubscribe field of one of our messages. */
   | { readonly kind: 'unsubscribe'; readonly ref: MailboxRef }
@@ -33,15 +35,22 @@ export interface InboundTargetDeps {
   readonly config: Pick<Config, 'bounceDomain' | 'serverName'>
   readonly mac: Mac
   readonly tokens: Pick<TrackingTokens, 'readMailbox'>
+  readonly mailFromNames: MailFromNames
 }
 
 /** Returns null for an address that this server does not accept. */
-export function resolveTarget(address: string, { config, mac, tokens }: InboundTargetDeps): InboundTarget | null {
-  const recipient = parseReturnPath(address, mac)
-  if (recipient !== null) return { kind: 'return-path', ...recipient }
+export async function resolveTarget(
+  address: string,
+  { config, mac, tokens, mailFromNames }: InboundTargetDeps,
+): Promise<InboundTarget | null> {
   const at = address.lastIndexOf('@')
   const [local, domain] = at < 0 ? [address, null] : [address.slice(0, at), address.slice(at + 1).toLowerCase()]
   const isOurDomain = domain === config.bounceDomain || domain === config.serverName
+  const recipient = domain === null ? null : parseReturnPath(address, mac)
+  if (recipient !== null && domain !== null) {
+    const isIssued = isOurDomain || (await mailFromNames.isVerified(domain))
+    return isIssued ? { kind: 'return-path', ...recipient } : null
+  }
   const mailbox =
     isOurDomain && local.toLowerCase().startsWith(UNSUBSCRIBE_PREFIX)
       ? tokens.readMailbox(local.slice(UNSUBSCRIBE_PREFIX.length))

@@ -14,6 +14,7 @@ import { ReplyError } from '#mta/smtp-server/reply.ts'
 import { applyDueReports } from './report-processor.ts'
 import { createPostmasterLimit } from './postmaster-limit.ts'
 import { type IncomingMail, startInboundListener } from './listener.ts'
+import { createMailFromNames } from './mail-from-names.ts'
 import { createReportParser } from './report-parser.ts'
 import { createRecentReportCache } from './recent-report-cache.ts'
 import { type ReceivedReport, createReportBatcher } from './report-store.ts'
@@ -67,7 +68,8 @@ export async function startInbound(ctx: Context, registry: MetricRegistry = crea
     await acceptByTarget(incoming)
     registry.add('mailstead_inbound_messages_total', [incoming.target.kind])
   }
-  const listener = await startInboundListener({ ctx, mac, tokens, certificate, accept }).catch(
+  const mailFromNames = createMailFromNames(ctx)
+  const listener = await startInboundListener({ ctx, mac, tokens, mailFromNames, certificate, accept }).catch(
     async (error: unknown) => {
       await Promise.all([reportPolling.stop(), tlsReportPolling.stop()])
       throw error

@@ -26,6 +26,7 @@ import type { TrackingTokens } from '#src/tracking/tokens.ts'
 import { ReplyError } from '#mta/smtp-server/reply.ts'
 import { createConnectionsPerNetwork, type ConnectionsPerNetwork } from '#mta/smtp-server/connections-per-network.ts'
 import { resolveTarget, type InboundTarget } from './inbound-target.ts'
+import type { MailFromNames } from './mail-from-names.ts'
 
 export interface InboundListener {
   readonly port: number
@@ -50,6 +51,7 @@ export interface InboundListenerDeps {
   readonly ctx: Pick<Context, 'config' | 'log'>
   readonly mac: Mac
   readonly tokens: Pick<TrackingTokens, 'readMailbox'>
+  readonly mailFromNames: MailFromNames
   readonly certificate: Certificate
   /** Resolves when the mail is committed. May throw a ReplyError. */
   accept(incoming: IncomingMail): Promise<void>
@@ -96,8 +98,8 @@ function createServer(deps: InboundListenerDeps, connections: Connections): SMTP
   const server = new PromptServer({
     ...serverOptions(deps),
     onMailFrom: (address, _session, reply) => reply(validateMailParameters(address)),
-    onRcptTo: ({ address }, _session, reply) =>
-      reply(resolveTarget(address, targetDeps(deps)) === null ? UNKNOWN_RECIPIENT : null),
+    onRcptTo: ({ address }, session, reply) =>
+      void validateRecipient(deps, address, session).then((error) => reply(error), reply),
     onData: (stream, session, reply) => void acceptMail(deps, stream, session).then((text) => reply(null, text), reply),
     onClose: ({ remoteAddress, remotePort }) => connections.release(`${remoteAddress}:${remotePort}`),
   })
@@ -105,8 +107,25 @@ function createServer(deps: InboundListenerDeps, connections: Connections): SMTP
   return server
 }
 
-function targetDeps({ ctx: { config }, mac, tokens }: InboundListenerDeps): Parameters<typeof resolveTarget>[1] {
-  return { config, mac, tokens }
+function targetDeps(deps: InboundListenerDeps): Parameters<typeof resolveTarget>[1] {
+  const { ctx, mac, tokens, mailFromNames } = deps
+  return { config: ctx.config, mac, tokens, mailFromNames }
+}
+
+async function validateRecipient(
+  deps: InboundListenerDeps,
+  address: string,
+  { remoteAddress: peer }: SMTPServerSession,
+): Promise<ReplyError | null> {
+  try {
+    return (await resolveTarget(address, targetDeps(deps))) === null ? UNKNOWN_RECIPIENT : null
+  } catch (error) {
+    deps.ctx.log[isDatabaseAway(error) ? 'warn' : 'error'](
+      { err: error, peer },
+      'failed to check a return-path; the sender was told to retry',
+    )
+    return STORAGE_FAILURE
+  }
 }
 
 function serverOptions({ ctx: { config }, certificate }: InboundListenerDeps): SMTPServerOptions {
@@ -134,6 +153,7 @@ const UNKNOWN_RECIPIENT = new ReplyError(
   550,
   '5.7.1 This server accepts only bounces and complaints for addresses it issued',
 )
+const STORAGE_FAILURE = new ReplyError(451, '4.3.0 Temporary storage failure, try again later')
 /** MAIL parameters that our EHLO offers: RFC 1870, RFC 6152, RFC 6531. */
 const MAIL_PARAMETERS: readonly string[] = ['SIZE', 'BODY', 'SMTPUTF8']
 
@@ -191,11 +211,10 @@ async function acceptMail(
 ): Promise<string> {
   const { raw, size } = await readStream(stream)
   const { mailFrom, rcptTo } = session.envelope
-  const targets = rcptTo
-    .map(({ address }) => resolveTarget(address, targetDeps(deps)))
-    .filter((target) => target !== null)
   const common = { mailFrom: mailFrom === false ? '' : mailFrom.address, peer: session.remoteAddress, size, raw }
   try {
+    const resolved = await Promise.all(rcptTo.map(({ address }) => resolveTarget(address, targetDeps(deps))))
+    const targets = resolved.filter((target) => target !== null)
     await Promise.all(targets.map((target) => deps.accept({ ...common, target })))
     return '2.6.0 Accepted'
   } catch (error) {
@@ -204,7 +223,7 @@ async function acceptMail(
       { err: error, peer: common.peer },
       'failed to store a report; the sender was told to retry',
     )
-    throw new ReplyError(451, '4.3.0 Temporary storage failure, try again later')
+    throw STORAGE_FAILURE
   }
 }
 

@@ -46,8 +46,15 @@ export function dkimName(selector: string, domain: string): string {
 
 /** The subdomain that receives a domain's bounces: its own envelope sender domain. */
 export function mailFromDomainOf(domain: string): string {
-  return `bounce.${domain}`
+  return `${MAIL_FROM_LABEL}${domain}`
 }
+
+/** The sending domain of such a subdomain; null for another name. */
+export function domainOfMailFrom(name: string): string | null {
+  return name.startsWith(MAIL_FROM_LABEL) ? name.slice(MAIL_FROM_LABEL.length) : null
+}
+
+const MAIL_FROM_LABEL = 'bounce.'
 
 /** The subdomain used in tracking links of a domain's mail. */
 export function trackingNameOf(domain: string): string {

@@ -2,8 +2,10 @@
  * The inbound port: which recipients and commands it accepts, and how it bears repeated, hostile and very large
  * reports.
  */
+import { randomUUID } from 'node:crypto'
 import { assert } from 'chai'
 import { startInbound } from '#mta/inbound/inbound.ts'
+import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 import { findSuppressions } from '#src/suppression/list.ts'
 import { deliverMessages } from '#test/support/delivered-messages.ts'
@@ -52,13 +54,27 @@ describe('the inbound port', function () {
       assert.strictEqual(rows[0]?.['result'], 'kept')
     })
   }
-  it('the token is valid in any letter case and at any domain', async () => {
-    const one = await sent()
-    const [local = ''] = one.returnPath.split('@')
-    assert.match(
-      await bring(`${local.toUpperCase()}@bounce.customer.example`, dsnOf({ recipient: one.address })),
-      /^250 /,
+  it('the token is valid in any letter case, and only where return-paths are issued', async () => {
+    const { address, returnPath } = await sent()
+    const [token = ''] = returnPath.split('@')
+    const report = dsnOf({ recipient: address })
+    const name = `${randomUUID()}.example`
+    await scene.ctx.db.query(
+      sql`
+        INSERT INTO domains (id, workspace_id, domain, verification_status, mail_from_status)
+        VALUES ($1, $2, $3, 'verified', 'failed')
+      `,
+      [newId(), scene.workspaceId, name],
     )
+    const strange = ['elsewhere.example', name, `bounce.${name}`]
+    for (const domain of strange)
+      refuse(
+        await submitMessage(scene.inbound.port, { from: '', to: `${token}@${domain}`, content: report }),
+        /^550 5\.7\.1 /,
+      )
+    await scene.ctx.db.query(`UPDATE domains SET mail_from_status = 'verified' WHERE domain = $1`, [name])
+    for (const domain of ['mta.sender.example', `BOUNCE.${name}`])
+      assert.match(await bring(`${token.toUpperCase()}@${domain}`, report), /^250 /)
   })
   it('EHLO offers STARTTLS, 8BITMIME, SMTPUTF8, PIPELINING, SIZE, not AUTH; refuses unknown parameters', async () => {
     const connection = await connectSmtp(scene.inbound.port)
