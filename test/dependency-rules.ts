@@ -67,8 +67,8 @@ mta/compose: src/concurrency src/mail src/templates src/tracking
 mta/security: src src/concurrency src/net src/platform src/queue src/stores src/tls-reports
 mta/shaping: src src/mail src/operator src/queue src/shaping src/stores
 mta/inbound: config mta/classify mta/compose mta/sandbox mta/smtp-server src src/concurrency src/domains src/egress
-  src/mail src/messages src/metrics src/platform src/queue src/rate-limits src/stores src/suppression src/tls-reports
-  src/tracking src/workspaces
+  src/mail src/messages src/metrics src/net src/platform src/queue src/rate-limits src/stores src/suppression
+  src/tls-reports src/tracking src/workspaces
 mta/submission: config config/settings mta/compose mta/smtp-server src src/auth src/concurrency src/mail src/messages
   src/metrics src/net src/platform src/providers src/queue src/rate-limits src/stores src/templates src/workspaces
 mta/transport: config config/settings mta/classify mta/egress mta/route mta/security mta/shaping mta/smtp src src/mail

@@ -2,6 +2,7 @@
 import { Resolver } from 'node:dns/promises'
 import type { Config } from '#config/load.ts'
 import { parseServer } from '#mta/route/dns-exchange.ts'
+import { openDnsServers } from '#mta/route/dns-servers.ts'
 import { openSecureDns } from '#mta/route/secure-dns.ts'
 import { createDomainDns } from '#src/domains/domain-dns.ts'
 import { isLoopback } from '#src/net/address-policy.ts'
@@ -54,7 +55,7 @@ function serversOf({ dnsServers }: Config): readonly string[] {
 }
 
 async function checkResolver(server: string): Promise<CheckResult> {
-  const dns = openSecureDns({ servers: [server] })
+  const dns = openSecureDns(openDnsServers([server]))
   const [signed, broken] = await Promise.all([dns.owner(SIGNED_DOMAIN), dns.owner(BOGUS_DOMAIN)])
   if (signed.kind === 'failed') {
     return warning(

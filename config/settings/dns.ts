@@ -20,10 +20,9 @@ export const dnsSettings = {
   dnsMxCacheSeconds: setting({
     env: 'DNS_MX_CACHE_SECONDS',
     read: seconds,
-    default: '300',
+    default: '3600',
     unit: 's',
-    description:
-      "How long MX records are cached. Node's resolver does not report their TTL; addresses are cached for theirs.",
+    description: 'The longest time that MX records are cached. Within it they are cached for their TTL, at least 30 s.',
   }),
   rdapUrl: setting({
     env: 'RDAP_URL',

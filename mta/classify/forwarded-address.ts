@@ -2,7 +2,8 @@
  * Finds the address that failed in place of a recipient: the member of an alias or list that the recipient expands to,
  * or the target of its forward. Servers name it in X-Actual-Recipient (sendmail), beside "expanded from" or "generated
  * from" (Postfix, sendmail, Exim), in RCPT TO, or only in the text of the reply. The recipient itself is alive then, so
- * it must not be treated as an address that does not exist. Pure; input may be hostile, so every pattern is bounded.
+ * it must not be treated as an address that does not exist. Pure; input may be hostile, so every pattern is
+ * bounded. docs/decisions/028-forward-is-alive.md says what follows.
  */
 import { getDomain, parse } from 'tldts'
 import { type NoticeEntry, findAddresses, findOrigin } from './delivery-notice.ts'

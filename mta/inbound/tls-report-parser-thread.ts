@@ -2,8 +2,8 @@
  * The thread that parses TLS reports, one after the other, and queries DNS for their DKIM keys. It has no secrets and
  * may be killed at any time.
  */
-import { Resolver } from 'node:dns/promises'
 import { parentPort, workerData } from 'node:worker_threads'
+import { openResolver } from '#src/net/dns-resolver.ts'
 import type { ParseResponse, ParseRequest } from './report-parser-thread.ts'
 import { parseTlsReportMail, type TlsReportParse } from './tls-report-parser.ts'
 
@@ -11,8 +11,6 @@ const DNS_TIMEOUT_MS = 2000
 
 // workerData is missing when the module is loaded only to be compiled
 const { dnsServers } = (workerData ?? { dnsServers: null }) as { readonly dnsServers: readonly string[] | null }
-const resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: 2 })
-if (dnsServers !== null) resolver.setServers(dnsServers)
 
 async function parseAll({ mails }: ParseRequest): Promise<void> {
   for (const raw of mails)
@@ -22,7 +20,7 @@ async function parseAll({ mails }: ParseRequest): Promise<void> {
 async function parse(raw: Uint8Array): Promise<TlsReportParse | null> {
   try {
     return await parseTlsReportMail(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), (name, type) =>
-      resolver.resolve(name, type),
+      openResolver({ servers: dnsServers, timeout: DNS_TIMEOUT_MS, tries: 2 }).resolve(name, type),
     )
   } catch {
     return null

@@ -1,6 +1,7 @@
 /**
  * One query to one DNS server, over UDP and, if the answer was truncated, again over TCP (RFC 7766). Written here
- * because node's resolver returns neither the AD bit nor TLSA records.
+ * because node's resolver returns neither the AD bit, TLSA records nor the TTL of MX records, and does not wait the
+ * whole time-out while other answers are fast.
  *
  * Accepts only an answer with the id and question of the query, from the queried address; everything else is ignored
  * until the timeout. Each query has its own socket, and so its own source port.
@@ -43,10 +44,43 @@ export function parseServer(server: string): DnsServer {
   return { host, port: Number(port) }
 }
 
-export async function exchange(question: DnsQuestion, server: DnsServer, timeoutMs: number): Promise<ExchangeResult> {
+/** Functions that end a running exchange. */
+export type PendingExchanges = Set<() => void>
+
+export interface ExchangeOptions {
+  /** For UDP, and again for TCP. */
+  readonly timeoutMs: number
+  /** Contains this exchange while it runs. */
+  readonly pending: PendingExchanges
+}
+
+export async function exchange(
+  question: DnsQuestion,
+  server: DnsServer,
+  options: ExchangeOptions,
+): Promise<ExchangeResult> {
   const query = queryFor(question)
-  const answer = await overUdp(query, server, timeoutMs)
-  return typeof answer !== 'string' && answer.flag_tc ? overTcp(query, server, timeoutMs) : answer
+  const answer = await overUdp(query, server, options)
+  return typeof answer !== 'string' && answer.flag_tc ? overTcp(query, server, options) : answer
+}
+
+/** Resolves with what `start` settles, at the latest after the time-out. */
+async function withinLimits(
+  { timeoutMs, pending }: ExchangeOptions,
+  start: (settle: (answer: ExchangeResult) => void) => void,
+): Promise<ExchangeResult> {
+  const { promise, resolve } = Promise.withResolvers<ExchangeResult>()
+  const cancel = (): void => resolve('stopped')
+  // after a blocked event loop the timer is due before the answer was read: read once more
+  const timer = setTimeout(() => setImmediate(() => resolve(NO_ANSWER)), timeoutMs)
+  pending.add(cancel)
+  try {
+    start(resolve)
+    return await promise
+  } finally {
+    clearTimeout(timer)
+    pending.delete(cancel)
+  }
 }
 
 /** The AD bit in a query requests the AD bit in the answer (RFC 6840 5.7). */
@@ -60,42 +94,41 @@ function queryFor({ name, type }: DnsQuestion): Packet {
   }
 }
 
-function overUdp(query: Packet, { host, port }: DnsServer, timeoutMs: number): Promise<ExchangeResult> {
+async function overUdp(query: Packet, { host, port }: DnsServer, options: ExchangeOptions): Promise<ExchangeResult> {
   const socket = createSocket(isIPv6(host) ? 'udp6' : 'udp4')
-  return new Promise<ExchangeResult>((resolve) => {
-    const timer = setTimeout(() => resolve(NO_ANSWER), timeoutMs)
-    const settle = (answer: ExchangeResult): void => {
-      clearTimeout(timer)
-      resolve(answer)
-    }
-    socket.on('error', () => settle('no DNS server there'))
-    socket.on('message', (bytes) => {
-      const answer = parseAnswer(bytes, query)
-      if (answer !== null) settle(answer)
+  try {
+    return await withinLimits(options, (settle) => {
+      socket.on('error', () => settle('no DNS server there'))
+      socket.on('message', (bytes) => {
+        const answer = parseAnswer(bytes, query)
+        if (answer !== null) settle(answer)
+      })
+      const packet = encode(query)
+      // connected: the kernel drops packets from other addresses
+      socket.connect(port, host, () => socket.send(packet))
     })
-    // connected: the kernel drops packets from other addresses
-    socket.connect(port, host, () => socket.send(encode(query)))
-  }).finally(() => socket.close())
+  } finally {
+    socket.close()
+  }
 }
 
-function overTcp(query: Packet, { host, port }: DnsServer, timeoutMs: number): Promise<ExchangeResult> {
+async function overTcp(query: Packet, { host, port }: DnsServer, options: ExchangeOptions): Promise<ExchangeResult> {
   const socket = connect({ host, port })
   let pending = Buffer.alloc(0)
-  return new Promise<ExchangeResult>((resolve) => {
-    socket.setTimeout(timeoutMs, () => resolve(NO_ANSWER))
-    const timer = setTimeout(() => resolve(NO_ANSWER), timeoutMs)
-    socket.on('connect', () => socket.write(streamEncode(query)))
-    socket.on('error', () => resolve('no DNS server there'))
-    socket.on('close', () => {
-      clearTimeout(timer)
-      resolve('the connection was closed')
+  try {
+    return await withinLimits(options, (settle) => {
+      socket.on('connect', () => socket.write(streamEncode(query)))
+      socket.on('error', () => settle('no DNS server there'))
+      socket.on('close', () => settle('the connection was closed'))
+      socket.on('data', (chunk: Buffer) => {
+        pending = Buffer.concat([pending, chunk])
+        const end = pending.length < 2 ? Infinity : 2 + pending.readUInt16BE(0)
+        if (pending.length >= end) settle(parseAnswer(pending.subarray(2, end), query) ?? 'the answer cannot be read')
+      })
     })
-    socket.on('data', (chunk: Buffer) => {
-      pending = Buffer.concat([pending, chunk])
-      const end = pending.length < 2 ? Infinity : 2 + pending.readUInt16BE(0)
-      if (pending.length >= end) resolve(parseAnswer(pending.subarray(2, end), query) ?? 'the answer cannot be read')
-    })
-  }).finally(() => socket.destroy())
+  } finally {
+    socket.destroy()
+  }
 }
 
 /** Null when the packet does not answer this query. */

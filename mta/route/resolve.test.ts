@@ -42,7 +42,7 @@ describe('resolver', () => {
     const resolver = ask()
     assert.deepEqual(await resolver.mx('a.example'), {
       kind: 'found',
-      records: [{ exchange: 'mx.a.example', priority: 10, type: 'MX' }],
+      records: [{ exchange: 'mx.a.example', priority: 10 }],
     })
     assert.deepEqual(await resolver.ipv4('a.example'), { kind: 'found', records: ['192.0.2.1', '192.0.2.2'] })
     assert.deepEqual(await resolver.ipv6('a.example'), { kind: 'found', records: ['2001:db8::1'] })
@@ -116,12 +116,36 @@ describe('resolver', () => {
     await Promise.all(Array.from({ length: 50 }, () => resolver.mx('a.example')))
     await resolver.mx('a.example')
     assert.strictEqual(dns.queries.length, 1)
-    now += 299_000
+    now += 99_000
     await resolver.mx('a.example')
     assert.strictEqual(dns.queries.length, 1)
     now += 1000
     await resolver.mx('a.example')
     assert.strictEqual(dns.queries.length, 2)
+  })
+
+  it('caches MX records for their TTL, at most for the setting', async () => {
+    dns.zone['long.example'] = { MX, ttl: 86_400 }
+    const resolver = ask()
+    await resolver.mx('long.example')
+    now += 299_000
+    await resolver.mx('long.example')
+    assert.strictEqual(dns.queries.length, 1)
+    now += 1000
+    await resolver.mx('long.example')
+    assert.strictEqual(dns.queries.length, 2)
+  })
+
+  it('waits the whole time for a slow answer while other answers are fast', async () => {
+    dns.zone['*'] = { MX }
+    dns.zone['slow.example'] = { MX, delayMs: 800 }
+    const resolver = ask([dns.server], 10_000)
+    for (let i = 0; i < 20; i++) await resolver.mx(`before${i}.example`)
+    let isSlow = true
+    const slow = resolver.mx('slow.example').finally(() => (isSlow = false))
+    for (let i = 0; isSlow; i++) await resolver.mx(`beside${i}.example`)
+    assert.strictEqual((await slow).kind, 'found')
+    assert.strictEqual(dns.queries.filter(({ name }) => name === 'slow.example').length, 1)
   })
 
   it('caches addresses for their TTL', async () => {
@@ -184,7 +208,6 @@ async function secondsKept(answers: readonly TimedDnsAnswer<string>[]): Promise<
   let asked = 0
   const look = createLookupCache({
     clock: { now: () => now },
-    fixedSeconds: 300,
     ask: () => Promise.resolve(answers[asked++] ?? FAILED),
   })
   const seconds: number[] = []
@@ -202,7 +225,7 @@ describe('lookup cache', () => {
     ['as long as the TTL says', found(600), 600],
     ['30 s at least', found(0), 30],
     ['an hour at most', found(86_400), 3600],
-    ['the setting where there is no TTL', found(null), 300],
+    ['30 s where there is no TTL', found(null), 30],
     ['a minute where there is no record', { kind: 'nothing', isName: true }, 60],
     ['a minute where there is no name', { kind: 'nothing', isName: false }, 60],
     ['5 s after a failure', FAILED, 5],
@@ -221,7 +244,7 @@ describe('lookup cache', () => {
   it('concurrent lookups of a name share one query', async () => {
     let asked = 0
     const gate = Promise.withResolvers<TimedDnsAnswer<string>>()
-    const look = createLookupCache({ clock: { now: () => 0 }, fixedSeconds: 1, ask: () => (asked++, gate.promise) })
+    const look = createLookupCache({ clock: { now: () => 0 }, ask: () => (asked++, gate.promise) })
     const all = Promise.all([look('a.example'), look('a.example'), look('b.example')])
     gate.resolve(found(60))
     const [one, other] = await all
@@ -233,7 +256,6 @@ describe('lookup cache', () => {
     let asked = 0
     const look = createLookupCache({
       clock: { now: () => 0 },
-      fixedSeconds: 1,
       ask: () => (asked++ === 0 ? Promise.reject(new Error('bug')) : Promise.resolve(found(60))),
     })
     await assert.isRejected(look('a.example'), /bug/)
@@ -244,7 +266,6 @@ describe('lookup cache', () => {
     const asked: string[] = []
     const look = createLookupCache({
       clock: { now: () => 0 },
-      fixedSeconds: 1,
       max: 2,
       ask: (name) => (asked.push(name), Promise.resolve(found(60))),
     })

@@ -1,15 +1,17 @@
 /**
- * DNS for the router: lookups of MX records and addresses through a cache, with bounded concurrency, and the queries to
- * the DNS servers. A query asks each server in turn, starting with the one that answered last, in two rounds. Only an
- * answer ends the search: a server that does not answer, refuses or fails is skipped, so one broken server of several
- * costs time, not mail. Every result is a value; a query without an answer is `failed`, which is always temporary.
+ * DNS for the router: lookups of MX records and addresses through a cache, with bounded concurrency. dns-servers.ts
+ * queries the servers; one broken server of several costs time, not mail. Every result is a value; a query without an
+ * answer is `failed`, which is always temporary.
  */
 import type { MxRecord } from 'node:dns'
-import { lookup as lookUpBySystem, Resolver as DnsServer } from 'node:dns/promises'
+import { lookup as lookUpBySystem } from 'node:dns/promises'
+import type { Answer } from 'dns-packet'
 import type { Config } from '#config/load.ts'
 import type { Clock } from '#src/platform/clock.ts'
 import type { DnsAnswer, DnsRecords, TimedDnsAnswer, TlsaRecord } from '#src/net/dns-answer.ts'
 import { createSemaphore } from '#src/concurrency/semaphore.ts'
+import type { DnsQuestion } from './dns-exchange.ts'
+import { openDnsServers, type DnsServers } from './dns-servers.ts'
 import { openSecureDns } from './secure-dns.ts'
 
 export interface Resolver {
@@ -39,7 +41,6 @@ export interface ResolverOptions {
 const MAX_CONCURRENT = 100
 /** Beyond this a lookup fails: that is better than an answer after minutes. */
 const MAX_WAITING = 100_000
-const SYSTEM_CACHE_SECONDS = 30
 
 const OVERLOADED = { kind: 'failed', text: 'too many DNS queries are waiting' } as const
 
@@ -49,27 +50,26 @@ export function createResolver({
   timeoutMs,
   maxConcurrent = MAX_CONCURRENT,
 }: ResolverOptions): Resolver {
-  const servers = openServers(config.dnsServers, timeoutMs)
+  const servers = openDnsServers(config.dnsServers, timeoutMs)
   const limited = createSemaphore(maxConcurrent, MAX_WAITING)
-  const secure = openSecureDns({ servers: config.dnsServers, ...(timeoutMs === undefined ? {} : { timeoutMs }) })
-  const fixedSeconds = config.dnsMxCacheSeconds
+  const secure = openSecureDns(servers)
   const cached = <T>(
     ask: (name: string) => Promise<TimedDnsAnswer<T>>,
-    seconds = fixedSeconds,
+    maxSeconds = MAX_FOUND_SECONDS,
   ): ((name: string) => Promise<DnsAnswer<T>>) =>
     createLookupCache({
       clock,
-      fixedSeconds: seconds,
+      maxSeconds,
       ask: async (name) => (await limited(() => ask(name))) ?? OVERLOADED,
     })
   return {
-    mx: cached((name) => servers.ask(askMx, name)),
-    ipv4: cached((name) => servers.ask(askIpv4, name)),
-    ipv6: cached((name) => servers.ask(askIpv6, name)),
-    txt: cached((name) => servers.ask(askTxt, name)),
-    system: cached(askSystem, SYSTEM_CACHE_SECONDS),
+    mx: cached((name) => askFor(servers, { name, type: 'MX' }, pickMx), config.dnsMxCacheSeconds),
+    ipv4: cached((name) => askFor(servers, { name, type: 'A' }, pickAddress)),
+    ipv6: cached((name) => askFor(servers, { name, type: 'AAAA' }, pickAddress)),
+    txt: cached((name) => askFor(servers, { name, type: 'TXT' }, pickText)),
+    system: cached(askSystem),
     secure: {
-      mx: cached((name) => secure.mx(name)),
+      mx: cached((name) => secure.mx(name), config.dnsMxCacheSeconds),
       owner: cached((name) => secure.owner(name)),
       tlsa: cached((name) => secure.tlsa(name)),
     },
@@ -80,8 +80,8 @@ export function createResolver({
 export interface CacheOptions<T> {
   readonly clock: Clock
   readonly ask: (name: string) => Promise<TimedDnsAnswer<T>>
-  /** Where DNS gives no TTL. */
-  readonly fixedSeconds: number
+  /** The longest time for found records. */
+  readonly maxSeconds?: number
   readonly max?: number
 }
 
@@ -108,7 +108,7 @@ interface Entry<T> {
 export function createLookupCache<T>({
   clock,
   ask,
-  fixedSeconds,
+  maxSeconds = MAX_FOUND_SECONDS,
   max = MAX_ENTRIES,
 }: CacheOptions<T>): (name: string) => Promise<DnsAnswer<T>> {
   const entries = new Map<string, Entry<T>>()
@@ -119,7 +119,7 @@ export function createLookupCache<T>({
     const failures = answer.kind === 'failed' ? (entries.get(name)?.failures ?? 0) + 1 : 0
     const lookup = lookupOf(answer)
     entries.delete(name)
-    entries.set(name, { lookup, failures, until: clock.now() + 1000 * secondsOf(answer, failures, fixedSeconds) })
+    entries.set(name, { lookup, failures, until: clock.now() + 1000 * secondsOf(answer, failures, maxSeconds) })
     const [oldest] = entries.keys()
     if (entries.size > max && oldest !== undefined) entries.delete(oldest)
     return lookup
@@ -147,64 +147,34 @@ function lookupOf<T>(answer: TimedDnsAnswer<T>): DnsAnswer<T> {
   }
 }
 
-function secondsOf<T>(answer: TimedDnsAnswer<T>, failures: number, fixedSeconds: number): number {
+function secondsOf<T>(answer: TimedDnsAnswer<T>, failures: number, maxSeconds: number): number {
   if (answer.kind === 'failed') return Math.min(FIRST_FAILED_SECONDS * 2 ** (failures - 1), MAX_FAILED_SECONDS)
   if (answer.kind === 'nothing') return NOTHING_SECONDS
-  if (answer.ttlSeconds === null) return fixedSeconds
-  return Math.min(Math.max(answer.ttlSeconds, MIN_FOUND_SECONDS), MAX_FOUND_SECONDS)
+  return Math.min(Math.max(answer.ttlSeconds ?? 0, MIN_FOUND_SECONDS), maxSeconds)
 }
 
-type DnsQuery<T> = (server: DnsServer, name: string) => Promise<DnsRecords<T>>
-
-/** node gives no TTL with MX records. */
-const askMx: DnsQuery<MxRecord> = async (server, name) => ({
-  records: await server.resolveMx(name),
-  ttlSeconds: null,
-})
-const askIpv4: DnsQuery<string> = async (server, name) => toRecords(await server.resolve4(name, { ttl: true }))
-const askTxt: DnsQuery<string> = async (server, name) => ({
-  records: (await server.resolveTxt(name)).map((parts) => parts.join('')),
-  ttlSeconds: null,
-})
-const askIpv6: DnsQuery<string> = async (server, name) => toRecords(await server.resolve6(name, { ttl: true }))
-
-const TIMEOUT_MS = 2000
-const ROUNDS = 2
-
-interface DnsServers {
-  ask<T>(question: DnsQuery<T>, name: string): Promise<TimedDnsAnswer<T>>
-  stop(): void
+/** Without the AD bit, which only the queries of DANE may use. */
+async function askFor<T>(
+  servers: DnsServers,
+  question: DnsQuestion,
+  pick: (answer: Answer) => T[],
+): Promise<TimedDnsAnswer<T>> {
+  const answer = await servers.ask(question, pick)
+  if (answer.kind === 'failed') return answer
+  if (answer.kind === 'nothing') return { kind: 'nothing', isName: answer.isName }
+  return { kind: 'found', records: answer.records, ttlSeconds: answer.ttlSeconds }
 }
 
-/** `addresses`: ip:port; null = those of the system. `timeoutMs`: of one try. */
-function openServers(addresses: readonly string[] | null, timeoutMs = TIMEOUT_MS): DnsServers {
-  let servers = listServers(addresses, timeoutMs)
-  let preferred = 0
-  let isStopped = false
+const pickMx = (answer: Answer): MxRecord[] =>
+  answer.type === 'MX' ? [{ exchange: hostOf(answer.data.exchange), priority: answer.data.preference ?? 0 }] : []
 
-  async function ask<T>(question: DnsQuery<T>, name: string): Promise<TimedDnsAnswer<T>> {
-    const order = [...servers.slice(preferred), ...servers.slice(0, preferred)]
-    let last: TimedDnsAnswer<T> = { kind: 'failed', text: 'no DNS server is configured' }
-    for (const server of Array.from({ length: ROUNDS }, () => order).flat()) {
-      if (isStopped) return { kind: 'failed', text: 'stopped' }
-      last = await toAnswer(() => question(server, name))
-      if (last.kind !== 'failed') {
-        preferred = Math.max(servers.indexOf(server), 0)
-        return last
-      }
-    }
-    // the machine may have moved to another network, where other servers answer
-    if (addresses === null) servers = listServers(null, timeoutMs)
-    return last
-  }
-
-  function stop(): void {
-    isStopped = true
-    for (const server of servers) server.cancel()
-  }
-
-  return { ask, stop }
+/** The root, of a null MX (RFC 7505), is the empty name. */
+function hostOf(name: string): string {
+  return name === '.' ? '' : name
 }
+
+const pickAddress = (answer: Answer): string[] => (answer.type === 'A' || answer.type === 'AAAA' ? [answer.data] : [])
+const pickText = (answer: Answer): string[] => (answer.type === 'TXT' ? [[answer.data].flat().join('')] : [])
 
 /**
  * The system's answer for a name (hosts file, search domains): for names from the operator's settings, not from DNS.
@@ -216,44 +186,14 @@ async function askSystem(name: string): Promise<TimedDnsAnswer<string>> {
   }))
 }
 
-function listServers(addresses: readonly string[] | null, timeoutMs: number): DnsServer[] {
-  return (addresses ?? new DnsServer().getServers()).map((address) => {
-    const server = new DnsServer({ timeout: timeoutMs, tries: 1, maxTimeout: timeoutMs })
-    server.setServers([address])
-    return server
-  })
-}
-
-/**
- * Codes of c-ares and getaddrinfo for "no record"; all others are failures. A name that no query can carry counts as
- * absent.
- */
-const NOTHING: Readonly<Record<string, { readonly kind: 'nothing'; readonly isName: boolean }>> = {
-  ENODATA: { kind: 'nothing', isName: true },
-  ENOTFOUND: { kind: 'nothing', isName: false },
-  EBADNAME: { kind: 'nothing', isName: false },
-}
-
-const FAILURE_TEXTS: Readonly<Record<string, string>> = {
-  ESERVFAIL: 'SERVFAIL',
-  EREFUSED: 'REFUSED',
-  ETIMEOUT: 'no answer in time',
-  ECONNREFUSED: 'no DNS server there',
-  EBADRESP: 'the answer cannot be read',
-}
-
 async function toAnswer<T>(query: () => Promise<DnsRecords<T>>): Promise<TimedDnsAnswer<T>> {
   try {
     const answer = await query()
-    // a CNAME that leads to no record arrives as an empty list
     return answer.records.length === 0 ? { kind: 'nothing', isName: true } : { kind: 'found', ...answer }
   } catch (error) {
     const code =
       error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : String(error)
-    return NOTHING[code] ?? { kind: 'failed', text: FAILURE_TEXTS[code] ?? code }
+    // getaddrinfo does not distinguish a missing name from a name without addresses
+    return code === 'ENOTFOUND' ? { kind: 'nothing', isName: false } : { kind: 'failed', text: code }
   }
-}
-
-function toRecords(records: readonly { readonly address: string; readonly ttl: number }[]): DnsRecords<string> {
-  return { records: records.map(({ address }) => address), ttlSeconds: Math.min(...records.map(({ ttl }) => ttl)) }
 }

@@ -1,6 +1,7 @@
 import { assert } from 'chai'
 import { startDns, type TestDns, type Zone } from '#test/support/dns.ts'
 import { parseServer } from './dns-exchange.ts'
+import { openDnsServers } from './dns-servers.ts'
 import { openSecureDns, type SecureDns } from './secure-dns.ts'
 
 const TLSA = [{ usage: 3, selector: 1, matchingType: 1, certificate: Buffer.alloc(32, 7) }]
@@ -19,7 +20,7 @@ const ZONE: Zone = {
 
 describe('DNS with a validating resolver', () => {
   let dns: TestDns
-  const ask = (servers = [dns.server]): SecureDns => openSecureDns({ servers, timeoutMs: 150 })
+  const ask = (servers = [dns.server]): SecureDns => openSecureDns(openDnsServers(servers, 150))
   before(async () => {
     dns = await startDns(ZONE)
   })

@@ -3,8 +3,9 @@
  * system's resolvers. "No such record" and "no answer" are different results: only the first is evidence. Never throws
  * for a DNS failure.
  */
-import { Resolver } from 'node:dns/promises'
+import type { Resolver } from 'node:dns/promises'
 import type { Config } from '#config/load.ts'
+import { openResolver } from '#src/net/dns-resolver.ts'
 
 export type DnsQueryResult<T> =
   /** No records: the name has none, does not exist, or is not valid. */
@@ -40,22 +41,21 @@ const REASONS: ReadonlyMap<string, string> = new Map([
 ])
 
 export function createDomainDns(config: Pick<Config, 'dnsServers'>): DomainDns {
-  const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: ATTEMPTS })
-  if (config.dnsServers !== null) resolver.setServers(config.dnsServers)
+  const open = (): Resolver => openResolver({ servers: config.dnsServers, timeout: TIMEOUT_MS, tries: ATTEMPTS })
   return {
-    txt: (name) => query(async () => (await resolver.resolveTxt(name)).map((strings) => strings.join(''))),
+    txt: (name) => query(async () => (await open().resolveTxt(name)).map((strings) => strings.join(''))),
     mx: (name) =>
       query(async () => {
-        const records = await resolver.resolveMx(name)
+        const records = await open().resolveMx(name)
         return records.map(({ exchange, priority }) => ({ exchange: normalizeName(exchange), priority }))
       }),
-    cname: (name) => query(async () => (await resolver.resolveCname(name)).map(normalizeName)),
-    ns: (name) => query(async () => (await resolver.resolveNs(name)).map(normalizeName)),
-    ofFamily: (name, family) => query(() => (family === 4 ? resolver.resolve4(name) : resolver.resolve6(name))),
-    ptr: (name) => query(async () => (await resolver.resolvePtr(name)).map(normalizeName)),
+    cname: (name) => query(async () => (await open().resolveCname(name)).map(normalizeName)),
+    ns: (name) => query(async () => (await open().resolveNs(name)).map(normalizeName)),
+    ofFamily: (name, family) => query(() => (family === 4 ? open().resolve4(name) : open().resolve6(name))),
+    ptr: (name) => query(async () => (await open().resolvePtr(name)).map(normalizeName)),
     addresses: async (name) => {
-      const four = await query(() => resolver.resolve4(name))
-      return four.kind === 'answered' && four.records.length === 0 ? query(() => resolver.resolve6(name)) : four
+      const four = await query(() => open().resolve4(name))
+      return four.kind === 'answered' && four.records.length === 0 ? query(() => open().resolve6(name)) : four
     },
   }
 }

@@ -9,11 +9,12 @@
  * Results, also failures, are cached for one second, so that a burst of connections to one name causes one query.
  */
 import type { LookupAddress } from 'node:dns'
-import { lookup, Resolver } from 'node:dns/promises'
+import { lookup } from 'node:dns/promises'
 import { isIP, isIPv4, type LookupFunction } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js'
 import type { Network } from '#config/settings/readers.ts'
+import { openResolver } from './dns-resolver.ts'
 
 type Ip = IPv4 | IPv6
 
@@ -137,13 +138,13 @@ function resolveWithSystem(name: string): Promise<LookupAddress[]> {
 }
 
 function resolveWithServers(servers: readonly string[]): Resolve {
-  const resolver = new Resolver(SERVER_TIMEOUT)
-  resolver.setServers(servers)
-  return (name) =>
-    mergeFamilies([
+  return (name) => {
+    const resolver = openResolver({ servers, ...SERVER_TIMEOUT })
+    return mergeFamilies([
       resolver.resolve4(name).then((found) => found.map((address) => ({ address, family: 4 }))),
       resolver.resolve6(name).then((found) => found.map((address) => ({ address, family: 6 }))),
     ])
+  }
 }
 
 /** The first of two responses, with the other if it arrives soon after. @throws the first error when both fail. */
