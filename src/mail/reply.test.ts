@@ -98,15 +98,31 @@ describe('reading SMTP replies', () => {
     assert.match(fault ?? '', /rubbish/)
   })
 
-  it('limits an endless line', () => {
-    assert.strictEqual(read(`250 ${'a'.repeat(MAX_REPLY_BYTES - 4)}`).fault, null)
-    assert.match(read(`250 ${'a'.repeat(MAX_REPLY_BYTES - 4)}`, 'a').fault ?? '', /more than 65536 bytes/)
+  it('discards the end of a long line', () => {
+    const { replies, fault } = read(`550 5.7.1 ${'a'.repeat(60_000)}`, 'b'.repeat(40_000), 'c\r\n250 next\r\n')
+    assert.deepEqual([fault, replies.map(({ code }) => code)], [null, [550, 250]])
+    assert.deepEqual([replies[0]?.lines[0]?.length, replies[1]?.text], [MAX_REPLY_BYTES, 'next'])
   })
 
-  it('limits an endless reply', () => {
+  it('discards the last lines of a long reply, and reads their codes', () => {
     const line = `250-${'a'.repeat(58)}\r\n`
-    assert.strictEqual(read(...Array<string>(1023).fill(line), '250 end\r\n').replies.length, 1)
-    assert.match(read(...Array<string>(1024).fill(line), '250 end\r\n').fault ?? '', /more than 65536 bytes/)
+    const { replies } = read(...Array<string>(3000).fill(line), '250 end\r\n550 next\r\n')
+    assert.deepEqual(
+      replies.map(({ code, lines }) => [code, lines.length < 1100]),
+      [
+        [250, true],
+        [550, true],
+      ],
+    )
+    assert.match(read(...Array<string>(3000).fill(line), '550 no\r\n').fault ?? '', /changes its code/)
+  })
+
+  it('limits an endless line and an endless reply', () => {
+    const chunk = 'a'.repeat(1024 * 1024)
+    assert.strictEqual(read('250 ', chunk, chunk, chunk).fault, null)
+    assert.match(read('250 ', chunk, chunk, chunk, chunk).fault ?? '', /more than 4194304 bytes/)
+    const lines = `250-${'a'.repeat(1018)}\r\n`.repeat(1024)
+    assert.match(read(lines, lines, lines, lines, '250 end\r\n').fault ?? '', /more than 4194304 bytes/)
   })
 
   it('does not keep a chunk that the caller reuses', () => {

@@ -3,8 +3,9 @@
  * (RFC 5321 4.2, RFC 3463).
  *
  * The result does not depend on how the stream is split into chunks, and a reply is returned only when its last line is
- * complete. Bytes that are not a reply, and a reply over 64 KB, are an error. An error is final for the connection,
- * because the start of the next reply is not known.
+ * complete. Of a long reply the first 64 KB count, and the rest is discarded: its code says what became of the message.
+ * Bytes that are not a reply, and a reply that does not end within 4 MB, are an error. An error is final for the
+ * connection, because the start of the next reply is not known.
  */
 
 /** A complete reply. `text` has all lines in one without the codes; control characters are replaced by U+FFFD. */
@@ -21,11 +22,16 @@ export interface Reply {
 }
 
 /**
- * Maximum bytes of a reply, all lines. RFC 5321 4.5.3.1.5 asks for 512 a line; EHLO replies and policies are longer.
+ * Maximum bytes of a reply that are stored, all lines. RFC 5321 4.5.3.1.5 asks for 512 a line; EHLO replies and policies
+ * are longer.
  */
 export const MAX_REPLY_BYTES = 65_536
+/** Maximum bytes of a reply that are read. */
+export const MAX_READ_BYTES = 4 * 1024 * 1024
+/** The code and the character after it, which are read of every line. */
+const HEAD_BYTES = 4
 
-const TOO_LONG = `a reply of more than ${MAX_REPLY_BYTES} bytes`
+const TOO_LONG = `a reply of more than ${MAX_READ_BYTES} bytes`
 
 const LF = 10
 const CR = 13
@@ -52,7 +58,11 @@ export function formatReply(reply: Reply): string {
 export class ReplyReader {
   #rest: Buffer | null = null
   #lines: string[] = []
+  /** Bytes of the complete lines of this reply. */
   #bytes = 0
+  /** Bytes of the incomplete line that were discarded. */
+  #discarded = 0
+  #stored = 0
   #fault: string | null = null
 
   /** Whether an incomplete reply is buffered. */
@@ -76,26 +86,42 @@ export class ReplyReader {
       start = end + 1
       end = bytes.indexOf(LF, start)
     }
-    if (this.#bytes + bytes.length - start > MAX_REPLY_BYTES) this.#fault ??= TOO_LONG
+    if (this.#bytes + this.#discarded + bytes.length - start > MAX_READ_BYTES) this.#fault ??= TOO_LONG
     if (this.#fault !== null) this.#lines = []
-    else if (start < bytes.length) this.#rest = Buffer.from(bytes.subarray(start))
+    else if (start < bytes.length) this.#keepRest(bytes.subarray(start))
     return this.#fault
+  }
+
+  /** Bytes of the next line that count. */
+  get #room(): number {
+    return Math.max(MAX_REPLY_BYTES - this.#stored, HEAD_BYTES)
+  }
+
+  /** The start of an incomplete line, as far as it can be part of the reply. */
+  #keepRest(rest: Buffer): void {
+    this.#rest = Buffer.from(rest.subarray(0, this.#room))
+    this.#discarded += rest.length - this.#rest.length
   }
 
   #takeLine(bytes: Buffer, start: number, lineFeed: number, onReply: (reply: Reply) => void): string | null {
     const end = lineFeed > start && bytes[lineFeed - 1] === CR ? lineFeed - 1 : lineFeed
-    this.#bytes += lineFeed + 1 - start
-    if (this.#bytes > MAX_REPLY_BYTES) return TOO_LONG
-    const line = decode(bytes, start, end)
+    this.#bytes += lineFeed + 1 - start + this.#discarded
+    this.#discarded = 0
+    if (this.#bytes > MAX_READ_BYTES) return TOO_LONG
+    const isFull = this.#stored >= MAX_REPLY_BYTES
+    const cut = Math.min(end, start + this.#room)
+    const line = decode(bytes, start, cut)
     if (!isReplyLine(line)) return `not an SMTP reply: ${JSON.stringify(line.slice(0, 200))}`
     const first = this.#lines[0]
     if (first !== undefined && !line.startsWith(first.slice(0, 3)))
       return `a reply that changes its code: ${JSON.stringify(line.slice(0, 200))}`
-    this.#lines.push(line)
+    if (!isFull) this.#lines.push(line)
+    this.#stored += cut - start
     if (line.charCodeAt(3) === HYPHEN) return null
     const reply = assemble(this.#lines)
     this.#lines = []
     this.#bytes = 0
+    this.#stored = 0
     onReply(reply)
     return null
   }
