@@ -10,6 +10,18 @@ import { ConfigError } from '#config/load.ts'
 import { UserError } from '#bin/supervisor/user-error.ts'
 import { COMMANDS } from './command-list.ts'
 
+/**
+ * A reader that has enough, such as `head`, closes the pipe. What is written after that is discarded, and the command
+ * does the rest of its work.
+ */
+function ignoreClosedPipes(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error
+    })
+  }
+}
+
 interface Command {
   run(args: string[]): Promise<number>
 }
@@ -39,6 +51,7 @@ function usage(): string {
 // processes read it from the environment.
 environment['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../node_modules/.cache/node')
 enableCompileCache(environment['NODE_COMPILE_CACHE'])
+ignoreClosedPipes()
 try {
   process.exitCode = await main(process.argv.slice(2))
 } catch (error) {
