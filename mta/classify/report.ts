@@ -12,7 +12,7 @@ import { type MimeHeaderField, parseFieldGroups } from './header-fields.ts'
 import { type MimePart, findParts, parseMail, decodeText, fieldValue } from './mime.ts'
 import { classifyRecipient, type DsnAction, type ReportedRecipient } from './reported-recipient.ts'
 
-export type { DsnAction, ReportedRecipient } from './reported-recipient.ts'
+export type { ReportedRecipient } from './reported-recipient.ts'
 
 export type ReportKind = 'bounce' | 'delay' | 'delivered' | 'complaint' | 'autoreply' | 'other'
 export interface ParsedReport {

@@ -1,7 +1,7 @@
 /**
  * DNS with the AD bit of a validating resolver: the queries of DANE (RFC 7672 2.1). A bogus answer arrives as SERVFAIL,
- * and that is `failed`: temporary, and never "no record". The operator decides whether to trust the AD bit of these servers
- * (DNSSEC_RESOLVER).
+ * and that is `failed`: temporary, and never "no record". The operator decides whether to trust the AD bit of these
+ * servers (DNSSEC_RESOLVER).
  */
 import type { Answer, RecordType } from 'dns-packet'
 import type { TimedDnsAnswer, TlsaRecord } from '#src/net/dns-answer.ts'

@@ -22,12 +22,12 @@ export interface Reply {
 }
 
 /**
- * Maximum bytes of a reply that are stored, all lines. RFC 5321 4.5.3.1.5 asks for 512 a line; EHLO replies and policies
- * are longer.
+ * Maximum bytes of a reply that are stored, all lines. RFC 5321 4.5.3.1.5 asks for 512 a line; EHLO replies and
+ * policies are longer.
  */
 export const MAX_REPLY_BYTES = 65_536
 /** Maximum bytes of a reply that are read. */
-export const MAX_READ_BYTES = 4 * 1024 * 1024
+const MAX_READ_BYTES = 4 * 1024 * 1024
 /** The code and the character after it, which are read of every line. */
 const HEAD_BYTES = 4
 

@@ -4,7 +4,7 @@
  */
 import { Resolver } from 'node:dns/promises'
 
-export interface ResolverOptions {
+export interface LookupLimits {
   /** ip:port; null = those of the system. */
   readonly servers: readonly string[] | null
   /** Of one try, in milliseconds. */
@@ -13,7 +13,7 @@ export interface ResolverOptions {
 }
 
 /** Use it for one lookup only. */
-export function openResolver({ servers, timeout, tries }: ResolverOptions): Resolver {
+export function openResolver({ servers, timeout, tries }: LookupLimits): Resolver {
   const resolver = new Resolver({ timeout, tries })
   if (servers !== null) resolver.setServers(servers)
   return resolver
