@@ -79,6 +79,7 @@ const OF_THE_SERVICE = new Set([
   'migrations',
   'migrations_lock',
   'leases',
+  'restore_fence',
   'suspensions',
   'receiver_hours',
   'operator_actions',

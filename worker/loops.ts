@@ -24,6 +24,7 @@ import { createOperatorRound } from './operator.ts'
 import { createPendingSuppressionRound } from './pending-suppressions.ts'
 import { createQueueMetricsRound } from './queue-metrics.ts'
 import { createReconcileRound } from './reconcile.ts'
+import { createRestoreFenceRound } from './restore-fence.ts'
 import { createResumeRound } from './resume-suspended.ts'
 import { createScoreRound } from './scores.ts'
 import { createTlsReportRound } from './tls-reports.ts'
@@ -47,6 +48,7 @@ export const LOOPS: readonly LoopRow[] = [
     createRound: createReconcileRound,
   },
   { name: 'dead leases', everyMs: 1 * SECOND, createRound: createDeadLeaseRound },
+  { name: 'restore fence', everyMs: 1 * SECOND, createRound: createRestoreFenceRound },
   { name: 'unknown outcomes', everyMs: scaled(5 * SECOND, 500), createRound: createUnknownOutcomeRound },
   { name: 'resume suspended', isBulk: true, everyMs: 0.5 * SECOND, createRound: createResumeRound },
   { name: 'operator actions', isBulk: true, everyMs: 1 * SECOND, createRound: createOperatorRound },

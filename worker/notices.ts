@@ -1,8 +1,8 @@
 /**
  * Raises operator notices for stored conditions: receivers and workspaces that a rule suspended, sources that are gone
- * or on a blocklist, suppressions held because of an outage. The code that stores these conditions does not know
- * notices. Each round reports all current conditions with their start; reporting one again changes nothing, so any
- * number of workers may do this.
+ * or on a blocklist, a database that lost changes, suppressions held because of an outage. The code that stores these
+ * conditions does not know notices. Each round reports all current conditions with their start; reporting one again
+ * changes nothing, so any number of workers may do this.
  */
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
@@ -47,6 +47,15 @@ const SOURCES: readonly ((db: Queryable) => Promise<NewNotice[]>)[] = [
     SELECT 'workspace-paused' AS kind, s.subject, s.reason AS text, 1 AS count, s.created_at AS at
     FROM suspensions s
     WHERE s.kind = 'workspace' AND starts_with(s.reason, '${RATE_PAUSE_PREFIX}')`),
+  noticesFrom(sql`
+    SELECT 'database-older' AS kind, 'PostgreSQL' AS subject,
+      'a backup was restored, or a standby took over; changes are missing '
+        || coalesce('from ' || ${utc('f.lost_from')} || ' ', '')
+        || 'until ' || ${utc('coalesce(f.lost_until, f.detected_at)')}
+        || '; see "After you restore a backup" in docs/guides/operations.md' AS text,
+      1 AS count, f.detected_at AS at
+    FROM restore_fence f
+    WHERE f.detected_at IS NOT NULL`),
   noticesFrom(sql`
     SELECT 'outage' AS kind, h.receiver AS subject,
       'suppressions have been held since ' || ${utc('min(h.held_at)')} AS text,

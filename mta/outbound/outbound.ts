@@ -92,6 +92,8 @@ async function openParts(ctx: Context, undo: UndoSteps): Promise<OpenParts> {
   undo.push(() => egress.stop())
   const suspensions = await watchSuspensions(ctx)
   undo.push(() => suspensions.stop())
+  // a new lease may follow the suspension of all mail
+  lease.onReplaced(() => suspensions.reload())
   const throttles = await startThrottles(ctx, randomUUID())
   undo.push(() => throttles.stop())
   const sites = createDomainSites(ctx)
@@ -142,7 +144,8 @@ function construct(
   const queues: SiteQueues = new SiteQueues(ctx, {
     lease,
     readyQueue,
-    claimRecipients: (members) => claimRecipients(ctx.db, lease.id, members, new Date(ctx.clock.now())),
+    claimRecipients: (members) =>
+      lease.claim((proof) => claimRecipients(ctx.db, proof, members, new Date(ctx.clock.now()))),
     sources: createSourceSelection({ pipeline, egress: openedPipeline.egress, throttles, accounts }),
     awaitShare: (throttle) => throttles.awaitShare(throttle),
     isSuspended: (domain, site) => suspensions.find(domain, site) !== undefined,

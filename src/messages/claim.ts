@@ -1,13 +1,15 @@
 /**
  * Claims recipients for sending: one UPDATE moves waiting recipients to `sending`, and the same round trip loads their
  * messages. The UPDATE checks the state, the due time and the lease: a recipient that is in Redis twice, or that
- * changed its state meanwhile, is not returned, and a process that lost its lease gets nothing. Recipients of a
- * suspended workspace or campaign are not claimed.
+ * changed its state meanwhile, is not returned. A process that lost its lease gets nothing, and nobody gets anything
+ * from a database that is older than the mail sent (src/queue/restore-fence.ts). Recipients of a suspended workspace
+ * or campaign are not claimed.
  *
  * The claim also finds suppressed addresses: a recipient of scheduled or deferred mail may have been suppressed since
  * it was accepted. One more query loads the contacts of all campaign and automation recipients in a claim.
  */
 import { loadMailContacts, type MailContact } from '#src/contacts/mail-contacts.ts'
+import type { LeaseProof } from '#src/queue/lease.ts'
 import { suspendedByOwner } from '#src/queue/suspensions.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import { columnsOf } from '#src/stores/column-arrays.ts'
@@ -51,6 +53,7 @@ const CLAIM = urgent(
         AND r.state = ANY ('{${MOVES.claim.from.join(',')}}')
         AND r.due_at <= $4::timestamptz + interval '1 second'
         AND EXISTS (SELECT FROM leases WHERE id = $3)
+        AND EXISTS (SELECT FROM restore_fence WHERE is_only AND counter >= $5)
         AND NOT ${suspendedByOwner('$4')}
       RETURNING r.message_id, r.n, r.workspace_id, r.tier, r.address, r.domain, r.attempts, r.tries, r.due_at,
         r.campaign_id
@@ -125,18 +128,21 @@ export interface LoadedContent extends ContentFields {
 
 /**
  * Returns the recipients that are now in `sending` under this lease. Rejects when the contacts of the claimed messages
- * cannot be loaded: the caller then does not know what was claimed, as when the response of the database is lost.
+ * cannot be loaded: the caller then does not know what was claimed, as when the response of the database is lost. A
+ * number is a lease alone, in place of a proof that the database is not older.
  */
 export async function claimRecipients(
   db: Queryable,
-  lease: number,
+  held: LeaseProof | number,
   recipients: readonly { messageId: string; n: number }[],
   now: Date,
 ): Promise<ClaimedRecipient[]> {
+  const { lease, counter } = typeof held === 'number' ? { lease: held, counter: 0 } : held
   const { rows } = await db.query<ClaimedRow>(CLAIM, [
     ...columnsOf(recipients, [(w) => w.messageId, (w) => w.n]),
     lease,
     now,
+    counter,
   ])
   const claimed = rows.map((row) => claimedOf(row, lease))
   const refs = claimed.flatMap(({ workspaceId, deferredContent }) =>

@@ -145,6 +145,7 @@ describe('notices', () => {
       `,
       [workspaceId],
     )
+    await ctx.db.query('UPDATE restore_fence SET detected_at = now(), lost_until = now()')
     const round = createNoticeRound(ctx)
     await Promise.all([round(), round()])
     await round()
@@ -153,13 +154,14 @@ describe('notices', () => {
       new Set(told.map(([kind, subject, , count]) => `${String(kind)} ${String(subject)} ${String(count)}`)),
       new Set([
         'blocklisted one 1',
+        'database-older PostgreSQL 1',
         'outage full.example 7',
         'receiver-suspended yahoo by system 1',
         'source-gone one 1',
         `workspace-paused ${workspaceId} 1`,
       ]),
     )
-    assert.strictEqual(told.length, 5)
+    assert.strictEqual(told.length, 6)
     const page = readFileSync('docs/guides/operations.md', 'utf8')
     for (const [kind, what] of Object.entries(NOTICE_KINDS))
       assert.ok(page.includes(`| \`${kind}\` | ${what}`), `${kind} in docs/guides/operations.md`)

@@ -20,6 +20,7 @@ export const NOTICE_KINDS = {
   'source-gone': 'the address of a source is no longer on this host, and the source was taken out of use',
   blocklisted: 'the address of a source is on a blocklist',
   'workspace-paused': 'the mail of a workspace was paused because of its bounce or complaint rate',
+  'database-older': 'PostgreSQL lost its last changes: mail of that time is missing or may be sent again',
   outage: 'hard bounces of a receiver jumped, and suppressions are held',
 } as const satisfies Record<string, string>
 export type NoticeKind = keyof typeof NOTICE_KINDS

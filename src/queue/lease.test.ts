@@ -13,9 +13,9 @@ describe('a lease', () => {
   it('is acquired while Redis does not answer, and held as soon as it answers', async () => {
     const silence = Promise.withResolvers<undefined>()
     const redis = Object.create(ctx.redis) as TestContext['redis']
-    redis.zscore = async (...args: unknown[]) => {
+    redis.zmscore = async (...args: unknown[]) => {
       await silence.promise
-      return ctx.redis.zscore(...(args as [string, string]))
+      return ctx.redis.zmscore(...(args as [string, string]))
     }
     const lease = await acquireLease({ ...ctx, redis })
     assert.strictEqual(lease.isHeld(), false)

@@ -96,8 +96,16 @@ export async function suspend(
   reason: string,
   until: Date | null = null,
 ): Promise<void> {
-  const { kind, subject } = targetOf(target)
-  await ctx.db.query(
+  await storeSuspension(ctx.db, { ...targetOf(target), reason, until })
+  await publishSuspensions(ctx)
+}
+
+/** Stores a suspension, also in a transaction. Call `publishSuspensions` after the commit. */
+export async function storeSuspension(
+  db: Queryable,
+  { kind, subject, reason, until }: Omit<Suspension, 'createdAt'>,
+): Promise<void> {
+  await db.query(
     sql`
       INSERT INTO suspensions (kind, subject, reason, until)
       VALUES ($1, $2, $3, $4)
@@ -106,7 +114,6 @@ export async function suspend(
     `,
     [kind, subject, reason, until],
   )
-  await publishChange(ctx)
 }
 
 /** Deletes suspensions and records the resume in one statement, so that no resume is lost. */
@@ -144,14 +151,14 @@ export async function resume(ctx: SuspensionDeps, target: SuspensionTarget | str
   const { kind, subject } = targetOf(target)
   const { rowCount } = await ctx.db.query(resumeStatement('kind = $1 AND subject = $2'), [kind, subject])
   if (rowCount === 0) return false
-  await publishChange(ctx)
+  await publishSuspensions(ctx)
   return true
 }
 
 /** Resumes expired suspensions; returns how many. */
 export async function resumeExpired(ctx: SuspensionDeps): Promise<number> {
   const { rowCount } = await ctx.db.query(resumeStatement('until <= now()'))
-  if (rowCount !== null && rowCount > 0) await publishChange(ctx)
+  if (rowCount !== null && rowCount > 0) await publishSuspensions(ctx)
   return rowCount ?? 0
 }
 
@@ -160,7 +167,8 @@ function targetOf(target: SuspensionTarget | string): SuspensionTarget {
   return { kind, subject: subject.toLowerCase() }
 }
 
-function publishChange(ctx: SuspensionDeps): Promise<unknown> {
+/** Makes all processes read the suspensions now. Never rejects: without Redis they poll. */
+export function publishSuspensions(ctx: Pick<Context, 'redis'>): Promise<unknown> {
   return ctx.redis.publish(SUSPENSIONS_CHANNEL, '').catch(() => undefined)
 }
 
@@ -169,6 +177,8 @@ export interface SuspensionWatch {
   find(domain: string, site?: string): string | undefined
   /** Reads the suspensions now. Never rejects: on failure the previous state stays until the next read. */
   refresh(): Promise<void>
+  /** Reads the suspensions now. Rejects if they cannot be read. */
+  reload(): Promise<void>
   /** Resolves when published changes are loaded: `find` is then correct for mail accepted after them. */
   settled(): Promise<void>
   stop(): void
@@ -187,8 +197,16 @@ export async function watchSuspensions(ctx: Context): Promise<SuspensionWatch> {
     await rescheduleTargets(ctx.db, [...ended.values()])
     ended.clear()
   }
-  const refresher = createCoalescedRefresh(load, (error) =>
-    ctx.log.debug({ err: error }, 'failed to read the suspensions'),
+  let failure: unknown
+  const refresher = createCoalescedRefresh(
+    () => {
+      failure = undefined
+      return load()
+    },
+    (error) => {
+      failure = error
+      ctx.log.debug({ err: error }, 'failed to read the suspensions')
+    },
   )
   await load()
   const timer = setInterval(() => void refresher.refresh(), POLL_MS)
@@ -200,6 +218,10 @@ export async function watchSuspensions(ctx: Context): Promise<SuspensionWatch> {
         (site === undefined ? undefined : known.get(`site ${site}`))
       )?.reason,
     refresh: () => refresher.refresh(),
+    reload: async () => {
+      await refresher.refresh()
+      if (failure !== undefined) throw new Error('failed to read the suspensions', { cause: failure })
+    },
     settled: () => refresher.settled(),
     stop: () => clearInterval(timer),
   }

@@ -42,6 +42,8 @@ export interface Db extends Queryable {
   readonly bulk: Db
   /** The current state of the connection pools. */
   pools(): readonly PoolStatus[]
+  /** Counts opened and lost connections for prepared statements: while it is unchanged, the server is the same. */
+  connectionChanges(): number
   /** Waits a moment for statements under way; those that take longer are given up, and rolled back. */
   close(): Promise<void>
 }
@@ -189,9 +191,10 @@ export function openDb(url: string, log: Log, max = 8, patienceMs = PATIENCE_MS)
     hot: open(max, patienceMs.normal, HOT_SETTINGS),
     plain: open(max, patienceMs.normal, []),
   }
-  const shared: Pick<Db, 'pools' | 'close'> = {
+  const shared: Pick<Db, 'pools' | 'connectionChanges' | 'close'> = {
     pools: () =>
       Object.entries(pools).map(([pool, opened]) => ({ pool: pool as PoolStatus['pool'], ...opened.status() })),
+    connectionChanges: () => pools.urgent.changes + pools.hot.changes,
     close: async () => {
       await Promise.all(Object.values(pools).map((pool) => pool.close()))
     },

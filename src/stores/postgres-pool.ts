@@ -36,6 +36,7 @@ export class ConnectionPool {
   /** Connections that lead to a primary. */
   readonly #checked = new WeakSet<PostgresClient>()
   readonly #inUse = new Set<PostgresClient>()
+  #changes = 0
 
   /** Connects on first use. */
   constructor(url: string, log: Log, options: ConnectionPoolOptions) {
@@ -50,8 +51,14 @@ export class ConnectionPool {
       options: settings.map((setting) => `-c ${setting}`).join(' '),
       application_name: 'mailstead',
     })
-    this.#pool.on('connect', (client) => this.#clients.add(ownClient(client)))
-    this.#pool.on('remove', (client) => this.#clients.delete(ownClient(client)))
+    this.#pool.on('connect', (client) => {
+      this.#changes++
+      this.#clients.add(ownClient(client))
+    })
+    this.#pool.on('remove', (client) => {
+      this.#changes++
+      this.#clients.delete(ownClient(client))
+    })
     this.#pool.on('error', (error, client) => {
       if (client instanceof PostgresClient && client.isGivenUp) return
       log.warn({ err: error }, 'an idle PostgreSQL connection was lost; it is opened again on demand')
@@ -82,6 +89,11 @@ export class ConnectionPool {
       client.release(lost)
       client.off('error', onLost)
     }
+  }
+
+  /** How many connections were opened and lost so far. */
+  get changes(): number {
+    return this.#changes
   }
 
   /** Closes the connections that no statement uses, and returns how many. */

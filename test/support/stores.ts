@@ -13,6 +13,7 @@ import { Client } from 'pg'
 import { type SystemAccount, chooseAccount } from '#bin/supervisor/account.ts'
 import { createPrivateDirectory } from '#bin/supervisor/data-directory.ts'
 import { startPostgres as launchPostgres } from '#bin/supervisor/postgres.ts'
+import { launchStandby } from './standby.ts'
 import { type RunningProcess, stopProcessesIn } from '#bin/supervisor/processes.ts'
 import { startRedis as launchRedis } from '#bin/supervisor/redis.ts'
 import { openLog } from '#src/platform/log.ts'
@@ -114,6 +115,21 @@ export async function startPostgres(): Promise<TestServer> {
   })
   if (initial === undefined) await migrate(server.url)
   return server
+}
+
+/** A standby on a base backup, which `fill` writes to the folder. It accepts reads when this resolves. */
+export async function startStandbyServer(fill: (dir: string) => Promise<void>): Promise<Omit<TestServer, 'restart'>> {
+  const directory = createServerDirectory()
+  await fill(directory.dir)
+  const running = await launchStandby({ ...directory, removeOnExit: directory.root })
+  return {
+    url: running.url,
+    crash: () => running.kill(),
+    stop: async () => {
+      await running.stop()
+      remove(directory.root)
+    },
+  }
 }
 
 export interface TemplateCluster extends TestServer {
