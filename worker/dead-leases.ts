@@ -37,7 +37,8 @@ export function createDeadLeaseRound(ctx: Context): Round {
 
 async function releaseDeadLeases(ctx: Context, dead: readonly number[]): Promise<void> {
   const released = await releaseAll(ctx, () => readLeased(ctx.db, dead, SLICE))
-  await ctx.db.query('DELETE FROM leases WHERE id = ANY ($1)', [dead])
+  const { rowCount } = await ctx.db.query('DELETE FROM leases WHERE id = ANY ($1)', [dead])
+  if (rowCount === 0) return // another worker deleted them, and requests the refill
   await ctx.redis.del(EPOCH_KEY).catch(() => undefined) // Redis unavailable: the schedule is refilled anyway
   ctx.log.warn({ leases: dead, released }, 'an outbound process died; its recipients were released')
 }

@@ -1,20 +1,20 @@
 /**
  * Keeps the schedule in Redis complete; PostgreSQL is the source of truth. The epoch key in Redis names the Redis
  * server that was filled. If it is missing (FLUSHALL, a lost disk, a requested refill) or names another server (a
- * restart), all waiting recipients are scheduled again, the tier instant first. In between, each sweep schedules a
+ * restart), one worker schedules all waiting recipients again (schedule-refill.ts). In between, each sweep schedules a
  * slice of overdue recipients. A duplicate entry is harmless, because the claim in PostgreSQL is guarded.
  */
 import type { Context } from '#src/context.ts'
 import { readWaiting, type Cursor } from '#src/messages/open-recipients.ts'
-import { DUE_CHANNEL, EPOCH_KEY } from '#src/queue/keys.ts'
+import { EPOCH_KEY } from '#src/queue/keys.ts'
 import { addToSchedule } from '#src/queue/due-schedule.ts'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
 import type { Round } from './loop.ts'
+import { createRefill } from './schedule-refill.ts'
 
 const SLICE = 5000
 /** A recipient that is overdue for this long may be missing in Redis. */
 const OVERDUE_MS = 10_000
-const FOREVER = new Date(Date.UTC(9999, 0))
 
 interface ReconcileState {
   sweptAtMs: number
@@ -26,13 +26,14 @@ interface ReconcileState {
 
 export function createReconcileRound(ctx: Context): Round {
   const state: ReconcileState = { sweptAtMs: ctx.clock.now(), cursors: new Map(), checkedServer: '' }
+  const refill = createRefill(ctx)
   return async () => {
     if (ctx.redis.status !== 'ready') return false
     const server = await serverId(ctx)
     if (server !== state.checkedServer) await checkEvictionPolicy(ctx)
     state.checkedServer = server
-    if ((await ctx.redis.get(EPOCH_KEY)) !== server) await fill(ctx, server)
-    else if (ctx.clock.now() - state.sweptAtMs >= ctx.config.reconcileSeconds * 1000) await sweep(ctx, state)
+    if ((await ctx.redis.get(EPOCH_KEY)) !== server) return refill(server)
+    if (ctx.clock.now() - state.sweptAtMs >= ctx.config.reconcileSeconds * 1000) await sweep(ctx, state)
     return false
   }
 }
@@ -51,29 +52,6 @@ async function checkEvictionPolicy(ctx: Context): Promise<void> {
       { policy },
       'Redis evicts keys when it is full, so mail may be late; set its maxmemory-policy to noeviction',
     )
-}
-
-/**
- * Schedules all waiting recipients. A token is set first and replaced by the epoch at the end: a FLUSHALL in between
- * deletes the token, so that the next round fills again.
- */
-async function fill(ctx: Context, server: string): Promise<void> {
-  const startedAt = ctx.clock.now()
-  const token = `${server} filling ${startedAt}`
-  await ctx.redis.set(EPOCH_KEY, token)
-  let count = 0
-  for (const tier of TIER_NAMES) {
-    for (let cursor: Cursor | null = null; ;) {
-      const { due, next } = await readWaiting(ctx.db, tier, FOREVER, { cursor, limit: SLICE })
-      await addToSchedule(ctx, due)
-      count += due.length
-      cursor = next
-      if (cursor === null) break
-    }
-  }
-  if ((await ctx.redis.get(EPOCH_KEY)) === token) await ctx.redis.set(EPOCH_KEY, server)
-  await ctx.redis.publish(DUE_CHANNEL, 'filled')
-  ctx.log.info({ count, ms: ctx.clock.now() - startedAt }, 'the schedule was filled from PostgreSQL')
 }
 
 /** Schedules one slice of the overdue recipients of each tier. */

@@ -13,7 +13,11 @@ export function dueKey(tier: Tier): string {
 /** Set after the schedule was built from PostgreSQL; missing or of another server = build it again. */
 export const EPOCH_KEY = 'mailstead:{due}:epoch'
 
-/** The highest fencing token ever issued (restore-fence.ts). */
+/** The progress of the refill that is under way, and the token of the worker that does it (refill-progress.ts). */
+export const REFILL_KEY = 'mailstead:{due}:refill'
+export const REFILL_OWNER_KEY = 'mailstead:{due}:refill:owner'
+
+/** The highest counter and the highest fencing token that were committed (restore-fence.ts). */
 export const FENCE_KEY = 'mailstead:fence'
 
 /** Ready recipients by site; score = turn, so that workspaces are served fairly (mta/scheduling/ready-queue.ts). */
