@@ -9,7 +9,7 @@
  * the comparison uses what the process itself remembers. A crash repeats the comparison.
  */
 import type { Context } from '#src/context.ts'
-import { prepared, type Queryable } from '#src/stores/db.ts'
+import { urgent, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { EPOCH_KEY, FENCE_KEY } from './keys.ts'
 import { publishSuspensions, storeSuspension } from './suspensions.ts'
@@ -17,7 +17,7 @@ import { publishSuspensions, storeSuspension } from './suspensions.ts'
 /** A heartbeat does not wait longer for Redis: the lease must be renewed while Redis does not answer. */
 const REDIS_WAIT_MS = 500
 
-const BEAT = prepared(
+const BEAT = urgent(
   'fence-beat',
   sql`
     WITH beat AS (
