@@ -61,8 +61,8 @@ async function runMocha(selection: Selection, signal: AbortSignal): Promise<Coun
 }
 
 function mochaArguments({ files, options }: Selection): string[] {
-  // One more than two cores: scenarios wait for most of their time.
-  const jobs = Math.max(3, Math.min(8, availableParallelism()))
+  // Two for each core: scenarios wait for most of their time.
+  const jobs = Math.max(4, Math.min(8, 2 * availableParallelism()))
   return [
     join(ROOT, 'node_modules/mocha/bin/mocha.js'),
     ...(files.length === 1 ? [] : ['--parallel', '--jobs', String(jobs)]),

@@ -258,6 +258,7 @@ describe('MTA-STS: the policy of a domain', () => {
       fetchPolicy: createStsFetch(outgoing, host.port),
       txt: (name) => resolver.txt(name),
     })
-    assert.strictEqual(await idOf(sts, newDomain()), '1')
+    const domain = newDomain()
+    await until(async () => (await idOf(sts, domain)) === '1')
   })
 })
