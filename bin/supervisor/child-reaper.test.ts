@@ -13,14 +13,15 @@ import { identifyProcess, isAlive } from './process-id.ts'
 const MASTER = `
 import { spawn } from 'node:child_process'
 import { attachReaper } from '#bin/supervisor/child-reaper.ts'
-const [first] = process.argv.slice(1).map((dir) => {
+const children = process.argv.slice(1).map((dir) => {
   const child = spawn('/bin/sleep', ['600'], { detached: true, stdio: 'ignore' })
   child.unref()
-  process.stdout.write(child.pid + '\\n')
   return { pid: child.pid, reaper: attachReaper(child.pid, 'TERM', dir) }
 })
+// the lines of the reaper are written before these
+setImmediate(() => process.stdout.write(children.map(({ pid }) => pid + '\\n').join('')))
 process.stdin.on('data', () => {
-  first.reaper.release()
+  children[0].reaper.release()
   setTimeout(() => process.exit(0), 100)
 })
 

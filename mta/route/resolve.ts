@@ -8,7 +8,13 @@ import { lookup as lookUpBySystem } from 'node:dns/promises'
 import type { Answer } from 'dns-packet'
 import type { Config } from '#config/load.ts'
 import type { Clock } from '#src/platform/clock.ts'
-import type { DnsAnswer, DnsRecords, TimedDnsAnswer, TlsaRecord } from '#src/net/dns-answer.ts'
+import {
+  printableName,
+  type DnsAnswer,
+  type DnsRecords,
+  type TimedDnsAnswer,
+  type TlsaRecord,
+} from '#src/net/dns-answer.ts'
 import { createSemaphore } from '#src/concurrency/semaphore.ts'
 import type { DnsQuestion } from './dns-exchange.ts'
 import { openDnsServers, type DnsServers } from './dns-servers.ts'
@@ -170,7 +176,7 @@ const pickMx = (answer: Answer): MxRecord[] =>
 
 /** The root, of a null MX (RFC 7505), is the empty name. */
 function hostOf(name: string): string {
-  return name === '.' ? '' : name
+  return name === '.' ? '' : printableName(name)
 }
 
 const pickAddress = (answer: Answer): string[] => (answer.type === 'A' || answer.type === 'AAAA' ? [answer.data] : [])

@@ -4,7 +4,7 @@
  * servers (DNSSEC_RESOLVER).
  */
 import type { Answer, RecordType } from 'dns-packet'
-import type { TimedDnsAnswer, TlsaRecord } from '#src/net/dns-answer.ts'
+import { printableName, type TimedDnsAnswer, type TlsaRecord } from '#src/net/dns-answer.ts'
 import type { DnsServers } from './dns-servers.ts'
 
 export interface SecureDns {
@@ -25,7 +25,8 @@ export function openSecureDns(servers: DnsServers): SecureDns {
   }
 
   return {
-    mx: (name) => ask(name, 'MX', (answer) => (answer.type === 'MX' ? [answer.data.exchange.toLowerCase()] : [])),
+    mx: (name) =>
+      ask(name, 'MX', (answer) => (answer.type === 'MX' ? [printableName(answer.data.exchange.toLowerCase())] : [])),
     owner,
     tlsa: (name) => ask(name, 'TLSA', (answer) => (answer.type === 'TLSA' ? [answer.data] : [])),
   }

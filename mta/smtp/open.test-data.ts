@@ -103,8 +103,8 @@ export const OPENING_DIALOGS: readonly SmtpDialog[] = [
     n: 10,
     title: 'a greeting that never ends',
     text: `
-    S: 220-${'x'.repeat(40_000)}
-    S: 220-${'x'.repeat(40_000)}
+    S: 220-${'x'.repeat(2_200_000)}
+    S: 220-${'x'.repeat(2_200_000)}
     C# gone
     = not opened, greeting: protocol`,
   },

@@ -500,8 +500,8 @@ const LOST: readonly SmtpDialog[] = [
     n: 58,
     title: 'an endless answer to the dot: nobody knows',
     text: `${PIPELINING}${SENT}
-    S: 250-${'x'.repeat(40_000)}
-    S: 250-${'x'.repeat(40_000)}
+    S: 250-${'x'.repeat(2_200_000)}
+    S: 250-${'x'.repeat(2_200_000)}
     C# gone
     = lost after the dot, dot: protocol`,
   },

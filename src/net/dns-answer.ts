@@ -27,3 +27,8 @@ export interface TlsaRecord {
   readonly matchingType: number
   readonly certificate: Buffer
 }
+
+/** A name as zone files write it (RFC 1035 5.1): an octet that is not printable ASCII becomes `\DDD`. */
+export function printableName(name: string): string {
+  return name.replace(/[^\x21-\x7e]/g, (char) => `\\${String(char.charCodeAt(0)).padStart(3, '0')}`)
+}

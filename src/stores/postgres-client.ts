@@ -22,6 +22,9 @@ export class PostgresClient extends Client {
     const socket = new Socket()
     super({ ...config, stream: () => socket })
     this.#socket = socket
+    // A lost connection rejects its statements. It may report the loss again after its release, when nothing else
+    // listens, and an unhandled 'error' event ends the process.
+    this.on('error', () => undefined)
   }
 
   /** It was closed by `destroy`, not by the server. */

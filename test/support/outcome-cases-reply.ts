@@ -49,7 +49,7 @@ export const REPLY_CASES: readonly OutcomeCase[] = [
   ),
   outcomeCase(
     'A reply of 100 KB',
-    'deferred, not counted: link-lost',
+    'bounced, soft: recipient-refused',
     replies('rcpt', `550-${'x'.repeat(100_000)}\r\n550 5.1.1 No`),
   ),
   outcomeCase(
