@@ -135,7 +135,6 @@ export async function holdByReplies(setup: ColdStartSetup): Promise<HeldMessage[
   })
   await testbed.addReceiver('picky.example')
   await testbed.addReceiver('cold.example')
-  const receiver = await testbed.send({ to: 'a@ts.example' })
   const order = { region: 'us-east-1', pool: 'lone', weight: 1, isWarmingUp: false } as const
   const clock = systemClock
   for (const [name, address] of [
@@ -165,6 +164,8 @@ export async function holdByReplies(setup: ColdStartSetup): Promise<HeldMessage[
     `,
     [newId(), newId(), system.workspaceId],
   )
+  // after the rows: when this reply suspends a receiver, the outbound process loads all suspensions
+  const receiver = await testbed.send({ to: 'a@ts.example' })
   const lone = await createSender({ db, encryption, keyPrefix: config.keyPrefix }, { domain: 'lone.example' })
   assert.strictEqual(await setEgressPool(db, { table: 'workspaces', id: lone.workspaceId }, 'lone'), null)
   await until(async () => (await testbed.getMessage(receiver)).recipients[0]?.attempts.length === 1)
