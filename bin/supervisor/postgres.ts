@@ -121,7 +121,10 @@ function createCluster({ dir, account, durable = true }: PostgresOptions, { bin 
 }
 
 /** Writes postgresql.conf at every start. The operator's `operator.conf` in the same folder overrides it. */
-function writeSettings({ dir, sockets, account, durable = true }: PostgresOptions, { bin }: PostgresBinaries): void {
+function writeSettings(
+  { dir, sockets, account, durable = true, removeOnExit }: PostgresOptions,
+  { bin }: PostgresBinaries,
+): void {
   const compression = hasLz4(bin) ? 'lz4' : 'pglz'
   const megabytes = Math.max(32, Math.min(256, Math.floor(totalmem() / 8 / 1_048_576)))
   const settings: Readonly<Record<string, string>> = {
@@ -146,6 +149,8 @@ function writeSettings({ dir, sockets, account, durable = true }: PostgresOption
     log_timezone: 'UTC',
     log_line_prefix: '%m [%p] ',
     log_checkpoints: 'off',
+    // a killed server leaves its segments behind: in the folder, they are removed with it
+    ...(removeOnExit === undefined ? {} : { dynamic_shared_memory_type: 'mmap' }),
   }
   const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value.replaceAll("'", "''")}'`)
   const file = join(dir, 'postgresql.conf')
