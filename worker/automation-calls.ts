@@ -14,11 +14,11 @@ import {
 } from '#src/automations/webhook-calls.ts'
 import type { Context } from '#src/context.ts'
 import { createHttpClient } from '#src/net/http-client.ts'
-import { speedOf, type AttemptOutcome } from '#src/webhooks/attempt.ts'
+import { ATTEMPT_TIMEOUT_MS, loadOf, type AttemptOutcome } from '#src/webhooks/attempt.ts'
 import type { Loop } from './loop.ts'
 import { startableMs, startDeliveryQueue } from './http-delivery-queue.ts'
 
-const BOUNDS = { slots: 256, firstWindow: 8, maxWindow: 64 }
+const BOUNDS = { slots: 256, firstWindow: 1, maxWindow: 64, timeoutMs: ATTEMPT_TIMEOUT_MS }
 /** A call contains a contact, up to about 80 KB. */
 const MAX_CLAIMED = 250
 const STORING = { max: 250, concurrency: 1 }
@@ -45,7 +45,7 @@ export function startAutomationCalls(ctx: Context): Loop {
   })
 }
 
-function outcomeOf({ state, durationMs }: CallResult): AttemptOutcome {
+function outcomeOf({ state, status, durationMs }: CallResult): AttemptOutcome {
   const isDelivered = state === 'delivered'
-  return { isDelivered, speed: isDelivered ? speedOf(durationMs) : 'bad', nextInMs: null }
+  return { isDelivered, load: loadOf(isDelivered, { status, durationMs }), nextInMs: null }
 }

@@ -1,11 +1,11 @@
-import type { ResponseSpeed } from '#src/webhooks/attempt.ts'
+import type { LoadSignal } from '#src/webhooks/attempt.ts'
 import { assert } from 'chai'
 import { EndpointQueues, type ConcurrencyLimits } from './http-delivery-queue.ts'
 
 interface Job {
   readonly endpoint: string
   readonly nr: number
-  end(speed: ResponseSpeed): Promise<void>
+  end(load: LoadSignal): Promise<void>
 }
 
 interface Bench {
@@ -23,12 +23,12 @@ function build(bounds: ConcurrencyLimits): Bench {
   const queues = new EndpointQueues<Job>(bounds, {
     run: (job) =>
       new Promise((resolve) => {
-        const end = async (speed: ResponseSpeed): Promise<void> => {
+        const end = async (load: LoadSignal): Promise<void> => {
           running.splice(
             running.findIndex((one) => one.nr === job.nr && one.endpoint === job.endpoint),
             1,
           )
-          resolve(speed)
+          resolve(load)
           await new Promise((turn) => setImmediate(turn))
         }
         running.push({ ...job, end })
@@ -46,7 +46,10 @@ function build(bounds: ConcurrencyLimits): Bench {
   }
 }
 
-const WIDE = { slots: 1000, firstWindow: 4, maxWindow: 8 }
+const QUICK: LoadSignal = { kind: 'success', durationMs: 10 }
+const NEUTRAL: LoadSignal = { kind: 'neutral' }
+const OVERLOAD: LoadSignal = { kind: 'overload' }
+const WIDE = { slots: 1000, firstWindow: 4, maxWindow: 8, timeoutMs: 10_000 }
 
 describe('webhook queues', () => {
   it('start jobs in order, up to the limit of the endpoint', async () => {
@@ -57,7 +60,7 @@ describe('webhook queues', () => {
       [0, 1, 2, 3],
     )
     assert.strictEqual(queues.size, 10)
-    await running[1]?.end('slow')
+    await running[1]?.end(NEUTRAL)
     assert.deepEqual(
       running.map((job) => job.nr),
       [0, 2, 3, 4],
@@ -68,21 +71,21 @@ describe('webhook queues', () => {
   it('raise the limit after quick successes, up to the maximum', async () => {
     const { running, fill } = build(WIDE)
     fill('a', 100)
-    for (let i = 0; i < 20; i++) await running[0]?.end('quick')
+    for (let i = 0; i < 20; i++) await running[0]?.end(QUICK)
     assert.strictEqual(running.length, 8)
   })
 
   it('halve the limit after failures, down to one', async () => {
     const { running, fill, runningAt } = build(WIDE)
     fill('a', 100)
-    for (let i = 0; i < 20; i++) await running[0]?.end('bad')
+    for (let i = 0; i < 20; i++) await running[0]?.end(OVERLOAD)
     assert.strictEqual(runningAt('a'), 1)
   })
 
-  it('keep the limit after slow successes', async () => {
+  it('keep the limit after a response that says nothing about the load', async () => {
     const { running, fill } = build(WIDE)
     fill('a', 100)
-    for (let i = 0; i < 20; i++) await running[0]?.end('slow')
+    for (let i = 0; i < 20; i++) await running[0]?.end(NEUTRAL)
     assert.strictEqual(running.length, 4)
   })
 
@@ -92,7 +95,7 @@ describe('webhook queues', () => {
     [9, 10],
   ] as const) {
     it(`${hogs} endpoints that hang use ${each} of 100 slots each, and another one starts immediately`, () => {
-      const { running, fill, runningAt } = build({ slots: 100, firstWindow: 80, maxWindow: 80 })
+      const { running, fill, runningAt } = build({ slots: 100, firstWindow: 80, maxWindow: 80, timeoutMs: 10_000 })
       // alternating, as claims return them
       for (let round = 0; round < 100; round++) for (let hog = 0; hog < hogs; hog++) fill(`hog ${hog}`, 1)
       for (let hog = 0; hog < hogs; hog++)
@@ -104,16 +107,26 @@ describe('webhook queues', () => {
   }
 
   it('never start more jobs than there are slots, and serve every endpoint', async () => {
-    const { queues, running, fill } = build({ slots: 10, firstWindow: 4, maxWindow: 4 })
+    const { queues, running, fill } = build({ slots: 10, firstWindow: 4, maxWindow: 4, timeoutMs: 10_000 })
     for (let endpoint = 0; endpoint < 50; endpoint++) fill(`endpoint ${endpoint}`, 2)
     const served = new Set<string>()
     while (queues.size > 0) {
       assert.ok(running.length > 0 && running.length <= 10)
       const job = running[0]
       served.add(`${job?.endpoint} ${job?.nr}`)
-      await job?.end('slow')
+      await job?.end(NEUTRAL)
     }
     assert.strictEqual(served.size, 100)
+  })
+
+  it('keep the limit while it is not used', async () => {
+    const { running, fill } = build(WIDE)
+    for (let i = 0; i < 20; i++) {
+      fill('a', 1)
+      await running[0]?.end(QUICK)
+    }
+    fill('a', 100)
+    assert.strictEqual(running.length, 4)
   })
 
   it('report how many more jobs each endpoint should hold', async () => {
@@ -127,17 +140,17 @@ describe('webhook queues', () => {
         ['b', 0],
       ],
     )
-    await running[0]?.end('quick')
-    assert.strictEqual(queues.capacities().get('a'), 8)
+    await running[0]?.end(QUICK)
+    assert.strictEqual(queues.capacities().get('a'), 6)
   })
 
   it('report an endpoint that needs more jobs', async () => {
     const { running, refillRequests, fill } = build(WIDE)
     fill('a', 6)
     fill('b', 20)
-    await running.find((job) => job.endpoint === 'b')?.end('slow')
+    await running.find((job) => job.endpoint === 'b')?.end(NEUTRAL)
     assert.deepEqual(refillRequests, [])
-    await running.find((job) => job.endpoint === 'a')?.end('slow')
+    await running.find((job) => job.endpoint === 'a')?.end(NEUTRAL)
     assert.deepEqual(refillRequests, ['a'])
   })
 
@@ -156,7 +169,7 @@ describe('webhook queues', () => {
     })
     while (running.length > 0) {
       assert.strictEqual(isIdle, false)
-      await running[0]?.end('slow')
+      await running[0]?.end(NEUTRAL)
     }
     await idle
   })

@@ -3,10 +3,10 @@
  * with limited concurrency per endpoint. Results are stored in batches. Any number of workers share a queue. The queue
  * defines what a claim, an attempt and a result are.
  *
- * Each endpoint has a queue: its jobs start in order, up to a window of concurrent requests. The window grows by one
- * with each quick success and halves with each failure, so a dead endpoint soon uses one slot and a fast one many. A
- * queue never uses more slots than remain free: one busy endpoint gets at most half of all, two a third each, and a new
- * one always finds a free slot.
+ * Each endpoint has a queue: its jobs start in order, up to a window of concurrent requests that adapts to its response
+ * times (concurrency-window.ts), so a dead or overloaded endpoint uses one slot and a fast one many. A queue never uses
+ * more slots than remain free: one busy endpoint gets at most half of all, two a third each, and a new one always finds
+ * a free slot.
  *
  * A crash: the leases expire, and unfinished jobs are claimed again. PostgreSQL unavailable: nothing is claimed until
  * it is back. Stopping waits 3 s for running attempts; then it aborts them and releases their jobs, uncounted.
@@ -15,14 +15,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createBatcher, type BatcherOptions } from '#src/concurrency/batcher.ts'
 import { createDebouncedRunner, type DebouncedRunner } from '#src/concurrency/debounced-runner.ts'
 import type { Log } from '#src/platform/log.ts'
-import { ATTEMPT_TIMEOUT_MS, type AttemptOutcome, type ResponseSpeed } from '#src/webhooks/attempt.ts'
+import { ATTEMPT_TIMEOUT_MS, type AttemptOutcome, type LoadSignal } from '#src/webhooks/attempt.ts'
 import type { QueueCapacity } from '#src/webhooks/claim.ts'
+import { firstWindow, nextWindow, type ConcurrencyWindow, type WindowBounds } from './concurrency-window.ts'
 import type { Loop } from './loop.ts'
 
-export interface ConcurrencyLimits {
+export interface ConcurrencyLimits extends WindowBounds {
   readonly slots: number
-  readonly firstWindow: number
-  readonly maxWindow: number
 }
 
 export interface ClaimedJobs<J> {
@@ -121,18 +120,18 @@ export function startDeliveryQueue<J, T>(log: Log, queue: DeliveryQueue<J, T>): 
     }
   }
 
-  async function runJob({ job, staleAt }: WaitingJob<J>): Promise<ResponseSpeed> {
+  async function runJob({ job, staleAt }: WaitingJob<J>): Promise<LoadSignal> {
     // its lease expires soon; then it is claimed again
-    if (performance.now() > staleAt) return 'slow'
+    if (performance.now() > staleAt) return { kind: 'neutral' }
     inProgress.add(job)
     const tried = await queue.attempt(job)
-    const { isDelivered, speed, nextInMs } = queue.outcomeOf(tried)
-    if (isAborted && !isDelivered) return 'bad'
+    const { isDelivered, load, nextInMs } = queue.outcomeOf(tried)
+    if (isAborted && !isDelivered) return { kind: 'neutral' }
     queue.logResult?.(tried)
     await storeResult(job, tried)
     if (nextInMs !== null) runner.schedule(nextInMs + 1)
     inProgress.delete(job)
-    return speed
+    return load
   }
 
   async function stop(): Promise<void> {
@@ -175,19 +174,19 @@ function createResultStore<J, T>(
 interface EndpointQueue<J> {
   readonly waiting: J[]
   running: number
-  window: number
+  window: ConcurrencyWindow
   usedAt: number
 }
 
 interface EndpointWork<J> {
   /** Must not reject. */
-  readonly run: (job: J) => Promise<ResponseSpeed>
+  readonly run: (job: J) => Promise<LoadSignal>
   /** Called when a queue has few waiting jobs left. */
   readonly onLow: (endpoint: string) => void
 }
 
-// idle queues and their windows are dropped after this time
-const FORGET_AFTER_MS = 600_000
+// an idle queue and its window are dropped after this time: its endpoint may be a smaller machine by then
+const FORGET_AFTER_MS = 60_000
 
 /** The queues of all endpoints. Nothing here waits or fails; an attempt has its own time limit. */
 export class EndpointQueues<J> {
@@ -227,7 +226,7 @@ export class EndpointQueues<J> {
     return new Map(
       [...this.#queues].map(([name, queue]) => [
         name,
-        Math.max(0, 2 * queue.window - queue.running - queue.waiting.length),
+        Math.max(0, 2 * placesOf(queue) - queue.running - queue.waiting.length),
       ]),
     )
   }
@@ -245,7 +244,7 @@ export class EndpointQueues<J> {
   }
 
   #queueOf(name: string): EndpointQueue<J> {
-    const queue = this.#queues.get(name) ?? { waiting: [], running: 0, window: this.#bounds.firstWindow, usedAt: 0 }
+    const queue = this.#queues.get(name) ?? { waiting: [], running: 0, window: firstWindow(this.#bounds), usedAt: 0 }
     queue.usedAt = performance.now()
     this.#queues.set(name, queue)
     return queue
@@ -254,7 +253,7 @@ export class EndpointQueues<J> {
   #startAll(): void {
     for (const name of this.#ready) {
       const queue = this.#queueOf(name)
-      if (queue.running >= Math.min(queue.window, this.#bounds.slots - this.#running)) continue
+      if (queue.running >= Math.min(placesOf(queue), this.#bounds.slots - this.#running)) continue
       const job = queue.waiting.shift()
       this.#ready.delete(name)
       if (queue.waiting.length > 0) this.#ready.add(name) // this loop reaches it again, after the others
@@ -266,19 +265,19 @@ export class EndpointQueues<J> {
     this.#waiting--
     this.#running++
     queue.running++
-    const speed = await this.#work.run(job)
+    const wasFull = queue.running >= placesOf(queue)
+    const load = await this.#work.run(job)
     this.#running--
     queue.running--
-    queue.window = adjustedWindow(queue.window, speed, this.#bounds.maxWindow)
+    queue.window = nextWindow(queue.window, load, this.#bounds, wasFull)
     this.#startAll()
-    if (queue.waiting.length < queue.window / 2) this.#work.onLow(name)
+    if (queue.waiting.length < queue.window.size / 2) this.#work.onLow(name)
     if (this.#running > 0) return
     for (const resolve of this.#idle) resolve()
     this.#idle = []
   }
 }
 
-function adjustedWindow(window: number, speed: ResponseSpeed, max: number): number {
-  if (speed === 'quick') return Math.min(max, window + 1)
-  return speed === 'bad' ? Math.max(1, Math.floor(window / 2)) : window
+function placesOf({ window }: Pick<EndpointQueue<unknown>, 'window'>): number {
+  return Math.floor(window.size)
 }

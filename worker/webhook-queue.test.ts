@@ -49,11 +49,11 @@ describe('webhook sender', () => {
     await testbed.register(receiver.url, ['email.delivered'])
     start()
     await testbed.emit(300, { type: 'email.bounced' })
-    await hanging.received(10)
+    await hanging.received(1)
     const ids = await testbed.emit(300)
     await receiver.received(300)
     for (const id of ids.slice(-3)) await settled(id, 'delivered')
-    assert.ok(hanging.requests.length < 100, 'and gets no more at once than its window')
+    assert.ok(hanging.requests.length <= 2, 'and gets one request at once until it answers')
     await hanging.close()
   })
 
@@ -104,13 +104,13 @@ describe('webhook sender', () => {
     assert.deepEqual([await testbed.states(id), receiver.requests.length], [['pending'], 1])
   })
 
-  it('stopping releases running deliveries, uncounted', async function () {
+  it('stopping releases running and waiting deliveries, uncounted', async function () {
     this.timeout(20_000)
     await testbed.register(receiver.url)
     receiver.setBehaviour(neverRespond)
     start()
     const ids = await testbed.emit(60)
-    await receiver.received(16)
+    await receiver.received(1)
     await Promise.all(loops.splice(0).map((loop) => loop.stop()))
     const { rows } = await testbed.ctx.db.query<{ n: number }>(
       `SELECT count(*) AS n FROM webhook_deliveries WHERE state = 'pending' AND tries = 0 AND leased_until IS NULL`,

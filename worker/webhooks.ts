@@ -12,14 +12,14 @@ import type { Context } from '#src/context.ts'
 import { createHttpClient } from '#src/net/http-client.ts'
 import { WEBHOOKS_CHANNEL } from '#src/queue/keys.ts'
 import { subscribeToChannels } from '#src/stores/redis.ts'
-import { attemptDelivery, outcomeOf, type WebhookAttempt } from '#src/webhooks/attempt.ts'
+import { ATTEMPT_TIMEOUT_MS, attemptDelivery, outcomeOf, type WebhookAttempt } from '#src/webhooks/attempt.ts'
 import { claimDeliveries, LEASE_SECONDS, type WebhookDelivery } from '#src/webhooks/claim.ts'
 import { createSecretDecryptor } from '#src/webhooks/secret.ts'
 import { endAbandoned, recordWithRetry, releaseDeliveries } from '#src/webhooks/result-writer.ts'
 import type { Loop } from './loop.ts'
 import { startableMs, startDeliveryQueue } from './http-delivery-queue.ts'
 
-const BOUNDS = { slots: 512, firstWindow: 16, maxWindow: 64 }
+const BOUNDS = { slots: 512, firstWindow: 1, maxWindow: 64, timeoutMs: ATTEMPT_TIMEOUT_MS }
 const MAX_CLAIMED = 500
 const STORING = { max: 250, concurrency: 2 }
 const SWEEP_MS = 15_000

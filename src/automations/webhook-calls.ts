@@ -115,6 +115,8 @@ export interface CallResult {
   /** When the next attempt is due. */
   readonly dueAt: Date | null
   readonly answer: string
+  /** Null if there was no response. */
+  readonly status: number | null
   readonly durationMs: number
 }
 
@@ -129,6 +131,7 @@ export async function makeCall({ outgoing, clock, config }: CallDeps, call: Webh
   const result = {
     call,
     answer: answer.replaceAll('\0', '').slice(0, MAX_ANSWER_CHARS),
+    status: posted.ok ? posted.status : null,
     durationMs: posted.durationMs,
     dueAt: null,
   }

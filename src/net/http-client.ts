@@ -5,7 +5,8 @@
  * request ends within its timeout, even if the server sends one byte at a time.
  *
  * Every result is a value. After the status line the result is known: a body that is too long or too slow is cut. If
- * the server closes a keep-alive connection at the moment of reuse, the request is sent once more on a new connection.
+ * the server closes a keep-alive connection at the moment of reuse, a GET is sent once more on a new connection. A POST
+ * never is: the server may have handled it, and only the caller knows whether it may be repeated.
  */
 import {
   Agent as HttpAgent,
@@ -64,8 +65,9 @@ const DEFAULT_MAX_BYTES = 4096
 // the body is read to its end so that the connection can be reused; beyond this size it is cheaper to close it
 const MAX_BODY_BYTES = 64 * 1024
 const CONNECTION = { maxSockets: 256, autoSelectFamilyAttemptTimeout: 1000 }
-// idle connections end before the 5 s after which most servers close them
-const KEEP_ALIVE = { keepAlive: true, maxFreeSockets: 64, timeout: 4000 }
+// A connection that was idle for longer is not used again: servers close theirs after 2 s (gunicorn) to 5 s (Node,
+// Apache), and a POST that crosses such a close is lost.
+const KEEP_ALIVE = { keepAlive: true, maxFreeSockets: 64, timeout: 1000 }
 
 type HttpClientSettings = Pick<Config, 'allowPrivateTargets' | 'dnsServers' | 'isSandbox' | 'extraCaFile'>
 
@@ -154,7 +156,7 @@ interface Exchange {
   readonly startedAt: number
 }
 
-/** Sends the request on one connection. Null when a reused connection was closed before any response. */
+/** Sends the request on one connection. Null when a reused connection was closed before the response to a GET. */
 function sendOnce({ agents, url, request, startedAt }: Exchange, agent: HttpAgent): Promise<HttpResult | null> {
   return new Promise((resolve) => {
     const { port, pathname, search } = url
@@ -258,10 +260,15 @@ const FAILURE_PATTERNS: readonly (readonly [HttpFailure, RegExp])[] = [
   ['tls', /^(ERR_TLS|ERR_SSL|EPROTO|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_MISMATCH|INVALID_CA)/],
 ]
 
+/** Null if the request may be sent once more. */
 function failureOf(thrown: Error, sent: ClientRequest, startedAt: number): HttpResult | null {
   // both address families failed: the first failure is reported
   const error = thrown instanceof AggregateError && thrown.errors[0] instanceof Error ? thrown.errors[0] : thrown
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  if (sent.reusedSocket && (code === 'ECONNRESET' || code === 'EPIPE')) return null
+  if (sent.reusedSocket && (code === 'ECONNRESET' || code === 'EPIPE')) {
+    if (sent.method === 'GET') return null
+    const detail = 'the server closed the connection without a response; it may have handled the request'
+    return failure('broken', detail, startedAt)
+  }
   return failure(FAILURE_PATTERNS.find(([, pattern]) => pattern.test(code))?.[0] ?? 'broken', error.message, startedAt)
 }

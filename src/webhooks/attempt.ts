@@ -21,7 +21,7 @@ export const MAX_ATTEMPTS = RETRY_DELAYS_SECONDS.length + 1
 export const ATTEMPT_TIMEOUT_MS = 10_000
 
 const GONE = 410
-const QUICK_MS = 1000
+const TOO_MANY_REQUESTS = 429
 
 export interface AttemptVerdict {
   readonly state: 'delivered' | 'pending' | 'failed'
@@ -51,13 +51,19 @@ export interface WebhookAttempt {
   readonly record: AttemptRecord
 }
 
-/** Result of a request, for the window of its queue: `slow` leaves the window unchanged. */
-export type ResponseSpeed = 'quick' | 'slow' | 'bad'
+/**
+ * What a request shows about the load of its endpoint, for the window of its queue. `overload`: it timed out, could not
+ * connect, or was refused with 429 or 5xx. `neutral` says nothing.
+ */
+export type LoadSignal =
+  | { readonly kind: 'success'; readonly durationMs: number }
+  | { readonly kind: 'neutral' }
+  | { readonly kind: 'overload' }
 
 /** What the result of an attempt means for the queue. */
 export interface AttemptOutcome {
   readonly isDelivered: boolean
-  readonly speed: ResponseSpeed
+  readonly load: LoadSignal
   /** Milliseconds until the next round has work because of it; null: the next sweep finds it. */
   readonly nextInMs: number | null
 }
@@ -163,18 +169,18 @@ function responseError(status: number): string | null {
   return status === GONE ? 'answered 410 Gone: the endpoint is switched off' : `answered ${status}`
 }
 
-/** Classifies the response time of a successful delivery. */
-export function speedOf(durationMs: number): ResponseSpeed {
-  return durationMs <= QUICK_MS ? 'quick' : 'slow'
-}
-
 /** An endpoint that answered 410 has deliveries to end: the next claim finds them. */
 export function outcomeOf(tried: WebhookAttempt): AttemptOutcome {
   const { state, nextInMs, isGone } = tried.verdict
-  return { isDelivered: state === 'delivered', speed: speedOfAttempt(tried), nextInMs: isGone ? 0 : nextInMs }
+  const isDelivered = state === 'delivered'
+  return { isDelivered, load: loadOf(isDelivered, tried.record), nextInMs: isGone ? 0 : nextInMs }
 }
 
-function speedOfAttempt({ verdict, record }: WebhookAttempt): ResponseSpeed {
-  if (verdict.state === 'delivered') return speedOf(record.durationMs)
-  return record.status !== null && record.status < 429 ? 'slow' : 'bad'
+/** @param status null if there was no response */
+export function loadOf(
+  isDelivered: boolean,
+  { status, durationMs }: { readonly status: number | null; readonly durationMs: number },
+): LoadSignal {
+  if (isDelivered) return { kind: 'success', durationMs }
+  return { kind: status !== null && status < TOO_MANY_REQUESTS ? 'neutral' : 'overload' }
 }
