@@ -14,6 +14,7 @@ import { createAttemptLimiter } from '#src/rate-limits/attempt-limits.ts'
 import { createEventWatch } from '#src/events/feed-watch.ts'
 import { createRequestRateLimiter } from '#src/rate-limits/request-rate.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
+import { createNoticeBuffer } from '#src/operator/notice-buffer.ts'
 import { loadOperatorToken } from '#src/operator/token.ts'
 import { createRenderer } from '#src/templates/renderer.ts'
 import { createTrackingHitHandler } from '#src/tracking/hit-handler.ts'
@@ -23,6 +24,7 @@ import { createHitResponder, HIT_PREFIXES } from '#api/http/tracking-hits.ts'
 import { createLargeBodyReader } from './large-bodies.ts'
 import { createMailView } from '#api/http/mail-view.ts'
 import { createMetrics } from '#api/http/metrics.ts'
+import { recordInvalidRequest } from '#api/http/request-log.ts'
 import { mount } from './mount.ts'
 import { listen, type Handlers, type HttpServer } from './server.ts'
 import { ROUTES } from './table.ts'
@@ -57,6 +59,7 @@ export async function main(config: Config): Promise<ApiProcess> {
       shutdown.step('API keys', () => ctx.keyring.stop(), LAST_STEP_MS),
       shutdown.step('templates', () => ctx.renderer.stop(), LAST_STEP_MS),
       shutdown.step('large bodies', () => ctx.largeBodies.stop(), LAST_STEP_MS),
+      shutdown.step('notices', () => ctx.notices.stop(), LAST_STEP_MS),
       shutdown.step('request rates', () => ctx.rate.stop(), LAST_STEP_MS),
       shutdown.step('metrics', () => ctx.metrics.stop(), LAST_STEP_MS),
     ])
@@ -82,7 +85,11 @@ function createHandlers(ctx: ApiContext): Handlers {
   const koa = mount(ctx, ROUTES).callback()
   const app: Handlers['app'] = (req, res) => void koa(req, res)
   const respondToHit = createHitResponder(ctx, app)
-  return { byPrefix: HIT_PREFIXES.map((prefix) => [prefix, respondToHit]), app }
+  return {
+    byPrefix: HIT_PREFIXES.map((prefix) => [prefix, respondToHit]),
+    app,
+    onInvalid: (refused) => recordInvalidRequest(ctx, refused),
+  }
 }
 
 function createApiContext(context: Context, plans: ApiContext['plans'], redisUrl: string): ApiContext {
@@ -98,6 +105,7 @@ function createApiContext(context: Context, plans: ApiContext['plans'], redisUrl
     metrics,
     keyring: createKeyring(context),
     operatorToken: loadOperatorToken(context),
+    notices: createNoticeBuffer(context),
     renderer,
     tracking,
     mailView: createMailView(context, renderer),

@@ -1,12 +1,7 @@
 /**
  * The koa application: an outer middleware for all requests (id, headers, errors, metrics), the router with all routes
  * of the table, and 404 or 405 for the rest. A route authorises, reads the input, calls the handler and sends the
- * response, in this order: the body is not read before the key is known.
- *
- * Authorisation checks the API key, the request rate, the kind of the key, its scope and the plan, in this order. Every
- * response to a valid key has the rate-limit headers. A key that is missing, malformed, unknown, expired or disabled
- * gets the same 401, which does not tell these cases apart. The operator token is valid on operator routes only, and
- * API keys are not valid there.
+ * response, in this order: the body is not read before the key is known. Every request is a line of the access log.
  */
 import type { ServerResponse } from 'node:http'
 import { Router, type RouterContext } from '@koa/router'
@@ -17,16 +12,21 @@ import { refuse, type Refusal } from '#src/platform/errors.ts'
 import { isRefusal, sendResponse, sendRefusal } from '#api/http/response.ts'
 import { createBodyReader } from '#api/http/body-reader.ts'
 import { clientAddress } from '#api/http/client-address.ts'
-import { planOf, type ApiContext } from '#api/http/context.ts'
+import { authorise } from '#api/http/authorise.ts'
+import type { ApiContext } from '#api/http/context.ts'
 import { RESPONSE_HEADERS, CROSS_ORIGIN_HEADERS, PREFLIGHT_HEADERS, HSTS, requestIdOf } from '#api/http/headers.ts'
 import { readInputs, type RequestInputs, type BodyReaders } from '#api/http/request-reader.ts'
-import { recordRequest } from '#api/http/metrics.ts'
-import { pathsOf, type AnyRequest, type AnyRoute } from '#api/http/route.ts'
+import { recordRequest } from '#api/http/request-log.ts'
+import { firstPathOf, pathsOf, type AnyRequest, type AnyRoute } from '#api/http/route.ts'
 
 interface RequestState {
   requestId: string
   /** The matched route. */
   spec: AnyRoute | null
+  /** The client's IP address. */
+  peer: string
+  /** The caller's workspace, when the key is known. */
+  workspaceId: string | null
   wantsPage: boolean
 }
 
@@ -78,7 +78,13 @@ async function serveRoute(ctx: ApiContext, spec: AnyRoute, koa: RouteContext, re
   koa.state.spec = spec
   koa.state.wantsPage = spec.refusalPage !== undefined && isBrowser(koa)
   if (spec.allowsCrossOrigin === true) setHeaders(koa, CROSS_ORIGIN_HEADERS)
-  const authorisation = await authorise(ctx, spec, koa)
+  const authorisation = await authorise(ctx, spec, {
+    id: koa.state.requestId,
+    address: koa.state.peer,
+    req: koa.req,
+    res: koa.res,
+  })
+  koa.state.workspaceId = authorisation.caller?.workspaceId ?? null
   if (!authorisation.ok) return sendRefusalFor(ctx, koa, authorisation.refusal)
   const inputs = await readInputs(spec, koa, readers)
   if (!inputs.ok) return sendRefusalFor(ctx, koa, inputs.refusal, inputs.body)
@@ -86,58 +92,6 @@ async function serveRoute(ctx: ApiContext, spec: AnyRoute, koa: RouteContext, re
   const result = await spec.handle(ctx, request)
   if (isRefusal(result)) return sendRefusalFor(ctx, koa, result, request.body)
   sendResponse(koa, spec.status, result)
-}
-
-type AuthorisationResult =
-  | { readonly ok: true; readonly caller: Caller | null }
-  | { readonly ok: false; readonly refusal: Refusal }
-
-const NO_CALLER: AuthorisationResult = { ok: true, caller: null }
-const NOT_OPERATOR = refuse('UNAUTHORIZED', 'The operator token is missing or invalid.')
-const BEARER = /^bearer +(\S+) *$/i
-const MAX_CREDENTIAL = 512
-
-/** @throws if the key is not cached and PostgreSQL is unavailable. */
-async function authorise(ctx: ApiContext, spec: AnyRoute, koa: RouteContext): Promise<AuthorisationResult> {
-  if (spec.access === 'public') return NO_CALLER
-  const key = readBearer(koa.req.headers.authorization)
-  if (spec.access === 'operator')
-    return key !== null && ctx.operatorToken.matches(key) ? NO_CALLER : { ok: false, refusal: NOT_OPERATOR }
-  const caller = key === null ? null : await ctx.keyring.authenticate(key)
-  if (caller === null) return { ok: false, refusal: refuse('UNAUTHORIZED', 'The API key is missing or invalid.') }
-  const refusal =
-    limitRate(ctx, koa, caller) ??
-    checkAccess(spec, caller) ??
-    (spec.needsLaunch === true ? checkPlan(ctx, caller) : null)
-  return refusal === null ? { ok: true, caller } : { ok: false, refusal }
-}
-
-function readBearer(header: string | undefined): string | null {
-  if (header === undefined || header.length > MAX_CREDENTIAL) return null
-  return BEARER.exec(header)?.[1] ?? null
-}
-
-function limitRate(ctx: ApiContext, koa: RouteContext, caller: Caller): Refusal | null {
-  const rate = ctx.rate.consume(caller.workspaceId, planOf(ctx, caller.plan).requestsPerSecond)
-  const { res } = koa
-  res.setHeader('X-RateLimit-Limit', rate.limit)
-  res.setHeader('X-RateLimit-Remaining', rate.remaining)
-  res.setHeader('X-RateLimit-Reset', rate.resetAt)
-  return rate.isAllowed ? null : refuse('RATE_LIMITED', 'Too many requests.', rate.retryAfter)
-}
-
-function checkAccess(spec: AnyRoute, caller: Caller): Refusal | null {
-  const { access } = spec
-  if (access === 'any' || access === caller.kind) return null
-  if (access === 'regular') return refuse('FORBIDDEN', 'Sending needs a Regular key; this is an Admin key.')
-  if (caller.kind !== 'admin') return refuse('FORBIDDEN', 'This endpoint needs an Admin key; this is a Regular key.')
-  return typeof access === 'object' && !caller.scopes.includes(access.admin)
-    ? refuse('INSUFFICIENT_SCOPE', `This Admin key lacks the scope ${access.admin}.`)
-    : null
-}
-
-function checkPlan(ctx: ApiContext, caller: Caller): Refusal | null {
-  return planOf(ctx, caller.plan).isLaunch ? null : refuse('PLAN_REQUIRED', 'This needs the plan LAUNCH or higher.')
 }
 
 function requestOf(ctx: ApiContext, koa: RouteContext, caller: Caller | null, inputs: RequestInputs): AnyRequest {
@@ -195,7 +149,8 @@ function wrapRequest(ctx: ApiContext): Koa.Middleware<RequestState> {
   return async (koa, next) => {
     const startedAt = performance.now()
     const requestId = requestIdOf(koa.req)
-    Object.assign(koa.state, { requestId, spec: null, wantsPage: false })
+    const peer = clientAddress(koa.req, ctx.config.trustProxy) // while the connection exists
+    Object.assign(koa.state, { requestId, spec: null, peer, workspaceId: null, wantsPage: false })
     koa.res.setHeader('X-Request-Id', requestId)
     setHeaders(koa, RESPONSE_HEADERS)
     if (isTls) koa.res.setHeader('Strict-Transport-Security', HSTS)
@@ -205,7 +160,16 @@ function wrapRequest(ctx: ApiContext): Koa.Middleware<RequestState> {
     } catch (error) {
       sendRefusal(koa, refusalForError(ctx, error, koa.state))
     }
-    recordRequest(ctx, { requestId, route: nameOf(koa.state), method: koa.method, status: koa.status, startedAt })
+    recordRequest(ctx, {
+      requestId,
+      route: nameOf(koa.state),
+      path: koa.state.spec === null ? null : firstPathOf(koa.state.spec),
+      method: koa.method,
+      status: koa.status,
+      workspaceId: koa.state.workspaceId,
+      peer,
+      startedAt,
+    })
   }
 }
 

@@ -25,6 +25,8 @@ export interface Handlers {
   readonly byPrefix: readonly (readonly [prefix: string, handle: Handler])[]
   /** Handles all other requests. */
   readonly app: Handler
+  /** Is notified of requests that are refused before a handler: they are not valid HTTP, or too slow. */
+  readonly onInvalid?: (refused: { readonly peer: string; readonly status: number }) => void
 }
 
 /** Milliseconds; bytes. */
@@ -66,8 +68,10 @@ export async function listen(
       if (isStopping) server.closeIdleConnections()
       else if (!req.complete && !socket.destroyed) linger(req, socket, bounds.lingerMs)
     })
-    if (isAmbiguous(req)) rejectRequest(res)
-    else handlerOf(handlers, req.url ?? '')(req, res)
+    if (isAmbiguous(req)) {
+      rejectRequest(res)
+      handlers.onInvalid?.({ peer: socket.remoteAddress ?? '', status: res.statusCode })
+    } else handlerOf(handlers, req.url ?? '')(req, res)
   }
   server.on('connection', (socket) => {
     sockets.add(socket)
@@ -76,7 +80,11 @@ export async function listen(
   server.on('request', onRequest)
   server.on('checkContinue', onRequest) // the body reader sends "100 Continue"
   server.on('checkExpectation', onRequest) // other expectations are ignored (RFC 9110 §10.1.1)
-  server.on('clientError', answerClientError)
+  server.on('clientError', (error, socket) => {
+    const peer = (socket as Socket).remoteAddress ?? ''
+    const status = answerClientError(error, socket)
+    if (status !== null) handlers.onInvalid?.({ peer, status })
+  })
   await open(server, port, host)
   return {
     port: (server.address() as AddressInfo).port,
@@ -144,16 +152,20 @@ const PARSER_ERRORS: Readonly<Record<string, ErrorCode>> = {
   HPE_HEADER_OVERFLOW: 'HEADERS_TOO_LARGE',
 }
 
-/** Answers what Node could not parse as a request. There is no response object, so this writes to the socket. */
-function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+/**
+ * Answers what Node could not parse as a request. There is no response object, so this writes to the socket. Returns
+ * the status; null if the connection is gone or a response was sent already.
+ */
+function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): number | null {
   if (!socket.writable || error.code === 'ECONNRESET' || (socket as Socket).bytesWritten > 0) {
     socket.destroy()
-    return
+    return null
   }
   const code = PARSER_ERRORS[error.code ?? ''] ?? 'VALIDATION_ERROR'
   const { status, headers, body } = rawResponse(code)
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${status} ${code}\r\n${lines.join('')}\r\n${body}`)
+  return status
 }
 
 function rawResponse(code: ErrorCode): { status: number; headers: Record<string, string | number>; body: string } {

@@ -87,7 +87,7 @@ mta: config mta/inbound mta/outbound mta/sandbox mta/submission src src/concurre
 
 # process: REST API and pages
 api/http: config config/settings src src/auth src/contacts src/deferred-content src/events src/messages src/metrics
-  src/operator src/platform src/rate-limits src/stores src/templates src/tracking
+  src/net src/operator src/platform src/rate-limits src/stores src/templates src/tracking
 api/openapi: api/http src/events src/platform
 api/pages: api/http src/mail src/platform src/subscribe src/tracking
 api/sending: api/http src/auth src/mail src/messages src/platform src/providers src/queue src/templates

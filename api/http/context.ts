@@ -9,6 +9,7 @@ import type { EventWatch } from '#src/events/feed-watch.ts'
 import type { AttemptLimiter } from '#src/rate-limits/attempt-limits.ts'
 import type { RequestRateLimiter } from '#src/rate-limits/request-rate.ts'
 import type { Acceptor } from '#src/messages/accept.ts'
+import type { NoticeBuffer } from '#src/operator/notice-buffer.ts'
 import type { OperatorToken } from '#src/operator/token.ts'
 import type { Renderer } from '#src/templates/renderer.ts'
 import type { TrackingHitHandler } from '#src/tracking/hit-handler.ts'
@@ -21,6 +22,7 @@ export interface ApiContext extends Context {
   readonly oauthProviders: OAuthProviders
   readonly keyring: Keyring
   readonly operatorToken: OperatorToken
+  readonly notices: NoticeBuffer
   readonly acceptor: Acceptor
   readonly renderer: Renderer
   readonly tracking: TrackingHitHandler

@@ -4,7 +4,6 @@
  * it shows the api's own metrics only.
  */
 import type { Context } from '#src/context.ts'
-import type { Log } from '#src/platform/log.ts'
 import { readMetrics } from '#src/metrics/metric-exchange.ts'
 import { startProcessMetrics } from '#src/metrics/process-metrics.ts'
 import { single } from '#src/metrics/registry.ts'
@@ -51,24 +50,4 @@ export function createMetrics(
     render: async () => renderMetrics([{ process: own.process, snapshot: own.snapshot() }, ...(await loadOthers())]),
     stop: () => own.stop(),
   }
-}
-
-export interface CompletedRequest {
-  readonly requestId: string
-  /** The name of the route, or `none`. */
-  readonly route: string
-  readonly method: string
-  readonly status: number
-  /** By `performance.now()`. */
-  readonly startedAt: number
-}
-
-/** Measures a request, for the metrics and the debug log. */
-export function recordRequest(
-  { metrics, log }: { readonly metrics: Metrics; readonly log: Log },
-  { requestId, route, method, status, startedAt }: CompletedRequest,
-): void {
-  const seconds = (performance.now() - startedAt) / 1000
-  metrics.observe(route, status, seconds)
-  if (log.isLevelEnabled('debug')) log.debug({ requestId, route, method, status, seconds }, 'request')
 }

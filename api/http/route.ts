@@ -136,3 +136,8 @@ export function route<
 export function pathsOf(spec: AnyRoute): string[] {
   return spec.paths.map((path) => (spec.atRoot === true ? path : `/api/v1${path}`))
 }
+
+/** The documented full path of a route, with the names of its parameters. */
+export function firstPathOf({ paths, atRoot }: AnyRoute): string {
+  return atRoot === true ? paths[0] : `/api/v1${paths[0]}`
+}

@@ -10,7 +10,7 @@ import type { LinkHit } from '#src/tracking/hit-handler.ts'
 import { clientAddress } from './client-address.ts'
 import type { ApiContext } from './context.ts'
 import { RESPONSE_HEADERS, HSTS, requestIdOf } from './headers.ts'
-import { recordRequest } from './metrics.ts'
+import { recordRequest } from './request-log.ts'
 
 /** A transparent GIF of one pixel. */
 export const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
@@ -25,6 +25,9 @@ export const HIT_PREFIXES = ['/o/', '/c/'] as const
 /** Paths as Mailstead writes them: no percent-encoding, no query. */
 const OPEN = /^\/o\/([\w-]+)$/
 const CLICK = /^\/c\/([\w-]+)\/([\w-]+)$/
+/** As in `routes/tracking.ts`. */
+const OPEN_PIXEL = { route: 'open-pixel', path: '/o/:token' } as const
+const FOLLOW_LINK = { route: 'follow-link', path: '/c/:token/:url' } as const
 // Node sends a string in one packet with the headers, but not a buffer
 const PIXEL_TEXT = PIXEL.toString('latin1')
 
@@ -45,18 +48,17 @@ export function createHitResponder(ctx: ApiContext, app: Handler): Handler {
   async function answer(req: IncomingMessage, res: ServerResponse, hit: HitRef | LinkHit): Promise<void> {
     const startedAt = performance.now()
     const requestId = requestIdOf(req)
-    await ctx.tracking.record(hit, {
-      headers: req.headers,
-      address: clientAddress(req, ctx.config.trustProxy),
-      isHead: false,
-    })
+    const address = clientAddress(req, ctx.config.trustProxy)
+    await ctx.tracking.record(hit, { headers: req.headers, address, isHead: false })
     if ('url' in hit) res.writeHead(302, ['X-Request-Id', requestId, 'Location', hit.url, ...linkHeaders]).end()
     else res.writeHead(200, ['X-Request-Id', requestId, ...pixelHeaders]).end(PIXEL_TEXT, 'latin1')
     recordRequest(ctx, {
       requestId,
-      route: 'url' in hit ? 'follow-link' : 'open-pixel',
+      ...('url' in hit ? FOLLOW_LINK : OPEN_PIXEL),
       method: 'GET',
       status: res.statusCode,
+      workspaceId: null,
+      peer: address,
       startedAt,
     })
   }

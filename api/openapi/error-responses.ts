@@ -13,7 +13,7 @@ export function listErrors(spec: AnyRoute): ErrorCode[] {
   const hasInput = spec.params !== undefined || spec.query !== undefined || hasBody
   const implied: readonly (readonly [boolean, readonly ErrorCode[]])[] = [
     [hasInput, ['VALIDATION_ERROR']],
-    [access === 'operator', ['UNAUTHORIZED', 'SERVICE_UNAVAILABLE']],
+    [access === 'operator', ['UNAUTHORIZED', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE']],
     [isKeyed, ['UNAUTHORIZED', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE']],
     [isKeyed && access !== 'any', ['FORBIDDEN']],
     [typeof access === 'object', ['INSUFFICIENT_SCOPE']],

@@ -1,5 +1,5 @@
 /** The REST API and the public pages. */
-import { count, port, proxies, text, url } from './readers.ts'
+import { boolean, count, port, proxies, text, url } from './readers.ts'
 import { optional, setting } from './setting.ts'
 
 export const apiSettings = {
@@ -33,6 +33,15 @@ export const apiSettings = {
       'Proxies whose `X-Forwarded-For` is trusted: `true` for one proxy in front, a number for that many, ' +
       'or the networks of the proxies.',
     guide: 'api-security',
+  }),
+  accessLog: setting({
+    env: 'ACCESS_LOG',
+    read: boolean,
+    default: 'true',
+    description:
+      'Whether the api logs a line for each HTTP request (`"msg":"request"`). The line has no query, token or address ' +
+      'of a recipient.',
+    guide: 'operations',
   }),
   subscribesPerNetwork: setting({
     env: 'SUBSCRIBES_PER_NETWORK',

@@ -94,6 +94,9 @@ export function choice<const T extends string>(...allowed: readonly T[]): Reader
   return (value) => allowed.find((one) => one === value) ?? expected(`one of ${allowed.join(', ')}`)
 }
 
+export const boolean: Reader<boolean> = (value) =>
+  value === 'true' || value === 'false' ? value === 'true' : expected('true or false')
+
 /** `50,100,200` */
 export const countList: Reader<readonly number[]> = (value) => {
   const numbers = list(value).map(Number)

@@ -21,6 +21,7 @@ export const NOTICE_KINDS = {
   blocklisted: 'the address of a source is on a blocklist',
   'workspace-paused': 'the mail of a workspace was paused because of its bounce or complaint rate',
   'database-older': 'PostgreSQL lost its last changes: mail of that time is missing or may be sent again',
+  'operator-token-refused': 'a request had an invalid operator token',
   outage: 'hard bounces of a receiver jumped, and suppressions are held',
 } as const satisfies Record<string, string>
 export type NoticeKind = keyof typeof NOTICE_KINDS

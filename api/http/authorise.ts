@@ -1,0 +1,82 @@
+/**
+ * Who may call a route. It checks the API key, the request rate, the kind of the key, its scope and the plan, in this
+ * order. Every response to a valid key has the rate-limit headers. A key that is missing, malformed, unknown, expired
+ * or disabled gets the same 401, which does not tell these cases apart. The operator token is valid on operator routes
+ * only, and API keys are not valid there; a network that sends invalid tokens is refused for a while
+ * (`operator-access.ts`).
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Caller } from '#src/auth/keys.ts'
+import { refuse, type Refusal } from '#src/platform/errors.ts'
+import { planOf, type ApiContext } from './context.ts'
+import { refuseOperator, type OperatorRequest } from './operator-access.ts'
+import type { AnyRoute } from './route.ts'
+
+export type AuthorisationResult =
+  | { readonly ok: true; readonly caller: Caller | null }
+  /** `caller` is null for an invalid key. */
+  | { readonly ok: false; readonly caller: Caller | null; readonly refusal: Refusal }
+
+/** What authorisation reads of a request, and where it sets the rate-limit headers. */
+export interface AuthorisedRequest extends Pick<OperatorRequest, 'id' | 'address'> {
+  readonly req: IncomingMessage
+  readonly res: ServerResponse
+}
+
+const NO_CALLER: AuthorisationResult = { ok: true, caller: null }
+const INVALID_KEY = refuse('UNAUTHORIZED', 'The API key is missing or invalid.')
+const BEARER = /^bearer +(\S+) *$/i
+const MAX_CREDENTIAL = 512
+
+/** @throws if the key is not cached and PostgreSQL is unavailable. */
+export async function authorise(
+  ctx: ApiContext,
+  spec: AnyRoute,
+  request: AuthorisedRequest,
+): Promise<AuthorisationResult> {
+  if (spec.access === 'public') return NO_CALLER
+  const credential = readBearer(request.req.headers.authorization)
+  if (spec.access === 'operator') {
+    const refusal = await refuseOperator(ctx, {
+      id: request.id,
+      address: request.address,
+      route: spec.name,
+      credential,
+    })
+    return refusal === null ? NO_CALLER : { ok: false, caller: null, refusal }
+  }
+  const caller = credential === null ? null : await ctx.keyring.authenticate(credential)
+  if (caller === null) return { ok: false, caller, refusal: INVALID_KEY }
+  const refusal =
+    limitRate(ctx, request.res, caller) ??
+    checkAccess(spec, caller) ??
+    (spec.needsLaunch === true ? checkPlan(ctx, caller) : null)
+  return refusal === null ? { ok: true, caller } : { ok: false, caller, refusal }
+}
+
+function readBearer(header: string | undefined): string | null {
+  if (header === undefined || header.length > MAX_CREDENTIAL) return null
+  return BEARER.exec(header)?.[1] ?? null
+}
+
+function limitRate(ctx: ApiContext, res: ServerResponse, caller: Caller): Refusal | null {
+  const rate = ctx.rate.consume(caller.workspaceId, planOf(ctx, caller.plan).requestsPerSecond)
+  res.setHeader('X-RateLimit-Limit', rate.limit)
+  res.setHeader('X-RateLimit-Remaining', rate.remaining)
+  res.setHeader('X-RateLimit-Reset', rate.resetAt)
+  return rate.isAllowed ? null : refuse('RATE_LIMITED', 'Too many requests.', rate.retryAfter)
+}
+
+function checkAccess(spec: AnyRoute, caller: Caller): Refusal | null {
+  const { access } = spec
+  if (access === 'any' || access === caller.kind) return null
+  if (access === 'regular') return refuse('FORBIDDEN', 'Sending needs a Regular key; this is an Admin key.')
+  if (caller.kind !== 'admin') return refuse('FORBIDDEN', 'This endpoint needs an Admin key; this is a Regular key.')
+  return typeof access === 'object' && !caller.scopes.includes(access.admin)
+    ? refuse('INSUFFICIENT_SCOPE', `This Admin key lacks the scope ${access.admin}.`)
+    : null
+}
+
+function checkPlan(ctx: ApiContext, caller: Caller): Refusal | null {
+  return planOf(ctx, caller.plan).isLaunch ? null : refuse('PLAN_REQUIRED', 'This needs the plan LAUNCH or higher.')
+}
