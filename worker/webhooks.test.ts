@@ -189,7 +189,7 @@ describe('webhook sender', () => {
     await new Promise((resolve) => setTimeout(resolve, 1100)) // answers are used for a second
     const [after = ''] = await testbed.emit(1)
     await until(async () => (await testbed.attempts(after)).length > 0)
-    assert.match((await testbed.attempts(after))[0]?.error ?? '', /private or reserved/)
+    assert.match((await testbed.attempts(after))[0]?.error ?? '', /hook\.example has no public address/)
     assert.strictEqual(receiver.requests.length, 1)
     assert.strictEqual((await findEndpoint(testbed.ctx.db, testbed.workspaceId, endpoint.id))?.isActive, true)
   })

@@ -81,8 +81,8 @@ export function selectAddresses(
     }
   if (failed !== undefined)
     return { kind: 'unknown', reason: 'dns', text: `DNS lookup of the address of ${host} failed: ${failed.text}` }
-  if (ordered.length === 0) return { kind: 'nothing', status: '5.4.4', text: `${host} has no address` }
-  return { kind: 'blocked', status: '5.4.4', text: `${host} has no public address (${ordered.slice(0, 3).join(', ')})` }
+  if (ordered.length === 0) return { kind: 'nothing', status: '5.4.4', text: `${host} has no public address` }
+  return { kind: 'blocked', status: '5.4.4', text: `${host} has no public address` }
 }
 
 /** The result for an IP address in place of a host name (transport map); null for a name. */

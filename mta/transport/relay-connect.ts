@@ -127,7 +127,7 @@ async function openFirstReachable(
   let last: AccountSessionResult = {
     kind: 'failed',
     reason: 'dns',
-    detail: `${host} has no address`,
+    detail: `${host} has no public address`,
     failure: null,
     secrets,
   }

@@ -6,6 +6,7 @@
  *
  * `createSafeLookup` applies the rule in the DNS lookup of a connection, so the address that is checked is the address
  * that is connected to, and DNS rebinding has no effect. It queries DNS_SERVERS if set, otherwise the system resolver.
+ * A name that does not exist and a name with private addresses only fail with the same error.
  * Results, also failures, are cached for one second, so that a burst of connections to one name causes one query.
  */
 import type { LookupAddress } from 'node:dns'
@@ -83,10 +84,24 @@ const MAX_CACHED = 1000
 const RESOLUTION_DELAY_MS = 50
 const SERVER_TIMEOUT = { timeout: 1500, tries: 3 }
 
-/** All addresses of the name are private, loopback or reserved, and none is allowed. */
-class ForbiddenAddress extends Error {
-  override readonly name = 'ForbiddenAddress'
-  readonly code = 'EFORBIDDEN'
+/**
+ * The name does not exist, has no address, or none that may be connected to. One error for all three: customers read
+ * it, and names of the operator's private network must look like names that do not exist.
+ */
+class NoPublicAddress extends Error {
+  override readonly name = 'NoPublicAddress'
+  readonly code = 'ENOTFOUND'
+  constructor(host: string) {
+    super(`${host} has no public address`)
+  }
+}
+
+const ABSENT = new Set(['ENOTFOUND', 'ENODATA', 'EAI_NODATA', 'EAI_NONAME'])
+
+/** @throws NoPublicAddress in place of an error that says that the name or its addresses do not exist. */
+function hideAbsence(host: string, error: unknown): never {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  throw ABSENT.has(code) ? new NoPublicAddress(host) : error
 }
 
 export interface LookupSettings {
@@ -105,11 +120,9 @@ export function createSafeLookup(config: LookupSettings): LookupFunction {
   )
 
   async function resolveReachable(name: string, family: number): Promise<LookupAddress[]> {
-    const all = await resolve(name)
+    const all = await resolve(name).catch((error: unknown) => hideAbsence(name, error))
     const reachable = all.filter(({ address }) => isReachable(address, config.allowPrivateTargets))
-    const addresses = all.map(({ address }) => address).join(', ')
-    if (reachable.length === 0)
-      throw new ForbiddenAddress(`${name} has only private or reserved addresses (${addresses})`)
+    if (reachable.length === 0) throw new NoPublicAddress(name)
     const ofFamily = family === 0 ? reachable : reachable.filter((one) => one.family === family)
     return ofFamily.length > 0 ? ofFamily : reachable
   }

@@ -107,9 +107,17 @@ describe('HTTP client: DNS', () => {
     assert.strictEqual(reasonOf(await outgoing.post('http://nowhere.example/', REQUEST)), 'name')
   })
 
-  it('a name with only private addresses is forbidden', async () => {
+  it('a name with only private addresses fails like a name that does not exist', async () => {
     dns.zone['inside.example'] = { A: ['10.0.0.1', '127.0.0.2'], AAAA: ['::1', '::ffff:127.0.0.2'] }
-    assert.strictEqual(reasonOf(await outgoing.post(`http://inside.example:${receiver.port}/`, REQUEST)), 'forbidden')
+    dns.zone['empty.example'] = { TXT: ['x'] }
+    const failures = await Promise.all(
+      ['inside', 'empty', 'absent'].map((name) => outgoing.post(`http://${name}.example:${receiver.port}/`, REQUEST)),
+    )
+    const texts = failures.map((result) => (result.ok ? 'connected' : `${result.reason} ${result.detail}`))
+    assert.deepEqual(
+      texts,
+      ['inside', 'empty', 'absent'].map((name) => `name ${name}.example has no public address`),
+    )
   })
 
   it('uses one address family when the other does not respond', async () => {
@@ -141,11 +149,11 @@ describe('HTTP client: DNS', () => {
     dns.zone['rebind.example'] = { A: ['127.0.0.2'], ttl: 0 }
     const before = receiver.connections
     const seen = new Set<string>()
-    for (let i = 0; i < 30 && !seen.has('forbidden'); i++) {
+    for (let i = 0; i < 30 && !seen.has('name'); i++) {
       seen.add(reasonOf(await outgoing.post(url, REQUEST)))
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
-    assert.ok(seen.has('forbidden'), [...seen].join())
+    assert.ok(seen.has('name'), [...seen].join())
     assert.ok(receiver.connections >= before)
   })
 })
