@@ -17,15 +17,37 @@ interface RunningRole {
   stop(): Promise<void>
 }
 
-type StartRole = (ctx: Context, redisUrl: string, metrics: MetricRegistry) => Promise<RunningRole>
+export interface MtaOptions {
+  readonly stop?: AbortSignal
+  /** The built-in receiver uses other ports if those of the settings are in use. */
+  readonly anyPort?: boolean
+}
+
+interface MtaProcess extends RunningRole {
+  /** The settings with which other processes reach the built-in receiver; empty if it does not run here. */
+  readonly announced: Announced
+}
+
+type Announced = Readonly<Record<string, string>>
+
+interface RoleDeps {
+  readonly redisUrl: string
+  readonly metrics: MetricRegistry
+  readonly anyPort: boolean
+}
+
+type StartRole = (ctx: Context, deps: RoleDeps) => Promise<RunningRole & { readonly announced?: Announced }>
 
 const ROLES: Readonly<Record<string, StartRole>> = {
-  outbound: startOutbound,
+  outbound: (ctx, { redisUrl, metrics }) => startOutbound(ctx, redisUrl, metrics),
   // loaded only where they run: a process that sends needs no parser, certificate or receiver
-  inbound: async (ctx, _redisUrl, metrics) => (await import('#mta/inbound/inbound.ts')).startInbound(ctx, metrics),
-  submission: async (ctx, _redisUrl, metrics) =>
-    (await import('#mta/submission/submission.ts')).startSubmission(ctx, metrics),
-  sandbox: async (ctx) => (await import('#mta/sandbox/sandbox.ts')).startSandbox(ctx),
+  inbound: async (ctx, { metrics }) => (await import('#mta/inbound/inbound.ts')).startInbound(ctx, metrics),
+  submission: async (ctx, { metrics }) => (await import('#mta/submission/submission.ts')).startSubmission(ctx, metrics),
+  sandbox: async (ctx, options) => {
+    const sandbox = await (await import('#mta/sandbox/sandbox.ts')).startSandbox(ctx, options)
+    const announced = { SANDBOX_DNS_PORT: String(sandbox.dnsPort), SANDBOX_SMTP_PORT: String(sandbox.smtpPort) }
+    return { stop: () => sandbox.stop(), announced }
+  },
 }
 
 /** The names that `--roles` accepts; the default is `outbound`. */
@@ -42,13 +64,15 @@ const STARTING_MS = 5000
 export async function main(
   config: Config,
   roles: readonly string[] = ['outbound'],
-  stop = new AbortController().signal,
-): Promise<RunningRole> {
+  { stop = new AbortController().signal, anyPort = false }: MtaOptions = {},
+): Promise<MtaProcess> {
   const unknown = roles.filter((role) => !(role in ROLES))
   if (unknown.length > 0) throw new Error(`no role ${unknown.join(', ')}; the roles are ${ROLE_NAMES.join(', ')}`)
   const { ctx, redisUrl, close } = openContext(config, 'mta')
   const metrics = startProcessMetrics(ctx, roles.join('+'))
   const running: (RunningRole & { readonly role: string })[] = []
+  const announced: Record<string, string> = {}
+  const begin: RoleStart['begin'] = (start) => start(ctx, { redisUrl, metrics, anyPort })
   const stopAll = async (): Promise<void> => {
     const shutdown = beginShutdown(ctx.log, MAX_STOP_MS)
     for (const one of running.toReversed()) await shutdown.step(one.role, () => one.stop())
@@ -58,8 +82,10 @@ export async function main(
   }
   try {
     for (const role of roles) {
-      const begun = await startWhenStoresAreReady(ctx, role, { stop, begin: (start) => start(ctx, redisUrl, metrics) })
-      if (begun !== null) running.push({ role, stop: () => begun.stop() })
+      const begun = await startWhenStoresAreReady(ctx, role, { stop, begin })
+      if (begun === null) continue
+      running.push({ role, stop: () => begun.stop() })
+      Object.assign(announced, begun.announced)
     }
   } catch (error) {
     // stops the started roles in order, so that conversations end properly
@@ -67,7 +93,7 @@ export async function main(
     throw error
   }
   if (!stop.aborted) ctx.log.info({ roles }, 'started')
-  return { stop: stopAll }
+  return { stop: stopAll, announced }
 }
 
 /** The log message for an error that passes by itself; null for any other error. */
@@ -78,7 +104,7 @@ function waitReason(error: unknown): string | null {
 
 interface RoleStart {
   readonly stop: AbortSignal
-  readonly begin: (start: StartRole) => Promise<RunningRole>
+  readonly begin: (start: StartRole) => ReturnType<StartRole>
 }
 
 /** Null some seconds after the stop. A role that starts so late finds the stores closed. */
@@ -92,7 +118,7 @@ async function startWhenStoresAreReady(
   ctx: Context,
   role: string,
   { stop, begin }: RoleStart,
-): Promise<RunningRole | null> {
+): Promise<Awaited<ReturnType<StartRole>> | null> {
   while (!stop.aborted) {
     try {
       const start = ROLES[role]

@@ -1,4 +1,7 @@
-/** `mailstead mta [--roles a,b]`: runs mail transfer roles in this process; by default the outbound role. */
+/**
+ * `mailstead mta [--roles a,b]`: runs mail transfer roles in this process; by default the outbound role. `start` adds
+ * `--any-port` for the built-in receiver, and gives the ports that it reports to the other roles.
+ */
 import { parseArgs } from 'node:util'
 import { attachStores } from '#bin/supervisor/stores.ts'
 import { loadConfig } from '#config/load.ts'
@@ -8,26 +11,35 @@ import { runRole } from './role.ts'
 const DEFAULT_ROLE = 'outbound'
 
 export async function run(args: string[]): Promise<number> {
-  const roles = readRoles(args)
-  if (typeof roles === 'string') {
-    process.stderr.write(`mailstead mta: ${roles}\nUsage: mailstead mta [--roles ${ROLE_NAMES.join(',')}]\n`)
+  const options = readOptions(args)
+  if (typeof options === 'string') {
+    process.stderr.write(`mailstead mta: ${options}\nUsage: mailstead mta [--roles ${ROLE_NAMES.join(',')}]\n`)
     return 2
   }
+  const { roles, anyPort } = options
   const config = attachStores(loadConfig())
-  return runRole(processName(roles), config.dataDir, (stop) => main(config, roles, stop))
+  return runRole(processName(roles), config.dataDir, (stop) => main(config, roles, { stop, anyPort }))
 }
 
-/** Returns the roles, or what is wrong with the arguments. */
-function readRoles(args: string[]): string[] | string {
+interface Options {
+  readonly roles: string[]
+  readonly anyPort: boolean
+}
+
+/** Returns the options, or what is wrong with the arguments. */
+function readOptions(args: string[]): Options | string {
   try {
-    const { values } = parseArgs({ args, options: { roles: { type: 'string', default: DEFAULT_ROLE } } })
+    const { values } = parseArgs({
+      args,
+      options: { roles: { type: 'string', default: DEFAULT_ROLE }, 'any-port': { type: 'boolean', default: false } },
+    })
     const roles = values.roles
       .split(',')
       .map((role) => role.trim())
       .filter((role) => role !== '')
     const unknown = roles.find((role) => !ROLE_NAMES.includes(role))
     if (unknown !== undefined) return `unknown role ${JSON.stringify(unknown)}`
-    return roles.length === 0 ? 'no role given' : roles
+    return roles.length === 0 ? 'no role given' : { roles, anyPort: values['any-port'] }
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }

@@ -39,7 +39,7 @@ describe('a role', () => {
       said += chunk.toString()
     })
     const exit = once(child, 'exit')
-    assert.deepEqual((await once(child, 'message'))[0], 'ready')
+    assert.deepEqual((await once(child, 'message'))[0], { ready: true, announced: {} })
     return { child, said: () => said, exit }
   }
 

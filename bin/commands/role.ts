@@ -10,6 +10,8 @@ import { aborted, watchForStop } from './stop-signal.ts'
 
 /** The running role that a `main` returns. */
 interface RoleService {
+  /** Settings with which other roles reach this one. The supervisor gives them to those that it starts later. */
+  readonly announced?: Readonly<Record<string, string>>
   stop(): Promise<void>
 }
 
@@ -31,7 +33,7 @@ export async function runRole(
   const file = writePid(name, dataDir)
   try {
     const service = await start(stop)
-    if (!stop.aborted) process.send?.('ready')
+    if (!stop.aborted) process.send?.({ ready: true, announced: service.announced ?? {} })
     await aborted(stop)
     await service.stop()
     setTimeout(() => process.exit(0), LEFTOVER_MS).unref()

@@ -12,7 +12,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type RoleProcesses, listRoles, startRoleProcesses } from '#bin/supervisor/children.ts'
 import { compileAhead } from '#bin/supervisor/compile-ahead.ts'
 import { type DataLock, acquireLock } from '#bin/supervisor/lock.ts'
-import { chooseSandboxPorts } from '#bin/supervisor/sandbox-ports.ts'
 import { lockFile, openStores, type RunningStores } from '#bin/supervisor/stores.ts'
 import { reasonOf, UserError } from '#bin/supervisor/user-error.ts'
 import { environment } from '#config/environment.ts'
@@ -70,14 +69,13 @@ async function serve(config: Config, stop: AbortSignal): Promise<void> {
   }
 }
 
-async function startAllRoles(config: Config, stores: RunningStores, signal: AbortSignal): Promise<RoleProcesses> {
+function startAllRoles(config: Config, stores: RunningStores, signal: AbortSignal): Promise<RoleProcesses> {
   const env = {
     ...environment,
     DATABASE_URL: stores.databaseUrl,
     REDIS_URL: stores.redisUrl,
     DATA_DIR: config.dataDir,
     HTTP_PORT: String(config.httpPort),
-    ...(await chooseSandboxPorts(config)),
   }
   return startRoleProcesses(listRoles(config.isSandbox), {
     logDir: join(config.dataDir, 'log'),

@@ -1,14 +1,20 @@
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo, type Server } from 'node:net'
-import { expect } from 'chai'
-import { startRoleProcesses } from './children.ts'
+import { assert, expect } from 'chai'
+import { listRoles, startRoleProcesses } from './children.ts'
 
 /** Nothing listens on this port. */
 const AWAY = { DATABASE_URL: 'postgres://x@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' }
 const API = { name: 'api', args: ['api'] }
 /** This role waits for PostgreSQL without a limit. */
 const WAITING = { name: 'mta', args: ['mta'] }
+
+interface StartOptions {
+  readonly signal?: AbortSignal
+  readonly home?: string
+  readonly settings?: Readonly<Record<string, string>>
+}
 
 describe('the role processes', function () {
   this.timeout(60_000)
@@ -24,18 +30,19 @@ describe('the role processes', function () {
     blocker.close()
     rmSync(dir, { recursive: true })
   })
+  const blockedPort = (): number => (blocker.address() as AddressInfo).port
   const start = (
     rows: Parameters<typeof startRoleProcesses>[0],
-    signal = new AbortController().signal,
+    { signal = new AbortController().signal, home = dir, settings = {} }: StartOptions = {},
   ): ReturnType<typeof startRoleProcesses> => {
-    const { port } = blocker.address() as AddressInfo
     const env = {
       PATH: process.env['PATH'],
       ...AWAY,
-      DATA_DIR: dir,
+      DATA_DIR: home,
       MASTER_KEY: '5a'.repeat(32),
-      HTTP_PORT: String(port),
+      HTTP_PORT: String(blockedPort()),
       LOG_LEVEL: 'error',
+      ...settings,
     }
     return startRoleProcesses(rows, { logDir: `${dir}/log`, env, say: () => undefined, signal })
   }
@@ -46,9 +53,23 @@ describe('the role processes', function () {
       .and.eventually.have.property('name', 'UserError')
   })
   it('are not started after a stop was requested', async () => {
-    await expect(start([[WAITING]], AbortSignal.abort())).to.be.rejected.and.eventually.have.property(
+    await expect(start([[WAITING]], { signal: AbortSignal.abort() })).to.be.rejected.and.eventually.have.property(
       'name',
       'AbortError',
     )
+  })
+
+  it('start with other ports when those of the sandbox are in use, and get the ports that it has opened', async () => {
+    const roles = listRoles(true).map((row) => row.filter(({ name }) => name === 'sandbox' || name === 'api'))
+    const homes = ['one', 'two'].map((name) => `${dir}/${name}`)
+    const port = String(blockedPort())
+    const settings = { HTTP_PORT: '0', SANDBOX_DNS_PORT: port, SANDBOX_SMTP_PORT: port }
+    const systems = await Promise.all(homes.map((home) => start(roles, { settings, home })))
+    const announced = homes.flatMap((home) => {
+      const environ = readFileSync(`/proc/${readFileSync(`${home}/run/api.pid`, 'utf8').trim()}/environ`, 'latin1')
+      return [...environ.matchAll(/\0SANDBOX_(?:DNS|SMTP)_PORT=(\d+)/g)].map(([, value]) => value)
+    })
+    await Promise.all(systems.map((system) => system.stop()))
+    assert.strictEqual(new Set([port, ...announced.flatMap((value) => value ?? [])]).size, 5)
   })
 })

@@ -1,8 +1,9 @@
 /**
  * Runs the roles of `start` as child processes. Each has its own session, so Ctrl-C reaches only the supervisor, which
  * stops them in order: API and mail first, then the sandbox that receives the mail. A role reports over IPC when it is
- * ready, and stops when the channel closes because the supervisor was killed. If a role exits before all are ready, the
- * start fails; afterwards it is restarted.
+ * ready, and stops when the channel closes because the supervisor was killed. The sandbox starts first and reports the
+ * ports that it opened, which the other roles get as settings. If a role exits before all are ready, the start fails;
+ * afterwards it is restarted.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,11 +19,17 @@ export interface RoleProcess {
   readonly args: readonly string[]
   /** Options of Node, in addition to those of the supervisor. */
   readonly nodeArgs?: readonly string[]
+  /** Starts before the other roles, which get the settings that it announces. So does this role if it is restarted. */
+  readonly isFirst?: boolean
+  /** Arguments of the first start only. */
+  readonly firstArgs?: readonly string[]
 }
 
 export interface RoleProcesses {
   stop(): Promise<void>
 }
+
+type StartedRole = RunningProcess & ReadyMessage
 
 interface RoleEnvironment {
   readonly logDir: string
@@ -49,8 +56,9 @@ export function listRoles(isSandbox: boolean): readonly (readonly RoleProcess[])
   ]
   const inbound = { name: 'inbound', args: ['mta', '--roles', 'inbound'] }
   // outside of sandbox mode the built-in receiver accepts captured mail only and needs no process of its own
-  if (!isSandbox) return [[...roles, { ...inbound, args: ['mta', '--roles', 'inbound,sandbox'] }]]
-  return [[...roles, inbound], [{ name: 'sandbox', args: ['mta', '--roles', 'sandbox'] }]]
+  const announcing = { isFirst: true, firstArgs: ['--any-port'] }
+  if (!isSandbox) return [[...roles, { name: 'inbound', args: ['mta', '--roles', 'inbound,sandbox'], ...announcing }]]
+  return [[...roles, inbound], [{ name: 'sandbox', args: ['mta', '--roles', 'sandbox'], ...announcing }]]
 }
 
 /** Starts all roles and waits until they are ready. @throws UserError if one exits before; then all are stopped. */
@@ -64,21 +72,32 @@ export async function startRoleProcesses(
   }
   const failing = new AbortController()
   const signal = AbortSignal.any([environment.signal, failing.signal])
-  const starts = rows.flatMap((row, index) =>
-    row.map(async (role) => {
-      const first = await startRole(role, { ...environment, signal })
-      supervised[index]?.push(
-        superviseProcess(
-          role.name,
-          first,
-          (again) => startRole(role, { ...environment, signal: again }),
-          environment.say,
-        ),
-      )
-    }),
-  )
+  const announced: Record<string, string> = {}
+  const start = async (role: RoleProcess, index: number): Promise<void> => {
+    const env = { ...environment.env, ...announced }
+    const args = [...role.args, ...(role.firstArgs ?? [])]
+    const first = await startRole({ ...role, args }, { ...environment, env, signal })
+    Object.assign(announced, first.announced)
+    const again = { ...environment, env: { ...env, ...first.announced } }
+    supervised[index]?.push(
+      superviseProcess(
+        role.name,
+        first,
+        (stopping) => startRole(role, { ...again, signal: stopping }),
+        environment.say,
+      ),
+    )
+  }
+  const startAll = (isFirst: boolean): Promise<void>[] =>
+    rows.flatMap((row, index) =>
+      row.filter((role) => (role.isFirst ?? false) === isFirst).map((role) => start(role, index)),
+    )
+  const starts: Promise<void>[] = []
   try {
-    await Promise.all(starts)
+    for (const isFirst of [true, false]) {
+      starts.push(...startAll(isFirst))
+      await Promise.all(starts)
+    }
     return { stop }
   } catch (error) {
     // the other roles may wait for the one that failed
@@ -89,7 +108,12 @@ export async function startRoleProcesses(
   }
 }
 
-async function startRole(role: RoleProcess, { logDir, env, say, signal }: RoleEnvironment): Promise<RunningProcess> {
+/** The message of a role that is ready; see bin/commands/role.ts. */
+interface ReadyMessage {
+  readonly announced: Readonly<Record<string, string>>
+}
+
+async function startRole(role: RoleProcess, { logDir, env, say, signal }: RoleEnvironment): Promise<StartedRole> {
   signal.throwIfAborted()
   const logFile = join(logDir, `${role.name}.log`)
   const log = openLogFile(logFile)
@@ -113,11 +137,12 @@ async function startRole(role: RoleProcess, { logDir, env, say, signal }: RoleEn
   const started = watchProcess(child, { stopSignals: ['SIGTERM'], graceMs: STOP_GRACE_MS })
   const cancel = (): void => void started.stop()
   signal.addEventListener('abort', cancel, { once: true })
-  const isReady = await Promise.race([once(child, 'message').then(() => true), started.exited.then(() => false)])
+  const message = once(child, 'message').then(([ready]) => ready as ReadyMessage)
+  const ready = await Promise.race([message, started.exited.then(() => null)])
   signal.removeEventListener('abort', cancel)
-  if (!isReady)
+  if (ready === null)
     throw new UserError(
       `${role.name} did not start (${await started.exited}). Last lines of ${logFile}:\n${lastLines(logFile, 5)}`,
     )
-  return started
+  return { ...started, announced: ready.announced }
 }

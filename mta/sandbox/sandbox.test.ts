@@ -223,6 +223,18 @@ describe('sandbox', () => {
       /SANDBOX_SMTP_PORT/,
     )
   })
+
+  it('uses free ports in place of those in use, also of two equal ones, if it may', async () => {
+    const { dnsPort, smtpPort } = bed.sandbox
+    const config = { ...bed.ctx.config, sandboxDnsPort: dnsPort, sandboxSmtpPort: smtpPort }
+    const second = await startSandbox({ ...bed.ctx, config }, { anyPort: true })
+    await second.stop()
+    assert.strictEqual(new Set([dnsPort, smtpPort, second.dnsPort, second.smtpPort]).size, 4)
+    const equal = { ...config, sandboxDnsPort: second.dnsPort, sandboxSmtpPort: second.dnsPort }
+    const third = await startSandbox({ ...bed.ctx, config: equal }, { anyPort: true })
+    await third.stop()
+    assert.notStrictEqual(third.smtpPort, third.dnsPort)
+  })
 })
 
 describe('sandbox settings', () => {

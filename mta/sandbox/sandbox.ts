@@ -1,7 +1,8 @@
 /**
  * The sandbox role replaces the internet in sandbox mode: a DNS server and an MX on loopback (SANDBOX_DNS_PORT,
  * SANDBOX_SMTP_PORT). Mail reaches it by the same delivery path as any other MX. Captured mail is deleted after seven
- * days.
+ * days. A port in use is an error, or with `anyPort` replaced by a free one: then the caller must tell every process
+ * that connects to it.
  */
 import { join } from 'node:path'
 import { ConfigError } from '#config/load.ts'
@@ -25,16 +26,24 @@ export interface Sandbox {
 const HOUR_MS = 3_600_000
 const RETENTION_MS = 7 * 24 * HOUR_MS
 
+export interface SandboxOptions {
+  /** Uses a free port in place of one that another program uses. */
+  readonly anyPort?: boolean
+}
+
 /** Starts both servers; port 0 selects a free port. If a port is in use, it stops everything and rejects. */
-export async function startSandbox(ctx: Omit<Context, 'redis'>): Promise<Sandbox> {
+export async function startSandbox(
+  ctx: Omit<Context, 'redis'>,
+  { anyPort = false }: SandboxOptions = {},
+): Promise<Sandbox> {
+  const open = anyPort ? openOrMove : openAsSet
   const undo: (() => Promise<void> | void)[] = []
   const stop = async (): Promise<void> => {
     for (const step of undo.splice(0)) await step()
   }
   try {
-    const dns = await listenDns(ctx.config.sandboxDnsPort, createZone(ctx.db)).catch(
-      explainPortInUse('DNS server', 'SANDBOX_DNS_PORT'),
-    )
+    const zone = createZone(ctx.db)
+    const dns = await open(DNS_SERVER, ctx.config.sandboxDnsPort, (port) => listenDns(port, zone))
     undo.unshift(() => dns.stop())
     const inspector = createMailInspector(dns.port, (data) => ctx.encryption.mac('return-path', data))
     undo.unshift(() => inspector.stop())
@@ -49,9 +58,8 @@ export async function startSandbox(ctx: Omit<Context, 'redis'>): Promise<Sandbox
       reports,
       certificate,
       host: HOSTS[SANDBOX_MX],
-      port: ctx.config.sandboxSmtpPort,
     }
-    const receiver = await startSandboxReceiver(deps).catch(explainPortInUse('receiver', 'SANDBOX_SMTP_PORT'))
+    const receiver = await open(RECEIVER, ctx.config.sandboxSmtpPort, (port) => startSandboxReceiver({ ...deps, port }))
     undo.unshift(() => receiver.stop())
     const tlsFailReceiver = await startTlsFailReceiver({ ...deps, port: receiver.port })
     undo.unshift(() => tlsFailReceiver?.stop(), startPruning(ctx))
@@ -88,14 +96,35 @@ function startPruning({ db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>)
   }
 }
 
-function explainPortInUse(server: string, setting: string): (error: unknown) => never {
-  return (error) => {
-    const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
-    throw isTaken
-      ? new ConfigError(
-          `the port of the sandbox ${server} is in use by another program; set ${setting} to a free port`,
-          { cause: error },
-        )
-      : error
+interface Place {
+  readonly what: string
+  /** The setting that changes the port. */
+  readonly setting: string
+}
+const DNS_SERVER: Place = { what: 'DNS server', setting: 'SANDBOX_DNS_PORT' }
+const RECEIVER: Place = { what: 'receiver', setting: 'SANDBOX_SMTP_PORT' }
+
+/** @throws ConfigError if another program uses the port. */
+async function openAsSet<T>(place: Place, port: number, listen: (port: number) => Promise<T>): Promise<T> {
+  try {
+    return await listen(port)
+  } catch (error) {
+    if (!isPortInUse(error)) throw error
+    const problem = `the port of the sandbox ${place.what} is in use by another program`
+    throw new ConfigError(`${problem}; set ${place.setting} to a free port`, { cause: error })
   }
+}
+
+/** Never checks a port before it is opened: another program could open it in between. */
+async function openOrMove<T>(_place: Place, port: number, listen: (port: number) => Promise<T>): Promise<T> {
+  try {
+    return await listen(port)
+  } catch (error) {
+    if (!isPortInUse(error)) throw error
+    return listen(0)
+  }
+}
+
+function isPortInUse(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
 }

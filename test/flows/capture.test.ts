@@ -4,13 +4,12 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
-import { chooseSandboxPorts } from '#bin/supervisor/sandbox-ports.ts'
-import { loadConfig } from '#config/load.ts'
 import { startOutbound, type Outbound } from '#mta/outbound/outbound.ts'
 import { startSandbox, type Sandbox } from '#mta/sandbox/sandbox.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { readMessage } from '#src/messages/read.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
+import { ANY_PORTS, connectToSandbox } from '#test/support/sandbox-ports.ts'
 import { submissionOf } from '#test/support/submission.ts'
 
 const PATIENCE_MS = 15_000
@@ -21,14 +20,10 @@ describe('captured mail', () => {
   let outbound: Outbound
 
   before(async () => {
-    const ports = await chooseSandboxPorts(loadConfig({ SANDBOX_DNS_PORT: '0', SANDBOX_SMTP_PORT: '0' }))
-    ctx = await createContext({
-      ...(ports as Record<string, string>),
-      HOSTNAME: 'mail.sender.example',
-      ROUTES: '*=smtp://127.0.0.1:9',
-    })
+    const env = { HOSTNAME: 'mail.sender.example', ROUTES: '*=smtp://127.0.0.1:9' }
+    ctx = await createContext({ ...ANY_PORTS, ...env })
     sandbox = await startSandbox(ctx)
-    outbound = await startOutbound(ctx, ctx.redisUrl)
+    outbound = await startOutbound(connectToSandbox(ctx, sandbox, env), ctx.redisUrl)
   })
   after(async () => {
     await outbound.stop()

@@ -4,8 +4,6 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
-import { chooseSandboxPorts } from '#bin/supervisor/sandbox-ports.ts'
-import { loadConfig } from '#config/load.ts'
 import { startOutbound, type Outbound } from '#mta/outbound/outbound.ts'
 import { startSandbox, type Sandbox } from '#mta/sandbox/sandbox.ts'
 import { generateDkimKeys } from '#src/domains/dkim-key.ts'
@@ -15,6 +13,7 @@ import { readMessage, type RecipientView } from '#src/messages/read.ts'
 import { findInboxMail, listCaptured, type InboxMail } from '#src/sandbox/inbox.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
+import { ANY_PORTS, connectToSandbox } from '#test/support/sandbox-ports.ts'
 import { submissionOf } from '#test/support/submission.ts'
 
 const PATIENCE_MS = 15_000
@@ -59,11 +58,10 @@ describe('sandbox, end to end', () => {
   let domainId: string
 
   before(async () => {
-    const ports = await chooseSandboxPorts(loadConfig({ SANDBOX_DNS_PORT: '0', SANDBOX_SMTP_PORT: '0' }))
     // short waits for what the receiver said; a deferral that nothing ends stays one while the test looks
-    ctx = await createContext({ ...(ports as Record<string, string>), RETRY_SCALE: '0.002' })
+    ctx = await createContext({ ...ANY_PORTS, RETRY_SCALE: '0.002' })
     sandbox = await startSandbox(ctx)
-    outbound = await startOutbound(ctx, ctx.redisUrl)
+    outbound = await startOutbound(connectToSandbox(ctx, sandbox, {}), ctx.redisUrl)
     workspaceId = await ctx.newWorkspace()
     domainId = newId()
     await ctx.db.query(
