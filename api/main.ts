@@ -45,7 +45,7 @@ export interface ApiProcess {
 /** @throws if a setting is missing or invalid, or the port is in use. */
 export async function main(config: Config): Promise<ApiProcess> {
   const plans = loadPlans(config.plansFile)
-  const context = openContext(config, 'api')
+  const context = openContext(config, 'api', { keysFor: ['api'] })
   const ctx = createApiContext(context.ctx, plans, context.redisUrl)
   const handlers = createHandlers(ctx)
   const close = async (): Promise<void> => {

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '#config/load.ts'
 import { beginShutdown } from '#src/concurrency/shutdown.ts'
 import { openContext, type Context } from '#src/context.ts'
+import { KEY_ROLES } from '#src/crypto/purposes.ts'
 import { isDatabaseAway, isUnmigrated } from '#src/stores/db.ts'
 import { startProcessMetrics } from '#src/metrics/process-metrics.ts'
 import type { MetricRegistry } from '#src/metrics/registry.ts'
@@ -68,7 +69,9 @@ export async function main(
 ): Promise<MtaProcess> {
   const unknown = roles.filter((role) => !(role in ROLES))
   if (unknown.length > 0) throw new Error(`no role ${unknown.join(', ')}; the roles are ${ROLE_NAMES.join(', ')}`)
-  const { ctx, redisUrl, close } = openContext(config, 'mta')
+  const { ctx, redisUrl, close } = openContext(config, 'mta', {
+    keysFor: KEY_ROLES.filter((role) => roles.includes(role)),
+  })
   const metrics = startProcessMetrics(ctx, roles.join('+'))
   const running: (RunningRole & { readonly role: string })[] = []
   const announced: Record<string, string> = {}

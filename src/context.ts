@@ -7,7 +7,8 @@
  */
 import { pino } from 'pino'
 import type { Config } from '#config/load.ts'
-import { loadMasterKey, createEncryption, type Encryption } from '#src/crypto/encryption.ts'
+import { loadMasterKey, loadRoleEncryption, createEncryption, type Encryption } from '#src/crypto/encryption.ts'
+import type { KeyRole } from '#src/crypto/purposes.ts'
 import { systemClock, type Clock } from '#src/platform/clock.ts'
 import { openLog, type Log } from '#src/platform/log.ts'
 import { openDb, type Db } from '#src/stores/db.ts'
@@ -33,6 +34,13 @@ export interface OpenedContext {
 /** The three processes, and the commands of the operator. */
 export type Role = 'api' | 'mta' | 'worker' | 'command'
 
+export interface ContextOptions {
+  /** The URL of Redis if it is not REDIS_URL. */
+  readonly findRedis?: () => string | null
+  /** The roles whose keys this process needs; null = all keys. */
+  readonly keysFor: readonly KeyRole[] | null
+}
+
 interface RoleRow {
   readonly openLog: (config: Config, role: Role) => Log
   /** Connections of each PostgreSQL pool. */
@@ -51,13 +59,13 @@ const ROLES: Readonly<Record<Role, RoleRow>> = {
 }
 
 /**
- * Opens log, stores and encryption for a role. `findRedis` returns the URL of Redis if it is not REDIS_URL.
+ * Opens log, stores and encryption for a role, with the keys of `keysFor` only.
  * @throws when the URL of a store is missing, or the master key cannot be read.
  */
 export function openContext(
   config: Config,
   role: Role,
-  findRedis: () => string | null = () => config.redisUrl,
+  { keysFor, findRedis = () => config.redisUrl }: ContextOptions,
 ): OpenedContext {
   const { openLog: open, connections, isLazy } = ROLES[role]
   const databaseUrl = requireUrl(role, config.databaseUrl)
@@ -66,12 +74,13 @@ export function openContext(
   const db = openDb(databaseUrl, log, connections)
   let [encryption, redis]: [Encryption | null, Redis | null] = [null, null]
   const ctx: Context = {
-    config,
+    config: keysFor === null ? config : withoutSecrets(config, role),
     db,
     log,
     clock: systemClock,
     get encryption() {
-      return (encryption ??= createEncryption(loadMasterKey(config)))
+      return (encryption ??=
+        keysFor === null ? createEncryption(loadMasterKey(config)) : loadRoleEncryption(config, keysFor))
     },
     get redis() {
       return (redis ??= openRedis(findRedisUrl(), log))
@@ -88,6 +97,11 @@ export function openContext(
       await db.close()
     },
   }
+}
+
+/** What only the encryption, or only the api, needs. */
+function withoutSecrets(config: Config, role: Role): Config {
+  return { ...config, masterKey: null, adminToken: role === 'api' ? config.adminToken : null }
 }
 
 function requireUrl(role: Role, url: string | null): string {

@@ -83,7 +83,7 @@ mta/scheduling: mta/delivery mta/egress mta/route mta/shaping mta/transport src 
   src/providers src/queue src/shaping src/stores src/suppression
 mta/outbound: config mta/delivery mta/dry-run mta/egress mta/scheduling mta/shaping mta/transport src src/concurrency
   src/messages src/metrics src/queue src/stores src/workspaces
-mta: config mta/inbound mta/outbound mta/sandbox mta/submission src src/concurrency src/metrics src/stores
+mta: config mta/inbound mta/outbound mta/sandbox mta/submission src src/concurrency src/crypto src/metrics src/stores
 
 # process: REST API and pages
 api/http: config config/settings src src/auth src/contacts src/deferred-content src/events src/messages src/metrics
@@ -105,7 +105,7 @@ worker: config src src/automations src/campaigns src/concurrency src/contacts sr
 
 # command line
 bin/terminal:
-bin/supervisor: bin/terminal config
+bin/supervisor: bin/terminal config src/crypto
 bin/cli: bin/supervisor config src src/stores src/workspaces
 bin/egress: bin/cli bin/terminal config src/domains src/egress src/stores
 bin/queue: bin/cli bin/terminal src src/messages src/operator src/platform src/queue src/shaping

@@ -28,7 +28,7 @@ const LAST_STEP_MS = 500
 /** @throws when the URL of a store is missing, or the file of a setting is invalid. */
 export function main(config: Config): Promise<{ stop(): Promise<void> }> {
   setFlagsFromString(HEAP)
-  const { ctx, redisUrl, close } = openContext(config, 'worker')
+  const { ctx, redisUrl, close } = openContext(config, 'worker', { keysFor: ['worker'] })
   // All rounds are created before the first loop starts: with an invalid file nothing starts.
   const bulkCtx = { ...ctx, db: ctx.db.bulk }
   const rows = LOOPS.map(({ name, everyMs, isBulk, createRound }) => ({

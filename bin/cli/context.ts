@@ -23,11 +23,10 @@ const LOCK_WAIT_MS = 20_000
 export async function withContext(io: CommandIo, use: (ctx: Context) => Promise<number>): Promise<number> {
   const config = loadConfig(io.env)
   return withDatabase(config, io, async (databaseUrl) => {
-    const context = openContext(
-      { ...config, databaseUrl },
-      'command',
-      () => config.redisUrl ?? attachStores(config).redisUrl,
-    )
+    const context = openContext({ ...config, databaseUrl }, 'command', {
+      keysFor: null,
+      findRedis: () => config.redisUrl ?? attachStores(config).redisUrl,
+    })
     try {
       return await use(context.ctx)
     } catch (error) {

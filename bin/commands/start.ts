@@ -16,6 +16,8 @@ import { lockFile, openStores, type RunningStores } from '#bin/supervisor/stores
 import { reasonOf, UserError } from '#bin/supervisor/user-error.ts'
 import { environment } from '#config/environment.ts'
 import { type Config, loadConfig } from '#config/load.ts'
+import { loadMasterKey } from '#src/crypto/encryption.ts'
+import { deriveRoleKeys } from '#src/crypto/role-keys.ts'
 import { isDatabaseAway } from '#src/stores/db.ts'
 import { migrate } from '#src/stores/migrate.ts'
 import { printBanner, provision } from './first-run.ts'
@@ -70,8 +72,9 @@ async function serve(config: Config, stop: AbortSignal): Promise<void> {
 }
 
 function startAllRoles(config: Config, stores: RunningStores, signal: AbortSignal): Promise<RoleProcesses> {
+  const master = loadMasterKey(config)
   const env = {
-    ...environment,
+    ...withoutMasterKey(environment),
     DATABASE_URL: stores.databaseUrl,
     REDIS_URL: stores.redisUrl,
     DATA_DIR: config.dataDir,
@@ -80,9 +83,15 @@ function startAllRoles(config: Config, stores: RunningStores, signal: AbortSigna
   return startRoleProcesses(listRoles(config.isSandbox), {
     logDir: join(config.dataDir, 'log'),
     env,
+    keysOf: (roles) => deriveRoleKeys(master, roles),
     say: printLine,
     signal,
   })
+}
+
+/** Each role gets the keys of its purposes only. */
+function withoutMasterKey(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return { ...env, MASTER_KEY: undefined, MASTER_KEY_FILE: undefined }
 }
 
 /** Checks that the HTTP port is free before anything starts; chooses a free port if it is 0. */

@@ -112,7 +112,7 @@ const RESTORE_KEY =
   'without it domains need new DKIM keys and webhooks need new secrets'
 
 export const MASTER_KEY = withDb('master key', async (db, { config }) => {
-  const encrypted: [purpose: string, value: Buffer][] = []
+  const encrypted: [purpose: (typeof ENCRYPTED_COLUMNS)[number][0], value: Buffer][] = []
   for (const [purpose, statement] of ENCRYPTED_COLUMNS) {
     const { rows } = await db.query<{ sealed: Buffer }>(statement)
     for (const row of rows) encrypted.push([purpose, row.sealed])

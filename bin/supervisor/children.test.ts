@@ -2,13 +2,15 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo, type Server } from 'node:net'
 import { assert, expect } from 'chai'
-import { listRoles, startRoleProcesses } from './children.ts'
+import { deriveRoleKeys } from '#src/crypto/role-keys.ts'
+import { listRoles, startRoleProcesses, type RoleProcess } from './children.ts'
 
+const MASTER = Buffer.alloc(32, 7)
 /** Nothing listens on this port. */
 const AWAY = { DATABASE_URL: 'postgres://x@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' }
-const API = { name: 'api', args: ['api'] }
+const API: RoleProcess = { name: 'api', args: ['api'], keysFor: ['api'] }
 /** This role waits for PostgreSQL without a limit. */
-const WAITING = { name: 'mta', args: ['mta'] }
+const WAITING: RoleProcess = { name: 'mta', args: ['mta'], keysFor: ['outbound'] }
 
 interface StartOptions {
   readonly signal?: AbortSignal
@@ -30,6 +32,7 @@ describe('the role processes', function () {
     blocker.close()
     rmSync(dir, { recursive: true })
   })
+  const keysOf: Parameters<typeof startRoleProcesses>[1]['keysOf'] = (roles) => deriveRoleKeys(MASTER, roles)
   const blockedPort = (): number => (blocker.address() as AddressInfo).port
   const start = (
     rows: Parameters<typeof startRoleProcesses>[0],
@@ -39,12 +42,11 @@ describe('the role processes', function () {
       PATH: process.env['PATH'],
       ...AWAY,
       DATA_DIR: home,
-      MASTER_KEY: '5a'.repeat(32),
       HTTP_PORT: String(blockedPort()),
       LOG_LEVEL: 'error',
       ...settings,
     }
-    return startRoleProcesses(rows, { logDir: `${dir}/log`, env, say: () => undefined, signal })
+    return startRoleProcesses(rows, { logDir: `${dir}/log`, env, keysOf, say: () => undefined, signal })
   }
 
   it('fail together when one fails, even while another waits for its stores', async () => {

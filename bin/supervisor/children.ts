@@ -5,10 +5,13 @@
  * ports that it opened, which the other roles get as settings. If a role exits before all are ready, the start fails;
  * afterwards it is restarted.
  */
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { Writable } from 'node:stream'
 import { superviseProcess, type SupervisedProcess } from './restart-policy.ts'
+import { KEYS_DESCRIPTOR, type RoleKeys } from '#src/crypto/role-keys.ts'
+import type { KeyRole } from '#src/crypto/purposes.ts'
 import { lastLines, openLogFile } from './log-file.ts'
 import { type RunningProcess, watchProcess } from './processes.ts'
 import { type PrintLine, UserError } from './user-error.ts'
@@ -17,6 +20,8 @@ import { showWarnings } from './warnings.ts'
 export interface RoleProcess {
   readonly name: string
   readonly args: readonly string[]
+  /** The roles in the process, whose keys it gets. */
+  readonly keysFor: readonly KeyRole[]
   /** Options of Node, in addition to those of the supervisor. */
   readonly nodeArgs?: readonly string[]
   /** Starts before the other roles, which get the settings that it announces. So does this role if it is restarted. */
@@ -34,6 +39,8 @@ type StartedRole = RunningProcess & ReadyMessage
 interface RoleEnvironment {
   readonly logDir: string
   readonly env: NodeJS.ProcessEnv
+  /** The keys that a process gets through a pipe, which no other process can read. */
+  readonly keysOf: (roles: readonly KeyRole[]) => RoleKeys
   readonly say: PrintLine
   /** Aborts the start. */
   readonly signal: AbortSignal
@@ -42,23 +49,31 @@ interface RoleEnvironment {
 const PROGRAM = join(import.meta.dirname, '../mailstead.ts')
 /** Longer than the 30 s after which a role aborts its own shutdown. */
 const STOP_GRACE_MS = 32_000
+/** The descriptor of the pipe with the keys, after those of stdin, stdout, stderr and IPC. */
+const KEYS_FD = 4
 /** How often the logs are read for warnings to print. */
 const LOG_POLL_MS = 200
 
 /** The roles that `start` runs, in the order in which they stop. The roles of one row stop together. */
 export function listRoles(isSandbox: boolean): readonly (readonly RoleProcess[])[] {
-  const roles = [
+  const roles: RoleProcess[] = [
     // larger than that of the other roles, as in bin/mailstead; the last of two equal options counts
-    { name: 'api', args: ['api'], nodeArgs: ['--max-semi-space-size=16'] },
-    { name: 'mta', args: ['mta', '--roles', 'outbound'] },
-    { name: 'worker', args: ['worker'] },
-    { name: 'submission', args: ['mta', '--roles', 'submission'] },
+    { name: 'api', args: ['api'], keysFor: ['api'], nodeArgs: ['--max-semi-space-size=16'] },
+    { name: 'mta', ...mtaWith('outbound') },
+    { name: 'worker', args: ['worker'], keysFor: ['worker'] },
+    { name: 'submission', ...mtaWith('submission') },
   ]
-  const inbound = { name: 'inbound', args: ['mta', '--roles', 'inbound'] }
   // outside of sandbox mode the built-in receiver accepts captured mail only and needs no process of its own
   const announcing = { isFirst: true, firstArgs: ['--any-port'] }
-  if (!isSandbox) return [[...roles, { name: 'inbound', args: ['mta', '--roles', 'inbound,sandbox'], ...announcing }]]
-  return [[...roles, inbound], [{ name: 'sandbox', args: ['mta', '--roles', 'sandbox'], ...announcing }]]
+  if (!isSandbox) return [[...roles, { name: 'inbound', ...mtaWith('inbound', 'sandbox'), ...announcing }]]
+  return [
+    [...roles, { name: 'inbound', ...mtaWith('inbound') }],
+    [{ name: 'sandbox', ...mtaWith('sandbox'), ...announcing }],
+  ]
+}
+
+function mtaWith(...roles: KeyRole[]): Pick<RoleProcess, 'args' | 'keysFor'> {
+  return { args: ['mta', '--roles', roles.join(',')], keysFor: roles }
 }
 
 /** Starts all roles and waits until they are ready. @throws UserError if one exits before; then all are stopped. */
@@ -113,16 +128,18 @@ interface ReadyMessage {
   readonly announced: Readonly<Record<string, string>>
 }
 
-async function startRole(role: RoleProcess, { logDir, env, say, signal }: RoleEnvironment): Promise<StartedRole> {
+async function startRole(role: RoleProcess, environment: RoleEnvironment): Promise<StartedRole> {
+  const { logDir, env, keysOf, say, signal } = environment
   signal.throwIfAborted()
   const logFile = join(logDir, `${role.name}.log`)
   const log = openLogFile(logFile)
   const show = showWarnings(role.name, logFile, say)
   const child = spawn(process.execPath, [...process.execArgv, ...(role.nodeArgs ?? []), PROGRAM, ...role.args], {
     detached: true,
-    env,
-    stdio: ['ignore', log.fd, log.fd, 'ipc'],
+    env: { ...env, [KEYS_DESCRIPTOR]: String(KEYS_FD) },
+    stdio: ['ignore', log.fd, log.fd, 'ipc', 'pipe'],
   })
+  passKeys(child, keysOf(role.keysFor))
   const watching = setInterval(() => show(log.read()), LOG_POLL_MS)
   const endLog = (): void => {
     clearInterval(watching)
@@ -145,4 +162,12 @@ async function startRole(role: RoleProcess, { logDir, env, say, signal }: RoleEn
       `${role.name} did not start (${await started.exited}). Last lines of ${logFile}:\n${lastLines(logFile, 5)}`,
     )
   return { ...started, announced: ready.announced }
+}
+
+/** A child that exits before it has read them is reported by its exit. */
+function passKeys(child: ChildProcess, keys: RoleKeys): void {
+  const pipe = child.stdio[KEYS_FD]
+  if (!(pipe instanceof Writable)) return
+  pipe.on('error', () => undefined)
+  pipe.end(JSON.stringify(keys))
 }

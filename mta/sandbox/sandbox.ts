@@ -96,16 +96,16 @@ function startPruning({ db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>)
   }
 }
 
-interface Place {
+interface Listening {
   readonly what: string
   /** The setting that changes the port. */
   readonly setting: string
 }
-const DNS_SERVER: Place = { what: 'DNS server', setting: 'SANDBOX_DNS_PORT' }
-const RECEIVER: Place = { what: 'receiver', setting: 'SANDBOX_SMTP_PORT' }
+const DNS_SERVER: Listening = { what: 'DNS server', setting: 'SANDBOX_DNS_PORT' }
+const RECEIVER: Listening = { what: 'receiver', setting: 'SANDBOX_SMTP_PORT' }
 
 /** @throws ConfigError if another program uses the port. */
-async function openAsSet<T>(place: Place, port: number, listen: (port: number) => Promise<T>): Promise<T> {
+async function openAsSet<T>(place: Listening, port: number, listen: (port: number) => Promise<T>): Promise<T> {
   try {
     return await listen(port)
   } catch (error) {
@@ -116,7 +116,7 @@ async function openAsSet<T>(place: Place, port: number, listen: (port: number) =
 }
 
 /** Never checks a port before it is opened: another program could open it in between. */
-async function openOrMove<T>(_place: Place, port: number, listen: (port: number) => Promise<T>): Promise<T> {
+async function openOrMove<T>(_place: Listening, port: number, listen: (port: number) => Promise<T>): Promise<T> {
   try {
     return await listen(port)
   } catch (error) {

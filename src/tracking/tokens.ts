@@ -10,6 +10,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { hexOf, idOfHex } from '#src/platform/id.ts'
 import { fromBase32, toBase32 } from '#src/mail/base32.ts'
 import type { Encryption } from '#src/crypto/encryption.ts'
+import type { Purpose } from '#src/crypto/purposes.ts'
 import { CLICK_MAC_BYTES, clickDigest } from './click-signer.ts'
 
 export interface HitRef {
@@ -56,7 +57,7 @@ const NO_ID = '0'.repeat(32)
 const BASE64URL = /^[A-Za-z0-9_-]+$/
 
 export function createTrackingTokens(encryption: Pick<Encryption, 'mac'>): TrackingTokens {
-  const digest = (purpose: string, data: Buffer, bytes = MAC_BYTES): Buffer =>
+  const digest = (purpose: Purpose, data: Buffer, bytes = MAC_BYTES): Buffer =>
     encryption.mac(purpose, data).subarray(0, bytes)
   const clickKeyOf = (mail: Buffer): Buffer => encryption.mac('tracking-click', mail)
   return {

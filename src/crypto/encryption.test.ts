@@ -1,0 +1,63 @@
+import { assert } from 'chai'
+import { createEncryption, createRoleEncryption } from './encryption.ts'
+import type { KeyRole, Purpose } from './purposes.ts'
+
+const MASTER = Buffer.alloc(32, 7)
+/** Encrypted by version 0.1.0 with `MASTER`. */
+const OLD_DKIM = Buffer.from('AdxO/WwrKn0b+NOvtGuMwU9hynIHq0j0OOIJ+eNl1vpcxFBQPf0F', 'base64')
+
+/** What each role may do; everything else must fail. */
+const RIGHTS: readonly [Purpose, reads: readonly KeyRole[], writes: readonly KeyRole[]][] = [
+  ['dkim', ['outbound'], ['outbound', 'api', 'worker']],
+  ['account-secret', ['outbound', 'worker'], ['outbound', 'worker', 'api']],
+  ['webhook', ['worker'], ['worker', 'api']],
+  ['oauth-verifier', ['api'], ['api']],
+  ['operator', [], []],
+]
+const ROLES: readonly KeyRole[] = ['api', 'outbound', 'submission', 'inbound', 'sandbox', 'worker']
+
+describe('encryption', () => {
+  const full = createEncryption(MASTER)
+
+  for (const [purpose, reads, writes] of RIGHTS)
+    for (const role of ROLES) {
+      const mayRead = reads.includes(role)
+      const mayWrite = writes.includes(role)
+      it(`${role}: ${mayRead ? 'reads' : 'cannot read'} and ${mayWrite ? 'writes' : 'cannot write'} ${purpose}`, () => {
+        const encryption = createRoleEncryption(MASTER, [role])
+        const read = (): string => encryption.decrypt(purpose, full.encrypt(purpose, 'secret')).toString()
+        const write = (): string => full.decrypt(purpose, encryption.encrypt(purpose, 'secret')).toString()
+        if (mayRead) assert.strictEqual(read(), 'secret')
+        else assert.throws(read, /this role has no key to \w+ /)
+        if (mayWrite) assert.strictEqual(write(), 'secret')
+        else assert.throws(write, /this role has no key to \w+ /)
+      })
+    }
+
+  it('gives submission no key at all, and inbound none that decrypts', () => {
+    const [submission, inbound] = (['submission', 'inbound'] as const).map((role) =>
+      createRoleEncryption(MASTER, [role]),
+    )
+    assert.throws(() => submission?.mac('return-path', 'x'), /no key/)
+    assert.deepEqual(inbound?.mac('return-path', 'x'), full.mac('return-path', 'x'))
+  })
+
+  it('reads what earlier versions encrypted with a symmetric key', () => {
+    assert.strictEqual(full.decrypt('dkim', OLD_DKIM).toString(), 'an old key')
+    assert.strictEqual(createRoleEncryption(MASTER, ['outbound']).decrypt('dkim', OLD_DKIM).toString(), 'an old key')
+    assert.throws(() => createRoleEncryption(MASTER, ['api']).decrypt('dkim', OLD_DKIM), /no key/)
+  })
+
+  for (const purpose of ['dkim', 'oauth-verifier'] as const)
+    it(`refuses a value of ${purpose} that was changed, cut, or encrypted for something else`, () => {
+      const value = full.encrypt(purpose, 'secret')
+      for (let i = 0; i < value.length; i++) {
+        const changed = Buffer.from(value)
+        changed[i] = (changed[i] ?? 0) ^ 1
+        assert.throws(() => full.decrypt(purpose, changed))
+        assert.throws(() => full.decrypt(purpose, value.subarray(0, i)))
+      }
+      assert.throws(() => full.decrypt('webhook', value), /MASTER_KEY is not the key/)
+      assert.throws(() => createEncryption(Buffer.alloc(32, 8)).decrypt(purpose, value), /MASTER_KEY is not the key/)
+    })
+})
