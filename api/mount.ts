@@ -12,6 +12,7 @@ import { refuse, type Refusal } from '#src/platform/errors.ts'
 import { isRefusal, sendResponse, sendRefusal } from '#api/http/response.ts'
 import { createBodyReader } from '#api/http/body-reader.ts'
 import { clientAddress } from '#api/http/client-address.ts'
+import { actorOf, isAudited } from '#api/http/audit.ts'
 import { authorise } from '#api/http/authorise.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import { RESPONSE_HEADERS, CROSS_ORIGIN_HEADERS, PREFLIGHT_HEADERS, HSTS, requestIdOf } from '#api/http/headers.ts'
@@ -89,9 +90,21 @@ async function serveRoute(ctx: ApiContext, spec: AnyRoute, koa: RouteContext, re
   const inputs = await readInputs(spec, koa, readers)
   if (!inputs.ok) return sendRefusalFor(ctx, koa, inputs.refusal, inputs.body)
   const request = requestOf(ctx, koa, authorisation.caller, inputs.inputs)
-  const result = await spec.handle(ctx, request)
+  const result = await spec.handle(attribute(ctx, spec, koa.state, request), request)
   if (isRefusal(result)) return sendRefusalFor(ctx, koa, result, request.body)
   sendResponse(koa, spec.status, result)
+}
+
+/** The context whose changes are recorded as the caller's. */
+function attribute(
+  ctx: ApiContext,
+  spec: AnyRoute,
+  { requestId, peer }: RequestState,
+  request: AnyRequest,
+): ApiContext {
+  if (!isAudited(spec)) return ctx
+  const { caller, headers } = request
+  return { ...ctx, db: ctx.db.attributedTo(actorOf(spec, { caller, headers, address: peer, requestId })) }
 }
 
 function requestOf(ctx: ApiContext, koa: RouteContext, caller: Caller | null, inputs: RequestInputs): AnyRequest {

@@ -6,6 +6,7 @@ import { ADMIN_NOTICE_ROUTES } from '#api/routes/admin-notices.ts'
 import { ADMIN_POOL_ROUTES } from '#api/routes/admin-pools.ts'
 import { ADMIN_QUEUE_ROUTES } from '#api/routes/admin-queue.ts'
 import { ADMIN_SUSPENSION_ROUTES } from '#api/routes/admin-suspensions.ts'
+import { AUDIT_ROUTES } from '#api/routes/audit-log.ts'
 import { AUDIENCE_ROUTES } from '#api/routes/audiences.ts'
 import { AUTOMATION_RUN_ROUTES } from '#api/routes/automation-runs.ts'
 import { AUTOMATION_ROUTES } from '#api/routes/automations.ts'
@@ -88,6 +89,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...ADMIN_POOL_ROUTES,
   ...ADMIN_DRY_RUN_ROUTES,
   ...TLS_REPORT_ROUTES,
+  ...AUDIT_ROUTES,
   healthz,
   readyz,
   metrics,

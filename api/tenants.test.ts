@@ -4,11 +4,13 @@
  * with the objects of A, which proves that the id was the reason for the refusal.
  */
 import { assert } from 'chai'
-import { z, type ZodType } from 'zod'
 import { sql } from '#src/stores/sql.ts'
+import { countAudited } from '#test/support/audit-count.ts'
+import { fieldsOf, keysOf } from '#test/support/schema-fields.ts'
 import { createTenantObjects, MARKER, type TenantObjects, type TenantObjectKind } from '#test/support/tenant-objects.ts'
 import { firstIds, REQUEST_SAMPLES, type TenantIds, type RequestSample } from '#test/support/request-samples.ts'
 import { OPERATOR_TOKEN, startApi, textOf, type Tenant, type TestResponse, type TestApi } from '#test/support/api.ts'
+import { isAudited } from '#api/http/audit.ts'
 import { pathsOf, type AnyRoute } from '#api/http/route.ts'
 import { ROUTES } from './table.ts'
 
@@ -26,32 +28,15 @@ const NAMES: readonly TenantObjectKind[] = ['email', 'suppression', 'tag', 'even
 /** Drafts, whose sender is checked when they are sent: `route kind`. */
 const LATER = new Set(['create-campaign sender', 'update-campaign sender'])
 
+/** Audited routes whose samples leave everything as it is. */
+const CHANGES_NOTHING = new Set(['verify-domain', 'track-event', 'resume-account', 'import-suppressions'])
+
 /** No resolver and no registry: these tests do not need them. */
 const SETTINGS = {
   DNS_SERVERS: '127.0.0.1:1',
   RDAP_URL: 'none',
   TRUST_PROXY: 'true',
   OAUTH_PROVIDERS_FILE: 'test/support/oauth-providers.json',
-}
-
-type Node = Readonly<Record<string, unknown>>
-
-/** The names of all fields of a schema, at any depth. */
-function fieldsOf(schema: ZodType | undefined): string[] {
-  if (schema === undefined) return []
-  const names = new Set<string>()
-  const walk = (node: unknown): void => {
-    if (typeof node !== 'object' || node === null) return
-    for (const name of Object.keys((node as Node)['properties'] ?? {})) names.add(name)
-    Object.values(node).forEach(walk)
-  }
-  walk(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }))
-  return [...names]
-}
-
-function keysOf(value: unknown): string[] {
-  if (typeof value !== 'object' || value === null) return []
-  return [...(Array.isArray(value) ? [] : Object.keys(value)), ...Object.values(value).flatMap(keysOf)]
 }
 
 /** How to find the rows of a workspace in tables without workspace_id. */
@@ -199,13 +184,17 @@ describe('tenant isolation', () => {
       if (makes.length === 0) return
       it('accepts the objects of its own workspace', async () => {
         const shared = spec.method === 'GET' ? await newTenant() : null
+        const workspaces: string[] = []
         for (const make of makes) {
           const { tenant, own } = shared ?? (await newTenant())
           const sample = make(own)
           const key = typeof spec.access === 'object' ? tenant.admin : tenant.regular
           const answer = await ask({ spec, path: pathsOf(spec)[0] ?? '', sample, key })
           assert.ok(answer.status < 300, `${answer.status} ${JSON.stringify(answer.body)} to ${JSON.stringify(sample)}`)
+          workspaces.push(tenant.workspaceId)
         }
+        if (isAudited(spec) && !CHANGES_NOTHING.has(spec.name))
+          assert.isAbove(await countAudited(api.db, spec.name, workspaces), 0)
       })
       it('finds and changes nothing of another workspace', async () => {
         let tried = 0

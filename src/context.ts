@@ -11,6 +11,7 @@ import { loadMasterKey, loadRoleEncryption, createEncryption, type Encryption } 
 import type { KeyRole } from '#src/crypto/purposes.ts'
 import { systemClock, type Clock } from '#src/platform/clock.ts'
 import { openLog, type Log } from '#src/platform/log.ts'
+import type { Actor } from '#src/stores/audit.ts'
 import { openDb, type Db } from '#src/stores/db.ts'
 import { openRedis, type Redis } from '#src/stores/redis.ts'
 
@@ -39,6 +40,8 @@ export interface ContextOptions {
   readonly findRedis?: () => string | null
   /** The roles whose keys this process needs; null = all keys. */
   readonly keysFor: readonly KeyRole[] | null
+  /** Who makes the changes, for the audit log. */
+  readonly actor?: Actor | null
 }
 
 interface RoleRow {
@@ -59,13 +62,14 @@ const ROLES: Readonly<Record<Role, RoleRow>> = {
 }
 
 /**
- * Opens log, stores and encryption for a role, with the keys of `keysFor` only.
+ * Opens log, stores and encryption for a role, with the keys of `keysFor` only. Changes are attributed to the actor, if
+ * there is one.
  * @throws when the URL of a store is missing, or the master key cannot be read.
  */
 export function openContext(
   config: Config,
   role: Role,
-  { keysFor, findRedis = () => config.redisUrl }: ContextOptions,
+  { keysFor, findRedis = () => config.redisUrl, actor = null }: ContextOptions,
 ): OpenedContext {
   const { openLog: open, connections, isLazy } = ROLES[role]
   const databaseUrl = requireUrl(role, config.databaseUrl)
@@ -75,7 +79,7 @@ export function openContext(
   let [encryption, redis]: [Encryption | null, Redis | null] = [null, null]
   const ctx: Context = {
     config: keysFor === null ? config : withoutSecrets(config, role),
-    db,
+    db: actor === null ? db : db.attributedTo(actor),
     log,
     clock: systemClock,
     get encryption() {

@@ -169,7 +169,7 @@ api/http: api
 api/openapi: api
 api/sending: src/stores
 api/routes: bin/commands src/crypto
-api: api/openapi
+api: api/openapi src/sandbox
 bin/cli: bin/terminal
 bin: src/platform
 `)

@@ -3,6 +3,7 @@
  * be repeated; a step that fails runs again in the next round.
  */
 import type { Context } from '#src/context.ts'
+import { clearOldAuditEntries } from '#src/operator/audit-log.ts'
 import { ensurePartitions } from '#src/stores/partitions.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { Round } from './loop.ts'
@@ -37,6 +38,6 @@ export function createHousekeepingRound(ctx: Context): Round {
   return async () => {
     await ensurePartitions((statement) => ctx.db.query(statement), ctx.clock.now())
     for (const statement of OLD) await ctx.db.query(statement)
-    return false
+    return clearOldAuditEntries(ctx.db, ctx.config.auditRetentionDays)
   }
 }

@@ -33,7 +33,7 @@ describe('access with the operator token', () => {
     assert.strictEqual((await ask(null))?.error, 'UNAUTHORIZED')
     assert.deepEqual(raised, [])
   })
-  it('raises a notice for each refused token, and limits a network that guesses, also with the right token', async () => {
+  it('raises a notice for each refused token, and limits a network also with the right token', async () => {
     for (let i = 0; i < MAX_REFUSED.max; i++) assert.strictEqual((await ask(`guess ${i}`))?.error, 'UNAUTHORIZED')
     assert.deepEqual(raised, Array(MAX_REFUSED.max).fill('operator-token-refused'))
     for (const credential of ['one more', TOKEN, null]) {

@@ -55,7 +55,11 @@ export const ENDPOINT_GROUPS: readonly EndpointGroup[] = [
     description: 'Endpoints of yours that receive events, and their delivery log.',
   },
   { name: 'Keys', pathPrefixes: ['integrations'], description: 'The API key of the request.' },
-  { name: 'Workspace', pathPrefixes: ['workspace'], description: 'Settings, plan and usage of the workspace.' },
+  {
+    name: 'Workspace',
+    pathPrefixes: ['workspace', 'audit-log'],
+    description: 'Settings, plan, usage and audit log of the workspace.',
+  },
   {
     name: 'Public pages',
     pathPrefixes: ['s', 'o', 'c', 'u', 'p', 'v'],

@@ -20,10 +20,11 @@ import {
 import { STATES } from '#src/messages/state.ts'
 import { continueAction, beginAction, MAIL_VERBS, type MailVerb } from '#src/operator/actions.ts'
 import { FILTER_FIELDS, parseFilter, type FilterField, type FilterInput } from '#src/operator/filter.ts'
-import { findAction, listActions, type OperatorAction } from '#src/operator/audit-log.ts'
+import { findAction, listActions, type OperatorAction } from '#src/operator/action-log.ts'
 import { TIER_NAMES } from '#src/queue/tiers.ts'
 import { isRefusal } from '#api/http/response.ts'
 import type { ApiContext } from '#api/http/context.ts'
+import { operatorOf } from '#api/http/audit.ts'
 import { paging } from '#api/http/paging.ts'
 import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
 import { envelope, timestamp } from '#api/http/response-schemas.ts'
@@ -40,11 +41,9 @@ const filterFields = Object.fromEntries(
   (Object.keys(FILTER_FIELDS) as FilterField[]).map((name) => [name, field(name)]),
 ) as Record<FilterField, ZodType<string | undefined>>
 
-/** The name that the operator gives, and the client address, for the audit log. */
+/** The name that the operator gives, and the client address, for the record of the action. */
 export function operatorName(headers: IncomingHttpHeaders, address: string): string {
-  const header = headers['x-operator']
-  const name = typeof header === 'string' && /^[\x20-\x7e]{1,100}$/.test(header) ? header : 'operator'
-  return `${name}, from ${address === '' ? 'an unknown address' : address}`
+  return `${operatorOf(headers)}, from ${address === '' ? 'an unknown address' : address}`
 }
 
 async function readQueueFilter(ctx: ApiContext, given: FilterInput): Promise<QueueFilter | Refusal> {

@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import { parseSuspendable } from '#src/operator/filter.ts'
-import { recordAction } from '#src/operator/audit-log.ts'
+import { recordAction } from '#src/operator/action-log.ts'
 import { listSuspensions, resume, suspend, SUSPENDABLE, type SuspensionTarget } from '#src/queue/suspensions.ts'
 import { listReceiverSuspensions, resumeReceiver } from '#src/shaping/receiver-suspensions.ts'
 import type { ApiContext } from '#api/http/context.ts'

@@ -9,6 +9,8 @@ import { environment } from '#config/environment.ts'
 /** The environment and output of a command; tests pass their own. */
 export interface CommandIo {
   readonly env: NodeJS.ProcessEnv
+  /** The command and its action, such as `key create`, for the audit log. */
+  readonly command?: string
   out(text: string): void
   err(text: string): void
 }
@@ -123,8 +125,9 @@ export async function runAction(
     io.out(usage)
     return 0
   }
+  const [name = ''] = action.usage.split(' ')
   try {
-    return await action.run(readCall(action, args, io))
+    return await action.run(readCall(action, args, { ...io, command: `${command} ${name}`.trim() }))
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
     io.err(`mailstead ${command}: ${error.message}\n${usage}`)

@@ -4,10 +4,13 @@
  * master key are opened when they are first used.
  */
 import { existsSync, mkdirSync } from 'node:fs'
+import { hostname, userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { environment } from '#config/environment.ts'
 import { type Config, loadConfig } from '#config/load.ts'
 import { openContext, type Context } from '#src/context.ts'
+import type { Actor } from '#src/stores/audit.ts'
 import { isDatabaseAway } from '#src/stores/db.ts'
 import type { CommandIo } from './actions.ts'
 import { closeStoreDirectory, openStoreDirectory } from '#bin/supervisor/data-directory.ts'
@@ -26,6 +29,7 @@ export async function withContext(io: CommandIo, use: (ctx: Context) => Promise<
     const context = openContext({ ...config, databaseUrl }, 'command', {
       keysFor: null,
       findRedis: () => config.redisUrl ?? attachStores(config).redisUrl,
+      actor: commandActor(io.command ?? 'command'),
     })
     try {
       return await use(context.ctx)
@@ -35,6 +39,27 @@ export async function withContext(io: CommandIo, use: (ctx: Context) => Promise<
       await context.close()
     }
   })
+}
+
+/** The user of the operating system who runs a command, for the audit log; behind sudo the user who called it. */
+export function commandActor(command: string): Actor {
+  const user = environment['SUDO_USER'] ?? userName()
+  return {
+    kind: 'cli',
+    name: `${user}@${hostname()}`,
+    action: command,
+    workspaceId: null,
+    address: null,
+    requestId: null,
+  }
+}
+
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return `uid ${process.getuid?.() ?? 'unknown'}` // without an entry in passwd, as in some containers
+  }
 }
 
 /**

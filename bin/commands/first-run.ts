@@ -8,6 +8,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { styleText } from 'node:util'
 import { pino } from 'pino'
+import { commandActor } from '#bin/cli/context.ts'
 import type { StoreUrls } from '#bin/supervisor/stores.ts'
 import type { Config } from '#config/load.ts'
 import { hashKey } from '#src/auth/key-format.ts'
@@ -52,7 +53,7 @@ const ADVISORY_LOCK = 0x46495253
 
 /** Returns what exists and creates what is missing. */
 export async function provision(config: Config & StoreUrls): Promise<FirstRun> {
-  const db = openDb(config.databaseUrl, pino({ level: 'silent' }), 3)
+  const db = openDb(config.databaseUrl, pino({ level: 'silent' }), 3).attributedTo(commandActor('start'))
   const encryption = createEncryption(loadMasterKey(config))
   const setting = { db, encryption, config, clock: systemClock }
   try {

@@ -250,6 +250,15 @@ describe("the operator's commands", () => {
       )
   })
 
+  it('are recorded in the audit log', async () => {
+    const id = await newWorkspace('Audited')
+    const client = new Client({ connectionString: database.url })
+    await client.connect()
+    const { rows } = await client.query('SELECT actor_kind, action, kind FROM audit_log WHERE object = $1', [id])
+    await client.end()
+    assert.deepEqual(rows, [{ actor_kind: 'cli', action: 'workspace create', kind: 'workspace' }])
+  })
+
   it('migrate a database, and name the command when migrations are pending', async () => {
     const name = `empty_${process.pid}`
     const client = new Client({ connectionString: database.url })

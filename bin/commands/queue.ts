@@ -10,7 +10,7 @@ import { FILTER_USAGE, FILTERS, readFilter, readSuspensionTarget, readUntil } fr
 import { VIEW_ACTIONS } from '#bin/queue/view-actions.ts'
 import type { Context } from '#src/context.ts'
 import { continueAction, beginAction, MAIL_VERBS, type MailVerb } from '#src/operator/actions.ts'
-import { findAction, recordAction } from '#src/operator/audit-log.ts'
+import { findAction, recordAction } from '#src/operator/action-log.ts'
 import { resumeReceiver } from '#src/shaping/receiver-suspensions.ts'
 import { resume, suspend, SUSPENDABLE, type SuspensionTarget } from '#src/queue/suspensions.ts'
 import { waitUntilReady } from '#src/stores/redis.ts'

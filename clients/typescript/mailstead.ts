@@ -339,6 +339,33 @@ export type AudienceAnswer = {
   readonly data: Audience
 }
 
+export type AuditEntry = {
+  readonly id: string
+  readonly created_at: string
+  /** null: of the whole service */
+  readonly workspace_id: string | null
+  readonly actor: {
+    readonly type: "key" | "operator" | "cli"
+    /** the id of the API key; for the operator the name in `X-Operator`, or the user and host of a command */
+    readonly id: string | null
+    /** the name of the API key, while it exists */
+    readonly name: string | null
+  }
+  readonly ip_address: string | null
+  /** the `X-Request-Id` of the response */
+  readonly request_id: string | null
+  readonly action: string
+  readonly change: "create" | "update" | "delete"
+  readonly object: {
+    readonly type: string
+    /** empty for a change of more than 100 rows */
+    readonly id: string
+  }
+  /** the changed fields; a secret is `(hidden)` */
+  readonly before: Readonly<Record<string, unknown>> | null
+  readonly after: Readonly<Record<string, unknown>> | null
+}
+
 export type AutomationAnswer = {
   readonly success: true
   readonly message: string
@@ -2003,6 +2030,15 @@ export type ListAccountsAnswer = {
     readonly total: number
     readonly totalPages: number
     readonly meta: PageMeta
+  }
+}
+
+export type ListAuditLogAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly entries: readonly AuditEntry[]
+    readonly next: string | null
   }
 }
 
@@ -4623,5 +4659,28 @@ export class Mailstead {
     readonly body?: TestWebhookBody
   }, options?: CallOptions): Promise<TestWebhookAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/webhooks/{id}/test' }, input, options)
+  }
+
+  /**
+   * List who changed what in the workspace. Newest first. An update has only the fields that changed. Secrets are never
+   * in it, long values are cut, and a statement that changes more than 100 rows is one entry with their number. Changes
+   * by the operator are in it without name and address. Needs an Admin key with the scope `audit:read`.
+   */
+  listAuditLog(input: {
+    readonly query?: {
+      /** the kind of object, such as `api_key` or `domain` */
+      readonly object_type?: string
+      /** the id of the object; for a suppression its address */
+      readonly object_id?: string
+      /** the operation of this API, such as `delete-domain`, or a command */
+      readonly action?: string
+      /** the id of an API key */
+      readonly actor?: string
+      readonly limit?: number
+      /** `next` of an earlier response */
+      readonly cursor?: string
+    }
+  } = {}, options?: CallOptions): Promise<ListAuditLogAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/audit-log' }, input, options)
   }
 }

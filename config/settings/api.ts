@@ -39,8 +39,7 @@ export const apiSettings = {
     read: boolean,
     default: 'true',
     description:
-      'Whether the api logs a line for each HTTP request (`"msg":"request"`). The line has no query, token or address ' +
-      'of a recipient.',
+      'Whether the api logs a line for each HTTP request (`"msg":"request"`). The line has no query and no token.',
     guide: 'operations',
   }),
   subscribesPerNetwork: setting({

@@ -1,8 +1,16 @@
-/** The largest message, recipient list and contact file that are accepted. */
+/** The largest message, recipient list and contact file that are accepted, and how long the audit log is kept. */
 import { count } from './readers.ts'
 import { setting } from './setting.ts'
 
 export const limitSettings = {
+  auditRetentionDays: setting({
+    env: 'AUDIT_RETENTION_DAYS',
+    read: count,
+    default: '400',
+    unit: 'days',
+    description: 'How long the audit log of changes is kept.',
+    guide: 'api-security',
+  }),
   maxMessageBytes: setting({
     env: 'MAX_MESSAGE_BYTES',
     read: count,

@@ -15,6 +15,7 @@ export const SCOPES = {
   'suppressions:manage': 'list, add, remove, import and export suppressed addresses',
   'accounts:manage': 'connect, list, change, test and remove accounts that mail leaves through',
   'campaigns:manage': 'create, list, change and delete campaigns',
+  'audit:read': 'read who changed what in the workspace',
   'tracking:manage': 'read and change what is tracked of the mail, and under whose name',
 } as const
 

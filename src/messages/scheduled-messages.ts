@@ -3,6 +3,7 @@
  * worker claims it at the same moment, the guarded transition decides.
  */
 import type { Context } from '#src/context.ts'
+import { recordChange } from '#src/stores/audit.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { publishNotifications } from '#src/queue/notifications.ts'
 import { readPage, type PageRequest } from '#src/stores/page.ts'
@@ -104,7 +105,19 @@ export async function cancelScheduled(
     eventData: null,
   }))
   if (moves.length === 0) return 'gone'
-  const moved = await applyTransitions(ctx.db, moves, new Date(ctx.clock.now()))
+  const moved = await ctx.db.transaction(async (tx) => {
+    const applied = await applyTransitions(tx, moves, new Date(ctx.clock.now()))
+    if (applied.done.size > 0)
+      await recordChange(tx, {
+        kind: 'mail',
+        object: id,
+        workspaceId,
+        change: 'update',
+        before: { state: 'scheduled' },
+        after: { state: 'cancelled' },
+      })
+    return applied
+  })
   publishNotifications(ctx, moved)
   return moved.done.size === moves.length ? 'cancelled' : 'gone'
 }

@@ -1,5 +1,5 @@
 /**
- * The audit log: one permanent row for each change by an operator. Rows of mail actions also have their progress
+ * The operator's actions: one permanent row for each. Rows of mail actions also have their progress
  * (`actions.ts`).
  */
 import type { Context } from '#src/context.ts'

@@ -5,7 +5,7 @@ import { createAcceptor } from '#src/messages/accept.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { testRecipients, submissionOf } from '#test/support/submission.ts'
 import { continueAction, beginAction, listUnfinishedActions } from './actions.ts'
-import { findAction, type OperatorAction } from './audit-log.ts'
+import { findAction, type OperatorAction } from './action-log.ts'
 
 describe('operator actions', () => {
   let ctx: TestContext

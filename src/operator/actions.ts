@@ -5,7 +5,7 @@
  *
  * The process that starts an action works on it for a limited time; the worker continues unfinished actions, also after
  * a crash. A crash between a slice and its progress record: the slice is processed again and changes nothing. The rows
- * are kept as the audit log.
+ * are kept.
  */
 import { publishNotifications } from '#src/queue/notifications.ts'
 import type { Context } from '#src/context.ts'
@@ -16,7 +16,7 @@ import { MOVES, type MoveName } from '#src/messages/state.ts'
 import { addToSchedule } from '#src/queue/due-schedule.ts'
 import { TIER_NAMES } from '#src/queue/tiers.ts'
 import { sql } from '#src/stores/sql.ts'
-import { recordAction, type OperatorAction, type ActionRequest, type ActionSubject } from './audit-log.ts'
+import { recordAction, type OperatorAction, type ActionRequest, type ActionSubject } from './action-log.ts'
 
 export type MailVerb = 'retry' | 'drop' | 'bounce'
 

@@ -5,8 +5,9 @@
  * (postgres-pool.ts). A lost connection rejects the query; `isDatabaseAway` distinguishes that from an error in the
  * statement.
  */
-import { DatabaseError, types, type Client, type QueryResult } from 'pg'
+import { DatabaseError, escapeLiteral, types, type Client, type QueryResult } from 'pg'
 import type { Log } from '#src/platform/log.ts'
+import type { Actor } from './audit.ts'
 import { ConnectionPool, statementTimeout } from './postgres-pool.ts'
 
 export type Row = Record<string, unknown>
@@ -40,6 +41,8 @@ export interface Db extends Queryable {
   snapshot<T>(work: (tx: Queryable) => Promise<T>): Promise<T>
   /** The same database with the patience for bulk work. */
   readonly bulk: Db
+  /** The same database; each change is attributed to the actor, and recorded in the audit log. */
+  attributedTo(actor: Actor): Db
   /** The current state of the connection pools. */
   pools(): readonly PoolStatus[]
   /** Counts opened and lost connections for prepared statements: while it is unchanged, the server is the same. */
@@ -199,14 +202,23 @@ export function openDb(url: string, log: Log, max = 8, patienceMs = PATIENCE_MS)
       await Promise.all(Object.values(pools).map((pool) => pool.close()))
     },
   }
-  const bulk: Db = {
-    ...shared,
-    ...bulkQueries(pools, patienceMs.bulk),
-    get bulk() {
-      return bulk
-    },
+  const attributedTo = (actor: Actor): Db => {
+    const begin = `${BEGIN}; SELECT set_config('mailstead.actor', ${escapeLiteral(JSON.stringify(actor))}, true)`
+    const attributed = transactionQueries(pools, patienceMs, begin)
+    return { ...shared, ...attributed, attributedTo, bulk: bulkOf(begin) }
   }
-  return { ...shared, ...queries(pools, patienceMs), bulk }
+  const bulkOf = (begin: string): Db => {
+    const bulk: Db = {
+      ...shared,
+      ...bulkQueries(pools, patienceMs.bulk, begin),
+      attributedTo: (actor) => attributedTo(actor).bulk,
+      get bulk() {
+        return bulk
+      },
+    }
+    return bulk
+  }
+  return { ...shared, ...queries(pools, patienceMs), attributedTo, bulk: bulkOf(BEGIN) }
 }
 
 type Queries = Pick<Db, 'query' | 'transaction' | 'snapshot'>
@@ -214,7 +226,7 @@ type Queries = Pick<Db, 'query' | 'transaction' | 'snapshot'>
 const BEGIN = 'BEGIN'
 const BEGIN_SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
-function queries(pools: Pools, patienceMs: Readonly<Record<Patience, number>>): Queries {
+function queries(pools: Pools, patienceMs: Readonly<Record<Patience, number>>, begin = BEGIN): Queries {
   return {
     query: (statement, values) => {
       const isUrgent = typeof statement !== 'string' && statement.isUrgent === true
@@ -224,28 +236,43 @@ function queries(pools: Pools, patienceMs: Readonly<Record<Patience, number>>): 
     },
     transaction: (work, patience = 'normal') =>
       patience === 'bulk'
-        ? bulkQueries(pools, patienceMs.bulk).transaction(work)
+        ? bulkQueries(pools, patienceMs.bulk, begin).transaction(work)
         : inTransaction(
             patience === 'urgent' ? pools.urgent : pools.hot,
-            { begin: BEGIN, patienceMs: patienceMs[patience] },
+            { begin, patienceMs: patienceMs[patience] },
             work,
           ),
     snapshot: (work) => inTransaction(pools.plain, { begin: BEGIN_SNAPSHOT, patienceMs: patienceMs.normal }, work),
   }
 }
 
+/** Each transaction begins with `begin`, also around one statement. */
+function transactionQueries(pools: Pools, patienceMs: Readonly<Record<Patience, number>>, begin: string): Queries {
+  const { transaction, snapshot } = queries(pools, patienceMs, begin)
+  return {
+    query: (statement, values) =>
+      inTransaction(
+        typeof statement === 'string' ? pools.plain : pools.hot,
+        { begin, patienceMs: patienceMs.normal },
+        (tx) => tx.query(statement, values),
+      ),
+    transaction,
+    snapshot,
+  }
+}
+
 /**
  * On the connections of the others: the time limit of the server is set for a transaction, also around one statement.
  */
-function bulkQueries({ hot, plain }: Pools, patienceMs: number): Queries {
-  const options = (begin: string): TransactionOptions => ({
-    begin: `${begin}; SET LOCAL ${statementTimeout(patienceMs)}`,
+function bulkQueries({ hot, plain }: Pools, patienceMs: number, begin: string): Queries {
+  const options = (beginning: string): TransactionOptions => ({
+    begin: `${beginning}; SET LOCAL ${statementTimeout(patienceMs)}`,
     patienceMs,
   })
   return {
     query: (statement, values) =>
-      inTransaction(typeof statement === 'string' ? plain : hot, options(BEGIN), (tx) => tx.query(statement, values)),
-    transaction: (work) => inTransaction(hot, options(BEGIN), work),
+      inTransaction(typeof statement === 'string' ? plain : hot, options(begin), (tx) => tx.query(statement, values)),
+    transaction: (work) => inTransaction(hot, options(begin), work),
     snapshot: (work) => inTransaction(plain, options(BEGIN_SNAPSHOT), work),
   }
 }

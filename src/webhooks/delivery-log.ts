@@ -2,6 +2,7 @@
  * The delivery log of an endpoint: the state of each event and every attempt with its request and response. Also
  * replays an event. The caller has checked that the endpoint belongs to the workspace.
  */
+import { recordChange } from '#src/stores/audit.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { idOfHex, isUuid } from '#src/platform/id.ts'
 import { readPage, type PageRequest } from '#src/stores/page.ts'
@@ -99,29 +100,47 @@ async function listAttempts(
   return Map.groupBy(rows, (row) => row.eventId)
 }
 
+interface ReplayedRow {
+  readonly isActive: boolean
+  readonly workspaceId: string
+  /** Before the replay. */
+  readonly state: DeliveryState
+}
+
+const REPLAY = sql`
+  WITH replayed AS (
+    UPDATE webhook_deliveries d
+    SET state = 'pending', tries = 0, due_at = now()
+    FROM webhook_endpoints e
+    WHERE e.id = d.endpoint_id AND e.is_active AND d.endpoint_id = $1 AND d.event_id = $2
+  )
+  SELECT e.is_active AS "isActive", e.workspace_id AS "workspaceId", d.state
+  FROM webhook_deliveries d
+  JOIN webhook_endpoints e ON e.id = d.endpoint_id
+  WHERE d.endpoint_id = $1 AND d.event_id = $2
+`
+
 /** Queues an event again, due now and with all its attempts. A delivery in progress is not sent twice. */
 export async function replayDelivery(
   ctx: NotifyDeps,
   endpoint: Endpoint,
   eventId: string,
 ): Promise<'queued' | 'not-found' | 'switched-off'> {
-  const { rows } = await ctx.db.query<{ is_active: boolean }>(
-    sql`
-      WITH replayed AS (
-        UPDATE webhook_deliveries d
-        SET state = 'pending', tries = 0, due_at = now()
-        FROM webhook_endpoints e
-        WHERE e.id = d.endpoint_id AND e.is_active AND d.endpoint_id = $1 AND d.event_id = $2
-      )
-      SELECT e.is_active
-      FROM webhook_deliveries d
-      JOIN webhook_endpoints e ON e.id = d.endpoint_id
-      WHERE d.endpoint_id = $1 AND d.event_id = $2
-    `,
-    [endpoint.id, eventId],
-  )
-  if (rows[0] === undefined) return 'not-found'
-  if (!rows[0].is_active) return 'switched-off'
-  notifySender(ctx)
-  return 'queued'
+  const result = await ctx.db.transaction(async (tx) => {
+    const { rows } = await tx.query<ReplayedRow>(REPLAY, [endpoint.id, eventId])
+    const [row] = rows
+    if (row === undefined) return 'not-found'
+    if (!row.isActive) return 'switched-off'
+    await recordChange(tx, {
+      kind: 'webhook_delivery',
+      object: eventId,
+      workspaceId: row.workspaceId,
+      change: 'update',
+      before: { webhook_id: endpoint.id, state: row.state },
+      after: { webhook_id: endpoint.id, state: 'pending' },
+    })
+    return 'queued'
+  })
+  if (result === 'queued') notifySender(ctx)
+  return result
 }

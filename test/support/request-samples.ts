@@ -251,6 +251,10 @@ export const REQUEST_SAMPLES: Readonly<Record<string, readonly MakeSample[]>> = 
     () => ({ query: { provider: 'corp', email: 'me@corp.example' } }),
   ],
   'resume-account': [byId('account')],
+  'list-audit-log': [
+    ({ audience }) => ({ query: { object_type: 'audience', object_id: audience }, isFilter: true }),
+    ({ audience }) => ({ query: { cursor: audience }, isFilter: true }),
+  ],
   'rotate-webhook-secret': [byId('webhook')],
   'list-webhook-deliveries': [({ webhook, event }) => ({ params: { id: webhook }, query: { event_id: event } })],
   'replay-webhook-delivery': [({ webhook, event }) => ({ params: { id: webhook, eventId: event } })],

@@ -1,0 +1,54 @@
+/**
+ * Which requests are recorded in the audit log, and as whose. A changing route of a key or of the operator gets a
+ * database that is attributed to the caller (src/stores/audit.ts), so its handler needs no code of its own. Public
+ * routes are used by recipients, whose changes are events.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Caller } from '#src/auth/keys.ts'
+import type { Actor } from '#src/stores/audit.ts'
+import type { AnyRoute } from './route.ts'
+
+const SENDS = 'sends mail: the message and its events are the record'
+const READS = 'changes nothing: its result is only shown'
+
+/** Routes with a changing method that write no entry, each with its reason. */
+export const NOT_AUDITED: Readonly<Record<string, string>> = {
+  'send-instant': SENDS,
+  'send-high': SENDS,
+  'send-async': SENDS,
+  'send-bulk': SENDS,
+  'send-batch': SENDS,
+  'schedule-email': SENDS,
+  'test-template': SENDS,
+  'preview-template': READS,
+  'check-template': READS,
+  'preview-segment': READS,
+  'dry-run-automation': READS,
+  'test-account': READS,
+  'test-webhook': 'sends a test event: the delivery log of the endpoint is the record',
+}
+
+export function isAudited(spec: AnyRoute): boolean {
+  return spec.method !== 'GET' && spec.access !== 'public' && !Object.hasOwn(NOT_AUDITED, spec.name)
+}
+
+export interface AuditedRequest {
+  readonly caller: Caller | null
+  readonly headers: IncomingHttpHeaders
+  readonly address: string
+  readonly requestId: string
+}
+
+/** The key, or the operator with the name that they give. */
+export function actorOf(spec: AnyRoute, { caller, headers, address, requestId }: AuditedRequest): Actor {
+  const common = { action: spec.name, address, requestId }
+  return caller === null
+    ? { ...common, kind: 'operator', name: operatorOf(headers), workspaceId: null }
+    : { ...common, kind: 'key', name: caller.keyId, workspaceId: caller.workspaceId }
+}
+
+/** The header X-Operator, or `operator`. */
+export function operatorOf(headers: IncomingHttpHeaders): string {
+  const header = headers['x-operator']
+  return typeof header === 'string' && /^[\x20-\x7e]{1,100}$/.test(header) ? header : 'operator'
+}

@@ -1,0 +1,131 @@
+/**
+ * The audit log: every change by a key, the operator or a command. A workspace reads the entries about itself; who of
+ * the operator's people made a change, and from where, only the operator reads.
+ */
+import { z } from 'zod'
+import { invalid } from '#src/platform/errors.ts'
+import { isUuid } from '#src/platform/id.ts'
+import { listAuditEntries, type AuditEntry, type AuditFilter } from '#src/operator/audit-log.ts'
+import { paging } from '#api/http/paging.ts'
+import { route, type AnyRoute } from '#api/http/route.ts'
+import { envelope, timestamp } from '#api/http/response-schemas.ts'
+
+const text = z.string().max(320, 'is too long').optional()
+const uuid = z.string().refine(isUuid, 'must be a UUID').optional()
+const filterFields = {
+  object_type: text.meta({ description: 'the kind of object, such as `api_key` or `domain`' }),
+  object_id: text.meta({ description: 'the id of the object; for a suppression its address' }),
+  action: text.meta({ description: 'the operation of this API, such as `delete-domain`, or a command' }),
+  actor: text.meta({ description: 'the id of an API key' }),
+  limit: paging.shape.limit,
+  cursor: uuid.meta({ description: '`next` of an earlier response' }),
+}
+
+const values = z.record(z.string(), z.unknown()).nullable()
+const entrySchema = z
+  .object({
+    id: z.uuid(),
+    created_at: timestamp,
+    workspace_id: z.uuid().nullable().meta({ description: 'null: of the whole service' }),
+    actor: z.object({
+      type: z.enum(['key', 'operator', 'cli']),
+      id: z.string().nullable().meta({
+        description:
+          'the id of the API key; for the operator the name in `X-Operator`, or the user and host of a command',
+      }),
+      name: z.string().nullable().meta({ description: 'the name of the API key, while it exists' }),
+    }),
+    ip_address: z.string().nullable(),
+    request_id: z.string().nullable().meta({ description: 'the `X-Request-Id` of the response' }),
+    action: z.string(),
+    change: z.enum(['create', 'update', 'delete']),
+    object: z.object({
+      type: z.string(),
+      id: z.string().meta({ description: 'empty for a change of more than 100 rows' }),
+    }),
+    before: values.meta({ description: 'the changed fields; a secret is `(hidden)`' }),
+    after: values,
+  })
+  .meta({ id: 'AuditEntry' })
+const response = envelope(z.object({ entries: z.array(entrySchema), next: z.string().nullable() }))
+
+const DESCRIPTION =
+  'Newest first. An update has only the fields that changed. Secrets are never in it, long values are cut, and a ' +
+  'statement that changes more than 100 rows is one entry with their number.'
+
+const list = route({
+  name: 'list-audit-log',
+  summary: 'List who changed what in the workspace',
+  description: `${DESCRIPTION} Changes by the operator are in it without name and address.`,
+  method: 'GET',
+  paths: ['/public/audit-log'],
+  access: { admin: 'audit:read' },
+  query: z.object(filterFields),
+  status: 200,
+  response,
+  errors: ['VALIDATION_ERROR'],
+  handle: async (ctx, { caller, query: { limit, ...given } }) => {
+    const entries = await listAuditEntries(ctx.db, { workspaceId: caller.workspaceId, ...filterOf(given) }, limit)
+    return respond(entries.map(forWorkspace), limit)
+  },
+})
+
+const listAll = route({
+  name: 'admin-list-audit-log',
+  summary: 'List who changed what, in all workspaces and in the service',
+  description: DESCRIPTION,
+  method: 'GET',
+  paths: ['/admin/audit-log'],
+  access: 'operator',
+  query: z.object({ ...filterFields, workspace_id: z.string().optional() }),
+  status: 200,
+  response,
+  errors: ['VALIDATION_ERROR'],
+  handle: async (ctx, { query: { limit, workspace_id: workspaceId = null, ...given } }) => {
+    if (workspaceId !== null && !isUuid(workspaceId))
+      return invalid([{ path: 'workspace_id', message: 'must be a UUID' }])
+    return respond(await listAuditEntries(ctx.db, { workspaceId, ...filterOf(given) }, limit), limit)
+  },
+})
+
+type FilterFields = Readonly<
+  Partial<Record<'object_type' | 'object_id' | 'action' | 'actor' | 'cursor', string | undefined>>
+>
+
+function filterOf({
+  object_type: kind,
+  object_id: object,
+  action,
+  actor,
+  cursor: before,
+}: FilterFields): Omit<AuditFilter, 'workspaceId'> {
+  return { kind, object, action, actor, before }
+}
+
+function forWorkspace(entry: AuditEntry): AuditEntry {
+  return entry.actorKind === 'key' ? entry : { ...entry, actor: '', address: null }
+}
+
+function respond(entries: readonly AuditEntry[], limit: number): { readonly body: object } {
+  const next = entries.length < limit ? null : (entries.at(-1)?.id ?? null)
+  const data = { entries: entries.map(present), next }
+  return { body: { success: true, message: `${entries.length} entries.`, data } }
+}
+
+function present(entry: AuditEntry): Record<string, unknown> {
+  return {
+    id: entry.id,
+    created_at: entry.at.toISOString(),
+    workspace_id: entry.workspaceId,
+    actor: { type: entry.actorKind, id: entry.actor === '' ? null : entry.actor, name: entry.keyName },
+    ip_address: entry.address,
+    request_id: entry.requestId,
+    action: entry.action,
+    change: entry.change,
+    object: { type: entry.kind, id: entry.object },
+    before: entry.before,
+    after: entry.after,
+  }
+}
+
+export const AUDIT_ROUTES: readonly AnyRoute[] = [list, listAll]
