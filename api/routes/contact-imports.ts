@@ -81,6 +81,10 @@ const importSchema = z
       .array(z.object({ column: z.string(), meaning: z.string() }))
       .meta({ description: 'what each column of the file means' }),
     progress: z.number().meta({ description: '0 to 1: the processed share of the bytes of the file' }),
+    queuePosition: count
+      .nullable()
+      .meta({ description: 'imports that are processed before it; 0 while it runs, null when it does not wait' }),
+    queue_position: count.nullable(),
     bytes: count,
     rows: z.object({
       read: count,
@@ -241,6 +245,7 @@ function presentImport(found: Import): Record<string, unknown> {
     layout,
     bytes,
     position,
+    queuePosition,
     reason,
     createdAt,
     finishedAt,
@@ -259,6 +264,8 @@ function presentImport(found: Import): Record<string, unknown> {
     dry_run: isDryRun,
     columns: layout.columns.map(({ name, meaning }) => ({ column: name, meaning })),
     progress: state === 'done' ? 1 : bytes === 0 ? 0 : Math.floor((position / bytes) * 1000) / 1000,
+    queuePosition,
+    queue_position: queuePosition,
     bytes,
     rows: { read: rowCount, added, updated, joined, duplicates, failed, blocked, unsubscribed },
     reason,

@@ -697,6 +697,9 @@ export type ContactImport = {
   }[]
   /** 0 to 1: the processed share of the bytes of the file */
   readonly progress: number
+  /** imports that are processed before it; 0 while it runs, null when it does not wait */
+  readonly queuePosition: number | null
+  readonly queue_position: number | null
   readonly bytes: number
   readonly rows: {
     readonly read: number

@@ -7,6 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '#src/platform/log.ts'
 import { CONNECTION, PostgresClient } from '#src/stores/postgres-client.ts'
+import { statementTimeout } from '#src/stores/postgres-pool.ts'
 
 const FIRST_WAIT_MS = 100
 const LONGEST_WAIT_MS = 5000
@@ -61,7 +62,12 @@ export function listenForNotifications(
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
-      current = new PostgresClient({ ...CONNECTION, connectionString: url, application_name: channel })
+      current = new PostgresClient({
+        ...CONNECTION,
+        connectionString: url,
+        application_name: channel,
+        options: `-c ${statementTimeout(withinMs)}`,
+      })
       await connectAndListen(current).catch((error: unknown) =>
         log.debug({ err: error, channel }, 'LISTEN failed; it is retried'),
       )

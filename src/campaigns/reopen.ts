@@ -67,11 +67,13 @@ const closeQuery = (which: string): string => sql`
   UPDATE campaign_recipients
   SET state = 'cancelled', is_waiting = false, apart = NULL, reason = 'the campaign was cancelled'
   WHERE campaign_id = $1
-    AND contact_id IN (
-      SELECT contact_id
-      FROM campaign_recipients
-      WHERE campaign_id = $1 AND is_waiting AND ${which}
-      LIMIT ${SLICE}
+    AND contact_id = ANY (
+      ARRAY(
+        SELECT contact_id
+        FROM campaign_recipients
+        WHERE campaign_id = $1 AND is_waiting AND ${which}
+        LIMIT ${SLICE}
+      )
     )
 `
 const CLOSE_QUERIES = [

@@ -41,7 +41,7 @@ export type SaveResult =
   | { readonly kind: 'saved'; readonly contacts: readonly SavedContact[]; readonly notifications: CommitNotifications }
 
 export interface SaveOptions {
-  /** Stores no events, and only sums as counter deltas: the caller must call `rebuildPaginationIndex` afterwards. */
+  /** Stores no events, and only sums as counter deltas: `applyCounterDeltas` rebuilds the pagination index. */
   readonly isBulk?: boolean
 }
 

@@ -1,14 +1,14 @@
 /**
  * Runs imports one time slice at a time. The import that waited longest is claimed; its rows are read from the last
  * committed position and written batch by batch. After a few seconds it is released, so a long file delays no other. If
- * the worker dies, its lease expires and another worker continues.
+ * the worker dies, its lease expires and another worker continues. What an import leaves to do, the pagination index of
+ * the audience and the deletion of its file, is done by other loops, so that the next import does not wait for it.
  *
  * The next batch is read while one is written. Data that PostgreSQL cannot store is found by splitting the batch in
  * half repeatedly: the bad row is reported, all others are imported. An internal error that occurs five times fails the
  * import; an unreachable PostgreSQL does not count.
  */
 import { randomUUID } from 'node:crypto'
-import { rebuildPaginationIndex } from '#src/contacts/pagination-index.ts'
 import type { Context } from '#src/context.ts'
 import { isDatabaseAway, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -141,8 +141,6 @@ async function endImport(
     `,
     [claim.id, claim.lease, state, reason],
   )
-  // if the process dies before this, the worker rebuilds the index later
-  if (!claim.isDryRun) await rebuildPaginationIndex(ctx, claim.audienceId)
   ctx.log.info({ import: claim.id, workspace: claim.workspaceId, state, reason }, 'import ended')
 }
 

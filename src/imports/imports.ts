@@ -46,6 +46,8 @@ export interface Import extends ImportCounts {
   readonly bytes: number
   /** Bytes that were processed. */
   readonly position: number
+  /** Imports of all workspaces that are processed before it; 0 while it runs, null after it ended or during upload. */
+  readonly queuePosition: number | null
   readonly reason: string | null
   readonly createdAt: Date
   readonly finishedAt: Date | null
@@ -63,10 +65,25 @@ export interface RowError {
 /** Errors stored per import; all are counted. */
 export const MAX_ERRORS = 1000
 
+// the order of `claimImport` (import-runner.ts): those that run now, then those that waited longest
+const QUEUE_POSITION = sql`
+  CASE
+    WHEN state NOT IN ('waiting', 'running') THEN NULL
+    WHEN leased_until >= now() THEN 0
+    ELSE (
+      SELECT count(*)::int
+      FROM imports o
+      WHERE NOT o.is_cleared
+        AND o.state IN ('waiting', 'running')
+        AND o.id <> imports.id
+        AND (o.leased_until >= now() OR (o.updated_at, o.id) < (imports.updated_at, imports.id))
+    )
+  END
+`
 const COLUMNS = sql`
   id, audience_id AS "audienceId", state, is_dry_run AS "isDryRun", layout, bytes, position, row_count AS "rowCount",
   added, updated, joined, duplicates, failed, blocked, unsubscribed, reason, created_at AS "createdAt",
-  finished_at AS "finishedAt"
+  finished_at AS "finishedAt", ${QUEUE_POSITION} AS "queuePosition"
 `
 
 export async function findImport(db: Queryable, workspaceId: string, id: string): Promise<Import | null> {

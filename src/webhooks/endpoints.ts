@@ -5,7 +5,7 @@
  * with its log in slices, however long the log is.
  */
 import type { Context } from '#src/context.ts'
-import type { Queryable } from '#src/stores/db.ts'
+import { prepared, type Queryable } from '#src/stores/db.ts'
 import { newId } from '#src/platform/id.ts'
 import { readPage, type Page, type PageRequest } from '#src/stores/page.ts'
 import { WEBHOOKS_CHANNEL } from '#src/queue/keys.ts'
@@ -177,18 +177,22 @@ export async function deleteEndpoint(ctx: NotifyDeps, workspaceId: string, id: s
 }
 
 const SLICE = 2000
-const REMOVALS = ['webhook_attempts', 'webhook_deliveries'].map(
-  (table) => sql`
-    DELETE FROM ${table}
-    WHERE (event_id, endpoint_id) IN (
-      SELECT log.event_id, log.endpoint_id
-      FROM webhook_endpoints e
-      JOIN webhook_deliveries log ON log.endpoint_id = e.id
-      WHERE e.disabled_reason = '${DELETED}' AND e.updated_at < now() - interval '5 minutes'
-      ORDER BY log.endpoint_id, log.event_id
-      LIMIT ${SLICE}
-    )
-  `,
+// prepared, and therefore by index: a plan made from old statistics would compare each row with each of the slice
+const REMOVALS = ['webhook_attempts', 'webhook_deliveries'].map((table) =>
+  prepared(
+    `webhooks-remove-${table}`,
+    sql`
+      DELETE FROM ${table}
+      WHERE (event_id, endpoint_id) IN (
+        SELECT log.event_id, log.endpoint_id
+        FROM webhook_endpoints e
+        JOIN webhook_deliveries log ON log.endpoint_id = e.id
+        WHERE e.disabled_reason = '${DELETED}' AND e.updated_at < now() - interval '5 minutes'
+        ORDER BY log.endpoint_id, log.event_id
+        LIMIT ${SLICE}
+      )
+    `,
+  ),
 )
 
 /**
