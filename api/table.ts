@@ -9,6 +9,7 @@ import { ADMIN_SUSPENSION_ROUTES } from '#api/routes/admin-suspensions.ts'
 import { AUDIT_ROUTES } from '#api/routes/audit-log.ts'
 import { AUDIENCE_ROUTES } from '#api/routes/audiences.ts'
 import { AUTOMATION_RUN_ROUTES } from '#api/routes/automation-runs.ts'
+import { AUTOMATION_WEBHOOK_SECRET_ROUTES } from '#api/routes/automation-webhook-secret.ts'
 import { AUTOMATION_ROUTES } from '#api/routes/automations.ts'
 import { sendBatch } from '#api/routes/send-batch.ts'
 import { campaignPreview } from '#api/routes/campaign-preview.ts'
@@ -64,6 +65,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...CONTACT_ROUTES,
   ...AUTOMATION_ROUTES,
   ...AUTOMATION_RUN_ROUTES,
+  ...AUTOMATION_WEBHOOK_SECRET_ROUTES,
   ...ENROLMENT_ROUTES,
   ...CAMPAIGN_ROUTES,
   ...CAMPAIGN_SENDING_ROUTES,

@@ -1,7 +1,11 @@
 /** Calls of webhook steps to addresses that do not answer: nobody else waits for them, and stopping does not either. */
+import { createHmac } from 'node:crypto'
 import { assert } from 'chai'
+import { Webhook } from 'standardwebhooks'
+import { rotateCallSecret } from '#src/automations/call-secrets.ts'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
+import { createEndpoint } from '#src/webhooks/endpoints.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { until } from '#test/support/until.ts'
 import { neverRespond, startWebhookReceiver, type WebhookReceiver } from '#test/support/webhook-receiver.ts'
@@ -73,6 +77,32 @@ describe('automation calls', () => {
     await until(async () => (await tell())['delivered tried'] === 300)
     await Promise.all(loops.map((one) => one.stop()))
     assert.strictEqual(alive.requests.length, 300)
+  })
+  it('every call is signed, also with the secret of the endpoint that has its URL', async () => {
+    alive.requests.length = 0
+    await add(alive.url, 1)
+    loop = startAutomationCalls(ctx)
+    await until(() => alive.requests.length === 1)
+    const { secret, previousUntil } = await rotateCallSecret(ctx, workspaceId)
+    assert.ok(previousUntil !== null, 'the first call made a secret')
+    const registered = await createEndpoint(ctx, workspaceId, {
+      url: alive.url,
+      description: null,
+      eventTypes: ['email.bounced'],
+    })
+    await add(alive.url, 1)
+    await until(() => alive.requests.length === 2)
+    await loop.stop()
+    const [first, second] = alive.requests
+    assert.ok(first !== undefined && second !== undefined && registered !== null)
+    assert.match(String(first.headers['webhook-signature']), /^v1,[\w+/]+=*$/)
+    assert.strictEqual(String(second.headers['webhook-signature']).split(' ').length, 3)
+    for (const key of [secret, registered.secret])
+      new Webhook(key).verify(second.body, second.headers as Record<string, string>)
+    assert.strictEqual(
+      second.headers['x-webhook-signature'],
+      `sha256=${createHmac('sha256', registered.secret).update(second.body).digest('hex')}`,
+    )
   })
   it('a failed call is retried with the same id, and redirects are not followed', async () => {
     alive.requests.length = 0

@@ -15,6 +15,7 @@ import {
 import type { Context } from '#src/context.ts'
 import { createHttpClient } from '#src/net/http-client.ts'
 import { ATTEMPT_TIMEOUT_MS, loadOf, type AttemptOutcome } from '#src/webhooks/attempt.ts'
+import { createSecretDecryptor } from '#src/webhooks/secret.ts'
 import type { Loop } from './loop.ts'
 import { startableMs, startDeliveryQueue } from './http-delivery-queue.ts'
 
@@ -27,6 +28,7 @@ const SWEEP_MS = 500
 
 export function startAutomationCalls(ctx: Context): Loop {
   const deps = { clock: ctx.clock, config: ctx.config, outgoing: createHttpClient(ctx.config) }
+  const signing = { db: ctx.db, encryption: ctx.encryption, decrypt: createSecretDecryptor(ctx.encryption) }
   return startDeliveryQueue<WebhookCall, CallResult>(ctx.log, {
     name: 'automation calls',
     bounds: BOUNDS,
@@ -35,7 +37,7 @@ export function startAutomationCalls(ctx: Context): Loop {
     staleMs: startableMs(LEASE_MS),
     idOf: ({ id }) => id,
     laneOf: ({ endpoint }) => endpoint,
-    claim: async (room) => ({ ...(await claimCalls(ctx.db, room, ctx.clock.now())), nextInMs: null }),
+    claim: async (room) => ({ ...(await claimCalls(signing, room, ctx.clock.now())), nextInMs: null }),
     attempt: (call) => makeCall(deps, call),
     outcomeOf,
     store: (results) => recordCallResults(ctx.db, results),

@@ -2531,6 +2531,17 @@ export type ResendCampaignBody = {
   readonly subject?: string | null
 }
 
+export type RotateAutomationWebhookSecretAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    /** whsec_…, shown only once */
+    readonly secret: string
+    /** until when the previous secret also signs; null if there was none */
+    readonly previous_secret_until: string | null
+  }
+}
+
 export type SavePartialBody = {
   readonly name: string
   readonly body: string
@@ -3817,6 +3828,18 @@ export class Mailstead {
     readonly body: DryRunAutomationBody
   }, options?: CallOptions): Promise<DryRunAutomationAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/automations/{id}/dry-run' }, input, options)
+  }
+
+  /**
+   * Make a new secret for the webhook steps of automations; the previous one also signs for 24 hours. Needs an Admin
+   * key with the scope `automations:write`.
+   */
+  rotateAutomationWebhookSecret(options?: CallOptions): Promise<RotateAutomationWebhookSecretAnswer> {
+    return this.#transport.call(
+      { method: 'POST', path: '/api/v1/public/automations/rotate-webhook-secret' },
+      {},
+      options,
+    )
   }
 
   /**

@@ -17,7 +17,7 @@ import { queueMessages, type AutomationMessage } from './mail-queue.ts'
 import type { DueRecipient } from '#src/queue/due-schedule.ts'
 import { sql } from '#src/stores/sql.ts'
 import { moveEnrolments, recordPassedSteps, type EnrolmentRun } from './enrolment-progress.ts'
-import type { Effect } from './step-engine.ts'
+import { MAX_TAGS, type Effect } from './step-engine.ts'
 
 export interface AppliedEffects {
   readonly due: readonly DueRecipient[]
@@ -59,9 +59,6 @@ function listEffects<K extends Effect['kind']>(runs: readonly EnrolmentRun[], ki
     ),
   )
 }
-
-/** Maximum number of tags per contact; further tags are not added. */
-const MAX_TAGS = 100
 
 const TAGS = prepared(
   'automation-tags',
@@ -193,7 +190,8 @@ async function storeCalls(tx: Queryable, runs: readonly EnrolmentRun[], now: Dat
 }
 
 /** The request body of a webhook step. */
-function callBody({ id, enrolment, contact, effect }: RunEffect<'call'> & { readonly id: string }, now: Date): object {
+function callBody({ id, enrolment, effect }: RunEffect<'call'> & { readonly id: string }, now: Date): object {
+  const { contact } = effect
   return {
     id,
     type: 'automation.webhook',

@@ -7,7 +7,7 @@ import type { ContactFields } from '#src/contacts/contact-fields.ts'
 import type { Program } from './step-program.ts'
 import type { SentMail } from './condition.ts'
 import type { Step } from './steps.ts'
-import { refusalAfter, runSteps, type Effect, type StepRunEnd, type StepRunInput } from './step-engine.ts'
+import { refusalAfter, runSteps, withTag, type Effect, type StepRunEnd, type StepRunInput } from './step-engine.ts'
 
 export interface DryRunAssumptions {
   readonly isOpened: boolean
@@ -80,9 +80,5 @@ function assumedMails(effects: readonly Effect[], { isOpened, isClicked }: DryRu
 }
 
 function withTags(contact: ContactFields, effects: readonly Effect[]): ContactFields {
-  return effects.reduce((now, effect) => {
-    if (effect.kind !== 'tag') return now
-    const others = now.tags.filter((tag) => tag !== effect.tag)
-    return { ...now, tags: effect.isAdded ? [...others, effect.tag] : others }
-  }, contact)
+  return effects.reduce((now, effect) => (effect.kind === 'tag' ? withTag(now, effect) : now), contact)
 }

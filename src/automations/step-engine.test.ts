@@ -35,7 +35,13 @@ describe('a run of automation steps', () => {
         {},
         'm d mail:m waits at n 86400 s',
       ],
-      ['a delay as the last step ends the run', [{ type: 'delay', id: 'd', days: 1 }], {}, 'd completed'],
+      [
+        'a delay as the last step is waited for',
+        [mail('m'), { type: 'delay', id: 'd', days: 1 }],
+        {},
+        'm d mail:m waits at null 86400 s',
+      ],
+      ['after the last delay', [mail('m'), { type: 'delay', id: 'd', days: 1 }], { step: null }, 'completed'],
       [
         'after the delay',
         [mail('m'), { type: 'delay', id: 'd', days: 1 }, mail('n')],
@@ -177,6 +183,26 @@ describe('a run of automation steps', () => {
   for (const [what, steps, from, expected] of ROWS)
     it(what, () => assert.strictEqual(describeRun(run(steps, from)), expected))
 
+  it('a call has the contact as it is after the steps before it', () => {
+    const hook = (id: string): object => ({ type: 'webhook', id, url: 'https://hook.example/' })
+    const { effects } = run([
+      hook('a'),
+      tag('t', 'new'),
+      hook('b'),
+      tag('u', 'vip', 'remove_tag'),
+      tag('v', 'new'),
+      hook('c'),
+    ])
+    assert.deepEqual(
+      effects.flatMap((effect) => (effect.kind === 'call' ? [[effect.stepId, ...effect.contact.tags]] : [])),
+      [
+        ['a', 'vip'],
+        ['b', 'vip', 'new'],
+        ['c', 'new'],
+      ],
+    )
+  })
+
   it('a message that cannot be sent now waits at its step with a reason', () => {
     const result = run(
       [tag('t', 'a'), mail('m')],
@@ -240,7 +266,7 @@ describe('any steps', () => {
             seen.add(id)
           }
           if (end.kind !== 'waits') return
-          assert.ok(program.steps.has(end.step))
+          assert.ok(end.step === null || program.steps.has(end.step))
           const receivedEvents =
             end.event !== null && luck.next().value === true ? [{ name: end.event, properties: null }] : []
           runInput = { ...runInput, step: end.step, hasWaited: end.event !== null, receivedEvents }

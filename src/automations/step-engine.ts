@@ -28,12 +28,20 @@ export type Effect =
   | { readonly kind: 'mail'; readonly step: MailStep; readonly event: EventProperties | null }
   | { readonly kind: 'tag'; readonly tag: string; readonly isAdded: boolean }
   | { readonly kind: 'audience'; readonly audienceId: string; readonly isAdded: boolean }
-  | { readonly kind: 'call'; readonly stepId: string; readonly url: string; readonly event: EventProperties | null }
+  | {
+      readonly kind: 'call'
+      readonly stepId: string
+      readonly url: string
+      readonly event: EventProperties | null
+      /** As it is after the steps before this one. */
+      readonly contact: ContactFields
+    }
 
 export type StepRunEnd =
   | {
       readonly kind: 'waits'
-      readonly step: string
+      /** The step that is due then; null: the run ends then, after a delay as the last step. */
+      readonly step: string | null
       readonly dueMs: number
       readonly event: string | null
       readonly reason: string | null
@@ -123,9 +131,9 @@ function runStep(placed: ProgramStep, state: RunState, input: StepRunInput, rule
     return waitUntil(rules, step.id, step.seconds, step.event_name)
   state.passed.push({ id: step.id, answer: isYes })
   if (isYes !== null) return { to: branchOf(placed, isYes) }
-  if (step.type === 'delay') return next === null ? { to: null } : waitUntil(rules, next, step.seconds, null)
+  if (step.type === 'delay') return waitUntil(rules, next, step.seconds, null)
   if (step.type === 'exit') return { end: { kind: 'exited', reason: 'a step ended it' } }
-  recordEffect(state, effectOf(step as EffectStep, state.event))
+  recordEffect(state, effectOf(step as EffectStep, state))
   return { to: next }
 }
 
@@ -153,7 +161,12 @@ function findMailEnd(step: MailStep, { refusal }: RunState, { obstacle, nowMs }:
     : { kind: 'waits', step: step.id, dueMs: nowMs + found.waitMs, event: null, reason: found.reason }
 }
 
-function waitUntil({ nowMs }: StepRunRules, step: string, seconds: number, event: string | null): StepTransition {
+function waitUntil(
+  { nowMs }: StepRunRules,
+  step: string | null,
+  seconds: number,
+  event: string | null,
+): StepTransition {
   return { end: { kind: 'waits', step, dueMs: nowMs + seconds * 1000, event, reason: null } }
 }
 
@@ -174,18 +187,23 @@ export function refusalAfter(effects: readonly Effect[], audienceId: string | nu
 
 type EffectStep = Exclude<Step, { type: 'condition' | 'wait_for_event' | 'delay' | 'exit' }>
 
-function effectOf(step: EffectStep, event: EventProperties | null): Effect {
+function effectOf(step: EffectStep, { event, contact }: RunState): Effect {
   if (step.type === 'send_email') return { kind: 'mail', step, event }
-  if (step.type === 'webhook') return { kind: 'call', stepId: step.id, url: step.url, event }
+  if (step.type === 'webhook') return { kind: 'call', stepId: step.id, url: step.url, event, contact }
   if (step.type === 'add_tag' || step.type === 'remove_tag')
     return { kind: 'tag', tag: step.tag, isAdded: step.type === 'add_tag' }
   return { kind: 'audience', audienceId: step.audience_id, isAdded: step.type === 'add_to_audience' }
 }
 
-function withTag(
+/** Further tags of a contact are not added. */
+export const MAX_TAGS = 100
+
+/** What `changeTags` (apply-effects.ts) stores: a tag that exists keeps its place. */
+export function withTag(
   contact: ContactFields,
   { tag, isAdded }: { readonly tag: string; readonly isAdded: boolean },
 ): ContactFields {
-  const others = contact.tags.filter((one) => one !== tag)
-  return { ...contact, tags: isAdded ? [...others, tag] : others }
+  const { tags } = contact
+  if (!isAdded) return { ...contact, tags: tags.filter((one) => one !== tag) }
+  return tags.includes(tag) || tags.length >= MAX_TAGS ? contact : { ...contact, tags: [...tags, tag] }
 }

@@ -1,7 +1,7 @@
 /**
  * Calls of webhook steps: due rows are claimed under a lease, posted, and updated with the result. Delivery is at least
  * once: a crash between the response and the commit repeats the call with the same id in its body and in `webhook-id`.
- * Any response other than 2xx is retried for about a day. The contact does not wait for the call.
+ * Calls are signed as all webhooks are (call-secrets.ts). Any response other than 2xx is retried for about a day. The contact does not wait for the call.
  *
  * Each workspace has one endpoint per host. Endpoints share each claim, so that a dead host with a million calls does
  * not delay the others.
@@ -10,10 +10,12 @@ import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Context } from '#src/context.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { idAt } from '#src/platform/id.ts'
-import type { HttpClient } from '#src/net/http-client.ts'
+import type { HttpClient, HttpResult } from '#src/net/http-client.ts'
 import { sql } from '#src/stores/sql.ts'
-import { ATTEMPT_TIMEOUT_MS, RETRY_DELAYS_SECONDS } from '#src/webhooks/attempt.ts'
+import { ATTEMPT_TIMEOUT_MS, RETRY_DELAYS_SECONDS, signatureHeaders } from '#src/webhooks/attempt.ts'
 import { saturatedEndpoints, type QueueCapacity } from '#src/webhooks/claim.ts'
+import type { WebhookSigningKey } from '#src/webhooks/secret.ts'
+import { loadSigningKeys, type SigningDeps } from './call-secrets.ts'
 
 /** The lease covers waiting in the process, the call, and recording its result. */
 export const LEASE_MS = 60_000
@@ -22,8 +24,9 @@ const MAX_ANSWER_CHARS = 500
 const RETENTION_DAYS = 30
 const SLICE = 5000
 
-export interface WebhookCall {
+interface ClaimedCall {
   readonly id: string
+  readonly workspaceId: string
   readonly endpoint: string
   readonly url: string
   readonly body: string
@@ -32,6 +35,11 @@ export interface WebhookCall {
   readonly leasedUntil: Date
   /** How many calls its endpoint could have got in this claim. */
   readonly capacity: number
+}
+
+export interface WebhookCall extends ClaimedCall {
+  /** The newest first; null if they cannot be decrypted. */
+  readonly keys: readonly WebhookSigningKey[] | null
 }
 
 /** The endpoint of a call: workspace and host. The database column is named `lane`. */
@@ -92,13 +100,14 @@ const CLAIM_CALLS = prepared(
     SET leased_until = $2
     FROM picked p
     WHERE c.id = p.id
-    RETURNING c.id, c.lane AS endpoint, c.url, c.body, c.tries, c.leased_until AS "leasedUntil", p.capacity
+    RETURNING c.id, c.workspace_id AS "workspaceId", c.lane AS endpoint, c.url, c.body, c.tries,
+      c.leased_until AS "leasedUntil", p.capacity
   `,
 )
 
-/** Claims due calls for `LEASE_MS`. */
-export async function claimCalls(db: Queryable, capacity: QueueCapacity, nowMs: number): Promise<ClaimedCalls> {
-  const { rows } = await db.query<WebhookCall>(CLAIM_CALLS, [
+/** Claims due calls for `LEASE_MS`, with the keys that sign them. */
+export async function claimCalls(deps: SigningDeps, capacity: QueueCapacity, nowMs: number): Promise<ClaimedCalls> {
+  const { rows } = await deps.db.query<ClaimedCall>(CLAIM_CALLS, [
     new Date(nowMs),
     new Date(nowMs + LEASE_MS),
     capacity.defaultPerEndpoint,
@@ -106,7 +115,9 @@ export async function claimCalls(db: Queryable, capacity: QueueCapacity, nowMs: 
     [...capacity.byEndpoint.keys()],
     [...capacity.byEndpoint.values()],
   ])
-  return { jobs: rows, unfinished: saturatedEndpoints(capacity, rows) }
+  const keys = rows.length === 0 ? null : await loadSigningKeys(deps, rows)
+  const jobs = rows.map((row) => ({ ...row, keys: keys?.get(row.id) ?? null }))
+  return { jobs, unfinished: saturatedEndpoints(capacity, rows) }
 }
 
 export interface CallResult {
@@ -124,9 +135,10 @@ type CallDeps = Pick<Context, 'clock' | 'config'> & { readonly outgoing: HttpCli
 
 /** Makes one attempt. Never rejects. */
 export async function makeCall({ outgoing, clock, config }: CallDeps, call: WebhookCall): Promise<CallResult> {
-  const { id, url, body, tries } = call
-  const headers = { 'content-type': 'application/json', 'webhook-id': id, 'user-agent': 'Mailstead-Automation' }
-  const posted = await outgoing.post(url, { headers, body, timeoutMs: ATTEMPT_TIMEOUT_MS })
+  const { url, body, tries } = call
+  const headers = headersOf(call, clock.now())
+  const posted =
+    headers === null ? NOT_SIGNED : await outgoing.post(url, { headers, body, timeoutMs: ATTEMPT_TIMEOUT_MS })
   const answer = posted.ok ? `${posted.status} ${posted.body}` : `${posted.reason}: ${posted.detail}`
   const result = {
     call,
@@ -140,6 +152,20 @@ export async function makeCall({ outgoing, clock, config }: CallDeps, call: Webh
   return delaySeconds === undefined
     ? { ...result, state: 'failed' }
     : { ...result, state: 'pending', dueAt: new Date(clock.now() + delaySeconds * 1000 * config.retryScale) }
+}
+
+const HEADERS = { 'content-type': 'application/json', 'user-agent': 'Mailstead-Automation' } as const
+const NOT_SIGNED: HttpResult = {
+  ok: false,
+  reason: 'broken',
+  detail: 'not sent: the signing secret cannot be decrypted (was MASTER_KEY changed?)',
+  durationMs: 0,
+}
+
+/** Null if it cannot be signed: nothing is sent without a signature. */
+function headersOf({ id, keys, body }: WebhookCall, nowMs: number): Record<string, string> | null {
+  if (keys === null) return null
+  return { ...HEADERS, ...signatureHeaders(keys, { id, timestampSeconds: Math.floor(nowMs / 1000), body }) }
 }
 
 const RECORD_RESULTS = prepared(
