@@ -81,9 +81,12 @@ export const segmentSchema = z
     updated_at: timestamp,
   })
   .meta({ id: 'Segment' })
-export const segmentResponse = envelope(segmentSchema).meta({ id: 'SegmentAnswer' })
+export const warningsField = z
+  .array(z.string())
+  .meta({ description: 'what the filter probably does not mean, such as an attribute that no contact has' })
+export const segmentResponse = envelope(segmentSchema.extend({ warnings: warningsField })).meta({ id: 'SegmentAnswer' })
 export const countedSegmentResponse = envelope(
-  segmentSchema.extend({ contactCount: count, contact_count: count }),
+  segmentSchema.extend({ contactCount: count, contact_count: count, warnings: warningsField }),
 ).meta({
   id: 'CountedSegment',
 })

@@ -101,6 +101,23 @@ describe('segments and exports over the API', () => {
     assert.deepEqual([body['data']?.['count'], emailsIn(body['data'])], [1, ['ben@x.example']])
   })
 
+  it('warn of an attribute that no contact has, and name the nearest one', async () => {
+    const warningsOf = async (method: string, path: string, body?: object): Promise<unknown> =>
+      (await call(method, path, body)).body['data']?.['warnings']
+    const filterOn = (...names: string[]): object => ({
+      any: names.map((attribute) => ({ not: { attribute, op: 'exists' } })),
+    })
+    const warning = 'No contact has the attribute "Plan". Did you mean "plan"?'
+    assert.deepEqual(await warningsOf('POST', '/segments', { name: 's', filter: filterOn('plan', 'n') }), [])
+    assert.deepEqual(await warningsOf('POST', '/segments/preview', { filter: filterOn('Plan', 'zzz') }), [
+      warning,
+      'No contact has the attribute "zzz".',
+    ])
+    const id = await make({ filter: { tag: 'vip' } })
+    assert.deepEqual(await warningsOf('PATCH', `/segments/${id}`, { filter: filterOn('Plan') }), [warning])
+    assert.deepEqual(await warningsOf('GET', `/segments/${id}`), [warning])
+  })
+
   for (const within of ['an audience', 'the workspace']) {
     it(`pages of ${within} contain each contact once, at any page size`, async () => {
       const id = await make({ filter: { all: [] }, ...(within === 'an audience' ? { audience_id: audienceId } : {}) })

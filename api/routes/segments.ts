@@ -4,10 +4,12 @@
  * segment or audience of another workspace is not found.
  */
 import { z } from 'zod'
+import { describeUnknown, findUnknownAttributes } from '#src/contacts/attribute-names.ts'
 import { findAudience } from '#src/contacts/audiences.ts'
 import { MEMBER_COLUMNS } from '#src/contacts/member-pages.ts'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
+import { attributesOf } from '#src/segments/filter.ts'
 import {
   createSegment,
   deleteSegment,
@@ -43,6 +45,7 @@ import {
   segmentContact,
   segmentSchema,
   updateBody,
+  warningsField,
 } from './segment-schemas.ts'
 
 const READ = { admin: 'contacts:read' } as const
@@ -70,7 +73,8 @@ const create = route({
     if (!(await isOwnAudience(ctx, workspaceId, body.audienceId))) return NO_AUDIENCE
     const created = await createSegment(ctx.db, workspaceId, body)
     if (created === null) return refuse('CONFLICT', `A workspace has at most ${MAX_SEGMENTS} segments.`)
-    return { body: { success: true, message: 'Segment created.', data: presentSegment(created) } }
+    const data = { ...presentSegment(created), warnings: await findWarnings(ctx, workspaceId, created) }
+    return { body: { success: true, message: 'Segment created.', data } }
   },
 })
 
@@ -105,7 +109,8 @@ const get = route({
     withSegment(ctx, workspaceId, params.id, async (segment) => {
       const total = await countSelection(ctx.db, selectionOf(workspaceId, segment), ctx.clock.now())
       if (total === null) return TOO_SLOW
-      const data = { ...presentSegment(segment), contactCount: total, contact_count: total }
+      const warnings = await findWarnings(ctx, workspaceId, segment)
+      const data = { ...presentSegment(segment), contactCount: total, contact_count: total, warnings }
       return { body: { success: true, message: `${total} contacts.`, data } }
     }),
 })
@@ -124,9 +129,9 @@ const update = route({
   handle: async (ctx, { caller: { workspaceId }, params, body }) => {
     if (!(await isOwnAudience(ctx, workspaceId, body.audienceId ?? null))) return NO_AUDIENCE
     const changed = isUuid(params.id) ? await updateSegment(ctx.db, workspaceId, params.id, body) : null
-    return changed === null
-      ? NO_SEGMENT
-      : { body: { success: true, message: 'Segment updated.', data: presentSegment(changed) } }
+    if (changed === null) return NO_SEGMENT
+    const data = { ...presentSegment(changed), warnings: await findWarnings(ctx, workspaceId, changed) }
+    return { body: { success: true, message: 'Segment updated.', data } }
   },
 })
 
@@ -151,7 +156,7 @@ const preview = route({
   access: READ,
   body: previewBody,
   status: 200,
-  response: envelope(z.object({ count, contacts: z.array(segmentContact) })),
+  response: envelope(z.object({ count, contacts: z.array(segmentContact), warnings: warningsField })),
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller: { workspaceId }, body }) => {
     if (!(await isOwnAudience(ctx, workspaceId, body.audienceId))) return NO_AUDIENCE
@@ -159,13 +164,9 @@ const preview = route({
     const total = await countSelection(ctx.db, selection, ctx.clock.now())
     const sample = await readPage(ctx, selection, null, SAMPLE_SIZE)
     if (total === null || sample === null) return TOO_SLOW
-    return {
-      body: {
-        success: true,
-        message: `${total} contacts.`,
-        data: { count: total, contacts: sample.map(presentSegmentContact) },
-      },
-    }
+    const warnings = await findWarnings(ctx, workspaceId, body)
+    const data = { count: total, contacts: sample.map(presentSegmentContact), warnings }
+    return { body: { success: true, message: `${total} contacts.`, data } }
   },
 })
 
@@ -195,6 +196,15 @@ const listContacts = route({
 })
 
 export const SEGMENT_ROUTES: readonly AnyRoute[] = [create, list, preview, get, update, remove, listContacts]
+
+/** Attributes that no contact has. */
+async function findWarnings(
+  ctx: ApiContext,
+  workspaceId: string,
+  { filter }: Pick<Segment, 'filter'>,
+): Promise<string[]> {
+  return (await findUnknownAttributes(ctx.db, workspaceId, attributesOf(filter))).map(describeUnknown)
+}
 
 function selectionOf(
   workspaceId: string,

@@ -790,6 +790,8 @@ export type CountedSegment = {
     readonly updated_at: string
     readonly contactCount: number
     readonly contact_count: number
+    /** what the filter probably does not mean, such as an attribute that no contact has */
+    readonly warnings: readonly string[]
   }
 }
 
@@ -2416,6 +2418,8 @@ export type PreviewSegmentAnswer = {
       readonly deliverabilityScore: number | null
       readonly createdAt: string
     })[]
+    /** what the filter probably does not mean, such as an attribute that no contact has */
+    readonly warnings: readonly string[]
   }
 }
 
@@ -2662,7 +2666,21 @@ export type Segment = {
 export type SegmentAnswer = {
   readonly success: true
   readonly message: string
-  readonly data: Segment
+  readonly data: {
+    readonly id: string
+    readonly object: "segment"
+    readonly name: string
+    readonly description: string | null
+    readonly audienceId: string | null
+    readonly audience_id: string | null
+    readonly filter: Readonly<Record<string, unknown>>
+    readonly createdAt: string
+    readonly created_at: string
+    readonly updatedAt: string
+    readonly updated_at: string
+    /** what the filter probably does not mean, such as an attribute that no contact has */
+    readonly warnings: readonly string[]
+  }
 }
 
 export type SendBatchBody = {

@@ -263,3 +263,11 @@ function checkField(leaf: FieldLeaf, sink: IssueSink): FieldLeaf {
 function snakeOf(camel: string): string {
   return camel.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
+
+/** The names of the custom attributes in a filter. */
+export function attributesOf(given: Filter): string[] {
+  if ('all' in given) return given.all.flatMap(attributesOf)
+  if ('any' in given) return given.any.flatMap(attributesOf)
+  if ('not' in given) return attributesOf(given.not)
+  return 'attribute' in given ? [given.attribute] : []
+}

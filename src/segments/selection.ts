@@ -4,7 +4,7 @@
  * one before (the cursor). Contacts that are added meanwhile may be missed; nobody else is returned twice or omitted.
  */
 import { IS_ORPHANED } from '#src/contacts/orphaned-contacts.ts'
-import type { Db, Queryable } from '#src/stores/db.ts'
+import { isStatementTimeout, type Db, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { compileSegment } from './compile-filter.ts'
 import type { Filter } from './filter.ts'
@@ -104,7 +104,6 @@ export async function readSlice<R extends object>(
 }
 
 const STATEMENT_TIMEOUT_MS = 20_000
-const QUERY_CANCELED = '57014'
 
 /** Null if the count takes longer than 20 seconds. */
 export function countSelection(db: Db, selection: ContactSelection, nowMs: number): Promise<number | null> {
@@ -125,7 +124,7 @@ export async function withStatementTimeout<T>(db: Db, work: (tx: Queryable) => P
       return work(tx)
     })
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === QUERY_CANCELED) return null
+    if (isStatementTimeout(error)) return null
     throw error
   }
 }

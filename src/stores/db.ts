@@ -95,6 +95,11 @@ export function isTransactionConflict(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === '40P01' || error.code === '40001')
 }
 
+/** The server cancelled a statement that took longer than its `statement_timeout`. */
+export function isStatementTimeout(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === '57014'
+}
+
 /** Whether the database is unavailable now. The statement is correct: retry later. */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false

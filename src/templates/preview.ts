@@ -2,10 +2,10 @@
  * Renders a template before it is used: stored or inline, filled in for a contact or with sample data. Its links lead
  * to example.com, so nobody who opens a preview can unsubscribe a contact. Nothing is stored.
  */
+import { listAttributes } from '#src/contacts/attribute-names.ts'
 import type { ContactFields } from '#src/contacts/contact-fields.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { textFromHtml } from '#src/mail/html-text.ts'
-import { sql } from '#src/stores/sql.ts'
 import { loadPartials } from './partial-store.ts'
 import { findPartialNames } from './partials.ts'
 import type { Renderer } from './renderer.ts'
@@ -174,24 +174,6 @@ async function buildParams(
   const mailFacts = { ...SAMPLE_LINKS, workspace: { name: workspace?.name ?? '' } }
   const variables = contact === null ? { workspace: mailFacts.workspace } : variablesOf(contact, mailFacts)
   return JSON.stringify({ ...sampleVariables(), ...sampleData, ...variables, ...params })
-}
-
-/** Custom attributes are collected from this many contacts. */
-const SAMPLED_CONTACTS = 5000
-const ATTRIBUTES = sql`
-  SELECT DISTINCT jsonb_object_keys(custom_attributes) AS name
-  FROM (
-    SELECT custom_attributes
-    FROM contacts
-    WHERE workspace_id = $1
-    ORDER BY email
-    LIMIT ${SAMPLED_CONTACTS}
-  ) asked
-`
-
-async function listAttributes(db: Queryable, workspaceId: string): Promise<string[]> {
-  const { rows } = await db.query<{ name: string }>(ATTRIBUTES, [workspaceId])
-  return rows.map(({ name }) => name)
 }
 
 /** A line break in a variable must not end the subject header. */

@@ -49,11 +49,12 @@ const NAME_CASES: readonly [source: string, names: string][] = [
 ]
 
 const AUTHOR = { attributes: ['plan'], declared: ['code'], params: '{"code":"X"}' }
-const check = (body: string, more: object = {}): Promise<Review> =>
+const check = (body: string, more: object = {}, author: object = {}): Promise<Review> =>
   review(createEngine(), {
     authored: { subject: 's', body, text: 'text', format: null, ...more },
     partials: { foot: '\n{{who}}<img src=x>' },
     ...AUTHOR,
+    ...author,
   })
 const rulesOf = ({ findings }: Review): string[] =>
   findings
@@ -135,6 +136,21 @@ describe('a review', () => {
 
   for (const [what, body, found, more = {}] of FOUND)
     it(`finds ${what}`, async () => assert.deepEqual(rulesOf(await check(body, { sampleData: null, ...more })), found))
+
+  for (const [body, question] of [
+    ['{{Plan}}', 'Did you mean {{plan}}?'],
+    ['{{attributes.Plan}}', 'Did you mean {{attributes.plan}}?'],
+    ['{{companySice}}', 'Did you mean {{attributes.[Company Size]}}?'],
+    ['{{fristName}}', 'Did you mean {{firstName}}?'],
+    ['{{something}}', null],
+    ['{{campaign.x}}', null],
+  ] as const)
+    it(`suggests ${question ?? 'nothing'} for ${body}`, async () => {
+      const { findings } = await check(body, {}, { attributes: ['plan', 'Company Size'] })
+      const [message = ''] = findings.flatMap((one) => (one.rule === 'undeclared-variable' ? [one.message] : []))
+      assert.match(message, /neither a variable/)
+      assert.strictEqual(/Did you mean .*$/.exec(message)?.[0] ?? null, question)
+    })
 
   it('returns the generated text, and limits the number of findings', async () => {
     assert.strictEqual(

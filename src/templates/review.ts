@@ -3,6 +3,7 @@
  * findings prevent a campaign from being sent. Runs only in the compile thread. Pure.
  */
 import { textFromHtml } from '#src/mail/html-text.ts'
+import { nearestName } from '#src/platform/nearest-name.ts'
 import { validateAuthoredSource } from './source-validator.ts'
 import type { Engine } from './engine.ts'
 import { findExpressions, lineAt, maskExpressions } from './expressions.ts'
@@ -159,12 +160,30 @@ function checkVariables({ part, source }: AuthoredPart, job: ReviewJob): ReviewF
       return [
         createFinding(
           'undeclared-variable',
-          `{{${name}}} is neither a variable, a contact attribute, nor declared in sample_data`,
+          `{{${name}}} is neither a variable, a contact attribute, nor declared in sample_data${suggestion(path, job)}`,
           part,
           line,
         ),
       ]
     })
+}
+
+/** The nearest name that exists, as a question. */
+function suggestion([name = '', member]: readonly string[], { attributes, declared }: ReviewJob): string {
+  const isAttribute = name === 'attributes' && member !== undefined
+  // a known name with an unknown member: no other name was meant
+  if (!isAttribute && Object.hasOwn(VARIABLES, name)) return ''
+  const nearest = isAttribute
+    ? nearestName(member, attributes)
+    : nearestName(name, [...attributes, ...declared, ...Object.keys(VARIABLES)])
+  if (nearest === null) return ''
+  const path = isAttribute || !/^[\w-]+$/.test(nearest) ? `attributes.${segment(nearest)}` : nearest
+  return `. Did you mean {{${path}}}?`
+}
+
+/** A name as Handlebars accepts it after a dot. */
+function segment(name: string): string {
+  return /^[\w-]+$/.test(name) ? name : `[${name}]`
 }
 
 function isDeclared(
