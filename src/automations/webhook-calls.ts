@@ -1,7 +1,8 @@
 /**
  * Calls of webhook steps: due rows are claimed under a lease, posted, and updated with the result. Delivery is at least
  * once: a crash between the response and the commit repeats the call with the same id in its body and in `webhook-id`.
- * Calls are signed as all webhooks are (call-secrets.ts). Any response other than 2xx is retried for about a day. The contact does not wait for the call.
+ * Calls are signed as all webhooks are (call-secrets.ts). Any response other than 2xx is retried for about a day. The
+ * contact does not wait for the call.
  *
  * Each workspace has one endpoint per host. Endpoints share each claim, so that a dead host with a million calls does
  * not delay the others.

@@ -127,10 +127,9 @@ describe('imports', () => {
       await ctx.db.query('ANALYZE import_seen')
       const importId = await bench.upload('email\r\na@x.example\r\n')
       await bench.finish(importId)
-      await ctx.db.query(
-        'INSERT INTO import_seen (import_id, hash) SELECT $1, n FROM generate_series(1, 30000) n ON CONFLICT DO NOTHING',
-        [importId],
-      )
+      await ctx.db.query('INSERT INTO import_seen (import_id, hash) SELECT $1, n FROM generate_series(1, 30000) n', [
+        importId,
+      ])
       // a list of keys in place of a range takes minutes, and the server gives up after 13 s
       while (await purgeImports(ctx.db)) {
         /* all of it */
