@@ -3,9 +3,9 @@
  * automation. It has no open pixel and no tracked links, so viewing it is neither an open nor a click.
  */
 import type { Context } from '#src/context.ts'
-import { prepared } from '#src/stores/db.ts'
 import { renderDeferredMessage } from '#src/deferred-content/deferred-content.ts'
 import { sql } from '#src/stores/sql.ts'
+import { weekly } from '#src/stores/weeks.ts'
 import type { Renderer } from '#src/templates/renderer.ts'
 import { createLinks } from '#src/tracking/links.ts'
 import { createTrackingCache } from '#src/tracking/settings.ts'
@@ -33,12 +33,12 @@ interface StoredMail extends ViewedMail {
   readonly isRaw: boolean
 }
 
-const FIND_STORED = prepared(
+const FIND_STORED = weekly(
   'mail-view-stored',
-  sql`
+  (weeks) => sql`
     SELECT subject, html, body_text AS text, content_id IS NOT NULL AS "isRecipe", raw IS NOT NULL AS "isRaw"
     FROM messages
-    WHERE id = $1
+    WHERE id = $1 AND ${weeks.contain('id')}
   `,
 )
 
@@ -49,7 +49,7 @@ export function createMailView(ctx: Context, renderer: Renderer): MailView {
   async function loadMail(messageId: string, n: number): Promise<ViewedMail | null> {
     const {
       rows: [stored],
-    } = await ctx.db.query<StoredMail>(FIND_STORED, [messageId])
+    } = await ctx.db.query<StoredMail>(FIND_STORED.for([messageId]), [messageId])
     // mail that was submitted by SMTP has no "view in browser" link
     if (stored === undefined || stored.isRaw) return null
     if (!stored.isRecipe) return stored

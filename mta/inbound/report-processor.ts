@@ -6,13 +6,14 @@
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Context } from '#src/context.ts'
-import { prepared, type Queryable } from '#src/stores/db.ts'
+import type { Queryable } from '#src/stores/db.ts'
 import { publishNotifications, type CommitNotifications } from '#src/queue/notifications.ts'
 import { countComplaints } from '#src/egress/warm-up-days.ts'
 import { newId } from '#src/platform/id.ts'
 import { applyTransitions } from '#src/messages/transition.ts'
 import { raiseRecipientEvents } from '#src/messages/recipient-events.ts'
 import { sql } from '#src/stores/sql.ts'
+import { weekly } from '#src/stores/weeks.ts'
 import { suppressHardBounces } from '#src/suppression/suppress-hard-bounces.ts'
 import { suppress } from '#src/suppression/suppress.ts'
 import { addCounts } from '#src/workspaces/rates.ts'
@@ -74,24 +75,27 @@ function keyOf({ messageId, n }: { readonly messageId: string; readonly n: numbe
   return `${messageId} ${n}`
 }
 
-const SELECT_SUBJECTS = prepared(
+const SELECT_SUBJECTS = weekly(
   'inbound-subjects',
-  sql`
+  (weeks) => sql`
     SELECT r.message_id AS "messageId", r.n, r.workspace_id AS "workspaceId", r.address, r.domain, r.state,
       (
         SELECT a.host
         FROM attempts a
-        WHERE a.message_id = r.message_id AND a.n = r.n
+        WHERE a.message_id = r.message_id AND a.n = r.n AND ${weeks.contain('a.message_id')}
         ORDER BY a.attempt DESC
         LIMIT 1
       ) AS host
     FROM unnest($1::uuid[], $2::smallint[]) AS i (message_id, n)
-    JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n
+    JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n AND ${weeks.contain('r.message_id')}
   `,
 )
 
 async function loadSubjects(tx: Queryable, due: readonly DueReport[]): Promise<ReadonlyMap<string, ReportSubject>> {
-  const { rows } = await tx.query<ReportSubject>(SELECT_SUBJECTS, columnsOf(due, [(d) => d.messageId, (d) => d.n]))
+  const { rows } = await tx.query<ReportSubject>(
+    SELECT_SUBJECTS.for(due.map(({ messageId }) => messageId)),
+    columnsOf(due, [(d) => d.messageId, (d) => d.n]),
+  )
   return new Map(rows.map((row) => [keyOf(row), row]))
 }
 

@@ -10,6 +10,7 @@ import { prepared, type Queryable, type Statement } from '#src/stores/db.ts'
 import { idAt, timeOf } from '#src/platform/id.ts'
 import { ALL_SUSPENDED } from '#src/queue/suspensions.ts'
 import { sql } from '#src/stores/sql.ts'
+import { weekly } from '#src/stores/weeks.ts'
 import type { ReceivedEvent } from './wait-events.ts'
 import type { SentMail } from './condition.ts'
 import type { Step } from './steps.ts'
@@ -225,9 +226,9 @@ export function audienceOf({
 }
 
 // Reads the events once per message; `since` excludes the partitions from before the enrolment.
-const MAILS = prepared(
+const MAILS = weekly(
   'enrolments-mails',
-  sql`
+  (weeks) => sql`
     SELECT k.enrolment_id AS "enrolmentId", k.step, coalesce(f.opened, false) AS "isOpened",
       coalesce(f.clicked, false) AS "isClicked"
     FROM unnest($1::uuid[], $2::uuid[]) AS i (enrolment_id, since)
@@ -236,7 +237,10 @@ const MAILS = prepared(
       SELECT bool_or(e.type IN ('email.opened', 'email.clicked')) AS opened,
         bool_or(e.type = 'email.clicked') AS clicked
       FROM events e
-      WHERE e.message_id = k.message_id AND e.id >= i.since AND (e.data -> 'machine') IS DISTINCT FROM 'true'::jsonb
+      WHERE e.message_id = k.message_id
+        AND e.id >= i.since
+        AND ${weeks.precede('e.id')}
+        AND (e.data -> 'machine') IS DISTINCT FROM 'true'::jsonb
     ) f
     ORDER BY k.enrolment_id, k.message_id
   `,
@@ -249,7 +253,7 @@ export async function loadSentMails(tx: Queryable, enrolmentIds: readonly string
   const found = new Map<string, SentMail[]>()
   if (enrolmentIds.length === 0) return found
   const { rows } = await tx.query<SentMail & { enrolmentId: string }>(
-    MAILS,
+    MAILS.for(enrolmentIds),
     columnsOf(enrolmentIds, [(id) => id, (id) => idAt(timeOf(id) - MAX_CLOCK_SKEW_MS)]),
   )
   for (const { enrolmentId, ...mail } of rows) found.set(enrolmentId, [...(found.get(enrolmentId) ?? []), mail])

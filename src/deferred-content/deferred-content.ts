@@ -12,6 +12,7 @@ import type { Context } from '#src/context.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import type { DeferredContentRef } from '#src/messages/claim.ts'
 import { sql } from '#src/stores/sql.ts'
+import { weekly } from '#src/stores/weeks.ts'
 import { createVariableFilter, variablesOf } from '#src/templates/variables.ts'
 import type { Renderer } from '#src/templates/renderer.ts'
 import type { TemplateSource } from '#src/templates/template-source.ts'
@@ -147,13 +148,13 @@ async function findCampaignName(db: Queryable, workspaceId: string, id: string):
   return rows[0]?.name ?? ''
 }
 
-const FIND_DEFERRED = prepared(
+const FIND_DEFERRED = weekly(
   'deferred-content-stored',
-  sql`
+  (weeks) => sql`
     SELECT m.workspace_id AS "workspaceId", m.campaign_id AS "campaignId", m.content_id AS "contentId",
       m.contact_id AS "contactId", m.audience_id AS "audienceId", m.params
     FROM messages m
-    WHERE m.id = $1 AND m.content_id IS NOT NULL
+    WHERE m.id = $1 AND m.content_id IS NOT NULL AND ${weeks.contain('m.id')}
   `,
 )
 
@@ -186,7 +187,7 @@ export async function renderDeferredMessage(
 ): Promise<RenderedDeferredMessage | null> {
   const {
     rows: [row],
-  } = await deps.ctx.db.query<StoredDeferredContent>(FIND_DEFERRED, [messageId])
+  } = await deps.ctx.db.query<StoredDeferredContent>(FIND_DEFERRED.for([messageId]), [messageId])
   if (row === undefined) return null
   const { workspaceId, campaignId, ...deferredContent } = row
   const [contact = null] = await loadMailContacts(deps.ctx.db, [row])

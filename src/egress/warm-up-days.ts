@@ -7,6 +7,7 @@
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
+import { weekly } from '#src/stores/weeks.ts'
 import { receiverOf } from '#src/suppression/receiver.ts'
 import { stepOf, type UtcDay, type WarmUpDay } from './warm-up.ts'
 
@@ -128,14 +129,15 @@ export async function countReplies(db: Queryable, counts: readonly DayCount[]): 
 }
 
 /** The warming source that each message left through, and the receiver it went to. */
-const SENT_BY = prepared(
+const SENT_BY = weekly(
   'egress-complaints-find',
-  sql`
+  (weeks) => sql`
     SELECT s.id AS "sourceId", a.host, r.domain
     FROM unnest($1::uuid[], $2::smallint[]) AS i (message_id, n)
     JOIN attempts a ON a.message_id = i.message_id AND a.n = i.n AND a.outcome IN ('delivered', 'unknown')
     JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n
     JOIN egress_sources s ON s.name = a.source AND s.warming_since IS NOT NULL
+    WHERE ${weeks.contain('a.message_id')} AND ${weeks.contain('r.message_id')}
   `,
 )
 
@@ -165,7 +167,10 @@ export async function countComplaints(
   messages: readonly { readonly messageId: string; readonly n: number }[],
 ): Promise<void> {
   if (messages.length === 0) return
-  const { rows } = await db.query<SentBy>(SENT_BY, columnsOf(messages, [(m) => m.messageId, (m) => m.n]))
+  const { rows } = await db.query<SentBy>(
+    SENT_BY.for(messages.map(({ messageId }) => messageId)),
+    columnsOf(messages, [(m) => m.messageId, (m) => m.n]),
+  )
   // in a fixed order, so that two batches cannot deadlock
   const keys = rows.map(({ sourceId, host, domain }) => [sourceId, receiverOf(host, domain)] as const)
   for (const key of keys.toSorted(([a, b], [c, d]) => (a === c ? compare(b, d) : compare(a, c))))

@@ -6,13 +6,20 @@
  * After a restore from a dump, a cursor or event may have an id ahead of this cluster's:
  * `src/stores/restored-events.ts` renumbers the events, and such a cursor is resolved by its event or starts from the
  * beginning. A read scans a limited number of events, whatever the filter: it may return no events and still an
- * advanced cursor.
+ * advanced cursor. It reads the weeks since the event of the cursor, not those before.
  */
 import type { Queryable } from '#src/stores/db.ts'
-import { idAt } from '#src/platform/id.ts'
+import { idAt, timeOf } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 import { FEED_START, type FeedPosition } from './cursor.ts'
-import { REPORTED, reportedOf, type ReportedEvent, type ReportedRow } from './reported-event.ts'
+import {
+  addMessages,
+  EVENT_COLUMNS,
+  type EventRow,
+  MAX_EVENT_LAG_MS,
+  reportedOf,
+  type ReportedEvent,
+} from './reported-event.ts'
 
 export interface FeedQuery {
   readonly workspaceId: string
@@ -45,7 +52,7 @@ const MAX_SCANNED = 5000
 /** Ids use the clock of the process, which may differ from the time of the event. */
 const MAX_CLOCK_SKEW_MS = 60_000
 
-interface FeedRow extends ReportedRow {
+interface FeedRow extends EventRow {
   readonly tx: string | null
   readonly last_tx: string | null
   readonly last_id: string
@@ -55,14 +62,15 @@ interface FeedRow extends ReportedRow {
 
 /** Null if `after` names an event that does not exist. */
 export async function readFeed(db: Queryable, query: FeedQuery): Promise<FeedPage | null> {
-  const after = await resolvePosition(db, query)
-  if (after === null) return null
-  const { text, values, most: maxScanned } = statementOf(query, after)
+  const start = await findStart(db, query)
+  if (start === null) return null
+  const { after } = start
+  const { text, values, most: maxScanned } = statementOf(query, start)
   const { rows } = await db.query<FeedRow>(text, values)
   const found = rows.filter(({ tx }) => tx !== null)
   const page = found.slice(0, query.limit)
   const [info, last] = [rows[0], page.at(-1)]
-  const events = page.map(reportedOf)
+  const events = (await addMessages(db, page)).map(reportedOf)
   const isHeldBack = info?.is_held_back ?? false
   if (found.length > query.limit && last !== undefined)
     return { events, next: { tx: last.tx ?? FEED_START.tx, id: last.id }, hasMore: true, isHeldBack }
@@ -70,33 +78,58 @@ export async function readFeed(db: Queryable, query: FeedQuery): Promise<FeedPag
   return { events, next, hasMore: (info?.scanned_count ?? 0) >= maxScanned, isHeldBack }
 }
 
-/** Resolves a cursor of another cluster, or one that names only an event, to a transaction of this cluster. */
-async function resolvePosition(db: Queryable, { workspaceId, after }: FeedQuery): Promise<FeedPage['next'] | null> {
-  const { tx, id } = after
-  if (tx === FEED_START.tx) return { tx, id }
+interface FeedStart {
+  readonly after: FeedPage['next']
+  /** Events after it have ids from this time on. */
+  readonly sinceMs: number
+}
+
+const CLUSTER = sql`
+  SELECT $1::xid8 < pg_snapshot_xmax(pg_current_snapshot()) AS "isKnown",
+    extract(epoch FROM now())::float8 * 1000 AS "nowMs",
+    (SELECT extract(epoch FROM created_at)::float8 * 1000 FROM workspaces WHERE id = $2) AS "createdMs"
+`
+
+interface ClusterState {
+  readonly isKnown: boolean | null
+  readonly nowMs: number
+  readonly createdMs: number | null
+}
+
+/**
+ * Resolves a cursor of another cluster, or one that names only an event, to a transaction of this cluster. Null if there
+ * is no such event.
+ */
+async function findStart(db: Queryable, { workspaceId, after: { tx, id } }: FeedQuery): Promise<FeedStart | null> {
   const {
-    rows: [row],
-  } = await db.query<{ is_known: boolean }>('SELECT $1::xid8 < pg_snapshot_xmax(pg_current_snapshot()) AS is_known', [
-    tx,
-  ])
-  if (tx !== null && row?.is_known === true) return { tx, id }
+    rows: [cluster],
+  } = await db.query<ClusterState>(CLUSTER, [tx, workspaceId])
+  const { nowMs = 0, createdMs = null, isKnown = null } = cluster ?? {}
+  const fromBeginning = { after: FEED_START, sinceMs: (createdMs ?? 0) - MAX_EVENT_LAG_MS }
+  if (tx === FEED_START.tx) return { ...fromBeginning, after: { tx, id } }
+  // the process that wrote the event may have had a clock that was ahead
+  const sinceMs = Math.min(timeOf(id), nowMs) - MAX_EVENT_LAG_MS
+  if (tx !== null && isKnown === true) return { after: { tx, id }, sinceMs }
   const {
     rows: [event],
   } = await db.query<{ tx: string }>('SELECT tx FROM events WHERE workspace_id = $1 AND id = $2', [workspaceId, id])
-  if (event !== undefined) return { tx: event.tx, id }
-  return tx === null ? null : FEED_START
+  if (event !== undefined) return { after: { tx: event.tx, id }, sinceMs }
+  return tx === null ? null : fromBeginning
 }
 
 /** The statement contains only the requested conditions, so that PostgreSQL plans for them. */
 function statementOf(
   { workspaceId, limit, filter }: FeedQuery,
-  after: FeedPosition,
+  { after, sinceMs }: FeedStart,
 ): { text: string; values: unknown[]; most: number } {
-  const values: unknown[] = [workspaceId, after.tx, after.id]
+  const values: unknown[] = [workspaceId, after.tx, after.id, idAt(Math.max(0, Math.floor(sinceMs)))]
   const parameter = (value: unknown): string => `$${values.push(value)}`
   const scanned: string[] = []
   const matching: string[] = []
-  if (filter.messageId !== null) scanned.push(`e.message_id = ${parameter(filter.messageId)}`)
+  if (filter.messageId !== null) {
+    scanned.push(`e.message_id = ${parameter(filter.messageId)}`)
+    scanned.push(`e.id >= ${parameter(idAt(Math.max(0, timeOf(filter.messageId) - MAX_CLOCK_SKEW_MS)))}`)
+  }
   if (filter.from !== null) {
     scanned.push(`e.id >= ${parameter(idAt(Math.max(0, filter.from.getTime() - MAX_CLOCK_SKEW_MS)))}`)
     matching.push(`created_at >= ${parameter(filter.from)}`)
@@ -124,6 +157,7 @@ function feedText({ scanned, matching, maxScanned, limit }: FeedText): string {
       SELECT e.*
       FROM events e
       WHERE e.workspace_id = $1
+        AND e.id >= $4::uuid
         AND (e.tx, e.id) > ($2::xid8, $3::uuid)
         AND e.tx < pg_snapshot_xmin(pg_current_snapshot())
         ${scanned.map((condition) => `AND ${condition}`).join(' ')}
@@ -142,6 +176,7 @@ function feedText({ scanned, matching, maxScanned, limit }: FeedText): string {
         EXISTS (
           SELECT FROM events e
           WHERE e.workspace_id = $1
+            AND e.id >= $4::uuid
             AND e.tx >= pg_snapshot_xmin(pg_current_snapshot())
             AND e.tx < pg_snapshot_xmax(pg_current_snapshot())
         ) AS is_held_back
@@ -153,10 +188,9 @@ function feedText({ scanned, matching, maxScanned, limit }: FeedText): string {
         LIMIT 1
       ) l ON true
     )
-    SELECT i.scanned_count, i.last_tx, i.last_id, i.is_held_back, e.tx, ${REPORTED}
+    SELECT i.scanned_count, i.last_tx, i.last_id, i.is_held_back, e.tx, ${EVENT_COLUMNS}
     FROM info i
     LEFT JOIN matching e ON true
-    LEFT JOIN messages m ON m.id = e.message_id
     ORDER BY e.tx, e.id
   `
 }

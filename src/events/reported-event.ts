@@ -5,7 +5,9 @@
  * `message` is null.
  */
 import { hexOf, timeOf } from '#src/platform/id.ts'
+import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
+import { weekly } from '#src/stores/weeks.ts'
 import { eventTypeRow } from './catalogue.ts'
 
 export interface ReportedMessage {
@@ -31,7 +33,8 @@ export interface ReportedEvent {
   readonly message: ReportedMessage | null
 }
 
-export interface ReportedRow {
+/** The columns of an event. */
+export interface EventRow {
   readonly id: string
   readonly type: string
   readonly workspace_id: string
@@ -40,6 +43,10 @@ export interface ReportedRow {
   readonly recipient: string | null
   readonly data: Record<string, unknown> | null
   readonly created_at: Date
+}
+
+/** The columns of an event and of its message. */
+export interface ReportedRow extends EventRow {
   readonly to_list: { readonly email: string }[] | null
   readonly subject: string | null
   readonly metadata: object | null
@@ -47,11 +54,46 @@ export interface ReportedRow {
   readonly message_created_at: Date | null
 }
 
-/** The columns of a ReportedRow, from `events e LEFT JOIN messages m`. */
-export const REPORTED = sql`
-  e.id, e.type, e.workspace_id, e.message_id, e.sequence, e.recipient, e.data, e.created_at, m.to_list, m.subject,
-  m.metadata, m.campaign_id, m.created_at AS message_created_at
-`
+/**
+ * An event is recorded at most this long after the time in its id, by the clock of PostgreSQL. So the events that follow
+ * one in the feed have no older ids, and the feed does not read the weeks before.
+ */
+export const MAX_EVENT_LAG_MS = 2 * 24 * 3600 * 1000
+
+/** The columns of an EventRow, from `events e`. */
+export const EVENT_COLUMNS = 'e.id, e.type, e.workspace_id, e.message_id, e.sequence, e.recipient, e.data, e.created_at'
+
+type MessageOfEvent = Omit<ReportedRow, keyof EventRow>
+
+const MESSAGES = weekly(
+  'events-messages',
+  (weeks) => sql`
+    SELECT m.id, m.to_list, m.subject, m.metadata, m.campaign_id, m.created_at AS message_created_at
+    FROM unnest($1::uuid[]) AS i (id)
+    JOIN messages m ON m.id = i.id
+    WHERE ${weeks.contain('m.id')}
+  `,
+)
+
+const NO_MESSAGE: MessageOfEvent = {
+  to_list: null,
+  subject: null,
+  metadata: null,
+  campaign_id: null,
+  message_created_at: null,
+}
+
+/** Adds the messages of events, in one statement. An event may be months younger than its message. */
+export async function addMessages<R extends EventRow>(
+  db: Queryable,
+  events: readonly R[],
+): Promise<(R & MessageOfEvent)[]> {
+  const ids = [...new Set(events.flatMap(({ message_id: id }) => id ?? []))]
+  const { rows } =
+    ids.length === 0 ? { rows: [] } : await db.query<MessageOfEvent & { id: string }>(MESSAGES.for(ids), [ids])
+  const messages = new Map(rows.map(({ id, ...message }) => [id, message]))
+  return events.map((event) => ({ ...event, ...(messages.get(event.message_id ?? '') ?? NO_MESSAGE) }))
+}
 
 export function reportedOf(row: ReportedRow): ReportedEvent {
   return {

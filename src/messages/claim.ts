@@ -13,8 +13,9 @@ import type { LeaseProof } from '#src/queue/lease.ts'
 import { suspendedByOwner } from '#src/queue/suspensions.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import { columnsOf } from '#src/stores/column-arrays.ts'
-import { prepared, type Queryable, urgent } from '#src/stores/db.ts'
+import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
+import { weekly } from '#src/stores/weeks.ts'
 import {
   COLUMN_LIST,
   type ClaimedMessageRow,
@@ -43,13 +44,13 @@ const BODY_COLUMNS = LOADED.flatMap(([name, { isBody, content }]) => (isBody ? [
   ', ',
 )
 
-const CLAIM = urgent(
+const CLAIM = weekly(
   'recipients-claim',
-  sql`
+  (weeks) => sql`
     WITH claimed AS (
       UPDATE recipients r SET state = 'sending', lease = $3, attempts = r.attempts + 1, updated_at = $4
       FROM unnest($1::uuid[], $2::smallint[]) AS i (message_id, n)
-      WHERE r.message_id = i.message_id AND r.n = i.n
+      WHERE r.message_id = i.message_id AND r.n = i.n AND ${weeks.contain('r.message_id')}
         AND r.state = ANY ('{${MOVES.claim.from.join(',')}}')
         AND r.due_at <= $4::timestamptz + interval '1 second'
         AND EXISTS (SELECT FROM leases WHERE id = $3)
@@ -60,8 +61,9 @@ const CLAIM = urgent(
     )
     SELECT c.*, s.cause, s.kind AS cause_kind, ${LOADED_COLUMNS}
     FROM claimed c
-    JOIN messages m ON m.id = c.message_id
+    JOIN messages m ON m.id = c.message_id AND ${weeks.contain('m.id')}
     LEFT JOIN suppressions s ON s.workspace_id = c.workspace_id AND s.address = lower(c.address)`,
+  { isUrgent: true },
 )
 
 const SUPPRESSIONS = prepared(
@@ -72,14 +74,17 @@ const SUPPRESSIONS = prepared(
     JOIN suppressions s ON s.workspace_id = i.workspace_id AND s.address = lower(i.address)`,
 )
 
-const BODIES = prepared('texts-load', `SELECT ${BODY_COLUMNS} FROM messages WHERE id = $1`)
+const BODIES = weekly(
+  'texts-load',
+  (weeks) => `SELECT ${BODY_COLUMNS} FROM messages WHERE id = $1 AND ${weeks.contain('id')}`,
+)
 
-const ATTACHMENTS = prepared(
+const ATTACHMENTS = weekly(
   'attachments-load',
-  sql`
+  (weeks) => sql`
     SELECT filename, content_type AS "contentType", content_id AS "contentId", content
     FROM attachments
-    WHERE message_id = $1
+    WHERE message_id = $1 AND ${weeks.contain('message_id')}
     ORDER BY n`,
 )
 
@@ -138,7 +143,7 @@ export async function claimRecipients(
   now: Date,
 ): Promise<ClaimedRecipient[]> {
   const { lease, counter } = typeof held === 'number' ? { lease: held, counter: 0 } : held
-  const { rows } = await db.query<ClaimedRow>(CLAIM, [
+  const { rows } = await db.query<ClaimedRow>(CLAIM.for(recipients.map(({ messageId }) => messageId)), [
     ...columnsOf(recipients, [(w) => w.messageId, (w) => w.n]),
     lease,
     now,
@@ -206,7 +211,7 @@ export async function findCurrentSuppressions(
 }
 
 export async function loadAttachments(db: Queryable, messageId: string): Promise<Attachment[]> {
-  return (await db.query<Attachment>(ATTACHMENTS, [messageId])).rows
+  return (await db.query<Attachment>(ATTACHMENTS.for([messageId]), [messageId])).rows
 }
 
 export type MessageBodies = Pick<LoadedContent, 'html' | 'text' | 'raw'>
@@ -215,7 +220,7 @@ export type MessageBodies = Pick<LoadedContent, 'html' | 'text' | 'raw'>
 export async function loadBodies(db: Queryable, messageId: string): Promise<MessageBodies> {
   const {
     rows: [row],
-  } = await db.query<MessageBodies>(BODIES, [messageId])
+  } = await db.query<MessageBodies>(BODIES.for([messageId]), [messageId])
   if (row === undefined) throw new Error('the message was deleted, and its content with it')
   return row
 }

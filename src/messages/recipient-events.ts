@@ -4,11 +4,12 @@
  * webhook deliveries and the ledger of the campaign are written in the transaction of the caller.
  */
 import { columnsOf, jsonOrNull } from '#src/stores/column-arrays.ts'
-import { prepared, type Queryable } from '#src/stores/db.ts'
+import type { Queryable } from '#src/stores/db.ts'
 import type { EventTypeRaisedBy } from '#src/events/catalogue.ts'
 import { newDeliveries } from '#src/events/deliveries.ts'
 import { NO_NOTIFICATIONS, type CommitNotifications } from '#src/queue/notifications.ts'
 import { sql } from '#src/stores/sql.ts'
+import { weekly } from '#src/stores/weeks.ts'
 
 export interface RecipientEvent {
   readonly id: string
@@ -23,32 +24,36 @@ export interface RaisedEvents extends CommitNotifications {
   readonly raised: ReadonlySet<string>
 }
 
-const LOCK = prepared(
+const LOCK = weekly(
   'recipient-events-lock',
-  sql`
+  (weeks) => sql`
     SELECT 1
     FROM recipients r
     JOIN unnest($1::uuid[], $2::smallint[]) AS i (message_id, n) ON r.message_id = i.message_id AND r.n = i.n
+    WHERE ${weeks.contain('r.message_id')}
     ORDER BY r.message_id, r.n
     FOR NO KEY UPDATE OF r
   `,
 )
 
-const RAISE = prepared(
+const RAISE = weekly(
   'recipient-events-raise',
-  sql`
+  (weeks) => sql`
     WITH input AS (
       SELECT i.*
       FROM unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::text[], $5::text[]) WITH ORDINALITY AS i (
         id, message_id, n, type, data, ord
       )
-      WHERE NOT EXISTS (SELECT FROM events e WHERE e.message_id = i.message_id AND e.n = i.n AND e.type = i.type)
+      WHERE NOT EXISTS (
+        SELECT FROM events e
+        WHERE e.message_id = i.message_id AND e.n = i.n AND e.type = i.type AND ${weeks.precede('e.id')}
+      )
     ),
     alone AS (
       UPDATE recipients r
       SET sequence = r.sequence + 1
       FROM input i
-      WHERE r.message_id = i.message_id AND r.n = i.n AND r.is_only
+      WHERE r.message_id = i.message_id AND r.n = i.n AND r.is_only AND ${weeks.contain('r.message_id')}
       RETURNING i.id, r.sequence
     ),
     shared AS (
@@ -60,7 +65,7 @@ const RAISE = prepared(
         WHERE NOT EXISTS (SELECT FROM alone a WHERE a.id = i.id)
         GROUP BY i.message_id
       ) s
-      WHERE m.id = s.message_id
+      WHERE m.id = s.message_id AND ${weeks.contain('m.id')}
       RETURNING m.id, m.event_count - s.events AS base
     ),
     new_events AS (
@@ -69,7 +74,7 @@ const RAISE = prepared(
         coalesce(a.sequence, s.base + row_number() OVER (PARTITION BY i.message_id ORDER BY i.ord)), r.address,
         i.data::jsonb, $6
       FROM input i
-      JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n
+      JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n AND ${weeks.contain('r.message_id')}
       LEFT JOIN alone a ON a.id = i.id
       LEFT JOIN shared s ON s.id = i.message_id
       RETURNING id, workspace_id, type
@@ -83,7 +88,7 @@ const RAISE = prepared(
           ELSE l.unsubscribed_at
         END
       FROM input i
-      JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n
+      JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n AND ${weeks.contain('r.message_id')}
       WHERE r.campaign_id IS NOT NULL AND l.message_id = r.message_id
     )
     SELECT ARRAY(SELECT id::text FROM new_events) AS raised, (SELECT count(*) FROM new_deliveries) AS deliveries,
@@ -98,7 +103,8 @@ export async function raiseRecipientEvents(
   now: Date,
 ): Promise<RaisedEvents> {
   if (events.length === 0) return { ...NO_NOTIFICATIONS, raised: new Set() }
-  await tx.query(LOCK, columnsOf(events, [(e) => e.messageId, (e) => e.n]))
+  const ids = events.map(({ messageId }) => messageId)
+  await tx.query(LOCK.for(ids), columnsOf(events, [(e) => e.messageId, (e) => e.n]))
   const columns = columnsOf(events, [
     (e) => e.id,
     (e) => e.messageId,
@@ -108,6 +114,6 @@ export async function raiseRecipientEvents(
   ])
   const {
     rows: [row],
-  } = await tx.query<{ raised: string[]; deliveries: number; workspaces: string[] }>(RAISE, [...columns, now])
+  } = await tx.query<{ raised: string[]; deliveries: number; workspaces: string[] }>(RAISE.for(ids), [...columns, now])
   return { raised: new Set(row?.raised), hasDeliveries: (row?.deliveries ?? 0) > 0, workspaces: row?.workspaces ?? [] }
 }

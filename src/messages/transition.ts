@@ -11,9 +11,10 @@ import { newDeliveries } from '#src/events/deliveries.ts'
 import { newId } from '#src/platform/id.ts'
 import type { CommitNotifications } from '#src/queue/notifications.ts'
 import { jsonOrNull } from '#src/stores/column-arrays.ts'
-import { prepared, type Queryable, type Statement } from '#src/stores/db.ts'
+import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { defineInput, type BinaryColumn } from '#src/stores/binary-columns.ts'
+import { weekly, type WeeklyStatement, type Weeks } from '#src/stores/weeks.ts'
 import { ATTEMPT_COLUMNS, ATTEMPT_INPUT, type EndedAttempt } from './attempt-input.ts'
 import type { Attempt } from './outcome.ts'
 import { isOpen, MOVES, type MoveName } from './state.ts'
@@ -142,7 +143,7 @@ const LEDGER_PARTS: Readonly<Record<LedgerUpdate, LedgerParts>> = {
   },
 }
 
-function statementOf({ arrays, names, returned, update }: LedgerParts): string {
+function statementOf({ arrays, names, returned, update }: LedgerParts, weeks: Weeks): string {
   return sql`
     WITH input AS (
       SELECT *
@@ -159,14 +160,14 @@ function statementOf({ arrays, names, returned, update }: LedgerParts): string {
         updated_at = ${NOW},
         sequence = CASE WHEN r.is_only THEN r.sequence + i.event_count ELSE r.sequence END
       FROM input i
-      WHERE r.message_id = i.message_id AND r.n = i.n
+      WHERE r.message_id = i.message_id AND r.n = i.n AND ${weeks.contain('r.message_id')}
         AND r.state = ANY (string_to_array(i.from_states, ','))
         AND (i.lease IS NULL OR r.lease = i.lease)
       RETURNING i.ord, i.event_count, r.message_id, r.n, r.workspace_id, r.address, r.is_only, r.sequence${returned}
     ), shared AS (
       UPDATE messages m SET event_count = m.event_count + s.events
       FROM (SELECT message_id, sum(event_count) AS events FROM moved WHERE NOT is_only GROUP BY message_id) s
-      WHERE m.id = s.message_id
+      WHERE m.id = s.message_id AND ${weeks.contain('m.id')}
       RETURNING m.id, m.event_count - s.events AS base
     ), numbered AS (
       SELECT v.ord, v.message_id, v.n, v.workspace_id, v.address,
@@ -191,9 +192,9 @@ function statementOf({ arrays, names, returned, update }: LedgerParts): string {
       ARRAY(SELECT DISTINCT workspace_id::text FROM moved WHERE event_count > 0) AS workspaces`
 }
 
-const STATEMENTS: Readonly<Record<LedgerUpdate, Statement>> = {
-  none: prepared('recipients-move', statementOf(LEDGER_PARTS.none)),
-  follow: prepared('recipients-move-with-ledger', statementOf(LEDGER_PARTS.follow)),
+const STATEMENTS: Readonly<Record<LedgerUpdate, WeeklyStatement>> = {
+  none: weekly('recipients-move', (weeks) => statementOf(LEDGER_PARTS.none, weeks)),
+  follow: weekly('recipients-move-with-ledger', (weeks) => statementOf(LEDGER_PARTS.follow, weeks)),
 }
 
 interface ResultRow {
@@ -221,7 +222,7 @@ export async function applyTransitions(
   ]
   const {
     rows: [row],
-  } = await db.query<ResultRow>(STATEMENTS[ledgers], values)
+  } = await db.query<ResultRow>(STATEMENTS[ledgers].for(moves.map(({ messageId }) => messageId)), values)
   return {
     done: new Set(row?.done.map((ordinality) => Number(ordinality) - 1)),
     hasDeliveries: (row?.deliveries ?? 0) > 0,

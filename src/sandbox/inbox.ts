@@ -2,10 +2,11 @@
  * Mail captured by the built-in receiver: the receiver writes it; the command line and the workspace that sent it read
  * it. One row for each recipient. Rows are kept for a week; nothing else depends on them.
  */
-import { prepared, type Queryable } from '#src/stores/db.ts'
+import type { Queryable } from '#src/stores/db.ts'
 import { newId } from '#src/platform/id.ts'
 import { readPage, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
+import { weekly } from '#src/stores/weeks.ts'
 
 /**
  * The result of one DKIM signature. `result` is one of RFC 8601 2.7.1: pass, fail, neutral, policy, temperror,
@@ -41,13 +42,14 @@ export interface InboxMail extends InboxEntry {
   readonly raw: Buffer
 }
 
-const INSERT = prepared(
+const INSERT = weekly(
   'sandbox-inbox-insert',
-  sql`
+  (weeks) => sql`
     INSERT INTO sandbox_inbox (
       id, received_at, rcpt_to, mail_from, header_from, subject, message_id, tls, dkim, raw, workspace_id
     )
-    SELECT id, $3, rcpt_to, $4, $5, $6, $7, $8, $9, $10, (SELECT workspace_id FROM messages WHERE id = $7)
+    SELECT id, $3, rcpt_to, $4, $5, $6, $7, $8, $9, $10,
+      (SELECT workspace_id FROM messages WHERE id = $7 AND ${weeks.contain('id')})
     FROM unnest($1::uuid[], $2::text[]) AS each (id, rcpt_to)
   `,
 )
@@ -69,7 +71,7 @@ export async function storeCapturedMail(
 ): Promise<string[]> {
   const ids = recipients.map(() => newId(at.getTime()))
   const { mailFrom, headerFrom, subject, messageId, tls, dkim, raw } = mail
-  await db.query(INSERT, [
+  await db.query(INSERT.for(messageId === null ? [] : [messageId]), [
     ids,
     recipients,
     at,

@@ -10,6 +10,7 @@ import { prepared, type Queryable } from '#src/stores/db.ts'
 import { idAt } from '#src/platform/id.ts'
 import { parseAddress } from '#src/mail/address.ts'
 import { sql } from '#src/stores/sql.ts'
+import { weekly, weeksSince } from '#src/stores/weeks.ts'
 import { scoreOf, type MailDomainStatus } from './score-factors.ts'
 import { isRoleAddress, type IsDisposable } from './address-lists.ts'
 import type { MailDomainChecker } from './mail-domain-check.ts'
@@ -120,9 +121,9 @@ interface AddressHistory {
 }
 const NO_HISTORY: AddressHistory = { suppression: null, outcomes: [] }
 
-const HISTORIES = prepared(
+const HISTORIES = weekly(
   'score-histories',
-  sql`
+  (weeks) => sql`
     SELECT s.kind AS suppression,
       ARRAY(
         SELECT r.state
@@ -130,6 +131,7 @@ const HISTORIES = prepared(
         WHERE r.workspace_id = q.workspace_id
           AND lower(r.address) COLLATE "C" = q.email
           AND r.message_id >= $3
+          AND ${weeks.contain('r.message_id')}
           AND r.state IN ('delivered', 'bounced', 'failed')
         ORDER BY r.message_id DESC
         LIMIT ${MAX_OUTCOMES}
@@ -142,7 +144,8 @@ const HISTORIES = prepared(
 
 async function readHistories(db: Queryable, contacts: readonly ScoreCandidate[], now: Date): Promise<AddressHistory[]> {
   const columns = columnsOf(contacts, [(c) => c.workspaceId, (c) => c.email])
-  return (await db.query<AddressHistory>(HISTORIES, [...columns, idAt(now.getTime() - HISTORY_MS)])).rows
+  const sinceMs = now.getTime() - HISTORY_MS
+  return (await db.query<AddressHistory>(HISTORIES.within(weeksSince(sinceMs)), [...columns, idAt(sinceMs)])).rows
 }
 
 /** Locks contacts in the order of addresses, as everywhere. A trigger copies the score to the memberships. */

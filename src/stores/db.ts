@@ -21,6 +21,7 @@ export interface Queryable {
 }
 
 export interface Statement {
+  /** '' for a statement that is planned each time. */
   readonly name: string
   readonly text: string
   readonly isUrgent?: boolean

@@ -3,9 +3,10 @@
  * minutes, the worker create them three weeks ahead, so that an insert always finds its partition.
  */
 import { idAt } from '#src/platform/id.ts'
+import type { Queryable } from './db.ts'
 import { sql } from './sql.ts'
 
-const WEEK_MS = 7 * 24 * 3600 * 1000
+export const WEEK_MS = 7 * 24 * 3600 * 1000
 const WEEKS_AHEAD = 3
 // Mondays: the epoch was a Thursday.
 const MONDAY_MS = 4 * 24 * 3600 * 1000
@@ -21,7 +22,8 @@ const PARTITIONED = {
   events: '',
 } as const
 
-function weekOf(ms: number): number {
+/** The Monday, UTC, at which the week of a time begins: the lower bound of its partition. */
+export function weekOf(ms: number): number {
   return Math.floor((ms - MONDAY_MS) / WEEK_MS) * WEEK_MS + MONDAY_MS
 }
 
@@ -43,4 +45,25 @@ export async function ensurePartitions(run: (statement: string) => Promise<unkno
       `)
     }
   }
+}
+
+/** The weeks of a table's partitions, the oldest first: each as the time of its Monday. */
+export async function listWeeks(db: Queryable, table: keyof typeof PARTITIONED): Promise<number[]> {
+  const { rows } = await db.query<{ name: string }>(
+    sql`
+      SELECT c.relname AS name
+      FROM pg_inherits i
+      JOIN pg_class c ON c.oid = i.inhrelid
+      WHERE i.inhparent = $1::regclass
+      ORDER BY 1
+    `,
+    [table],
+  )
+  return rows.map(({ name }) => weekOfName(name)).filter((week) => !Number.isNaN(week))
+}
+
+/** NaN for a name that `partitionName` did not make. */
+function weekOfName(name: string): number {
+  const [, year, month, day] = /_(\d{4})(\d\d)(\d\d)$/.exec(name) ?? []
+  return Date.parse(`${year}-${month}-${day}T00:00:00Z`)
 }

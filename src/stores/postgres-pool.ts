@@ -21,6 +21,8 @@ export interface ConnectionPoolOptions {
 /** The server's limit is shorter by this share, so that it answers first. */
 const SERVER_SHARE = 0.9
 const IDLE_MS = 60_000
+/** Statements that were prepared for past weeks (weeks.ts) end with their connection. */
+const LIFETIME_SECONDS = 24 * 3600
 /** How long `close` waits for statements under way. PostgreSQL rolls back what is not committed. */
 const CLOSE_MS = 1000
 
@@ -48,6 +50,7 @@ export class ConnectionPool {
       connectionString: url,
       max: options.max,
       idleTimeoutMillis: IDLE_MS,
+      maxLifetimeSeconds: LIFETIME_SECONDS,
       options: settings.map((setting) => `-c ${setting}`).join(' '),
       application_name: 'mailstead',
     })

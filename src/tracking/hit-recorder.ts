@@ -6,11 +6,13 @@
  */
 import { columnsOf, jsonOrNull } from '#src/stores/column-arrays.ts'
 import type { Context } from '#src/context.ts'
-import { prepared, type Queryable, type Statement } from '#src/stores/db.ts'
+import { prepared, type Queryable } from '#src/stores/db.ts'
 import { newDeliveries } from '#src/events/deliveries.ts'
+import { MAX_EVENT_LAG_MS } from '#src/events/reported-event.ts'
 import { publishNotifications, NO_NOTIFICATIONS, type CommitNotifications } from '#src/queue/notifications.ts'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
+import { weekly, type WeeklyStatement } from '#src/stores/weeks.ts'
 import {
   classifyHits,
   CLASSIFY_AFTER_MS,
@@ -19,6 +21,7 @@ import {
   type EarlierHit,
   type ClassifiedHit,
 } from './hit-classifier.ts'
+import { updateHitLedger } from './hit-ledger.ts'
 import { maskAddress } from './privacy.ts'
 import type { Privacy } from './settings.ts'
 
@@ -62,20 +65,21 @@ interface RecipientRow {
 }
 
 const BY_RECIPIENT = 'unnest($1::uuid[], $2::smallint[]) AS i (message_id, n)'
-const RECIPIENTS = prepared(
+const RECIPIENTS = weekly(
   'tracking-recipients',
-  sql`
+  (weeks) => sql`
     SELECT r.message_id, r.n, r.is_open, r.campaign_id, w.tracking_privacy AS privacy
     FROM ${BY_RECIPIENT}
     JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n
     JOIN workspaces w ON w.id = r.workspace_id
+    WHERE ${weeks.contain('r.message_id')}
     ORDER BY r.message_id, r.n
     FOR NO KEY UPDATE OF r
   `,
 )
-const LATER = prepared(
+const LATER = weekly(
   'tracking-later',
-  sql`
+  () => sql`
     SELECT ${HIT_COLUMNS}
     FROM ${BY_RECIPIENT}
     JOIN tracking_hits h ON h.message_id = i.message_id AND h.n = i.n
@@ -93,14 +97,14 @@ interface PastRow {
   readonly rule: string | null
 }
 
-const PAST = prepared(
+const PAST = weekly(
   'tracking-past',
-  sql`
+  (weeks) => sql`
     SELECT e.message_id, e.n, e.type, e.created_at AS at, e.data ->> 'url' AS url,
       (e.data ->> 'machine')::boolean AS machine, e.data ->> 'machine_rule' AS rule
     FROM ${BY_RECIPIENT}
     JOIN events e ON e.message_id = i.message_id AND e.n = i.n
-    WHERE e.type = ANY ('{email.sent,email.opened,email.clicked}')
+    WHERE e.type = ANY ('{email.sent,email.opened,email.clicked}') AND ${weeks.precede('e.id')}
   `,
 )
 
@@ -112,7 +116,8 @@ export async function recordHits(
   const due = new Date(ctx.clock.now() - classifyAfterMs)
   const { notifications, count } = await ctx.db.transaction(async (tx) => {
     const { rows } = await tx.query<HitRow>(CLAIM_DUE, [due, BATCH_SIZE])
-    return { notifications: rows.length === 0 ? NO_NOTIFICATIONS : await recordBatch(tx, rows), count: rows.length }
+    const recorded = rows.length === 0 ? NO_NOTIFICATIONS : await recordBatch(tx, rows, ctx.clock.now())
+    return { notifications: recorded, count: rows.length }
   })
   publishNotifications(ctx, notifications)
   return count === BATCH_SIZE
@@ -122,7 +127,7 @@ interface RecordedHit extends ClassifiedHit {
   readonly row: RecipientRow
 }
 
-async function recordBatch(tx: Queryable, hits: readonly HitRow[]): Promise<CommitNotifications> {
+async function recordBatch(tx: Queryable, hits: readonly HitRow[], nowMs: number): Promise<CommitNotifications> {
   const byRecipient = Map.groupBy(hits, keyOf)
   const recipients = await load<RecipientRow>(tx, RECIPIENTS, hits)
   const later = Map.groupBy(await load<HitRow>(tx, LATER, recipients), keyOf)
@@ -136,8 +141,8 @@ async function recordBatch(tx: Queryable, hits: readonly HitRow[]): Promise<Comm
     )
   })
   if (recorded.length === 0) return NO_NOTIFICATIONS
-  const news = await raiseHitEvents(tx, recorded)
-  await updateLedger(
+  const news = await raiseHitEvents(tx, recorded, nowMs)
+  await updateHitLedger(
     tx,
     recorded.filter(({ row }) => row.campaign_id !== null),
   )
@@ -151,12 +156,17 @@ function keyOf({ message_id: messageId, n }: { readonly message_id: string; read
 /** Runs a statement for the distinct recipients of these rows. */
 async function load<R extends object>(
   tx: Queryable,
-  statement: Statement,
+  statement: WeeklyStatement,
   refs: readonly Pick<HitRow, 'message_id' | 'n'>[],
 ): Promise<R[]> {
   const each = [...new Map(refs.map((one) => [keyOf(one), one])).values()]
   if (each.length === 0) return []
-  return (await tx.query<R>(statement, columnsOf(each, [(one) => one.message_id, (one) => one.n]))).rows
+  return (
+    await tx.query<R>(
+      statement.for(each.map((one) => one.message_id)),
+      columnsOf(each, [(one) => one.message_id, (one) => one.n]),
+    )
+  ).rows
 }
 
 function hitOf({ at, url, address, user_agent: userAgent, machine }: HitRow): Hit {
@@ -183,9 +193,9 @@ function deliveryOf({ is_open: isOpen }: RecipientRow, past: readonly PastRow[])
   return { sentAtMs: sent.length === 0 ? null : Math.min(...sent), isOpen }
 }
 
-const RAISE = prepared(
+const RAISE = weekly(
   'tracking-raise',
-  sql`
+  (weeks) => sql`
     WITH input AS (
       SELECT *
       FROM unnest(
@@ -196,7 +206,7 @@ const RAISE = prepared(
       UPDATE recipients r
       SET sequence = r.sequence + s.events
       FROM (SELECT message_id, n, count(*) AS events FROM input GROUP BY message_id, n) s
-      WHERE r.message_id = s.message_id AND r.n = s.n AND r.is_only
+      WHERE r.message_id = s.message_id AND r.n = s.n AND r.is_only AND ${weeks.contain('r.message_id')}
       RETURNING r.message_id, r.n, r.sequence - s.events AS base
     ),
     shared AS (
@@ -208,7 +218,7 @@ const RAISE = prepared(
         WHERE NOT EXISTS (SELECT FROM alone a WHERE a.message_id = i.message_id AND a.n = i.n)
         GROUP BY i.message_id
       ) s
-      WHERE m.id = s.message_id
+      WHERE m.id = s.message_id AND ${weeks.contain('m.id')}
       RETURNING m.id, m.event_count - s.events AS base
     ),
     new_events AS (
@@ -217,7 +227,7 @@ const RAISE = prepared(
         coalesce(a.base, s.base) + row_number() OVER (PARTITION BY i.message_id ORDER BY i.ord), r.address,
         i.data::jsonb, i.at
       FROM input i
-      JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n
+      JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n AND ${weeks.contain('r.message_id')}
       LEFT JOIN alone a ON a.message_id = i.message_id AND a.n = i.n
       LEFT JOIN shared s ON s.id = i.message_id
       RETURNING id, workspace_id, type
@@ -228,10 +238,15 @@ const RAISE = prepared(
   `,
 )
 
-async function raiseHitEvents(tx: Queryable, recorded: readonly RecordedHit[]): Promise<CommitNotifications> {
+/** The id of an event that is recorded late does not have the time of the hit: the feed finds it (MAX_EVENT_LAG_MS). */
+async function raiseHitEvents(
+  tx: Queryable,
+  recorded: readonly RecordedHit[],
+  nowMs: number,
+): Promise<CommitNotifications> {
   const inOrder = recorded.toSorted((one, other) => one.atMs - other.atMs)
   const columns = columnsOf(inOrder, [
-    (t) => newId(t.atMs),
+    (t) => newId(Math.max(t.atMs, nowMs - MAX_EVENT_LAG_MS / 2)),
     (t) => t.row.message_id,
     (t) => t.row.n,
     (t) => (t.url === null ? 'email.opened' : 'email.clicked'),
@@ -240,7 +255,10 @@ async function raiseHitEvents(tx: Queryable, recorded: readonly RecordedHit[]): 
   ])
   const {
     rows: [row],
-  } = await tx.query<{ deliveries: number; workspaces: string[] }>(RAISE, columns)
+  } = await tx.query<{ deliveries: number; workspaces: string[] }>(
+    RAISE.for(recorded.map((one) => one.row.message_id)),
+    columns,
+  )
   return { hasDeliveries: (row?.deliveries ?? 0) > 0, workspaces: row?.workspaces ?? [] }
 }
 
@@ -253,48 +271,4 @@ function dataOf({ url, address, userAgent, machine, isFirst, row }: RecordedHit)
     ip: maskAddress(address, row.privacy),
     user_agent: row.privacy === 'none' ? null : userAgent,
   }
-}
-
-/** Stores the first hit of each kind; a click also counts as an open, even if the pixel was not loaded. */
-const LEDGER = prepared(
-  'tracking-ledger',
-  sql`
-    UPDATE campaign_recipients l
-    SET opened_at = least(l.opened_at, i.opened_at),
-      clicked_at = least(l.clicked_at, i.clicked_at),
-      machine_opened_at = least(l.machine_opened_at, i.machine_opened_at),
-      machine_clicked_at = least(l.machine_clicked_at, i.machine_clicked_at)
-    FROM (
-      SELECT message_id, campaign_id, min(at) FILTER (WHERE NOT is_machine) AS opened_at,
-        min(at) FILTER (WHERE is_click AND NOT is_machine) AS clicked_at,
-        min(at) FILTER (WHERE is_machine AND NOT is_click) AS machine_opened_at,
-        min(at) FILTER (WHERE is_machine AND is_click) AS machine_clicked_at
-      FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::boolean[], $5::boolean[]) AS t (
-        message_id, campaign_id, at, is_click, is_machine
-      )
-      GROUP BY message_id, campaign_id
-    ) i
-    WHERE l.message_id = i.message_id
-      AND l.campaign_id = i.campaign_id
-      AND (
-        i.opened_at < coalesce(l.opened_at, 'infinity')
-        OR i.clicked_at < coalesce(l.clicked_at, 'infinity')
-        OR i.machine_opened_at < coalesce(l.machine_opened_at, 'infinity')
-        OR i.machine_clicked_at < coalesce(l.machine_clicked_at, 'infinity')
-      )
-  `,
-)
-
-async function updateLedger(tx: Queryable, recorded: readonly RecordedHit[]): Promise<void> {
-  if (recorded.length === 0) return
-  await tx.query(
-    LEDGER,
-    columnsOf(recorded, [
-      (t) => t.row.message_id,
-      (t) => t.row.campaign_id,
-      (t) => new Date(t.atMs),
-      (t) => t.url !== null,
-      (t) => t.machine !== null,
-    ]),
-  )
 }

@@ -22,6 +22,7 @@ import { publishNotifications, NO_NOTIFICATIONS, type CommitNotifications } from
 import { isUuid, newId } from '#src/platform/id.ts'
 import { raiseRecipientEvents } from '#src/messages/recipient-events.ts'
 import { sql } from '#src/stores/sql.ts'
+import { weekly } from '#src/stores/weeks.ts'
 import type { ListRef, MailboxRef } from './tokens.ts'
 
 export type UnsubscribeContext = Pick<Context, 'db' | 'redis' | 'clock' | 'encryption'>
@@ -29,9 +30,13 @@ export type UnsubscribeContext = Pick<Context, 'db' | 'redis' | 'clock' | 'encry
 /** What an unsubscribe request names; a request by mail may not name its message. */
 export type UnsubscribeRef = ListRef | (MailboxRef & { readonly messageId?: undefined })
 
-const ADDRESS = prepared(
+const ADDRESS = weekly(
   'leaving-address',
-  'SELECT address FROM recipients WHERE message_id = $1 AND n = $2 AND workspace_id = $3',
+  (weeks) => sql`
+    SELECT address
+    FROM recipients
+    WHERE message_id = $1 AND n = $2 AND workspace_id = $3 AND ${weeks.contain('message_id')}
+  `,
 )
 const AUDIENCE = prepared(
   'leaving-audience',
@@ -46,7 +51,7 @@ async function findRecipient(db: Queryable, ref: UnsubscribeRef): Promise<Prefer
   if (person !== null || !isMail) return person
   const {
     rows: [recipient],
-  } = await db.query<{ address: string }>(ADDRESS, [ref.messageId, ref.n, ref.workspaceId])
+  } = await db.query<{ address: string }>(ADDRESS.for([ref.messageId]), [ref.messageId, ref.n, ref.workspaceId])
   return recipient === undefined ? null : findPreferenceContactByEmail(db, ref.workspaceId, recipient.address)
 }
 
@@ -96,13 +101,14 @@ export async function unsubscribe(ctx: UnsubscribeContext, ref: UnsubscribeRef):
   }
 }
 
-const LEDGER = prepared(
+const LEDGER = weekly(
   'leaving-ledger',
-  sql`
+  (weeks) => sql`
     UPDATE campaign_recipients l
     SET unsubscribed_at = $3
     FROM recipients r
     WHERE r.message_id = $1
+      AND ${weeks.contain('r.message_id')}
       AND r.n = $2
       AND r.campaign_id IS NOT NULL
       AND l.message_id = r.message_id
@@ -123,7 +129,7 @@ async function recordUnsubscribe(tx: Queryable, ref: UnsubscribeRef, now: Date):
     data: { audience_id: audienceId },
   } as const
   const raised = await raiseRecipientEvents(tx, [event], now)
-  await tx.query(LEDGER, [messageId, n, now])
+  await tx.query(LEDGER.for([messageId]), [messageId, n, now])
   return raised
 }
 

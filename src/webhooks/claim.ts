@@ -5,13 +5,21 @@
  * the others. Within an endpoint the order is by due time. All times are PostgreSQL's own, so the clocks of several
  * machines need not agree.
  *
- * Two more statements load what the claimed rows need: the body of each event, built once for all its endpoints, and
- * the current state of each endpoint. A deleted event, or an endpoint whose secret cannot be decrypted, fails alone.
+ * Three more statements load what the claimed rows need: the events and their messages, for a body that is built once
+ * for all endpoints, and the current state of each endpoint. A deleted event, or an endpoint whose secret cannot be decrypted, fails alone.
  */
-import { payloadOf, REPORTED, reportedOf, type ReportedRow } from '#src/events/reported-event.ts'
+import {
+  addMessages,
+  EVENT_COLUMNS,
+  type EventRow,
+  payloadOf,
+  reportedOf,
+  type ReportedRow,
+} from '#src/events/reported-event.ts'
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
+import { weekly } from '#src/stores/weeks.ts'
 import type { SecretDecryptor, WebhookSigningKey } from './secret.ts'
 
 /**
@@ -197,14 +205,13 @@ export function saturatedEndpoints(
   ])
 }
 
-const EVENTS = prepared(
+const EVENTS = weekly(
   'webhooks-events',
-  sql`
-    SELECT ${REPORTED}
+  (weeks) => sql`
+    SELECT ${EVENT_COLUMNS}
     FROM unnest($1::uuid[], $2::uuid[], $3::xid8[]) AS wanted (id, workspace_id, tx)
     JOIN events e ON e.workspace_id = wanted.workspace_id AND e.tx = wanted.tx AND e.id = wanted.id
-    LEFT JOIN messages m ON m.id = e.message_id
-    WHERE e.id = ANY ($1)
+    WHERE e.id = ANY ($1) AND ${weeks.contain('e.id')}
   `,
 )
 
@@ -232,15 +239,23 @@ async function loadDeliveries(
 ): Promise<WebhookDelivery[]> {
   const events = [...new Map(claimed.map((one) => [one.eventId, one])).values()]
   const [found, targets] = await Promise.all([
-    db.query<ReportedRow>(EVENTS, columnsOf(events, [(e) => e.eventId, (e) => e.workspaceId, (e) => e.tx])),
+    loadEvents(db, events),
     db.query<TargetRow>(TARGETS, [[...new Set(claimed.map((one) => one.endpointId))]]),
   ])
-  const bodies = new Map(found.rows.map((row) => [row.id, bodyOf(row)]))
+  const bodies = new Map(found.map((row) => [row.id, bodyOf(row)]))
   const known = new Map(targets.rows.map((row) => [row.id, { url: row.url, keys: keysOf(row, decrypt) }]))
   return claimed.flatMap((one) => {
     const target = known.get(one.endpointId)
     return target === undefined ? [] : [{ ...one, target, body: bodies.get(one.eventId) ?? null }]
   })
+}
+
+async function loadEvents(db: Queryable, events: readonly ClaimedWebhook[]): Promise<ReportedRow[]> {
+  const { rows } = await db.query<EventRow>(
+    EVENTS.for(events.map(({ eventId }) => eventId)),
+    columnsOf(events, [(e) => e.eventId, (e) => e.workspaceId, (e) => e.tx]),
+  )
+  return addMessages(db, rows)
 }
 
 /** Null for a row without a valid body: it fails alone. */

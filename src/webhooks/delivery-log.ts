@@ -3,10 +3,12 @@
  * replays an event. The caller has checked that the endpoint belongs to the workspace.
  */
 import { recordChange } from '#src/stores/audit.ts'
+import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { idOfHex, isUuid } from '#src/platform/id.ts'
 import { readPage, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
+import { weekly } from '#src/stores/weeks.ts'
 import { notifySender, type Endpoint, type NotifyDeps } from './endpoints.ts'
 
 export interface DeliveryView {
@@ -59,27 +61,60 @@ export interface DeliveryPage {
 
 /** The newest event first. */
 export async function listDeliveries(db: Queryable, endpoint: Endpoint, filter: DeliveryFilter): Promise<DeliveryPage> {
-  const { items, total } = await readPage<Omit<DeliveryView, 'attempts'>>(
+  const { items, total } = await readPage<DeliveryRow>(
     db,
     {
       columns: sql`
-        d.event_id AS "eventId", e.type, d.state, d.tries, d.created_at AS "createdAt",
+        d.event_id AS "eventId", d.workspace_id AS "workspaceId", d.tx, d.state, d.tries, d.created_at AS "createdAt",
         CASE d.state WHEN 'pending' THEN d.due_at END AS "nextTryAt"
       `,
       from: 'webhook_deliveries d',
-      joins: 'LEFT JOIN events e ON e.workspace_id = d.workspace_id AND e.tx = d.tx AND e.id = d.event_id',
       where: WHERE,
       order: 'd.event_id DESC',
       values: [endpoint.id, filter.state, filter.eventId],
     },
     filter,
   )
+  const types = await loadTypes(db, items)
   const attempts = await listAttempts(
     db,
     endpoint.id,
     items.map((row) => row.eventId),
   )
-  return { deliveries: items.map((row) => ({ ...row, attempts: attempts.get(row.eventId) ?? [] })), total }
+  const deliveries = items.map(({ eventId, state, tries, createdAt, nextTryAt }) => ({
+    eventId,
+    type: types.get(eventId) ?? null,
+    state,
+    tries,
+    createdAt,
+    nextTryAt,
+    attempts: attempts.get(eventId) ?? [],
+  }))
+  return { deliveries, total }
+}
+
+interface DeliveryRow extends Omit<DeliveryView, 'type' | 'attempts'> {
+  readonly workspaceId: string
+  readonly tx: string
+}
+
+const TYPES = weekly(
+  'webhooks-event-types',
+  (weeks) => sql`
+    SELECT e.id, e.type
+    FROM unnest($1::uuid[], $2::uuid[], $3::xid8[]) AS i (id, workspace_id, tx)
+    JOIN events e ON e.workspace_id = i.workspace_id AND e.tx = i.tx AND e.id = i.id
+    WHERE ${weeks.contain('e.id')}
+  `,
+)
+
+async function loadTypes(db: Queryable, deliveries: readonly DeliveryRow[]): Promise<Map<string, string>> {
+  if (deliveries.length === 0) return new Map()
+  const { rows } = await db.query<{ id: string; type: string }>(
+    TYPES.for(deliveries.map(({ eventId }) => eventId)),
+    columnsOf(deliveries, [(d) => d.eventId, (d) => d.workspaceId, (d) => d.tx]),
+  )
+  return new Map(rows.map(({ id, type }) => [id, type]))
 }
 
 async function listAttempts(

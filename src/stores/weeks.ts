@@ -1,0 +1,126 @@
+/**
+ * Bounds statements on the weekly partitions to the weeks of the ids they read. PostgreSQL opens, locks and plans each
+ * partition that a statement does not exclude, so without a bound every statement costs more with every week that
+ * passes. The bounds are constants in the text, not parameters: the one plan that a prepared statement has then
+ * contains only these partitions. They are computed from the time in the ids, and change no result.
+ */
+import { idAt, timeOf } from '#src/platform/id.ts'
+import type { Statement } from './db.ts'
+import { WEEK_MS, weekOf } from './partitions.ts'
+
+/** The weeks of a batch of ids. */
+export interface Weeks {
+  /** SQL condition: the column is an id of these weeks. It is true for every id of the batch. */
+  contain(column: string): string
+  /** SQL condition: the column is an id that was made after one of the batch, as that of an event of a message. */
+  precede(column: string): string
+  /** Part of the name of a prepared statement; null if the weeks are too rare to keep a plan for them. */
+  readonly key: string | null
+}
+
+/** Weeks from `from` to before `to`, both as the time of a Monday. */
+interface Span {
+  readonly from: number
+  readonly to: number
+}
+
+/** Plans are kept for weeks around now; hardly a statement needs others, and an id of a client may name any. */
+const KEPT_WEEKS_BACK = 8
+const KEPT_WEEKS_AHEAD = 4
+/** More gaps than this are not worth their conditions. */
+const MAX_SPANS = 12
+/** Ids of two processes may be in another order than they were made. */
+export const MAX_CLOCK_SKEW_MS = 3_600_000
+/** The first 48 bits of an id are its time. */
+const END_OF_TIME = 2 ** 48
+
+/** The weeks of these ids. They need not be UUIDv7: any uuid is in the week of its first 48 bits. */
+export function weeksOf(ids: readonly string[], nowMs: number = Date.now()): Weeks {
+  const times = ids.map(timeOf)
+  const starts = [...new Set(times.map(weekOf))].toSorted((a, b) => a - b)
+  const spans = spansOf(starts)
+  const [first, last] = [spans[0], spans.at(-1)]
+  if (first === undefined || last === undefined) return { contain: () => 'false', precede: () => 'false', key: 'none' }
+  const earliest = times.reduce((a, b) => Math.min(a, b))
+  return describeWeeks(spans.length > MAX_SPANS ? [{ from: first.from, to: last.to }] : spans, earliest, nowMs)
+}
+
+/** All weeks from the one of this time on. */
+export function weeksSince(ms: number, nowMs: number = Date.now()): Weeks {
+  const from = weekOf(ms)
+  const condition = (column: string): string => `${column} >= '${idAt(Math.max(0, from))}'`
+  return { contain: condition, precede: condition, key: keyOf([{ from, to: weekOf(nowMs) }], from, nowMs) }
+}
+
+/** The weeks from one time to another, and the weeks of both. */
+export function weeksBetween(fromMs: number, toMs: number, nowMs: number = Date.now()): Weeks {
+  return describeWeeks([{ from: weekOf(fromMs), to: weekOf(toMs) + WEEK_MS }], fromMs, nowMs)
+}
+
+function describeWeeks(spans: readonly Span[], earliestMs: number, nowMs: number): Weeks {
+  const since = weekOf(earliestMs - MAX_CLOCK_SKEW_MS)
+  return {
+    contain: (column) => conditionOf(column, spans),
+    precede: (column) => `${column} >= '${idAt(Math.max(0, since))}'`,
+    key: keyOf(spans, since, nowMs),
+  }
+}
+
+/** Joins neighbouring weeks; `starts` ascend. */
+function spansOf(starts: readonly number[]): Span[] {
+  const spans: Span[] = []
+  for (const start of starts) {
+    const last = spans.at(-1)
+    if (last?.to === start) spans[spans.length - 1] = { from: last.from, to: start + WEEK_MS }
+    else spans.push({ from: start, to: start + WEEK_MS })
+  }
+  return spans
+}
+
+function conditionOf(column: string, spans: readonly Span[]): string {
+  const conditions = spans.map(({ from, to }) => {
+    const lower = `${column} >= '${idAt(Math.max(0, from))}'`
+    return to >= END_OF_TIME ? lower : `${lower} AND ${column} < '${idAt(to)}'`
+  })
+  return conditions.length === 1 ? `(${conditions[0]})` : `(${conditions.map((one) => `(${one})`).join(' OR ')})`
+}
+
+function keyOf(spans: readonly Span[], since: number, nowMs: number): string | null {
+  const [span] = spans
+  const week = weekOf(nowMs)
+  if (span === undefined || spans.length > 1) return null
+  if (span.from < week - KEPT_WEEKS_BACK * WEEK_MS || span.to > week + KEPT_WEEKS_AHEAD * WEEK_MS) return null
+  return [since, span.from, span.to].map((time) => Math.floor(time / WEEK_MS)).join('-')
+}
+
+export interface WeeklyStatement {
+  /** The statement for a batch with these ids. */
+  for(ids: readonly string[]): Statement
+  /** The statement for these weeks. */
+  within(weeks: Weeks): Statement
+}
+
+/** Texts of a statement that are kept: those of the weeks around now. */
+const MAX_TEXTS = 32
+
+/**
+ * A prepared statement with a text for each set of weeks. Weeks around now have a prepared statement each; for others
+ * the statement is planned each time. `textFor` must bound every partitioned table that it reads or changes.
+ */
+export function weekly(
+  name: string,
+  textFor: (weeks: Weeks) => string,
+  options: Pick<Statement, 'isUrgent'> = {},
+): WeeklyStatement {
+  const kept = new Map<string, Statement>()
+  const within = (weeks: Weeks): Statement => {
+    if (weeks.key === null) return { ...options, name: '', text: textFor(weeks) }
+    const known = kept.get(weeks.key)
+    if (known !== undefined) return known
+    const statement = { ...options, name: `${name} ${weeks.key}`, text: textFor(weeks) }
+    if (kept.size >= MAX_TEXTS) kept.clear()
+    kept.set(weeks.key, statement)
+    return statement
+  }
+  return { for: (ids) => within(weeksOf(ids)), within }
+}
