@@ -5,26 +5,33 @@
  *
  * Events are read in the order of the feed, after a cursor. A crash after some reports were accepted and before the
  * cursor moved: they are submitted again, and their idempotency keys prevent duplicates. The same holds for two workers
- * at the same time.
+ * at the same time. Only the weeks since the cursor are read, so it also advances while there is nothing to report.
  */
 import type { Config } from '#config/load.ts'
 import type { Queryable } from '#src/stores/db.ts'
-import { hexOf, newId } from '#src/platform/id.ts'
+import { hexOf, idAt, newId, timeOf } from '#src/platform/id.ts'
 import { parseAddress } from '#src/mail/address.ts'
 import { type DeliveryReportFacts, composeDeliveryReport } from '#src/mail/delivery-report.ts'
+import { columnsOf } from '#src/stores/column-arrays.ts'
+import { MAX_EVENT_LAG_MS } from '#src/events/reported-event.ts'
 import { sql } from '#src/stores/sql.ts'
+import { weekly } from '#src/stores/weeks.ts'
 import type { Acceptor } from './accept.ts'
 import { type Submission, type SubmittedEnvelope, isReportRequested } from './submission.ts'
 
-interface Row {
+interface ReportEvent {
   readonly id: string
   readonly tx: string
   readonly type: string
+  readonly messageId: string
   readonly n: number
   readonly recipient: string
   readonly data: Readonly<Record<string, unknown>> | null
-  /** Null for a message that was not submitted by SMTP. */
-  readonly submitted: SubmittedEnvelope | null
+}
+
+/** A message that was submitted by SMTP, and the last attempt for a recipient. */
+interface Submitted {
+  readonly submitted: SubmittedEnvelope
   readonly workspaceId: string
   readonly domainId: string | null
   readonly from: string
@@ -39,49 +46,85 @@ interface Row {
   readonly attemptAt: Date | null
 }
 
+type Row = ReportEvent & Submitted
+
 const BATCH = 100
+const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 /** A larger message is quoted by its header only, also for RET=FULL. */
 const MAX_QUOTED = 1_000_000
 const MAX_HEADER = 65_536
 
 const READ = sql`
-  SELECT e.id, e.tx, e.type, e.n, e.recipient, e.data, m.submitted, m.workspace_id AS "workspaceId",
-    m.domain_id AS "domainId", m.from_email AS "from", m.subject, m.created_at AS "arrivedAt", length(m.raw) AS octets,
-    CASE
-      WHEN m.submitted ? 'reportTo'
-        THEN substring(m.raw FOR CASE WHEN m.submitted ->> 'ret' = 'FULL' THEN ${MAX_QUOTED} ELSE ${MAX_HEADER} END)
-    END AS original,
-    a.host, a.reply_status AS status, a.reply_text AS reply, a.reply_code AS code, a.at AS "attemptAt"
-  FROM (
-    SELECT *
-    FROM events
-    WHERE (type IN ('email.bounced', 'email.failed') OR jsonb_exists(data, 'dsn'))
-      AND (tx, id) > (SELECT tx, id FROM report_cursor)
-      AND tx < pg_snapshot_xmin(pg_current_snapshot())
-    ORDER BY tx, id
-    LIMIT ${BATCH}
-  ) e
-  LEFT JOIN messages m ON m.id = e.message_id
-  LEFT JOIN LATERAL (
-    SELECT *
-    FROM attempts
-    WHERE message_id = e.message_id AND n = e.n AND m.submitted ? 'reportTo'
-    ORDER BY attempt DESC
-    LIMIT 1
-  ) a ON true
-  ORDER BY e.tx, e.id
+  SELECT id, tx, type, message_id AS "messageId", n, recipient, data
+  FROM events
+  WHERE (type IN ('email.bounced', 'email.failed') OR jsonb_exists(data, 'dsn'))
+    AND (tx, id) > ($1::xid8, $2::uuid)
+    AND id >= $3
+    AND tx < pg_snapshot_xmin(pg_current_snapshot())
+  ORDER BY tx, id
+  LIMIT ${BATCH}
 `
 
-/**
- * A cursor that was restored from another cluster may be far ahead of this one (src/events/feed.ts): it starts anew.
- */
+const SUBMITTED = weekly(
+  'reports-submitted',
+  (weeks) => sql`
+    SELECT i.ord, m.submitted, m.workspace_id AS "workspaceId", m.domain_id AS "domainId", m.from_email AS "from",
+      m.subject, m.created_at AS "arrivedAt", length(m.raw) AS octets,
+      CASE
+        WHEN m.submitted ? 'reportTo'
+          THEN substring(m.raw FOR CASE WHEN m.submitted ->> 'ret' = 'FULL' THEN ${MAX_QUOTED} ELSE ${MAX_HEADER} END)
+      END AS original,
+      a.host, a.reply_status AS status, a.reply_text AS reply, a.reply_code AS code, a.at AS "attemptAt"
+    FROM unnest($1::uuid[], $2::smallint[]) WITH ORDINALITY AS i (message_id, n, ord)
+    JOIN messages m ON m.id = i.message_id AND ${weeks.contain('m.id')}
+    LEFT JOIN LATERAL (
+      SELECT *
+      FROM attempts
+      WHERE message_id = i.message_id
+        AND ${weeks.contain('message_id')}
+        AND n = i.n
+        AND m.submitted ? 'reportTo'
+      ORDER BY attempt DESC
+      LIMIT 1
+    ) a ON true
+    WHERE m.submitted IS NOT NULL
+  `,
+)
+
+interface ReportCursor {
+  readonly tx: string
+  readonly id: string
+  /** Events after the cursor were written from this time on. */
+  readonly sinceMs: number
+  readonly nowMs: number
+  /** Events of earlier transactions are complete. */
+  readonly completeTx: string
+  /** It was restored from another cluster and is far ahead of this one (src/events/feed.ts). */
+  readonly isForeign: boolean
+}
+
+const CURSOR = sql`
+  SELECT tx, id, extract(epoch FROM least(since, now()))::float8 * 1000 AS "sinceMs",
+    extract(epoch FROM now())::float8 * 1000 AS "nowMs", pg_snapshot_xmin(pg_current_snapshot()) AS "completeTx",
+    tx > pg_snapshot_xmax(pg_current_snapshot()) AS "isForeign"
+  FROM report_cursor
+`
+
+/** A foreign cursor starts anew. */
 const RESET_FOREIGN_CURSOR = sql`
   UPDATE report_cursor
-  SET tx = pg_snapshot_xmin(pg_current_snapshot()), id = '00000000-0000-0000-0000-000000000000'
+  SET tx = pg_snapshot_xmin(pg_current_snapshot()), id = '${FIRST_ID}', since = now()
   WHERE tx > pg_snapshot_xmax(pg_current_snapshot())
 `
 
-const ADVANCE = 'UPDATE report_cursor SET tx = $1, id = $2 WHERE (tx, id) < ($1::xid8, $2::uuid)'
+const ADVANCE = sql`
+  UPDATE report_cursor
+  SET tx = $1, id = $2, since = greatest(since, to_timestamp($3::float8 / 1000))
+  WHERE (tx, id) < ($1::xid8, $2::uuid)
+`
+
+/** Without reports the cursor advances this often, so that the weeks before it are not read. */
+const IDLE_ADVANCE_MS = 3_600_000
 
 export interface DeliveryReporting {
   readonly db: Queryable
@@ -91,13 +134,45 @@ export interface DeliveryReporting {
 
 /** Submits the reports that are due; true when there may be more. */
 export async function sendDeliveryReports({ db, config, acceptor }: DeliveryReporting, now: Date): Promise<boolean> {
-  await db.query(RESET_FOREIGN_CURSOR)
-  const { rows } = await db.query<Row>(READ)
+  const cursor = await readCursor(db)
+  if (cursor === null) return false
+  const { rows: events } = await db.query<ReportEvent>(READ, [cursor.tx, cursor.id, firstIdAfter(cursor)])
+  const rows = await addSubmitted(db, events)
   const reports = rows.filter(isRequested).flatMap((row) => reportOf(row, config.serverName, now) ?? [])
   await Promise.all(reports.map((report) => acceptor.accept(report)))
-  const last = rows.at(-1)
-  if (last !== undefined) await db.query(ADVANCE, [last.tx, last.id])
-  return rows.length === BATCH
+  const last = events.at(-1)
+  if (last !== undefined) await db.query(ADVANCE, [last.tx, last.id, Math.min(timeOf(last.id), cursor.nowMs)])
+  else if (cursor.nowMs - cursor.sinceMs > IDLE_ADVANCE_MS)
+    await db.query(ADVANCE, [cursor.completeTx, FIRST_ID, cursor.nowMs])
+  return events.length === BATCH
+}
+
+/** Null if it was reset: the next round reads it again. */
+async function readCursor(db: Queryable): Promise<ReportCursor | null> {
+  const {
+    rows: [cursor],
+  } = await db.query<ReportCursor>(CURSOR)
+  if (cursor?.isForeign !== true) return cursor ?? null
+  await db.query(RESET_FOREIGN_CURSOR)
+  return null
+}
+
+function firstIdAfter({ sinceMs }: ReportCursor): string {
+  return idAt(Math.max(0, Math.floor(sinceMs - MAX_EVENT_LAG_MS)))
+}
+
+/** The events of messages that were submitted by SMTP, with what a report quotes. */
+async function addSubmitted(db: Queryable, events: readonly ReportEvent[]): Promise<Row[]> {
+  if (events.length === 0) return []
+  const { rows } = await db.query<Submitted & { readonly ord: string | number }>(
+    SUBMITTED.for(events.map(({ messageId }) => messageId)),
+    columnsOf(events, [(e) => e.messageId, (e) => e.n]),
+  )
+  const found = new Map(rows.map((row) => [Number(row.ord), row]))
+  return events.flatMap((event, i) => {
+    const submitted = found.get(i + 1)
+    return submitted === undefined ? [] : [{ ...event, ...submitted }]
+  })
 }
 
 /** The NOTIFY keyword (RFC 3461 4.1) that each event belongs to; other events are not reported. */
@@ -109,11 +184,11 @@ const NOTIFY_BY_EVENT: Readonly<Record<string, 'FAILURE' | 'SUCCESS'>> = {
 
 function isRequested({ submitted, n, type }: Row): boolean {
   const notify = NOTIFY_BY_EVENT[type]
-  return submitted !== null && notify !== undefined && isReportRequested(submitted, n, notify)
+  return notify !== undefined && isReportRequested(submitted, n, notify)
 }
 
 function reportOf(row: Row, serverName: string, now: Date): Submission | null {
-  const to = parseAddress(row.submitted?.reportTo ?? '')
+  const to = parseAddress(row.submitted.reportTo ?? '')
   if (!to.ok) return null
   const id = newId(now.getTime())
   const from = `mailer-daemon@${row.from.slice(row.from.lastIndexOf('@') + 1)}`
@@ -153,13 +228,13 @@ function factsOf(
   envelope: Pick<DeliveryReportFacts, 'id' | 'at' | 'from' | 'to' | 'reporter'>,
 ): DeliveryReportFacts {
   const { submitted, host, reply, code, status, attemptAt, original, octets } = row
-  const isWhole = submitted?.ret === 'FULL' && (octets ?? 0) <= MAX_QUOTED
+  const isWhole = submitted.ret === 'FULL' && (octets ?? 0) <= MAX_QUOTED
   return {
     ...envelope,
     action: NOTIFY_BY_EVENT[row.type] === 'SUCCESS' ? 'relayed' : 'failed',
     recipient: row.recipient,
-    orcpt: submitted?.wishes?.[row.n]?.orcpt ?? null,
-    envid: submitted?.envid ?? null,
+    orcpt: submitted.wishes?.[row.n]?.orcpt ?? null,
+    envid: submitted.envid ?? null,
     subject: row.subject,
     arrivedAt: row.arrivedAt,
     reason: reasonOf(row),
