@@ -66,6 +66,7 @@ const OF_THE_SERVICE = new Set([
   'migrations_lock',
   'leases',
   'restore_fence',
+  'open_mail',
   'suspensions',
   'receiver_hours',
   'operator_actions',

@@ -1,10 +1,11 @@
 /**
- * Creates partitions ahead of time and deletes expired rows, such as idempotency keys and webhook logs. Each step can
+ * Creates partitions ahead of time, finds the weeks with open recipients, and deletes expired rows, such as idempotency keys and webhook logs. Each step can
  * be repeated; a step that fails runs again in the next round.
  */
 import type { Context } from '#src/context.ts'
 import { clearOldAuditEntries } from '#src/operator/audit-log.ts'
 import { ensurePartitions } from '#src/stores/partitions.ts'
+import { refreshOpenWeeks } from '#src/queue/open-weeks.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { Round } from './loop.ts'
 
@@ -37,6 +38,7 @@ const OLD = [
 export function createHousekeepingRound(ctx: Context): Round {
   return async () => {
     await ensurePartitions((statement) => ctx.db.query(statement), ctx.clock.now())
+    await refreshOpenWeeks(ctx.db, ctx.clock.now())
     for (const statement of OLD) await ctx.db.query(statement)
     return clearOldAuditEntries(ctx.db, ctx.config.auditRetentionDays)
   }

@@ -8,6 +8,7 @@ import { claimQueueReport, publishQueueMetrics } from '#src/metrics/metric-excha
 import { countNotices, NOTICE_KIND_NAMES } from '#src/operator/notices.ts'
 import { single, type MetricSeries, type MetricSnapshot } from '#src/metrics/registry.ts'
 import { dueKey, isSuspendedSite, readyKey, SITES_KEY } from '#src/queue/keys.ts'
+import { readOpenWeeks } from '#src/queue/open-weeks.ts'
 import { listSuspensions, SUSPENDABLE } from '#src/queue/suspensions.ts'
 import { TIER_NAMES } from '#src/queue/tiers.ts'
 import { countPending, type PendingCount } from '#src/suppression/pending-suppressions.ts'
@@ -83,6 +84,7 @@ async function sumOf(redis: Context['redis'], keys: readonly string[]): Promise<
 }
 
 async function readOldest(db: Context['db']): Promise<MetricSeries[]> {
+  const weeks = await readOpenWeeks(db)
   const { rows } = await db.query<{ tier: string; seconds: number }>(
     sql`
       SELECT t.tier, coalesce(greatest(0, extract(epoch FROM now() - o.due_at)), 0)::float AS seconds
@@ -90,7 +92,7 @@ async function readOldest(db: Context['db']): Promise<MetricSeries[]> {
       LEFT JOIN LATERAL (
         SELECT due_at
         FROM recipients
-        WHERE is_open AND tier = t.tier
+        WHERE is_open AND tier = t.tier AND ${weeks.contain('message_id')}
         ORDER BY due_at
         LIMIT 1
       ) o ON true`,

@@ -5,7 +5,9 @@
 import type { Queryable } from '#src/stores/db.ts'
 import { applyTransitions, type Transition } from '#src/messages/transition.ts'
 import type { TransitionResult } from '#src/messages/transition.ts'
+import { readOpenWeeks } from '#src/queue/open-weeks.ts'
 import { sql } from '#src/stores/sql.ts'
+import type { Weeks } from '#src/stores/weeks.ts'
 import type { LockedCampaign } from './locked-campaign.ts'
 
 const SLICE = 10_000
@@ -91,16 +93,19 @@ export async function closeWaiting(tx: Queryable, { id }: LockedCampaign): Promi
 }
 
 /** Uses the index of open recipients, so settled ones cost nothing, however large the campaign is. */
-const LIST_QUEUED = sql`
+const listQueued = (weeks: Weeks): string => sql`
   SELECT message_id AS "messageId", n
   FROM recipients
-  WHERE campaign_id = $1 AND is_open AND state IN ('scheduled', 'queued', 'deferred')
+  WHERE campaign_id = $1
+    AND ${weeks.contain('message_id')}
+    AND is_open
+    AND state IN ('scheduled', 'queued', 'deferred')
   LIMIT ${SLICE / 10}
 `
 
 /** Cancels queued messages; null if none is queued. Messages being sent at this moment are not affected. */
 export async function cancelQueued(tx: Queryable, { id }: LockedCampaign, now: Date): Promise<TransitionResult | null> {
-  const { rows } = await tx.query<{ messageId: string; n: number }>(LIST_QUEUED, [id])
+  const { rows } = await tx.query<{ messageId: string; n: number }>(listQueued(await readOpenWeeks(tx)), [id])
   if (rows.length === 0) return null
   return applyTransitions(
     tx,

@@ -8,8 +8,10 @@
  * The list of slow receivers is stored with the campaign, so any worker continues with it. Each worker counts their
  * queued messages at intervals; two workers at once may use twice the limit.
  */
+import { readOpenWeeks } from '#src/queue/open-weeks.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
+import { weekly, type Weeks } from '#src/stores/weeks.ts'
 import type { LockedCampaign } from './locked-campaign.ts'
 
 /** Maximum number of queued messages for one slow receiver. */
@@ -22,17 +24,21 @@ const MIN_QUEUED = 100
 const MAX_SLOW_RECEIVERS = 40
 
 /** Queued messages of a campaign without an attempt; the receiver is the site if known, otherwise the domain. */
-const IN_QUEUE = sql`
+const inQueue = (weeks: Weeks): string => sql`
   FROM recipients r
   LEFT JOIN domain_sites d ON d.domain = r.domain
-  WHERE r.campaign_id = $1 AND r.is_open AND r.state IN ('queued', 'sending') AND r.due_at <= $2
+  WHERE r.campaign_id = $1
+    AND ${weeks.contain('r.message_id')}
+    AND r.is_open
+    AND r.state IN ('queued', 'sending')
+    AND r.due_at <= $2
 `
 
-const FIND_SLOW = prepared(
+const FIND_SLOW = weekly(
   'campaign-slow-find',
-  sql`
+  (weeks) => sql`
     SELECT coalesce(d.site, r.domain) AS receiver
-    ${IN_QUEUE}
+    ${inQueue(weeks)}
     GROUP BY 1
     HAVING count(*) >= ${MIN_QUEUED}
     ORDER BY count(*) DESC, 1
@@ -50,13 +56,13 @@ export const receiverAmong = (domain: string, slowReceivers: string): string => 
   END
 `
 
-const COUNT_QUEUED = prepared(
+const COUNT_QUEUED = weekly(
   'campaign-slow-count',
-  sql`
+  (weeks) => sql`
     SELECT receiver, count(*)::int AS n
     FROM (
       SELECT CASE WHEN r.domain = ANY ($3::text[]) THEN r.domain ELSE d.site END AS receiver
-      ${IN_QUEUE}
+      ${inQueue(weeks)}
     ) q
     WHERE receiver = ANY ($3::text[])
     GROUP BY receiver
@@ -119,7 +125,11 @@ export async function checkSlowReceivers(
   }
   if (last !== undefined && now.getTime() - last.atMs < CHECK_INTERVAL_MS)
     return { queued: sumOf(last.queued), capacities: [] }
-  const { rows } = await tx.query<{ receiver: string; n: number }>(COUNT_QUEUED, [id, now, slow])
+  const { rows } = await tx.query<{ receiver: string; n: number }>(COUNT_QUEUED.within(await readOpenWeeks(tx)), [
+    id,
+    now,
+    slow,
+  ])
   const queued = new Map(rows.map(({ receiver, n }) => [receiver, n]))
   checks.set(id, { atMs: now.getTime(), queued })
   const capacities = slow
@@ -144,7 +154,7 @@ export async function addSlowReceivers(
 ): Promise<boolean> {
   const { id, slow, dispatchedAt } = campaign
   if (dispatchedAt === null || now.getTime() - dispatchedAt.getTime() < STALL_MS) return false
-  const { rows } = await tx.query<{ receiver: string }>(FIND_SLOW, [id, now])
+  const { rows } = await tx.query<{ receiver: string }>(FIND_SLOW.within(await readOpenWeeks(tx)), [id, now])
   const more = rows.map(({ receiver }) => receiver).filter((receiver) => !slow.includes(receiver))
   await tx.query(STORE_SLOW, [id, [...slow, ...more], now])
   checks.delete(id)

@@ -1,9 +1,10 @@
 /**
  * Reads open recipients in slices by key, for the worker's loops that maintain the schedule: reconcile, dead leases and
- * unknown outcomes. Only one slice is in memory at a time.
+ * unknown outcomes. Only one slice is in memory at a time, and weeks without open recipients are not read.
  */
 import type { Queryable } from '#src/stores/db.ts'
 import type { DueRecipient } from '#src/queue/due-schedule.ts'
+import { readOpenWeeks } from '#src/queue/open-weeks.ts'
 import { suspendedByOwner } from '#src/queue/suspensions.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -84,6 +85,7 @@ export async function readWaiting(
   until: Date,
   { cursor, limit, owner }: WaitingSlice,
 ): Promise<{ due: DueRecipient[]; next: Cursor | null }> {
+  const weeks = await readOpenWeeks(db)
   const { rows } = await db.query<OpenRow & { readonly is_held: boolean }>(
     sql`
       SELECT ${COLUMNS}, ${DUE_MICROS} AS due_micros, ${suspendedByOwner('now()')} AS is_held
@@ -91,6 +93,7 @@ export async function readWaiting(
         SELECT ${COLUMNS}, campaign_id
         FROM recipients
         WHERE tier = $1
+          AND ${weeks.contain('message_id')}
           AND ${WAITING}
           AND due_at <= $2
           AND ${afterCursor(3)}
@@ -111,8 +114,14 @@ export async function readLeased(
   leases: readonly number[],
   limit: number,
 ): Promise<(DueRecipient & { readonly lease: number })[]> {
+  const weeks = await readOpenWeeks(db)
   const { rows } = await db.query<OpenRow & { readonly lease: number }>(
-    `SELECT ${COLUMNS}, lease FROM recipients WHERE is_open AND state = 'sending' AND lease = ANY ($1) LIMIT $2`,
+    sql`
+      SELECT ${COLUMNS}, lease
+      FROM recipients
+      WHERE is_open AND state = 'sending' AND lease = ANY ($1) AND ${weeks.contain('message_id')}
+      LIMIT $2
+    `,
     [leases, limit],
   )
   return rows.map((row) => ({ ...dueOf(row), lease: row.lease }))
@@ -123,11 +132,15 @@ export async function readOrphaned(
   db: Queryable,
   limit: number,
 ): Promise<(DueRecipient & { readonly lease: number })[]> {
+  const weeks = await readOpenWeeks(db)
   const { rows } = await db.query<OpenRow & { readonly lease: number }>(
     sql`
       SELECT ${COLUMNS}, lease
       FROM recipients r
-      WHERE is_open AND state = 'sending' AND NOT EXISTS (SELECT FROM leases l WHERE l.id = r.lease)
+      WHERE is_open
+        AND ${weeks.contain('message_id')}
+        AND state = 'sending'
+        AND NOT EXISTS (SELECT FROM leases l WHERE l.id = r.lease)
       LIMIT $1
     `,
     [limit],
@@ -141,8 +154,14 @@ export async function readUnknown(
   until: Date,
   limit: number,
 ): Promise<(DueRecipient & { readonly tries: number })[]> {
+  const weeks = await readOpenWeeks(db)
   const { rows } = await db.query<OpenRow & { readonly tries: number }>(
-    `SELECT ${COLUMNS}, tries FROM recipients WHERE is_open AND state = 'unknown' AND due_at <= $1 LIMIT $2`,
+    sql`
+      SELECT ${COLUMNS}, tries
+      FROM recipients
+      WHERE is_open AND state = 'unknown' AND due_at <= $1 AND ${weeks.contain('message_id')}
+      LIMIT $2
+    `,
     [until, limit],
   )
   return rows.map((row) => ({ ...dueOf(row), tries: row.tries }))

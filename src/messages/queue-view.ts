@@ -5,6 +5,7 @@
  */
 import type { Queryable } from '#src/stores/db.ts'
 import { hexOf, idOfHex } from '#src/platform/id.ts'
+import { readOpenWeeks } from '#src/queue/open-weeks.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { State } from './state.ts'
@@ -76,11 +77,12 @@ export async function listOpen(
   filter: QueueFilter,
   at: { readonly limit: number; readonly cursor: Cursor | null },
 ): Promise<{ readonly open: OpenRecipient[]; readonly next: Cursor | null }> {
+  const weeks = await readOpenWeeks(db)
   const { rows } = await db.query<OpenRecipient>(
     sql`
       SELECT ${COLUMNS}
       FROM recipients r
-      WHERE r.is_open AND ${MATCHES_FILTER} AND ${afterCursor(9)}
+      WHERE r.is_open AND ${weeks.contain('r.message_id')} AND ${MATCHES_FILTER} AND ${afterCursor(9)}
       ORDER BY r.due_at, r.message_id, r.n
       LIMIT $12
     `,
@@ -142,12 +144,13 @@ export async function countOpen(
   by: Grouping,
   limit: number,
 ): Promise<QueueCount[]> {
+  const weeks = await readOpenWeeks(db)
   return (
     await db.query<QueueCount>(
       sql`
         SELECT ${GROUPINGS[by]} AS name, count(*) AS count, min(r.due_at) AS "oldestDueAt"
         FROM recipients r
-        WHERE r.is_open AND ${MATCHES_FILTER}
+        WHERE r.is_open AND ${weeks.contain('r.message_id')} AND ${MATCHES_FILTER}
         GROUP BY 1
         ORDER BY 2 DESC, 1
         LIMIT $9
@@ -165,11 +168,12 @@ export interface TierCount {
 }
 
 export async function countTiers(db: Queryable): Promise<TierCount[]> {
+  const weeks = await readOpenWeeks(db)
   return (
     await db.query<TierCount>(sql`
       SELECT tier, state, count(*) AS count, min(due_at) AS "oldestDueAt"
       FROM recipients
-      WHERE is_open
+      WHERE is_open AND ${weeks.contain('message_id')}
       GROUP BY tier, state
       ORDER BY tier, state
     `)
@@ -209,6 +213,7 @@ export async function readSlice(
   { filter, position, states, unchangedSince, limit }: QueueSliceQuery,
 ): Promise<QueueSliceRow[]> {
   const { tier, after } = position
+  const weeks = await readOpenWeeks(db)
   const from = filter.message === undefined ? '' : 'AND message_id = $4'
   return (
     await db.query<QueueSliceRow>(
@@ -219,6 +224,7 @@ export async function readSlice(
           SELECT *
           FROM recipients
           WHERE is_open
+            AND ${weeks.contain('message_id')}
             AND tier = $11
             ${from}
             AND ($12::timestamptz IS NULL OR (due_at, message_id, n) > ($12, $13, $14))

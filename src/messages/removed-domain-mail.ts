@@ -5,6 +5,7 @@
 import type { Context } from '#src/context.ts'
 import { publishNotifications } from '#src/queue/notifications.ts'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
+import { readOpenWeeks } from '#src/queue/open-weeks.ts'
 import { sql } from '#src/stores/sql.ts'
 import { applyTransitions, type Transition } from './transition.ts'
 import { afterCursor, cursorValues, DUE_MICROS, type Cursor } from './open-recipients.ts'
@@ -60,14 +61,19 @@ async function readSlice(
   tier: Tier,
   cursor: Cursor | null,
 ): Promise<Row[]> {
+  const weeks = await readOpenWeeks(ctx.db)
   const { rows } = await ctx.db.query<Row>(
     sql`
       SELECT w.message_id AS "messageId", w.n, ${DUE_MICROS} AS "dueMicros",
-        EXISTS (SELECT FROM messages m WHERE m.id = w.message_id AND m.domain_id = $3) AS "isOurs"
+        EXISTS (
+          SELECT FROM messages m
+          WHERE m.id = w.message_id AND m.domain_id = $3 AND ${weeks.contain('m.id')}
+        ) AS "isOurs"
       FROM (
         SELECT message_id, n, due_at
         FROM recipients
         WHERE tier = $1
+          AND ${weeks.contain('message_id')}
           AND is_open
           AND state IN ('scheduled', 'queued', 'deferred')
           AND workspace_id = $2

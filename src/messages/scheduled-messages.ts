@@ -8,7 +8,9 @@ import type { Queryable } from '#src/stores/db.ts'
 import { publishNotifications } from '#src/queue/notifications.ts'
 import { readPage, type PageRequest } from '#src/stores/page.ts'
 import type { Tier } from '#src/queue/tiers.ts'
+import { readOpenWeeks } from '#src/queue/open-weeks.ts'
 import { sql } from '#src/stores/sql.ts'
+import type { Weeks } from '#src/stores/weeks.ts'
 import type { ColumnName, MessageRow } from './columns.ts'
 import { applyTransitions, type Transition } from './transition.ts'
 import type { Mailbox } from '#src/mail/address.ts'
@@ -40,10 +42,14 @@ const LISTED = [
 
 type ScheduledRow = Pick<MessageRow, (typeof LISTED)[number]>
 
-const WAITS = sql`
+const waits = (weeks: Weeks): string => sql`
   m.workspace_id = $1
+  AND ${weeks.contain('m.id')}
   AND m.scheduled_at IS NOT NULL
-  AND EXISTS (SELECT FROM recipients r WHERE r.message_id = m.id AND r.state = 'scheduled')
+  AND EXISTS (
+    SELECT FROM recipients r
+    WHERE r.message_id = m.id AND r.state = 'scheduled' AND ${weeks.contain('r.message_id')}
+  )
 `
 
 const COLUMNS = LISTED.map((name) => `m.${name}`).join(', ')
@@ -57,14 +63,14 @@ export async function listScheduled(
   const listing = {
     columns: COLUMNS,
     from: 'messages m',
-    where: WAITS,
+    where: waits(await readOpenWeeks(db)),
     order: 'm.scheduled_at, m.id',
     values: [workspaceId],
   }
   const { items, total } = await readPage<ScheduledRow>(db, listing, request)
   const emails = items.map((row): ScheduledView => ({
     id: row.id,
-    scheduledAt: row.scheduled_at ?? row.created_at, // WAITS selects only scheduled messages
+    scheduledAt: row.scheduled_at ?? row.created_at, // `waits` selects only scheduled messages
     timezone: row.timezone ?? 'UTC',
     from: { email: row.from_email, name: row.from_name },
     to: row.to_list,
