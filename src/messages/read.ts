@@ -7,6 +7,7 @@ import { idAt, timeOf } from '#src/platform/id.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import type { Db, Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
+import { MAX_CLOCK_SKEW_MS } from '#src/stores/weeks.ts'
 import type { ColumnName, MessageRow } from './columns.ts'
 import type { State } from './state.ts'
 import { statusOf } from './status.ts'
@@ -86,6 +87,8 @@ interface RecipientRow {
   readonly tries: number
   readonly due_at: Date
   readonly updated_at: Date
+  readonly is_only: boolean
+  readonly sequence: number
 }
 
 /** What of a message its owner sees, by the table of columns. */
@@ -112,12 +115,13 @@ const MESSAGE = sql`
       SELECT jsonb_build_object('id', c.template_id, 'version', c.template_version)
       FROM mail_contents c
       WHERE c.id = m.content_id AND c.template_id IS NOT NULL
-    )) AS template
+    )) AS template,
+    m.event_count
   FROM messages m
   WHERE m.id = $1 AND m.workspace_id = $2`
 
 const RECIPIENTS = sql`
-  SELECT n, address, domain, kind, state, is_open, reason, tries, due_at, updated_at
+  SELECT n, address, domain, kind, state, is_open, reason, tries, due_at, updated_at, is_only, sequence
   FROM recipients
   WHERE message_id = $1
   ORDER BY n`
@@ -132,8 +136,14 @@ const ATTEMPTS = sql`
 const EVENTS = sql`
   SELECT id, type, sequence, recipient, data, created_at AS "createdAt"
   FROM events
-  WHERE message_id = $1 AND id >= $2
+  WHERE message_id = $1 AND id >= $2 AND id < $3
   ORDER BY sequence`
+
+/** Most messages have all of their events in this time. */
+const USUAL_MS = 60 * 24 * 3600 * 1000
+/** The time in an id has 48 bits. */
+const MAX_TIME_MS = 2 ** 48 - 1
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 /** Null when the workspace has no such message. One snapshot reads all of it. */
 export function readMessage(db: Db, workspaceId: string, id: string): Promise<MessageView | null> {
@@ -143,10 +153,11 @@ export function readMessage(db: Db, workspaceId: string, id: string): Promise<Me
 async function readParts(db: Queryable, workspaceId: string, id: string): Promise<MessageView | null> {
   const {
     rows: [row],
-  } = await db.query<Pick<MessageRow, (typeof VIEWED)[number] | 'template'>>(MESSAGE, [id, workspaceId])
+  } = await db.query<Pick<MessageRow, (typeof VIEWED)[number] | 'template' | 'event_count'>>(MESSAGE, [id, workspaceId])
   if (row === undefined) return null
-  const recipients = await readRecipients(db, id)
-  const events = await readEvents(db, id)
+  const { rows: stored } = await db.query<RecipientRow>(RECIPIENTS, [id])
+  const recipients = await addAttempts(db, id, stored)
+  const events = await readEvents(db, id, stored.find((one) => one.is_only)?.sequence ?? row.event_count)
   return {
     id,
     status: statusOf(recipients.map(({ state }) => state)),
@@ -167,8 +178,7 @@ async function readParts(db: Queryable, workspaceId: string, id: string): Promis
   }
 }
 
-async function readRecipients(db: Queryable, messageId: string): Promise<RecipientView[]> {
-  const { rows } = await db.query<RecipientRow>(RECIPIENTS, [messageId])
+async function addAttempts(db: Queryable, messageId: string, rows: readonly RecipientRow[]): Promise<RecipientView[]> {
   const attempts = await readAttempts(db, messageId)
   return rows.map((row) => ({
     address: row.address,
@@ -190,8 +200,16 @@ async function readAttempts(db: Queryable, messageId: string): Promise<Map<numbe
   return byRecipient
 }
 
-/** The timeline of one message. Its events are younger than the message, so older partitions are not read. */
-export async function readEvents(db: Queryable, messageId: string): Promise<EventView[]> {
-  const { rows } = await db.query<EventView>(EVENTS, [messageId, idAt(timeOf(messageId) - 1000)])
-  return rows
+/**
+ * The timeline of one message. Its events are younger than the message, so older weeks are not read, and the weeks after
+ * the usual time only if not all of its `count` events are found.
+ */
+export async function readEvents(db: Queryable, messageId: string, count = Infinity): Promise<EventView[]> {
+  const acceptedMs = timeOf(messageId)
+  const from = idAt(Math.max(0, acceptedMs - MAX_CLOCK_SKEW_MS))
+  const usual = idAt(Math.min(acceptedMs + USUAL_MS, MAX_TIME_MS))
+  const { rows } = await db.query<EventView>(EVENTS, [messageId, from, usual])
+  if (rows.length >= count) return rows
+  const { rows: late } = await db.query<EventView>(EVENTS, [messageId, usual, LAST_ID])
+  return [...rows, ...late].toSorted((a, b) => a.sequence - b.sequence)
 }

@@ -1,15 +1,17 @@
 /**
  * Searches the messages of a workspace, newest first. A recipient or a tag is found by an index; other conditions are
- * checked message by message, in slices, for a limited time. A search that would read a month of messages returns the
- * messages found so far and a cursor.
+ * checked message by message, in slices, for a limited time, in windows of weeks (search-windows.ts). A search that would
+ * read a month of messages returns the messages found so far and a cursor.
  *
  * A page number costs reading all earlier pages; a cursor costs the same at any depth.
  */
 import type { Queryable } from '#src/stores/db.ts'
-import { idAt } from '#src/platform/id.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import { sql } from '#src/stores/sql.ts'
+import { weeksOf } from '#src/stores/weeks.ts'
 import type { ColumnName, MessageRow } from './columns.ts'
+import { caseInsensitivePattern } from './search-pattern.ts'
+import { listWindows, type SearchPeriod, type SearchWindow } from './search-windows.ts'
 import type { State } from './state.ts'
 import { hasStatus, statusOf } from './status.ts'
 import type { Mailbox } from '#src/mail/address.ts'
@@ -61,8 +63,11 @@ export interface SearchResult {
 /** The first slice is as small as the request allows; each further slice is twice as large. */
 const FIRST_SLICE = 100
 const LARGEST_SLICE = 4000
-/** No further slice is read after this time. */
-const TIME_BUDGET_MS = 1500
+/** After this time a search ends once it has examined enough messages or windows. A deep page reads those before it. */
+const TIME_BUDGET_MS = 100
+const DEEP_TIME_BUDGET_MS = 1500
+const MIN_EXAMINED = 1000
+const MIN_WINDOWS = 3
 /** The time in an id and the time of acceptance may differ by this. */
 const CLOCKS_APART_MS = 60_000
 
@@ -79,26 +84,30 @@ const FOUND = [
 ] as const satisfies readonly ColumnName[]
 
 interface FoundRow extends Pick<MessageRow, 'id' | (typeof FOUND)[number]> {
-  readonly last_id: string | null
-  readonly examined: number
   readonly states: State[]
 }
 
 export async function searchMessages(db: Queryable, query: SearchQuery): Promise<SearchResult> {
-  const until = performance.now() + TIME_BUDGET_MS
+  const until = performance.now() + (query.skip > 0 ? DEEP_TIME_BUDGET_MS : TIME_BUDGET_MS)
   const found: FoundRow[] = []
   const needed = query.skip + query.limit
   let size = Math.min(LARGEST_SLICE, Math.max(FIRST_SLICE, needed + 1))
-  for (let at = query.cursor; ;) {
-    const { text, values } = statementFor(query, at, size)
-    const { rows } = await db.query<FoundRow>(text, values)
-    found.push(...rows.filter(({ id }) => id !== null))
-    if (found.length > needed) return page(query, found, found[needed - 1]?.id ?? null)
-    if ((rows[0]?.examined ?? 0) < size) return page(query, found, null)
-    at = rows[0]?.last_id ?? at
-    if (performance.now() > until) return page(query, found, at)
-    size = Math.min(LARGEST_SLICE, size * 2)
-  }
+  let examined = 0
+  for (const [i, window] of (await listWindows(db, periodOf(query), Date.now())).entries())
+    for (let { to } = window; ;) {
+      const candidates = await findCandidates(db, query, { from: window.from, to }, size)
+      found.push(...(await readFitting(db, query, candidates)))
+      if (found.length > needed) return page(query, found, found[needed - 1]?.id ?? null)
+      examined += candidates.length
+      const isEnd = candidates.length < size
+      const at = isEnd ? window.from : (candidates.at(-1) ?? window.from)
+      const isEnough = examined >= MIN_EXAMINED || (isEnd && i + 1 >= MIN_WINDOWS)
+      if (isEnough && performance.now() > until) return page(query, found, at)
+      size = Math.min(LARGEST_SLICE, size * 2)
+      if (isEnd) break
+      to = at
+    }
+  return page(query, found, null)
 }
 
 function page({ skip, limit }: SearchQuery, found: readonly FoundRow[], next: string | null): SearchResult {
@@ -120,58 +129,61 @@ function messageOf(row: FoundRow): FoundMessage {
   }
 }
 
-/**
- * One statement: selects candidates by the best index, then filters them. It has only the conditions of the request.
- */
-function statementFor(
+/** The newest messages of a window that the best index finds; other conditions are not checked yet. */
+async function findCandidates(
+  db: Queryable,
   { workspaceId, filter }: SearchQuery,
-  cursor: string | null,
+  { from, to }: SearchWindow,
   size: number,
-): { text: string; values: unknown[] } {
+): Promise<string[]> {
   const { values, given } = listValues(workspaceId)
   const candidates = candidatesOf(filter, given)
-  const bounds = boundsOf(filter, cursor)
-    .map(([sign, id]) => `AND ${candidates.id} ${sign} ${given(id)}`)
-    .join(' ')
-  const conditions = conditionsOf(filter, given)
-  const isRecipient = filter.recipient === null ? 'true' : matches(filter.recipient, 'r.address', given)
-  const text = sql`
-    WITH candidates AS MATERIALIZED (
+  const { rows } = await db.query<{ id: string }>(
+    sql`
       SELECT ${candidates.id} AS id
       FROM ${candidates.from}
       WHERE ${candidates.where}
-        ${bounds}
+        AND ${candidates.id} >= ${given(from)}
+        AND ${candidates.id} < ${given(to)}
       GROUP BY 1
       ORDER BY 1 DESC
       LIMIT ${size}
-    ),
-    fitting AS (
+    `,
+    values,
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** The candidates that meet all conditions, the newest first. The statement has only those of the request. */
+async function readFitting(
+  db: Queryable,
+  { workspaceId, filter }: SearchQuery,
+  candidates: readonly string[],
+): Promise<FoundRow[]> {
+  if (candidates.length === 0) return []
+  const weeks = weeksOf(candidates)
+  const { values, given } = listValues(workspaceId)
+  const ids = given(candidates)
+  const conditions = conditionsOf(filter, given)
+  const isRecipient = filter.recipient === null ? 'true' : matches(filter.recipient, 'r.address', given)
+  const { rows } = await db.query<FoundRow>(
+    sql`
       SELECT m.id, s.states, ${FOUND.map((name) => `m.${name}`).join(', ')}
-      FROM candidates c
+      FROM unnest(${ids}::uuid[]) AS c (id)
       JOIN messages m ON m.id = c.id
       CROSS JOIN LATERAL (
         SELECT array_agg(r.state) AS states, bool_or(${isRecipient}) AS is_recipient
         FROM recipients r
-        WHERE r.message_id = m.id
+        WHERE r.message_id = m.id AND ${weeks.contain('r.message_id')}
       ) s
       WHERE m.workspace_id = $1
+        AND ${weeks.contain('m.id')}
         ${conditions.map((condition) => `AND ${condition}`).join(' ')}
-    )
-    SELECT i.examined, i.last_id, f.*
-    FROM (
-      SELECT count(*) AS examined,
-        (
-          SELECT id
-          FROM candidates
-          ORDER BY id
-          LIMIT 1
-        ) AS last_id
-      FROM candidates
-    ) i
-    LEFT JOIN fitting f ON true
-    ORDER BY f.id DESC
-  `
-  return { text, values }
+      ORDER BY m.id DESC
+    `,
+    values,
+  )
+  return rows
 }
 
 type AddParameter = (value: unknown) => string
@@ -200,12 +212,12 @@ function candidatesOf({ recipient, tag }: SearchFilter, given: AddParameter): Ca
 }
 
 /** Ids contain the time, so times and the cursor become bounds of the index. */
-function boundsOf({ after, before }: SearchFilter, cursor: string | null): (readonly [sign: string, id: string])[] {
-  return [
-    ...(cursor === null ? [] : [['<', cursor] as const]),
-    ...(after === null ? [] : [['>=', idAt(Math.max(0, after.getTime() - CLOCKS_APART_MS))] as const]),
-    ...(before === null ? [] : [['<', idAt(Math.max(0, before.getTime() + CLOCKS_APART_MS))] as const]),
-  ]
+function periodOf({ filter: { after, before }, cursor }: Pick<SearchQuery, 'filter' | 'cursor'>): SearchPeriod {
+  return {
+    fromMs: after === null ? null : after.getTime() - CLOCKS_APART_MS,
+    toMs: before === null ? null : before.getTime() + CLOCKS_APART_MS,
+    cursor,
+  }
 }
 
 function conditionsOf(filter: SearchFilter, given: AddParameter): string[] {
@@ -221,15 +233,6 @@ function conditionsOf(filter: SearchFilter, given: AddParameter): string[] {
   ].filter((condition) => condition !== null)
 }
 
-/** A case-insensitive pattern. PostgreSQL's own case folding depends on its locale, and C folds only ASCII. */
-function caseInsensitivePattern(text: string): string {
-  const literal = (letters: string): string => letters.replace(/[^\p{L}\p{N}]/gu, String.raw`\$&`)
-  return Array.from(text, (letter) => {
-    const forms = [...new Set([letter, letter.toLowerCase(), letter.toUpperCase()])].map(literal)
-    return forms.length === 1 ? forms[0] : `(?:${forms.join('|')})`
-  }).join('')
-}
-
 /** SQL condition: the column equals an address, or its domain equals a domain. */
 function matches(addressOrDomain: string, column: string, given: AddParameter): string {
   const at = addressOrDomain.lastIndexOf('@')
@@ -240,7 +243,10 @@ function matches(addressOrDomain: string, column: string, given: AddParameter): 
 
 const MAX_COUNTED = 10_000
 
-/** The number of results, up to 10,000; null if counting would have to read each message. */
+/**
+ * The number of results, up to 10,000, or those of the newest weeks if counting takes long; null if it would have to
+ * read each message.
+ */
 export async function countMessages(
   db: Queryable,
   { workspaceId, filter }: Pick<SearchQuery, 'workspaceId' | 'filter'>,
@@ -248,11 +254,28 @@ export async function countMessages(
   const others = [filter.sender, filter.subject, filter.status, filter.tier]
   const isDomain = filter.recipient !== null && filter.recipient.lastIndexOf('@') < 1
   if (others.some((one) => one !== null) || isDomain || (filter.recipient !== null && filter.tag !== null)) return null
+  const until = performance.now() + TIME_BUDGET_MS
+  const windows = await listWindows(db, periodOf({ filter, cursor: null }), Date.now())
+  let [total, counted] = [0, 0]
+  for (const window of windows) {
+    total += await countWindow(db, { workspaceId, filter }, window)
+    counted++
+    if (total > MAX_COUNTED || (counted >= MIN_WINDOWS && performance.now() > until)) break
+  }
+  const isComplete = counted === windows.length && total <= MAX_COUNTED
+  return {
+    total: Math.min(total, MAX_COUNTED),
+    isExact: isComplete && filter.after === null && filter.before === null,
+  }
+}
+
+async function countWindow(
+  db: Queryable,
+  { workspaceId, filter }: Pick<SearchQuery, 'workspaceId' | 'filter'>,
+  window: SearchWindow,
+): Promise<number> {
   const { values, given } = listValues(workspaceId)
   const { id, from, where } = candidatesOf(filter, given)
-  const bounds = boundsOf(filter, null)
-    .map(([sign, bound]) => `AND ${id} ${sign} ${given(bound)}`)
-    .join(' ')
   const {
     rows: [row],
   } = await db.query<{ total: number }>(
@@ -261,13 +284,13 @@ export async function countMessages(
       FROM (
         SELECT FROM ${from}
         WHERE ${where}
-          ${bounds}
+          AND ${id} >= ${given(window.from)}
+          AND ${id} < ${given(window.to)}
         GROUP BY ${id}
         LIMIT ${MAX_COUNTED + 1}
       ) few
     `,
     values,
   )
-  const total = Math.min(row?.total ?? 0, MAX_COUNTED)
-  return { total, isExact: (row?.total ?? 0) <= MAX_COUNTED && filter.after === null && filter.before === null }
+  return row?.total ?? 0
 }
