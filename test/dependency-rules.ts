@@ -137,6 +137,7 @@ bin: bin/commands bin/supervisor config
 
 # scenarios, examples and the client
 docs/examples:
+bench/partitions: *
 test/faults: *
 test/flows: *
 test/spec: *

@@ -1,0 +1,103 @@
+/**
+ * What the number of weekly partitions costs: the same work on a database with 5 of each table and on one with 107 and
+ * old mail. Prints CPU of PostgreSQL per message, the feed's poll, the first page of searches, and the memory of a
+ * backend, with the ratio of both. Starts PostgreSQL and Redis of its own, or uses a database of its own in that of
+ * DATABASE_URL. Usage: node bench/partitions/main.ts [--messages N] [--weeks N] [--sends N]
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import pg from 'pg'
+import { pino } from 'pino'
+import { readUsage } from '#bench/harness/cpu.ts'
+import { createProcessManager } from '#bench/harness/process-manager.ts'
+import { percentile } from '#bench/harness/stats.ts'
+import { openBenchStores } from '#bench/harness/stores.ts'
+import { formatTable } from '#bench/table.ts'
+import { newId } from '#src/platform/id.ts'
+import { openDb } from '#src/stores/db.ts'
+import { migrate } from '#src/stores/migrate.ts'
+import { fillHistory } from './fill.ts'
+import { measureWork, type WorkFigures } from './work.ts'
+
+const { values: given } = parseArgs({
+  options: {
+    messages: { type: 'string', default: '1000000' },
+    weeks: { type: 'string', default: '107' },
+    sends: { type: 'string', default: '4000' },
+  },
+})
+const MAX_MESSAGES = 10_000_000
+const options = {
+  messages: Math.min(MAX_MESSAGES, Number(given.messages)),
+  weeks: Number(given.weeks),
+  sends: Number(given.sends),
+}
+const say = (line: string): void => {
+  process.stderr.write(`${line}\n`)
+}
+
+interface Figures extends WorkFigures {
+  readonly 'memory of the largest backend, MB': number
+}
+
+const FEW_WEEKS = 5
+const manager = createProcessManager()
+try {
+  const { databaseUrl, groups } = await openBenchStores(manager, join(manager.dir, 'data'), say)
+  const measure = async (name: string, weeks: number, messages: number): Promise<Figures> => {
+    const url = await createDatabase(databaseUrl, name)
+    say(`${weeks} partitions, ${messages} old messages`)
+    const client = new pg.Client(url)
+    await client.connect()
+    const workspaceId = newId()
+    await client.query(`INSERT INTO workspaces (id, key_part, name, plan) VALUES ($1, $2, 'bench', 'enterprise')`, [
+      workspaceId,
+      workspaceId.replaceAll('-', ''),
+    ])
+    await fillHistory(client, { weeks, messages, workspaceId }, say).finally(() => client.end())
+    const db = openDb(url, pino({ level: 'silent' }))
+    const cpuMs = (): number => readUsage(groups)['postgres']?.cpuMs ?? 0
+    const work = await measureWork({ db, workspaceId, sends: options.sends, cpuMs })
+    const memory = largestBackendMb(groups['postgres'] ?? 0)
+    await db.close()
+    return { ...work, 'memory of the largest backend, MB': memory }
+  }
+  const few = await measure('bench_few', FEW_WEEKS, 0)
+  const many = await measure('bench_many', options.weeks, options.messages)
+  const rows = Object.keys(few).map((name) => {
+    const [one, other] = [few[name as keyof Figures], many[name as keyof Figures]]
+    return [name, one.toFixed(2), other.toFixed(2), (other / one).toFixed(2)]
+  })
+  const head = ['', `${FEW_WEEKS} partitions`, `${options.weeks} partitions`, 'ratio']
+  process.stdout.write(`${formatTable([head, ...rows])}\n`)
+} finally {
+  await manager.end()
+}
+
+async function createDatabase(url: string, name: string): Promise<string> {
+  const client = new pg.Client(url)
+  await client.connect()
+  await client.query(`CREATE DATABASE ${name}`)
+  await client.end()
+  const own = new URL(url)
+  own.pathname = `/${name}`
+  await migrate(own.href)
+  return own.href
+}
+
+/** Anonymous memory: without the shared buffers that a backend has mapped. */
+function largestBackendMb(postmaster: number): number {
+  const sizes = readdirSync('/proc')
+    .filter((pid) => /^\d+$/.test(pid))
+    .map((pid) => {
+      try {
+        const status = readFileSync(`/proc/${pid}/status`, 'latin1')
+        const isChild = Number(/^PPid:\s+(\d+)/m.exec(status)?.[1]) === postmaster
+        return isChild ? Number(/^RssAnon:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) : 0
+      } catch {
+        return 0 // it has ended
+      }
+    })
+  return percentile(sizes, 100) / 1024
+}
