@@ -71,6 +71,7 @@ function routed(db: Db, plain: Queryable, hot: Queryable): Db {
     },
     transaction: (work) => work(result),
     snapshot: (work) => work(result),
+    attributedTo: () => result,
     get bulk() {
       return result
     },
