@@ -1,6 +1,6 @@
 /**
- * Creates partitions ahead of time, finds the weeks with open recipients, and deletes expired rows, such as idempotency keys and webhook logs. Each step can
- * be repeated; a step that fails runs again in the next round.
+ * Creates partitions ahead of time, finds the weeks with open recipients, and deletes expired rows, such as idempotency
+ * keys and webhook logs. Each step can be repeated; a step that fails runs again in the next round.
  */
 import type { Context } from '#src/context.ts'
 import { clearOldAuditEntries } from '#src/operator/audit-log.ts'

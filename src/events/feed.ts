@@ -97,8 +97,8 @@ interface ClusterState {
 }
 
 /**
- * Resolves a cursor of another cluster, or one that names only an event, to a transaction of this cluster. Null if there
- * is no such event.
+ * Resolves a cursor of another cluster, or one that names only an event, to a transaction of this cluster. Null if
+ * there is no such event.
  */
 async function findStart(db: Queryable, { workspaceId, after: { tx, id } }: FeedQuery): Promise<FeedStart | null> {
   const {

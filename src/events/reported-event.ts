@@ -55,8 +55,8 @@ export interface ReportedRow extends EventRow {
 }
 
 /**
- * An event is recorded at most this long after the time in its id, by the clock of PostgreSQL. So the events that follow
- * one in the feed have no older ids, and the feed does not read the weeks before.
+ * An event is recorded at most this long after the time in its id, by the clock of PostgreSQL. So the events that
+ * follow one in the feed have no older ids, and the feed does not read the weeks before.
  */
 export const MAX_EVENT_LAG_MS = 2 * 24 * 3600 * 1000
 

@@ -201,8 +201,8 @@ async function readAttempts(db: Queryable, messageId: string): Promise<Map<numbe
 }
 
 /**
- * The timeline of one message. Its events are younger than the message, so older weeks are not read, and the weeks after
- * the usual time only if not all of its `count` events are found.
+ * The timeline of one message. Its events are younger than the message, so older weeks are not read, and the weeks
+ * after the usual time only if not all of its `count` events are found.
  */
 export async function readEvents(db: Queryable, messageId: string, count = Infinity): Promise<EventView[]> {
   const acceptedMs = timeOf(messageId)

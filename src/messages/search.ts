@@ -1,7 +1,7 @@
 /**
  * Searches the messages of a workspace, newest first. A recipient or a tag is found by an index; other conditions are
- * checked message by message, in slices, for a limited time, in windows of weeks (search-windows.ts). A search that would
- * read a month of messages returns the messages found so far and a cursor.
+ * checked message by message, in slices, for a limited time, in windows of weeks (search-windows.ts). A search that
+ * would read a month of messages returns the messages found so far and a cursor.
  *
  * A page number costs reading all earlier pages; a cursor costs the same at any depth.
  */

@@ -1,7 +1,7 @@
 /**
  * The weeks that have open recipients. Statements that look for open recipients need only these, while the table has
- * the recipients of years. PostgreSQL stores from when on there are any, and the worker advances that every few minutes:
- * a recipient that is settled never opens again. A value that is too old costs time and changes no result.
+ * the recipients of years. PostgreSQL stores from when on there are any, and the worker advances that every few
+ * minutes: a recipient that is settled never opens again. A value that is too old costs time and changes no result.
  */
 import { idAt } from '#src/platform/id.ts'
 import type { Queryable } from '#src/stores/db.ts'

@@ -1,4 +1,7 @@
-/** Writes opens and clicks into the ledgers of campaigns. Hits may arrive in any order: the earliest of each kind counts. */
+/**
+ * Writes opens and clicks into the ledgers of campaigns, in the transaction of the caller. Hits may arrive in any
+ * order: the earliest of each kind counts.
+ */
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'

@@ -6,7 +6,8 @@
  * machines need not agree.
  *
  * Three more statements load what the claimed rows need: the events and their messages, for a body that is built once
- * for all endpoints, and the current state of each endpoint. A deleted event, or an endpoint whose secret cannot be decrypted, fails alone.
+ * for all endpoints, and the current state of each endpoint. A deleted event, or an endpoint whose secret cannot be
+ * decrypted, fails alone.
  */
 import {
   addMessages,
