@@ -37,15 +37,11 @@ const say = (line: string): void => {
   process.stderr.write(`${line}\n`)
 }
 
-interface Figures extends WorkFigures {
-  readonly 'memory of the largest backend, MB': number
-}
-
 const FEW_WEEKS = 5
 const manager = createProcessManager()
 try {
   const { databaseUrl, groups } = await openBenchStores(manager, join(manager.dir, 'data'), say)
-  const measure = async (name: string, weeks: number, messages: number): Promise<Figures> => {
+  const measure = async (name: string, weeks: number, messages: number): Promise<WorkFigures> => {
     const url = await createDatabase(databaseUrl, name)
     say(`${weeks} partitions, ${messages} old messages`)
     const client = new pg.Client(url)
@@ -58,15 +54,15 @@ try {
     await fillHistory(client, { weeks, messages, workspaceId }, say).finally(() => client.end())
     const db = openDb(url, pino({ level: 'silent' }))
     const cpuMs = (): number => readUsage(groups)['postgres']?.cpuMs ?? 0
-    const work = await measureWork({ db, workspaceId, sends: options.sends, cpuMs })
-    const memory = largestBackendMb(groups['postgres'] ?? 0)
+    const memoryMb = (): number => largestBackendMb(groups['postgres'] ?? 0)
+    const figures = await measureWork({ db, workspaceId, sends: options.sends, cpuMs, memoryMb })
     await db.close()
-    return { ...work, 'memory of the largest backend, MB': memory }
+    return figures
   }
   const few = await measure('bench_few', FEW_WEEKS, 0)
   const many = await measure('bench_many', options.weeks, options.messages)
   const rows = Object.keys(few).map((name) => {
-    const [one, other] = [few[name as keyof Figures], many[name as keyof Figures]]
+    const [one, other] = [few[name as keyof WorkFigures], many[name as keyof WorkFigures]]
     return [name, one.toFixed(2), other.toFixed(2), (other / one).toFixed(2)]
   })
   const head = ['', `${FEW_WEEKS} partitions`, `${options.weeks} partitions`, 'ratio']

@@ -18,6 +18,8 @@ export interface WorkOptions {
   readonly sends: number
   /** CPU time of PostgreSQL so far. */
   readonly cpuMs: () => number
+  /** Anonymous memory of the largest backend now. */
+  readonly memoryMb: () => number
 }
 
 export interface WorkFigures {
@@ -28,6 +30,8 @@ export interface WorkFigures {
   readonly 'search: a recipient, ms': number
   readonly 'search: a subject, ms': number
   readonly 'search: nothing, ms': number
+  readonly 'largest backend before the searches, MB': number
+  readonly 'largest backend after the searches, MB': number
 }
 
 const BATCH = 20
@@ -45,7 +49,7 @@ const ANY: SearchFilter = {
   before: null,
 }
 
-export async function measureWork({ db, workspaceId, sends, cpuMs }: WorkOptions): Promise<WorkFigures> {
+export async function measureWork({ db, workspaceId, sends, cpuMs, memoryMb }: WorkOptions): Promise<WorkFigures> {
   await refreshOpenWeeks(db, Date.now())
   const lease = await openLease(db)
   await deliver(db, { workspaceId, lease, count: WARM_UP })
@@ -57,16 +61,19 @@ export async function measureWork({ db, workspaceId, sends, cpuMs }: WorkOptions
     timed(SEARCHES, () =>
       searchMessages(db, { workspaceId, filter: { ...ANY, ...filter }, cursor: null, skip: 0, limit: 100 }),
     )
+  const feedMs = await timed(POLLS, () => readFeed(db, { ...feedOf(workspaceId), after: end }))
+  const sweepMs = await timed(POLLS, () => readWaiting(db, 'normal', new Date(), { cursor: null, limit: 100 }))
+  const sendingMb = memoryMb()
   return {
     'CPU of PostgreSQL per message, ms': perMessage,
-    'feed poll at its end, ms': await timed(POLLS, () => readFeed(db, { ...feedOf(workspaceId), after: end })),
-    'sweep of waiting recipients, ms': await timed(POLLS, () =>
-      readWaiting(db, 'normal', new Date(), { cursor: null, limit: 100 }),
-    ),
+    'feed poll at its end, ms': feedMs,
+    'sweep of waiting recipients, ms': sweepMs,
     'search: newest messages, ms': await search({}),
     'search: a recipient, ms': await search({ recipient: 'r77@d77.example' }),
     'search: a subject, ms': await search({ subject: 'order 123456' }),
     'search: nothing, ms': await search({ recipient: 'nobody@nowhere.example' }),
+    'largest backend before the searches, MB': sendingMb,
+    'largest backend after the searches, MB': memoryMb(),
   }
 }
 

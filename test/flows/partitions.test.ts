@@ -24,6 +24,7 @@ import { applyTransitions, type Transition } from '#src/messages/transition.ts'
 import { newId } from '#src/platform/id.ts'
 import { refreshOpenWeeks } from '#src/queue/open-weeks.ts'
 import type { Db } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
 import { storeCapturedMail } from '#src/sandbox/inbox.ts'
 import { findUnsubscribeTarget } from '#src/tracking/unsubscribe.ts'
 import { recordHits } from '#src/tracking/hit-recorder.ts'
@@ -89,7 +90,7 @@ const STATEMENTS: Readonly<Record<string, Work>> = {
   'record hits': async (db, { ctx, id }) => {
     await db.query({
       name: 'test-hit',
-      text: `INSERT INTO tracking_hits (at, message_id, n, address, user_agent)
+      text: sql`INSERT INTO tracking_hits (at, message_id, n, address, user_agent)
         VALUES (now() - interval '1 hour', '${id}', 0, '192.0.2.1', 'test')`,
     })
     await recordHits({ ...ctx, db })
@@ -168,7 +169,7 @@ describe('statements on weekly partitions', () => {
     const workspaceId = await ctx.newWorkspace()
     await ctx.db.query(`INSERT INTO leases (machine, pid, expires_at) VALUES ('here', 1, now() + interval '1 hour')`)
     await ctx.db.query(
-      `INSERT INTO webhook_endpoints (id, workspace_id, url, event_types, secret)
+      sql`INSERT INTO webhook_endpoints (id, workspace_id, url, event_types, secret)
        VALUES ($1, $2, 'https://hook.example', '{*}', '\\x00')`,
       [newId(), workspaceId],
     )
