@@ -39,6 +39,8 @@ const say = (line: string): void => {
 
 const FEW_WEEKS = 5
 const manager = createProcessManager()
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void manager.end().finally(() => process.exit(130)))
 try {
   const { databaseUrl, groups } = await openBenchStores(manager, join(manager.dir, 'data'), say)
   const measure = async (name: string, weeks: number, messages: number): Promise<WorkFigures> => {

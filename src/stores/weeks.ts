@@ -52,11 +52,6 @@ export function weeksSince(ms: number, nowMs: number = Date.now()): Weeks {
   return { contain: condition, precede: condition, key: keyOf([{ from, to: weekOf(nowMs) }], from, nowMs) }
 }
 
-/** The weeks from one time to another, and the weeks of both. */
-export function weeksBetween(fromMs: number, toMs: number, nowMs: number = Date.now()): Weeks {
-  return describeWeeks([{ from: weekOf(fromMs), to: weekOf(toMs) + WEEK_MS }], fromMs, nowMs)
-}
-
 function describeWeeks(spans: readonly Span[], earliestMs: number, nowMs: number): Weeks {
   const since = weekOf(earliestMs - MAX_CLOCK_SKEW_MS)
   return {

@@ -1,6 +1,6 @@
 /**
  * Statements on the weekly partitions touch the weeks that they need, however many weeks are stored: one row for each.
- * It counts partitions and measures no time; `npm run bench -- partitions` does.
+ * It counts partitions and measures no time; bench/partitions does.
  */
 import { assert } from 'chai'
 import { checkSlowReceivers } from '#src/campaigns/slow-receivers.ts'
