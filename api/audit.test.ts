@@ -33,6 +33,7 @@ const SUSPENSION = { domain: 'slow.example' }
 
 /** `route: method path body`, in the order in which they are sent. */
 const REQUESTS: Readonly<Record<string, readonly [method: string, path: string, body?: object]>> = {
+  'rotate-automation-webhook-secret': ['POST', '/public/automations/rotate-webhook-secret'],
   'add-audience': ['POST', '/public/audiences/add-audience', { name: 'A' }],
   'save-partial': ['POST', '/templates/partials/save', { name: 'p', body: 'P' }],
   'add-domain': ['POST', '/public/domains/add-domain', { domain: 'mail.customer.example' }],

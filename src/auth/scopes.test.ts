@@ -34,6 +34,7 @@ describe('scopes', () => {
       'suppressions:manage',
       'accounts:manage',
       'campaigns:manage',
+      'audit:read',
       'tracking:manage',
     ])
   })

@@ -4,6 +4,7 @@
  * call is a registered webhook endpoint, the secret of that endpoint signs as well, and first.
  */
 import type { Context } from '#src/context.ts'
+import { recordChange } from '#src/stores/audit.ts'
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -22,26 +23,39 @@ export interface RotatedSecret {
   readonly previousUntil: Date | null
 }
 
+const REPLACE = sql`
+  INSERT INTO automation_webhook_secrets AS s (workspace_id, secret)
+  VALUES ($1, $2)
+  ON CONFLICT (workspace_id) DO UPDATE
+  SET previous_secret = s.secret,
+    previous_until = now() + interval '${ROTATION_HOURS} hours',
+    secret = excluded.secret,
+    updated_at = now()
+  RETURNING previous_until AS "previousUntil"
+`
+
 /** Replaces the secret of a workspace; the previous one also signs for 24 hours. */
 export async function rotateCallSecret(
   { db, encryption }: Pick<Context, 'db' | 'encryption'>,
   workspaceId: string,
 ): Promise<RotatedSecret> {
   const secret = newSecret()
-  const { rows } = await db.query<{ previousUntil: Date | null }>(
-    sql`
-      INSERT INTO automation_webhook_secrets AS s (workspace_id, secret)
-      VALUES ($1, $2)
-      ON CONFLICT (workspace_id) DO UPDATE
-      SET previous_secret = s.secret,
-        previous_until = now() + interval '${ROTATION_HOURS} hours',
-        secret = excluded.secret,
-        updated_at = now()
-      RETURNING previous_until AS "previousUntil"
-    `,
-    [workspaceId, encryptSecret(encryption, secret)],
-  )
-  return { secret, previousUntil: rows[0]?.previousUntil ?? null }
+  return db.transaction(async (tx) => {
+    const { rows } = await tx.query<{ previousUntil: Date | null }>(REPLACE, [
+      workspaceId,
+      encryptSecret(encryption, secret),
+    ])
+    const previousUntil = rows[0]?.previousUntil ?? null
+    await recordChange(tx, {
+      kind: 'automation-webhook-secret',
+      object: workspaceId,
+      workspaceId,
+      change: previousUntil === null ? 'create' : 'update',
+      before: null,
+      after: { previous_until: previousUntil },
+    })
+    return { secret, previousUntil }
+  })
 }
 
 interface SignedCall {

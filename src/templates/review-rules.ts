@@ -17,7 +17,9 @@ export const REVIEW_RULES = {
   },
   'undeclared-variable': {
     level: 'warning',
-    does: 'a variable is not in the table above, not an attribute of contacts, and not in `sample_data`',
+    does:
+      'a variable is not in the table above, not an attribute of contacts, and not in `sample_data`; ' +
+      'the message names the nearest one that is',
   },
   'missing-text-part': {
     level: 'warning',

@@ -194,7 +194,11 @@ describe('the operator', function () {
     )
     const begun = await admin('POST', '/queue/drop', { domain: 'many.example', reason: 'by mistake' })
     const action = begun.body['data']?.['id'] as unknown as string
-    await until(async () => ((await admin('GET', `/actions/${action}`)).body['data']?.['state'] as unknown) === 'done')
+    await until(
+      async () => ((await admin('GET', `/actions/${action}`)).body['data']?.['state'] as unknown) === 'done',
+      undefined,
+      60_000,
+    )
     const done = (await admin('GET', `/actions/${action}`)).body['data']
     assert.deepEqual([done?.['moved'], done?.['reason']], [20_001, 'by mistake'])
     const { rows } = await db.query(
