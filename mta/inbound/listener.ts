@@ -122,7 +122,7 @@ async function validateRecipient(
   } catch (error) {
     deps.ctx.log[isDatabaseAway(error) ? 'warn' : 'error'](
       { err: error, peer },
-      'failed to check a return-path; the sender was told to retry',
+      'failed to check a return-path; the sender got 451 and retries',
     )
     return STORAGE_FAILURE
   }
@@ -221,7 +221,7 @@ async function acceptMail(
     if (error instanceof ReplyError) throw error
     deps.ctx.log[isDatabaseAway(error) ? 'warn' : 'error'](
       { err: error, peer: common.peer },
-      'failed to store a report; the sender was told to retry',
+      'failed to store a report; the sender got 451 and retries',
     )
     throw STORAGE_FAILURE
   }

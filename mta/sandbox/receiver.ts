@@ -210,7 +210,7 @@ async function storeAccepted(
   } catch (error) {
     ctx.log[isDatabaseAway(error) ? 'warn' : 'error'](
       { err: error, from: mailFrom, to: recipients },
-      'the sandbox failed to store a mail; the sender was told to retry',
+      'the sandbox failed to store a mail; the sender got 451 and retries',
     )
     throw new SmtpReplyError(451, '4.3.0 Temporary storage failure, try again later')
   }
