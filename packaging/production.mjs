@@ -1,0 +1,119 @@
+/**
+ * Makes the tree that every package contains: the program, its production dependencies and its own Node. Usage:
+ * `node packaging/production.mjs FOLDER`. The folder must not exist, and npm must be on PATH. Nothing in the tree needs
+ * npm, a compiler or the network: bin/mailstead uses `runtime/node` of such a tree and does no setup.
+ *
+ * Versions and checksums are those of package-lock.json; a download that does not match them ends the build. The
+ * embedded PostgreSQL, tools, tests and type declarations are left out. Licences stay. The last line reports the sizes;
+ * dependencies of 150 MB or more are an error.
+ */
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
+const PROGRAM = ['api', 'bin', 'clients', 'config', 'docs', 'migrations', 'mta', 'packaging', 'src', 'worker']
+const FILES = ['package.json', 'package-lock.json', '.npmrc', 'LICENSE', 'README.md', 'CHANGELOG.md']
+/** Files of the program that only developers use. */
+const NOT_PROGRAM = /\.test(-data)?\.ts$|^bin\/setup\.mjs$|^bin\/commands\/(test|bench|check)\.ts$/
+/** Files of dependencies that Node never loads. */
+export const NOT_LOADED = /\.(map|md|markdown|flow|d\.ts|d\.mts|d\.cts|tsbuildinfo)$/i
+export const LICENCE = /licen[cs]e|notice|copying/i
+export const MAX_MODULES_MB = 150
+
+function main([folder]) {
+  if (folder === undefined) throw new Error('usage: node packaging/production.mjs FOLDER')
+  const out = resolve(folder)
+  if (existsSync(out)) throw new Error(`${out} exists`)
+  mkdirSync(out, { recursive: true })
+  copyProgram(out)
+  installModules(out)
+  prune(join(out, 'node_modules'))
+  addRuntime(out)
+  const modules = megabytes(join(out, 'node_modules'))
+  process.stdout.write(
+    `node_modules ${modules} MB, Node ${megabytes(join(out, 'runtime'))} MB, all ${megabytes(out)} MB\n`,
+  )
+  if (modules >= MAX_MODULES_MB) throw new Error(`node_modules must be smaller than ${MAX_MODULES_MB} MB`)
+}
+
+function copyProgram(out) {
+  for (const name of [...PROGRAM, ...FILES])
+    cpSync(join(ROOT, name), join(out, name), {
+      recursive: true,
+      filter: (path) => !NOT_PROGRAM.test(path.slice(ROOT.length + 1)),
+    })
+}
+
+const NPM_OPTIONS = ['--omit=dev', '--omit=optional', '--ignore-scripts', '--no-audit', '--no-fund', '--no-progress']
+
+/** `npm ci` refuses a lock file that lacks the packages of other platforms; `npm install` uses the same versions. */
+function installModules(out) {
+  const lock = readFileSync(join(out, 'package-lock.json'), 'utf8')
+  try {
+    npm(out, ['ci', ...NPM_OPTIONS])
+  } catch (error) {
+    if (!/Missing: .* from lock file/.test(String(error.stderr))) throw error
+    npm(out, ['install', '--no-save', ...NPM_OPTIONS])
+  }
+  if (readFileSync(join(out, 'package-lock.json'), 'utf8') !== lock) throw new Error('npm changed package-lock.json')
+}
+
+function npm(cwd, args) {
+  return execFileSync('npm', args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 1e8 })
+}
+
+function prune(modules) {
+  for (const file of listFiles(modules)) if (NOT_LOADED.test(file) && !LICENCE.test(file)) rmSync(file)
+  rmSync(join(modules, '.package-lock.json'), { force: true })
+}
+
+/** Node from its npm package, whose checksum the lock file has. */
+function addRuntime(out) {
+  const name = `node-linux-${process.arch}`
+  const { version, integrity } = readJson(join(ROOT, 'package-lock.json')).packages[`node_modules/${name}`]
+  const work = mkdtempSync(join(tmpdir(), 'mailstead-node-'))
+  try {
+    npm(work, ['pack', '--silent', `${name}@${version}`])
+    const [archive] = readdirSync(work)
+    const sum = createHash('sha512')
+      .update(readFileSync(join(work, archive)))
+      .digest('base64')
+    if (integrity !== `sha512-${sum}`) throw new Error(`the checksum of ${archive} is not that of package-lock.json`)
+    execFileSync('tar', ['-xzf', archive], { cwd: work })
+    mkdirSync(join(out, 'runtime'))
+    cpSync(join(work, 'package/bin/node'), join(out, 'runtime/node'))
+    for (const file of readdirSync(join(work, 'package')).filter((one) => LICENCE.test(one)))
+      cpSync(join(work, 'package', file), join(out, 'runtime', file))
+  } finally {
+    rmSync(work, { recursive: true })
+  }
+}
+
+function readJson(file) {
+  return JSON.parse(readFileSync(file, 'utf8'))
+}
+
+function listFiles(folder) {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    return entry.isDirectory() ? listFiles(path) : [path]
+  })
+}
+
+/** As `du` counts: whole blocks. */
+function megabytes(folder) {
+  const blocks = listFiles(folder).reduce((sum, file) => sum + lstatSync(file).blocks, 0)
+  return Math.ceil((blocks * 512) / 1_048_576)
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href)
+  try {
+    main(process.argv.slice(2))
+  } catch (error) {
+    process.stderr.write(`packaging: ${error.message}\n${error.stderr ?? ''}`)
+    process.exitCode = 1
+  }
