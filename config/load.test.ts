@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert, expect } from 'chai'
 import { ConfigError, loadConfig } from './load.ts'
@@ -7,6 +7,7 @@ import { loadPlans, type Plans } from './plans.ts'
 import { SETTINGS } from './schema.ts'
 
 const WRONG: readonly [env: string, value: string, expected: RegExp][] = [
+  ['MODE', 'production', /MODE must be one of sandbox, live/],
   ['HTTP_PORT', '70000', /HTTP_PORT must be a port/],
   ['HTTP_PORT', '-1', /HTTP_PORT must be a port/],
   ['HTTP_PORT', '80x', /HTTP_PORT must be a port/],
@@ -26,13 +27,30 @@ const WRONG: readonly [env: string, value: string, expected: RegExp][] = [
   ['TRUST_PROXY', 'perhaps', /TRUST_PROXY must be true, false, a number of proxies/],
 ]
 
-const SANDBOX: readonly [what: string, env: Record<string, string>, isSandbox: boolean][] = [
-  ['nothing set', {}, true],
-  ['the host name of a container', { HOSTNAME: '3f2a9c1b7d4e' }, true],
-  ['localhost', { HOSTNAME: 'localhost.localdomain' }, true],
-  ['a public name', { HOSTNAME: 'mail.example.com' }, false],
-  ['a transport map', { ROUTES: '*=smtp://127.0.0.1:2600' }, false],
-  ['own resolvers', { DNS_SERVERS: '127.0.0.1:5353' }, false],
+const PUBLIC = 'mail.example.com'
+const MODES: readonly [what: string, env: Record<string, string>, serverName: string, mode: 'sandbox' | 'real'][] = [
+  ['nothing set', {}, 'mailstead.localhost', 'sandbox'],
+  ['the host name of a container', { HOSTNAME: '3f2a9c1b7d4e' }, 'mailstead.localhost', 'sandbox'],
+  ['a public name that a shell exports', { HOSTNAME: PUBLIC }, 'mailstead.localhost', 'sandbox'],
+  ['a name of the server', { MAILSTEAD_HOSTNAME: PUBLIC }, 'mailstead.localhost', 'sandbox'],
+  ['live', { MODE: 'live', MAILSTEAD_HOSTNAME: 'Mail.Example.com' }, PUBLIC, 'real'],
+  [
+    'live, beside a name of the shell',
+    { MODE: 'live', MAILSTEAD_HOSTNAME: PUBLIC, HOSTNAME: 'a.b.com' },
+    PUBLIC,
+    'real',
+  ],
+  ['a transport map', { ROUTES: '*=smtp://127.0.0.1:2600' }, 'mailstead.localhost', 'real'],
+  ['own resolvers', { DNS_SERVERS: '127.0.0.1:5353' }, 'mailstead.localhost', 'real'],
+  ['own resolvers and a name', { DNS_SERVERS: '127.0.0.1:5353', MAILSTEAD_HOSTNAME: PUBLIC }, PUBLIC, 'real'],
+  ['own resolvers and the old setting', { DNS_SERVERS: '127.0.0.1:5353', HOSTNAME: PUBLIC }, PUBLIC, 'real'],
+  [
+    'own resolvers and the name of this machine',
+    { DNS_SERVERS: '127.0.0.1:5353', HOSTNAME: `${hostname()}.example.com` },
+    'mailstead.localhost',
+    'real',
+  ],
+  ['sandbox by order', { MODE: 'sandbox', DNS_SERVERS: '127.0.0.1:5353' }, 'mailstead.localhost', 'sandbox'],
 ]
 
 describe('configuration', () => {
@@ -81,9 +99,21 @@ describe('configuration', () => {
     }
   })
 
-  for (const [what, env, isSandbox] of SANDBOX)
-    it(`${what}: ${isSandbox ? 'sandbox mode' : 'real mail'}`, () =>
-      assert.strictEqual(loadConfig(env).isSandbox, isSandbox))
+  for (const [what, env, serverName, mode] of MODES)
+    it(`${what}: ${mode} mail as ${serverName}`, () => {
+      const config = loadConfig(env)
+      assert.deepEqual([config.serverName, config.isSandbox], [serverName, mode === 'sandbox'])
+    })
+  it('needs a public name to be live, and names the value of the old setting', () => {
+    assert.throws(() => loadConfig({ MODE: 'live' }), /MAILSTEAD_HOSTNAME must be the public name/)
+    assert.throws(() => loadConfig({ MODE: 'live', MAILSTEAD_HOSTNAME: 'mail.local' }), /such as mail\.example\.com/)
+    assert.throws(
+      () => loadConfig({ MODE: 'live', HOSTNAME: 'mx.acme.example' }),
+      /such as mx\.acme\.example; HOSTNAME/,
+    )
+  })
+  it('sends nothing to a route in a sandbox by order', () =>
+    assert.deepEqual(loadConfig({ MODE: 'sandbox', ROUTES: '*=smtp://relay.example' }).routes, []))
 
   describe('plans', () => {
     let dir: string

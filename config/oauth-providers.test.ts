@@ -46,6 +46,7 @@ describe('OAuth providers', () => {
       ...OWN,
       name: 'own',
       clientSecret: null,
+      revokeUrl: null,
       parameters: {},
       connections: 5,
       messagesPerConnection: 100,

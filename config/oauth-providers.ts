@@ -3,9 +3,9 @@
  * are preset. OAUTH_PROVIDERS_FILE (JSON, one object per provider) adds the operator's client id and secret, changes a
  * preset, or adds other providers. A provider without a client id is not offered.
  */
-import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { ConfigError } from './load.ts'
+import { readSettingText } from './setting-file.ts'
 
 /** How a connection to a provider is secured: implicit TLS, STARTTLS before anything else, or not at all. */
 export const SECURITIES = ['tls', 'starttls', 'none'] as const
@@ -27,6 +27,8 @@ export interface OAuthProvider extends AccountLimits {
   readonly clientSecret: string | null
   readonly authorizeUrl: string
   readonly tokenUrl: string
+  /** Revokes a token (RFC 7009). Null if the provider has no such endpoint. */
+  readonly revokeUrl: string | null
   readonly scopes: readonly string[]
   /** Additional query parameters of the authorize URL. */
   readonly parameters: Readonly<Record<string, string>>
@@ -45,6 +47,7 @@ const PRESETS: Readonly<Record<string, Omit<OAuthProvider, 'name' | 'clientId' |
   google: {
     authorizeUrl: 'https://accounts.google.com/o/oauth2/v2/auth',
     tokenUrl: 'https://oauth2.googleapis.com/token',
+    revokeUrl: 'https://oauth2.googleapis.com/revoke',
     scopes: ['https://mail.google.com/', 'openid', 'email'],
     // Google returns a refresh token only with both of these
     parameters: { access_type: 'offline', prompt: 'consent' },
@@ -58,6 +61,7 @@ const PRESETS: Readonly<Record<string, Omit<OAuthProvider, 'name' | 'clientId' |
   microsoft: {
     authorizeUrl: 'https://login.microsoftonline.com/common/oauth2/v2.0/authorize',
     tokenUrl: 'https://login.microsoftonline.com/common/oauth2/v2.0/token',
+    revokeUrl: null,
     scopes: ['https://outlook.office.com/SMTP.Send', 'offline_access', 'openid', 'email'],
     parameters: {},
     smtpHost: 'smtp.office365.com',
@@ -78,6 +82,7 @@ const providerFields = z.strictObject({
   clientSecret: z.string().min(1).nullable().default(null),
   authorizeUrl: url,
   tokenUrl: url,
+  revokeUrl: url.nullable().default(null),
   scopes: z.array(z.string().min(1)),
   parameters: z.record(z.string(), z.string()).default({}),
   smtpHost: z.string().min(1),
@@ -124,7 +129,7 @@ function invalidFile(file: string, problems: readonly string[]): ConfigError {
 
 function parse(file: string): unknown {
   try {
-    return JSON.parse(readFileSync(file, 'utf8'))
+    return JSON.parse(readSettingText(file))
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     throw new ConfigError(`OAUTH_PROVIDERS_FILE cannot be read: ${reason}`, { cause: error })

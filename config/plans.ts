@@ -2,9 +2,9 @@
  * The plans of workspaces. PLANS_FILE (JSON of the same shape) replaces or adds rows.
  * A quota counts recipients per calendar month (UTC); null = no limit.
  */
-import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { ConfigError } from './load.ts'
+import { readSettingText } from './setting-file.ts'
 
 export interface Plan {
   /** Recipients accepted in a calendar month; null = unlimited. */
@@ -54,7 +54,7 @@ export function loadPlans(file: string | null): Plans {
 
 function parse(file: string): unknown {
   try {
-    return JSON.parse(readFileSync(file, 'utf8'))
+    return JSON.parse(readSettingText(file))
   } catch (error) {
     throw new ConfigError(`PLANS_FILE cannot be read: ${error instanceof Error ? error.message : String(error)}`, {
       cause: error,

@@ -27,8 +27,7 @@ describe('mailstead doctor', () => {
   let dataDir: string
   let env: Record<string, string>
 
-  before(async function () {
-    this.timeout(120_000)
+  before(async () => {
     database = await createDatabase()
     db = openDb(database.url, pino({ level: 'silent' }), 2)
     redis = await startRedis()
@@ -44,7 +43,7 @@ describe('mailstead doctor', () => {
       REDIS_URL: redis.url,
       DATA_DIR: dataDir,
       MASTER_KEY,
-      HOSTNAME: 'mail.example.net',
+      MAILSTEAD_HOSTNAME: 'mail.example.net',
       DNS_SERVERS: dns.server,
     }
   })
@@ -87,13 +86,33 @@ describe('mailstead doctor', () => {
       assert.strictEqual(of('Redis eviction'), 'ok: noeviction')
       assert.strictEqual(of('Redis persistence'), 'ok: append-only file')
       assert.strictEqual(of('DNS'), `ok: ${dns.server}`)
-      assert.strictEqual(of('way out'), `ok: port ${port} of gmail.com's mail server (127.0.0.1) can be reached`)
+      assert.strictEqual(of('port 25 out'), `ok: port ${port} of gmail.com (127.0.0.1) can be reached`)
       assert.strictEqual(of('suspensions'), 'ok: no mail is suspended')
-      assert.strictEqual(of('mode'), 'ok: mail leaves this machine as mail.example.net')
+      assert.match(of('mode'), /^warning: MODE is not set: mail goes where DNS_SERVERS or ROUTES say/)
+      assert.match(of('public URLs'), /^warning: PUBLIC_URL is http:\/\/localhost/)
+      assert.strictEqual(of('queue age'), 'ok: no mail is late')
+      assert.match(of('retention'), /^ok: the oldest partition/)
       assert.strictEqual(code, 0)
     } finally {
       server.close()
     }
+  })
+  it('recommends an own return-path to domains without one', async () => {
+    const setTo = (changes: string): Promise<unknown> => db.query(`UPDATE domains SET ${changes}`)
+    assert.match((await examine()).of('return-path'), /^skipped/)
+    await setTo(`verification_status = 'verified'`)
+    const { of, todo } = await examine()
+    assert.strictEqual(
+      of('return-path'),
+      'ok: 1 of 1 verified domains send with the return-path of this server: sealed.example',
+    )
+    assert.match(todo('return-path'), /publish the MX and TXT records of bounce\.sealed\.example/)
+    await setTo(`mail_from_status = 'verified'`)
+    assert.strictEqual(
+      (await examine()).of('return-path'),
+      'ok: every verified domain has its own return-path (MAIL FROM)',
+    )
+    await setTo(`verification_status = 'pending', mail_from_status = 'pending'`)
   })
   it('warns of suspensions, and fails when all mail is suspended', async () => {
     const stop = (subject: string, reason: string): Promise<unknown> =>
@@ -111,8 +130,8 @@ describe('mailstead doctor', () => {
   it('prints a table for people', async () => {
     const { out } = await runCommand(run, [], { ...env, SMTP_OUT_PORT: '1' })
     assert.match(out, /^ok +migrations +\d+ of \d+$/m)
-    assert.match(out, /^warning +way out .*\n +→ many hosting providers block outgoing port 25/m)
-    assert.match(out, /\n\nNo check failed\.\n$/)
+    assert.match(out, /^warning +port 25 out .*\n +→ many hosting providers block outgoing port 25/m)
+    assert.match(out, /\n\nThere (?:is one warning|are \d+ warnings): do what follows →\.\n$/)
   })
 
   it('reports a wrong and a missing master key', async () => {
@@ -220,7 +239,7 @@ describe('mailstead doctor', () => {
       REDIS_URL: '',
       DATA_DIR: `${dataDir}/none`,
       DNS_SERVERS: '',
-      HOSTNAME: '',
+      MAILSTEAD_HOSTNAME: '',
     })
     assert.strictEqual(code, 1)
     assert.match(of('PostgreSQL'), /^failed: Mailstead is not running/)
@@ -234,12 +253,12 @@ describe('mailstead doctor', () => {
     assert.strictEqual(one.of('DNS'), 'warning: no answer from 127.0.0.1:1')
     const all = await examine({ DNS_SERVERS: '127.0.0.1:1', SMTP_OUT_PORT: '1' })
     assert.deepEqual([all.code, all.of('DNS')], [1, 'failed: no answer from 127.0.0.1:1'])
-    assert.match(all.of('way out'), /^skipped/)
+    assert.match(all.of('port 25 out'), /^skipped/)
   })
 
   it('does not check outbound port 25 when all mail goes to a relay', async () => {
     assert.strictEqual(
-      (await examine({ ROUTES: '*=smtp://127.0.0.1:2525' })).of('way out'),
+      (await examine({ ROUTES: '*=smtp://127.0.0.1:2525' })).of('port 25 out'),
       'skipped: ROUTES sends all mail to another server',
     )
   })

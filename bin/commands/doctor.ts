@@ -4,33 +4,33 @@
  * warnings do not count.
  */
 import { pino } from 'pino'
-import { type CliAction, type CommandCall, type CommandIo, runAction } from '#bin/cli/actions.ts'
+import { runAction } from '#bin/cli/actions.ts'
+import type { CliAction, CommandCall, CommandIo } from '#bin/cli/call.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 import { describeDatabaseUrl, withDatabase } from '#bin/cli/context.ts'
 import { BOUNCES } from '#bin/doctor/bounces.ts'
+import { CLOCK, PROCESS_CLOCKS } from '#bin/doctor/clocks.ts'
 import { type DoctorCheck, failed, type CheckResult, messageOf, type CheckContext } from '#bin/doctor/check.ts'
 import { EGRESS } from '#bin/doctor/egress.ts'
+import { guideOf, guideUrlOf } from '#bin/doctor/guides.ts'
+import { HOSTED_MAIL } from '#bin/doctor/hosted-mail.ts'
+import { LIVE } from '#bin/doctor/live.ts'
 import { DISK, SENDING_MODE, NODE } from '#bin/doctor/machine.ts'
 import { NOTICES } from '#bin/doctor/notices.ts'
-import { DNS, OUTBOUND_SMTP } from '#bin/doctor/network.ts'
-import {
-  CLOCK,
-  CONNECTIONS,
-  MASTER_KEY,
-  MIGRATIONS,
-  POSTGRES,
-  REDIS,
-  REDIS_AOF,
-  REDIS_MEMORY,
-} from '#bin/doctor/stores.ts'
+import { DNS } from '#bin/doctor/network.ts'
+import { QUEUE_AGE, RETENTION } from '#bin/doctor/queue.ts'
+import { REDIS, REDIS_AOF, REDIS_MEMORY } from '#bin/doctor/redis.ts'
+import { RETURN_PATH } from '#bin/doctor/return-path.ts'
+import { CONNECTIONS, MASTER_KEY, MIGRATIONS, POSTGRES } from '#bin/doctor/stores.ts'
 import { SUSPENSIONS } from '#bin/doctor/suspensions.ts'
 import { DNSSEC, TLS_REPORTS } from '#bin/doctor/tls.ts'
 import { attachStores } from '#bin/supervisor/stores.ts'
 import { UserError } from '#bin/supervisor/user-error.ts'
 import { type Config, loadConfig } from '#config/load.ts'
 import { openDb } from '#src/stores/db.ts'
+import { UnsuitableStoreError } from '#src/stores/store-errors.ts'
 
-const CHECKS: readonly DoctorCheck[] = [
+export const CHECKS: readonly DoctorCheck[] = [
   NODE,
   NOTICES,
   SUSPENSIONS,
@@ -40,15 +40,20 @@ const CHECKS: readonly DoctorCheck[] = [
   CONNECTIONS,
   MIGRATIONS,
   CLOCK,
+  PROCESS_CLOCKS,
   MASTER_KEY,
   REDIS,
   REDIS_MEMORY,
   REDIS_AOF,
   DNS,
   DNSSEC,
-  OUTBOUND_SMTP,
+  ...LIVE,
+  QUEUE_AGE,
+  RETENTION,
   BOUNCES,
+  RETURN_PATH,
   TLS_REPORTS,
+  HOSTED_MAIL,
   ...EGRESS,
 ]
 const DEFAULT_TIMEOUT_MS = 10_000
@@ -56,6 +61,8 @@ const DEFAULT_TIMEOUT_MS = 10_000
 const PATIENCE_MS = { urgent: 5000, normal: 5000, bulk: 5000 }
 
 const ACTION: CliAction = {
+  summary: 'check this installation and report problems',
+  examples: ['', '--json'],
   usage: '',
   run: async (call) => {
     const config = loadConfig(call.io.env)
@@ -66,6 +73,7 @@ const ACTION: CliAction = {
       return report(
         call,
         await runChecks({ config, db: null, redisUrl: config.redisUrl, databaseError: error.message }),
+        config,
       )
     }
   },
@@ -78,16 +86,21 @@ export function run(args: string[], io?: CommandIo): Promise<number> {
 async function runDoctor(call: CommandCall, config: Config, databaseUrl: string): Promise<number> {
   const db = openDb(databaseUrl, pino({ level: 'silent' }), 2, PATIENCE_MS)
   try {
-    const problem = await db.query('SELECT 1').then(() => null, messageOf)
-    const trouble = `PostgreSQL at ${describeDatabaseUrl(databaseUrl)} cannot be reached (${problem ?? ''})`
+    const error: unknown = await db.query('SELECT 1').then(
+      () => null,
+      (reason: unknown) => reason,
+    )
+    const what = error instanceof UnsuitableStoreError ? 'used' : 'reached'
+    const problem = `PostgreSQL at ${describeDatabaseUrl(databaseUrl)} cannot be ${what} (${messageOf(error)})`
     return report(
       call,
       await runChecks({
         config,
-        db: problem === null ? db : null,
+        db: error === null ? db : null,
         redisUrl: findRedisUrl(config),
-        databaseError: trouble,
+        databaseError: problem,
       }),
+      config,
     )
   } finally {
     await db.close()
@@ -103,10 +116,17 @@ function findRedisUrl(config: Config): string | null {
   }
 }
 
-type NamedResults = readonly (CheckResult & { readonly name: string })[]
+/** `guide`: the page that explains the check. */
+type NamedResults = readonly (CheckResult & { readonly name: string; readonly guide: string })[]
 
 async function runChecks(context: CheckContext): Promise<NamedResults> {
-  return Promise.all(CHECKS.map(async (check) => ({ name: check.name, ...(await runCheck(check, context)) })))
+  return Promise.all(
+    CHECKS.map(async (check) => ({
+      name: check.name,
+      ...(await runCheck(check, context)),
+      guide: guideOf(check.name),
+    })),
+  )
 }
 
 async function runCheck(check: DoctorCheck, context: CheckContext): Promise<CheckResult> {
@@ -125,14 +145,25 @@ async function runCheck(check: DoctorCheck, context: CheckContext): Promise<Chec
   }
 }
 
-function report(call: CommandCall, results: NamedResults): number {
-  const failures = results.filter((finding) => finding.status === 'failed').length
-  const rows = results.flatMap(({ status, name, detail, todo }) => {
+function report(call: CommandCall, results: NamedResults, { publicUrl }: Config): number {
+  const count = (status: CheckResult['status']): number => results.filter((one) => one.status === status).length
+  const failures = count('failed')
+  const rows = results.flatMap(({ status, name, detail, todo, guide }) => {
     const row = [status, name, detail]
-    return todo === '' ? [row] : [row, ['', '', `→ ${todo}`]]
+    return todo === '' ? [row] : [row, ['', '', `→ ${todo} (${guide})`]]
   })
-  const verdict =
-    failures === 0 ? 'No check failed.' : failures === 1 ? 'One check failed.' : `${failures} checks failed.`
-  call.respond(`${tableText(['', 'CHECK', ''], rows)}\n\n${verdict}`, { ok: failures === 0, checks: results })
+  const verdict = verdictOf(failures, count('warning'))
+  const checks = results.map((result) => ({ ...result, guide_url: guideUrlOf(result.name, publicUrl) }))
+  const where = `Guides: ${publicUrl}/docs/guides/going-live and the other pages that are named.`
+  call.respond(`${tableText(['', 'CHECK', ''], rows)}\n\n${where}\n\n${verdict}`, { ok: failures === 0, checks })
   return failures === 0 ? 0 : 1
+}
+
+/** A warning is something to do: nothing below it may say that all is well. */
+function verdictOf(failures: number, warnings: number): string {
+  const failing = failures === 1 ? 'One check failed' : `${failures} checks failed`
+  const warned = warnings === 1 ? 'one warning' : `${warnings} warnings`
+  if (failures > 0 && warnings > 0) return `${failing}, and there ${warnings === 1 ? 'is' : 'are'} ${warned}.`
+  if (failures > 0) return `${failing}.`
+  return warnings > 0 ? `There ${warnings === 1 ? 'is' : 'are'} ${warned}: do what follows →.` : 'No check failed.'
 }

@@ -1,4 +1,6 @@
 /** Checks bounce processing: unparsed reports, suppressions on hold because of a receiver's outage, postmaster mail. */
+import { countText } from '#bin/terminal/plural.ts'
+import { timeText } from '#bin/terminal/time-text.ts'
 import { readBacklog } from '#mta/inbound/report-list.ts'
 import { countPending } from '#src/suppression/pending-suppressions.ts'
 import { type DoctorCheck, ok, skipped, warning } from './check.ts'
@@ -11,7 +13,7 @@ export const BOUNCES: DoctorCheck = {
     if (db === null) return skipped('PostgreSQL is away')
     const { waiting, oldest, postmasterMails: letters } = await readBacklog(db)
     if (oldest !== null && Date.now() - oldest.getTime() > LATE_MS) {
-      const detail = `${waiting} reports are waiting, the oldest since ${oldest.toISOString()}`
+      const detail = `${countText(waiting, 'report')} waiting, the oldest since ${timeText(oldest)}`
       return warning(detail, 'check that the inbound role runs, and read its log')
     }
     const outages = (await countPending(db)).filter(({ hold }) => hold === 'outage')
@@ -20,13 +22,14 @@ export const BOUNCES: DoctorCheck = {
         .slice(0, 3)
         .map(({ receiver, count }) => `${receiver} (${count})`)
         .join(', ')
-      const todo = 'mailstead bounces held lists them; they end automatically (docs/guides/bounces-and-complaints.md)'
+      const todo = 'mailstead bounces held lists them; they end automatically'
       return warning(`unusually many hard bounces at ${list}: suppressions are on hold`, todo)
     }
     return ok(
       letters === 0
         ? 'all reports are processed'
-        : `all reports are processed; ${letters} mails to the postmaster in a week: mailstead bounces list --letters`,
+        : `all reports are processed; ${countText(letters, 'mail')} to the postmaster in a week: ` +
+            'mailstead bounces list --letters',
     )
   },
 }

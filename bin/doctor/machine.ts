@@ -2,7 +2,8 @@
 import { existsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { type DoctorCheck, failed, ok, skipped, warning } from './check.ts'
+import type { Config } from '#config/load.ts'
+import { type CheckResult, type DoctorCheck, failed, ok, skipped, warning } from './check.ts'
 
 const MIN_NODE = 24
 const GIGABYTE = 1_000_000_000
@@ -22,14 +23,22 @@ export const NODE: DoctorCheck = {
 
 export const SENDING_MODE: DoctorCheck = {
   name: 'mode',
-  run: ({ config }) => {
-    if (config.isSandbox) return Promise.resolve(ok('sandbox: no mail leaves this machine'))
-    const isNamed = config.hostname?.toLowerCase() === config.serverName
-    const todo = 'set HOSTNAME to the public name of this server; receivers check it'
-    return Promise.resolve(
-      isNamed ? ok(`mail leaves this machine as ${config.serverName}`) : warning('HOSTNAME is not a public name', todo),
-    )
-  },
+  run: ({ config }) => Promise.resolve(checkMode(config)),
+}
+
+type ModeConfig = Pick<Config, 'isSandbox' | 'isLive' | 'serverName' | 'hostname' | 'ignoredHostname'>
+
+function checkMode({ isSandbox, isLive, serverName, hostname, ignoredHostname }: ModeConfig): CheckResult {
+  const name = hostname ?? ignoredHostname
+  if (isSandbox) {
+    const hint = name === null ? '' : `to send mail to the internet, set MODE=live and MAILSTEAD_HOSTNAME=${name}`
+    return { ...ok('sandbox: no mail leaves this machine'), todo: hint }
+  }
+  if (isLive) return ok(`live: mail leaves this machine as ${serverName}`)
+  return warning(
+    `MODE is not set: mail goes where DNS_SERVERS or ROUTES say, as ${serverName}`,
+    `set MODE=live and MAILSTEAD_HOSTNAME to the public name of this server, or MODE=sandbox`,
+  )
 }
 
 export const DISK: DoctorCheck = {

@@ -10,7 +10,7 @@ export const NOTICES: DoctorCheck = {
   name: 'notices',
   run: async ({ db }) => {
     if (db === null) return skipped('PostgreSQL is away')
-    const open = await listNotices(db, { all: false, limit: MAX_NOTICES })
+    const { items: open } = await listNotices(db, { all: false, limit: MAX_NOTICES })
     if (open.length === 0) return ok('no open notices')
     const list = open
       .slice(0, MAX_SHOWN)

@@ -1,11 +1,9 @@
-/** Checks PostgreSQL, Redis, migrations, clocks and the master key. */
+/** Checks PostgreSQL, migrations and the master key. */
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
-import { pino } from 'pino'
 import type { Db } from '#src/stores/db.ts'
 import { listMigrations } from '#src/stores/migrations.ts'
-import { openRedis, type Redis } from '#src/stores/redis.ts'
-import { loadMasterKey, createEncryption } from '#src/crypto/encryption.ts'
+import { createEncryption } from '#src/crypto/encryption.ts'
+import { loadMasterKeys, masterKeyFile, masterKeyOrigin } from '#src/crypto/master-key.ts'
 import { sql } from '#src/stores/sql.ts'
 import {
   type DoctorCheck,
@@ -19,12 +17,9 @@ import {
 } from './check.ts'
 
 const MIN_POSTGRES = 150_000
-const MIN_REDIS = [6, 2] as const
-const SKEW_WARNING_MS = 1000
-const SKEW_FAILURE_MS = 30_000
 
 /** A check that needs the database. */
-function withDb(name: string, run: (db: Db, patient: CheckContext) => Promise<CheckResult>): DoctorCheck {
+export function withDb(name: string, run: (db: Db, patient: CheckContext) => Promise<CheckResult>): DoctorCheck {
   return {
     name,
     run: (patient) => (patient.db === null ? Promise.resolve(skipped('PostgreSQL is away')) : run(patient.db, patient)),
@@ -87,20 +82,6 @@ export const MIGRATIONS = withDb('migrations', async (db) => {
     : ok(`${all.length} of ${all.length}`)
 })
 
-export const CLOCK = withDb('clock', async (db) => {
-  const before = Date.now()
-  const {
-    rows: [row],
-  } = await db.query<{ ms: number }>('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms')
-  const skewMs = Math.round((row?.ms ?? before) - (before + Date.now()) / 2)
-  const detail = `PostgreSQL is ${Math.abs(skewMs)} ms ${skewMs < 0 ? 'behind' : 'ahead'}`
-  if (Math.abs(skewMs) < SKEW_WARNING_MS) return ok(detail)
-  return (Math.abs(skewMs) < SKEW_FAILURE_MS ? warning : failed)(
-    detail,
-    'synchronise the clocks of both machines with NTP',
-  )
-})
-
 /** The newest encrypted value of each kind. */
 const ENCRYPTED_COLUMNS = [
   ['dkim', 'SELECT private_key AS sealed FROM dkim_keys ORDER BY created_at DESC LIMIT 1'],
@@ -117,86 +98,15 @@ export const MASTER_KEY = withDb('master key', async (db, { config }) => {
     const { rows } = await db.query<{ sealed: Buffer }>(statement)
     for (const row of rows) encrypted.push([purpose, row.sealed])
   }
-  const hasKey = config.masterKey !== null || existsSync(join(config.dataDir, 'master.key'))
-  const source = config.masterKey === null ? join(config.dataDir, 'master.key') : 'MASTER_KEY'
+  const source = masterKeyOrigin(config)
+  const hasKey = source !== masterKeyFile(config) || existsSync(source)
   if (!hasKey && encrypted.length === 0) return ok('created at the first start')
   if (!hasKey) return failed(`${source} is missing, but stored keys are encrypted with it`, RESTORE_KEY)
   try {
-    const encryption = createEncryption(loadMasterKey(config))
+    const encryption = createEncryption(...loadMasterKeys(config))
     for (const [purpose, value] of encrypted) encryption.decrypt(purpose, value)
   } catch (error) {
     return failed(messageOf(error), RESTORE_KEY)
   }
   return ok(encrypted.length === 0 ? `${source}; nothing is encrypted yet` : `${source} decrypts the stored keys`)
 })
-
-/**
- * A check that needs Redis; the connection is its own, and closed after it. `away` is the finding when there is none.
- */
-function withRedis(
-  name: string,
-  onUnavailable: (reason: string) => CheckResult,
-  run: (redis: Redis) => Promise<CheckResult>,
-): DoctorCheck {
-  return {
-    name,
-    run: async ({ redisUrl }) => {
-      if (redisUrl === null) return skipped('the embedded Redis runs only while Mailstead runs')
-      const redis = openRedis(redisUrl, pino({ level: 'silent' }))
-      try {
-        const { promise, resolve } = Promise.withResolvers<string | null>()
-        redis.once('ready', () => resolve(null))
-        redis.once('error', (error: Error) => resolve(messageOf(error)))
-        const problem = await promise
-        return problem === null ? await run(redis) : onUnavailable(`cannot be reached (${problem})`)
-      } finally {
-        redis.disconnect()
-      }
-    },
-  }
-}
-
-async function info(redis: Redis, section: string): Promise<ReadonlyMap<string, string>> {
-  const text = await redis.info(section)
-  return new Map(
-    text.split('\r\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]),
-  )
-}
-
-export const REDIS = withRedis(
-  'Redis',
-  (reason) => failed(reason, 'start Mailstead (npm start), or check REDIS_URL'),
-  async (redis) => {
-    const server = await info(redis, 'server')
-    const version = server.get('redis_version') ?? '0'
-    const [major = 0, minor = 0] = version.split('.').map(Number)
-    const isNew = major > MIN_REDIS[0] || (major === MIN_REDIS[0] && minor >= MIN_REDIS[1])
-    return isNew ? ok(`version ${version}`) : failed(`version ${version} is too old`, 'use Redis 6.2 or newer')
-  },
-)
-
-export const REDIS_MEMORY = withRedis(
-  'Redis eviction',
-  () => skipped('Redis is away'),
-  async (redis) => {
-    const policy = (await info(redis, 'memory')).get('maxmemory_policy') ?? 'unknown'
-    if (policy === 'noeviction') return ok(policy)
-    return failed(
-      `maxmemory-policy is ${policy}: Redis may evict parts of the schedule`,
-      'set maxmemory-policy noeviction',
-    )
-  },
-)
-
-export const REDIS_AOF = withRedis(
-  'Redis persistence',
-  () => skipped('Redis is away'),
-  async (redis) => {
-    const isOn = (await info(redis, 'persistence')).get('aof_enabled') === '1'
-    if (isOn) return ok('append-only file')
-    return warning(
-      'no append-only file: after a restart the schedule is rebuilt from PostgreSQL',
-      'set appendonly yes for faster restarts',
-    )
-  },
-)

@@ -10,7 +10,11 @@ describe('doctor: transport security', () => {
   async function runCheck(check: DoctorCheck, zone: Zone, env: Record<string, string> = {}): Promise<CheckResult> {
     const dns: TestDns = await startDns(zone)
     try {
-      const ours = { HOSTNAME: 'mta.sender.example', PUBLIC_URL: 'https://api.sender.example', DNS_SERVERS: dns.server }
+      const ours = {
+        MAILSTEAD_HOSTNAME: 'mta.sender.example',
+        PUBLIC_URL: 'https://api.sender.example',
+        DNS_SERVERS: dns.server,
+      }
       const config = loadConfig({ ...ours, ...env })
       return await check.run({ config, db: null, databaseError: '', redisUrl: null })
     } finally {

@@ -25,7 +25,7 @@ export const TLS_REPORTS: DoctorCheck = {
     if (ours.length > 0) return ok(`${name} requests TLS reports`)
     return warning(
       `no TLSRPT record for ${config.bounceDomain}: other servers cannot report TLS failures`,
-      `publish ${name} TXT "v=TLSRPTv1; rua=mailto:${address}" (docs/guides/transport-security.md)`,
+      `publish ${name} TXT "v=TLSRPTv1; rua=mailto:${address}"`,
     )
   },
 }

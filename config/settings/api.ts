@@ -1,5 +1,5 @@
 /** The REST API and the public pages. */
-import { boolean, count, port, proxies, text, url } from './readers.ts'
+import { boolean, challengeBits, count, port, proxies, text, url } from './readers.ts'
 import { optional, setting } from './setting.ts'
 
 export const apiSettings = {
@@ -50,6 +50,49 @@ export const apiSettings = {
     description:
       'Posts to public forms that are accepted from one IPv4 address or IPv6 /64. ' +
       'Raise it if a site posts on behalf of its visitors.',
+    guide: 'subscribe-form',
+  }),
+  subscribesPerAudience: setting({
+    env: 'SUBSCRIBES_PER_AUDIENCE',
+    read: count,
+    default: '5000',
+    unit: 'per day',
+    description: 'Submissions that the public form of one audience accepts.',
+    guide: 'subscribe-form',
+  }),
+  subscribesPerWorkspace: setting({
+    env: 'SUBSCRIBES_PER_WORKSPACE',
+    read: count,
+    default: '20000',
+    unit: 'per day',
+    description: 'Submissions that all public forms of one workspace accept.',
+    guide: 'subscribe-form',
+  }),
+  subscribeGrowthFactor: setting({
+    env: 'SUBSCRIBE_GROWTH_FACTOR',
+    read: count,
+    default: '10',
+    description:
+      'A form stops for the day at this many times its daily mean of the two weeks before, and the operator gets a ' +
+      'notice. Below `SUBSCRIBE_GROWTH_MINIMUM` it does not stop.',
+    guide: 'subscribe-form',
+  }),
+  subscribeGrowthMinimum: setting({
+    env: 'SUBSCRIBE_GROWTH_MINIMUM',
+    read: count,
+    default: '500',
+    unit: 'per day',
+    description: 'Submissions of one form that never count as unusual growth.',
+    guide: 'subscribe-form',
+  }),
+  subscribeChallengeBits: setting({
+    env: 'SUBSCRIBE_CHALLENGE_BITS',
+    read: challengeBits,
+    default: '0',
+    unit: 'bits',
+    description:
+      'Proof of work that a submission of a public form needs: each bit doubles it, and 18 take a browser about a ' +
+      'second. `0` needs none.',
     guide: 'subscribe-form',
   }),
 }

@@ -62,6 +62,16 @@ export const deliverySettings = {
     unit: 's',
     description: 'How long an outbound process that sends no heartbeat keeps its recipients.',
   }),
+  journalWaitSeconds: setting({
+    env: 'JOURNAL_WAIT_SECONDS',
+    read: seconds,
+    default: '60',
+    unit: 's',
+    description:
+      'How long the recipients of a dead outbound process wait, after its lease expired, for the next outbound ' +
+      'process on its node, which reads from `DATA_DIR/journal` which of them were accepted.',
+    guide: 'operations',
+  }),
   reconcileSeconds: setting({
     env: 'RECONCILE_SECONDS',
     read: seconds,

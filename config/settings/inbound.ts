@@ -21,7 +21,7 @@ export const inboundSettings = {
   bounceDomain: optional({
     env: 'BOUNCE_DOMAIN',
     read: text,
-    description: 'Domain of the return-path. If it is not set, `bounces.HOSTNAME`.',
+    description: 'Domain of the return-path. If it is not set, `bounces.MAILSTEAD_HOSTNAME`.',
     guide: 'bounces-and-complaints',
   }),
 }

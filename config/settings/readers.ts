@@ -54,6 +54,16 @@ export const count: Reader<number> = (value) => {
     : expected('a whole number of 1 or more')
 }
 
+/** More would take a phone minutes. */
+const MAX_CHALLENGE_BITS = 26
+
+export const challengeBits: Reader<number> = (value) => {
+  const bits = Number(value)
+  return /^\d+$/.test(value) && bits <= MAX_CHALLENGE_BITS
+    ? bits
+    : expected(`a whole number from 0 to ${MAX_CHALLENGE_BITS}`)
+}
+
 export const seconds: Reader<number> = (value) => {
   const number = Number(value)
   return value !== '' && number > 0 && Number.isFinite(number) ? number : expected('a number of seconds above 0')

@@ -8,7 +8,7 @@ export const sandboxSettings = {
     read: text,
     description:
       'Domain whose mail is stored for the workspace that sent it and never leaves the server. ' +
-      'If it is not set, `capture.HOSTNAME`.',
+      'If it is not set, `capture.MAILSTEAD_HOSTNAME`.',
     guide: 'sandbox',
   }),
   sandboxDnsPort: setting({

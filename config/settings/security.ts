@@ -8,7 +8,17 @@ export const securitySettings = {
     read: text,
     description:
       'Key that encrypts stored keys and secrets: 32 bytes in hex or base64. Must be the same on every machine. ' +
-      'If it is not set, it is generated in `DATA_DIR`.',
+      'More keys may follow, separated by spaces or lines: they only decrypt. ' +
+      'If it is not set, a key is generated in `DATA_DIR`.',
+    guide: 'operations',
+  }),
+  masterKeyCommand: optional({
+    env: 'MASTER_KEY_COMMAND',
+    read: text,
+    description:
+      'Shell command that prints the keys of `MASTER_KEY`, for a key management service. Each process runs it once, ' +
+      'when it starts, and waits at most 30 seconds. Ignored if `MASTER_KEY` is set.',
+    guide: 'operations',
   }),
   adminToken: optional({
     env: 'ADMIN_TOKEN',
@@ -18,11 +28,12 @@ export const securitySettings = {
       'Must be the same on every machine that runs the api. If it is not set, it is generated in `DATA_DIR`.',
     guide: 'operations',
   }),
-  keyPrefix: setting({
+  keyPrefix: optional({
     env: 'KEY_PREFIX',
     read: lowerCaseLetters,
-    default: 'ms',
-    description: 'Prefix of every API key: 1 to 32 lower-case letters.',
+    description:
+      'Prefix of every API key: 1 to 32 lower-case letters. The first start stores it, by default `ms`; later, ' +
+      'another one is an error, and if it is not set, the stored one applies.',
   }),
   allowPrivateTargets: setting({
     env: 'ALLOW_PRIVATE_TARGETS',

@@ -1,0 +1,40 @@
+/** Where each check is explained: a page of docs/guides, with the section. A test checks that each exists. */
+import { LIVE_CHECKS } from '#src/going-live/checks.ts'
+
+const STORES = 'operations#requirements-of-the-stores'
+const CLOCKS = 'operations#clocks'
+
+const GUIDES: Readonly<Record<string, string>> = {
+  'Node.js': 'getting-started',
+  notices: 'operations#notices',
+  suspensions: 'operations#suspend-and-resume-mail',
+  mode: 'going-live#2-write-the-settings',
+  disk: 'operations',
+  PostgreSQL: STORES,
+  'PostgreSQL connections': STORES,
+  migrations: 'operations',
+  clock: CLOCKS,
+  'process clocks': CLOCKS,
+  'master key': 'going-live#9-before-you-serve-customers',
+  DNS: 'troubleshooting',
+  DNSSEC: 'transport-security',
+  bounces: 'bounces-and-complaints',
+  'return-path': 'sending-domains#records',
+  'TLS reports': 'transport-security',
+  'hosted mail': 'open-and-click-tracking#a-host-of-its-own',
+  'queue age': 'troubleshooting',
+  retention: 'operations',
+  ...Object.fromEntries(Object.entries(LIVE_CHECKS).map(([name, { anchor }]) => [name, `going-live#${anchor}`])),
+}
+
+/** A path in this project, such as docs/guides/going-live.md#1-prepare-the-host. */
+export function guideOf(check: string): string {
+  const guide = GUIDES[check] ?? (check.startsWith('egress ') ? 'sending-ips-and-pools' : STORES)
+  const [page = '', section] = guide.split('#')
+  return `docs/guides/${page}.md${section === undefined ? '' : `#${section}`}`
+}
+
+/** Where a running api shows it. */
+export function guideUrlOf(check: string, publicUrl: string): string {
+  return `${publicUrl}/${guideOf(check).replace(/\.md(?=#|$)/, '')}`
+}

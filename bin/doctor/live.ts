@@ -1,0 +1,36 @@
+/**
+ * What a live installation needs (src/going-live/), checked now and from this machine; the worker checks the same once
+ * a minute. Without MODE nothing is held back because of it, so a failure is a warning then.
+ */
+import { LIVE_CHECK_NAMES, type LiveCheckName, runLiveChecks } from '#src/going-live/checks.ts'
+import { listSources } from '#src/egress/sources.ts'
+import { systemClock } from '#src/platform/clock.ts'
+import { type CheckResult, type DoctorCheck, skipped } from './check.ts'
+
+const WITHIN_MS = 30_000
+
+export const LIVE: readonly DoctorCheck[] = LIVE_CHECK_NAMES.map(createCheck)
+
+function createCheck(name: LiveCheckName): DoctorCheck {
+  return {
+    name,
+    withinMs: WITHIN_MS,
+    run: async ({ config, db }) => {
+      if (config.isSandbox) return skipped('no mail leaves a sandbox')
+      const hasSources = db !== null && (await listSources(db)).length > 0
+      const [finding] = await runLiveChecks({ config, clock: systemClock, hasSources }, [name])
+      if (finding === undefined) return skipped('not checked')
+      const { status, detail, todo, holds } = finding
+      const effect = status === 'failed' && holds && config.isLive ? '; campaigns are held back until it is fixed' : ''
+      return { status: statusOf(status, config.isLive), detail: `${detail}${effect}`, todo }
+    },
+  }
+}
+
+function statusOf(
+  status: Awaited<ReturnType<typeof runLiveChecks>>[number]['status'],
+  isLive: boolean,
+): CheckResult['status'] {
+  if (status === 'unknown') return 'skipped'
+  return status === 'failed' && !isLive ? 'warning' : status
+}

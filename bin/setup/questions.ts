@@ -1,0 +1,78 @@
+/**
+ * The questions of `mailstead setup`, on a terminal. Each answer is checked when it is given, and asked for again if it
+ * is not valid; an empty answer keeps the value in brackets. At the end of input nothing has been written.
+ */
+import { createInterface, type Interface } from 'node:readline/promises'
+import type { CommandIo } from '#bin/cli/call.ts'
+import { UserError } from '#bin/supervisor/user-error.ts'
+import { isPublicName } from '#config/load.ts'
+import type { SavedSettings } from '#config/saved-settings.ts'
+import { SETTINGS, type Setting } from '#config/schema.ts'
+
+interface Question {
+  readonly setting: keyof typeof SETTINGS
+  readonly text: string
+  /** The answer to an empty line. */
+  readonly suggest?: (answers: SavedSettings) => string
+}
+
+const QUESTIONS: readonly Question[] = [
+  { setting: 'mode', text: 'Mode: live sends mail to the internet, sandbox keeps it here', suggest: () => 'live' },
+  { setting: 'hostname', text: 'Public name of this server, as its PTR record has it' },
+  {
+    setting: 'bounceDomain',
+    text: 'Domain of the return-path; its MX leads to this server',
+    suggest: ({ MAILSTEAD_HOSTNAME: name = '' }) => (name === '' ? '' : `bounces.${name}`),
+  },
+  {
+    setting: 'publicUrl',
+    text: 'Public https URL of the API and of unsubscribe links',
+    suggest: ({ MAILSTEAD_HOSTNAME: name = '' }) => (name === '' ? '' : `https://${name}`),
+  },
+  { setting: 'trustProxy', text: 'Number of proxies in front of the API' },
+  { setting: 'tlsCertFile', text: 'Certificate for SMTP, a PEM file; empty: self-signed' },
+  { setting: 'tlsKeyFile', text: 'Key of that certificate' },
+  { setting: 'databaseUrl', text: 'URL of your PostgreSQL; empty: the embedded one' },
+  { setting: 'redisUrl', text: 'URL of your Redis; empty: the embedded one' },
+]
+
+/** @throws UserError if there is no terminal. */
+export async function askQuestions(io: CommandIo, old: SavedSettings): Promise<SavedSettings> {
+  if (!process.stdin.isTTY)
+    throw new UserError('There is no terminal to ask on. Give the answers in a file: mailstead setup --answers FILE')
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    const answers: Record<string, string> = {}
+    for (const question of QUESTIONS) {
+      const { env } = SETTINGS[question.setting]
+      if (question.setting !== 'mode' && answers['MODE'] === 'sandbox') break
+      if (question.setting === 'tlsKeyFile' && answers['TLS_CERT_FILE'] === '') continue
+      answers[env] = await ask(terminal, io, question, old[env] ?? question.suggest?.(answers) ?? '')
+    }
+    return answers
+  } finally {
+    terminal.close()
+  }
+}
+
+async function ask(terminal: Interface, io: CommandIo, { setting, text }: Question, usual: string): Promise<string> {
+  const row: Setting<unknown> = SETTINGS[setting]
+  for (;;) {
+    const answer = (await terminal.question(`${text}${usual === '' ? '' : ` [${usual}]`}: `)).trim() || usual
+    const problem = problemOf(row, setting, answer)
+    if (problem === null) return answer
+    io.err(`  ${row.env} must be ${problem}\n`)
+  }
+}
+
+/** Why an answer is refused; null if it is accepted. */
+export function problemOf(row: Setting<unknown>, setting: keyof typeof SETTINGS, answer: string): string | null {
+  if (setting === 'hostname') return isPublicName(answer) ? null : 'a public name, such as mail.example.com'
+  if (answer === '') return null
+  try {
+    row.read(answer)
+    return null
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * The certificates that others see: those of the public URLs, read from outside over TLS, and that of SMTP, read from
+ * TLS_CERT_FILE. Only a certificate that was shown is evidence; a host that does not answer from here, or refuses, may
+ * answer others: many routers do not lead their public address back inside.
+ */
+import { X509Certificate } from 'node:crypto'
+import { connect, rootCertificates, type PeerCertificate, type TLSSocket } from 'node:tls'
+import type { Config } from '#config/load.ts'
+import { readAuthorities, readSettingText } from '#config/setting-file.ts'
+import type { DomainDns } from '#src/domains/domain-dns.ts'
+import { combineFindings, failed, type LiveFinding, ok, skipped, unknown, warning } from './finding.ts'
+import { publicUrlsOf, type UrlSettings } from './public-urls.ts'
+
+const TIMEOUT_MS = 5000
+const DAY_MS = 86_400_000
+/** Let's Encrypt renews 30 days before the end; later than this, renewal does not work. */
+const SOON_DAYS = 14
+const RENEW = 'renew the certificate, and check what renews it'
+
+type CertificateSettings = UrlSettings & Pick<Config, 'extraCaFile'>
+
+export async function checkWebCertificates(
+  config: CertificateSettings,
+  dns: DomainDns,
+  now: number,
+): Promise<LiveFinding> {
+  const urls = publicUrlsOf(config).filter(([, url]) => url.protocol === 'https:')
+  if (urls.length === 0) return skipped('no URL has https')
+  return combineFindings(await Promise.all(urls.map(([, url]) => checkUrl(config, dns, url, now))))
+}
+
+async function checkUrl(config: CertificateSettings, dns: DomainDns, url: URL, now: number): Promise<LiveFinding> {
+  const host = url.hostname
+  const found = await dns.addresses(host)
+  if (found.kind === 'failed') return unknown(`${host}: ${found.reason}`)
+  const [address] = found.records
+  if (address === undefined)
+    return failed(`${host} has no address record`, `add an A or AAAA record for ${host}, the host of ${url.origin}`)
+  const shown = await readCertificate(config, { host, address, port: Number(url.port || 443) })
+  if (shown.kind === 'silent') return unknown(`${url.host} (${address}) does not answer from here: ${shown.reason}`)
+  if (shown.kind === 'refused')
+    return warning(
+      `${url.host} (${address}) refuses connections from here`,
+      `if it also refuses from outside, run a proxy with a certificate for ${host} in front of the API`,
+    )
+  if (shown.problem !== null)
+    return failed(
+      `the certificate of ${url.host} is not accepted: ${shown.problem}`,
+      `install a certificate for ${host} from an authority that browsers accept`,
+    )
+  return findingOf(url.host, shown.validTo, now)
+}
+
+function findingOf(what: string, validTo: number, now: number): LiveFinding {
+  const days = Math.floor((validTo - now) / DAY_MS)
+  const detail = `the certificate of ${what} is valid until ${new Date(validTo).toISOString().slice(0, 10)}`
+  if (validTo <= now) return failed(`the certificate of ${what} expired ${-days} ${daysText(-days)} ago`, RENEW)
+  return days < SOON_DAYS ? warning(`${detail}, in ${days} ${daysText(days)}`, RENEW) : ok(detail)
+}
+
+function daysText(days: number): string {
+  return days === 1 ? 'day' : 'days'
+}
+
+type ShownCertificate =
+  | { readonly kind: 'shown'; readonly validTo: number; readonly problem: string | null }
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'silent'; readonly reason: string }
+
+interface TlsTarget {
+  readonly host: string
+  readonly address: string
+  readonly port: number
+}
+
+function readCertificate({ extraCaFile }: CertificateSettings, target: TlsTarget): Promise<ShownCertificate> {
+  const { host, address, port } = target
+  const own = extraCaFile === null ? [] : [readAuthorities('EXTRA_CA_FILE', extraCaFile)]
+  const { promise, resolve } = Promise.withResolvers<ShownCertificate>()
+  const socket: TLSSocket = connect({
+    host: address,
+    port,
+    servername: host,
+    ca: [...rootCertificates, ...own],
+    rejectUnauthorized: false,
+    timeout: TIMEOUT_MS,
+  })
+  socket.once('secureConnect', () => {
+    const certificate: PeerCertificate = socket.getPeerCertificate()
+    // set by Node if rejectUnauthorized is false, although its type says Error
+    const problem = socket.authorized ? null : String(socket.authorizationError)
+    resolve({ kind: 'shown', validTo: Date.parse(certificate.valid_to), problem })
+  })
+  socket.once('timeout', () => resolve({ kind: 'silent', reason: 'timeout' }))
+  socket.once('error', (error: NodeJS.ErrnoException) =>
+    resolve(error.code === 'ECONNREFUSED' ? { kind: 'refused' } : { kind: 'silent', reason: error.message }),
+  )
+  return promise.finally(() => socket.destroy())
+}
+
+type SmtpSettings = Pick<Config, 'tlsCertFile' | 'serverName'>
+
+/** A self-signed certificate still encrypts; programs that submit mail refuse it. */
+export function checkSmtpCertificate({ tlsCertFile, serverName }: SmtpSettings, now: number): LiveFinding {
+  const todo = `set TLS_CERT_FILE and TLS_KEY_FILE to a certificate for ${serverName}`
+  if (tlsCertFile === null) return warning('SMTP has a self-signed certificate: programs that check it refuse it', todo)
+  try {
+    const certificate = new X509Certificate(readSettingText(tlsCertFile))
+    const names = certificate.subjectAltName ?? certificate.subject
+    if (certificate.checkHost(serverName) === undefined)
+      return warning(`the certificate of SMTP is for ${names}, not ${serverName}`, todo)
+    return findingOf('SMTP', Date.parse(certificate.validTo), now)
+  } catch (error) {
+    return unknown(`TLS_CERT_FILE: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
