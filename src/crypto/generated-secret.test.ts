@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { join } from 'node:path'
 import { assert } from 'chai'
 import { loadOrGenerateSecret } from './generated-secret.ts'
-import { loadMasterKey } from './encryption.ts'
+import { loadMasterKeys } from './master-key.ts'
 
 describe('generated secret', () => {
   let dataDir: string
@@ -20,11 +20,17 @@ describe('generated secret', () => {
   })
   it('an empty file is an error that names the file, not a reason for a new secret', () => {
     writeFileSync(join(dataDir, 'master.key'), '\n')
-    assert.throws(() => loadMasterKey({ masterKey: null, dataDir }), /master\.key is empty: restore it/)
+    assert.throws(
+      () => loadMasterKeys({ masterKey: null, masterKeyCommand: null, dataDir }),
+      /master\.key is empty: restore it/,
+    )
     assert.strictEqual(readFileSync(join(dataDir, 'master.key'), 'utf8'), '\n')
   })
   it('a truncated file is an error that names the file', () => {
     writeFileSync(join(dataDir, 'master.key'), 'abc\n')
-    assert.throws(() => loadMasterKey({ masterKey: null, dataDir }), /master\.key must be 32 bytes/)
+    assert.throws(
+      () => loadMasterKeys({ masterKey: null, masterKeyCommand: null, dataDir }),
+      /master\.key must be 32 bytes/,
+    )
   })
 })

@@ -40,7 +40,7 @@ function readSecret(path: string): string {
 }
 
 /** Flushes the folder, so that the file name survives a crash too. */
-function syncFolder(folder: string): void {
+export function syncFolder(folder: string): void {
   const fd = openSync(folder, 'r')
   try {
     fsyncSync(fd)

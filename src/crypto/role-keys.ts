@@ -1,15 +1,23 @@
 /**
- * The keys of a role: those of its purposes (`purposes.ts`), derived from the master key. A supervisor that holds the
- * master key passes them to a role through a pipe, whose descriptor ROLE_KEYS_FD names; a role that is started alone
- * derives them itself. In both cases nothing of the master key remains in the role.
+ * The keys of a role: those of its purposes (`purposes.ts`), derived from each valid master key (`master-key.ts`). A
+ * supervisor that holds the master keys passes them to a role through a pipe, whose descriptor ROLE_KEYS_FD names; a
+ * role that is started alone derives them itself. In both cases nothing of a master key remains in the role.
  */
 import { createPrivateKey, createPublicKey, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { closeSync, readFileSync } from 'node:fs'
 import { environment } from '#config/environment.ts'
+import type { MasterKeys } from './master-key.ts'
 import { isSealed, type KeyRole, type Purpose, PURPOSES } from './purposes.ts'
 
-/** Keys in hex. A purpose that is missing cannot be used. */
-export type RoleKeys = Readonly<Record<string, PurposeKeys>>
+/** For each valid master key, the current first. */
+export type RoleKeys = readonly MasterRoleKeys[]
+
+interface MasterRoleKeys {
+  /** The id of the master key, in hex. */
+  readonly id: string
+  /** Keys in hex. A purpose that is missing cannot be used. */
+  readonly purposes: Readonly<Record<string, PurposeKeys>>
+}
 
 interface PurposeKeys {
   /** The symmetric key. */
@@ -22,8 +30,10 @@ interface PurposeKeys {
 
 type FindKey = (purpose: Purpose) => KeyObject
 
-/** The keys of one process. @throws for a purpose that the process may not use. */
+/** The keys of one process from one master key. @throws for a purpose that the process may not use. */
 export interface KeySource {
+  /** Names the master key in what is encrypted with it. */
+  readonly id: Buffer
   readonly secret: FindKey
   readonly open: FindKey
   readonly seal: FindKey
@@ -36,9 +46,17 @@ export const KEYS_DESCRIPTOR = 'ROLE_KEYS_FD'
 const PRIVATE_PREFIX = Buffer.from('302e020100300506032b656e04220420', 'hex')
 const PUBLIC_PREFIX = Buffer.from('302a300506032b656e032100', 'hex')
 
+const ID_BYTES = 4
+
+/** Names a master key, and says nothing else about it. */
+export function masterKeyId(master: Buffer): Buffer {
+  return derive(master, 'mailstead:key-id').subarray(0, ID_BYTES)
+}
+
 /** All keys, each derived at its first use. */
 export function masterKeySource(master: Buffer): KeySource {
   return cacheKeys({
+    id: masterKeyId(master),
     secret: (purpose) => createSecretKey(deriveSecret(master, purpose)),
     open: (purpose) => privateKeyOf(deriveSeed(master, purpose)),
     seal: (purpose) => createPublicKey(privateKeyOf(deriveSeed(master, purpose))),
@@ -46,13 +64,14 @@ export function masterKeySource(master: Buffer): KeySource {
 }
 
 /** The keys of some roles. */
-export function roleKeySource(keys: RoleKeys): KeySource {
+export function roleKeySource({ id, purposes }: MasterRoleKeys): KeySource {
   const find = (purpose: Purpose, kind: keyof PurposeKeys): Buffer => {
-    const hex = keys[purpose]?.[kind]
+    const hex = purposes[purpose]?.[kind]
     if (hex === undefined) throw new Error(`this role has no key to ${VERBS[kind]} ${purpose} (src/crypto/purposes.ts)`)
     return Buffer.from(hex, 'hex')
   }
   return cacheKeys({
+    id: Buffer.from(id, 'hex'),
     secret: (purpose) => createSecretKey(find(purpose, 'secret')),
     open: (purpose) => privateKeyOf(find(purpose, 'open')),
     seal: (purpose) => publicKeyOf(find(purpose, 'seal')),
@@ -62,7 +81,11 @@ export function roleKeySource(keys: RoleKeys): KeySource {
 const VERBS = { secret: 'use', open: 'decrypt', seal: 'encrypt' } as const satisfies Record<keyof PurposeKeys, string>
 
 /** Derives the keys of some roles, for `roleKeySource` here or in another process. */
-export function deriveRoleKeys(master: Buffer, roles: readonly KeyRole[]): RoleKeys {
+export function deriveRoleKeys(masters: MasterKeys, roles: readonly KeyRole[]): RoleKeys {
+  return masters.map((master) => ({ id: masterKeyId(master).toString('hex'), purposes: purposeKeys(master, roles) }))
+}
+
+function purposeKeys(master: Buffer, roles: readonly KeyRole[]): MasterRoleKeys['purposes'] {
   const keys: Record<string, PurposeKeys> = {}
   for (const [purpose, row] of PURPOSES) {
     const mayUse = row.keys.some((role) => roles.includes(role))
@@ -131,5 +154,5 @@ function cacheKeys(source: KeySource): KeySource {
       return key
     }
   }
-  return { secret: remember(source.secret), open: remember(source.open), seal: remember(source.seal) }
+  return { id: source.id, secret: remember(source.secret), open: remember(source.open), seal: remember(source.seal) }
 }
