@@ -1,27 +1,38 @@
 /**
  * The mail transfer process, by roles: `outbound` sends, `inbound` receives bounces and complaints, `submission`
  * accepts mail by SMTP, and `sandbox` is the built-in receiver of a system without a public name. It waits at the
- * start while a store is away or the database is not migrated. Roles stop in the reverse order of their start.
+ * start while a store is away or the database is not migrated, and while it is not known that the installation is one
+ * to which this process may belong (src/installation-mode.ts). Roles stop in the reverse order of their start.
  */
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '#config/load.ts'
+import { createPausable } from '#src/concurrency/pausable.ts'
+import { createFailureBackoff, type FailureBackoff } from '#src/concurrency/failure-backoff.ts'
 import { beginShutdown } from '#src/concurrency/shutdown.ts'
-import { openContext, type Context } from '#src/context.ts'
+import { checkStores, openContext, type Context } from '#src/context.ts'
 import { KEY_ROLES } from '#src/crypto/purposes.ts'
 import { isDatabaseAway, isUnmigrated } from '#src/stores/db.ts'
 import { startProcessMetrics } from '#src/metrics/process-metrics.ts'
 import type { MetricRegistry } from '#src/metrics/registry.ts'
+import { startClockWatch } from '#src/operator/clock-watch.ts'
+import { startNodeMembership } from '#src/operator/node-membership.ts'
 import { startOutbound } from '#mta/outbound/outbound.ts'
 
 interface RunningRole {
   stop(): Promise<void>
+  /** Names of the addresses that it sends from. */
+  readonly sources?: readonly string[]
+  /** Whether new connections are closed at once, because the node is being drained. */
+  refuseConnections?(isRefusing: boolean): void
 }
 
 export interface MtaOptions {
   readonly stop?: AbortSignal
   /** The built-in receiver uses other ports if those of the settings are in use. */
   readonly anyPort?: boolean
+  /** Called when ports and files are open: the process may give up its rights before it accepts a connection. */
+  readonly onOpened?: () => void
 }
 
 interface MtaProcess extends RunningRole {
@@ -39,22 +50,37 @@ interface RoleDeps {
 
 type StartRole = (ctx: Context, deps: RoleDeps) => Promise<RunningRole & { readonly announced?: Announced }>
 
-const ROLES: Readonly<Record<string, StartRole>> = {
-  outbound: (ctx, { redisUrl, metrics }) => startOutbound(ctx, redisUrl, metrics),
+/** Opens what needs the rights of the user who starts the process: ports and files. Returns how to start the role. */
+type OpenRole = (ctx: Context) => Promise<StartRole>
+
+const ROLES: Readonly<Record<string, OpenRole>> = {
+  outbound: () => Promise.resolve((ctx, { redisUrl, metrics }) => startOutbound(ctx, redisUrl, metrics)),
   // loaded only where they run: a process that sends needs no parser, certificate or receiver
-  inbound: async (ctx, { metrics }) => (await import('#mta/inbound/inbound.ts')).startInbound(ctx, metrics),
-  submission: async (ctx, { metrics }) => (await import('#mta/submission/submission.ts')).startSubmission(ctx, metrics),
-  sandbox: async (ctx, options) => {
-    const sandbox = await (await import('#mta/sandbox/sandbox.ts')).startSandbox(ctx, options)
-    const announced = { SANDBOX_DNS_PORT: String(sandbox.dnsPort), SANDBOX_SMTP_PORT: String(sandbox.smtpPort) }
-    return { stop: () => sandbox.stop(), announced }
+  inbound: async (opening) => {
+    const { openInbound, startInbound } = await import('#mta/inbound/inbound.ts')
+    const opened = await openInbound(opening)
+    return (ctx, { metrics }) => startInbound(ctx, metrics, opened)
+  },
+  submission: async (opening) => {
+    const { openSubmission, startSubmission } = await import('#mta/submission/submission.ts')
+    const opened = await openSubmission(opening)
+    return (ctx, { metrics }) => startSubmission(ctx, metrics, opened)
+  },
+  sandbox: async (opening) => {
+    const { loadSandboxCertificate, startSandbox } = await import('#mta/sandbox/sandbox.ts')
+    const certificate = await loadSandboxCertificate(opening)
+    return async (ctx, { anyPort }) => {
+      const sandbox = await startSandbox(ctx, { anyPort, certificate })
+      const announced = { SANDBOX_DNS_PORT: String(sandbox.dnsPort), SANDBOX_SMTP_PORT: String(sandbox.smtpPort) }
+      return { stop: () => sandbox.stop(), announced }
+    }
   },
 }
 
 /** The names that `--roles` accepts; the default is `outbound`. */
 export const ROLE_NAMES = Object.keys(ROLES)
 
-const RETRY_MS = 500
+const RETRIES = { firstMs: 500, longestMs: 2000 }
 /** Orchestrators wait 30 s before they kill a process; the stores are closed after this. */
 const MAX_STOP_MS = 27_000
 const LAST_STEP_MS = 500
@@ -65,30 +91,52 @@ const STARTING_MS = 5000
 export async function main(
   config: Config,
   roles: readonly string[] = ['outbound'],
-  { stop = new AbortController().signal, anyPort = false }: MtaOptions = {},
+  { stop = new AbortController().signal, anyPort = false, onOpened = () => undefined }: MtaOptions = {},
 ): Promise<MtaProcess> {
   const unknown = roles.filter((role) => !(role in ROLES))
   if (unknown.length > 0) throw new Error(`no role ${unknown.join(', ')}; the roles are ${ROLE_NAMES.join(', ')}`)
-  const { ctx, redisUrl, close } = openContext(config, 'mta', {
-    keysFor: KEY_ROLES.filter((role) => roles.includes(role)),
-  })
+  const context = openContext(config, 'mta', { keysFor: KEY_ROLES.filter((role) => roles.includes(role)) })
+  const mode = await checkStores(context)
+  const { ctx, redisUrl, close } = context
   const metrics = startProcessMetrics(ctx, roles.join('+'))
-  const running: (RunningRole & { readonly role: string })[] = []
+  const clockWatch = startClockWatch(ctx, roles.join('+'))
+  const running: RunningPart[] = []
+  const node = startNodeMembership(ctx, {
+    roles,
+    sources: () => running.flatMap(({ sources }) => sources()),
+    isDrained: () => running.every(({ isDrained }) => isDrained()),
+    onDraining: (isDraining) => {
+      for (const one of running) one.drain(isDraining)
+    },
+  })
   const announced: Record<string, string> = {}
-  const begin: RoleStart['begin'] = (start) => start(ctx, { redisUrl, metrics, anyPort })
+  const begin = (start: StartRole): ReturnType<StartRole> => start(ctx, { redisUrl, metrics, anyPort })
   const stopAll = async (): Promise<void> => {
     const shutdown = beginShutdown(ctx.log, MAX_STOP_MS)
     for (const one of running.toReversed()) await shutdown.step(one.role, () => one.stop())
+    clockWatch.stop()
+    await shutdown.step('node', () => node.stop(), LAST_STEP_MS)
     await shutdown.step('metrics', () => metrics.stop(), LAST_STEP_MS)
     await shutdown.step('stores', close)
     ctx.log.info('stopped')
   }
   try {
-    for (const role of roles) {
-      const begun = await startWhenStoresAreReady(ctx, role, { stop, begin })
-      if (begun === null) continue
-      running.push({ role, stop: () => begun.stop() })
-      Object.assign(announced, begun.announced)
+    const opened: [role: string, start: StartRole][] = []
+    for (const role of roles) opened.push([role, await openRole(role, ctx)])
+    onOpened()
+    await node.reported
+    if (roles.some((role) => role !== WITHOUT_MODE))
+      await doWhenStoresAreReady(ctx, 'mode', { stop, begin: () => mode.agree() })
+    for (const [role, start] of opened) {
+      const part = await startPart(ctx, role, {
+        isDraining: node.isDraining,
+        start: () => doWhenStoresAreReady(ctx, role, { stop, begin: () => begin(start) }),
+        announce: (settings) => Object.assign(announced, settings),
+      })
+      if (part === null) continue
+      running.push(part)
+      // the node may have changed while the role waited for a store
+      part.drain(node.isDraining)
     }
   } catch (error) {
     // stops the started roles in order, so that conversations end properly
@@ -99,15 +147,89 @@ export async function main(
   return { stop: stopAll, announced }
 }
 
+/** The built-in receiver sends nothing, and starts before the stores. */
+const WITHOUT_MODE = 'sandbox'
+
+/** A role as part of its node. */
+interface RunningPart {
+  readonly role: string
+  readonly sources: () => readonly string[]
+  readonly isDrained: () => boolean
+  drain(isDraining: boolean): void
+  stop(): Promise<void>
+}
+
+interface PartStart {
+  readonly isDraining: boolean
+  /** Null: the process ends. */
+  readonly start: () => Promise<Awaited<ReturnType<StartRole>> | null>
+  readonly announce: (settings: Announced) => void
+}
+
+/** It has leases and a journal, so a drain ends it as the end of the process does. */
+const PAUSED_BY_DRAIN = 'outbound'
+
+/** Null: the process ends. */
+async function startPart(
+  ctx: Context,
+  role: string,
+  { isDraining, start, announce }: PartStart,
+): Promise<RunningPart | null> {
+  const isPaused = isDraining && role === PAUSED_BY_DRAIN
+  const begun = isPaused ? null : await start()
+  if (begun === null && !isPaused) return null
+  announce(begun?.announced ?? {})
+  if (begun === null || role === PAUSED_BY_DRAIN) return pausablePart(ctx, role, begun, start)
+  begun.refuseConnections?.(isDraining)
+  return listeningPart(role, begun)
+}
+
+function pausablePart(
+  ctx: Context,
+  role: string,
+  first: RunningRole | null,
+  start: () => Promise<RunningRole | null>,
+): RunningPart {
+  let current = first
+  const begin = async (): Promise<RunningRole | null> => (current = await start())
+  const onError = (error: unknown): void =>
+    ctx.log.warn({ err: error, role }, 'the role did not start or stop after a drain; it is repeated')
+  const pausable = createPausable(first, { start: begin, onError })
+  return {
+    role,
+    sources: () => (pausable.isStopped ? [] : (current?.sources ?? [])),
+    isDrained: () => pausable.isStopped,
+    drain: (isDraining) => pausable.setPaused(isDraining),
+    stop: () => pausable.stop(),
+  }
+}
+
+/** A role that keeps its ports, because only root may open them again. */
+function listeningPart(role: string, begun: RunningRole): RunningPart {
+  return {
+    role,
+    sources: () => [],
+    isDrained: () => true,
+    drain: (isDraining) => begun.refuseConnections?.(isDraining),
+    stop: () => begun.stop(),
+  }
+}
+
+function openRole(role: string, ctx: Context): Promise<StartRole> {
+  const open = ROLES[role]
+  if (open === undefined) throw new Error(`no role ${role}`)
+  return open(ctx)
+}
+
 /** The log message for an error that passes by itself; null for any other error. */
 function waitReason(error: unknown): string | null {
   if (isDatabaseAway(error)) return 'PostgreSQL is away; waiting for it'
   return isUnmigrated(error) ? 'the database has another version; waiting for `mailstead migrate`' : null
 }
 
-interface RoleStart {
+interface AwaitingStores<T> {
   readonly stop: AbortSignal
-  readonly begin: (start: StartRole) => ReturnType<StartRole>
+  readonly begin: () => Promise<T>
 }
 
 /** Null some seconds after the stop. A role that starts so late finds the stores closed. */
@@ -116,22 +238,25 @@ async function resolveAfterStop(stop: AbortSignal): Promise<null> {
   return sleep(STARTING_MS, null, { ref: false })
 }
 
-/** Null when `stop` was aborted before the role could start. */
-async function startWhenStoresAreReady(
+/** Null when `stop` was aborted before `begin` succeeded. */
+async function doWhenStoresAreReady<T>(
   ctx: Context,
   role: string,
-  { stop, begin }: RoleStart,
-): Promise<Awaited<ReturnType<StartRole>> | null> {
+  { stop, begin }: AwaitingStores<T>,
+): Promise<T | null> {
+  const backoffs: Partial<Record<string, FailureBackoff>> = {}
   while (!stop.aborted) {
     try {
-      const start = ROLES[role]
-      if (start === undefined) throw new Error(`no role ${role}`)
-      return await Promise.race([begin(start), resolveAfterStop(stop)])
+      return await Promise.race([begin(), resolveAfterStop(stop)])
     } catch (error) {
       const awaited = waitReason(error)
       if (awaited === null) throw error
-      ctx.log.warn({ err: error, role }, awaited)
-      await sleep(RETRY_MS, undefined, { signal: stop }).catch(() => undefined)
+      const backoff = (backoffs[awaited] ??= createFailureBackoff(ctx.log, {
+        message: awaited,
+        fields: { role },
+        ...RETRIES,
+      }))
+      await sleep(backoff.failed(error), undefined, { signal: stop }).catch(() => undefined)
     }
   }
   return null

@@ -7,9 +7,9 @@ import { isUtf8 } from 'node:buffer'
 import { parseMailbox, splitMailboxes } from '#src/mail/address.ts'
 import type { Mailbox } from '#src/mail/address.ts'
 import { InvalidDraftError } from './draft.ts'
-import type { Composed, Draft, HeaderField } from './draft.ts'
+import type { Composed, Draft } from './draft.ts'
 import { cleanText, encodeText, formatMailbox, formatMailboxes, makeField } from './field.ts'
-import { splitMessage } from './message.ts'
+import { type HeaderField, splitMessage } from '#src/mail/split-message.ts'
 import { bodyTextsOf, writeContent } from './mime-writer.ts'
 
 const HEX_ID = /^[0-9a-f]{32}$/

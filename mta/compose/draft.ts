@@ -6,6 +6,7 @@
  * InvalidDraftError, which fails this one message and names the invalid field.
  */
 import type { Mailbox } from '#src/mail/address.ts'
+import type { HeaderField } from '#src/mail/split-message.ts'
 
 export interface DraftAttachment {
   readonly filename: string
@@ -34,14 +35,6 @@ export interface Draft {
   readonly attachments: readonly DraftAttachment[]
   /** A complete message (SMTP submission): sent byte for byte; the fields above are for reference only. */
   readonly raw: Buffer | null
-}
-
-/** One header field as it goes over the wire. */
-export interface HeaderField {
-  /** Lower case; '' for a line that is no field. */
-  readonly name: string
-  /** Folded, with its line end. One character per octet: UTF-8 in it is already bytes. */
-  readonly line: string
 }
 
 export interface Composed {

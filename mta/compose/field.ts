@@ -7,7 +7,7 @@
 import { parseAddress } from '#src/mail/address.ts'
 import type { Mailbox } from '#src/mail/address.ts'
 import { InvalidDraftError } from './draft.ts'
-import type { HeaderField } from './draft.ts'
+import type { HeaderField } from '#src/mail/split-message.ts'
 
 /** Characters of a line: where it is folded if it can be, and RFC 5322 §2.1.1's limit. */
 const WIDTH = 76

@@ -97,6 +97,27 @@ describe('compose with attachments', () => {
     assert.strictEqual(mail.subject, 'Hello')
   })
 
+  it('gives a text file its charset, unless it has one or is not UTF-8', async () => {
+    const typeOf = async (change: Partial<DraftAttachment>): Promise<string | undefined> =>
+      /^content-type: (text\/(?!plain; charset=utf-8\r)[^\r]*(?:\r\n [^\r]*)*)/im
+        .exec((await wire({ text: 'x', attachments: [file(change)] })).toString('latin1'))?.[1]
+        ?.replaceAll(/\r\n\s*/g, ' ')
+    const calendar = { filename: 'a.ics', contentType: 'text/calendar', content: Buffer.from('SUMMARY:Büro') }
+    assert.strictEqual(await typeOf(calendar), 'text/calendar; charset=utf-8; name=a.ics')
+    assert.strictEqual(
+      await typeOf({ ...calendar, contentType: 'text/calendar; method=REQUEST;' }),
+      'text/calendar; method=REQUEST; charset=utf-8; name=a.ics',
+    )
+    assert.strictEqual(
+      await typeOf({ ...calendar, contentType: 'text/calendar; charset=iso-8859-1' }),
+      'text/calendar; charset=iso-8859-1; name=a.ics',
+    )
+    assert.strictEqual(
+      await typeOf({ ...calendar, content: Buffer.from('B\xfcro', 'latin1') }),
+      'text/calendar; name=a.ics',
+    )
+  })
+
   it('permits no injection by a file name or content id', async () => {
     const evil = 'x\r\nBcc: evil@x.yz\r\n\r\n'
     const bytes = await wire({

@@ -1,12 +1,15 @@
 /**
  * The body of a message with attachments, built by nodemailer's composer: mixed, alternative and related parts, files
- * in base64, names in RFC 2231. The composer gets strings and buffers only and may neither read files nor fetch
- * addresses. `compose.ts` writes the header.
+ * in base64, names as `content-disposition.ts` writes them. The composer gets strings and buffers only and may neither
+ * read files nor fetch addresses. `compose.ts` writes the header.
  */
+import { isUtf8 } from 'node:buffer'
 import { Readable } from 'node:stream'
 import MailComposer from 'nodemailer/lib/mail-composer'
-import type { DraftAttachment, HeaderField } from './draft.ts'
-import { splitMessage } from './message.ts'
+import type MimeNode from 'nodemailer/lib/mime-node'
+import { dispositionOf } from './content-disposition.ts'
+import type { DraftAttachment } from './draft.ts'
+import { type HeaderField, splitMessage } from '#src/mail/split-message.ts'
 import { boundaryRoot, withCrlf } from './mime-writer.ts'
 import type { BodyTexts } from './mime-writer.ts'
 
@@ -44,7 +47,9 @@ export async function buildContent(
     disableFileAccess: true,
     disableUrlAccess: true,
   })
-  const { fields, body } = splitMessage(await mail.compile().build())
+  const tree = mail.compile()
+  nameFiles(tree)
+  const { fields, body } = splitMessage(await tree.build())
   return { fields: fields.filter((field) => field.name.startsWith('content-')), body }
 }
 
@@ -65,20 +70,35 @@ function describe({ contentType, content: octets, ...file }: DraftAttachment, ht
   }
 }
 
+/** Writes the names of the files, which the composer would write in RFC 2231 only. */
+function nameFiles(node: MimeNode): void {
+  for (const child of node.childNodes) nameFiles(child)
+  if (node.filename === undefined) return
+  const type = node.getHeader('Content-Disposition') === 'inline' ? 'inline' : 'attachment'
+  node.setHeader('Content-Disposition', { prepared: true, value: dispositionOf(type, node.filename) })
+}
+
 function* slices(octets: Buffer): Generator<Buffer> {
   for (let from = 0; from < octets.length; from += SLICE) yield octets.subarray(from, from + SLICE)
 }
 
 /**
- * A part of type multipart or message must be valid and unencoded (RFC 2046 §5.2.1); any other goes as a plain file.
+ * A part of type multipart or message must be valid and unencoded (RFC 2046 §5.2.1); any other goes as a plain file. A
+ * text without a charset would be read as US-ASCII (RFC 2046 §4.1.2), a calendar in the charset of the reader.
  */
 function safeContent(file: DraftAttachment): Pick<DraftAttachment, 'contentType' | 'content'> {
   const { contentType, content } = file
   if (!CONTENT_TYPE.test(contentType) || /^multipart\//i.test(contentType))
     return { contentType: UNKNOWN_TYPE, content }
+  if (lacksCharset(contentType) && isUtf8(content))
+    return { contentType: `${contentType.replace(/[\s;]+$/, '')}; charset=utf-8`, content }
   if (!MESSAGE_TYPE.test(contentType)) return { contentType, content }
   const text = withCrlf(content.toString('latin1'))
   const isAscii = Buffer.byteLength(text) === text.length
   const mayTravel = isAscii && !text.includes('\0') && text.split('\r\n').every((line) => line.length <= MAX_LINE)
   return mayTravel ? { contentType, content: Buffer.from(text, 'latin1') } : { contentType: UNKNOWN_TYPE, content }
+}
+
+function lacksCharset(contentType: string): boolean {
+  return /^text\//i.test(contentType) && !/;\s*charset\s*=/i.test(contentType)
 }

@@ -1,6 +1,6 @@
 import { assert } from 'chai'
 import { HEX } from './compose.test-data.ts'
-import type { HeaderField } from './draft.ts'
+import type { HeaderField } from '#src/mail/split-message.ts'
 import { makeField } from './field.ts'
 import { withCrlf, writeContent } from './mime-writer.ts'
 

@@ -5,7 +5,8 @@
  * with nodemailer's composer.
  */
 import { textFromHtml } from '#src/mail/html-text.ts'
-import type { Draft, HeaderField } from './draft.ts'
+import type { Draft } from './draft.ts'
+import type { HeaderField } from '#src/mail/split-message.ts'
 import { encodeQuotedPrintable } from './quoted-printable.ts'
 
 /** The fields that describe a body or a part of it, and its octets: ASCII, CRLF. */

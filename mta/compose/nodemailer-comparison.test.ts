@@ -124,4 +124,4 @@ describe("direct composing has the same meaning as nodemailer's composer", () =>
   for (const [what, change] of table) it(what, () => assertSameMeaning({ ...plain, ...change }))
 
   it('for any draft', () => fc.assert(fc.asyncProperty(drafts, assertSameMeaning), { numRuns: 400 }))
-}).timeout(60_000)
+})

@@ -17,12 +17,16 @@ import { createMessageRenderer, type MessageRenderer } from './render-thread.ts'
 import { sign, type DkimKey } from './sign.ts'
 import { trackDraft } from './tracked-draft.ts'
 
-const links = createLinks({ encryption: createEncryption(Buffer.alloc(32, 7)), config: { bounceDomain: 'b.example' } })
+const links = createLinks({
+  encryption: createEncryption(Buffer.alloc(32, 7)),
+  config: { bounceDomain: 'b.example', hostedMailUrl: null },
+})
 const ref = {
   base: 'https://t.example',
   messageId: newId(),
   n: 0,
   workspaceId: newId(),
+  senderId: newId(),
   contactId: newId(),
   audienceId: null,
 }
@@ -53,8 +57,7 @@ const sourceOf = (html: string | null, text: string | null = null): TemplateSour
   generatesText: true,
 })
 
-describe('message renderer', function () {
-  this.timeout(30_000)
+describe('message renderer', () => {
   let renderer: MessageRenderer
   before(() => {
     renderer = createMessageRenderer()

@@ -6,8 +6,7 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { editsOf, type HtmlEdit, type TrackingMarkup } from '#src/tracking/html-tracking.ts'
-import type { HeaderField } from './draft.ts'
-import { splitMessage } from './message.ts'
+import { type HeaderField, splitMessage } from '#src/mail/split-message.ts'
 import { decodePart } from './tracked-part.ts'
 
 const OPEN_TYPES: ReadonlySet<string> = new Set(['multipart/mixed', 'multipart/alternative', 'multipart/related'])

@@ -5,12 +5,14 @@
  * returns an outcome.
  *
  * The process dies before or during the conversation: the recipient is released with the lease, uncounted. The
- * process dies between the receiver's 250 and the commit of the result: the recipient is sent again. That can happen
- * in this window only.
+ * process dies between the receiver's 250 and the commit of the result: the journal has the result
+ * (result-journal.ts), and the next process records it. If it dies after the final dot and before it read the reply,
+ * the recipient is sent again. That can happen in this window only.
  */
 import type { Route } from '#mta/route/route.ts'
 import { UNENFORCED } from '#mta/security/policy.ts'
 import type { DirectJob } from '#mta/transport/direct.ts'
+import type { AcceptedListener } from '#mta/transport/in-flight.ts'
 import type { RelayJob } from '#mta/transport/relay.ts'
 import { pathKey } from '#mta/transport/circuit-breaker.ts'
 import { composeReply, formatReply } from '#src/mail/reply.ts'
@@ -39,24 +41,27 @@ interface Delivery {
   readonly pipeline: DeliveryPipeline
   readonly delivery: ClaimedDelivery
   readonly grant: SessionGrant
+  readonly onAccepted: AcceptedListener
 }
 
 /**
  * Makes one attempt. A small message is prepared first and then waits for a session of the throttle. Large content is
  * loaded only within a session, and only a bounded amount of it at a time. Resolves with null when no attempt was made
  * and the recipient is to be released: the throttle refused it, the process stops before the message is transmitted,
- * or there is a source to select by now. The caller ends the session.
+ * or there is a source to select by now. The caller ends the session. `onAccepted` is called as soon as the receiver
+ * accepts the message.
  */
 export async function deliver(
   pipeline: DeliveryPipeline,
   delivery: ClaimedDelivery,
   grant: SessionGrant,
+  onAccepted: AcceptedListener = () => undefined,
 ): Promise<Attempt | null> {
   const { claimed } = delivery
   const startedAt = pipeline.now()
   const cancellation = findCancellation(claimed, pipeline)
   if (cancellation !== null) return attemptWithoutSession(cancellation, startedAt)
-  const parts: Delivery = { pipeline, delivery, grant }
+  const parts: Delivery = { pipeline, delivery, grant, onAccepted }
   return claimed.content.isLarge ? deliverLarge(parts, startedAt) : deliverSmall(parts, startedAt)
 }
 
@@ -120,7 +125,9 @@ async function prepare(parts: Delivery): Promise<Prepared> {
   }
 }
 
-async function prepareDirect({ pipeline, delivery: { claimed, selected }, grant }: Delivery): Promise<Prepared> {
+async function prepareDirect(parts: Delivery): Promise<Prepared> {
+  const { pipeline, delivery, grant, onAccepted } = parts
+  const { claimed, selected } = delivery
   const route = await pipeline.route(claimed.domain)
   if (route.kind !== 'hosts') return ended(outcomeOfRoute(route))
   const unreachableReason = pipeline.unreachableReason(pathKey(route.site, selected.source))
@@ -142,13 +149,14 @@ async function prepareDirect({ pipeline, delivery: { claimed, selected }, grant 
     throttle: selected.throttle,
     throttleFor: selected.throttleOf,
     mail: { from, to: claimed.address, data, smtputf8, maySend: grant.mayProceed },
+    onAccepted,
   }
   return { kind: 'direct', job }
 }
 
 /** The provider signs, and accepts only an address of the account as the return-path: bounces go to that mailbox. */
 async function prepareAccount(
-  { pipeline, delivery: { claimed }, grant }: Delivery,
+  { pipeline, delivery: { claimed }, grant, onAccepted }: Delivery,
   accountId: string,
 ): Promise<Prepared> {
   const account = await pipeline.accounts.find(accountId)
@@ -158,7 +166,7 @@ async function prepareAccount(
   const { data, smtputf8 } = message
   const from = claimed.content.from.email
   const mail = { from, to: claimed.address, data, smtputf8, maySend: grant.mayProceed }
-  return { kind: 'account', submission: { account, mail } }
+  return { kind: 'account', submission: { account, mail, onAccepted } }
 }
 
 function ended(outcome: Outcome): Prepared {

@@ -1,5 +1,6 @@
 /** The steps of a delivery as the outbound role builds them, without stores: every query is answered from memory. */
 import { assert } from 'chai'
+import { pino } from 'pino'
 import type { Egress } from '#mta/egress/source-choice.ts'
 import type { Context } from '#src/context.ts'
 import { createEncryption } from '#src/crypto/encryption.ts'
@@ -27,7 +28,7 @@ describe('delivery pipeline', () => {
     opened = null
   })
 
-  function open(env: Record<string, string> = {}): Case {
+  function open(env: Record<string, string> = {}, log: Partial<Pick<Context, 'log'>> = {}): Case {
     const [queries, stopped]: [unknown[][], string[]] = [[], []]
     const db = {
       query: (_: unknown, params: unknown[] = []) => {
@@ -35,7 +36,7 @@ describe('delivery pipeline', () => {
         return Promise.resolve({ rows: [], rowCount: 0 })
       },
     }
-    const ctx = { ...silentContext({ ...ENV, ...env }), db, redis: {}, encryption } as unknown as Context
+    const ctx = { ...silentContext({ ...ENV, ...env }), ...log, db, redis: {}, encryption } as unknown as Context
     const egress = {
       onAddressLost: () => undefined,
       stop: () => Promise.resolve(void stopped.push('egress')),
@@ -52,6 +53,14 @@ describe('delivery pipeline', () => {
       site: 'route:192.0.2.25:2525',
       hosts: [{ name: '192.0.2.25', preference: 0, port: 2525, isMapped: true }],
     })
+  })
+  it('logs once that mail has no links, if they lead nowhere', () => {
+    const lines: string[] = []
+    const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
+    open({ MODE: 'live', MAILSTEAD_HOSTNAME: 'mail.sender.example' }, { log })
+    const found = lines.filter((line) => line.includes('List-Unsubscribe'))
+    assert.strictEqual(found.length, 1)
+    assert.match(found[0] ?? '', /PUBLIC_URL is http:/)
   })
   it('knows the address families of the first host that has an address', async () => {
     const { pipeline } = open()
@@ -97,7 +106,7 @@ describe('delivery pipeline', () => {
     const address = pipeline.returnPath(one, null)
     assert.match(address, /@bounces\.sender\.example$/)
     const mac = (data: Buffer): Buffer => encryption.mac('return-path', data)
-    assert.deepEqual(parseReturnPath(address, mac), { messageId: one.messageId, n: 0 })
+    assert.deepEqual(parseReturnPath(address, [mac]), { messageId: one.messageId, n: 0 })
     assert.notStrictEqual(pipeline.returnPath(other, null), address)
   })
   it("uses the sending domain's own bounce domain where it has one", () => {

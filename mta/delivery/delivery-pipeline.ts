@@ -24,6 +24,7 @@ import { createDirectTransport, type DirectTransport } from '#mta/transport/dire
 import { createBatcher } from '#src/concurrency/batcher.ts'
 import { loadMailContacts, type MailContact, type MailContactRef } from '#src/contacts/mail-contacts.ts'
 import type { Context } from '#src/context.ts'
+import { findDeadLinks } from '#src/going-live/public-urls.ts'
 import { createDeferredContentResolver, type DeferredContentResolver } from '#src/deferred-content/deferred-content.ts'
 import { createSendingDomainCache, type SendingDomain } from '#src/domains/signing-keys.ts'
 import { returnPathOf } from '#src/mail/verp.ts'
@@ -39,7 +40,7 @@ import type { Attachment } from '#src/messages/submission.ts'
 import { createLinks } from '#src/tracking/links.ts'
 import { createTrackingCache } from '#src/tracking/settings.ts'
 import { createMemoryBudget, type MemoryBudget } from './memory-budget.ts'
-import { createTrackingPlanner, type TrackingPlanner } from './message-builder.ts'
+import { createTrackingPlanner, type BulkRecipient, type TrackingPlanner } from './message-builder.ts'
 
 /** Composing needs about three times the size of a message. */
 const MAX_LARGE_BYTES = 40 * 1024 * 1024
@@ -56,7 +57,7 @@ export interface DeliveryPipeline {
   /** The address families of the first host that has any. */
   families(hosts: readonly Host[]): Promise<ReadonlySet<4 | 6>>
   /** Whether the address is on the suppression list now. */
-  suppression(recipient: Pick<ClaimedRecipient, 'workspaceId' | 'address'>): Promise<ClaimedRecipient['suppression']>
+  suppression(recipient: WorkspaceAddress): Promise<ClaimedRecipient['suppression']>
   /** The contact that deferred content is for, as it is now. */
   contact(ref: MailContactRef): Promise<MailContact | null>
   tlsPolicy(domain: string, hosts: readonly Host[]): Promise<TlsPolicy>
@@ -68,6 +69,8 @@ export interface DeliveryPipeline {
   readonly fillIn: DeferredContentResolver['resolve']
   readonly messageRenderer: Pick<MessageRenderer, 'render'>
   readonly planTracking: TrackingPlanner
+  /** The List-Unsubscribe headers of bulk mail that was sent by API. */
+  bulkHeaders(recipient: BulkRecipient): Promise<Draft['headers']>
   compose(draft: Draft): Promise<Composed>
   /** The whole message: signatures, header and body. */
   sign(message: Signable, keys: readonly DkimKey[]): Promise<Buffer>
@@ -159,7 +162,7 @@ type ContentSteps = Omit<DeliveryPipeline, keyof RoutingSteps | 'messageRenderer
 
 /** The steps that load and build a message. One statement reads for many deliveries. */
 function contentSteps(ctx: Context): ContentSteps {
-  const { config, clock, db } = ctx
+  const { config, clock, db, log } = ctx
   const batching = { max: LOOKUP_BATCH, concurrency: 1 }
   const suppressions = createBatcher(
     (recipients: WorkspaceAddress[]) => findCurrentSuppressions(db, recipients),
@@ -170,6 +173,9 @@ function contentSteps(ctx: Context): ContentSteps {
   const [links, tracking] = [createLinks(ctx), createTrackingCache(ctx)]
   const deferredContent = createDeferredContentResolver({ ctx, links, tracking })
   const mac = (data: Buffer): Buffer => ctx.encryption.mac('return-path', data)
+  const dead = findDeadLinks(config)
+  if (dead !== null)
+    log.warn(`mail has no tracking and no List-Unsubscribe, because links lead nowhere: ${dead.detail}; ${dead.todo}`)
   return {
     suppression: (recipient) => suppressions.add(recipient),
     contact: (ref) => contacts.add(ref),
@@ -177,7 +183,13 @@ function contentSteps(ctx: Context): ContentSteps {
     texts: (messageId) => loadBodies(db, messageId),
     attachments: (messageId) => loadAttachments(db, messageId),
     fillIn: (mail) => deferredContent.resolve(mail),
-    planTracking: createTrackingPlanner(links, tracking),
+    // links that lead nowhere are worse than none
+    planTracking: dead !== null ? () => Promise.resolve(null) : createTrackingPlanner(links, tracking),
+    bulkHeaders: async ({ messageId, n, workspaceId, address }) => {
+      if (dead !== null) return []
+      const { base } = await tracking.find(workspaceId)
+      return links.bulkUnsubscribe({ base, messageId, n, workspaceId, address })
+    },
     compose,
     sign: (message, keys) => sign(message, keys, new Date(clock.now())),
     // a report has the null return-path, so that no bounce answers it (RFC 5321 4.5.5)

@@ -31,7 +31,7 @@ describe('hard bounces that may suppress an address', () => {
   ): ReturnType<typeof withSuppressionCandidate> => {
     const [claimed, attempt] = [claimedOf({ address }), attemptOf(outcome)]
     const transition = transitionFor(claimed, attempt, { scale: 1, lifetimeSeconds: null, nowMs: 0 })
-    return withSuppressionCandidate(config, claimed, attempt, transition)
+    return withSuppressionCandidate(config, claimed, attempt, { transition, nowMs: Date.now() })
   }
   for (const [what, outcome, isCandidate] of ROWS)
     it(`${what}: ${isCandidate ? 'may' : 'may not'}`, () => {

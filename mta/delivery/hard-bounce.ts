@@ -23,12 +23,12 @@ export function withSuppressionCandidate(
   config: Pick<Config, 'isSandbox' | 'captureDomain'>,
   claimed: ClaimedRecipient,
   { outcome, host }: Attempt,
-  transition: Transition,
+  { transition, nowMs }: { readonly transition: Transition; readonly nowMs: number },
 ): SuppressionCandidate {
   const isHard = outcome.kind === 'bounced' && outcome.isHard && outcome.scope === 'recipient'
   const { workspaceId, address, domain, messageId } = claimed
   if (!isHard || isSimulatedOutcome(config, address)) return { transition, hardBounce: null }
-  const eventId = newId()
+  const eventId = newId(nowMs)
   const { reply, detail } = outcome
   const hardBounce: HardBounce = {
     workspaceId,

@@ -1,21 +1,22 @@
 import { assert } from 'chai'
 import type { Draft } from '#mta/compose/draft.ts'
 import { newId } from '#src/platform/id.ts'
-import type { DeferredContentRef } from '#src/messages/claim.ts'
+import type { ClaimedRecipient, DeferredContentRef } from '#src/messages/claim.ts'
 import { createLinks } from '#src/tracking/links.ts'
 import { createTrackingTokens } from '#src/tracking/tokens.ts'
 import { createEncryption } from '#src/crypto/encryption.ts'
 import { trackDraft } from '#mta/compose/tracked-draft.ts'
 import { trackingEditsOf } from '#src/tracking/tracking-plan.ts'
-import { createTrackingPlanner, type TrackedRecipient } from './message-builder.ts'
+import { buildMessage, createTrackingPlanner, type TrackedRecipient } from './message-builder.ts'
 
 const encryption = createEncryption(Buffer.alloc(32, 7))
-const links = createLinks({ encryption, config: { bounceDomain: 'b.example' } })
+const links = createLinks({ encryption, config: { bounceDomain: 'b.example', hostedMailUrl: null } })
 const REF = {
   base: 'https://t.example',
   messageId: newId(),
   n: 0,
   workspaceId: newId(),
+  senderId: newId(),
   contactId: newId(),
   audienceId: null,
 }
@@ -40,6 +41,7 @@ const about = (said: Partial<TrackedRecipient>): TrackedRecipient => ({
   messageId: REF.messageId,
   n: 4,
   workspaceId: REF.workspaceId,
+  domainId: REF.senderId,
   deferredContent: null,
   submitted: null,
   trackOpens: null,
@@ -56,6 +58,54 @@ const marking =
     return order === null ? draft : trackDraft(draft, trackingEditsOf(order))
   }
 
+const claimed = (change: Partial<ClaimedRecipient>, draft: Partial<Draft> = {}): ClaimedRecipient =>
+  ({
+    ...about({}),
+    tier: 'bulk',
+    address: 'anna@example.org',
+    ...change,
+    content: { ...DRAFT, ...draft, isLarge: false, hasAttachments: false, size: 10 },
+  }) as unknown as ClaimedRecipient
+
+/** The names of the custom headers that a message goes out with. */
+async function headersOf(recipient: ClaimedRecipient): Promise<string[]> {
+  const drafts: Draft[] = []
+  const unused = (): never => assert.fail('not a step of this message')
+  const built = await buildMessage(
+    {
+      now: () => 0,
+      texts: unused,
+      attachments: unused,
+      fillIn: unused,
+      messageRenderer: { render: unused },
+      planTracking: () => Promise.resolve(null),
+      bulkHeaders: (one) => Promise.resolve(links.bulkUnsubscribe({ base: REF.base, ...one })),
+      compose: (draft) => {
+        drafts.push(draft)
+        return Promise.resolve({ fields: [], head: '\r\n', body: Buffer.alloc(0), needsSmtputf8: false })
+      },
+      sign: ({ body }) => Promise.resolve(Buffer.from(body)),
+    },
+    recipient,
+    [],
+  )
+  assert.strictEqual(built.kind, 'built')
+  return drafts.flatMap(({ headers }) => headers.map(([name]) => name))
+}
+
+describe('one-click unsubscribe (RFC 8058)', () => {
+  const OWN = ['List-Unsubscribe', 'List-Unsubscribe-Post']
+  it('is in bulk mail', async () => assert.deepEqual(await headersOf(claimed({})), OWN))
+  it('is in no other mail', async () => {
+    for (const tier of ['instant', 'high', 'normal'] as const) assert.deepEqual(await headersOf(claimed({ tier })), [])
+  })
+  it('leaves the own header of a sender and a complete message unchanged', async () => {
+    const headers = [['list-unsubscribe', '<https://shop.example/leave>']] as const
+    assert.deepEqual(await headersOf(claimed({}, { headers })), ['list-unsubscribe'])
+    assert.deepEqual(await headersOf(claimed({}, { raw: Buffer.from('Subject: x\r\n\r\n') })), [])
+  })
+})
+
 describe('tracking plan of a message', () => {
   it('changes nothing where neither opens nor clicks are tracked', async () => {
     assert.strictEqual(await marking(null, null)(DRAFT, about({})), DRAFT)
@@ -71,6 +121,7 @@ describe('tracking plan of a message', () => {
     assert.deepEqual(createTrackingTokens(encryption).readClick(token, 'http://a.example/'), {
       messageId: REF.messageId,
       n: 4,
+      senderId: REF.senderId,
     })
     assert.ok(html?.includes(`<img src="${links.open({ ...REF, n: 4 })}"`))
   })

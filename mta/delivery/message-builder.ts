@@ -13,7 +13,7 @@ import type { Mail } from '#mta/smtp/transaction.ts'
 import type { UnrenderableMessage } from '#src/deferred-content/deferred-content.ts'
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import type { Outcome } from '#src/messages/outcome.ts'
-import type { Links, MailRef } from '#src/tracking/links.ts'
+import { senderIdOf, type Links, type MailRef } from '#src/tracking/links.ts'
 import { resolveTracking, type MailOrigin, type TrackingCache } from '#src/tracking/settings.ts'
 import { type TrackingPlan, trackingEditsOf } from '#src/tracking/tracking-plan.ts'
 import type { DeliveryPipeline } from './delivery-pipeline.ts'
@@ -23,7 +23,7 @@ export type Unbuildable = { readonly kind: 'ended'; readonly outcome: Outcome }
 
 type BuilderSteps = Pick<
   DeliveryPipeline,
-  'texts' | 'attachments' | 'planTracking' | 'compose' | 'sign' | 'fillIn' | 'messageRenderer' | 'now'
+  'texts' | 'attachments' | 'planTracking' | 'bulkHeaders' | 'compose' | 'sign' | 'fillIn' | 'messageRenderer' | 'now'
 >
 
 export async function buildMessage(
@@ -43,8 +43,10 @@ async function buildStored(
   keys: readonly DkimKey[],
 ): Promise<BuiltMessage | Unbuildable> {
   const draft = await loadDraft(pipeline, claimed)
+  const mayAddHeaders = claimed.tier === 'bulk' && draft.raw === null
+  const listHeaders = mayAddHeaders ? await pipeline.bulkHeaders(claimed) : []
   const plan = draft.html === null && draft.raw === null ? null : await pipeline.planTracking(claimed)
-  const composed = await compose(pipeline, draft, plan)
+  const composed = await compose(pipeline, { draft, listHeaders, plan })
   if ('kind' in composed) return composed
   // clients have always sent 8-bit headers without requesting SMTPUTF8, and servers have always accepted them
   const mayNeedUtf8 = draft.raw === null || claimed.submitted?.isUtf8 === true
@@ -55,22 +57,39 @@ async function buildStored(
   }
 }
 
+export type BulkRecipient = Pick<ClaimedRecipient, 'messageId' | 'n' | 'workspaceId' | 'address'>
+
 async function loadDraft(pipeline: BuilderSteps, { content, messageId }: ClaimedRecipient): Promise<Draft> {
   const texts = content.isLarge ? await pipeline.texts(messageId) : {}
   const attachments = content.hasAttachments ? await pipeline.attachments(messageId) : []
   return { ...content, ...texts, messageId, attachments }
 }
 
+interface MessageParts {
+  readonly draft: Draft
+  /** One-click unsubscribe of bulk mail (RFC 8058). */
+  readonly listHeaders: Draft['headers']
+  readonly plan: TrackingPlan | null
+}
+
+/** What is stored may be damaged: that fails this message only. */
 async function compose(
   pipeline: BuilderSteps,
-  draft: Draft,
-  plan: TrackingPlan | null,
+  { draft, listHeaders, plan }: MessageParts,
 ): Promise<Composed | Unbuildable> {
   try {
-    return await pipeline.compose(plan === null ? draft : trackDraft(draft, trackingEditsOf(plan)))
+    const listed = withListHeaders(draft, listHeaders)
+    return await pipeline.compose(plan === null ? listed : trackDraft(listed, trackingEditsOf(plan)))
   } catch (error) {
     return cannotCompose(error instanceof Error ? error.message : String(error))
   }
+}
+
+/** A sender that has headers of its own keeps them. */
+function withListHeaders(draft: Draft, listHeaders: Draft['headers']): Draft {
+  if (listHeaders.length === 0) return draft
+  const hasOwn = draft.headers.some(([name]) => /^list-unsubscribe(?:-post)?$/i.test(name))
+  return hasOwn ? draft : { ...draft, headers: [...draft.headers, ...listHeaders] }
 }
 
 type ClaimedDeferred = ClaimedRecipient & { readonly deferredContent: NonNullable<ClaimedRecipient['deferredContent']> }
@@ -136,7 +155,7 @@ function isAscii(text: string): boolean {
 
 export type TrackedRecipient = Pick<
   ClaimedRecipient,
-  'messageId' | 'n' | 'workspaceId' | 'deferredContent' | 'submitted' | 'trackOpens' | 'trackClicks'
+  'messageId' | 'n' | 'workspaceId' | 'domainId' | 'deferredContent' | 'submitted' | 'trackOpens' | 'trackClicks'
 >
 
 /**
@@ -152,9 +171,11 @@ export function createTrackingPlanner(links: Links, tracking: TrackingCache): Tr
     const workspace = await tracking.find(workspaceId)
     const tracked = resolveTracking(originOf(recipient), { opens, clicks }, workspace)
     if (!tracked.opens && !tracked.clicks) return null
-    const ref: MailRef = { base: workspace.base, messageId, n, workspaceId, contactId: null, audienceId: null }
+    const ids = { messageId, n, workspaceId, senderId: senderIdOf(recipient), contactId: null, audienceId: null }
+    const ref: MailRef = { base: workspace.base, ...ids }
     return {
       pixel: tracked.opens ? links.open(ref) : null,
+      isPixelOptional: !tracked.areOpensRequested,
       clickSigner: tracked.clicks ? links.clickSigner(ref) : null,
     }
   }

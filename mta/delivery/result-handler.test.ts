@@ -30,6 +30,7 @@ describe('result handler', () => {
           return Promise.resolve(true)
         },
       },
+      journal: { record: () => seen.steps.push('journal'), settle: () => seen.steps.push('settle') },
     })
     await handler(deliveryOf(claimedOf({ domain }), selected), attempt)
     return seen
@@ -37,7 +38,7 @@ describe('result handler', () => {
 
   it('records metrics and counts, applies the reply to the throttle, then writes', async () => {
     const { steps, written } = await handle(attemptOf(ACCEPTED))
-    assert.deepEqual(steps, ['metrics', 'workspace', 'throttle', 'write'])
+    assert.deepEqual(steps, ['metrics', 'workspace', 'throttle', 'write', 'settle'])
     assert.strictEqual(written[0]?.transition.move, 'deliver')
   })
   it('publishes why mail is deferred', async () => {
@@ -51,7 +52,11 @@ describe('result handler', () => {
         isCounted: false,
       }),
     )
-    assert.deepEqual(steps, ['metrics', 'status', 'workspace', 'throttle', 'write'])
+    assert.deepEqual(steps, ['metrics', 'status', 'workspace', 'throttle', 'write', 'settle'])
+  })
+  it('notes in the journal that the receiver may have a message before that is written', async () => {
+    const { steps } = await handle(attemptOf({ kind: 'unknown', reason: 'lost-after-dot', detail: 'connection lost' }))
+    assert.deepEqual(steps, ['metrics', 'workspace', 'throttle', 'journal', 'write', 'settle'])
   })
   it('applies the reply to the throttle of the source that was used', async () => {
     const [own, other] = [
@@ -66,14 +71,17 @@ describe('result handler', () => {
     const { steps } = await handle(attemptOf(ACCEPTED), 'account:7')
     assert.ok(!steps.includes('throttle'))
   })
-  it('resolves when the result is written, and rejects when it cannot be written', async () => {
+  it('when the result cannot be written, rejects, and the journal keeps it', async () => {
+    let isSettled = false
     const handler = createResultHandler(silentContext(), {
       recordMetrics: () => undefined,
       publishStatus: () => undefined,
       countForWorkspace: () => undefined,
       replyEffects: { apply: () => undefined },
       writer: { write: () => Promise.reject(new Error('PostgreSQL refused it')) },
+      journal: { record: () => undefined, settle: () => void (isSettled = true) },
     })
     await assert.isRejected(handler(deliveryOf(), attemptOf()), /PostgreSQL refused it/)
+    assert.isFalse(isSettled)
   })
 })

@@ -1,8 +1,9 @@
 /**
  * Handles the result of an attempt, step by step: record metrics, publish why a domain is deferred, count for the
- * workspace's rates, apply the reply to the throttle, choose the transition, write it. Only the last step waits. The
- * process dies before the write: the recipient is released with the lease, and the counts in memory are lost with the
- * process.
+ * workspace's rates, apply the reply to the throttle, choose the transition, write it. Only the last step waits. A
+ * message that was accepted is in the journal already; one that the receiver may have is noted there before the write.
+ * The process dies before the write: a result in the journal is recorded by the next process, any other recipient is
+ * released with the lease, and the counts in memory are lost with the process.
  */
 import type { ReplyEffects } from '#mta/shaping/reply-effects.ts'
 import type { Context } from '#src/context.ts'
@@ -11,7 +12,8 @@ import type { Attempt, Deferral, Outcome } from '#src/messages/outcome.ts'
 import { transitionFor } from '#src/messages/transition-for-outcome.ts'
 import { accountIdOf } from '#src/providers/account-destination.ts'
 import { withSuppressionCandidate, type SuppressionCandidate } from './hard-bounce.ts'
-import type { ResultWriter } from './result-writer.ts'
+import type { ResultJournal } from './result-journal.ts'
+import type { DeliveryResult, ResultWriter } from './result-writer.ts'
 import type { ClaimedDelivery } from './session-grant.ts'
 
 export interface ResultHandlerDeps {
@@ -22,6 +24,7 @@ export interface ResultHandlerDeps {
   readonly countForWorkspace: (workspaceId: string, outcome: Outcome) => void
   readonly replyEffects: Pick<ReplyEffects, 'apply'>
   readonly writer: Pick<ResultWriter, 'write'>
+  readonly journal: Pick<ResultJournal, 'record' | 'settle'>
 }
 
 export type ResultHandler = (delivery: ClaimedDelivery, attempt: Attempt) => Promise<void>
@@ -38,10 +41,21 @@ export function createResultHandler(
     if (outcome.kind === 'deferred') deps.publishStatus(claimed.domain, outcome, selected.source)
     deps.countForWorkspace(claimed.workspaceId, outcome)
     applyToThrottle(deps.replyEffects, delivery, attempt)
-    const { transition, hardBounce } = chooseTransition(ctx, claimed, attempt)
-    const isMoved = await deps.writer.write({ claimed, transition, hardBounce })
-    logResult(ctx, claimed, attempt, { transition, isMoved })
+    const result = resultOf(ctx, claimed, attempt)
+    if (outcome.kind === 'unknown') deps.journal.record(result)
+    const isMoved = await deps.writer.write(result)
+    deps.journal.settle(result)
+    logResult(ctx, claimed, attempt, { transition: result.transition, isMoved })
   }
+}
+
+/** What is written for the attempt. */
+export function resultOf(
+  ctx: Pick<Context, 'config' | 'clock'>,
+  claimed: ClaimedRecipient,
+  attempt: Attempt,
+): DeliveryResult {
+  return { claimed, ...chooseTransition(ctx, claimed, attempt) }
 }
 
 /** Applies the reply to the throttle of the source that was used, even if another one was selected. */
@@ -62,9 +76,10 @@ function chooseTransition(
   attempt: Attempt,
 ): SuppressionCandidate {
   const { retryScale: scale, messageLifetimeSeconds: lifetimeSeconds, captureDomain } = config
-  const transition = transitionFor(claimed, attempt, { scale, lifetimeSeconds, captureDomain, nowMs: clock.now() })
+  const nowMs = clock.now()
+  const transition = transitionFor(claimed, attempt, { scale, lifetimeSeconds, captureDomain, nowMs })
   return attempt.outcome.kind === 'bounced'
-    ? withSuppressionCandidate(config, claimed, attempt, transition)
+    ? withSuppressionCandidate(config, claimed, attempt, { transition, nowMs })
     : { transition, hardBounce: null }
 }
 

@@ -1,16 +1,18 @@
 /**
  * Writes results: one statement and one commit store the outcomes of many attempts, and deferred recipients go back
  * on the schedule after it. A result stays here until it is written: while PostgreSQL is away it waits. The process
- * dies between the receiver's 250 and the commit: only in this window a second copy is sent. The hard bounces of a
- * batch go on the suppression list in the same transaction (src/suppression/suppress-hard-bounces.ts).
+ * dies before the commit: the next process writes the results that are in the journal (result-journal.ts). The hard
+ * bounces of a batch go on the suppression list in the same transaction (src/suppression/suppress-hard-bounces.ts).
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createBatcher } from '#src/concurrency/batcher.ts'
+import { createFailureBackoff } from '#src/concurrency/failure-backoff.ts'
 import type { Context } from '#src/context.ts'
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import type { Outcome } from '#src/messages/outcome.ts'
 import { applyTransitions, type TransitionResult, type Transition } from '#src/messages/transition.ts'
 import { schedule, type DueRecipient } from '#src/queue/due-schedule.ts'
-import { isDatabaseAway, isTransactionConflict } from '#src/stores/db.ts'
+import { isStoreError, isValueRefused } from '#src/stores/store-errors.ts'
 import { countResults, createDeliveryCounts, type DeliveryCounts } from '#src/suppression/outage.ts'
 import { receiverOf } from '#src/suppression/receiver.ts'
 import { suppressHardBounces, type HardBounce } from '#src/suppression/suppress-hard-bounces.ts'
@@ -19,7 +21,8 @@ const MAX_BATCH = 500
 const CONCURRENT_BATCHES = 2
 /** Results of a busy moment share a commit. */
 const LINGER_MS = 8
-const RETRY_MS = 300
+const FIRST_RETRY_MS = 300
+const LONGEST_RETRY_MS = 2000
 /** How often delivery counts are stored when no batch with a hard bounce stores them. */
 const COUNT_MS = 5000
 /** Stored instead of a conversation that PostgreSQL does not accept. */
@@ -107,17 +110,25 @@ function returnsToSchedule({ move }: Transition): boolean {
   return move === 'defer' || move === 'release'
 }
 
-/** Retries while PostgreSQL is away. Repeating a batch that was committed moves nothing and does no harm. */
+/**
+ * Retries until PostgreSQL has stored the results: the replies of the receivers are nowhere else. Only a value that it
+ * does not accept needs another statement. Repeating a batch that was committed moves nothing and does no harm.
+ */
 async function moveWithRetry(writer: Writer, batch: readonly DeliveryResult[]): Promise<TransitionResult> {
+  const backoff = createFailureBackoff(writer.ctx.log, {
+    message: 'failed to write results; retrying',
+    fields: { results: batch.length },
+    firstMs: FIRST_RETRY_MS,
+    longestMs: LONGEST_RETRY_MS,
+  })
   for (let isFirst = true; ; isFirst = false) {
     try {
       const moved = await moveOnce(writer, batch)
       // after a lost reply it is unknown which recipients moved: all are scheduled, and one too many does no harm
       return isFirst ? moved : { ...moved, done: new Set(batch.keys()) }
     } catch (error) {
-      if (!isDatabaseAway(error) && !isTransactionConflict(error)) throw error
-      writer.ctx.log.warn({ err: error, results: batch.length }, 'failed to write results; retrying')
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+      if (isValueRefused(error) || !isStoreError(error)) throw error
+      await sleep(backoff.failed(error))
     }
   }
 }

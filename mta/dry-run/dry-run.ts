@@ -8,7 +8,7 @@
  * what a message, a server or DNS does.
  */
 import type { Draft } from '#mta/compose/draft.ts'
-import { newId } from '#src/platform/id.ts'
+import { newId, timeOf } from '#src/platform/id.ts'
 import { parseAddress } from '#src/mail/address.ts'
 import { resultOf, type DryRunRequest, type DryRunReport, type DryRunStep } from '#src/operator/dry-runs.ts'
 import { checkDestination } from './destination.ts'
@@ -125,7 +125,7 @@ async function composeMail({
 function draftOf({ from, to, raw }: DryRunRequest, messageId: string): Draft {
   return {
     messageId,
-    createdAt: new Date(),
+    createdAt: new Date(timeOf(messageId)),
     from: { email: from, name: null },
     replyTo: null,
     to: [{ email: to, name: null }],

@@ -14,10 +14,10 @@ import { listReceiverSuspensions } from '#src/shaping/receiver-suspensions.ts'
 import { loadShaping, shapingFileOf } from '#src/shaping/shaping-file-watch.ts'
 import { sql } from '#src/stores/sql.ts'
 import { findSuppressions } from '#src/suppression/list.ts'
+import { SubmissionError } from '#src/submission/submission-error.ts'
+import { parseSubmittedMessage } from '#src/submission/submitted-message.ts'
 import { readUsage } from '#src/workspaces/usage.ts'
 import type { Route } from '#mta/route/route.ts'
-import { ReplyError } from '#mta/smtp-server/reply.ts'
-import { parseSubmittedMessage } from '#mta/submission/submitted-message.ts'
 import { fail, ok, warn } from './steps.ts'
 
 export interface DryRunSender {
@@ -84,7 +84,7 @@ export function checkFrom({ from, raw }: DryRunRequest): DryRunStep | null {
       ? null
       : fail('From', `From is in ${other}: submission rejects it from a sender of ${domainOf(from)}`, todo)
   } catch (error) {
-    if (error instanceof ReplyError) return fail('From', `submission rejects it: ${error.message}`, todo)
+    if (error instanceof SubmissionError) return fail('From', `submission rejects it: ${error.message}`, todo)
     throw error
   }
 }

@@ -15,8 +15,7 @@ import { startEgress, type SourceChoice, type Egress } from './source-choice.ts'
 
 const DAY_MS = 24 * 3600 * 1000
 
-describe('source choice', function () {
-  this.timeout(60_000)
+describe('source choice', () => {
   let ctx: TestContext
   let egress: Egress
   const absent = new Set<string>()

@@ -6,8 +6,7 @@ import { countComplaints } from '#src/egress/warm-up-days.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 
-describe('source choice', function () {
-  this.timeout(60_000)
+describe('source choice', () => {
   let ctx: TestContext
 
   before(async () => {

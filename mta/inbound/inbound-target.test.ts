@@ -14,7 +14,12 @@ const [token = ''] = path.split('@')
 const tokens = createTrackingTokens(createEncryption(Buffer.alloc(32, 7)))
 const unsubscribe = `u-${tokens.mailbox({ contactId: recipient.messageId, audienceId: null })}`
 const mailFromNames = { isVerified: (name: string) => Promise.resolve(name === 'bounce.customer.example') }
-const deps = { config: { bounceDomain: 'bounces.example', serverName: 'mta.example' }, mac, tokens, mailFromNames }
+const deps = {
+  config: { bounceDomain: 'bounces.example', serverName: 'mta.example' },
+  macs: [mac],
+  tokens,
+  mailFromNames,
+}
 
 describe('inbound addresses', () => {
   const ROWS: readonly (readonly [address: string, kind: string | null])[] = [
@@ -63,7 +68,7 @@ describe('inbound addresses', () => {
   ]
   for (const [what, text, isFound] of MAILS) {
     it(`a return-path in a complaint, ${what}`, () =>
-      assert.deepEqual(findQuotedReturnPath(Buffer.from(text), mac), isFound ? recipient : null))
+      assert.deepEqual(findQuotedReturnPath(Buffer.from(text), [mac]), isFound ? recipient : null))
   }
 })
 

@@ -33,7 +33,8 @@ const ROLES: ReadonlyMap<string, 'complaint' | 'tls-report' | 'postmaster'> = ne
 
 export interface InboundTargetDeps {
   readonly config: Pick<Config, 'bounceDomain' | 'serverName'>
-  readonly mac: Mac
+  /** Of return-paths, for each valid key. */
+  readonly macs: readonly Mac[]
   readonly tokens: Pick<TrackingTokens, 'readMailbox'>
   readonly mailFromNames: MailFromNames
 }
@@ -41,12 +42,12 @@ export interface InboundTargetDeps {
 /** Returns null for an address that this server does not accept. */
 export async function resolveTarget(
   address: string,
-  { config, mac, tokens, mailFromNames }: InboundTargetDeps,
+  { config, macs, tokens, mailFromNames }: InboundTargetDeps,
 ): Promise<InboundTarget | null> {
   const at = address.lastIndexOf('@')
   const [local, domain] = at < 0 ? [address, null] : [address.slice(0, at), address.slice(at + 1).toLowerCase()]
   const isOurDomain = domain === config.bounceDomain || domain === config.serverName
-  const recipient = domain === null ? null : parseReturnPath(address, mac)
+  const recipient = domain === null ? null : parseReturnPath(address, macs)
   if (recipient !== null && domain !== null) {
     const isIssued = isOurDomain || (await mailFromNames.isVerified(domain))
     return isIssued ? { kind: 'return-path', ...recipient } : null
@@ -69,13 +70,16 @@ const MAX_TOKENS = 20
 /**
  * Finds the first of our return-paths that a mail quotes. It identifies the subject of a complaint to a role address.
  */
-export function findQuotedReturnPath(raw: Buffer, mac: Mac): { readonly messageId: string; readonly n: number } | null {
+export function findQuotedReturnPath(
+  raw: Buffer,
+  macs: readonly Mac[],
+): { readonly messageId: string; readonly n: number } | null {
   // quoted-printable soft line breaks may split a token
   const text = raw.toString('latin1').replaceAll(/=\r?\n/g, '')
   let left = MAX_TOKENS
   for (const [token] of text.matchAll(RETURN_PATH_TOKEN)) {
     if (left-- === 0) return null
-    const recipient = parseReturnPath(token, mac)
+    const recipient = parseReturnPath(token, macs)
     if (recipient !== null) return recipient
   }
   return null

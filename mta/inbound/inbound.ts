@@ -4,16 +4,19 @@
  * reports later, also after a crash. Unsubscribe mail is the exception: it is applied before the 250.
  */
 import { createDebouncedRunner, type DebouncedRunner } from '#src/concurrency/debounced-runner.ts'
+import { digestsFor } from '#src/crypto/encryption.ts'
 import type { Context } from '#src/context.ts'
 import { isDatabaseAway, isTransactionConflict } from '#src/stores/db.ts'
 import { createAttemptLimiter } from '#src/rate-limits/attempt-limits.ts'
 import { createRegistry, type MetricRegistry } from '#src/metrics/registry.ts'
 import { createTrackingTokens } from '#src/tracking/tokens.ts'
 import { loadServerCertificate, watchServerCertificate } from '#mta/smtp-server/server-certificate.ts'
+import type { OpenPort } from '#mta/smtp-server/listener.ts'
+import type { Certificate } from '#mta/smtp-server/self-signed-certificate.ts'
 import { ReplyError } from '#mta/smtp-server/reply.ts'
 import { applyDueReports } from './report-processor.ts'
 import { createPostmasterLimit } from './postmaster-limit.ts'
-import { type IncomingMail, startInboundListener } from './listener.ts'
+import { type IncomingMail, openInboundPort, startInboundListener } from './listener.ts'
 import { createMailFromNames } from './mail-from-names.ts'
 import { createReportParser } from './report-parser.ts'
 import { createRecentReportCache } from './recent-report-cache.ts'
@@ -24,6 +27,8 @@ import { acceptUnsubscribe } from './unsubscribe-mail.ts'
 
 export interface Inbound {
   readonly port: number
+  /** Whether new connections are closed at once; conversations under way end normally. */
+  refuseConnections(isRefused: boolean): void
   stop(): Promise<void>
 }
 
@@ -31,11 +36,27 @@ export interface Inbound {
 const POLL_MS = 2000
 const RETRY_MS = 500
 
-/** @throws ConfigError when the port is not available. */
-export async function startInbound(ctx: Context, registry: MetricRegistry = createRegistry()): Promise<Inbound> {
-  const mac = (data: Buffer): Buffer => ctx.encryption.mac('return-path', data)
-  const tokens = createTrackingTokens(ctx.encryption)
+/** What needs the rights of the user who starts the process. */
+export interface OpenedInbound {
+  readonly certificate: Certificate
+  readonly port: OpenPort
+}
+
+/** @throws ConfigError when the port is not available, or the certificate cannot be read. */
+export async function openInbound(ctx: Pick<Context, 'config' | 'clock' | 'log'>): Promise<OpenedInbound> {
   const certificate = await loadServerCertificate(ctx)
+  return { certificate, port: await openInboundPort(ctx) }
+}
+
+/** @throws ConfigError when the port is not available, or the certificate cannot be read. */
+export async function startInbound(
+  ctx: Context,
+  registry: MetricRegistry = createRegistry(),
+  opened?: OpenedInbound,
+): Promise<Inbound> {
+  const { certificate, port: open } = opened ?? (await openInbound(ctx))
+  const macs = digestsFor(ctx.encryption, 'return-path')
+  const tokens = createTrackingTokens(ctx.encryption)
   const parser = createReportParser()
   const recent = createRecentReportCache()
   const count = (kind: string, result: string): void => registry.add('mailstead_inbound_reports_total', [kind, result])
@@ -47,7 +68,7 @@ export async function startInbound(ctx: Context, registry: MetricRegistry = crea
   const postmasterLimit = createPostmasterLimit(() => ctx.clock.now())
   const recipientOf = ({ target, raw }: IncomingMail): ReceivedReport['recipient'] => {
     if (target.kind === 'return-path') return target
-    return target.kind === 'complaint' ? findQuotedReturnPath(raw, mac) : null
+    return target.kind === 'complaint' ? findQuotedReturnPath(raw, macs) : null
   }
   const acceptTlsReport = async (incoming: IncomingMail): Promise<void> => {
     await acceptTlsReportMail(ctx, attempts, incoming)
@@ -69,7 +90,7 @@ export async function startInbound(ctx: Context, registry: MetricRegistry = crea
     registry.add('mailstead_inbound_messages_total', [incoming.target.kind])
   }
   const mailFromNames = createMailFromNames(ctx)
-  const listener = await startInboundListener({ ctx, mac, tokens, mailFromNames, certificate, accept }).catch(
+  const listener = await startInboundListener({ ctx, macs, tokens, mailFromNames, certificate, open, accept }).catch(
     async (error: unknown) => {
       await Promise.all([reportPolling.stop(), tlsReportPolling.stop()])
       throw error
@@ -78,6 +99,7 @@ export async function startInbound(ctx: Context, registry: MetricRegistry = crea
   const certificateWatch = watchServerCertificate(ctx, certificate, (renewed) => listener.updateCertificate(renewed))
   return {
     port: listener.port,
+    refuseConnections: (isRefused) => listener.refuseConnections(isRefused),
     stop: async () => {
       certificateWatch.stop()
       await listener.stop()

@@ -8,7 +8,8 @@
  * Connections are limited in total and per network. A client that is idle for one minute, or connected for fifteen, is
  * disconnected. A broken client, handshake or mail does not affect other connections.
  */
-import type { Server, Socket } from 'node:net'
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
 import type {
   SMTPServer,
   SMTPServerAddress,
@@ -16,7 +17,7 @@ import type {
   SMTPServerOptions,
   SMTPServerSession,
 } from 'smtp-server'
-import { listenOnPort } from '#mta/smtp-server/listener.ts'
+import { openPort, type OpenPort } from '#mta/smtp-server/listener.ts'
 import { PromptServer } from '#mta/smtp-server/prompt-greeting.ts'
 import type { Certificate } from '#mta/smtp-server/self-signed-certificate.ts'
 import type { Context } from '#src/context.ts'
@@ -32,6 +33,8 @@ export interface InboundListener {
   readonly port: number
   /** New connections use this certificate. */
   updateCertificate(certificate: Certificate): void
+  /** Whether new connections are closed at once; conversations under way end normally. */
+  refuseConnections(isRefused: boolean): void
   /** Stops accepting connections, waits CLOSE_MS for open transactions, then closes all connections. */
   stop(): Promise<void>
 }
@@ -49,10 +52,12 @@ export interface IncomingMail {
 
 export interface InboundListenerDeps {
   readonly ctx: Pick<Context, 'config' | 'log'>
-  readonly mac: Mac
+  readonly macs: readonly Mac[]
   readonly tokens: Pick<TrackingTokens, 'readMailbox'>
   readonly mailFromNames: MailFromNames
   readonly certificate: Certificate
+  /** INBOUND_PORT, or what replaces it. */
+  readonly open: OpenPort
   /** Resolves when the mail is committed. May throw a ReplyError. */
   accept(incoming: IncomingMail): Promise<void>
 }
@@ -68,26 +73,32 @@ const FALLBACK_PORT = 2526
 const SHARE_PER_NETWORK = 0.2
 
 /** @throws ConfigError when the port is not available. */
+export function openInboundPort(ctx: InboundListenerDeps['ctx']): Promise<OpenPort> {
+  const port = ctx.config.inboundPort
+  return openPort(ctx, { what: 'inbound mail', setting: 'INBOUND_PORT', port, fallback: FALLBACK_PORT })
+}
+
 export async function startInboundListener(deps: InboundListenerDeps): Promise<InboundListener> {
   const { config } = deps.ctx
   const connections = createConnections(
     createConnectionsPerNetwork(Math.ceil(config.inboundConnections * SHARE_PER_NETWORK)),
   )
-  let server: SMTPServer | null = null
-  const listen = (port: number): Server => {
-    server = createServer(deps, connections)
-    server.server.on('connection', (socket: Socket) => connections.track(socket))
-    return server.listen(port)
-  }
-  const endpoint = { what: 'inbound mail', setting: 'INBOUND_PORT', port: config.inboundPort, fallback: FALLBACK_PORT }
-  const port = await listenOnPort(deps.ctx, endpoint, listen)
+  const server = createServer(deps, connections)
+  let isRefusing = false
+  server.server.on('connection', (socket: Socket) => (isRefusing ? socket.destroy() : connections.track(socket)))
+  const { port, handle } = deps.open
+  server.listen(handle)
+  await once(server.server, 'listening')
   deps.ctx.log.info({ port }, 'inbound port is listening for bounces and complaints')
   return {
     port,
-    updateCertificate: (certificate) => server?.updateSecureContext(certificate),
+    updateCertificate: (certificate) => server.updateSecureContext(certificate),
+    refuseConnections: (isRefused) => {
+      isRefusing = isRefused
+    },
     stop: async () => {
       await new Promise<void>((resolve) => {
-        server?.close(resolve)
+        server.close(resolve)
       })
       connections.destroyAll()
     },
@@ -108,8 +119,8 @@ function createServer(deps: InboundListenerDeps, connections: Connections): SMTP
 }
 
 function targetDeps(deps: InboundListenerDeps): Parameters<typeof resolveTarget>[1] {
-  const { ctx, mac, tokens, mailFromNames } = deps
-  return { config: ctx.config, mac, tokens, mailFromNames }
+  const { ctx, macs, tokens, mailFromNames } = deps
+  return { config: ctx.config, macs, tokens, mailFromNames }
 }
 
 async function validateRecipient(

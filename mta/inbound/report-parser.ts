@@ -5,7 +5,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import type { ParsedReport } from '#mta/classify/report.ts'
-import { THREAD_ENV } from '#src/platform/thread-env.ts'
+import { THREAD_ENV, THREAD_OPTIONS } from '#src/platform/thread-env.ts'
 import type { ParseResponse, ParseRequest } from './report-parser-thread.ts'
 
 export interface ReportParser<T = ParsedReport> {
@@ -38,7 +38,8 @@ export function createReportParser<T = ParsedReport>({
   let startError: Error | null = null
 
   function start(): Worker {
-    const worker = new Worker(file, { resourceLimits: RESOURCE_LIMITS, env: THREAD_ENV, execArgv: [], workerData })
+    const execArgv = [...THREAD_OPTIONS]
+    const worker = new Worker(file, { resourceLimits: RESOURCE_LIMITS, env: THREAD_ENV, execArgv, workerData })
     worker.on('exit', () => {
       if (thread === worker) thread = null
     })

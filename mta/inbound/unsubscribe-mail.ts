@@ -4,8 +4,7 @@
  * unavailable the reply is 451, and the sender retries. A repeated mail changes nothing. Automatic replies and bounces
  * are accepted and ignored.
  */
-import { splitMessage } from '#mta/compose/message.ts'
-import type { HeaderField } from '#mta/compose/draft.ts'
+import { type HeaderField, splitMessage } from '#src/mail/split-message.ts'
 import type { Context } from '#src/context.ts'
 import type { AttemptLimiter } from '#src/rate-limits/attempt-limits.ts'
 import { decodeHeaderText } from '#src/mail/header-text.ts'
@@ -43,7 +42,8 @@ export async function acceptUnsubscribe(
   ctx.log.info({ contactId, audienceId, peer: mail.peer, result: outcome.kind }, 'unsubscribed by mail')
 }
 
-const LIST_TOKEN = /[A-Za-z0-9_-]{104}/
+/** Tokens of this version, and of earlier ones. */
+const LIST_TOKENS = [/[A-Za-z0-9_-]{126}/, /[A-Za-z0-9_-]{104}/] as const
 
 /** The subject has a token for the message. If it is missing or wrong, only contact and audience are known. */
 function selectUnsubscribeRef(
@@ -51,8 +51,9 @@ function selectUnsubscribeRef(
   tokens: UnsubscribeDeps['tokens'],
   fields: readonly HeaderField[],
 ): UnsubscribeRef {
-  const token = LIST_TOKEN.exec(headerText(fields, 'subject').replaceAll(/\s/g, ''))?.[0]
-  const list = token === undefined ? null : tokens.readList(token)
+  const subject = headerText(fields, 'subject').replaceAll(/\s/g, '')
+  const found = LIST_TOKENS.map((pattern) => tokens.readList(pattern.exec(subject)?.[0] ?? ''))
+  const list = found.find((one) => one !== null) ?? null
   return list !== null && list.contactId === ref.contactId && list.audienceId === ref.audienceId ? list : ref
 }
 

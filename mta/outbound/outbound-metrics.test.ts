@@ -35,7 +35,8 @@ describe('outbound metrics', () => {
       { site: 'b', state: { ...state, source: 'out1' } },
       { site: 'b', state: { ...state, source: 'out2' } },
     ] as never
-    const measures = createOutboundMetrics(registry, { sites: () => sites, unwrittenResults: () => 7 })
+    const load = { sites: () => sites, unwrittenResults: () => 7, isJournalFailing: () => true }
+    const measures = createOutboundMetrics(registry, load)
     const attempt = { outcome: { kind: 'delivered' }, durationMs: 200, source: 'out1' } as never
     measures.record({ tier: 'instant', beganAt: new Date(10_000) }, attempt, 'a', 10_700)
     measures.record(
@@ -62,10 +63,11 @@ describe('outbound metrics', () => {
       metrics.mailstead_outbound_waiting,
       metrics.mailstead_outbound_sites,
       metrics.mailstead_outbound_unwritten_results,
+      metrics.mailstead_outbound_journal_failing,
     ]
     assert.deepEqual(
       gauges.map((series) => series?.[0]?.value),
-      [9, 6, 2, 7],
+      [9, 6, 2, 7, 1],
     )
     const bySource = [metrics.mailstead_source_sessions, metrics.mailstead_source_attempts_total]
     assert.deepEqual(

@@ -11,6 +11,7 @@ import type { SiteState, ReportedSite } from '#src/queue/site-state.ts'
 export interface OutboundLoad {
   readonly sites: () => readonly ReportedSite[]
   readonly unwrittenResults: () => number
+  readonly isJournalFailing: () => boolean
 }
 
 export interface OutboundMetrics {
@@ -21,6 +22,8 @@ export interface OutboundMetrics {
     site: string | null,
     nowMs: number,
   ): void
+  /** Ends the series that describe the current load; the counters stay. */
+  stop(): void
 }
 
 const MAX_NAMED_SITES = 100
@@ -30,10 +33,10 @@ const MAX_COUNTED_SITES = 10_000
 
 export function createOutboundMetrics(
   registry: MetricRegistry,
-  { sites, unwrittenResults }: OutboundLoad,
+  { sites, unwrittenResults, isJournalFailing }: OutboundLoad,
 ): OutboundMetrics {
   const nameOf = createSiteNames()
-  registry.collect(() => {
+  const endCollection = registry.collect(() => {
     const states = sites().map(({ state }) => state)
     const sum = (of: (state: SiteState) => number): number => states.reduce((total, state) => total + of(state), 0)
     return {
@@ -43,9 +46,11 @@ export function createOutboundMetrics(
       mailstead_source_waiting: bySource(states, ({ waiting }) => waiting),
       mailstead_outbound_sites: single(new Set(sites().map(({ site }) => site)).size),
       mailstead_outbound_unwritten_results: single(unwrittenResults()),
+      mailstead_outbound_journal_failing: single(isJournalFailing() ? 1 : 0),
     }
   })
   return {
+    stop: endCollection,
     record: ({ tier, beganAt }, { outcome, durationMs, source }, site, nowMs) => {
       const kind = publicNameOf(outcome)
       registry.add('mailstead_attempts_total', [tier, kind])

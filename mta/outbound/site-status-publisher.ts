@@ -45,7 +45,7 @@ export function createSiteStatusPublisher(
       const open = deps.breaker.view(pathKey(await deps.siteOf(domain), source))
       failures.set(domain, { ...failure, breakerUntilMs: open?.untilMs ?? null, failures: open?.failures ?? 0 })
     }
-    await publishSiteStates(ctx.redis, deps.process(), { sites: deps.sites(), failures })
+    await publishSiteStates(ctx.redis, deps.process(), { sites: deps.sites(), failures, nowMs: ctx.clock.now() })
   }
 
   const timer = setInterval(() => {

@@ -20,7 +20,7 @@ export interface MailInspector {
 const MAX_HEADER_BYTES = 512 * 1024
 const DNS_TIMEOUT_MS = 2000
 
-export function createMailInspector(dnsPort: number, mac: Mac): MailInspector {
+export function createMailInspector(dnsPort: number, macs: readonly Mac[]): MailInspector {
   const resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: 2 })
   resolver.setServers([`127.0.0.1:${dnsPort}`])
   const inspect = async (raw: Buffer, mailFrom: string): Promise<MailInspection> => {
@@ -28,7 +28,7 @@ export function createMailInspector(dnsPort: number, mac: Mac): MailInspector {
     return {
       headerFrom: headers?.from?.text ?? null,
       subject: headers?.subject ?? null,
-      messageId: parseReturnPath(mailFrom, mac)?.messageId ?? parseMessageId(headers?.messageId),
+      messageId: parseReturnPath(mailFrom, macs)?.messageId ?? parseMessageId(headers?.messageId),
       dkim,
     }
   }

@@ -244,7 +244,7 @@ describe('sandbox settings', () => {
       [inSandbox.isSandbox, inSandbox.dnsServers, inSandbox.smtpOutPort],
       [true, ['127.0.0.1:5353'], 5252],
     )
-    const outside = loadConfig({ HOSTNAME: 'mail.example.com', SANDBOX_DNS_PORT: '5353' })
+    const outside = loadConfig({ MODE: 'live', MAILSTEAD_HOSTNAME: 'mail.example.com', SANDBOX_DNS_PORT: '5353' })
     assert.deepEqual([outside.isSandbox, outside.dnsServers, outside.smtpOutPort], [false, null, 25])
     const ownDns = loadConfig({ DNS_SERVERS: '127.0.0.1:53', SMTP_OUT_PORT: '2500' })
     assert.deepEqual([ownDns.isSandbox, ownDns.dnsServers, ownDns.smtpOutPort], [false, ['127.0.0.1:53'], 2500])

@@ -5,11 +5,12 @@
  * that connects to it.
  */
 import { join } from 'node:path'
+import { digestsFor } from '#src/crypto/encryption.ts'
 import { ConfigError } from '#config/load.ts'
 import type { Context } from '#src/context.ts'
 import { pruneInbox } from '#src/sandbox/inbox.ts'
 import { SANDBOX_MX } from '#src/sandbox/sandbox-host.ts'
-import { loadSelfSignedCertificate } from '#mta/smtp-server/self-signed-certificate.ts'
+import { type Certificate, loadSelfSignedCertificate } from '#mta/smtp-server/self-signed-certificate.ts'
 import { listenDns } from './dns-listener.ts'
 import { createMailInspector } from './mail-inspection.ts'
 import { createSimulatedReportSender } from './simulated-reports.ts'
@@ -27,14 +28,20 @@ const HOUR_MS = 3_600_000
 const RETENTION_MS = 7 * 24 * HOUR_MS
 
 export interface SandboxOptions {
+  /** From `loadSandboxCertificate`, which needs the rights of the user who starts the process. */
+  readonly certificate?: Certificate
   /** Uses a free port in place of one that another program uses. */
   readonly anyPort?: boolean
+}
+
+export function loadSandboxCertificate({ config, clock }: Pick<Context, 'config' | 'clock'>): Promise<Certificate> {
+  return loadSelfSignedCertificate(join(config.dataDir, 'sandbox-tls.json'), SANDBOX_MX, clock.now())
 }
 
 /** Starts both servers; port 0 selects a free port. If a port is in use, it stops everything and rejects. */
 export async function startSandbox(
   ctx: Omit<Context, 'redis'>,
-  { anyPort = false }: SandboxOptions = {},
+  { anyPort = false, certificate: loaded }: SandboxOptions = {},
 ): Promise<Sandbox> {
   const open = anyPort ? openOrMove : openAsSet
   const undo: (() => Promise<void> | void)[] = []
@@ -45,10 +52,9 @@ export async function startSandbox(
     const zone = createZone(ctx.db)
     const dns = await open(DNS_SERVER, ctx.config.sandboxDnsPort, (port) => listenDns(port, zone))
     undo.unshift(() => dns.stop())
-    const inspector = createMailInspector(dns.port, (data) => ctx.encryption.mac('return-path', data))
+    const inspector = createMailInspector(dns.port, digestsFor(ctx.encryption, 'return-path'))
     undo.unshift(() => inspector.stop())
-    const certificateFile = join(ctx.config.dataDir, 'sandbox-tls.json')
-    const certificate = await loadSelfSignedCertificate(certificateFile, SANDBOX_MX, ctx.clock.now())
+    const certificate = loaded ?? (await loadSandboxCertificate(ctx))
     const reports = createSimulatedReportSender(ctx)
     undo.unshift(() => reports.stop())
     const deps = {

@@ -8,8 +8,9 @@ import { throttleWith } from '#test/support/throttle.ts'
 import { Claimer, type ClaimerDeps, type Postponement } from './claimer.ts'
 import { LeasedRecipients } from './leased-recipients.ts'
 import type { ReadyEntry } from './ready-queue.ts'
-import { SiteQueue } from './site-queue.ts'
+import type { SiteQueue } from './site-queue.ts'
 import type { SiteDestination, SourceSelection } from './source-selection.ts'
+import { siteQueueOf } from './site-queue.test-data.ts'
 
 const LIMIT = { instant: 10, others: 10 }
 const POSTPONED: Outcome = { kind: 'postponed', reason: 'no-source', detail: 'no source', untilMs: 0 }
@@ -33,7 +34,7 @@ function siteWith(
   deps: Partial<Omit<ClaimerDeps, 'sources'>> & { readonly sources?: Partial<SourceSelection> } = {},
 ): Case {
   const ctx = silentContext()
-  const site = new SiteQueue('site')
+  const site = siteQueueOf('site')
   const leased = new LeasedRecipients()
   const throttle = throttleWith({ share: { instant: 2, others: 8 } })
   const [released, finished, requeued]: [Case['released'], Case['finished'], ReadyEntry[]] = [[], [], []]

@@ -44,6 +44,7 @@ describe('dispatcher (Redis)', () => {
     await addToSchedule(ctx, [now, later])
     const ready = Promise.withResolvers<string>()
     dispatcher = new Dispatcher(ctx, {
+      mayClaim: () => true,
       ...queuesOf(ctx),
       router: routerWith((domain) => Promise.resolve(`site of ${domain}`)),
       suspensions: NO_SUSPENSIONS,
@@ -60,6 +61,7 @@ describe('dispatcher (Redis)', () => {
     const siteOf = (domain: string): Promise<string> =>
       domain === 'slow.example' ? new Promise(() => undefined) : Promise.resolve(domain)
     dispatcher = new Dispatcher(ctx, {
+      mayClaim: () => true,
       ...queuesOf(ctx),
       router: routerWith(siteOf),
       suspensions: NO_SUSPENSIONS,
@@ -76,6 +78,7 @@ describe('dispatcher (Redis)', () => {
       return new Promise(() => undefined)
     }
     dispatcher = new Dispatcher(ctx, {
+      mayClaim: () => true,
       ...queuesOf(ctx),
       router: routerWith(siteOf),
       suspensions: NO_SUSPENSIONS,
@@ -93,6 +96,7 @@ describe('dispatcher (Redis)', () => {
       return Promise.resolve(domain)
     }
     dispatcher = new Dispatcher(ctx, {
+      mayClaim: () => true,
       ...queuesOf(ctx),
       router: routerWith(siteOf),
       suspensions: NO_SUSPENSIONS,

@@ -27,6 +27,8 @@ interface Case {
   readonly sites: ReadonlyMap<string, string>
   /** Errors that the next reads of the schedule and writes to the ready queue fail with. */
   readonly failures: { popDue: number; addReady: number }
+  /** Whether the process may claim. */
+  readonly mayClaim: { current: boolean }
   nowMs(ms: number): void
   start(siteOf?: (domain: string) => Promise<string>): Dispatcher
 }
@@ -43,6 +45,7 @@ function scheduleInMemory(): Case {
   const suspended: string[] = []
   const sites = new Map<string, string>()
   const failures = { popDue: 0, addReady: 0 }
+  const mayClaim = { current: true }
   const command =
     (name: string) =>
     (...args: unknown[]): unknown => {
@@ -89,6 +92,7 @@ function scheduleInMemory(): Case {
     suspended,
     sites,
     failures,
+    mayClaim,
     nowMs: (ms) => {
       ctx.nowMs += ms
     },
@@ -96,6 +100,7 @@ function scheduleInMemory(): Case {
       new Dispatcher({ ...ctx, redis } as unknown as ConstructorParameters<typeof Dispatcher>[0], {
         dueSchedule,
         readyQueue,
+        mayClaim: () => mayClaim.current,
         sites: { record: (domain, site) => void sites.set(domain, site) },
         router: { route: async (domain) => ({ site: await find(domain) }) as Route },
         suspensions: {
@@ -184,6 +189,28 @@ describe('dispatcher', () => {
     assert.deepEqual(schedule.ready, [])
     schedule.nowMs(30)
     await until(() => schedule.ready.length > 0)
+  })
+  it('reads nothing while the process must not claim', async () => {
+    schedule.mayClaim.current = false
+    schedule.add('instant', 'c.example')
+    dispatcher = schedule.start()
+    await flushEventLoop()
+    assert.deepEqual(schedule.popped, [])
+    schedule.mayClaim.current = true
+    await until(() => schedule.ready.length > 0)
+  })
+  it('does not spin when Redis accepts what is scheduled and refuses what is ready', async () => {
+    schedule.failures.addReady = Infinity
+    schedule.add('normal', 'c.example')
+    dispatcher = schedule.start()
+    await until(() => schedule.commands.some((text) => text.startsWith('zadd')))
+    const before = schedule.popped.length
+    // what is scheduled again wakes the dispatcher, as its message does in Redis
+    for (let i = 0; i < 100; i++) {
+      dispatcher.wakeTier('normal')
+      await flushEventLoop(1)
+    }
+    assert.isAtMost(schedule.popped.length - before, 1)
   })
   it('tries again when Redis is away', async () => {
     schedule.failures.popDue = 1

@@ -4,9 +4,12 @@
  * due time. A slow DNS reply delays its own domain only.
  *
  * The process dies between the two steps: in PostgreSQL the recipients still wait, and the worker schedules them
- * again. Redis away: nothing is removed, and recipients already removed go back on the schedule.
+ * again. Redis away, or a script fails: recipients already removed go back on the schedule, and the next round waits,
+ * longer after each failure.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Router } from '#mta/route/route.ts'
+import { createFailureBackoff, type FailureBackoff } from '#src/concurrency/failure-backoff.ts'
 import type { Context } from '#src/context.ts'
 import { accountIdOf } from '#src/providers/account-destination.ts'
 import { schedule, type DueEntry, type DueRecipient, type DueSchedule } from '#src/queue/due-schedule.ts'
@@ -25,7 +28,11 @@ const BATCH = 500
 const MAX_ROUTING = 20_000
 /** The most that a wake-up lost with a Redis connection delays. */
 const MAX_SLEEP_MS = 2000
-const REDIS_AWAY_MS = 250
+/** After a failure of Redis, and after the latest of many. */
+const FIRST_PAUSE_MS = 250
+const LONGEST_PAUSE_MS = 5000
+/** How often a process that must not claim asks again. */
+const CLOSED_MS = 1000
 
 export interface DispatcherDeps {
   readonly dueSchedule: DueSchedule
@@ -36,6 +43,8 @@ export interface DispatcherDeps {
   readonly sites: Pick<DomainSites, 'record'>
   /** Mail of a suspended domain or site is set aside. */
   readonly suspensions: Pick<SuspensionWatch, 'find' | 'settled'>
+  /** False while this process must not claim: its clock may be wrong. */
+  readonly mayClaim: () => boolean
   /** Woken after recipients became ready. */
   readonly queues: Pick<SiteQueues, 'wake'>
 }
@@ -54,13 +63,20 @@ export class Dispatcher {
   readonly #running: Promise<void>
   /** By site: entries of this turn of the event loop, which go to Redis together. */
   #collected = new Map<string, TieredDueEntry[]>()
+  readonly #stopping = new AbortController()
+  readonly #reading: FailureBackoff
+  readonly #writing: FailureBackoff
   #routing = 0
-  #isStopped = false
+  /** How long to wait before the next read of the schedule. */
+  #pauseMs = 0
   #wake: () => void = () => undefined
 
   constructor(ctx: Pick<Context, 'redis' | 'clock' | 'log'>, deps: DispatcherDeps) {
     this.#ctx = ctx
     this.#deps = deps
+    const pauses = { firstMs: FIRST_PAUSE_MS, longestMs: LONGEST_PAUSE_MS }
+    this.#reading = createFailureBackoff(ctx.log, { message: 'failed to read due recipients from Redis', ...pauses })
+    this.#writing = createFailureBackoff(ctx.log, { message: 'failed to make due recipients ready', ...pauses })
     this.#running = this.#run()
   }
 
@@ -72,7 +88,7 @@ export class Dispatcher {
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true
+    this.#stopping.abort()
     this.#wake()
     await this.#running
     // without the epoch the worker fills the schedule again, including what was removed from it and is not ready yet
@@ -80,21 +96,35 @@ export class Dispatcher {
   }
 
   async #run(): Promise<void> {
-    while (!this.#isStopped) {
+    while (!this.#stopping.signal.aborted) {
       const tier = this.#nextTier()
       if (tier === undefined) {
         await this.#sleep()
         continue
       }
-      this.#pending.delete(tier)
-      try {
-        await this.#dispatch(tier)
-      } catch (error) {
-        this.#ctx.log.debug({ err: error }, 'failed to read due recipients; Redis is away')
-        this.#pending.add(tier)
-        await new Promise((resolve) => setTimeout(resolve, REDIS_AWAY_MS))
-      }
+      if (!this.#deps.mayClaim()) await this.#pause(CLOSED_MS)
+      else await this.#dispatchOrPause(tier)
     }
+  }
+
+  async #dispatchOrPause(tier: Tier): Promise<void> {
+    // what cannot be made ready returns to the schedule, and must not be read again at once
+    if (this.#pauseMs > 0) await this.#pause(this.#pauseMs)
+    this.#pauseMs = 0
+    this.#pending.delete(tier)
+    try {
+      await this.#dispatch(tier)
+      this.#reading.succeeded()
+    } catch (error) {
+      this.#pending.add(tier)
+      this.#pauseMs = this.#reading.failed(error)
+    }
+  }
+
+  /** Ends early when the dispatcher stops. */
+  async #pause(ms: number): Promise<void> {
+    const { signal } = this.#stopping
+    await sleep(ms, undefined, { signal }).catch(() => undefined)
   }
 
   /** The highest tier that may have something due and may route it. */
@@ -139,17 +169,15 @@ export class Dispatcher {
     const entries = [...bySite.values()].flat()
     try {
       await this.#deps.readyQueue.addReady(bySite)
+      this.#writing.succeeded()
       for (const [site, ready] of bySite)
         this.#deps.queues.wake(
           site,
           ready.some(({ tier }) => tier === 'instant'),
         )
     } catch (error) {
-      // Redis went away between the two steps
-      this.#ctx.log.debug(
-        { err: error, count: entries.length },
-        'failed to make recipients ready; scheduling them again',
-      )
+      // Redis went away between the two steps, or refuses the second
+      this.#pauseMs = this.#writing.failed(error)
       schedule(this.#ctx, entries.flatMap(dueOf))
     }
     this.#routing -= entries.length

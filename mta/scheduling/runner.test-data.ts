@@ -1,13 +1,14 @@
 /** A runner without stores, and one site whose queue has a share of its throttle. */
 import type { ClaimedDelivery, SelectedSource } from '#mta/delivery/session-grant.ts'
 import { Runner, type RunnerDeps } from './runner.ts'
-import { SiteQueue } from './site-queue.ts'
+import type { SiteQueue } from './site-queue.ts'
 import type { SourceQueue } from './source-queue.ts'
 import type { Throttle } from '#mta/shaping/throttle.ts'
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import type { Attempt } from '#src/messages/outcome.ts'
 import { attemptOf, claimedOf, LEASE, selectedSource, silentContext } from '#test/support/delivery.ts'
 import { throttleWith } from '#test/support/throttle.ts'
+import { siteQueueOf } from './site-queue.test-data.ts'
 
 export interface SiteAndQueue {
   readonly site: SiteQueue
@@ -15,7 +16,7 @@ export interface SiteAndQueue {
 }
 
 export function siteWith(name: string, share = { instant: 20, others: 80 }): SiteAndQueue {
-  const site = new SiteQueue(name)
+  const site = siteQueueOf(name)
   return { site, queue: site.queueFor(null, throttleWith({ share })) }
 }
 

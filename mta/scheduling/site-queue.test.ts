@@ -1,15 +1,16 @@
 import { assert } from 'chai'
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import { throttleWith } from '#test/support/throttle.ts'
-import { SiteQueue } from './site-queue.ts'
+import type { SiteQueue } from './site-queue.ts'
 import type { ClaimedDelivery } from '#mta/delivery/session-grant.ts'
+import { siteQueueOf } from './site-queue.test-data.ts'
 
 const bulk = (): ClaimedDelivery => ({ claimed: { tier: 'bulk' } as ClaimedRecipient }) as ClaimedDelivery
 const SHARE = { instant: 2, others: 8 }
 
 describe('site queue', () => {
   function siteWith(...sources: (string | null)[]): SiteQueue {
-    const site = new SiteQueue('s')
+    const site = siteQueueOf('s')
     for (const source of sources) site.queueFor(source, throttleWith({ share: SHARE }))
     return site
   }

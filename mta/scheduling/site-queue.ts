@@ -4,6 +4,7 @@
  */
 import type { ClaimedDelivery } from '#mta/delivery/session-grant.ts'
 import type { Throttle } from '#mta/shaping/throttle.ts'
+import type { FailureBackoff } from '#src/concurrency/failure-backoff.ts'
 import { recipientName, type ReportedSite } from '#src/queue/site-state.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import type { ClaimLimit } from './ready-queue.ts'
@@ -25,6 +26,8 @@ export const NO_PAUSE = { ms: 0, untilMs: 0 }
 
 export class SiteQueue implements ReadyHints {
   readonly site: string
+  /** Of its claims: another site's success does not end the pause of this one. */
+  readonly claiming: FailureBackoff
   /** By source name. */
   readonly sourceQueues = new Map<string | null, SourceQueue>()
   /** Called when more may begin in a source queue, or nothing may begin any more. */
@@ -45,8 +48,9 @@ export class SiteQueue implements ReadyHints {
   sourceCount: () => number = () => 1
   #probedAtMs = 0
 
-  constructor(site: string) {
+  constructor(site: string, claiming: FailureBackoff) {
     this.site = site
+    this.claiming = claiming
   }
 
   /** The queue of a source. Creates it if there is none, so that its throttle counts as used. */

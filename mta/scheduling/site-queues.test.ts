@@ -1,4 +1,5 @@
 import { assert } from 'chai'
+import { pino } from 'pino'
 import type { Context } from '#src/context.ts'
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import { memberOf } from '#src/queue/keys.ts'
@@ -22,8 +23,12 @@ interface World {
 }
 
 /** One process, one site; deliveries hang until the test ends them. */
-function processWith(share = { instant: 2, others: 8 }, deps: Partial<SchedulerDeps> = {}): World {
-  const ctx = { ...silentContext(), db: {} } as unknown as Context
+function processWith(
+  share = { instant: 2, others: 8 },
+  deps: Partial<SchedulerDeps> = {},
+  fields: Partial<Context> = {},
+): World {
+  const ctx = { ...silentContext(), db: {}, ...fields } as unknown as Context
   const throttle = throttleWith({ share })
   let entries: ReadyEntry[] = []
   const known = new Map<string, ClaimedRecipient>()
@@ -44,6 +49,7 @@ function processWith(share = { instant: 2, others: 8 }, deps: Partial<SchedulerD
   }
   const queues: SiteQueues = new SiteQueues(ctx, {
     lease: { id: LEASE, isHeld: () => true },
+    mayClaim: () => true,
     readyQueue: {
       claim: () => {
         const claimed = entries
@@ -175,6 +181,25 @@ describe('scheduler', () => {
     world.ready(second)
     await flushEventLoop()
     assert.strictEqual(world.begun.length, 2)
+  })
+  it('logs for each site when its claims fail and when they work again', async () => {
+    const lines: { level: number; site: string; msg: string }[] = []
+    const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+    const claim = (site: string): Promise<ReadyEntry[]> =>
+      site === 'broken' ? Promise.reject(new Error('READONLY')) : Promise.resolve([])
+    const readyQueue = {
+      claim,
+      requeue: () => Promise.resolve(),
+      listSites: () => Promise.resolve([]),
+      dropSite: () => Promise.resolve(),
+    }
+    const { queues } = start(undefined, { readyQueue }, { log })
+    for (const site of ['broken', 'fine']) queues.wake(site, true)
+    await flushEventLoop()
+    assert.deepEqual(
+      lines.map(({ level, site }) => [level, site]),
+      [[40, 'broken']],
+    )
   })
   it('reports the status of busy sites: sessions, waiting recipients, and full tiers', async () => {
     const world = start({ instant: 0, others: 2 })

@@ -7,7 +7,9 @@
  * begun are released immediately, and those under way may end. The process dies: its lease expires, and the worker
  * releases its recipients, uncounted.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClaimedDelivery } from '#mta/delivery/session-grant.ts'
+import { createFailureBackoff } from '#src/concurrency/failure-backoff.ts'
 import type { Context } from '#src/context.ts'
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import { isSuspendedSite } from '#src/queue/keys.ts'
@@ -22,7 +24,9 @@ import { SHORT_WAIT_MS, surplusReason, type SourceQueue } from './source-queue.t
 const SCAN_MS = 5000
 /** An idle site is dropped after this. */
 const IDLE_MS = 10_000
-const STORE_AWAY_RETRY_MS = 300
+/** After a failure of a store, and after the latest of many. */
+const FIRST_RETRY_MS = 300
+const LONGEST_RETRY_MS = 3000
 const STOP_POLL_MS = 20
 
 export interface SchedulerDeps
@@ -30,6 +34,8 @@ export interface SchedulerDeps
     Pick<ClaimerDeps, 'claimRecipients' | 'sources' | 'awaitShare' | 'isSuspended' | 'receiverSuspensions'>,
     Pick<RunnerDeps, 'lease' | 'deliver' | 'handleResult' | 'isBehind'> {
   readonly readyQueue: Pick<ReadyQueue, 'claim' | 'requeue' | 'listSites' | 'dropSite'>
+  /** False while this process must not claim: its clock may be wrong. */
+  readonly mayClaim: () => boolean
   /** Writes the release of recipients that were claimed and did not begin. */
   readonly release: (recipients: readonly LeasedRecipient[], postponement?: Postponement) => Promise<void>
 }
@@ -42,7 +48,7 @@ export class SiteQueues {
   readonly #runner: Runner
   readonly #claimer: Claimer
   readonly #scan: NodeJS.Timeout
-  #isStopped = false
+  readonly #stopping = new AbortController()
 
   constructor(ctx: Context, deps: SchedulerDeps) {
     this.#ctx = ctx
@@ -81,7 +87,15 @@ export class SiteQueues {
   }
 
   #open(site: string): SiteQueue {
-    const queue = new SiteQueue(site)
+    const queue = new SiteQueue(
+      site,
+      createFailureBackoff(this.#ctx.log, {
+        message: 'failed to claim recipients; they are claimed when the store responds',
+        fields: { site },
+        firstMs: FIRST_RETRY_MS,
+        longestMs: LONGEST_RETRY_MS,
+      }),
+    )
     queue.onChange = (sourceQueue) => this.#throttleChanged(queue, sourceQueue)
     this.#sites.set(site, queue)
     return queue
@@ -89,21 +103,28 @@ export class SiteQueues {
 
   /** Claims in the background when the site's queues can hold more; one claim at a time for each site. */
   #claim(site: SiteQueue): void {
-    if (site.isClaiming || site.isEmpty || this.#isStopped || !this.#deps.lease.isHeld()) return
+    const { lease, mayClaim } = this.#deps
+    if (site.isClaiming || site.isEmpty || this.#stopping.signal.aborted || !lease.isHeld() || !mayClaim()) return
     if (this.#runner.isBehind) return this.#runner.addStarved(site)
     const limit = site.claimLimit(performance.now())
     if (limit.instant + limit.others === 0) return this.#claimLater(site)
     site.isClaiming = true
     this.#claimer
       .claim(site, limit)
-      .catch(async (error: unknown) => {
-        this.#ctx.log.debug({ err: error, site: site.site }, 'failed to claim recipients; a store is away')
-        await new Promise((resolve) => setTimeout(resolve, STORE_AWAY_RETRY_MS))
-      })
+      .then(
+        () => site.claiming.succeeded(),
+        (error: unknown) => this.#pause(site.claiming.failed(error)),
+      )
       .finally(() => {
         site.isClaiming = false
         this.#pump(site)
       })
+  }
+
+  /** Ends early when the scheduler stops. */
+  async #pause(ms: number): Promise<void> {
+    const { signal } = this.#stopping
+    await sleep(ms, undefined, { signal }).catch(() => undefined)
   }
 
   /** Requests a share of a throttle, or waits for the end of a pause: nothing else might wake the site. */
@@ -206,7 +227,7 @@ export class SiteQueues {
   /** Claims nothing more, releases deliveries that have not begun, and waits up to `graceMs` for those under way. */
   async stop(graceMs: number): Promise<void> {
     clearInterval(this.#scan)
-    this.#isStopped = true
+    this.#stopping.abort()
     const until = performance.now() + graceMs
     const sites = [...this.#sites.values()]
     const held = sites.flatMap((site) => site.stop())

@@ -36,7 +36,7 @@ describe('MTA-STS: the policy of a domain', () => {
       DNS_SERVERS: dns.server,
       EXTRA_CA_FILE: extraCaFile,
       ALLOW_PRIVATE_TARGETS: '127.0.0.0/8',
-      HOSTNAME: 'mta.sender.example',
+      MAILSTEAD_HOSTNAME: 'mta.sender.example',
     })
     outgoing = createHttpClient(ctx.config)
   })

@@ -44,12 +44,14 @@ describe('the port of an SMTP server', () => {
   }
 
   it('is the configured one', async () => {
-    assert.ok((await listenOnPort(ctx({ HOSTNAME: 'mta.example.com' }), settingOf(0), listen)) > 0)
+    assert.ok(
+      (await listenOnPort(ctx({ MODE: 'live', MAILSTEAD_HOSTNAME: 'mta.example.com' }), settingOf(0), listen)) > 0,
+    )
   })
   it('that is in use is an error that names the setting', async () => {
     const port = await occupyPort()
     await assert.isRejected(
-      listenOnPort(ctx({ HOSTNAME: 'mta.example.com' }), settingOf(port), listen),
+      listenOnPort(ctx({ MODE: 'live', MAILSTEAD_HOSTNAME: 'mta.example.com' }), settingOf(port), listen),
       new RegExp(`a server: port ${port} is in use .*SOME_PORT`),
     )
   })
@@ -58,14 +60,16 @@ describe('the port of an SMTP server', () => {
     assert.notStrictEqual(await listenOnPort(ctx({}), settingOf(port), listen), port)
   })
   it('that this user may not bind is replaced', async () => {
-    const port = await listenOnPort(ctx({ HOSTNAME: 'mta.example.com' }), settingOf(25), (requested) =>
-      requested === 25 ? refused(requested) : listen(requested),
+    const port = await listenOnPort(
+      ctx({ MODE: 'live', MAILSTEAD_HOSTNAME: 'mta.example.com' }),
+      settingOf(25),
+      (requested) => (requested === 25 ? refused(requested) : listen(requested)),
     )
     assert.ok(port > 1023)
   })
   it('is an error when the replacement is in use too', async () => {
     await assert.isRejected(
-      listenOnPort(ctx({ HOSTNAME: 'mta.example.com' }), settingOf(25, 2526), refused),
+      listenOnPort(ctx({ MODE: 'live', MAILSTEAD_HOSTNAME: 'mta.example.com' }), settingOf(25, 2526), refused),
       /port 2526 is in use/,
     )
   })

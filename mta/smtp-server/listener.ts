@@ -1,12 +1,17 @@
 /**
  * Listens on the ports of the SMTP servers. If the user may not open a port below 1024, the documented port above it is
  * used instead, and the log says so. If another program uses the port, the error names the setting that changes it; in
- * sandbox mode, where nobody outside depends on the port, the replacement or any free port is used.
+ * sandbox mode, where nobody outside depends on the port, the replacement or any free port is used. If systemd opened a
+ * socket for the port, that is used (src/net/passed-sockets.ts).
+ *
+ * A process that root starts opens its ports first, gives up its rights, and only then starts its servers on them. In
+ * between, a connection is closed at once, before anything is read from it.
  */
 import { once } from 'node:events'
-import type { Server } from 'node:net'
+import { createServer, type Server } from 'node:net'
 import { ConfigError } from '#config/load.ts'
 import type { Context } from '#src/context.ts'
+import { takePassedSocket } from '#src/net/passed-sockets.ts'
 
 export interface PortSetting {
   /** Name of the server, for messages. */
@@ -16,6 +21,47 @@ export interface PortSetting {
   readonly port: number
   /** Used if the port itself may not be opened. */
   readonly fallback: number
+}
+
+/** A port that is open, and has no server yet. */
+export interface OpenPort {
+  readonly port: number
+  /** What a server that starts on the port listens on; it then belongs to that server. */
+  readonly handle: Server
+}
+
+/** Opens a port, for a server that starts later. @throws ConfigError if no port can be opened. */
+export async function openPort(ctx: Pick<Context, 'config' | 'log'>, wanted: PortSetting): Promise<OpenPort> {
+  const fd = takePassedSocket(wanted.setting)
+  if (fd !== null) return usePassedSocket(fd)
+  let handle = createServer()
+  const port = await listenOnPort(ctx, wanted, (number) => {
+    handle = createServer((socket) => socket.destroy())
+    return handle.listen(number)
+  })
+  return { port, handle }
+}
+
+async function usePassedSocket(fd: number): Promise<OpenPort> {
+  const handle = createServer((socket) => socket.destroy()).listen({ fd })
+  await once(handle, 'listening')
+  const address = handle.address()
+  return { port: address !== null && typeof address === 'object' ? address.port : 0, handle }
+}
+
+/** Opens all or none. @throws ConfigError if one of them cannot be opened. */
+export async function openPorts<Name extends string>(
+  ctx: Pick<Context, 'config' | 'log'>,
+  wanted: Readonly<Record<Name, PortSetting>>,
+): Promise<Readonly<Record<Name, OpenPort>>> {
+  const opened: [string, OpenPort][] = []
+  try {
+    for (const [name, setting] of Object.entries<PortSetting>(wanted)) opened.push([name, await openPort(ctx, setting)])
+  } catch (error) {
+    for (const [, { handle }] of opened) handle.close()
+    throw error
+  }
+  return Object.fromEntries(opened) as Record<Name, OpenPort>
 }
 
 /** `listen` starts a new server on a port. Returns the port in use. @throws ConfigError if no port can be opened. */

@@ -13,16 +13,6 @@ export class ReplyError extends Error {
   }
 }
 
-/** The message is malformed. */
-export function contentError(what: string): ReplyError {
-  return new ReplyError(550, `5.6.0 ${what}`)
-}
-
-/** The sender, key or workspace is not allowed to do this. */
-export function policyError(what: string): ReplyError {
-  return new ReplyError(550, `5.7.1 ${what}`)
-}
-
 /** Temporary: the client should retry after some seconds. */
 export function retryLaterError(what: string, seconds: number): ReplyError {
   return new ReplyError(451, `4.7.0 ${what}; try again in ${seconds} s`)

@@ -5,10 +5,9 @@
  * match, as between the writing of the two, or cannot be read, the previous certificate stays in use and the log gives
  * the reason.
  */
-import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { createSecureContext } from 'node:tls'
-import { readSettingFile } from '#config/setting-file.ts'
+import { readSettingFile, settingFileState } from '#config/setting-file.ts'
 import { type Config, ConfigError } from '#config/load.ts'
 import { type Certificate, loadSelfSignedCertificate } from './self-signed-certificate.ts'
 import type { Context } from '#src/context.ts'
@@ -73,12 +72,7 @@ export function watchServerCertificate(
 
 /** Changes whenever a file is written or replaced. */
 function stateOf(files: readonly string[]): string {
-  return files
-    .map((file) => {
-      const found = statSync(file, { throwIfNoEntry: false })
-      return found === undefined ? 'none' : `${found.ino} ${found.size} ${found.mtimeMs}`
-    })
-    .join(', ')
+  return files.map(settingFileState).join(', ')
 }
 
 function readRequired(setting: string, file: string | null): string {

@@ -3,6 +3,7 @@
  * this folder throws because of a server or a network. A lost connection counts neither as success nor as refusal.
  * Only a complete, well-formed reply is evidence of either; everything else is `lost`.
  */
+import { withoutNodeOptions } from '#src/net/node-error-text.ts'
 import type { Reply } from '#src/mail/reply.ts'
 
 /**
@@ -89,6 +90,8 @@ export function describeError(error: NodeJS.ErrnoException & { reason?: string }
   return {
     cause: 'network',
     code: error.code ?? null,
-    detail: (error.reason ?? error.message).replaceAll(/\s+/g, ' ').trim(),
+    detail: withoutNodeOptions(error.reason ?? error.message)
+      .replaceAll(/\s+/g, ' ')
+      .trim(),
   }
 }

@@ -33,6 +33,11 @@ export interface Mail {
   readonly smtputf8: boolean
   /** Called right before the server can have the message; false ends the session without sending it. */
   readonly maySend?: () => boolean
+  /**
+   * Called with the reply that accepts the message, and the conversation up to it, before anything else happens with
+   * the reply.
+   */
+  readonly onAccepted?: (reply: Reply, lines: readonly string[]) => void
 }
 
 export interface SmtpCommand {
@@ -100,7 +105,7 @@ export function composeRcpt(mail: Mail): string {
   return `RCPT TO:<${mail.to}>`
 }
 
-type Content = Pick<Mail, 'data' | 'maySend'>
+type Content = Pick<Mail, 'data' | 'maySend' | 'onAccepted'>
 type FailedEnding = Exclude<TransactionEnding, { kind: 'accepted' }>
 
 /** Result of MAIL, RCPT and DATA. `isOpen`: the server now waits for content. */
@@ -132,7 +137,9 @@ export async function transact(
   const isSent = await sendContent(wire, mail)
   if (!isSent) return failureOfContent(wire)
   const reply = await wire.readReply('dot')
-  return reply !== null && isExpected('dot', reply) ? { kind: 'accepted', reply } : failureFor(wire, 'dot', reply)
+  if (reply === null || !isExpected('dot', reply)) return failureFor(wire, 'dot', reply)
+  mail.onAccepted?.(reply, wire.lines)
+  return { kind: 'accepted', reply }
 }
 
 /** Sends the commands and reads their replies; the first failure counts. A pipelined group is read to its end. */

@@ -100,6 +100,11 @@ export class Wire {
     })
   }
 
+  /** The conversation record so far. */
+  get lines(): readonly string[] {
+    return this.#lines
+  }
+
   /** Adds a line to the conversation record. */
   addLine(line: string): void {
     this.#lines.push(line)

@@ -59,7 +59,10 @@ export async function testConnection(
   const { failed, secrets } = await runConversation(deps, account, lines)
   const reached = failed === null ? TEST_STEPS.length : TEST_STEPS.indexOf(failed.step)
   const steps = TEST_STEPS.slice(0, reached).map((step) => ({ step, ok: true, detail: PASSED_DETAILS[step](account) }))
-  if (failed !== null) steps.push({ step: failed.step, ok: false, detail: redactSecrets(failed.detail, secrets) })
+  if (failed !== null) {
+    const detail = `${failed.detail}. ${HINTS[failed.step](account)}`
+    steps.push({ step: failed.step, ok: false, detail: redactSecrets(detail, secrets) })
+  }
   const durationMs = Math.round(performance.now() - began)
   return { ok: failed === null, steps, conversation: redactSecrets(lines.join('\n'), secrets), durationMs, at }
 }
@@ -72,6 +75,19 @@ const PASSED_DETAILS: Readonly<Record<TestStep, (account: Account) => string>> =
     security === 'none' ? 'not used: the account has no TLS' : `the certificate is valid for ${host}`,
   auth: ({ username }) => `the server accepted the credentials of ${username}`,
   mail: ({ addresses }) => `the server accepts mail from ${addresses[0] ?? ''}`,
+}
+
+/** What to check, in the words of the account's fields and of our settings. */
+const HINTS: Readonly<Record<TestStep, (account: Account) => string>> = {
+  dns: ({ host }) => `Check host (${host}); the operator allows private networks with ALLOW_PRIVATE_TARGETS.`,
+  connect: ({ host, port }) => `Check host (${host}) and port (${port}), and that a firewall permits the connection.`,
+  greeting: ({ port, security }) =>
+    `Check port (${port}) and security (${security}): tls is for 465, starttls for 587.`,
+  tls: ({ host, port, security }) =>
+    `Check host (${host}), which the certificate must name, and security (${security}) for port ${port}. ` +
+    'The operator adds an authority of his own with EXTRA_CA_FILE.',
+  auth: ({ username }) => `Check username (${username}) and password; many providers need a password for applications.`,
+  mail: ({ addresses }) => `Check from (${addresses[0] ?? ''}): the server must permit it for this user.`,
 }
 
 async function runConversation(deps: AccountSessionDeps, account: Account, lines: string[]): Promise<TestConversation> {

@@ -18,7 +18,12 @@ import type { Session } from '#mta/smtp/session.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
 import { pathKey, type CircuitBreaker } from './circuit-breaker.ts'
 import { outcomeOfFailure, hasSessionEnded, unreachable, unroutable } from './failure-outcome.ts'
-import { createInFlightDeliveries, newInFlightDelivery, type InFlightDelivery } from './in-flight.ts'
+import {
+  createInFlightDeliveries,
+  newInFlightDelivery,
+  type AcceptedListener,
+  type InFlightDelivery,
+} from './in-flight.ts'
 import { connectFirst, SOURCE_LOST, type DestinationHosts, type ConnectFailure, type ConnectDeps } from './connect.ts'
 import {
   createConnectionSlots,
@@ -37,6 +42,7 @@ export interface DirectJob extends Omit<DestinationHosts, 'mayUse'> {
   /** The throttle of another endpoint, if it is needed. */
   readonly throttleFor: (source: string | null) => Throttle
   readonly mail: Mail
+  readonly onAccepted?: AcceptedListener
 }
 
 export interface DirectTransport {
@@ -68,11 +74,11 @@ export function createDirectTransport(options: DirectDeps): DirectTransport {
   return {
     deliver: async (job) => {
       if (deliveries.isAborted) return null
-      const startedAt = options.now()
-      const began = performance.now()
       const delivery: DirectDelivery = {
         ...newInFlightDelivery(job.mail),
         job,
+        startedAt: options.now(),
+        began: performance.now(),
         acquireSlot: () =>
           slots.acquire(slotRequest(job, preferredSource(job)), idleRequest(job), (path) =>
             options.breaker.maxConnections(path),
@@ -81,19 +87,9 @@ export function createDirectTransport(options: DirectDeps): DirectTransport {
       }
       const result = await deliveries.run(delivery, deliverDirect(deps, delivery))
       if (result === null) return null
-      const { outcome, pooled, source } = result
-      if (await isSourceGone(options, job, outcome)) return null
-      const attempt: Attempt = {
-        outcome,
-        startedAt,
-        durationMs: performance.now() - began,
-        conversation: delivery.lines.join('\n'),
-        source,
-        host: (pooled ?? result.at)?.host ?? null,
-        address: (pooled ?? result.at)?.address ?? null,
-        tls: pooled === null ? null : describeTls(job, pooled),
-      }
-      if (pooled !== null) slots.release(job.site, pooled)
+      if (await isSourceGone(options, job, result.outcome)) return null
+      const attempt = attemptOf(delivery, result)
+      if (result.pooled !== null) slots.release(job.site, result.pooled)
       return attempt
     },
     abort: () => deliveries.abort(),
@@ -110,6 +106,10 @@ async function isSourceGone({ egress }: DirectDeps, { endpoints }: DirectJob, ou
 
 interface DirectDelivery extends InFlightDelivery {
   readonly job: DirectJob
+  /** Epoch ms. */
+  readonly startedAt: number
+  /** By `performance.now()`. */
+  readonly began: number
   /** Waits for an open connection or a slot for a new one; null if the throttle closes. */
   readonly acquireSlot: () => Promise<ConnectionSlot | null>
   /** A slot for a connection from another source, without waiting; null if none is free. */
@@ -122,6 +122,22 @@ interface DirectResult {
   readonly source: string | null
   /** The host that gave no session. */
   readonly at?: ConnectFailure['at']
+}
+
+function attemptOf(
+  { job, lines, startedAt, began }: DirectDelivery,
+  { outcome, pooled, source, at }: DirectResult,
+): Attempt {
+  return {
+    outcome,
+    startedAt,
+    durationMs: performance.now() - began,
+    conversation: lines.join('\n'),
+    source,
+    host: (pooled ?? at)?.host ?? null,
+    address: (pooled ?? at)?.address ?? null,
+    tls: pooled === null ? null : describeTls(job, pooled),
+  }
 }
 
 /** The source whose queue the message waited in. */
@@ -213,11 +229,17 @@ async function connectWithSlots(
 }
 
 /** One transaction. During it an abort must report how far the message was. */
-function transactOn({ session, host, address }: PooledSession, delivery: InFlightDelivery): Promise<TransactionResult> {
-  const { lines, mail } = delivery
+function transactOn(pooled: PooledSession, delivery: DirectDelivery): Promise<TransactionResult> {
+  const { lines, job } = delivery
+  const { session, host, address } = pooled
   if (session.delivered > 0)
     lines.push(`-- on an open session to ${host} [${address}], message ${session.delivered + 1}${tlsRemark(session)}`)
-  return session.deliver(mail, delivery)
+  const onAccepted: Mail['onAccepted'] = (reply, said) => {
+    const outcome: Outcome = { kind: 'delivered', reply }
+    const heard = { ...delivery, lines: [...lines, ...said] }
+    job.onAccepted?.(attemptOf(heard, { outcome, pooled, source: pooled.source }))
+  }
+  return session.deliver({ ...delivery.mail, onAccepted }, delivery)
 }
 
 /** The TLS description in the attempt; null for plain text. */

@@ -5,7 +5,13 @@
  */
 import type { Socket } from 'node:net'
 import type { Mail } from '#mta/smtp/transaction.ts'
-import type { Outcome } from '#src/messages/outcome.ts'
+import type { Attempt, Outcome } from '#src/messages/outcome.ts'
+
+/**
+ * Called with the attempt as soon as its message is accepted, before anything else happens with the reply. It must not
+ * throw.
+ */
+export type AcceptedListener = (attempt: Attempt) => void
 
 export interface InFlightDelivery {
   readonly mail: Mail

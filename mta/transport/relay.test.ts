@@ -100,11 +100,16 @@ describe('relay', () => {
     state: 'active',
     pausedReason: null,
     pausedAt: null,
+    verifiedAt: null,
     limits: { connections: 1, messagesPerConnection: 3, messagesPerMinute: null },
     createdAt: new Date(0),
     updatedAt: new Date(0),
   })
-  const deliver = (): Promise<Attempt | null> => relay.deliver({ account: account(), mail: MAIL })
+  let accepted: Attempt[] = []
+  const deliver = (): Promise<Attempt | null> => {
+    accepted = []
+    return relay.deliver({ account: account(), mail: MAIL, onAccepted: (attempt) => accepted.push(attempt) })
+  }
 
   interface Case {
     readonly script: Script
@@ -155,6 +160,8 @@ describe('relay', () => {
       assert.strictEqual(sayOf(attempt), one.outcome, attempt?.conversation)
       assert.strictEqual(pauses.length, one.isPaused === true ? 1 : 0)
       assert.ok(!attempt?.conversation.includes(PLAIN))
+      const isAccepted = attempt?.outcome.kind === 'relayed'
+      assert.deepEqual(accepted, isAccepted ? [{ ...attempt, durationMs: accepted[0]?.durationMs }] : [])
     })
 
   it('reuses sessions up to their message limit; a session that died meanwhile costs no attempt', async () => {
@@ -175,6 +182,12 @@ describe('relay', () => {
     assert.match(pauses[0] ?? '', /refuses the credentials of me: 535/)
     const reported = JSON.stringify([attempt, pauses])
     for (const secret of [PASSWORD, PLAIN]) assert.ok(!reported.includes(secret), reported)
+  })
+  it('redacts a password that the server repeats when it accepts the message', async () => {
+    script = { '.': `250 2.0.0 taken from ${PASSWORD}` }
+    const attempt = await deliver()
+    assert.deepEqual(accepted, [{ ...attempt, durationMs: accepted[0]?.durationMs }])
+    assert.ok(!JSON.stringify(accepted).includes(PASSWORD))
   })
   it('has no attempt to report when it is aborted before the transaction', async () => {
     script = { AUTH: () => relay.abort() }

@@ -13,7 +13,12 @@ import type { Attempt, Outcome } from '#src/messages/outcome.ts'
 import type { Account } from '#src/providers/accounts.ts'
 import type { CircuitBreaker } from './circuit-breaker.ts'
 import { outcomeOfFailure, hasSessionEnded } from './failure-outcome.ts'
-import { createInFlightDeliveries, newInFlightDelivery, type InFlightDelivery } from './in-flight.ts'
+import {
+  createInFlightDeliveries,
+  newInFlightDelivery,
+  type AcceptedListener,
+  type InFlightDelivery,
+} from './in-flight.ts'
 import {
   redactSecrets,
   openAccountSession,
@@ -25,6 +30,7 @@ import { createSessionPool, type PooledSession, type SessionPool } from './conne
 export interface RelayJob {
   readonly account: Account
   readonly mail: Mail
+  readonly onAccepted?: AcceptedListener
 }
 
 export interface RelayTransport {
@@ -45,6 +51,10 @@ export interface RelayDeps extends AccountSessionDeps {
 interface RelayDelivery extends InFlightDelivery, RelayJob {
   /** Key of the account and its current credentials: sessions opened with older credentials are not reused. */
   readonly key: string
+  /** Epoch ms. */
+  readonly startedAt: number
+  /** By `performance.now()`. */
+  readonly began: number
   secrets: readonly string[]
 }
 
@@ -73,13 +83,14 @@ export function createRelayTransport(deps: RelayDeps): RelayTransport {
     secretsOf,
   }
   return {
-    deliver: async ({ account, mail }) => {
+    deliver: async (job) => {
       if (deliveries.isAborted) return null
-      const startedAt = deps.now()
-      const began = performance.now()
+      const { account } = job
       const delivery: RelayDelivery = {
-        ...newInFlightDelivery(mail),
-        account,
+        ...newInFlightDelivery(job.mail),
+        ...job,
+        startedAt: deps.now(),
+        began: performance.now(),
         key: `account:${account.id}:${account.generation}`,
         secrets: [],
       }
@@ -90,7 +101,7 @@ export function createRelayTransport(deps: RelayDeps): RelayTransport {
       if (result === null) return null
       const { pooled } = result
       if (pooled !== null) pool.release(delivery.key, pooled, account.limits.messagesPerConnection)
-      return attemptOf(delivery, result, { startedAt, durationMs: performance.now() - began })
+      return attemptOf(delivery, result)
     },
     abort: () => deliveries.abort(),
     close: () => pool.close(),
@@ -138,11 +149,16 @@ async function deliverToAccount(relay: RelayContext, delivery: RelayDelivery): P
 }
 
 /** One transaction. During it an abort must report how far the message was. */
-function transactOn({ session, host, address }: PooledSession, delivery: InFlightDelivery): Promise<TransactionResult> {
-  const { lines, mail } = delivery
+function transactOn(pooled: PooledSession, delivery: RelayDelivery): Promise<TransactionResult> {
+  const { lines } = delivery
+  const { session, host, address } = pooled
   if (session.delivered > 0)
     lines.push(`-- on an open session to ${host} [${address}], message ${session.delivered + 1}`)
-  return session.deliver(mail, delivery)
+  const onAccepted: Mail['onAccepted'] = (reply, said) => {
+    const heard = { ...delivery, lines: [...lines, ...said] }
+    delivery.onAccepted?.(attemptOf(heard, { outcome: { kind: 'relayed', reply }, pooled }))
+  }
+  return session.deliver({ ...delivery.mail, onAccepted }, delivery)
 }
 
 async function outcomeOfFailedOpen(
@@ -213,14 +229,11 @@ function outcomeOfInternalError({ breaker }: RelayContext, { key }: RelayDeliver
   }
 }
 
-function attemptOf(
-  { lines, secrets }: RelayDelivery,
-  { outcome, pooled }: RelayResult,
-  times: Pick<Attempt, 'startedAt' | 'durationMs'>,
-): Attempt {
+function attemptOf({ lines, secrets, startedAt, began }: RelayDelivery, { outcome, pooled }: RelayResult): Attempt {
   const tls = pooled?.session.tls ?? null
   return {
-    ...times,
+    startedAt,
+    durationMs: performance.now() - began,
     outcome: redactOutcome(outcome, secrets),
     conversation: redactSecrets(lines.join('\n'), secrets),
     source: null,
