@@ -1,6 +1,6 @@
 import { assert } from 'chai'
 import fc from 'fast-check'
-import { attachments, sanitizeFilename, decodeBase64 } from './attachments.ts'
+import { attachments, completeAttachment, sanitizeFilename, decodeBase64 } from './attachments.ts'
 
 describe('base64', () => {
   it('is decoded, with and without line breaks', () => {
@@ -99,4 +99,50 @@ describe('attachments', () => {
   ]
   for (const item of REFUSED)
     it(`refuse ${JSON.stringify(item)}`, () => assert.ok(!(read(item) as { success: boolean }).success))
+})
+
+describe('attachments by URL', () => {
+  const url = 'https://files.example/2031/invoice%20May.pdf?signature=x'
+  const whyNot = (given: object): string[] => {
+    const result = attachments.safeParse([given])
+    return result.success ? [] : result.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
+  }
+
+  it('keep what the request says; `path` is an alias', () => {
+    const wanted = { url, filename: null, contentType: null, contentId: null }
+    assert.deepEqual(attachments.parse([{ url }]), [wanted])
+    assert.deepEqual(attachments.parse([{ path: url, content: null }]), [wanted])
+    assert.deepEqual(
+      attachments.parse([{ url, filename: '../a.txt', content_type: 'text/csv', content_id: '<logo>' }]),
+      [{ url, filename: 'a.txt', contentType: 'text/csv', contentId: 'logo' }],
+    )
+  })
+  const REFUSED: readonly (readonly [given: object, why: RegExp])[] = [
+    [{}, /^0\.content: is required, or url$/],
+    [{ url, content: 'YQ==' }, /^0\.url: cannot be given together with content$/],
+    [{ url: 'file:///etc/passwd' }, /^0\.url: must be an http or https URL/],
+    [{ path: 'invoice.pdf' }, /^0\.path: must be an http or https URL/],
+    [{ url: 'https://me:secret@files.example/a' }, /^0\.url: .* without user name and password$/],
+    [{ url: `https://files.example/${'x'.repeat(2000)}` }, /^0\.url: at most 2000 characters$/],
+  ]
+  for (const [given, why] of REFUSED)
+    it(`refuse ${JSON.stringify(given).slice(0, 60)}`, () => assert.match(whyNot(given).join('; '), why))
+
+  const NAMED: readonly (readonly [from: string, filename: string | null, served: string | null, expected: string])[] =
+    [
+      [url, null, null, 'invoice May.pdf application/pdf'],
+      [url, 'a.txt', 'application/pdf', 'a.txt text/plain'],
+      ['https://files.example/', null, 'image/png', 'attachment image/png'],
+      ['https://files.example/x', null, 'text/html; charset=utf-8', 'x text/html; charset=utf-8'],
+      ['https://files.example/x', null, 'multipart/mixed', 'x application/octet-stream'],
+      ['https://files.example/x', null, 'text/html\r\nBcc: a@b', 'x application/octet-stream'],
+      ['https://files.example/%ff', null, null, '%ff application/octet-stream'],
+      ['https://files.example/..%2f..%2fpasswd', null, null, 'passwd application/octet-stream'],
+    ]
+  for (const [from, filename, served, expected] of NAMED)
+    it(`${from}, served as ${JSON.stringify(served)}, is ${expected}`, () => {
+      const remote = { url: from, filename, contentType: null, contentId: null }
+      const made = completeAttachment(remote, { content: Buffer.alloc(0), contentType: served, url: from })
+      assert.strictEqual(`${made.filename} ${made.contentType}`, expected)
+    })
 })

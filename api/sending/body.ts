@@ -5,15 +5,16 @@
 import { z } from 'zod'
 import type { Mailbox } from '#src/mail/address.ts'
 import { isHtml } from '#src/mail/html-detection.ts'
-import type { Attachment, BodyText, TemplateReference } from '#src/messages/submission.ts'
+import type { BodyText, TemplateReference } from '#src/messages/submission.ts'
 import { parseTime } from '#src/platform/time-input.ts'
-import { attachments } from './attachments.ts'
+import { referTo } from '#api/http/json-schema.ts'
+import { attachments, type RequestedAttachment } from './attachments.ts'
 import { headers, type CustomHeader } from './headers.ts'
 import { isAbsent, mailbox, mailboxList, quoteName, readMailbox } from './mailboxes.ts'
+import { tags } from './tags.ts'
 
 const MAX_SUBJECT = 998
-const MAX_TAGS = 50
-const MAX_TAG = 128
+const MAX_NAME = 128
 const MAX_METADATA = 100
 const MAX_METADATA_TEXT = 2000
 
@@ -33,7 +34,7 @@ export interface SendBody {
   readonly params: Readonly<Record<string, unknown>>
   /** The template that the content was rendered from already. */
   readonly template?: TemplateReference
-  readonly attachments: readonly Attachment[]
+  readonly attachments: readonly RequestedAttachment[]
   readonly headers: readonly CustomHeader[]
   readonly tags: readonly string[]
   readonly metadata: Readonly<Record<string, string | number | boolean | null>> | null
@@ -51,20 +52,9 @@ const subject = z
   .max(MAX_SUBJECT, `at most ${MAX_SUBJECT} characters`)
   .refine((value) => !CONTROL.test(value), 'contains a line break or a control character')
   .nullish()
-const tag = z
-  .string()
-  .min(1)
-  .max(MAX_TAG)
-  .refine((value) => !CONTROL.test(value))
-const tags = z
-  .union(
-    [z.array(tag).max(MAX_TAGS), tag.transform((one) => [one])],
-    `must be a list of at most ${MAX_TAGS} strings of 1 to ${MAX_TAG} characters`,
-  )
-  .nullish()
 const metadata = z
   .record(
-    z.string().min(1).max(MAX_TAG),
+    z.string().min(1).max(MAX_NAME),
     z.union(
       [z.string().max(MAX_METADATA_TEXT), z.number(), z.boolean(), z.null()],
       'must be a string, a number or a boolean; metadata cannot be nested',
@@ -74,7 +64,7 @@ const metadata = z
   .nullish()
 const params = z.record(z.string(), z.unknown()).nullish()
 
-const replyTo = z
+const givenReplyTo = z
   .unknown()
   .optional()
   .meta({
@@ -84,20 +74,29 @@ const replyTo = z
       { type: 'object', properties: { email: { type: 'string' }, name: { type: 'string' } } },
     ],
   })
-  .transform((value, sink) =>
-    isAbsent(value) || value === false ? null : value === true ? ('tracking' as const) : readMailbox(value, [], sink),
-  )
+const replyTo = givenReplyTo.transform((value, sink) =>
+  isAbsent(value) || value === false ? null : value === true ? ('tracking' as const) : readMailbox(value, [], sink),
+)
+/** The reply-to of a change; null if absent, so that it stays. */
+export const changedReplyTo = givenReplyTo.transform((value, sink) => {
+  if (value === undefined || value === null) return null
+  if (value === false || value === '') return 'none' as const
+  return value === true ? ('tracking' as const) : readMailbox(value, [], sink)
+})
 
-const expiresAt = z
-  .string()
-  .nullish()
-  .meta({ format: 'date-time' })
-  .transform((value, sink) => {
-    const moment = isAbsent(value) ? null : parseTime(value ?? '', 'UTC')
-    if (moment === null && !isAbsent(value))
-      sink.addIssue({ code: 'custom', message: 'must be a time such as 2031-05-04T10:00:00Z' })
-    return moment
-  })
+const givenExpiry = z.string().nullish().meta({ format: 'date-time' })
+const expiresAt = givenExpiry.transform((value, sink) => readExpiry(value, sink))
+/** The expiry of a change; null if absent, so that it stays. */
+export const changedExpiry = givenExpiry.transform((value, sink) =>
+  value === '' ? ('never' as const) : readExpiry(value, sink),
+)
+
+function readExpiry(value: string | null | undefined, sink: z.core.$RefinementCtx): Date | null {
+  const moment = isAbsent(value) ? null : parseTime(value ?? '', 'UTC')
+  if (moment === null && !isAbsent(value))
+    sink.addIssue({ code: 'custom', message: 'must be a time such as 2031-05-04T10:00:00Z' })
+  return moment
+}
 
 const fields = z.object({
   to: mailboxList,
@@ -125,6 +124,36 @@ const fields = z.object({
 })
 
 type SendFields = z.output<typeof fields>
+
+export const senderFields = fields.pick({ from: true, from_name: true, fromName: true }).shape
+
+/** The fields that are not part of a message, for a message that is complete. */
+export const optionFields = fields.pick({
+  tags: true,
+  metadata: true,
+  track_opens: true,
+  track_clicks: true,
+  expires_at: true,
+}).shape
+export type SendOptions = Pick<SendBody, 'tags' | 'metadata' | 'trackOpens' | 'trackClicks' | 'expiresAt'>
+
+/** The fields of the content alone, to change that of a message that waits. */
+export const contentFields = fields.pick({
+  subject: true,
+  body: true,
+  html: true,
+  text: true,
+  is_html: true,
+  template_id: true,
+  params: true,
+  template_data: true,
+})
+type ContentFields = z.output<typeof contentFields>
+/** The subject and the parts of a message, or the template that they are rendered from. */
+export type MessageContent = Pick<
+  SendBody,
+  'subject' | 'html' | 'text' | 'isHtml' | 'templateId' | 'params' | 'template'
+>
 type IssueSink = z.core.$RefinementCtx
 
 const EXAMPLE = {
@@ -132,25 +161,20 @@ const EXAMPLE = {
   to: ['anna@example.org'],
   subject: 'Your order',
   html: '<p>Hello Anna, your order is on its way.</p>',
-  tags: ['order'],
+  tags: ['order', { name: 'campaign', value: 'spring' }],
   metadata: { order: 1234 },
 }
 
 const canonicalBody = fields.transform((given, sink): SendBody => {
-  const templateId = orNull(given.template_id)
   if (given.to.length === 0) reportIssue(sink, 'to', 'is required')
-  checkTemplate(given, templateId, sink)
+  checkRequired(given, sink)
   return {
     to: given.to,
     cc: given.cc,
     bcc: given.bcc,
     from: readFrom(given, sink),
     replyTo: given.reply_to,
-    subject: orNull(given.subject),
     ...readContent(given, sink),
-    isHtml: given.is_html ?? null,
-    templateId,
-    params: given.params ?? given.template_data ?? {},
     attachments: given.attachments,
     headers: given.headers,
     tags: given.tags ?? [],
@@ -163,7 +187,7 @@ const canonicalBody = fields.transform((given, sink): SendBody => {
 
 export const sendBody = canonicalBody.meta({ id: 'Message', required: ['to'], examples: [EXAMPLE] })
 /** For schemas that contain a message and parse it separately. */
-export const MESSAGE_REF = { $ref: '#/components/schemas/Message' }
+export const MESSAGE_REF = referTo(sendBody)
 
 /** An empty optional string counts as absent. */
 function orNull(value: string | null | undefined): string | null {
@@ -174,14 +198,28 @@ function reportIssue(sink: IssueSink, path: string, message: string): void {
   sink.addIssue({ code: 'custom', path: [path], message })
 }
 
+function listBodies(given: ContentFields): string[] {
+  return (['body', 'html', 'text'] as const).filter((field) => orNull(given[field]) !== null)
+}
+
 /** A template supplies the body, and the subject unless one is given. Without a template both are required. */
-function checkTemplate(given: SendFields, templateId: string | null, sink: IssueSink): void {
-  const contents = (['body', 'html', 'text'] as const).filter((field) => orNull(given[field]) !== null)
-  if (templateId !== null) {
-    if (contents.length > 0) reportIssue(sink, 'template_id', `cannot be given together with ${contents.join(', ')}`)
-  } else {
-    if (orNull(given.subject) === null) reportIssue(sink, 'subject', 'is required without a template_id')
-    if (contents.length === 0) reportIssue(sink, 'body', 'is required without a template_id')
+function checkRequired(given: ContentFields, sink: IssueSink): void {
+  if (orNull(given.template_id) !== null) return
+  if (orNull(given.subject) === null) reportIssue(sink, 'subject', 'is required without a template_id')
+  if (listBodies(given).length === 0) reportIssue(sink, 'body', 'is required without a template_id')
+}
+
+export function readContent(given: ContentFields, sink: IssueSink): MessageContent {
+  const templateId = orNull(given.template_id)
+  const bodies = listBodies(given)
+  if (templateId !== null && bodies.length > 0)
+    reportIssue(sink, 'template_id', `cannot be given together with ${bodies.join(', ')}`)
+  return {
+    subject: orNull(given.subject),
+    ...readParts(given, sink),
+    isHtml: given.is_html ?? null,
+    templateId,
+    params: given.params ?? given.template_data ?? {},
   }
 }
 
@@ -189,7 +227,7 @@ function checkTemplate(given: SendFields, templateId: string | null, sink: Issue
  * Assigns `body` to the HTML or the text part; `is_html` overrides the detection. A different `html` or `text` for the
  * same part is an error.
  */
-function readContent(given: SendFields, sink: IssueSink): { html: BodyText | null; text: BodyText | null } {
+function readParts(given: ContentFields, sink: IssueSink): Pick<MessageContent, 'html' | 'text'> {
   const parts = { html: orNull(given.html), text: orNull(given.text) }
   const body = orNull(given.body)
   if (body !== null) {

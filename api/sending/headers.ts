@@ -41,18 +41,23 @@ const headerList = z
   .array(z.object({ name: z.string(), value: z.string() }))
   .transform((given) => given.map(({ name, value }) => [name, value] as const))
 
-export const headers = z
-  .union([headerObject, headerList], 'must be an object with names and values')
-  .nullish()
-  .transform((given, sink): CustomHeader[] => {
-    const found = (given ?? []).map(([name, value]): CustomHeader => [name, String(value)])
-    if (found.length > MAX_HEADERS) sink.addIssue({ code: 'custom', message: `at most ${MAX_HEADERS} headers` })
-    for (const [name, value] of found.slice(0, MAX_HEADERS)) {
-      const reason = validateName(name) ?? validateValue(value)
-      if (reason !== null) sink.addIssue({ code: 'custom', path: [name.slice(0, MAX_NAME)], message: reason })
-    }
-    return found
-  })
+const givenHeaders = z.union([headerObject, headerList], 'must be an object with names and values').nullish()
+type GivenHeaders = z.output<typeof givenHeaders>
+
+export const headers = givenHeaders.transform((given, sink) => readHeaders(given, sink) ?? [])
+/** The headers of a change; null if absent, so that they stay. */
+export const changedHeaders = givenHeaders.transform(readHeaders)
+
+function readHeaders(given: GivenHeaders, sink: z.core.$RefinementCtx): CustomHeader[] | null {
+  if (given === undefined || given === null) return null
+  const found = given.map(([name, value]): CustomHeader => [name, String(value)])
+  if (found.length > MAX_HEADERS) sink.addIssue({ code: 'custom', message: `at most ${MAX_HEADERS} headers` })
+  for (const [name, value] of found.slice(0, MAX_HEADERS)) {
+    const reason = validateName(name) ?? validateValue(value)
+    if (reason !== null) sink.addIssue({ code: 'custom', path: [name.slice(0, MAX_NAME)], message: reason })
+  }
+  return found
+}
 
 function validateName(name: string): string | null {
   if (!HEADER_NAME.test(name) || name.length > MAX_NAME)

@@ -24,18 +24,25 @@ export const mailbox = z
   .meta({ oneOf: MAILBOX_FORMS })
   .transform((value, sink) => (isAbsent(value) ? null : readMailbox(value, [], sink)))
 
+const LIST_FORMS = [
+  { type: 'array', items: { oneOf: MAILBOX_FORMS } },
+  { type: 'string', description: 'one address, or several separated by commas' },
+  MAILBOX_OBJECT,
+]
+
 /** A list of mailboxes; empty if absent. */
 export const mailboxList = z
   .unknown()
   .optional()
-  .meta({
-    oneOf: [
-      { type: 'array', items: { oneOf: MAILBOX_FORMS } },
-      { type: 'string', description: 'one address, or several separated by commas' },
-      MAILBOX_OBJECT,
-    ],
-  })
+  .meta({ oneOf: LIST_FORMS })
   .transform((value, sink) => readList(value, sink))
+
+/** The list of a change; null if absent, so that it stays. */
+export const changedMailboxList = z
+  .unknown()
+  .optional()
+  .meta({ oneOf: LIST_FORMS })
+  .transform((value, sink) => (value === undefined || value === null ? null : readList(value, sink)))
 
 /** Null and an empty string also count as absent. */
 export function isAbsent(value: unknown): boolean {

@@ -1,6 +1,6 @@
 /**
  * Turns a canonical body into a submission that is ready to store. Checks sender, recipients, limits, time and
- * template, in this order, and returns the first failure. Writes nothing.
+ * template, then fetches attachments that are URLs, in this order, and returns the first failure. Writes nothing.
  *
  * A Regular key is bound to one sender: a verified domain or a connected account. A subdomain has its own records and
  * owner, so a key of the parent domain does not cover it. A domain that lost its records (degraded) still sends. An
@@ -8,16 +8,25 @@
  * accepted and waits.
  */
 import type { Caller, CallerAccount } from '#src/auth/keys.ts'
+import type { RequestDownloads } from '#src/net/file-downloads.ts'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import { newId } from '#src/platform/id.ts'
 import type { Mailbox } from '#src/mail/address.ts'
-import type { BodyText, SubmittedRecipient, Submission, TemplateReference } from '#src/messages/submission.ts'
+import type {
+  Attachment,
+  BodyText,
+  SubmittedRecipient,
+  Submission,
+  TemplateReference,
+} from '#src/messages/submission.ts'
+import { listRecipients, uniqueHeaderLists } from '#src/messages/recipient-lists.ts'
 import { destinationOf } from '#src/providers/account-destination.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import { findTemplateVersion, type CompiledTemplateVersion } from '#src/templates/versions.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { planOf, type ApiContext } from '#api/http/context.ts'
-import type { SendBody } from './body.ts'
+import type { MessageContent, SendBody } from './body.ts'
+import { loadAttachments } from './load-attachments.ts'
 
 /** A message to send, with its tier and time. */
 export interface SendRequest {
@@ -27,36 +36,30 @@ export interface SendRequest {
   readonly timezone: string | null
 }
 
-export async function prepare(ctx: ApiContext, caller: Caller, request: SendRequest): Promise<Submission | Refusal> {
+export async function prepare(
+  ctx: ApiContext,
+  caller: Caller,
+  request: SendRequest,
+  downloads: RequestDownloads,
+): Promise<Submission | Refusal> {
   const { body } = request
-  const recipients = listRecipients(caller, body)
+  const recipients = listRecipients(body, (address) => destinationFor(caller, address))
   const refusal =
     checkSender(caller, body.from) ??
     validateCount(ctx, recipients) ??
     validateScheduledTime(ctx, request) ??
-    validateExpiry(ctx, request) ??
+    validateExpiry(ctx, { expiresAt: body.expiresAt, scheduledAt: request.scheduledAt }) ??
     validateReplyTo(caller, body)
   if (refusal !== null) return refusal
   const content = await renderContent(ctx, caller.workspaceId, body)
   if (isRefusal(content)) return content
-  return validateSize(ctx, body, content) ?? createSubmission(ctx, caller, request, { recipients, content })
+  const attachments = await loadAttachments(body.attachments, downloads, ctx.config.maxMessageBytes)
+  if (isRefusal(attachments)) return attachments
+  const resolved = { recipients, content, attachments }
+  return validateSize(ctx, resolved) ?? createSubmission(ctx, caller, request, resolved)
 }
 
-/** Each address once, whatever its case, in the first of to, cc and bcc that names it. */
-function listRecipients(caller: Caller, { to, cc, bcc }: SendBody): SubmittedRecipient[] {
-  const found = new Map<string, SubmittedRecipient>()
-  for (const [kind, list] of [
-    ['to', to],
-    ['cc', cc],
-    ['bcc', bcc],
-  ] as const)
-    for (const { email } of list)
-      if (!found.has(email.toLowerCase()))
-        found.set(email.toLowerCase(), { address: email, domain: destinationFor(caller, email), kind })
-  return [...found.values()]
-}
-
-function validateCount(ctx: ApiContext, recipients: readonly SubmittedRecipient[]): Refusal | null {
+export function validateCount(ctx: ApiContext, recipients: readonly SubmittedRecipient[]): Refusal | null {
   const max = ctx.config.maxRecipients
   return recipients.length <= max
     ? null
@@ -70,7 +73,10 @@ const DAY_MS = 24 * 3600 * 1000
 /** Clients compute "one minute from now" before they send, often rounded down to a second. */
 const GRACE_MS = 1000
 
-function validateScheduledTime(ctx: ApiContext, { scheduledAt }: SendRequest): Refusal | null {
+export function validateScheduledTime(
+  ctx: ApiContext,
+  { scheduledAt }: Pick<SendRequest, 'scheduledAt'>,
+): Refusal | null {
   if (scheduledAt === null) return null
   const ahead = scheduledAt.getTime() - ctx.clock.now()
   if (ahead < MINUTE_MS - GRACE_MS)
@@ -78,9 +84,11 @@ function validateScheduledTime(ctx: ApiContext, { scheduledAt }: SendRequest): R
   return ahead > 365 * DAY_MS ? invalid([{ path: 'scheduled_at', message: 'must be at most 365 days ahead' }]) : null
 }
 
-function validateExpiry(ctx: ApiContext, { body, scheduledAt }: SendRequest): Refusal | null {
-  if (body.expiresAt === null || body.expiresAt.getTime() > Math.max(ctx.clock.now(), scheduledAt?.getTime() ?? 0))
-    return null
+export function validateExpiry(
+  ctx: ApiContext,
+  { expiresAt, scheduledAt }: Pick<Submission, 'expiresAt' | 'scheduledAt'>,
+): Refusal | null {
+  if (expiresAt === null || expiresAt.getTime() > Math.max(ctx.clock.now(), scheduledAt?.getTime() ?? 0)) return null
   return invalid([
     {
       path: 'expires_at',
@@ -89,26 +97,38 @@ function validateExpiry(ctx: ApiContext, { body, scheduledAt }: SendRequest): Re
   ])
 }
 
-function validateReplyTo(caller: Caller, { replyTo }: SendBody): Refusal | null {
+export function validateReplyTo(caller: Caller, { replyTo }: Pick<SendBody, 'replyTo'>): Refusal | null {
   return replyTo !== 'tracking' || caller.replyTo !== null
     ? null
     : invalid([{ path: 'reply_to', message: 'the workspace has no reply-to address in its tracking settings' }])
 }
 
-function validateSize(ctx: ApiContext, { attachments }: SendBody, { html, text }: RenderedContent): Refusal | null {
+/** What a body leads to. */
+interface ResolvedBody {
+  readonly recipients: readonly SubmittedRecipient[]
+  readonly content: RenderedContent
+  readonly attachments: readonly Attachment[]
+}
+
+function validateSize(
+  ctx: ApiContext,
+  { attachments, content: { html, text } }: Pick<ResolvedBody, 'attachments' | 'content'>,
+): Refusal | null {
   const max = ctx.config.maxMessageBytes
   const bytes =
     Buffer.byteLength(html ?? '') +
     Buffer.byteLength(text ?? '') +
     attachments.reduce((sum, { content }) => sum + content.length, 0)
-  return bytes <= max ? null : refuse('PAYLOAD_TOO_LARGE', `The message has ${bytes} bytes; at most ${max}.`)
+  return bytes <= max
+    ? null
+    : refuse('PAYLOAD_TOO_LARGE', `The message has ${bytes} bytes; at most ${max}. Send links instead of large files.`)
 }
 
 function createSubmission(
   ctx: ApiContext,
   caller: Caller,
   { body, tier, scheduledAt, timezone }: SendRequest,
-  resolved: { recipients: SubmittedRecipient[]; content: RenderedContent },
+  resolved: ResolvedBody,
 ): Submission {
   const now = ctx.clock.now()
   const headerLists = uniqueHeaderLists(body, resolved.recipients)
@@ -124,7 +144,7 @@ function createSubmission(
     recipients: resolved.recipients,
     ...resolved.content,
     headers: body.headers,
-    attachments: body.attachments,
+    attachments: resolved.attachments,
     tags: body.tags,
     metadata: body.metadata,
     trackOpens: body.trackOpens,
@@ -138,19 +158,7 @@ function createSubmission(
   }
 }
 
-/** The headers To and Cc, also with each address once. */
-function uniqueHeaderLists(
-  { to, cc }: SendBody,
-  recipients: readonly SubmittedRecipient[],
-): { to: Mailbox[]; cc: Mailbox[] } {
-  const keepFirst = (list: readonly Mailbox[], kind: SubmittedRecipient['kind']): Mailbox[] => {
-    const remaining = new Set(recipients.filter((one) => one.kind === kind).map((one) => one.address.toLowerCase()))
-    return list.filter(({ email }) => remaining.delete(email.toLowerCase()))
-  }
-  return { to: keepFirst(to, 'to'), cc: keepFirst(cc, 'cc') }
-}
-
-function replyToOf(caller: Caller, { replyTo }: SendBody): Mailbox | null {
+export function replyToOf(caller: Caller, { replyTo }: Pick<SendBody, 'replyTo'>): Mailbox | null {
   if (replyTo !== 'tracking') return replyTo
   return caller.replyTo === null ? null : { email: caller.replyTo, name: null }
 }
@@ -158,15 +166,19 @@ function replyToOf(caller: Caller, { replyTo }: SendBody): Mailbox | null {
 const SENDING_STATUSES = new Set(['verified', 'degraded'])
 
 /** Null if the caller may send from this address. */
-function checkSender(caller: Caller, from: Mailbox | null): Refusal | null {
+export function checkSender(caller: Caller, from: Mailbox | null): Refusal | null {
   return caller.account === null ? checkDomain(caller, from) : checkAccountAddress(caller.account, from)
 }
 
 function checkDomain({ domain, domainId, domainStatus }: Caller, from: Mailbox | null): Refusal | null {
   if (from === null) return invalid([{ path: 'from', message: 'is required with a key of a sending domain' }])
-  if (domain === null || domainId === null) return refuse('FORBIDDEN', 'This key is not bound to a sender.')
-  if (domainOf(from.email) !== domain) return refuse('FORBIDDEN', `This key sends for ${domain} only.`)
-  return SENDING_STATUSES.has(domainStatus ?? '') ? null : refuse('FORBIDDEN', `The domain ${domain} is not verified.`)
+  if (domain === null || domainId === null)
+    return refuse('FORBIDDEN', 'This key is not bound to a sender. Create a key for a domain or an account.')
+  if (domainOf(from.email) !== domain)
+    return refuse('FORBIDDEN', `This key sends for ${domain} only. Use that domain in "from", or a key of another one.`)
+  return SENDING_STATUSES.has(domainStatus ?? '')
+    ? null
+    : refuse('FORBIDDEN', `The domain ${domain} is not verified. Publish its records and call verify-domain.`)
 }
 
 function checkAccountAddress({ kind, addresses }: CallerAccount, from: Mailbox | null): Refusal | null {
@@ -174,7 +186,7 @@ function checkAccountAddress({ kind, addresses }: CallerAccount, from: Mailbox |
     return kind === 'oauth' ? null : invalid([{ path: 'from', message: 'is required with a key of SMTP credentials' }])
   return addresses.includes(from.email.toLowerCase())
     ? null
-    : refuse('FORBIDDEN', `This key sends for ${addresses.join(', ')} only.`)
+    : refuse('FORBIDDEN', `This key sends for ${addresses.join(', ')} only. Use one of them in "from".`)
 }
 
 /** The From of mail without one: the mailbox of the key. */
@@ -183,7 +195,7 @@ function defaultSender({ account }: Caller): Mailbox | null {
 }
 
 /** The destination of mail to an address: its domain, or the account of the key. */
-function destinationFor({ account }: Caller, address: string): string {
+export function destinationFor({ account }: Caller, address: string): string {
   return account === null ? domainOf(address) : destinationOf(account.id)
 }
 
@@ -192,7 +204,7 @@ function domainOf(address: string): string {
   return address.slice(address.lastIndexOf('@') + 1)
 }
 
-interface RenderedContent {
+export interface RenderedContent {
   readonly subject: string
   readonly html: BodyText | null
   readonly text: BodyText | null
@@ -202,17 +214,25 @@ interface RenderedContent {
 const MAX_SUBJECT = 998
 
 /** The subject and parts, given or rendered from a stored template. Template errors are INVALID_TEMPLATE. */
-async function renderContent(ctx: ApiContext, workspaceId: string, body: SendBody): Promise<RenderedContent | Refusal> {
+export async function renderContent(
+  ctx: ApiContext,
+  workspaceId: string,
+  body: MessageContent,
+): Promise<RenderedContent | Refusal> {
   const { templateId, subject, html, text } = body
   if (templateId === null)
     return { subject: subject ?? '', html, text, ...(body.template === undefined ? {} : { template: body.template }) }
   const template = await findTemplateVersion(ctx.db, workspaceId, templateId, null)
-  if (template === null) return refuse('INVALID_TEMPLATE', 'No template with this template_id exists.')
+  if (template === null)
+    return refuse('INVALID_TEMPLATE', 'No template with this template_id exists. List them with list-templates.')
   const rendered = await ctx.renderer.render({ template: overrideKind(template, body.isHtml), params: body.params })
   if (!rendered.ok) return refuse('INVALID_TEMPLATE', `The template cannot be rendered: ${rendered.reason}`)
   const line = subject ?? oneLine(rendered.subject)
   if (line === '' || line.length > MAX_SUBJECT)
-    return refuse('INVALID_TEMPLATE', `The rendered subject must have 1 to ${MAX_SUBJECT} characters.`)
+    return refuse(
+      'INVALID_TEMPLATE',
+      `The rendered subject must have 1 to ${MAX_SUBJECT} characters. Correct it or its params.`,
+    )
   return {
     subject: line,
     html: rendered.html,

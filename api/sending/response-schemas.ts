@@ -1,7 +1,7 @@
 /** The schemas of the responses to sends. `send.ts` creates the values. */
 import { z } from 'zod'
 import { TIERS, TIER_NAMES } from '#src/queue/tiers.ts'
-import { envelope, errorBody, timestamp, pagedList } from '#api/http/response-schemas.ts'
+import { envelope, errorBody, timestamp, pagedList, warned } from '#api/http/response-schemas.ts'
 
 const queue = z.enum(Object.values(TIERS).map((row) => row.queue))
 const count = z.int().min(0)
@@ -39,6 +39,7 @@ const queued = messageHead.extend({
   queue,
   estimated_delivery: estimate,
   data: job.extend({ status: z.literal('queued') }),
+  ...warned,
 })
 
 export const queuedResponse = queued.meta({
@@ -80,6 +81,7 @@ export const scheduledResponse = messageHead
     queue,
     estimated_delivery: estimate,
     data: job.extend({ status: z.literal('scheduled'), scheduled_at: timestamp, timezone: z.string() }),
+    ...warned,
   })
   .meta({
     id: 'ScheduledEmail',
@@ -109,11 +111,16 @@ export const scheduledResponse = messageHead
     ],
   })
 
+/** As of a message that is sent now, or of one that is scheduled. */
+export const rawResponse = z.union([queuedResponse, scheduledResponse])
+
+const waitingEmail = messageHead
+  .extend({ ...scheduledFields, timezone: z.string().nullable() })
+  .meta({ id: 'WaitingEmail' })
+
 /** The list of scheduled messages. */
-export const scheduledList = pagedList(
-  'emails',
-  messageHead.extend({ ...scheduledFields, timezone: z.string().nullable() }).meta({ id: 'WaitingEmail' }),
-)
+export const scheduledList = pagedList('emails', waitingEmail)
+export const changedResponse = envelope(waitingEmail).meta({ id: 'ChangedEmailAnswer' })
 
 export const cancelledResponse = envelope(z.object({ id: z.string(), status: z.literal('cancelled') }))
 

@@ -1,7 +1,7 @@
 /** Who may send as whom, and requests that are refused, with nothing stored. */
 import { assert } from 'chai'
 import { sql } from '#src/stores/sql.ts'
-import { listOf, startApi, type TestApi } from '#test/support/api.ts'
+import { listOf, startApi, textOf, type TestApi, type TestResponse } from '#test/support/api.ts'
 
 describe('sending', () => {
   let api: TestApi
@@ -25,6 +25,11 @@ describe('sending', () => {
     `)
     return row?.n ?? 0
   }
+
+  const quotaOf = ({ headers }: TestResponse): (string | null)[] => [
+    headers.get('x-quota-limit'),
+    headers.get('x-quota-remaining'),
+  ]
 
   describe('allowed senders', () => {
     it('an Admin key gets 403 FORBIDDEN', async () => {
@@ -68,7 +73,7 @@ describe('sending', () => {
         assert.strictEqual(status, expected)
       })
     }
-    it('over the quota: 429 RATE_LIMITED with Retry-After, nothing stored', async () => {
+    it('over the quota: 429 RATE_LIMITED with the reason, the numbers and Retry-After; nothing stored', async () => {
       const tenant = await api.addTenant({ plan: 'free' })
       await api.db.query(
         sql`
@@ -84,14 +89,43 @@ describe('sending', () => {
         body,
         headers: { 'idempotency-key': 'q' },
       })
-      assert.deepEqual([over.status, over.body['error']], [429, 'RATE_LIMITED'])
-      assert.ok(Number(over.headers.get('retry-after')) > 0)
-      assert.strictEqual(await count(), before)
-      assert.strictEqual(
-        (await api.call('POST', '/send-email/bulk', { key: tenant.regular, body: { ...body, to: 'a@b.example' } }))
-          .status,
-        200,
+      assert.deepEqual([over.status, over.body['error'], over.body['reason']], [429, 'RATE_LIMITED', 'quota'])
+      assert.match(
+        textOf(over.body['message']),
+        /^The plan free allows 1000000 recipients a month; 999999 are used, and this message has 2\./,
       )
+      assert.ok(Number(over.headers.get('retry-after')) > 0)
+      assert.deepEqual(quotaOf(over), ['1000000', '1'])
+      assert.strictEqual(await count(), before)
+      const last = await api.call('POST', '/send-email/bulk', {
+        key: tenant.regular,
+        body: { ...body, to: 'a@b.example' },
+      })
+      assert.deepEqual([last.status, ...quotaOf(last)], [200, '1000000', '0'])
+      assert.ok(Number(last.headers.get('x-quota-reset')) * 1000 > Date.now())
+    })
+    it('every response to a send has the quota; a plan without one has no number', async () => {
+      const tenant = await api.addTenant({ plan: 'enterprise' })
+      const body = { from: `me@${tenant.domain}`, to: ['a@b.example'], subject: 's', body: 'x' }
+      const sent = await api.call('POST', '/send-email/bulk', { key: tenant.regular, body })
+      assert.deepEqual(quotaOf(sent), ['unlimited', 'unlimited'])
+      assert.deepEqual(
+        ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'x-quota-reset'].map((name) =>
+          sent.headers.get(name),
+        ),
+        ['unlimited', 'unlimited', null, null],
+      )
+      const limitedTenant = await api.addTenant({ plan: 'free' })
+      const message = { ...body, from: `me@${limitedTenant.domain}` }
+      const key = limitedTenant.regular
+      const batch = await api.call('POST', '/send-email/batch', { key, body: { messages: [message, message] } })
+      assert.deepEqual(quotaOf(batch), ['1000000', '999998'])
+      const headers = { 'idempotency-key': 'q' }
+      for (const expected of ['999997', '999997'])
+        assert.deepEqual(quotaOf(await api.call('POST', '/send-email/bulk', { key, body: message, headers })), [
+          '1000000',
+          expected,
+        ])
     })
   })
 

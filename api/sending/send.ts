@@ -6,19 +6,26 @@
 import { createHash, type Hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Caller } from '#src/auth/keys.ts'
-import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
+import type { RequestDownloads } from '#src/net/file-downloads.ts'
+import { invalid, rateLimited, refuse, type Refusal } from '#src/platform/errors.ts'
 import { hexOf } from '#src/platform/id.ts'
 import { findStoredResults } from '#src/messages/idempotent-replay.ts'
+import { readRemainingQuota } from '#src/messages/quota.ts'
 import type { AcceptResult, Submission } from '#src/messages/submission.ts'
 import { TIERS } from '#src/queue/tiers.ts'
+import { nextMonth } from '#src/workspaces/usage.ts'
 import { isRefusal } from '#api/http/response.ts'
-import type { ApiContext } from '#api/http/context.ts'
+import { planOf, type ApiContext } from '#api/http/context.ts'
+import { quotaHeaders } from '#api/http/limit-headers.ts'
+import { isRemote } from './load-attachments.ts'
 import { prepare, type SendRequest } from './prepare.ts'
 
 export interface SendResult {
   /** JSON. */
   readonly answer: string
   readonly isReplay: boolean
+  /** Those of the quota, and of a replay. */
+  readonly headers: Readonly<Record<string, string>>
 }
 
 /** The Idempotency-Key of a request and the digest of its body. */
@@ -27,52 +34,116 @@ export interface IdempotencyClaim {
   readonly bodyHash: Buffer
 }
 
-/** @throws if PostgreSQL is unavailable. The message may or may not be stored. */
+/**
+ * `downloads` are those of a request with several messages; the caller releases them.
+ * @throws if PostgreSQL is unavailable. The message may or may not be stored.
+ */
 export async function send(
   ctx: ApiContext,
   caller: Caller,
-  request: SendRequest,
+  request: SendRequest & { readonly downloads?: RequestDownloads },
   claim: IdempotencyClaim | null,
 ): Promise<SendResult | Refusal> {
-  const prepared = await prepare(ctx, caller, request)
-  if (isRefusal(prepared)) return claim === null ? prepared : await findReplay(ctx, caller, claim, prepared)
-  const answer = JSON.stringify(createSendResponse(prepared))
-  const submission: Submission = claim === null ? prepared : { ...prepared, idempotency: { ...claim, answer } }
-  return toResult(ctx, await ctx.acceptor.accept(submission), answer)
+  const downloads = request.downloads ?? ctx.downloads.open(caller.workspaceId)
+  try {
+    return await accept(ctx, caller, { ...request, downloads }, claim)
+  } finally {
+    if (request.downloads === undefined) downloads.release()
+  }
 }
 
+async function accept(
+  ctx: ApiContext,
+  caller: Caller,
+  { downloads, ...request }: SendRequest & { readonly downloads: RequestDownloads },
+  claim: IdempotencyClaim | null,
+): Promise<SendResult | Refusal> {
+  // a repeated request fetches nothing, because its URLs may be gone
+  const earlier = claim !== null && hasUrls(request) ? await findReplay(ctx, caller, claim) : null
+  if (earlier !== null) return earlier
+  return acceptPrepared(ctx, caller, await prepare(ctx, caller, request, downloads), claim)
+}
+
+/** Accepts what was prepared. A refused request returns the response of an earlier one with its key. */
+export async function acceptPrepared(
+  ctx: ApiContext,
+  caller: Caller,
+  prepared: Submission | Refusal,
+  claim: IdempotencyClaim | null,
+): Promise<SendResult | Refusal> {
+  if (isRefusal(prepared)) return claim === null ? prepared : ((await findReplay(ctx, caller, claim)) ?? prepared)
+  const answer = JSON.stringify(createSendResponse(prepared))
+  const submission: Submission = claim === null ? prepared : { ...prepared, idempotency: { ...claim, answer } }
+  return toResult(ctx, caller, await ctx.acceptor.accept(submission), { answer, count: prepared.recipients.length })
+}
+
+function hasUrls({ body }: SendRequest): boolean {
+  return body.attachments.some(isRemote)
+}
+
+/** The result of an earlier request with this key; null if there was none. */
 async function findReplay(
   ctx: ApiContext,
   caller: Caller,
   claim: IdempotencyClaim,
-  refusal: Refusal,
-): Promise<SendResult | Refusal> {
+): Promise<SendResult | Refusal | null> {
   const before = (await findStoredResults(ctx.db, caller.workspaceId, [claim.key], claim.bodyHash)).get(claim.key)
-  return before === undefined ? refusal : toResult(ctx, before, '')
+  return before === undefined ? null : toResult(ctx, caller, before, { answer: '', count: 0 })
 }
 
-function toResult(ctx: ApiContext, accepted: AcceptResult, answer: string): SendResult | Refusal {
-  if (accepted.kind === 'stored') return { answer, isReplay: false }
-  return accepted.kind === 'replayed'
-    ? { answer: accepted.answer, isReplay: true }
-    : REFUSALS[accepted.kind](ctx.clock.now())
+interface SubmittedAnswer {
+  readonly answer: string
+  /** Recipients. */
+  readonly count: number
+}
+
+async function toResult(
+  ctx: ApiContext,
+  { plan, workspaceId }: Caller,
+  accepted: AcceptResult,
+  { answer, count }: SubmittedAnswer,
+): Promise<SendResult | Refusal> {
+  const now = new Date(ctx.clock.now())
+  const quota = planOf(ctx, plan).monthlyQuota
+  if (accepted.kind === 'stored')
+    return { answer, isReplay: false, headers: quotaHeaders({ quota, used: accepted.quotaUsed }, now) }
+  if (accepted.kind === 'over-quota')
+    return refuseOverQuota({ plan, quota: quota ?? 0, used: accepted.quotaUsed, count }, now)
+  if (accepted.kind !== 'replayed') return REFUSALS[accepted.kind]
+  const remaining = await readRemainingQuota(ctx.db, workspaceId, quota, now)
+  const headers = quotaHeaders({ quota, used: (quota ?? 0) - (remaining ?? 0) }, now)
+  return { answer: accepted.answer, isReplay: true, headers: { ...headers, 'Idempotent-Replayed': 'true' } }
 }
 
 export const IDEMPOTENCY_MISMATCH = refuse(
   'IDEMPOTENCY_MISMATCH',
-  'This Idempotency-Key was used with another request.',
+  'This Idempotency-Key was used with another request. Use a new key for a new request.',
 )
 
-const REFUSALS: Readonly<Record<Exclude<AcceptResult['kind'], 'stored' | 'replayed'>, (nowMs: number) => Refusal>> = {
-  mismatch: () => IDEMPOTENCY_MISMATCH,
-  'in-progress': () => refuse('IDEMPOTENCY_IN_PROGRESS', 'A request with this Idempotency-Key is still under way.', 1),
-  'over-quota': (nowMs) =>
-    refuse('RATE_LIMITED', 'The monthly quota of the plan is reached.', secondsToNextMonth(nowMs)),
+const REFUSALS: Readonly<Record<'mismatch' | 'in-progress', Refusal>> = {
+  mismatch: IDEMPOTENCY_MISMATCH,
+  'in-progress': refuse(
+    'IDEMPOTENCY_IN_PROGRESS',
+    'A request with this Idempotency-Key is still under way. Repeat it after Retry-After.',
+    1,
+  ),
 }
 
-function secondsToNextMonth(nowMs: number): number {
-  const now = new Date(nowMs)
-  return Math.ceil((Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1) - nowMs) / 1000)
+interface OverQuota {
+  readonly plan: string
+  readonly quota: number
+  readonly used: number
+  /** Recipients of the message. */
+  readonly count: number
+}
+
+function refuseOverQuota({ plan, quota, used, count }: OverQuota, now: Date): Refusal {
+  const end = nextMonth(now)
+  const message =
+    `The plan ${plan} allows ${quota} recipients a month; ${used} are used, and this message has ${count}. ` +
+    `The quota starts anew at ${end.toISOString()}, or with a larger plan.`
+  const refusal = rateLimited('quota', message, Math.ceil((end.getTime() - now.getTime()) / 1000))
+  return { ...refusal, headers: quotaHeaders({ quota, used }, now) }
 }
 
 /** The three public forms of a message id. */

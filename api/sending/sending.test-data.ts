@@ -105,6 +105,11 @@ export const FIELDS: readonly (readonly [
   ],
   ['tags', () => ({ tags: ['a', 'b'] }), () => ({ tags: ['a', 'b'] })],
   [
+    'tags with a name and a value',
+    () => ({ tags: ['a', { name: 'category', value: 'welcome' }] }),
+    () => ({ tags: ['a', 'category:welcome'] }),
+  ],
+  [
     'metadata',
     () => ({ metadata: { order: 5, name: 'x', isNew: true, none: null } }),
     () => ({ metadata: { order: 5, name: 'x', isNew: true, none: null } }),

@@ -3,20 +3,21 @@
  * never precedes it. A client that loses the connection before the 250 sends the message again; X-Idempotency-Key makes
  * both one message. The Message-ID does not, because some programs reuse one for many messages.
  */
-import { hash } from 'node:crypto'
 import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server'
 import { isDatabaseAway } from '#src/stores/db.ts'
-import { hexOf, newId } from '#src/platform/id.ts'
-import type { Mailbox } from '#src/mail/address.ts'
-import type { AcceptResult, Submission, SubmittedEnvelope } from '#src/messages/submission.ts'
-import { policyError, ReplyError } from '#mta/smtp-server/reply.ts'
+import { hexOf } from '#src/platform/id.ts'
+import type { AcceptResult, Submission } from '#src/messages/submission.ts'
+import { maxOctets, validateOctets } from '#src/submission/message-octets.ts'
+import { digestOfMessage, prepareSubmission } from '#src/submission/prepare.ts'
+import { recipientsOf } from '#src/submission/recipients.ts'
+import type { SubmissionSender } from '#src/submission/sender.ts'
+import { SubmissionError, type SubmissionProblem } from '#src/submission/submission-error.ts'
+import { type SubmittedMessage, parseSubmittedMessage } from '#src/submission/submitted-message.ts'
+import { ReplyError } from '#mta/smtp-server/reply.ts'
 import { planOf, type SubmissionContext } from './context.ts'
-import { addresseesOf, envelopeOf } from './envelope.ts'
-import { type SubmittedMessage, parseSubmittedMessage, buildSubmittedMessage } from './submitted-message.ts'
-import { validateOctets, readMessageOctets } from './message-bytes.ts'
+import { envelopeOf } from './envelope.ts'
+import { readMessageOctets } from './message-bytes.ts'
 import { receivedField } from './received.ts'
-import type { SubmissionSender } from './sender.ts'
-import { renderTemplateMessage } from './template.ts'
 
 export interface DataCommand {
   readonly stream: SMTPServerDataStream
@@ -49,126 +50,25 @@ export async function acceptMessage(ctx: SubmissionContext, data: DataCommand): 
   }
 }
 
-/** base64 turns 3 bytes into 4 and adds line ends; the rest is for the header. */
-const ENCODED_FACTOR = 1.4
-
-/** The limit that the SIZE extension announces. */
-export function maxOctets({ maxMessageBytes }: SubmissionContext['config']): number {
-  return Math.ceil(maxMessageBytes * ENCODED_FACTOR) + 65_536
-}
-
 async function prepare(
   ctx: SubmissionContext,
   { session, sender }: DataCommand,
   message: SubmittedMessage,
 ): Promise<Submission> {
-  const domainId = await authorizeAuthors(sender, message.authors)
-  const {
-    options,
-    to,
-    cc,
-    authors: [from],
-  } = message
-  const now = ctx.clock.now()
-  const id = newId(now)
-  const recipients = addresseesOf(session, message, sender)
-  const envelope = await envelopeOf(session, sender, recipients)
-  const claim =
-    options.idempotencyKey === null
-      ? null
-      : {
-          key: options.idempotencyKey,
-          bodyHash: digestOf(
-            message,
-            recipients.map(({ address }) => address),
-          ),
-          answer: queuedText(id),
-        }
-  return {
-    id,
-    workspaceId: sender.workspaceId,
-    apiKeyId: sender.keyId,
-    domainId,
-    tier: options.tier,
-    from,
-    replyTo: null,
-    to,
-    cc,
+  const rcptTo = session.envelope.rcptTo.map(({ address }) => address)
+  const recipients = recipientsOf(rcptTo, message, sender)
+  const submission = await prepareSubmission(ctx, {
+    sender,
+    message,
     recipients,
-    ...(await contentOf(ctx, message, { id, workspaceId: sender.workspaceId, session, envelope })),
-    attachments: [],
-    tags: options.tags,
-    metadata: options.metadata,
-    trackOpens: options.trackOpens,
-    trackClicks: options.trackClicks,
-    scheduledAt: null,
-    timezone: null,
-    expiresAt: null,
-    createdAt: new Date(now),
+    envelope: await envelopeOf(session, sender, recipients),
     quota: planOf(ctx, sender.plan).monthlyQuota,
-    idempotency: claim,
-  }
-}
-
-/** Checks every author. Returns the domain that signs: the first author's. */
-async function authorizeAuthors(sender: SubmissionSender, authors: readonly Mailbox[]): Promise<string | null> {
-  let signing: string | null = null
-  for (const { email } of authors) {
-    const verdict = await sender.authorizeFrom(email)
-    if (!verdict.ok) throw policyError(verdict.reason)
-    signing ??= verdict.domainId
-  }
-  return signing
-}
-
-type MessageContent = Pick<Submission, 'subject' | 'html' | 'text' | 'headers' | 'template' | 'smtp'>
-
-/** The client's octets; with X-Template-Id, the rendered template instead. */
-async function contentOf(
-  ctx: SubmissionContext,
-  message: SubmittedMessage,
-  { id, workspaceId, session, envelope }: ContentContext,
-): Promise<MessageContent> {
-  if (message.options.templateId !== null)
-    return { ...(await renderTemplateMessage(ctx, workspaceId, message)), smtp: { raw: null, envelope } }
-  const at = new Date(ctx.clock.now())
-  const [{ email }] = message.authors
-  const trace = {
-    received: receivedField(session, { by: ctx.config.serverName, id: hexOf(id), at }),
-    date: dateText(at),
-    messageId: `<${hexOf(id)}@${email.slice(email.lastIndexOf('@') + 1)}>`,
-  }
-  return {
-    subject: message.subject,
-    html: null,
-    text: null,
-    headers: [],
-    smtp: { raw: buildSubmittedMessage(message, trace), envelope },
-  }
-}
-
-interface ContentContext {
-  readonly id: string
-  readonly workspaceId: string
-  readonly session: SMTPServerSession
-  readonly envelope: SubmittedEnvelope
-}
-
-function dateText(at: Date): string {
-  return at.toUTCString().replace('GMT', '+0000')
-}
-
-/** Fields that a client writes anew when it repeats a message. */
-const VOLATILE_FIELDS: ReadonlySet<string> = new Set(['date', 'message-id', 'received'])
-
-/** Digest that tells whether two messages with one idempotency key are the same. */
-function digestOf({ fields, body }: SubmittedMessage, recipients: readonly string[]): Buffer {
-  const head = fields
-    .filter(({ name }) => !VOLATILE_FIELDS.has(name))
-    .map(({ line }) => line)
-    .join('')
-  const top = Buffer.from(`smtp\n${recipients.toSorted().join('\n')}\n\n`)
-  return hash('sha256', Buffer.concat([top, Buffer.from(head, 'latin1'), body]), 'buffer')
+    receivedField: (receipt) => receivedField(session, receipt),
+  })
+  const { idempotencyKey: key } = message.options
+  if (key === null) return submission
+  const bodyHash = digestOfMessage(message, recipients)
+  return { ...submission, idempotency: { key, bodyHash, answer: queuedText(submission.id) } }
 }
 
 function queuedText(id: string): string {
@@ -182,13 +82,30 @@ function replyTextOf(accepted: AcceptResult, text: string): string {
 }
 
 const NOT_ACCEPTED: Readonly<Record<Exclude<AcceptResult['kind'], 'stored' | 'replayed'>, ReplyError>> = {
-  mismatch: new ReplyError(554, '5.6.0 This X-Idempotency-Key was used with a different message'),
+  mismatch: new ReplyError(554, '5.6.0 This X-Idempotency-Key was used with a different message: use a new one'),
   'in-progress': new ReplyError(451, '4.7.0 A message with this X-Idempotency-Key is still being processed'),
-  'over-quota': new ReplyError(452, '4.7.1 The monthly quota of the plan is used up'),
+  'over-quota': new ReplyError(
+    452,
+    '4.7.1 The monthly quota of the plan is used up: ask the operator for another plan',
+  ),
+}
+
+const CODES: Readonly<Record<SubmissionProblem, readonly [code: number, status: string]>> = {
+  content: [550, '5.6.0'],
+  template: [550, '5.6.0'],
+  forbidden: [550, '5.7.1'],
+  'too-large': [552, '5.3.4'],
+  loop: [554, '5.4.6'],
+}
+
+function replyTo({ problem, message }: SubmissionError): [code: number, text: string] {
+  const [code, status] = CODES[problem]
+  return [code, `${status} ${message}`]
 }
 
 function toReplyError({ log }: SubmissionContext, error: unknown): ReplyError {
   if (error instanceof ReplyError) return error
+  if (error instanceof SubmissionError) return new ReplyError(...replyTo(error))
   const isAway = isDatabaseAway(error)
   log[isAway ? 'warn' : 'error']({ err: error }, 'failed to accept a message')
   return new ReplyError(

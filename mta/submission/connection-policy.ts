@@ -1,17 +1,17 @@
 /**
- * Authorizes each transaction at MAIL: a revoked key, or a relay network that lost its workspace, is refused at the
- * next message, not only at the next connection. The rate is limited by the plan of the workspace, by key and by
- * network, counted over all processes.
+ * Authorizes each transaction at MAIL: a revoked key, a suspended workspace, or a relay network that lost its
+ * workspace, is refused at the next message, not only at the next connection. The rate is limited by the plan of the
+ * workspace, by key and by network, counted over all processes.
  */
 import { isDatabaseAway } from '#src/stores/db.ts'
 import { networkOf } from '#src/net/address-policy.ts'
 import { retryLaterError, ReplyError } from '#mta/smtp-server/reply.ts'
 import { planOf, type SubmissionContext } from './context.ts'
-import { authenticate } from './login.ts'
-import { type SubmissionSender, senderOfKey } from './sender.ts'
+import { authenticate, SUSPENDED } from './login.ts'
+import { type SubmissionSender, senderOfKey } from '#src/submission/sender.ts'
 
 const LOGIN_REQUIRED = new ReplyError(530, '5.7.0 Authentication required: the password is an API key')
-const KEY_REVOKED = new ReplyError(535, '5.7.8 The API key of this login is no longer valid')
+const KEY_REVOKED = new ReplyError(535, '5.7.8 The API key of this login is no longer valid: log in with a current one')
 const STORE_UNAVAILABLE = new ReplyError(451, '4.3.0 Temporarily unavailable, try again later')
 
 export interface SubmissionPeer {
@@ -42,6 +42,7 @@ export async function authorizeTransaction(
 
 async function findByKey(ctx: SubmissionContext, key: string): Promise<SubmissionSender> {
   const caller = await authenticate(ctx, key)
+  if (caller?.isSuspended === true) throw SUSPENDED
   if (caller?.kind !== 'regular') throw KEY_REVOKED
   return senderOfKey(caller)
 }
@@ -51,5 +52,6 @@ async function findRelay({ relays }: SubmissionContext, address: string): Promis
     throw isDatabaseAway(error) ? STORE_UNAVAILABLE : error
   })
   if (sender === null) throw LOGIN_REQUIRED
+  if (sender.isSuspended) throw SUSPENDED
   return sender
 }

@@ -8,7 +8,7 @@ import type { RequestRateLimiter } from '#src/rate-limits/request-rate.ts'
 import type { Acceptor } from '#src/messages/accept.ts'
 import type { Renderer } from '#src/templates/renderer.ts'
 import type { MessageMemory } from './message-bytes.ts'
-import type { Relays } from './sender.ts'
+import type { Relays } from './relays.ts'
 
 export interface SubmissionContext extends Context {
   readonly plans: Plans

@@ -3,10 +3,10 @@
  * parses addresses with the rule of src/mail/address.ts.
  */
 import type { SMTPServerAddress, SMTPServerEnvelope, SMTPServerSession } from 'smtp-server'
-import { parseAddress, type Mailbox } from '#src/mail/address.ts'
+import { parseAddress } from '#src/mail/address.ts'
 import type { SubmittedRecipient, DsnRequest, SubmittedEnvelope } from '#src/messages/submission.ts'
 import { ReplyError } from '#mta/smtp-server/reply.ts'
-import type { SubmissionSender } from './sender.ts'
+import type { SubmissionSender } from '#src/submission/sender.ts'
 
 /** RFC 1870, RFC 6152, RFC 6531, RFC 3461; AUTH of RFC 4954 5 is accepted and ignored. */
 const MAIL_PARAMETERS: ReadonlySet<string> = new Set(['SIZE', 'BODY', 'SMTPUTF8', 'RET', 'ENVID', 'AUTH'])
@@ -42,30 +42,6 @@ function isAnnounced(address: string, args: SMTPServerAddress['args']): boolean 
     !BEYOND_ASCII.test(address.slice(0, Math.max(0, address.lastIndexOf('@')))) ||
     (args !== false && 'SMTPUTF8' in args)
   )
-}
-
-interface HeaderRecipients {
-  readonly to: readonly Mailbox[]
-  readonly cc: readonly Mailbox[]
-}
-
-/** The recipients of the envelope as in the API: a recipient in neither To nor Cc is a Bcc. */
-export function addresseesOf(
-  { envelope }: SMTPServerSession,
-  header: HeaderRecipients,
-  sender: Pick<SubmissionSender, 'destinationOf'>,
-): SubmittedRecipient[] {
-  const [to, cc] = [header.to, header.cc].map((list) => new Set(list.map(({ email }) => email.toLowerCase())))
-  const found = new Map<string, SubmittedRecipient>()
-  for (const { address: given } of envelope.rcptTo) {
-    const read = parseAddress(given)
-    if (!read.ok) continue // RCPT has already refused these
-    const { address, domain } = read.address
-    const name = address.toLowerCase()
-    const kind = to?.has(name) === true ? 'to' : cc?.has(name) === true ? 'cc' : 'bcc'
-    if (!found.has(name)) found.set(name, { address, domain: sender.destinationOf(domain), kind })
-  }
-  return [...found.values()]
 }
 
 /**

@@ -8,7 +8,7 @@ import { authorizeTransaction } from './connection-policy.ts'
 import type { SubmissionContext } from './context.ts'
 import { checkMailFrom, checkRcptTo } from './envelope.ts'
 import { logIn, MAX_FAILURES, STORES_AWAY } from './login.ts'
-import type { SubmissionSender } from './sender.ts'
+import type { SubmissionSender } from '#src/submission/sender.ts'
 import { STEP_MS, type SubmissionConnection } from './server.ts'
 import { type DataCommand, acceptMessage } from './accept.ts'
 

@@ -1,11 +1,10 @@
 /**
  * Reads the octets of one message from DATA to the final dot. An oversized message is read to its end and discarded,
  * whether it declared its size or not; a client that never ends is disconnected. All messages in progress share a
- * memory limit; one more gets 452. CR and LF outside the pair CRLF, and NUL, are refused: servers disagree on where
- * such a line ends, so one message could be read as two (RFC 5321 2.3.8).
+ * memory limit; one more gets 452.
  */
 import type { SMTPServerDataStream } from 'smtp-server'
-import { contentError, ReplyError } from '#mta/smtp-server/reply.ts'
+import { ReplyError } from '#mta/smtp-server/reply.ts'
 
 /** Memory of the messages that this process is receiving. */
 export interface MessageMemory {
@@ -29,8 +28,6 @@ export interface MessageOctets {
 const MAX_MEMORY_BYTES = 96 * 1024 * 1024
 /** An oversized message is read up to this multiple of the limit, so that the client receives the reason. */
 const DRAIN_FACTOR = 3
-const CR = 13
-const LF = 10
 
 /** The client no longer receives it. */
 const LOST = new ReplyError(451, '4.4.2 The connection was lost')
@@ -64,7 +61,8 @@ export async function readMessageOctets(
         resolve()
       })
   })
-  if (size > maxBytes) throw new ReplyError(552, `5.3.4 The message has more than ${maxBytes} octets`)
+  if (size > maxBytes)
+    throw new ReplyError(552, `5.3.4 The message has more than ${maxBytes} octets: send links instead of files`)
   if (isMemoryFull) throw new ReplyError(452, '4.3.1 Too many messages in progress, try again later')
   return { octets: buffer.octets, release: () => buffer.release() }
 }
@@ -106,13 +104,3 @@ class OctetBuffer {
 
 /** smtp-server withholds the last octets until it knows that they are not the end of the data. */
 const SPARE = 16
-
-/** The refusal of octets that can be read in two ways, or null. */
-export function validateOctets(octets: Buffer): ReplyError | null {
-  if (octets.includes(0)) return contentError('The message contains a NUL')
-  for (let at = octets.indexOf(LF); at >= 0; at = octets.indexOf(LF, at + 1))
-    if (octets[at - 1] !== CR) return contentError('The message contains an LF without CR: lines end in CRLF')
-  for (let at = octets.indexOf(CR); at >= 0; at = octets.indexOf(CR, at + 1))
-    if (octets[at + 1] !== LF) return contentError('The message contains a CR without LF: lines end in CRLF')
-  return null
-}

@@ -4,13 +4,7 @@
  */
 import { isIPv6 } from 'node:net'
 import type { SMTPServerSession } from 'smtp-server'
-
-export interface Receipt {
-  /** Name of this server. */
-  readonly by: string
-  readonly id: string
-  readonly at: Date
-}
+import type { Receipt } from '#src/submission/prepare.ts'
 
 export function receivedField(session: SMTPServerSession, { by, id, at }: Receipt): string {
   const { hostNameAppearsAs, remoteAddress, transmissionType, envelope } = session

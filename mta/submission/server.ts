@@ -17,7 +17,7 @@ import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import type { Clock } from '#src/platform/clock.ts'
 import { PromptConnection } from '#mta/smtp-server/prompt-greeting.ts'
 import { isLoopback } from '#src/net/address-policy.ts'
-import type { SubmissionSender } from './sender.ts'
+import type { SubmissionSender } from '#src/submission/sender.ts'
 
 /** Time limits of a connection: until the login, between two commands, for one message. */
 export const STEP_MS = { login: 60_000, command: 5 * 60_000, mail: 30 * 60_000 } as const

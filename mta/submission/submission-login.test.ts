@@ -2,6 +2,7 @@ import { networkInterfaces } from 'node:os'
 import { assert } from 'chai'
 import { createTransport } from 'nodemailer'
 import { createRegistry } from '#src/metrics/registry.ts'
+import { resume, suspend } from '#src/queue/suspensions.ts'
 import { createContext } from '#test/support/context.ts'
 import { createSender } from '#test/support/sender.ts'
 import { sendMessage, plainToken } from '#test/support/smtp-client.ts'
@@ -48,6 +49,26 @@ describe('submission', () => {
       )
       assert.match(await connection.readReply(), /^421 4\.7\.0 /)
       assert.strictEqual(await connection.readReply(), '')
+    })
+    it('refuses the key of a suspended workspace with 525, until it is resumed', async () => {
+      const other = await createSender({ ...scene.ctx, keyPrefix: 'ms' }, { domain: 'suspended.example' })
+      const workspace = { kind: 'workspace', subject: other.workspaceId } as const
+      const logIn = async (): Promise<string> => {
+        const connection = await scene.client.open(null)
+        return connection.command(`AUTH PLAIN ${plainToken(other.regular)}`)
+      }
+      await suspend(scene.ctx, { ...workspace, scope: 'all' }, 'abuse')
+      assert.match(await logIn(), /^525 5\.7\.13 This workspace is suspended: ask the operator/)
+      await resume(scene.ctx, workspace)
+      await until(async () => (await logIn()).startsWith('235 '))
+    })
+    it('refuses the next message of a workspace that is suspended while it is connected', async () => {
+      const other = await createSender({ ...scene.ctx, keyPrefix: 'ms' }, { domain: 'closed.example' })
+      const connection = await scene.client.open(other.regular)
+      const message = { from: 'a@closed.example', to: 'x@b.example', content: 'From: a@closed.example\r\n\r\nx' }
+      assert.match(await sendMessage(connection, message), /^250 /)
+      await suspend(scene.ctx, { kind: 'workspace', subject: other.workspaceId, scope: 'all' }, 'abuse')
+      await until(async () => (await sendMessage(connection, message)).startsWith('525 5.7.13 '))
     })
     it('refuses a deactivated key from the next message on, also on an open connection', async () => {
       const other = await createSender({ ...scene.ctx, keyPrefix: 'ms' }, { domain: 'switched.example' })

@@ -11,7 +11,8 @@ export const SUBMISSION_ENV = {
   SUBMISSION_ALT_PORT: '0',
   MAX_RECIPIENTS: '60',
   MAX_MESSAGE_BYTES: '200000',
-  HOSTNAME: 'mx.sender.example',
+  MODE: 'live',
+  MAILSTEAD_HOSTNAME: 'mx.sender.example',
 }
 
 /** From the domain of the sender; `headers` end in CRLF. */

@@ -4,11 +4,12 @@
  * run. A stop closes the ports, gives transactions some seconds to end, and waits for pending commits. A client that is
  * disconnected has no 250 and sends its message again.
  */
-import type { Server, Socket } from 'node:net'
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
 import type { SMTPServerOptions } from 'smtp-server'
 import { loadPlans } from '#config/plans.ts'
 import { createConnectionsPerNetwork } from '#mta/smtp-server/connections-per-network.ts'
-import { listenOnPort, type PortSetting } from '#mta/smtp-server/listener.ts'
+import { openPorts, type OpenPort } from '#mta/smtp-server/listener.ts'
 import type { Certificate } from '#mta/smtp-server/self-signed-certificate.ts'
 import { loadServerCertificate, watchServerCertificate } from '#mta/smtp-server/server-certificate.ts'
 import { createKeyring } from '#src/auth/keys.ts'
@@ -20,13 +21,15 @@ import { createAcceptor } from '#src/messages/accept.ts'
 import { createRenderer } from '#src/templates/renderer.ts'
 import type { SubmissionContext } from './context.ts'
 import { createHandlers } from './handlers.ts'
-import { createRelays } from './sender.ts'
+import { createRelays } from './relays.ts'
 import { removePorts, publishPorts, type SubmissionPorts } from '#src/net/submission-ports.ts'
 import { SubmissionServer } from './server.ts'
-import { maxOctets } from './accept.ts'
+import { maxOctets } from '#src/submission/message-octets.ts'
 
 export interface SubmissionRole {
   readonly ports: SubmissionPorts
+  /** Whether new connections are closed at once; conversations under way end normally. */
+  refuseConnections(isRefused: boolean): void
   stop(): Promise<void>
 }
 
@@ -36,8 +39,32 @@ const NETWORK_SHARE = 0.2
 /** Waiting a few ms before a commit lets twice as many concurrent messages share it. */
 const COMMIT_BATCHING = { lingerMs: 8, minBatch: 3 }
 
+/** What needs the rights of the user who starts the process. */
+export interface OpenedSubmission {
+  readonly certificate: Certificate
+  readonly ports: Readonly<Record<keyof SubmissionPorts, OpenPort>>
+}
+
 /** @throws ConfigError if a port cannot be opened or the certificate cannot be read. */
-export async function startSubmission(base: Context, metrics: MetricRegistry): Promise<SubmissionRole> {
+export async function openSubmission(base: Pick<Context, 'config' | 'clock' | 'log'>): Promise<OpenedSubmission> {
+  const { submissionPort, submissionTlsPort, submissionAltPort } = base.config
+  const certificate = await loadServerCertificate(base)
+  const what = 'submission'
+  const ports = await openPorts(base, {
+    plain: { what, setting: 'SUBMISSION_PORT', port: submissionPort, fallback: 2587 },
+    tls: { what, setting: 'SUBMISSION_TLS_PORT', port: submissionTlsPort, fallback: 2465 },
+    alt: { what, setting: 'SUBMISSION_ALT_PORT', port: submissionAltPort, fallback: 2525 },
+  })
+  return { certificate, ports }
+}
+
+/** @throws ConfigError if a port cannot be opened or the certificate cannot be read. */
+export async function startSubmission(
+  base: Context,
+  metrics: MetricRegistry,
+  opened?: OpenedSubmission,
+): Promise<SubmissionRole> {
+  const { certificate, ports: open } = opened ?? (await openSubmission(base))
   const ctx: SubmissionContext = {
     ...base,
     plans: loadPlans(base.config.plansFile),
@@ -50,7 +77,6 @@ export async function startSubmission(base: Context, metrics: MetricRegistry): P
     memory: { bytes: 0 },
     metrics,
   }
-  const certificate = await loadServerCertificate(base)
   const ports = createListeners(ctx, certificate)
   const close = async (): Promise<void> => {
     await ports.close()
@@ -59,19 +85,9 @@ export async function startSubmission(base: Context, metrics: MetricRegistry): P
   }
   const { config } = base
   try {
-    const what = 'submission'
-    const plain = await ports.open(
-      { what, setting: 'SUBMISSION_PORT', port: config.submissionPort, fallback: 2587 },
-      false,
-    )
-    const tls = await ports.open(
-      { what, setting: 'SUBMISSION_TLS_PORT', port: config.submissionTlsPort, fallback: 2465 },
-      true,
-    )
-    const alt = await ports.open(
-      { what, setting: 'SUBMISSION_ALT_PORT', port: config.submissionAltPort, fallback: 2525 },
-      false,
-    )
+    const plain = await ports.listen(open.plain, false)
+    const tls = await ports.listen(open.tls, true)
+    const alt = await ports.listen(open.alt, false)
     base.log.info({ plain, tls, alt }, 'submission is listening')
     const renewing = watchServerCertificate(base, certificate, (renewed) => ports.useCertificate(renewed))
     const listening = { plain, tls, alt }
@@ -82,7 +98,7 @@ export async function startSubmission(base: Context, metrics: MetricRegistry): P
       removePorts(config, listening)
       return close()
     }
-    return { ports: listening, stop }
+    return { ports: listening, refuseConnections: (isRefused) => ports.refuse(isRefused), stop }
   } catch (error) {
     await close()
     throw error
@@ -90,7 +106,10 @@ export async function startSubmission(base: Context, metrics: MetricRegistry): P
 }
 
 interface SubmissionListeners {
-  open(place: PortSetting, isTls: boolean): Promise<number>
+  /** Starts a server on an open port; returns its number. */
+  listen(open: OpenPort, isTls: boolean): Promise<number>
+  /** Whether new connections are closed at once; conversations under way end normally. */
+  refuse(isRefused: boolean): void
   /** Uses the certificate from the next connection on. */
   useCertificate(certificate: Certificate): void
   close(): Promise<void>
@@ -104,23 +123,28 @@ function createListeners(ctx: SubmissionContext, certificate: Certificate): Subm
     mailstead_submission_connections: [{ labels: [], value: sockets.size }],
     mailstead_submission_memory_bytes: [{ labels: [], value: ctx.memory.bytes }],
   }))
+  let isRefusing = false
   const onConnection = (socket: Socket): void => {
     const address = (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d)/, '')
-    if (!networks.add(address)) return void socket.destroy()
+    if (isRefusing || !networks.add(address)) return void socket.destroy()
     sockets.add(socket)
     socket.once('close', () => {
       sockets.delete(socket)
       networks.remove(address)
     })
   }
-  const listen = (port: number, isTls: boolean): Server => {
-    const server = createServer(ctx, certificate, isTls)
-    server.server.on('connection', onConnection)
-    servers.push(server)
-    return server.listen(port)
-  }
   return {
-    open: (setting, isTls) => listenOnPort(ctx, setting, (port) => listen(port, isTls)),
+    listen: async ({ port, handle }, isTls) => {
+      const server = createServer(ctx, certificate, isTls)
+      server.server.on('connection', onConnection)
+      servers.push(server)
+      server.listen(handle)
+      await once(server.server, 'listening')
+      return port
+    },
+    refuse: (isRefused) => {
+      isRefusing = isRefused
+    },
     useCertificate: (renewed) => {
       for (const server of servers) server.updateSecureContext(renewed)
     },

@@ -27,12 +27,16 @@ export function returnPathOf(
   return `${PREFIX}${toBase32(Buffer.concat([payload, mac(payload).subarray(0, MAC_BYTES)]))}@${bounceDomain}`
 }
 
-/** Parses a return-path of this server; null for any other or forged address. The caller checks the domain. */
-export function parseReturnPath(address: string, mac: Mac): { messageId: string; n: number } | null {
+/**
+ * Parses a return-path that this server issued with one of the keys; null for any other or forged address. The caller
+ * checks the domain.
+ */
+export function parseReturnPath(address: string, macs: readonly Mac[]): { messageId: string; n: number } | null {
   const token = /^b-([a-z2-7]{45})(?:@|$)/i.exec(address)?.[1]?.toLowerCase()
   const bytes = token === undefined ? null : fromBase32(token)
   if (bytes?.length !== PAYLOAD_BYTES + MAC_BYTES) return null
   const payload = bytes.subarray(0, PAYLOAD_BYTES)
-  if (!timingSafeEqual(bytes.subarray(PAYLOAD_BYTES), mac(payload).subarray(0, MAC_BYTES))) return null
+  const given = bytes.subarray(PAYLOAD_BYTES)
+  if (!macs.some((mac) => timingSafeEqual(given, mac(payload).subarray(0, MAC_BYTES)))) return null
   return { messageId: idOfHex(payload.toString('hex', 0, 16)), n: payload.readUInt16BE(16) }
 }

@@ -1,14 +1,14 @@
 /**
- * Parses a submitted message as far as needed: its authors, subject, recipients and options. Only the header is parsed,
- * never the body. The message goes out with its original octets, without Bcc and the option fields, with Received at
- * the top, and with Date and Message-ID (RFC 6409 8) at the end of the header if they are missing.
+ * Parses a complete message, by SMTP or by HTTP, as far as needed: its authors, subject, recipients and options. Only
+ * the header is parsed, never the body. The message goes out with its original octets, without Bcc and the option
+ * fields, with Received at the top, and with Date and Message-ID (RFC 6409 8) at the end of the header if they are
+ * missing.
  */
-import type { HeaderField } from '#mta/compose/draft.ts'
-import { splitMessage } from '#mta/compose/message.ts'
 import { parseMailbox, splitMailboxes, type Mailbox } from '#src/mail/address.ts'
 import { decodeWords, decodeHeaderText, decodeOctets } from '#src/mail/header-text.ts'
-import { contentError, ReplyError } from '#mta/smtp-server/reply.ts'
+import { type HeaderField, splitMessage } from '#src/mail/split-message.ts'
 import { isOption, type MailOptions, readOptions } from './options.ts'
+import { contentError, SubmissionError } from './submission-error.ts'
 
 export interface SubmittedMessage {
   readonly fields: readonly HeaderField[]
@@ -30,13 +30,13 @@ const MAX_LISTED = 100
 /** Octets parsed of To and Cc, which are only displayed. */
 const MAX_LIST_OCTETS = 32 * 1024
 
-/** @throws ReplyError. */
+/** @throws SubmissionError. */
 export function parseSubmittedMessage(octets: Buffer): SubmittedMessage {
-  const { fields, head, body } = splitMessage(octets)
-  if (head.length > MAX_HEAD_OCTETS || fields.length > MAX_FIELDS)
-    throw new ReplyError(552, '5.3.4 The header is too large')
+  if (!hasBoundedHead(octets)) throw HEAD_TOO_LARGE
+  const { fields, body } = splitMessage(octets)
+  if (fields.length > MAX_FIELDS) throw HEAD_TOO_LARGE
   if (fields.filter(({ name }) => name === 'received').length > MAX_HOPS)
-    throw new ReplyError(554, '5.4.6 Mail loop: too many Received fields')
+    throw new SubmissionError('loop', 'Mail loop: too many Received fields')
   return {
     fields,
     body,
@@ -48,12 +48,22 @@ export function parseSubmittedMessage(octets: Buffer): SubmittedMessage {
   }
 }
 
+const HEAD_TOO_LARGE = new SubmissionError('too-large', 'The header is too large')
+
+/** Checked before the header is split: a message of megabytes may have no body. */
+function hasBoundedHead(octets: Buffer): boolean {
+  if (octets.length <= MAX_HEAD_OCTETS) return true
+  return octets.subarray(0, MAX_HEAD_OCTETS).includes('\r\n\r\n') || octets.subarray(0, 2).equals(LINE_END)
+}
+
+const LINE_END = Buffer.from('\r\n')
+
 /** RFC 5322 3.6: From appears once. Every author is checked: the mail client chooses which one it displays. */
 function readAuthors(fields: readonly HeaderField[]): SubmittedMessage['authors'] {
   const [from, ...others] = fields.filter(({ name }) => name === 'from')
   if (from === undefined) throw contentError('The message has no From')
   if (others.length > 0) throw contentError('The message has more than one From')
-  const read = splitMailboxes(plainText(valueOf(from))).map((piece) => parseMailbox(piece))
+  const read = splitMailboxes(fieldText(from)).map((piece) => parseMailbox(piece))
   const wrong = read.find((one) => !one.ok)
   if (wrong?.ok === false) throw contentError(`From cannot be parsed: ${wrong.reason}`)
   const [first, ...rest] = read.flatMap((one) => (one.ok ? [decodedMailbox(one.mailbox)] : []))
@@ -64,7 +74,7 @@ function readAuthors(fields: readonly HeaderField[]): SubmittedMessage['authors'
 function readList(fields: readonly HeaderField[], wanted: 'to' | 'cc'): Mailbox[] {
   const text = fields
     .filter(({ name }) => name === wanted)
-    .map((field) => plainText(valueOf(field).slice(0, MAX_LIST_OCTETS)))
+    .map((field) => fieldText(field, MAX_LIST_OCTETS))
     .join(', ')
   return splitMailboxes(text)
     .slice(0, MAX_LISTED)
@@ -85,8 +95,9 @@ function valueOf(field: HeaderField | undefined): string {
   return field === undefined ? '' : field.line.slice(field.line.indexOf(':') + 1)
 }
 
-/** The value unfolded, decoded and without comments (RFC 5322 3.2.2). */
-function plainText(value: string): string {
+/** The value unfolded, decoded and without comments (RFC 5322 3.2.2); at most its first `max` octets. */
+export function fieldText(field: HeaderField, max = Infinity): string {
+  const value = valueOf(field).slice(0, max)
   const text = decodeOctets(value.replaceAll(/\r?\n/g, '').replaceAll('\t', ' '))
   return text.includes('(') ? withoutComments(text) : text
 }
@@ -113,7 +124,7 @@ function withoutComments(text: string): string {
 /** Resent-Bcc is the Bcc of a resent message (RFC 5322 3.6.6). */
 const HIDDEN: ReadonlySet<string> = new Set(['bcc', 'resent-bcc'])
 
-/** The fields that submission adds. */
+/** The fields that the server adds. */
 export interface TraceFields {
   /** A complete field. */
   readonly received: string

@@ -6,8 +6,9 @@
 import { decodeHeaderText } from '#src/mail/header-text.ts'
 import type { Submission } from '#src/messages/submission.ts'
 import { findTemplateVersion } from '#src/templates/versions.ts'
-import { contentError } from '#mta/smtp-server/reply.ts'
-import type { SubmissionContext } from './context.ts'
+import type { Context } from '#src/context.ts'
+import type { Renderer } from '#src/templates/renderer.ts'
+import { SubmissionError } from './submission-error.ts'
 import type { SubmittedMessage } from './submitted-message.ts'
 import { isOption } from './options.ts'
 
@@ -20,19 +21,19 @@ const REPLACED_FIELDS =
 
 type Rendered = Pick<Submission, 'subject' | 'html' | 'text' | 'headers' | 'template'>
 
-/** @throws ReplyError. */
+/** @throws SubmissionError. */
 export async function renderTemplateMessage(
-  ctx: SubmissionContext,
+  ctx: Pick<Context, 'db'> & { readonly renderer: Renderer },
   workspaceId: string,
   { options, subject, fields }: SubmittedMessage,
 ): Promise<Rendered> {
   const template = await findTemplateVersion(ctx.db, workspaceId, options.templateId ?? '', null)
-  if (template === null) throw contentError('x-template-id: no such template exists')
+  if (template === null) throw templateError('x-template-id: no such template exists')
   const rendered = await ctx.renderer.render({ template, params: options.params })
-  if (!rendered.ok) throw contentError(`The template cannot be rendered: ${rendered.reason}`)
+  if (!rendered.ok) throw templateError(`The template cannot be rendered: ${rendered.reason}`)
   const line = subject || rendered.subject.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()
   if (line === '' || line.length > MAX_SUBJECT)
-    throw contentError(`The rendered subject must have 1 to ${MAX_SUBJECT} characters`)
+    throw templateError(`The rendered subject must have 1 to ${MAX_SUBJECT} characters`)
   const use = { id: template.id, version: template.version }
   return { subject: line, html: rendered.html, text: rendered.text, headers: ownFields(fields), template: use }
 }
@@ -42,4 +43,8 @@ function ownFields(fields: SubmittedMessage['fields']): Submission['headers'] {
     .filter(({ name }) => FIELD_NAME.test(name) && !REPLACED_FIELDS.test(name) && !isOption(name))
     .slice(0, MAX_HEADERS)
     .map(({ line }) => [line.slice(0, line.indexOf(':')).trim(), decodeHeaderText(line.slice(line.indexOf(':') + 1))])
+}
+
+function templateError(reason: string): SubmissionError {
+  return new SubmissionError('template', reason)
 }

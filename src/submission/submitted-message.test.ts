@@ -1,7 +1,7 @@
 import { assert } from 'chai'
 import fc from 'fast-check'
 import { parseSubmittedMessage, buildSubmittedMessage } from './submitted-message.ts'
-import { validateOctets } from './message-bytes.ts'
+import { validateOctets } from './message-octets.ts'
 
 const STAMP = {
   received: 'Received: from x\r\n\tby y\r\n',
@@ -52,9 +52,9 @@ describe('submitted messages', () => {
       assert.match(rewrite(text), /\r\nMessage-ID: <1@a\.example>\r\n\r\n$/)
   })
   it('are refused as a mail loop after a hundred servers, and with an oversized header', () => {
-    assert.throws(() => rewrite(`${'Received: from x\r\n'.repeat(101)}${FROM}\r\n`), /5\.4\.6/)
-    assert.throws(() => rewrite(`${FROM}${'X: y\r\n'.repeat(2000)}\r\n`), /5\.3\.4/)
-    assert.throws(() => rewrite(`${FROM}X: ${'y'.repeat(600_000)}\r\n\r\n`), /5\.3\.4/)
+    assert.throws(() => rewrite(`${'Received: from x\r\n'.repeat(101)}${FROM}\r\n`), /Mail loop/)
+    assert.throws(() => rewrite(`${FROM}${'X: y\r\n'.repeat(2000)}\r\n`), /header is too large/)
+    assert.throws(() => rewrite(`${FROM}X: ${'y'.repeat(600_000)}\r\n\r\n`), /header is too large/)
   })
   it('have names and subjects that are safe to display', () => {
     const hostile = fc.string({

@@ -7,7 +7,7 @@ import { decodeHeaderText } from '#src/mail/header-text.ts'
 import type { Submission } from '#src/messages/submission.ts'
 import { TIER_ALIASES, tierOf } from '#src/queue/tier-aliases.ts'
 import type { Tier } from '#src/queue/tiers.ts'
-import { contentError } from '#mta/smtp-server/reply.ts'
+import { contentError } from './submission-error.ts'
 
 export interface MailOptions {
   readonly tier: Tier
@@ -59,7 +59,7 @@ export function isOption(name: string): boolean {
   return Object.hasOwn(READERS, name)
 }
 
-/** @throws ReplyError that names the field and the problem. */
+/** @throws SubmissionError that names the field and the problem. */
 export function readOptions(fields: readonly { readonly name: string; readonly line: string }[]): MailOptions {
   const options: OptionsDraft = {
     tier: 'normal',
