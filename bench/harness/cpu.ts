@@ -40,6 +40,18 @@ export function readUsage(groups: ProcessGroups): GroupUsage {
   )
 }
 
+/** How long the main threads of a process tree were ready to run and had no CPU, because others used them. */
+export function cpuWaitMs(root: number): number {
+  const waits = pidsOf(root).map((pid) => {
+    try {
+      return Number(readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ')[1]) / 1e6
+    } catch {
+      return 0
+    }
+  })
+  return waits.reduce((sum, ms) => sum + ms, 0)
+}
+
 /** CPU time of the ended child processes that this process waited for. */
 export function reapedCpuMs(): number {
   return (readProcess(process.pid)?.reaped ?? 0) * TICK_MS

@@ -27,6 +27,7 @@ export type Tier = 'instant' | 'high' | 'async' | 'bulk'
 
 export interface Mailstead {
   readonly describe: string
+  readonly workspaceId: string
   readonly admin: AdminAccess
   readonly dkimRecords: Readonly<Record<string, string>>
   /** Accepts mail from loopback without authentication. */
@@ -64,6 +65,7 @@ export interface ProbeOptions {
 interface ProvisionedAccess {
   readonly key: string
   readonly adminKey: string
+  readonly workspaceId: string
   readonly dkimRecords: Readonly<Record<string, string>>
 }
 
@@ -103,6 +105,7 @@ export async function openMailstead(
   return {
     describe: `Mailstead with ${stores.describe}`,
     dkimRecords: access.dkimRecords,
+    workspaceId: access.workspaceId,
     admin: { url: `http://127.0.0.1:${port}`, key: access.adminKey },
     encryption: createEncryption(Buffer.from(env['MASTER_KEY'] ?? '', 'hex')),
     submissionPort,
@@ -187,9 +190,10 @@ function settings(stores: BenchStores, dataDir: string, port: number): Readonly<
     DATABASE_URL: stores.databaseUrl,
     REDIS_URL: stores.redisUrl,
     DATA_DIR: dataDir,
+    KEEP_ROOT: 'true', // the stores of a benchmark are open to their own user only
     HTTP_PORT: String(port),
     HTTP_HOST: '127.0.0.1',
-    HOSTNAME: 'mta.bench.example',
+    MAILSTEAD_HOSTNAME: 'mta.bench.example',
     MASTER_KEY: randomBytes(32).toString('hex'),
     ALLOW_PRIVATE_TARGETS: '127.0.0.0/8',
   }
@@ -224,7 +228,12 @@ async function provision(env: Readonly<Record<string, string>>): Promise<Provisi
     '--workspace',
     workspace.id,
   )
-  return { key: key.secret_key, adminKey: admin.secret_key, dkimRecords: dkimRecordsIn(domain) }
+  return {
+    workspaceId: workspace.id,
+    key: key.secret_key,
+    adminKey: admin.secret_key,
+    dkimRecords: dkimRecordsIn(domain),
+  }
 }
 
 async function runCommand(args: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {

@@ -7,7 +7,7 @@ import { readWaiting } from '#src/messages/open-recipients.ts'
 import { searchMessages, type SearchFilter } from '#src/messages/search.ts'
 import type { Submission } from '#src/messages/submission.ts'
 import { applyTransitions } from '#src/messages/transition.ts'
-import { newId } from '#src/platform/id.ts'
+import { idAt, newId } from '#src/platform/id.ts'
 import { refreshOpenWeeks } from '#src/queue/open-weeks.ts'
 import type { Db } from '#src/stores/db.ts'
 import { percentile } from '#bench/harness/stats.ts'
@@ -37,6 +37,7 @@ export interface WorkFigures {
 const BATCH = 20
 const WARM_UP = 500
 const POLLS = 200
+const HOUR_MS = 3_600_000
 const SEARCHES = 10
 const ANY: SearchFilter = {
   recipient: null,
@@ -152,8 +153,8 @@ function feedOf(workspaceId: string): Omit<Parameters<typeof readFeed>[1], 'afte
 /** The position of the last event. A reader that follows the feed is there. */
 async function readToEnd(db: Db, workspaceId: string): Promise<typeof FEED_START | { tx: string; id: string }> {
   const { rows } = await db.query<{ tx: string; id: string }>(
-    'SELECT tx, id FROM events WHERE workspace_id = $1 ORDER BY tx DESC, id DESC LIMIT 1',
-    [workspaceId],
+    'SELECT tx, id FROM events WHERE workspace_id = $1 AND id >= $2 ORDER BY tx DESC, id DESC LIMIT 1',
+    [workspaceId, idAt(Date.now() - HOUR_MS)],
   )
   return rows[0] ?? FEED_START
 }

@@ -46,6 +46,7 @@ export async function startStandIn({ lose, duplicate }: StandInFaults = {}): Pro
   return {
     describe: 'stand-in',
     submissionPort: 0,
+    workspaceId: '',
     admin: { url: '', key: '' },
     dkimRecords: {},
     encryption: createEncryption(Buffer.alloc(32)),

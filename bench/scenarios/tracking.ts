@@ -64,8 +64,10 @@ export async function runTracking(bench: MailsteadBench): Promise<TrackingResult
 }
 
 function pathsOf({ mailstead }: MailsteadBench, messageId: string, number: number): string[] {
-  const links = createLinks({ encryption: mailstead.encryption, config: { bounceDomain: 'bounces.bench.example' } })
-  const ref = { base: '', messageId, n: 0, workspaceId: messageId, contactId: null, audienceId: null }
+  const config = { bounceDomain: 'bounces.bench.example', hostedMailUrl: null }
+  const links = createLinks({ encryption: mailstead.encryption, config })
+  const { workspaceId } = mailstead
+  const ref = { base: '', messageId, n: 0, workspaceId, senderId: workspaceId, contactId: null, audienceId: null }
   return [links.open(ref), links.click(ref, `${LINK}${number}`)]
 }
 

@@ -29,4 +29,20 @@ describe('fair queue', () => {
     assert.deepEqual(done, ['a1', 'a2', 'a3', 'b1', 'c1', 'a4', 'b2'])
     assert.strictEqual(await queue.add('a', 'later'), 'LATER')
   })
+  it('processes several items at a time, but one of each owner', async () => {
+    const running = new Set<string>()
+    let most = 0
+    const queue = createFairQueue(async (item: string, owner: string) => {
+      assert.ok(!running.has(owner), owner)
+      running.add(owner)
+      most = Math.max(most, running.size)
+      await setImmediate()
+      running.delete(owner)
+      return item
+    }, 2)
+    const all = ['a', 'a', 'a', 'b', 'c', 'b'].map((owner, i) => queue.add(owner, `${owner}${i}`))
+    assert.deepEqual([queue.waitingOf('a'), queue.waitingOf('b'), queue.waitingOf('z')], [2, 1, 0])
+    assert.deepEqual(await Promise.all(all), ['a0', 'a1', 'a2', 'b3', 'c4', 'b5'])
+    assert.deepEqual([most, queue.waitingOf('a')], [2, 0])
+  })
 })

@@ -1,9 +1,12 @@
 /**
- * A queue that processes one item at a time and serves its owners in turn (round robin). An owner that adds a hundred
- * items does not delay the single item of another owner. An item that fails rejects only its own caller.
+ * A queue that processes a few items at a time and serves its owners in turn (round robin). An owner has at most one
+ * item in process, so an owner that adds a hundred slow items neither delays the single item of another owner nor
+ * occupies all places. An item that fails rejects only its own caller.
  */
 export interface FairQueue<Item, Result> {
   add(owner: string, item: Item): Promise<Result>
+  /** Items of the owner that wait. */
+  waitingOf(owner: string): number
 }
 
 interface QueuedItem<Item, Result> {
@@ -12,26 +15,34 @@ interface QueuedItem<Item, Result> {
   readonly reject: (error: unknown) => void
 }
 
-export function createFairQueue<Item, Result>(work: (item: Item) => Promise<Result>): FairQueue<Item, Result> {
-  // the next owner is the first entry
+export function createFairQueue<Item, Result>(
+  work: (item: Item, owner: string) => Promise<Result>,
+  concurrency = 1,
+): FairQueue<Item, Result> {
+  // the next owner is the first entry that is not in process
   const owners = new Map<string, QueuedItem<Item, Result>[]>()
-  let isWorking = false
+  const inProcess = new Set<string>()
 
-  function shiftNext(): QueuedItem<Item, Result> | undefined {
+  function startNext(): boolean {
     for (const [owner, [item, ...rest]] of owners) {
+      if (inProcess.has(owner)) continue
       owners.delete(owner)
       if (rest.length > 0) owners.set(owner, rest)
-      if (item !== undefined) return item
+      if (item === undefined) continue
+      inProcess.add(owner)
+      void work(item.item, owner)
+        .then(item.resolve, item.reject)
+        .finally(() => {
+          inProcess.delete(owner)
+          drain()
+        })
+      return true
     }
-    return undefined
+    return false
   }
 
-  async function drain(): Promise<void> {
-    if (isWorking) return
-    isWorking = true
-    for (let item = shiftNext(); item !== undefined; item = shiftNext())
-      await work(item.item).then(item.resolve, item.reject)
-    isWorking = false
+  function drain(): void {
+    while (inProcess.size < concurrency && startNext());
   }
 
   return {
@@ -40,7 +51,8 @@ export function createFairQueue<Item, Result>(work: (item: Item) => Promise<Resu
         const items = owners.get(owner)
         if (items === undefined) owners.set(owner, [{ item, resolve, reject }])
         else items.push({ item, resolve, reject })
-        void drain()
+        drain()
       }),
+    waitingOf: (owner) => owners.get(owner)?.length ?? 0,
   }
 }

@@ -26,7 +26,7 @@ export const ERRORS = {
   UNSUPPORTED_MEDIA_TYPE: { status: 415, when: 'the endpoint does not accept this content type' },
   RATE_LIMITED: {
     status: 429,
-    when: 'the request rate or the monthly quota of the plan is exceeded; retry after `Retry-After` seconds',
+    when: 'a limit is reached; `reason` says which: the monthly quota or a rate; retry after `Retry-After` seconds',
   },
   HEADERS_TOO_LARGE: { status: 431, when: 'the request headers exceed the limit' },
   INTERNAL_ERROR: {
@@ -41,22 +41,50 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS
 
+/** The limits behind RATE_LIMITED, by the `reason` in the response. */
+export const LIMIT_REASONS = {
+  quota: 'the recipients that the plan allows in a calendar month (UTC)',
+  request_rate: 'the requests that the plan allows in 10 seconds',
+  client_rate: 'the attempts that one client, network or link may make',
+  open_requests: 'the requests of a workspace that may wait at the same time',
+} as const
+
+export type LimitReason = keyof typeof LIMIT_REASONS
+
 /** One problem of a request: where (`to.1.email`) and what. */
 export interface Detail {
   readonly path: string
   readonly message: string
 }
 
+/** A reason against a request. */
+export interface RefusalFinding {
+  readonly code: string
+  readonly message: string
+  /** Whether the same request with `force: true` is accepted despite it. */
+  readonly may_force: boolean
+}
+
 export interface Refusal {
   readonly error: ErrorCode
   readonly message: string
   readonly details?: readonly Detail[]
+  /** On a CONFLICT of a campaign: why it cannot be sent. */
+  readonly findings?: readonly RefusalFinding[]
+  /** On RATE_LIMITED: which limit. */
+  readonly reason?: LimitReason
   /** Whole seconds, sent as `Retry-After`. */
   readonly retryAfter?: number
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 export function refuse(error: ErrorCode, message: string, retryAfter?: number): Refusal {
   return retryAfter === undefined ? { error, message } : { error, message, retryAfter }
+}
+
+/** 429 RATE_LIMITED. */
+export function rateLimited(reason: LimitReason, message: string, retryAfter: number): Refusal {
+  return { error: 'RATE_LIMITED', message, reason, retryAfter }
 }
 
 // More would repeat themselves, and a hostile request must not make the response large.

@@ -24,6 +24,8 @@ const MAX_CLOCK_STEP_BACK_MS = 2000
 
 /**
  * A new UUIDv7. Ids of one process ascend as long as its clock does (12-bit counter in rand_a, RFC 9562 6.2 method 1).
+ * Ids of messages and events need the time of PostgreSQL's clock, which determines their partition. Without a time it
+ * is that of this machine, for ids that only have to differ.
  */
 export function newId(nowMs: number = Date.now()): string {
   if (nowMs > lastMs || nowMs < lastMs - MAX_CLOCK_STEP_BACK_MS) {

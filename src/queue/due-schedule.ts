@@ -7,7 +7,7 @@
 import type { Context } from '#src/context.ts'
 import type { Redis } from '#src/stores/redis.ts'
 import { addNotifications, publishNotifications, NO_NOTIFICATIONS, type CommitNotifications } from './notifications.ts'
-import { DUE_CHANNEL, dueKey, EPOCH_KEY, memberOf, type ScheduleMember } from './keys.ts'
+import { DUE_CHANNEL, dueKey, EPOCH_KEY, memberOf, probeDueKey, type ScheduleMember } from './keys.ts'
 import { TIER_NAMES, type Tier } from './tiers.ts'
 
 export interface DueRecipient extends ScheduleMember {
@@ -98,6 +98,17 @@ export interface DueSchedule {
    * or null. Rejects while Redis is away.
    */
   popDue(tier: Tier, nowMs: number, limit: number): Promise<{ due: DueEntry[]; nextMs: number | null }>
+}
+
+const PROBE_TTL_MS = 60_000
+
+/** Schedules and pops an entry in a schedule of its own. @throws if Redis does not do what the schedule needs. */
+export async function probeDueSchedule(redis: Redis, probe: string): Promise<void> {
+  const key = probeDueKey(probe)
+  // it expires if this process dies before it pops the entry
+  await redis.multi().zadd(key, 1, probe).pexpire(key, PROBE_TTL_MS).exec()
+  const [flat] = await defineScript(redis).popDue(key, 1, 1)
+  if (flat[0] !== probe) throw new Error('the schedule in Redis lost an entry')
 }
 
 export function createDueSchedule(redis: Redis): DueSchedule {

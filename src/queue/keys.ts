@@ -1,6 +1,6 @@
 /**
  * Names of all Redis keys and channels, and of recipients as members of a sorted set. Hash tags put the keys of one
- * script in one slot, so that Redis Cluster works. All of this data may be lost: PostgreSQL decides, Redis reminds.
+ * script in one slot, as a Redis Cluster would need. All of this data may be lost: PostgreSQL decides, Redis reminds.
  */
 import { hexOf, idOfHex } from '#src/platform/id.ts'
 import type { Tier } from './tiers.ts'
@@ -8,6 +8,11 @@ import type { Tier } from './tiers.ts'
 /** Scheduled recipients, score = due time (epoch ms). */
 export function dueKey(tier: Tier): string {
   return `mailstead:{due}:${tier}`
+}
+
+/** A schedule of its own for a readiness check, in the slot of the others. */
+export function probeDueKey(probe: string): string {
+  return `mailstead:{due}:probe:${probe}`
 }
 
 /** Set after the schedule was built from PostgreSQL; missing or of another server = build it again. */
@@ -104,6 +109,12 @@ export function memberOf(recipient: ScheduleMember): string {
   const { messageId, n, workspaceId, domain } = recipient
   return `${hexOf(messageId)}:${n}:${workspaceId.slice(-WORKSPACE_DIGITS)}:${domain}`
 }
+
+/** SQL expression: the member for a row of recipients. */
+export const MEMBER_SQL = `
+  encode(uuid_send(message_id), 'hex') || ':' || n || ':' || right(workspace_id::text, ${WORKSPACE_DIGITS})
+  || ':' || domain
+`
 
 /** Null for invalid text: the caller drops the entry and continues. */
 export function parseMember(text: string): ScheduleMember | null {

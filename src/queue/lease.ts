@@ -3,19 +3,18 @@
  * id, and every transition that ends a sending names it. One heartbeat renews the lease for all of them, and compares
  * the database with what Redis remembers (restore-fence.ts); before the first comparison the lease is not held.
  * - The process dies: its lease expires and stays so for a few heartbeats, or a worker on the same machine sees that
- * the pid is gone; the worker then releases its recipients. Expired alone does not mean dead: after a suspended
- * machine, a clock change or a frozen PostgreSQL, a live process renews as soon as it can.
+ * the pid is gone; the worker then releases its recipients. First the next process on its node reads its journal, for
+ * which the worker waits a bounded time (mta/outbound/journal-recovery.ts). Expired alone does not mean dead: after a
+ * suspended machine, a clock change or a frozen PostgreSQL, a live process renews as soon as it can.
  * - The process lives but cannot reach PostgreSQL: by its own clock the lease ends (`isHeld`) before anyone else may
  * conclude that, and it starts no delivery until the renewal.
  * - PostgreSQL was away: no lease is declared dead until PostgreSQL has been up for a whole lease. A heartbeat comes
  * before the first claim on a new connection, because another server may answer there.
  */
-import { readFileSync, readlinkSync } from 'node:fs'
-import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '#src/context.ts'
-import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
+import { hostId, machineId } from './lease-observer.ts'
 import { createRestoreFence, type RestoreFence } from './restore-fence.ts'
 
 /** The lease counts as held for this share of its duration, because clocks may differ. */
@@ -51,13 +50,16 @@ export interface Lease {
   onReplaced(listener: () => Promise<void>): void
   /** Ends the lease at once. Call it after all recipients are released. */
   end(): Promise<void>
+  /** Renews the lease no more, so that it ends in its time, as after a crash. */
+  abandon(): void
 }
 
 /**
- * Acquires a lease and renews it by a heartbeat. It is held after the check with Redis. @throws if PostgreSQL is away.
+ * Acquires a lease and renews it by a heartbeat. It is held after the check with Redis. `journal` names the file with
+ * the results of its recipients; null if there is none. @throws if PostgreSQL is away.
  */
-export async function acquireLease(ctx: Context): Promise<Lease> {
-  const heartbeat = new Heartbeat(ctx, await register(ctx))
+export async function acquireLease(ctx: Context, journal: string | null = null): Promise<Lease> {
+  const heartbeat = new Heartbeat(ctx, await register(ctx, journal), journal)
   await Promise.race([heartbeat.beat(), sleep(START_TIMEOUT_MS, undefined, { ref: false })])
   heartbeat.start()
   return {
@@ -68,6 +70,7 @@ export async function acquireLease(ctx: Context): Promise<Lease> {
     claim: (work) => heartbeat.claim(work),
     onReplaced: (listener) => heartbeat.setListener(listener),
     end: () => heartbeat.end(),
+    abandon: () => heartbeat.abandon(),
   }
 }
 
@@ -80,6 +83,7 @@ interface RunningBeat {
 class Heartbeat {
   readonly #ctx: Context
   readonly #fence: RestoreFence
+  readonly #journal: string | null
   readonly #leaseMs: number
   readonly #intervalMs: number
   #id: number
@@ -95,8 +99,9 @@ class Heartbeat {
   #running: RunningBeat | null = null
   #timer: NodeJS.Timeout | undefined
 
-  constructor(ctx: Context, id: number) {
+  constructor(ctx: Context, id: number, journal: string | null) {
     this.#ctx = ctx
+    this.#journal = journal
     this.#fence = createRestoreFence(ctx)
     this.#id = id
     this.#leaseMs = ctx.config.leaseSeconds * 1000
@@ -124,9 +129,13 @@ class Heartbeat {
     void this.beat()
   }
 
-  async end(): Promise<void> {
+  abandon(): void {
     clearInterval(this.#timer)
     this.#isEnded = true
+  }
+
+  async end(): Promise<void> {
+    this.abandon()
     await this.#ctx.db.query('DELETE FROM leases WHERE id = $1', [this.#id])
   }
 
@@ -176,7 +185,7 @@ class Heartbeat {
     const lost = this.#id
     this.#isConfirmed = false
     this.#replacements.count++
-    this.#id = await register(this.#ctx)
+    this.#id = await register(this.#ctx, this.#journal)
     this.#ctx.log.warn(
       { lost, lease: this.#id },
       'the lease was lost and its recipients are released; acquired a new lease',
@@ -208,78 +217,16 @@ class Heartbeat {
   }
 }
 
-async function register(ctx: Context): Promise<number> {
+async function register(ctx: Context, journal: string | null): Promise<number> {
   const { rows } = await ctx.db.query<{ id: number }>(
-    `INSERT INTO leases (machine, pid, expires_at) VALUES ($1, $2, now() + $3 * interval '1 second') RETURNING id`,
-    [machineId(), process.pid, ctx.config.leaseSeconds],
+    sql`
+      INSERT INTO leases (machine, pid, expires_at, journal, node, host)
+      VALUES ($1, $2, now() + $3 * interval '1 second', $4, $5, $6)
+      RETURNING id
+    `,
+    [machineId(), process.pid, ctx.config.leaseSeconds, journal, ctx.config.nodeName, hostId()],
   )
   const id = rows[0]?.id
   if (id === undefined) throw new Error('PostgreSQL returned no lease')
   return id
-}
-
-/** Whether any outbound process has a lease that has not expired. */
-export async function hasOutbound(db: Queryable): Promise<boolean> {
-  const { rows } = await db.query('SELECT FROM leases WHERE expires_at > now() LIMIT 1')
-  return rows.length > 0
-}
-
-/** Identifies the machine on which a pid is valid: boot id and pid namespace. */
-function machineId(): string {
-  try {
-    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${readlinkSync('/proc/self/ns/pid')}`
-  } catch {
-    return `${hostname()} (no pid check)`
-  }
-}
-
-/** Share of a lease: two heartbeats. */
-const GRACE_SHARE = 1 / 3
-
-interface LeaseRow {
-  readonly id: number
-  readonly machine: string
-  readonly pid: number
-  readonly is_over: boolean
-}
-
-const READ_LEASES = sql`
-  SELECT id, machine, pid,
-    expires_at < now() AND pg_postmaster_start_time() < now() - $1 * interval '1 second' AS is_over
-  FROM leases
-`
-
-/** Returns a function that finds the leases of dead processes. It remembers which leases had expired before. */
-export function createDeadLeaseFinder(leaseSeconds: number): (db: Queryable) => Promise<number[]> {
-  const graceMs = leaseSeconds * 1000 * GRACE_SHARE
-  const here = machineId()
-  let suspects = new Map<number, number>()
-  return async (db) => {
-    const { rows } = await db.query<LeaseRow>(READ_LEASES, [leaseSeconds])
-    const now = performance.now()
-    suspects = new Map(rows.filter((row) => row.is_over).map(({ id }) => [id, suspects.get(id) ?? now]))
-    return rows.filter((row) => now - (suspects.get(row.id) ?? now) >= graceMs || isGone(row, here)).map(({ id }) => id)
-  }
-}
-
-function isGone({ machine, pid }: LeaseRow, here: string): boolean {
-  return machine === here && !here.endsWith('(no pid check)') && !isAlive(pid)
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return !isZombie(pid)
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
-  }
-}
-
-/** A killed process keeps its pid until its parent waits for it. */
-function isZombie(pid: number): boolean {
-  try {
-    return /^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
-  } catch {
-    return false
-  }
 }

@@ -26,7 +26,7 @@ const BEAT = urgent(
       RETURNING counter, beat_at
     ), renewed AS (
       UPDATE leases SET expires_at = now() + $3 * interval '1 second'
-      WHERE id = $2 AND EXISTS (SELECT FROM beat)
+      WHERE id = $2 AND NOT is_declared_dead AND EXISTS (SELECT FROM beat)
       RETURNING id
     )
     SELECT counter, (extract(epoch FROM beat_at) * 1000)::float8 AS "atMs",
@@ -174,6 +174,7 @@ async function correct(tx: Queryable, known: KnownState): Promise<Finding | null
   if (isWaiting)
     await storeSuspension(tx, {
       kind: 'domain',
+      scope: 'mail',
       subject: '*',
       reason: `${reason}. Mail of that time may be sent again; see docs/guides/operations.md`,
       until: null,

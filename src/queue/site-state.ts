@@ -64,15 +64,17 @@ export function recipientName({ messageId, n }: Pick<ScheduleMember, 'messageId'
   return `${messageId}:${n}`
 }
 
+export interface PublishedStates {
+  readonly sites: readonly ReportedSite[]
+  readonly failures: ReadonlyMap<string, DomainFailure>
+  readonly nowMs: number
+}
+
 /** Publishes in one pipeline; lost if Redis is unavailable. */
-export async function publishSiteStates(
-  redis: Redis,
-  process: string,
-  states: { readonly sites: readonly ReportedSite[]; readonly failures: ReadonlyMap<string, DomainFailure> },
-): Promise<void> {
+export async function publishSiteStates(redis: Redis, process: string, states: PublishedStates): Promise<void> {
   if (!isRedisReady(redis) || states.sites.length + states.failures.size === 0) return
   const pipeline = redis.pipeline()
-  const untilMs = Date.now() + STATE_TTL_MS
+  const untilMs = states.nowMs + STATE_TTL_MS
   for (const { site, state } of states.sites)
     pipeline
       .hset(
@@ -105,20 +107,29 @@ export interface QueuePosition {
 export async function findQueuePosition(
   redis: Redis,
   recipient: ScheduleMember & { readonly tier: Tier },
+  nowMs: number,
 ): Promise<QueuePosition | null> {
   const timeout = new Promise<null>((resolve) => setTimeout(resolve, TIMEOUT_MS, null).unref())
   const read = async (): Promise<QueuePosition | null> =>
-    (await waitUntilReady(redis, TIMEOUT_MS)) ? readPosition(redis, recipient) : null
+    (await waitUntilReady(redis, TIMEOUT_MS)) ? readPosition(redis, recipient, nowMs) : null
   return Promise.race([read().catch(() => null), timeout])
 }
 
-async function readPosition(redis: Redis, recipient: ScheduleMember & { readonly tier: Tier }): Promise<QueuePosition> {
+async function readPosition(
+  redis: Redis,
+  recipient: ScheduleMember & { readonly tier: Tier },
+  nowMs: number,
+): Promise<QueuePosition> {
   const { tier, domain } = recipient
   const sites = [...new Set([...(await redis.zrange(SITES_KEY, '0', '-1')).slice(0, MAX_SITES), suspendedSite(domain)])]
   const pipeline = redis.pipeline().zscore(dueKey(tier), memberOf(recipient)).get(domainFailureKey(domain))
   for (const site of sites) pipeline.zscore(readyKey(site, tier), memberOf(recipient)).hvals(siteStateKey(site))
   const [due, failure, ...bySite] = valuesOf(await pipeline.exec())
-  const found = sites.map((site, i) => ({ site, isReady: bySite[2 * i] != null, states: statesOf(bySite[2 * i + 1]) }))
+  const found = sites.map((site, i) => ({
+    site,
+    isReady: bySite[2 * i] != null,
+    states: statesOf(bySite[2 * i + 1], nowMs),
+  }))
   const name = recipientName(recipient)
   const holding = found.find(({ states }) => states.some(({ waitingNames }) => waitingNames.includes(name)))
   const current = found.find(({ isReady }) => isReady) ?? holding
@@ -150,9 +161,9 @@ function valuesOf(replies: readonly (readonly [Error | null, unknown])[] | null)
   })
 }
 
-function statesOf(values: unknown): SiteState[] {
+function statesOf(values: unknown, nowMs: number): SiteState[] {
   const read = Array.isArray(values) ? values.map((value) => parse<SiteState & { untilMs: number }>(value)) : []
-  return read.filter((state) => state !== null).filter(({ untilMs }) => untilMs > Date.now())
+  return read.filter((state) => state !== null).filter(({ untilMs }) => untilMs > nowMs)
 }
 
 /** Null for invalid text, which another version may have written. */

@@ -5,7 +5,8 @@
  * (`suspendedByOwner`). A resume is recorded in the same statement, and the worker schedules exactly the suspended
  * recipients again (worker/resume-suspended.ts); it also resumes expired suspensions. An outbound process learns of a
  * change through Redis at once, or by polling after some seconds if Redis is away. Recipients claimed before are still
- * sent.
+ * sent. A suspension of a workspace may cover everything (scope `all`): then its keys, links and pages stop too, within
+ * seconds (decision 041).
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Context } from '#src/context.ts'
@@ -25,7 +26,12 @@ export interface SuspensionTarget {
   readonly subject: string
 }
 
+/** `mail`: the mail waits. `all`, of a workspace only: also its keys, links, pages and hosted mail are closed. */
+export const SUSPENSION_SCOPES = ['mail', 'all'] as const
+export type SuspendedScope = (typeof SUSPENSION_SCOPES)[number]
+
 export interface Suspension extends SuspensionTarget {
+  readonly scope: SuspendedScope
   readonly reason: string
   readonly createdAt: Date
   /** Null: until resumed. */
@@ -63,6 +69,27 @@ export function suspendedByOwner(now: string): string {
   `
 }
 
+/** SQL condition: a suspension of scope `all` covers the workspace with this id. */
+export function suspendedEntirely(workspaceId: string): string {
+  return sql`
+    EXISTS (
+      SELECT FROM suspensions stop
+      WHERE stop.kind = 'workspace'
+        AND stop.subject = ${workspaceId}::text
+        AND stop.scope = 'all'
+        AND (stop.until IS NULL OR stop.until > now())
+    )
+  `
+}
+
+const IS_SUSPENDED = urgent('workspace-is-suspended', `SELECT ${suspendedEntirely('$1')} AS is_suspended`)
+
+/** Whether a suspension of scope `all` covers the workspace. */
+export async function isWorkspaceSuspended(db: Queryable, workspaceId: string): Promise<boolean> {
+  const { rows } = await db.query<{ is_suspended: boolean }>(IS_SUSPENDED, [workspaceId])
+  return rows[0]?.is_suspended === true
+}
+
 /** SQL condition: all mail is suspended. */
 export const ALL_SUSPENDED = sql`
   EXISTS (
@@ -77,7 +104,7 @@ type SuspensionDeps = Pick<Context, 'db' | 'redis'>
 const LIST = urgent(
   'suspensions-list',
   sql`
-    SELECT kind, subject, reason, created_at AS "createdAt", until
+    SELECT kind, subject, scope, reason, created_at AS "createdAt", until
     FROM suspensions
     WHERE until IS NULL OR until > now()
     ORDER BY kind, subject
@@ -89,35 +116,36 @@ export async function listSuspensions(db: Queryable): Promise<Suspension[]> {
   return (await db.query<Suspension>(LIST)).rows
 }
 
-/** Suspends mail; an existing suspension gets the new reason and time. */
+/** Suspends mail; an existing suspension gets the new scope, reason and time. */
 export async function suspend(
   ctx: SuspensionDeps,
-  target: SuspensionTarget | string,
+  target: (SuspensionTarget & { readonly scope?: SuspendedScope }) | string,
   reason: string,
   until: Date | null = null,
 ): Promise<void> {
-  await storeSuspension(ctx.db, { ...targetOf(target), reason, until })
+  const scope = typeof target === 'string' ? 'mail' : (target.scope ?? 'mail')
+  await storeSuspension(ctx.db, { ...targetOf(target), scope, reason, until })
   await publishSuspensions(ctx)
 }
 
 /** Stores a suspension, also in a transaction. Call `publishSuspensions` after the commit. */
 export async function storeSuspension(
   db: Queryable,
-  { kind, subject, reason, until }: Omit<Suspension, 'createdAt'>,
+  { kind, subject, scope, reason, until }: Omit<Suspension, 'createdAt'>,
 ): Promise<void> {
   await db.query(
     sql`
-      INSERT INTO suspensions (kind, subject, reason, until)
-      VALUES ($1, $2, $3, $4)
+      INSERT INTO suspensions (kind, subject, reason, until, scope)
+      VALUES ($1, $2, $3, $4, $5)
       ON CONFLICT (kind, subject)
-      DO UPDATE SET reason = excluded.reason, until = excluded.until
+      DO UPDATE SET reason = excluded.reason, until = excluded.until, scope = excluded.scope
     `,
-    [kind, subject, reason, until],
+    [kind, subject, reason, until, scope],
   )
 }
 
 /** Deletes suspensions and records the resume in one statement, so that no resume is lost. */
-function resumeStatement(which: string): string {
+export function resumeStatement(which: string): string {
   return sql`
     WITH ended AS (
       DELETE FROM suspensions

@@ -1,19 +1,20 @@
 /**
- * Who changes the database: a key, the operator or a command. `Db.attributedTo` names the actor in every transaction,
- * and the triggers of migrations/035-audit-log.ts write the change to `audit_log` in the same transaction, so no change
- * is without its entry and no entry without its change. Tables that are too busy for triggers, such as messages, need
- * `recordChange`.
+ * Who changes the database: a key, the operator, a command, or the owner of a mailbox who connects it.
+ * `Db.attributedTo` names the actor in every transaction, and the triggers of migrations/035-audit-log.ts write the
+ * change to `audit_log` in the same transaction, so no change is without its entry and no entry without its change.
+ * Tables that are too busy for triggers, such as messages, need `recordChange`.
  */
 import type { Queryable } from './db.ts'
 import { sql } from './sql.ts'
 
 export interface Actor {
-  readonly kind: 'key' | 'operator' | 'cli'
-  /** The id of the key, the name of the operator, or the user and host of the command. */
+  /** `mailbox`: the owner of a mailbox, who connected it by signing in. */
+  readonly kind: 'key' | 'operator' | 'cli' | 'mailbox'
+  /** The id of the key, the name of the operator, the user and host of the command, or the address of the mailbox. */
   readonly name: string
   /** The name of the route, or the words of the command. */
   readonly action: string
-  /** The workspace of the key. */
+  /** The workspace of the key or mailbox. */
   readonly workspaceId: string | null
   /** The client's IP address; null for a command. */
   readonly address: string | null

@@ -8,7 +8,10 @@
 import { DatabaseError, escapeLiteral, types, type Client, type QueryResult } from 'pg'
 import type { Log } from '#src/platform/log.ts'
 import type { Actor } from './audit.ts'
-import { ConnectionPool, statementTimeout } from './postgres-pool.ts'
+import { readTime } from './postgres-client.ts'
+import { ConnectionPool, type ConnectionPoolOptions, statementTimeout } from './postgres-pool.ts'
+import { createServerClock, type ServerClock } from './server-clock.ts'
+import { isUnavailable } from './store-errors.ts'
 
 export type Row = Record<string, unknown>
 
@@ -38,12 +41,21 @@ const PATIENCE_MS: Readonly<Record<Patience, number>> = { urgent: 5000, normal: 
 export interface Db extends Queryable {
   /** Runs `work` in one transaction on one connection; rolls back when it throws. Never wait for the network in it. */
   transaction<T>(work: (tx: Queryable) => Promise<T>, patience?: Patience): Promise<T>
-  /** Runs several reads on one snapshot of the database. */
-  snapshot<T>(work: (tx: Queryable) => Promise<T>): Promise<T>
+  /** Runs several reads on one snapshot of the database, with settings of PostgreSQL as `enable_sort = off`. */
+  snapshot<T>(work: (tx: Queryable) => Promise<T>, settings?: readonly string[]): Promise<T>
+  /**
+   * Runs reads on a connection that is closed afterwards, for those of old weeks: PostgreSQL keeps the catalogue
+   * entries of each partition that a connection has opened, some megabytes for two years.
+   */
+  apart<T>(work: (own: Queryable) => Promise<T>): Promise<T>
   /** The same database with the patience for bulk work. */
   readonly bulk: Db
   /** The same database; each change is attributed to the actor, and recorded in the audit log. */
   attributedTo(actor: Actor): Db
+  /** The server's clock. Each new connection measures it, and so does `measureClock`. */
+  readonly clock: ServerClock
+  /** Rejects while PostgreSQL is unavailable. */
+  measureClock(): Promise<void>
   /** The current state of the connection pools. */
   pools(): readonly PoolStatus[]
   /** Counts opened and lost connections for prepared statements: while it is unchanged, the server is the same. */
@@ -72,25 +84,6 @@ export function urgent(name: string, text: string): Statement {
 
 types.setTypeParser(types.builtins.INT8, Number)
 
-// The server shuts down, refuses connections, is starting, is read-only (a failover), is out of connections or disk
-// space, or cancelled a statement that took too long. The statement may or may not have been executed.
-const UNAVAILABLE_SQLSTATES = /^(08|53|58|57014|57P0[1-5]|25006)/
-const UNAVAILABLE_ERRNO = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-])
-
-const CONNECTION_ERROR = new RegExp(
-  '^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error' +
-    '|Client was closed|Cannot use a pool after calling end|timeout expired)',
-)
-
 /** A deadlock or serialisation failure: PostgreSQL rolled back the whole transaction, and the caller may repeat it. */
 export function isTransactionConflict(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === '40P01' || error.code === '40001')
@@ -103,21 +96,7 @@ export function isStatementTimeout(error: unknown): boolean {
 
 /** Whether the database is unavailable now. The statement is correct: retry later. */
 export function isDatabaseAway(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  return (
-    UNAVAILABLE_SQLSTATES.test(code) ||
-    UNAVAILABLE_ERRNO.has(code) ||
-    isSocketMissing(error, code) ||
-    CONNECTION_ERROR.test(error.message)
-  )
-}
-
-/**
- * A socket file that does not exist: its server is not running. ENOENT for any other file is a bug or a wrong setting.
- */
-function isSocketMissing(error: Error, code: string): boolean {
-  return code === 'ENOENT' && 'syscall' in error && error.syscall === 'connect'
+  return isUnavailable(error)
 }
 
 /** Whether a table or column does not exist: the database is not migrated to this version yet. */
@@ -170,13 +149,13 @@ function inTransaction<T>(
  * index. Planning for each batch would cost more than executing it, and a plan made while a table is small would scan
  * the table when it is large.
  */
-const HOT_SETTINGS = [
-  'plan_cache_mode=force_generic_plan',
-  'enable_seqscan=off',
-  'enable_hashjoin=off',
-  'enable_mergejoin=off',
-  'jit=off',
-]
+const HOT_SETTINGS: ConnectionPoolOptions['settings'] = {
+  plan_cache_mode: 'force_generic_plan',
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  jit: 'off',
+}
 
 type Pools = Readonly<Record<PoolStatus['pool'], ConnectionPool>>
 
@@ -185,11 +164,13 @@ type Pools = Readonly<Record<PoolStatus['pool'], ConnectionPool>>
  * for all others. `max` is the number of connections of each, half of it for `urgent`.
  */
 export function openDb(url: string, log: Log, max = 8, patienceMs = PATIENCE_MS): Db {
-  const open = (size: number, limitMs: number, settings: readonly string[]): ConnectionPool =>
+  const clock = createServerClock()
+  const open = (size: number, limitMs: number, settings: ConnectionPoolOptions['settings'] = {}): ConnectionPool =>
     new ConnectionPool(url, log, {
       max: size,
       patienceMs: limitMs,
-      settings: ['synchronous_commit=on', ...settings],
+      settings: { synchronous_commit: 'on', ...settings },
+      clock,
       onSilence: () => {
         const closed = Object.values(pools).reduce((total, pool) => total + pool.closeIdle(), 0)
         if (closed > 0) log.warn({ closed }, 'PostgreSQL does not answer; closed the idle connections to it')
@@ -198,9 +179,21 @@ export function openDb(url: string, log: Log, max = 8, patienceMs = PATIENCE_MS)
   const pools: Pools = {
     urgent: open(Math.ceil(max / 2), patienceMs.urgent, HOT_SETTINGS),
     hot: open(max, patienceMs.normal, HOT_SETTINGS),
-    plain: open(max, patienceMs.normal, []),
+    plain: open(max, patienceMs.normal),
   }
-  const shared: Pick<Db, 'pools' | 'connectionChanges' | 'close'> = {
+  const shared: Pick<Db, 'apart' | 'clock' | 'measureClock' | 'pools' | 'connectionChanges' | 'close'> = {
+    clock,
+    apart: (work) =>
+      pools.plain.use(
+        (client) =>
+          work({
+            query: (statement, values) => client.within(patienceMs.normal, () => run(client, statement, values)),
+          }),
+        isDatabaseAway,
+        { isClosed: true },
+      ),
+    measureClock: async () =>
+      clock.observe(await pools.urgent.use((client) => readTime(client, patienceMs.urgent), isDatabaseAway)),
     pools: () =>
       Object.entries(pools).map(([pool, opened]) => ({ pool: pool as PoolStatus['pool'], ...opened.status() })),
     connectionChanges: () => pools.urgent.changes + pools.hot.changes,
@@ -230,7 +223,10 @@ export function openDb(url: string, log: Log, max = 8, patienceMs = PATIENCE_MS)
 type Queries = Pick<Db, 'query' | 'transaction' | 'snapshot'>
 
 const BEGIN = 'BEGIN'
-const BEGIN_SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
+
+function beginSnapshot(settings: readonly string[] = []): string {
+  return ['BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', ...settings.map((one) => `SET LOCAL ${one}`)].join('; ')
+}
 
 function queries(pools: Pools, patienceMs: Readonly<Record<Patience, number>>, begin = BEGIN): Queries {
   return {
@@ -248,7 +244,8 @@ function queries(pools: Pools, patienceMs: Readonly<Record<Patience, number>>, b
             { begin, patienceMs: patienceMs[patience] },
             work,
           ),
-    snapshot: (work) => inTransaction(pools.plain, { begin: BEGIN_SNAPSHOT, patienceMs: patienceMs.normal }, work),
+    snapshot: (work, settings) =>
+      inTransaction(pools.plain, { begin: beginSnapshot(settings), patienceMs: patienceMs.normal }, work),
   }
 }
 
@@ -272,13 +269,13 @@ function transactionQueries(pools: Pools, patienceMs: Readonly<Record<Patience, 
  */
 function bulkQueries({ hot, plain }: Pools, patienceMs: number, begin: string): Queries {
   const options = (beginning: string): TransactionOptions => ({
-    begin: `${beginning}; SET LOCAL ${statementTimeout(patienceMs)}`,
+    begin: `${beginning}; SET LOCAL statement_timeout = ${statementTimeout(patienceMs).statement_timeout}`,
     patienceMs,
   })
   return {
     query: (statement, values) =>
       inTransaction(typeof statement === 'string' ? plain : hot, options(begin), (tx) => tx.query(statement, values)),
     transaction: (work) => inTransaction(hot, options(begin), work),
-    snapshot: (work) => inTransaction(plain, options(BEGIN_SNAPSHOT), work),
+    snapshot: (work, settings) => inTransaction(plain, options(beginSnapshot(settings)), work),
   }
 }

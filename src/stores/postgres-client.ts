@@ -2,9 +2,18 @@
  * One PostgreSQL connection that can be given up: it owns its socket. A server whose host disappeared, or that is
  * frozen, neither answers nor closes the connection, and pg would wait for it. A statement without an answer within its
  * time destroys the connection, and so its result is unknown, as after any lost connection.
+ *
+ * `openSession` refuses a server that cannot keep the promises of the project: a standby, an old version, and a pooler
+ * that shares sessions among connections, as PgBouncer does in transaction mode. Settings such as `synchronous_commit`
+ * are made in the session, since poolers refuse or drop those of a startup. One of them is a mark. A session that loses
+ * its mark, or shows it to another connection, is shared. A pooler in session mode passes.
  */
+import { randomUUID } from 'node:crypto'
 import { Socket } from 'node:net'
-import { Client, type ClientConfig } from 'pg'
+import { Client, escapeIdentifier, escapeLiteral, type ClientConfig } from 'pg'
+import type { ClockSample } from './server-clock.ts'
+import { sql } from './sql.ts'
+import { UnsuitableStoreError } from './store-errors.ts'
 
 export const CONNECTION = {
   /** A host that does not answer; the next attempt may reach another one. */
@@ -14,13 +23,21 @@ export const CONNECTION = {
   keepAliveInitialDelayMillis: 10_000,
 } as const satisfies ClientConfig
 
+export interface PostgresClientConfig extends ClientConfig {
+  /** Settings of PostgreSQL for the session. */
+  readonly settings?: Readonly<Record<string, string>>
+}
+
 export class PostgresClient extends Client {
+  readonly #config: PostgresClientConfig
   readonly #socket: Socket
+  readonly #mark = randomUUID()
   #isGivenUp = false
 
-  constructor(config: ClientConfig = {}) {
+  constructor(config: PostgresClientConfig = {}) {
     const socket = new Socket()
     super({ ...config, stream: () => socket })
+    this.#config = config
     this.#socket = socket
     // A lost connection rejects its statements. It may report the loss again after its release, when nothing else
     // listens, and an unhandled 'error' event ends the process.
@@ -56,15 +73,119 @@ export class PostgresClient extends Client {
   }
 
   /**
-   * Checks that this is the primary. After a failover, an address may lead to a standby that was not promoted
-   * yet. @throws if it is a standby, with the code that PostgreSQL itself uses for a write there.
+   * Makes the settings of the session and checks the server; returns its time. Call it before any other statement.
+   * @throws as `checkServer`.
    */
-  async checkPrimary(ms: number): Promise<void> {
+  async openSession(ms: number): Promise<ClockSample> {
+    const settings: Readonly<Record<string, string>> = { ...this.#config.settings, [MARK]: this.#mark }
+    const statements = Object.entries(settings).map(
+      ([name, value]) => `SET ${identifierOf(name)} = ${escapeLiteral(value)}`,
+    )
+    await this.within(ms, () => this.query(statements.join('; ')))
+    const sample = await this.checkServer(ms)
+    if (sample.pid !== Reflect.get(this, 'processID')) await this.#proveOwnSession(ms)
+    return sample
+  }
+
+  /**
+   * Checks the server, and returns its time. After a failover, an address may lead to a standby that was not promoted
+   * yet. @throws if it is a standby, with the code that PostgreSQL itself uses for a write there, or
+   * UnsuitableStoreError.
+   */
+  async checkServer(ms: number): Promise<ClockSample & { readonly pid: number }> {
+    const sentAt = performance.now()
     const {
       rows: [row],
-    } = await this.within(ms, () => this.query<{ isStandby: boolean }>('SELECT pg_is_in_recovery() AS "isStandby"'))
-    if (row?.isStandby === true) throw new StandbyError()
+    } = await this.within(ms, () => this.query<ServerRow>(READ_SERVER, [MARK]))
+    const receivedAt = performance.now()
+    if (row === undefined) throw new Error('PostgreSQL returned no row')
+    if (row.isStandby) throw new StandbyError()
+    if (row.version < MIN_VERSION) throw new UnsuitableStoreError(`${row.versionText} is too old; ${NEEDED_VERSION}`)
+    if (row.mark !== this.#mark) throw new UnsuitableStoreError(SHARED_SESSION)
+    return { sentAt, receivedAt, serverMs: row.serverMs, pid: row.pid }
   }
+
+  /**
+   * The process of the server is not the one that greeted, so there is a pooler between. One that shares sessions gives
+   * the transaction of another connection the session that it used last: this one. Other clients may get it first, so
+   * it is tried several times.
+   */
+  async #proveOwnSession(ms: number): Promise<void> {
+    const twin = new PostgresClient(this.#config)
+    try {
+      await twin.connect()
+      for (let i = 0; i < TWIN_TRIES; i++) {
+        await this.checkServer(ms)
+        await twin.within(ms, () => twin.query('BEGIN'))
+        const { rows } = await twin.within(ms, () => twin.query<Pick<ServerRow, 'mark'>>(READ_MARK, [MARK]))
+        if (rows[0]?.mark === this.#mark) throw new UnsuitableStoreError(SHARED_SESSION)
+        await this.checkServer(ms)
+        await twin.within(ms, () => twin.query('ROLLBACK'))
+      }
+    } catch (error) {
+      throw error instanceof Error && error.message.includes('pooling mode')
+        ? new UnsuitableStoreError(SHARED_SESSION)
+        : error
+    } finally {
+      twin.destroy()
+    }
+  }
+}
+
+/** The server's time. */
+export async function readTime(client: PostgresClient, ms: number): Promise<ClockSample> {
+  const sentAt = performance.now()
+  const { rows } = await client.within(ms, () => client.query<{ serverMs: number }>(READ_TIME))
+  return { sentAt, receivedAt: performance.now(), serverMs: rows[0]?.serverMs ?? NaN }
+}
+
+/** A setting of the session that only Mailstead knows. */
+const MARK = 'mailstead.session'
+const TWIN_TRIES = 3
+const MIN_VERSION = 150_000
+const NEEDED_VERSION = 'use PostgreSQL 15 or newer'
+const SERVER_MS = '(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS "serverMs"'
+const READ_TIME = { name: 'clock-read', text: `SELECT ${SERVER_MS}` }
+const READ_MARK = 'SELECT current_setting($1, true) AS mark'
+const READ_SERVER = sql`
+  SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS "isStandby",
+    current_setting('server_version_num')::int AS version,
+    'PostgreSQL ' || current_setting('server_version') AS "versionText", current_setting($1, true) AS mark,
+    ${SERVER_MS}
+`
+
+interface ServerRow {
+  readonly pid: number
+  readonly isStandby: boolean
+  readonly version: number
+  readonly versionText: string
+  readonly mark: string | null
+  readonly serverMs: number
+}
+
+/** What to do about a connection pooler. */
+export const SHARED_SESSION =
+  'DATABASE_URL leads to a connection pooler that shares sessions of PostgreSQL among its clients (PgBouncer with ' +
+  'pool_mode=transaction or statement). Mailstead needs sessions of its own with prepared statements: set ' +
+  'pool_mode=session for its database in the pooler, or set DATABASE_URL to PostgreSQL itself'
+
+const REFUSED_OPTIONS =
+  'DATABASE_URL has `options` of its own, and leads to a connection pooler that refuses them: make these settings ' +
+  'with ALTER ROLE or ALTER DATABASE and remove `options`, or set DATABASE_URL to PostgreSQL itself'
+
+/** A pooler may refuse the `options` of the URL. Other errors are returned. */
+export function explainConnectError(error: unknown): unknown {
+  return error instanceof Error && error.message.includes('unsupported startup parameter')
+    ? new UnsuitableStoreError(`${REFUSED_OPTIONS} (${error.message})`)
+    : error
+}
+
+/** `mailstead.session` has two parts. */
+function identifierOf(name: string): string {
+  return name
+    .split('.')
+    .map((part) => escapeIdentifier(part))
+    .join('.')
 }
 
 /** The server did not answer in time. */

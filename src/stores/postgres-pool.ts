@@ -6,14 +6,25 @@
  */
 import { Pool, type PoolClient } from 'pg'
 import type { Log } from '#src/platform/log.ts'
-import { CONNECTION, PostgresClient, ServerSilentError } from './postgres-client.ts'
+import {
+  CONNECTION,
+  explainConnectError,
+  PostgresClient,
+  type PostgresClientConfig,
+  ServerSilentError,
+  SHARED_SESSION,
+} from './postgres-client.ts'
+import type { ServerClock } from './server-clock.ts'
+import { isForeignSession, UnsuitableStoreError } from './store-errors.ts'
 
 export interface ConnectionPoolOptions {
   readonly max: number
   /** The longest that a statement may take. */
   readonly patienceMs: number
   /** Settings of PostgreSQL for each session. */
-  readonly settings: readonly string[]
+  readonly settings: Readonly<Record<string, string>>
+  /** Each new connection measures it. */
+  readonly clock: Pick<ServerClock, 'observe'>
   /** A statement was not answered in time. */
   readonly onSilence: () => void
 }
@@ -27,8 +38,8 @@ const LIFETIME_SECONDS = 24 * 3600
 const CLOSE_MS = 1000
 
 /** The time limit of the server for a statement to which the client gives `patienceMs`. */
-export function statementTimeout(patienceMs: number): string {
-  return `statement_timeout=${Math.round(patienceMs * SERVER_SHARE)}`
+export function statementTimeout(patienceMs: number): { readonly statement_timeout: string } {
+  return { statement_timeout: String(Math.round(patienceMs * SERVER_SHARE)) }
 }
 
 export class ConnectionPool {
@@ -38,20 +49,26 @@ export class ConnectionPool {
   /** Connections that lead to a primary. */
   readonly #checked = new WeakSet<PostgresClient>()
   readonly #inUse = new Set<PostgresClient>()
+  readonly #log: Log
   #changes = 0
+  /** An unsuitable server is logged once. */
+  #isUnsuitable = false
 
   /** Connects on first use. */
   constructor(url: string, log: Log, options: ConnectionPoolOptions) {
-    const settings = [...options.settings, statementTimeout(options.patienceMs)]
     this.#options = options
+    this.#log = log
+    const session: Pick<PostgresClientConfig, 'settings'> = {
+      settings: { ...options.settings, ...statementTimeout(options.patienceMs) },
+    }
     this.#pool = new Pool({
       ...CONNECTION,
+      ...session,
       Client: PostgresClient,
       connectionString: url,
       max: options.max,
       idleTimeoutMillis: IDLE_MS,
       maxLifetimeSeconds: LIFETIME_SECONDS,
-      options: settings.map((setting) => `-c ${setting}`).join(' '),
       application_name: 'mailstead',
     })
     this.#pool.on('connect', (client) => {
@@ -68,10 +85,16 @@ export class ConnectionPool {
     })
   }
 
-  /** Runs `work` on one connection. After an error for which `isLost` is true, the connection is not used again. */
-  async use<T>(work: (client: PostgresClient) => Promise<T>, isLost: (error: unknown) => boolean): Promise<T> {
-    const { patienceMs, onSilence } = this.#options
-    const client = ownClient(await this.#pool.connect())
+  /**
+   * Runs `work` on one connection. After an error for which `isLost` is true, or with `isClosed`, the connection is not
+   * used again.
+   */
+  async use<T>(
+    work: (client: PostgresClient) => Promise<T>,
+    isLost: (error: unknown) => boolean,
+    { isClosed = false }: { readonly isClosed?: boolean } = {},
+  ): Promise<T> {
+    const client = ownClient(await this.#connect())
     let lost: Error | undefined
     // between two statements nothing else handles 'error', and an unhandled 'error' event ends the process
     const onLost = (error: Error): void => {
@@ -80,18 +103,42 @@ export class ConnectionPool {
     client.on('error', onLost)
     this.#inUse.add(client)
     try {
-      if (!this.#checked.has(client)) await client.checkPrimary(patienceMs)
-      this.#checked.add(client)
+      await this.#check(client)
       return await work(client)
     } catch (error) {
       if (isLost(error)) lost ??= asError(error)
-      if (error instanceof ServerSilentError) onSilence()
+      if (error instanceof ServerSilentError) this.#options.onSilence()
+      if (isForeignSession(error) || error instanceof UnsuitableStoreError) this.#reportUnsuitable(error)
       throw error
     } finally {
       this.#inUse.delete(client)
-      client.release(lost)
+      client.release(lost ?? isClosed)
       client.off('error', onLost)
     }
+  }
+
+  async #connect(): Promise<PoolClient> {
+    try {
+      return await this.#pool.connect()
+    } catch (error) {
+      const explained = explainConnectError(error)
+      if (explained instanceof UnsuitableStoreError) this.#reportUnsuitable(explained)
+      throw explained
+    }
+  }
+
+  /** Opens the session once per connection. */
+  async #check(client: OwnClient): Promise<void> {
+    if (this.#checked.has(client)) return
+    this.#options.clock.observe(await client.openSession(this.#options.patienceMs))
+    this.#checked.add(client)
+    this.#isUnsuitable = false
+  }
+
+  #reportUnsuitable(error: unknown): void {
+    const reason = error instanceof UnsuitableStoreError ? error.message : SHARED_SESSION
+    if (!this.#isUnsuitable) this.#log.error({ err: error }, `PostgreSQL cannot be used: ${reason}`)
+    this.#isUnsuitable = true
   }
 
   /** How many connections were opened and lost so far. */

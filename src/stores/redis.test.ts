@@ -1,4 +1,5 @@
 import { assert } from 'chai'
+import { pino } from 'pino'
 import { openLog } from '#src/platform/log.ts'
 import { startSilentProxy, type SilentProxy } from '#test/support/silent-proxy.ts'
 import { startRedis, type TestServer } from '#test/support/stores.ts'
@@ -72,6 +73,33 @@ describe('a Redis connection that goes silent', () => {
   it('fails a command that is not answered, also while others are', async () => {
     await open({ ...QUICK, maxSilentChecks: 1000, commandTimeoutMs: 50 })
     await assert.isRejected(redis.blpop('nothing', 0), /timed out/)
+  })
+
+  it('that comes back as a server that cannot be used is logged as such, once', async () => {
+    const lines: { level: number; msg: string }[] = []
+    const own = await startRedis()
+    redis = openRedis(own.url, pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) }))
+    const messages = (): string[] => lines.map(({ level, msg }) => `${level} ${msg.slice(0, 21)}`)
+    try {
+      assert.ok(await waitUntilReady(redis, 5000))
+      const setPolicy = async (policy: string): Promise<void> => {
+        const operator = openRedis(own.url, log, 'inspection')
+        assert.ok(await waitUntilReady(operator, 5000))
+        await operator.config('SET', 'maxmemory-policy', policy)
+        operator.disconnect()
+      }
+      redis.disconnect(true)
+      await until(() => redis.status === 'ready')
+      redis.emit('error', new Error('away'))
+      await setPolicy('allkeys-lru')
+      redis.disconnect(true)
+      await until(() => messages().length === 2)
+      await setPolicy('noeviction')
+      await until(() => redis.status === 'ready')
+      assert.deepEqual(messages(), ['40 Redis is unavailable;', '50 Redis cannot be used.', '30 Redis is back'])
+    } finally {
+      await own.stop()
+    }
   })
 
   it('that subscribes is replaced, subscribed again, and reported', async () => {

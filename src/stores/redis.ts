@@ -6,7 +6,9 @@
  */
 import { Redis } from 'ioredis'
 import type { Log } from '#src/platform/log.ts'
+import { refuseUnsuitableServers } from './redis-suitability.ts'
 import { REDIS_WATCH, watchConnection, type RedisWatch } from './redis-watchdog.ts'
+import { UnsuitableStoreError } from './store-errors.ts'
 
 export type { Redis } from 'ioredis'
 
@@ -15,11 +17,14 @@ const CONNECT_TIMEOUT_MS = 5000
 /** The kernel of a host that disappeared does not answer these probes either. */
 const KEEP_ALIVE_MS = 10_000
 
-/** A `subscriber` connection is used only for SUBSCRIBE. */
+/**
+ * A `subscriber` connection is used only for SUBSCRIBE. An `inspection` accepts any server; all others never become
+ * ready on a server that cannot be used (redis-suitability.ts).
+ */
 export function openRedis(
   url: string,
   log: Log,
-  use: 'commands' | 'subscriber' = 'commands',
+  use: 'commands' | 'subscriber' | 'inspection' = 'commands',
   watch: RedisWatch = REDIS_WATCH,
 ): Redis {
   const options = {
@@ -34,17 +39,27 @@ export function openRedis(
   }
   const redis = url.startsWith('unix:') ? new Redis({ ...options, ...socketOf(url) }) : new Redis(url, options)
   watchConnection(redis, watch)
-  let isAway = false
+  if (use !== 'inspection') refuseUnsuitableServers(redis)
+  logOutages(redis, log)
+  return redis
+}
+
+/** Logs each outage once, and once that the server cannot be used, also if it comes back as such a server. */
+function logOutages(redis: Redis, log: Log): void {
+  let [isAway, isRefused] = [false, false]
   redis.on('error', (error: Error) => {
-    if (!isAway)
+    const isUnsuitable = error instanceof UnsuitableStoreError
+    if (isUnsuitable && !isRefused) log.error(`Redis cannot be used. ${error.message}`)
+    else if (!isUnsuitable && !isAway)
       log.warn({ err: error }, 'Redis is unavailable; mail is still accepted and is scheduled when Redis is back')
     isAway = true
+    isRefused ||= isUnsuitable
   })
   redis.on('ready', () => {
     if (isAway) log.info('Redis is back')
     isAway = false
+    isRefused = false
   })
-  return redis
 }
 
 function socketOf(url: string): { path: string; db: number; password?: string } {

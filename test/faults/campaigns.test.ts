@@ -33,7 +33,7 @@ describe('campaigns under faults', function () {
   })
   printLogsOnFailure(() => system)
 
-  /** What may come twice after each fault: what the receiver had and PostgreSQL had not heard of. */
+  /** What may come twice after each fault: mail whose 250 may not have been read. */
   const NONE: ReadonlySet<string> = new Set()
   const FAULTS: readonly (readonly [what: string, strike: () => Promise<ReadonlySet<string>>])[] = [
     [

@@ -55,8 +55,7 @@ const ORDERS: readonly (readonly [string, StartOrder])[] = [
   ['the worker first, senders last, with an empty Redis', FORWARDS.toReversed()],
 ]
 
-describe('a start on everything that can be stored', function () {
-  this.timeout(120_000)
+describe('a start on everything that can be stored', () => {
   const receivers = new Set<Receiver>()
   let setup: ColdStartSetup
   let ended: SettledMail

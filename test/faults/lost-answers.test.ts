@@ -63,7 +63,7 @@ describe('the answer of PostgreSQL is lost', () => {
         const message = await readMessage(ctx.db, workspaceId, submission.id)
         return message?.recipients.every(({ state }) => state === 'delivered') ?? false
       }
-      await until(areDelivered, () => `${mx.messages.length} of ${RECIPIENTS} were received`, 25_000)
+      await until(areDelivered, () => `${mx.messages.length} of ${RECIPIENTS} were received`)
       assert.ok(broken.hasLost(), 'an answer was lost')
       assert.strictEqual(mx.messages.length, RECIPIENTS)
     })

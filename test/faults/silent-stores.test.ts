@@ -13,8 +13,7 @@ import { until } from '#test/support/until.ts'
 
 const BALANCED = { lost: [], duplicated: [], unexpected: [] }
 
-describe('silent stores', function () {
-  this.timeout(120_000)
+describe('silent stores', () => {
   let mx: Receiver
   let system: System
   let ledger: Ledger

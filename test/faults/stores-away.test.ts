@@ -4,6 +4,7 @@
  */
 import { assert } from 'chai'
 import { Client } from 'pg'
+import { superuserUrl } from '#bin/supervisor/postgres-access.ts'
 import { OPERATOR_TOKEN } from '#test/support/api.ts'
 import { checkConsistency } from '#test/support/consistency-checks.ts'
 import { waitUntilDrained, Ledger } from '#test/support/ledger.ts'
@@ -13,8 +14,7 @@ import { until } from '#test/support/until.ts'
 
 const BALANCED = { lost: [], duplicated: [], unexpected: [] }
 
-describe('stores away', function () {
-  this.timeout(90_000)
+describe('stores away', () => {
   let mx: Receiver
   let system: System
   let ledger: Ledger
@@ -128,7 +128,7 @@ describe('stores away', function () {
 
   async function setReadOnly(value: 'on' | 'off'): Promise<void> {
     const client = new Client({
-      connectionString: system.postgres.url,
+      connectionString: superuserUrl(system.postgres.url),
       options: '-c default_transaction_read_only=off',
     })
     await client.connect()

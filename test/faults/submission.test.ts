@@ -70,8 +70,7 @@ class Programs {
   }
 }
 
-describe('submission under faults', function () {
-  this.timeout(120_000)
+describe('submission under faults', () => {
   let system: System
   let mx: Receiver
   before(async () => {

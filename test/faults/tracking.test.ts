@@ -58,7 +58,8 @@ describe('opens and clicks under faults', function () {
   }
   /** Each hit is unique. The hits belong to few mails, so that both processes get hits of each, below the limit. */
   function hitsOf(count: number): Asked[] {
-    const links = createLinks({ encryption: system.encryption, config: { bounceDomain: 'b.example' } })
+    const config = { bounceDomain: 'b.example', hostedMailUrl: null }
+    const links = createLinks({ encryption: system.encryption, config })
     const mails = Array.from({ length: Math.ceil(count / 30) }, () => newId())
     return Array.from({ length: count }, (_, i): Asked => {
       const messageId = mails[i % mails.length] ?? ''
@@ -66,7 +67,7 @@ describe('opens and clicks under faults', function () {
       return {
         key: `${messageId} ${url}`,
         path: links.click(
-          { base: '', messageId, n: 0, workspaceId: messageId, contactId: null, audienceId: null },
+          { base: '', messageId, n: 0, workspaceId: messageId, senderId: null, contactId: null, audienceId: null },
           url,
         ),
       }

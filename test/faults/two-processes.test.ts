@@ -47,7 +47,7 @@ describe('two outbound processes', function () {
     const before = mx.messages.length
     const loading = ledger.load({ count: MESSAGES, clients: 16 })
     for (const share of [0.2, 0.4, 0.6]) {
-      await until(() => mx.messages.length - before > share * MESSAGES, undefined, 60_000)
+      await until(() => mx.messages.length - before > share * MESSAGES)
       await system.redis.flushall()
     }
     await loading
@@ -61,7 +61,7 @@ describe('two outbound processes', function () {
     const before = mx.messages.length
     mx.script = { on: { dot: { delayMs: 5 } } }
     const loading = ledger.load({ count: MESSAGES, clients: 16 })
-    await until(() => mx.messages.length - before > 0.2 * MESSAGES, undefined, 60_000)
+    await until(() => mx.messages.length - before > 0.2 * MESSAGES)
     const window = await killInFlight(system, mx, 'mta2')
     await loading
     await waitUntilDrained(system, 60_000)
@@ -77,7 +77,7 @@ describe('two outbound processes', function () {
     mx.script = { on: { data: { delayMs: 20 } } }
     const before = mx.messages.length
     const loading = ledger.load({ count: MESSAGES, clients: 16 })
-    await until(() => mx.messages.length - before > 0.3 * MESSAGES, undefined, 60_000)
+    await until(() => mx.messages.length - before > 0.3 * MESSAGES)
     const { rows: leases } = await system.db.query<{ id: number }>('SELECT id FROM leases')
     const areBothSending = async (): Promise<boolean> =>
       (
@@ -90,12 +90,11 @@ describe('two outbound processes', function () {
     const isTakenAway = async (): Promise<boolean> =>
       (await system.db.query('SELECT 1 FROM leases WHERE id = ANY ($1)', [leases.map(({ id }) => id)])).rows.length <
       leases.length
-    await until(isTakenAway, () => 'the lease was not taken away', 30_000)
+    await until(isTakenAway, () => 'the lease was not taken away')
     await loading
     await until(
       () => ledger.copies(mx.messages).size >= MESSAGES,
       () => 'the other did not send them all',
-      60_000,
     )
     const openThen = mx.open
     const takenThen = mx.messages.length

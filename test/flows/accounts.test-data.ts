@@ -128,12 +128,16 @@ export function setUpAccounts(): AccountsScene {
   async function signIn(query = 'provider=corp'): Promise<string> {
     const started = await admin('GET', `/public/accounts/oauth/start?${query}`)
     assert.strictEqual(started.status, 200, JSON.stringify(started.body))
-    const back = await oauth.signIn(textOf(started.body['data']?.['authorize_url']))
+    const { url } = testbed.system
+    const page = new URL(textOf(started.body['data']?.['authorize_url']))
+    const bound = await request('POST', url + page.pathname, { key: null, body: {} })
+    const [cookie = ''] = (bound.headers.get('set-cookie') ?? '').split(';')
+    const back = await oauth.signIn(textOf(bound.body['data']?.['authorize_url']))
     assert.strictEqual(back.origin, PUBLIC_URL)
-    const { status, body } = await request('GET', `${testbed.system.url}${back.pathname}${back.search}`, {
-      key: null,
-      headers: { accept: 'application/json' },
-    })
+    const headers = { accept: 'application/json', cookie }
+    const granted = await request('GET', `${url}${back.pathname}${back.search}`, { key: null, headers })
+    const { state, grant } = granted.body['data'] ?? {}
+    const { status, body } = await request('POST', url + back.pathname, { key: null, headers, body: { state, grant } })
     assert.strictEqual(status, 200, JSON.stringify(body))
     return textOf(body['data']?.['id'])
   }

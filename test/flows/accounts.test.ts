@@ -12,8 +12,7 @@ import type { MessageDetails } from '#test/support/testbed.ts'
 import { until } from '#test/support/until.ts'
 import { ADDRESS, PASSWORD, setUpAccounts } from './accounts.test-data.ts'
 
-describe('connected accounts', function () {
-  this.timeout(90_000)
+describe('connected accounts', () => {
   const scene = setUpAccounts()
   const { admin, connect, keyOf, send, sent, signIn } = scene
   const only = ({ recipients: [one] }: MessageDetails): MessageDetails['recipients'][number] =>
@@ -176,7 +175,9 @@ describe('connected accounts', function () {
       assert.deepEqual((result['steps'] as unknown as Json[]).at(-1), {
         step: 'mail',
         ok: false,
-        detail: '553 5.7.1 Sender address rejected: not owned by user',
+        detail:
+          '553 5.7.1 Sender address rejected: not owned by user. ' +
+          'Check from (office@provider.example): the server must permit it for this user.',
       })
     })
   })

@@ -11,6 +11,7 @@ import { runSlice } from '#src/automations/run.ts'
 import { wakeAutomationWorkers } from '#src/automations/wake-workers.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { TestContext } from '#test/support/context.ts'
+import { until } from '#test/support/until.ts'
 import { mail, setUpAutomations, stepsOf, tag, waitFor } from './automations.test-data.ts'
 
 describe('failures in automations', () => {
@@ -138,7 +139,8 @@ describe('failures in automations', () => {
       },
     } as unknown as TestContext
     await assert.isRejected(runSlice({ ctx: breaking, plans }))
-    await ended(automation)
+    const active = `SELECT FROM enrolments WHERE automation_id = $1 AND state = 'active' LIMIT 1`
+    await until(async () => (await scene.ctx.db.query(active, [automation.id])).rows.length === 0)
     const {
       rows: [sent],
     } = await scene.ctx.db.query<{ n: number; distinct: number }>(

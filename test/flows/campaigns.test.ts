@@ -8,8 +8,7 @@ import { startTestbed, type Testbed } from '#test/support/testbed.ts'
 import { printLogsOnFailure } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
-describe('campaigns on their way', function () {
-  this.timeout(90_000)
+describe('campaigns on their way', () => {
   let testbed: Testbed
   let campaigns: ReturnType<typeof createCampaignClient>
   before(async () => {

@@ -20,7 +20,7 @@ describe('captured mail', () => {
   let outbound: Outbound
 
   before(async () => {
-    const env = { HOSTNAME: 'mail.sender.example', ROUTES: '*=smtp://127.0.0.1:9' }
+    const env = { MAILSTEAD_HOSTNAME: 'mail.sender.example', ROUTES: '*=smtp://127.0.0.1:9' }
     ctx = await createContext({ ...ANY_PORTS, ...env })
     sandbox = await startSandbox(ctx)
     outbound = await startOutbound(connectToSandbox(ctx, sandbox, env), ctx.redisUrl)

@@ -14,8 +14,7 @@ import { startTestbed, type Testbed } from '#test/support/testbed.ts'
 import { printLogsOnFailure } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
-describe('a dry run', function () {
-  this.timeout(90_000)
+describe('a dry run', () => {
   let testbed: Testbed
   before(async () => {
     testbed = await startTestbed()
@@ -210,7 +209,7 @@ describe('a dry run', function () {
             DATABASE_URL: system.config.databaseUrl ?? '',
             REDIS_URL: system.config.redisUrl ?? '',
             MASTER_KEY: '5a'.repeat(32),
-            HOSTNAME: 'mta.sender.example',
+            MAILSTEAD_HOSTNAME: 'mta.sender.example',
             DNS_SERVERS: testbed.dns.server,
             SMTP_OUT_PORT: String(system.config.smtpOutPort),
             ALLOW_PRIVATE_TARGETS: '127.0.0.0/8,::1',

@@ -24,8 +24,7 @@ function ip(...args: readonly string[]): boolean {
   }
 }
 
-describe('egress', function () {
-  this.timeout(60_000)
+describe('egress', () => {
   let testbed: Testbed
   const stores = (): { db: Testbed['system']['db']; clock: typeof systemClock } => ({
     db: testbed.system.db,

@@ -22,8 +22,7 @@ interface Explained {
 
 const NAMES = ['schedule', 'suppression', 'quota', 'tier', 'site limit', 'suspension', 'backoff', 'DNS', 'egress']
 
-describe('explain', function () {
-  this.timeout(90_000)
+describe('explain', () => {
   let testbed: Testbed
   before(async () => {
     testbed = await startTestbed({ RETRY_SCALE: '1' })

@@ -13,8 +13,7 @@ import { arfOf, dsnOf, hostileReportOf, outOfOfficeOf } from '#test/support/repo
 import { connectSmtp, submitMessage } from '#test/support/smtp-connection.ts'
 import { setUpInbound } from './inbound.test-data.ts'
 
-describe('the inbound port', function () {
-  this.timeout(30_000)
+describe('the inbound port', () => {
   const scene = setUpInbound()
   const { sent, bring, applied, results, findOutcome } = scene
 

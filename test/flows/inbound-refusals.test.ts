@@ -15,13 +15,12 @@ import { submissionOf } from '#test/support/submission.ts'
 const LEASE = 902
 const HOUR_MS = 3_600_000
 
-describe('refusals and the suppression list', function () {
-  this.timeout(30_000)
+describe('refusals and the suppression list', () => {
   let ctx: TestContext
   let writer: ResultWriter
   let workspaceId: string
   before(async () => {
-    ctx = await createContext({ HOSTNAME: 'mta.sender.example' })
+    ctx = await createContext({ MODE: 'live', MAILSTEAD_HOSTNAME: 'mta.sender.example' })
     writer = createResultWriter(ctx)
     await ctx.db.query(sql`
       INSERT INTO leases (id, machine, pid, expires_at) OVERRIDING SYSTEM VALUE
@@ -84,7 +83,11 @@ describe('refusals and the suppression list', function () {
           durationMs: 1,
           conversation: '',
         }
-        const moving = transitionFor(claimed, attempt, { scale: 1, lifetimeSeconds: null, nowMs: ctx.clock.now() })
+        const nowMs = ctx.clock.now()
+        const moving = {
+          transition: transitionFor(claimed, attempt, { scale: 1, lifetimeSeconds: null, nowMs }),
+          nowMs,
+        }
         return writer.write({ claimed, ...withSuppressionCandidate(ctx.config, claimed, attempt, moving) })
       }),
     )
@@ -211,7 +214,8 @@ describe('refusals and the suppression list', function () {
       durationMs: 0,
       conversation: '',
     }
-    const moving = transitionFor(claimed, attempt, { scale: 1, lifetimeSeconds: null, nowMs: ctx.clock.now() })
+    const nowMs = ctx.clock.now()
+    const moving = { transition: transitionFor(claimed, attempt, { scale: 1, lifetimeSeconds: null, nowMs }), nowMs }
     assert.strictEqual(
       withSuppressionCandidate({ isSandbox: true, captureDomain: 'capture.example' }, claimed, attempt, moving)
         .hardBounce,

@@ -12,8 +12,7 @@ import { submitMessage } from '#test/support/smtp-connection.ts'
 import { printLogsOnFailure } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
-describe('bounces and complaints with all processes', function () {
-  this.timeout(60_000)
+describe('bounces and complaints with all processes', () => {
   let testbed: Testbed
   let inbound: Inbound
   before(async () => {

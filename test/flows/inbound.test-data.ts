@@ -47,7 +47,12 @@ export function setUpInbound(): InboundScene {
   let workspaceId: string
   let count = 0
   before(async () => {
-    ctx = await createContext({ HOSTNAME: 'mta.sender.example', INBOUND_PORT: '0', LOG_LEVEL: 'error' })
+    ctx = await createContext({
+      MODE: 'live',
+      MAILSTEAD_HOSTNAME: 'mta.sender.example',
+      INBOUND_PORT: '0',
+      LOG_LEVEL: 'error',
+    })
     inbound = await startInbound(ctx)
     workspaceId = await ctx.newWorkspace()
   })

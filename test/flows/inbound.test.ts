@@ -15,8 +15,7 @@ import { arfOf, dsnOf, outOfOfficeOf, textBounceOf } from '#test/support/reports
 import { until } from '#test/support/until.ts'
 import { setUpInbound } from './inbound.test-data.ts'
 
-describe('inbound', function () {
-  this.timeout(30_000)
+describe('inbound', () => {
   const scene = setUpInbound()
   const { sent, bring, applied, results, findOutcome, suppressionOf } = scene
 

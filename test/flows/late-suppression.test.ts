@@ -22,8 +22,7 @@ const FILE = `receivers:
   default: {connections: 1, messages_per_connection: 100}
 `
 
-describe('an address that is suppressed while mail to it waits', function () {
-  this.timeout(30_000)
+describe('an address that is suppressed while mail to it waits', () => {
   const dir = mkdtempSync('/tmp/mailstead-late-')
   let ctx: TestContext
   let mx: Receiver

@@ -12,8 +12,7 @@ import { startTestbed, type Testbed } from '#test/support/testbed.ts'
 import { printLogsOnFailure } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
-describe('the operator', function () {
-  this.timeout(90_000)
+describe('the operator', () => {
   let testbed: Testbed
   before(async () => {
     testbed = await startTestbed({ RETRY_SCALE: '1' })
@@ -136,7 +135,7 @@ describe('the operator', function () {
           [subject, workspaceId],
         )
       const stop = (end: string | null): Promise<TestResponse> =>
-        admin('POST', '/suspensions', { [kind]: subject, reason: 'bad rates', until: end })
+        admin('POST', '/suspensions', { [kind]: subject, scope: 'mail', reason: 'bad rates', until: end })
       if (kind === 'workspace') await stop(null)
       // a campaign's mail says so before anybody can claim it
       else roles.mta.pause()

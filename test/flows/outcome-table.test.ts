@@ -87,8 +87,7 @@ const TEMPLATES: Readonly<Record<string, readonly string[]>> = {
   'domain-${kind}': ['domain-gone', 'domain-not-verified'],
 }
 
-describe('delivery outcomes', function () {
-  this.timeout(90_000)
+describe('delivery outcomes', () => {
   let setup: OutcomeSetup
   let numbers = 0
   const ids = new Map<OutcomeCase, string>()

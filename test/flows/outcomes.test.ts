@@ -6,8 +6,7 @@ import { createSender } from '#test/support/sender.ts'
 import { printLogsOnFailure } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
-describe('outcomes', function () {
-  this.timeout(60_000)
+describe('outcomes', () => {
   let testbed: Testbed
   before(async () => {
     testbed = await startTestbed({ RETRY_SCALE: '0.002' })

@@ -32,8 +32,7 @@ rules:
 `
 const MAIL = 120
 
-describe('the throttle of a receiver', function () {
-  this.timeout(120_000)
+describe('the throttle of a receiver', () => {
   const dir = mkdtempSync('/tmp/mailstead-pace-')
   const file = join(dir, 'shaping.yaml')
   let testbed: Testbed
@@ -90,7 +89,7 @@ describe('the throttle of a receiver', function () {
     const receivers = [await testbed.addReceiver('a.example'), await testbed.addReceiver('b.example')]
     const most = watchOpen(receivers, 10)
     await sendMany(['a.example', 'b.example'], MAIL)
-    await until(() => receivers.reduce((sum, { messages }) => sum + messages.length, 0) === MAIL, undefined, 60_000)
+    await until(() => receivers.reduce((sum, { messages }) => sum + messages.length, 0) === MAIL)
     assert.ok(most() <= 4, `${most()} were open`)
     assert.ok(most() >= 2, 'they work side by side')
   })
@@ -104,7 +103,6 @@ describe('the throttle of a receiver', function () {
     await until(
       async () => (await shares('big')).length <= 1,
       () => 'what it had is still booked',
-      20_000,
     )
     await testbed.system.roles.mta2.start()
   })
@@ -124,7 +122,7 @@ describe('the throttle of a receiver', function () {
     const second = await testbed.send({ to: 'second@ts.example' })
     const explained = async (): Promise<boolean> =>
       /"held_by": "suspension"[^]*yahoo-ts04/.test(await cli('explain', second))
-    await until(explained, () => 'it is not explained', 30_000)
+    await until(explained, () => 'it is not explained')
     for (const role of [testbed.system.roles.mta, testbed.system.roles.mta2]) {
       await role.terminate()
       await role.start()
@@ -155,7 +153,6 @@ describe('the throttle of a receiver', function () {
     await until(
       async () => ((await learned()) ?? 8) <= 4,
       () => 'nothing was learned',
-      30_000,
     )
     const { roles, redis } = testbed.system
     for (const role of [roles.mta, roles.mta2]) await role.terminate()
@@ -165,14 +162,17 @@ describe('the throttle of a receiver', function () {
     await roles.mta.start()
     const id = await testbed.send({ to: 'y@slow.example' })
     await testbed.settle(id)
-    assert.strictEqual(Number(await redis.hget(sharesKey('slow', 'default'), 'learned')), before)
+    // it recovers slowly from its first success on; if it were lost, it would be the limit of the rules
+    const restored = Number(await redis.hget(sharesKey('slow', 'default'), 'learned'))
+    assert.isDefined(before)
+    assert.isTrue(restored >= (before ?? 0) && restored < (before ?? 0) + 1, `${before}, then ${restored}`)
   })
 
   it('stays within its rates', async () => {
     const receiver = await testbed.addReceiver('rated.example')
     const began = performance.now()
     await sendMany(['rated.example'], 60)
-    await until(() => receiver.messages.length === 60, undefined, 30_000)
+    await until(() => receiver.messages.length === 60)
     const seconds = (performance.now() - began) / 1000
     assert.ok(receiver.messages.length <= 20 * (seconds + 1), `60 in ${seconds} s`)
   })
@@ -183,7 +183,6 @@ describe('the throttle of a receiver', function () {
     await until(
       () => log().includes('shaping file is invalid'),
       () => 'nobody complained',
-      10_000,
     )
     const receiver = await testbed.addReceiver('late.example')
     assert.strictEqual((await testbed.settle(await testbed.send({ to: 'x@late.example' }))).status, 'delivered')
@@ -194,12 +193,11 @@ describe('the throttle of a receiver', function () {
     await until(
       () => log().includes('shaping file reloaded'),
       () => 'it was not read',
-      10_000,
     )
     await until(() => receiver.open === 0)
     const most = watchOpen([receiver], 5)
     await sendMany(['late.example'], 40)
-    await until(() => receiver.messages.length === 41, undefined, 30_000)
+    await until(() => receiver.messages.length === 41)
     assert.strictEqual(most(), 1)
   })
 
@@ -220,7 +218,6 @@ describe('the throttle of a receiver', function () {
     await until(
       () => few() === 20,
       () => `${few()} of 20`,
-      30_000,
     )
     assert.ok(receiver.messages.length < 400, `${receiver.messages.length} had come`)
     await receiver.until(420)
@@ -234,7 +231,6 @@ describe('the throttle of a receiver', function () {
     await until(
       async () => /"held_by": "suspension"[^]*they asked for it/.test(await cli('explain', id)),
       () => 'it is not explained',
-      20_000,
     )
     await cli('workspace', 'resume', workspaceId)
     assert.strictEqual((await testbed.settle(id)).status, 'delivered')
@@ -248,7 +244,7 @@ describe('the throttle of a receiver', function () {
     const address = testbed.dns.zone['mx1.dead.example']?.A?.[0] ?? ''
     const receiver = await startReceiver({}, { host: address, port: testbed.system.config.smtpOutPort })
     const most = watchOpen([receiver], 5)
-    await until(() => receiver.messages.length >= 20, undefined, 60_000)
+    await until(() => receiver.messages.length >= 20)
     assert.ok(most() <= 10)
     await receiver.stop()
   })

@@ -117,6 +117,7 @@ const STATEMENTS: Readonly<Record<string, Work>> = {
       .then(({ rows }) => listDeliveries(db, rows[0] as never, { state: null, eventId: null, page: 1, limit: 10 })),
   'read the feed at its end': (db, { workspaceId, end }) =>
     readFeed(db, { workspaceId, after: end, limit: 100, filter: FEED }),
+  'poll the feed': (db, { workspaceId, end }) => readFeed(db, { workspaceId, after: end, limit: 50, filter: FEED }),
   'read the feed of a new workspace': (db, { workspaceId }) =>
     readFeed(db, { workspaceId, after: FEED_START, limit: 100, filter: FEED }),
   'read the events of a message': (db, { workspaceId, id }) =>
@@ -129,7 +130,7 @@ const STATEMENTS: Readonly<Record<string, Work>> = {
   'read recipients without a lease': (db) => readOrphaned(db, 10),
   'read unknown outcomes': (db) => readUnknown(db, now(), 10),
   'read queue metrics': (db, { ctx: { redis } }) => readQueueMetrics({ db, redis }),
-  'list open recipients': (db) => listOpen(db, {}, { limit: 10, cursor: null }),
+  'list open recipients': (db) => listOpen({ db, now: new Date(), shapingFile: null }, {}, { limit: 10, cursor: null }),
   'count open recipients': (db) => countOpen(db, {}, 'domain', 10),
   'count tiers': (db) => countTiers(db),
   'read a slice of the queue': (db) =>
@@ -161,8 +162,7 @@ const STATEMENTS: Readonly<Record<string, Work>> = {
 
 describe('statements on weekly partitions', () => {
   let stored: Stored
-  before(async function () {
-    this.timeout(60_000)
+  before(async () => {
     const ctx = await createContext()
     await createOldPartitions(ctx.db, OLD_WEEKS)
     await refreshOpenWeeks(ctx.db, Date.now())

@@ -13,8 +13,7 @@ import { until } from '#test/support/until.ts'
 
 const HOUR_MS = 3600 * 1000
 
-describe('queue', function () {
-  this.timeout(60_000)
+describe('queue', () => {
   let testbed: Testbed
   before(async () => {
     testbed = await startTestbed({ RETRY_SCALE: '0.002' })
@@ -55,7 +54,7 @@ describe('queue', function () {
     assert.strictEqual(list.body['data']?.['total'], 3)
     const cancel = async (id: string): Promise<number> =>
       (await testbed.system.call('DELETE', `/send-email/schedule/${id}`)).status
-    assert.deepEqual([await cancel(taken), await cancel(taken)], [200, 409])
+    assert.deepEqual([await cancel(taken), await cancel(taken)], [200, 200])
 
     await passAnHour()
     assert.strictEqual((await testbed.settle(kept)).status, 'delivered')

@@ -16,8 +16,7 @@ import { createAuthority } from '#test/support/certificate.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { until } from '#test/support/until.ts'
 
-describe('a renewed certificate', function () {
-  this.timeout(30_000)
+describe('a renewed certificate', () => {
   const folder = mkdtempSync('/tmp/mailstead-test-renewal-')
   const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
   let ctx: TestContext
@@ -30,7 +29,8 @@ describe('a renewed certificate', function () {
       SUBMISSION_TLS_PORT: '0',
       SUBMISSION_ALT_PORT: '0',
       INBOUND_PORT: '0',
-      HOSTNAME: 'mx.sender.example',
+      MODE: 'live',
+      MAILSTEAD_HOSTNAME: 'mx.sender.example',
       TLS_CERT_FILE: certFile,
       TLS_KEY_FILE: keyFile,
     })

@@ -77,8 +77,7 @@ describe('stop with receivers that do not reply', () => {
     })
   }
 
-  it('messages that wait for a rate limit are released at once, however long the grace period', async function () {
-    this.timeout(15_000)
+  it('messages that wait for a rate limit are released at once, however long the grace period', async () => {
     const workspaceId = await ctx.newWorkspace()
     const submission = submissionOf(workspaceId, { recipients: testRecipients(RECIPIENTS), tier: 'instant' })
     const dir = mkdtempSync('/tmp/mailstead-stop-')
@@ -94,7 +93,8 @@ describe('stop with receivers that do not reply', () => {
     outbound = await startOutbound({ ...ctx, config: { ...ctx.config, shapingFile: file } }, ctx.redisUrl)
     await createAcceptor(ctx).accept(submission)
     await mx.until(1)
-    await outbound.stop(60_000)
+    // longer than the limit of a test: a wait for the grace period would fail it
+    await outbound.stop(600_000)
     const recipients = (await readMessage(ctx.db, workspaceId, submission.id))?.recipients ?? []
     assert.strictEqual(recipients.filter(({ state }) => state === 'queued').length, RECIPIENTS - 1)
     rmSync(dir, { recursive: true })

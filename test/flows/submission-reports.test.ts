@@ -22,8 +22,7 @@ interface SubmissionOptions {
   readonly extra?: string
 }
 
-describe('delivery reports of submission', function () {
-  this.timeout(60_000)
+describe('delivery reports of submission', () => {
   let testbed: Testbed
   let home: Receiver
   let mails = 0

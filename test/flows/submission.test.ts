@@ -58,8 +58,7 @@ const ODD: Readonly<Record<string, readonly [head: string, body: string | Buffer
   'more than comes with a claim': ['', `${'z'.repeat(76)}\r\n`.repeat(6000)],
 }
 
-describe('submission by SMTP', function () {
-  this.timeout(60_000)
+describe('submission by SMTP', () => {
   let testbed: Testbed
   let port: number
   before(async () => {

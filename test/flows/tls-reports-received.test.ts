@@ -27,8 +27,7 @@ import { until } from '#test/support/until.ts'
 const OURS = 'bounces.mta.sender.example'
 const SHOWN = ['report_id', 'via', 'signer', 'failures'] as const
 
-describe('reports on TLS that come', function () {
-  this.timeout(30_000)
+describe('reports on TLS that come', () => {
   let dns: TestDns
   let ctx: TestContext
   let api: TestApi
@@ -39,10 +38,13 @@ describe('reports on TLS that come', function () {
       's1._domainkey.receiver.example': { TXT: [SIGNER_DKIM_RECORD] },
       's1._domainkey.evil.example': { TXT: [SIGNER_DKIM_RECORD] },
     })
-    ctx = await createContext({ HOSTNAME: 'mta.sender.example', INBOUND_PORT: '0', DNS_SERVERS: dns.server })
+    ctx = await createContext({ MAILSTEAD_HOSTNAME: 'mta.sender.example', INBOUND_PORT: '0', DNS_SERVERS: dns.server })
     registry = createRegistry()
     inbound = await startInbound(ctx, registry)
-    api = await startApi({ HOSTNAME: 'mta.sender.example', TRUST_PROXY: 'true' }, ctx.databaseUrl)
+    api = await startApi(
+      { MODE: 'live', MAILSTEAD_HOSTNAME: 'mta.sender.example', TRUST_PROXY: 'true' },
+      ctx.databaseUrl,
+    )
   })
   after(async () => {
     await inbound.stop()
@@ -70,7 +72,6 @@ describe('reports on TLS that come', function () {
     await until(
       async () => (await ctx.db.query('SELECT FROM tls_report_arrivals')).rows.length === 0,
       () => 'they are not read',
-      15_000,
     )
     const { body } = await api.call('GET', '/admin/tls-reports', { key: OPERATOR_TOKEN })
     return listOf((body['data'] as Json)['reports'])
@@ -179,7 +180,7 @@ describe('reports on TLS that come', function () {
     const again = async (tries: number): Promise<void> => {
       const isTried = async (): Promise<boolean> =>
         (await ctx.db.query('SELECT FROM tls_report_arrivals WHERE tries = $1', [tries])).rows.length === 1
-      await until(isTried, undefined, 15_000)
+      await until(isTried)
       await ctx.db.query('UPDATE tls_report_arrivals SET due_at = now(), tries = 4 WHERE due_at > now()')
     }
     await again(1)

@@ -50,7 +50,7 @@ describe('TLS reports', () => {
       DNS_SERVERS: dns.server,
       EXTRA_CA_FILE: join(folder, 'ca.pem'),
       ALLOW_PRIVATE_TARGETS: '127.0.0.0/8',
-      HOSTNAME: 'mta.sender.example',
+      MAILSTEAD_HOSTNAME: 'mta.sender.example',
       RETRY_SCALE: '0.000001',
     })
     await createSender({ db: ctx.db, encryption: ctx.encryption, keyPrefix: 'ms' }, { domain: 'sender.example' })

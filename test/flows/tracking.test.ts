@@ -21,8 +21,7 @@ const HTML =
   '<p>Hi</p><a href="https://shop.example/?a=1&amp;b=2">Go</a> ' +
   '<a href="https://shop.example/plain" data-no-track>Plain</a>'
 
-describe('tracked mail', function () {
-  this.timeout(90_000)
+describe('tracked mail', () => {
   let testbed: Testbed
   before(async () => {
     testbed = await startTestbed()
@@ -123,6 +122,7 @@ describe('tracked mail', function () {
     const unfolded = mail.raw.replaceAll(/\r\n[ \t]+/g, ' ')
     assert.match(unfolded, /^List-Unsubscribe-Post: List-Unsubscribe=One-Click\r$/m)
     const [, https = '', mailto = ''] = /^List-Unsubscribe: <(https?:[^>]+)>, <(mailto:[^>]+)>\r$/m.exec(unfolded) ?? []
+    assert.strictEqual(linksOf(mail).pixel, '', 'a short mail has no image, unless somebody asks for it')
     assert.ok(mail.html.includes(`href="${https}"`), 'the link in the mail is that of the header, and is not wrapped')
     assert.match(mailto, /^mailto:u-[a-z2-7]{61}@/)
     await sleep(READ_AFTER_MS)
@@ -141,13 +141,43 @@ describe('tracked mail', function () {
         return opened === 1 && clicked === 1 && unsubscribed === 1
       },
       () => 'the numbers do not come',
-      30_000,
     )
     const before = mx.messages.length
     await send()
     assert.deepEqual(
       mx.messages.slice(before).flatMap(({ to }) => to),
       ['c2@list.example'],
+    )
+  })
+
+  it('by the API in bulk: one click stops bulk mail to this address, and other mail still arrives', async () => {
+    const mx = await testbed.addReceiver('bulk.example')
+    const send = async (tier: string, subject: string): Promise<void> => {
+      const to = ['ann@bulk.example', 'rob@bulk.example']
+      const message = { from: 'shop@sender.example', to, subject, html: HTML }
+      const { body } = await testbed.system.call('POST', `/send-email/${tier}`, { body: message })
+      assert.strictEqual(body['success'], true)
+    }
+    await send('bulk', 'News')
+    const unfolded = (await arrived(mx, 'ann@bulk.example')).raw.replaceAll(/\r\n[ \t]+/g, ' ')
+    assert.match(unfolded, /^DKIM-Signature:[^\r]*\bh=[^;]*list-unsubscribe ?:[^;]*list-unsubscribe-post/im)
+    assert.match(unfolded, /^List-Unsubscribe-Post: List-Unsubscribe=One-Click\r$/m)
+    const link = /^List-Unsubscribe: <(https?:[^>]+)>\r$/m.exec(unfolded)?.[1] ?? ''
+    const answer = await fetch(link, { method: 'POST', body: new URLSearchParams({ 'List-Unsubscribe': 'One-Click' }) })
+    assert.strictEqual(answer.status, 200)
+    await send('bulk', 'More news')
+    await send('instant', 'Your code')
+    const received = (): string[] =>
+      mx.messages.map(({ to, bytes }) => `${to.join()} ${/^Subject: (.*)\r$/m.exec(bytes.toString('latin1'))?.[1]}`)
+    await until(
+      () => Promise.resolve(received().length >= 5),
+      () => received().join('\n'),
+    )
+    assert.deepEqual(
+      received()
+        .filter((one) => one.startsWith('ann'))
+        .toSorted(),
+      ['ann@bulk.example News', 'ann@bulk.example Your code'],
     )
   })
 })

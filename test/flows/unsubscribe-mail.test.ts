@@ -11,8 +11,7 @@ import { createContext, type TestContext } from '#test/support/context.ts'
 import { deliverMessages, type DeliveredMessage } from '#test/support/delivered-messages.ts'
 import { submitMessage } from '#test/support/smtp-connection.ts'
 
-describe('unsubscribing by mail', function () {
-  this.timeout(30_000)
+describe('unsubscribing by mail', () => {
   let ctx: TestContext
   let inbound: Inbound
   let workspaceId: string
@@ -20,7 +19,12 @@ describe('unsubscribing by mail', function () {
   let other: string
   let count = 0
   before(async () => {
-    ctx = await createContext({ HOSTNAME: 'mta.sender.example', INBOUND_PORT: '0', LOG_LEVEL: 'error' })
+    ctx = await createContext({
+      MODE: 'live',
+      MAILSTEAD_HOSTNAME: 'mta.sender.example',
+      INBOUND_PORT: '0',
+      LOG_LEVEL: 'error',
+    })
     inbound = await startInbound(ctx)
     workspaceId = await ctx.newWorkspace()
     audienceId = await addAudience()
@@ -65,6 +69,7 @@ describe('unsubscribing by mail', function () {
       messageId: one.messageId,
       n: 0,
       workspaceId,
+      senderId: workspaceId,
       contactId,
       audienceId,
     })

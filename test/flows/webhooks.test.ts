@@ -23,8 +23,7 @@ interface ReceivedEvent {
   readonly recipient: string
 }
 
-describe('webhooks of a message', function () {
-  this.timeout(60_000)
+describe('webhooks of a message', () => {
   let testbed: Testbed
   let endpoint: WebhookReceiver
   let secret: string

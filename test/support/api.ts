@@ -46,7 +46,7 @@ export function listOf(value: unknown): Json[] {
 export interface TestCall {
   /** A key; `null` for none. The regular key of the first workspace when not given. */
   readonly key?: string | null
-  /** Sent as JSON; a text as it is. */
+  /** Sent as JSON; a text or bytes as they are. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -146,7 +146,9 @@ export async function request(method: string, url: string, { key, body, headers 
       ...(key === undefined || key === null ? {} : { authorization: `Bearer ${key}` }),
       ...headers,
     },
-    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    ...(body === undefined
+      ? {}
+      : { body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body) }),
   })
   const text = await response.text()
   const answer = { status: response.status, headers: response.headers, body: parse(text) as Json }

@@ -1,6 +1,6 @@
 /**
  * Certificates for test servers: self-signed ones, cached per set of names and process, and ones of the test's own
- * authority. They are valid from one day ago to one day ahead, unless they are issued as expired. Self-signed ones
+ * authority. They are valid from one day ago to one day ahead, unless a test issues them otherwise. Self-signed ones
  * share one key: generating an RSA key takes 0.1 s of CPU.
  */
 import { generateKeyPairSync } from 'node:crypto'
@@ -36,15 +36,18 @@ export interface Authority {
   /** PEM; for EXTRA_CA_FILE. */
   readonly cert: string
   /** Its certificate stands behind the one that is made, as servers show it. */
-  issue(names: readonly string[], options?: { readonly isExpired?: boolean }): Promise<Certificate>
+  issue(
+    names: readonly string[],
+    options?: { readonly isExpired?: boolean; readonly days?: number },
+  ): Promise<Certificate>
 }
 
 export async function createAuthority(): Promise<Authority> {
   const own = await make(['Test Authority'])
   return {
     cert: own.cert,
-    issue: async (names, { isExpired = false } = {}) => {
-      const { key, cert } = await make(names, { ca: own, isExpired })
+    issue: async (names, { isExpired = false, days = 1 } = {}) => {
+      const { key, cert } = await make(names, { ca: own, isExpired, days })
       return { key, cert: `${cert}\n${own.cert}` }
     },
   }
@@ -61,20 +64,22 @@ function generateKeyPair(): KeyPair {
 interface CertificateOptions {
   readonly ca?: Certificate
   readonly isExpired?: boolean
+  /** How long it is valid; one day by default. */
+  readonly days?: number
   /** Absent: the certificate gets a key of its own. */
   readonly keyPair?: KeyPair
 }
 
 async function make(
   names: readonly string[],
-  { ca, isExpired = false, keyPair: existing }: CertificateOptions = {},
+  { ca, isExpired = false, days = 1, keyPair: existing }: CertificateOptions = {},
 ): Promise<Certificate> {
   const now = Date.now() - (isExpired ? 3 * DAY_MS : 0)
   const { private: key, cert } = await generate([{ name: 'commonName', value: names[0] ?? 'localhost' }], {
     keyType: 'rsa',
     algorithm: 'sha256',
     notBeforeDate: new Date(now - DAY_MS),
-    notAfterDate: new Date(now + DAY_MS),
+    notAfterDate: new Date(now + days * DAY_MS),
     ...(ca !== undefined && { ca }),
     ...(existing !== undefined && { keyPair: existing }),
     extensions: [

@@ -14,6 +14,9 @@ const PROGRAM = join(import.meta.dirname, '../../bin/mailstead.ts')
 /** Set before Node starts, as bin/mailstead does: then a start does not load the type stripper, 0.12 s of CPU. */
 const COMPILED = process.env['NODE_COMPILE_CACHE'] ?? join(import.meta.dirname, '../../node_modules/.cache/node')
 
+/** Where root runs the tests: the stores of a test are open to their own user only. */
+const KEEP_ROOT = { KEEP_ROOT: 'true' }
+
 export interface RoleProcessOptions {
   /** Arguments of bin/mailstead.ts. */
   readonly args: readonly string[]
@@ -43,7 +46,7 @@ export class RoleProcess {
     if (this.#process !== null) throw new Error(`${this.#plan.args.join(' ')} runs already`)
     const log = openSync(this.logFile, 'a')
     const child = spawn(process.execPath, [PROGRAM, ...this.#plan.args], {
-      env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: COMPILED, ...this.#plan.env, ...env },
+      env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: COMPILED, ...KEEP_ROOT, ...this.#plan.env, ...env },
       stdio: ['ignore', log, log, 'ipc'],
       detached: true,
     })

@@ -1,5 +1,5 @@
 /** Runs a CLI command in this process and returns its exit code and output. */
-import type { CommandIo } from '#bin/cli/actions.ts'
+import type { CommandIo } from '#bin/cli/call.ts'
 
 export type CommandMain = (args: string[], io: CommandIo) => Promise<number>
 

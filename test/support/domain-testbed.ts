@@ -31,7 +31,12 @@ const HOST = 'mail.operator.example'
 
 export async function createDomainTestbed(env: Record<string, string> = {}): Promise<DomainTestbed> {
   const dns = await startDns({ [HOST]: { A: ['192.0.2.1'] } })
-  const ctx = await createContext({ DNS_SERVERS: dns.server, HOSTNAME: HOST, PUBLIC_URL: `https://${HOST}`, ...env })
+  const ctx = await createContext({
+    DNS_SERVERS: dns.server,
+    MAILSTEAD_HOSTNAME: HOST,
+    PUBLIC_URL: `https://${HOST}`,
+    ...env,
+  })
   const hosts = serviceHostsOf(ctx.config)
   const resolver = createDomainDns(ctx.config)
   let names = 0

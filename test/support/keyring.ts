@@ -56,8 +56,7 @@ export function setUpKeyring(): KeyringScene {
   let database: TestDatabase
   let world: KeyringWorld
   let workspace: KeyringScene['workspace']
-  before(async function () {
-    this.timeout(120_000)
+  before(async () => {
     database = await createDatabase()
   })
   after(() => database.drop())

@@ -1,10 +1,12 @@
 /**
  * Kills an outbound process with kill -9 and returns exactly the messages that may arrive twice: those that the
- * receiver had accepted and PostgreSQL had not yet recorded. The worker is paused meanwhile, so that no lease is
- * released before the count.
+ * receiver had accepted, PostgreSQL had not yet recorded, and whose 250 the process may not have read. It had read the
+ * 250 of every message but the last of each connection, because it began the next one. The worker is paused meanwhile,
+ * so that no lease is released before the count.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from '#src/stores/sql.ts'
+import type { ReceivedMessage } from './receiver-connection.ts'
 import type { Receiver } from './receiver.ts'
 import type { RoleName, System } from './system.ts'
 import { until } from './until.ts'
@@ -23,11 +25,17 @@ export async function killInFlight(system: System, mx: Receiver, role: RoleName 
     const { rows } = await db.query<{ address: string }>(
       `SELECT address FROM recipients WHERE state = 'sending' AND is_open`,
     )
-    const received = new Set(mx.messages.flatMap(({ to }) => to))
-    return new Set(rows.map(({ address }) => address).filter((address) => received.has(address)))
+    const unread = addressesWithUnreadReply(mx.messages)
+    return new Set(rows.map(({ address }) => address).filter((address) => unread.has(address)))
   } finally {
     roles.worker.resume()
   }
+}
+
+/** The recipients of the last message of each connection: the sender may not have read the replies to these. */
+export function addressesWithUnreadReply(messages: readonly ReceivedMessage[]): Set<string> {
+  const lastOfConnection = new Map(messages.map(({ connection, to }) => [connection, to]))
+  return new Set([...lastOfConnection.values()].flat())
 }
 
 const BUSY = sql`

@@ -22,6 +22,8 @@ export interface OAuthServer {
   ownerOf(accessToken: string): Promise<string | null>
   /** Follows the authorize URL as a person who says yes; answers the address that the browser is sent back to. */
   signIn(authorizeUrl: string): Promise<URL>
+  /** Grants that a client revoked. */
+  readonly revocations: number
   /** Everything that was granted to this person is over. */
   revoke(email: string): Promise<void>
   stop(): Promise<void>
@@ -36,7 +38,7 @@ interface OAuthServerOptions {
 const CLIENT = { clientId: 'mailstead', clientSecret: 'the secret of the client' }
 
 export async function startOAuthServer({ redirectUri, email }: OAuthServerOptions): Promise<OAuthServer> {
-  const state = { lifetimeSeconds: 3600, isUnavailable: false, refreshes: 0 }
+  const state = { lifetimeSeconds: 3600, isUnavailable: false, refreshes: 0, revocations: 0 }
   const grants = new Map<string, string[]>()
   const server = createServer((req, res) => handle(req, res))
   server.listen(0, '127.0.0.1')
@@ -56,7 +58,7 @@ export async function startOAuthServer({ redirectUri, email }: OAuthServerOption
     claims: { openid: ['sub'], email: ['email'] },
     conformIdTokenClaims: false,
     findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id, email: id }) }),
-    features: { devInteractions: { enabled: false } },
+    features: { devInteractions: { enabled: false }, revocation: { enabled: true } },
     interactions: { url: (_, { uid }) => `/interaction/${uid}` },
     cookies: { keys: ['of no importance'] },
     rotateRefreshToken: true,
@@ -73,6 +75,7 @@ export async function startOAuthServer({ redirectUri, email }: OAuthServerOption
   provider.on('grant.success', (ctx) => {
     if (ctx.oidc.params?.['grant_type'] === 'refresh_token') state.refreshes++
   })
+  provider.on('grant.revoked', () => void state.revocations++)
   const app = provider.callback()
 
   async function grantConsent(req: IncomingMessage, res: ServerResponse): Promise<void> {

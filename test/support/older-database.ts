@@ -6,12 +6,13 @@ import { chownSync, mkdtempSync, renameSync, rmSync, statSync, symlinkSync, writ
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
+import { APPLICATION_ROLE, superuserUrl } from '#bin/supervisor/postgres-access.ts'
 import { until } from './until.ts'
 import { startStandbyServer, type TestServer } from './stores.ts'
 
-/** Runs statements on a connection of their own; returns the rows of the last. */
+/** Runs statements as superuser on a connection of their own; returns the rows of the last. */
 export async function administer(url: string, ...statements: string[]): Promise<Record<string, string>[]> {
-  const client = new Client({ connectionString: url })
+  const client = new Client({ connectionString: superuserUrl(url) })
   client.on('error', () => undefined)
   await client.connect()
   try {
@@ -43,7 +44,7 @@ export async function copyDatabase(url: string): Promise<DatabaseCopy> {
   await administer(
     adminUrl.href,
     ...endConnections,
-    `CREATE DATABASE ${name}_copy TEMPLATE ${name} STRATEGY file_copy`,
+    `CREATE DATABASE ${name}_copy OWNER ${APPLICATION_ROLE} TEMPLATE ${name} STRATEGY file_copy`,
     `ALTER DATABASE ${name} ALLOW_CONNECTIONS true`,
   )
   return {

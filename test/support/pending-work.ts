@@ -220,14 +220,9 @@ export async function queueWork(setup: ColdStartSetup, { opened, bouncing }: Set
   } = await db.query<{ id: string }>(`SELECT id FROM webhook_endpoints WHERE url LIKE '%/off'`)
   await callAsAdmin(setup, 'PATCH', `/webhooks/${off?.id}`, { is_active: false })
   const links = createLinks({ encryption: system.encryption, config: system.config })
-  const pixel = links.open({
-    base: system.url,
-    messageId: opened,
-    n: 0,
-    workspaceId: system.workspaceId,
-    contactId: null,
-    audienceId: null,
-  })
+  const { url: base, workspaceId } = system
+  const nobody = { contactId: null, audienceId: null }
+  const pixel = links.open({ base, messageId: opened, n: 0, workspaceId, senderId: workspaceId, ...nobody })
   assert.strictEqual((await fetch(pixel, { headers: BROWSER })).status, 200)
   await suspend(setup, { domain: 'acted.example' }, 'for a while')
   await testbed.send({ to: 'a@acted.example' })

@@ -30,6 +30,8 @@ const SENDING: readonly MakeSample[] = [
   ({ sender, email }) => ({ body: { ...MAIL, from: sender, to: email } }),
   ({ sender, email, template }) => ({ body: { from: { email: sender }, to: [{ email }], template_id: template } }),
 ]
+const completeMessage = (sender: string, email: string, fields = ''): string =>
+  Buffer.from(`From: ${sender}\r\nTo: ${email}\r\nSubject: Hello\r\n${fields}\r\nHello\r\n`).toString('base64')
 const later = new Date(Date.now() + 3_600_000).toISOString()
 const SPELLINGS_OF_AUDIENCE = ['audience_id', 'audienceId'] as const
 const SPELLINGS_OF_SEGMENT = ['segment_id', 'segmentId'] as const
@@ -86,7 +88,16 @@ export const REQUEST_SAMPLES: Readonly<Record<string, readonly MakeSample[]>> = 
   'send-high': SENDING,
   'send-async': SENDING,
   'send-bulk': SENDING,
-  'send-batch': SENDING.map((make): MakeSample => (own) => ({ body: { messages: [make(own).body] } })),
+  'send-batch': SENDING.flatMap((make): MakeSample[] => [
+    (own) => ({ body: { messages: [make(own).body] } }),
+    (own) => ({ body: [make(own).body] }),
+  ]),
+  'send-raw': [
+    ({ sender, email }) => ({ body: { raw: completeMessage(sender, email) } }),
+    ({ sender, email, template }) => ({
+      body: { raw: completeMessage(sender, email, `X-Template-Id: ${template}\r\n`), from: sender, to: [{ email }] },
+    }),
+  ],
   'schedule-email': [
     ...SENDING.map((make): MakeSample => (own) => ({
       ...make(own),
@@ -95,6 +106,15 @@ export const REQUEST_SAMPLES: Readonly<Record<string, readonly MakeSample[]>> = 
     ...SENDING.map((make): MakeSample => (own) => ({ body: { email: make(own).body, scheduled_at: later } })),
   ],
   'cancel-scheduled': [byId('scheduled')],
+  'change-scheduled': [
+    byId('scheduled', { body: { scheduled_at: later, subject: 'Later' } }),
+    ({ scheduled, template }) => ({ params: { id: scheduled }, body: { template_id: template } }),
+    // an address that stays: the message is in lists of later tests
+    ({ scheduled, sender }) => ({
+      params: { id: scheduled },
+      body: { from: { email: sender }, to: [{ email: 'anna@people.example' }], cc: 'bert@people.example' },
+    }),
+  ],
   'search-emails': [
     ({ message }) => ({ query: { cursor: message }, isFilter: true }),
     ({ tag }) => ({ query: { tag } }),
@@ -189,6 +209,9 @@ export const REQUEST_SAMPLES: Readonly<Record<string, readonly MakeSample[]>> = 
     })),
     ({ account }) => ({ body: { name: 'K', account_id: account } }),
   ],
+  'get-api-key': [byId('key')],
+  'rotate-api-key': [byId('key', { body: { overlap_seconds: 60 } })],
+  'revoke-api-key': [byId('key')],
   'import-suppressions': [
     ...['emails', 'addresses', 'suppressions'].map((field): MakeSample => ({ suppression }) => ({
       body: { [field]: [suppression, { email: suppression }, { address: suppression }] },

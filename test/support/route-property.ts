@@ -81,7 +81,7 @@ export function describeRoutes(share: number, shares: number): void {
           }),
           { numRuns: RUNS },
         )
-      }).timeout(60_000)
+      })
   })
 }
 

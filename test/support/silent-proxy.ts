@@ -75,7 +75,7 @@ export async function startSilentProxy(storeUrl: string): Promise<SilentProxy> {
   }
 }
 
-function targetOf(storeUrl: string): NetConnectOpts {
+export function targetOf(storeUrl: string): NetConnectOpts {
   const url = new URL(storeUrl)
   if (url.protocol === 'unix:') return { path: decodeURIComponent(url.pathname) }
   const folder = url.searchParams.get('host')
@@ -83,7 +83,7 @@ function targetOf(storeUrl: string): NetConnectOpts {
   return { host: url.hostname, port: Number(url.port) }
 }
 
-function proxiedUrl(storeUrl: string, port: number): string {
+export function proxiedUrl(storeUrl: string, port: number): string {
   const url = new URL(storeUrl)
   if (url.protocol === 'unix:') return `redis://127.0.0.1:${port}/${url.searchParams.get('db') ?? 0}`
   url.searchParams.delete('host')

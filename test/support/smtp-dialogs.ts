@@ -7,9 +7,10 @@ import type { Mail } from '#mta/smtp/transaction.ts'
 import { openSession } from '#mta/smtp/open.ts'
 import type { SessionSettings } from '#mta/smtp/open.ts'
 import type { OpenFailure, TransactionResult } from '#mta/smtp/result.ts'
+import type { Session } from '#mta/smtp/session.ts'
 import { chooseTimeouts } from '#mta/smtp/timeouts.ts'
 import type { Timeouts } from '#mta/smtp/timeouts.ts'
-import { formatReply } from '#src/mail/reply.ts'
+import { formatReply, type Reply } from '#src/mail/reply.ts'
 import { startScriptedServer } from './scripted-server.ts'
 
 export interface SmtpDialog {
@@ -44,6 +45,18 @@ export async function runDialog(dialog: SmtpDialog): Promise<void> {
   assert.deepEqual(results, expected)
 }
 
+/** The listener hears of each message that is accepted, and of no other. */
+async function deliver(session: Session, mail: Mail): Promise<TransactionResult> {
+  const accepted: { reply: Reply; conversation: readonly string[] }[] = []
+  const result = await session.deliver({
+    ...mail,
+    onAccepted: (reply, lines) => accepted.push({ reply, conversation: [...lines] }),
+  })
+  const expected = result.kind === 'accepted' ? [{ reply: result.reply, conversation: result.conversation }] : []
+  assert.deepEqual(accepted, expected)
+  return result
+}
+
 async function runClient(port: number, dialog: SmtpDialog, count: number): Promise<string[]> {
   const settings: SessionSettings = {
     ehloName: 'out.test',
@@ -55,7 +68,7 @@ async function runClient(port: number, dialog: SmtpDialog, count: number): Promi
   if (!opened.ok) return [describeFailure(opened.failure)]
   const results: string[] = []
   for (let i = 0; i < count; i++)
-    results.push(describeResult(await opened.session.deliver({ ...MAIL, ...dialog.mail })))
+    results.push(describeResult(await deliver(opened.session, { ...MAIL, ...dialog.mail })))
   await opened.session.quit()
   return results
 }

@@ -4,12 +4,13 @@ import { Client } from 'pg'
 import { attachReaper } from '#bin/supervisor/child-reaper.ts'
 import type { PostgresOptions } from '#bin/supervisor/postgres.ts'
 import { lastLines } from '#bin/supervisor/log-file.ts'
+import { applicationUrl } from '#bin/supervisor/postgres-access.ts'
 import { findPostgres } from '#bin/supervisor/postgres-binaries.ts'
 import { awaitReady, launch, type RunningProcess } from '#bin/supervisor/processes.ts'
 
 export async function launchStandby(options: PostgresOptions): Promise<RunningProcess & { readonly url: string }> {
   const { dir, sockets, account, logFile, removeOnExit } = options
-  const url = `postgres://mailstead@localhost/mailstead?host=${encodeURIComponent(sockets)}`
+  const url = applicationUrl(sockets)
   const server = await launch({
     file: join(findPostgres(account, null).bin, 'postgres'),
     args: ['-D', dir, '-c', `unix_socket_directories=${sockets}`],

@@ -103,7 +103,8 @@ export async function holdByOperator(setup: ColdStartSetup): Promise<HeldMessage
   await testbed.addReceiver('stopped.example')
   await suspend(setup, { domain: 'stopped.example' }, 'their postmaster asked')
   await suspend(setup, { site: row?.site }, 'their machine burns')
-  await suspend(setup, { workspace: other.workspaceId }, 'bad list')
+  // its keys stay open: this is about mail that waits
+  await suspend(setup, { workspace: other.workspaceId, scope: 'mail' }, 'bad list')
   return [
     {
       cause: 'a domain',

@@ -13,8 +13,7 @@ async function ask(url: string, statement: string): Promise<unknown[]> {
   }
 }
 
-describe('stores of a test', function () {
-  this.timeout(120_000)
+describe('stores of a test', () => {
   it('creates a separate migrated database for each test', async () => {
     const [one, two] = await Promise.all([createDatabase(), createDatabase()])
     await ask(one.url, 'CREATE TABLE mine (x int)')

@@ -13,6 +13,7 @@ import { Client } from 'pg'
 import { type SystemAccount, chooseAccount } from '#bin/supervisor/account.ts'
 import { createPrivateDirectory } from '#bin/supervisor/data-directory.ts'
 import { startPostgres as launchPostgres } from '#bin/supervisor/postgres.ts'
+import { APPLICATION_ROLE, superuserUrl } from '#bin/supervisor/postgres-access.ts'
 import { launchStandby } from './standby.ts'
 import { type RunningProcess, stopProcessesIn } from '#bin/supervisor/processes.ts'
 import { startRedis as launchRedis } from '#bin/supervisor/redis.ts'
@@ -55,7 +56,8 @@ export async function createDatabase(): Promise<TestDatabase> {
   const adminUrl = process.env['TEST_PG_URL'] ?? (await (shared ??= startTemplateCluster())).url
   const name = `test_${process.pid}_${process.hrtime.bigint()}`
   // Copies files: the default strategy copies each page through the buffers and the WAL, at 14 times the CPU.
-  await administer(adminUrl, `CREATE DATABASE ${name} TEMPLATE ${TEMPLATE} STRATEGY file_copy`)
+  const fromTemplate = `TEMPLATE ${TEMPLATE} STRATEGY file_copy`
+  await administer(adminUrl, `CREATE DATABASE ${name} OWNER ${APPLICATION_ROLE} ${fromTemplate}`)
   const url = new URL(adminUrl)
   url.pathname = `/${name}`
   return { url: url.href, drop: () => administer(adminUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) }
@@ -145,7 +147,10 @@ export async function startTemplateCluster(): Promise<TemplateCluster> {
     launchPostgres({ ...directory, durable: false, removeOnExit: directory.root })
   const first = await start()
   await migrate(first.url)
-  await administer(first.url, `CREATE DATABASE ${TEMPLATE} TEMPLATE mailstead STRATEGY file_copy`)
+  await administer(
+    first.url,
+    `CREATE DATABASE ${TEMPLATE} OWNER ${APPLICATION_ROLE} TEMPLATE mailstead STRATEGY file_copy`,
+  )
   // Only the files of a stopped server are complete. No server removes the folder meanwhile if this process ends.
   abandoned.add(directory.root)
   await first.stop()
@@ -221,8 +226,9 @@ function remove(root: string): void {
   rmSync(root, { recursive: true, force: true })
 }
 
+/** As superuser. */
 async function administer(url: string, statement: string): Promise<void> {
-  const client = new Client({ connectionString: url })
+  const client = new Client({ connectionString: superuserUrl(url) })
   await client.connect()
   try {
     await client.query(statement)

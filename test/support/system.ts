@@ -5,10 +5,7 @@
  * (ROUTES, or DNS_SERVERS with SMTP_OUT_PORT). `stop` ends and removes everything; so does the end of the test
  * process.
  */
-import { randomInt } from 'node:crypto'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { lastLines } from '#bin/supervisor/log-file.ts'
 import { loadConfig, type Config } from '#config/load.ts'
 import { openDb, type Db } from '#src/stores/db.ts'
@@ -18,7 +15,9 @@ import { createEncryption, type Encryption } from '#src/crypto/encryption.ts'
 import { OPERATOR_TOKEN, request, type TestResponse, type TestCall } from './api.ts'
 import { RoleProcess } from './child.ts'
 import { createSender, type Sender } from './sender.ts'
+import { freePort } from './free-ports.ts'
 import { startSilentProxy, type SilentProxy } from './silent-proxy.ts'
+import type { TestPooler } from './pooler.ts'
 import { createDatabase, startPostgres, startRedis, type TestServer } from './stores.ts'
 
 const ROLES = {
@@ -38,6 +37,8 @@ export interface SystemOptions {
   readonly isCrashable?: boolean
   /** The processes reach their stores through `proxies`, which can go silent. */
   readonly isSilenceable?: boolean
+  /** The processes reach PostgreSQL through this pooler. */
+  readonly openPooler?: (databaseUrl: string) => Promise<TestPooler>
 }
 
 export interface System extends Sender {
@@ -70,7 +71,7 @@ export interface StoreProxies {
 /** Short times, so that tests are fast; the lease is long enough not to expire on a busy machine. */
 const ENV = {
   HTTP_HOST: '127.0.0.1',
-  HOSTNAME: 'mta.sender.example',
+  MAILSTEAD_HOSTNAME: 'mta.sender.example',
   MASTER_KEY: '5a'.repeat(32),
   ADMIN_TOKEN: OPERATOR_TOKEN,
   ALLOW_PRIVATE_TARGETS: '127.0.0.0/8,::1',
@@ -100,10 +101,12 @@ async function build(options: SystemOptions, cleanup: Cleanup, stop: () => Promi
   const redisServer = await startRedis()
   cleanup.push(() => redisServer.stop())
   const proxies = options.isSilenceable === true ? await openProxies(databaseUrl, redisServer.url, cleanup) : null
+  const pooler = await options.openPooler?.(databaseUrl)
+  cleanup.push(() => pooler?.stop())
   const [port, ...ports] = await Promise.all(Array.from({ length: 1 + PORTS.length }, freePort))
   const env = {
     ...ENV,
-    DATABASE_URL: proxies?.postgres.url ?? databaseUrl,
+    DATABASE_URL: proxies?.postgres.url ?? pooler?.url ?? databaseUrl,
     REDIS_URL: proxies?.redis.url ?? redisServer.url,
     DATA_DIR: dir,
     HTTP_PORT: String(port),
@@ -212,26 +215,4 @@ const PORTS = [
 
 function portsOf(ports: readonly number[]): Record<string, string> {
   return Object.fromEntries(PORTS.map((name, i) => [name, String(ports[i])]))
-}
-
-const FIRST_PORT = 15_000
-const LAST_PORT = 32_000
-
-/**
- * A port that stays the same when a role is started again. It is below the range from which the kernel takes ports for
- * outgoing connections, so that none of those has it while the role is down.
- */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(FIRST_PORT, LAST_PORT)
-    const server = createServer().listen(port, '127.0.0.1')
-    const isFree = await once(server, 'listening').then(
-      () => true,
-      () => false,
-    )
-    server.close()
-    if (!isFree) continue
-    await once(server, 'close')
-    return port
-  }
 }

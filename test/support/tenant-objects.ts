@@ -175,7 +175,7 @@ export async function createTenantObjects(api: TestApi, tenant: Tenant, marker: 
     import: [dataId(file)],
     segment: [segment],
     suppression: [suppression],
-    key: [textOf(createdKey['data']?.['api_key']?.['id'])],
+    key: ['id', 'key_id'].map((field) => textOf(createdKey['data']?.['api_key']?.[field])),
     tag: [`tag-${marker}`],
     ...(await createAutomations(admin, { email, marker })),
     ...(await createCampaigns(api, admin, { audience, marker, domain: tenant.domain })),

@@ -8,7 +8,7 @@ import type { Json } from './api.ts'
 import { startDns, type TestDns } from './dns.ts'
 import type { ReceiverScript } from './receiver-script.ts'
 import { startReceiver, type Receiver } from './receiver.ts'
-import { startSystem, type System } from './system.ts'
+import { startSystem, type System, type SystemOptions } from './system.ts'
 import { until } from './until.ts'
 
 export interface MessageFields {
@@ -69,11 +69,17 @@ export interface Testbed {
 const PATHS: Readonly<Record<Tier, string>> = { instant: 'instant', high: 'high', normal: 'async', bulk: 'bulk' }
 const OPEN_STATES = ['scheduled', 'queued', 'sending', 'deferred', 'unknown']
 
-export async function startTestbed(env: Readonly<Record<string, string>> = {}): Promise<Testbed> {
+export async function startTestbed(
+  env: Readonly<Record<string, string>> = {},
+  options: Pick<SystemOptions, 'openPooler'> = {},
+): Promise<Testbed> {
   const dns = await startDns({})
   // reserves the port: all other receivers use the same port on other addresses
   const first = await startReceiver({}, { host: '127.0.0.1' })
-  const system = await startSystem({ env: { DNS_SERVERS: dns.server, SMTP_OUT_PORT: String(first.port), ...env } })
+  const system = await startSystem({
+    ...options,
+    env: { DNS_SERVERS: dns.server, SMTP_OUT_PORT: String(first.port), ...env },
+  })
   const receivers: Receiver[] = [first]
   let addresses = 1
 

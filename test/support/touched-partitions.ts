@@ -61,9 +61,12 @@ function routed(db: Db, plain: Queryable, hot: Queryable): Db {
   // a connection runs one statement at a time
   let last: Promise<unknown> = Promise.resolve()
   const result: Db = {
+    clock: db.clock,
+    measureClock: () => db.measureClock(),
     pools: () => db.pools(),
     connectionChanges: () => db.connectionChanges(),
     close: () => Promise.resolve(),
+    apart: (work) => work(result),
     query: <R extends object = Row>(...[statement, values]: Parameters<Queryable['query']>) => {
       const next = last.then(() => (typeof statement === 'string' ? plain : hot).query<R>(statement, values))
       last = next.catch(() => undefined)

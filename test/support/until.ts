@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const POLL_MS = 10
-const DEFAULT_TIMEOUT_MS = 20_000
+const DEFAULT_TIMEOUT_MS = 60_000
 
 /** Rejects with what `complaint` says when it is not so within `patienceMs`. */
 export async function until(

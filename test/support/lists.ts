@@ -1,0 +1,249 @@
+/** Every list of the API, and a workspace that has at least four items in each, some of them equal in the sort key. */
+import { assert } from 'chai'
+import { newId } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
+import type { Tenant, TestApi } from './api.ts'
+import { firstIds, type TenantIds } from './request-samples.ts'
+import { createTenantObjects } from './tenant-objects.ts'
+
+export interface ListSeed {
+  readonly ids: TenantIds
+}
+
+export interface ListCase {
+  readonly route: string
+  /** Where a route has several orders. */
+  readonly name?: string
+  path(ids: TenantIds): string
+  /** The field of the items, and what identifies one. */
+  readonly items: string
+  readonly id?: string
+  /** Called with a Regular key. */
+  readonly isRegular?: true
+  readonly isOperator?: true
+  /** Pages have no numbers. */
+  readonly hasNoNumbers?: true
+  /** `after` is a position in the list: the `next` of an earlier page. */
+  readonly hasAfter?: true
+  /** Another list of the same route. */
+  readonly otherFilter?: Readonly<Record<string, string>>
+}
+
+const listCase = (
+  route: string,
+  path: string | ListCase['path'],
+  items: string,
+  rest: Partial<ListCase> = {},
+): ListCase => ({ route, path: typeof path === 'string' ? () => path : path, items, ...rest })
+
+const sorted = (route: string, path: ListCase['path'], items: string, sorts: readonly string[]): ListCase[] =>
+  sorts.flatMap((sort) =>
+    ['asc', 'desc'].map((direction) => ({
+      route,
+      name: `${route} by ${sort}${direction === 'asc' ? '' : ', descending'}`,
+      path: (ids: TenantIds) => {
+        const base = path(ids)
+        return `${base}${base.includes('?') ? '&' : '?'}sortBy=${sort}&sortDir=${direction}`
+      },
+      items,
+      otherFilter: { sortDir: direction === 'asc' ? 'desc' : 'asc' },
+    })),
+  )
+
+const OF_OPERATOR = { isOperator: true, hasNoNumbers: true } as const
+
+export const LISTS: readonly ListCase[] = [
+  listCase('list-scheduled', '/send-email/scheduled', 'emails', { isRegular: true }),
+  listCase('get-captured-emails', '/public/emails/captured', 'emails'),
+  listCase('list-partials', '/templates/partials', 'partials', { id: 'name', hasNoNumbers: true }),
+  listCase('get-import-errors', (ids) => `/public/contacts/imports/${ids.import}/errors`, 'errors', {
+    id: 'message',
+    hasNoNumbers: true,
+  }),
+  listCase('list-templates', '/templates', 'templates'),
+  listCase('list-template-versions', ({ template }) => `/templates/${template}/versions`, 'versions', {
+    id: 'version',
+  }),
+  ...sorted('get-audiences', () => '/public/audiences/get-audiences', 'audiences', [
+    'createdAt',
+    'name',
+    'contactCount',
+  ]),
+  ...sorted('get-contacts', ({ audience }) => `/public/contacts/get-contacts?audienceId=${audience}`, 'contacts', [
+    'createdAt',
+    'email',
+    'firstName',
+    'lastName',
+    'deliverabilityScore',
+  ]),
+  listCase('search-emails', '/public/emails', 'emails', { otherFilter: { tier: 'bulk' } }),
+  listCase('list-events', '/public/events', 'events', {
+    hasNoNumbers: true,
+    hasAfter: true,
+    otherFilter: { type: 'email.sent' },
+  }),
+  listCase(
+    'list-campaign-recipients',
+    ({ doneCampaign }) => `/public/campaigns/${doneCampaign}/recipients`,
+    'recipients',
+    {
+      id: 'contact_id',
+      hasNoNumbers: true,
+      hasAfter: true,
+      otherFilter: { filter: 'delivered' },
+    },
+  ),
+  listCase('list-segment-contacts', ({ segment }) => `/public/segments/${segment}/contacts`, 'contacts', {
+    hasNoNumbers: true,
+    hasAfter: true,
+  }),
+  listCase('list-audit-log', '/public/audit-log', 'entries', {
+    hasNoNumbers: true,
+    otherFilter: { object_type: 'domain' },
+  }),
+  listCase('admin-list-audit-log', '/admin/audit-log', 'entries', OF_OPERATOR),
+  listCase('admin-list-queue', '/admin/queue', 'recipients', { ...OF_OPERATOR, id: 'email_id' }),
+  listCase('admin-list-actions', '/admin/actions', 'actions', OF_OPERATOR),
+  listCase('admin-list-blocked-links', '/admin/blocked-links', 'links', OF_OPERATOR),
+  listCase('admin-list-notices', '/admin/notices', 'notices', { ...OF_OPERATOR, otherFilter: { state: 'all' } }),
+  listCase('admin-list-tls-reports', '/admin/tls-reports', 'reports', {
+    ...OF_OPERATOR,
+    otherFilter: { failing: 'true' },
+  }),
+  listCase('get-automations', '/public/automations/get-all', 'automations', { otherFilter: { status: 'draft' } }),
+  listCase('get-automation-calls', ({ automation }) => `/public/automations/${automation}/calls`, 'calls'),
+  listCase(
+    'get-automation-subscribers',
+    ({ automation }) => `/public/automations/${automation}/subscribers`,
+    'subscribers',
+    { otherFilter: { status: 'active' } },
+  ),
+  listCase('get-campaigns', '/public/campaigns', 'campaigns', { otherFilter: { status: 'draft' } }),
+  listCase('get-domains', '/public/domains/get-domains', 'items'),
+  listCase('list-api-keys', '/public/api-keys', 'keys', { otherFilter: { type: 'regular' } }),
+  listCase('list-accounts', '/public/accounts', 'accounts'),
+  listCase('list-suppressions', '/public/suppressions', 'suppressions', {
+    id: 'address',
+    otherFilter: { prefix: 'never' },
+  }),
+  listCase('list-imports', '/public/contacts/imports', 'imports'),
+  listCase('list-segments', '/public/segments', 'segments'),
+  listCase('list-webhooks', '/public/webhooks', 'webhooks'),
+  listCase('list-webhook-deliveries', ({ webhook }) => `/public/webhooks/${webhook}/deliveries`, 'deliveries', {
+    otherFilter: { state: 'pending' },
+  }),
+]
+
+const MARKERS = ['first', 'second', 'third', 'fourth']
+
+/** Creates all objects of a workspace four times, and four parts of each object that has a list. */
+export async function seedLists(api: TestApi, tenant: Tenant): Promise<ListSeed> {
+  const made = []
+  for (const marker of MARKERS) made.push(firstIds(await createTenantObjects(api, tenant, marker)))
+  const ids = made[0] ?? assert.fail()
+  await addParts(api, tenant, ids)
+  for (const { email } of made.slice(1))
+    await post(api, tenant.admin, `/public/automations/add-automation/${ids.automation}/enroll`, { email })
+  return { ids }
+}
+
+async function addParts(api: TestApi, tenant: Tenant, ids: TenantIds): Promise<void> {
+  const { admin, workspaceId } = tenant
+  const now = new Date()
+  for (const n of MARKERS.keys()) {
+    await post(api, admin, '/templates/save', { id: ids.template, name: 'T', subject: `S ${n}`, body: 'B' })
+    await post(api, admin, `/public/webhooks/${ids.webhook}/test`, {})
+    await post(api, admin, '/public/contacts/add-contact', {
+      email: `member-${n}@people.example`,
+      audience_id: ids.audience,
+      first_name: n < 2 ? 'Ann' : `Ann ${n}`,
+      tags: ids.tag,
+    })
+    await api.db.query(
+      sql`
+        INSERT INTO domains (id, workspace_id, domain, verification_status, created_at)
+        VALUES ($1, $2, $3, 'pending', $4)
+      `,
+      [newId(), workspaceId, `${newId().slice(-12)}.example`, now],
+    )
+    await api.db.query(
+      sql`
+        INSERT INTO automation_calls (
+          id, workspace_id, automation_id, enrolment_id, step, lane, url, body, due_at, created_at
+        )
+        VALUES ($1, $2, $3, $4, '1', 'l', 'https://hooks.example', '{}', $5, $5)
+      `,
+      [newId(), workspaceId, ids.automation, ids.enrolment, now],
+    )
+  }
+  await addRecipients(api, tenant, ids)
+  await addOperatorRows(api, now)
+  await api.db.query(
+    sql`
+      INSERT INTO import_errors (import_id, line, n, message)
+      SELECT $1, n / 2, n % 2, 'error ' || n
+      FROM generate_series(1, 5) n
+    `,
+    [ids.import],
+  )
+  // equal sort keys: the id decides
+  await api.db.query('UPDATE templates SET created_at = $2 WHERE workspace_id = $1', [workspaceId, now])
+  await api.db.query(
+    `UPDATE suppressions SET created_at = $2 WHERE workspace_id = $1 AND address NOT LIKE 'never-first%'`,
+    [workspaceId, now],
+  )
+  await api.db.query('UPDATE messages SET scheduled_at = $2 WHERE workspace_id = $1 AND scheduled_at IS NOT NULL', [
+    workspaceId,
+    new Date(now.getTime() + 86_400_000),
+  ])
+}
+
+async function addRecipients(api: TestApi, { workspaceId }: Tenant, ids: TenantIds): Promise<void> {
+  await api.db.query(
+    sql`
+      INSERT INTO campaign_recipients (campaign_id, contact_id, workspace_id, email)
+      SELECT $1, id, workspace_id, email
+      FROM contacts
+      WHERE workspace_id = $2
+    `,
+    [ids.doneCampaign, workspaceId],
+  )
+}
+
+async function addOperatorRows(api: TestApi, now: Date): Promise<void> {
+  for (const n of MARKERS.keys()) {
+    const values = [newId(), newId()]
+    await api.db.query(
+      sql`
+        INSERT INTO operator_actions (id, verb, subject, reason, done_by, state)
+        VALUES ($1, 'retry', '{}', '', 'test', 'done')
+      `,
+      [values[0]],
+    )
+    await api.db.query(
+      `INSERT INTO blocked_links (id, kind, subject, reason, blocked_by) VALUES ($1, 'host', $2, '', 'test')`,
+      values,
+    )
+    await api.db.query(
+      sql`
+        INSERT INTO operator_notices (id, kind, subject, text, count, first_seen, last_seen)
+        VALUES ($1, 'database-older', $2, 'x', 1, $3, $3)
+      `,
+      [...values, now],
+    )
+    await api.db.query(
+      sql`
+        INSERT INTO received_tls_reports (
+          id, organization, report_id, signer, via, peer, begins_at, ends_at, policies, successes, failures
+        )
+        VALUES ($1, 'o', $2, '', 'mail', '', $3, $3, '[]', 1, $4)
+      `,
+      [...values, now, n],
+    )
+  }
+}
+
+async function post(api: TestApi, key: string, path: string, body: object): Promise<void> {
+  const { status, body: answer } = await api.call('POST', path, { key, body })
+  assert.isBelow(status, 300, `${path}: ${JSON.stringify(answer)}`)
+}
