@@ -1,6 +1,6 @@
 /**
- * Connected accounts over HTTP: create, update, test, resume and delete; and sign-ins with a foreign state. The
- * delivery of their mail is tested in test/flows.
+ * Connected accounts over HTTP: create, update, test, resume and delete. Sign-ins are in oauth.test.ts, and the
+ * delivery of their mail in test/flows.
  */
 import { assert } from 'chai'
 import { openLog } from '#src/platform/log.ts'
@@ -52,7 +52,7 @@ describe('connected accounts over HTTP', () => {
     const plain = await connect({ from: 'Office@example.com, sales@example.com' })
     assert.deepEqual([plain['addresses'], plain['status'], plain['messages_per_minute']] as unknown, [
       ['office@example.com', 'sales@example.com'],
-      'active',
+      'untested',
       300,
     ])
     const other = await connect({
@@ -148,7 +148,7 @@ describe('connected accounts over HTTP', () => {
     const moved = await ask('PATCH', `/${id}`, { host: 'smtp2.example.com', password: 'new' })
     assert.strictEqual(moved.body['data']?.['host'], 'smtp2.example.com')
   })
-  it('a paused account shows its reason, and resume makes it active', async () => {
+  it('a paused account shows its reason, until it is resumed', async () => {
     const id = await idOf()
     const ctx = { db: api.db, redis, clock: { now: () => Date.now() } }
     assert.strictEqual(await pauseAccount(ctx, { id, generation: 9 }, 'of older credentials'), false)
@@ -165,16 +165,17 @@ describe('connected accounts over HTTP', () => {
       (await api.db.query('SELECT 1 FROM suspensions WHERE subject = $1', [`account:${id}`])).rows.length,
       1,
     )
-    assert.strictEqual((await ask('POST', `/${id}/resume`)).body['data']?.['status'], 'active')
+    assert.strictEqual((await ask('POST', `/${id}/resume`)).body['data']?.['status'], 'untested')
     assert.strictEqual(
       (await api.db.query('SELECT 1 FROM suspensions WHERE subject = $1', [`account:${id}`])).rows.length,
       0,
     )
   })
-  it('one outbound process runs a connection test, once for concurrent requests', async () => {
+  it('one outbound process runs a connection test, once for concurrent requests; success makes it active', async () => {
     const id = await idOf()
     const ctx = { db: api.db, redis, clock: { now: () => Date.now() } }
     let testCount = 0
+    let isWorking = false
     subscriber.on(
       'message',
       (_channel: string, word: string) =>
@@ -187,8 +188,8 @@ describe('connected accounts over HTTP', () => {
             return
           testCount++
           await storeTestResult(ctx, named, {
-            ok: false,
-            steps: [{ step: 'dns', ok: false, detail: 'no such name' }],
+            ok: isWorking,
+            steps: [{ step: 'dns', ok: isWorking, detail: 'no such name' }],
             conversation: '-- x',
             durationMs: 3,
             at: new Date().toISOString(),
@@ -202,6 +203,20 @@ describe('connected accounts over HTTP', () => {
     for (const { status, body } of answers) assert.deepEqual([status, body['data']?.['ok']] as unknown, [200, false])
     assert.ok(testCount >= 1 && testCount <= 3)
     assert.match(textOf(answers[0]?.body['message']), /no such name/)
+    const statusOf = async (): Promise<unknown> => (await ask('GET', `/${id}`)).body['data']?.['status']
+    assert.strictEqual(await statusOf(), 'untested')
+    isWorking = true
+    await ask('POST', `/${id}/test`)
+    assert.strictEqual(await statusOf(), 'active')
+    // while an outbound process runs, new credentials are tested at once
+    await api.db.query(`INSERT INTO leases (machine, pid, expires_at) VALUES ('x', 1, now() + interval '1 hour')`)
+    const working = await connect()
+    assert.deepEqual([working['status'], working['test']?.['ok']], ['active', true])
+    isWorking = false
+    const changed = await ask('PATCH', `/${textOf(working['id'])}`, { password: 'wrong' })
+    assert.match(textOf(changed.body['message']), /does not work: its test failed at dns: no such name/)
+    assert.strictEqual(changed.body['data']?.['status'], 'untested')
+    await api.db.query('DELETE FROM leases')
   })
   it('an unknown account and an account of another workspace are 404', async () => {
     const stranger = await api.addTenant()
@@ -225,54 +240,5 @@ describe('connected accounts over HTTP', () => {
         )
     assert.strictEqual((await ask('GET', `/${id}`, undefined, api.regular)).status, 403)
     assert.strictEqual((await ask('DELETE', `/${id}`)).status, 204)
-  })
-
-  describe('a sign-in', () => {
-    const start = async (query: string): Promise<TestResponse> => ask('GET', `/oauth/start?${query}`)
-    const back = (query: Record<string, string>, accept = 'application/json'): Promise<TestResponse> =>
-      api.call('GET', `//oauth/callback?${new URLSearchParams(query).toString()}`, { key: null, headers: { accept } })
-    const stateOf = async (query = 'provider=corp'): Promise<string> =>
-      new URL(textOf((await start(query)).body['data']?.['authorize_url'])).searchParams.get('state') ?? ''
-
-    it('starts at a configured provider only', async () => {
-      const { status, body } = await start('provider=google&email=Me@Example.com')
-      assert.strictEqual(status, 200)
-      const url = new URL(textOf(body['data']?.['authorize_url']))
-      assert.deepEqual(
-        [url.hostname, url.searchParams.get('client_id'), url.searchParams.get('login_hint')],
-        ['accounts.google.com', 'a client of Google', 'me@example.com'],
-      )
-      for (const query of ['', 'provider=microsoft', 'provider=constructor', 'provider=google&email=nobody'])
-        assert.strictEqual((await start(query)).status, 400, query)
-      for (const id of ['x', await idOf()]) assert.strictEqual((await start(`account_id=${id}`)).status, 404)
-    })
-    it('a state is valid once, within 10 minutes, and cannot be forged', async () => {
-      const state = await stateOf()
-      const said = await back({ state, error: 'access_denied', error_description: '<script>no</script>' })
-      assert.deepEqual([said.status, said.body['message']] as unknown, [
-        409,
-        'corp returned an error: access_denied: <script>no</script>',
-      ])
-      const late = await stateOf()
-      await api.db.query(`UPDATE oauth_states SET expires_at = now() - interval '1 second'`)
-      const last = state.slice(-1) === '0' ? '1' : '0'
-      for (const wrong of [state, late, state.slice(0, -1) + last, '', 'x'.repeat(64), '0'.repeat(64)]) {
-        const { status, body } = await back({ state: wrong, code: 'c' })
-        assert.deepEqual([status, /not started here/.test(textOf(body['message']))], [409, true], wrong)
-      }
-    })
-    it('error text of the provider is shown escaped', async () => {
-      const page = await back({ state: await stateOf(), error: '<img src=x onerror=alert(1)>' }, 'text/html')
-      assert.strictEqual(page.status, 409)
-      const shown = textOf(page.body)
-      assert.ok(!shown.includes('<img'))
-      assert.match(shown, /not connected[^]*&lt;img/)
-    })
-    it('an unreachable provider connects nothing, and the response contains no secret', async () => {
-      const { status, body } = await back({ state: await stateOf(), code: 'the code' })
-      assert.strictEqual(status, 409)
-      assert.match(textOf(body['message']), /the token request to corp failed/)
-      assert.ok(!JSON.stringify(body).includes('secret'))
-    })
   })
 })

@@ -15,27 +15,36 @@ import { parseAddress } from '#src/mail/address.ts'
 import { isReachable } from '#src/net/address-policy.ts'
 import {
   changeAccount,
-  countAccounts,
   createAccount,
   findAccount,
-  listAccounts,
+  readAccounts,
   MAX_ACCOUNTS,
   removeAccount,
   type Account,
   type AccountCredentials,
 } from '#src/providers/accounts.ts'
-import { testAccount } from '#src/providers/connection-tests.ts'
+import { testAccount, testNewCredentials } from '#src/providers/connection-tests.ts'
 import { resumeAccount } from '#src/providers/pause-account.ts'
 import type { ApiContext } from '#api/http/context.ts'
+import { mapPage } from '#src/stores/page.ts'
+import { openPage } from '#api/http/list-cursor.ts'
 import { pageData, paging } from '#api/http/paging.ts'
+import { isRefusal } from '#api/http/response.ts'
 import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
 import { envelope, pagedList } from '#api/http/response-schemas.ts'
 import { accountFields, parseAccountFields, toSignIn, type AccountInput } from './account-fields.ts'
-import { accountSchema, presentAccount, presentConnectionTest, connectionTestSchema } from './account-view.ts'
+import {
+  accountSchema,
+  connectionTestSchema,
+  presentAccount,
+  presentConnectionTest,
+  testedAccountSchema,
+} from './account-view.ts'
 
 export const ACCESS = { admin: 'accounts:manage' } as const
 const byPath = z.object({ id: z.string() })
 const accountResponse = envelope(accountSchema).meta({ id: 'AccountAnswer' })
+const testedResponse = envelope(testedAccountSchema).meta({ id: 'TestedAccountAnswer' })
 
 const changeBody = accountFields.transform((given, sink): AccountInput =>
   parseAccountFields(given, (path, message) => sink.addIssue({ code: 'custom', path: [path], message })),
@@ -76,13 +85,13 @@ function addressesOfUsername(username = ''): string[] {
 
 const create = route({
   name: 'create-account',
-  summary: 'Connect an account by its SMTP credentials, untested: call test-account next',
+  summary: 'Connect an account by its SMTP credentials, and test it if an outbound process runs',
   method: 'POST',
   paths: ['/public/accounts'],
   access: ACCESS,
   body: createBody,
   status: 201,
-  response: accountResponse,
+  response: testedResponse,
   errors: ['CONFLICT'],
   handle: async (ctx, { caller, body: { name, limits, signIn, addresses } }) => {
     const refusal = validateServer(ctx, signIn)
@@ -97,8 +106,8 @@ const create = route({
       limits: { ...ACCOUNT_LIMITS, ...limits },
     })
     if (created.kind !== 'created')
-      return refuse('CONFLICT', `A workspace has at most ${MAX_ACCOUNTS} connected accounts.`)
-    return respondWithAccount('Account connected.', created.account)
+      return refuse('CONFLICT', `A workspace has at most ${MAX_ACCOUNTS} connected accounts. Delete one first.`)
+    return respondWithTest(ctx, 'connected', created.account)
   },
 })
 
@@ -112,14 +121,12 @@ const list = route({
   status: 200,
   errors: [],
   response: pagedList('accounts', accountSchema),
-  handle: async (ctx, { caller: { workspaceId }, query }) => {
-    const { page, limit } = query
-    const [accounts, total] = await Promise.all([
-      listAccounts(ctx.db, workspaceId, limit, (page - 1) * limit),
-      countAccounts(ctx.db, workspaceId),
-    ])
-    const data = pageData('accounts', { items: accounts.map(presentAccount), total }, query)
-    return { body: { success: true, message: `${total} connected accounts.`, data } }
+  handle: async (ctx, request) => {
+    const page = openPage(ctx, 'list-accounts', request)
+    if (isRefusal(page)) return page
+    const found = await readAccounts(ctx.db, request.caller.workspaceId, page)
+    const data = pageData('accounts', mapPage(found, presentAccount), page)
+    return { body: { success: true, message: `${found.total} connected accounts.`, data } }
   },
 })
 
@@ -149,7 +156,7 @@ const update = route({
   params: byPath,
   body: changeBody,
   status: 200,
-  response: accountResponse,
+  response: testedResponse,
   errors: ['VALIDATION_ERROR', 'NOT_FOUND'],
   handle: async (ctx, { caller, params, body }) => {
     const account = await findOwnAccount(ctx, caller.workspaceId, params.id)
@@ -160,7 +167,9 @@ const update = route({
     if (addresses !== undefined && account.kind === 'oauth')
       return invalid([{ path: 'from', message: 'cannot be changed: it is the address that signed in at the provider' }])
     const changed = await changeAccount(ctx, account, { name, addresses, limits, credentials: signInChange.signIn })
-    return changed === null ? NO_ACCOUNT : respondWithAccount('Account updated.', changed)
+    if (changed === null) return NO_ACCOUNT
+    if (signInChange.signIn !== undefined) return respondWithTest(ctx, 'updated', changed)
+    return { body: { success: true, message: 'Account updated.', data: { ...presentAccount(changed), test: null } } }
   },
 })
 
@@ -213,13 +222,15 @@ const resume = route({
     const account = await findOwnAccount(ctx, caller.workspaceId, params.id)
     if (account === null || !(await resumeAccount(ctx, account))) return NO_ACCOUNT
     const resumed = await findOwnAccount(ctx, caller.workspaceId, account.id)
-    return resumed === null ? NO_ACCOUNT : respondWithAccount('The account is active.', resumed)
+    return resumed === null
+      ? NO_ACCOUNT
+      : respondWithAccount('The account is resumed. Its waiting mail is sent.', resumed)
   },
 })
 
 export const ACCOUNT_ROUTES: readonly AnyRoute[] = [create, list, get, update, remove, test, resume]
 
-export const NO_ACCOUNT = refuse('NOT_FOUND', 'There is no such account.')
+export const NO_ACCOUNT = refuse('NOT_FOUND', 'There is no such account. List them with list-accounts.')
 
 /** The account, or null if it does not exist in this workspace. */
 export function findOwnAccount(ctx: ApiContext, workspaceId: string, id: string): Promise<Account | null> {
@@ -228,6 +239,21 @@ export function findOwnAccount(ctx: ApiContext, workspaceId: string, id: string)
 
 function respondWithAccount(message: string, account: Account): ApiResponse {
   return { body: { success: true, message, data: presentAccount(account) } }
+}
+
+/** Tests the new credentials. They are stored in any case: the server may be away only now. */
+async function respondWithTest(ctx: ApiContext, done: string, account: Account): Promise<ApiResponse> {
+  const result = await testNewCredentials(ctx, account)
+  const tested = (await findOwnAccount(ctx, account.workspaceId, account.id)) ?? account
+  const failure = result?.steps.at(-1)
+  const message =
+    result === null
+      ? `The account is ${done}, and not tested: no outbound process ran the test in time. Call test-account next.`
+      : result.ok
+        ? `The account is ${done}, and its test succeeded.`
+        : `The account is ${done}, and does not work: its test failed at ${failure?.step}: ${failure?.detail}`
+  const data = { ...presentAccount(tested), test: result === null ? null : presentConnectionTest(result) }
+  return { body: { success: true, message, data } }
 }
 
 type SignInChange =

@@ -1,13 +1,14 @@
 /**
- * Reads API keys from PostgreSQL by hash, many in one statement. Deactivated keys are not found; expired keys are
- * found, with their expiry date.
+ * Reads API keys from PostgreSQL by hash, many in one statement: by the current secret, and by an earlier one that is
+ * still valid after a rotation. Deactivated keys are not found; expired keys are found, with their expiry date.
  */
 import { timingSafeEqual } from 'node:crypto'
 import { type Queryable, urgent } from '#src/stores/db.ts'
+import { suspendedEntirely } from '#src/queue/suspensions.ts'
 import { sql } from '#src/stores/sql.ts'
-import type { Caller } from './keys.ts'
+import type { KeyCaller } from './keys.ts'
 
-export interface StoredKey extends Caller {
+export interface StoredKey extends KeyCaller {
   readonly hash: Buffer
   readonly expiresAt: Date | null
 }
@@ -15,17 +16,27 @@ export interface StoredKey extends Caller {
 const LOOKUP = urgent(
   'key-lookup',
   sql`
-    SELECT k.secret_hash AS hash, k.id AS "keyId", k.kind, k.workspace_id AS "workspaceId", k.scopes,
+    SELECT s.hash, k.id AS "keyId", k.kind, k.workspace_id AS "workspaceId", k.scopes,
       k.domain_id AS "domainId", d.domain, d.verification_status AS "domainStatus", w.plan,
       CASE
         WHEN a.id IS NOT NULL THEN json_build_object('id', a.id, 'kind', a.kind, 'addresses', a.addresses)
       END AS account,
-      w.reply_to AS "replyTo", k.expires_at AS "expiresAt"
-    FROM api_keys k
+      w.reply_to AS "replyTo", least(k.expires_at, s.until) AS "expiresAt",
+      ${suspendedEntirely('k.workspace_id')} AS "isSuspended"
+    FROM (
+      SELECT id, secret_hash AS hash, NULL::timestamptz AS until
+      FROM api_keys
+      WHERE secret_hash = ANY ($1::bytea[])
+      UNION ALL
+      SELECT key_id, hash, expires_at
+      FROM api_key_secrets
+      WHERE hash = ANY ($1::bytea[])
+    ) s
+    JOIN api_keys k ON k.id = s.id
     JOIN workspaces w ON w.id = k.workspace_id
     LEFT JOIN domains d ON d.id = k.domain_id
     LEFT JOIN connected_accounts a ON a.id = k.account_id
-    WHERE k.secret_hash = ANY ($1::bytea[]) AND k.is_active
+    WHERE k.is_active
   `,
 )
 

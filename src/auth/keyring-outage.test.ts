@@ -10,8 +10,7 @@ import { deactivateKey } from './key-list.ts'
 import { createKey } from './keys.ts'
 
 describe('the keyring while PostgreSQL is unavailable', () => {
-  it('accepts cached keys, rejects the call for others, and listens again afterwards', async function () {
-    this.timeout(120_000)
+  it('accepts cached keys, rejects the call for others, and listens again afterwards', async () => {
     const server = await startPostgres()
     const world = openKeyringWorld(server.url)
     try {

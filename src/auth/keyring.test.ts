@@ -24,7 +24,13 @@ describe('API keys', () => {
       const full = createdKey(
         await createKey(scene.world.db, adminKey(scene.workspace.id, { scopes: ['contacts:read'] })),
       )
-      const common = { workspaceId: scene.workspace.id, plan: 'launch', replyTo: 'team@example.com', account: null }
+      const common = {
+        workspaceId: scene.workspace.id,
+        plan: 'launch',
+        replyTo: 'team@example.com',
+        account: null,
+        isSuspended: false,
+      }
       assert.deepEqual(await scene.world.keyring.authenticate(sending.secretKey), {
         ...common,
         keyId: sending.id,

@@ -29,7 +29,8 @@ export interface CallerAccount {
 
 /** The authenticated caller of a request; it may be a few seconds old. */
 export interface Caller {
-  readonly keyId: string
+  /** Null: the operator, by a command. */
+  readonly keyId: string | null
   readonly kind: KeyKind
   readonly workspaceId: string
   readonly scopes: readonly string[]
@@ -42,6 +43,13 @@ export interface Caller {
   readonly plan: string
   /** The address for `reply_to: true`. */
   readonly replyTo: string | null
+  /** The operator suspended the whole workspace: its keys may do nothing. */
+  readonly isSuspended: boolean
+}
+
+/** The caller whose API key was found. */
+export interface KeyCaller extends Caller {
+  readonly keyId: string
 }
 
 export interface Keyring {
@@ -49,7 +57,7 @@ export interface Keyring {
    * Returns the caller; null for an unknown, deactivated or expired key.
    * @throws when the key is not cached and PostgreSQL is unavailable (`isDatabaseAway`).
    */
-  authenticate(key: string): Promise<Caller | null>
+  authenticate(key: string): Promise<KeyCaller | null>
   stop(): Promise<void>
 }
 
@@ -60,7 +68,7 @@ const LOOKUPS = { max: 200, concurrency: 2 }
 
 interface CachedKey {
   readonly hash: Buffer
-  readonly caller: Caller
+  readonly caller: KeyCaller
   /** Milliseconds since the epoch; Infinity = never. */
   readonly expiresAt: number
 }

@@ -1,8 +1,8 @@
 /**
  * One PostgreSQL connection that listens on a notification channel. It calls `onChange` for each notification, and
  * after every (re)connection, because notifications in between are lost. While it is not connected, nothing is
- * reported, so caches must also expire by age. A connection pooler without LISTEN has the same effect. A connection on
- * which a probe is not answered, or whose server is no longer the primary, is replaced.
+ * reported, so caches must also expire by age. A connection on which a probe is not answered, or whose server is no
+ * longer the primary, is replaced.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '#src/platform/log.ts'
@@ -41,18 +41,20 @@ export function listenForNotifications(
   let waitMs = FIRST_WAIT_MS
 
   async function connectAndListen(client: PostgresClient): Promise<void> {
-    client.on('error', (error) =>
-      log.warn({ err: error, channel }, 'PostgreSQL notification connection lost; it reconnects'),
-    )
+    client.on('error', (error) => {
+      // a stop closes the connection itself
+      if (stopping.signal.aborted) return
+      log.warn({ err: error, channel }, 'PostgreSQL notification connection lost; it reconnects')
+    })
     client.on('notification', onChange)
     const ended = Promise.withResolvers<false>()
     client.once('end', () => ended.resolve(false))
     await client.connect()
-    await client.checkPrimary(withinMs)
+    await client.openSession(withinMs)
     await client.within(withinMs, () => client.query(`LISTEN ${channel}`))
     waitMs = FIRST_WAIT_MS
     onChange()
-    while (await isOpenAfter(ended.promise)) await client.checkPrimary(withinMs)
+    while (await isOpenAfter(ended.promise)) await client.checkServer(withinMs)
   }
 
   /** Waits until the next probe; false when the connection ended before. */
@@ -66,7 +68,7 @@ export function listenForNotifications(
         ...CONNECTION,
         connectionString: url,
         application_name: channel,
-        options: `-c ${statementTimeout(withinMs)}`,
+        settings: statementTimeout(withinMs),
       })
       await connectAndListen(current).catch((error: unknown) =>
         log.debug({ err: error, channel }, 'LISTEN failed; it is retried'),

@@ -30,6 +30,7 @@ describe('scopes', () => {
       'automations:trigger',
       'domains:manage',
       'api-keys:create',
+      'api-keys:manage',
       'webhooks:manage',
       'suppressions:manage',
       'accounts:manage',

@@ -11,6 +11,7 @@ export const SCOPES = {
   'automations:trigger': 'trigger automation runs',
   'domains:manage': 'add, verify, list and delete sending domains',
   'api-keys:create': 'create sending keys tied to a verified domain',
+  'api-keys:manage': 'list, rotate and revoke the API keys of the workspace',
   'webhooks:manage': 'create, list, change and delete webhook endpoints',
   'suppressions:manage': 'list, add, remove, import and export suppressed addresses',
   'accounts:manage': 'connect, list, change, test and remove accounts that mail leaves through',

@@ -3,13 +3,15 @@
  * secret is encrypted and never returned; only `credentials.ts` decrypts it, for the process that signs in.
  *
  * Creating an account locks the row of the workspace, so the limit is exact. New credentials start a new generation, so
- * that a late response to the old credentials does not pause the account; they also end a pause.
+ * that a late response to the old credentials does not pause the account; they also end a pause. A test of the old ones
+ * proves nothing about them.
  */
 import type { AccountLimits, Security } from '#config/oauth-providers.ts'
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { newId } from '#src/platform/id.ts'
 import { resume } from '#src/queue/suspensions.ts'
+import { readPage, type ListOrder, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
 import { destinationOf } from './account-destination.ts'
 
@@ -31,9 +33,24 @@ export interface Account {
   readonly state: 'active' | 'paused'
   readonly pausedReason: string | null
   readonly pausedAt: Date | null
+  /** The last successful test of these credentials. */
+  readonly verifiedAt: Date | null
   readonly limits: AccountLimits
   readonly createdAt: Date
   readonly updatedAt: Date
+}
+
+/** `untested`: no test of its present SMTP credentials has succeeded. Its mail is attempted nevertheless. */
+export const ACCOUNT_STATUSES = ['active', 'paused', 'untested'] as const
+export type AccountStatus = (typeof ACCOUNT_STATUSES)[number]
+
+/** The owner of an OAuth mailbox signed in, which proves more than a test. */
+export function accountStatus({
+  state,
+  kind,
+  verifiedAt,
+}: Pick<Account, 'state' | 'kind' | 'verifiedAt'>): AccountStatus {
+  return state === 'active' && kind === 'smtp' && verifiedAt === null ? 'untested' : state
 }
 
 /** The maximum per workspace. */
@@ -42,6 +59,7 @@ export const MAX_ACCOUNTS = 100
 const COLUMNS = sql`
   id, workspace_id AS "workspaceId", kind, provider, name, host, port, security, username, addresses, generation,
   access_expires_at AS "accessExpiresAt", state, paused_reason AS "pausedReason", paused_at AS "pausedAt",
+  verified_at AS "verifiedAt",
   json_build_object(
     'connections', connections, 'messagesPerConnection', messages_per_connection, 'messagesPerMinute',
     messages_per_minute
@@ -113,7 +131,7 @@ export function decryptSecret({ encryption }: Pick<Context, 'encryption'>, encry
   return encryption.decrypt('account-secret', encrypted).toString('utf8')
 }
 
-export async function countAccounts(db: Queryable, workspaceId: string): Promise<number> {
+async function countAccounts(db: Queryable, workspaceId: string): Promise<number> {
   const {
     rows: [row],
   } = await db.query<{ count: number }>('SELECT count(*) FROM connected_accounts WHERE workspace_id = $1', [
@@ -122,13 +140,15 @@ export async function countAccounts(db: Queryable, workspaceId: string): Promise
   return row?.count ?? 0
 }
 
+/** Accounts of a workspace, the oldest first. */
+export function readAccounts(db: Queryable, workspaceId: string, page: PageRequest): Promise<Page<Account>> {
+  const order: ListOrder = { by: [{ sql: 'id', type: 'uuid' }], direction: 'ASC' }
+  const listing = { columns: COLUMNS, from: 'connected_accounts', where: 'workspace_id = $1', order }
+  return readPage<Account>(db, { ...listing, values: [workspaceId] }, page)
+}
+
 /** The oldest first; `workspaceId` null: accounts of all workspaces. */
-export async function listAccounts(
-  db: Queryable,
-  workspaceId: string | null,
-  limit: number,
-  offset = 0,
-): Promise<Account[]> {
+export async function listAccounts(db: Queryable, workspaceId: string | null, limit: number): Promise<Account[]> {
   const { rows } = await db.query<Account>(
     sql`
       SELECT ${COLUMNS}
@@ -136,9 +156,8 @@ export async function listAccounts(
       WHERE $1::uuid IS NULL OR workspace_id = $1
       ORDER BY id
       LIMIT $2
-      OFFSET $3
     `,
-    [workspaceId, limit, offset],
+    [workspaceId, limit],
   )
   return rows
 }
@@ -222,6 +241,10 @@ export async function replaceCredentials(
         state = 'active',
         paused_reason = NULL,
         paused_at = NULL,
+        verified_at = NULL,
+        test_id = NULL,
+        test_asked_at = NULL,
+        test_result = NULL,
         updated_at = $8
       WHERE id = $1 AND workspace_id = $2
       RETURNING ${COLUMNS}

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '#src/context.ts'
 import { isUuid, newId } from '#src/platform/id.ts'
 import { ACCOUNT_TESTS_CHANNEL } from '#src/queue/keys.ts'
-import { hasOutbound } from '#src/queue/lease.ts'
+import { hasOutbound } from '#src/queue/lease-observer.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { Account } from './accounts.ts'
 
@@ -40,9 +40,10 @@ const POLLS_UNTIL_NO_PROCESS = 10
 export async function testAccount(
   ctx: TestDeps,
   account: Pick<Account, 'id' | 'workspaceId'>,
+  limitMs = TIMEOUT_SECONDS * 1000,
 ): Promise<TestResult | null> {
   await requestTest(ctx, account)
-  const end = performance.now() + TIMEOUT_SECONDS * 1000
+  const end = performance.now() + limitMs
   for (let polls = 0; performance.now() < end; polls++, await sleep(POLL_MS)) {
     // a result that exists now is from a test that was requested with this one, or after it
     const {
@@ -60,6 +61,17 @@ export async function testAccount(
       await ctx.redis.publish(ACCOUNT_TESTS_CHANNEL, `${account.id} ${row.testId}`).catch(() => undefined)
   }
   return null
+}
+
+/** A client that creates an account waits for its test. */
+const FIRST_TEST_MS = 10_000
+
+/** Tests new credentials at once; null when no outbound process runs now, or the test takes longer. */
+export async function testNewCredentials(
+  ctx: TestDeps,
+  account: Pick<Account, 'id' | 'workspaceId'>,
+): Promise<TestResult | null> {
+  return (await hasOutbound(ctx.db)) ? testAccount(ctx, account, FIRST_TEST_MS) : null
 }
 
 /** Creates a request, unless a test is running. */
@@ -107,9 +119,12 @@ export async function storeTestResult(
   { accountId, testId }: TestRequest,
   result: TestResult,
 ): Promise<void> {
-  await ctx.db.query('UPDATE connected_accounts SET test_result = $3 WHERE id = $1 AND test_id = $2', [
-    accountId,
-    testId,
-    JSON.stringify(result),
-  ])
+  await ctx.db.query(
+    sql`
+      UPDATE connected_accounts
+      SET test_result = $3, verified_at = CASE WHEN $4 THEN $5 ELSE verified_at END
+      WHERE id = $1 AND test_id = $2
+    `,
+    [accountId, testId, JSON.stringify(result), result.ok, new Date(ctx.clock.now())],
+  )
 }

@@ -7,16 +7,18 @@ import { createHash } from 'node:crypto'
 import type { OAuthProvider } from '#config/oauth-providers.ts'
 import type { HttpClient } from '#src/net/http-client.ts'
 
+export interface GrantedToken {
+  readonly kind: 'granted'
+  readonly accessToken: string
+  /** Null: the previous refresh token stays valid. */
+  readonly refreshToken: string | null
+  readonly expiresInSeconds: number
+  /** The address of the person who signed in, if the server returns it (OpenID Connect). */
+  readonly email: string | null
+}
+
 export type TokenResponse =
-  | {
-      readonly kind: 'granted'
-      readonly accessToken: string
-      /** Null: the previous refresh token stays valid. */
-      readonly refreshToken: string | null
-      readonly expiresInSeconds: number
-      /** The address of the person who signed in, if the server returns it (OpenID Connect). */
-      readonly email: string | null
-    }
+  | GrantedToken
   | { readonly kind: 'revoked'; readonly reason: string }
   | { readonly kind: 'failed'; readonly reason: string }
 
@@ -85,22 +87,46 @@ async function requestToken(
   provider: OAuthProvider,
   fields: Readonly<Record<string, string>>,
 ): Promise<TokenResponse> {
-  const { clientId, clientSecret } = provider
+  const response = await postForm(http, provider, provider.tokenUrl, fields)
+  if (!response.ok)
+    return { kind: 'failed', reason: `the token request to ${provider.name} failed: ${response.detail}` }
+  return parseTokenResponse(response.status, response.body, provider.name)
+}
+
+function postForm(
+  http: HttpClient,
+  { clientId, clientSecret }: OAuthProvider,
+  url: string,
+  fields: Readonly<Record<string, string>>,
+): ReturnType<HttpClient['post']> {
   const body = new URLSearchParams({
     ...fields,
     client_id: clientId,
     ...(clientSecret === null ? {} : { client_secret: clientSecret }),
   })
-  const response = await http.post(provider.tokenUrl, {
+  return http.post(url, {
     headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
     body: body.toString(),
     timeoutMs: TIMEOUT_MS,
     maxBytes: MAX_RESPONSE_BYTES,
   })
-  if (!response.ok)
-    return { kind: 'failed', reason: `the token request to ${provider.name} failed: ${response.detail}` }
-  return parseTokenResponse(response.status, response.body, provider.name)
 }
+
+/** Revokes a token and its grant (RFC 7009). Returns null when it is not valid any more, otherwise the reason. */
+export async function revokeToken(
+  http: HttpClient,
+  provider: OAuthProvider & { readonly revokeUrl: string },
+  token: string,
+): Promise<string | null> {
+  const response = await postForm(http, provider, provider.revokeUrl, { token })
+  if (!response.ok) return `the request to ${provider.name} failed: ${response.detail}`
+  const error = textOf(parseObject(response.body)?.['error']) ?? ''
+  if (response.status === 200 || ENDED_ERRORS.has(error)) return null
+  return `${provider.name} did not revoke the token: ${error === '' ? `status ${response.status}` : error}`
+}
+
+/** Google refuses to revoke a token that has ended. */
+const ENDED_ERRORS: ReadonlySet<string> = new Set(['invalid_token', 'invalid_grant'])
 
 /** RFC 6749 5.2, and the errors of Microsoft when the person must sign in again. */
 const REVOKED_ERRORS: ReadonlySet<string> = new Set([

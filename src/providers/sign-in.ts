@@ -1,95 +1,85 @@
 /**
- * Connects a mailbox by OAuth: a person signs in at a provider and allows the server to send. The sign-in starts with a
- * state that is valid for ten minutes and for one use. The state is signed, so a forged one is rejected without a
- * query, and it is deleted when it returns. The result is a new account, or new credentials for an existing one.
+ * Connects a mailbox by OAuth: a person signs in at a provider and allows a workspace to send. Four steps, each of
+ * which proves that it follows the one before in the same browser (RFC 9700 4.7, decision 042):
  *
- * The code is exchanged outside of any transaction. A crash before the account is stored: the person signs in again.
+ * 1. `beginSignIn`: the workspace gets a URL of this server with a state, valid for ten minutes (sign-in-state.ts).
+ * 2. `bindBrowser`: its page names the workspace; the button binds the state to a cookie and leads to the provider.
+ * 3. `receiveCode`: the provider sends the browser back. Without the cookie the state is void and the code is never
+ *    used. The code is exchanged once, outside of any transaction; no account is stored, and the page holds the grant,
+ *    encrypted.
+ * 4. `storeGrant`: the person has seen workspace, address and permissions, and agrees; only now the account is stored.
+ *
+ * A grant that is not confirmed is revoked at the provider (unconfirmed-grants.ts). A crash before the last step stores
+ * no account: the person signs in again.
  */
-import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
+import { z } from 'zod'
 import type { OAuthProvider, OAuthProviders } from '#config/oauth-providers.ts'
 import type { Context } from '#src/context.ts'
-import { hexOf, idOfHex, newId } from '#src/platform/id.ts'
 import type { HttpClient } from '#src/net/http-client.ts'
-import { sql } from '#src/stores/sql.ts'
 import { createAccount, findAccount, MAX_ACCOUNTS, replaceCredentials, type Account } from './accounts.ts'
-import { authorizeUrlOf, exchangeCode } from './oauth.ts'
+import { authorizeUrlOf, exchangeCode, type GrantedToken } from './oauth.ts'
+import {
+  bindState,
+  consumeState,
+  createState,
+  deleteState,
+  LIFETIME_MS,
+  markExchanged,
+  type PendingSignIn,
+  type SignInRequest,
+} from './sign-in-state.ts'
+import { forgetGrant, holdGrant, revokeSoon } from './unconfirmed-grants.ts'
 
-const LIFETIME_MS = 10 * 60 * 1000
-const MAC_BYTES = 16
-
+/** Pages of this server; the state follows the first. */
+export const CONNECT_PATH = '/oauth/connect'
 export const CALLBACK_PATH = '/oauth/callback'
 
-export interface SignInRequest {
-  readonly workspaceId: string
-  readonly provider: OAuthProvider
-  /** The expected mailbox; null: any, if the provider returns the address. */
-  readonly email: string | null
-  readonly name: string | null
-  /** The account to connect again. */
-  readonly accountId: string | null
+export async function beginSignIn(ctx: Context, request: SignInRequest): Promise<{ url: string; expiresAt: Date }> {
+  const { state, expiresAt } = await createState(ctx, request)
+  return { url: new URL(`${CONNECT_PATH}/${state}`, ctx.config.publicUrl).href, expiresAt }
 }
 
-export async function beginSignIn(ctx: Context, request: SignInRequest): Promise<{ url: string; expiresAt: Date }> {
-  const now = ctx.clock.now()
-  const id = newId(now)
-  const verifier = randomBytes(32).toString('base64url')
-  const expiresAt = new Date(now + LIFETIME_MS)
-  await ctx.db.query('DELETE FROM oauth_states WHERE expires_at < $1', [new Date(now)])
-  await ctx.db.query(
-    sql`
-      INSERT INTO oauth_states (id, workspace_id, account_id, provider, name, email, verifier, expires_at)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-    `,
-    [
-      id,
-      request.workspaceId,
-      request.accountId,
-      request.provider.name,
-      request.name,
-      request.email,
-      ctx.encryption.encrypt('oauth-verifier', verifier),
-      expiresAt,
-    ],
-  )
-  const url = authorizeUrlOf(request.provider, {
+/** A new value of the cookie that binds a browser. */
+export function newBrowserSecret(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+export type BindResult =
+  | { readonly kind: 'bound'; readonly authorizeUrl: string; readonly pending: PendingSignIn }
+  | { readonly kind: 'bad-state' }
+
+/** Binds a state to a browser and returns where it signs in. The first browser wins. */
+export async function bindBrowser(
+  ctx: Context,
+  providers: OAuthProviders,
+  { state, browser }: { readonly state: string; readonly browser: string },
+): Promise<BindResult> {
+  const pending = await bindState(ctx, state, browser)
+  const provider = pending === null ? undefined : providers.get(pending.provider)
+  if (pending === null || provider === undefined) return { kind: 'bad-state' }
+  const authorizeUrl = authorizeUrlOf(provider, {
     redirectUri: redirectUriOf(ctx),
-    state: stateOf(ctx, id),
-    verifier,
-    email: request.email,
+    state,
+    verifier: ctx.encryption.decrypt('oauth-verifier', pending.verifier).toString('utf8'),
+    email: pending.email,
   })
-  return { url, expiresAt }
+  return { kind: 'bound', authorizeUrl, pending }
 }
 
 function redirectUriOf({ config }: Pick<Context, 'config'>): string {
   return new URL(CALLBACK_PATH, config.publicUrl).href
 }
 
-function stateOf(ctx: Pick<Context, 'encryption'>, id: string): string {
-  return `${hexOf(id)}${macOf(ctx, hexOf(id)).toString('hex')}`
-}
-
-function macOf({ encryption }: Pick<Context, 'encryption'>, hex: string): Buffer {
-  return encryption.mac('oauth-state', hex).subarray(0, MAC_BYTES)
-}
-
-/** The id in a valid state; null for any other text. */
-function readState(ctx: Pick<Context, 'encryption'>, state: string): string | null {
-  const [, hex, mac] = /^([0-9a-f]{32})([0-9a-f]{32})$/.exec(state) ?? []
-  if (hex === undefined || mac === undefined) return null
-  return timingSafeEqual(Buffer.from(mac, 'hex'), macOf(ctx, hex)) ? idOfHex(hex) : null
-}
-
-interface PendingSignIn {
-  readonly workspaceId: string
-  readonly accountId: string | null
-  readonly provider: string
-  readonly name: string | null
-  readonly email: string | null
-  readonly verifier: Buffer
-}
-
-export type SignInResult =
-  | { readonly kind: 'connected'; readonly account: Account }
+export type CodeResult =
+  | {
+      readonly kind: 'granted'
+      readonly pending: PendingSignIn
+      readonly email: string
+      readonly scopes: readonly string[]
+      /** For `confirmSignIn`, encrypted. */
+      readonly grant: string
+    }
   | { readonly kind: 'bad-state' }
   | { readonly kind: 'failed'; readonly reason: string }
 
@@ -98,6 +88,8 @@ interface CallbackParameters {
   /** Null: the person or the provider denied access. */
   readonly code: string | null
   readonly error: string | null
+  /** The cookie; null without one. */
+  readonly browser: string | null
 }
 
 export interface SignInDeps {
@@ -105,57 +97,135 @@ export interface SignInDeps {
   readonly http: HttpClient
 }
 
-export async function finishSignIn(
+export async function receiveCode(
   ctx: Context,
-  deps: SignInDeps,
-  { state, code, error }: CallbackParameters,
-): Promise<SignInResult> {
-  const { providers, http } = deps
-  const id = readState(ctx, state)
-  const pending = id === null ? null : await consumePending(ctx, id)
+  { providers, http }: SignInDeps,
+  { state, code, error, browser }: CallbackParameters,
+): Promise<CodeResult> {
+  const pending = await markExchanged(ctx, state, browser)
   if (pending === null) return { kind: 'bad-state' }
+  const failed = async (reason: string): Promise<CodeResult> => {
+    await deleteState(ctx, state)
+    return { kind: 'failed', reason }
+  }
   if (code === null) return failed(`${pending.provider} returned an error: ${error ?? 'no details'}`)
   const provider = providers.get(pending.provider)
   if (provider === undefined) return failed(`The provider ${pending.provider} is no longer configured.`)
   const verifier = ctx.encryption.decrypt('oauth-verifier', pending.verifier).toString('utf8')
   const response = await exchangeCode(http, provider, { code, verifier, redirectUri: redirectUriOf(ctx) })
   if (response.kind !== 'granted') return failed(response.reason)
-  if (response.refreshToken === null) return failed(`${provider.name} returned no refresh token.`)
-  const email = response.email ?? pending.email
-  if (email === null) return failed(`${provider.name} does not return the address: give it when you start the sign-in.`)
-  if (pending.email !== null && pending.email !== email)
-    return failed(`${email} signed in, and ${pending.email} was expected.`)
-  return store(ctx, pending, { provider, email, secret: response.refreshToken })
+  const granted = checkGrant(provider, pending, response)
+  const now = ctx.clock.now()
+  await holdGrant(ctx, provider, {
+    id: pending.id,
+    workspaceId: pending.workspaceId,
+    username: response.email ?? pending.email,
+    token: response.refreshToken ?? response.accessToken,
+    revokeAt: new Date(granted.kind === 'refused' ? now : now + LIFETIME_MS + STORING_MS),
+  })
+  if (granted.kind === 'refused') return failed(granted.reason)
+  const { email, refreshToken } = granted
+  const grant = encryptGrant(ctx, [state, email, refreshToken])
+  return { kind: 'granted', pending, email, scopes: provider.scopes, grant }
 }
 
-function failed(reason: string): SignInResult {
-  return { kind: 'failed', reason }
+/** A grant is not revoked while its confirmation, which began in time, is being stored. */
+const STORING_MS = 60_000
+
+type CheckedGrant =
+  | { readonly kind: 'usable'; readonly email: string; readonly refreshToken: string }
+  | { readonly kind: 'refused'; readonly reason: string }
+
+function checkGrant(
+  { name }: OAuthProvider,
+  { email: expected }: PendingSignIn,
+  { refreshToken, email: signedIn }: Pick<GrantedToken, 'refreshToken' | 'email'>,
+): CheckedGrant {
+  const refused = (reason: string): CheckedGrant => ({ kind: 'refused', reason })
+  const email = signedIn ?? expected
+  if (refreshToken === null)
+    return refused(`${name} returned no refresh token. Ask the operator to add the scope or parameter for it.`)
+  if (email === null) return refused(`${name} does not return the address: give "email" when you start the sign-in.`)
+  if (expected !== null && expected !== email)
+    return refused(`${email} signed in, and ${expected} was expected. Start again and sign in as ${expected}.`)
+  return { kind: 'usable', email, refreshToken }
 }
 
-/** Deletes and returns the pending sign-in, so a state works once. */
-async function consumePending(ctx: Context, id: string): Promise<PendingSignIn | null> {
-  const { rows } = await ctx.db.query<PendingSignIn>(
-    sql`
-      DELETE FROM oauth_states
-      WHERE id = $1 AND expires_at > $2
-      RETURNING workspace_id AS "workspaceId", account_id AS "accountId", provider, name, email, verifier
-    `,
-    [id, new Date(ctx.clock.now())],
-  )
-  return rows[0] ?? null
+const GRANT = 'oauth-grant'
+/** State, address, refresh token. */
+const grantContent = z.tuple([z.string(), z.string(), z.string()])
+
+function encryptGrant({ encryption }: Pick<Context, 'encryption'>, content: z.output<typeof grantContent>): string {
+  return encryption.encrypt(GRANT, JSON.stringify(content)).toString('base64url')
 }
 
-interface Grant {
-  readonly provider: OAuthProvider
+function decryptGrant({ encryption }: Pick<Context, 'encryption'>, text: string): z.output<typeof grantContent> | null {
+  try {
+    const content: unknown = JSON.parse(encryption.decrypt(GRANT, Buffer.from(text, 'base64url')).toString('utf8'))
+    return grantContent.safeParse(content).data ?? null
+  } catch {
+    return null // not made by this installation
+  }
+}
+
+export type SignInResult =
+  | { readonly kind: 'connected'; readonly account: Account }
+  | { readonly kind: 'failed'; readonly reason: string }
+
+interface Confirmation {
+  readonly state: string
+  readonly grant: string
+  readonly browser: string | null
+}
+
+/** What the person agreed to; null if the state, the grant and the browser do not belong together. */
+export interface ConfirmedGrant {
+  readonly pending: PendingSignIn
   readonly email: string
-  readonly secret: string
+  readonly refreshToken: string
 }
 
-async function store(
+/** Uses up the state. The caller then stores the grant, as the mailbox's owner. */
+export async function consumeGrant(
   ctx: Context,
-  { workspaceId, accountId, name }: PendingSignIn,
-  { provider, email, secret }: Grant,
+  { state, grant, browser }: Confirmation,
+): Promise<ConfirmedGrant | null> {
+  const [ofState, email, refreshToken] = decryptGrant(ctx, grant) ?? []
+  if (ofState !== state || email === undefined || refreshToken === undefined) return null
+  const pending = await consumeState(ctx, state, browser)
+  return pending === null ? null : { pending, email, refreshToken }
+}
+
+/** The person does not agree: the grant is revoked. Null if there is no such sign-in in this browser. */
+export async function declineSignIn(
+  ctx: Context,
+  { state, browser }: Omit<Confirmation, 'grant'>,
+): Promise<PendingSignIn | null> {
+  const pending = await consumeState(ctx, state, browser)
+  if (pending !== null) await revokeSoon(ctx, pending.id)
+  return pending
+}
+
+/** Stores a grant: a new account, or new credentials for an existing one. If that fails, the grant is revoked. */
+export async function storeGrant(
+  ctx: Context,
+  providers: OAuthProviders,
+  confirmed: ConfirmedGrant,
 ): Promise<SignInResult> {
+  const result = await storeAccount(ctx, providers, confirmed)
+  await (result.kind === 'connected' ? forgetGrant : revokeSoon)(ctx, confirmed.pending.id)
+  return result
+}
+
+async function storeAccount(
+  ctx: Context,
+  providers: OAuthProviders,
+  { pending, email, refreshToken: secret }: ConfirmedGrant,
+): Promise<SignInResult> {
+  const failed = (reason: string): SignInResult => ({ kind: 'failed', reason })
+  const { workspaceId, accountId, name } = pending
+  const provider = providers.get(pending.provider)
+  if (provider === undefined) return failed(`The provider ${pending.provider} is no longer configured.`)
   const { smtpHost: host, smtpPort: port, security } = provider
   const credentials = { host, port, security, username: email, secret }
   if (accountId !== null) {

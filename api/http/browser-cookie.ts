@@ -1,0 +1,39 @@
+/**
+ * The cookie that binds a sign-in to one browser. It is the only cookie of this service: random, for ten minutes, sent
+ * with requests of this host only (`__Host-`, where PUBLIC_URL is https), and not with requests that other sites make.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Config } from '#config/load.ts'
+
+const NAME = 'mailstead-sign-in'
+const VALUE = /^[A-Za-z0-9_-]{43}$/
+const MAX_AGE_SECONDS = 600
+
+function nameOf({ publicUrl }: Pick<Config, 'publicUrl'>): string {
+  return publicUrl.startsWith('https:') ? `__Host-${NAME}` : NAME
+}
+
+/** The value; null without one. */
+export function readBrowserCookie(
+  config: Pick<Config, 'publicUrl'>,
+  { cookie = '' }: IncomingHttpHeaders,
+): string | null {
+  const prefix = `${nameOf(config)}=`
+  const pair = cookie.split(/; */).find((one) => one.startsWith(prefix))
+  const value = pair?.slice(prefix.length) ?? ''
+  return VALUE.test(value) ? value : null
+}
+
+/** Whether another site made the browser send this request (Fetch Metadata). Programs send no such header. */
+export function isCrossSite(headers: IncomingHttpHeaders): boolean {
+  const site = headers['sec-fetch-site']
+  return site !== undefined && site !== 'same-origin' && site !== 'none'
+}
+
+/** The header that sets it. `Lax`: it is sent when the provider redirects back. */
+export function browserCookie(config: Pick<Config, 'publicUrl'>, value: string): Readonly<Record<string, string>> {
+  const secure = config.publicUrl.startsWith('https:') ? '; Secure' : ''
+  return {
+    'Set-Cookie': `${nameOf(config)}=${value}; Path=/; Max-Age=${MAX_AGE_SECONDS}; HttpOnly; SameSite=Lax${secure}`,
+  }
+}

@@ -1,0 +1,169 @@
+import { assert } from 'chai'
+import { createKey, type CreatedKey } from '#src/auth/keys.ts'
+import type { KeyScope } from '#src/auth/scopes.ts'
+import { countAudited } from '#test/support/audit-count.ts'
+import { listOf, startApi, textOf, type Json, type Tenant, type TestApi, type TestResponse } from '#test/support/api.ts'
+import { until } from '#test/support/until.ts'
+
+interface NewKey {
+  readonly id: string
+  readonly secret: string
+}
+
+describe('API keys', () => {
+  let api: TestApi
+  let tenant: Tenant
+  before(async () => {
+    api = await startApi()
+  })
+  after(() => api.stop())
+  beforeEach(async () => {
+    tenant = await api.addTenant()
+  })
+
+  const ask = (method: string, path: string, key = tenant.admin, body?: object): Promise<TestResponse> =>
+    api.call(method, `/public/api-keys${path}`, { key, ...(body === undefined ? {} : { body }) })
+  const made = (key: CreatedKey): NewKey => {
+    assert.ok(key.kind === 'created', key.kind)
+    return { id: key.id, secret: key.secretKey }
+  }
+  const addAdmin = async (scopes: readonly KeyScope[], expiresAt: Date | null = null): Promise<NewKey> =>
+    made(
+      await createKey(api.db, {
+        kind: 'admin',
+        prefix: 'ms',
+        workspaceId: tenant.workspaceId,
+        name: 'some',
+        scopes,
+        expiresAt,
+      }),
+    )
+  const addRegular = async (): Promise<NewKey> => {
+    const { workspaceId, domainId } = tenant
+    return made(await createKey(api.db, { kind: 'regular', prefix: 'ms', workspaceId, name: 'shop', domainId }))
+  }
+  const works = async (secret: string): Promise<boolean> =>
+    (await api.call('GET', '/integrations/verify', { key: secret })).status === 200
+  async function rotated(id: string, overlap: number, key = tenant.admin): Promise<string> {
+    const { status, body } = await ask('POST', `/${id}/rotate`, key, { overlap_seconds: overlap })
+    assert.strictEqual(status, 200, JSON.stringify(body))
+    return textOf(body['data']?.['secret_key'])
+  }
+
+  it('are listed without their secrets, by type, and found by both forms of the id', async () => {
+    const { id, secret } = await addRegular()
+    const { status, body } = await ask('GET', '')
+    assert.strictEqual(status, 200)
+    const keys = listOf(body['data']?.['keys'])
+    assert.deepEqual(
+      keys.map((key) => [key['type'], key['name'], key['status'], key['is_current']]),
+      [
+        ['regular', 'shop', 'active', false],
+        ['admin', 'admin', 'active', true],
+        ['regular', 'regular', 'active', false],
+      ],
+    )
+    assert.ok(!JSON.stringify(body).includes(secret.slice(-64)))
+    const admins = listOf((await ask('GET', '?type=admin')).body['data']?.['keys'])
+    assert.deepEqual(
+      admins.map((key) => key['type']),
+      ['admin'],
+    )
+    for (const name of [id, `key_${id.replaceAll('-', '')}`]) {
+      const found = (await ask('GET', `/${name}`)).body['data']
+      assert.deepEqual([found?.['id'], found?.['domain'], found?.['scopes']], [
+        id,
+        tenant.domain,
+        [],
+      ] as unknown as Json[])
+    }
+  })
+
+  it('a rotated key works with the new and the earlier secret, with the same rights', async () => {
+    const { id, secret } = await addRegular()
+    const next = await rotated(id, 3600)
+    assert.deepEqual([await works(secret), await works(next)], [true, true])
+    const verified = await api.call('GET', '/integrations/verify', { key: next })
+    assert.deepEqual([verified.body['data']?.['type'], verified.body['data']?.['domain']], [
+      'regular',
+      tenant.domain,
+    ] as unknown as Json[])
+    assert.strictEqual(listOf((await ask('GET', `/${id}`)).body['data']?.['earlier_secrets_until']).length, 1)
+    assert.isAbove(await countAudited(api.db, 'rotate-api-key', [tenant.workspaceId]), 0)
+  })
+  it('earlier secrets end at their time, or at once with an overlap of 0', async () => {
+    const { id, secret } = await addRegular()
+    const second = await rotated(id, 1)
+    await until(async () => !(await works(secret)))
+    assert.ok(await works(second))
+    const third = await rotated(id, 3600)
+    const fourth = await rotated(id, 0)
+    await until(async () => !(await works(third)))
+    assert.deepEqual([await works(second), await works(fourth)], [false, true])
+  })
+  it('a rotation whose response was lost is repeated: the secret in use goes on working', async () => {
+    const { id, secret } = await addRegular()
+    await rotated(id, 3600) // nobody got it
+    const next = await rotated(id, 3600)
+    assert.deepEqual([await works(secret), await works(next)], [true, true])
+  })
+  it('has at most five valid secrets', async () => {
+    const { id } = await addRegular()
+    for (let i = 0; i < 4; i++) await rotated(id, 3600)
+    const answer = await ask('POST', `/${id}/rotate`, tenant.admin, {})
+    assert.deepEqual([answer.status, answer.body['error']], [409, 'CONFLICT'])
+    await rotated(id, 0)
+    assert.strictEqual((await ask('POST', `/${id}/rotate`, tenant.admin, {})).status, 200)
+  })
+  it('rotations at the same time lose no secret', async () => {
+    const { id, secret } = await addRegular()
+    const secrets = await Promise.all([1, 2, 3].map(() => rotated(id, 3600)))
+    for (const one of [secret, ...secrets]) assert.ok(await works(one))
+  })
+
+  it('a key rotates itself, and only keys whose rights it has', async () => {
+    const manager = await addAdmin(['api-keys:manage'])
+    const next = await rotated(manager.id, 3600, manager.secret)
+    const own = (await ask('GET', `/${manager.id}`, next)).body['data']
+    assert.deepEqual([own?.['is_current'], own?.['scopes']], [true, ['api-keys:manage']] as unknown as Json[])
+    const stronger = await addAdmin(['api-keys:manage', 'contacts:read'])
+    const sending = await addRegular()
+    for (const [id, missing] of [
+      [stronger.id, 'contacts:read'],
+      [sending.id, 'api-keys:create'],
+    ] as const) {
+      const answer = await ask('POST', `/${id}/rotate`, next, {})
+      assert.deepEqual([answer.status, answer.body['error']], [403, 'INSUFFICIENT_SCOPE'])
+      assert.include(textOf(answer.body['message']), missing)
+    }
+    assert.deepEqual([await works(stronger.secret), await works(sending.secret)], [true, true])
+  })
+  it('a rotation does not extend the life of a key', async () => {
+    const end = new Date(Date.now() + 3_600_000)
+    const { id, secret } = await addAdmin(['contacts:read'], end)
+    await rotated(id, 86_400)
+    assert.strictEqual((await ask('GET', `/${id}`)).body['data']?.['expires_at'] as unknown, end.toISOString())
+    await api.db.query(`UPDATE api_keys SET expires_at = now() - interval '1 second' WHERE id = $1`, [id])
+    await until(async () => !(await works(secret)))
+    const answer = await ask('POST', `/${id}/rotate`, tenant.admin, {})
+    assert.deepEqual([answer.status, answer.body['error']], [409, 'CONFLICT'])
+  })
+
+  it('a revoked key and its earlier secrets are refused; repeating it returns 200', async () => {
+    const { id, secret } = await addRegular()
+    const next = await rotated(id, 3600)
+    for (const answer of [await ask('DELETE', `/${id}`), await ask('DELETE', `/${id}`)])
+      assert.deepEqual([answer.status, answer.body['data']?.['status']], [200, 'revoked'] as unknown as Json[])
+    await until(async () => !(await works(secret)) && !(await works(next)))
+    assert.strictEqual((await ask('POST', `/${id}/rotate`, tenant.admin, {})).status, 409)
+    assert.isAbove(await countAudited(api.db, 'revoke-api-key', [tenant.workspaceId]), 0)
+  })
+  it('need the scope api-keys:manage', async () => {
+    const { secret } = await addAdmin(['api-keys:create'])
+    const answers = [await ask('GET', '', secret), await ask('GET', '', tenant.regular)]
+    assert.deepEqual(
+      answers.map(({ body }) => body['error'] as unknown),
+      ['INSUFFICIENT_SCOPE', 'FORBIDDEN'],
+    )
+  })
+})

@@ -1,0 +1,201 @@
+/**
+ * The API keys of the workspace: list, get, rotate, revoke. Admin keys are created by the operator, sending keys by
+ * `domain-keys.ts`. A key may revoke itself and every other key of its workspace, but it may rotate only keys whose
+ * rights it has, because the response contains the new secret.
+ */
+import { z } from 'zod'
+import { resolveKeyPrefix } from '#src/auth/key-prefix.ts'
+import {
+  findManagedKey,
+  listManagedKeys,
+  MAX_EARLIER_SECRETS,
+  revokeKey,
+  rotateKey,
+  type ManagedKey,
+  type RotateResult,
+} from '#src/auth/managed-keys.ts'
+import { refuse, type Refusal } from '#src/platform/errors.ts'
+import { hexOf, idOfHex, isUuid } from '#src/platform/id.ts'
+import { openPage } from '#api/http/list-cursor.ts'
+import { pageData, paging } from '#api/http/paging.ts'
+import { isRefusal } from '#api/http/response.ts'
+import { envelope, pagedList, timestamp } from '#api/http/response-schemas.ts'
+import { route, type AnyRoute } from '#api/http/route.ts'
+
+const ACCESS = { admin: 'api-keys:manage' } as const
+const DAY_SECONDS = 24 * 3600
+const MAX_OVERLAP_SECONDS = 30 * DAY_SECONDS
+
+const byId = z.object({ id: z.string().meta({ description: 'the uuid, or key_…' }) })
+const kindFilter = z.enum(['regular', 'admin']).optional()
+const keySchema = z
+  .object({
+    id: z.uuid(),
+    key_id: z.string(),
+    object: z.literal('api_key'),
+    type: z.enum(['regular', 'admin']),
+    name: z.string(),
+    scopes: z.array(z.string()).meta({ description: 'of an Admin key' }),
+    domain_id: z.uuid().nullable().meta({ description: 'the domain that a Regular key sends for' }),
+    domain: z.string().nullable(),
+    account_id: z.uuid().nullable().meta({ description: 'the connected account that a Regular key sends through' }),
+    status: z.enum(['active', 'expired', 'revoked']),
+    is_active: z.boolean(),
+    is_current: z.boolean().meta({ description: 'the key of this request' }),
+    expires_at: timestamp.nullable(),
+    last_used_at: timestamp.nullable(),
+    created_at: timestamp,
+    earlier_secrets_until: z
+      .array(timestamp)
+      .meta({ description: 'the ends of earlier secrets that are still valid after a rotation' }),
+  })
+  .meta({ id: 'ApiKey' })
+const keyResponse = envelope(keySchema).meta({ id: 'ApiKeyAnswer' })
+const NO_KEY = refuse('NOT_FOUND', 'There is no such API key in this workspace. List them with list-api-keys.')
+
+const list = route({
+  name: 'list-api-keys',
+  summary: 'List the API keys of the workspace, the newest first; secrets are never shown',
+  method: 'GET',
+  paths: ['/public/api-keys'],
+  access: ACCESS,
+  query: paging.extend({ type: kindFilter }),
+  status: 200,
+  response: pagedList('keys', keySchema),
+  errors: [],
+  handle: async (ctx, request) => {
+    const { caller, query } = request
+    const page = openPage(ctx, 'list-api-keys', request)
+    if (isRefusal(page)) return page
+    const found = await listManagedKeys(ctx.db, caller.workspaceId, { ...page, kind: query.type ?? null })
+    const items = found.items.map((key) => presentKey(key, caller.keyId, ctx.clock.now()))
+    const data = pageData('keys', { ...found, items }, page)
+    return { body: { success: true, message: `${found.total} API keys.`, data } }
+  },
+})
+
+const get = route({
+  name: 'get-api-key',
+  summary: 'Get an API key without its secret',
+  method: 'GET',
+  paths: ['/public/api-keys/:id'],
+  access: ACCESS,
+  params: byId,
+  status: 200,
+  response: keyResponse,
+  errors: ['NOT_FOUND'],
+  handle: async (ctx, { caller, params }) => {
+    const id = keyIdOf(params.id)
+    const found = id === null ? null : await findManagedKey(ctx.db, caller.workspaceId, id)
+    if (found === null) return NO_KEY
+    return { body: { success: true, message: 'API key.', data: presentKey(found, caller.keyId, ctx.clock.now()) } }
+  },
+})
+
+const rotateBody = z
+  .object({
+    overlap_seconds: z
+      .int()
+      .min(0)
+      .max(MAX_OVERLAP_SECONDS, `at most ${MAX_OVERLAP_SECONDS}, which is 30 days`)
+      .nullish()
+      .meta({ description: 'how long the present secret stays valid; by default a day; 0 ends all earlier ones now' }),
+  })
+  .meta({ examples: [{ overlap_seconds: 3600 }] })
+
+const rotate = route({
+  name: 'rotate-api-key',
+  summary: 'Replace the secret of an API key; only this response contains the new one',
+  description:
+    'Name, scopes, sender and expiry stay. The present secret stays valid for `overlap_seconds`. The caller must ' +
+    'have the scopes of the key; for a Regular key, `api-keys:create`.',
+  method: 'POST',
+  paths: ['/public/api-keys/:id/rotate'],
+  access: ACCESS,
+  params: byId,
+  body: rotateBody,
+  status: 200,
+  response: envelope(
+    z.object({ api_key: keySchema, secret_key: z.string().meta({ description: 'shown only once' }) }),
+  ).meta({ id: 'RotatedApiKeyAnswer' }),
+  errors: ['NOT_FOUND', 'CONFLICT', 'INSUFFICIENT_SCOPE'],
+  handle: async (ctx, { caller, params, body }) => {
+    const id = keyIdOf(params.id)
+    if (id === null) return NO_KEY
+    const rotated = await rotateKey(ctx.db, caller, {
+      id,
+      prefix: await resolveKeyPrefix(ctx.db, ctx.config),
+      overlapSeconds: body.overlap_seconds ?? DAY_SECONDS,
+      nowMs: ctx.clock.now(),
+    })
+    if (rotated.kind !== 'rotated') return refuseRotation(rotated)
+    const key = await findManagedKey(ctx.db, caller.workspaceId, id)
+    if (key === null) return NO_KEY
+    const data = { api_key: presentKey(key, caller.keyId, ctx.clock.now()), secret_key: rotated.secretKey }
+    return { body: { success: true, message: 'New secret created. Store it: it is not shown again.', data } }
+  },
+})
+
+function refuseRotation(result: Exclude<RotateResult, { kind: 'rotated' }>): Refusal {
+  if (result.kind === 'not-found') return NO_KEY
+  if (result.kind === 'ended') return refuse('CONFLICT', 'The API key is revoked or has expired. Create a new one.')
+  if (result.kind === 'too-many-secrets')
+    return refuse(
+      'CONFLICT',
+      `The API key has ${MAX_EARLIER_SECRETS} earlier secrets that are valid. Send overlap_seconds: 0 to end them.`,
+    )
+  return refuse(
+    'INSUFFICIENT_SCOPE',
+    `You would get rights that this Admin key lacks: ${result.missing.join(', ')}. Use a key that has them.`,
+  )
+}
+
+const revoke = route({
+  name: 'revoke-api-key',
+  summary: 'Revoke an API key for good, with all its secrets; a repetition has the same result',
+  method: 'DELETE',
+  paths: ['/public/api-keys/:id'],
+  access: ACCESS,
+  params: byId,
+  status: 200,
+  response: keyResponse,
+  errors: ['NOT_FOUND'],
+  handle: async (ctx, { caller, params }) => {
+    const id = keyIdOf(params.id)
+    const revoked = id === null ? null : await revokeKey(ctx.db, caller.workspaceId, id)
+    if (revoked === null) return NO_KEY
+    const data = presentKey(revoked, caller.keyId, ctx.clock.now())
+    return { body: { success: true, message: 'API key revoked.', data } }
+  },
+})
+
+export const API_KEY_ROUTES: readonly AnyRoute[] = [list, get, rotate, revoke]
+
+/** Reads a uuid or `key_<hex>`; null for other text. */
+function keyIdOf(text: string): string | null {
+  if (isUuid(text)) return text
+  const hex = /^key_([0-9a-f]{32})$/i.exec(text)?.[1]
+  return hex === undefined ? null : idOfHex(hex)
+}
+
+function presentKey(key: ManagedKey, callerId: string | null, nowMs: number): z.output<typeof keySchema> {
+  const isExpired = key.expiresAt !== null && key.expiresAt.getTime() <= nowMs
+  return {
+    id: key.id,
+    key_id: `key_${hexOf(key.id)}`,
+    object: 'api_key',
+    type: key.kind,
+    name: key.name,
+    scopes: [...key.scopes],
+    domain_id: key.domainId,
+    domain: key.domain,
+    account_id: key.accountId,
+    status: !key.isActive ? 'revoked' : isExpired ? 'expired' : 'active',
+    is_active: key.isActive,
+    is_current: key.id === callerId,
+    expires_at: key.expiresAt?.toISOString() ?? null,
+    last_used_at: key.lastUsedAt?.toISOString() ?? null,
+    created_at: key.createdAt.toISOString(),
+    earlier_secrets_until: key.earlierSecretsUntil.map((until) => until.toISOString()),
+  }
+}
