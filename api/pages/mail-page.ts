@@ -1,13 +1,15 @@
 /**
  * The page of a "view in browser" link. The HTML comes from a customer, so the page is sandboxed: no scripts, no forms,
- * no access to this origin. Images, styles and links work and send no referrer.
+ * no plugins, no refresh to another page, and an opaque origin of its own even where it shares a host name with the
+ * API. Images, styles and links work and send no referrer.
  */
 import type { ApiResponse } from '#api/http/route.ts'
 import type { ViewedMail } from '#api/http/mail-view.ts'
-import { html, page } from './page.ts'
+import { html } from '#api/http/html.ts'
+import { page } from './page.ts'
 
 const CONTENT_POLICY = [
-  'sandbox allow-popups allow-popups-to-escape-sandbox allow-top-navigation-by-user-activation',
+  'sandbox allow-popups allow-popups-to-escape-sandbox',
   "default-src 'none'",
   'img-src http: https: data:',
   "style-src 'unsafe-inline' https:",

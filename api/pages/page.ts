@@ -1,33 +1,12 @@
 /**
  * The layout of every public page: HTML that works without scripts, on a phone, with a screen reader, in dark mode and
- * in print. Its only style element is allowed by hash in the Content-Security-Policy; nothing else is loaded or
- * executed. The template tag `html` escapes every value.
+ * in print. Its only style element is allowed by hash in the Content-Security-Policy, and so is the script of the one
+ * page that has one; nothing else is loaded or executed.
  */
 import { createHash } from 'node:crypto'
-import { escapeHtml } from '#src/mail/html-escape.ts'
+import { html, Markup } from '#api/http/html.ts'
 import { pageHeaders } from '#api/http/headers.ts'
 import type { ApiResponse } from '#api/http/route.ts'
-
-/** HTML that is inserted without escaping. */
-export class Markup {
-  readonly text: string
-  constructor(text: string) {
-    this.text = text
-  }
-}
-
-type HtmlValue = string | Markup | null | readonly Markup[]
-
-/** Escapes every value except Markup. */
-export function html(texts: TemplateStringsArray, ...values: readonly HtmlValue[]): Markup {
-  return new Markup(texts.map((text, i) => (i === 0 ? text : renderValue(values[i - 1] ?? null) + text)).join(''))
-}
-
-function renderValue(value: HtmlValue): string {
-  if (value === null) return ''
-  if (value instanceof Markup) return value.text
-  return typeof value === 'string' ? escapeHtml(value) : value.map(({ text }) => text).join('')
-}
 
 // Contrast of text is above 7:1, of borders above 3:1 (WCAG 2.2, 1.4.6 and 1.4.11); buttons are 44 px high (2.5.5).
 const STYLE = `
@@ -64,10 +43,15 @@ button{background:#a9c7ff;border-color:#a9c7ff;color:#0b1d3a}
 input:focus-visible,button:focus-visible,a:focus-visible{outline-color:#a9c7ff}
 }
 `
-const HEADERS = pageHeaders(createHash('sha256').update(STYLE).digest('base64'))
+const STYLE_HASH = hashOf(STYLE)
+const HEADERS = pageHeaders(STYLE_HASH)
 
-/** The response with a page. */
-export function page(title: string, content: Markup): ApiResponse {
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64')
+}
+
+/** The response with a page. `script` is allowed by hash too; it is text of this project, never of a customer. */
+export function page(title: string, content: Markup, script?: string): ApiResponse {
   const body = html`<!doctype html>
 <html lang="en">
 <head>
@@ -81,8 +65,9 @@ export function page(title: string, content: Markup): ApiResponse {
 <main>
 ${content}
 </main>
-</body>
+${script === undefined ? null : new Markup(`<script>${script}</script>\n`)}</body>
 </html>
 `
-  return { body: body.text, type: 'text/html; charset=utf-8', headers: HEADERS }
+  const headers = script === undefined ? HEADERS : pageHeaders(STYLE_HASH, hashOf(script))
+  return { body: body.text, type: 'text/html; charset=utf-8', headers }
 }

@@ -4,7 +4,9 @@
 import type { Detail, Refusal } from '#src/platform/errors.ts'
 import type { SubscribeForm } from '#src/subscribe/form.ts'
 import type { ApiResponse } from '#api/http/route.ts'
-import { html, page, type Markup } from './page.ts'
+import { html, type Markup } from '#api/http/html.ts'
+import { CHALLENGE_SCRIPT } from './challenge-script.ts'
+import { page } from './page.ts'
 
 /** A hidden field that only bots fill in. */
 export const HONEYPOT_FIELD = 'homepage'
@@ -39,17 +41,40 @@ const FORM_FIELDS: readonly FormField[] = [
   },
 ]
 
+/** The proof of work that the form solves before it can be sent. */
+export interface FormChallenge {
+  readonly challenge: string
+  readonly bits: number
+}
+
 /** The form posts to its own URL. */
-export function formPage(form: SubscribeForm): ApiResponse {
-  return page(`Subscribe to ${form.name}`, renderForm(form, {}, []))
+export function formPage(form: SubscribeForm, challenge: FormChallenge | null): ApiResponse {
+  const title = `Subscribe to ${form.name}`
+  return page(title, renderForm(form, { input: {}, details: [], challenge }), scriptFor(challenge))
+}
+
+function scriptFor(challenge: FormChallenge | null): string | undefined {
+  return challenge === null ? undefined : CHALLENGE_SCRIPT
 }
 
 /** The form with the values that were sent, and a list of their errors above it. */
-export function invalidFormPage(form: SubscribeForm, input: unknown, details: readonly Detail[]): ApiResponse {
-  return page(`Error: Subscribe to ${form.name}`, renderForm(form, { ...(input as object | null) }, details))
+export function invalidFormPage(
+  form: SubscribeForm,
+  input: unknown,
+  details: readonly Detail[],
+  challenge: FormChallenge | null,
+): ApiResponse {
+  const state = { input: { ...(input as object | null) }, details, challenge }
+  return page(`Error: Subscribe to ${form.name}`, renderForm(form, state), scriptFor(challenge))
 }
 
-function renderForm(form: SubscribeForm, input: Readonly<Record<string, unknown>>, details: readonly Detail[]): Markup {
+interface FormState {
+  readonly input: Readonly<Record<string, unknown>>
+  readonly details: readonly Detail[]
+  readonly challenge: FormChallenge | null
+}
+
+function renderForm(form: SubscribeForm, { input, details, challenge }: FormState): Markup {
   const problems = FORM_FIELDS.flatMap((field) => {
     const detail = details.find(({ path }) => path === field.name || field.aliases.includes(path))
     return detail === undefined ? [] : [{ field, message: describeProblem(field, detail) }]
@@ -67,8 +92,16 @@ ${inputs}
 <label for="${HONEYPOT_FIELD}">Leave this field empty</label>
 <input id="${HONEYPOT_FIELD}" name="${HONEYPOT_FIELD}" type="text" tabindex="-1" autocomplete="off">
 </div>
-<button type="submit">Subscribe</button>
+${challenge === null ? null : renderChallenge(challenge)}<button type="submit">Subscribe</button>
 </form>`
+}
+
+function renderChallenge({ challenge, bits }: FormChallenge): Markup {
+  return html`<input type="hidden" name="challenge" value="${challenge}" data-bits="${String(bits)}">
+<input type="hidden" name="solution" value="">
+<p class="hint" id="challenge-note" role="status">Checking that this browser is not a robot …</p>
+<noscript><p class="wrong">This form needs JavaScript, to keep robots out.</p></noscript>
+`
 }
 
 interface FieldProblem {

@@ -8,6 +8,8 @@ interface PageText {
 
 export interface PageTexts {
   readonly invalidLink: PageText
+  /** The sender is closed, or the operator blocked the link. */
+  readonly closedLink: PageText
   readonly rateLimited: PageText
   readonly serverError: PageText
   readonly mailGone: PageText
@@ -20,6 +22,8 @@ export interface PageTexts {
     readonly button: string
     readonly choose: string
   }
+  /** The sender is suspended or was removed. */
+  readonly closedSender: string
   readonly unsubscribed: {
     readonly title: string
     readonly text: (email: string, list: string | null) => string
@@ -44,6 +48,12 @@ const ENGLISH: PageTexts = {
     title: 'Link not valid',
     text: 'This link is incomplete or has expired. Please open it again from the email that you received.',
   },
+  closedLink: {
+    title: 'Link switched off',
+    text:
+      'This link no longer works: the sender of the email can no longer use this service, ' +
+      'or the link may be harmful. You can still unsubscribe by the link in the email.',
+  },
   rateLimited: { title: 'Too many attempts', text: 'Please wait a few minutes and try again.' },
   serverError: { title: 'Something went wrong', text: 'The problem is on our side. Please try again later.' },
   mailGone: { title: 'Email no longer available', text: 'We no longer store this email, so we cannot show it here.' },
@@ -58,6 +68,7 @@ const ENGLISH: PageTexts = {
     button: 'Unsubscribe',
     choose: 'Choose which emails you receive instead',
   },
+  closedSender: 'The sender of this email can no longer use this service. You can still unsubscribe.',
   unsubscribed: {
     title: 'You are unsubscribed',
     text: (email, list) =>

@@ -5,52 +5,106 @@
 import type { UnsubscribeTarget, Preferences } from '#src/tracking/unsubscribe.ts'
 import type { ApiResponse } from '#api/http/route.ts'
 import { messagePage } from './message-page.ts'
-import { html, page, type Markup } from './page.ts'
+import { html, type Markup } from '#api/http/html.ts'
+import { page } from './page.ts'
 import { TEXTS } from './texts.ts'
 
 /** The prefix of an audience's id in the names of checkboxes. */
 export const LIST_FIELD = 'list-'
 
+/** Who unsubscribes, and from what. */
+export interface UnsubscribeSubject {
+  readonly email: string
+  /** Name of the audience; null: these mails of the sender. */
+  readonly list: string | null
+  /** The token of the preferences page; null for an address without preferences. */
+  readonly preferences: string | null
+}
+
+export function subjectOf({ person, list }: UnsubscribeTarget, token: string): UnsubscribeSubject {
+  return { email: person.email, list, preferences: token }
+}
+
 /** Asks for confirmation. */
-export function unsubscribePage({ person, list }: UnsubscribeTarget, token: string): ApiResponse {
-  const { title, question, button, choose } = TEXTS.unsubscribe
+export function unsubscribePage({ email, list, preferences }: UnsubscribeSubject): ApiResponse {
+  const { title, question, button } = TEXTS.unsubscribe
   return withNoIndex(
     page(
       title,
       html`<h1>${title}</h1>
-<p>${question(maskEmail(person.email), list)}</p>
+<p>${question(maskEmail(email), list)}</p>
 <form method="post">
 <input type="hidden" name="List-Unsubscribe" value="One-Click">
 <button type="submit">${button}</button>
-</form>
-<p><a href="/p/${token}">${choose}</a></p>`,
+</form>${preferencesLink(preferences)}`,
     ),
   )
 }
 
-export function unsubscribedPage({ person, list }: UnsubscribeTarget, token: string, undo: string | null): ApiResponse {
+function preferencesLink(token: string | null): Markup | null {
+  return token === null
+    ? null
+    : html`
+<p><a href="/p/${token}">${TEXTS.unsubscribe.choose}</a></p>`
+}
+
+export function unsubscribedPage({ email, list, preferences }: UnsubscribeSubject, undo: string | null): ApiResponse {
   const { title, text, undoQuestion, undo: button } = TEXTS.unsubscribed
   const undoForm =
     undo === null
       ? null
-      : html`<form method="post">
+      : html`
+<form method="post">
 <p>${undoQuestion}</p>
 <input type="hidden" name="undo" value="${undo}">
 <button type="submit">${button}</button>
-</form>
-`
+</form>`
   return withNoIndex(
     page(
       title,
       html`<h1>${title}</h1>
-<p role="status">${text(maskEmail(person.email), list)}</p>
-${undoForm}<p><a href="/p/${token}">${TEXTS.unsubscribe.choose}</a></p>`,
+<p role="status">${text(maskEmail(email), list)}</p>${undoForm}${preferencesLink(preferences)}`,
     ),
   )
 }
 
 export function restoredPage(): ApiResponse {
   return withNoIndex(messagePage(TEXTS.restored.title, TEXTS.restored.text))
+}
+
+const ONE_CLICK_FIELD = html`<input type="hidden" name="List-Unsubscribe" value="One-Click">`
+const OPT_OUT_FIELD = html`<input type="hidden" name="all" value="1">`
+
+/**
+ * The page of a sender that is suspended or was removed. It shows no text of the sender, who may have used names of
+ * audiences to say something. `done`: the person has unsubscribed.
+ */
+export function closedSenderPage(
+  { person }: { readonly person: UnsubscribeTarget['person'] },
+  step: 'unsubscribe' | 'opt-out' | 'done',
+): ApiResponse {
+  const { unsubscribe, unsubscribed, closedSender } = TEXTS
+  const email = maskEmail(person.email)
+  if (step === 'done')
+    return withNoIndex(
+      page(
+        unsubscribed.title,
+        html`<h1>${unsubscribed.title}</h1>
+<p role="status">${unsubscribed.text(email, null)}</p>`,
+      ),
+    )
+  return withNoIndex(
+    page(
+      unsubscribe.title,
+      html`<h1>${unsubscribe.title}</h1>
+<p>${closedSender}</p>
+<p>${unsubscribe.question(email, null)}</p>
+<form method="post">
+${step === 'unsubscribe' ? ONE_CLICK_FIELD : OPT_OUT_FIELD}
+<button type="submit">${unsubscribe.button}</button>
+</form>`,
+    ),
+  )
 }
 
 /** For a contact that was deleted. */

@@ -222,7 +222,7 @@ function listMessages(
   mailStepFor: (enrolment: DueEnrolment, stepId: string) => MailStepState,
   now: Date,
 ): AutomationMessage[] {
-  return listEffects(runs, 'mail').map(({ enrolment, contact, effect: { step, event } }) => {
+  return listEffects(runs, 'mail').map(({ enrolment, contact, needsOpens, effect: { step, event } }) => {
     const mailStep = mailStepFor(enrolment, step.id)
     if (mailStep.kind !== 'ready')
       throw new Error(`an automation run passed a mail step that cannot be sent: ${mailStep.reason}`)
@@ -233,6 +233,7 @@ function listMessages(
       email: contact.email,
       step,
       event,
+      needsOpens,
       ...mailStep,
     }
   })

@@ -42,6 +42,11 @@ export function needsMailActivity({ steps }: Program): boolean {
   )
 }
 
+/** Whether any condition of a program depends on opens: then its mails need the open pixel, however short they are. */
+export function needsOpens({ steps }: Program): boolean {
+  return [...steps.values()].some(({ step }) => step.type === 'condition' && step.condition.type === 'opened')
+}
+
 export function evaluateCondition(condition: StepCondition, facts: ConditionFacts): boolean {
   const evaluate = EVALUATORS[condition.type] as (condition: StepCondition, facts: ConditionFacts) => boolean
   return evaluate(condition, facts)

@@ -8,7 +8,7 @@
 import { jsonOrNull } from '#src/stores/column-arrays.ts'
 import { IS_ORPHANED } from '#src/contacts/orphaned-contacts.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
-import { readPage, type Page, type PageRequest } from '#src/stores/page.ts'
+import { newestFirst, readPage, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
 import { MAX_RECEIVED_EVENTS, type EventProperties } from './wait-events.ts'
 import type { EnrolmentState, Status } from './state.ts'
@@ -168,7 +168,7 @@ export function listEnrolments(
       from: 'enrolments e',
       joins: 'JOIN contacts c ON c.id = e.contact_id',
       where: 'e.automation_id = $1 AND ($2::text IS NULL OR e.state = $2)',
-      order: 'e.id DESC',
+      order: newestFirst('e.id'),
       values: [automationId, page.state],
     },
     page,

@@ -10,6 +10,8 @@ export interface EnrolmentRun {
   readonly enrolment: DueEnrolment
   readonly contact: ContactFields
   readonly result: StepRunResult
+  /** The program has a condition on opens. */
+  readonly needsOpens: boolean
 }
 
 const MOVE = prepared(

@@ -3,7 +3,7 @@
  * a dry run with a contact.
  */
 import type { Queryable } from '#src/stores/db.ts'
-import { readPage, type Page, type PageRequest } from '#src/stores/page.ts'
+import { newestFirst, readPage, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
 import { audienceOf, loadContacts } from './due-enrolments.ts'
 import { findObstacles, type MailStepRef } from './mail-steps.ts'
@@ -62,7 +62,7 @@ export function listCalls(db: Queryable, automationId: string, page: PageRequest
       columns: 'id, step, url, state, tries, due_at AS "dueAt", answer, created_at AS "createdAt"',
       from: 'automation_calls',
       where: 'automation_id = $1',
-      order: 'id DESC',
+      order: newestFirst(),
       values: [automationId],
     },
     page,

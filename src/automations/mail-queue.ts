@@ -25,6 +25,8 @@ export interface AutomationMessage {
   readonly contentId: string
   readonly domainId: string
   readonly subject: string
+  /** A condition of the automation depends on opens: they are tracked unless the workspace says otherwise. */
+  readonly needsOpens: boolean
 }
 
 const TIER = 'bulk'
@@ -39,10 +41,10 @@ const QUEUE_MESSAGES = prepared(
         CASE WHEN s.address IS NULL THEN 'queued' ELSE 'suppressed' END AS state
       FROM unnest(
         $1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::uuid[], $7::uuid[], $8::uuid[], $9::text[],
-        $10::text[], $11::text[], $12::text[], $13::jsonb[], $14::text[], $15::jsonb[], $16::text[]
+        $10::text[], $11::text[], $12::text[], $13::jsonb[], $14::text[], $15::jsonb[], $16::text[], $20::boolean[]
       ) AS i (
         id, event_id, workspace_id, automation_id, enrolment_id, contact_id, audience_id, content_id, email, domain,
-        from_email, from_name, reply_to, subject, params, step
+        from_email, from_name, reply_to, subject, params, step, needs_opens
       )
       JOIN unnest($17::uuid[], $18::uuid[]) AS d (message_id, domain_id) ON d.message_id = i.id
       LEFT JOIN suppressions s ON s.workspace_id = i.workspace_id AND s.address = i.email
@@ -50,12 +52,13 @@ const QUEUE_MESSAGES = prepared(
     new_messages AS (
       INSERT INTO messages (
         id, workspace_id, domain_id, tier, from_email, from_name, reply_to, to_list, subject, content_size,
-        recipient_count, created_at, content_id, contact_id, audience_id, params
+        recipient_count, created_at, content_id, contact_id, audience_id, params, track_opens
       )
       SELECT id, workspace_id, domain_id, '${TIER}', from_email, from_name, reply_to,
         jsonb_build_array(jsonb_build_object('email', email, 'name', NULL)), subject, ${CONTENT_SIZE}, 1, $19,
-        content_id, contact_id, audience_id, params
-      FROM input
+        content_id, contact_id, audience_id, params,
+        (SELECT true FROM workspaces w WHERE w.id = i.workspace_id AND w.track_opens IS NULL AND i.needs_opens)
+      FROM input i
     ),
     new_recipients AS (
       INSERT INTO recipients (
@@ -120,6 +123,7 @@ export async function queueMessages(
       (m) => m.domainId,
     ]),
     now,
+    messages.map((m) => m.needsOpens),
   ])
   const suppressed = new Set(row?.suppressed)
   const due = messages

@@ -29,7 +29,7 @@ import {
 } from './due-enrolments.ts'
 import { prepareMailSteps, type MailStepRef, type MailStepState } from './mail-steps.ts'
 import { changesContact, compileSteps, type Program } from './step-program.ts'
-import { needsMailActivity } from './condition.ts'
+import { needsMailActivity, needsOpens } from './condition.ts'
 import { runSteps, type StepRunInput, type StepRunRules } from './step-engine.ts'
 
 /** Retry delay of a mail step that only a person can unblock. */
@@ -156,7 +156,8 @@ async function advanceSlice(tx: Queryable, { due, programs, plans, now }: Slice)
       audienceId: audienceOf(enrolment),
       refusal: contact.refusal,
     }
-    return { enrolment, contact, result: runSteps(program, input, rulesFor(enrolment, { mailStepFor, budgets, now })) }
+    const result = runSteps(program, input, rulesFor(enrolment, { mailStepFor, budgets, now }))
+    return { enrolment, contact, result, needsOpens: needsOpens(program) }
   })
   await exitDeletedContacts(
     tx,

@@ -3,7 +3,7 @@
  * row of their own that never changes. Automations of other workspaces are reported as not found.
  */
 import type { Queryable } from '#src/stores/db.ts'
-import { readPage, type Page, type PageRequest } from '#src/stores/page.ts'
+import { newestFirst, readPage, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { Status } from './state.ts'
 import { listSteps, type Step } from './steps.ts'
@@ -67,7 +67,7 @@ export function listAutomations(
       from: 'automations a',
       joins: JOINS,
       where,
-      order: 'a.id DESC',
+      order: newestFirst('a.id'),
       values: [workspaceId, page.status],
     },
     page,

@@ -13,8 +13,7 @@ import { moveCampaign } from './transitions.ts'
 
 const SLOW = 'slow.example'
 
-describe('steps of a campaign', function () {
-  this.timeout(60_000)
+describe('steps of a campaign', () => {
   let ctx: TestContext
   let worker: AdvanceContext
   let sender: Sender

@@ -4,12 +4,14 @@
  * in rows, so after a crash at any point another worker continues.
  *
  * A campaign pauses, with a reason, when the monthly quota is used up or its sending domain may no longer send. While
- * an operator suspends the workspace or the campaign, it waits.
+ * an operator suspends the workspace or the campaign, it waits, and it waits while the installation is not complete
+ * (src/going-live/campaign-hold.ts).
  */
 import { loadPlans, type Plans } from '#config/plans.ts'
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { NO_NOTIFICATIONS, type CommitNotifications } from '#src/queue/notifications.ts'
+import { holdCampaign, readCampaignHold } from '#src/going-live/campaign-hold.ts'
 import { isQuotaExceeded, readRemainingQuota } from '#src/messages/quota.ts'
 import { schedule, type DueRecipient } from '#src/queue/due-schedule.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -110,7 +112,7 @@ const FIND_BLOCKERS = sql`
 `
 
 /** Returns the step result if nothing may be dispatched now; null if the campaign may send. */
-async function findBlocker({ tx, campaign, now }: StepContext): Promise<StepResult | null> {
+async function findBlocker({ ctx, tx, campaign, now }: StepContext): Promise<StepResult | null> {
   const {
     rows: [row],
   } = await tx.query<{ maySend: boolean; isHeld: boolean }>(FIND_BLOCKERS, [
@@ -120,6 +122,9 @@ async function findBlocker({ tx, campaign, now }: StepContext): Promise<StepResu
     now,
   ])
   if (row?.isHeld === true) return IDLE
+  const hold = await readCampaignHold(tx, ctx.config)
+  if (hold.kind === 'held') await holdCampaign(tx, campaign.id, hold.reason)
+  if (hold.kind !== 'none') return IDLE
   return row?.maySend === true ? null : pauseCampaign(tx, campaign, 'the sending domain is no longer verified')
 }
 

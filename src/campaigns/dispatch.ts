@@ -69,7 +69,12 @@ const DISPATCH = prepared(
         recipient_count, track_opens, track_clicks, created_at, content_id, contact_id, audience_id, campaign_id
       )
       SELECT id, $8, $9, 'bulk', $10, $11, $12::jsonb,
-        jsonb_build_array(jsonb_build_object('email', email, 'name', NULL)), subject, ${CONTENT_SIZE}, 1, $14::boolean,
+        jsonb_build_array(jsonb_build_object('email', email, 'name', NULL)), subject, ${CONTENT_SIZE}, 1,
+        -- opens may decide an A/B test, so it asks for them, however short the mail is
+        coalesce(
+          $14::boolean,
+          (SELECT true FROM workspaces w WHERE w.id = $8 AND w.track_opens IS NULL AND $18::boolean)
+        ),
         $15::boolean, $16::timestamptz, content_id, contact_id, audience_id, campaign_id
       FROM input
     ),
@@ -222,6 +227,7 @@ async function insertMessages(
     trackClicks,
     now,
     id,
+    campaign.testPercent !== null,
   ])
   if (row?.dispatched !== messages.length)
     throw new Error(`only ${row?.dispatched} of ${messages.length} ledger rows were dispatched`)

@@ -140,7 +140,7 @@ const PREVIEW_RULES: readonly PreviewRule[] = [
   },
   ({ neverMailedShare: share }) =>
     share !== null && share > HIGH_NEVER_MAILED_SHARE
-      ? yellow('never-mailed', `${Math.round(share * 100)} % of the recipients have never been sent a message`)
+      ? yellow('never-mailed', `${Math.round(share * 100)} % of the recipients were sent nothing within a year`)
       : null,
   ({ sender }) =>
     sender === null

@@ -4,6 +4,7 @@
  * random byte of its id, and the result is marked as an estimate: counting a million takes seconds, and the person who
  * starts the campaign waits.
  */
+import { listWindows } from '#src/messages/search-windows.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { compileSegment } from '#src/segments/compile-filter.ts'
 import type { Filter } from '#src/segments/filter.ts'
@@ -160,7 +161,10 @@ async function runCount(db: Queryable, options: CountOptions, campaign: Campaign
   }
 }
 
-/** How many contacts of an evenly distributed sample have never been sent a message. */
+/** Older mail does not count: looking for it would read all weeks that are stored. */
+const MAILED_WITHIN_MS = 365 * 24 * 3600 * 1000
+
+/** How many contacts of an evenly distributed sample have been sent no message within a year. */
 export async function sampleNeverMailed(
   db: Queryable,
   {
@@ -172,25 +176,43 @@ export async function sampleNeverMailed(
 ): Promise<{ sampled: number; neverMailed: number }> {
   const { from, values } = await recipientQuery(db, { workspaceId, nowMs, isSample: isEstimate }, campaign)
   const everyNth = Math.max(1, Math.floor(total / (isEstimate ? SAMPLING_RATE : 1) / SAMPLE_SIZE))
-  const {
-    rows: [row],
-  } = await db.query<{ sampled: number; neverMailed: number }>(
+  const { rows } = await db.query<{ email: string }>(
     sql`
-      SELECT count(*)::int AS sampled,
-        count(*) FILTER (
-          WHERE NOT EXISTS (
-            SELECT FROM recipients r
-            WHERE r.workspace_id = $1 AND lower(r.address) COLLATE "C" = s.email
-          )
-        )::int AS "neverMailed"
-      FROM (
-        SELECT c.email
-        FROM ${from}
-          AND hashtext(c.id::text) % ${everyNth} = 0
-        LIMIT ${SAMPLE_SIZE}
-      ) s
+      SELECT c.email
+      FROM ${from}
+        AND hashtext(c.id::text) % ${everyNth} = 0
+      LIMIT ${SAMPLE_SIZE}
     `,
     values,
   )
-  return row ?? { sampled: 0, neverMailed: 0 }
+  const neverMailed = await findNeverMailed(db, { workspaceId, nowMs }, new Set(rows.map(({ email }) => email)))
+  return { sampled: rows.length, neverMailed: neverMailed.size }
+}
+
+/** Goes through windows of weeks, the newest first, until each address is found. */
+async function findNeverMailed(
+  db: Queryable,
+  { workspaceId, nowMs }: Pick<CountOptions, 'workspaceId' | 'nowMs'>,
+  addresses: ReadonlySet<string>,
+): Promise<ReadonlySet<string>> {
+  const left = new Set(addresses)
+  for (const window of await listWindows(db, { fromMs: nowMs - MAILED_WITHIN_MS, toMs: null, cursor: null }, nowMs)) {
+    if (left.size === 0) break
+    const { rows } = await db.query<{ email: string }>(
+      sql`
+        SELECT s.email
+        FROM unnest($2::text[]) AS s (email)
+        WHERE EXISTS (
+          SELECT FROM recipients r
+          WHERE r.workspace_id = $1
+            AND lower(r.address) COLLATE "C" = s.email
+            AND r.message_id >= $3
+            AND r.message_id < $4
+        )
+      `,
+      [workspaceId, [...left], window.from, window.to],
+    )
+    for (const { email } of rows) left.delete(email)
+  }
+  return left
 }

@@ -5,7 +5,7 @@
  */
 import type { Queryable } from '#src/stores/db.ts'
 import { newId } from '#src/platform/id.ts'
-import { readPage, type Page, type PageRequest } from '#src/stores/page.ts'
+import { newestFirst, readPage, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { CampaignState } from './state.ts'
 
@@ -156,7 +156,7 @@ export function listCampaigns(
   const where = 'workspace_id = $1 AND ($2::text IS NULL OR status = $2)'
   return readPage(
     db,
-    { columns: ROW, from: 'campaigns', where, order: 'id DESC', values: [workspaceId, page.status] },
+    { columns: ROW, from: 'campaigns', where, order: newestFirst(), values: [workspaceId, page.status] },
     page,
   )
 }

@@ -12,6 +12,7 @@
 import { randomBytes } from 'node:crypto'
 import { prepared, type Db, type Queryable } from '#src/stores/db.ts'
 import { newId } from '#src/platform/id.ts'
+import { readPage, type ListOrder, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
 
 /** 16 random bytes cannot be guessed; hex survives mail programs that break URLs. */
@@ -53,16 +54,9 @@ export interface AudienceTarget {
 
 export const AUDIENCE_SORTS = ['name', 'contactCount', 'createdAt'] as const
 
-export interface AudienceQuery {
-  readonly page: number
-  readonly limit: number
+export interface AudienceQuery extends PageRequest {
   readonly sort: (typeof AUDIENCE_SORTS)[number]
   readonly direction: 'asc' | 'desc'
-}
-
-export interface AudiencePage {
-  readonly audiences: readonly Audience[]
-  readonly total: number
 }
 
 const COLUMNS = sql`
@@ -136,15 +130,44 @@ const LISTS = Object.fromEntries(
 const TOTAL = prepared('audiences-total', `SELECT count(*) AS total FROM audiences a WHERE ${IN_WORKSPACE}`)
 
 /** Audiences with equal names or counts are ordered by id, that is by age. */
-export async function listAudiences(db: Queryable, workspaceId: string, query: AudienceQuery): Promise<AudiencePage> {
+export async function listAudiences(db: Queryable, workspaceId: string, query: AudienceQuery): Promise<Page<Audience>> {
   const { page, limit, sort, direction } = query
+  if (query.at !== undefined) return readAfter(db, workspaceId, query)
   const statement = LISTS[`${sort} ${direction}`]
   if (statement === undefined) throw new Error(`audiences cannot be sorted by ${sort} ${direction}`)
   const [{ rows }, total] = await Promise.all([
     db.query<Audience>(statement, [workspaceId, limit, (page - 1) * limit]),
     db.query<{ total: number }>(TOTAL, [workspaceId]),
   ])
-  return { audiences: rows, total: total.rows[0]?.total ?? 0 }
+  return { items: rows, total: total.rows[0]?.total ?? 0 }
+}
+
+/** The keys of `SORT_EXPRESSIONS` as expressions of their own. Names are changed by requests, counts by anyone. */
+const SORT_KEYS: Readonly<Record<AudienceQuery['sort'], ListOrder['by'][number]>> = {
+  name: { sql: 'lower(a.name)', type: 'text' },
+  contactCount: {
+    sql: sql`
+      (
+        a.contact_count + (
+          SELECT coalesce(sum(c.total), 0)::bigint
+          FROM membership_changes c
+          WHERE c.audience_id = a.id
+        )
+      )
+    `,
+    type: 'bigint',
+  },
+  createdAt: { sql: 'a.created_at', type: 'timestamptz' },
+}
+
+function readAfter(db: Queryable, workspaceId: string, query: AudienceQuery): Promise<Page<Audience>> {
+  const order: ListOrder = {
+    by: [SORT_KEYS[query.sort], { sql: 'a.id', type: 'uuid' }],
+    direction: query.direction === 'asc' ? 'ASC' : 'DESC',
+    isMutable: query.sort !== 'createdAt',
+  }
+  const listing = { columns: COLUMNS, from: 'audiences a', joins: PENDING_DELTAS, where: IN_WORKSPACE, order }
+  return readPage(db, { ...listing, values: [workspaceId], owner: workspaceId }, query)
 }
 
 /** Null if the workspace has no such audience. */

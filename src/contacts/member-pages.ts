@@ -7,11 +7,14 @@
  * Without exact markers the scan is longer and the result the same.
  *
  * Members may be added between the statements of one call: pages of an audience that changes can shift by those; pages
- * of a quiet audience never overlap or omit anyone.
+ * of a quiet audience never overlap or omit anyone. In the order of scores, which change without any request, the pages
+ * of a listing come from a snapshot (member-snapshots.ts).
  */
-import { prepared, type Queryable, type Statement } from '#src/stores/db.ts'
+import { prepared, type Db, type Queryable, type Statement } from '#src/stores/db.ts'
+import { readPage } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
-import { CONTACT_COLUMNS, type ContactFields } from './contact-fields.ts'
+import { MEMBER_COLUMNS, type AudienceMember, type MemberPage, type MemberQuery } from './audience-member.ts'
+import { createSnapshotReader, type SnapshotReader } from './member-snapshots.ts'
 import {
   comparePosition,
   FIRST_POSITION,
@@ -26,33 +29,6 @@ import {
 /** Scanning this far from either end costs no more than using a marker. */
 const MAX_SCAN_FROM_END = 2000
 
-export interface MemberQuery {
-  readonly audienceId: string
-  readonly page: number
-  readonly limit: number
-  readonly sort: MemberSort
-  readonly direction: 'asc' | 'desc'
-  readonly isSubscribedOnly: boolean
-}
-
-export interface AudienceMember extends ContactFields {
-  readonly score: number | null
-  readonly isSubscribed: boolean
-  readonly createdAt: Date
-  readonly updatedAt: Date
-}
-
-/** Columns for a SELECT in which `c` is `contacts` and `m` is the membership. */
-export const MEMBER_COLUMNS = sql`
-  ${CONTACT_COLUMNS}, c.score, m.is_subscribed AS "isSubscribed",
-  c.created_at AS "createdAt", c.updated_at AS "updatedAt"
-`
-
-export interface MemberPage {
-  readonly members: readonly AudienceMember[]
-  readonly total: number
-}
-
 /** Offsets from the start; the first member is 0. */
 interface MemberRange {
   readonly from: number
@@ -61,9 +37,56 @@ interface MemberRange {
 }
 
 /** Null if the workspace has no such audience. */
-export async function listMembers(db: Queryable, workspaceId: string, query: MemberQuery): Promise<MemberPage | null> {
-  const total = await countMembers(db, workspaceId, query)
-  if (total === null) return null
+export type MemberLister = (workspaceId: string, query: MemberQuery) => Promise<MemberPage | null>
+
+/** `reuseMs`: for how long new listings share a snapshot of a changing order. */
+export function createMemberLister(db: Db, reuseMs?: number): MemberLister {
+  const snapshots = createSnapshotReader(db, reuseMs)
+  return async (workspaceId, query) => {
+    const total = await countMembers(db, workspaceId, query)
+    if (total === null) return null
+    if (query.at !== undefined) return readByCursor(db, snapshots, { workspaceId, total }, query)
+    const isOnePage = query.page === 1 && total <= query.limit
+    return SORT_DEFINITIONS[query.sort].isComputed && !isOnePage
+      ? snapshots.readPage(workspaceId, query, total)
+      : readCurrent(db, query, total)
+  }
+}
+
+interface MemberList {
+  readonly workspaceId: string
+  readonly total: number
+}
+
+/** By creation, along the index; in any other order, whose keys change, from a snapshot. */
+async function readByCursor(
+  db: Queryable,
+  snapshots: SnapshotReader,
+  { workspaceId, total }: MemberList,
+  query: MemberQuery,
+): Promise<MemberPage> {
+  const { at = null, limit } = query
+  if (query.sort !== 'createdAt' && (at !== null || total > limit))
+    return snapshots.readAfter(workspaceId, query, total)
+  if (query.sort !== 'createdAt') return { ...(await readCurrent(db, query, total)), next: null }
+  const { items, ...rest } = await readPage<AudienceMember>(
+    db,
+    {
+      columns: MEMBER_COLUMNS,
+      from: 'memberships m',
+      joins: 'JOIN contacts c ON c.id = m.contact_id',
+      where: query.isSubscribedOnly ? 'm.audience_id = $1 AND m.is_subscribed = true' : 'm.audience_id = $1',
+      order: { by: [{ sql: 'm.contact_id', type: 'uuid' }], direction: query.direction === 'asc' ? 'ASC' : 'DESC' },
+      values: [query.audienceId],
+      total,
+    },
+    { page: 1, limit, at },
+  )
+  return { members: items, ...rest }
+}
+
+/** A page of the present order. */
+async function readCurrent(db: Queryable, query: MemberQuery, total: number): Promise<MemberPage> {
   const before = (query.page - 1) * query.limit
   const count = Math.min(query.limit, total - before)
   if (count <= 0) return { members: [], total }

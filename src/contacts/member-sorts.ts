@@ -11,6 +11,8 @@ export interface SortDefinition {
   readonly type: string
   /** Converts a key to a parameter of that type. */
   readonly parameterOf: (key: string) => string | number
+  /** The worker computes the key, so it changes without a request: pages come from a snapshot of the order. */
+  readonly isComputed: boolean
 }
 
 const identity = (key: string): string => key
@@ -21,11 +23,17 @@ function scoreOf(key: string): number {
 }
 
 export const SORT_DEFINITIONS = {
-  createdAt: { column: null, key: `'' COLLATE "C"`, type: 'text', parameterOf: identity },
-  email: { column: 'email', key: 'm.email', type: 'text', parameterOf: identity },
-  firstName: { column: 'first_key', key: 'm.first_key', type: 'text', parameterOf: identity },
-  lastName: { column: 'last_key', key: 'm.last_key', type: 'text', parameterOf: identity },
-  deliverabilityScore: { column: 'score', key: 'score_key(m.score) COLLATE "C"', type: 'real', parameterOf: scoreOf },
+  createdAt: { column: null, key: `'' COLLATE "C"`, type: 'text', parameterOf: identity, isComputed: false },
+  email: { column: 'email', key: 'm.email', type: 'text', parameterOf: identity, isComputed: false },
+  firstName: { column: 'first_key', key: 'm.first_key', type: 'text', parameterOf: identity, isComputed: false },
+  lastName: { column: 'last_key', key: 'm.last_key', type: 'text', parameterOf: identity, isComputed: false },
+  deliverabilityScore: {
+    column: 'score',
+    key: 'score_key(m.score) COLLATE "C"',
+    type: 'real',
+    parameterOf: scoreOf,
+    isComputed: true,
+  },
 } as const satisfies Record<string, SortDefinition>
 
 export type MemberSort = keyof typeof SORT_DEFINITIONS

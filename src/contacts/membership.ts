@@ -81,6 +81,10 @@ const OPT_IN = prepared(
   'contact-opt-in',
   'UPDATE contacts SET opted_out_at = NULL WHERE id = $1 AND opted_out_at IS NOT NULL',
 )
+const OPT_INTO_BULK = prepared(
+  'contact-opt-into-bulk',
+  `DELETE FROM suppressions WHERE workspace_id = $1 AND address = $2 AND kind = 'unsubscribe_bulk'`,
+)
 
 /**
  * Subscribes through the public form: a new contact joins, an unsubscribed one resubscribes, a subscribed one stays.
@@ -101,6 +105,7 @@ export async function subscribe(tx: Queryable, target: MembershipTarget, person:
   const { contactId, isJoined } = saved
   // a person who asks for this mail no longer opts out of all mail
   await tx.query(OPT_IN, [contactId])
+  await tx.query(OPT_INTO_BULK, [target.workspaceId, person.email])
   if (isJoined) return { kind: 'subscribed', contactId, hasChanged: true, notifications: result.notifications }
   const { rowCount } = await tx.query(RESUBSCRIBE, [target.audienceId, contactId, target.now])
   const events = rowCount === 0 ? [] : [contactEvent('contact.subscribed', target, { email: person.email, contactId })]

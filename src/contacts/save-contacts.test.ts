@@ -12,8 +12,7 @@ describe('saving contacts', () => {
   let ctx: TestContext
   let workspaceId: string
   let audienceId: string
-  before(async function () {
-    this.timeout(120_000)
+  before(async () => {
     ctx = await createContext()
   })
   after(() => ctx.close())

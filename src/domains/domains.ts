@@ -9,6 +9,7 @@ import { DEFAULT_REGION, type Region } from '#config/regions.ts'
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { hexOf, isUuid, newId } from '#src/platform/id.ts'
+import { readPage, type ListOrder, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
 import { type DkimKey, generateDkimKeys } from './dkim-key.ts'
 import type { RecordCheck } from './inspect-records.ts'
@@ -63,14 +64,15 @@ export type AddedDomain =
 
 export type TrustedDomain = 'verified' | 'not-found' | 'taken'
 
-const SELECT = sql`
-  SELECT d.id, d.workspace_id AS "workspaceId", d.domain, d.verification_status AS status,
+const COLUMNS = sql`
+  d.id, d.workspace_id AS "workspaceId", d.domain, d.verification_status AS status,
     d.status_since AS "statusSince", d.is_trusted AS "isTrusted", d.missing_since AS "missingSince",
     d.mail_from_status AS "mailFromStatus", d.tracking_status AS "trackingStatus", d.region, d.checks,
     d.checked_at AS "checkedAt", d.dns_provider AS "dnsProvider", d.registrar_name AS "registrarName",
     d.registrar_iana_id AS "registrarIanaId", d.registrar_last_checked_at AS "registrarLastCheckedAt",
     d.verified_at AS "verifiedAt", d.created_at AS "createdAt", coalesce(k.keys, '[]') AS keys
-  FROM domains d
+`
+const JOINS = sql`
   LEFT JOIN LATERAL (
     SELECT json_agg(
       json_build_object(
@@ -83,6 +85,7 @@ const SELECT = sql`
     WHERE domain_id = d.id
   ) k ON true
 `
+const SELECT = `SELECT ${COLUMNS} FROM domains d ${JOINS}`
 
 const INSERT_DOMAIN = sql`
   INSERT INTO domains (id, workspace_id, domain, region, status_since, check_due_at, registration_due_at, created_at)
@@ -187,30 +190,31 @@ export async function searchDomains(
 }
 
 /** Oldest first, of one workspace or (null) of all. */
-export async function listDomains(
-  db: Queryable,
-  workspaceId: string | null,
-  limit: number,
-  offset = 0,
-): Promise<Domain[]> {
+export async function listDomains(db: Queryable, workspaceId: string | null, limit: number): Promise<Domain[]> {
   const { rows } = await db.query<Domain>(
     sql`
       ${SELECT}
       WHERE $1::uuid IS NULL OR d.workspace_id = $1
       ORDER BY d.created_at, d.id
       LIMIT $2
-      OFFSET $3
     `,
-    [workspaceId, limit, offset],
+    [workspaceId, limit],
   )
   return rows
 }
 
-export async function countDomains(db: Queryable, workspaceId: string): Promise<number> {
-  const { rows } = await db.query<{ n: number }>('SELECT count(*) AS n FROM domains WHERE workspace_id = $1', [
-    workspaceId,
-  ])
-  return rows[0]?.n ?? 0
+const OLDEST_FIRST: ListOrder = {
+  by: [
+    { sql: 'd.created_at', type: 'timestamptz' },
+    { sql: 'd.id', type: 'uuid' },
+  ],
+  direction: 'ASC',
+}
+
+/** Domains of a workspace, the oldest first. */
+export function readDomains(db: Queryable, workspaceId: string, page: PageRequest): Promise<Page<Domain>> {
+  const listing = { columns: COLUMNS, from: 'domains d', joins: JOINS, where: 'd.workspace_id = $1' }
+  return readPage<Domain>(db, { ...listing, order: OLDEST_FIRST, values: [workspaceId] }, page)
 }
 
 /**

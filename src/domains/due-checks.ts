@@ -1,7 +1,7 @@
 /**
  * Claims domains whose DNS check or registration lookup is due. A claim moves the due time forward by more than a check
  * takes, so two workers never check the same domain, and a worker that dies only delays it. Manual checks of one domain
- * run at most once in two seconds, whoever requests them.
+ * run at most once in two seconds, however many clients request them.
  */
 import type { Context } from '#src/context.ts'
 import { sql } from '#src/stores/sql.ts'

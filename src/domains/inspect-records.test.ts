@@ -11,7 +11,9 @@ import { DKIM, OURS, P, RECORD_CASES, RSA, SERVER, spf } from './inspect-records
 import { serviceHostsOf } from './records.ts'
 
 describe('checks of the DNS records of a domain', () => {
-  const service = serviceHostsOf(loadConfig({ HOSTNAME: SERVER, PUBLIC_URL: 'https://app.op.example' }))
+  const service = serviceHostsOf(
+    loadConfig({ MODE: 'live', MAILSTEAD_HOSTNAME: SERVER, PUBLIC_URL: 'https://app.op.example' }),
+  )
   let dns: TestDns
   before(async () => {
     dns = await startDns({})

@@ -149,7 +149,8 @@ function mailFromRecords(domain: string, service: ServiceHosts): DnsRecord[] {
       purpose: 'mail_from',
       isRequired: false,
       description:
-        'MAIL FROM: this name receives your bounces. With it and the next record, SPF passes for your domain.',
+        'MAIL FROM, recommended: this name receives your bounces. ' +
+        'With it and the next record, SPF passes for your domain.',
     },
     {
       type: 'TXT',

@@ -43,8 +43,7 @@ describe('the registration of a domain', () => {
   let answer: Answer
   let requested: string[] = []
   let names = 0
-  before(async function () {
-    this.timeout(120_000)
+  before(async () => {
     server = createServer((request, response) => {
       requested.push(request.url ?? '')
       answer(request, response)

@@ -6,11 +6,13 @@
  * After a restore from a dump, a cursor or event may have an id ahead of this cluster's:
  * `src/stores/restored-events.ts` renumbers the events, and such a cursor is resolved by its event or starts from the
  * beginning. A read scans a limited number of events, whatever the filter: it may return no events and still an
- * advanced cursor. It reads the weeks since the event of the cursor, not those before.
+ * advanced cursor. It reads the weeks since the event of the cursor, not those before. The poll of a reader without a
+ * filter is a prepared statement, since planning it takes longer than running it.
  */
-import type { Queryable } from '#src/stores/db.ts'
+import { prepared, type Queryable, type Statement } from '#src/stores/db.ts'
 import { idAt, timeOf } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
+import { weekly, weeksSince, type Weeks } from '#src/stores/weeks.ts'
 import { FEED_START, type FeedPosition } from './cursor.ts'
 import {
   addMessages,
@@ -65,8 +67,8 @@ export async function readFeed(db: Queryable, query: FeedQuery): Promise<FeedPag
   const start = await findStart(db, query)
   if (start === null) return null
   const { after } = start
-  const { text, values, most: maxScanned } = statementOf(query, start)
-  const { rows } = await db.query<FeedRow>(text, values)
+  const { statement, values, most: maxScanned } = statementOf(query, start)
+  const { rows } = await db.query<FeedRow>(statement, values)
   const found = rows.filter(({ tx }) => tx !== null)
   const page = found.slice(0, query.limit)
   const [info, last] = [rows[0], page.at(-1)]
@@ -84,11 +86,13 @@ interface FeedStart {
   readonly sinceMs: number
 }
 
-const CLUSTER = sql`
-  SELECT $1::xid8 < pg_snapshot_xmax(pg_current_snapshot()) AS "isKnown",
-    extract(epoch FROM now())::float8 * 1000 AS "nowMs",
-    (SELECT extract(epoch FROM created_at)::float8 * 1000 FROM workspaces WHERE id = $2) AS "createdMs"
-`
+const CLUSTER = prepared(
+  'feed-cluster',
+  sql`
+    SELECT $1::xid8 < pg_snapshot_xmax(pg_current_snapshot()) AS "isKnown",
+      extract(epoch FROM now())::float8 * 1000 AS "nowMs",
+      (SELECT extract(epoch FROM created_at)::float8 * 1000 FROM workspaces WHERE id = $2) AS "createdMs"`,
+)
 
 interface ClusterState {
   readonly isKnown: boolean | null
@@ -121,7 +125,7 @@ async function findStart(db: Queryable, { workspaceId, after: { tx, id } }: Feed
 function statementOf(
   { workspaceId, limit, filter }: FeedQuery,
   { after, sinceMs }: FeedStart,
-): { text: string; values: unknown[]; most: number } {
+): { statement: string | Statement; values: unknown[]; most: number } {
   const values: unknown[] = [workspaceId, after.tx, after.id, idAt(Math.max(0, Math.floor(sinceMs)))]
   const parameter = (value: unknown): string => `$${values.push(value)}`
   const scanned: string[] = []
@@ -141,23 +145,40 @@ function statementOf(
   if (filter.types !== null) matching.push(`type = ANY (${parameter(filter.types)})`)
   if (filter.recipient !== null) matching.push(`lower(recipient) = lower(${parameter(filter.recipient)})`)
   const maxScanned = matching.length === 0 ? limit + 1 : Math.max(MAX_SCANNED, limit + 1)
-  return { text: feedText({ scanned, matching, maxScanned, limit }), values, most: maxScanned }
+  const poll = scanned.length + matching.length === 0 ? POLLS.get(limit) : undefined
+  const statement = poll?.within(weeksSince(sinceMs)) ?? feedText({ scanned, matching, maxScanned, limit })
+  return { statement, values, most: maxScanned }
 }
+
+/** The default of the API, and what readers use most. Each limit has a plan of its own. */
+const POLL_LIMITS = [50, 100]
+
+const POLLS = new Map(
+  POLL_LIMITS.map((limit) => [
+    limit,
+    weekly(`feed-poll-${limit}`, (weeks) =>
+      feedText({ scanned: [], matching: [], maxScanned: limit + 1, limit, weeks }),
+    ),
+  ]),
+)
 
 interface FeedText {
   readonly scanned: readonly string[]
   readonly matching: readonly string[]
   readonly maxScanned: number
   readonly limit: number
+  /** Those of `$4` and later, as constants in the text; without them the text has no bound but `$4`. */
+  readonly weeks?: Weeks
 }
 
-function feedText({ scanned, matching, maxScanned, limit }: FeedText): string {
+function feedText({ scanned, matching, maxScanned, limit, weeks }: FeedText): string {
+  const isSince = weeks === undefined ? 'e.id >= $4::uuid' : `e.id >= $4::uuid AND ${weeks.contain('e.id')}`
   return sql`
     WITH scanned AS MATERIALIZED (
       SELECT e.*
       FROM events e
       WHERE e.workspace_id = $1
-        AND e.id >= $4::uuid
+        AND ${isSince}
         AND (e.tx, e.id) > ($2::xid8, $3::uuid)
         AND e.tx < pg_snapshot_xmin(pg_current_snapshot())
         ${scanned.map((condition) => `AND ${condition}`).join(' ')}
@@ -176,7 +197,7 @@ function feedText({ scanned, matching, maxScanned, limit }: FeedText): string {
         EXISTS (
           SELECT FROM events e
           WHERE e.workspace_id = $1
-            AND e.id >= $4::uuid
+            AND ${isSince}
             AND e.tx >= pg_snapshot_xmin(pg_current_snapshot())
             AND e.tx < pg_snapshot_xmax(pg_current_snapshot())
         ) AS is_held_back

@@ -99,7 +99,7 @@ describe('imports', () => {
       const importId = await bench.upload(file)
       await runImports(ctx, 0)
       assert.strictEqual(await cancelImport(ctx.db, bench.workspaceId, importId), 'cancelled')
-      assert.strictEqual(await cancelImport(ctx.db, bench.workspaceId, importId), 'ended before')
+      assert.strictEqual(await cancelImport(ctx.db, bench.workspaceId, importId), 'cancelled')
       assert.strictEqual(await cancelImport(ctx.db, newId(), importId), 'none')
       const { rowCount, state } = await bench.finish(importId)
       assert.ok(state === 'cancelled' && rowCount > 0 && rowCount < 12_000)
@@ -154,6 +154,25 @@ describe('imports', () => {
       assert.deepEqual(await positions(), [1, 0])
       await other.finish(second)
       assert.deepEqual(await positions(), [null, null])
+    })
+
+    it('many imports of one workspace do not delay the import of another one', async () => {
+      await ctx.db.query(`UPDATE imports SET state = 'cancelled'`) // of the tests before
+      const one = await createImportBench(ctx)
+      const other = await createImportBench(ctx)
+      const many: string[] = []
+      for (let i = 0; i < 3; i++) many.push(await one.upload(file))
+      const single = await other.upload('email\r\na@x.example\r\nb@x.example\r\n')
+      const positions = (): Promise<unknown[]> =>
+        Promise.all([
+          ...many.map(async (id) => (await findImport(ctx.db, one.workspaceId, id))?.queuePosition),
+          findImport(ctx.db, other.workspaceId, single).then((found) => found?.queuePosition),
+        ])
+      assert.deepEqual(await positions(), [0, 2, 3, 1])
+      await runImports(ctx, 0)
+      assert.deepEqual(await positions(), [3, 1, 2, 0])
+      await runImports(ctx, 60_000)
+      assert.deepEqual(await positions(), [2, 0, 1, null], 'the other workspace had its turn')
     })
 
     it('deleting the audience fails the import', async () => {

@@ -1,8 +1,9 @@
 /**
- * Runs imports one time slice at a time. The import that waited longest is claimed; its rows are read from the last
- * committed position and written batch by batch. After a few seconds it is released, so a long file delays no other. If
- * the worker dies, its lease expires and another worker continues. What an import leaves to do, the pagination index of
- * the audience and the deletion of its file, is done by other loops, so that the next import does not wait for it.
+ * Runs imports one time slice at a time. Workspaces take turns. Of its imports the one that waited longest is
+ * claimed; its rows are read from the last committed position and written batch by batch. After a few seconds it is
+ * released, so a long file delays no other. If the worker dies, its lease expires and another worker continues. Other
+ * loops do what an import leaves to do, the pagination index of the audience and the deletion of its file, so the
+ * next import does not wait for it.
  *
  * The next batch is read while one is written. Data that PostgreSQL cannot store is found by splitting the batch in
  * half repeatedly: the bad row is reported, all others are imported. An internal error that occurs five times fails the
@@ -13,7 +14,7 @@ import type { Context } from '#src/context.ts'
 import { isDatabaseAway, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { LEASE_SECONDS, writeBatch, type BatchResult, type ImportClaim, type ParsedRow } from './import-batch.ts'
-import type { Import } from './imports.ts'
+import { type Import, LAST_TURN } from './imports.ts'
 import { readRows, type FileBatch, type FileRow, type FilePosition } from './csv-reader.ts'
 import { createRowReader, type CellError } from './contact-row.ts'
 
@@ -37,14 +38,15 @@ export async function runImports(ctx: ImportContext, sliceMs = SLICE_MS): Promis
   return true
 }
 
+// workspaces take turns: fifty files of one do not delay the only file of another
 const CLAIM = sql`
   UPDATE imports
   SET state = 'running', lease = $1, leased_until = now() + interval '${LEASE_SECONDS} seconds', updated_at = now()
   WHERE id = (
     SELECT id
-    FROM imports
+    FROM imports i
     WHERE NOT is_cleared AND state IN ('waiting', 'running') AND (leased_until IS NULL OR leased_until < now())
-    ORDER BY updated_at
+    ORDER BY ${LAST_TURN} NULLS FIRST, updated_at, id
     LIMIT 1
     FOR UPDATE SKIP LOCKED
   )

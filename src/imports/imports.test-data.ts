@@ -20,7 +20,7 @@ export interface ImportBench {
   /** Runs all that wait; the import as it is afterwards. */
   finish(importId: string, sliceMs?: number): Promise<Import>
   run(file: UploadFile, options?: UploadOptions): Promise<Import>
-  errorsOf(done: Import): Promise<RowError[]>
+  errorsOf(done: Import): Promise<readonly RowError[]>
   /** All contacts of the workspace, by address. */
   contacts(): Promise<Record<string, unknown>[]>
   emails(): Promise<unknown[]>
@@ -59,7 +59,7 @@ export async function createImportBench(ctx: TestContext): Promise<ImportBench> 
 
   const run = async (file: UploadFile, options: UploadOptions = {}): Promise<Import> =>
     finish(await upload(file, options))
-  const errorsOf = (done: Import): Promise<RowError[]> => listErrors(ctx.db, done.id)
+  const errorsOf = async (done: Import): Promise<readonly RowError[]> => (await listErrors(ctx.db, done.id)).items
 
   async function contacts(): Promise<Record<string, unknown>[]> {
     const { rows } = await ctx.db.query(

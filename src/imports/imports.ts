@@ -4,7 +4,7 @@
  * nothing.
  */
 import type { Queryable } from '#src/stores/db.ts'
-import { readPage, type Page, type PageRequest } from '#src/stores/page.ts'
+import { newestFirst, readPage, readUncounted, type ListOrder, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { Layout } from './column-layout.ts'
 
@@ -65,18 +65,38 @@ export interface RowError {
 /** Errors stored per import; all are counted. */
 export const MAX_ERRORS = 1000
 
-// the order of `claimImport` (import-runner.ts): those that run now, then those that waited longest
+/** When the workspace of the import `i` had its last turn; null: not yet. Its newest imports are enough to know. */
+export const LAST_TURN = sql`
+  (
+    SELECT max(served.updated_at)
+    FROM (
+      SELECT updated_at
+      FROM imports
+      WHERE workspace_id = i.workspace_id AND state NOT IN ('uploading', 'waiting')
+      ORDER BY id DESC
+      LIMIT 20
+    ) served
+  )
+`
+// the order of `claimImport` (import-runner.ts), if no import needs a second turn: those that run now, then round by
+// round one import of each workspace
 const QUEUE_POSITION = sql`
   CASE
     WHEN state NOT IN ('waiting', 'running') THEN NULL
     WHEN leased_until >= now() THEN 0
     ELSE (
-      SELECT count(*)::int
-      FROM imports o
-      WHERE NOT o.is_cleared
-        AND o.state IN ('waiting', 'running')
-        AND o.id <> imports.id
-        AND (o.leased_until >= now() OR (o.updated_at, o.id) < (imports.updated_at, imports.id))
+      SELECT before
+      FROM (
+        SELECT id, row_number() OVER (ORDER BY leased_until >= now() DESC NULLS LAST, round, turn NULLS FIRST,
+          updated_at, id)::int - 1 AS before
+        FROM (
+          SELECT i.id, i.updated_at, i.leased_until, ${LAST_TURN} AS turn,
+            row_number() OVER (PARTITION BY i.workspace_id ORDER BY i.updated_at, i.id) AS round
+          FROM imports i
+          WHERE NOT i.is_cleared AND i.state IN ('waiting', 'running')
+        ) open_imports
+      ) queue
+      WHERE queue.id = imports.id
     )
   END
 `
@@ -98,23 +118,27 @@ export async function findImport(db: Queryable, workspaceId: string, id: string)
 export function listImports(db: Queryable, workspaceId: string, page: PageRequest): Promise<Page<Import>> {
   return readPage(
     db,
-    { columns: COLUMNS, from: 'imports', where: 'workspace_id = $1', order: 'id DESC', values: [workspaceId] },
+    { columns: COLUMNS, from: 'imports', where: 'workspace_id = $1', order: newestFirst(), values: [workspaceId] },
     page,
   )
 }
 
-export async function listErrors(db: Queryable, importId: string): Promise<RowError[]> {
-  const { rows } = await db.query<RowError>(
-    sql`
-      SELECT line, column_name AS "column", message, value
-      FROM import_errors
-      WHERE import_id = $1
-      ORDER BY line, n
-      LIMIT ${MAX_ERRORS}
-    `,
-    [importId],
-  )
-  return rows
+/** In the order of the file. */
+export function listErrors(
+  db: Queryable,
+  importId: string,
+  page: Pick<PageRequest, 'limit' | 'at'> = { limit: MAX_ERRORS },
+): Promise<Page<RowError>> {
+  const order: ListOrder = {
+    by: [
+      { sql: 'line', type: 'bigint' },
+      { sql: 'n', type: 'smallint' },
+    ],
+    direction: 'ASC',
+  }
+  const columns = 'line, column_name AS "column", message, value'
+  const listing = { columns, from: 'import_errors', where: 'import_id = $1', order, values: [importId] }
+  return readUncounted(db, listing, page)
 }
 
 export type CancelResult = 'cancelled' | 'ended before' | 'none'
@@ -129,7 +153,9 @@ export async function cancelImport(db: Queryable, workspaceId: string, id: strin
     [workspaceId, id],
   )
   if (rowCount === 1) return 'cancelled'
-  return (await findImport(db, workspaceId, id)) === null ? 'none' : 'ended before'
+  const found = await findImport(db, workspaceId, id)
+  if (found === null) return 'none'
+  return found.state === 'cancelled' ? 'cancelled' : 'ended before'
 }
 
 /** True while any import of any workspace waits or runs: work that is not urgent can wait. */

@@ -64,7 +64,7 @@ async function* validateUtf8(source: Readable, limit: number): AsyncGenerator<Up
     }
     if (refusal === null && !decodes(decoder, null)) refusal = notUtf8(total)
   } catch {
-    refusal = invalid([{ path: '', message: 'the upload ended early' }])
+    refusal = invalid([{ path: '', message: 'the upload ended early, or its compression is damaged' }])
   }
   if (refusal !== null) yield { kind: 'refused', refusal: refusal }
 }
@@ -80,7 +80,7 @@ function decodes(decoder: TextDecoder, bytes: Buffer | null): boolean {
 }
 
 function tooLarge(limit: number): Refusal {
-  return refuse('PAYLOAD_TOO_LARGE', `The file is larger than ${limit} bytes.`)
+  return refuse('PAYLOAD_TOO_LARGE', `The file is larger than ${limit} bytes. Split it.`)
 }
 
 function notUtf8(from: number): Refusal {

@@ -107,7 +107,7 @@ const STORE_CHUNK = prepared(
   `,
 )
 
-const CANCELLED = refuse('CONFLICT', 'The import was cancelled during the upload.')
+const CANCELLED = refuse('CONFLICT', 'The import was cancelled during the upload. Create a new one if you need it.')
 
 async function storeChunk(ctx: UploadContext, { importId, n, bytes }: UploadChunk): Promise<Refusal | null> {
   const { rowCount } = await ctx.db.query(STORE_CHUNK, [importId, n, bytes])

@@ -4,7 +4,7 @@
  */
 import type { Queryable } from '#src/stores/db.ts'
 import { newId } from '#src/platform/id.ts'
-import { readPage, type Page, type PageRequest } from '#src/stores/page.ts'
+import { newestFirst, readPage, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { Filter } from './filter.ts'
 
@@ -57,7 +57,7 @@ export async function findSegment(db: Queryable, workspaceId: string, id: string
 export function listSegments(db: Queryable, workspaceId: string, page: PageRequest): Promise<Page<Segment>> {
   return readPage(
     db,
-    { columns: COLUMNS, from: 'segments', where: 'workspace_id = $1', order: 'id DESC', values: [workspaceId] },
+    { columns: COLUMNS, from: 'segments', where: 'workspace_id = $1', order: newestFirst(), values: [workspaceId] },
     page,
   )
 }

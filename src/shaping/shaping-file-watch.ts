@@ -3,9 +3,9 @@
  * again whenever it changes. A change that is invalid is logged, and the previous rules stay in force, so a typing
  * error stops no mail.
  */
-import { readFileSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type Config, ConfigError } from '#config/load.ts'
+import { readSettingText, settingFileState } from '#config/setting-file.ts'
 import type { Log } from '#src/platform/log.ts'
 import { readShaping, type ShapingProblem, type Shaping } from './shaping-file.ts'
 import { lintShaping } from './shaping-lint.ts'
@@ -30,7 +30,7 @@ export function watchShaping(
 ): ShapingWatch {
   const file = shapingFileOf(ctx.config)
   // in this order: a change made in between is read again
-  let changedAt = changeTime(file)
+  let changedAt = settingFileState(file)
   let current = loadFirst(file)
   const reload = (): void => {
     try {
@@ -42,7 +42,7 @@ export function watchShaping(
     }
   }
   const timer = setInterval(() => {
-    const found = changeTime(file)
+    const found = settingFileState(file)
     if (found === changedAt) return
     changedAt = found
     reload()
@@ -67,7 +67,7 @@ function loadFirst(file: string): Shaping {
 
 /** @throws with every problem, by line. */
 export function loadShaping(file: string): Shaping {
-  const text = readFileSync(file, 'utf8')
+  const text = readSettingText(file)
   const read = readShaping(text)
   const problems = lintShaping(text)
   if (read.kind === 'wrong' || problems.length > 0) throw new Error(`${file}: ${problems.map(problemText).join('; ')}`)
@@ -76,9 +76,4 @@ export function loadShaping(file: string): Shaping {
 
 function problemText({ line, text }: ShapingProblem): string {
   return line === 0 ? text : `line ${line}: ${text}`
-}
-
-/** Null while the file does not exist, as when an editor replaces it. */
-function changeTime(file: string): number | null {
-  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? null
 }

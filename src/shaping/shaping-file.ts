@@ -145,11 +145,11 @@ export function readShaping(text: string): ShapingResult {
   const lineOf: LineOf = (path) => findLine(document, lines, path)
   const plain = readPlain(document)
   if (!plain.ok) return { kind: 'wrong', problems: [{ line: 0, text: plain.text }] }
-  const parsed = fileSchema.safeParse(plain.value)
+  const parsed = fileSchema.safeParse(plain.value, { error: describeType })
   if (!parsed.success) return { kind: 'wrong', problems: parsed.error.issues.map((issue) => problemOf(issue, lineOf)) }
   const missing = [FALLBACK, TRANSPORT_MAP].filter((one) => parsed.data.receivers[one] === undefined)
   if (missing.length > 0)
-    return { kind: 'wrong', problems: missing.map((one) => ({ line: 0, text: `receivers: "${one}" is missing` })) }
+    return { kind: 'wrong', problems: missing.map((one) => ({ line: 0, text: missingReceiver(one) })) }
   return { kind: 'shaping', shaping: shapingOf(parsed.data), lineOf }
 }
 
@@ -164,9 +164,33 @@ function readPlain(
   }
 }
 
+const EXAMPLE = '{connections: 10, messages_per_connection: 20}'
+
+function missingReceiver(receiver: string): string {
+  const covers = receiver === FALLBACK ? 'all hosts that no other receiver matches' : 'the hosts of ROUTES'
+  return `receivers: "${receiver}" is missing: it has the limits of ${covers}, such as ${receiver}: ${EXAMPLE}`
+}
+
+const SECTIONS: Readonly<Record<string, string>> = {
+  '': `the file has no sections: it needs "receivers:" and may have "rules:"`,
+  receivers: `the section "receivers:" is missing: add it, with ${FALLBACK}: ${EXAMPLE} and such a ${TRANSPORT_MAP}`,
+}
+
+/** What is missing, or of another type than it must be; null for other issues, which have a text. */
+function describeType({ code, input, path, ...issue }: z.core.$ZodRawIssue): string | undefined {
+  if (code !== 'invalid_type') return undefined
+  const section = (path ?? []).join('.')
+  if (input === undefined || input === null) return SECTIONS[section] ?? 'is missing'
+  const wanted = String('expected' in issue ? issue.expected : '').replace('record', 'object')
+  const given = Array.isArray(input) ? 'list' : typeof input
+  return `must be of the type ${wanted.replace('array', 'list')}, and is a ${given}`
+}
+
 function problemOf({ path: keys, message }: z.core.$ZodIssue, lineOf: LineOf): ShapingProblem {
   const path = keys.filter((key) => typeof key !== 'symbol')
-  return { line: lineOf(path), text: `${path.length === 0 ? 'the file' : path.join('.')}: ${message}` }
+  const isSection = Object.values(SECTIONS).includes(message)
+  const where = path.length === 0 ? 'the file' : path.join('.')
+  return { line: isSection ? 0 : lineOf(path), text: isSection ? message : `${where}: ${message}` }
 }
 
 /** The line of a value, or of the nearest enclosing node that exists. */

@@ -6,6 +6,16 @@ import { lintShaping } from './shaping-lint.ts'
 const rules = (...lines: string[]): string => `${BASE}rules:\n${lines.map((line) => `  - ${line}\n`).join('')}`
 const WRONG: readonly [what: string, file: string, line: number, text: RegExp][] = [
   ['no YAML', 'receivers: [', 1, /./],
+  ['an empty file', '', 0, /needs "receivers:"/],
+  ['no section receivers', 'rules: []\n', 0, /the section "receivers:" is missing: add it, with default: \{/],
+  ['a section of another type', 'receivers: []\n', 1, /receivers: must be of the type object, and is a list/],
+  ['no limit', BASE.replace('connections: 10, ', ''), 4, /default\.connections: is missing/],
+  [
+    'a limit that is a text',
+    BASE.replace('connections: 10', 'connections: x'),
+    4,
+    /of the type number, and is a string/,
+  ],
   ['an unknown key', `${BASE}rulez: []\n`, 1, /rulez/],
   ['a limit of zero', BASE.replace('connections: 10', 'connections: 0'), 4, /at least 1/],
   ['a rate of zero', BASE.replace('connections: 10', 'message_rate: 0/min, connections: 10'), 4, /rate/],

@@ -1,7 +1,7 @@
 /**
  * The token in a confirmation link: who asked to join which audience, and when it expires. It is encrypted, so nobody
- * can forge one, and a link in a log reveals no address. Nothing is stored: whoever can read the message holds the
- * proof.
+ * can forge one, and a link in a log reveals no address. Nothing is stored: a person
+ * who can read the message holds the proof.
  */
 import { z } from 'zod'
 import type { Context } from '#src/context.ts'

@@ -14,14 +14,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { subscribe as join, type Subscriber } from '#src/contacts/membership.ts'
 import type { Context } from '#src/context.ts'
 import { publishNotifications } from '#src/queue/notifications.ts'
+import type { NoticeBuffer } from '#src/operator/notice-buffer.ts'
 import type { Acceptor } from '#src/messages/accept.ts'
 import { findForm, findFormByAudience, type SubscribeForm } from './form.ts'
+import { isSolved, type SolvedChallenge } from './challenge.ts'
+import { countSubmission, describeDailyLimit, secondsUntilTomorrow } from './daily-limits.ts'
 import { buildConfirmationMail, findConfirmationSender } from './confirmation-mail.ts'
 import { maySendConfirmation, limitEmail, limitNetwork, type FormLimitContext } from './form-rate-limits.ts'
 import { readConfirmationToken, type SubscriptionRequest } from './confirmation-token.ts'
 
 export interface SubscribeContext extends Context, FormLimitContext {
   readonly acceptor: Acceptor
+  readonly notices: Pick<NoticeBuffer, 'raise'>
 }
 
 export interface FormSubmission {
@@ -31,12 +35,18 @@ export interface FormSubmission {
   readonly person: Required<Subscriber>
   /** The honeypot field, which people do not see, was filled in. */
   readonly isHoneypotFilled: boolean
+  /** Null: none was sent. */
+  readonly solved: SolvedChallenge | null
 }
 
 export type SubscribeOutcome =
   | { readonly kind: 'accepted'; readonly form: SubscribeForm }
   | { readonly kind: 'no form' }
   | { readonly kind: 'too often'; readonly retryAfter: number }
+  /** The proof of work is missing or wrong (SUBSCRIBE_CHALLENGE_BITS). */
+  | { readonly kind: 'not solved' }
+  /** A daily limit is reached, or the form grew too fast. */
+  | { readonly kind: 'stopped'; readonly retryAfter: number }
   /** Confirmation is required, and the workspace has no domain to send it from. */
   | { readonly kind: 'no sender' }
 
@@ -50,13 +60,32 @@ export async function submitForm(ctx: SubscribeContext, submission: FormSubmissi
   const form = await findForm(ctx.db, submission.token)
   if (form === null) return { kind: 'no form' }
   if (submission.isHoneypotFilled) return { kind: 'accepted', form }
+  if (ctx.config.subscribeChallengeBits > 0) {
+    const { solved, token } = submission
+    if (solved === null || !(await isSolved(ctx, token, solved))) return { kind: 'not solved' }
+  }
   const inbox = await limitEmail(ctx, submission.person.email)
   if (inbox !== null) return { kind: 'too often', retryAfter: inbox }
+  const stopped = await checkDay(ctx, form)
+  if (stopped !== null) return stopped
   const [outcome] = await Promise.all([
     form.isDoubleOptIn ? sendConfirmation(ctx, form, submission.person) : addSubscriber(ctx, form, submission.person),
     sleep(MIN_RESPONSE_MS),
   ])
   return outcome
+}
+
+/** Counts the submission; or tells the operator that a daily limit is reached. */
+async function checkDay(ctx: SubscribeContext, form: SubscribeForm): Promise<SubscribeOutcome | null> {
+  const now = new Date(ctx.clock.now())
+  const limit = await countSubmission(ctx, form, now)
+  if (limit === null) return null
+  const text = `${describeDailyLimit(limit)}; the form is stopped until the next day (UTC)`
+  const subject = limit.kind === 'workspace' ? `workspace ${form.workspaceId}` : `audience ${form.audienceId}`
+  ctx.notices.raise({ kind: 'subscribe-stopped', subject, text: `${form.name}: ${text}` })
+  const { workspaceId, audienceId } = form
+  ctx.log.warn({ workspaceId, audienceId, limit: limit.kind }, 'a subscribe form is stopped for the day')
+  return { kind: 'stopped', retryAfter: secondsUntilTomorrow(now) }
 }
 
 async function addSubscriber(

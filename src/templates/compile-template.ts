@@ -4,6 +4,7 @@
  * step is guaranteed to end. Pure: the same input gives the same result.
  */
 import { isHtml } from '#src/mail/html-detection.ts'
+import { type AttributeUses, findAttributeUses } from './attribute-uses.ts'
 import { validateAuthoredSource } from './source-validator.ts'
 import type { Engine } from './engine.ts'
 import { TemplateError } from './helpers.ts'
@@ -29,6 +30,8 @@ export interface CompiledTemplate {
   readonly text: string | null
   /** Names of the partials that were expanded. */
   readonly partials: readonly string[]
+  /** Names that attributes of contacts may fill in. */
+  readonly attributes: AttributeUses
 }
 
 export type CompileResult = CompiledTemplate | { readonly ok: false; readonly reason: string }
@@ -58,6 +61,7 @@ export async function compileTemplate(
       subject: authored.subject,
       ...parts,
       partials: [...new Set([...body.uses, ...(text?.uses ?? [])])],
+      attributes: findAttributeUses([authored.subject, parts.html, parts.text]),
     }
   } catch (error) {
     if (error instanceof TemplateError) return { ok: false, reason: error.message }

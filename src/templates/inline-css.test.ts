@@ -78,12 +78,14 @@ describe('inlining of CSS', () => {
         assert.strictEqual(at, before.length, inlined)
         assert.doesNotThrow(() => validateSource(inlined))
         const bare = (text: string): string => text.replaceAll(/\sstyle=(?:"[^"]*"|'[^']*')/g, '').replaceAll(/\s/g, '')
-        if (!/style="(?![^<]*>)|\{\{[^}]*"/.test(written))
+        // as text, it looks like an attribute to `bare`
+        const hasStyleText = /style="/.test(written.replaceAll(/<[^>]*>/g, ''))
+        if (!hasStyleText && !/style="(?![^<]*>)|\{\{[^}]*"/.test(written))
           assert.strictEqual(bare(inlined).length >= bare(written).length, true)
       }),
       { numRuns: 600 },
     )
-  }).timeout(60_000)
+  })
 
   it('renders the same text as the original source, for any params', () => {
     const engine = createEngine()

@@ -5,6 +5,7 @@
  */
 import { z } from 'zod'
 import type { Db, Queryable } from '#src/stores/db.ts'
+import { readUncounted, type ListOrder, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
 import { PARTIAL_NAME, type PartialBodies } from './partials.ts'
 
@@ -44,12 +45,14 @@ const COLUMNS = sql`
 `
 
 /** Ordered by name. */
-export async function listPartials(db: Queryable, workspaceId: string): Promise<PartialRow[]> {
-  const { rows } = await db.query<PartialRow>(
-    `SELECT ${COLUMNS} FROM template_partials p WHERE p.workspace_id = $1 ORDER BY p.name`,
-    [workspaceId],
-  )
-  return rows
+export function listPartials(
+  db: Queryable,
+  workspaceId: string,
+  page: Pick<PageRequest, 'limit' | 'at'>,
+): Promise<Page<PartialRow>> {
+  const order: ListOrder = { by: [{ sql: 'p.name', type: 'text' }], direction: 'ASC' }
+  const listing = { columns: COLUMNS, from: 'template_partials p', where: 'p.workspace_id = $1', order }
+  return readUncounted(db, { ...listing, values: [workspaceId] }, page)
 }
 
 export async function findPartial(db: Queryable, workspaceId: string, name: string): Promise<PartialRow | null> {

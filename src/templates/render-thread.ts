@@ -7,7 +7,7 @@
  * progress for 20 times its limit in wall-clock time is terminated as well.
  */
 import { Worker } from 'node:worker_threads'
-import { THREAD_ENV } from '#src/platform/thread-env.ts'
+import { THREAD_ENV, THREAD_OPTIONS } from '#src/platform/thread-env.ts'
 import { type BatchResults, type Phase, decodeProgress } from './render-protocol.ts'
 
 export type BatchOutcome<Result> =
@@ -19,6 +19,8 @@ export type BatchOutcome<Result> =
 export interface WorkerThread<Batch, Result> {
   /** Runs one batch at a time. After any outcome other than `done` the thread cannot be used again. */
   run(batch: Batch): Promise<BatchOutcome<Result>>
+  /** CPU milliseconds that the thread has used; 0 if it has ended. */
+  cpuMs(): Promise<number>
   stop(): Promise<void>
 }
 
@@ -42,7 +44,7 @@ export function startThread<Batch, Result>(
   memory = DEFAULT_MEMORY_LIMITS,
 ): WorkerThread<Batch, Result> {
   const progress = new Int32Array(new SharedArrayBuffer(4))
-  const options = { workerData: progress, resourceLimits: memory, env: THREAD_ENV, execArgv: [] }
+  const options = { workerData: progress, resourceLimits: memory, env: THREAD_ENV, execArgv: [...THREAD_OPTIONS] }
   const worker = new Worker(file, options)
   worker.unref()
   let settle: ((outcome: BatchOutcome<Result>) => void) | null = null
@@ -72,6 +74,10 @@ export function startThread<Batch, Result>(
       worker.unref()
       settle = null
       return outcome
+    },
+    cpuMs: async () => {
+      const used = await worker.cpuUsage().catch(() => null)
+      return used === null ? 0 : (used.user + used.system) / 1000
     },
     async stop() {
       failure ??= { kind: 'crashed', error: new Error('the renderer was stopped') }

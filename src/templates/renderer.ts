@@ -10,7 +10,7 @@ import type { RenderJob } from './render-protocol.ts'
 import type { CpuLimits } from './render-thread.ts'
 import type { ReviewFinding, Review, ReviewJob } from './review.ts'
 import type { RenderResult, TemplateSource } from './template-source.ts'
-import { createCompileThread } from './compile-thread.ts'
+import { createCompileThreads } from './compile-threads.ts'
 
 export interface RenderRequest {
   readonly template: { readonly id: string; readonly version: number } & Omit<TemplateSource, 'key'>
@@ -25,13 +25,15 @@ export interface Renderer {
    * objects; the results have their order, and each fails by itself.
    */
   renderMany(source: TemplateSource, params: readonly string[]): Promise<readonly RenderResult[]>
-  /** Compiles an authored template in the compile thread, without delaying any rendering. */
+  /** Compiles an authored template in a compile thread, without delaying any rendering. */
   readonly compile: (workspaceId: string, authored: AuthoredTemplate, partials: PartialBodies) => Promise<CompileResult>
   /** Lists the findings that prevent a campaign from using a compiled source. */
   readonly validateForCampaign: (
     workspaceId: string,
     source: Omit<TemplateSource, 'key'>,
   ) => Promise<readonly ReviewFinding[]>
+  /** Whole seconds until the workspace may compile again; null: now. Its compilations are refused until then. */
+  readonly compileWait: (workspaceId: string) => number | null
   /** Reviews an authored template. */
   readonly review: (workspaceId: string, job: ReviewJob) => Promise<Review>
   stop(): Promise<void>
@@ -40,7 +42,7 @@ export interface Renderer {
 interface RendererOptions {
   readonly threads?: number
   readonly limits?: CpuLimits
-  /** Limits of the compile thread. */
+  /** Limits of the compile threads. */
   readonly compileLimits?: CpuLimits
 }
 
@@ -51,7 +53,9 @@ const WORKER = new URL('./render-worker.ts', import.meta.url)
 
 /** Threads start on demand. */
 export function createRenderer(options: RendererOptions = {}): Renderer {
-  const compileThread = createCompileThread(options.compileLimits)
+  const compileThreads = createCompileThreads(
+    options.compileLimits === undefined ? {} : { limits: options.compileLimits },
+  )
   const guard = createRenderGuard<RenderJob, RenderResult>({
     worker: WORKER,
     threads: options.threads ?? THREADS,
@@ -68,11 +72,12 @@ export function createRenderer(options: RendererOptions = {}): Renderer {
         toJson(params),
       ),
     renderMany: (source, params) => Promise.all(params.map((json) => renderOne(source, json))),
-    compile: compileThread.compile,
-    validateForCampaign: compileThread.validateForCampaign,
-    review: compileThread.review,
+    compile: compileThreads.compile,
+    validateForCampaign: compileThreads.validateForCampaign,
+    review: compileThreads.review,
+    compileWait: compileThreads.wait,
     stop: async () => {
-      await Promise.all([guard.stop(), compileThread.stop()])
+      await Promise.all([guard.stop(), compileThreads.stop()])
     },
   }
 }

@@ -19,8 +19,7 @@ describe('partials', () => {
   let renderer: Renderer
   let workspace: string
 
-  before(async function () {
-    this.timeout(120_000)
+  before(async () => {
     database = await openDatabase()
     db = database.db
     renderer = createRenderer({ threads: 1 })
@@ -57,7 +56,7 @@ describe('partials', () => {
         save({ id, body: `{{> a}}{{> b}}` }),
       ])
     assert.strictEqual(await htmlOf(id), '<p>a4</p><p>b4</p>')
-    const { versions, total } = await listVersions(db, workspace, id, { page: 1, limit: 50 })
+    const { items: versions, total } = await listVersions(db, workspace, id, { page: 1, limit: 50 })
     assert.strictEqual(total, 13)
     assert.deepEqual(
       versions.map(({ version }) => version),
@@ -68,7 +67,7 @@ describe('partials', () => {
         (await htmlOf(id, version)) ?? '',
         new RegExp(`^<p>a${(partials['a'] ?? 0) - 1}</p><p>b${(partials['b'] ?? 0) - 1}</p>$`),
       )
-  }).timeout(60_000)
+  })
 
   it('a template saved while its partial changes uses the new partial', async () => {
     await partial('foot', '<p>old</p>')

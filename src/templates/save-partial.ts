@@ -99,7 +99,7 @@ async function validatePartial(
   { body }: PartialFields,
   old: PartialRow | null,
 ): Promise<string | null> {
-  if (old === null && (await listPartials(db, workspaceId)).length >= MAX_PARTIALS)
+  if (old === null && (await listPartials(db, workspaceId, { limit: MAX_PARTIALS })).items.length >= MAX_PARTIALS)
     return `a workspace may have ${MAX_PARTIALS} partials`
   if (findPartialNames(body).length > 0) return 'a partial cannot contain partials'
   const compiled = await renderer.compile(workspaceId, { subject: '', body, text: null, format: 'text' }, {})

@@ -23,8 +23,7 @@ describe('stored templates', () => {
   let mine: string
   let theirs: string
 
-  before(async function () {
-    this.timeout(120_000)
+  before(async () => {
     database = await openDatabase()
     db = database.db
     renderer = createRenderer({ threads: 1 })
@@ -119,7 +118,7 @@ describe('stored templates', () => {
       null,
     ])
     assert.strictEqual(await findTemplateVersion(db, theirs, id, 1), null)
-    const { versions } = await listVersions(db, mine, id, { page: 1, limit: 2 })
+    const { items: versions } = await listVersions(db, mine, id, { page: 1, limit: 2 })
     assert.deepEqual(
       versions.map(({ version, body }) => [version, body]),
       [
@@ -154,7 +153,7 @@ describe('stored templates', () => {
     const { id } = await saved(mine, {})
     assert.strictEqual(await findTemplate(db, theirs, id), null)
     assert.deepEqual(await save(theirs, { id, body: 'stolen' }), { kind: 'not-found' })
-    assert.deepEqual(await listTemplates(db, theirs, { page: 1, limit: 10 }), { templates: [], total: 0 })
+    assert.deepEqual(await listTemplates(db, theirs, { page: 1, limit: 10 }), { items: [], total: 0 })
     assert.strictEqual((await findTemplate(db, mine, id))?.body, '<p>{{name}}</p>')
   })
 
@@ -170,10 +169,10 @@ describe('stored templates', () => {
     const first = await listTemplates(db, mine, { page: 1, limit: 2 })
     const second = await listTemplates(db, mine, { page: 2, limit: 2 })
     assert.deepEqual(
-      [...first.templates, ...second.templates].map((template) => template.id),
+      [...first.items, ...second.items].map((template) => template.id),
       ids,
     )
-    assert.deepEqual([first.total, second.total, second.templates.length], [3, 3, 1])
+    assert.deepEqual([first.total, second.total, second.items.length], [3, 3, 1])
   })
 
   it('are not stored if they cannot be compiled', async () => {

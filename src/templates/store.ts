@@ -7,7 +7,7 @@
 import { z } from 'zod'
 import type { Db, Queryable } from '#src/stores/db.ts'
 import { isUuid, newId } from '#src/platform/id.ts'
-import { readPage, type PageRequest } from '#src/stores/page.ts'
+import { mapPage, readPage, type ListOrder, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { CompiledTemplate } from './compile-template.ts'
 import { retryOnConcurrentChange, type ConcurrentChange } from './optimistic-retry.ts'
@@ -263,21 +263,22 @@ export async function deleteTemplate(db: Queryable, workspaceId: string, id: str
   return rowCount === 1
 }
 
-export interface TemplatePage {
-  readonly templates: Template[]
-  /** Number of templates on all pages. */
-  readonly total: number
+const NEWEST_FIRST: ListOrder = {
+  by: [
+    { sql: 'created_at', type: 'timestamptz' },
+    { sql: 'id', type: 'uuid' },
+  ],
+  direction: 'DESC',
 }
 
 /** Newest first. */
-export async function listTemplates(db: Queryable, workspaceId: string, page: PageRequest): Promise<TemplatePage> {
+export async function listTemplates(db: Queryable, workspaceId: string, page: PageRequest): Promise<Page<Template>> {
   const listing = {
     columns: COLUMNS,
     from: 'templates',
     where: 'workspace_id = $1',
-    order: 'created_at DESC, id DESC',
+    order: NEWEST_FIRST,
     values: [workspaceId],
   }
-  const { items, total } = await readPage<TemplateRow>(db, listing, page)
-  return { templates: items.map(toTemplate), total }
+  return mapPage(await readPage<TemplateRow>(db, listing, page), toTemplate)
 }

@@ -1,6 +1,6 @@
 /** The versions of a template in their authored form. A template of another workspace has no versions. */
 import type { Queryable } from '#src/stores/db.ts'
-import { readPage, type PageRequest } from '#src/stores/page.ts'
+import { mapPage, readPage, type Page, type PageRequest } from '#src/stores/page.ts'
 import { CONTENT_COLUMNS, toTemplate, type Template, type TemplateRow } from './store.ts'
 
 /** One saved version. */
@@ -23,26 +23,20 @@ export async function findAuthoredVersion(
   return row === undefined ? null : toTemplate(row)
 }
 
-export interface VersionPage {
-  readonly versions: TemplateVersion[]
-  readonly total: number
-}
-
 /** The latest first. */
 export async function listVersions(
   db: Queryable,
   workspaceId: string,
   id: string,
   page: PageRequest,
-): Promise<VersionPage> {
+): Promise<Page<TemplateVersion>> {
   const where = 'template_id = $1 AND workspace_id = $2'
   const listing = {
     columns: VERSION,
     from: 'template_versions',
     where,
-    order: 'version DESC',
+    order: { by: [{ sql: 'version', type: 'integer' }], direction: 'DESC' } as const,
     values: [id, workspaceId],
   }
-  const { items, total } = await readPage<TemplateRow>(db, listing, page)
-  return { versions: items.map(toTemplate), total }
+  return mapPage(await readPage<TemplateRow>(db, listing, page), toTemplate)
 }

@@ -8,15 +8,17 @@ import { createHmac } from 'node:crypto'
 export interface ClickLinkSigner {
   /** Scheme and host of the links, without a trailing slash. */
   readonly base: string
+  /** The same of hosted mail ("view in browser"), whose links are not wrapped. */
+  readonly hostedBase: string
   /** Message id and recipient number as in the tokens, one character for each octet. */
   readonly mail: string
   readonly key: string
 }
 
-export const CLICK_MAC_BYTES = 12
+const CLICK_MAC_BYTES = 12
 
 /** `url` is http or https and absolute. */
-export function signClickLink({ base, mail, key }: ClickLinkSigner, url: string): string {
+export function signClickLink({ base, mail, key }: Omit<ClickLinkSigner, 'hostedBase'>, url: string): string {
   const token = Buffer.concat([Buffer.from(mail, 'latin1'), clickDigest(Buffer.from(key, 'latin1'), url)])
   return `${base}/c/${token.toString('base64url')}/${Buffer.from(url).toString('base64url')}`
 }

@@ -38,7 +38,7 @@ export function createTrackingHitHandler(
     readClick: (token, coded) => {
       const url = Buffer.from(coded, 'base64url').toString()
       const ref = isRedirectTarget(url) ? tokens.readClick(token, url) : null
-      return ref === null ? null : { messageId: ref.messageId, n: ref.n, url }
+      return ref === null ? null : { ...ref, url }
     },
     record: (ref, request) => {
       const userAgent = (request.headers['user-agent'] ?? '').slice(0, MAX_AGENT)

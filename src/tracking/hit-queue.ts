@@ -10,7 +10,7 @@ import { sql } from '#src/stores/sql.ts'
 import { createHitSpool, SPOOL_LIMITS, type HitFate } from './hit-spool.ts'
 import type { HitRef } from './tokens.ts'
 
-export interface ReceivedHit extends HitRef {
+export interface ReceivedHit extends Pick<HitRef, 'messageId' | 'n'> {
   /** Null: the open pixel. */
   readonly url: string | null
   readonly address: string
@@ -89,7 +89,7 @@ const BUCKETS = 1 << 20
  * Counts in a table of fixed size, so a hit needs no memory. A recipient has one bucket; one in a million shares it
  * with another and is counted with it.
  */
-function createHitLimiter({ clock }: Pick<Context, 'clock'>): (ref: HitRef) => boolean {
+function createHitLimiter({ clock }: Pick<Context, 'clock'>): (ref: ReceivedHit) => boolean {
   const counts = new Uint8Array(BUCKETS)
   let endMs = 0
   return (ref) => {
@@ -107,6 +107,6 @@ function createHitLimiter({ clock }: Pick<Context, 'clock'>): (ref: HitRef) => b
 }
 
 /** The last digits of a message id are random. */
-function bucketOf({ messageId, n }: HitRef): number {
+function bucketOf({ messageId, n }: ReceivedHit): number {
   return (Number.parseInt(messageId.slice(-5), 16) + n) % BUCKETS
 }

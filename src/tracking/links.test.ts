@@ -3,16 +3,19 @@ import fc from 'fast-check'
 import { newId } from '#src/platform/id.ts'
 import { createEncryption } from '#src/crypto/encryption.ts'
 import { createLinks, isOurLink, UNSUBSCRIBE_PREFIX, type MailRef } from './links.ts'
+import { clickDigest } from './click-signer.ts'
 import { createTrackingTokens } from './tokens.ts'
 
 const encryption = createEncryption(Buffer.alloc(32, 7))
-const links = createLinks({ encryption, config: { bounceDomain: 'bounces.op.example' } })
+const HOSTED = 'https://hosted.example'
+const links = createLinks({ encryption, config: { bounceDomain: 'bounces.op.example', hostedMailUrl: HOSTED } })
 const tokens = createTrackingTokens(encryption)
 const REF: MailRef = {
   base: 'https://track.shop.example',
   messageId: newId(),
   n: 3,
   workspaceId: newId(),
+  senderId: newId(),
   contactId: newId(),
   audienceId: newId(),
 }
@@ -29,17 +32,18 @@ describe('tokens of links', () => {
     messageId: fc.uuid(),
     n: fc.integer({ min: 0, max: 65_535 }),
     workspaceId: fc.uuid(),
+    senderId: fc.option(fc.uuid()),
     contactId: fc.option(fc.uuid()),
     audienceId: fc.option(fc.uuid()),
   })
   it('decode to the values that were encoded', () => {
     fc.assert(
       fc.property(anyList, fc.webUrl(), (ref, url) => {
-        const { messageId, n, contactId, audienceId } = ref
+        const { messageId, n, senderId, contactId, audienceId } = ref
         assert.deepEqual(tokens.readList(tokens.list(ref)), { ...ref })
         for (const use of ['open', 'view'] as const)
-          assert.deepEqual(tokens.readHit(use, tokens.hit(use, ref)), { messageId, n })
-        assert.deepEqual(tokens.readClick(clickToken(ref, url), url), { messageId, n })
+          assert.deepEqual(tokens.readHit(use, tokens.hit(use, ref)), { messageId, n, senderId })
+        assert.deepEqual(tokens.readClick(clickToken(ref, url), url), { messageId, n, senderId })
         if (contactId === null) return
         const mailbox = tokens.mailbox({ contactId, audienceId })
         assert.deepEqual(tokens.readMailbox(mailbox.toUpperCase()), { contactId, audienceId })
@@ -75,6 +79,18 @@ describe('tokens of links', () => {
     )
     fc.assert(fc.property(fc.string(), (text) => assert.deepEqual(read(text), [])))
   })
+  it('of earlier versions, which do not name the sender, are valid', () => {
+    const hex = (id: string | null): Buffer => Buffer.from((id ?? '').replaceAll('-', ''), 'hex')
+    const recipient = Buffer.concat([hex(REF.messageId), Buffer.from([0, 3])])
+    const list = Buffer.concat([recipient, hex(REF.workspaceId), hex(REF.contactId), hex(REF.audienceId)])
+    const sealed = (purpose: 'tracking-open' | 'unsubscribe', plain: Buffer): string =>
+      Buffer.concat([plain, encryption.mac(purpose, plain).subarray(0, 12)]).toString('base64url')
+    const click = Buffer.concat([recipient, clickDigest(encryption.mac('tracking-click', recipient), URL_OF_MAIL)])
+    const hit = { messageId: REF.messageId, n: 3, senderId: null }
+    assert.deepEqual(tokens.readHit('open', sealed('tracking-open', recipient)), hit)
+    assert.deepEqual(tokens.readClick(click.toString('base64url'), URL_OF_MAIL), hit)
+    assert.deepEqual(tokens.readList(sealed('unsubscribe', list)), { ...LIST_REF, senderId: null })
+  })
 })
 
 describe('links of a mail', () => {
@@ -82,7 +98,7 @@ describe('links of a mail', () => {
     const [use, token = '', coded = ''] = partsOf(links.click(REF, URL_OF_MAIL))
     assert.strictEqual(use, 'c')
     assert.strictEqual(Buffer.from(coded, 'base64url').toString(), URL_OF_MAIL)
-    assert.deepEqual(tokens.readClick(token, URL_OF_MAIL), { messageId: REF.messageId, n: 3 })
+    assert.deepEqual(tokens.readClick(token, URL_OF_MAIL), { messageId: REF.messageId, n: 3, senderId: REF.senderId })
     for (const [link, path] of [
       [links.unsubscribe(REF), 'u'],
       [links.preferences(REF), 'p'],
@@ -92,7 +108,7 @@ describe('links of a mail', () => {
       assert.deepEqual(tokens.readList(text), LIST_REF)
     }
     assert.ok(links.open(REF).startsWith('https://track.shop.example/o/'))
-    assert.ok(links.view(REF).startsWith('https://track.shop.example/v/'))
+    assert.ok(links.view(REF).startsWith(`${HOSTED}/v/`))
   })
   it('need no escaping in any attribute', () => {
     for (const link of [
@@ -127,12 +143,12 @@ describe('links of a mail', () => {
       links.preferences(REF),
       links.view(REF),
     ])
-      assert.ok(isOurLink(REF.base, link), link)
+      assert.ok(isOurLink([REF.base, HOSTED], link), link)
     for (const link of [
       'https://track.shop.example/s/abc',
       'https://track.shop.example.evil.example/u/' + 'a'.repeat(50),
       'https://track.shop.example/u/help',
     ])
-      assert.ok(!isOurLink(REF.base, link), link)
+      assert.ok(!isOurLink([REF.base, HOSTED], link), link)
   })
 })

@@ -5,12 +5,24 @@
  */
 import type { Config } from '#config/load.ts'
 import type { Encryption } from '#src/crypto/encryption.ts'
+import { createAddressTokens, type AddressRef } from './address-token.ts'
 import { signClickLink, type ClickLinkSigner } from './click-signer.ts'
 import { createTrackingTokens, type ListRef } from './tokens.ts'
 
 export interface MailRef extends ListRef {
   /** Scheme and host of the links, without a trailing slash: `WorkspaceTracking.base` (settings.ts). */
   readonly base: string
+}
+
+/** What identifies the sender of a message in its links. */
+export function senderIdOf({
+  domainId,
+  workspaceId,
+}: {
+  readonly domainId: string | null
+  readonly workspaceId: string
+}): string {
+  return domainId ?? workspaceId
 }
 
 type HeaderField = readonly [name: string, value: string]
@@ -25,10 +37,13 @@ export interface Links {
   unsubscribe(ref: MailRef): string
   preferences(ref: MailRef): string
   view(ref: MailRef): string
-  /** List-Unsubscribe and List-Unsubscribe-Post (RFC 8058). For mail of campaigns and automations only. */
+  /** List-Unsubscribe and List-Unsubscribe-Post (RFC 8058) for mail of campaigns and automations. */
   listUnsubscribe(ref: MailRef): readonly HeaderField[]
+  /** The same for bulk mail by API, which has no contact. */
+  bulkUnsubscribe(ref: AddressRef & Pick<MailRef, 'base'>): readonly HeaderField[]
 }
 
+const ONE_CLICK: HeaderField = ['List-Unsubscribe-Post', 'List-Unsubscribe=One-Click']
 const OUR_PATH = /^\/(?:o|c|u|p|v)\/[A-Za-z0-9_-]{40,}/
 /** Prefix of the token in the unsubscribe address. */
 export const UNSUBSCRIBE_PREFIX = 'u-'
@@ -37,10 +52,11 @@ export function createLinks({
   encryption,
   config,
 }: {
-  readonly encryption: Pick<Encryption, 'mac'>
-  readonly config: Pick<Config, 'bounceDomain'>
+  readonly encryption: Pick<Encryption, 'mac' | 'validKeys'>
+  readonly config: Pick<Config, 'bounceDomain' | 'hostedMailUrl'>
 }): Links {
   const tokens = createTrackingTokens(encryption)
+  const addresses = createAddressTokens(encryption)
   // several links of a message contain the same token
   const lists = new WeakMap<MailRef, string>()
   const listToken = (ref: MailRef): string => {
@@ -56,9 +72,10 @@ export function createLinks({
     const mailbox = `${UNSUBSCRIBE_PREFIX}${tokens.mailbox({ contactId, audienceId })}@${config.bounceDomain}`
     return [`<mailto:${mailbox}?subject=${listToken(ref)}>`]
   }
+  const hostedBase = (ref: MailRef): string => config.hostedMailUrl ?? ref.base
   const clickSigner = (ref: MailRef): ClickLinkSigner => {
     const { mail, key } = tokens.clickKey(ref)
-    return { base: ref.base, mail: mail.toString('latin1'), key: key.toString('latin1') }
+    return { base: ref.base, hostedBase: hostedBase(ref), mail: mail.toString('latin1'), key: key.toString('latin1') }
   }
   return {
     open: (ref) => `${ref.base}/o/${tokens.hit('open', ref)}`,
@@ -66,16 +83,17 @@ export function createLinks({
     clickSigner,
     unsubscribe,
     preferences: (ref) => `${ref.base}/p/${listToken(ref)}`,
-    view: (ref) => `${ref.base}/v/${tokens.hit('view', ref)}`,
+    view: (ref) => `${hostedBase(ref)}/v/${tokens.hit('view', ref)}`,
     listUnsubscribe: (ref) => [
       // https first: a mail client with RFC 8058 uses it
       ['List-Unsubscribe', [`<${unsubscribe(ref)}>`, ...mailto(ref)].join(', ')],
-      ['List-Unsubscribe-Post', 'List-Unsubscribe=One-Click'],
+      ONE_CLICK,
     ],
+    bulkUnsubscribe: ({ base, ...ref }) => [['List-Unsubscribe', `<${base}/u/${addresses.write(ref)}>`], ONE_CLICK],
   }
 }
 
-/** Whether the URL is one of Mailstead's own links, which are never wrapped. */
-export function isOurLink(base: string, url: string): boolean {
-  return url.startsWith(`${base}/`) && OUR_PATH.test(url.slice(base.length))
+/** Whether the URL is one of Mailstead's own links, which are never wrapped. `bases` as in the links. */
+export function isOurLink(bases: readonly string[], url: string): boolean {
+  return bases.some((base) => url.startsWith(`${base}/`) && OUR_PATH.test(url.slice(base.length)))
 }

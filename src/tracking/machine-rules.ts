@@ -3,12 +3,13 @@
  * are in a file (config/machines.yaml, or the operator's own MACHINES_FILE), the rules are here. hit-classifier.ts
  * applies the rules that need time.
  */
-import { readFileSync } from 'node:fs'
 import type { IncomingHttpHeaders } from 'node:http'
+import { fileURLToPath } from 'node:url'
 import ipaddr from 'ipaddr.js'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { ConfigError } from '#config/load.ts'
+import { readSettingText } from '#config/setting-file.ts'
 
 export interface HitRequest {
   readonly isHead: boolean
@@ -25,16 +26,16 @@ export interface MachineRules {
 const names = z.record(z.string().regex(/^[a-z0-9-]{1,40}$/, 'letters, digits and hyphens'), z.array(z.string().min(1)))
 const file = z.object({ agents: names.default({}), networks: names.default({}) })
 
-const DEFAULT_FILE = new URL('../../config/machines.yaml', import.meta.url)
+const DEFAULT_FILE = fileURLToPath(new URL('../../config/machines.yaml', import.meta.url))
 
 /** @throws ConfigError if the file cannot be read or is invalid. */
 export function loadMachineRules(path: string | null): MachineRules {
   const source = path ?? DEFAULT_FILE
   try {
-    return createMachineRules(file.parse(parse(readFileSync(source, 'utf8'))))
+    return createMachineRules(file.parse(parse(readSettingText(source))))
   } catch (error) {
     const why = error instanceof z.ZodError ? z.prettifyError(error) : String(error)
-    throw new ConfigError(`MACHINES_FILE cannot be used: ${String(source)}: ${why}`, { cause: error })
+    throw new ConfigError(`MACHINES_FILE cannot be used: ${source}: ${why}`, { cause: error })
   }
 }
 

@@ -25,6 +25,7 @@ describe('the choice of what is tracked', () => {
     it(`${origin}: the mail says ${mail}, the workspace ${workspace}: ${isTracked}`, () => {
       assert.deepEqual(resolveTracking(origin, preference(mail), preference(workspace)), {
         opens: isTracked,
+        areOpensRequested: isTracked && (mail ?? workspace) === true,
         clicks: isTracked,
       })
     })
@@ -32,6 +33,7 @@ describe('the choice of what is tracked', () => {
   it('decides opens and clicks separately', () => {
     assert.deepEqual(resolveTracking('api', { opens: true, clicks: null }, { opens: null, clicks: false }), {
       opens: true,
+      areOpensRequested: true,
       clicks: false,
     })
   })

@@ -32,6 +32,8 @@ const DEFAULTS: Readonly<Record<MailOrigin, boolean>> = { api: false, submission
 
 export interface ResolvedTracking {
   readonly opens: boolean
+  /** Opens are tracked because the message or the workspace says so, not by default. */
+  readonly areOpensRequested: boolean
   readonly clicks: boolean
 }
 
@@ -42,8 +44,10 @@ export function resolveTracking(
   workspace: TrackingPreference,
 ): ResolvedTracking {
   const ofWorkspace = origin === 'submission' ? { opens: null, clicks: null } : workspace
+  const opens = mail.opens ?? ofWorkspace.opens
   return {
-    opens: mail.opens ?? ofWorkspace.opens ?? DEFAULTS[origin],
+    opens: opens ?? DEFAULTS[origin],
+    areOpensRequested: opens === true,
     clicks: mail.clicks ?? ofWorkspace.clicks ?? DEFAULTS[origin],
   }
 }

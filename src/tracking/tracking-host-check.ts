@@ -4,20 +4,20 @@
  * redirects and connects to no private address.
  */
 import type { HttpClient } from '#src/net/http-client.ts'
-import type { Encryption } from '#src/crypto/encryption.ts'
+import type { DigestKeys, Encryption } from '#src/crypto/encryption.ts'
 
 /** Path on the tracking name; its response is `{data: {proof}}`. */
 export const TRACKING_HOST_PATH = '/tracking-name'
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 4096
 
-export function trackingHostProof(encryption: Pick<Encryption, 'mac'>, host: string): string {
-  return encryption.mac('tracking-name', host.toLowerCase()).toString('base64url')
+export function trackingHostProof(keys: DigestKeys, host: string): string {
+  return keys.mac('tracking-name', host.toLowerCase()).toString('base64url')
 }
 
 interface HostCheckDeps {
   readonly outgoing: HttpClient
-  readonly encryption: Pick<Encryption, 'mac'>
+  readonly encryption: Pick<Encryption, 'validKeys'>
 }
 
 /** Null if it works, else the reason. `base` as in the links. */
@@ -30,6 +30,7 @@ export async function checkTrackingHost({ outgoing, encryption }: HostCheckDeps,
       `${base} cannot be reached (${response.detail}). ` +
       `Its certificate is the operator's to set up (docs/guides/open-and-click-tracking.md).`
     )
-  if (response.body.includes(`"${trackingHostProof(encryption, hostname)}"`)) return null
+  const isProof = (keys: DigestKeys): boolean => response.body.includes(`"${trackingHostProof(keys, hostname)}"`)
+  if (encryption.validKeys.some(isProof)) return null
   return `${base} does not lead to this service: it answered with status ${response.status}.`
 }

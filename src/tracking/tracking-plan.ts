@@ -6,17 +6,21 @@ import type { TrackingMarkup } from './html-tracking.ts'
 export interface TrackingPlan {
   /** URL of the open pixel; null = none. */
   readonly pixel: string | null
+  /** It is there by default, nobody asked for it: a short mail without images goes without (html-tracking.ts). */
+  readonly isPixelOptional?: boolean
   /** Null: links are not wrapped. */
   readonly clickSigner: ClickLinkSigner | null
 }
 
 /** Mailstead's own links are never wrapped. */
-export function trackingEditsOf({ pixel, clickSigner }: TrackingPlan): TrackingMarkup {
+export function trackingEditsOf({ pixel, isPixelOptional = false, clickSigner }: TrackingPlan): TrackingMarkup {
   return {
     pixel,
+    isPixelOptional,
     link:
       clickSigner === null
         ? null
-        : (url) => (isOurLink(clickSigner.base, url) ? null : signClickLink(clickSigner, url)),
+        : (url) =>
+            isOurLink([clickSigner.base, clickSigner.hostedBase], url) ? null : signClickLink(clickSigner, url),
   }
 }

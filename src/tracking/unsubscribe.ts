@@ -118,7 +118,11 @@ const LEDGER = weekly(
 )
 
 /** Records the event of the message and updates its campaign ledger. */
-async function recordUnsubscribe(tx: Queryable, ref: UnsubscribeRef, now: Date): Promise<CommitNotifications> {
+export async function recordUnsubscribe(
+  tx: Queryable,
+  ref: Pick<ListRef, 'messageId' | 'n' | 'audienceId'> | { readonly messageId?: undefined },
+  now: Date,
+): Promise<CommitNotifications> {
   if (ref.messageId === undefined) return NO_NOTIFICATIONS
   const { messageId, n, audienceId } = ref
   const event = {

@@ -66,9 +66,13 @@ describe('webhook signatures', () => {
 const answered = (status: number): HttpResult => ({
   ok: true,
   status,
+  bytes: Buffer.alloc(0),
   body: '',
+  isComplete: true,
+  isTimedOut: false,
   location: null,
   contentType: null,
+  contentEncoding: null,
   durationMs: 1,
 })
 const LOST: HttpResult = { ok: false, reason: 'connect', detail: 'connect ECONNREFUSED 192.0.2.1:443', durationMs: 1 }

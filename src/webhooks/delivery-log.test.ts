@@ -23,24 +23,24 @@ describe('the log of webhook deliveries', () => {
       limit: 50,
     })
     assert.deepEqual(
-      all.deliveries.map((row) => [row.eventId, row.state, row.attempts.length, row.type]),
+      all.items.map((row) => [row.eventId, row.state, row.attempts.length, row.type]),
       ids.toReversed().map((id, i) => [id, ['pending', 'pending', 'delivered'][i], [0, 1, 1][i], 'email.delivered']),
     )
-    assert.ok(all.deliveries[1]?.nextTryAt !== null && all.deliveries[2]?.nextTryAt === null)
+    assert.ok(all.items[1]?.nextTryAt !== null && all.items[2]?.nextTryAt === null)
     const page = await listDeliveries(queue.testbed.ctx.db, queue.endpoint, {
       state: 'pending',
       eventId: null,
       page: 2,
       limit: 1,
     })
-    assert.deepEqual([page.total, page.deliveries.map((row) => row.eventId)], [2, [ids[1]]])
+    assert.deepEqual([page.total, page.items.map((row) => row.eventId)], [2, [ids[1]]])
     const one = await listDeliveries(queue.testbed.ctx.db, queue.endpoint, {
       state: null,
       eventId: ids[0] ?? '',
       page: 1,
       limit: 50,
     })
-    assert.deepEqual([one.total, one.deliveries[0]?.eventId], [1, ids[0]])
+    assert.deepEqual([one.total, one.items[0]?.eventId], [1, ids[0]])
   })
 
   it('replays with all tries, and continues the numbers of its lines', async () => {

@@ -6,7 +6,7 @@ import { recordChange } from '#src/stores/audit.ts'
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { idOfHex, isUuid } from '#src/platform/id.ts'
-import { readPage, type PageRequest } from '#src/stores/page.ts'
+import { newestFirst, readPage, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
 import { weekly } from '#src/stores/weeks.ts'
 import { notifySender, type Endpoint, type NotifyDeps } from './endpoints.ts'
@@ -54,14 +54,13 @@ export function eventIdOf(text: string): string | null {
 
 const WHERE = 'd.endpoint_id = $1 AND ($2::text IS NULL OR d.state = $2) AND ($3::uuid IS NULL OR d.event_id = $3)'
 
-export interface DeliveryPage {
-  readonly deliveries: readonly DeliveryView[]
-  readonly total: number
-}
-
 /** The newest event first. */
-export async function listDeliveries(db: Queryable, endpoint: Endpoint, filter: DeliveryFilter): Promise<DeliveryPage> {
-  const { items, total } = await readPage<DeliveryRow>(
+export async function listDeliveries(
+  db: Queryable,
+  endpoint: Endpoint,
+  filter: DeliveryFilter,
+): Promise<Page<DeliveryView>> {
+  const { items, ...rest } = await readPage<DeliveryRow>(
     db,
     {
       columns: sql`
@@ -70,7 +69,7 @@ export async function listDeliveries(db: Queryable, endpoint: Endpoint, filter: 
       `,
       from: 'webhook_deliveries d',
       where: WHERE,
-      order: 'd.event_id DESC',
+      order: newestFirst('d.event_id'),
       values: [endpoint.id, filter.state, filter.eventId],
     },
     filter,
@@ -90,7 +89,7 @@ export async function listDeliveries(db: Queryable, endpoint: Endpoint, filter: 
     nextTryAt,
     attempts: attempts.get(eventId) ?? [],
   }))
-  return { deliveries, total }
+  return { ...rest, items: deliveries }
 }
 
 interface DeliveryRow extends Omit<DeliveryView, 'type' | 'attempts'> {

@@ -7,7 +7,7 @@
 import type { Context } from '#src/context.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { newId } from '#src/platform/id.ts'
-import { readPage, type Page, type PageRequest } from '#src/stores/page.ts'
+import { newestFirst, readPage, type Page, type PageRequest } from '#src/stores/page.ts'
 import { WEBHOOKS_CHANNEL } from '#src/queue/keys.ts'
 import { sql } from '#src/stores/sql.ts'
 import { newSecret, ROTATION_HOURS, encryptSecret } from './secret.ts'
@@ -90,7 +90,7 @@ export async function createEndpoint(
 export function listEndpoints(db: Queryable, workspaceId: string, wish: PageRequest): Promise<Page<Endpoint>> {
   return readPage(
     db,
-    { columns: COLUMNS, from: 'webhook_endpoints', where: OWN_ENDPOINTS, order: 'id DESC', values: [workspaceId] },
+    { columns: COLUMNS, from: 'webhook_endpoints', where: OWN_ENDPOINTS, order: newestFirst(), values: [workspaceId] },
     wish,
   )
 }

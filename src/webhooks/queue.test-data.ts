@@ -47,8 +47,7 @@ export function setUpWebhookQueue(): WebhookQueue {
   let testbed: WebhookTestbed
   let endpoint: Endpoint
   let abandoned = 0
-  before(async function () {
-    this.timeout(120_000)
+  before(async () => {
     testbed = await createWebhookTestbed()
   })
   after(() => testbed.stop())

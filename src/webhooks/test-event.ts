@@ -21,7 +21,9 @@ export async function sendTestEvent(
   endpoint: Endpoint,
   type: EventType,
 ): Promise<string | null> {
-  const id = newId()
+  // the time in the id determines the partition of the event
+  const nowMs = ctx.db.clock.now()
+  const id = newId(nowMs)
   const isAboutMail = type.startsWith('email.')
   const mail = isAboutMail ? { to: [RECIPIENT], subject: 'A test event' } : {}
   const { rowCount } = await ctx.db.query(
@@ -45,7 +47,7 @@ export async function sendTestEvent(
       workspaceId,
       id,
       type,
-      ...(isAboutMail ? [newId(), 0, 1, RECIPIENT] : [null, null, null, null]),
+      ...(isAboutMail ? [newId(nowMs), 0, 1, RECIPIENT] : [null, null, null, null]),
       JSON.stringify({ test: true, ...mail, ...EVENT_TYPES[type].sample }),
     ],
   )
